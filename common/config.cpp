@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "config.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+
+#include <cerrno>
+
+#include "error.h"
+#include "file.h"
+#include "json.h"
+#include "text.h"
+
+namespace ogh {
+
+using nlohmann::json;
+
+namespace {
+
+constexpr const char *what = "config.json";
+constexpr size_t max_size = size_t{16} << 20U;
+
+/** A member that must be an object if it is there; the shared empty one stands for its absence. */
+const json &object_member(const json &object, const char *name)
+{
+    static const json empty = json::object();
+    const json *member = find_member(object, name);
+    if (member == nullptr)
+        return empty;
+    if (!member->is_object())
+        throw Error(ExitCode::Failure, std::string(what) + ": " + quote(name) + " is no object");
+    return *member;
+}
+
+std::string read_rootfs(const json &config, const std::string &bundle)
+{
+    const std::string path = string_member(object_member(config, "root"), "path", what);
+    if (path.empty())
+        throw Error(ExitCode::Failure, "config.json has no root.path");
+    return path.starts_with('/') ? path : bundle + "/" + path;
+}
+
+std::vector<std::string> read_environment(const json &config)
+{
+    std::vector<std::string> environment;
+    const json *list = find_member(object_member(config, "process"), "env");
+    if (list == nullptr)
+        return environment;
+    if (!list->is_array())
+        throw Error(ExitCode::Failure, "config.json: process.env is no array");
+    for (const json &entry : *list)
+        environment.push_back(checked_string(entry, "process.env", what));
+    return environment;
+}
+
+} // namespace
+
+Config parse_config(std::string_view text, const std::string &bundle)
+{
+    const json document = parse_object(text, what, [](const std::string &key) {
+        return key == "root" || key == "annotations" || key == "process";
+    });
+    Config config;
+    config.rootfs = read_rootfs(document, bundle);
+    for (const auto &[key, value] : object_member(document, "annotations").items())
+        config.annotations.emplace(key, checked_string(value, key, what));
+    config.environment = read_environment(document);
+    return config;
+}
+
+Config read_config(const std::string &bundle)
+{
+    const std::string path = bundle + "/config.json";
+    const UniqueFd fd(::open(path.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC));
+    if (!fd.valid())
+        throw SystemError(errno, "cannot open the container's " + quote(path));
+    struct stat status {};
+    if (::fstat(fd.get(), &status) != 0 || !S_ISREG(status.st_mode))
+        throw Error(ExitCode::Failure, "the container's " + quote(path) + " is no regular file");
+    return parse_config(read_all(fd.get(), max_size, quote(path)), bundle);
+}
+
+std::optional<std::string> environment_value(const Config &config, std::string_view name)
+{
+    for (auto entry = config.environment.rbegin(); entry != config.environment.rend(); ++entry) {
+        if (entry->starts_with(name) && entry->size() > name.size() && (*entry)[name.size()] == '=')
+            return entry->substr(name.size() + 1);
+    }
+    return std::nullopt;
+}
+
+} // namespace ogh

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace ogh {
+
+/** What the hooks need of a bundle's config.json (OCI runtime specification, "Configuration"). */
+struct Config {
+    std::string rootfs; ///< absolute path of the container's root on the host
+    std::map<std::string, std::string, std::less<>> annotations;
+    std::vector<std::string> environment; ///< process.env, "NAME=VALUE"
+};
+
+/**
+ * @param bundle absolute path; a relative root.path is below it
+ * @throws Error if a member that is needed is absent or of the wrong type
+ */
+Config parse_config(std::string_view text, const std::string &bundle);
+
+/**
+ * Reads `bundle`/config.json, at most 16 MiB; it must be a regular file, not a symlink.
+ * @throws Error
+ */
+Config read_config(const std::string &bundle);
+
+/** The value of a variable in the container's environment; of equal names the last wins, as in runc. */
+std::optional<std::string> environment_value(const Config &config, std::string_view name);
+
+} // namespace ogh

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "root.h"
+
+namespace ogh {
+
+/** One folder or file of the host that a container gets to see. */
+struct MountEdit {
+    std::string host_path;      ///< absolute, without symlinks; as this process names it
+    std::string container_path; ///< absolute inside the container
+    Kind kind = Kind::Directory;
+    bool read_only = true;
+
+    bool operator==(const MountEdit &) const = default;
+};
+
+/** What is to be done to a container; a plain value, in the words of CDI's containerEdits. */
+struct Edits {
+    std::vector<MountEdit> mounts;
+
+    bool operator==(const Edits &) const = default;
+};
+
+/**
+ * The edits as JSON for --plan, with the member names of the Container Device Interface specification,
+ * "containerEdits". Bytes of a path that are not UTF-8 are written as \xNN.
+ */
+std::string to_json(const Edits &edits);
+
+} // namespace ogh

@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "file.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+
+#include "error.h"
+
+namespace ogh {
+
+std::string read_all(int fd, size_t limit, const std::string &what)
+{
+    constexpr size_t chunk = 16384;
+    std::string text;
+    size_t used = 0;
+    for (;;) {
+        // One byte beyond the limit tells "just fits" from "too long".
+        text.resize(std::min(used + std::max(chunk, used), limit + 1));
+        const ssize_t got = ::read(fd, text.data() + used, text.size() - used);
+        if (got < 0 && errno == EINTR)
+            continue;
+        if (got < 0)
+            throw SystemError(errno, "cannot read " + what);
+        used += static_cast<size_t>(got);
+        if (got == 0)
+            break;
+        if (used > limit)
+            throw Error(ExitCode::Failure, what + " is larger than " + std::to_string(limit) + " bytes");
+    }
+    text.resize(used);
+    return text;
+}
+
+} // namespace ogh

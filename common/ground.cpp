@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "ground.h"
+
+#include <fcntl.h>
+#include <sys/vfs.h>
+#include <linux/magic.h>
+
+#include <cerrno>
+
+#include "error.h"
+#include "text.h"
+
+namespace ogh {
+
+namespace {
+
+UniqueFd open_mountinfo(int proc)
+{
+    UniqueFd fd(::openat(proc, "self/mountinfo", O_RDONLY | O_CLOEXEC));
+    if (!fd.valid())
+        throw SystemError(errno, "cannot open /proc/self/mountinfo", ExitCode::Host);
+    return fd;
+}
+
+} // namespace
+
+Ground::Ground() : proc_(::open("/proc", O_PATH | O_DIRECTORY | O_CLOEXEC))
+{
+    struct statfs filesystem {};
+    if (!proc_.valid() || ::fstatfs(proc_.get(), &filesystem) != 0 || filesystem.f_type != PROC_SUPER_MAGIC)
+        throw Error(ExitCode::Host, "/proc of the host is no procfs");
+    // Opened now it shows the host's namespace whenever it is read.
+    host_mountinfo_ = open_mountinfo(proc_.get());
+}
+
+const MountTable &Ground::inside()
+{
+    if (!inside_)
+        inside_.emplace(open_mountinfo(proc_.get()).get());
+    return *inside_;
+}
+
+std::string Ground::why_not_make_in(const Inode &folder, const Inode &root)
+{
+    const bool on_root = folder.mount_id == root.mount_id;
+    if (!on_root && MountTable(host_mountinfo_.get()).has_device(folder.device))
+        return "it would lie in a volume (" + quote(inside().mount_point(folder.mount_id)) +
+               "), where nothing is made; make it in the volume, or leave the volume out";
+    return why_not_mount_on(folder);
+}
+
+std::string Ground::why_not_mount_on(const Inode &target)
+{
+    const auto [known, is_new] = shared_.try_emplace(target.mount_id, false);
+    if (is_new)
+        known->second = inside().is_shared(target.mount_id);
+    if (!known->second)
+        return "";
+    return "it lies on a shared mount (" + quote(inside().mount_point(target.mount_id)) +
+           "), so that a mount would appear on the host too; make that volume private or slave";
+}
+
+} // namespace ogh

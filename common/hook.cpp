@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "hook.h"
+
+#include <unistd.h>
+#include <linux/capability.h>
+
+#include <new>
+
+#include <CLI/CLI.hpp>
+
+#include "build_config.h"
+#include "error.h"
+#include "file.h"
+#include "process.h"
+#include "state.h"
+
+namespace ogh {
+
+namespace {
+
+constexpr size_t max_state_size = size_t{1} << 20U;
+
+void print(const std::string &text)
+{
+    for (size_t done = 0; done < text.size();) {
+        const ssize_t written = ::write(STDOUT_FILENO, text.data() + done, text.size() - done);
+        if (written < 0)
+            throw SystemError(errno, "cannot write to stdout");
+        done += static_cast<size_t>(written);
+    }
+}
+
+} // namespace
+
+Hook::Hook(const char *name, const char *description, Log &log)
+    : name_(name), log_(log), cli_(std::make_unique<CLI::App>(description, name))
+{
+    cli_->set_version_flag("--version", std::string(name) + " " OGH_VERSION);
+    cli_->set_help_flag("--help", "Print this text");
+    add_common_options(*cli_, options_);
+}
+
+Hook::~Hook() = default;
+
+bool Hook::parse(int argc, const char *const *argv)
+{
+    try {
+        cli_->parse(argc, argv);
+    } catch (const CLI::CallForHelp &) {
+        print(cli_->help() + "See " + name_ + "(8).\n");
+        return false;
+    } catch (const CLI::CallForVersion &version) {
+        print(std::string(version.what()) + "\n");
+        return false;
+    } catch (const CLI::ParseError &error) {
+        throw Error(ExitCode::Usage, error.what());
+    }
+    log_.set_level(options_.log_level);
+    check(options_);
+    return true;
+}
+
+std::optional<Asked> Hook::request()
+{
+    const std::string text = ::isatty(STDIN_FILENO) != 0
+                                 ? std::string()
+                                 : read_all(STDIN_FILENO, max_state_size, "the container's state on stdin");
+    Notes notes;
+    std::optional<Config> config;
+    if (!text.empty()) {
+        const State state = parse_state(text);
+        log_.set_container(state.id);
+        config = read_config(state.bundle);
+        container_ = {state.pid, config->rootfs};
+    } else if (!options_.plan || !options_.request) {
+        throw Error(ExitCode::Usage,
+                    "no container's state on stdin; this is a hook that a container runtime calls, "
+                    "see oci-gpu-hooks(7). By hand: --plan --request VALUE");
+    }
+    auto asked = find_request(name_, config ? &*config : nullptr, options_, notes);
+    log_.write(notes);
+    return asked;
+}
+
+void Hook::carry_out(const Edits &edits)
+{
+    if (options_.plan)
+        print(to_json(edits));
+    else
+        log_.write(apply(edits, container_));
+}
+
+int run_hook(const char *name, const char *description, const std::function<void(Hook &)> &body)
+{
+    Log log(name);
+    const auto failed = [&](ExitCode code, std::string_view message) {
+        log.write(LogLevel::Error, message);
+        return static_cast<int>(code);
+    };
+    try {
+        set_up_process();
+        log.connect();
+        limit_capabilities({CAP_SYS_ADMIN, CAP_SYS_CHROOT, CAP_SYS_PTRACE, CAP_DAC_OVERRIDE});
+        Hook hook(name, description, log);
+        body(hook);
+    } catch (const Error &error) {
+        return failed(error.code(), error.what());
+    } catch (const std::bad_alloc &) {
+        return failed(ExitCode::Failure, "out of memory");
+    } catch (const std::exception &error) {
+        return failed(ExitCode::Failure, error.what());
+    }
+    return static_cast<int>(ExitCode::Success);
+}
+
+} // namespace ogh

@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <optional>
+
+#include "apply.h"
+#include "config.h"
+#include "edits.h"
+#include "log.h"
+#include "options.h"
+#include "request.h"
+
+namespace ogh {
+
+/**
+ * One run of a hook, from its command line to the container. A hook's main adds its own options to cli(),
+ * calls parse(), asks for the request, and hands over the edits that it has planned.
+ */
+class Hook final {
+public:
+    Hook(const char *name, const char *description, Log &log);
+    ~Hook();
+    Hook(const Hook &) = delete;
+    Hook &operator=(const Hook &) = delete;
+
+    [[nodiscard]] CLI::App &cli() { return *cli_; }
+    [[nodiscard]] const CommonOptions &options() const { return options_; }
+
+    /**
+     * Parses the command line.
+     * @return whether to go on: false after --help or --version, which have been printed
+     * @throws Error (Usage)
+     */
+    [[nodiscard]] bool parse(int argc, const char *const *argv);
+
+    /** Reads state and config.json. @return what is asked of this hook, nothing if there is nothing to do */
+    [[nodiscard]] std::optional<Asked> request();
+
+    /** Carries the edits out, or prints them with --plan. */
+    void carry_out(const Edits &edits);
+
+    void note(const Notes &notes) const { log_.write(notes); }
+
+private:
+    const char *name_;
+    Log &log_;
+    std::unique_ptr<CLI::App> cli_;
+    CommonOptions options_;
+    Container container_;
+};
+
+/**
+ * What main does for every hook: sets up the process, runs `body`, catches everything once and writes one line.
+ * @return the exit code
+ */
+int run_hook(const char *name, const char *description, const std::function<void(Hook &)> &body);
+
+} // namespace ogh

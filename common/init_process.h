@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <sys/types.h>
+
+#include <string>
+
+#include "unique_fd.h"
+
+namespace ogh {
+
+/**
+ * The container's init, held by a pidfd: created, waiting for the hooks, its mounts made, not yet pivoted.
+ */
+class InitProcess final {
+public:
+    /**
+     * @param pid from the state, as this host numbers it
+     * @throws Error if there is none that may be entered: absent or below 2 (in createContainer the state has 0
+     *         or 1, and /proc/1 is the host's init), gone, or in this process's own mount namespace; exit code
+     *         Host if a capability that entering needs is missing
+     */
+    explicit InitProcess(pid_t pid);
+
+    /**
+     * Joins the container's mount namespace; this process stays there. CAP_SYS_CHROOT and CAP_SYS_PTRACE are
+     * given up with it.
+     * @param rootfs the container's root as the host sees it
+     * @throws Error if init ended meanwhile, or `rootfs` is not the same folder inside: then the container has
+     *         pivoted already (or has not begun), and the path would be looked up in the image
+     */
+    void enter(const std::string &rootfs) const;
+
+private:
+    UniqueFd pidfd_;
+};
+
+} // namespace ogh

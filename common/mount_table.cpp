@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "mount_table.h"
+
+#include <fcntl.h>
+#include <libmount/libmount.h>
+#include <sys/mount.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdio>
+
+#include "error.h"
+#include "unique_fd.h"
+
+namespace ogh {
+
+namespace {
+
+struct CloseFile {
+    void operator()(std::FILE *file) const { std::fclose(file); }
+};
+
+struct ReleaseIterator {
+    void operator()(libmnt_iter *iterator) const { mnt_free_iter(iterator); }
+};
+
+/** The first entry for which `matches` holds, nullptr if there is none; the table keeps it. */
+template<typename Match> libmnt_fs *find_entry(libmnt_table *table, const Match &matches)
+{
+    const std::unique_ptr<libmnt_iter, ReleaseIterator> iterator(mnt_new_iter(MNT_ITER_FORWARD));
+    libmnt_fs *entry = nullptr;
+    while (iterator && mnt_table_next_fs(table, iterator.get(), &entry) == 0) {
+        if (matches(entry))
+            return entry;
+    }
+    return nullptr;
+}
+
+libmnt_fs *find_id(libmnt_table *table, std::uint64_t mount_id)
+{
+    return find_entry(table, [&](libmnt_fs *entry) {
+        return static_cast<std::uint64_t>(mnt_fs_get_id(entry)) == mount_id;
+    });
+}
+
+} // namespace
+
+void MountTable::Release::operator()(libmnt_table *table) const
+{
+    mnt_unref_table(table);
+}
+
+MountTable::MountTable(int mountinfo) : table_(mnt_new_table())
+{
+    UniqueFd copy(::fcntl(mountinfo, F_DUPFD_CLOEXEC, 0));
+    if (!copy.valid() || ::lseek(copy.get(), 0, SEEK_SET) != 0)
+        throw SystemError(errno, "cannot read the mount table");
+    const std::unique_ptr<std::FILE, CloseFile> stream(::fdopen(copy.get(), "re"));
+    if (stream == nullptr || table_ == nullptr)
+        throw SystemError(errno, "cannot read the mount table");
+    [[maybe_unused]] const int owned_by_stream = copy.release();
+    // libmount looks for a thread's number in the name, and follows its symlinks; "/" has neither.
+    if (mnt_table_parse_stream(table_.get(), stream.get(), "/") != 0)
+        throw Error(ExitCode::Host, "cannot understand the mount table (/proc/self/mountinfo)");
+}
+
+bool MountTable::has_device(dev_t device) const
+{
+    return find_entry(table_.get(), [&](libmnt_fs *entry) { return mnt_fs_get_devno(entry) == device; }) !=
+           nullptr;
+}
+
+bool MountTable::is_shared(std::uint64_t mount_id) const
+{
+    libmnt_fs *entry = find_id(table_.get(), mount_id);
+    unsigned long propagation = 0;
+    if (entry == nullptr || mnt_fs_get_propagation(entry, &propagation) != 0)
+        return true;
+    return (propagation & MS_SHARED) != 0;
+}
+
+std::string MountTable::mount_point(std::uint64_t mount_id) const
+{
+    libmnt_fs *entry = find_id(table_.get(), mount_id);
+    const char *target = entry == nullptr ? nullptr : mnt_fs_get_target(entry);
+    return target == nullptr ? std::string() : target;
+}
+
+} // namespace ogh

@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <sys/types.h>
+
+#include <cstdint>
+#include <memory>
+#include <string>
+
+struct libmnt_table;
+
+namespace ogh {
+
+/** A mount namespace's table of mounts, as of when it was read (proc(5), mountinfo; parsed by libmount). */
+class MountTable final {
+public:
+    /**
+     * @param mountinfo an open /proc/PID/mountinfo; it shows the namespace that PID was in when it was opened.
+     *        It is read, not taken.
+     * @throws Error if it cannot be parsed
+     */
+    explicit MountTable(int mountinfo);
+
+    /** Whether a mount of this table shows the filesystem `device` (st_dev). */
+    [[nodiscard]] bool has_device(dev_t device) const;
+
+    /** Whether mounts made on this mount appear on others too; true as well for a mount that is not listed. */
+    [[nodiscard]] bool is_shared(std::uint64_t mount_id) const;
+
+    /** Where the mount is attached, for messages; "" if it is not listed. */
+    [[nodiscard]] std::string mount_point(std::uint64_t mount_id) const;
+
+private:
+    struct Release {
+        void operator()(libmnt_table *table) const;
+    };
+    std::unique_ptr<libmnt_table, Release> table_;
+};
+
+} // namespace ogh

@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string>
+
+#include "unique_fd.h"
+
+namespace ogh {
+
+/** What every mount of the tree gets; what is not named here stays as it is on the host. */
+struct MountAttributes {
+    bool read_only = false;
+};
+
+/**
+ * A detached copy of a host folder or file with all that is mounted below it; nobody sees it until it is
+ * attached, so it never exists with the wrong attributes.
+ */
+class MountTree final {
+public:
+    /**
+     * Copies what `source` (O_PATH) refers to, recursively, and gives the copy its attributes all the way
+     * down: always nosuid, nodev and private.
+     * @param what names the source in messages
+     * @throws SystemError; exit code Host where the kernel lacks the calls (mount_setattr: Linux 5.12)
+     */
+    MountTree(int source, const MountAttributes &attributes, const std::string &what);
+
+    /** Puts the tree on `target` (O_PATH), in the mount namespace that this process is in. */
+    void attach(int target, const std::string &what) const;
+
+    /** Whether the mount that `place` (O_PATH) shows has the attributes of this tree's root. */
+    [[nodiscard]] bool looks_like(int place, const std::string &what) const;
+
+private:
+    UniqueFd fd_;
+};
+
+} // namespace ogh

@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "options.h"
+
+#include <CLI/CLI.hpp>
+
+#include "error.h"
+#include "text.h"
+
+namespace ogh {
+
+namespace {
+
+const std::map<std::string, OptIn> opt_in_names{
+    {"annotation", OptIn::Annotation}, {"environment", OptIn::Environment}, {"always", OptIn::Always}};
+
+const std::map<std::string, LogLevel> level_names{{"error", LogLevel::Error},
+                                                  {"warning", LogLevel::Warning},
+                                                  {"info", LogLevel::Info},
+                                                  {"debug", LogLevel::Debug}};
+
+/** An option that takes one of the names of `values`. */
+template<typename Value>
+void add_choice(CLI::App &cli, const char *option, Value &chosen, const std::map<std::string, Value> &values,
+                const char *help)
+{
+    cli.add_option_function<std::string>(
+           option, [&](const std::string &name) { chosen = values.at(name); }, help)
+        ->check(CLI::IsMember(values).description(""))
+        ->type_name("NAME");
+}
+
+} // namespace
+
+void add_common_options(CLI::App &cli, CommonOptions &options)
+{
+    add_choice(cli, "--opt-in", options.opt_in, opt_in_names,
+               "Who may ask: annotation, environment or always");
+    cli.add_option("--request", options.request, "What the host asks for, for the container")
+        ->type_name("VALUE");
+    cli.add_flag("--all-steps", options.all_steps,
+                 "With --opt-in always: also for Concourse's get, put and check containers");
+    cli.add_option("--sysroot", options.sysroot, "Where the host's files are found (/)")->type_name("DIR");
+    cli.add_flag("--plan", options.plan, "Print what would be done as JSON and change nothing");
+    add_choice(cli, "--log-level", options.log_level, level_names, "error, warning, info or debug");
+}
+
+void check(const CommonOptions &options)
+{
+    if (options.opt_in == OptIn::Always && !options.request)
+        throw Error(ExitCode::Usage, "--opt-in always needs --request");
+    if (options.all_steps && options.opt_in != OptIn::Always)
+        throw Error(ExitCode::Usage, "--all-steps needs --opt-in always");
+}
+
+std::string absolute_folder(const std::string &path, const char *option)
+{
+    if (!path.starts_with('/'))
+        throw Error(ExitCode::Usage, std::string(option) + " needs an absolute path, not " + quote(path));
+    const size_t last = path.find_last_not_of('/');
+    return last == std::string::npos ? "/" : path.substr(0, last + 1);
+}
+
+} // namespace ogh

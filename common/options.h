@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "log.h"
+
+namespace CLI {
+class App;
+}
+
+namespace ogh {
+
+/** Who may ask for something for a container. */
+enum class OptIn {
+    Annotation,  ///< whoever sets its annotations
+    Environment, ///< also whoever sets its environment: the image, a task file
+    Always,      ///< the host, for every container
+};
+
+/** The options that every hook has; the host's side of a request. */
+struct CommonOptions {
+    OptIn opt_in = OptIn::Annotation;
+    std::optional<std::string> request;
+    bool all_steps = false;
+    std::string sysroot = "/";
+    bool plan = false;
+    LogLevel log_level = LogLevel::Warning;
+};
+
+/** Adds the options to a hook's command line; they are set in `options` when it is parsed. */
+void add_common_options(CLI::App &cli, CommonOptions &options);
+
+/** @throws Error (Usage) if options are given that only make sense with others */
+void check(const CommonOptions &options);
+
+/** Absolute, without a `/` at the end. @throws Error (Usage) that names `option` */
+std::string absolute_folder(const std::string &path, const char *option);
+
+} // namespace ogh

@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "places.h"
+
+#include <fcntl.h>
+#include <sys/mount.h>
+#include <sys/vfs.h>
+#include <unistd.h>
+#include <linux/magic.h>
+
+#include <cerrno>
+
+#include "error.h"
+#include "openat2.h"
+#include "text.h"
+
+namespace ogh {
+
+namespace {
+
+bool is_kernel_interface(int fd, const std::string &what)
+{
+    struct statfs filesystem {};
+    if (::fstatfs(fd, &filesystem) != 0)
+        throw SystemError(errno, "cannot look at " + what + " in the container");
+    return filesystem.f_type == PROC_SUPER_MAGIC || filesystem.f_type == SYSFS_MAGIC;
+}
+
+Error cannot(const char *what_to_do, const std::string &path, const std::string &why)
+{
+    return {ExitCode::Failure,
+            std::string("cannot ") + what_to_do + " " + quote(path) + " in the container: " + why};
+}
+
+Error cannot_mount(const std::string &path, const std::string &why)
+{
+    return cannot("mount on", path, why);
+}
+
+} // namespace
+
+Places::Places(Root root, Ground ground) : root_(std::move(root)), ground_(std::move(ground)) {}
+
+Places::~Places()
+{
+    // By name in a folder that is held: at worst something empty in the image goes. Errors have no reader here.
+    for (auto made = made_.rbegin(); made != made_.rend(); ++made) {
+        if (::fchdir(made->parent->fd.get()) != 0)
+            continue;
+        ::umount2(made->name.c_str(), MNT_DETACH | UMOUNT_NOFOLLOW);
+        ::unlinkat(AT_FDCWD, made->name.c_str(), made->kind == Kind::Directory ? AT_REMOVEDIR : 0);
+    }
+}
+
+Place Places::mount_target(const InnerPath &path, Kind kind)
+{
+    const SharedFolder parent = folder(path.parent);
+    // Trying to make it first saves a lookup in the usual case, and leaves no moment between look and make.
+    if (parent->why_not_make.empty()) {
+        if (auto made = make(parent, path, kind))
+            return {std::move(*made), parent->inode, false};
+    }
+    const std::string full = path.full();
+    Place place{find_in(*parent, path), {}, true};
+    place.inode = Inode::of(place.fd.get(), quote(full));
+    check_existing(place, kind, full);
+    return place;
+}
+
+void Places::check_existing(const Place &place, Kind kind, const std::string &path)
+{
+    if (!place.inode.is(kind))
+        throw cannot_mount(path, kind == Kind::Directory ? "it is no folder" : "it is no plain file");
+    if (place.inode.same_file(root_.inode()))
+        throw cannot_mount(path, "it is the container's root itself");
+    if (place.inode.deleted)
+        throw cannot_mount(path, "it has been removed");
+    if (is_kernel_interface(place.fd.get(), path))
+        throw cannot_mount(path, "it lies on procfs or sysfs");
+    if (const std::string why = ground_.why_not_mount_on(place.inode); !why.empty())
+        throw cannot_mount(path, why);
+}
+
+UniqueFd Places::find_in(const Folder &parent, const InnerPath &path) const
+{
+    const std::string what = quote(path.full()) + " in the container";
+    try {
+        if (auto found = find_path(parent.fd.get(), path.name, O_PATH, Walk::Beneath, what))
+            return std::move(*found);
+    } catch (const SystemError &error) {
+        if (error.error_number() != ELOOP)
+            throw;
+        // A symlink of the image leads to another place inside the root; one lookup from the top finds it.
+        if (auto found = root_.find(path.full()))
+            return std::move(*found);
+        throw cannot_mount(path.full(), "it is a symlink that leads nowhere");
+    }
+    throw cannot("make", path.full(), parent.why_not_make.empty() ? "it vanished" : parent.why_not_make);
+}
+
+Places::SharedFolder Places::folder(const std::string &path)
+{
+    if (const auto known = folders_.find(path); known != folders_.end())
+        return known->second;
+    auto opened = root_.find(path);
+    if (!opened) {
+        const InnerPath inner = InnerPath::parse(path);
+        const SharedFolder parent = folder(inner.parent);
+        if (!parent->why_not_make.empty())
+            throw cannot("make", path, parent->why_not_make);
+        opened = make(parent, inner, Kind::Directory);
+        if (!opened) // another hook was faster, or a symlink has the name
+            opened = root_.find(path);
+        if (!opened)
+            throw cannot_mount(path, "it is a symlink that leads nowhere");
+    }
+    const Inode inode = Inode::of(opened->get(), quote(path));
+    if (!inode.is(Kind::Directory))
+        throw cannot_mount(path, "it is no folder");
+    const std::string why = ground_.why_not_make_in(inode, root_.inode());
+    return folders_[path] = std::make_shared<const Folder>(Folder{std::move(*opened), inode, why});
+}
+
+std::optional<UniqueFd> Places::make(const SharedFolder &parent, const InnerPath &path, Kind kind)
+{
+    auto made = make_placeholder(parent->fd.get(), path.name, kind, path.full());
+    if (made)
+        made_.push_back({parent, path.name, kind});
+    return made;
+}
+
+Inode Places::look(const InnerPath &path) const
+{
+    const std::string what = quote(path.full());
+    const auto found = root_.find(path.full());
+    if (!found)
+        throw Error(ExitCode::Failure, what + " vanished from the container while it was mounted");
+    return Inode::of(found->get(), what);
+}
+
+} // namespace ogh

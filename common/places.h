@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "ground.h"
+#include "root.h"
+
+namespace ogh {
+
+/** An open place inside a container (O_PATH). */
+struct Place {
+    UniqueFd fd;
+    Inode inode;
+    bool existed = false;
+};
+
+/**
+ * Finds, or makes, the places inside an entered container where something is put. What it makes is taken away
+ * again by the destructor unless keep() was called.
+ */
+class Places final {
+public:
+    /** @param ground made on the host before entering */
+    Places(Root root, Ground ground);
+    Places(const Places &) = delete;
+    Places &operator=(const Places &) = delete;
+    ~Places();
+
+    /**
+     * The place on which a folder or file may be mounted: what exists, symlinks followed inside the root, or an
+     * empty placeholder that is made together with the folders above it.
+     * @throws Error if the place is of another kind, is the root itself, lies on procfs or sysfs or on a shared
+     *         mount, or would have to be made in a volume
+     */
+    Place mount_target(const InnerPath &path, Kind kind);
+
+    /** What the container sees at `path` now. @throws Error if nothing is there */
+    [[nodiscard]] Inode look(const InnerPath &path) const;
+
+    /** Leaves in the container what was made. */
+    void keep() { made_.clear(); }
+
+private:
+    /** A folder of the container, looked up once and then used by descriptor. */
+    struct Folder {
+        UniqueFd fd;
+        Inode inode;
+        std::string why_not_make; ///< "" if something may be made in it
+    };
+    using SharedFolder = std::shared_ptr<const Folder>;
+
+    struct Made {
+        SharedFolder parent;
+        std::string name;
+        Kind kind;
+    };
+
+    SharedFolder folder(const std::string &path);
+    std::optional<UniqueFd> make(const SharedFolder &parent, const InnerPath &path, Kind kind);
+    UniqueFd find_in(const Folder &parent, const InnerPath &path) const;
+    void check_existing(const Place &place, Kind kind, const std::string &path);
+
+    Root root_;
+    Ground ground_;
+    std::map<std::string, SharedFolder> folders_;
+    std::vector<Made> made_; ///< in order
+};
+
+} // namespace ogh

@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "request.h"
+
+#include <algorithm>
+#include <array>
+
+#include "error.h"
+#include "text.h"
+
+namespace ogh {
+
+namespace {
+
+constexpr std::string_view prefix = "io.oci-gpu-hooks.";
+
+/** Every key of the collection, without the prefix: each hook refuses what none of them knows. */
+constexpr std::array<std::string_view, 10> known_keys{
+    "mount-srv",           "nvidia-devices", "nvidia-devices.capabilities", "nvidia-devices.lease",
+    "nvidia-devices.wait", "amd-kfd",        "amd-kfd.capabilities",        "amd-kfd.lease",
+    "amd-kfd.wait",        "ldcache-update",
+};
+
+/** The engines' names for a pod's container: kubelet's by way of CRI-O, and containerd's. */
+constexpr std::array<const char *, 2> container_name_keys{"io.kubernetes.container.name",
+                                                          "io.kubernetes.cri.container-name"};
+
+const std::string *find_annotation(const Config &config, std::string_view key)
+{
+    const auto annotation = config.annotations.find(key);
+    return annotation == config.annotations.end() ? nullptr : &annotation->second;
+}
+
+const std::string *container_name(const Config &config)
+{
+    for (const char *key : container_name_keys) {
+        if (const std::string *name = find_annotation(config, key))
+            return name;
+    }
+    return nullptr;
+}
+
+Error unknown_key(const std::string &key)
+{
+    return {ExitCode::Usage, "no hook of oci-gpu-hooks knows the annotation " + quote(key) + "; known are " +
+                                 std::string(prefix) + "KEY and KEY/CONTAINER with KEY one of " +
+                                 quote_list({known_keys.begin(), known_keys.end()})};
+}
+
+void check_key(const std::string &full, const Config &config)
+{
+    const std::string_view key = std::string_view(full).substr(prefix.size());
+    const size_t slash = key.find('/');
+    const bool known =
+        std::find(known_keys.begin(), known_keys.end(), key.substr(0, slash)) != known_keys.end();
+    if (!known || slash == key.size() - 1)
+        throw unknown_key(full);
+    if (slash != std::string_view::npos && container_name(config) == nullptr)
+        throw Error(
+            ExitCode::Usage,
+            "the annotation " + quote(full) +
+                " is for one container of a pod, but this container's name is not known: config.json has "
+                "neither 'io.kubernetes.container.name' nor 'io.kubernetes.cri.container-name'");
+}
+
+void check_keys(const Config &config)
+{
+    const auto &annotations = config.annotations;
+    for (auto entry = annotations.lower_bound(prefix);
+         entry != annotations.end() && entry->first.starts_with(prefix); ++entry)
+        check_key(entry->first, config);
+}
+
+/** "nvidia-devices.lease" is OCI_GPU_HOOKS_NVIDIA_DEVICES_LEASE. */
+std::string variable_name(std::string_view key)
+{
+    std::string name = "OCI_GPU_HOOKS_";
+    for (const char c : key)
+        name += c == '-' || c == '.' ? '_' : static_cast<char>(c >= 'a' && c <= 'z' ? c - 'a' + 'A' : c);
+    return name;
+}
+
+Asked checked(std::string value, std::string origin)
+{
+    if (trimmed(value).empty())
+        throw Error(ExitCode::Usage, "the " + origin + " is empty; see oci-gpu-hooks(7) for what it may say");
+    if (value.size() > max_request_size)
+        throw Error(ExitCode::Usage,
+                    "the " + origin + " is longer than " + std::to_string(max_request_size) + " bytes");
+    return {std::move(value), std::move(origin)};
+}
+
+/** Concourse sets BUILD_* for get, put and check containers, not for tasks. */
+bool is_resource_step(const Config &config)
+{
+    return std::any_of(config.environment.begin(), config.environment.end(),
+                       [](const std::string &entry) { return entry.starts_with("BUILD_"); });
+}
+
+} // namespace
+
+std::optional<Asked> find_value(std::string_view key, const Config &config, const CommonOptions &options)
+{
+    const std::string annotation = std::string(prefix) + std::string(key);
+    if (const std::string *name = container_name(config)) {
+        const std::string own = annotation + "/" + *name;
+        if (const std::string *value = find_annotation(config, own))
+            return checked(*value, "annotation " + quote(own));
+    }
+    if (const std::string *value = find_annotation(config, annotation))
+        return checked(*value, "annotation " + quote(annotation));
+    if (options.opt_in == OptIn::Environment) {
+        const std::string variable = variable_name(key);
+        if (auto value = environment_value(config, variable))
+            return checked(std::move(*value), "environment variable " + quote(variable));
+    }
+    return std::nullopt;
+}
+
+std::optional<Asked> find_request(std::string_view hook, const Config *config, const CommonOptions &options,
+                                  Notes &notes)
+{
+    const auto by_host = [&] { return checked(*options.request, "option '--request'"); };
+    if (config == nullptr)
+        return by_host();
+    check_keys(*config);
+    if (options.request && options.opt_in != OptIn::Always)
+        return by_host();
+    if (auto asked = find_value(hook, *config, options))
+        return asked;
+    if (options.opt_in == OptIn::Always && (options.all_steps || !is_resource_step(*config)))
+        return by_host();
+    notes.push_back({LogLevel::Info, options.opt_in == OptIn::Always
+                                         ? "nothing to do: a get, put or check container of Concourse"
+                                         : "nothing to do: this container did not ask"});
+    return std::nullopt;
+}
+
+} // namespace ogh

@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "config.h"
+#include "log.h"
+#include "options.h"
+
+namespace ogh {
+
+/** What somebody asks of one hook for a container, in the hook's own grammar. */
+struct Asked {
+    std::string value;  ///< never empty
+    std::string origin; ///< who asks, for messages: "annotation 'io.oci-gpu-hooks.mount-srv'"
+};
+
+/** The longest value that is looked at, in bytes. */
+constexpr size_t max_request_size = 65536;
+
+/**
+ * The value of the annotation `io.oci-gpu-hooks.KEY`, or of the variable that stands for it with --opt-in
+ * environment. In a pod `io.oci-gpu-hooks.KEY/CONTAINER` is for that container alone and wins.
+ *
+ * @param key a hook's name, or "nvidia-devices.capabilities" and the like
+ * @return nothing if it is not there
+ * @throws Error (Usage) if it is there and empty or too long
+ */
+std::optional<Asked> find_value(std::string_view key, const Config &config, const CommonOptions &options);
+
+/**
+ * What the container asks of `hook`, by annotation, by its environment or by the host's --request, as the
+ * options allow. Why there is nothing to do stands in `notes`.
+ *
+ * @param config nullptr if there is no container (--plan by hand): then only --request counts
+ * @throws Error (Usage) also for a key of this collection that no hook knows: a misspelt opt-in must not be a
+ *         container that silently starts without what it asked for
+ */
+std::optional<Asked> find_request(std::string_view hook, const Config *config, const CommonOptions &options,
+                                  Notes &notes);
+
+} // namespace ogh

@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "root.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+#include <linux/stat.h>
+
+#include <cerrno>
+
+#include "error.h"
+#include "openat2.h"
+#include "text.h"
+
+namespace ogh {
+
+Inode Inode::of(int fd, const std::string &what)
+{
+    struct statx status {};
+    const unsigned wanted = STATX_TYPE | STATX_MODE | STATX_INO | STATX_NLINK | STATX_MNT_ID;
+    if (::statx(fd, "", AT_EMPTY_PATH | AT_SYMLINK_NOFOLLOW, wanted, &status) != 0)
+        throw SystemError(errno, "cannot look at " + what);
+    if ((status.stx_mask & wanted) != wanted || (status.stx_attributes_mask & STATX_ATTR_MOUNT_ROOT) == 0)
+        throw Error(ExitCode::Host, "the kernel does not tell mount ids (Linux 5.12 is needed)");
+    Inode inode;
+    inode.device = makedev(status.stx_dev_major, status.stx_dev_minor);
+    inode.number = status.stx_ino;
+    inode.mount_id = status.stx_mnt_id;
+    inode.mode = status.stx_mode;
+    inode.mount_root = (status.stx_attributes & STATX_ATTR_MOUNT_ROOT) != 0;
+    inode.deleted = status.stx_nlink == 0;
+    return inode;
+}
+
+bool Inode::is(Kind kind) const
+{
+    return kind == Kind::Directory ? S_ISDIR(mode) : S_ISREG(mode);
+}
+
+bool Inode::same_file(const Inode &other) const
+{
+    return device == other.device && number == other.number;
+}
+
+InnerPath InnerPath::parse(const std::string &path)
+{
+    const auto refused = [&](const char *why) {
+        return Error(ExitCode::Usage, "the path " + quote(path) + " in the container " + why);
+    };
+    if (!path.starts_with('/') || path.find('\0') != std::string::npos)
+        throw refused("is not absolute");
+    InnerPath inner{"", ""};
+    for (size_t start = 1; start <= path.size();) {
+        const size_t end = std::min(path.find('/', start), path.size());
+        const std::string name = path.substr(start, end - start);
+        if (name.empty() || name == "." || name == "..")
+            throw refused("has an empty component, '.' or '..'");
+        if (!inner.name.empty())
+            inner.parent += "/" + inner.name;
+        inner.name = name;
+        start = end + 1;
+    }
+    if (inner.name.empty())
+        throw refused("is the root itself");
+    if (inner.parent.empty())
+        inner.parent = "/";
+    return inner;
+}
+
+std::string InnerPath::full() const
+{
+    return parent == "/" ? "/" + name : parent + "/" + name;
+}
+
+Root::Root(const std::string &path)
+{
+    fd_ = UniqueFd(::open(path.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
+    if (!fd_.valid())
+        throw SystemError(errno, "cannot open the container's root " + quote(path));
+    inode_ = Inode::of(fd_.get(), "the container's root");
+}
+
+std::optional<UniqueFd> Root::find(const std::string &path) const
+{
+    return find_path(fd_.get(), path, O_PATH, Walk::InRoot, quote(path) + " in the container");
+}
+
+std::optional<UniqueFd> make_placeholder(int parent, const std::string &name, Kind kind,
+                                         const std::string &path)
+{
+    // mknod makes a file without opening it; both calls refuse a name that exists and follow no symlink.
+    const int result = kind == Kind::Directory ? ::mkdirat(parent, name.c_str(), 0755)
+                                               : ::mknodat(parent, name.c_str(), S_IFREG | 0644, 0);
+    if (result != 0 && errno == EEXIST)
+        return std::nullopt;
+    if (result != 0)
+        throw SystemError(errno, "cannot make " + quote(path) + " in the container");
+    return open_path(parent, name, O_PATH, Walk::OneStep, quote(path) + " in the container");
+}
+
+} // namespace ogh

@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <sys/types.h>
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "unique_fd.h"
+
+namespace ogh {
+
+enum class Kind { Directory, File };
+
+/** What statx(2) tells of an open inode, as far as the rules for mount targets need it. */
+struct Inode {
+    dev_t device = 0;
+    ino_t number = 0;
+    std::uint64_t mount_id = 0;
+    mode_t mode = 0;
+    bool mount_root = false;
+    bool deleted = false;
+
+    /** @throws SystemError; `what` names it */
+    static Inode of(int fd, const std::string &what);
+
+    [[nodiscard]] bool is(Kind kind) const;
+    [[nodiscard]] bool same_file(const Inode &other) const;
+};
+
+/** A path inside a container, absolute, taken apart at the last `/`. */
+struct InnerPath {
+    std::string parent; ///< "/" or without a `/` at the end
+    std::string name;
+
+    /** @throws Error (Usage) if `path` is not absolute, is the root, or has an empty, `.` or `..` component */
+    static InnerPath parse(const std::string &path);
+
+    [[nodiscard]] std::string full() const;
+};
+
+/**
+ * The root filesystem of a container, entered. Its content is hostile: every path below is resolved by the
+ * kernel inside the root (openat2), results are descriptors, and what is made is made one component at a time.
+ */
+class Root final {
+public:
+    /**
+     * @param path of the rootfs in the mount namespace that this process is in. Open it after entering: a
+     *        descriptor from before belongs to a mount of the host, and nothing can be mounted below it.
+     */
+    explicit Root(const std::string &path);
+
+    [[nodiscard]] const Inode &inode() const { return inode_; }
+
+    /**
+     * Opens (O_PATH) what exists at `path`, symlinks followed inside the root.
+     * @return nothing if it does not exist; a dangling symlink does not exist either
+     */
+    [[nodiscard]] std::optional<UniqueFd> find(const std::string &path) const;
+
+private:
+    UniqueFd fd_;
+    Inode inode_;
+};
+
+/**
+ * Makes an empty folder (0755) or file (0644) named `name` in `parent` and opens it (O_PATH).
+ * @param path of it in the container, for messages
+ * @return nothing if the name exists already, as whatever
+ * @throws SystemError
+ */
+std::optional<UniqueFd> make_placeholder(int parent, const std::string &name, Kind kind,
+                                         const std::string &path);
+
+} // namespace ogh

@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "state.h"
+
+#include <limits>
+
+#include "error.h"
+#include "json.h"
+#include "text.h"
+
+namespace ogh {
+
+namespace {
+
+constexpr const char *what = "the container's state on stdin";
+
+pid_t read_pid(const nlohmann::json &state)
+{
+    const nlohmann::json *pid = find_member(state, "pid");
+    if (pid == nullptr)
+        return 0;
+    if (!pid->is_number_integer())
+        throw Error(ExitCode::Failure, std::string(what) + " has a pid that is no whole number");
+    // An unsigned value above the signed range would come out negative: both lie outside.
+    const auto value = pid->get<std::int64_t>();
+    if (value < 0 || value > std::numeric_limits<pid_t>::max())
+        throw Error(ExitCode::Failure, std::string(what) + " has a pid out of range");
+    return static_cast<pid_t>(value);
+}
+
+} // namespace
+
+State parse_state(std::string_view text)
+{
+    const auto state = parse_object(
+        text, what, [](const std::string &key) { return key == "id" || key == "pid" || key == "bundle"; });
+    State result;
+    result.id = string_member(state, "id", what);
+    result.pid = read_pid(state);
+    result.bundle = string_member(state, "bundle", what);
+    if (!result.bundle.starts_with('/'))
+        throw Error(ExitCode::Failure,
+                    std::string(what) + " has no absolute bundle, but " + quote(result.bundle));
+    return result;
+}
+
+} // namespace ogh

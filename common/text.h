@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace ogh {
+
+/**
+ * Text from outside, made safe for one line of a log: in single quotes, with control characters, quotes,
+ * backslashes and bytes that are not UTF-8 escaped, and cut after `limit` bytes.
+ */
+std::string quote(std::string_view text, size_t limit = 4096);
+
+/** Every item quoted, separated by ", "; never shortened as a list, so that it can be pasted back. */
+std::string quote_list(const std::vector<std::string> &items);
+
+/** The same text as valid UTF-8: a byte that is part of no valid sequence becomes \xNN. */
+std::string as_utf8(std::string_view text);
+
+/** Splits at `separator` and takes blanks from both ends of each part; an empty text is one empty part. */
+std::vector<std::string> split_list(std::string_view text, char separator = ',');
+
+/** Without blanks and tabs at both ends. */
+std::string_view trimmed(std::string_view text);
+
+} // namespace ogh

@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <set>
+#include <string>
+
+#include "request.h"
+
+namespace ogh::mount_srv {
+
+/** Which folders a container asks for. */
+struct FolderRequest {
+    bool all = false;
+    std::set<std::string> names;
+    std::set<std::string> read_only; ///< those of `names` that were asked for as `name:ro`
+    bool all_read_only = false;      ///< `all:ro`
+
+    bool operator==(const FolderRequest &) const = default;
+};
+
+/**
+ * Understands `all` or `NAME[:ro],...`; blanks around names and repeats are allowed, `:ro` wins over none.
+ * @throws Error (Usage) for an empty name, `.`, `..`, a `/` or a NUL
+ */
+FolderRequest parse_folder_request(const Asked &asked);
+
+} // namespace ogh::mount_srv

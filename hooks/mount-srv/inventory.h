@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "host_path.h"
+#include "root.h"
+
+namespace ogh::mount_srv {
+
+/** An entry of the source folder that has a name which may be asked for. */
+struct Folder {
+    std::string name;
+    std::string host_path; ///< canonical: symlinks are followed; with the sysroot in front
+    Kind kind = Kind::Directory;
+    std::string problem; ///< why it cannot be handed out; "" if it can
+
+    bool operator==(const Folder &) const = default;
+};
+
+/** What this host offers. */
+struct Inventory {
+    std::string source_dir;
+    bool exists = false;         ///< whether there is a source folder at all
+    std::vector<Folder> folders; ///< sorted by name
+};
+
+/** Whether containers may write to the folder of this name: it contains `_writable` or ends in `_rw`. */
+bool is_writable_name(const std::string &name);
+
+/**
+ * Lists `source_dir` below the sysroot: folders, plain files, and symlinks to either; nothing whose name begins
+ * with a dot. A symlink whose way leads through a folder that containers may write gets a problem: they could
+ * point it at anything.
+ * @throws Error if the folder exists and cannot be read
+ */
+Inventory read_inventory(const Sysroot &sysroot, const std::string &source_dir);
+
+} // namespace ogh::mount_srv

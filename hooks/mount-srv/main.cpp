@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <CLI/CLI.hpp>
+
+#include "folder_request.h"
+#include "hook.h"
+#include "inventory.h"
+#include "plan.h"
+
+namespace {
+
+struct Options {
+    std::string source_dir = "/srv";
+    std::string target_dir = "/srv";
+    std::string writable = "by-name";
+    std::optional<std::string> allow;
+};
+
+void add_options(CLI::App &cli, Options &options)
+{
+    cli.add_option("--source-dir", options.source_dir, "Whose entries are handed out (/srv)")
+        ->type_name("DIR");
+    cli.add_option("--target-dir", options.target_dir, "Where they appear in the container (/srv)")
+        ->type_name("DIR");
+    cli.add_option("--writable", options.writable, "by-name (*_writable*, *_rw) or never")
+        ->check(CLI::IsMember({"by-name", "never"}).description(""))
+        ->type_name("NAME");
+    cli.add_option("--allow", options.allow, "The only names that may be handed out")->type_name("NAME,...");
+}
+
+ogh::mount_srv::Policy policy_of(const Options &options)
+{
+    ogh::mount_srv::Policy policy;
+    policy.target_dir = ogh::absolute_folder(options.target_dir, "--target-dir");
+    policy.writable_by_name = options.writable == "by-name";
+    if (options.allow)
+        policy.allow = ogh::mount_srv::parse_allow(*options.allow);
+    return policy;
+}
+
+} // namespace
+
+int main(int argc, char **argv)
+{
+    return ogh::run_hook("mount-srv", "Gives a container folders of the host", [&](ogh::Hook &hook) {
+        Options options;
+        add_options(hook.cli(), options);
+        if (!hook.parse(argc, argv))
+            return;
+        const auto policy = policy_of(options);
+        const auto source_dir = ogh::absolute_folder(options.source_dir, "--source-dir");
+        const auto asked = hook.request();
+        if (!asked)
+            return;
+        const auto request = ogh::mount_srv::parse_folder_request(*asked);
+        const auto inventory =
+            ogh::mount_srv::read_inventory(ogh::Sysroot(hook.options().sysroot), source_dir);
+        ogh::Notes notes;
+        const auto edits = ogh::mount_srv::plan(request, inventory, policy, notes);
+        hook.note(notes);
+        hook.carry_out(edits);
+    });
+}

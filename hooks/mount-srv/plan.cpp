@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "plan.h"
+
+#include <algorithm>
+
+#include "error.h"
+#include "text.h"
+
+namespace ogh::mount_srv {
+
+namespace {
+
+bool is_allowed(const std::string &name, const Policy &policy)
+{
+    return !policy.allow || policy.allow->contains(name);
+}
+
+/** What may be asked for here, whole, so that it can be pasted back. */
+std::string offer(const Inventory &inventory, const Policy &policy)
+{
+    std::vector<std::string> names;
+    for (const Folder &folder : inventory.folders) {
+        if (is_allowed(folder.name, policy) && folder.problem.empty())
+            names.push_back(folder.name);
+    }
+    return names.empty() ? "this host offers none" : "this host offers " + quote_list(names);
+}
+
+const Folder &find_folder(const std::string &name, const Inventory &inventory, const Policy &policy)
+{
+    const auto no_folder = [&](ExitCode code, const std::string &why) {
+        return Error(code, "no folder " + quote(name) + ": " + why);
+    };
+    if (!is_allowed(name, policy))
+        throw no_folder(ExitCode::Policy,
+                        "the host's policy (--allow) does not hand it out; " + offer(inventory, policy));
+    if (!inventory.exists)
+        throw no_folder(ExitCode::NotAvailable, "this host has no " + quote(inventory.source_dir));
+    const auto folder = std::lower_bound(
+        inventory.folders.begin(), inventory.folders.end(), name,
+        [](const Folder &candidate, const std::string &wanted) { return candidate.name < wanted; });
+    if (folder == inventory.folders.end() || folder->name != name)
+        throw no_folder(ExitCode::NotAvailable, offer(inventory, policy));
+    if (!folder->problem.empty())
+        throw no_folder(ExitCode::Host, folder->problem);
+    return *folder;
+}
+
+MountEdit mount_of(const Folder &folder, const FolderRequest &request, const Policy &policy)
+{
+    const bool asked_read_only = request.all_read_only || request.read_only.contains(folder.name);
+    const bool writable = policy.writable_by_name && is_writable_name(folder.name) && !asked_read_only;
+    const std::string parent = policy.target_dir == "/" ? "" : policy.target_dir;
+    return {folder.host_path, parent + "/" + folder.name, folder.kind, !writable};
+}
+
+} // namespace
+
+std::set<std::string> parse_allow(const std::string &list)
+{
+    std::set<std::string> names;
+    for (const std::string &name : split_list(list)) {
+        if (name.empty())
+            throw Error(ExitCode::Usage, "--allow has an empty name in " + quote(list));
+        names.insert(name);
+    }
+    return names;
+}
+
+Edits plan(const FolderRequest &request, const Inventory &inventory, const Policy &policy, Notes &notes)
+{
+    for (const std::string &name : request.names)
+        find_folder(name, inventory, policy);
+    Edits edits;
+    for (const Folder &folder : inventory.folders) {
+        const bool named = request.names.contains(folder.name);
+        if (!named && (!request.all || !is_allowed(folder.name, policy)))
+            continue;
+        if (folder.problem.empty())
+            edits.mounts.push_back(mount_of(folder, request, policy));
+        else
+            notes.push_back({LogLevel::Warning, quote(folder.name) + " is left out: " + folder.problem});
+    }
+    if (edits.mounts.empty())
+        notes.push_back(
+            {LogLevel::Info, "nothing to do: " + quote(inventory.source_dir) +
+                                 (inventory.exists ? " has no folder to hand out" : " does not exist")});
+    return edits;
+}
+
+} // namespace ogh::mount_srv

@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <optional>
+#include <set>
+#include <string>
+
+#include "edits.h"
+#include "folder_request.h"
+#include "inventory.h"
+#include "log.h"
+
+namespace ogh::mount_srv {
+
+/** The host's side: where folders appear, and which may be handed out in which way. */
+struct Policy {
+    std::string target_dir = "/srv";
+    bool writable_by_name = true;               ///< false: nothing is writable
+    std::optional<std::set<std::string>> allow; ///< nothing: all
+};
+
+/** @throws Error (Usage) for an empty name in an --allow list */
+std::set<std::string> parse_allow(const std::string &list);
+
+/**
+ * Chooses the folders that are mounted. Pure.
+ * @param notes what is left out of `all`, and why there is nothing to do
+ * @throws Error: NotAvailable for a name that this host does not offer, which lists what it does offer; Policy
+ *         for one that the host does not allow; Host for one that is not safe to hand out
+ */
+Edits plan(const FolderRequest &request, const Inventory &inventory, const Policy &policy, Notes &notes);
+
+} // namespace ogh::mount_srv

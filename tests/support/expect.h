@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <functional>
+#include <string>
+
+#include "error.h"
+
+namespace ogh::test {
+
+/** What a call that must fail has thrown. */
+struct Failure {
+    ExitCode code = ExitCode::Success; ///< Success if nothing was thrown
+    std::string message;
+
+    [[nodiscard]] bool says(const std::string &text) const { return message.find(text) != std::string::npos; }
+};
+
+inline Failure failure_of(const std::function<void()> &call)
+{
+    try {
+        call();
+    } catch (const Error &error) {
+        return {error.code(), error.what()};
+    }
+    return {};
+}
+
+} // namespace ogh::test

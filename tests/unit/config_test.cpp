@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <sys/stat.h>
+
+#include <boost/test/unit_test.hpp>
+
+#include "config.h"
+#include "support/expect.h"
+#include "support/temp_folder.h"
+
+using namespace ogh;
+using ogh::test::failure_of;
+using ogh::test::TempFolder;
+
+BOOST_AUTO_TEST_SUITE(config)
+
+BOOST_AUTO_TEST_CASE(only_what_is_needed_is_read)
+{
+    const Config config = parse_config(R"({"ociVersion":7,"root":{"path":"/r","readonly":true},
+        "annotations":{"a":"b"},"process":{"env":["A=1","B="],"cwd":3},"linux":{"seccomp":{"syscalls":[[[]]]}}})",
+                                       "/bundle");
+    BOOST_TEST(config.rootfs == "/r");
+    BOOST_TEST(config.annotations.at("a") == "b");
+    BOOST_TEST(config.environment.size() == 2);
+}
+
+BOOST_AUTO_TEST_CASE(a_relative_root_is_below_the_bundle)
+{
+    BOOST_TEST(parse_config(R"({"root":{"path":"rootfs"}})", "/b").rootfs == "/b/rootfs");
+}
+
+BOOST_AUTO_TEST_CASE(wrong_types_are_refused)
+{
+    for (const char *text :
+         {R"({"root":"r"})", R"({"root":{"path":3}})", R"({"root":{}})", R"({})", R"({"root":{"path":""}})",
+          R"({"root":{"path":"/r"},"annotations":[]})", R"({"root":{"path":"/r"},"annotations":{"a":1}})",
+          R"({"root":{"path":"/r"},"process":{"env":{}}})", R"({"root":{"path":"/r"},"process":{"env":[1]}})",
+          R"({"root":{"path":"/r\u0000"}})", R"({"root":{"path":"/r"},"annotations":{"a":"b\u0000"}})"}) {
+        const auto failure = failure_of([&] { parse_config(text, "/b"); });
+        BOOST_TEST((failure.code == ExitCode::Failure), text);
+        BOOST_TEST(failure.says("config.json"), failure.message);
+    }
+}
+
+BOOST_AUTO_TEST_CASE(the_last_of_equal_variables_counts)
+{
+    const Config config =
+        parse_config(R"({"root":{"path":"/r"},"process":{"env":["A=1","AB=3","A=2","C"]}})", "/b");
+    BOOST_TEST(environment_value(config, "A").value() == "2");
+    BOOST_TEST(!environment_value(config, "C").has_value());
+    BOOST_TEST(!environment_value(config, "D").has_value());
+}
+
+BOOST_AUTO_TEST_CASE(a_symlink_or_fifo_is_not_read)
+{
+    const TempFolder bundle;
+    BOOST_TEST(failure_of([&] { read_config(bundle.path()); }).says("config.json"));
+    bundle.file("real.json", R"({"root":{"path":"/r"}})");
+    bundle.link("config.json", "real.json");
+    BOOST_TEST(failure_of([&] { read_config(bundle.path()); }).says("config.json"));
+    std::filesystem::remove(bundle.path("config.json"));
+    BOOST_REQUIRE(::mkfifo(bundle.path("config.json").c_str(), 0600) == 0);
+    BOOST_TEST(failure_of([&] { read_config(bundle.path()); }).says("no regular file"));
+}
+
+BOOST_AUTO_TEST_CASE(a_huge_file_is_not_read_whole)
+{
+    const TempFolder bundle;
+    bundle.file("config.json");
+    std::filesystem::resize_file(bundle.path("config.json"), std::uintmax_t{1} << 40U);
+    BOOST_TEST(failure_of([&] { read_config(bundle.path()); }).says("larger than 16777216 bytes"));
+}
+
+BOOST_AUTO_TEST_SUITE_END()

@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <boost/test/unit_test.hpp>
+
+#include "folder_request.h"
+#include "support/expect.h"
+
+using namespace ogh;
+using namespace ogh::mount_srv;
+using ogh::test::failure_of;
+
+namespace {
+
+FolderRequest parse(const std::string &value)
+{
+    return parse_folder_request({value, "annotation 'k'"});
+}
+
+} // namespace
+
+BOOST_AUTO_TEST_SUITE(folder_request)
+
+BOOST_AUTO_TEST_CASE(all_is_everything)
+{
+    BOOST_TEST((parse("all") == FolderRequest{true, {}, {}, false}));
+    BOOST_TEST((parse(" all ") == FolderRequest{true, {}, {}, false}));
+    BOOST_TEST((parse("all:ro") == FolderRequest{true, {}, {}, true}));
+}
+
+BOOST_AUTO_TEST_CASE(names_are_a_list_with_blanks_and_repeats)
+{
+    BOOST_TEST((parse("datasets,models") == FolderRequest{false, {"datasets", "models"}, {}, false}));
+    BOOST_TEST((parse(" b ,a, b") == FolderRequest{false, {"a", "b"}, {}, false}));
+    BOOST_TEST((parse("with blank") == FolderRequest{false, {"with blank"}, {}, false}));
+}
+
+BOOST_AUTO_TEST_CASE(read_only_wins)
+{
+    BOOST_TEST((parse("a_rw:ro") == FolderRequest{false, {"a_rw"}, {"a_rw"}, false}));
+    BOOST_TEST((parse("a_rw,a_rw:ro") == FolderRequest{false, {"a_rw"}, {"a_rw"}, false}));
+    BOOST_TEST((parse("all,a_rw:ro") == FolderRequest{true, {"a_rw"}, {"a_rw"}, false}));
+}
+
+BOOST_AUTO_TEST_CASE(what_is_no_name_is_refused)
+{
+    for (const std::string &value :
+         {std::string(","), std::string("a,"), std::string(",a"), std::string("a,,b"), std::string(".."),
+          std::string("."), std::string("../etc"), std::string("/"), std::string("/etc"), std::string("a/b"),
+          std::string(":ro"), std::string("a, :ro"), std::string("..:ro"), std::string("a\0b", 3)}) {
+        const auto failure = failure_of([&] { parse(value); });
+        BOOST_TEST((failure.code == ExitCode::Usage), value);
+        BOOST_TEST(failure.says("annotation 'k'"), failure.message);
+    }
+}
+
+BOOST_AUTO_TEST_CASE(a_name_may_hold_odd_bytes)
+{
+    BOOST_TEST(parse("a\nb\xff'\"").names.contains("a\nb\xff'\""));
+    BOOST_TEST(parse("a:rw").names.contains("a:rw"));
+}
+
+BOOST_AUTO_TEST_SUITE_END()

@@ -1,0 +1,169 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <sys/stat.h>
+
+#include <boost/test/unit_test.hpp>
+
+#include "inventory.h"
+#include "support/expect.h"
+#include "support/temp_folder.h"
+
+using namespace ogh;
+using namespace ogh::mount_srv;
+using ogh::test::failure_of;
+using ogh::test::TempFolder;
+
+namespace {
+
+/** A sysroot with a /srv. */
+struct Host : TempFolder {
+    Host() { folder("srv"); }
+
+    [[nodiscard]] Inventory read(const std::string &source = "/srv") const
+    {
+        return read_inventory(Sysroot(path()), source);
+    }
+
+    /** The entry's host path below the sysroot, or its problem; "-" if it is not offered. */
+    [[nodiscard]] std::string entry(const std::string &name) const
+    {
+        for (const Folder &folder : read().folders) {
+            if (folder.name == name)
+                return folder.problem.empty() ? folder.host_path.substr(path().size()) : folder.problem;
+        }
+        return "-";
+    }
+};
+
+constexpr const char *writable_problem =
+    "its symlink leads through a folder that containers may write, which could "
+    "point it at anything";
+
+} // namespace
+
+BOOST_AUTO_TEST_SUITE(mount_srv_inventory)
+
+BOOST_AUTO_TEST_CASE(folders_and_plain_files_are_offered_in_order)
+{
+    const Host host;
+    host.folder("srv/models");
+    host.folder("srv/datasets");
+    host.file("srv/file");
+    const Inventory inventory = host.read();
+    BOOST_TEST(inventory.exists);
+    BOOST_REQUIRE(inventory.folders.size() == 3);
+    BOOST_TEST((inventory.folders[0] == Folder{"datasets", host.path("srv/datasets"), Kind::Directory, ""}));
+    BOOST_TEST((inventory.folders[1] == Folder{"file", host.path("srv/file"), Kind::File, ""}));
+    BOOST_TEST(inventory.folders[2].name == "models");
+}
+
+BOOST_AUTO_TEST_CASE(names_with_a_dot_and_special_files_are_not)
+{
+    const Host host;
+    host.folder("srv/.hidden");
+    host.folder("srv/..also");
+    BOOST_REQUIRE(::mkfifo(host.path("srv/fifo").c_str(), 0600) == 0);
+    BOOST_TEST(host.read().folders.empty());
+}
+
+BOOST_AUTO_TEST_CASE(names_of_any_bytes_are_offered)
+{
+    const Host host;
+    for (const char *name : {"a b", "a'b\"", "a\nb", "a\xff", "a,b", "all", "b:ro"}) {
+        host.folder("srv/" + std::string(name));
+        BOOST_TEST(host.entry(name) == "/srv/" + std::string(name));
+    }
+}
+
+BOOST_AUTO_TEST_CASE(a_missing_source_folder_is_no_error)
+{
+    const Host host;
+    BOOST_TEST(!host.read("/nowhere").exists);
+    BOOST_TEST(host.read("/nowhere").source_dir == host.path("nowhere"));
+}
+
+BOOST_AUTO_TEST_CASE(a_source_folder_that_is_a_file_is_an_error)
+{
+    const Host host;
+    host.file("srv/file");
+    BOOST_TEST((failure_of([&] { static_cast<void>(host.read("/srv/file")); }).code == ExitCode::Host));
+}
+
+BOOST_AUTO_TEST_CASE(symlinks_are_followed_below_the_sysroot)
+{
+    const Host host;
+    host.folder("data/models/v2");
+    host.file("data/list");
+    host.folder("srv/datasets/v1");
+    host.link("srv/absolute", "/data/models");
+    host.link("srv/relative", "../data/models/v2");
+    host.link("srv/outwards", "../../../../../data/list");
+    host.link("srv/inner", "datasets/v1");
+    host.link("data/again", "models");
+    host.link("srv/chain", "/data/again/v2");
+    BOOST_TEST(host.entry("absolute") == "/data/models");
+    BOOST_TEST(host.entry("relative") == "/data/models/v2");
+    BOOST_TEST(host.entry("outwards") == "/data/list");
+    BOOST_TEST(host.entry("inner") == "/srv/datasets/v1");
+    BOOST_TEST(host.entry("chain") == "/data/models/v2");
+}
+
+BOOST_AUTO_TEST_CASE(the_source_folder_may_be_a_symlink)
+{
+    const Host host;
+    host.folder("data/srv/a");
+    host.link("srv2", "data/srv");
+    const Inventory inventory = host.read("/srv2");
+    BOOST_REQUIRE(inventory.folders.size() == 1);
+    BOOST_TEST(inventory.folders[0].host_path == host.path("data/srv/a"));
+}
+
+BOOST_AUTO_TEST_CASE(a_symlink_without_end_or_target_has_a_problem)
+{
+    const Host host;
+    host.link("srv/dangling", "nowhere/x");
+    host.link("srv/loop", "loop");
+    host.link("srv/device", "/fifo");
+    BOOST_REQUIRE(::mkfifo(host.path("fifo").c_str(), 0600) == 0);
+    BOOST_TEST(host.entry("dangling") == "its symlink leads nowhere");
+    BOOST_TEST(host.entry("loop").find("Too many levels of symbolic links") != std::string::npos);
+    BOOST_TEST(host.entry("device").find("neither a folder nor a plain file") != std::string::npos);
+}
+
+BOOST_AUTO_TEST_CASE(a_symlink_through_what_containers_may_write_has_a_problem)
+{
+    const Host host;
+    host.folder("srv/out_rw/sub");
+    host.folder("srv/x_writable");
+    host.folder("data/dir");
+    host.link("srv/direct", "out_rw/sub");
+    host.link("srv/absolute", "/srv/out_rw/sub");
+    host.link("srv/file", "x_writable/../x_writable/list");
+    host.link("data/dir/hop", "/srv/out_rw/sub");
+    host.link("srv/chain", "/data/dir/hop");
+    host.file("srv/x_writable/list");
+    for (const char *name : {"direct", "absolute", "file", "chain"})
+        BOOST_TEST(host.entry(name) == writable_problem, name);
+}
+
+BOOST_AUTO_TEST_CASE(what_a_writable_symlink_leads_to_counts_as_writable)
+{
+    const Host host;
+    host.folder("data/models/sub");
+    host.link("srv/models_rw", "/data/models");
+    host.link("srv/other", "/data/models/sub");
+    BOOST_TEST(host.entry("models_rw") == "/data/models");
+    BOOST_TEST(host.entry("other") == writable_problem);
+}
+
+BOOST_AUTO_TEST_CASE(a_second_name_for_a_writable_folder_itself_is_safe)
+{
+    const Host host;
+    host.folder("srv/out_rw");
+    host.link("srv/results", "out_rw");
+    host.folder("data");
+    host.link("srv/up", "out_rw/../../data");
+    BOOST_TEST(host.entry("results") == "/srv/out_rw");
+    BOOST_TEST(host.entry("up") == "/data");
+}
+
+BOOST_AUTO_TEST_SUITE_END()

@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+
+#include <boost/test/unit_test.hpp>
+
+#include "mount_table.h"
+#include "support/expect.h"
+#include "support/temp_folder.h"
+#include "unique_fd.h"
+
+using namespace ogh;
+using ogh::test::failure_of;
+using ogh::test::TempFolder;
+
+namespace {
+
+MountTable read(const std::string &text)
+{
+    const TempFolder folder;
+    folder.file("mountinfo", text);
+    const UniqueFd fd(::open(folder.path("mountinfo").c_str(), O_RDONLY | O_CLOEXEC));
+    return MountTable(fd.get());
+}
+
+constexpr const char *table =
+    "22 27 0:21 / /proc rw,relatime shared:5 - proc proc rw\n"
+    "27 1 254:0 / / rw,relatime - ext4 /dev/vda rw\n"
+    "91 27 254:0 /r /b/rootfs rw,relatime master:1 - ext4 /dev/vda rw\n"
+    "92 91 0:44 / /b/rootfs/a\\040b rw,relatime shared:7 master:1 - tmpfs tmpfs rw\n";
+
+} // namespace
+
+BOOST_AUTO_TEST_SUITE(mount_table)
+
+BOOST_AUTO_TEST_CASE(shared_mounts_are_told_from_private_and_slave_ones)
+{
+    const MountTable mounts = read(table);
+    BOOST_TEST(mounts.is_shared(22));
+    BOOST_TEST(!mounts.is_shared(27));
+    BOOST_TEST(!mounts.is_shared(91));
+    BOOST_TEST(mounts.is_shared(92)); // slave and shared at once
+}
+
+BOOST_AUTO_TEST_CASE(a_mount_that_is_not_listed_counts_as_shared)
+{
+    BOOST_TEST(read(table).is_shared(4711));
+}
+
+BOOST_AUTO_TEST_CASE(filesystems_are_found_by_device)
+{
+    const MountTable mounts = read(table);
+    BOOST_TEST(mounts.has_device(makedev(254, 0)));
+    BOOST_TEST(mounts.has_device(makedev(0, 44)));
+    BOOST_TEST(!mounts.has_device(makedev(0, 45)));
+}
+
+BOOST_AUTO_TEST_CASE(mount_points_are_named)
+{
+    BOOST_TEST(read(table).mount_point(92) == "/b/rootfs/a b");
+    BOOST_TEST(read(table).mount_point(4711).empty());
+}
+
+BOOST_AUTO_TEST_CASE(the_kernels_own_table_is_read)
+{
+    const UniqueFd fd(::open("/proc/self/mountinfo", O_RDONLY | O_CLOEXEC));
+    struct stat root {};
+    BOOST_REQUIRE(::stat("/", &root) == 0);
+    BOOST_TEST(MountTable(fd.get()).has_device(root.st_dev));
+}
+
+BOOST_AUTO_TEST_SUITE_END()

@@ -1,0 +1,207 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <boost/test/unit_test.hpp>
+
+#include "request.h"
+#include "support/expect.h"
+
+using namespace ogh;
+using ogh::test::failure_of;
+
+namespace {
+
+const std::string key = "io.oci-gpu-hooks.mount-srv";
+
+struct Case {
+    Config config;
+    CommonOptions options;
+
+    [[nodiscard]] std::optional<Asked> ask() const
+    {
+        Notes notes;
+        return find_request("mount-srv", &config, options, notes);
+    }
+
+    /** The value that counts, "-" if there is none. */
+    [[nodiscard]] std::string value() const
+    {
+        const auto asked = ask();
+        return asked ? asked->value : "-";
+    }
+
+    [[nodiscard]] test::Failure failure() const
+    {
+        return failure_of([&] { static_cast<void>(ask()); });
+    }
+};
+
+} // namespace
+
+BOOST_AUTO_TEST_SUITE(request)
+
+BOOST_AUTO_TEST_CASE(a_container_that_does_not_ask_gets_nothing)
+{
+    Case c;
+    BOOST_TEST(c.value() == "-");
+    c.config.environment = {"OCI_GPU_HOOKS_MOUNT_SRV=all", "NVIDIA_VISIBLE_DEVICES=all"};
+    BOOST_TEST(c.value() == "-");
+    c.config.annotations = {{"evilio.oci-gpu-hooks.mount-srv", "all"}, {"io.oci-gpu-hooksXmount-srv", "all"}};
+    BOOST_TEST(c.value() == "-");
+}
+
+BOOST_AUTO_TEST_CASE(the_annotation_asks)
+{
+    Case c;
+    c.config.annotations = {{key, "all"}};
+    BOOST_TEST(c.value() == "all");
+    BOOST_TEST(c.ask()->origin == "annotation 'io.oci-gpu-hooks.mount-srv'");
+}
+
+BOOST_AUTO_TEST_CASE(another_hooks_annotation_is_not_ours)
+{
+    Case c;
+    c.config.annotations = {{"io.oci-gpu-hooks.nvidia-devices", "all"},
+                            {"io.oci-gpu-hooks.amd-kfd.lease", "shared"}};
+    BOOST_TEST(c.value() == "-");
+}
+
+BOOST_AUTO_TEST_CASE(an_empty_value_is_an_error)
+{
+    for (const char *value : {"", " ", "\t"}) {
+        Case c;
+        c.config.annotations = {{key, value}};
+        BOOST_TEST((c.failure().code == ExitCode::Usage));
+        BOOST_TEST(c.failure().says("is empty"));
+    }
+}
+
+BOOST_AUTO_TEST_CASE(a_value_without_end_is_an_error)
+{
+    Case c;
+    c.config.annotations = {{key, std::string(max_request_size + 1, 'a')}};
+    BOOST_TEST((c.failure().code == ExitCode::Usage));
+    BOOST_TEST(c.failure().message.size() < 500);
+}
+
+BOOST_AUTO_TEST_CASE(a_misspelt_key_is_an_error_that_lists_the_known_ones)
+{
+    for (const char *name : {"mount-svr", "mount-srv=x", "mount-srv.lease", "mount-srv/", "/train", "",
+                             "mount-srv ", "Mount-srv"}) {
+        Case c;
+        c.config.annotations = {{"io.oci-gpu-hooks." + std::string(name), "all"}};
+        BOOST_TEST((c.failure().code == ExitCode::Usage), name);
+        BOOST_TEST(c.failure().says("'mount-srv', 'nvidia-devices'"), c.failure().message);
+    }
+}
+
+BOOST_AUTO_TEST_CASE(a_misspelt_key_is_an_error_beside_a_right_one_and_a_request_of_the_host)
+{
+    Case c;
+    c.config.annotations = {{key, "all"}, {"io.oci-gpu-hooks.mount-svr", "x"}};
+    BOOST_TEST((c.failure().code == ExitCode::Usage));
+    c.options.request = "all";
+    BOOST_TEST((c.failure().code == ExitCode::Usage));
+}
+
+BOOST_AUTO_TEST_CASE(in_a_pod_the_containers_own_key_wins)
+{
+    for (const char *name_key : {"io.kubernetes.container.name", "io.kubernetes.cri.container-name"}) {
+        Case c;
+        c.config.annotations = {{key, "a"}, {key + "/train", "b"}, {name_key, "train"}};
+        BOOST_TEST(c.value() == "b");
+        c.config.annotations[name_key] = "sidecar";
+        BOOST_TEST(c.value() == "a");
+        c.config.annotations.erase(key);
+        BOOST_TEST(c.value() == "-");
+    }
+}
+
+BOOST_AUTO_TEST_CASE(a_key_for_one_container_needs_that_containers_name)
+{
+    Case c;
+    c.config.annotations = {{key + "/train", "b"}};
+    BOOST_TEST((c.failure().code == ExitCode::Usage));
+    BOOST_TEST(c.failure().says("name is not known"));
+}
+
+BOOST_AUTO_TEST_CASE(the_environment_asks_only_where_the_host_says_so)
+{
+    Case c;
+    c.config.environment = {"OCI_GPU_HOOKS_MOUNT_SRV=a"};
+    c.options.opt_in = OptIn::Environment;
+    BOOST_TEST(c.value() == "a");
+    c.config.annotations = {{key, "b"}};
+    BOOST_TEST(c.value() == "b");
+    c.config = {};
+    c.config.environment = {"OCI_GPU_HOOKS_MOUNT_SRV="};
+    BOOST_TEST((c.failure().code == ExitCode::Usage));
+}
+
+BOOST_AUTO_TEST_CASE(variables_are_named_after_keys)
+{
+    Case c;
+    c.options.opt_in = OptIn::Environment;
+    c.config.environment = {"OCI_GPU_HOOKS_NVIDIA_DEVICES_CAPABILITIES=compute"};
+    BOOST_TEST(find_value("nvidia-devices.capabilities", c.config, c.options)->value == "compute");
+}
+
+BOOST_AUTO_TEST_CASE(the_hosts_request_alone_is_the_opt_in)
+{
+    Case c;
+    c.options.request = "models";
+    BOOST_TEST(c.value() == "models");
+    c.config.annotations = {{key, "datasets"}};
+    BOOST_TEST(c.value() == "models");
+    c.options.request = "";
+    BOOST_TEST((c.failure().code == ExitCode::Usage));
+}
+
+BOOST_AUTO_TEST_CASE(always_is_for_every_container_that_does_not_ask_itself)
+{
+    Case c;
+    c.options.opt_in = OptIn::Always;
+    c.options.request = "models";
+    BOOST_TEST(c.value() == "models");
+    c.config.annotations = {{key, "datasets"}};
+    BOOST_TEST(c.value() == "datasets");
+}
+
+BOOST_AUTO_TEST_CASE(always_leaves_out_concourses_resource_steps)
+{
+    Case c;
+    c.options.opt_in = OptIn::Always;
+    c.options.request = "models";
+    c.config.environment = {"PATH=/bin", "BUILD_TEAM_NAME=main"};
+    BOOST_TEST(c.value() == "-");
+    c.options.all_steps = true;
+    BOOST_TEST(c.value() == "models");
+}
+
+BOOST_AUTO_TEST_CASE(without_a_container_only_the_host_asks)
+{
+    CommonOptions options;
+    options.request = "all";
+    Notes notes;
+    BOOST_TEST(find_request("mount-srv", nullptr, options, notes)->value == "all");
+}
+
+BOOST_AUTO_TEST_CASE(options_that_need_others_say_so)
+{
+    CommonOptions options;
+    options.opt_in = OptIn::Always;
+    BOOST_TEST((failure_of([&] { check(options); }).code == ExitCode::Usage));
+    options.request = "all";
+    check(options);
+    options.opt_in = OptIn::Annotation;
+    options.all_steps = true;
+    BOOST_TEST((failure_of([&] { check(options); }).code == ExitCode::Usage));
+}
+
+BOOST_AUTO_TEST_CASE(folders_of_options_are_absolute)
+{
+    BOOST_TEST(absolute_folder("/srv///", "--x") == "/srv");
+    BOOST_TEST(absolute_folder("/", "--x") == "/");
+    BOOST_TEST(failure_of([] { absolute_folder("srv", "--source-dir"); }).says("--source-dir"));
+    BOOST_TEST((failure_of([] { absolute_folder("", "--x"); }).code == ExitCode::Usage));
+}
+
+BOOST_AUTO_TEST_SUITE_END()
