@@ -12,6 +12,7 @@
 #include "places.h"
 #include "process.h"
 #include "text.h"
+#include "tree_lock.h"
 
 namespace ogh {
 
@@ -24,24 +25,61 @@ struct Source {
     MountTree tree;
 };
 
-Source open_source(const MountEdit &edit)
+Source open_source(const MountEdit &edit, int idmap)
 {
     const std::string what = quote(edit.host_path);
     const UniqueFd fd = open_path(AT_FDCWD, edit.host_path, O_PATH, Walk::NoSymlinks, what);
     const Inode inode = Inode::of(fd.get(), what);
     if (!inode.is(edit.kind))
         throw Error(ExitCode::Failure, what + " is no longer what it was when it was looked up");
-    return {edit, inode, MountTree(fd.get(), {edit.read_only}, what)};
+    const MountAttributes attributes{edit.read_only, edit.idmap ? idmap : -1};
+    return {edit, inode, MountTree(fd.get(), attributes, what)};
 }
 
-std::vector<Source> open_sources(const Edits &edits)
+/** In a user namespace the container's root could otherwise undo the attributes and uncover what lies below. */
+void lock(std::vector<Source> &sources)
+{
+    std::vector<MountTree> trees;
+    for (Source &source : sources)
+        trees.push_back(std::move(source.tree));
+    trees = lock_trees(trees);
+    for (size_t i = 0; i < sources.size(); ++i)
+        sources[i].tree = std::move(trees.at(i));
+}
+
+std::vector<Source> open_sources(const Edits &edits, const std::optional<UserNamespace> &user_namespace)
 {
     raise_open_files_limit();
+    const int idmap = user_namespace ? user_namespace->fd.get() : -1;
     std::vector<Source> sources;
     sources.reserve(edits.mounts.size());
     for (const MountEdit &edit : edits.mounts)
-        sources.push_back(open_source(edit));
+        sources.push_back(open_source(edit, idmap));
+    if (user_namespace)
+        lock(sources);
     return sources;
+}
+
+void warn_if_not_writable(const std::vector<Source> &sources, const UserNamespace &user_namespace,
+                          Notes &notes)
+{
+    for (const auto &[edit, inode, tree] : sources) {
+        if (edit.read_only || edit.idmap || user_namespace.root_may_write(inode.uid, inode.gid, inode.mode))
+            continue;
+        notes.push_back({LogLevel::Warning,
+                         quote(edit.container_path) +
+                             " is mounted writable, but the container's user namespace has "
+                             "no number for its owner (uid " +
+                             std::to_string(inode.uid) + ", gid " + std::to_string(inode.gid) +
+                             " of the host), so that its root cannot write there; --idmap maps the owners"});
+    }
+}
+
+std::optional<Owner> owner_of(const std::optional<UserNamespace> &user_namespace)
+{
+    if (!user_namespace || !user_namespace->uids.root() || !user_namespace->gids.root())
+        return std::nullopt;
+    return Owner{*user_namespace->uids.root(), *user_namespace->gids.root()};
 }
 
 /** Whether an earlier run has put the same source there, with the same attributes. */
@@ -78,10 +116,12 @@ Notes apply(const Edits &edits, const Container &container)
     if (edits.mounts.empty())
         return notes;
     const InitProcess init(container.pid);
-    const std::vector<Source> sources = open_sources(edits);
-    Ground ground;
+    Ground ground(container.rootfs); // before anything is mounted, and while /proc can be seen
+    const std::vector<Source> sources = open_sources(edits, init.user_namespace());
+    if (init.user_namespace())
+        warn_if_not_writable(sources, *init.user_namespace(), notes);
     init.enter(container.rootfs);
-    Places places(Root(container.rootfs), std::move(ground));
+    Places places(Root(container.rootfs), std::move(ground), owner_of(init.user_namespace()));
     for (const Source &source : sources)
         attach(source, places, notes);
     places.keep();

@@ -14,6 +14,7 @@ struct MountEdit {
     std::string container_path; ///< absolute inside the container
     Kind kind = Kind::Directory;
     bool read_only = true;
+    bool idmap = false; ///< in a user namespace, map the owners of the files into it
 
     bool operator==(const MountEdit &) const = default;
 };

@@ -24,7 +24,8 @@ UniqueFd open_mountinfo(int proc)
 
 } // namespace
 
-Ground::Ground() : proc_(::open("/proc", O_PATH | O_DIRECTORY | O_CLOEXEC))
+Ground::Ground(std::string rootfs)
+    : rootfs_(std::move(rootfs)), proc_(::open("/proc", O_PATH | O_DIRECTORY | O_CLOEXEC))
 {
     struct statfs filesystem {};
     if (!proc_.valid() || ::fstatfs(proc_.get(), &filesystem) != 0 || filesystem.f_type != PROC_SUPER_MAGIC)
@@ -40,11 +41,19 @@ const MountTable &Ground::inside()
     return *inside_;
 }
 
+std::string Ground::mount_point(const Inode &inode)
+{
+    const std::string path = inside().mount_point(inode.mount_id);
+    if (!path.starts_with(rootfs_))
+        return "on the host";
+    return path == rootfs_ ? "its root" : quote(std::string_view(path).substr(rootfs_.size()));
+}
+
 std::string Ground::why_not_make_in(const Inode &folder, const Inode &root)
 {
     const bool on_root = folder.mount_id == root.mount_id;
     if (!on_root && MountTable(host_mountinfo_.get()).has_device(folder.device))
-        return "it would lie in a volume (" + quote(inside().mount_point(folder.mount_id)) +
+        return "it would lie in a volume (" + mount_point(folder) +
                "), where nothing is made; make it in the volume, or leave the volume out";
     return why_not_mount_on(folder);
 }
@@ -56,7 +65,7 @@ std::string Ground::why_not_mount_on(const Inode &target)
         known->second = inside().is_shared(target.mount_id);
     if (!known->second)
         return "";
-    return "it lies on a shared mount (" + quote(inside().mount_point(target.mount_id)) +
+    return "it lies on a shared mount (" + mount_point(target) +
            "), so that a mount would appear on the host too; make that volume private or slave";
 }
 

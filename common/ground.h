@@ -20,8 +20,11 @@ namespace ogh {
  */
 class Ground final {
 public:
-    /** @throws Error (Host) if /proc is not procfs */
-    Ground();
+    /**
+     * @param rootfs the container's root on the host; messages name mounts below it as the container does
+     * @throws Error (Host) if /proc is not procfs
+     */
+    explicit Ground(std::string rootfs);
 
     /** Why nothing may be made in `folder`: it is in a volume, or shared; "" if it may. */
     std::string why_not_make_in(const Inode &folder, const Inode &root);
@@ -31,7 +34,9 @@ public:
 
 private:
     const MountTable &inside();
+    std::string mount_point(const Inode &inode);
 
+    std::string rootfs_;
     UniqueFd proc_;
     UniqueFd host_mountinfo_;
     std::optional<MountTable> inside_; ///< read once, before this process mounts anything

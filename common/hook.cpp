@@ -100,7 +100,9 @@ int run_hook(const char *name, const char *description, const std::function<void
     try {
         set_up_process();
         log.connect();
-        limit_capabilities({CAP_SYS_ADMIN, CAP_SYS_CHROOT, CAP_SYS_PTRACE, CAP_DAC_OVERRIDE});
+        // The first three to enter, the others to make things in the container, as its root or for it.
+        limit_capabilities({CAP_SYS_ADMIN, CAP_SYS_CHROOT, CAP_SYS_PTRACE, CAP_DAC_OVERRIDE, CAP_SETUID,
+                            CAP_SETGID, CAP_CHOWN});
         Hook hook(name, description, log);
         body(hook);
     } catch (const Error &error) {

@@ -77,7 +77,8 @@ InitProcess::InitProcess(pid_t pid)
         throw Error(ExitCode::Failure, "the process " + std::to_string(pid) +
                                            " that the state names is in the "
                                            "host's mount namespace; nothing is mounted there");
-    // Alive now means that the number was its own when the namespace was looked at.
+    user_namespace_ = user_namespace_of(pid);
+    // Alive now means that the number was its own when the namespaces were looked at.
     if (has_ended(pidfd_.get()))
         throw gone();
 }
@@ -91,6 +92,8 @@ void InitProcess::enter(const std::string &rootfs) const
         throw SystemError(errno, "cannot enter the container's mount namespace (setns)");
     }
     drop_capabilities({CAP_SYS_CHROOT, CAP_SYS_PTRACE});
+    if (!user_namespace_)
+        drop_capabilities({CAP_SETUID, CAP_SETGID, CAP_CHOWN});
     struct stat inside {};
     if (::stat(rootfs.c_str(), &inside) != 0 || !same_file(outside, inside))
         throw Error(ExitCode::Failure, "the container's root is not at " + quote(rootfs) +

@@ -3,9 +3,11 @@
 
 #include <sys/types.h>
 
+#include <optional>
 #include <string>
 
 #include "unique_fd.h"
+#include "user_namespace.h"
 
 namespace ogh {
 
@@ -22,9 +24,12 @@ public:
      */
     explicit InitProcess(pid_t pid);
 
+    /** The container's user namespace; nothing if it has this process's own. */
+    [[nodiscard]] const std::optional<UserNamespace> &user_namespace() const { return user_namespace_; }
+
     /**
      * Joins the container's mount namespace; this process stays there. CAP_SYS_CHROOT and CAP_SYS_PTRACE are
-     * given up with it.
+     * given up with it, and without a user namespace what it takes to act as the container's root.
      * @param rootfs the container's root as the host sees it
      * @throws Error if init ended meanwhile, or `rootfs` is not the same folder inside: then the container has
      *         pivoted already (or has not begun), and the path would be looked up in the image
@@ -33,6 +38,7 @@ public:
 
 private:
     UniqueFd pidfd_;
+    std::optional<UserNamespace> user_namespace_;
 };
 
 } // namespace ogh

@@ -3,6 +3,7 @@
 
 #include <fcntl.h>
 #include <sys/mount.h>
+#include <sys/stat.h>
 #include <sys/statvfs.h>
 
 #include <cerrno>
@@ -22,6 +23,15 @@ SystemError failure(const std::string &what)
         return {error, what + ": each folder takes one open file; raise LimitNOFILE of the engine",
                 ExitCode::Host};
     return {error, what};
+}
+
+SystemError cannot_map(const std::string &what)
+{
+    return {
+        errno,
+        "cannot map the owners in " + what +
+            " into the container's user namespace (--idmap): a filesystem in it, or the kernel, cannot do it",
+        ExitCode::Host};
 }
 
 /** The attributes that this collection sets, as they are in force: a source may be read-only by itself. */
@@ -44,9 +54,23 @@ MountTree::MountTree(int source, const MountAttributes &attributes, const std::s
     attr.attr_set = MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV;
     if (attributes.read_only)
         attr.attr_set |= MOUNT_ATTR_RDONLY;
+    if (attributes.idmap >= 0) {
+        attr.attr_set |= MOUNT_ATTR_IDMAP;
+        attr.userns_fd = static_cast<unsigned>(attributes.idmap);
+    }
     attr.propagation = MS_PRIVATE;
     if (::mount_setattr(fd_.get(), "", AT_EMPTY_PATH | AT_RECURSIVE, &attr, sizeof attr) != 0)
-        throw failure("cannot set the mount attributes of " + what + " (mount_setattr)");
+        throw attributes.idmap >= 0
+            ? cannot_map(what)
+            : failure("cannot set the mount attributes of " + what + " (mount_setattr)");
+}
+
+bool MountTree::is_directory() const
+{
+    struct stat status {};
+    if (::fstat(fd_.get(), &status) != 0)
+        throw failure("cannot look at a mount");
+    return S_ISDIR(status.st_mode);
 }
 
 void MountTree::attach(int target, const std::string &what) const

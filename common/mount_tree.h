@@ -10,6 +10,7 @@ namespace ogh {
 /** What every mount of the tree gets; what is not named here stays as it is on the host. */
 struct MountAttributes {
     bool read_only = false;
+    int idmap = -1; ///< a user namespace whose ids the files' owners are mapped to; -1: as they are
 };
 
 /**
@@ -22,9 +23,16 @@ public:
      * Copies what `source` (O_PATH) refers to, recursively, and gives the copy its attributes all the way
      * down: always nosuid, nodev and private.
      * @param what names the source in messages
-     * @throws SystemError; exit code Host where the kernel lacks the calls (mount_setattr: Linux 5.12)
+     * @throws SystemError; exit code Host where the kernel lacks the calls (mount_setattr: Linux 5.12), or a
+     *         filesystem in the tree cannot map ids
      */
     MountTree(int source, const MountAttributes &attributes, const std::string &what);
+
+    /** Takes over a detached tree that was made elsewhere. */
+    explicit MountTree(UniqueFd fd) : fd_(std::move(fd)) {}
+
+    /** Whether its root is a folder, not a file. */
+    [[nodiscard]] bool is_directory() const;
 
     /** Puts the tree on `target` (O_PATH), in the mount namespace that this process is in. */
     void attach(int target, const std::string &what) const;

@@ -38,7 +38,10 @@ Error cannot_mount(const std::string &path, const std::string &why)
 
 } // namespace
 
-Places::Places(Root root, Ground ground) : root_(std::move(root)), ground_(std::move(ground)) {}
+Places::Places(Root root, Ground ground, std::optional<Owner> owner)
+    : root_(std::move(root)), ground_(std::move(ground)), owner_(owner)
+{
+}
 
 Places::~Places()
 {
@@ -122,7 +125,7 @@ Places::SharedFolder Places::folder(const std::string &path)
 
 std::optional<UniqueFd> Places::make(const SharedFolder &parent, const InnerPath &path, Kind kind)
 {
-    auto made = make_placeholder(parent->fd.get(), path.name, kind, path.full());
+    auto made = make_placeholder(parent->fd.get(), path.name, kind, owner_, path.full());
     if (made)
         made_.push_back({parent, path.name, kind});
     return made;

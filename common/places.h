@@ -25,8 +25,11 @@ struct Place {
  */
 class Places final {
 public:
-    /** @param ground made on the host before entering */
-    Places(Root root, Ground ground);
+    /**
+     * @param ground made on the host before entering
+     * @param owner of what is made: the container's root where that is not this process's own
+     */
+    Places(Root root, Ground ground, std::optional<Owner> owner);
     Places(const Places &) = delete;
     Places &operator=(const Places &) = delete;
     ~Places();
@@ -67,6 +70,7 @@ private:
 
     Root root_;
     Ground ground_;
+    std::optional<Owner> owner_;
     std::map<std::string, SharedFolder> folders_;
     std::vector<Made> made_; ///< in order
 };

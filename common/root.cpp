@@ -2,8 +2,10 @@
 #include "root.h"
 
 #include <fcntl.h>
+#include <sys/fsuid.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
+#include <unistd.h>
 #include <linux/stat.h>
 
 #include <cerrno>
@@ -17,7 +19,8 @@ namespace ogh {
 Inode Inode::of(int fd, const std::string &what)
 {
     struct statx status {};
-    const unsigned wanted = STATX_TYPE | STATX_MODE | STATX_INO | STATX_NLINK | STATX_MNT_ID;
+    const unsigned wanted =
+        STATX_TYPE | STATX_MODE | STATX_UID | STATX_GID | STATX_INO | STATX_NLINK | STATX_MNT_ID;
     if (::statx(fd, "", AT_EMPTY_PATH | AT_SYMLINK_NOFOLLOW, wanted, &status) != 0)
         throw SystemError(errno, "cannot look at " + what);
     if ((status.stx_mask & wanted) != wanted || (status.stx_attributes_mask & STATX_ATTR_MOUNT_ROOT) == 0)
@@ -27,6 +30,8 @@ Inode Inode::of(int fd, const std::string &what)
     inode.number = status.stx_ino;
     inode.mount_id = status.stx_mnt_id;
     inode.mode = status.stx_mode;
+    inode.uid = status.stx_uid;
+    inode.gid = status.stx_gid;
     inode.mount_root = (status.stx_attributes & STATX_ATTR_MOUNT_ROOT) != 0;
     inode.deleted = status.stx_nlink == 0;
     return inode;
@@ -56,7 +61,7 @@ InnerPath InnerPath::parse(const std::string &path)
         if (name.empty() || name == "." || name == "..")
             throw refused("has an empty component, '.' or '..'");
         if (!inner.name.empty())
-            inner.parent += "/" + inner.name;
+            (inner.parent += '/') += inner.name;
         inner.name = name;
         start = end + 1;
     }
@@ -85,17 +90,56 @@ std::optional<UniqueFd> Root::find(const std::string &path) const
     return find_path(fd_.get(), path, O_PATH, Walk::InRoot, quote(path) + " in the container");
 }
 
-std::optional<UniqueFd> make_placeholder(int parent, const std::string &name, Kind kind,
-                                         const std::string &path)
+namespace {
+
+/** Acts on files as somebody else while it lives: setfsuid(2). CAP_DAC_OVERRIDE is not in force meanwhile. */
+class ActAs final {
+public:
+    explicit ActAs(const Owner &owner)
+    {
+        ::setfsgid(owner.gid); // the group first: without root's uid it may not be changed any more
+        ::setfsuid(owner.uid);
+    }
+    ActAs(const ActAs &) = delete;
+    ActAs &operator=(const ActAs &) = delete;
+    ~ActAs()
+    {
+        ::setfsuid(::geteuid());
+        ::setfsgid(::getegid());
+    }
+};
+
+/** @return 0 or an error number. mknod makes a file without opening it; neither call follows a symlink. */
+int make(int parent, const std::string &name, Kind kind)
 {
-    // mknod makes a file without opening it; both calls refuse a name that exists and follow no symlink.
     const int result = kind == Kind::Directory ? ::mkdirat(parent, name.c_str(), 0755)
                                                : ::mknodat(parent, name.c_str(), S_IFREG | 0644, 0);
-    if (result != 0 && errno == EEXIST)
+    return result == 0 ? 0 : errno;
+}
+
+int make_as(int parent, const std::string &name, Kind kind, const Owner &owner)
+{
+    const ActAs other(owner);
+    return make(parent, name, kind);
+}
+
+} // namespace
+
+std::optional<UniqueFd> make_placeholder(int parent, const std::string &name, Kind kind,
+                                         const std::optional<Owner> &owner, const std::string &path)
+{
+    int error = owner ? make_as(parent, name, kind, *owner) : make(parent, name, kind);
+    const bool give = owner && (error == EACCES || error == EPERM);
+    if (give)
+        error = make(parent, name, kind);
+    if (error == EEXIST)
         return std::nullopt;
-    if (result != 0)
-        throw SystemError(errno, "cannot make " + quote(path) + " in the container");
-    return open_path(parent, name, O_PATH, Walk::OneStep, quote(path) + " in the container");
+    if (error != 0)
+        throw SystemError(error, "cannot make " + quote(path) + " in the container");
+    UniqueFd made = open_path(parent, name, O_PATH, Walk::OneStep, quote(path) + " in the container");
+    if (give && ::fchownat(made.get(), "", owner->uid, owner->gid, AT_EMPTY_PATH) != 0)
+        throw SystemError(errno, "cannot give " + quote(path) + " to the container's root");
+    return made;
 }
 
 } // namespace ogh

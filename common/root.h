@@ -19,6 +19,8 @@ struct Inode {
     ino_t number = 0;
     std::uint64_t mount_id = 0;
     mode_t mode = 0;
+    uid_t uid = 0;
+    gid_t gid = 0;
     bool mount_root = false;
     bool deleted = false;
 
@@ -65,13 +67,21 @@ private:
     Inode inode_;
 };
 
+/** Who owns what is made in a container: its root, as this process numbers it. */
+struct Owner {
+    uid_t uid;
+    gid_t gid;
+};
+
 /**
  * Makes an empty folder (0755) or file (0644) named `name` in `parent` and opens it (O_PATH).
+ * @param owner as whom it is made; in a user namespace the kernel refuses others on the container's own tmpfs.
+ *        Where that one may not, this process makes it and gives it away. Nothing: this process
  * @param path of it in the container, for messages
  * @return nothing if the name exists already, as whatever
  * @throws SystemError
  */
 std::optional<UniqueFd> make_placeholder(int parent, const std::string &name, Kind kind,
-                                         const std::string &path);
+                                         const std::optional<Owner> &owner, const std::string &path);
 
 } // namespace ogh

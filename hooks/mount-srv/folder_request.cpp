@@ -14,8 +14,10 @@ void check_name(const std::string &name, const Asked &asked)
 {
     const auto refused = [&](const std::string &why) {
         return Error(ExitCode::Usage, "the " + asked.origin + " " + why + " in " + quote(asked.value) +
-                                          "; it takes 'all' or folder names, separated by commas");
+                                          "; it takes 'all', 'none' or folder names, separated by commas");
     };
+    if (name == "none")
+        throw refused("has 'none' beside others");
     if (name.empty())
         throw refused("has an empty name");
     if (name == "." || name == ".." || name.find('/') != std::string::npos ||
@@ -28,6 +30,8 @@ void check_name(const std::string &name, const Asked &asked)
 FolderRequest parse_folder_request(const Asked &asked)
 {
     FolderRequest request;
+    if (trimmed(asked.value) == "none")
+        return request;
     for (std::string name : split_list(asked.value)) {
         const bool read_only = name.ends_with(read_only_suffix);
         if (read_only)

@@ -19,8 +19,8 @@ struct FolderRequest {
 };
 
 /**
- * Understands `all` or `NAME[:ro],...`; blanks around names and repeats are allowed, `:ro` wins over none.
- * @throws Error (Usage) for an empty name, `.`, `..`, a `/` or a NUL
+ * Understands `none`, or `all` or `NAME[:ro],...`; blanks around names and repeats are allowed, `:ro` wins over none.
+ * @throws Error (Usage) for an empty name, `.`, `..`, a `/` or a NUL, and for `none` beside others
  */
 FolderRequest parse_folder_request(const Asked &asked);
 

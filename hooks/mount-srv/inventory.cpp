@@ -83,7 +83,7 @@ public:
 
     [[nodiscard]] Folder follow(const std::string &name) const
     {
-        Folder folder{name, path(name), Kind::Directory, ""};
+        Folder folder{name, path(name), Kind::Directory, "", ExitCode::Success};
         try {
             const auto found = sysroot_.find(path(name), [&](int directory) { refuse_writable(directory); });
             if (!found)
@@ -95,6 +95,7 @@ public:
             folder.host_path = sysroot_.on_host(found->path);
         } catch (const Error &error) {
             folder.problem = error.what();
+            folder.problem_code = error.code();
         }
         return folder;
     }
@@ -156,7 +157,7 @@ Inventory read_inventory(const Sysroot &sysroot, const std::string &source_dir)
             inventory.folders.push_back(links->follow(entry.name));
         } else {
             const Kind kind = entry.type == DT_DIR ? Kind::Directory : Kind::File;
-            inventory.folders.push_back({entry.name, parent + "/" + entry.name, kind, ""});
+            inventory.folders.push_back({entry.name, parent + "/" + entry.name, kind, "", ExitCode::Success});
         }
     }
     return inventory;

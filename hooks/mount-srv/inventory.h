@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "error.h"
 #include "host_path.h"
 #include "root.h"
 
@@ -15,6 +16,7 @@ struct Folder {
     std::string host_path; ///< canonical: symlinks are followed; with the sysroot in front
     Kind kind = Kind::Directory;
     std::string problem; ///< why it cannot be handed out; "" if it can
+    ExitCode problem_code = ExitCode::Success;
 
     bool operator==(const Folder &) const = default;
 };

@@ -12,6 +12,7 @@ struct Options {
     std::string source_dir = "/srv";
     std::string target_dir = "/srv";
     std::string writable = "by-name";
+    bool idmap = false;
     std::optional<std::string> allow;
 };
 
@@ -24,6 +25,8 @@ void add_options(CLI::App &cli, Options &options)
     cli.add_option("--writable", options.writable, "by-name (*_writable*, *_rw) or never")
         ->check(CLI::IsMember({"by-name", "never"}).description(""))
         ->type_name("NAME");
+    cli.add_flag("--idmap", options.idmap,
+                 "Map the owners of writable folders into a container's user namespace");
     cli.add_option("--allow", options.allow, "The only names that may be handed out")->type_name("NAME,...");
 }
 
@@ -31,7 +34,10 @@ ogh::mount_srv::Policy policy_of(const Options &options)
 {
     ogh::mount_srv::Policy policy;
     policy.target_dir = ogh::absolute_folder(options.target_dir, "--target-dir");
+    if (policy.target_dir != "/")
+        ogh::InnerPath::parse(policy.target_dir); // refuses what is no plain path before anything is planned
     policy.writable_by_name = options.writable == "by-name";
+    policy.idmap = options.idmap;
     if (options.allow)
         policy.allow = ogh::mount_srv::parse_allow(*options.allow);
     return policy;

@@ -42,7 +42,7 @@ const Folder &find_folder(const std::string &name, const Inventory &inventory, c
     if (folder == inventory.folders.end() || folder->name != name)
         throw no_folder(ExitCode::NotAvailable, offer(inventory, policy));
     if (!folder->problem.empty())
-        throw no_folder(ExitCode::Host, folder->problem);
+        throw no_folder(folder->problem_code, folder->problem);
     return *folder;
 }
 
@@ -51,7 +51,15 @@ MountEdit mount_of(const Folder &folder, const FolderRequest &request, const Pol
     const bool asked_read_only = request.all_read_only || request.read_only.contains(folder.name);
     const bool writable = policy.writable_by_name && is_writable_name(folder.name) && !asked_read_only;
     const std::string parent = policy.target_dir == "/" ? "" : policy.target_dir;
-    return {folder.host_path, parent + "/" + folder.name, folder.kind, !writable};
+    return {folder.host_path, parent + "/" + folder.name, folder.kind, !writable, writable && policy.idmap};
+}
+
+std::string why_nothing(const FolderRequest &request, const Inventory &inventory)
+{
+    if (!request.all)
+        return "none was asked for";
+    return quote(inventory.source_dir) +
+           (inventory.exists ? " has no folder to hand out" : " does not exist");
 }
 
 } // namespace
@@ -82,9 +90,7 @@ Edits plan(const FolderRequest &request, const Inventory &inventory, const Polic
             notes.push_back({LogLevel::Warning, quote(folder.name) + " is left out: " + folder.problem});
     }
     if (edits.mounts.empty())
-        notes.push_back(
-            {LogLevel::Info, "nothing to do: " + quote(inventory.source_dir) +
-                                 (inventory.exists ? " has no folder to hand out" : " does not exist")});
+        notes.push_back({LogLevel::Info, "nothing to do: " + why_nothing(request, inventory)});
     return edits;
 }
 

@@ -15,7 +15,8 @@ namespace ogh::mount_srv {
 /** The host's side: where folders appear, and which may be handed out in which way. */
 struct Policy {
     std::string target_dir = "/srv";
-    bool writable_by_name = true;               ///< false: nothing is writable
+    bool writable_by_name = true; ///< false: nothing is writable
+    bool idmap = false;           ///< map the owners of writable folders into the container's user namespace
     std::optional<std::set<std::string>> allow; ///< nothing: all
 };
 

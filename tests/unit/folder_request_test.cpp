@@ -26,6 +26,13 @@ BOOST_AUTO_TEST_CASE(all_is_everything)
     BOOST_TEST((parse("all:ro") == FolderRequest{true, {}, {}, true}));
 }
 
+BOOST_AUTO_TEST_CASE(none_is_nothing_and_stands_alone)
+{
+    BOOST_TEST((parse(" none ") == FolderRequest{}));
+    for (const char *value : {"none,a", "a,none", "none,none", "all,none", "none:ro"})
+        BOOST_TEST((failure_of([&] { parse(value); }).code == ExitCode::Usage), value);
+}
+
 BOOST_AUTO_TEST_CASE(names_are_a_list_with_blanks_and_repeats)
 {
     BOOST_TEST((parse("datasets,models") == FolderRequest{false, {"datasets", "models"}, {}, false}));

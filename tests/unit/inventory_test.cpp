@@ -51,8 +51,10 @@ BOOST_AUTO_TEST_CASE(folders_and_plain_files_are_offered_in_order)
     const Inventory inventory = host.read();
     BOOST_TEST(inventory.exists);
     BOOST_REQUIRE(inventory.folders.size() == 3);
-    BOOST_TEST((inventory.folders[0] == Folder{"datasets", host.path("srv/datasets"), Kind::Directory, ""}));
-    BOOST_TEST((inventory.folders[1] == Folder{"file", host.path("srv/file"), Kind::File, ""}));
+    BOOST_TEST((inventory.folders[0] ==
+                Folder{"datasets", host.path("srv/datasets"), Kind::Directory, "", ExitCode::Success}));
+    BOOST_TEST(
+        (inventory.folders[1] == Folder{"file", host.path("srv/file"), Kind::File, "", ExitCode::Success}));
     BOOST_TEST(inventory.folders[2].name == "models");
 }
 

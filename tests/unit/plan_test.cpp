@@ -10,15 +10,37 @@ using ogh::test::failure_of;
 
 namespace {
 
-const Inventory host{"/srv",
-                     true,
-                     {{"bad", "/srv/bad", Kind::Directory, "its symlink leads nowhere"},
-                      {"datasets", "/srv/datasets", Kind::Directory, ""},
-                      {"file", "/srv/file", Kind::File, ""},
-                      {"models", "/data/models", Kind::Directory, ""},
-                      {"out_rw", "/srv/out_rw", Kind::Directory, ""}}};
+const Inventory host{
+    "/srv",
+    true,
+    {{"bad", "/srv/bad", Kind::Directory, "its symlink leads nowhere", ExitCode::NotAvailable},
+     {"datasets", "/srv/datasets", Kind::Directory, "", ExitCode::Success},
+     {"file", "/srv/file", Kind::File, "", ExitCode::Success},
+     {"models", "/data/models", Kind::Directory, "", ExitCode::Success},
+     {"out_rw", "/srv/out_rw", Kind::Directory, "", ExitCode::Success}}};
 
 const FolderRequest everything{true, {}, {}, false};
+
+Policy into(const std::string &target_dir)
+{
+    Policy policy;
+    policy.target_dir = target_dir;
+    return policy;
+}
+
+Policy never_writable()
+{
+    Policy policy;
+    policy.writable_by_name = false;
+    return policy;
+}
+
+Policy allowing(std::set<std::string> names)
+{
+    Policy policy;
+    policy.allow = std::move(names);
+    return policy;
+}
 
 std::string names(const Edits &edits)
 {
@@ -55,9 +77,9 @@ BOOST_AUTO_TEST_CASE(what_is_left_out_of_all_is_named)
 
 BOOST_AUTO_TEST_CASE(a_mount_says_where_from_and_where_to)
 {
-    const Edits edits = plan_quietly({false, {"models"}, {}, false}, {"/in", true, {}});
+    const Edits edits = plan_quietly({false, {"models"}, {}, false}, into("/in"));
     BOOST_TEST((edits == Edits{{{"/data/models", "/in/models", Kind::Directory, true}}}));
-    BOOST_TEST(names(plan_quietly({false, {"file"}, {}, false}, {"/", true, {}})) == "/file:ro ");
+    BOOST_TEST(names(plan_quietly({false, {"file"}, {}, false}, into("/"))) == "/file:ro ");
 }
 
 BOOST_AUTO_TEST_CASE(writable_goes_by_name)
@@ -73,7 +95,17 @@ BOOST_AUTO_TEST_CASE(read_only_can_be_asked_for)
     BOOST_TEST(names(plan_quietly({false, {"out_rw"}, {"out_rw"}, false})) == "/srv/out_rw:ro ");
     BOOST_TEST(names(plan_quietly({true, {"out_rw"}, {"out_rw"}, false})).ends_with("/srv/out_rw:ro "));
     BOOST_TEST(names(plan_quietly({true, {}, {}, true})).ends_with("/srv/out_rw:ro "));
-    BOOST_TEST(names(plan_quietly(everything, {"/srv", false, {}})).ends_with("/srv/out_rw:ro "));
+    BOOST_TEST(names(plan_quietly(everything, never_writable())).ends_with("/srv/out_rw:ro "));
+}
+
+BOOST_AUTO_TEST_CASE(owners_are_mapped_only_where_the_host_says_so_and_in_writable_folders)
+{
+    Policy policy;
+    for (const MountEdit &mount : plan_quietly(everything, policy).mounts)
+        BOOST_TEST(!mount.idmap);
+    policy.idmap = true;
+    for (const MountEdit &mount : plan_quietly(everything, policy).mounts)
+        BOOST_TEST(mount.idmap == !mount.read_only);
 }
 
 BOOST_AUTO_TEST_CASE(an_unknown_folder_is_an_error_that_lists_what_there_is)
@@ -87,13 +119,13 @@ BOOST_AUTO_TEST_CASE(an_unknown_folder_is_an_error_that_lists_what_there_is)
 BOOST_AUTO_TEST_CASE(a_folder_that_cannot_be_handed_out_is_an_error_if_named)
 {
     const auto failure = failure_of([] { plan_quietly({false, {"bad"}, {}, false}); });
-    BOOST_TEST((failure.code == ExitCode::Host));
+    BOOST_TEST((failure.code == ExitCode::NotAvailable));
     BOOST_TEST(failure.says("'bad': its symlink leads nowhere"));
 }
 
 BOOST_AUTO_TEST_CASE(the_hosts_policy_is_the_limit)
 {
-    const Policy policy{"/srv", true, std::set<std::string>{"datasets", "absent"}};
+    const Policy policy = allowing({"datasets", "absent"});
     BOOST_TEST(names(plan_quietly(everything, policy)) == "/srv/datasets:ro ");
     const auto failure = failure_of([&] { plan_quietly({false, {"models"}, {}, false}, policy); });
     BOOST_TEST((failure.code == ExitCode::Policy));
@@ -103,7 +135,7 @@ BOOST_AUTO_TEST_CASE(the_hosts_policy_is_the_limit)
 
 BOOST_AUTO_TEST_CASE(the_policy_does_not_tell_what_exists)
 {
-    const Policy policy{"/srv", true, std::set<std::string>{"datasets"}};
+    const Policy policy = allowing({"datasets"});
     for (const char *name : {"models", "nope"}) {
         const auto failure = failure_of([&] { plan_quietly({false, {name}, {}, false}, policy); });
         BOOST_TEST((failure.code == ExitCode::Policy), name);
@@ -112,10 +144,18 @@ BOOST_AUTO_TEST_CASE(the_policy_does_not_tell_what_exists)
 
 BOOST_AUTO_TEST_CASE(nothing_is_allowed_by_an_empty_policy)
 {
-    const Policy policy{"/srv", true, std::set<std::string>{}};
+    const Policy policy = allowing({});
     BOOST_TEST(plan_quietly(everything, policy).mounts.empty());
     BOOST_TEST((failure_of([] { parse_allow("a,,b"); }).code == ExitCode::Usage));
     BOOST_TEST(parse_allow(" a , b ") == (std::set<std::string>{"a", "b"}), boost::test_tools::per_element());
+}
+
+BOOST_AUTO_TEST_CASE(none_is_nothing)
+{
+    Notes notes;
+    BOOST_TEST(plan({}, host, {}, notes).mounts.empty());
+    BOOST_REQUIRE(notes.size() == 1);
+    BOOST_TEST(notes[0].text == "nothing to do: none was asked for");
 }
 
 BOOST_AUTO_TEST_CASE(without_a_source_folder_all_is_nothing_and_a_name_is_an_error)

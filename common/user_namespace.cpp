@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "user_namespace.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <charconv>
+#include <string>
+
+#include "error.h"
+#include "file.h"
+#include "text.h"
+
+namespace ogh {
+
+namespace {
+
+constexpr size_t max_map_size = 65536; // 340 lines at most, user_namespaces(7)
+
+UniqueFd open_proc(const std::string &path)
+{
+    UniqueFd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+    if (!fd.valid())
+        throw SystemError(errno, "cannot open " + quote(path));
+    return fd;
+}
+
+IdMap read_map(const std::string &path)
+{
+    return IdMap::parse(read_all(open_proc(path).get(), max_map_size, quote(path)));
+}
+
+Error not_a_map(std::string_view text)
+{
+    return {ExitCode::Host, "cannot understand the container's id map " + quote(text)};
+}
+
+struct stat status_of(int fd)
+{
+    struct stat status {};
+    if (::fstat(fd, &status) != 0)
+        throw SystemError(errno, "cannot look at a user namespace");
+    return status;
+}
+
+} // namespace
+
+IdMap IdMap::parse(std::string_view text)
+{
+    constexpr std::string_view blanks = " \n";
+    std::vector<std::uint32_t> numbers;
+    for (std::string_view rest = text; rest.find_first_not_of(blanks) != std::string_view::npos;) {
+        rest.remove_prefix(rest.find_first_not_of(blanks));
+        const std::string_view word = rest.substr(0, rest.find_first_of(blanks));
+        std::uint32_t number = 0;
+        const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), number);
+        if (error != std::errc() || end != word.data() + word.size())
+            throw not_a_map(text);
+        numbers.push_back(number);
+        rest.remove_prefix(word.size());
+    }
+    if (numbers.size() % 3 != 0)
+        throw not_a_map(text);
+    IdMap map;
+    for (size_t i = 0; i < numbers.size(); i += 3)
+        map.ranges_.push_back({numbers[i], numbers[i + 1], numbers[i + 2]});
+    return map;
+}
+
+std::optional<std::uint32_t> IdMap::root() const
+{
+    for (const Range &range : ranges_) {
+        if (range.inside == 0 && range.count > 0)
+            return range.outside;
+    }
+    return std::nullopt;
+}
+
+bool IdMap::has(std::uint32_t id) const
+{
+    return std::any_of(ranges_.begin(), ranges_.end(), [&](const Range &range) {
+        return id >= range.outside && id - range.outside < range.count;
+    });
+}
+
+bool UserNamespace::root_may_write(std::uint32_t uid, std::uint32_t gid, mode_t mode) const
+{
+    const bool by_capability = uids.has(uid) && gids.has(gid);
+    const bool as_owner = uids.root() == uid && (mode & S_IWUSR) != 0;
+    return (mode & S_IWOTH) != 0 || by_capability || as_owner;
+}
+
+std::optional<UserNamespace> user_namespace_of(pid_t pid)
+{
+    const std::string theirs = "/proc/" + std::to_string(pid);
+    UniqueFd fd = open_proc(theirs + "/ns/user");
+    const struct stat ours = status_of(open_proc("/proc/self/ns/user").get());
+    const struct stat other = status_of(fd.get());
+    if (ours.st_dev == other.st_dev && ours.st_ino == other.st_ino)
+        return std::nullopt;
+    return UserNamespace{std::move(fd), read_map(theirs + "/uid_map"), read_map(theirs + "/gid_map")};
+}
+
+} // namespace ogh
