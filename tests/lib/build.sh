@@ -1,0 +1,30 @@
+# shellcheck shell=bash
+# SPDX-License-Identifier: Apache-2.0
+#
+# To be sourced, in the project's folder: how the builds of tests and demo are set up.
+
+# configure FOLDER COMPILER [MESON OPTION…] , COMPILER being gcc or clang; may be repeated for the same folder.
+# Warnings are errors. The static libmount has to be there (tests/deps/libmount) for -Dlink=static.
+configure() {
+    local folder=$1 compiler=$2 cxx
+    shift 2
+    case $compiler in
+    gcc) cxx=g++ ;;
+    clang) cxx=clang++ ;;
+    *)
+        echo "configure: '$compiler' is neither gcc nor clang" >&2
+        return 1
+        ;;
+    esac
+    local libraries='' again=()
+    if [[ " $* " == *' -Dlink=static '* ]]; then
+        libraries=$PWD/build/deps/libmount/lib/pkgconfig
+    fi
+    [ ! -f "$folder/meson-private/coredata.dat" ] || again=(--reconfigure)
+    CC=$compiler CXX=$cxx meson setup "${again[@]}" -Dpkg_config_path="$libraries" -Dwerror=true "$@" "$folder"
+}
+
+configure_and_build() {
+    # No `set -e` here: it has no effect where the caller asks for the outcome.
+    configure "$@" && meson compile -C "$1"
+}

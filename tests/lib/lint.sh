@@ -1,0 +1,52 @@
+# shellcheck shell=bash
+# SPDX-License-Identifier: Apache-2.0
+#
+# To be sourced, in the project's folder and with pipefail set: the checks of the sources, one function each. Files
+# that are not committed yet count, ignored ones do not. A check that finds no file fails, so that none is lost when
+# files move.
+
+# project_files PATTERN… : fills the array `files`.
+project_files() {
+    local path
+    files=()
+    # Containers often have the tree from another user; git would not look at it.
+    while IFS= read -r -d '' path; do
+        [ ! -f "$path" ] || files+=("$path")
+    done < <(git -c safe.directory="$PWD" ls-files -z --cached --others --exclude-standard -- "$@")
+    if [ "${#files[@]}" -eq 0 ]; then
+        echo "no files to check ($*)" >&2
+        return 1
+    fi
+}
+
+lint_format() {
+    project_files '*.cpp' '*.h' && clang-format --dry-run -Werror "${files[@]}"
+}
+
+# With the compiler flags of the clang build; C sources are programs to measure against, not the project's code.
+lint_tidy() {
+    run-clang-tidy -quiet -p build/shared '\.cpp$' 2>&1 |
+        sed -e '/ warnings\? generated\.$/d' -e 's/\x1b\[[0-9;]*m//g'
+}
+
+lint_shell() {
+    local path first scripts=()
+    project_files . || return
+    for path in "${files[@]}"; do
+        IFS= read -r first <"$path" 2>/dev/null || continue
+        case $first in
+        '#!'*sh | '#!'*'sh '* | '# shellcheck shell='*) scripts+=("$path") ;;
+        esac
+    done
+    shellcheck -x -P SCRIPTDIR "${scripts[@]}"
+}
+
+lint_man() {
+    # In their folder: mandoc looks there for the pages that they refer to.
+    project_files 'man/*.[1-9]' && (cd man && mandoc -T lint "${files[@]#man/}")
+}
+
+lint_spelling() {
+    # Nd is a macro of man pages; "\nown" is the word own at the start of a line.
+    project_files . && codespell --ignore-words-list nd,optin --ignore-regex '\\n' "${files[@]}"
+}

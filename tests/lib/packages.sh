@@ -1,0 +1,69 @@
+# shellcheck shell=bash
+# SPDX-License-Identifier: Apache-2.0
+#
+# To be sourced: the Debian packages that building and testing take, and how they get onto the machine.
+
+packages=(
+    # to build
+    build-essential clang libclang-rt-dev meson ninja-build pkg-config
+    libcap-ng-dev libcli11-dev libmount-dev nlohmann-json3-dev
+    # to build the static libmount from its source package
+    ca-certificates dpkg-dev xz-utils
+    # to test
+    libboost-test-dev python3 python3-pytest
+    attr busybox-static e2fsprogs jq libcap2-bin mount procps strace util-linux
+    crun podman runc uidmap
+    hyperfine
+    # to check the sources
+    clang-format clang-tidy codespell git mandoc shellcheck
+)
+
+# Prints those of the packages that are not installed, one on a line.
+missing_packages() {
+    local installed
+    # dpkg-query fails for a package it has never heard of, which is one of the answers here.
+    installed=$(dpkg-query -W -f '${Package} ${db:Status-Status}\n' "${packages[@]}" 2>/dev/null |
+        sed -n 's/ installed$//p') || true
+    comm -23 <(printf '%s\n' "${packages[@]}" | sort) <(sort -u <<<"$installed")
+}
+
+# install_packages NAME… ; without what a package only recommends: the list above names all that is used.
+install_packages() {
+    if [ "$EUID" -ne 0 ]; then
+        echo "installing packages needs root: apt-get install $*" >&2
+        return 1
+    fi
+    export DEBIAN_FRONTEND=noninteractive
+    local apt=(apt-get -q -o DPkg::Lock::Timeout=600)
+    # A repository that has nothing to do with these packages may be out of order.
+    "${apt[@]}" update || echo 'apt-get update had errors, trying with what there is' >&2
+    "${apt[@]}" install -y --no-install-recommends "$@"
+}
+
+# may_install "$@" , with the arguments of the script that calls it: fills the array `missing`. Fails if something is
+# missing and nobody wants it installed: it asks, unless one of the arguments is --install-deps.
+may_install() {
+    local argument answer
+    mapfile -t missing < <(missing_packages)
+    [ "${#missing[@]}" -gt 0 ] || return 0
+    for argument in "$@"; do
+        [ "$argument" != --install-deps ] || return 0
+    done
+    echo "These Debian packages are missing: ${missing[*]}" >&2
+    if [ ! -t 0 ] || [ ! -t 2 ]; then
+        echo 'Nothing was installed: give --install-deps to have them installed without being asked.' >&2
+        return 1
+    fi
+    read -r -p 'Install them now? [y/N] ' answer
+    if [[ $answer != [yY]* ]]; then
+        echo 'Nothing was installed.' >&2
+        return 1
+    fi
+}
+
+# ask_or_install "$@" : the same, and then installs them.
+ask_or_install() {
+    local missing
+    may_install "$@" || return
+    [ "${#missing[@]}" -eq 0 ] || install_packages "${missing[@]}"
+}
