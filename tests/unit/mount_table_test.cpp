@@ -11,7 +11,6 @@
 #include "unique_fd.h"
 
 using namespace ogh;
-using ogh::test::failure_of;
 using ogh::test::TempFolder;
 
 namespace {
