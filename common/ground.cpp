@@ -49,10 +49,15 @@ std::string Ground::mount_point(const Inode &inode)
     return path == rootfs_ ? "its root" : quote(std::string_view(path).substr(rootfs_.size()));
 }
 
+bool Ground::is_on_host(const Inode &inode)
+{
+    const auto device = inside().device_of(inode.mount_id);
+    return !device || MountTable(host_mountinfo_.get()).has_device(*device);
+}
+
 std::string Ground::why_not_make_in(const Inode &folder, const Inode &root)
 {
-    const bool on_root = folder.mount_id == root.mount_id;
-    if (!on_root && MountTable(host_mountinfo_.get()).has_device(folder.device))
+    if (folder.mount_id != root.mount_id && is_on_host(folder))
         return "it would lie in a volume (" + mount_point(folder) +
                "), where nothing is made; make it in the volume, or leave the volume out";
     return why_not_mount_on(folder);

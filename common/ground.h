@@ -34,6 +34,7 @@ public:
 
 private:
     const MountTable &inside();
+    bool is_on_host(const Inode &inode);
     std::string mount_point(const Inode &inode);
 
     std::string rootfs_;

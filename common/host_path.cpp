@@ -101,12 +101,12 @@ std::optional<HostPath> walk(int root, std::string_view path, const Sysroot::Gua
     for (int links = 0; !pending.empty();) {
         const std::string name = std::move(pending.back());
         pending.pop_back();
+        if (guard)
+            guard(way.here());
         if (name == "..") {
             way.up();
             continue;
         }
-        if (guard)
-            guard(way.here());
         UniqueFd next = open_component(way.here(), name);
         if (!next.valid() && errno == ENOENT)
             return std::nullopt;

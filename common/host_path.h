@@ -25,7 +25,7 @@ public:
     /** @throws Error (Host) if `path` is no directory */
     explicit Sysroot(const std::string &path);
 
-    /** Asked before a name is looked up in a folder; throws to refuse the way. */
+    /** Asked about each folder on the way, before it is left for a name in it or for `..`; throws to refuse. */
     using Guard = std::function<void(int directory)>;
 
     /**

@@ -70,6 +70,12 @@ bool MountTable::has_device(dev_t device) const
            nullptr;
 }
 
+std::optional<dev_t> MountTable::device_of(std::uint64_t mount_id) const
+{
+    libmnt_fs *entry = find_id(table_.get(), mount_id);
+    return entry == nullptr ? std::nullopt : std::optional(mnt_fs_get_devno(entry));
+}
+
 bool MountTable::is_shared(std::uint64_t mount_id) const
 {
     libmnt_fs *entry = find_id(table_.get(), mount_id);

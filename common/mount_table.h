@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 
 struct libmnt_table;
@@ -21,8 +22,14 @@ public:
      */
     explicit MountTable(int mountinfo);
 
-    /** Whether a mount of this table shows the filesystem `device` (st_dev). */
+    /**
+     * Whether a mount of this table shows the filesystem `device`, as a mount table names it. That is not always
+     * the st_dev of the files: btrfs gives each subvolume a number of its own.
+     */
     [[nodiscard]] bool has_device(dev_t device) const;
+
+    /** The filesystem that the mount shows; nothing if it is not listed. */
+    [[nodiscard]] std::optional<dev_t> device_of(std::uint64_t mount_id) const;
 
     /** Whether mounts made on this mount appear on others too; true as well for a mount that is not listed. */
     [[nodiscard]] bool is_shared(std::uint64_t mount_id) const;

@@ -8,9 +8,11 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <csignal>
 #include <cstdlib>
+#include <iterator>
 #include <string>
 
 #include "build_config.h"
@@ -19,6 +21,8 @@
 namespace ogh {
 
 namespace {
+
+constexpr auto permitted_and_effective = static_cast<capng_type_t>(CAPNG_EFFECTIVE | CAPNG_PERMITTED);
 
 /** A file opened later must never become descriptor 0, 1 or 2; what the runtime leaked is closed. */
 void set_up_descriptors()
@@ -60,19 +64,34 @@ void refuse_loader_variables()
 #endif
 }
 
-/** libcap-ng reads /proc/self/status three times for it, and this is a tenth of a short run. */
+/** By hand: libcap-ng reads /proc/self/status three times for it, which is a tenth of a short run. */
 void empty_bounding_set()
 {
     for (unsigned long capability = 0; ::prctl(PR_CAPBSET_DROP, capability, 0, 0, 0) == 0;)
         ++capability;
-    if (errno != EINVAL) // EINVAL: beyond the last one that this kernel knows
+    // EINVAL: beyond the last one that this kernel knows. EPERM: an ordinary user, --help or --plan.
+    if (errno != EINVAL && errno != EPERM)
         throw SystemError(errno, "cannot empty the capability bounding set");
 }
 
-void apply_capabilities()
+/** Makes `capabilities` the permitted and effective ones, and no others. */
+bool set_capabilities(const std::vector<unsigned> &capabilities)
 {
-    if (::capng_apply(static_cast<capng_select_t>(CAPNG_SELECT_CAPS | CAPNG_SELECT_AMBIENT)) != 0)
-        throw Error(ExitCode::Failure, "cannot reduce this process's capabilities");
+    ::capng_clear(CAPNG_SELECT_ALL);
+    for (const unsigned capability : capabilities)
+        ::capng_update(CAPNG_ADD, permitted_and_effective, capability);
+    return ::capng_apply(static_cast<capng_select_t>(CAPNG_SELECT_CAPS | CAPNG_SELECT_AMBIENT)) == 0;
+}
+
+std::vector<unsigned> held_of(const std::vector<unsigned> &capabilities)
+{
+    std::vector<unsigned> held;
+    if (::capng_get_caps_process() != 0)
+        throw Error(ExitCode::Failure, "cannot read this process's capabilities");
+    std::copy_if(capabilities.begin(), capabilities.end(), std::back_inserter(held), [](unsigned capability) {
+        return ::capng_have_capability(CAPNG_PERMITTED, capability) != 0;
+    });
+    return held;
 }
 
 std::string capability_name(unsigned capability)
@@ -102,27 +121,17 @@ void set_up_process()
 
 void limit_capabilities(const std::vector<unsigned> &kept)
 {
-    if (::capng_get_caps_process() != 0)
-        throw Error(ExitCode::Failure, "cannot read this process's capabilities");
-    std::vector<unsigned> held;
-    for (const unsigned capability : kept) {
-        if (::capng_have_capability(CAPNG_PERMITTED, capability) != 0)
-            held.push_back(capability);
-    }
-    // Before CAP_SETPCAP goes with the rest; an ordinary user (--help, --plan) has neither.
-    if (::capng_have_capability(CAPNG_EFFECTIVE, CAP_SETPCAP) != 0)
-        empty_bounding_set();
-    ::capng_clear(CAPNG_SELECT_ALL);
-    for (const unsigned capability : held)
-        ::capng_update(CAPNG_ADD, static_cast<capng_type_t>(CAPNG_EFFECTIVE | CAPNG_PERMITTED), capability);
-    apply_capabilities();
+    empty_bounding_set(); // first: it needs CAP_SETPCAP
+    if (!set_capabilities(kept) && !set_capabilities(held_of(kept)))
+        throw Error(ExitCode::Failure, "cannot reduce this process's capabilities");
 }
 
 void drop_capabilities(const std::vector<unsigned> &dropped)
 {
     for (const unsigned capability : dropped)
-        ::capng_update(CAPNG_DROP, static_cast<capng_type_t>(CAPNG_EFFECTIVE | CAPNG_PERMITTED), capability);
-    apply_capabilities();
+        ::capng_update(CAPNG_DROP, permitted_and_effective, capability);
+    if (::capng_apply(CAPNG_SELECT_CAPS) != 0)
+        throw Error(ExitCode::Failure, "cannot give up capabilities");
 }
 
 void require_capabilities(const std::vector<unsigned> &needed, const char *purpose)

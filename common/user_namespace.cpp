@@ -37,11 +37,11 @@ Error not_a_map(std::string_view text)
     return {ExitCode::Host, "cannot understand the container's id map " + quote(text)};
 }
 
-struct stat status_of(int fd)
+struct stat status_of(const std::string &path)
 {
     struct stat status {};
-    if (::fstat(fd, &status) != 0)
-        throw SystemError(errno, "cannot look at a user namespace");
+    if (::stat(path.c_str(), &status) != 0)
+        throw SystemError(errno, "cannot look at " + quote(path));
     return status;
 }
 
@@ -95,12 +95,12 @@ bool UserNamespace::root_may_write(std::uint32_t uid, std::uint32_t gid, mode_t 
 std::optional<UserNamespace> user_namespace_of(pid_t pid)
 {
     const std::string theirs = "/proc/" + std::to_string(pid);
-    UniqueFd fd = open_proc(theirs + "/ns/user");
-    const struct stat ours = status_of(open_proc("/proc/self/ns/user").get());
-    const struct stat other = status_of(fd.get());
+    const struct stat ours = status_of("/proc/self/ns/user");
+    const struct stat other = status_of(theirs + "/ns/user");
     if (ours.st_dev == other.st_dev && ours.st_ino == other.st_ino)
         return std::nullopt;
-    return UserNamespace{std::move(fd), read_map(theirs + "/uid_map"), read_map(theirs + "/gid_map")};
+    return UserNamespace{open_proc(theirs + "/ns/user"), read_map(theirs + "/uid_map"),
+                         read_map(theirs + "/gid_map")};
 }
 
 } // namespace ogh

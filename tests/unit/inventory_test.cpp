@@ -143,7 +143,8 @@ BOOST_AUTO_TEST_CASE(a_symlink_through_what_containers_may_write_has_a_problem)
     host.link("data/dir/hop", "/srv/out_rw/sub");
     host.link("srv/chain", "/data/dir/hop");
     host.file("srv/x_writable/list");
-    for (const char *name : {"direct", "absolute", "file", "chain"})
+    host.link("srv/out_again", "out_rw/../../data");
+    for (const char *name : {"direct", "absolute", "file", "chain", "out_again"})
         BOOST_TEST(host.entry(name) == writable_problem, name);
 }
 
@@ -162,10 +163,7 @@ BOOST_AUTO_TEST_CASE(a_second_name_for_a_writable_folder_itself_is_safe)
     const Host host;
     host.folder("srv/out_rw");
     host.link("srv/results", "out_rw");
-    host.folder("data");
-    host.link("srv/up", "out_rw/../../data");
     BOOST_TEST(host.entry("results") == "/srv/out_rw");
-    BOOST_TEST(host.entry("up") == "/data");
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -53,6 +53,8 @@ BOOST_AUTO_TEST_CASE(filesystems_are_found_by_device)
     BOOST_TEST(mounts.has_device(makedev(254, 0)));
     BOOST_TEST(mounts.has_device(makedev(0, 44)));
     BOOST_TEST(!mounts.has_device(makedev(0, 45)));
+    BOOST_TEST((mounts.device_of(92) == makedev(0, 44)));
+    BOOST_TEST(!mounts.device_of(4711).has_value());
 }
 
 BOOST_AUTO_TEST_CASE(mount_points_are_named)
@@ -64,9 +66,9 @@ BOOST_AUTO_TEST_CASE(mount_points_are_named)
 BOOST_AUTO_TEST_CASE(the_kernels_own_table_is_read)
 {
     const UniqueFd fd(::open("/proc/self/mountinfo", O_RDONLY | O_CLOEXEC));
-    struct stat root {};
-    BOOST_REQUIRE(::stat("/", &root) == 0);
-    BOOST_TEST(MountTable(fd.get()).has_device(root.st_dev));
+    struct stat proc {};
+    BOOST_REQUIRE(::stat("/proc", &proc) == 0);
+    BOOST_TEST(MountTable(fd.get()).has_device(proc.st_dev));
 }
 
 BOOST_AUTO_TEST_SUITE_END()
