@@ -11,7 +11,7 @@ packages=(
     ca-certificates dpkg-dev xz-utils
     # to test
     libboost-test-dev python3 python3-pytest
-    attr busybox-static e2fsprogs jq libcap2-bin mount procps strace util-linux
+    attr btrfs-progs busybox-static e2fsprogs jq libcap2-bin mount procps strace util-linux
     crun podman runc uidmap
     hyperfine
     # to check the sources

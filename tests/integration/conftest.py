@@ -1,0 +1,87 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Fixtures: a host, its source folder, and containers on it. The environment variable BUILD_ROOT
+names the build folder whose hook and hooks.d file are tested."""
+
+import itertools
+import os
+import shutil
+import tempfile
+from pathlib import Path
+
+import pytest
+
+from harness.box import Box
+from harness.bundle import Bundle
+from harness.hooks_d import HookFile
+from harness.host import Host
+from harness.runtime import Runc
+from harness.source import Source
+
+
+@pytest.fixture(scope="session")
+def build_root():
+    return Path(os.environ["BUILD_ROOT"]).resolve()
+
+
+@pytest.fixture(scope="session")
+def executable(build_root):
+    return build_root / "hooks/mount-srv/mount-srv"
+
+
+@pytest.fixture(scope="session")
+def hook(build_root, executable):
+    return HookFile(build_root / "oci-hooks.d/10-mount-srv.json", executable)
+
+
+@pytest.fixture
+def scratch():
+    """A folder for one test. The real host must have nothing of it mounted afterwards."""
+    folder = Path(tempfile.mkdtemp(prefix="mount-srv-test-"))
+    # A container's root need not be the host's, so others must be able to walk through it.
+    folder.chmod(0o755)
+    yield folder
+    table = Path("/proc/self/mountinfo").read_text(encoding="utf-8", errors="surrogateescape")
+    assert folder.name not in table, "left mounted on the real host"
+    shutil.rmtree(folder)
+
+
+@pytest.fixture(params=["as-found", "v2"])
+def cgroup(request):
+    """Which cgroup hierarchy the runtime finds at /sys/fs/cgroup."""
+    if os.geteuid() != 0:
+        pytest.skip("needs root")
+    return request.param
+
+
+@pytest.fixture
+def host(cgroup, scratch):  # pylint: disable=unused-argument
+    host = Host(cgroup)
+    yield host
+    try:
+        host.check()
+    finally:
+        host.close()
+
+
+@pytest.fixture
+def runtime(scratch):
+    return Runc(scratch / "runtime")
+
+
+@pytest.fixture
+def srv(scratch):
+    return Source(scratch / "source")
+
+
+@pytest.fixture
+def new_box(host, runtime, srv, hook, scratch):
+    """A function that makes a container: new_box(request, *options of the hook)."""
+    numbers = itertools.count()
+
+    def make(request=None, *args):
+        bundle = Bundle(scratch / f"box-{next(numbers)}")
+        return Box(host, runtime, bundle, hook, ["--source-dir", srv, *args], request)
+
+    yield make
+    for name in runtime.left_over():
+        runtime.remove(host, name)

@@ -1,0 +1,76 @@
+# SPDX-License-Identifier: Apache-2.0
+"""One container with the hook registered, ready to run."""
+
+from . import mounts
+
+PREFIX = "io.oci-gpu-hooks."
+KEY = PREFIX + "mount-srv"
+
+
+class Box:
+    """A bundle on a host. Attributes may be changed until run().
+
+    request     value of the hook's annotation; None for a container without it
+    args        the hook's options (the host's side)
+    wrapper     a program that runs the hook
+    stage       where the hook is registered
+    times       how often it is registered
+    first       other hooks of that stage, which run before it
+    loader      "engine" evaluates `when`; "concourse" runs every hook for every container
+    timeout     seconds for the hook, in place of the file's
+    """
+
+    def __init__(self, host, runtime, bundle, hook, args, request=None):
+        self.host, self.runtime, self.bundle, self.hook = host, runtime, bundle, hook
+        self.args, self.wrapper, self.timeout = args, (), None
+        self.stage, self.times, self.first, self.loader = "createRuntime", 1, [], "engine"
+        if request is not None:
+            self.annotations[KEY] = request
+
+    @property
+    def annotations(self):
+        return self.bundle.config["annotations"]
+
+    @property
+    def config(self):
+        return self.bundle.config
+
+    @property
+    def rootfs(self):
+        return self.bundle.rootfs
+
+    def start(self, script):
+        """Begin running `script` as the container's program."""
+        self.bundle.script(script)
+        self.bundle.hook(self.stage, self.first + self._entries())
+        self.bundle.write()
+        return self.runtime.start(self.host, self.bundle)
+
+    def _entries(self):
+        if self.loader == "engine" and not self.hook.matches(self.annotations):
+            return []
+        entry = self.hook.entry(self.args, self.wrapper)
+        if self.timeout:
+            entry["timeout"] = self.timeout
+        return [entry] * self.times
+
+    def run(self, script="echo started"):
+        """Run `script` in the container to its end."""
+        return at_once([self], script)[0]
+
+    def mounts(self, target="/srv"):
+        """The mounts that the container finds at and below `target`."""
+        result = self.run("cat /proc/self/mountinfo")
+        assert result.code == 0, result.err
+        return [mount for mount in mounts.parse(result.out) if mount.below(target)]
+
+
+def at_once(boxes, script):
+    """Run one script in several containers at the same time; gives the results, in order."""
+    runs = [box.start(script) for box in boxes]
+    results = [run.finish() for run in runs]
+    for box, run in zip(boxes, runs):
+        # Looked at only now: runc itself mounts on the host for a moment while it starts.
+        box.host.check()
+        assert run.name not in box.runtime.left_over(), "the runtime still has the container"
+    return results

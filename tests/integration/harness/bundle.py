@@ -1,0 +1,42 @@
+# SPDX-License-Identifier: Apache-2.0
+"""An OCI bundle: a busybox root filesystem and a config.json, as `runc spec` writes it."""
+
+import json
+import subprocess
+
+from . import rootfs
+
+
+class Bundle:
+    """`config` is config.json as a dictionary; write() puts it down."""
+
+    def __init__(self, folder):
+        self.folder = folder
+        folder.mkdir()
+        self.rootfs = rootfs.make(folder / "rootfs")
+        subprocess.run(["runc", "spec", "--bundle", folder], check=True)
+        self.config = json.loads((folder / "config.json").read_text(encoding="utf-8"))
+        self.config["process"]["terminal"] = False
+        self.config["root"]["readonly"] = False
+        self.config["annotations"] = {}
+
+    def mount(self, destination, source, *options, fstype="bind"):
+        """One more entry of config.json's mounts, after those that are there."""
+        self.config["mounts"].append({"destination": destination, "type": fstype,
+                                      "source": str(source), "options": list(options)})
+
+    def environment(self, *settings):
+        """Further NAME=VALUE of the container's own environment, as from an image's ENV."""
+        self.config["process"]["env"] += settings
+
+    def script(self, text):
+        """Make the container's program a shell that runs `text`."""
+        self.config["process"]["args"] = ["sh", "-c", text]
+
+    def hook(self, stage, entries):
+        """Set the hooks of one stage; none at all leaves config.json without that stage."""
+        self.config.setdefault("hooks", {})[stage] = entries
+
+    def write(self):
+        text = json.dumps(self.config, indent=1)
+        (self.folder / "config.json").write_text(text, encoding="utf-8")

@@ -1,0 +1,92 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The host that a runtime runs on: a mount namespace of its own, so that a test may mount what
+it likes, and so that whatever leaks out of a container is seen and then gone with the namespace."""
+
+import os
+import socket
+import subprocess
+import time
+
+from . import mounts
+
+LIMIT_S = 120
+SHARED_AS_SYSTEMD_DOES = "shared"
+
+
+class Host:
+    """A mount namespace held open by one process; commands enter it by nsenter."""
+
+    def __init__(self, cgroup, propagation=SHARED_AS_SYSTEMD_DOES):
+        self._holder = subprocess.Popen(
+            ["unshare", "--mount", "--propagation", "private", "sleep", "infinity"],
+            stdin=subprocess.DEVNULL)
+        try:
+            self._wait_for_namespace()
+            if cgroup == "v2":
+                self.run(["mount", "-t", "cgroup2", "cgroup2", "/sys/fs/cgroup"])
+            # Private first (above), then shared: peers among themselves, not of the real host.
+            self.run(["mount", f"--make-r{propagation}", "/"])
+            self._expected = self.table()
+        except BaseException:
+            self.close()
+            raise
+
+    def _wait_for_namespace(self):
+        # unshare has done its work as soon as it has become the program that it runs.
+        deadline = time.monotonic() + LIMIT_S
+        while open(f"/proc/{self.pid}/comm", encoding="ascii").read() != "sleep\n":
+            assert time.monotonic() < deadline, "no private mount namespace"
+            time.sleep(0.002)
+
+    @property
+    def pid(self):
+        return self._holder.pid
+
+    def command(self, argv):
+        """`argv` as it has to be run to be in this host's mount namespace."""
+        return ["nsenter", f"--mount=/proc/{self.pid}/ns/mnt", "--", *map(os.fspath, argv)]
+
+    def run(self, argv, check=True, **options):
+        """Run a command on this host; gives the CompletedProcess, output as text."""
+        return subprocess.run(self.command(argv), check=check, capture_output=True,
+                              encoding="utf-8", errors="surrogateescape",
+                              timeout=LIMIT_S, **options)
+
+    def mount(self, *args):
+        """A mount that the test wants on the host: from now on part of what is expected."""
+        self.run(["mount", *args])
+        self._expected = self.table()
+
+    def table(self):
+        """The host's mount table, as the kernel prints it."""
+        path = f"/proc/{self.pid}/mountinfo"
+        return open(path, encoding="utf-8", errors="surrogateescape").read()
+
+    def mounts(self):
+        return mounts.parse(self.table())
+
+    def check(self):
+        """The promise that every test keeps: the host's mount table is as it was."""
+        seen, expected = self.table().splitlines(), self._expected.splitlines()
+        assert seen == expected, "the host's mount table has changed: " + "; ".join(
+            sorted(set(seen) ^ set(expected)))
+
+    def path(self, path):
+        """Where the test finds a path of this host, its private mounts included."""
+        return f"/proc/{self.pid}/root{path}"
+
+    def syslog(self, folder):
+        """A /dev/log of this host's own, made in `folder`; the caller receives the datagrams."""
+        self.run(["mount", "-t", "tmpfs", "-o", "mode=755", "dev", folder])
+        self.run(["sh", "-c", "mkdir pts; mount --rbind /dev/pts pts; ln -s pts/ptmx ptmx;"
+                              " cd /dev; cp -a null zero full random urandom tty \"$0\"", folder],
+                 cwd=folder)
+        self.mount("--rbind", folder, "/dev")
+        log = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
+        log.bind(self.path("/dev/log"))
+        log.settimeout(10)
+        return log
+
+    def close(self):
+        self._holder.kill()
+        self._holder.wait()

@@ -1,0 +1,48 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The host's source folder: what the hook may hand out."""
+
+
+class Source:
+    """A folder made by the test in place of the host's /srv."""
+
+    def __init__(self, path):
+        self.path = path
+        path.mkdir()
+
+    def __truediv__(self, name):
+        return self.path / name
+
+    def __str__(self):
+        return str(self.path)
+
+    __fspath__ = __str__
+
+    def folder(self, name, words=None):
+        """An entry that is a folder, with one file `words` in it."""
+        (self.path / name).mkdir(parents=True)
+        self.write(f"{name}/words", words or f"words of {name}\n")
+        return self.path / name
+
+    def folders(self, *names):
+        for name in names:
+            self.folder(name)
+
+    def write(self, name, text):
+        (self.path / name).write_text(text, encoding="utf-8", errors="surrogateescape")
+
+    def link(self, name, target):
+        (self.path / name).symlink_to(target)
+
+
+def tree(folder):
+    """Everything below a folder, to compare before with after: kind, mode, owner, content."""
+    seen = {}
+    for path in sorted(folder.rglob("*")):
+        status = path.lstat()
+        content = None
+        if path.is_symlink():
+            content = path.readlink()
+        elif path.is_file():
+            content = path.read_bytes()
+        seen[path.relative_to(folder)] = (status.st_mode, status.st_uid, status.st_gid, content)
+    return seen

@@ -1,0 +1,136 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The hook killed, held up or hindered in the middle: the container does not start, the host is as
+it was, and the next try works."""
+
+import re
+import shutil
+import signal
+import subprocess
+
+import pytest
+
+from harness.expect import refused, started
+from harness.source import tree
+
+READ = "cat /srv/a/words /srv/b/words /srv/license.txt"
+WORDS = "words of a\nwords of b\nwords\n"
+
+
+@pytest.fixture(name="box")
+def box_fixture(srv, new_box, host):
+    srv.folders("a", "b")
+    (srv / "a/live").mkdir()
+    srv.write("license.txt", "words\n")
+    host.mount("-t", "tmpfs", "tmpfs", srv / "a/live")
+    return new_box("all")
+
+
+def strace(*args):
+    """strace as a descendant of the hook, which so stays the runtime's own child."""
+    return ("/usr/bin/strace", "-D", "-f", "-qq", "-o", "/dev/null", *args)
+
+
+def system_calls(box):
+    """How often the hook makes each system call, after its start, from a run that succeeds."""
+    trace = box.bundle.folder / "trace"
+    box.wrapper = ("/usr/bin/strace", "-D", "-qq", "-o", trace, "-e", "trace=all")
+    assert started(box.run(READ)) == WORDS
+    box.wrapper = ()
+    calls = re.findall(r"^(\w+)\(", trace.read_text(errors="replace"), re.MULTILINE)
+    return {name: calls.count(name) for name in calls if name != "execve"}
+
+
+def not_started(result):
+    assert result.code != 0 and result.out == "", (result.out, result.err)
+    return result.err
+
+
+def test_killed_at_any_system_call(box, srv, new_box):
+    """At the first and at the last call of each kind; the same image then works."""
+    before = tree(srv.path)
+    for name, count in system_calls(new_box("all")).items():
+        for when in {1, count}:
+            box.wrapper = strace("-e", f"inject={name}:signal=SIGKILL:when={when}")
+            # What the run before left in the image would spare this one some calls.
+            shutil.rmtree(box.rootfs / "srv", ignore_errors=True)
+            assert "killed" in not_started(box.run(READ)), (name, when)
+    assert tree(srv.path) == before
+    box.wrapper = ()
+    assert started(box.run(READ)) == WORDS
+
+
+@pytest.mark.parametrize("when", [1, 2, 3])
+def test_killed_while_mounting(box, when):
+    box.wrapper = strace("-e", f"inject=move_mount:signal=SIGKILL:when={when}")
+    assert "killed" in not_started(box.run(READ))
+    box.wrapper = ()
+    assert started(box.run(READ)) == WORDS
+
+
+@pytest.mark.parametrize("call", ["open_tree", "setns", "move_mount"])
+def test_timed_out_in_the_middle(box, call):
+    # strace lets go of a process that was killed only when the delay is over, so it is a short one.
+    box.wrapper = strace("-e", f"inject={call}:delay_enter=3000000:when=1")
+    box.timeout = 1
+    assert "timeout" in not_started(box.run(READ))
+    box.wrapper, box.timeout = (), None
+    assert started(box.run(READ)) == WORDS
+
+
+@pytest.mark.parametrize("call", ["openat2", "open_tree", "mount_setattr", "move_mount", "setns"])
+@pytest.mark.parametrize("error", ["ENOSYS", "EPERM"])
+def test_a_call_that_the_kernel_lacks_or_seccomp_blocks(box, call, error):
+    """It fails closed and names the call; what it made is gone again."""
+    before = tree(box.rootfs)
+    box.wrapper = strace("-e", f"inject={call}:error={error}")
+    refused(box.run(READ), None, call)
+    assert tree(box.rootfs) == before
+
+
+@pytest.mark.parametrize("error", ["ENOSPC", "ENOMEM", "EMFILE", "EIO"])
+@pytest.mark.parametrize("call, when", [("openat2", 2), ("mkdirat", 2), ("open_tree", 2),
+                                        ("move_mount", 2), ("mount_setattr", 1)])
+def test_a_failure_in_the_middle_leaves_the_image_as_it_was(box, call, when, error):
+    before = tree(box.rootfs)
+    box.wrapper = strace("-e", f"inject={call}:error={error}:when={when}")
+    refused(box.run(READ))
+    assert tree(box.rootfs) == before
+    box.wrapper = ()
+    assert started(box.run(READ)) == WORDS
+
+
+def test_a_kernel_that_is_busy_is_asked_again(box):
+    """openat2 gives EAGAIN when something was renamed or mounted anywhere meanwhile."""
+    for error in ("EAGAIN", "EINTR"):
+        box.wrapper = strace("-e", f"inject=openat2:error={error}:when=1..20")
+        assert started(box.run(READ)) == WORDS
+
+
+def test_a_kernel_that_stays_busy_is_reported(box):
+    box.wrapper = strace("-e", "inject=openat2:error=EAGAIN")
+    refused(box.run(READ))
+
+
+def test_no_program_is_run(box):
+    """Neither the image's nor the host's: all it does, it does itself."""
+    trace = box.bundle.folder / "trace"
+    box.wrapper = ("/usr/bin/strace", "-D", "-f", "-qq", "-o", trace, "-e", "trace=execve,execveat")
+    assert started(box.run(READ)) == WORDS
+    assert trace.read_text().count("exec") == 1
+
+
+@pytest.mark.parametrize("capability", ["sys_admin", "sys_chroot", "sys_ptrace"])
+def test_a_missing_capability_is_named(box, capability):
+    """These three together are needed to enter."""
+    box.wrapper = ("/usr/bin/setpriv", f"--bounding-set=-{capability}")
+    message = refused(box.run())
+    assert capability in message.lower().replace("cap_", ""), message
+
+
+def test_blocked_signals_are_heard(executable):
+    """crun starts hooks with every signal blocked."""
+    def block():
+        signal.pthread_sigmask(signal.SIG_BLOCK, signal.valid_signals())
+    with subprocess.Popen([executable], stdin=subprocess.PIPE, preexec_fn=block) as process:
+        process.terminate()
+        assert process.wait(timeout=20) == -signal.SIGTERM

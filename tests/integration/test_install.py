@@ -1,0 +1,135 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What `meson install` puts where: executables, JSON files, man pages, and nothing else."""
+
+import json
+import os
+import subprocess
+from pathlib import Path
+
+import pytest
+
+SOURCE_ROOT = Path(__file__).resolve().parents[2]
+HOOKS_DIR = Path("/usr/share/containers/oci/hooks.d")
+HOOKS = {"mount-srv": "10-mount-srv.json"}
+MAN_PAGES = ["man7/oci-gpu-hooks.7", *(f"man8/{name}.8" for name in HOOKS)]
+
+
+def meson(*args):
+    return subprocess.run(["meson", *map(os.fspath, args)], check=True, capture_output=True,
+                          encoding="utf-8").stdout
+
+
+def options_of(build_root):
+    options = json.loads(meson("introspect", build_root, "--buildoptions"))
+    return {option["name"]: option["value"] for option in options}
+
+
+class Layout:
+    """Where a build folder's options say that things belong, as absolute paths."""
+
+    def __init__(self, options):
+        prefix = Path(options["prefix"])
+        self.execdir = prefix / options["libexecdir"] / "oci/hooks.d"
+        self.mandir = prefix / options["mandir"]
+        self.hooksdir = Path(options["hooksdir"])
+
+    def files(self):
+        return sorted([*(self.execdir / name for name in HOOKS),
+                       *(self.hooksdir / name for name in HOOKS.values()),
+                       *(self.mandir / page for page in MAN_PAGES)])
+
+
+@pytest.fixture(name="layout", scope="module")
+def layout_fixture(build_root):
+    return Layout(options_of(build_root))
+
+
+@pytest.fixture(name="destdir", scope="module")
+def destdir_fixture(build_root, tmp_path_factory):
+    """Everything installed, once, from what is built already."""
+    destdir = tmp_path_factory.mktemp("destdir")
+    meson("install", "-C", build_root, "--no-rebuild", "--destdir", destdir)
+    return destdir
+
+
+def in_destdir(destdir, path):
+    return destdir / path.relative_to("/")
+
+
+@pytest.fixture(name="documents")
+def documents_fixture(destdir, layout):
+    """The installed JSON files, by the name of the hook."""
+    return {name: json.loads(in_destdir(destdir, layout.hooksdir / file).read_text("utf-8"))
+            for name, file in HOOKS.items()}
+
+
+def test_exactly_these_files_are_installed(destdir, layout):
+    found = [Path("/") / path.relative_to(destdir) for path in destdir.rglob("*")
+             if path.is_symlink() or not path.is_dir()]
+    assert sorted(found) == layout.files()
+
+
+def test_no_empty_folder_is_installed(destdir):
+    assert [path for path in destdir.rglob("*") if path.is_dir() and not any(path.iterdir())] == []
+
+
+def test_modes_let_everybody_read_and_only_hooks_run(destdir):
+    for path in destdir.rglob("*"):
+        mode = path.stat().st_mode & 0o7777
+        runs = path.is_dir() or path.name in HOOKS
+        assert mode == (0o755 if runs else 0o644), path
+
+
+def test_the_installed_executable_runs(destdir, layout):
+    for name in HOOKS:
+        path = in_destdir(destdir, layout.execdir / name)
+        process = subprocess.run([path, "--version"], check=True, capture_output=True, text=True)
+        assert process.stdout.startswith(name)
+
+
+def test_hooks_d_files_have_what_engines_need(documents, layout):
+    for name, document in documents.items():
+        assert set(document) == {"version", "hook", "when", "stages"}
+        assert document["version"] == "1.0.0"
+        assert document["stages"] == ["createRuntime"]
+        assert document["when"] == {"annotations": {r"^io\.oci-gpu-hooks\.": ".*"}}
+        hook = document["hook"]
+        assert hook["path"] == str(layout.execdir / name) and hook["path"].startswith("/")
+        assert hook["args"][0] == name and hook["timeout"] == 30
+        # An empty list would be lost when an engine writes it again, and the hook would then have
+        # the engine's or the image's environment.
+        assert hook["env"] and all("=" in setting for setting in hook["env"])
+
+
+def test_hooks_d_files_name_what_is_installed(documents, destdir):
+    for document in documents.values():
+        path = in_destdir(destdir, Path(document["hook"]["path"]))
+        assert path.is_file() and os.access(path, os.X_OK)
+
+
+def test_man_pages_are_installed_as_written(destdir, layout):
+    for page in MAN_PAGES:
+        installed = in_destdir(destdir, layout.mandir / page)
+        assert installed.read_bytes() == (SOURCE_ROOT / "man" / installed.name).read_bytes()
+
+
+@pytest.mark.parametrize("prefix, libexecdir, execdir", [
+    ("/opt/elsewhere", "libexec", "/opt/elsewhere/libexec/oci/hooks.d"),
+    ("/usr", "/usr/lib/hooks", "/usr/lib/hooks/oci/hooks.d")])
+def test_hooksdir_does_not_depend_on_the_prefix(tmp_path, prefix, libexecdir, execdir):
+    """Engines read one folder; the files in it name whatever prefix the hooks went to."""
+    build = tmp_path / "build"
+    meson("setup", "-Dtests=false", "-Dlink=shared", f"--prefix={prefix}",
+          f"--libexecdir={libexecdir}", build, SOURCE_ROOT)
+    placed = json.loads(meson("introspect", build, "--installed"))
+    for name, file in HOOKS.items():
+        assert placed[str(build / "oci-hooks.d" / file)] == str(HOOKS_DIR / file)
+        document = json.loads((build / "oci-hooks.d" / file).read_text("utf-8"))
+        assert document["hook"]["path"] == f"{execdir}/{name}"
+        assert document["hook"]["path"] in placed.values()
+
+
+def test_the_default_hooksdir_is_where_engines_look():
+    described = json.loads(meson("introspect", SOURCE_ROOT / "meson.build", "--buildoptions"))
+    [default] = [option["value"] for option in described if option["name"] == "hooksdir"]
+    assert default == str(HOOKS_DIR)

@@ -1,0 +1,198 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Who opts a container in, and who cannot."""
+
+import pytest
+
+from harness.box import KEY, PREFIX
+from harness.expect import refused, started
+
+ENVIRONMENT = "OCI_GPU_HOOKS_MOUNT_SRV"
+LOOK = "ls /srv 2>/dev/null || echo nothing"
+POD_NAMES = ["io.kubernetes.container.name", "io.kubernetes.cri.container-name"]
+
+
+@pytest.fixture(name="bare", params=["engine", "concourse"])
+def bare_fixture(request, srv, new_box):
+    """A container without the annotation, under an engine that reads `when` and one that does not."""
+    srv.folders("datasets", "models", "x_rw")
+
+    def make(*args):
+        box = new_box(None, *args)
+        box.loader = request.param
+        return box
+
+    return make
+
+
+@pytest.fixture(name="everywhere")
+def everywhere_fixture(srv, new_box):
+    """A container for which the hook runs in any case, annotation or not."""
+    srv.folders("datasets", "models", "x_rw")
+
+    def make(*args):
+        box = new_box(None, *args)
+        box.loader = "concourse"
+        return box
+
+    return make
+
+
+def test_no_annotation_gives_nothing(bare):
+    assert started(bare().run(LOOK)) == "nothing\n"
+
+
+def test_annotations_of_others_give_nothing(bare):
+    box = bare()
+    box.annotations.update({
+        "user": "root", "mount-srv": "all", "oci-gpu-hooks.mount-srv": "all",
+        "example.io.oci-gpu-hooks.mount-srv": "all", "IO.OCI-GPU-HOOKS.MOUNT-SRV": "all",
+        "io.oci-gpu-hooks": "all", "ioXoci-gpu-hooks.mount-srv": "all", " " + KEY: "all"})
+    assert started(box.run(LOOK)) == "nothing\n"
+
+
+def test_another_hooks_annotation_gives_nothing(bare):
+    for name in ("nvidia-devices", "nvidia-devices.capabilities", "amd-kfd", "amd-kfd.lease",
+                 "ldcache-update"):
+        box = bare()
+        box.annotations[PREFIX + name] = "all"
+        assert started(box.run(LOOK)) == "nothing\n"
+
+
+@pytest.mark.parametrize("value", ["", " ", ",", "datasets,", ",datasets", "datasets,,models"])
+def test_an_empty_value_or_name_is_refused(srv, new_box, value):
+    srv.folders("datasets", "models")
+    refused(new_box(value).run(), 2)
+
+
+@pytest.mark.parametrize("key", ["mount-svr", "mount_srv", "Mount-Srv", "mount-srv.", "mountsrv",
+                                 "mount-srv ", ""])
+def test_a_misspelt_key_is_refused(srv, new_box, key):
+    srv.folder("datasets")
+    box = new_box()
+    box.annotations[PREFIX + key] = "all"
+    refused(box.run(), 2, PREFIX + key)
+
+
+def test_a_misspelt_key_beside_the_right_one_is_refused(srv, new_box):
+    srv.folder("datasets")
+    box = new_box("datasets")
+    box.annotations[PREFIX + "mount-svr"] = "all"
+    refused(box.run(), 2, "mount-svr")
+
+
+@pytest.mark.parametrize("key, value", [
+    (KEY + "=all", ""), (KEY + "=datasets,", "x_rw"), (KEY + "=datasets", ""),
+    ("user", f"root\n{KEY}=all"), ("bundle=/tmp", "all"), ("=" + KEY, "all"),
+])
+def test_a_key_forged_with_an_equals_sign_gives_nothing(bare, key, value):
+    """runc hands annotations on as key=value and splits at the first equals sign."""
+    box = bare()
+    box.annotations[key] = value
+    result = box.run(LOOK)
+    if result.code == 0:
+        assert result.out == "nothing\n"
+    else:
+        refused(result)
+
+
+def test_a_forged_key_adds_nothing_to_a_request(srv, new_box):
+    srv.folders("datasets", "models")
+    box = new_box("models")
+    box.annotations[KEY + "=datasets,models"] = ""
+    result = box.run(LOOK)
+    if result.code == 0:
+        assert result.out == "models\n"
+    else:
+        refused(result)
+
+
+def test_a_forged_bundle_is_not_believed(srv, new_box, scratch):
+    """Another bundle's config.json would opt in."""
+    srv.folder("datasets")
+    other = new_box("all")
+    other.bundle.write()
+    box = new_box()
+    box.loader = "concourse"
+    box.annotations[f"bundle={other.bundle.folder}"] = "x"
+    box.annotations["bundle"] = str(other.bundle.folder)
+    assert started(box.run(LOOK)) == "nothing\n"
+
+
+def test_the_environment_alone_gives_nothing(bare):
+    """Whoever builds an image sets its environment."""
+    box = bare()
+    box.bundle.environment(f"{ENVIRONMENT}=all", "NVIDIA_VISIBLE_DEVICES=all", f"{KEY}=all")
+    assert started(box.run(LOOK)) == "nothing\n"
+
+
+def test_the_environment_counts_where_the_host_says_so(everywhere):
+    box = everywhere("--opt-in", "environment")
+    box.bundle.environment(f"{ENVIRONMENT}=datasets,models")
+    assert started(box.run(LOOK)) == "datasets\nmodels\n"
+
+
+def test_the_annotation_counts_with_the_environment_too(everywhere):
+    box = everywhere("--opt-in", "environment")
+    box.annotations[KEY] = "models"
+    assert started(box.run(LOOK)) == "models\n"
+
+
+def test_an_unset_environment_gives_nothing(everywhere):
+    assert started(everywhere("--opt-in", "environment").run(LOOK)) == "nothing\n"
+
+
+def test_an_unknown_folder_in_the_environment_is_refused(everywhere):
+    box = everywhere("--opt-in", "environment")
+    box.bundle.environment(f"{ENVIRONMENT}=nonsense")
+    refused(box.run(), 3, "nonsense")
+
+
+def test_the_environment_stays_within_the_hosts_limit(everywhere):
+    box = everywhere("--opt-in", "environment", "--allow", "models")
+    box.bundle.environment(f"{ENVIRONMENT}=datasets")
+    refused(box.run(), 5, "datasets")
+
+
+def test_always_gives_what_the_host_requests(everywhere):
+    assert started(everywhere("--opt-in", "always", "--request", "models").run(LOOK)) == "models\n"
+
+
+def test_always_needs_a_request(everywhere):
+    result = everywhere("--opt-in", "always").run()
+    assert result.out == "" and result.hook_status == 2, result.err
+    assert "--request" in result.hook_message
+
+
+@pytest.mark.parametrize("name", ["BUILD_TEAM_NAME", "BUILD_PIPELINE_NAME", "BUILD_JOB_NAME"])
+def test_always_leaves_out_concourses_own_steps(everywhere, name):
+    options = ("--opt-in", "always", "--request", "models")
+    for extra, seen in (((), "nothing\n"), (("--all-steps",), "models\n")):
+        box = everywhere(*options, *extra)
+        box.bundle.environment(f"{name}=main")
+        assert started(box.run(LOOK)) == seen
+
+
+def test_a_request_alone_is_the_opt_in(everywhere):
+    assert started(everywhere("--request", "datasets").run(LOOK)) == "datasets\n"
+
+
+@pytest.mark.parametrize("name_key", POD_NAMES)
+def test_a_containers_own_key_in_a_pod_wins(everywhere, name_key):
+    for name, seen in (("web", "datasets\n"), ("db", "models\n")):
+        box = everywhere()
+        box.annotations.update({KEY: "models", f"{KEY}/web": "datasets", name_key: name})
+        assert started(box.run(LOOK)) == seen
+
+
+@pytest.mark.parametrize("name_key", POD_NAMES)
+def test_another_containers_key_in_a_pod_gives_nothing(everywhere, name_key):
+    box = everywhere()
+    box.annotations.update({f"{KEY}/web": "datasets", name_key: "db"})
+    assert started(box.run(LOOK)) == "nothing\n"
+
+
+def test_a_containers_own_key_without_a_known_name_is_refused(everywhere):
+    for further in ({}, {KEY: "models"}):
+        box = everywhere()
+        box.annotations.update({f"{KEY}/web": "datasets", **further})
+        refused(box.run(), None, f"{KEY}/web")
