@@ -32,14 +32,16 @@ class Series:
 class Launcher:
     """Runs commands by the C launcher, which makes a container's init for each."""
 
-    def __init__(self, executable, bundle):
+    def __init__(self, executable, bundle, rootfs=None):
+        """`rootfs` is where the init's root is made, empty; a runtime that is timed brings its own."""
         self.executable = executable
         self.bundle = bundle
+        self.rootfs = rootfs or f"{bundle}/rootfs"
 
     def once(self, command, mounts=0, environment=None):
         """Returns (microseconds, KiB). `mounts` is how many the command must add to the container."""
         done = subprocess.run(
-            [self.executable, self.bundle, f"{self.bundle}/rootfs", *command],
+            [self.executable, self.bundle, self.rootfs, *command],
             env={**ENVIRONMENT, **(environment or {})},
             stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, check=False,
         )
