@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "json.h"
 
+#include <utility>
+#include <vector>
+
 #include "error.h"
 #include "text.h"
 
@@ -17,22 +20,105 @@ Error malformed(const char *what, const std::string &why)
     return {ExitCode::Failure, std::string(what) + " " + why};
 }
 
+/**
+ * Stores the kept members as the parser meets them. nlohmann's own filter would do, but takes quadratic time:
+ * it looks through all elements of a parent whenever one of them ends.
+ */
+class Builder final : public nlohmann::json_sax<json> {
+public:
+    Builder(const char *what, const std::function<bool(const std::string &)> &keep) : what_(what), keep_(keep)
+    {
+    }
+
+    [[nodiscard]] json take() { return std::move(document_); }
+    [[nodiscard]] size_t error_position() const { return error_position_; }
+
+    bool null() override { return add(nullptr); }
+    bool boolean(bool value) override { return add(value); }
+    bool number_integer(number_integer_t value) override { return add(value); }
+    bool number_unsigned(number_unsigned_t value) override { return add(value); }
+    bool number_float(number_float_t value, const string_t & /*text*/) override { return add(value); }
+    bool string(string_t &value) override { return add(std::move(value)); }
+    bool binary(binary_t & /*value*/) override { return false; }
+    bool start_object(size_t /*size*/) override { return open(json::object()); }
+    bool start_array(size_t /*size*/) override { return open(json::array()); }
+    bool end_object() override { return close(); }
+    bool end_array() override { return close(); }
+
+    bool key(string_t &name) override
+    {
+        if (depth_ == 1)
+            skipping_ = !keep_(name);
+        name_ = std::move(name);
+        return true;
+    }
+
+    bool parse_error(size_t position, const std::string & /*token*/,
+                     const nlohmann::detail::exception & /*error*/) override
+    {
+        error_position_ = position;
+        return false;
+    }
+
+private:
+    bool add(json value)
+    {
+        if (!skipping_)
+            place(std::move(value));
+        return true;
+    }
+
+    /** Where the value is from now on; nothing is added beside it while something is added to it. */
+    json *place(json value)
+    {
+        if (open_.empty())
+            return &(document_ = std::move(value));
+        if (open_.back()->is_object())
+            return &((*open_.back())[name_] = std::move(value));
+        return &open_.back()->emplace_back(std::move(value));
+    }
+
+    bool open(json value)
+    {
+        if (++depth_ > max_depth)
+            throw malformed(what_, "is nested deeper than " + std::to_string(max_depth) + " levels");
+        if (!skipping_)
+            open_.push_back(place(std::move(value)));
+        return true;
+    }
+
+    bool close()
+    {
+        --depth_;
+        if (!skipping_)
+            open_.pop_back();
+        else if (depth_ == 1)
+            skipping_ = false;
+        return true;
+    }
+
+    const char *what_;
+    const std::function<bool(const std::string &)> &keep_;
+    json document_;
+    std::vector<json *> open_;
+    std::string name_;
+    int depth_ = 0;
+    bool skipping_ = false;
+    size_t error_position_ = 0;
+};
+
 } // namespace
 
 json parse_object(std::string_view text, const char *what,
                   const std::function<bool(const std::string &)> &keep)
 {
-    const json::parser_callback_t filter = [&](int depth, json::parse_event_t event, json &parsed) {
-        if (depth > max_depth)
-            throw malformed(what, "is nested deeper than " + std::to_string(max_depth) + " levels");
-        return event != json::parse_event_t::key || depth != 1 || keep(parsed.get_ref<const std::string &>());
-    };
-    json document;
-    try {
-        document = json::parse(text.begin(), text.end(), filter);
-    } catch (const json::parse_error &error) {
-        throw malformed(what, "is no valid JSON (at byte " + std::to_string(error.byte) + ")");
-    }
+    // The parser takes NUL for the end of the text and would not look at what follows.
+    if (text.find('\0') != std::string_view::npos)
+        throw malformed(what, "is no valid JSON (it contains a NUL character)");
+    Builder builder(what, keep);
+    if (!json::sax_parse(text.begin(), text.end(), &builder))
+        throw malformed(what, "is no valid JSON (at byte " + std::to_string(builder.error_position()) + ")");
+    json document = builder.take();
     if (!document.is_object())
         throw malformed(what, "is no JSON object");
     return document;

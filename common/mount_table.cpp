@@ -36,6 +36,12 @@ template<typename Match> libmnt_fs *find_entry(libmnt_table *table, const Match 
     return nullptr;
 }
 
+/** A line that libmount would leave out could be the very mount that is asked about. */
+int fail_on_any_line(libmnt_table * /*table*/, const char * /*name*/, int /*line*/)
+{
+    return -EINVAL;
+}
+
 libmnt_fs *find_id(libmnt_table *table, std::uint64_t mount_id)
 {
     return find_entry(table, [&](libmnt_fs *entry) {
@@ -59,6 +65,7 @@ MountTable::MountTable(int mountinfo) : table_(mnt_new_table())
     if (stream == nullptr || table_ == nullptr)
         throw SystemError(errno, "cannot read the mount table");
     [[maybe_unused]] const int owned_by_stream = copy.release();
+    mnt_table_set_parser_errcb(table_.get(), fail_on_any_line);
     // libmount looks for a thread's number in the name, and follows its symlinks; "/" has neither.
     if (mnt_table_parse_stream(table_.get(), stream.get(), "/") != 0)
         throw Error(ExitCode::Host, "cannot understand the mount table (/proc/self/mountinfo)");

@@ -35,7 +35,7 @@ FolderRequest parse_folder_request(const Asked &asked)
     for (std::string name : split_list(asked.value)) {
         const bool read_only = name.ends_with(read_only_suffix);
         if (read_only)
-            name.resize(name.size() - read_only_suffix.size());
+            name = trimmed(std::string_view(name).substr(0, name.size() - read_only_suffix.size()));
         check_name(name, asked);
         if (name == "all") {
             request.all = true;

@@ -45,7 +45,7 @@ unsigned char type_of(int dir, const dirent &entry)
     struct stat status {};
     if (::fstatat(dir, entry.d_name, &status, AT_SYMLINK_NOFOLLOW) != 0)
         return DT_UNKNOWN;
-    return IFTODT(status.st_mode);
+    return static_cast<unsigned char>(IFTODT(status.st_mode));
 }
 
 std::vector<Entry> list(int source, const std::string &what)

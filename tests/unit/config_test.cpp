@@ -41,6 +41,26 @@ BOOST_AUTO_TEST_CASE(wrong_types_are_refused)
     }
 }
 
+BOOST_AUTO_TEST_CASE(a_long_file_takes_linear_time)
+{
+    // With quadratic time this takes minutes.
+    std::string text = R"({"linux":[)";
+    std::string objects;
+    for (int i = 0; i < 200000; ++i)
+        objects += "{},";
+    text += objects + R"(0],"root":{"path":"/r","x":[)" + objects + R"(0]}})";
+    BOOST_TEST(parse_config(text, "/b").rootfs == "/r");
+}
+
+BOOST_AUTO_TEST_CASE(a_dropped_member_leaves_no_trace)
+{
+    const Config config = parse_config(R"({"x":{"root":{"path":"/wrong"}},"y":[{"root":1}],"z":1,
+        "root":{"path":"/r","more":[{"path":"/wrong"}]},"a":{"annotations":{"k":"wrong"}}})",
+                                       "/b");
+    BOOST_TEST(config.rootfs == "/r");
+    BOOST_TEST(config.annotations.empty());
+}
+
 BOOST_AUTO_TEST_CASE(the_last_of_equal_variables_counts)
 {
     const Config config =

@@ -43,6 +43,7 @@ BOOST_AUTO_TEST_CASE(names_are_a_list_with_blanks_and_repeats)
 BOOST_AUTO_TEST_CASE(read_only_wins)
 {
     BOOST_TEST((parse("a_rw:ro") == FolderRequest{false, {"a_rw"}, {"a_rw"}, false}));
+    BOOST_TEST((parse(" a_rw :ro ") == FolderRequest{false, {"a_rw"}, {"a_rw"}, false}));
     BOOST_TEST((parse("a_rw,a_rw:ro") == FolderRequest{false, {"a_rw"}, {"a_rw"}, false}));
     BOOST_TEST((parse("all,a_rw:ro") == FolderRequest{true, {"a_rw"}, {"a_rw"}, false}));
 }

@@ -11,6 +11,7 @@
 #include "unique_fd.h"
 
 using namespace ogh;
+using ogh::test::failure_of;
 using ogh::test::TempFolder;
 
 namespace {
@@ -61,6 +62,12 @@ BOOST_AUTO_TEST_CASE(mount_points_are_named)
 {
     BOOST_TEST(read(table).mount_point(92) == "/b/rootfs/a b");
     BOOST_TEST(read(table).mount_point(4711).empty());
+}
+
+BOOST_AUTO_TEST_CASE(a_line_that_cannot_be_understood_is_an_error)
+{
+    for (const char *line : {"x\n", "22 27 0:21 / /proc\n", "a b c d e f - g h i\n"})
+        BOOST_TEST((failure_of([&] { read(std::string(table) + line); }).code == ExitCode::Host), line);
 }
 
 BOOST_AUTO_TEST_CASE(the_kernels_own_table_is_read)

@@ -80,6 +80,24 @@ BOOST_AUTO_TEST_CASE(what_is_no_state_is_refused_in_words)
     }
 }
 
+BOOST_AUTO_TEST_CASE(a_number_too_large_for_the_machine_is_refused_without_repeating_it)
+{
+    const std::string digits(100000, '9');
+    for (const std::string &text :
+         {std::string("1e309"), R"({"x":)" + digits + "e9}", R"({"pid":)" + digits + "}"}) {
+        const auto failure = failure_of([&] { parse_state(text); });
+        BOOST_TEST((failure.code == ExitCode::Failure));
+        BOOST_TEST(failure.message.size() < 200U);
+    }
+}
+
+BOOST_AUTO_TEST_CASE(nothing_may_follow_behind_a_nul)
+{
+    const std::string text = R"({"id":"c","bundle":"/b"})";
+    BOOST_TEST((failure_of([&] { parse_state(text + '\0' + "x"); }).code == ExitCode::Failure));
+    BOOST_TEST((failure_of([&] { parse_state(text + '\0'); }).code == ExitCode::Failure));
+}
+
 BOOST_AUTO_TEST_CASE(deep_nesting_is_refused)
 {
     const std::string deep = R"({"x":)" + std::string(100000, '[') + std::string(100000, ']') + "}";
