@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "config.h"
+#include "promise.h"
+#include "reference_json.h"
+#include "request.h"
+#include "target.h"
+
+namespace ogh::fuzz {
+
+using nlohmann::json;
+
+namespace {
+
+const std::string bundle = "/run/bundle";
+
+/** The member of a member, for a document that is_config() has approved. */
+const json *inner(const json &document, const char *outer, const char *name)
+{
+    const json *object = member(document, outer);
+    return object == nullptr ? nullptr : member(*object, name);
+}
+
+bool is_object_if_there(const json *value)
+{
+    return value == nullptr || value->is_object();
+}
+
+bool are_all_plain(const json &values)
+{
+    return std::all_of(values.begin(), values.end(), is_plain_string);
+}
+
+bool is_config(const json &document)
+{
+    for (const char *name : {"root", "annotations", "process"}) {
+        if (!is_object_if_there(member(document, name)))
+            return false;
+    }
+    const json *root = inner(document, "root", "path");
+    const json *annotations = member(document, "annotations");
+    const json *environment = inner(document, "process", "env");
+    return root != nullptr && is_plain_string(*root) && !root->get_ref<const std::string &>().empty() &&
+           (annotations == nullptr || are_all_plain(*annotations)) &&
+           (environment == nullptr || (environment->is_array() && are_all_plain(*environment)));
+}
+
+void check_content(const Config &config, const json &document)
+{
+    const auto root = inner(document, "root", "path")->get<std::string>();
+    require(config.rootfs == (root.starts_with('/') ? root : bundle + "/" + root),
+            "the rootfs is what root.path says");
+    const json *annotations = member(document, "annotations");
+    using Annotations = decltype(config.annotations);
+    require(config.annotations == (annotations == nullptr ? Annotations{} : annotations->get<Annotations>()),
+            "annotations are what config.json says");
+    const json *list = inner(document, "process", "env");
+    using Environment = decltype(config.environment);
+    require(config.environment == (list == nullptr ? Environment{} : list->get<Environment>()),
+            "the environment is what config.json says");
+}
+
+/** Each variable by its name, in the plainest way. */
+void check_environment(const Config &config)
+{
+    std::map<std::string, std::string> variables;
+    for (const std::string &entry : config.environment) {
+        const size_t end = entry.find('=');
+        if (end != std::string::npos)
+            variables[entry.substr(0, end)] = entry.substr(end + 1);
+    }
+    for (const auto &[name, value] : variables)
+        require(environment_value(config, name) == value, "the last of equal variables counts");
+    require(!environment_value(config, "\x01 no such variable"), "what is not set has no value");
+}
+
+/** Whoever may opt in: what is asked for is an answer or a refusal. */
+void check_requests(const Config &config)
+{
+    for (const OptIn opt_in : {OptIn::Annotation, OptIn::Environment, OptIn::Always}) {
+        CommonOptions options;
+        options.opt_in = opt_in;
+        if (opt_in == OptIn::Always)
+            options.request = "all";
+        Notes notes;
+        const auto outcome =
+            attempt([&] { return find_request("mount-srv", &config, options, notes).has_value(); });
+        require(outcome.value || outcome.code == ExitCode::Usage, "a request is refused as a wrong use");
+    }
+}
+
+} // namespace
+
+void check(std::string_view input)
+{
+    const auto outcome = attempt([&] { return parse_config(input, bundle); });
+    const auto document = whole_object(input);
+    const bool is_right = document && is_config(*document);
+    if (!outcome.value) {
+        require(outcome.code == ExitCode::Failure, "a config.json that cannot be used is a plain failure");
+        require(!is_right || nesting(input) != Nesting::Fine, "what an engine may write is read");
+        return;
+    }
+    require(is_right, "a config.json that was read is one");
+    require(nesting(input) != Nesting::TooDeep, "nesting has a limit");
+    check_content(*outcome.value, *document);
+    check_environment(*outcome.value);
+    check_requests(*outcome.value);
+}
+
+} // namespace ogh::fuzz

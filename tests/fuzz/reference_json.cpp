@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "reference_json.h"
+
+#include <algorithm>
+#include <string>
+
+namespace ogh::fuzz {
+
+using nlohmann::json;
+
+std::optional<json> whole_object(std::string_view text)
+{
+    // The library would take NUL for the end, and not look at what follows.
+    if (text.find('\0') != std::string_view::npos)
+        return std::nullopt;
+    json document = json::parse(text.begin(), text.end(), nullptr, false);
+    if (!document.is_object())
+        return std::nullopt;
+    return document;
+}
+
+Nesting nesting(std::string_view text)
+{
+    int depth = 0;
+    int deepest = 0;
+    bool in_string = false;
+    for (size_t i = 0; i < text.size(); ++i) {
+        const char c = text[i];
+        if (in_string && c == '\\')
+            ++i;
+        else if (c == '"')
+            in_string = !in_string;
+        else if (!in_string && (c == '{' || c == '['))
+            deepest = std::max(deepest, ++depth);
+        else if (!in_string && (c == '}' || c == ']'))
+            --depth;
+    }
+    if (deepest == 65)
+        return Nesting::Either;
+    return deepest < 65 ? Nesting::Fine : Nesting::TooDeep;
+}
+
+const json *member(const json &object, const char *name)
+{
+    const auto found = object.find(name);
+    return found == object.end() || found->is_null() ? nullptr : &*found;
+}
+
+bool is_plain_string(const json &value)
+{
+    return value.is_string() && value.get_ref<const std::string &>().find('\0') == std::string::npos;
+}
+
+bool is_plain_if_there(const json *value)
+{
+    return value == nullptr || is_plain_string(*value);
+}
+
+} // namespace ogh::fuzz
