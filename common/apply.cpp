@@ -90,7 +90,26 @@ bool is_mounted_already(const Place &place, const Source &source)
     return source.tree.looks_like(place.fd.get(), quote(source.edit.container_path));
 }
 
-void attach(const Source &source, Places &places, Notes &notes)
+/** The trees that this run has attached; detached again, last first, unless they are kept. */
+class Attached final {
+public:
+    Attached() = default;
+    Attached(const Attached &) = delete;
+    Attached &operator=(const Attached &) = delete;
+    ~Attached()
+    {
+        for (auto tree = trees_.rbegin(); tree != trees_.rend(); ++tree)
+            (*tree)->detach();
+    }
+
+    void add(const MountTree &tree) { trees_.push_back(&tree); }
+    void keep() { trees_.clear(); }
+
+private:
+    std::vector<const MountTree *> trees_;
+};
+
+void attach(const Source &source, Places &places, Attached &attached, Notes &notes)
 {
     const InnerPath path = InnerPath::parse(source.edit.container_path);
     const std::string what = quote(source.edit.container_path);
@@ -100,6 +119,7 @@ void attach(const Source &source, Places &places, Notes &notes)
         return;
     }
     source.tree.attach(place.fd.get(), what);
+    attached.add(source.tree);
     // Somebody who renames in a shared volume meanwhile cannot lead the mount out of the container, but the
     // container might not see it where it was promised.
     if (!places.look(path).same_file(source.inode))
@@ -122,8 +142,10 @@ Notes apply(const Edits &edits, const Container &container)
         warn_if_not_writable(sources, *init.user_namespace(), notes);
     init.enter(container.rootfs);
     Places places(Root(container.rootfs), std::move(ground), owner_of(init.user_namespace()));
+    Attached attached; // goes first: a placeholder cannot be removed while it is a mount point
     for (const Source &source : sources)
-        attach(source, places, notes);
+        attach(source, places, attached, notes);
+    attached.keep();
     places.keep();
     return notes;
 }

@@ -65,6 +65,8 @@ std::string Ground::why_not_make_in(const Inode &folder, const Inode &root)
 
 std::string Ground::why_not_mount_on(const Inode &target)
 {
+    if (!inside().device_of(target.mount_id))
+        return "it lies in what has been mounted since the container's mounts were looked at";
     const auto [known, is_new] = shared_.try_emplace(target.mount_id, false);
     if (is_new)
         known->second = inside().is_shared(target.mount_id);

@@ -77,7 +77,13 @@ InitProcess::InitProcess(pid_t pid)
         throw Error(ExitCode::Failure, "the process " + std::to_string(pid) +
                                            " that the state names is in the "
                                            "host's mount namespace; nothing is mounted there");
-    user_namespace_ = user_namespace_of(pid);
+    try {
+        user_namespace_ = user_namespace_of(pid);
+    } catch (const Error &) {
+        if (has_ended(pidfd_.get()))
+            throw gone();
+        throw;
+    }
     // Alive now means that the number was its own when the namespaces were looked at.
     if (has_ended(pidfd_.get()))
         throw gone();

@@ -6,7 +6,9 @@
 #include <sys/stat.h>
 #include <sys/statvfs.h>
 
+#include <array>
 #include <cerrno>
+#include <cstdio>
 
 #include "error.h"
 
@@ -17,8 +19,9 @@ namespace {
 SystemError failure(const std::string &what)
 {
     const int error = errno;
-    if (error == ENOSYS)
-        return {error, what + " (Linux 5.12 is needed)", ExitCode::Host};
+    if (error == ENOSYS || error == EPERM)
+        return {error, what + ": refused by the kernel or a seccomp filter (Linux 5.12 is needed)",
+                ExitCode::Host};
     if (error == EMFILE || error == ENFILE)
         return {error, what + ": each folder takes one open file; raise LimitNOFILE of the engine",
                 ExitCode::Host};
@@ -77,6 +80,17 @@ void MountTree::attach(int target, const std::string &what) const
 {
     if (::move_mount(fd_.get(), "", target, "", MOVE_MOUNT_F_EMPTY_PATH | MOVE_MOUNT_T_EMPTY_PATH) != 0)
         throw failure("cannot mount " + what + " (move_mount)");
+}
+
+void MountTree::detach() const noexcept
+{
+    // By descriptor; the host's /proc is still in its place before the container pivots.
+    const std::array<char, 32> path = [&] {
+        std::array<char, 32> text{};
+        std::snprintf(text.data(), text.size(), "/proc/self/fd/%d", fd_.get());
+        return text;
+    }();
+    ::umount2(path.data(), MNT_DETACH);
 }
 
 bool MountTree::looks_like(int place, const std::string &what) const

@@ -37,6 +37,9 @@ public:
     /** Puts the tree on `target` (O_PATH), in the mount namespace that this process is in. */
     void attach(int target, const std::string &what) const;
 
+    /** Takes the tree away from where attach() has put it; where that fails the container does not start anyway. */
+    void detach() const noexcept;
+
     /** Whether the mount that `place` (O_PATH) shows has the attributes of this tree's root. */
     [[nodiscard]] bool looks_like(int place, const std::string &what) const;
 

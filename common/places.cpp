@@ -2,7 +2,7 @@
 #include "places.h"
 
 #include <fcntl.h>
-#include <sys/mount.h>
+#include <sys/stat.h>
 #include <sys/vfs.h>
 #include <unistd.h>
 #include <linux/magic.h>
@@ -47,10 +47,8 @@ Places::~Places()
 {
     // By name in a folder that is held: at worst something empty in the image goes. Errors have no reader here.
     for (auto made = made_.rbegin(); made != made_.rend(); ++made) {
-        if (::fchdir(made->parent->fd.get()) != 0)
-            continue;
-        ::umount2(made->name.c_str(), MNT_DETACH | UMOUNT_NOFOLLOW);
-        ::unlinkat(AT_FDCWD, made->name.c_str(), made->kind == Kind::Directory ? AT_REMOVEDIR : 0);
+        const int flags = made->kind == Kind::Directory ? AT_REMOVEDIR : 0;
+        ::unlinkat(made->parent->fd.get(), made->name.c_str(), flags);
     }
 }
 
@@ -128,6 +126,8 @@ std::optional<UniqueFd> Places::make(const SharedFolder &parent, const InnerPath
     auto made = make_placeholder(parent->fd.get(), path.name, kind, owner_, path.full());
     if (made)
         made_.push_back({parent, path.name, kind});
+    if (made && kind == Kind::Directory && (parent->inode.mode & S_ISGID) != 0)
+        clear_setgid(made->get(), owner_, path.full()); // which the kernel passes on to folders
     return made;
 }
 

@@ -43,9 +43,9 @@ void set_up_signals()
 {
     sigset_t none;
     ::sigemptyset(&none);
-    for (const int number : {SIGHUP, SIGINT, SIGQUIT, SIGALRM, SIGTERM, SIGUSR1, SIGUSR2, SIGCHLD})
-        ::signal(number, SIG_DFL);
-    ::signal(SIGPIPE, SIG_IGN); // a runtime that closed the pipe must not end the hook half-way
+    for (int number = 1; number < NSIG; ++number)
+        ::signal(number, SIG_DFL); // refused for SIGKILL, SIGSTOP and the C library's own
+    ::signal(SIGPIPE, SIG_IGN);    // a runtime that closed the pipe must not end the hook half-way
     if (::sigprocmask(SIG_SETMASK, &none, nullptr) != 0)
         throw SystemError(errno, "cannot unblock signals");
 }

@@ -84,4 +84,7 @@ struct Owner {
 std::optional<UniqueFd> make_placeholder(int parent, const std::string &name, Kind kind,
                                          const std::optional<Owner> &owner, const std::string &path);
 
+/** Gives a folder that make_placeholder() has made the mode 0755. @throws SystemError */
+void clear_setgid(int folder, const std::optional<Owner> &owner, const std::string &path);
+
 } // namespace ogh

@@ -89,9 +89,8 @@ static void clean_process(void)
         must(fcntl(fd, F_GETFD), "fcntl");
     must((long)close_range(3, ~0U, 0), "close_range");
     must(chdir("/"), "chdir");
-    static const int defaults[] = {SIGHUP, SIGINT, SIGQUIT, SIGALRM, SIGTERM, SIGUSR1, SIGUSR2, SIGCHLD};
-    for (size_t i = 0; i < sizeof defaults / sizeof *defaults; i++)
-        signal(defaults[i], SIG_DFL);
+    for (int number = 1; number < NSIG; number++)
+        signal(number, SIG_DFL);
     signal(SIGPIPE, SIG_IGN);
     sigset_t none;
     sigemptyset(&none);
