@@ -1,0 +1,159 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Races with somebody who renames in the image, tried at every single step: the hook is held before each of its
+// system calls, two names are exchanged, and it goes on.
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+
+#include <array>
+#include <filesystem>
+#include <functional>
+#include <ostream>
+
+#include <boost/test/data/test_case.hpp>
+#include <boost/test/unit_test.hpp>
+
+#include "exchangers.h"
+#include "sandbox.h"
+#include "stepped.h"
+
+using namespace ogh;
+using namespace ogh::test;
+namespace data = boost::unit_test::data;
+
+namespace {
+
+/** What is exchanged, and how the image looks before. */
+struct Race {
+    const char *what;
+    const char *one;   ///< name in the image
+    const char *other; ///< a link with the target below, or a FIFO where there is none
+    const char *target;
+    bool existing; ///< whether the folder that is asked for is in the image
+
+    friend std::ostream &operator<<(std::ostream &out, const Race &race)
+    {
+        return out << race.what << (*race.target == '\0' ? ", FIFO" : ", link to ") << race.target
+                   << (race.existing ? "" : ", not in the image");
+    }
+};
+
+const auto races = std::to_array<Race>({
+    {"the target", "srv/x", "srv/y", "/", true},
+    {"the target", "srv/x", "srv/y", "OUTSIDE/data", true},
+    {"the target", "srv/x", "srv/y", "../../../../../../../..OUTSIDE/data", true},
+    {"the target", "srv/x", "srv/y", "/proc/self/root", true},
+    {"the target", "srv/x", "srv/y", "/mirror", true},
+    {"the target", "srv/x", "srv/y", "", true},
+    {"the target that was made", "srv/x", "srv/y", "", false},
+    {"the target that was made", "srv/x", "srv/y", "/", false},
+    {"the target that was made", "srv/x", "srv/y", "OUTSIDE/data", false},
+    {"its folder", "srv", "other", "/", true},
+    {"its folder", "srv", "other", "OUTSIDE", true},
+    {"its folder", "srv", "other", "/mirror", true},
+    {"its folder", "srv", "other", "/", false},
+    {"its folder", "srv", "other", "OUTSIDE", false},
+    {"its folder", "srv", "other", "../../../../../../../..OUTSIDE", false},
+    {"its folder", "srv", "other", "/mirror", false},
+    {"the folder that was made", "new", "other", "OUTSIDE", false},
+});
+
+class Image : public Sandbox {
+public:
+    /** A run for every step, in each of which names are exchanged before that step and the `more` after it. */
+    void try_every_step(const Race &race, int more)
+    {
+        for (int step = 0; run(race, step, step + more); ++step)
+            continue;
+        BOOST_TEST_MESSAGE(race << ": " << succeeded_ << " done, " << refused_ << " refused");
+        BOOST_TEST(succeeded_ + refused_ > 10);
+    }
+
+private:
+    /** @return whether the step `first` was reached */
+    bool run(const Race &race, int first, int last)
+    {
+        std::filesystem::remove_all(rootfs());
+        plant(race);
+        start();
+        int last_open = 0;
+        int steps = 0;
+        const auto before = [&](const Step &step) {
+            steps = step.index;
+            if (step.number == SYS_openat2)
+                last_open = step.index;
+            if (step.index >= first && step.index <= last)
+                swap(race);
+        };
+        const Outcome outcome =
+            in_stepped_child(applying(data_at({place(race)}), container().pid()), SYS_setns, before);
+        check(race, outcome, first <= last_open && first == last);
+        return steps >= first;
+    }
+
+    [[nodiscard]] static std::string place(const Race &race)
+    {
+        return std::string(race.one) == "new" ? "/new/x" : "/srv/x";
+    }
+
+    void plant(const Race &race)
+    {
+        folder("rootfs/mirror/x");
+        folder(std::string(race.one) == "new" ? "rootfs" : "rootfs/srv");
+        if (race.existing)
+            folder("rootfs" + place(race));
+        std::string target = race.target;
+        if (const size_t at = target.find("OUTSIDE"); at != std::string::npos)
+            target.replace(at, 7, outside());
+        if (target.empty())
+            check_call(::mkfifo(rootfs(race.other).c_str(), 0600), "mkfifo");
+        else
+            link("rootfs/" + std::string(race.other), target);
+    }
+
+    /** Before the hook has made the one name there is nothing to exchange. */
+    void swap(const Race &race)
+    {
+        ::renameat2(AT_FDCWD, rootfs(race.one).c_str(), AT_FDCWD, rootfs(race.other).c_str(),
+                    RENAME_EXCHANGE);
+    }
+
+    void check(const Race &race, const Outcome &outcome, bool has_looked_afterwards)
+    {
+        check_nothing_escaped();
+        if (outcome.code != 0) {
+            BOOST_TEST((outcome.code == 1 && !outcome.text.empty()), outcome);
+            ++refused_;
+            return;
+        }
+        ++succeeded_;
+        if (!has_looked_afterwards) // exchanged after all was done: nobody can prevent that
+            return;
+        const std::string at = place(race) + "/file";
+        const Outcome seen = container().inside([&] {
+            check_call(::open(at.c_str(), O_RDONLY), "open");
+            return std::string();
+        });
+        BOOST_TEST(seen == Outcome(), "it said it was done, but in the container: " << seen);
+    }
+
+    int succeeded_ = 0;
+    int refused_ = 0;
+};
+
+} // namespace
+
+BOOST_AUTO_TEST_SUITE(exchanges)
+
+BOOST_DATA_TEST_CASE_F(Image, at_no_step_an_exchange_leads_out_of_the_root, data::make(races), race)
+{
+    try_every_step(race, 0);
+}
+
+BOOST_DATA_TEST_CASE_F(Image, nor_does_an_exchange_there_and_back, data::make(races), race)
+{
+    try_every_step(race, 1);
+}
+
+BOOST_AUTO_TEST_SUITE_END()

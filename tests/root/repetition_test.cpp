@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The same container twice.
+#include <boost/test/unit_test.hpp>
+
+#include "sandbox.h"
+
+using namespace ogh;
+using namespace ogh::test;
+
+BOOST_AUTO_TEST_SUITE(repetition)
+
+BOOST_FIXTURE_TEST_CASE(a_second_run_changes_nothing, Sandbox)
+{
+    folder("src/data/below");
+    make_mount("tmpfs", src("data/below"), "tmpfs");
+    folder("rootfs/srv/existing");
+    start();
+    Edits edits = data_at({"/srv/new", "/srv/existing"});
+    edits.mounts.push_back(list_at("/srv/list").mounts.front());
+    edits.mounts.push_back({src("data"), "/srv/out_rw", Kind::Directory, false});
+    BOOST_TEST(done(apply(edits)));
+    const Mounts first = container().added();
+    const Lines image_then = image();
+    BOOST_TEST(first.size() == 7U); // four, and the tmpfs below three of them
+    for (int again = 0; again < 3; ++again) {
+        const Outcome outcome = apply(edits);
+        BOOST_TEST(done(outcome));
+        BOOST_TEST(outcome.text.find("'/srv/new' is mounted already") != std::string::npos, outcome);
+        BOOST_TEST(container().added() == first, boost::test_tools::per_element());
+    }
+    BOOST_TEST(differences(image_then, image()) == Lines(), boost::test_tools::per_element());
+}
+
+BOOST_FIXTURE_TEST_CASE(a_second_run_with_other_folders_adds_them, Sandbox)
+{
+    start();
+    BOOST_TEST(done(apply(data_at({"/srv/a", "/srv/b"}))));
+    const Mounts first = container().added();
+    BOOST_TEST(done(apply(data_at({"/srv/b", "/srv/c"}))));
+    const Mounts second = container().added();
+    BOOST_REQUIRE(second.size() == 3U);
+    BOOST_TEST(Mounts(second.begin(), second.begin() + 2) == first, boost::test_tools::per_element());
+    BOOST_TEST(places() == (Lines{"/srv/a", "/srv/b", "/srv/c"}), boost::test_tools::per_element());
+}
+
+BOOST_FIXTURE_TEST_CASE(a_folder_asked_for_read_only_afterwards_becomes_read_only, Sandbox)
+{
+    start();
+    BOOST_TEST(done(apply(data_at({"/srv/a"}, false))));
+    BOOST_TEST(done(apply(data_at({"/srv/a"}, true))));
+    BOOST_TEST(places() == (Lines{"/srv/a", "/srv/a"}), boost::test_tools::per_element());
+    BOOST_TEST(container().added().back().has("ro"), container().added().back());
+    const auto write = [] {
+        check_call(::creat("/srv/a/new", 0644), "creat");
+        return std::string();
+    };
+    BOOST_TEST(container().inside(write).text == "creat: Read-only file system");
+}
+
+BOOST_FIXTURE_TEST_CASE(another_folder_at_the_same_place_is_mounted_over_the_first, Sandbox)
+{
+    folder("src/other");
+    start();
+    BOOST_TEST(done(apply(data_at({"/srv/a"}))));
+    BOOST_TEST(done(apply({{{src("other"), "/srv/a", Kind::Directory, true}}})));
+    BOOST_TEST(container().added().size() == 2U);
+    BOOST_TEST(container().added().back().root.ends_with("/src/other"), container().added().back());
+}
+
+BOOST_FIXTURE_TEST_CASE(a_source_that_is_read_only_on_the_host_is_recognized, Sandbox)
+{
+    make_mount(src("data"), src("data"), "", MS_BIND);
+    change_mount(src("data"), MS_REMOUNT | MS_BIND | MS_RDONLY);
+    start();
+    BOOST_TEST(done(apply(data_at({"/srv/out_rw"}, false))));
+    const Mounts first = container().added();
+    BOOST_TEST(done(apply(data_at({"/srv/out_rw"}, false))));
+    BOOST_TEST(container().added() == first, boost::test_tools::per_element());
+}
+
+BOOST_FIXTURE_TEST_CASE(the_same_folder_inside_the_source_is_not_taken_for_the_source, Sandbox)
+{
+    // The place is the source itself, but nothing is mounted there yet.
+    folder("rootfs/srv/a");
+    start();
+    BOOST_TEST(done(apply({{{rootfs("srv/a"), "/srv/a", Kind::Directory, true}}})));
+    BOOST_TEST(places() == Lines{"/srv/a"}, boost::test_tools::per_element());
+}
+
+BOOST_AUTO_TEST_SUITE_END()
