@@ -13,6 +13,7 @@ packages=(
     libboost-test-dev python3 python3-pytest
     attr btrfs-progs busybox-static e2fsprogs jq libcap2-bin mount procps strace util-linux
     crun podman runc uidmap
+    mmdebstrap qemu-system-x86
     hyperfine
     # to check the sources
     clang-format clang-tidy codespell git mandoc shellcheck

@@ -1,0 +1,161 @@
+# shellcheck shell=bash
+# SPDX-License-Identifier: Apache-2.0
+#
+# To be sourced by the tests, which run as root, alone on the machine, after `prepare`:
+#
+#   new_bundle runc
+#   ask all
+#   in_container /look
+#   expect 'what the container finds' "$folders_found"
+#
+# shellcheck disable=SC2016 # the dollars in single quotes are jq's
+set -euo pipefail
+
+guest=/run/vm/guest
+# On the disk: the kernel opens no device node on /run.
+shared=/var/lib/vm/shared
+bundle=/var/lib/vm/bundle
+# Written by in_container and in_podman.
+output=/run/vm/output
+
+hook_file=/usr/share/containers/oci/hooks.d/10-mount-srv.json
+key=io.oci-gpu-hooks.mount-srv
+image=small
+# The host's user that is root in a container with a user namespace.
+first_id=100000
+
+fail() {
+    echo "$*" >&2
+    return 1
+}
+
+# expect WHAT TEXT [FILE] : FILE (what the container printed) has this text and no other.
+expect() {
+    diff -u --label expected --label "$1" <(printf '%s\n' "$2") "${3:-$output}"
+}
+
+# new_rootfs FOLDER : a small image, with the scripts of `inside` and two device nodes that no driver answers for.
+new_rootfs() {
+    cp -a "$shared/rootfs" "$1"
+    mknod -m 666 "$1/allowed" c 240 1
+    mknod -m 666 "$1/denied" c 240 2
+    cp "$guest"/inside/* "$1"
+}
+
+# new_bundle RUNTIME : a container that has the hook as an engine would add it, and may use one of the nodes.
+new_bundle() {
+    runtime=$1
+    rm -rf "$bundle"
+    mkdir -p "$bundle"
+    new_rootfs "$bundle/rootfs"
+    cp "$shared/$runtime.json" "$bundle/config.json"
+    edit --slurpfile file "$hook_file" \
+        '.process.terminal = false | .root.readonly = false | .hooks.createRuntime = [$file[0].hook]
+         | .linux.resources.devices += [{allow: true, type: "c", major: 240, minor: 1, access: "rwm"}]'
+}
+
+# edit [JQ OPTION…] FILTER [JQ OPTION…] : changes config.json.
+edit() {
+    jq "$@" <"$bundle/config.json" >"$bundle/config.json.new"
+    mv "$bundle/config.json.new" "$bundle/config.json"
+}
+
+# ask VALUE : what the container asks for.
+ask() {
+    edit --arg key "$key" --arg value "$1" '.annotations[$key] = $value'
+}
+
+# add_hook_options OPTION… : what the host has written into the hook's file.
+add_hook_options() {
+    edit '.hooks.createRuntime[].args += $ARGS.positional' --args -- "$@"
+}
+
+# add_user_namespace : with CAP_SYS_ADMIN in it, as engines give it for --cap-add or --privileged.
+add_user_namespace() {
+    edit --argjson first "$first_id" \
+        '.linux.namespaces += [{type: "user"}]
+         | .linux.uidMappings = [{containerID: 0, hostID: $first, size: 65536}]
+         | .linux.gidMappings = .linux.uidMappings
+         | .process.capabilities[] += ["CAP_SYS_ADMIN"]'
+    chown -R --no-dereference "$first_id:$first_id" "$bundle/rootfs"
+}
+
+# in_container COMMAND… : runs the bundle to its end. What the command and the runtime print is in $output, and is
+# shown if the container fails.
+in_container() {
+    edit '.process.args = $ARGS.positional' --args -- "$@"
+    run_to_end "$runtime" run --bundle "$bundle" "test-$$"
+}
+
+# start_container COMMAND… : leaves the container running; $pid is its first process.
+start_container() {
+    edit '.process.args = $ARGS.positional' --args -- "$@"
+    run_to_end "$runtime" run --detach --pid-file "$bundle/pid" --bundle "$bundle" "test-$$"
+    # shellcheck disable=SC2034 # for the tests
+    pid=$(cat "$bundle/pid")
+    trap 'remove_container' EXIT
+}
+
+remove_container() {
+    "$runtime" delete --force "test-$$"
+}
+
+# in_podman [OPTION…] -- COMMAND… : the same as in_container, but by podman, and from an image.
+in_podman() {
+    local options=()
+    while [ "$1" != -- ]; do
+        options+=("$1")
+        shift
+    done
+    shift
+    podman image exists "$image" || new_image
+    run_to_end podman --runtime crun run --rm --network none "${options[@]}" "$image" "$@"
+}
+
+new_image() {
+    rm -rf "$bundle"
+    mkdir -p "$bundle"
+    new_rootfs "$bundle/rootfs"
+    tar -C "$bundle/rootfs" -c . | podman import --quiet - "$image" >/dev/null
+}
+
+run_to_end() {
+    local status=0
+    "$@" >"$output" 2>&1 </dev/null || status=$?
+    [ "$status" -eq 0 ] || cat "$output"
+    return "$status"
+}
+
+# What /look prints in a container that asked for everything.
+# shellcheck disable=SC2034 # for the tests
+folders_found='words of datasets
+words from below
+words of results
+file in /srv/datasets: Read-only file system
+file in /srv/datasets/below: Read-only file system
+file in /srv/results_writable: done
+/srv/datasets ro,nosuid,nodev,relatime ext4
+/srv/datasets/below ro,nosuid,nodev,relatime tmpfs
+/srv/results_writable rw,nosuid,nodev,relatime ext4'
+
+# What /devices prints where the device rules of new_bundle are in force.
+# shellcheck disable=SC2034 # for the tests
+rules_in_force='/allowed: No such device or address
+/denied: Operation not permitted'
+
+# What /unlock prints where nothing can be unlocked.
+# shellcheck disable=SC2034 # for the tests
+nothing_unlocked='own mount, writable: done
+own mount, unmounted: done
+/srv/datasets, writable: permission denied (are you root?)
+/srv/datasets/below, writable: permission denied (are you root?)
+/srv/datasets, setuid files: permission denied (are you root?)
+/srv/datasets, device nodes: permission denied (are you root?)
+/srv/datasets/below, setuid files: permission denied (are you root?)
+/srv/datasets/below, device nodes: permission denied (are you root?)
+/srv/results_writable, setuid files: permission denied (are you root?)
+/srv/results_writable, device nodes: permission denied (are you root?)
+bound without what is below: Invalid argument
+unmounted below: Invalid argument
+unmounted below, lazily: Invalid argument
+moved from below: Invalid argument'

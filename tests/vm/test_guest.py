@@ -1,0 +1,76 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The scripts of guest/*/, each a test that runs on a machine with another kernel.
+
+The folder says how that machine is booted. All tests of a folder run in one boot, one after the other.
+"""
+
+import os
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from machine import Machine, write_payload
+
+HERE = Path(__file__).resolve().parent
+GUEST = HERE / "guest"
+IMAGES = HERE.parents[1] / "build/vm"
+BOOTS = {
+    "apparmor": "security=apparmor apparmor=1",
+    "selinux": "security=selinux selinux=1 enforcing=0",
+}
+# What the tests of a boot share; it tells why they cannot run.
+PREPARE = "prepare"
+LIMIT_S = 900
+
+
+def cases():
+    for boot in BOOTS:
+        for name in [PREPARE, *sorted(path.name for path in (GUEST / boot).iterdir())]:
+            yield pytest.param(boot, name, id=f"{boot}-{name}")
+
+
+def selected(items):
+    """The scripts that have to run in each boot: those of the tests that pytest will run."""
+    boots = {}
+    for item in items:
+        boot, name = item.callspec.params["boot"], item.callspec.params["name"]
+        boots.setdefault(boot, []).extend([] if name == PREPARE else [f"{boot}/{name}"])
+    return boots
+
+
+@pytest.fixture(scope="module")
+def image():
+    subprocess.run([HERE / "make_root", IMAGES], check=True)
+    return IMAGES / "root.img"
+
+
+@pytest.fixture(scope="module")
+def installed(tmp_path_factory):
+    """What `meson install` puts onto a host."""
+    folder = tmp_path_factory.mktemp("installed")
+    subprocess.run(["meson", "install", "-C", os.environ["BUILD_ROOT"], "--no-rebuild", "--quiet",
+                    "--destdir", folder], check=True)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def machines(request, image, installed, tmp_path_factory):
+    machines = {}
+    try:
+        for boot, tests in selected(request.session.items).items():
+            folder = tmp_path_factory.mktemp(boot)
+            payload = folder / "payload.tar"
+            write_payload(payload, {"guest": GUEST, "installed": installed}, tests)
+            machines[boot] = Machine(folder, image, payload, BOOTS[boot], LIMIT_S)
+        yield machines
+    finally:
+        for machine in machines.values():
+            machine.close()
+
+
+@pytest.mark.parametrize("boot, name", cases())
+def test_guest(machines, boot, name):
+    status, output = machines[boot].result(name)
+    print(output)
+    assert status == "0", f"'{name}' ended with {status}"
