@@ -16,6 +16,7 @@ from harness.hooks_d import HookFile
 from harness.host import Host
 from harness.runtime import Runc
 from harness.source import Source
+from harness.watch import Watch
 
 
 @pytest.fixture(scope="session")
@@ -64,6 +65,55 @@ def host(cgroup, scratch):  # pylint: disable=unused-argument
 
 
 @pytest.fixture
+def watch():
+    """A function that watches files from now on: watch(*paths) gives a function, which gives those
+    that anyone has opened or read since."""
+    watched = []
+
+    def begin(*paths):
+        watched.append(Watch(paths))
+        return watched[-1].opened
+
+    yield begin
+    for each in watched:
+        each.close()
+
+
+@pytest.fixture
+def journal_host(scratch):
+    """A host on which every engine runs, and which keeps what hooks say to syslog."""
+    if os.geteuid() != 0:
+        pytest.skip("needs root")
+    host = Host("not-hybrid")
+    (scratch / "dev").mkdir()
+    host.keep_journal(scratch / "dev")
+    yield host
+    try:
+        host.check()
+    finally:
+        host.close()
+
+
+@pytest.fixture
+def engine_box(journal_host, srv, hook, scratch):
+    """A function that makes a container by one of harness.engines: engine_box(engine, request,
+    *options of the hook)."""
+    numbers, runtimes = itertools.count(), {}
+
+    def make(engine, request=None, *args):
+        number = next(numbers)
+        runtime = engine.open(scratch / f"runtime-{number}")
+        box = engine.box(journal_host, runtime, Bundle(scratch / f"box-{number}"), hook,
+                         ["--source-dir", srv, *args], request)
+        runtimes[number] = runtime
+        return box
+
+    yield make
+    for runtime in runtimes.values():
+        runtime.clean(journal_host)
+
+
+@pytest.fixture
 def runtime(scratch):
     return Runc(scratch / "runtime")
 
@@ -83,5 +133,4 @@ def new_box(host, runtime, srv, hook, scratch):
         return Box(host, runtime, bundle, hook, ["--source-dir", srv, *args], request)
 
     yield make
-    for name in runtime.left_over():
-        runtime.remove(host, name)
+    runtime.clean(host)

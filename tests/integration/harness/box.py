@@ -18,12 +18,14 @@ class Box:
     first       other hooks of that stage, which run before it
     loader      "engine" evaluates `when`; "concourse" runs every hook for every container
     timeout     seconds for the hook, in place of the file's
+    no_env      the hook's entry lacks `env`, as one that somebody wrote by hand
     """
 
     def __init__(self, host, runtime, bundle, hook, args, request=None):
         self.host, self.runtime, self.bundle, self.hook = host, runtime, bundle, hook
         self.args, self.wrapper, self.timeout = args, (), None
         self.stage, self.times, self.first, self.loader = "createRuntime", 1, [], "engine"
+        self.no_env = False
         if request is not None:
             self.annotations[KEY] = request
 
@@ -39,6 +41,29 @@ class Box:
     def rootfs(self):
         return self.bundle.rootfs
 
+    def volume(self, destination, source, *options):
+        """A folder of the host for the container, in the way of the engine."""
+        self.bundle.mount(destination, source, "rbind", *options)
+
+    def tmpfs(self, destination):
+        self.bundle.mount(destination, "tmpfs", "nosuid", "mode=755", fstype="tmpfs")
+
+    def environment(self, setting):
+        """NAME=VALUE of the container's own environment."""
+        self.bundle.environment(setting)
+
+    def map_ids(self, *ranges):
+        """Give the container a user namespace: ranges of (id inside, id on the host, how many)."""
+        self.config["linux"]["namespaces"].append({"type": "user"})
+        for kind in ("uidMappings", "gidMappings"):
+            self.config["linux"][kind] = [
+                {"containerID": inside, "hostID": outside, "size": size}
+                for inside, outside, size in ranges]
+
+    def add_capability(self, name):
+        for names in self.config["process"]["capabilities"].values():
+            names.append(name)
+
     def start(self, script):
         """Begin running `script` as the container's program."""
         self.bundle.script(script)
@@ -49,10 +74,15 @@ class Box:
     def _entries(self):
         if self.loader == "engine" and not self.hook.matches(self.annotations):
             return []
+        return [self._entry()] * self.times
+
+    def _entry(self):
         entry = self.hook.entry(self.args, self.wrapper)
         if self.timeout:
             entry["timeout"] = self.timeout
-        return [entry] * self.times
+        if self.no_env:
+            del entry["env"]
+        return entry
 
     def run(self, script="echo started"):
         """Run `script` in the container to its end."""
@@ -61,7 +91,7 @@ class Box:
     def mounts(self, target="/srv"):
         """The mounts that the container finds at and below `target`."""
         result = self.run("cat /proc/self/mountinfo")
-        assert result.code == 0, result.err
+        assert result.code == 0, (result.err, result.said)
         return [mount for mount in mounts.parse(result.out) if mount.below(target)]
 
 

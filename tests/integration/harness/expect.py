@@ -4,7 +4,7 @@
 
 def started(result):
     """The container ran its program to a good end; gives what it printed."""
-    assert result.code == 0, result.err
+    assert result.code == 0, (result.err, result.said)
     return result.out
 
 

@@ -40,3 +40,8 @@ class HookFile:
                          # The leak checker of an instrumented build cannot work when it is traced.
                          env=[*entry["env"], "ASAN_OPTIONS=detect_leaks=0"])
         return entry
+
+    def write(self, path, entry, stage):
+        """Write the file for an engine that reads it itself, with this entry and stage."""
+        document = {**self.document, "hook": entry, "stages": [stage]}
+        path.write_text(json.dumps(document), encoding="utf-8")

@@ -8,13 +8,17 @@ import subprocess
 import time
 
 from . import mounts
+from .journal import Journal
 
 LIMIT_S = 120
+HYBRID = "/sys/fs/cgroup/unified"  # crun refuses to run where it is mounted
 SHARED_AS_SYSTEMD_DOES = "shared"
 
 
 class Host:
     """A mount namespace held open by one process; commands enter it by nsenter."""
+
+    journal = None
 
     def __init__(self, cgroup, propagation=SHARED_AS_SYSTEMD_DOES):
         self._holder = subprocess.Popen(
@@ -24,6 +28,8 @@ class Host:
             self._wait_for_namespace()
             if cgroup == "v2":
                 self.run(["mount", "-t", "cgroup2", "cgroup2", "/sys/fs/cgroup"])
+            if cgroup == "not-hybrid" and os.path.ismount(HYBRID):
+                self.run(["umount", HYBRID])
             # Private first (above), then shared: peers among themselves, not of the real host.
             self.run(["mount", f"--make-r{propagation}", "/"])
             self._expected = self.table()
@@ -75,18 +81,29 @@ class Host:
         """Where the test finds a path of this host, its private mounts included."""
         return f"/proc/{self.pid}/root{path}"
 
+    def _own_dev(self, folder):
+        # With podman's locks, too: those in the real /dev/shm belong to every podman of the machine.
+        self.run(["mount", "-t", "tmpfs", "-o", "mode=755", "dev", folder])
+        self.run(["sh", "-ec", 'cd "$0"; mkdir pts; mkdir -m 1777 shm;'
+                               " mount --rbind /dev/pts pts; ln -s pts/ptmx ptmx;"
+                               ' cd /dev; cp -a null zero full random urandom tty "$0"', folder])
+        self.mount("--rbind", folder, "/dev")
+
+    def keep_journal(self, folder):
+        """From now on what hooks say to syslog on this host is in `journal`."""
+        self._own_dev(folder)
+        self.journal = Journal(self.path("/dev/log"))
+
     def syslog(self, folder):
         """A /dev/log of this host's own, made in `folder`; the caller receives the datagrams."""
-        self.run(["mount", "-t", "tmpfs", "-o", "mode=755", "dev", folder])
-        self.run(["sh", "-c", "mkdir pts; mount --rbind /dev/pts pts; ln -s pts/ptmx ptmx;"
-                              " cd /dev; cp -a null zero full random urandom tty \"$0\"", folder],
-                 cwd=folder)
-        self.mount("--rbind", folder, "/dev")
+        self._own_dev(folder)
         log = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
         log.bind(self.path("/dev/log"))
         log.settimeout(10)
         return log
 
     def close(self):
+        if self.journal:
+            self.journal.close()
         self._holder.kill()
         self._holder.wait()

@@ -1,0 +1,106 @@
+# SPDX-License-Identifier: Apache-2.0
+"""podman, with storage of its own, running containers from a root filesystem (--rootfs). It reads
+the hooks.d file itself and so decides by its `when`."""
+
+import json
+import os
+import secrets
+import time
+
+from .box import Box
+from .host import LIMIT_S
+from .runtime import Run, begin
+
+# Raising its limits takes CAP_SYS_RESOURCE, which the tests do without.
+LIMITS = ("--ulimit", "nofile=1024:1024", "--ulimit", "nproc=1024:1024")
+
+
+class Podman:
+    """podman on top of `runtime`, "runc" or "crun"."""
+
+    def __init__(self, folder, runtime):
+        folder.mkdir()
+        self._folder, self.runtime = folder, runtime
+        self.hooks = folder / "hooks.d"
+        self.hooks.mkdir()
+
+    def command(self, *args):
+        folder = self._folder
+        return ["podman", "--root", folder / "root", "--runroot", folder / "run",
+                "--tmpdir", folder / "tmp", "--cgroup-manager", "cgroupfs",
+                "--storage-driver", "vfs", "--events-backend", "file",
+                "--runtime", self.runtime, "--hooks-dir", self.hooks, *args]
+
+    def start(self, host, options, program):
+        """Start a container; gives its Run."""
+        nickname = secrets.token_hex(4)
+        # The container's own cgroup is no part of these tests, and crun has none on hybrid hosts.
+        cgroups = ["--cgroups=disabled"] if self.runtime == "crun" else []
+        run = begin(host, nickname, self.command(
+            "run", "--rm", "--network", "none", "--log-driver", "none", *LIMITS, *cgroups,
+            "--name", nickname, *options, *program))
+        return PodmanRun(run.name, run.process, run.journal, self._folder)
+
+    def left_over(self):
+        return []  # podman removes its containers in a process of its own, a moment later
+
+    def clean(self, host):
+        """Away with what a container that failed to start has left: mounts, and files."""
+        host.run(self.command("rm", "--all", "--force", "--time", "0"), check=False)
+
+
+class PodmanRun(Run):
+    """A container on its way. Hooks know it by the id that podman gives it."""
+
+    def __init__(self, name, process, journal, folder):
+        super().__init__(name, process, journal)
+        self._folder = folder
+
+    def _ended(self):
+        events = (self._folder / "tmp/events/events.log").read_text(encoding="utf-8").splitlines()
+        self.name = next((event["ID"] for event in map(json.loads, events)
+                          if event.get("Name") == self.name), "none")
+        # podman's own mounts go in a process that it leaves behind.
+        deadline = time.monotonic() + LIMIT_S
+        while any(self._folder.glob(f"root/*-containers/{self.name}")):
+            assert time.monotonic() < deadline, "podman still has the container"
+            time.sleep(0.01)
+
+
+class PodmanBox(Box):
+    """A container of podman's; of the bundle only the root filesystem and the annotations are used."""
+
+    def __init__(self, *args):
+        super().__init__(*args)
+        self.options = []
+
+    def volume(self, destination, source, *options):
+        self.options += ["--volume", ":".join((f"{source}:{destination}", *filter(None, [
+            ",".join(options)])))]
+
+    def tmpfs(self, destination):
+        self.options += ["--tmpfs", f"{destination}:mode=755"]
+
+    def environment(self, setting):
+        self.options += ["--env", setting]
+
+    def map_ids(self, *ranges):
+        for inside, outside, size in ranges:
+            self.options += ["--uidmap", f"{inside}:{outside}:{size}",
+                             "--gidmap", f"{inside}:{outside}:{size}"]
+        # As podman unpacks an image for such a container. It makes files of its own in /etc and /run.
+        root = next(outside for inside, outside, _ in ranges if inside == 0)
+        for path in [self.rootfs, *self.rootfs.rglob("*")]:
+            os.lchown(path, root, root)
+
+    def add_capability(self, name):
+        self.options += ["--cap-add", name]
+
+    def start(self, script):
+        for number in range(self.times):
+            self.hook.write(self.runtime.hooks / f"{number}.json", self._entry(), self.stage)
+        # podman takes the option's value for a line of CSV, so a list of folders has to be quoted.
+        annotations = [word for key, value in self.annotations.items()
+                       for word in ("--annotation", f'"{key}={value}"')]
+        return self.runtime.start(self.host, [*annotations, *self.options],
+                                  ["--rootfs", self.rootfs, "sh", "-c", script])
