@@ -1,0 +1,141 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The commands of the README and of the man pages, as they stand there: only IMAGE is an image of the
+test, and podman has storage of its own."""
+
+import json
+import re
+import shlex
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from harness import engines
+from harness.expect import started
+from harness.podman import LIMITS
+
+PROJECT = Path(__file__).resolve().parents[2]
+IMAGE = "localhost/words"
+
+
+def page(name):
+    """A man page as a person reads it, without bold type."""
+    text = subprocess.run(["mandoc", "-T", "utf8", PROJECT / "man" / name], check=True,
+                          capture_output=True, encoding="utf-8").stdout
+    return re.sub(".\b", "", text)
+
+
+def value_at(text, place):
+    """The JSON value that begins there."""
+    return json.JSONDecoder().raw_decode(text[place:].lstrip())[0]
+
+
+def hooks_and_annotations(text):
+    """Of the piece of config.json in a text; the annotations are {} if it has none."""
+    place = text.index('"hooks": {')
+    before = text.rfind('"annotations": ', 0, place)
+    annotations = value_at(text, before + len('"annotations": ')) if before >= 0 else {}
+    return value_at(text, place + len('"hooks": ')), {
+        key: value for key, value in annotations.items() if key.startswith("io.")}
+
+
+def readme():
+    return (PROJECT / "README.md").read_text(encoding="utf-8")
+
+
+def lines_of_man():
+    return re.findall(r"^ +(podman run .*)$", page("oci-gpu-hooks.7"), re.MULTILINE)
+
+
+@pytest.fixture(name="host")
+def host_fixture(journal_host, srv, scratch):
+    """The host of the texts: /srv as they have it, and an /etc that may be written."""
+    srv.folders("datasets", "models", "outputs_writable")
+    journal_host.mount("--bind", srv, "/srv")
+    for name in ("etc", "work"):
+        (scratch / name).mkdir()
+    journal_host.mount("-t", "overlay", "-o", f"lowerdir=/etc,upperdir={scratch}/etc,"
+                       f"workdir={scratch}/work", "overlay", "/etc")
+    return journal_host
+
+
+@pytest.fixture(name="shell")
+def shell_fixture(host, hook, engine_box, scratch):
+    """A function that runs a command line as a person would: shell(line)."""
+    box = engine_box(engines.PODMANS[0])
+    podman = box.runtime
+    hook.write(podman.hooks / "10-mount-srv.json", hook.entry(), "createRuntime")
+    archive = scratch / "image.tar"
+    host.run(["tar", "-C", box.rootfs, "-cf", archive, "."])
+    host.run(podman.command("import", archive, IMAGE))
+    words = [shlex.quote(str(word)) for word in podman.command()]
+    folder = scratch / "bin"
+    folder.mkdir()
+    (folder / "podman").write_text(
+        f"#!/bin/sh\nshift\nexec /usr/bin/{shlex.join([words[0]])} {' '.join(words[1:])} run"
+        f" --rm --network none --log-driver none {shlex.join(LIMITS)} \"$@\"\n", encoding="utf-8")
+    (folder / "podman").chmod(0o755)
+
+    def run(line):
+        line = line.replace("IMAGE", IMAGE)
+        return host.run(["sh", "-c", f"PATH={folder}:$PATH; {line}"], check=False)
+
+    yield run
+    podman.clean(host)
+
+
+def test_the_readmes_example_prints_what_it_says(shell):
+    command, expected = re.search(r"^ +\$ (podman run \S+ \S+ \S+=all .*?mine')\n(.*?system)$", readme(),
+                                  re.MULTILINE | re.DOTALL).groups()
+    result = shell(command)
+    said = [line.strip() for line in (result.stdout + result.stderr).splitlines()]
+    for line in expected.splitlines():
+        assert line.strip() in said, result
+
+
+def test_the_readmes_mistake_fails_as_it_says(shell):
+    command, answer = re.search(r"^ +\$ (podman run .*=dataset .*)\n((?: +.*\n)+)", readme(),
+                                re.MULTILINE).groups()
+    result = shell(command)
+    assert result.returncode != 0
+    told = re.search(r"no folder .*", " ".join(answer.split())).group(0)
+    assert told in result.stderr, result
+
+
+@pytest.mark.parametrize("number", range(3))
+def test_each_podman_line_of_the_manual_works(shell, executable, scratch, number):
+    lines = lines_of_man()
+    assert len(lines) == 3, lines
+    text = page("oci-gpu-hooks.7")
+    cdi = value_at(text, text.rindex("{", 0, text.index('"cdiVersion"')))
+    device = cdi["devices"][0]["containerEdits"]["hooks"][0]
+    assert device["path"].endswith("/libexec/oci/hooks.d/mount-srv")
+    device["path"] = str(executable)
+    (scratch / "etc/cdi").mkdir()
+    (scratch / "etc/cdi/srv.json").write_text(json.dumps(cdi), encoding="utf-8")
+    result = shell(lines[number] + " ls /srv")
+    assert result.returncode == 0, result
+    assert "datasets" in result.stdout.split(), result
+
+
+TEXTS = {
+    "README.md": readme,
+    "mount-srv.8": lambda: page("mount-srv.8"),
+    "oci-gpu-hooks.7": lambda: page("oci-gpu-hooks.7"),
+}
+
+
+@pytest.mark.parametrize("where", TEXTS)
+@pytest.mark.parametrize("engine", engines.RUNTIMES, ids=str)
+def test_the_entry_for_config_json_works(host, srv, engine_box, executable, engine, where):
+    hooks, annotations = hooks_and_annotations(TEXTS[where]())
+    host.mount("--bind", srv, "/mnt")
+    box = engine_box(engine)
+    box.times = 0
+    entry, = hooks["createRuntime"]
+    assert entry["path"] == "/usr/local/libexec/oci/hooks.d/mount-srv"
+    entry["path"] = str(executable)
+    entry["args"] = [word.replace("/data", "/mnt") for word in entry["args"]]
+    box.first = [entry]
+    box.annotations.update(annotations or {"io.oci-gpu-hooks.mount-srv": "datasets"})
+    assert "datasets" in started(box.run("ls /srv")).split()
