@@ -34,8 +34,8 @@ UniqueFd private_tmpfs()
     attr.propagation = MS_PRIVATE;
     check(::mount_setattr(AT_FDCWD, "/", AT_RECURSIVE, &attr, sizeof attr) == 0, "mount_setattr");
     const UniqueFd context(::fsopen("tmpfs", FSOPEN_CLOEXEC));
-    check(context.valid() && ::fsconfig(context.get(), FSCONFIG_CMD_CREATE, nullptr, nullptr, 0) == 0,
-          "fsconfig");
+    check(context.valid(), "fsopen");
+    check(::fsconfig(context.get(), FSCONFIG_CMD_CREATE, nullptr, nullptr, 0) == 0, "fsconfig");
     UniqueFd tmpfs(::fsmount(context.get(), FSMOUNT_CLOEXEC, 0));
     check(tmpfs.valid(), "fsmount");
     // /proc is there on every host, and not looked at again by path. On `/` this process would count as chrooted,

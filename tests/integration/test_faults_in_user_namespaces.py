@@ -56,8 +56,7 @@ def test_a_call_that_fails_or_is_refused(new_one, call, error):
     box = new_one(CRUN)
     before = tree(box.rootfs)
     box.wrapper = strace("-e", f"inject={call}:error={error}")
-    named = "fs" if call == "fsopen" else call  # a context that cannot be made cannot be configured
-    refused(box.run(READ), None, "cannot lock", named)
+    refused(box.run(READ), None, "cannot lock", call)
     assert tree(box.rootfs) == before
 
 
