@@ -40,6 +40,7 @@ Source open_source(const MountEdit &edit, int idmap)
 void lock(std::vector<Source> &sources)
 {
     std::vector<MountTree> trees;
+    trees.reserve(sources.size());
     for (Source &source : sources)
         trees.push_back(std::move(source.tree));
     trees = lock_trees(trees);
