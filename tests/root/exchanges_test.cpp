@@ -64,10 +64,11 @@ public:
     /** A run for every step, in each of which names are exchanged before that step and the `more` after it. */
     void try_every_step(const Race &race, int more)
     {
-        for (int step = 0; run(race, step, step + more); ++step)
+        constexpr int stride = sanitized ? 5 : 1;
+        for (int step = 0; run(race, step, step + more); step += stride)
             continue;
         BOOST_TEST_MESSAGE(race << ": " << succeeded_ << " done, " << refused_ << " refused");
-        BOOST_TEST(succeeded_ + refused_ > 10);
+        BOOST_TEST(succeeded_ + refused_ > 30 / stride);
     }
 
 private:
