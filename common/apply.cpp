@@ -1,87 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "apply.h"
 
-#include <fcntl.h>
-
 #include <vector>
 
 #include "error.h"
-#include "init_process.h"
-#include "mount_tree.h"
-#include "openat2.h"
-#include "places.h"
-#include "process.h"
 #include "text.h"
-#include "tree_lock.h"
 
 namespace ogh {
 
 namespace {
-
-/** A source that was opened on the host, ready to be attached. */
-struct Source {
-    const MountEdit &edit;
-    Inode inode;
-    MountTree tree;
-};
-
-Source open_source(const MountEdit &edit, int idmap)
-{
-    const std::string what = quote(edit.host_path);
-    const UniqueFd fd = open_path(AT_FDCWD, edit.host_path, O_PATH, Walk::NoSymlinks, what);
-    const Inode inode = Inode::of(fd.get(), what);
-    if (!inode.is(edit.kind))
-        throw Error(ExitCode::Failure, what + " is no longer what it was when it was looked up");
-    const MountAttributes attributes{edit.read_only, edit.idmap ? idmap : -1};
-    return {edit, inode, MountTree(fd.get(), attributes, what)};
-}
-
-/** In a user namespace the container's root could otherwise undo the attributes and uncover what lies below. */
-void lock(std::vector<Source> &sources)
-{
-    std::vector<MountTree> trees;
-    trees.reserve(sources.size());
-    for (Source &source : sources)
-        trees.push_back(std::move(source.tree));
-    trees = lock_trees(trees);
-    for (size_t i = 0; i < sources.size(); ++i)
-        sources[i].tree = std::move(trees.at(i));
-}
-
-std::vector<Source> open_sources(const Edits &edits, const std::optional<UserNamespace> &user_namespace)
-{
-    raise_open_files_limit();
-    const int idmap = user_namespace ? user_namespace->fd.get() : -1;
-    std::vector<Source> sources;
-    sources.reserve(edits.mounts.size());
-    for (const MountEdit &edit : edits.mounts)
-        sources.push_back(open_source(edit, idmap));
-    if (user_namespace)
-        lock(sources);
-    return sources;
-}
-
-void warn_if_not_writable(const std::vector<Source> &sources, const UserNamespace &user_namespace,
-                          Notes &notes)
-{
-    for (const auto &[edit, inode, tree] : sources) {
-        if (edit.read_only || edit.idmap || user_namespace.root_may_write(inode.uid, inode.gid, inode.mode))
-            continue;
-        notes.push_back({LogLevel::Warning,
-                         quote(edit.container_path) +
-                             " is mounted writable, but the container's user namespace has "
-                             "no number for its owner (uid " +
-                             std::to_string(inode.uid) + ", gid " + std::to_string(inode.gid) +
-                             " of the host), so that its root cannot write there; --idmap maps the owners"});
-    }
-}
-
-std::optional<Owner> owner_of(const std::optional<UserNamespace> &user_namespace)
-{
-    if (!user_namespace || !user_namespace->uids.root() || !user_namespace->gids.root())
-        return std::nullopt;
-    return Owner{*user_namespace->uids.root(), *user_namespace->gids.root()};
-}
 
 /** Whether an earlier run has put the same source there, with the same attributes. */
 bool is_mounted_already(const Place &place, const Source &source)
@@ -129,26 +56,51 @@ void attach(const Source &source, Places &places, Attached &attached, Notes &not
                                          (source.edit.read_only ? ", read-only" : ", writable")});
 }
 
+void mount_over(const FileEdit &edit, EnteredContainer &container, Attached &attached, Notes &notes)
+{
+    const InnerPath path = InnerPath::parse(edit.container_path);
+    const std::string what = quote(edit.container_path);
+    const Place place = container.places().mount_target(path, Kind::File);
+    BlankFile &file = container.take_blank_file();
+    file.fill(edit.content, what);
+    file.tree().attach(place.fd.get(), what);
+    attached.add(file.tree());
+    if (!container.places().look(path).same_file(file.inode()))
+        throw Error(ExitCode::Failure, what + " in the container changed while it was mounted");
+    notes.push_back({LogLevel::Info, "mounted a file of our own over " + what});
+}
+
 } // namespace
+
+Notes apply(const Edits &edits, EnteredContainer &container)
+{
+    Notes notes = container.notes();
+    Places &places = container.places();
+    Attached attached; // goes first: a placeholder cannot be removed while it is a mount point
+    for (const Source &source : container.sources())
+        attach(source, places, attached, notes);
+    for (const FileEdit &file : edits.files) {
+        if (file.how == FileEdit::How::MountOver)
+            mount_over(file, container, attached, notes);
+        else
+            places.write(InnerPath::parse(file.container_path), file.content);
+    }
+    places.replace();
+    attached.keep();
+    places.keep();
+    for (const FileEdit &file : edits.files) {
+        if (file.how == FileEdit::How::Replace)
+            notes.push_back({LogLevel::Info, "wrote " + quote(file.container_path)});
+    }
+    return notes;
+}
 
 Notes apply(const Edits &edits, const Container &container)
 {
-    Notes notes;
     if (edits.mounts.empty())
-        return notes;
-    const InitProcess init(container.pid);
-    Ground ground(container.rootfs); // before anything is mounted, and while /proc can be seen
-    const std::vector<Source> sources = open_sources(edits, init.user_namespace());
-    if (init.user_namespace())
-        warn_if_not_writable(sources, *init.user_namespace(), notes);
-    init.enter(container.rootfs);
-    Places places(Root(container.rootfs), std::move(ground), owner_of(init.user_namespace()));
-    Attached attached; // goes first: a placeholder cannot be removed while it is a mount point
-    for (const Source &source : sources)
-        attach(source, places, attached, notes);
-    attached.keep();
-    places.keep();
-    return notes;
+        return {};
+    EnteredContainer entered(container, edits.mounts);
+    return apply(edits, entered);
 }
 
 } // namespace ogh

@@ -1,27 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <sys/types.h>
-
-#include <string>
-
 #include "edits.h"
+#include "entered_container.h"
 #include "log.h"
 
 namespace ogh {
 
-/** The container that is being created, as its state and config.json name it. */
-struct Container {
-    pid_t pid = 0;
-    std::string rootfs; ///< absolute on the host
-};
-
 /**
- * Carries `edits` out; the only code that touches a container. All sources are opened on the host first, the
- * container is entered once, and this process stays inside. What is there already stays as it is, so that a
+ * Carries `edits` out; the only code that changes a container. What is there already stays as it is, so that a
  * second run changes nothing. On an error what this call made is taken away again.
+ * @param container entered, with the sources of `edits.mounts` brought along
  * @throws Error
  */
+Notes apply(const Edits &edits, EnteredContainer &container);
+
+/** The same for edits that need no look at the image: brings their sources along, and enters. */
 Notes apply(const Edits &edits, const Container &container);
 
 } // namespace ogh

@@ -53,18 +53,37 @@ std::vector<std::string> read_environment(const json &config)
     return environment;
 }
 
+bool read_bool(const json &object, const char *name)
+{
+    const json *member = find_member(object, name);
+    if (member == nullptr)
+        return false;
+    if (!member->is_boolean())
+        throw Error(ExitCode::Failure, std::string(what) + ": " + quote(name) + " is no boolean");
+    return member->get<bool>();
+}
+
+bool is_needed(const std::string &member, const std::string &inner)
+{
+    if (member == "process")
+        return inner.empty() || inner == "env";
+    if (member == "linux")
+        return inner.empty() || inner == "mountLabel";
+    return member == "root" || member == "annotations";
+}
+
 } // namespace
 
 Config parse_config(std::string_view text, const std::string &bundle)
 {
-    const json document = parse_object(text, what, [](const std::string &key) {
-        return key == "root" || key == "annotations" || key == "process";
-    });
+    const json document = parse_object(text, what, is_needed);
     Config config;
     config.rootfs = read_rootfs(document, bundle);
     for (const auto &[key, value] : object_member(document, "annotations").items())
         config.annotations.emplace(key, checked_string(value, key, what));
     config.environment = read_environment(document);
+    config.read_only = read_bool(object_member(document, "root"), "readonly");
+    config.mount_label = string_member(object_member(document, "linux"), "mountLabel", what);
     return config;
 }
 

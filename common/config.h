@@ -14,6 +14,8 @@ struct Config {
     std::string rootfs; ///< absolute path of the container's root on the host
     std::map<std::string, std::string, std::less<>> annotations;
     std::vector<std::string> environment; ///< process.env, "NAME=VALUE"
+    bool read_only = false;               ///< root.readonly; the runtime makes it so only after the hooks
+    std::string mount_label; ///< linux.mountLabel, the SELinux context of mounts; "" if there is none
 };
 
 /**

@@ -33,4 +33,16 @@ std::string read_all(int fd, size_t limit, const std::string &what)
     return text;
 }
 
+void write_all(int fd, std::string_view content, const std::string &what)
+{
+    while (!content.empty()) {
+        const ssize_t written = ::write(fd, content.data(), content.size());
+        if (written < 0 && errno == EINTR)
+            continue;
+        if (written < 0)
+            throw SystemError(errno, "cannot write " + what);
+        content.remove_prefix(static_cast<size_t>(written));
+    }
+}
+
 } // namespace ogh

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <string>
+#include <string_view>
 
 #include "unique_fd.h"
 
@@ -15,5 +16,8 @@ namespace ogh {
  * @throws Error if there is more than `limit`, or reading fails
  */
 std::string read_all(int fd, size_t limit, const std::string &what);
+
+/** Writes all of `content`. @throws SystemError; `what` names the file */
+void write_all(int fd, std::string_view content, const std::string &what);
 
 } // namespace ogh

@@ -1,43 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "ground.h"
 
-#include <fcntl.h>
-#include <sys/vfs.h>
-#include <linux/magic.h>
-
-#include <cerrno>
-
-#include "error.h"
 #include "text.h"
 
 namespace ogh {
 
-namespace {
-
-UniqueFd open_mountinfo(int proc)
+// Opened now, the host's table shows its namespace whenever it is read.
+Ground::Ground(const HostProc &proc, std::string rootfs)
+    : proc_(proc), rootfs_(std::move(rootfs)), host_mountinfo_(proc.open_self("mountinfo"))
 {
-    UniqueFd fd(::openat(proc, "self/mountinfo", O_RDONLY | O_CLOEXEC));
-    if (!fd.valid())
-        throw SystemError(errno, "cannot open /proc/self/mountinfo", ExitCode::Host);
-    return fd;
-}
-
-} // namespace
-
-Ground::Ground(std::string rootfs)
-    : rootfs_(std::move(rootfs)), proc_(::open("/proc", O_PATH | O_DIRECTORY | O_CLOEXEC))
-{
-    struct statfs filesystem {};
-    if (!proc_.valid() || ::fstatfs(proc_.get(), &filesystem) != 0 || filesystem.f_type != PROC_SUPER_MAGIC)
-        throw Error(ExitCode::Host, "/proc of the host is no procfs");
-    // Opened now it shows the host's namespace whenever it is read.
-    host_mountinfo_ = open_mountinfo(proc_.get());
 }
 
 const MountTable &Ground::inside()
 {
     if (!inside_)
-        inside_.emplace(open_mountinfo(proc_.get()).get());
+        inside_.emplace(proc_.open_self("mountinfo").get());
     return *inside_;
 }
 
@@ -47,6 +24,19 @@ std::string Ground::mount_point(const Inode &inode)
     if (!path.starts_with(rootfs_))
         return "on the host";
     return path == rootfs_ ? "its root" : quote(std::string_view(path).substr(rootfs_.size()));
+}
+
+std::vector<InnerMount> Ground::mounts_of(const std::string &source, const Inode &root)
+{
+    // Runtimes bind the rootfs on itself; the table has its path without the symlinks that config.json may have.
+    const std::string prefix = (root.mount_root ? inside().mount_point(root.mount_id) : rootfs_) + "/";
+    std::vector<InnerMount> mounts;
+    for (const std::uint64_t id : inside().ids_of_source(source)) {
+        const std::string path = inside().mount_point(id);
+        if (path.starts_with(prefix))
+            mounts.push_back({id, path.substr(prefix.size() - 1)});
+    }
+    return mounts;
 }
 
 bool Ground::is_on_host(const Inode &inode)

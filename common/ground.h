@@ -4,12 +4,20 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <vector>
 
+#include "host_proc.h"
 #include "mount_table.h"
 #include "root.h"
 #include "unique_fd.h"
 
 namespace ogh {
+
+/** A mount in a container. */
+struct InnerMount {
+    std::uint64_t id;
+    std::string path; ///< as the container names it
+};
 
 /**
  * Tells on which mounts of a container something may be made or mounted. A walk inside the root leads into
@@ -21,10 +29,11 @@ namespace ogh {
 class Ground final {
 public:
     /**
+     * @param proc outlives this
      * @param rootfs the container's root on the host; messages name mounts below it as the container does
-     * @throws Error (Host) if /proc is not procfs
+     * @throws SystemError (Host)
      */
-    explicit Ground(std::string rootfs);
+    Ground(const HostProc &proc, std::string rootfs);
 
     /** Why nothing may be made in `folder`: it is in a volume, or shared; "" if it may. */
     std::string why_not_make_in(const Inode &folder, const Inode &root);
@@ -32,13 +41,16 @@ public:
     /** Why nothing may be mounted on `target`: the mount would appear elsewhere too; "" if it may. */
     std::string why_not_mount_on(const Inode &target);
 
+    /** The mounts below the container's root whose source in the mount table is `source`. */
+    std::vector<InnerMount> mounts_of(const std::string &source, const Inode &root);
+
 private:
     const MountTable &inside();
     bool is_on_host(const Inode &inode);
     std::string mount_point(const Inode &inode);
 
+    const HostProc &proc_;
     std::string rootfs_;
-    UniqueFd proc_;
     UniqueFd host_mountinfo_;
     std::optional<MountTable> inside_; ///< read once, before this process mounts anything
     std::map<std::uint64_t, bool> shared_;

@@ -22,12 +22,7 @@ constexpr size_t max_state_size = size_t{1} << 20U;
 
 void print(const std::string &text)
 {
-    for (size_t done = 0; done < text.size();) {
-        const ssize_t written = ::write(STDOUT_FILENO, text.data() + done, text.size() - done);
-        if (written < 0)
-            throw SystemError(errno, "cannot write to stdout");
-        done += static_cast<size_t>(written);
-    }
+    write_all(STDOUT_FILENO, text, "to stdout");
 }
 
 } // namespace
@@ -60,7 +55,7 @@ bool Hook::parse(int argc, const char *const *argv)
     return true;
 }
 
-std::optional<Asked> Hook::request()
+std::optional<Asked> Hook::request(const Implied &implied)
 {
     const std::string text = ::isatty(STDIN_FILENO) != 0
                                  ? std::string()
@@ -71,15 +66,23 @@ std::optional<Asked> Hook::request()
         const State state = parse_state(text);
         log_.set_container(state.id);
         config = read_config(state.bundle);
-        container_ = {state.pid, config->rootfs};
+        container_ = {state.pid, config->rootfs, config->read_only, config->mount_label};
     } else if (!options_.plan || !options_.request) {
         throw Error(ExitCode::Usage,
                     "no container's state on stdin; this is a hook that a container runtime calls, "
                     "see oci-gpu-hooks(7). By hand: --plan --request VALUE");
     }
-    auto asked = find_request(name_, config ? &*config : nullptr, options_, notes);
+    auto asked = find_request(name_, config ? &*config : nullptr, options_, notes, implied);
     log_.write(notes);
     return asked;
+}
+
+std::unique_ptr<EnteredContainer> Hook::enter(size_t blank_files) const
+{
+    if (container_.rootfs.empty())
+        throw Error(ExitCode::Usage, "what is to be done depends on the image: --plan needs the state of a "
+                                     "container that is being created on stdin");
+    return std::make_unique<EnteredContainer>(container_, std::vector<MountEdit>(), blank_files);
 }
 
 void Hook::carry_out(const Edits &edits)
@@ -88,6 +91,14 @@ void Hook::carry_out(const Edits &edits)
         print(to_json(edits));
     else
         log_.write(apply(edits, container_));
+}
+
+void Hook::carry_out(const Edits &edits, EnteredContainer &entered)
+{
+    if (options_.plan)
+        print(to_json(edits));
+    else
+        log_.write(apply(edits, entered));
 }
 
 int run_hook(const char *name, const char *description, const std::function<void(Hook &)> &body)

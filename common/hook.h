@@ -35,11 +35,26 @@ public:
      */
     [[nodiscard]] bool parse(int argc, const char *const *argv);
 
-    /** Reads state and config.json. @return what is asked of this hook, nothing if there is nothing to do */
-    [[nodiscard]] std::optional<Asked> request();
+    /**
+     * Reads state and config.json.
+     * @param implied by which a container that did not ask this hook asks it all the same
+     * @return what is asked of this hook, nothing if there is nothing to do
+     */
+    [[nodiscard]] std::optional<Asked> request(const Implied &implied = {});
+
+    /** The container's config.json has root.readonly. */
+    [[nodiscard]] bool read_only() const { return container_.read_only; }
+
+    /**
+     * Enters the container, for a hook whose plan depends on the image.
+     * @param blank_files how many files may be mounted over those of the image
+     * @throws Error also for --plan without a container
+     */
+    [[nodiscard]] std::unique_ptr<EnteredContainer> enter(size_t blank_files) const;
 
     /** Carries the edits out, or prints them with --plan. */
     void carry_out(const Edits &edits);
+    void carry_out(const Edits &edits, EnteredContainer &entered);
 
     void note(const Notes &notes) const { log_.write(notes); }
 

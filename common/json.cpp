@@ -26,9 +26,7 @@ Error malformed(const char *what, const std::string &why)
  */
 class Builder final : public nlohmann::json_sax<json> {
 public:
-    Builder(const char *what, const std::function<bool(const std::string &)> &keep) : what_(what), keep_(keep)
-    {
-    }
+    Builder(const char *what, const KeepMember &keep) : what_(what), keep_(keep) {}
 
     [[nodiscard]] json take() { return std::move(document_); }
     [[nodiscard]] size_t error_position() const { return error_position_; }
@@ -47,8 +45,8 @@ public:
 
     bool key(string_t &name) override
     {
-        if (depth_ == 1)
-            skipping_ = !keep_(name);
+        if (skipped_at_ == 0 && !is_kept(name))
+            skipped_at_ = depth_;
         name_ = std::move(name);
         return true;
     }
@@ -61,11 +59,27 @@ public:
     }
 
 private:
+    bool is_kept(const std::string &name)
+    {
+        if (depth_ == 1)
+            member_ = name;
+        return depth_ > 2 || keep_(member_, depth_ == 1 ? "" : name);
+    }
+
     bool add(json value)
     {
-        if (!skipping_)
+        if (skipped_at_ == 0)
             place(std::move(value));
+        else
+            end_skipping();
         return true;
+    }
+
+    /** A value that is skipped has ended; perhaps it was the whole of it. */
+    void end_skipping()
+    {
+        if (depth_ == skipped_at_)
+            skipped_at_ = 0;
     }
 
     /** Where the value is from now on; nothing is added beside it while something is added to it. */
@@ -82,7 +96,7 @@ private:
     {
         if (++depth_ > max_depth)
             throw malformed(what_, "is nested deeper than " + std::to_string(max_depth) + " levels");
-        if (!skipping_)
+        if (skipped_at_ == 0)
             open_.push_back(place(std::move(value)));
         return true;
     }
@@ -90,27 +104,27 @@ private:
     bool close()
     {
         --depth_;
-        if (!skipping_)
+        if (skipped_at_ == 0)
             open_.pop_back();
-        else if (depth_ == 1)
-            skipping_ = false;
+        else
+            end_skipping();
         return true;
     }
 
     const char *what_;
-    const std::function<bool(const std::string &)> &keep_;
+    const KeepMember &keep_;
     json document_;
     std::vector<json *> open_;
+    std::string member_; ///< of the outermost object
     std::string name_;
     int depth_ = 0;
-    bool skipping_ = false;
+    int skipped_at_ = 0; ///< the depth of the member whose value is not stored; 0: none
     size_t error_position_ = 0;
 };
 
 } // namespace
 
-json parse_object(std::string_view text, const char *what,
-                  const std::function<bool(const std::string &)> &keep)
+json parse_object(std::string_view text, const char *what, const KeepMember &keep)
 {
     // The parser takes NUL for the end of the text and would not look at what follows.
     if (text.find('\0') != std::string_view::npos)

@@ -9,14 +9,16 @@
 
 namespace ogh {
 
+/** Whether to store a member of the outermost object ("" as the second), or one of such a member's own members. */
+using KeepMember = std::function<bool(const std::string &member, const std::string &inner)>;
+
 /**
- * Parses JSON that somebody else wrote. `keep` is asked about each member of the outermost object; what it
- * refuses is checked as JSON but not stored, so that a large seccomp profile costs no memory.
+ * Parses JSON that somebody else wrote. What `keep` refuses is checked as JSON but not stored, so that a large
+ * seccomp profile costs no memory.
  *
  * @throws Error if it is no JSON object, or is nested deeper than 64 levels; `what` names it in the message
  */
-nlohmann::json parse_object(std::string_view text, const char *what,
-                            const std::function<bool(const std::string &)> &keep);
+nlohmann::json parse_object(std::string_view text, const char *what, const KeepMember &keep);
 
 /** The member `name` of `object` if it is there and not null, else nullptr. */
 const nlohmann::json *find_member(const nlohmann::json &object, const char *name);

@@ -92,6 +92,18 @@ bool MountTable::is_shared(std::uint64_t mount_id) const
     return (propagation & MS_SHARED) != 0;
 }
 
+std::vector<std::uint64_t> MountTable::ids_of_source(const std::string &source) const
+{
+    std::vector<std::uint64_t> ids;
+    find_entry(table_.get(), [&](libmnt_fs *entry) {
+        const char *name = mnt_fs_get_source(entry);
+        if (name != nullptr && name == source)
+            ids.push_back(static_cast<std::uint64_t>(mnt_fs_get_id(entry)));
+        return false;
+    });
+    return ids;
+}
+
 std::string MountTable::mount_point(std::uint64_t mount_id) const
 {
     libmnt_fs *entry = find_id(table_.get(), mount_id);

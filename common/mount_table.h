@@ -7,6 +7,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 struct libmnt_table;
 
@@ -34,7 +35,10 @@ public:
     /** Whether mounts made on this mount appear on others too; true as well for a mount that is not listed. */
     [[nodiscard]] bool is_shared(std::uint64_t mount_id) const;
 
-    /** Where the mount is attached, for messages; "" if it is not listed. */
+    /** The mounts whose source, as it was named when they were made, is `source`; in the table's order. */
+    [[nodiscard]] std::vector<std::uint64_t> ids_of_source(const std::string &source) const;
+
+    /** Where the mount is attached; "" if it is not listed. */
     [[nodiscard]] std::string mount_point(std::uint64_t mount_id) const;
 
 private:

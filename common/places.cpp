@@ -45,6 +45,7 @@ Places::Places(Root root, Ground ground, std::optional<Owner> owner)
 
 Places::~Places()
 {
+    written_.clear(); // a folder that was made for them cannot be removed before
     // By name in a folder that is held: at worst something empty in the image goes. Errors have no reader here.
     for (auto made = made_.rbegin(); made != made_.rend(); ++made) {
         const int flags = made->kind == Kind::Directory ? AT_REMOVEDIR : 0;
@@ -129,6 +130,32 @@ std::optional<UniqueFd> Places::make(const SharedFolder &parent, const InnerPath
     if (made && kind == Kind::Directory && (parent->inode.mode & S_ISGID) != 0)
         clear_setgid(made->get(), owner_, path.full()); // which the kernel passes on to folders
     return made;
+}
+
+void Places::write(const InnerPath &path, std::string_view content)
+{
+    const SharedFolder parent = folder(path.parent);
+    if (!parent->why_not_make.empty())
+        throw cannot("make", path.full(), parent->why_not_make);
+    written_.push_back(
+        {parent, path.name, std::make_unique<NewFile>(parent->fd.get(), content, owner_, path.full())});
+}
+
+void Places::replace()
+{
+    for (const Written &written : written_) {
+        if (written.file->place(written.name))
+            made_.push_back({written.parent, written.name, Kind::File});
+    }
+    written_.clear();
+}
+
+std::string Places::why_not_make_in(const std::string &path)
+{
+    const auto opened = root_.find(path);
+    if (!opened)
+        return why_not_make_in(InnerPath::parse(path).parent);
+    return ground_.why_not_make_in(Inode::of(opened->get(), quote(path)), root_.inode());
 }
 
 Inode Places::look(const InnerPath &path) const

@@ -5,9 +5,11 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "ground.h"
+#include "new_file.h"
 #include "root.h"
 
 namespace ogh {
@@ -42,8 +44,27 @@ public:
      */
     Place mount_target(const InnerPath &path, Kind kind);
 
+    /**
+     * Writes a file under a temporary name in the folder of `path`, which is made if need be; replace() gives it its
+     * name.
+     * @throws Error if nothing may be made there, because it lies in a volume or on a shared mount
+     */
+    void write(const InnerPath &path, std::string_view content);
+
+    /** Puts the files that were written in place of those that have their names, in the order of write(). */
+    void replace();
+
+    /**
+     * Why nothing may be made in the folder `path`, which need not exist: it would lie in a volume, or on a shared
+     * mount; "" if it may.
+     */
+    [[nodiscard]] std::string why_not_make_in(const std::string &path);
+
     /** What the container sees at `path` now. @throws Error if nothing is there */
     [[nodiscard]] Inode look(const InnerPath &path) const;
+
+    [[nodiscard]] const Root &root() const { return root_; }
+    [[nodiscard]] Ground &ground() { return ground_; }
 
     /** Leaves in the container what was made. */
     void keep() { made_.clear(); }
@@ -63,6 +84,12 @@ private:
         Kind kind;
     };
 
+    struct Written {
+        SharedFolder parent;
+        std::string name;
+        std::unique_ptr<NewFile> file;
+    };
+
     SharedFolder folder(const std::string &path);
     std::optional<UniqueFd> make(const SharedFolder &parent, const InnerPath &path, Kind kind);
     UniqueFd find_in(const Folder &parent, const InnerPath &path) const;
@@ -73,6 +100,7 @@ private:
     std::optional<Owner> owner_;
     std::map<std::string, SharedFolder> folders_;
     std::vector<Made> made_; ///< in order
+    std::vector<Written> written_;
 };
 
 } // namespace ogh

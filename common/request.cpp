@@ -117,7 +117,7 @@ std::optional<Asked> find_value(std::string_view key, const Config &config, cons
 }
 
 std::optional<Asked> find_request(std::string_view hook, const Config *config, const CommonOptions &options,
-                                  Notes &notes)
+                                  Notes &notes, const Implied &implied)
 {
     const auto by_host = [&] { return checked(*options.request, "option '--request'"); };
     if (config == nullptr)
@@ -127,6 +127,10 @@ std::optional<Asked> find_request(std::string_view hook, const Config *config, c
         return by_host();
     if (auto asked = find_value(hook, *config, options))
         return asked;
+    for (const std::string_view other : implied.by) {
+        if (const auto asked = find_value(other, *config, options))
+            return Asked{implied.value, asked->origin};
+    }
     if (options.opt_in == OptIn::Always && (options.all_steps || !is_resource_step(*config)))
         return by_host();
     notes.push_back({LogLevel::Info, options.opt_in == OptIn::Always

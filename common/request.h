@@ -4,6 +4,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "config.h"
 #include "log.h"
@@ -15,6 +16,12 @@ namespace ogh {
 struct Asked {
     std::string value;  ///< never empty
     std::string origin; ///< who asks, for messages: "annotation 'io.oci-gpu-hooks.mount-srv'"
+};
+
+/** Opting in to one of these hooks asks another one too. */
+struct Implied {
+    std::vector<std::string_view> by; ///< hooks' names
+    std::string value;                ///< what the other one is asked then
 };
 
 /** The longest value that is looked at, in bytes. */
@@ -35,10 +42,11 @@ std::optional<Asked> find_value(std::string_view key, const Config &config, cons
  * options allow. Why there is nothing to do stands in `notes`.
  *
  * @param config nullptr if there is no container (--plan by hand): then only --request counts
+ * @param implied counts where the container asks of this hook nothing itself
  * @throws Error (Usage) also for a key of this collection that no hook knows: a misspelt opt-in must not be a
  *         container that silently starts without what it asked for
  */
 std::optional<Asked> find_request(std::string_view hook, const Config *config, const CommonOptions &options,
-                                  Notes &notes);
+                                  Notes &notes, const Implied &implied = {});
 
 } // namespace ogh

@@ -2,10 +2,8 @@
 #include "root.h"
 
 #include <fcntl.h>
-#include <sys/fsuid.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
-#include <unistd.h>
 #include <linux/stat.h>
 
 #include <cerrno>
@@ -20,7 +18,7 @@ Inode Inode::of(int fd, const std::string &what)
 {
     struct statx status {};
     const unsigned wanted =
-        STATX_TYPE | STATX_MODE | STATX_UID | STATX_GID | STATX_INO | STATX_NLINK | STATX_MNT_ID;
+        STATX_TYPE | STATX_MODE | STATX_UID | STATX_GID | STATX_INO | STATX_NLINK | STATX_SIZE | STATX_MNT_ID;
     if (::statx(fd, "", AT_EMPTY_PATH | AT_SYMLINK_NOFOLLOW, wanted, &status) != 0)
         throw SystemError(errno, "cannot look at " + what);
     if ((status.stx_mask & wanted) != wanted || (status.stx_attributes_mask & STATX_ATTR_MOUNT_ROOT) == 0)
@@ -29,6 +27,7 @@ Inode Inode::of(int fd, const std::string &what)
     inode.device = makedev(status.stx_dev_major, status.stx_dev_minor);
     inode.number = status.stx_ino;
     inode.mount_id = status.stx_mnt_id;
+    inode.size = status.stx_size;
     inode.mode = status.stx_mode;
     inode.uid = status.stx_uid;
     inode.gid = status.stx_gid;
@@ -92,23 +91,6 @@ std::optional<UniqueFd> Root::find(const std::string &path) const
 
 namespace {
 
-/** Acts on files as somebody else while it lives: setfsuid(2). CAP_DAC_OVERRIDE is not in force meanwhile. */
-class ActAs final {
-public:
-    explicit ActAs(const Owner &owner)
-    {
-        ::setfsgid(owner.gid); // the group first: without root's uid it may not be changed any more
-        ::setfsuid(owner.uid);
-    }
-    ActAs(const ActAs &) = delete;
-    ActAs &operator=(const ActAs &) = delete;
-    ~ActAs()
-    {
-        ::setfsuid(::geteuid());
-        ::setfsgid(::getegid());
-    }
-};
-
 /** @return 0 or an error number. mknod makes a file without opening it; neither call follows a symlink. */
 int make(int parent, const std::string &name, Kind kind)
 {
@@ -117,21 +99,12 @@ int make(int parent, const std::string &name, Kind kind)
     return result == 0 ? 0 : errno;
 }
 
-int make_as(int parent, const std::string &name, Kind kind, const Owner &owner)
-{
-    const ActAs other(owner);
-    return make(parent, name, kind);
-}
-
 } // namespace
 
 std::optional<UniqueFd> make_placeholder(int parent, const std::string &name, Kind kind,
                                          const std::optional<Owner> &owner, const std::string &path)
 {
-    int error = owner ? make_as(parent, name, kind, *owner) : make(parent, name, kind);
-    const bool give = owner && (error == EACCES || error == EPERM);
-    if (give)
-        error = make(parent, name, kind);
+    const auto [error, give] = act_for(owner, [&] { return make(parent, name, kind); });
     if (error == EEXIST)
         return std::nullopt;
     if (error != 0)

@@ -7,6 +7,7 @@
 #include <optional>
 #include <string>
 
+#include "owner.h"
 #include "unique_fd.h"
 
 namespace ogh {
@@ -18,6 +19,7 @@ struct Inode {
     dev_t device = 0;
     ino_t number = 0;
     std::uint64_t mount_id = 0;
+    std::uint64_t size = 0; ///< in bytes
     mode_t mode = 0;
     uid_t uid = 0;
     gid_t gid = 0;
@@ -65,12 +67,6 @@ public:
 private:
     UniqueFd fd_;
     Inode inode_;
-};
-
-/** Who owns what is made in a container: its root, as this process numbers it. */
-struct Owner {
-    uid_t uid;
-    gid_t gid;
 };
 
 /**

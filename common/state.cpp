@@ -31,8 +31,9 @@ pid_t read_pid(const nlohmann::json &state)
 
 State parse_state(std::string_view text)
 {
-    const auto state = parse_object(
-        text, what, [](const std::string &key) { return key == "id" || key == "pid" || key == "bundle"; });
+    const auto state = parse_object(text, what, [](const std::string &key, const std::string &) {
+        return key == "id" || key == "pid" || key == "bundle";
+    });
     State result;
     result.id = string_member(state, "id", what);
     result.pid = read_pid(state);

@@ -5,7 +5,6 @@
 #include <sched.h>
 #include <sys/mman.h>
 #include <sys/mount.h>
-#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -24,34 +23,6 @@ void check(bool done, const char *what)
 {
     if (!done)
         throw SystemError(errno, std::string("cannot lock the mounts for a user namespace (") + what + ")");
-}
-
-/** A tmpfs that only this process sees: nothing can be mounted on a detached tree before Linux 6.15. */
-UniqueFd private_tmpfs()
-{
-    check(::unshare(CLONE_NEWNS) == 0, "unshare");
-    mount_attr attr{};
-    attr.propagation = MS_PRIVATE;
-    check(::mount_setattr(AT_FDCWD, "/", AT_RECURSIVE, &attr, sizeof attr) == 0, "mount_setattr");
-    const UniqueFd context(::fsopen("tmpfs", FSOPEN_CLOEXEC));
-    check(context.valid(), "fsopen");
-    check(::fsconfig(context.get(), FSCONFIG_CMD_CREATE, nullptr, nullptr, 0) == 0, "fsconfig");
-    UniqueFd tmpfs(::fsmount(context.get(), FSMOUNT_CLOEXEC, 0));
-    check(tmpfs.valid(), "fsmount");
-    // /proc is there on every host, and not looked at again by path. On `/` this process would count as chrooted,
-    // and may then make no user namespace.
-    check(::move_mount(tmpfs.get(), "", AT_FDCWD, "/proc", MOVE_MOUNT_F_EMPTY_PATH) == 0, "move_mount");
-    return tmpfs;
-}
-
-UniqueFd make_stand(int folder, const std::string &name, bool directory)
-{
-    const int made = directory ? ::mkdirat(folder, name.c_str(), 0700)
-                               : ::mknodat(folder, name.c_str(), S_IFREG | 0600, 0);
-    check(made == 0, "mkdir");
-    UniqueFd stand(::openat(folder, name.c_str(), O_PATH | O_NOFOLLOW | O_CLOEXEC));
-    check(stand.valid(), "open");
-    return stand;
 }
 
 /**
@@ -85,26 +56,25 @@ void wait_for(pid_t child)
 
 } // namespace
 
-std::vector<MountTree> lock_trees(const std::vector<MountTree> &trees)
+void lock_trees(const PrivateTmpfs &tmpfs, const std::vector<MountTree *> &trees)
 {
-    const UniqueFd tmpfs = private_tmpfs();
     for (size_t i = 0; i < trees.size(); ++i) {
-        const UniqueFd stand = make_stand(tmpfs.get(), std::to_string(i), trees[i].is_directory());
-        trees[i].attach(stand.get(), "a folder for locking");
+        const Kind kind = trees[i]->is_directory() ? Kind::Directory : Kind::File;
+        trees[i]->attach(tmpfs.make(std::to_string(i), kind).get(), "a folder for locking");
     }
     const UniqueFd result(::memfd_create("trees", MFD_CLOEXEC));
     check(result.valid(), "memfd_create");
     const long child = ::syscall(SYS_clone, CLONE_FILES | SIGCHLD, nullptr, nullptr, nullptr, nullptr);
     check(child >= 0, "clone");
     if (child == 0)
-        ::_exit(copy_in_child(tmpfs.get(), trees.size(), result.get()));
+        ::_exit(copy_in_child(tmpfs.fd(), trees.size(), result.get()));
     wait_for(static_cast<pid_t>(child));
-    std::vector<MountTree> locked;
-    locked.reserve(trees.size());
     check(::lseek(result.get(), 0, SEEK_SET) == 0, "lseek");
-    for (int fd = -1; ::read(result.get(), &fd, sizeof fd) == sizeof fd;)
-        locked.emplace_back(UniqueFd(fd));
-    return locked;
+    for (MountTree *tree : trees) {
+        int fd = -1;
+        check(::read(result.get(), &fd, sizeof fd) == sizeof fd, "read");
+        *tree = MountTree(UniqueFd(fd));
+    }
 }
 
 } // namespace ogh

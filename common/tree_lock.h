@@ -4,17 +4,17 @@
 #include <vector>
 
 #include "mount_tree.h"
+#include "private_tmpfs.h"
 
 namespace ogh {
 
 /**
- * Copies detached trees through a throw-away user namespace, which locks their attributes and the mounts in
- * them (mount_namespaces(7), "Restrictions on mount namespaces"): whoever has CAP_SYS_ADMIN in a user namespace
- * can then neither make them writable nor uncover what is below a mount in them.
- *
- * This process moves to a private copy of its mount namespace; what it opened before stays valid.
+ * Replaces detached trees by copies that went through a throw-away user namespace, which locks their attributes and
+ * the mounts in them (mount_namespaces(7), "Restrictions on mount namespaces"): whoever has CAP_SYS_ADMIN in a user
+ * namespace can then neither make them writable nor uncover what is below a mount in them.
+ * @param tmpfs where the trees are put together; names that are numbers are taken
  * @throws Error
  */
-std::vector<MountTree> lock_trees(const std::vector<MountTree> &trees);
+void lock_trees(const PrivateTmpfs &tmpfs, const std::vector<MountTree *> &trees);
 
 } // namespace ogh

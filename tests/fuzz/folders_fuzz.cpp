@@ -5,9 +5,9 @@
 
 #include <nlohmann/json.hpp>
 
-#include "folder_request.h"
-#include "inventory.h"
-#include "plan.h"
+#include "mount-srv/folder_request.h"
+#include "mount-srv/inventory.h"
+#include "mount-srv/plan.h"
 #include "promise.h"
 #include "target.h"
 

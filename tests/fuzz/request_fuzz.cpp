@@ -3,7 +3,7 @@
 #include <array>
 #include <sstream>
 
-#include "folder_request.h"
+#include "mount-srv/folder_request.h"
 #include "promise.h"
 #include "request.h"
 #include "target.h"

@@ -16,11 +16,21 @@ BOOST_AUTO_TEST_SUITE(config)
 BOOST_AUTO_TEST_CASE(only_what_is_needed_is_read)
 {
     const Config config = parse_config(R"({"ociVersion":7,"root":{"path":"/r","readonly":true},
-        "annotations":{"a":"b"},"process":{"env":["A=1","B="],"cwd":3},"linux":{"seccomp":{"syscalls":[[[]]]}}})",
+        "annotations":{"a":"b"},"process":{"env":["A=1","B="],"cwd":3},"linux":{"seccomp":{"syscalls":[[[]]]},
+        "mountLabel":"system_u:object_r:container_file_t:s0:c1,c2","x":1}})",
                                        "/bundle");
     BOOST_TEST(config.rootfs == "/r");
     BOOST_TEST(config.annotations.at("a") == "b");
     BOOST_TEST(config.environment.size() == 2);
+    BOOST_TEST(config.read_only);
+    BOOST_TEST(config.mount_label == "system_u:object_r:container_file_t:s0:c1,c2");
+}
+
+BOOST_AUTO_TEST_CASE(what_is_absent_is_off)
+{
+    const Config config = parse_config(R"({"root":{"path":"/r"},"linux":{"seccomp":1}})", "/b");
+    BOOST_TEST(!config.read_only);
+    BOOST_TEST(config.mount_label.empty());
 }
 
 BOOST_AUTO_TEST_CASE(a_relative_root_is_below_the_bundle)
@@ -34,6 +44,7 @@ BOOST_AUTO_TEST_CASE(wrong_types_are_refused)
          {R"({"root":"r"})", R"({"root":{"path":3}})", R"({"root":{}})", R"({})", R"({"root":{"path":""}})",
           R"({"root":{"path":"/r"},"annotations":[]})", R"({"root":{"path":"/r"},"annotations":{"a":1}})",
           R"({"root":{"path":"/r"},"process":{"env":{}}})", R"({"root":{"path":"/r"},"process":{"env":[1]}})",
+          R"({"root":{"path":"/r","readonly":"yes"}})", R"({"root":{"path":"/r"},"linux":{"mountLabel":[]}})",
           R"({"root":{"path":"/r\u0000"}})", R"({"root":{"path":"/r"},"annotations":{"a":"b\u0000"}})"}) {
         const auto failure = failure_of([&] { parse_config(text, "/b"); });
         BOOST_TEST((failure.code == ExitCode::Failure), text);
@@ -44,11 +55,11 @@ BOOST_AUTO_TEST_CASE(wrong_types_are_refused)
 BOOST_AUTO_TEST_CASE(a_long_file_takes_linear_time)
 {
     // With quadratic time this takes minutes.
-    std::string text = R"({"linux":[)";
+    std::string text = R"({"linux":{"x":[)";
     std::string objects;
     for (int i = 0; i < 200000; ++i)
         objects += "{},";
-    text += objects + R"(0],"root":{"path":"/r","x":[)" + objects + R"(0]}})";
+    text += objects + R"(0]},"root":{"path":"/r","x":[)" + objects + R"(0]}})";
     BOOST_TEST(parse_config(text, "/b").rootfs == "/r");
 }
 

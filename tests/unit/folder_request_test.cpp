@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <boost/test/unit_test.hpp>
 
-#include "folder_request.h"
+#include "mount-srv/folder_request.h"
 #include "support/expect.h"
 
 using namespace ogh;

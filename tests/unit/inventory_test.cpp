@@ -3,7 +3,7 @@
 
 #include <boost/test/unit_test.hpp>
 
-#include "inventory.h"
+#include "mount-srv/inventory.h"
 #include "support/expect.h"
 #include "support/temp_folder.h"
 

@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "host_proc.h"
+
+#include <fcntl.h>
+#include <sys/vfs.h>
+#include <linux/magic.h>
+
+#include <cerrno>
+
+#include "error.h"
+
+namespace ogh {
+
+HostProc::HostProc() : fd_(::open("/proc", O_PATH | O_DIRECTORY | O_CLOEXEC))
+{
+    struct statfs filesystem {};
+    if (!fd_.valid() || ::fstatfs(fd_.get(), &filesystem) != 0 || filesystem.f_type != PROC_SUPER_MAGIC)
+        throw Error(ExitCode::Host, "/proc of the host is no procfs");
+}
+
+UniqueFd HostProc::open_self(const std::string &name) const
+{
+    UniqueFd fd(::openat(fd_.get(), ("self/" + name).c_str(), O_RDONLY | O_CLOEXEC));
+    if (!fd.valid())
+        throw SystemError(errno, "cannot open /proc/self/" + name, ExitCode::Host);
+    return fd;
+}
+
+UniqueFd HostProc::reopen(int fd, int flags, const std::string &what) const
+{
+    const std::string link = "self/fd/" + std::to_string(fd);
+    UniqueFd opened(::openat(fd_.get(), link.c_str(), flags | O_NONBLOCK | O_NOCTTY | O_CLOEXEC));
+    if (!opened.valid())
+        throw SystemError(errno, "cannot open " + what);
+    return opened;
+}
+
+} // namespace ogh

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string>
+
+#include "unique_fd.h"
+
+namespace ogh {
+
+/**
+ * The host's /proc, opened on the host and used after entering: a /proc of the container is shaped by others.
+ * The descriptor is close-on-exec, and this process runs nothing.
+ */
+class HostProc final {
+public:
+    /** @throws Error (Host) if /proc is not procfs */
+    HostProc();
+
+    /** Opens a file of this process, such as "mountinfo". @throws SystemError (Host) */
+    [[nodiscard]] UniqueFd open_self(const std::string &name) const;
+
+    /**
+     * Opens again, with other flags, what `fd` (O_PATH) refers to. That is how a file of an image is read: it is
+     * looked at first, and only then opened, so that no device, FIFO or terminal ever is.
+     * @param what names it in messages
+     * @throws SystemError
+     */
+    [[nodiscard]] UniqueFd reopen(int fd, int flags, const std::string &what) const;
+
+private:
+    UniqueFd fd_;
+};
+
+} // namespace ogh

@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "private_tmpfs.h"
+
+#include <fcntl.h>
+#include <sched.h>
+#include <sys/mount.h>
+#include <sys/stat.h>
+#include <sys/vfs.h>
+#include <linux/magic.h>
+
+#include <cerrno>
+
+#include "error.h"
+
+namespace ogh {
+
+namespace {
+
+void check(bool done, const char *what)
+{
+    if (!done)
+        throw SystemError(errno, std::string("cannot make a private place for mounts (") + what + ")");
+}
+
+/** Elsewhere the kernel refuses the option. */
+bool has_selinux()
+{
+    struct statfs filesystem {};
+    return ::statfs("/sys/fs/selinux", &filesystem) == 0 && filesystem.f_type == SELINUX_MAGIC;
+}
+
+} // namespace
+
+PrivateTmpfs::PrivateTmpfs(const std::string &label)
+{
+    check(::unshare(CLONE_NEWNS) == 0, "unshare");
+    mount_attr attr{};
+    attr.propagation = MS_PRIVATE;
+    check(::mount_setattr(AT_FDCWD, "/", AT_RECURSIVE, &attr, sizeof attr) == 0, "mount_setattr");
+    const UniqueFd context(::fsopen("tmpfs", FSOPEN_CLOEXEC));
+    check(context.valid(), "fsopen");
+    if (!label.empty() && has_selinux())
+        check(::fsconfig(context.get(), FSCONFIG_SET_STRING, "context", label.c_str(), 0) == 0,
+              "fsconfig context");
+    check(::fsconfig(context.get(), FSCONFIG_CMD_CREATE, nullptr, nullptr, 0) == 0, "fsconfig");
+    fd_ = UniqueFd(::fsmount(context.get(), FSMOUNT_CLOEXEC, 0));
+    check(fd_.valid(), "fsmount");
+    // /proc is there on every host, and not looked at again by path. On `/` this process would count as chrooted,
+    // and may then make no user namespace.
+    check(::move_mount(fd_.get(), "", AT_FDCWD, "/proc", MOVE_MOUNT_F_EMPTY_PATH) == 0, "move_mount");
+}
+
+UniqueFd PrivateTmpfs::make(const std::string &name, Kind kind) const
+{
+    const int made = kind == Kind::Directory ? ::mkdirat(fd_.get(), name.c_str(), 0755)
+                                             : ::mknodat(fd_.get(), name.c_str(), S_IFREG | 0644, 0);
+    check(made == 0, "mkdir");
+    UniqueFd opened(::openat(fd_.get(), name.c_str(), O_PATH | O_NOFOLLOW | O_CLOEXEC));
+    check(opened.valid(), "open");
+    return opened;
+}
+
+} // namespace ogh

@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "edits.h"
+#include "log.h"
+#include "mount_tree.h"
+#include "root.h"
+#include "user_namespace.h"
+
+namespace ogh {
+
+/** What is brought along from the host, opened there and ready to be attached in the container. */
+struct Source {
+    MountEdit edit;
+    Inode inode;
+    MountTree tree;
+};
+
+/**
+ * Opens the sources of all mounts, in their order. Call it on the host.
+ * @throws Error
+ */
+std::vector<Source> open_sources(const std::vector<MountEdit> &mounts,
+                                 const std::optional<UserNamespace> &user_namespace);
+
+/** A warning for each writable source which the container's root cannot write to. */
+Notes why_not_writable(const std::vector<Source> &sources, const UserNamespace &user_namespace);
+
+} // namespace ogh
