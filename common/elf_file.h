@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace ogh {
+
+/** PT_*, where it lies in the file, and where in memory. */
+struct ElfSegment {
+    std::uint32_t type = 0;
+    std::uint64_t offset = 0;
+    std::uint64_t address = 0;
+    std::uint64_t size = 0; ///< in the file
+    std::uint64_t alignment = 0;
+};
+
+/**
+ * The headers of a little-endian ELF file, and reads of the rest. Everything in it may be hostile: every read is
+ * bounded by the caller, and nothing is added up without a look at overflow.
+ */
+class ElfFile final {
+public:
+    /** @throws Error (NotAvailable) if it is no shared library, not a whole one, or cannot be read */
+    explicit ElfFile(int fd);
+
+    [[nodiscard]] bool is_64() const { return is_64_; }
+    [[nodiscard]] std::uint16_t machine() const { return machine_; }
+    [[nodiscard]] std::uint32_t processor_flags() const { return processor_flags_; }
+    [[nodiscard]] const std::vector<ElfSegment> &segments() const { return segments_; }
+
+    /** @return what is there, less than `size` only at the end of the file. @throws Error */
+    [[nodiscard]] std::string read(std::uint64_t offset, size_t size) const;
+
+    /** The number at `at`, as wide as an address of this file: 4 or 8 bytes. */
+    [[nodiscard]] std::uint64_t address_at(std::string_view bytes, size_t at) const;
+    [[nodiscard]] size_t address_size() const { return is_64_ ? 8 : 4; }
+
+private:
+    void read_segments();
+    [[nodiscard]] ElfSegment segment_at(std::string_view bytes, size_t at) const;
+
+    int fd_;
+    std::uint64_t size_;
+    std::string head_; ///< the first KiB
+    bool is_64_;
+    std::uint16_t machine_ = 0;
+    std::uint32_t processor_flags_ = 0;
+    std::vector<ElfSegment> segments_;
+};
+
+} // namespace ogh
