@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "apply.h"
 
+#include <algorithm>
 #include <vector>
 
 #include "error.h"
@@ -97,9 +98,12 @@ Notes apply(const Edits &edits, EnteredContainer &container)
 
 Notes apply(const Edits &edits, const Container &container)
 {
-    if (edits.mounts.empty())
+    if (edits.mounts.empty() && edits.files.empty())
         return {};
-    EnteredContainer entered(container, edits.mounts);
+    const auto blank_files = std::count_if(edits.files.begin(), edits.files.end(), [](const FileEdit &file) {
+        return file.how == FileEdit::How::MountOver;
+    });
+    EnteredContainer entered(container, edits.mounts, static_cast<size_t>(blank_files));
     return apply(edits, entered);
 }
 

@@ -24,6 +24,16 @@ BOOST_AUTO_TEST_CASE(json_without_edits_is_still_json)
     BOOST_TEST(nlohmann::json::parse(to_json({})).at("containerEdits").at("mounts").empty());
 }
 
+BOOST_AUTO_TEST_CASE(json_has_files_with_their_content_if_it_is_text)
+{
+    const Edits edits{.files = {{"/etc/a", "line\n", FileEdit::How::Replace},
+                                {"/etc/b", std::string("x\0y", 3), FileEdit::How::MountOver}}};
+    const auto expected =
+        nlohmann::json::parse(R"([{"path":"/etc/a","how":"replace","size":5,"content":"line\n"},
+        {"path":"/etc/b","how":"mount","size":3}])");
+    BOOST_TEST(nlohmann::json::parse(to_json(edits)).at("files") == expected);
+}
+
 BOOST_AUTO_TEST_CASE(names_of_any_bytes_become_valid_json)
 {
     const Edits edits{{{"/srv/a\xff\n\"", "/srv/a\xff\n\"", Kind::Directory, true}}};

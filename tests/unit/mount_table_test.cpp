@@ -64,6 +64,18 @@ BOOST_AUTO_TEST_CASE(mount_points_are_named)
     BOOST_TEST(read(table).mount_point(4711).empty());
 }
 
+BOOST_AUTO_TEST_CASE(mounts_are_found_by_their_source)
+{
+    const MountTable mounts =
+        read(std::string(table) +
+             "93 91 0:45 / /b/rootfs/n rw - tmpfs oci-gpu-hooks rw\n"
+             "94 91 0:46 /oci-gpu-hooks /b/rootfs/oci-gpu-hooks rw - tmpfs oci-gpu-hooks2 rw\n"
+             "95 91 0:47 / /b/rootfs/m rw - tmpfs oci-gpu-hooks rw\n");
+    BOOST_TEST(mounts.ids_of_source("oci-gpu-hooks") == (std::vector<std::uint64_t>{93, 95}),
+               boost::test_tools::per_element());
+    BOOST_TEST(mounts.ids_of_source("none").empty());
+}
+
 BOOST_AUTO_TEST_CASE(a_line_that_cannot_be_understood_is_an_error)
 {
     for (const char *line : {"x\n", "22 27 0:21 / /proc\n", "a b c d e f - g h i\n"})

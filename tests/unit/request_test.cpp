@@ -28,6 +28,15 @@ struct Case {
         return asked ? asked->value : "-";
     }
 
+    /** What a hook gets that the GPU hooks imply, and why. */
+    [[nodiscard]] std::string implied() const
+    {
+        Notes notes;
+        const auto asked =
+            find_request("ldcache-update", &config, options, notes, {{"nvidia-devices", "amd-kfd"}, "auto"});
+        return asked ? asked->value + " by " + asked->origin : "-";
+    }
+
     [[nodiscard]] test::Failure failure() const
     {
         return failure_of([&] { static_cast<void>(ask()); });
@@ -98,7 +107,7 @@ BOOST_AUTO_TEST_CASE(a_misspelt_key_is_an_error_beside_a_right_one_and_a_request
     Case c;
     c.config.annotations = {{key, "all"}, {"io.oci-gpu-hooks.mount-svr", "x"}};
     BOOST_TEST((c.failure().code == ExitCode::Usage));
-    c.options.request = "all";
+    c.options.request.emplace("all");
     BOOST_TEST((c.failure().code == ExitCode::Usage));
 }
 
@@ -147,11 +156,11 @@ BOOST_AUTO_TEST_CASE(variables_are_named_after_keys)
 BOOST_AUTO_TEST_CASE(the_hosts_request_alone_is_the_opt_in)
 {
     Case c;
-    c.options.request = "models";
+    c.options.request.emplace("models");
     BOOST_TEST(c.value() == "models");
     c.config.annotations = {{key, "datasets"}};
     BOOST_TEST(c.value() == "models");
-    c.options.request = "";
+    c.options.request.emplace("");
     BOOST_TEST((c.failure().code == ExitCode::Usage));
 }
 
@@ -159,7 +168,7 @@ BOOST_AUTO_TEST_CASE(always_is_for_every_container_that_does_not_ask_itself)
 {
     Case c;
     c.options.opt_in = OptIn::Always;
-    c.options.request = "models";
+    c.options.request.emplace("models");
     BOOST_TEST(c.value() == "models");
     c.config.annotations = {{key, "datasets"}};
     BOOST_TEST(c.value() == "datasets");
@@ -169,7 +178,7 @@ BOOST_AUTO_TEST_CASE(always_leaves_out_concourses_resource_steps)
 {
     Case c;
     c.options.opt_in = OptIn::Always;
-    c.options.request = "models";
+    c.options.request.emplace("models");
     c.config.environment = {"PATH=/bin", "BUILD_TEAM_NAME=main"};
     BOOST_TEST(c.value() == "-");
     c.options.all_steps = true;
@@ -179,7 +188,7 @@ BOOST_AUTO_TEST_CASE(always_leaves_out_concourses_resource_steps)
 BOOST_AUTO_TEST_CASE(without_a_container_only_the_host_asks)
 {
     CommonOptions options;
-    options.request = "all";
+    options.request.emplace("all");
     Notes notes;
     BOOST_TEST(find_request("mount-srv", nullptr, options, notes)->value == "all");
 }
@@ -189,7 +198,7 @@ BOOST_AUTO_TEST_CASE(options_that_need_others_say_so)
     CommonOptions options;
     options.opt_in = OptIn::Always;
     BOOST_TEST((failure_of([&] { check(options); }).code == ExitCode::Usage));
-    options.request = "all";
+    options.request.emplace("all");
     check(options);
     options.opt_in = OptIn::Annotation;
     options.all_steps = true;
@@ -202,6 +211,28 @@ BOOST_AUTO_TEST_CASE(folders_of_options_are_absolute)
     BOOST_TEST(absolute_folder("/", "--x") == "/");
     BOOST_TEST(failure_of([] { absolute_folder("srv", "--source-dir"); }).says("--source-dir"));
     BOOST_TEST((failure_of([] { absolute_folder("", "--x"); }).code == ExitCode::Usage));
+}
+
+BOOST_AUTO_TEST_CASE(another_hooks_opt_in_can_imply_this_one)
+{
+    Case c;
+    c.config.environment = {"NVIDIA_VISIBLE_DEVICES=all", "OCI_GPU_HOOKS_AMD_KFD=all"};
+    BOOST_TEST(c.implied() == "-");
+    c.config.annotations = {{"io.oci-gpu-hooks.mount-srv", "all"},
+                            {"io.oci-gpu-hooks.nvidia-devices.capabilities", "all"}};
+    BOOST_TEST(c.implied() == "-");
+    c.config.annotations.emplace("io.oci-gpu-hooks.amd-kfd", "any:1");
+    BOOST_TEST(c.implied() == "auto by annotation 'io.oci-gpu-hooks.amd-kfd'");
+    c.config.annotations.emplace("io.oci-gpu-hooks.ldcache-update", "/own");
+    BOOST_TEST(c.implied() == "/own by annotation 'io.oci-gpu-hooks.ldcache-update'");
+}
+
+BOOST_AUTO_TEST_CASE(another_hooks_variable_implies_this_one_where_variables_count)
+{
+    Case c;
+    c.config.environment = {"OCI_GPU_HOOKS_AMD_KFD=all"};
+    c.options.opt_in = OptIn::Environment;
+    BOOST_TEST(c.implied() == "auto by environment variable 'OCI_GPU_HOOKS_AMD_KFD'");
 }
 
 BOOST_AUTO_TEST_SUITE_END()

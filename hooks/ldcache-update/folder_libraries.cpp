@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "folder_libraries.h"
+
+#include <algorithm>
+#include <map>
+#include <utility>
+
+#include "cache_order.h"
+#include "library_flags.h"
+#include "text.h"
+
+namespace ogh::ldcache_update {
+
+namespace {
+
+/** A file, under the name by which the loader would ask for it. */
+struct Candidate {
+    const FoundFile *file = nullptr;
+    bool is_link = false; ///< an alias that is to be one, and not a library with an odd name
+};
+
+using Key = std::pair<std::string, std::int32_t>; ///< name and flags
+
+/** `libx.so` for the linker, beside a SONAME `libx.so.1`. */
+bool is_development_link(const std::string &name, const std::string &soname)
+{
+    return name.ends_with(".so") && soname.starts_with(name);
+}
+
+bool is_better(const Candidate &candidate, const Candidate &than, std::int32_t flags)
+{
+    if (candidate.is_link != than.is_link)
+        return than.is_link;
+    return compare_names(candidate.file->name, than.file->name, char_sign(flags)) > 0;
+}
+
+std::string folder_path(const std::string &folder, const std::string &subfolder)
+{
+    return subfolder.empty() ? folder : folder + "/glibc-hwcaps/" + subfolder;
+}
+
+/**
+ * The best file for each key.
+ * @param files in the order of their names, or of equal versions one would be chosen by chance
+ * @param foreign gets those for machines that are not known here
+ */
+std::map<Key, Candidate> choose(const std::vector<const FoundFile *> &files,
+                                std::vector<const FoundFile *> &foreign)
+{
+    std::map<Key, Candidate> chosen;
+    for (const FoundFile *file : files) {
+        const auto flags = library_flags(file->library);
+        if (!flags) {
+            foreign.push_back(file);
+            continue;
+        }
+        const std::string &soname = file->library.soname.empty() ? file->name : file->library.soname;
+        const bool is_alias =
+            file->is_link && (file->name == soname || is_development_link(file->name, soname));
+        const Candidate candidate{file, is_alias};
+        const auto [place, is_new] = chosen.try_emplace({is_alias ? file->name : soname, *flags}, candidate);
+        if (!is_new && is_better(candidate, place->second, *flags))
+            place->second = candidate;
+    }
+    return chosen;
+}
+
+/** One warning for all of them: there may be any number. */
+void note_foreign(const std::vector<const FoundFile *> &foreign, const std::string &folder, Notes &notes)
+{
+    if (foreign.empty())
+        return;
+    std::string text = quote(folder + "/" + foreign.front()->name) +
+                       " is left out: it is for another kind of machine (ELF number " +
+                       std::to_string(foreign.front()->library.machine) + ")";
+    if (const size_t more = foreign.size() - 1; more > 0)
+        text += more == 1 ? "; so is 1 more file beside it"
+                          : "; so are " + std::to_string(more) + " more files beside it";
+    notes.push_back({LogLevel::Warning, text});
+}
+
+/** Whether the folder has the file under this name too. */
+bool has_name(const std::vector<const FoundFile *> &files, const std::string &name, const FoundFile &file)
+{
+    const auto found = std::lower_bound(
+        files.begin(), files.end(), name,
+        [](const FoundFile *each, const std::string &wanted) { return each->name < wanted; });
+    return found != files.end() && (*found)->name == name && (*found)->device == file.device &&
+           (*found)->inode == file.inode;
+}
+
+bool is_temporary_name(std::string_view name)
+{
+    constexpr std::string_view prelink = ".#prelink#";
+    constexpr size_t random_part = 7; // ".XXXXXX"
+    if (name.find(';') != std::string_view::npos || name.ends_with(".dpkg-new") ||
+        name.ends_with(".dpkg-tmp") || name.ends_with("-gdb.py") || name.ends_with(prelink))
+        return true;
+    return name.size() > random_part && name.substr(name.size() - random_part).starts_with('.') &&
+           name.substr(0, name.size() - random_part).ends_with(prelink);
+}
+
+} // namespace
+
+bool is_library_name(std::string_view name)
+{
+    const bool is_library =
+        (name.starts_with("lib") || name.starts_with("ld-")) && name.find(".so") != std::string_view::npos;
+    const bool is_loader = name.starts_with("ld.so.") || name.starts_with("ld64.so.");
+    return (is_library || is_loader) && !is_temporary_name(name);
+}
+
+std::vector<AddedLibrary> choose_libraries(const std::string &folder, const std::string &subfolder,
+                                           const std::vector<FoundFile> &files, Notes &notes)
+{
+    const std::string path = folder_path(folder, subfolder);
+    std::vector<const FoundFile *> sorted;
+    sorted.reserve(files.size());
+    for (const FoundFile &file : files)
+        sorted.push_back(&file);
+    std::sort(sorted.begin(), sorted.end(),
+              [](const FoundFile *a, const FoundFile *b) { return a->name < b->name; });
+    std::vector<const FoundFile *> foreign;
+    std::vector<AddedLibrary> added;
+    for (const auto &[key, candidate] : choose(sorted, foreign)) {
+        const auto &[name, flags] = key;
+        const FoundFile &file = *candidate.file;
+        const bool by_name = subfolder.empty() && has_name(sorted, name, file);
+        added.push_back(
+            {name, path + "/" + (by_name ? name : file.name), flags, file.library.os_version, subfolder});
+    }
+    note_foreign(foreign, path, notes);
+    return added;
+}
+
+} // namespace ogh::ldcache_update

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "entered_container.h"
+#include "folder_libraries.h"
+#include "image_file.h"
+#include "library_request.h"
+#include "log.h"
+
+namespace ogh::ldcache_update {
+
+constexpr const char *cache_path = "/etc/ld.so.cache";
+constexpr const char *conf_path = "/etc/ld.so.conf";
+/** Named so that it is the first that an include of all files in its folder finds: its folders win. */
+constexpr const char *own_conf_path = "/etc/ld.so.conf.d/00-oci-gpu-hooks.conf";
+
+/** How many files of ours a plan can mount over those of an image: the cache, and musl's for two machines. */
+constexpr size_t max_mounted_files = 3;
+
+/** musl's file for one machine, /etc/ld-musl-MACHINE.path: the folders that its loader searches. */
+struct MuslPath {
+    std::string path;
+    ImageFile file;
+};
+
+/** What the plan must know of the rootfs; all of it is the image author's. */
+struct Image {
+    bool has_glibc = false;
+    ImageFile cache; ///< these three only with glibc
+    ImageFile conf;
+    ImageFile own_conf;
+    std::vector<MuslPath> musl;          ///< one for each loader of musl
+    std::vector<std::string> folders;    ///< to be searched, in order
+    std::vector<AddedLibrary> libraries; ///< in them
+};
+
+/**
+ * Reads the image through descriptors.
+ * @param notes files that are left out
+ * @throws Error if a folder that was asked for is not there
+ */
+Image read_image(EnteredContainer &container, const LibraryRequest &request, Notes &notes);
+
+} // namespace ogh::ldcache_update

@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <string>
+
+#include "entered_container.h"
+
+namespace ogh::ldcache_update {
+
+/** One of the loader's files in the image, as the plan must know it. */
+struct ImageFile {
+    enum class State {
+        Absent, ///< or a symlink that leads nowhere
+        Plain,
+        Other, ///< something that nobody should open, or too large
+    };
+
+    State state = State::Absent;
+    std::string content;         ///< of a plain one
+    std::string problem;         ///< what is the matter with another one: "is no plain file"
+    bool is_mount = false;       ///< something is mounted on it, so that it cannot be replaced
+    std::string why_not_replace; ///< "" if its folder may be written to
+};
+
+/**
+ * Reads `path` in the image; symlinks are followed inside the root, as the container's own programs would.
+ * @param limit in bytes; a larger file is not read
+ */
+ImageFile read_image_file(EnteredContainer &container, const std::string &path, size_t limit);
+
+} // namespace ogh::ldcache_update

@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "request.h"
+
+namespace ogh::ldcache_update {
+
+/** The folders whose libraries a container's loader shall find. */
+struct LibraryRequest {
+    bool automatic = false; ///< those that the other hooks have put in
+    std::vector<std::string>
+        folders; ///< absolute inside the container, no `/` at the end; in order, none twice
+
+    bool operator==(const LibraryRequest &) const = default;
+};
+
+/**
+ * Understands `none`, or `auto` and absolute folders, separated by commas; blanks and repeats are allowed.
+ * @param further of the host's policy (--folder); they go last, and do not count with `none`
+ * @throws Error (Usage) for a folder that is not absolute, is the root or has an empty, `.` or `..` component, and
+ *         for `none` beside others
+ */
+LibraryRequest parse_library_request(const Asked &asked, const std::vector<std::string> &further);
+
+/** Adds what is not there yet. */
+void add_folder(std::vector<std::string> &folders, const std::string &folder);
+
+} // namespace ogh::ldcache_update

@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "listed_folders.h"
+
+#include <fcntl.h>
+#include <sys/vfs.h>
+#include <linux/magic.h>
+
+#include "error.h"
+#include "file.h"
+#include "library_request.h"
+#include "openat2.h"
+#include "text.h"
+
+namespace ogh::ldcache_update {
+
+namespace {
+
+constexpr const char *source_name = "oci-gpu-hooks";
+constexpr const char *list_name = ".oci-gpu-hooks/ld-folders";
+constexpr size_t max_list_size = 65536;
+
+bool is_tmpfs(int fd)
+{
+    struct statfs filesystem {};
+    return ::fstatfs(fd, &filesystem) == 0 && filesystem.f_type == TMPFS_MAGIC;
+}
+
+/** The list of one of our tmpfs; "" if it has none, or something else is mounted over it. */
+std::string read_list(const EnteredContainer &container, const InnerMount &mount)
+{
+    const std::string what = quote(mount.path + "/" + list_name) + " in the container";
+    const auto top = container.root().find(mount.path);
+    if (!top || Inode::of(top->get(), what).mount_id != mount.id || !is_tmpfs(top->get()))
+        return "";
+    const auto list = find_path(top->get(), list_name, O_PATH, Walk::OneStep, what);
+    if (!list)
+        return "";
+    const Inode inode = Inode::of(list->get(), what);
+    if (!inode.is(Kind::File) || inode.uid != 0)
+        throw Error(ExitCode::Failure, what + " is not a plain file of the host's root");
+    return read_all(container.proc().reopen(list->get(), O_RDONLY, what).get(), max_list_size, what);
+}
+
+bool is_at_or_below(const std::string &path, const std::string &folder)
+{
+    return path == folder || path.starts_with(folder + "/");
+}
+
+} // namespace
+
+std::vector<std::string> parse_folder_list(std::string_view text, const std::string &mounted_at)
+{
+    std::vector<std::string> folders;
+    for (const std::string &line : split_list(text, '\n')) {
+        if (line.empty())
+            continue;
+        const std::string folder = InnerPath::parse(line).full();
+        if (!is_at_or_below(folder, mounted_at))
+            throw Error(ExitCode::Failure,
+                        "the folder " + quote(line) + " is not below " + quote(mounted_at));
+        add_folder(folders, folder);
+    }
+    return folders;
+}
+
+std::vector<std::string> listed_folders(EnteredContainer &container, Notes &notes)
+{
+    std::vector<std::string> folders;
+    for (const InnerMount &mount : container.mounts_of(source_name)) {
+        try {
+            for (const std::string &folder : parse_folder_list(read_list(container, mount), mount.path))
+                add_folder(folders, folder);
+        } catch (const Error &error) {
+            notes.push_back({LogLevel::Warning, "the list of library folders at " + quote(mount.path) +
+                                                    " cannot be used, ignoring: " + error.what()});
+        }
+    }
+    return folders;
+}
+
+} // namespace ogh::ldcache_update

@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "merged_cache.h"
+
+#include <algorithm>
+#include <iterator>
+#include <string_view>
+
+#include "cache_order.h"
+#include "ld_cache_writer.h"
+
+namespace ogh::ldcache_update {
+
+namespace {
+
+using Entries = std::vector<const LdCacheEntry *>;
+
+bool is_below(std::string_view path, std::string_view folder)
+{
+    return path.size() > folder.size() && path.starts_with(folder) && path[folder.size()] == '/';
+}
+
+/** Whether the path is that of a library which the loader would find in the folder. */
+bool is_library_of(std::string_view path, std::string_view folder)
+{
+    constexpr std::string_view hwcaps = "glibc-hwcaps";
+    if (!is_below(path, folder))
+        return false;
+    const std::string_view inside = path.substr(folder.size() + 1);
+    return inside.find('/') == std::string_view::npos || is_below(inside, hwcaps);
+}
+
+Entries kept_entries(const LdCache &image, const std::vector<std::string> &folders)
+{
+    Entries kept;
+    kept.reserve(image.entries.size());
+    for (const LdCacheEntry &entry : image.entries) {
+        const bool is_old = std::any_of(folders.begin(), folders.end(), [&](const std::string &folder) {
+            return is_library_of(entry.path, folder);
+        });
+        if (!is_old)
+            kept.push_back(&entry);
+    }
+    return kept;
+}
+
+std::vector<LdCacheEntry> entries_of(const std::vector<AddedLibrary> &added)
+{
+    std::vector<LdCacheEntry> entries;
+    entries.reserve(added.size());
+    for (const AddedLibrary &library : added)
+        entries.push_back(
+            {library.name, library.path, library.flags, library.os_version, 0, library.subfolder});
+    return entries;
+}
+
+/** One entry for a machine with unsigned characters is enough: no such machine shares a cache with another kind. */
+CharSign char_sign_of(const Entries &some, const Entries &others)
+{
+    const auto is_unsigned = [](const LdCacheEntry *entry) {
+        return char_sign(entry->flags) == CharSign::Unsigned;
+    };
+    return std::any_of(some.begin(), some.end(), is_unsigned) ||
+                   std::any_of(others.begin(), others.end(), is_unsigned)
+               ? CharSign::Unsigned
+               : CharSign::Signed;
+}
+
+/** A cache that ldconfig has written is sorted already. */
+void sort(Entries &entries, CharSign sign)
+{
+    const auto before = [&](const LdCacheEntry *a, const LdCacheEntry *b) {
+        return goes_before(*a, *b, sign);
+    };
+    if (!std::is_sorted(entries.begin(), entries.end(), before))
+        std::stable_sort(entries.begin(), entries.end(), before);
+}
+
+} // namespace
+
+std::string merged_cache(const LdCache *image, const std::vector<std::string> &folders,
+                         const std::vector<AddedLibrary> &added)
+{
+    const std::vector<LdCacheEntry> new_entries = entries_of(added);
+    Entries first;
+    first.reserve(new_entries.size());
+    for (const LdCacheEntry &entry : new_entries)
+        first.push_back(&entry);
+    Entries second = image != nullptr ? kept_entries(*image, folders) : Entries();
+    const CharSign sign = char_sign_of(first, second);
+    sort(first, sign);
+    sort(second, sign);
+    Entries all;
+    all.reserve(first.size() + second.size());
+    std::merge(
+        first.begin(), first.end(), second.begin(), second.end(), std::back_inserter(all),
+        [&](const LdCacheEntry *a, const LdCacheEntry *b) { return compare_entries(*a, *b, sign) < 0; });
+    const bool with_extensions = image == nullptr || image->has_extensions ||
+                                 std::any_of(added.begin(), added.end(),
+                                             [](const auto &library) { return !library.subfolder.empty(); });
+    return write_ld_cache(all, with_extensions);
+}
+
+} // namespace ogh::ldcache_update

@@ -1,0 +1,188 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "plan.h"
+
+#include <fnmatch.h>
+
+#include <algorithm>
+#include <variant>
+
+#include "ld_cache.h"
+#include "library_request.h"
+#include "merged_cache.h"
+#include "text.h"
+
+namespace ogh::ldcache_update {
+
+namespace {
+
+constexpr const char *own_conf_head = "# Folders that were put into this container by oci-gpu-hooks\n";
+/** What musl searches where there is no path file (musl, ldso/dynlink.c). */
+constexpr const char *musl_default = "/lib\n/usr/local/lib\n/usr/lib\n";
+
+void warn(Notes &notes, const std::string &text)
+{
+    notes.push_back({LogLevel::Warning, text});
+}
+
+/** Why the file stays as it is though it should be another; "" if it can be replaced. */
+std::string why_not_replace(const ImageFile &file)
+{
+    if (!file.why_not_replace.empty())
+        return file.why_not_replace;
+    return file.is_mount ? "something is mounted on it" : "";
+}
+
+/** A file that a loader reads: it has to be right, in one way or the other. */
+void must_be(const std::string &path, const ImageFile &file, std::string content, bool read_only,
+             Edits &edits)
+{
+    if (file.state == ImageFile::State::Plain && file.content == content)
+        return;
+    const bool replace = !read_only && why_not_replace(file).empty();
+    edits.files.push_back(
+        {path, std::move(content), replace ? FileEdit::How::Replace : FileEdit::How::MountOver});
+}
+
+/** A file that only a later ldconfig reads: worth a warning if it cannot be written. */
+void should_be(const std::string &path, const ImageFile &file, std::string content, Edits &edits,
+               Notes &notes)
+{
+    if (file.state == ImageFile::State::Plain && file.content == content)
+        return;
+    const std::string why = why_not_replace(file);
+    if (why.empty())
+        edits.files.push_back({path, std::move(content), FileEdit::How::Replace});
+    else
+        warn(notes,
+             quote(path) +
+                 " stays as it is, so that a later ldconfig in the container loses the folders: " + why);
+}
+
+/** The lines of a file that names folders, without comments and blank ones. */
+std::vector<std::string> folder_lines(std::string_view text)
+{
+    std::vector<std::string> lines;
+    for (const std::string &line : split_list(text, '\n')) {
+        const std::string folder(trimmed(std::string_view(line).substr(0, line.find('#'))));
+        if (!folder.empty())
+            lines.push_back(folder);
+    }
+    return lines;
+}
+
+/** An earlier run's folders stay: they belong to this container as well. */
+std::string own_conf(const Image &image)
+{
+    std::vector<std::string> folders = image.folders;
+    for (const std::string &folder : folder_lines(image.own_conf.content))
+        add_folder(folders, folder);
+    std::string text = own_conf_head;
+    for (const std::string &folder : folders)
+        text += folder + "\n";
+    return text;
+}
+
+void plan_conf(const Image &image, Edits &edits, Notes &notes)
+{
+    should_be(own_conf_path, image.own_conf, own_conf(image), edits, notes);
+    if (image.conf.state == ImageFile::State::Other) {
+        warn(notes, quote(conf_path) + " in the container " + image.conf.problem +
+                        ", ignoring; a later ldconfig in the container loses the folders");
+        return;
+    }
+    if (!includes_own_conf(image.conf.content))
+        should_be(conf_path, image.conf, "include " + std::string(own_conf_path) + "\n" + image.conf.content,
+                  edits, notes);
+}
+
+/** A glibc before 2.33 knows nothing of glibc-hwcaps; it writes no extensions. */
+std::vector<AddedLibrary> libraries_for(const LdCache *cache, std::vector<AddedLibrary> libraries)
+{
+    if (cache != nullptr && !cache->has_extensions)
+        std::erase_if(libraries, [](const AddedLibrary &library) { return !library.subfolder.empty(); });
+    return libraries;
+}
+
+void plan_cache(const Image &image, bool read_only, Edits &edits, Notes &notes)
+{
+    std::variant<LdCache, NoLdCache> parsed = NoLdCache{image.cache.problem};
+    if (image.cache.state == ImageFile::State::Plain)
+        parsed = parse_ld_cache(image.cache.content);
+    const auto *cache = std::get_if<LdCache>(&parsed);
+    if (cache == nullptr && image.cache.state != ImageFile::State::Absent)
+        warn(notes, quote(cache_path) + " in the container cannot be used, a new one takes its place: " +
+                        std::get<NoLdCache>(parsed).why);
+    if (cache != nullptr && cache->left_out > 0)
+        warn(notes, quote(cache_path) + " in the container has " + std::to_string(cache->left_out) +
+                        " entries that lead outside of it, which are left out");
+    const auto libraries = libraries_for(cache, image.libraries);
+    std::string merged = merged_cache(cache, image.folders, libraries);
+    // Without libraries, and without old entries that go, the image's own file is as good.
+    if (libraries.empty() && (cache == nullptr || merged == merged_cache(cache, {}, {})))
+        return;
+    must_be(cache_path, image.cache, std::move(merged), read_only, edits);
+}
+
+void plan_musl(const MuslPath &musl, const std::vector<std::string> &folders, bool read_only, Edits &edits)
+{
+    const bool absent = musl.file.state == ImageFile::State::Absent;
+    const std::string old = absent ? musl_default : musl.file.content;
+    std::string text;
+    std::vector<std::string> known;
+    for (const std::string &line : split_list(old, '\n')) {
+        for (const std::string &folder : split_list(line, ':'))
+            known.push_back(folder);
+    }
+    for (const std::string &folder : folders) {
+        if (std::find(known.begin(), known.end(), folder) == known.end())
+            text += folder + "\n";
+    }
+    // Made even for a read-only root, which it becomes after the hooks: with the empty file that a mount would leave
+    // behind, musl searches nowhere.
+    must_be(musl.path, musl.file, text + old, read_only && !absent, edits);
+}
+
+} // namespace
+
+bool includes_own_conf(std::string_view conf)
+{
+    constexpr std::string_view word = "include";
+    for (const std::string &line : folder_lines(conf)) {
+        if (!line.starts_with(word) || line.size() == word.size() ||
+            (line[word.size()] != ' ' && line[word.size()] != '\t'))
+            continue;
+        std::string patterns = line.substr(word.size());
+        std::replace(patterns.begin(), patterns.end(), '\t', ' ');
+        for (const std::string &pattern : split_list(patterns, ' ')) {
+            const std::string absolute = pattern.starts_with('/') ? pattern : "/etc/" + pattern;
+            if (::fnmatch(absolute.c_str(), own_conf_path, FNM_PATHNAME | FNM_PERIOD) == 0)
+                return true;
+        }
+    }
+    return false;
+}
+
+Edits plan(const Image &image, bool read_only, Notes &notes)
+{
+    Edits edits;
+    if (image.folders.empty()) {
+        notes.push_back({LogLevel::Info, "nothing to do: no folder with libraries was asked for or put in"});
+        return edits;
+    }
+    if (!image.has_glibc && image.musl.empty()) {
+        notes.push_back({LogLevel::Info, "nothing to do: the image has neither glibc's loader nor musl's"});
+        return edits;
+    }
+    if (image.has_glibc) {
+        if (!read_only)
+            plan_conf(image, edits, notes);
+        plan_cache(image, read_only, edits, notes);
+    }
+    for (const MuslPath &musl : image.musl)
+        plan_musl(musl, image.folders, read_only, edits);
+    if (edits.files.empty())
+        notes.push_back({LogLevel::Info, "nothing to do: the loader's files have the folders already"});
+    return edits;
+}
+
+} // namespace ogh::ldcache_update

@@ -1,0 +1,311 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <boost/test/unit_test.hpp>
+
+#include "ld_cache.h"
+#include "ldcache-update/merged_cache.h"
+#include "ldcache-update/plan.h"
+
+using namespace ogh;
+using namespace ogh::ldcache_update;
+using How = FileEdit::How;
+
+namespace {
+
+constexpr const char *folder = "/opt/lib";
+constexpr const char *own_text = "# Folders that were put into this container by oci-gpu-hooks\n/opt/lib\n";
+constexpr const char *include_line = "include /etc/ld.so.conf.d/*.conf\n";
+
+ImageFile plain(std::string content)
+{
+    return {.state = ImageFile::State::Plain,
+            .content = std::move(content),
+            .problem = {},
+            .why_not_replace = {}};
+}
+
+AddedLibrary library(const std::string &name, const std::string &subfolder = "")
+{
+    return {name, std::string(folder) + "/" + name, 0x0303, 0, subfolder};
+}
+
+/** A cache of the image's own. */
+std::string old_cache(const std::string &path = "/lib/libc.so.6")
+{
+    return merged_cache(nullptr, {}, {{"libc.so.6", path, 0x0303, 0, ""}});
+}
+
+/** Debian's files, and one library to add. */
+Image debian()
+{
+    Image image;
+    image.has_glibc = true;
+    image.cache = plain(old_cache());
+    image.conf = plain(include_line);
+    image.folders = {folder};
+    image.libraries = {library("libnew.so.1")};
+    return image;
+}
+
+/** An image after this plan. */
+Image after(Image image, const Edits &edits)
+{
+    for (const FileEdit &edit : edits.files) {
+        ImageFile *file = edit.container_path == cache_path      ? &image.cache
+                          : edit.container_path == conf_path     ? &image.conf
+                          : edit.container_path == own_conf_path ? &image.own_conf
+                                                                 : &image.musl.at(0).file;
+        file->state = ImageFile::State::Plain;
+        file->content = edit.content;
+        file->is_mount = edit.how == How::MountOver;
+    }
+    return image;
+}
+
+struct Planned {
+    Edits edits;
+    Notes notes;
+
+    explicit Planned(const Image &image, bool read_only = false) { edits = plan(image, read_only, notes); }
+
+    /** "PATH replace" or "PATH mount", in order. */
+    [[nodiscard]] std::vector<std::string> files() const
+    {
+        std::vector<std::string> files;
+        for (const FileEdit &edit : edits.files)
+            files.push_back(edit.container_path + (edit.how == How::Replace ? " replace" : " mount"));
+        return files;
+    }
+
+    [[nodiscard]] const std::string &content(const std::string &path) const
+    {
+        for (const FileEdit &edit : edits.files) {
+            if (edit.container_path == path)
+                return edit.content;
+        }
+        throw std::runtime_error("no edit of " + path);
+    }
+
+    [[nodiscard]] bool warns(const std::string &words) const
+    {
+        return std::any_of(notes.begin(), notes.end(), [&](const Note &note) {
+            return note.level == LogLevel::Warning && note.text.find(words) != std::string::npos;
+        });
+    }
+
+    /** The names in the cache that is written, in order. */
+    [[nodiscard]] std::vector<std::string> names() const
+    {
+        std::vector<std::string> names;
+        const auto parsed = parse_ld_cache(content(cache_path));
+        for (const LdCacheEntry &entry : std::get<LdCache>(parsed).entries)
+            names.emplace_back(entry.name);
+        return names;
+    }
+};
+
+using Lines = std::vector<std::string>;
+
+const Lines cache_and_conf{"/etc/ld.so.conf.d/00-oci-gpu-hooks.conf replace", "/etc/ld.so.cache replace"};
+
+} // namespace
+
+#define CHECK_EQUAL_LINES(a, b) BOOST_TEST((a) == (b), boost::test_tools::per_element())
+
+BOOST_AUTO_TEST_SUITE(ldcache_update_plan)
+
+BOOST_AUTO_TEST_CASE(the_cache_gets_the_libraries_and_ldconfig_learns_the_folders)
+{
+    const Planned planned(debian());
+    CHECK_EQUAL_LINES(planned.files(), cache_and_conf);
+    CHECK_EQUAL_LINES(planned.names(), (Lines{"libnew.so.1", "libc.so.6"}));
+    BOOST_TEST(planned.content(own_conf_path) == own_text);
+    BOOST_TEST(planned.notes.empty());
+}
+
+BOOST_AUTO_TEST_CASE(a_second_run_has_nothing_to_do)
+{
+    for (const bool read_only : {false, true}) {
+        const Image image = after(debian(), Planned(debian(), read_only).edits);
+        BOOST_TEST((Planned(image, read_only).edits == Edits{}));
+    }
+}
+
+BOOST_AUTO_TEST_CASE(under_a_read_only_root_the_cache_alone_is_mounted_over)
+{
+    Image image = debian();
+    image.conf = {};
+    CHECK_EQUAL_LINES(Planned(image, true).files(), Lines{"/etc/ld.so.cache mount"});
+}
+
+BOOST_AUTO_TEST_CASE(in_a_volume_nothing_is_written)
+{
+    Image image = debian();
+    image.conf = plain("/usr/lib\n");
+    for (ImageFile *file : {&image.cache, &image.conf, &image.own_conf})
+        file->why_not_replace = "it would lie in a volume ('/etc')";
+    const Planned planned(image);
+    CHECK_EQUAL_LINES(planned.files(), Lines{"/etc/ld.so.cache mount"});
+    BOOST_TEST(planned.warns("'/etc/ld.so.conf.d/00-oci-gpu-hooks.conf' stays as it is"));
+    BOOST_TEST(planned.warns("'/etc/ld.so.conf' stays as it is"));
+    BOOST_TEST(planned.warns("in a volume ('/etc')"));
+}
+
+BOOST_AUTO_TEST_CASE(what_is_mounted_on_is_mounted_over)
+{
+    Image image = debian();
+    image.cache.is_mount = true;
+    CHECK_EQUAL_LINES(Planned(image).files(),
+                      (Lines{"/etc/ld.so.conf.d/00-oci-gpu-hooks.conf replace", "/etc/ld.so.cache mount"}));
+}
+
+BOOST_AUTO_TEST_CASE(ld_so_conf_keeps_what_is_in_it)
+{
+    Image image = debian();
+    image.conf = plain("# mine\n/opt/mine\n");
+    const Planned planned(image);
+    CHECK_EQUAL_LINES(planned.files(), (Lines{"/etc/ld.so.conf.d/00-oci-gpu-hooks.conf replace",
+                                              "/etc/ld.so.conf replace", "/etc/ld.so.cache replace"}));
+    BOOST_TEST(planned.content(conf_path) ==
+               "include /etc/ld.so.conf.d/00-oci-gpu-hooks.conf\n# mine\n/opt/mine\n");
+    image.conf = {};
+    BOOST_TEST(Planned(image).content(conf_path) == "include /etc/ld.so.conf.d/00-oci-gpu-hooks.conf\n");
+}
+
+BOOST_AUTO_TEST_CASE(an_ld_so_conf_that_cannot_be_read_stays)
+{
+    Image image = debian();
+    image.conf = {.state = ImageFile::State::Other,
+                  .content = {},
+                  .problem = "is no plain file",
+                  .why_not_replace = {}};
+    const Planned planned(image);
+    CHECK_EQUAL_LINES(planned.files(), cache_and_conf);
+    BOOST_TEST(planned.warns("'/etc/ld.so.conf' in the container is no plain file"));
+}
+
+BOOST_AUTO_TEST_CASE(folders_of_an_earlier_run_stay_behind_the_new_ones)
+{
+    Image image = debian();
+    image.own_conf = plain("# any\n/opt/old # x\n  /opt/lib\n\n");
+    BOOST_TEST(Planned(image).content(own_conf_path) == std::string(own_text) + "/opt/old\n");
+}
+
+BOOST_AUTO_TEST_CASE(a_cache_that_is_none_is_named_and_replaced)
+{
+    Image image = debian();
+    image.cache = plain("no cache");
+    Planned planned(image);
+    BOOST_TEST(planned.warns("'/etc/ld.so.cache' in the container cannot be used"));
+    CHECK_EQUAL_LINES(planned.names(), Lines{"libnew.so.1"});
+    image.cache = {.state = ImageFile::State::Other,
+                   .content = {},
+                   .problem = "is no plain file",
+                   .why_not_replace = {}};
+    planned = Planned(image);
+    BOOST_TEST(planned.warns("a new one takes its place: is no plain file"));
+    CHECK_EQUAL_LINES(planned.names(), Lines{"libnew.so.1"});
+}
+
+BOOST_AUTO_TEST_CASE(without_a_cache_one_is_made_of_the_folders_alone)
+{
+    Image image = debian();
+    image.cache = {};
+    const Planned planned(image);
+    CHECK_EQUAL_LINES(planned.names(), Lines{"libnew.so.1"});
+    BOOST_TEST(planned.notes.empty());
+}
+
+BOOST_AUTO_TEST_CASE(entries_that_lead_outside_the_cache_are_named)
+{
+    Image image = debian();
+    image.cache.content = old_cache();
+    image.cache.content[0x30 + 8] =
+        '\xff'; // the low byte of the first path's offset, behind a header of 48 bytes
+    image.cache.content[0x30 + 9] = '\xff';
+    const Planned planned(image);
+    BOOST_TEST(planned.warns("has 1 entries that lead outside of it"));
+    CHECK_EQUAL_LINES(planned.names(), Lines{"libnew.so.1"});
+}
+
+BOOST_AUTO_TEST_CASE(without_libraries_the_cache_stays_as_it_is)
+{
+    Image image = debian();
+    image.libraries.clear();
+    CHECK_EQUAL_LINES(Planned(image).files(), Lines{cache_and_conf.front()});
+    image.cache = {};
+    CHECK_EQUAL_LINES(Planned(image).files(), Lines{cache_and_conf.front()});
+}
+
+BOOST_AUTO_TEST_CASE(old_entries_of_a_folder_go_even_if_nothing_takes_their_place)
+{
+    Image image = debian();
+    image.libraries.clear();
+    image.cache = plain(old_cache("/opt/lib/libc.so.6"));
+    CHECK_EQUAL_LINES(Planned(image).names(), Lines());
+}
+
+BOOST_AUTO_TEST_CASE(variants_for_newer_processors_are_for_a_glibc_that_knows_them)
+{
+    Image image = debian();
+    image.libraries.push_back(library("libfast.so.1", "x86-64-v3"));
+    CHECK_EQUAL_LINES(Planned(image).names(), (Lines{"libnew.so.1", "libfast.so.1", "libc.so.6"}));
+    // The form without extensions, as glibc before 2.33 has it: their offset, at byte 32 of the header, is 0.
+    image.cache.content.replace(32, 4, 4, '\0');
+    CHECK_EQUAL_LINES(Planned(image).names(), (Lines{"libnew.so.1", "libc.so.6"}));
+}
+
+BOOST_AUTO_TEST_CASE(musl_searches_the_folders_before_its_own)
+{
+    Image image = debian();
+    image.has_glibc = false;
+    image.musl = {{"/etc/ld-musl-x86_64.path", {}}};
+    for (const bool read_only :
+         {false, true}) { // an empty file to mount on would leave musl without any folder
+        const Planned planned(image, read_only);
+        CHECK_EQUAL_LINES(planned.files(), Lines{"/etc/ld-musl-x86_64.path replace"});
+        BOOST_TEST(planned.content("/etc/ld-musl-x86_64.path") ==
+                   "/opt/lib\n/lib\n/usr/local/lib\n/usr/lib\n");
+        BOOST_TEST((Planned(after(image, planned.edits), read_only).edits == Edits{}));
+    }
+}
+
+BOOST_AUTO_TEST_CASE(musls_own_file_keeps_what_is_in_it)
+{
+    Image image = debian();
+    image.has_glibc = false;
+    image.folders = {"/opt/lib", "/a", "/b"};
+    image.musl = {{"/etc/ld-musl-x86_64.path", plain("/b:/lib\n/x")}};
+    BOOST_TEST(Planned(image).content("/etc/ld-musl-x86_64.path") == "/opt/lib\n/a\n/b:/lib\n/x");
+    CHECK_EQUAL_LINES(Planned(image, true).files(), Lines{"/etc/ld-musl-x86_64.path mount"});
+    image.musl.front().file = plain("");
+    BOOST_TEST(Planned(image).content("/etc/ld-musl-x86_64.path") == "/opt/lib\n/a\n/b\n");
+}
+
+BOOST_AUTO_TEST_CASE(without_a_loader_or_a_folder_there_is_nothing_to_do)
+{
+    Image image = debian();
+    image.has_glibc = false;
+    Planned planned(image);
+    BOOST_TEST((planned.edits == Edits{}));
+    BOOST_TEST(planned.notes.at(0).text.find("neither glibc's loader nor musl's") != std::string::npos);
+    image = debian();
+    image.folders.clear();
+    planned = Planned(image);
+    BOOST_TEST((planned.edits == Edits{}));
+    BOOST_TEST(planned.notes.at(0).text.find("nothing to do") != std::string::npos);
+}
+
+BOOST_AUTO_TEST_CASE(include_lines_are_understood_as_ldconfig_does)
+{
+    for (const char *text :
+         {"include /etc/ld.so.conf.d/*.conf", "include ld.so.conf.d/*.conf\n", " \tinclude\tld.so.conf.d/*",
+          "/lib\ninclude a.conf  ld.so.conf.d/0*.conf # x", "include /etc/*/00-oci-gpu-hooks.conf",
+          "include /etc/ld.so.conf.d/[0-9]?-*.conf"})
+        BOOST_TEST(includes_own_conf(text), text);
+    for (const char *text : {"", "# include ld.so.conf.d/*.conf", "includeld.so.conf.d/*.conf", "include",
+                             "include /etc/*.conf", "include ld.so.conf.d/*.txt",
+                             "/include ld.so.conf.d/*.conf", "include conf.d/*.conf", "include ld.so.conf.d"})
+        BOOST_TEST(!includes_own_conf(text), text);
+}
+
+BOOST_AUTO_TEST_SUITE_END()

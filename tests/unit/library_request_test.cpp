@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <boost/test/unit_test.hpp>
+
+#include "ldcache-update/library_request.h"
+#include "support/expect.h"
+
+using namespace ogh;
+using namespace ogh::ldcache_update;
+using ogh::test::failure_of;
+
+namespace {
+
+LibraryRequest parse(const std::string &value, const std::vector<std::string> &further = {})
+{
+    return parse_library_request({value, "annotation 'k'"}, further);
+}
+
+} // namespace
+
+BOOST_AUTO_TEST_SUITE(library_request)
+
+BOOST_AUTO_TEST_CASE(auto_and_folders_stand_side_by_side_in_order_and_none_twice)
+{
+    BOOST_TEST((parse("auto") == LibraryRequest{true, {}}));
+    BOOST_TEST((parse("/b/c , /a,auto, /b/c/") == LibraryRequest{true, {"/b/c", "/a"}}));
+    BOOST_TEST((parse(" /a/// ") == LibraryRequest{false, {"/a"}}));
+}
+
+BOOST_AUTO_TEST_CASE(the_hosts_folders_go_last)
+{
+    BOOST_TEST((parse("/a,auto", {"/host/", "/a"}) == LibraryRequest{true, {"/a", "/host"}}));
+}
+
+BOOST_AUTO_TEST_CASE(none_is_nothing_at_all)
+{
+    BOOST_TEST((parse(" none ", {"/host"}) == LibraryRequest{}));
+}
+
+BOOST_AUTO_TEST_CASE(what_is_no_folder_of_a_container_is_refused)
+{
+    for (const char *value :
+         {"a", "./a",       "/",       "///",  "/a//b", "/a/../b", "/a/.",   "..",       "/a,,/b", "/a,",
+          ",", "auto,none", "none,/a", "/a:b", "/a b",  "/a\tb",   "/a\n/b", "/a=libc6", "/a#b",   "/a;b"}) {
+        const auto failure = failure_of([&] { parse(value); });
+        BOOST_TEST((failure.code == ExitCode::Usage), value);
+        BOOST_TEST(failure.says("annotation 'k'"), failure.message);
+    }
+    const auto failure = failure_of([] { parse("/a", {"relative"}); });
+    BOOST_TEST((failure.code == ExitCode::Usage));
+    BOOST_TEST(failure.says("--folder"), failure.message);
+}
+
+BOOST_AUTO_TEST_SUITE_END()

@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <boost/test/unit_test.hpp>
+
+#include "ldcache-update/listed_folders.h"
+#include "support/expect.h"
+
+using namespace ogh;
+using namespace ogh::ldcache_update;
+using ogh::test::failure_of;
+
+namespace {
+
+using Folders = std::vector<std::string>;
+
+} // namespace
+
+BOOST_AUTO_TEST_SUITE(listed_folders)
+
+BOOST_AUTO_TEST_CASE(each_line_is_a_folder_of_the_tree)
+{
+    BOOST_TEST(parse_folder_list("/usr/local/nvidia/lib64\n/usr/local/nvidia/lib\n", "/usr/local/nvidia") ==
+                   (Folders{"/usr/local/nvidia/lib64", "/usr/local/nvidia/lib"}),
+               boost::test_tools::per_element());
+    BOOST_TEST(parse_folder_list("/t\n\n/t\n", "/t") == Folders{"/t"}, boost::test_tools::per_element());
+    BOOST_TEST(parse_folder_list("", "/t").empty());
+}
+
+BOOST_AUTO_TEST_CASE(a_list_with_anything_else_is_refused)
+{
+    for (const char *text :
+         {"/usr/lib\n", "/tt\n", "/t/../usr/lib\n", "t\n", "/\n", "/t/a\n/etc\n", "/t//a\n"})
+        BOOST_TEST(!failure_of([&] { parse_folder_list(text, "/t"); }).message.empty(), text);
+    BOOST_TEST(!failure_of([] { parse_folder_list(std::string("/t/a\0b\n", 7), "/t"); }).message.empty());
+}
+
+BOOST_AUTO_TEST_SUITE_END()
