@@ -11,7 +11,7 @@ namespace ogh::ldcache_update {
 
 namespace {
 
-constexpr size_t max_cache_size = size_t{64} << 20U;
+constexpr size_t max_cache_size = size_t{16} << 20U;
 constexpr size_t max_text_size = size_t{1} << 20U;
 
 /** Where programs for Linux name their interpreter (the ABI supplement of each machine), so no image moves it. */

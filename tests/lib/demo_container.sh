@@ -12,6 +12,8 @@
 
 # Further arguments of hooks, as a host adds them to the files of oci-hooks.d: HOOK:ARGUMENT.
 hook_arguments=()
+# A folder of files that the image has besides busybox.
+image=''
 
 attempts=()
 container=''
@@ -44,7 +46,7 @@ run_container() {
     (
         trap '' INT
         tests/lib/demo_bundle --hooks build/static --times "$container.times" \
-            "${hook_arguments[@]/#/--append=}" "${@/#/--annotation=}" "$container" "$(container_script)"
+            "${hook_arguments[@]/#/--append=}" ${image:+--image "$image"} "${@/#/--annotation=}" "$container" "$(container_script)"
     )
     attempts=()
     # In the background, so that an interrupt is noticed at once.
