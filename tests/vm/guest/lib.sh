@@ -19,6 +19,7 @@ bundle=/var/lib/vm/bundle
 output=/run/vm/output
 
 hook_file=/usr/share/containers/oci/hooks.d/10-mount-srv.json
+ldcache_hook_file=/usr/share/containers/oci/hooks.d/90-ldcache-update.json
 key=io.oci-gpu-hooks.mount-srv
 image=small
 # The host's user that is root in a container with a user namespace.
@@ -52,6 +53,16 @@ new_bundle() {
     edit --slurpfile file "$hook_file" \
         '.process.terminal = false | .root.readonly = false | .hooks.createRuntime = [$file[0].hook]
          | .linux.resources.devices += [{allow: true, type: "c", major: 240, minor: 1, access: "rwm"}]'
+}
+
+# add_libraries : the image gets a library in /opt/lib, which the loader's cache is to know, by the hook for that.
+add_libraries() {
+    mkdir -p "$bundle/rootfs"/{lib64,opt/lib}
+    cp /lib64/ld-linux-x86-64.so.2 "$bundle/rootfs/lib64"
+    cp "$(realpath /lib/x86_64-linux-gnu/libz.so.1)" "$bundle/rootfs/opt/lib/libz.so.1"
+    cp /sbin/ldconfig "$bundle/rootfs"
+    edit --slurpfile file "$ldcache_hook_file" '.hooks.createRuntime += [$file[0].hook]
+         | .annotations["io.oci-gpu-hooks.ldcache-update"] = "/opt/lib"'
 }
 
 # edit [JQ OPTION…] FILTER [JQ OPTION…] : changes config.json.
@@ -137,6 +148,13 @@ file in /srv/results_writable: done
 /srv/datasets ro,nosuid,nodev,relatime ext4
 /srv/datasets/below ro,nosuid,nodev,relatime tmpfs
 /srv/results_writable rw,nosuid,nodev,relatime ext4'
+
+# What the container says of its loader's cache under a read-only root, after add_libraries.
+# shellcheck disable=SC2034 # for the tests
+try_cache='. /try.sh; /ldconfig -p | sed -n "s/ *(.*=>//p"; try "write the cache" touch /etc/ld.so.cache'
+# shellcheck disable=SC2034 # for the tests
+cache_found='	libz.so.1 /opt/lib/libz.so.1
+write the cache: Read-only file system'
 
 # What /devices prints where the device rules of new_bundle are in force.
 # shellcheck disable=SC2034 # for the tests
