@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cache_order.h"
 
+#include <algorithm>
 #include <bit>
 #include <cstddef>
 
 #include "ld_cache_format.h"
+#include "little_endian.h"
 
 namespace ogh::ldcache_update {
 
@@ -20,7 +22,7 @@ bool is_digit(char c)
 /** Reads a name from left to right: characters and numbers, and then 0 for ever. */
 class Name final {
 public:
-    Name(std::string_view text, CharSign sign) : text_(text), sign_(sign) {}
+    Name(std::string_view text, size_t at, CharSign sign) : text_(text), at_(at), sign_(sign) {}
 
     [[nodiscard]] bool at_number() const { return at_ < text_.size() && is_digit(text_[at_]); }
 
@@ -46,9 +48,22 @@ public:
 
 private:
     std::string_view text_;
+    size_t at_;
     CharSign sign_;
-    size_t at_ = 0;
 };
+
+/** How many bytes are the same; eight at a time, for names begin alike in a cache that is to take long. */
+size_t common_prefix(std::string_view a, std::string_view b)
+{
+    using Word = std::uint64_t;
+    const size_t most = std::min(a.size(), b.size());
+    size_t at = 0;
+    while (most - at >= sizeof(Word) && load_little_endian<Word>(a, at) == load_little_endian<Word>(b, at))
+        at += sizeof(Word);
+    while (at < most && a[at] == b[at])
+        at++;
+    return at;
+}
 
 template<typename Value> int compare(const Value &a, const Value &b)
 {
@@ -84,8 +99,13 @@ CharSign char_sign(std::int32_t flags)
 
 int compare_names(std::string_view a, std::string_view b, CharSign sign)
 {
-    Name left(a, sign);
-    Name right(b, sign);
+    size_t begin = common_prefix(a, b);
+    if (a.substr(0, begin).find('\0') != std::string_view::npos)
+        return 0;
+    while (begin > 0 && is_digit(a[begin - 1])) // the number may go on, and is one as a whole
+        begin--;
+    Name left(a, begin, sign);
+    Name right(b, begin, sign);
     while (true) {
         if (left.at_number() != right.at_number())
             return left.at_number() ? 1 : -1;

@@ -202,14 +202,15 @@ BOOST_AUTO_TEST_CASE(program_headers_are_bounded)
     BOOST_TEST(why(patched(image, count, std::uint16_t{1})) == "it has no dynamic section");
     BOOST_TEST(why(patched(image, offset, UINT64_MAX)) == cut_short);
     BOOST_TEST(why(patched(image, offset, std::uint64_t{INT64_MAX} - 100)) == cut_short);
-    BOOST_TEST(why(patched(image, offset, std::uint64_t{image.bytes().size()} - 3 * 56 + 1)) == cut_short);
+    const std::uint64_t size_of_all = ElfImage::SegmentCount * image.segment_size();
+    BOOST_TEST(why(patched(image, offset, image.bytes().size() - size_of_all + 1)) == cut_short);
 }
 
 BOOST_AUTO_TEST_CASE(program_headers_may_lie_anywhere)
 {
     const ElfImage image;
     std::string bytes = image.bytes();
-    const std::string headers = bytes.substr(64, 3 * 56);
+    const std::string headers = bytes.substr(64, ElfImage::SegmentCount * image.segment_size());
     patch(bytes, offsetof(Elf64_Ehdr, e_phoff), std::uint64_t{5000});
     bytes.resize(5000);
     BOOST_TEST(library(bytes + headers).soname == "libx.so.1");
@@ -276,6 +277,10 @@ BOOST_AUTO_TEST_CASE(broken_notes_do_not_matter)
         BOOST_TEST(library(patched(image, image.notes_at() + 4, huge)).os_version == 0U);
     }
     BOOST_TEST(library(patched(image, image.notes_at(), std::uint32_t{0})).os_version == 0U);
+    std::string no_step =
+        patched(image, image.notes_at(), std::uint32_t{0xFFFFFFF4}); // 0 with the header, in 32 bits
+    patch(no_step, image.notes_at() + 4, std::uint32_t{0});
+    BOOST_TEST(library(no_step).os_version == 0U);
 }
 
 BOOST_AUTO_TEST_CASE(files_that_are_no_plain_files_are_left_out)

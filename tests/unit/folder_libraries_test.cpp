@@ -41,7 +41,7 @@ std::string chosen(std::vector<FoundFile> files, const std::string &subfolder = 
 {
     const auto by_name = [](const FoundFile &a, const FoundFile &b) { return a.name < b.name; };
     std::sort(files.begin(), files.end(), by_name);
-    const std::string result = choose(files, subfolder);
+    std::string result = choose(files, subfolder);
     while (std::next_permutation(files.begin(), files.end(), by_name))
         BOOST_TEST(choose(files, subfolder) == result);
     return result;

@@ -1,117 +1,34 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <algorithm>
-#include <memory>
-#include <stdexcept>
+#include <array>
 
 #include <boost/test/unit_test.hpp>
 
 #include "ld_cache.h"
 #include "support/elf_image.h"
 #include "support/ld_cache_image.h"
+#include "support/parsed_cache.h"
 
 using namespace ogh;
 using ogh::test::CacheForm;
 using ogh::test::CacheImage;
+using ogh::test::make_image;
+using ogh::test::Parsed;
 using ogh::test::patch;
+using ogh::test::patched;
 
 namespace {
-
-/** What was parsed, with the bytes that its views lie in: of their exact size, so that a sanitizer sees every step aside. */
-class Parsed final {
-public:
-    explicit Parsed(const std::string &bytes)
-        : size_(bytes.size()),
-          bytes_(std::make_unique<char[]>(bytes.size())) // NOLINT(modernize-avoid-c-arrays): no room to spare
-    {
-        std::copy(bytes.begin(), bytes.end(), bytes_.get());
-        result_ = parse_ld_cache({bytes_.get(), size_});
-    }
-
-    /** Why it is no cache; "" if it is one. */
-    [[nodiscard]] std::string why() const
-    {
-        const auto *problem = std::get_if<NoLdCache>(&result_);
-        return problem == nullptr ? "" : problem->why;
-    }
-
-    [[nodiscard]] const LdCache &cache() const
-    {
-        if (!why().empty())
-            throw std::runtime_error(why());
-        return std::get<LdCache>(result_);
-    }
-
-    /** Whether the view lies in the bytes, and ends with a NUL there. */
-    [[nodiscard]] bool is_inside(std::string_view view) const
-    {
-        const char *end = bytes_.get() + size_;
-        return view.data() >= bytes_.get() && view.data() < end &&
-               view.size() < static_cast<size_t>(end - view.data()) && view.data()[view.size()] == '\0';
-    }
-
-    [[nodiscard]] bool is_sound() const
-    {
-        return !why().empty() ||
-               std::all_of(cache().entries.begin(), cache().entries.end(), [&](const auto &entry) {
-                   return is_inside(entry.name) && is_inside(entry.path) &&
-                          (entry.subfolder.empty() || is_inside(entry.subfolder));
-               });
-    }
-
-private:
-    size_t size_;
-    std::unique_ptr<char[]> bytes_; // NOLINT(modernize-avoid-c-arrays): as above
-    std::variant<LdCache, NoLdCache> result_;
-};
 
 std::string why(const std::string &bytes)
 {
     return Parsed(bytes).why();
 }
 
-CacheImage make_image()
-{
-    CacheImage image;
-    image.entries = {
-        {"libx.so.1", "/h/v3/libx.so.1.2", 0x0303, 0, CacheImage::below_hwcaps(1, 3)},
-        {"libx.so.1", "/h/v2/libx.so.1.2", 0x0303, 0, CacheImage::below_hwcaps(0)},
-        {"libx.so.1", "/lib/libx.so.1", 0x0303, 0x00030200, 0},
-        {"libc.so.6", "/lib32/libc.so.6", 0x0003, 0x02060000, 0x8000000000000005},
-    };
-    image.hwcaps = {"x86-64-v2", "x86-64-v3"};
-    return image;
-}
-
-constexpr CacheForm every_new_form[] = {
-    CacheForm::New, CacheForm::OldWithNew,
-    CacheForm::OldWithNewX86}; // NOLINT(modernize-avoid-c-arrays): shorter
+constexpr std::array every_new_form = {CacheForm::New, CacheForm::OldWithNew, CacheForm::OldWithNewX86};
 
 constexpr const char *no_cache = "it is no cache that glibc has written";
 constexpr const char *cut_short = "it is cut short";
 constexpr const char *too_many = "it has more entries than would fit into it";
 constexpr const char *byte_order = "it is for machines of another byte order";
-
-template<typename Number> std::string patched(const CacheImage &image, size_t at, Number number)
-{
-    std::string bytes = image.bytes();
-    patch(bytes, at, number);
-    return bytes;
-}
-
-std::uint32_t word_at(const std::string &bytes, size_t at)
-{
-    return load_little_endian<std::uint32_t>(bytes, at);
-}
-
-/** The names below glibc-hwcaps of all entries that are read. */
-std::string subfolders(const std::string &bytes)
-{
-    const Parsed parsed(bytes);
-    std::string names = parsed.cache().has_extensions ? "" : "no extensions";
-    for (const LdCacheEntry &entry : parsed.cache().entries)
-        names += entry.subfolder.empty() ? "" : std::string(entry.subfolder) + " ";
-    return names;
-}
 
 } // namespace
 
@@ -298,119 +215,6 @@ BOOST_AUTO_TEST_CASE(names_and_paths_are_as_long_as_they_can_be_in_a_filesystem)
         BOOST_TEST(parsed.cache().entries[0].name == name);
         BOOST_TEST(parsed.cache().entries[0].path == path);
     }
-}
-
-BOOST_AUTO_TEST_CASE(hwcaps_with_other_bits_are_those_of_older_times)
-{
-    CacheImage image = make_image();
-    for (const unsigned bit : {42U, 61U, 63U}) {
-        const std::uint64_t hwcap = CacheImage::below_hwcaps(1) | std::uint64_t{1} << bit;
-        image.entries[0].hwcap = hwcap;
-        const Parsed parsed(image.bytes());
-        BOOST_TEST(parsed.cache().entries[0].hwcap == hwcap);
-        BOOST_TEST(parsed.cache().entries[0].subfolder.empty());
-    }
-    image.entries[0].hwcap = CacheImage::below_hwcaps(1, 0x3FF);
-    const Parsed highest(image.bytes());
-    BOOST_TEST(highest.cache().entries[0].hwcap == std::uint64_t{0x3FF} << 32U);
-    BOOST_TEST(highest.cache().entries[0].subfolder == "x86-64-v3");
-}
-
-BOOST_AUTO_TEST_CASE(an_entry_with_a_number_beyond_the_hwcaps_is_left_out)
-{
-    CacheImage image = make_image();
-    for (const std::uint64_t index : {2U, 3U, 0x80000000U, 0xFFFFFFFFU}) {
-        image.entries[0].hwcap = CacheImage::below_hwcaps(index);
-        const Parsed parsed(image.bytes());
-        BOOST_TEST(parsed.cache().left_out == 1U);
-        BOOST_TEST(parsed.cache().entries[0].subfolder == "x86-64-v2");
-    }
-}
-
-BOOST_AUTO_TEST_CASE(broken_extensions_are_none)
-{
-    const CacheImage image = make_image();
-    const auto size = static_cast<std::uint32_t>(image.bytes().size());
-    const auto extensions = static_cast<std::uint32_t>(image.extensions_at());
-    const std::string none = "no extensions";
-    BOOST_TEST(subfolders(image.bytes()) == "x86-64-v3 x86-64-v2 ");
-    for (const std::uint32_t offset : {0U, extensions + 1, extensions + 2, extensions + 4, extensions - 4,
-                                       size / 4 * 4, size / 4 * 4 - 4, 0x80000000U, 0xFFFFFFFCU, 0xFFFFFFFFU})
-        BOOST_TEST(subfolders(patched(image, 32, offset)) == none);
-    for (size_t at = 0; at < 4; at++)
-        BOOST_TEST(subfolders(patched(image, extensions + at, std::uint8_t{0x75})) == none);
-    // 0x10000001 sections have 16 bytes in 32 bits.
-    for (const std::uint32_t count : {7U, 0x10000001U, 0x10000002U, 0xFFFFFFFFU})
-        BOOST_TEST(subfolders(patched(image, extensions + 4, count)) == none);
-    BOOST_TEST(subfolders(patched(image, extensions + 4, std::uint32_t{1})).empty()); // the generator alone
-    BOOST_TEST(subfolders(patched(image, extensions + 4, std::uint32_t{0})).empty());
-}
-
-BOOST_AUTO_TEST_CASE(extensions_at_the_very_end_are_read)
-{
-    CacheImage image = make_image();
-    image.extensions = false;
-    std::string bytes = image.bytes();
-    bytes.resize((bytes.size() + 3) / 4 * 4);
-    patch(bytes, 32, static_cast<std::uint32_t>(bytes.size()));
-    append_little_endian(bytes, std::uint32_t{0xEAA42174});
-    append_little_endian(bytes, std::uint32_t{0});
-    BOOST_TEST(Parsed(bytes).cache().has_extensions);
-    BOOST_TEST(!Parsed(bytes.substr(0, bytes.size() - 1)).cache().has_extensions);
-}
-
-BOOST_AUTO_TEST_CASE(a_section_outside_of_the_file_breaks_the_extensions)
-{
-    const CacheImage image = make_image();
-    const std::string bytes = image.bytes();
-    const auto size = static_cast<std::uint32_t>(bytes.size());
-    for (const size_t section : {image.section_at(0), image.section_at(1)}) {
-        const std::uint32_t rest = size - word_at(bytes, section + 8);
-        BOOST_TEST(subfolders(patched(image, section + 12, rest / 4 * 4)) != "no extensions");
-        for (const std::uint32_t length : {rest + 1, 0x7FFFFFFFU, 0xFFFFFFFCU, 0xFFFFFFFFU})
-            BOOST_TEST(subfolders(patched(image, section + 12, length)) == "no extensions");
-        for (const std::uint32_t offset : {size - 4, size + 4, 0x80000000U, 0xFFFFFFF8U, 0xFFFFFFFCU})
-            BOOST_TEST(subfolders(patched(image, section + 8, offset)) == "no extensions");
-    }
-}
-
-BOOST_AUTO_TEST_CASE(a_hwcaps_section_that_is_not_aligned_is_none)
-{
-    const CacheImage image = make_image();
-    const size_t section = image.section_at(1);
-    const std::uint32_t offset = word_at(image.bytes(), section + 8);
-    BOOST_TEST(subfolders(patched(image, section + 8, offset + 2)).empty());
-    BOOST_TEST(subfolders(patched(image, section + 12, std::uint32_t{6})).empty());
-    BOOST_TEST(subfolders(patched(image, section + 12, std::uint32_t{0})).empty());
-    BOOST_TEST(subfolders(patched(image, section + 12, std::uint32_t{4})) == "x86-64-v2 ");
-    BOOST_TEST(
-        subfolders(patched(image, section, std::uint32_t{4711})).empty()); // of a kind that is not known
-}
-
-BOOST_AUTO_TEST_CASE(the_last_hwcaps_section_counts)
-{
-    const CacheImage image = make_image();
-    std::string bytes = image.bytes();
-    patch(bytes, image.section_at(0), std::uint32_t{1});
-    BOOST_TEST(subfolders(bytes) == "x86-64-v3 x86-64-v2 ");
-    patch(bytes, image.section_at(1) + 12, std::uint32_t{0});
-    BOOST_TEST(subfolders(bytes).empty());
-}
-
-BOOST_AUTO_TEST_CASE(names_of_hwcaps_lie_in_the_file)
-{
-    const CacheImage image = make_image();
-    const auto size = static_cast<std::uint32_t>(image.bytes().size());
-    // The file ends with the generator's name, which has no NUL.
-    for (const std::uint32_t offset : {size, size - 1, size - 9, 0xFFFFFFFFU})
-        BOOST_TEST(subfolders(patched(image, image.hwcaps_at() + 4, offset)) == "x86-64-v2 ");
-    CacheImage longer = image;
-    longer.hwcaps[1] = std::string(255, 'v');
-    BOOST_TEST(subfolders(longer.bytes()) == longer.hwcaps[1] + " x86-64-v2 ");
-    longer.hwcaps[1] += 'v';
-    BOOST_TEST(subfolders(longer.bytes()) == "x86-64-v2 ");
-    longer.hwcaps[1] = "";
-    BOOST_TEST(subfolders(longer.bytes()) == "x86-64-v2 ");
 }
 
 BOOST_AUTO_TEST_CASE(a_cache_cut_short_anywhere_is_survived)

@@ -31,7 +31,7 @@ LdCache parse(const std::string &bytes)
 std::string merge(const std::string &image, const std::vector<AddedLibrary> &added)
 {
     const LdCache cache = parse(image);
-    const std::string merged = merged_cache(&cache, folders, added);
+    std::string merged = merged_cache(&cache, folders, added);
     const LdCache again = parse(merged);
     BOOST_TEST(again.left_out == 0U);
     BOOST_TEST((merged_cache(&again, folders, added) == merged));
@@ -232,6 +232,28 @@ BOOST_AUTO_TEST_CASE(equal_entries_stay_in_their_order)
                "/opt/gpu/lib001.so /b/lib1.so /a/lib01.so /c/lib1.so");
 }
 
+BOOST_AUTO_TEST_CASE(equal_entries_stay_in_their_order_when_others_are_sorted)
+{
+    CacheImage image;
+    for (int i = 0; i < 100; i++)
+        image.entries.push_back({i % 2 == 0 ? "lib1.so" : "lib01.so", "/" + std::to_string(i)});
+    image.entries.push_back({"lib2.so", "/first"});
+    std::string expected = "/first";
+    for (int i = 0; i < 100; i++)
+        expected += " /" + std::to_string(i);
+    BOOST_TEST(describe(merge(image.bytes(), {})) == expected);
+}
+
+BOOST_AUTO_TEST_CASE(a_hwcaps_name_stands_once_in_its_section)
+{
+    const std::string bytes = merged_cache(
+        nullptr, {},
+        {below_hwcaps("liba.so", "v2"), below_hwcaps("libb.so", "v2"), below_hwcaps("libc.so", "v3")});
+    const size_t extensions = load_little_endian<std::uint32_t>(bytes, 32);
+    BOOST_TEST(load_little_endian<std::uint32_t>(bytes, extensions + 8 + 16 + 12) == 8U);
+    BOOST_TEST(parse(bytes).entries.size() == 3U);
+}
+
 BOOST_AUTO_TEST_CASE(the_order_is_that_of_the_machine_of_the_entries)
 {
     CacheImage image;
@@ -281,9 +303,9 @@ BOOST_AUTO_TEST_CASE(hwcaps_names_that_overlap_do_not_make_the_result_grow)
     for (size_t i = 0; i < 200; i++)
         image.entries.push_back({"n", "/n", 0x0303, 0, CacheImage::below_hwcaps(i)});
     std::string bytes = image.bytes();
-    const std::uint32_t last = load_little_endian<std::uint32_t>(bytes, image.hwcaps_at() + 4 * 200);
+    const auto last = load_little_endian<std::uint32_t>(bytes, image.hwcaps_at() + 800);
     for (std::uint32_t i = 0; i < 200; i++)
-        patch(bytes, image.hwcaps_at() + 4 * i, last + i);
+        patch(bytes, image.hwcaps_at() + size_t{4} * i, last + i);
     const LdCache cache = parse(bytes);
     BOOST_TEST(cache.left_out == 0U);
     const std::string merged = merge(bytes, {});
