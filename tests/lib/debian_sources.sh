@@ -1,0 +1,34 @@
+# shellcheck shell=bash
+# SPDX-License-Identifier: Apache-2.0
+#
+# To be sourced: where the Debian archive is, taken from the machine's own apt sources, whatever mirror they name.
+
+debian_sources_folder=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+
+# debian_lists OPTIONS… , options of apt: the package lists that come from Debian itself, one a line: URI, suite, FILE:NUMBER
+# of apt's configuration. Known by the Origin in the signed Release file, whatever mirror they were fetched from.
+debian_lists() {
+    # shellcheck disable=SC2016 # fields of apt
+    apt-get "$@" indextargets 'Created-By: Packages' 'Origin: Debian' 'Component: main' \
+        --format '$(REPO_URI) $(RELEASE) $(SOURCESENTRY)'
+}
+
+# write_debian_sources TYPE FOLDER OUTPUT : the machine's entries for the Debian archive as entries of that type (deb or
+# deb-src), in the deb822 format. In FOLDER, which the caller removes, apt may keep lists of its own.
+write_debian_sources() {
+    local type=$1 folder=$2 output=$3 lists elsewhere
+    lists=$(debian_lists)
+    if [ -z "$lists" ]; then
+        # A machine whose package lists were removed, as in most container images. A repository that is out of order
+        # does not matter as long as Debian's own can be read.
+        mkdir -p "$folder"/machine-{lists,cache/archives}/partial
+        elsewhere=(-o "Dir::State::lists=$folder/machine-lists" -o "Dir::Cache=$folder/machine-cache")
+        apt-get "${elsewhere[@]}" update || true
+        lists=$(debian_lists "${elsewhere[@]}")
+    fi
+    if [ -z "$lists" ]; then
+        echo 'no entry for the Debian archive could be read in the apt sources of this machine' >&2
+        return 1
+    fi
+    "$debian_sources_folder/../deps/source_entries" <<<"$lists" | sed "s/^Types: deb-src\$/Types: $type/" >"$output"
+}
