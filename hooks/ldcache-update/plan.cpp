@@ -123,23 +123,34 @@ void plan_cache(const Image &image, bool read_only, Edits &edits, Notes &notes)
     must_be(cache_path, image.cache, std::move(merged), read_only, edits);
 }
 
+/** musl takes both for the end of a folder. */
+std::vector<std::string> musl_folders(std::string_view text)
+{
+    std::vector<std::string> folders;
+    for (const std::string &line : split_list(text, '\n')) {
+        for (const std::string &folder : split_list(line, ':')) {
+            if (!folder.empty())
+                folders.push_back(folder);
+        }
+    }
+    return folders;
+}
+
 void plan_musl(const MuslPath &musl, const std::vector<std::string> &folders, bool read_only, Edits &edits)
 {
     const bool absent = musl.file.state == ImageFile::State::Absent;
-    const std::string old = absent ? musl_default : musl.file.content;
+    const std::vector<std::string> old = musl_folders(absent ? musl_default : musl.file.content);
+    std::vector<std::string> wanted = folders;
+    for (const std::string &folder : old)
+        add_folder(wanted, folder);
+    if (!absent && wanted == old)
+        return;
     std::string text;
-    std::vector<std::string> known;
-    for (const std::string &line : split_list(old, '\n')) {
-        for (const std::string &folder : split_list(line, ':'))
-            known.push_back(folder);
-    }
-    for (const std::string &folder : folders) {
-        if (std::find(known.begin(), known.end(), folder) == known.end())
-            text += folder + "\n";
-    }
+    for (const std::string &folder : wanted)
+        text += folder + "\n";
     // Made even for a read-only root, which it becomes after the hooks: with the empty file that a mount would leave
     // behind, musl searches nowhere.
-    must_be(musl.path, musl.file, text + old, read_only && !absent, edits);
+    must_be(musl.path, musl.file, std::move(text), read_only && !absent, edits);
 }
 
 } // namespace

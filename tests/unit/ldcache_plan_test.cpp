@@ -274,9 +274,11 @@ BOOST_AUTO_TEST_CASE(musls_own_file_keeps_what_is_in_it)
     Image image = debian();
     image.has_glibc = false;
     image.folders = {"/opt/lib", "/a", "/b"};
-    image.musl = {{"/etc/ld-musl-x86_64.path", plain("/b:/lib\n/x")}};
-    BOOST_TEST(Planned(image).content("/etc/ld-musl-x86_64.path") == "/opt/lib\n/a\n/b:/lib\n/x");
+    image.musl = {{"/etc/ld-musl-x86_64.path", plain("/own:/b:/lib\n/x")}};
+    BOOST_TEST(Planned(image).content("/etc/ld-musl-x86_64.path") == "/opt/lib\n/a\n/b\n/own\n/lib\n/x\n");
     CHECK_EQUAL_LINES(Planned(image, true).files(), Lines{"/etc/ld-musl-x86_64.path mount"});
+    image.musl.front().file = plain("/opt/lib:/a::/b\n/lib"); // as it should be, in another way
+    BOOST_TEST((Planned(image).edits == Edits{}));
     image.musl.front().file = plain("");
     BOOST_TEST(Planned(image).content("/etc/ld-musl-x86_64.path") == "/opt/lib\n/a\n/b\n");
 }
