@@ -10,9 +10,11 @@ from pathlib import Path
 
 import pytest
 
-from harness import engines
+from harness import debian_root, engines
 from harness.expect import started
 from harness.podman import LIMITS
+
+pytest_plugins = ["harness.ldcache_fixtures"]
 
 PROJECT = Path(__file__).resolve().parents[2]
 IMAGE = "localhost/words"
@@ -60,11 +62,13 @@ def host_fixture(journal_host, srv, scratch):
 
 
 @pytest.fixture(name="shell")
-def shell_fixture(host, hook, engine_box, scratch):
+def shell_fixture(host, hook, ld_hook, engine_box, scratch):
     """A function that runs a command line as a person would: shell(line)."""
     box = engine_box(engines.PODMANS[0])
     podman = box.runtime
     hook.write(podman.hooks / "10-mount-srv.json", hook.entry(), "createRuntime")
+    ld_hook.write(podman.hooks / "90-ldcache-update.json", ld_hook.entry(), "createRuntime")
+    debian_root.add_glibc(box.rootfs)
     archive = scratch / "image.tar"
     host.run(["tar", "-C", box.rootfs, "-cf", archive, "."])
     host.run(podman.command("import", archive, IMAGE))
@@ -118,6 +122,14 @@ def test_each_podman_line_of_the_manual_works(shell, executable, scratch, number
     assert "datasets" in result.stdout.split(), result
 
 
+@pytest.mark.parametrize("text", [readme, lambda: page("ldcache-update.8")], ids=["README.md", "ldcache-update.8"])
+def test_the_line_with_libraries_makes_them_known(shell, srv, shop, text):
+    shop.versioned(srv / "libraries", "libgreeting.so.1")
+    line, = re.findall(r"^ +(podman run .*=libraries \\\n.*IMAGE.*)$", text(), re.MULTILINE)
+    result = shell(line.removesuffix(" ldconfig -p") + " ldconfig -p")
+    assert "libgreeting.so.1 (libc6,x86-64) => /srv/libraries/libgreeting.so.1" in result.stdout, result
+
+
 TEXTS = {
     "README.md": readme,
     "mount-srv.8": lambda: page("mount-srv.8"),
@@ -139,3 +151,17 @@ def test_the_entry_for_config_json_works(host, srv, engine_box, executable, engi
     box.first = [entry]
     box.annotations.update(annotations or {"io.oci-gpu-hooks.mount-srv": "datasets"})
     assert "datasets" in started(box.run("ls /srv")).split()
+
+
+@pytest.mark.parametrize("engine", engines.RUNTIMES, ids=str)
+def test_the_entries_for_libraries_work(host, srv, shop, small_box, executable, ld_hook, engine):
+    hooks, annotations = hooks_and_annotations(page("ldcache-update.8"))
+    shop.versioned(srv / "libraries", "libgreeting.so.1")
+    host.mount("--bind", srv, "/srv")
+    box = small_box(engine=engine)
+    box.times = 0
+    for entry, own in zip(hooks["createRuntime"], (executable, ld_hook.executable), strict=True):
+        assert entry["path"] == f"/usr/local/libexec/oci/hooks.d/{own.name}"
+        box.first.append({**entry, "path": str(own)})
+    box.annotations.update(annotations)
+    assert "/srv/libraries/libgreeting.so.1" in started(box.run("ldconfig -p"))

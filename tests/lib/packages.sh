@@ -11,9 +11,9 @@ packages=(
     ca-certificates dpkg-dev xz-utils
     # to test
     libboost-test-dev python3 python3-pytest
-    attr btrfs-progs busybox-static e2fsprogs jq libcap2-bin mount procps strace util-linux
+    attr btrfs-progs busybox-static e2fsprogs jq libcap2-bin mount musl procps strace util-linux
     crun podman runc uidmap
-    mmdebstrap qemu-system-x86
+    debian-archive-keyring mmdebstrap qemu-system-x86
     hyperfine
     # to check the sources
     clang-format clang-tidy codespell git mandoc shellcheck

@@ -1,0 +1,89 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Fixtures of the tests of ldcache-update; a test file names this module in its `pytest_plugins`."""
+
+import itertools
+import shutil
+import tempfile
+from pathlib import Path
+
+import pytest
+
+from harness import debian_root, engines
+from harness.bundle import Bundle
+from harness.hooks_d import HookFile
+from harness.ldcache import KEY, box_class, mount_srv
+from harness.libraries import Workshop
+
+
+@pytest.fixture(scope="session")
+def shop():
+    """Makes libraries."""
+    with tempfile.TemporaryDirectory(prefix="libraries-") as folder:
+        yield Workshop(Path(folder))
+
+
+@pytest.fixture(scope="module")
+def module_folder():
+    """A folder for what all tests of a file only read."""
+    with tempfile.TemporaryDirectory(prefix="ldcache-test-") as folder:
+        yield Path(folder)
+
+
+@pytest.fixture(scope="session")
+def ld_hook(build_root):
+    return HookFile(build_root / "oci-hooks.d/90-ldcache-update.json",
+                    build_root / "hooks/ldcache-update/ldcache-update")
+
+
+@pytest.fixture
+def ld_box(journal_host, ld_hook, scratch):
+    """A function that makes a container with the hook: ld_box(request, *options of the hook,
+    engine=…). Its root is busybox's; see harness.debian_root for more."""
+    numbers, runtimes = itertools.count(), []
+
+    def make(request=None, *args, engine=engines.RUNTIMES[0]):
+        number = next(numbers)
+        runtime = engine.open(scratch / f"runtime-{number}")
+        runtimes.append(runtime)
+        box = box_class(engine)(journal_host, runtime, Bundle(scratch / f"box-{number}"), ld_hook, args)
+        if request is not None:
+            box.annotations[KEY] = request
+        return box
+
+    yield make
+    for runtime in runtimes:
+        runtime.clean(journal_host)
+
+
+@pytest.fixture
+def small_box(ld_box):
+    """The same, with Debian's C library and a loader cache added to busybox."""
+    def make(*args, **options):
+        box = ld_box(*args, **options)
+        debian_root.add_glibc(box.rootfs)
+        if "engine" in options and options["engine"].mapped:
+            box.map_ids(engines.MAP)
+        return box
+
+    return make
+
+
+@pytest.fixture
+def driver(srv, shop):
+    """A small driver in a folder of the host: a library of its own, and one that images have too."""
+    folder = srv / "driver"
+    for soname in ("libgpu.so.1", "libz.so.1"):
+        shop.versioned(folder, soname)
+    return folder
+
+
+@pytest.fixture
+def srv_box(small_box, driver, hook, srv, shop):  # pylint: disable=unused-argument
+    """The same as small_box, which also has that folder at /srv/driver, and the program `probe`."""
+    def make(request="/srv/driver", *args, **options):
+        box = small_box(request, *args, **options)
+        shutil.copy(shop.probe, box.rootfs / "probe")
+        mount_srv(box, hook, srv, "driver")
+        return box
+
+    return make

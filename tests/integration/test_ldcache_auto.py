@@ -1,0 +1,239 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`auto`: the folders that other hooks have put in. They say so in a file on a tmpfs of their own; a file
+that anybody else has made is never believed."""
+
+import os
+import shutil
+
+import pytest
+
+from harness import engines
+from harness.box import PREFIX
+from harness.expect import started
+from harness.ldcache import CACHE, CONF, in_the_container, read, snapshot
+
+pytest_plugins = ["harness.ldcache_fixtures"]
+
+PROBE = "/probe libgpu.so.1 libz.so.1"
+POINT = "/usr/local/nvidia"
+LIST = ".oci-gpu-hooks/ld-folders"
+FOUND = f"libgpu.so.1 {POINT}/lib64/libgpu.so.1\nlibz.so.1 {POINT}/lib64/libz.so.1\n"
+PLAIN = engines.RUNTIMES + engines.MAPPED
+
+
+@pytest.fixture(name="make")
+def make_fixture(small_box, shop):
+    """A function that makes a container with the program `probe`."""
+    def make(request="auto", *args, **options):
+        box = small_box(request, *args, **options)
+        shutil.copy(shop.probe, box.rootfs / "probe")
+        return box
+
+    return make
+
+
+def tree_hook(libraries, lines=f"{POINT}/lib64", source="oci-gpu-hooks", then="true", point=POINT):
+    """What the hook of a GPU does: a tmpfs with the driver's files, and a list of its folders."""
+    return in_the_container(
+        f'mkdir -p "$ROOT{point}"; mount -t tmpfs -o mode=755 "{source}" "$ROOT{point}";'
+        f' cd "$ROOT{point}"; cp -a "{libraries}" lib64; mkdir .oci-gpu-hooks;'
+        f' printf "%b" "{lines}\\n" > {LIST}; chmod 644 {LIST}; {then}')
+
+
+def names(box):
+    """Which libraries of a driver the cache on the root has, and whether the folder is named."""
+    cache = [entry.path for entry in read((box.rootfs / CACHE).read_bytes())]
+    conf = (box.rootfs / CONF).read_text() if (box.rootfs / CONF).exists() else ""
+    return [path for path in cache if "gpu" in path], conf
+
+
+@pytest.mark.parametrize("engine", PLAIN, ids=str)
+@pytest.mark.parametrize("readonly", [False, True])
+def test_the_folders_of_another_hook_are_found(make, driver, engine, readonly):
+    box = make(engine=engine)
+    box.config["root"]["readonly"] = readonly
+    box.first.append(tree_hook(driver))
+    assert started(box.run(PROBE)) == FOUND
+
+
+@pytest.mark.parametrize("key", ["nvidia-devices", "amd-kfd"])
+def test_a_container_with_a_gpu_needs_no_key_of_its_own(make, driver, key):
+    box = make(None)
+    box.annotations[PREFIX + key] = "all"
+    box.first.append(tree_hook(driver))
+    assert started(box.run(PROBE)) == FOUND
+
+
+def test_none_wins_over_a_gpu(make, driver):
+    box = make("none")
+    box.annotations[PREFIX + "nvidia-devices"] = "all"
+    box.first.append(tree_hook(driver))
+    assert started(box.run(PROBE)).startswith("libgpu.so.1 - ")
+
+
+def test_together_with_folders_by_name(make, driver, shop):
+    """Those of the other hooks are first, wherever `auto` stands."""
+    box = make("/opt/own,auto")
+    for soname in ("libz.so.1", "libown.so.1"):
+        shop.library(box.rootfs / "opt/own" / soname, soname)
+    box.first.append(tree_hook(driver))
+    assert started(box.run(f"{PROBE} libown.so.1")) == f"{FOUND}libown.so.1 /opt/own/libown.so.1\n"
+
+
+def test_several_trees(make, driver, shop, scratch):
+    shop.library(scratch / "amd/libamd.so.1", "libamd.so.1")
+    box = make()
+    box.first += [tree_hook(driver), tree_hook(scratch / "amd", "/opt/rocm/lib64", point="/opt/rocm")]
+    assert started(box.run(f"{PROBE} libamd.so.1")) == (
+        f"{FOUND}libamd.so.1 /opt/rocm/lib64/libamd.so.1\n")
+
+
+def test_a_second_run_changes_nothing(make, driver, scratch):
+    box = make()
+    entry = box._entry()  # pylint: disable=protected-access
+    box.first += [tree_hook(driver), entry, snapshot(scratch / "1")]
+    box.last = [snapshot(scratch / "2")]
+    assert started(box.run(PROBE)) == FOUND
+    assert (scratch / "1").read_text() == (scratch / "2").read_text()
+
+
+@pytest.mark.parametrize("engine", PLAIN, ids=str)
+def test_without_a_tree_there_is_nothing_to_do(make, engine):
+    box = make(engine=engine)
+    before = (box.rootfs / CACHE).stat()
+    started(box.run(PROBE))
+    after = (box.rootfs / CACHE).stat()
+    assert (before.st_ino, before.st_mtime_ns) == (after.st_ino, after.st_mtime_ns)
+    assert names(box) == ([], "")
+
+
+def forge(folder, driver, line):
+    """A folder that looks like a tree of the hooks'."""
+    folder.mkdir(parents=True, exist_ok=True)
+    shutil.copytree(driver, folder / "gpu", symlinks=True)
+    (folder / LIST).parent.mkdir()
+    (folder / LIST).write_text(line + "\n")
+
+
+def not_believed(box, probe=PROBE):
+    """The container starts without those libraries, or does not start."""
+    result = box.run(probe)
+    if result.code == 0:
+        assert result.out.startswith("libgpu.so.1 - "), result.out
+        assert [line for line in result.said if "warning" not in line] == list(result.said)
+    else:
+        assert result.hook_status in (1, 2, 3), (result.err, result.said)
+    assert names(box) == ([], "")
+
+
+@pytest.mark.parametrize("at", ["/", POINT, "/opt/x"])
+def test_a_list_of_the_image_is_not_believed(make, driver, at):
+    box = make()
+    forge(box.rootfs / at.lstrip("/"), driver, f"{at.rstrip('/')}/gpu")
+    not_believed(box)
+
+
+@pytest.mark.parametrize("name", ["oci-gpu-hooks", "volume"])
+def test_a_list_on_a_volume_is_not_believed(make, driver, scratch, name):
+    box = make()
+    forge(scratch / name, driver, f"{POINT}/gpu")
+    box.bundle.mount(POINT, scratch / name, "rbind", "rprivate")
+    not_believed(box)
+
+
+def test_a_list_on_a_tmpfs_of_the_hosts_is_not_believed(make, driver, scratch, journal_host):
+    """One that is called like ours, and that the container has as a volume, is the worst of it: who
+    can write there is not known. Owned by another it is not believed either."""
+    box = make()
+    (scratch / "memory").mkdir()
+    journal_host.mount("-t", "tmpfs", "oci-gpu-hooks", scratch / "memory")
+    memory = journal_host.path(scratch / "memory")
+    journal_host.run(["sh", "-ec", f"cp -a {driver} {scratch}/memory/lib64; cd {scratch}/memory;"
+                      f" mkdir .oci-gpu-hooks; echo {POINT}/lib64 > {LIST}; chown 1000 {LIST}"])
+    assert os.path.exists(f"{memory}/{LIST}")
+    box.bundle.mount(POINT, scratch / "memory", "rbind", "rprivate")
+    not_believed(box)
+
+
+@pytest.mark.parametrize("source", ["tmpfs", "oci-gpu-hook", "oci-gpu-hooks2", "/oci-gpu-hooks", "none"])
+def test_a_list_on_a_tmpfs_of_another_name_is_not_believed(make, driver, source):
+    box = make()
+    box.first.append(tree_hook(driver, source=source))
+    not_believed(box)
+
+
+@pytest.mark.parametrize("fstype", ["ramfs", "overlay"])
+def test_a_list_on_another_filesystem_of_that_name_is_not_believed(make, driver, scratch, fstype):
+    box = make()
+    for name in ("upper", "work"):
+        (scratch / name).mkdir()
+    options = (f"lowerdir={driver.parent},upperdir={scratch}/upper,workdir={scratch}/work"
+               if fstype == "overlay" else "mode=755")
+    box.first.append(in_the_container(
+        f'mkdir -p "$ROOT{POINT}"; mount -t {fstype} -o {options} oci-gpu-hooks "$ROOT{POINT}";'
+        f' cd "$ROOT{POINT}"; cp -a "{driver}" lib64; mkdir .oci-gpu-hooks; echo {POINT}/lib64 > {LIST}'))
+    not_believed(box)
+
+
+@pytest.mark.parametrize("uid", [1, 1000, engines.ROOT])
+def test_a_list_of_another_owner_is_not_believed(make, driver, uid):
+    box = make()
+    box.first.append(tree_hook(driver, then=f"chown {uid} {LIST}"))
+    not_believed(box)
+
+
+@pytest.mark.parametrize("engine", engines.MAPPED, ids=str)
+def test_a_list_of_the_containers_root_is_not_believed(make, driver, engine):
+    box = make(engine=engine)
+    box.first.append(tree_hook(driver, then=f"chown {engines.ROOT} {LIST}"))
+    not_believed(box)
+
+
+@pytest.mark.parametrize("line", [
+    "/opt/lib64", f"{POINT}/../nvidia/lib64", f"{POINT}/../../../opt/lib64", "lib64", ".", "/",
+    f"{POINT}2/lib64", "/proc/self/root", "", "\\t", "\\0377\\0376"], ids=repr)
+def test_lines_that_lead_out_of_the_tree_are_not_followed(make, driver, line):
+    """Also where the folder has libraries."""
+    box = make()
+    for folder in ("opt/lib64", "lib64", "usr/local/nvidia2/lib64"):
+        shutil.copytree(driver, box.rootfs / folder, symlinks=True, dirs_exist_ok=True)
+    box.first.append(tree_hook(driver, line))
+    not_believed(box)
+
+
+REPLACED = {
+    "fifo": f"rm {LIST}; mkfifo {LIST}",
+    "link to a file of the image": f"rm {LIST}; ln -s ../../../../lines {LIST}",
+    "absolute link": f"rm {LIST}; ln -s /lines {LIST}",
+    "link to itself": f"rm {LIST}; ln -s ld-folders {LIST}",
+    "folder": f"rm {LIST}; mkdir {LIST}",
+    "device": f"rm {LIST}; mknod {LIST} c 1 5",
+    "1 MiB of lines": f"yes {POINT}/none | head -c 1048576 > {LIST}",
+    "1 MiB without a line": f"head -c 1048576 /dev/zero > {LIST}",
+    "1 TiB": f"truncate -s 1T {LIST}",
+    "a link in place of its folder": "mv .oci-gpu-hooks x; ln -s /away .oci-gpu-hooks",
+}
+
+
+@pytest.mark.parametrize("kind", REPLACED)
+def test_what_is_no_plain_small_file_is_not_read(make, driver, kind):
+    """And nobody waits for it."""
+    box = make()
+    box.timeout = 10
+    (box.rootfs / "lines").write_text(f"{POINT}/lib64\n")
+    (box.rootfs / "away").mkdir()
+    (box.rootfs / "away/ld-folders").write_text(f"{POINT}/lib64\n")
+    box.first.append(tree_hook(driver, then=REPLACED[kind]))
+    not_believed(box)
+
+
+@pytest.mark.parametrize("kind", ["volume", "tmpfs"])
+def test_a_tree_that_something_was_mounted_over_is_not_read(make, driver, scratch, kind):
+    """What is seen at the tmpfs's mount point is then another's."""
+    box = make()
+    forge(scratch / "volume", driver, f"{POINT}/gpu")
+    over = {"volume": f'mount --bind "{scratch}/volume" "$ROOT{POINT}"',
+            "tmpfs": f'mount -t tmpfs -o mode=755 tmpfs "$ROOT{POINT}";'
+                     f' cp -a "{scratch}/volume/." "$ROOT{POINT}"'}
+    box.first.append(tree_hook(driver, f"{POINT}/none", then=f"cd /; {over[kind]}"))
+    not_believed(box)

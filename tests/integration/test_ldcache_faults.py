@@ -1,0 +1,91 @@
+# SPDX-License-Identifier: Apache-2.0
+"""ldcache-update killed or hindered in the middle: a cache is always whole, and the next try works."""
+
+import re
+
+import pytest
+
+from harness.expect import started
+from harness.ldcache import CACHE, CONF, read, refused
+from harness.source import tree
+
+pytest_plugins = ["harness.ldcache_fixtures"]
+
+PROBE = "/probe libgpu.so.1 libz.so.1"
+FOUND = "libgpu.so.1 /srv/driver/libgpu.so.1\nlibz.so.1 /srv/driver/libz.so.1\n"
+
+
+@pytest.fixture(name="box")
+def box_fixture(srv_box):
+    return srv_box()
+
+
+def strace(*args):
+    """strace as a descendant of the hook, which so stays the runtime's own child."""
+    return ("/usr/bin/strace", "-D", "-f", "-qq", "-o", "/dev/null", *args)
+
+
+def system_calls(box):
+    """How often the hook makes each system call, after its start, from a run that succeeds."""
+    trace = box.bundle.folder / "trace"
+    box.wrapper = ("/usr/bin/strace", "-D", "-qq", "-o", trace, "-e", "trace=all")
+    assert started(box.run(PROBE)) == FOUND
+    box.wrapper = ()
+    calls = re.findall(r"^(\w+)\(", trace.read_text(errors="replace"), re.MULTILINE)
+    return {name: calls.count(name) for name in calls if name != "execve"}
+
+
+@pytest.mark.parametrize("readonly", [False, True])
+def test_killed_at_any_system_call(box, srv_box, readonly):
+    """At the first and at the last call of each kind: the cache is the old one or the new one."""
+    pattern = srv_box()
+    for each in (box, pattern):
+        each.config["root"]["readonly"] = readonly
+    old = (box.rootfs / CACHE).read_bytes()
+    for name, count in system_calls(pattern).items():
+        for when in {1, count}:
+            box.wrapper = strace("-e", f"inject={name}:signal=SIGKILL:when={when}")
+            (box.rootfs / CACHE).unlink()
+            (box.rootfs / CACHE).write_bytes(old)
+            (box.rootfs / CONF).unlink(missing_ok=True)
+            result = box.run(PROBE)
+            assert result.code != 0 and result.out == "" and "killed" in result.err, (name, when)
+            now = (box.rootfs / CACHE).read_bytes()
+            assert now == old or not readonly and "libgpu.so.1" in [e.name for e in read(now)]
+    box.wrapper = ()
+    assert started(box.run(PROBE)) == FOUND
+
+
+@pytest.mark.parametrize("error", ["ENOSPC", "EDQUOT", "EIO", "EROFS"])
+@pytest.mark.parametrize("call, when", [("write", 1), ("write", 2), ("renameat2", 1), ("renameat2", 2)])
+def test_a_failure_in_the_middle_leaves_the_image_as_it_was(box, call, when, error):
+    before = tree(box.rootfs / "etc")
+    box.wrapper = strace("-e", f"inject={call}:error={error}:when={when}")
+    refused(box.run(PROBE), 1)
+    now = tree(box.rootfs / "etc")
+    assert {path: now[path] for path in now if path in before} == before
+    assert [str(path) for path in now if path not in before] in ([], [CONF[4:]])
+    box.wrapper = ()
+    assert started(box.run(PROBE)) == FOUND
+
+
+@pytest.mark.parametrize("call", ["openat2", "setns"])
+@pytest.mark.parametrize("error", ["ENOSYS", "EPERM"])
+def test_a_call_that_the_kernel_lacks_or_seccomp_blocks(box, call, error):
+    """It fails closed, and names the call."""
+    before = tree(box.rootfs / "etc")
+    box.wrapper = strace("-e", f"inject={call}:error={error}")
+    result = box.run(PROBE)
+    refused(result, None, *([call] if call == "openat2" else []))
+    assert result.hook_status in (1, 6) and tree(box.rootfs / "etc") == before
+
+
+@pytest.mark.parametrize("call", ["open_tree", "move_mount", "mount_setattr", "fsopen", "fsmount"])
+@pytest.mark.parametrize("error", ["ENOSYS", "EPERM", "ENOMEM"])
+def test_a_mount_that_fails_on_a_read_only_root(box, call, error):
+    box.config["root"]["readonly"] = True
+    before = tree(box.rootfs / "etc")
+    box.wrapper = strace("-e", f"inject={call}:error={error}")
+    result = box.run(PROBE)
+    refused(result, None, call)
+    assert result.hook_status in (1, 6) and tree(box.rootfs / "etc") == before
