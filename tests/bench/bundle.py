@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a benchmark of mount-srv works on: source folders, and bundles as runc gets them."""
+"""What the benchmarks work on: source folders, and bundles as runc gets them."""
 
 import json
 import pathlib
 import shutil
 
-ANNOTATION = "io.oci-gpu-hooks.mount-srv"
+PREFIX = "io.oci-gpu-hooks."
 
 
 def make_source(path, count):
@@ -18,15 +18,19 @@ def make_source(path, count):
         (folder / "README").write_text(f"data set {number}\n")
 
 
-def make_bundle(path, program, hook=None):
-    """A bundle whose container runs the static executable `program` and has asked for all folders.
+def make_bundle(path, annotations, *, program=None, hook=None, read_only=True):
+    """A bundle whose container runs /program and has these annotations, which all begin with PREFIX.
 
+    `program`, a static executable, is put there; without it the rootfs is only a place for an image.
     `hook`, a command, is registered at createRuntime.
     """
     rootfs = path / "rootfs"
     rootfs.mkdir(parents=True)
-    shutil.copy(program, rootfs / "program")
+    if program:
+        shutil.copy(program, rootfs / "program")
     config = _config()
+    config["annotations"] = {PREFIX + name: value for name, value in annotations.items()}
+    config["root"]["readonly"] = read_only
     if hook:
         entry = {"path": hook[0], "args": hook, "env": ["PATH=/usr/sbin:/usr/bin:/sbin:/bin"]}
         config["hooks"] = {"createRuntime": [entry]}
@@ -65,7 +69,7 @@ def _config():
             "rlimits": [{"type": "RLIMIT_NOFILE", "hard": 1024, "soft": 1024}],
             "noNewPrivileges": True,
         },
-        "root": {"path": "rootfs", "readonly": True},
+        "root": {"path": "rootfs"},
         "hostname": "benchmark",
         "mounts": [
             _mount("/proc", "proc"),
@@ -76,7 +80,6 @@ def _config():
             _mount("/sys", "sysfs", *safe, "ro"),
             _mount("/sys/fs/cgroup", "cgroup", *safe, "relatime", "ro"),
         ],
-        "annotations": {ANNOTATION: "all"},
         "linux": {
             "resources": {"devices": [{"allow": False, "access": "rwm"}]},
             "namespaces": [{"type": kind} for kind in ("pid", "network", "ipc", "uts", "mount")],

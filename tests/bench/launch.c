@@ -1,14 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// One round of the mount-srv benchmark: makes a container's init process as runc has it when it calls the
-// createRuntime hooks, runs one command with the OCI state on stdin, takes its time as a whole process,
-// and takes everything down again. Being small and static matters twice: starting the command costs the
-// same as from a runtime's thin child, and the peak memory of a process begins with that of its parent.
+// One round of a benchmark: makes a container's init process as runc has it when it calls the createRuntime
+// hooks, runs one command with the OCI state on stdin, takes its time as a whole process, and takes everything
+// down again. Being small and static matters twice: starting the command costs the same as from a runtime's
+// thin child, and the peak memory of a process begins with that of its parent.
 //
-// usage: launch BUNDLE ROOTFS COMMAND [ARG]...
+// usage: launch [-l LAYERS [-u FOLDER]] [-t FILE] BUNDLE ROOTFS COMMAND [ARG]...
 //
-// An ARG that is exactly `@PID@` becomes the init's pid. ROOTFS is an empty tmpfs with a folder `srv`, in the
-// init's mount namespace bind-mounted on itself; so each round starts without any placeholder.
+//   -l LAYERS  as overlayfs takes them in `lowerdir`: the image
+//   -u FOLDER  an empty one, on a disk: what is written to the image goes there, not to memory
+//   -t FILE    a file of the container, to be copied into BUNDLE/taken after the command: what it has done
+//
+// An ARG that is exactly `@PID@` becomes the init's pid. ROOTFS is an empty tmpfs, or an overlay on the layers, in
+// the init's mount namespace bind-mounted on itself; so each round starts without anything that the last one made.
+// It has a folder `srv`.
 // Prints: nanoseconds, peak memory in KiB, exit status, mounts that the command added to the container.
 
 #define _GNU_SOURCE
@@ -43,19 +48,37 @@ static _Noreturn void be_init(const char *rootfs, int ready)
     must(mount(rootfs, rootfs, NULL, MS_BIND | MS_REC, NULL), "binding the rootfs");
     int dir = open(rootfs, O_PATH | O_DIRECTORY | O_CLOEXEC);
     must(dir, rootfs);
-    must(mkdirat(dir, "srv", 0755), "mkdirat");
+    if (mkdirat(dir, "srv", 0755) < 0 && errno != EEXIST)
+        err(1, "mkdirat");
     must((int)write(ready, "", 1), "write");
     for (;;)
         pause();
 }
 
+static void mount_layers(const char *rootfs, const char *layers, const char *upper)
+{
+    char options[4096];
+    int size = snprintf(options, sizeof options, "lowerdir=%s,upperdir=%s/upper,workdir=%s/work", layers, upper,
+                upper);
+    if (size >= (int)sizeof options)
+        errx(1, "the paths of the layers are too long");
+    int dir = open(upper, O_PATH | O_DIRECTORY | O_CLOEXEC);
+    must(dir, upper);
+    must(mkdirat(dir, "upper", 0755), "mkdirat");
+    must(mkdirat(dir, "work", 0755), "mkdirat");
+    close(dir);
+    must(mount("overlay", rootfs, "overlay", 0, options), "mounting the layers");
+}
+
 // The host's side of a round, private to it: the rootfs is there before the container's namespace, as an
 // engine has it, so that a hook can compare the folder inside with the one outside.
-static void make_rootfs(const char *rootfs)
+static void make_rootfs(const char *rootfs, const char *layers, const char *upper)
 {
     must(unshare(CLONE_NEWNS), "unshare");
     must(mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL), "making / private");
     must(mount("tmpfs", rootfs, "tmpfs", 0, "mode=755"), "mounting the rootfs");
+    if (layers)
+        mount_layers(rootfs, layers, upper ? upper : rootfs);
 }
 
 static pid_t start_init(const char *rootfs)
@@ -80,8 +103,8 @@ static int state_pipe(pid_t pid, const char *bundle)
     char state[2048];
     int ends[2];
     int size = snprintf(state, sizeof state,
-                "{\"ociVersion\":\"1.0.2-dev\",\"id\":\"mount-srv-benchmark\",\"status\":\"creating\","
-                "\"pid\":%d,\"bundle\":\"%s\",\"annotations\":{\"io.oci-gpu-hooks.mount-srv\":\"all\"}}",
+                "{\"ociVersion\":\"1.0.2-dev\",\"id\":\"benchmark\",\"status\":\"creating\","
+                "\"pid\":%d,\"bundle\":\"%s\",\"annotations\":{\"io.oci-gpu-hooks.benchmark\":\"all\"}}",
                 pid, bundle);
     if (size >= (int)sizeof state)
         errx(1, "the bundle's path is too long");
@@ -107,6 +130,24 @@ static int count_mounts(pid_t pid)
     return lines;
 }
 
+// What the container sees under this name, also if it is mounted there.
+static void take(pid_t pid, const char *rootfs, const char *file, const char *bundle)
+{
+    char path[4096], buffer[65536];
+    ssize_t got;
+    snprintf(path, sizeof path, "/proc/%d/root%s%s", pid, rootfs, file);
+    int from = open(path, O_RDONLY | O_CLOEXEC);
+    must(from, path);
+    snprintf(path, sizeof path, "%s/taken", bundle);
+    int to = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
+    must(to, path);
+    while ((got = read(from, buffer, sizeof buffer)) > 0)
+        if (write(to, buffer, (size_t)got) != got)
+            err(1, "write");
+    close(from);
+    close(to);
+}
+
 static void run(int state, char **command, long *ns, int *status, struct rusage *usage)
 {
     struct timespec begin, end;
@@ -128,13 +169,25 @@ static void run(int state, char **command, long *ns, int *status, struct rusage 
 
 int main(int argc, char **argv)
 {
-    if (argc < 4)
-        errx(2, "usage: %s BUNDLE ROOTFS COMMAND [ARG]...", argv[0]);
-    make_rootfs(argv[2]);
-    pid_t init = start_init(argv[2]);
+    const char *layers = NULL, *upper = NULL, *file = NULL;
+    for (int option; (option = getopt(argc, argv, "+l:u:t:")) != -1;)
+        if (option == 'l')
+            layers = optarg;
+        else if (option == 'u')
+            upper = optarg;
+        else if (option == 't')
+            file = optarg;
+        else
+            return 2;
+    if (argc - optind < 3)
+        errx(2, "usage: %s [-l LAYERS [-u FOLDER]] [-t FILE] BUNDLE ROOTFS COMMAND [ARG]...", argv[0]);
+    const char *bundle = argv[optind], *rootfs = argv[optind + 1];
+    char **command = argv + optind + 2;
+    make_rootfs(rootfs, layers, upper);
+    pid_t init = start_init(rootfs);
     char pid_text[16];
     snprintf(pid_text, sizeof pid_text, "%d", init);
-    for (char **arg = argv + 3; *arg; arg++)
+    for (char **arg = command; *arg; arg++)
         if (strcmp(*arg, "@PID@") == 0)
             *arg = pid_text;
 
@@ -142,8 +195,10 @@ int main(int argc, char **argv)
     int status;
     struct rusage usage;
     int before = count_mounts(init);
-    run(state_pipe(init, argv[1]), argv + 3, &ns, &status, &usage);
+    run(state_pipe(init, bundle), command, &ns, &status, &usage);
     int added = count_mounts(init) - before;
+    if (file)
+        take(init, rootfs, file, bundle);
     kill(init, SIGKILL);
     waitpid(init, NULL, 0);
     int code = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);

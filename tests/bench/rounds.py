@@ -1,10 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Rounds of the mount-srv benchmark: each in a fresh container, programs taking turns."""
+"""Rounds of a benchmark: each in a fresh container, programs taking turns."""
 
 import dataclasses
+import pathlib
+import random
+import shutil
 import statistics
 import subprocess
 import time
+import typing
 
 ENVIRONMENT = {"PATH": "/usr/sbin:/usr/bin:/sbin:/bin"}
 
@@ -20,6 +24,10 @@ class Series:
     times: list = dataclasses.field(default_factory=list)
     memory: int = 0
 
+    def add(self, microseconds, memory):
+        self.times.append(microseconds)
+        self.memory = max(self.memory, memory)
+
     @property
     def median(self):
         return statistics.median(self.times)
@@ -28,20 +36,35 @@ class Series:
     def least(self):
         return min(self.times)
 
+    def __str__(self):
+        return f"{self.median:,.0f} ({self.least:,.0f})"
 
+    def ratio(self, other):
+        """Of the medians and, in parentheses, of the least ones."""
+        return f"{self.median / other.median:.2f}x ({self.least / other.least:.2f}x)"
+
+
+@dataclasses.dataclass
 class Launcher:
     """Runs commands by the C launcher, which makes a container's init for each."""
 
-    def __init__(self, executable, bundle, rootfs=None):
-        """`rootfs` is where the init's root is made, empty; a runtime that is timed brings its own."""
-        self.executable = executable
-        self.bundle = bundle
-        self.rootfs = rootfs or f"{bundle}/rootfs"
+    executable: str
+    bundle: pathlib.Path
+    rootfs: typing.Optional[pathlib.Path] = None  # where the init's root is made; one that a runtime has is its own
+    layers: str = ""  # of the image, as overlayfs takes them
+    disk: typing.Optional[pathlib.Path] = None  # where what is written to the image goes; without it, to memory
+    file: str = ""  # of the container, see taken()
 
     def once(self, command, mounts=0, environment=None):
         """Returns (microseconds, KiB). `mounts` is how many the command must add to the container."""
+        options = ["-l", self.layers] if self.layers else []
+        options += ["-t", self.file] if self.file else []
+        if self.disk:
+            shutil.rmtree(self.disk, ignore_errors=True)
+            self.disk.mkdir()
+            options += ["-u", self.disk]
         done = subprocess.run(
-            [self.executable, self.bundle, self.rootfs, *command],
+            [self.executable, *options, self.bundle, self.rootfs or f"{self.bundle}/rootfs", *command],
             env={**ENVIRONMENT, **(environment or {})},
             stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, check=False,
         )
@@ -54,21 +77,41 @@ class Launcher:
             raise BenchmarkError(f"{command[0]} made {added} mounts and not {mounts}: {done.stderr.strip()}")
         return nanoseconds / 1000, memory
 
+    def taken(self):
+        """What `file` was in the container after the last command."""
+        return (self.bundle / "taken").read_bytes()
 
-def interleave(launcher, programs, rounds, settle):
-    """Times `programs`, a dict of name -> (command, mounts expected), in turns.
 
-    A machine that is slow for a while is so for all of them. The order turns too, and `settle` seconds pass
-    between two runs, since the kernel goes on taking down the last container's mounts after its end.
+@dataclasses.dataclass
+class Program:
+    """A command in a contest, and how to know that it has done its work."""
+
+    launcher: Launcher
+    command: list
+    mounts: int = 0
+    result: typing.Optional[bytes] = None  # what the launcher must have taken
+
+    def run(self):
+        figures = self.launcher.once(self.command, self.mounts)
+        if self.result is not None and self.launcher.taken() != self.result:
+            raise BenchmarkError(f"{self.command[0]} did not leave behind what it should")
+        return figures
+
+
+def interleave(programs, rounds, settle):
+    """Times `programs`, a dict of name -> Program, in turns.
+
+    A machine that is slow for a while is so for all of them. The order is another one in each round, and `settle`
+    seconds pass between two runs, since the kernel goes on taking down the last container's mounts after its end.
     """
     series = {name: Series() for name in programs}
     names = list(programs)
+    order = random.Random(0)
     for number in range(rounds + 1):
+        order.shuffle(names)
         for name in names:
             time.sleep(settle)
-            microseconds, memory = launcher.once(*programs[name])
+            figures = programs[name].run()
             if number > 0:  # the first round fills caches
-                series[name].times.append(microseconds)
-                series[name].memory = max(series[name].memory, memory)
-        names.append(names.pop(0))
+                series[name].add(*figures)
     return series

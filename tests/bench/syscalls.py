@@ -14,15 +14,15 @@ def count(launcher, command, mounts, scratch):
     return calls
 
 
-def print_pairs(counted):
-    """`counted` is folders -> (of the floor, of the hook)."""
+def print_pairs(counted, hook):
+    """`counted` is heading -> (of the floor, of the hook)."""
     names = sorted({name for pair in counted.values() for calls in pair for name in calls if name != "total"})
-    print("System calls (strace -c), floor beside mount-srv; a star marks what differs:\n")
-    print((f"{'':24}" + "".join(f"{f'{folders:,} folders':>22}   " for folders in counted)).rstrip())
-    print((f"{'':24}" + f"{'floor':>10}{'mount-srv':>12}   " * len(counted)).rstrip())
+    print(f"System calls (strace -c), floor beside {hook}; a star marks what differs:\n")
+    print((f"{'':24}" + "".join(f"{heading:>26}   " for heading in counted)).rstrip())
+    print((f"{'':24}" + f"{'floor':>10}{hook:>16}   " * len(counted)).rstrip())
     for name in [*names, "total"]:
         row = f"{name:24}"
         for pair in counted.values():
-            floor, hook = (calls.get(name, 0) for calls in pair)
-            row += f"{floor:>10,}{hook:>12,} {'*' if floor != hook else ' '} "
+            floor, calls = (each.get(name, 0) for each in pair)
+            row += f"{floor:>10,}{calls:>16,} {'*' if floor != calls else ' '} "
         print(row.rstrip())
