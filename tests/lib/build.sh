@@ -23,8 +23,3 @@ configure() {
     [ ! -f "$folder/meson-private/coredata.dat" ] || again=(--reconfigure)
     CC=$compiler CXX=$cxx meson setup "${again[@]}" -Dpkg_config_path="$libraries" -Dwerror=true "$@" "$folder"
 }
-
-configure_and_build() {
-    # No `set -e` here: it has no effect where the caller asks for the outcome.
-    configure "$@" && meson compile -C "$1"
-}

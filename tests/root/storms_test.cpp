@@ -22,7 +22,7 @@ namespace data = boost::unit_test::data;
 
 namespace {
 
-constexpr int rounds = sanitized ? 100 : 1000; // for each target of a link
+constexpr int rounds = sanitized ? 100 : 500; // for each target of a link
 
 const auto ways_out =
     std::to_array<const char *>({"/", "OUTSIDE", "../../../../../../../../../../..OUTSIDE"});
