@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "apply.h"
 
-#include <algorithm>
 #include <vector>
 
 #include "error.h"
@@ -57,18 +56,28 @@ void attach(const Source &source, Places &places, Attached &attached, Notes &not
                                          (source.edit.read_only ? ", read-only" : ", writable")});
 }
 
-void mount_over(const FileEdit &edit, EnteredContainer &container, Attached &attached, Notes &notes)
+void mount_over(const FileEdit &edit, const BlankFile &file, Places &places, Attached &attached, Notes &notes)
 {
     const InnerPath path = InnerPath::parse(edit.container_path);
     const std::string what = quote(edit.container_path);
-    const Place place = container.places().mount_target(path, Kind::File);
-    BlankFile &file = container.take_blank_file();
+    const Place place = places.mount_target(path, Kind::File);
     file.fill(edit.content, what);
     file.tree().attach(place.fd.get(), what);
     attached.add(file.tree());
-    if (!container.places().look(path).same_file(file.inode()))
+    if (!places.look(path).same_file(file.inode()))
         throw Error(ExitCode::Failure, what + " in the container changed while it was mounted");
     notes.push_back({LogLevel::Info, "mounted a file of our own over " + what});
+}
+
+/** The edits of one kind, in their order. */
+std::vector<const FileEdit *> files_of(const Edits &edits, FileEdit::How how)
+{
+    std::vector<const FileEdit *> files;
+    for (const FileEdit &file : edits.files) {
+        if (file.how == how)
+            files.push_back(&file);
+    }
+    return files;
 }
 
 } // namespace
@@ -77,22 +86,22 @@ Notes apply(const Edits &edits, EnteredContainer &container)
 {
     Notes notes = container.notes();
     Places &places = container.places();
+    const auto mounted = files_of(edits, FileEdit::How::MountOver);
+    const auto replaced = files_of(edits, FileEdit::How::Replace);
+    const auto blanks =
+        mounted.empty() ? std::vector<BlankFile>() : container.make_blank_files(mounted.size());
     Attached attached; // goes first: a placeholder cannot be removed while it is a mount point
     for (const Source &source : container.sources())
         attach(source, places, attached, notes);
-    for (const FileEdit &file : edits.files) {
-        if (file.how == FileEdit::How::MountOver)
-            mount_over(file, container, attached, notes);
-        else
-            places.write(InnerPath::parse(file.container_path), file.content);
-    }
+    for (size_t i = 0; i < mounted.size(); ++i)
+        mount_over(*mounted[i], blanks.at(i), places, attached, notes);
+    for (const FileEdit *file : replaced)
+        places.write(InnerPath::parse(file->container_path), file->content);
     places.replace();
     attached.keep();
     places.keep();
-    for (const FileEdit &file : edits.files) {
-        if (file.how == FileEdit::How::Replace)
-            notes.push_back({LogLevel::Info, "wrote " + quote(file.container_path)});
-    }
+    for (const FileEdit *file : replaced)
+        notes.push_back({LogLevel::Info, "wrote " + quote(file->container_path)});
     return notes;
 }
 
@@ -100,10 +109,7 @@ Notes apply(const Edits &edits, const Container &container)
 {
     if (edits.mounts.empty() && edits.files.empty())
         return {};
-    const auto blank_files = std::count_if(edits.files.begin(), edits.files.end(), [](const FileEdit &file) {
-        return file.how == FileEdit::How::MountOver;
-    });
-    EnteredContainer entered(container, edits.mounts, static_cast<size_t>(blank_files));
+    EnteredContainer entered(container, edits.mounts);
     return apply(edits, entered);
 }
 

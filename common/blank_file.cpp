@@ -2,18 +2,31 @@
 #include "blank_file.h"
 
 #include <fcntl.h>
+#include <sched.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <cerrno>
+#include <csignal>
 
 #include "error.h"
 #include "file.h"
+#include "private_tmpfs.h"
+#include "tree_lock.h"
 
 namespace ogh {
 
 namespace {
 
 constexpr const char *what = "a file of our own";
+
+/** Descriptors of one blank file; parent and child share the table of them. */
+struct Made {
+    int fd;
+    int tree;
+};
 
 UniqueFd open_for_writing(const PrivateTmpfs &tmpfs, const std::string &name,
                           const std::optional<Owner> &owner)
@@ -24,18 +37,93 @@ UniqueFd open_for_writing(const PrivateTmpfs &tmpfs, const std::string &name,
     return fd;
 }
 
+std::vector<Made> make(const BlankFiles &how)
+{
+    const PrivateTmpfs tmpfs(how.label);
+    std::vector<UniqueFd> fds;
+    std::vector<MountTree> trees;
+    for (size_t i = 0; i < how.count; ++i) {
+        const std::string name = "blank" + std::to_string(i);
+        trees.emplace_back(tmpfs.make(name, Kind::File).get(), MountAttributes{.read_only = true}, what);
+        fds.push_back(open_for_writing(tmpfs, name, how.owner));
+    }
+    std::vector<MountTree *> to_lock;
+    for (MountTree &tree : trees)
+        to_lock.push_back(&tree);
+    if (how.lock)
+        lock_trees(tmpfs, to_lock);
+    std::vector<Made> made;
+    for (size_t i = 0; i < how.count; ++i)
+        made.push_back({fds[i].release(), trees[i].release()});
+    return made;
+}
+
+/** The child: leaves what it has made in the table, and the numbers, or what went wrong, in `result`. */
+[[noreturn]] void make_in_child(const BlankFiles &how, int result)
+{
+    std::string bytes;
+    ExitCode code = ExitCode::Success;
+    try {
+        const std::vector<Made> made = make(how);
+        bytes.assign(static_cast<const char *>(static_cast<const void *>(made.data())),
+                     made.size() * sizeof(Made));
+    } catch (const Error &error) {
+        bytes = error.what();
+        code = error.code();
+    }
+    try {
+        write_all(result, bytes, "a result");
+    } catch (const Error &error) {
+        code = error.code();
+    }
+    ::_exit(static_cast<int>(code));
+}
+
+void wait_for(pid_t child, int result)
+{
+    int status = 0;
+    while (::waitpid(child, &status, 0) < 0 && errno == EINTR)
+        continue;
+    if (::lseek(result, 0, SEEK_SET) != 0)
+        throw SystemError(errno, "cannot read a result");
+    if (!WIFEXITED(status))
+        throw Error(ExitCode::Failure, std::string("cannot make ") + what + ": its process was killed");
+    if (WEXITSTATUS(status) != 0)
+        throw Error(static_cast<ExitCode>(WEXITSTATUS(status)), read_all(result, 4096, "a result"));
+}
+
 } // namespace
 
-BlankFile::BlankFile(const PrivateTmpfs &tmpfs, const std::string &name, const std::optional<Owner> &owner)
-    : tree_(tmpfs.make(name, Kind::File).get(), MountAttributes{.read_only = true}, what)
+BlankFile::BlankFile(UniqueFd fd, MountTree tree)
+    : fd_(std::move(fd)), tree_(std::move(tree)), inode_(Inode::of(fd_.get(), what))
 {
-    fd_ = open_for_writing(tmpfs, name, owner);
-    inode_ = Inode::of(fd_.get(), what);
 }
 
 void BlankFile::fill(std::string_view content, const std::string &name) const
 {
     write_all(fd_.get(), content, name);
+}
+
+std::vector<BlankFile> make_blank_files(const BlankFiles &how)
+{
+    const UniqueFd result(::memfd_create("blank files", MFD_CLOEXEC));
+    if (!result.valid())
+        throw SystemError(errno, "cannot make a memfd");
+    const long child = ::syscall(SYS_clone, CLONE_FILES | SIGCHLD, nullptr, nullptr, nullptr, nullptr);
+    if (child < 0)
+        throw SystemError(errno, std::string("cannot make ") + what + " (clone)");
+    if (child == 0)
+        make_in_child(how, result.get());
+    wait_for(static_cast<pid_t>(child), result.get());
+    std::vector<BlankFile> files;
+    files.reserve(how.count);
+    for (size_t i = 0; i < how.count; ++i) {
+        Made made{};
+        if (::read(result.get(), &made, sizeof made) != sizeof made)
+            throw SystemError(errno, "cannot read a result");
+        files.emplace_back(UniqueFd(made.fd), MountTree(UniqueFd(made.tree)));
+    }
+    return files;
 }
 
 } // namespace ogh

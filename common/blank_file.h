@@ -4,28 +4,21 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "mount_tree.h"
 #include "owner.h"
-#include "private_tmpfs.h"
+#include "root.h"
 #include "unique_fd.h"
 
 namespace ogh {
 
-/**
- * A file of our own on a tmpfs, made on the host, filled after entering, and mounted read-only over a file of the
- * image.
- */
+/** An empty file of our own on a tmpfs, to be filled and then mounted read-only over a file of the image. */
 class BlankFile final {
 public:
-    /**
-     * @param name its own in `tmpfs`
-     * @param owner nothing: this process
-     * @throws SystemError
-     */
-    BlankFile(const PrivateTmpfs &tmpfs, const std::string &name, const std::optional<Owner> &owner);
+    BlankFile(UniqueFd fd, MountTree tree);
 
-    [[nodiscard]] MountTree &tree() { return tree_; }
+    [[nodiscard]] const MountTree &tree() const { return tree_; }
     [[nodiscard]] const Inode &inode() const { return inode_; }
 
     /** Writes all of its content. Call it once. @throws SystemError; `what` names it */
@@ -36,5 +29,20 @@ private:
     MountTree tree_;
     Inode inode_;
 };
+
+/** What blank files are to be like. */
+struct BlankFiles {
+    size_t count = 0;
+    std::optional<Owner> owner; ///< nothing: this process
+    std::string label;          ///< see PrivateTmpfs
+    bool lock = false;          ///< see lock_trees()
+};
+
+/**
+ * Makes them, in the mount namespace that this process is in or any other: a child puts them together in a copy of it,
+ * so that this process stays where it is.
+ * @throws Error
+ */
+std::vector<BlankFile> make_blank_files(const BlankFiles &how);
 
 } // namespace ogh

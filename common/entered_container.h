@@ -34,16 +34,14 @@ public:
     /**
      * Opens the sources of `mounts` on the host, and enters. In a user namespace all that is brought along is locked:
      * otherwise the container's root could undo the attributes, and uncover what lies below a mount.
-     * @param blank_files how many files of our own may be mounted over files of the image
      * @throws Error
      */
-    EnteredContainer(const Container &container, const std::vector<MountEdit> &mounts,
-                     size_t blank_files = 0);
+    EnteredContainer(const Container &container, const std::vector<MountEdit> &mounts);
 
     [[nodiscard]] const std::vector<Source> &sources() const { return sources_; }
 
-    /** A file to be filled and mounted; each call gives another one. @throws Error if there is no more */
-    [[nodiscard]] BlankFile &take_blank_file();
+    /** Files of our own, to be filled and mounted in this container. @throws Error */
+    [[nodiscard]] std::vector<BlankFile> make_blank_files(size_t count) const;
 
     [[nodiscard]] const HostProc &proc() const { return proc_; }
     [[nodiscard]] const Root &root() const { return places_->root(); }
@@ -59,13 +57,12 @@ public:
     [[nodiscard]] const Notes &notes() const { return notes_; }
 
 private:
-    void bring_along(const Container &container, const std::vector<MountEdit> &mounts, size_t blank_files);
+    void bring_along(const std::vector<MountEdit> &mounts);
 
     HostProc proc_;
     InitProcess init_;
     std::vector<Source> sources_;
-    std::vector<BlankFile> blank_files_;
-    size_t blank_files_taken_ = 0;
+    std::string mount_label_;
     Notes notes_;
     std::optional<Places> places_;
 };

@@ -10,14 +10,15 @@
 
 namespace ogh {
 
-std::string read_all(int fd, size_t limit, const std::string &what)
+std::string read_all(int fd, size_t limit, const std::string &what, size_t expected)
 {
-    constexpr size_t chunk = 16384;
+    const size_t chunk = expected + 1; // one more: the end is seen without making room again
     std::string text;
     size_t used = 0;
     for (;;) {
         // One byte beyond the limit tells "just fits" from "too long".
-        text.resize(std::min(used + std::max(chunk, used), limit + 1));
+        if (used == text.size())
+            text.resize(std::min(used + std::max(chunk, used), limit + 1));
         const ssize_t got = ::read(fd, text.data() + used, text.size() - used);
         if (got < 0 && errno == EINTR)
             continue;

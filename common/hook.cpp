@@ -77,12 +77,12 @@ std::optional<Asked> Hook::request(const Implied &implied)
     return asked;
 }
 
-std::unique_ptr<EnteredContainer> Hook::enter(size_t blank_files) const
+std::unique_ptr<EnteredContainer> Hook::enter() const
 {
     if (container_.rootfs.empty())
         throw Error(ExitCode::Usage, "what is to be done depends on the image: --plan needs the state of a "
                                      "container that is being created on stdin");
-    return std::make_unique<EnteredContainer>(container_, std::vector<MountEdit>(), blank_files);
+    return std::make_unique<EnteredContainer>(container_, std::vector<MountEdit>());
 }
 
 void Hook::carry_out(const Edits &edits)

@@ -47,10 +47,9 @@ public:
 
     /**
      * Enters the container, for a hook whose plan depends on the image.
-     * @param blank_files how many files may be mounted over those of the image
      * @throws Error also for --plan without a container
      */
-    [[nodiscard]] std::unique_ptr<EnteredContainer> enter(size_t blank_files) const;
+    [[nodiscard]] std::unique_ptr<EnteredContainer> enter() const;
 
     /** Carries the edits out, or prints them with --plan. */
     void carry_out(const Edits &edits);

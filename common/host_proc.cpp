@@ -16,20 +16,33 @@ HostProc::HostProc() : fd_(::open("/proc", O_PATH | O_DIRECTORY | O_CLOEXEC))
     struct statfs filesystem {};
     if (!fd_.valid() || ::fstatfs(fd_.get(), &filesystem) != 0 || filesystem.f_type != PROC_SUPER_MAGIC)
         throw Error(ExitCode::Host, "/proc of the host is no procfs");
+    descriptors_ = UniqueFd(::openat(fd_.get(), "self/fd", O_PATH | O_DIRECTORY | O_CLOEXEC));
+    if (!descriptors_.valid())
+        throw SystemError(errno, "cannot open /proc/self/fd", ExitCode::Host);
 }
 
 UniqueFd HostProc::open_self(const std::string &name) const
 {
-    UniqueFd fd(::openat(fd_.get(), ("self/" + name).c_str(), O_RDONLY | O_CLOEXEC));
+    return open_file("self/" + name);
+}
+
+UniqueFd HostProc::open_of(pid_t pid, const std::string &name) const
+{
+    return open_file(std::to_string(pid) + "/" + name);
+}
+
+UniqueFd HostProc::open_file(const std::string &path) const
+{
+    UniqueFd fd(::openat(fd_.get(), path.c_str(), O_RDONLY | O_CLOEXEC));
     if (!fd.valid())
-        throw SystemError(errno, "cannot open /proc/self/" + name, ExitCode::Host);
+        throw SystemError(errno, "cannot open /proc/" + path, ExitCode::Host);
     return fd;
 }
 
 UniqueFd HostProc::reopen(int fd, int flags, const std::string &what) const
 {
-    const std::string link = "self/fd/" + std::to_string(fd);
-    UniqueFd opened(::openat(fd_.get(), link.c_str(), flags | O_NONBLOCK | O_NOCTTY | O_CLOEXEC));
+    const std::string link = std::to_string(fd);
+    UniqueFd opened(::openat(descriptors_.get(), link.c_str(), flags | O_NONBLOCK | O_NOCTTY | O_CLOEXEC));
     if (!opened.valid())
         throw SystemError(errno, "cannot open " + what);
     return opened;

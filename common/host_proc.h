@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <sys/types.h>
+
 #include <string>
 
 #include "unique_fd.h"
@@ -19,6 +21,9 @@ public:
     /** Opens a file of this process, such as "mountinfo". @throws SystemError (Host) */
     [[nodiscard]] UniqueFd open_self(const std::string &name) const;
 
+    /** Opens a file of the process `pid`, such as "cgroup". @throws SystemError (Host) */
+    [[nodiscard]] UniqueFd open_of(pid_t pid, const std::string &name) const;
+
     /**
      * Opens again, with other flags, what `fd` (O_PATH) refers to. That is how a file of an image is read: it is
      * looked at first, and only then opened, so that no device, FIFO or terminal ever is.
@@ -28,7 +33,10 @@ public:
     [[nodiscard]] UniqueFd reopen(int fd, int flags, const std::string &what) const;
 
 private:
+    [[nodiscard]] UniqueFd open_file(const std::string &path) const;
+
     UniqueFd fd_;
+    UniqueFd descriptors_; ///< self/fd, which is looked up once
 };
 
 } // namespace ogh

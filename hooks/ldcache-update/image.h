@@ -17,9 +17,6 @@ constexpr const char *conf_path = "/etc/ld.so.conf";
 /** Named so that it is the first that an include of all files in its folder finds: its folders win. */
 constexpr const char *own_conf_path = "/etc/ld.so.conf.d/00-oci-gpu-hooks.conf";
 
-/** How many files of ours a plan can mount over those of an image: the cache, and musl's for two machines. */
-constexpr size_t max_mounted_files = 3;
-
 /** musl's file for one machine, /etc/ld-musl-MACHINE.path: the folders that its loader searches. */
 struct MuslPath {
     std::string path;

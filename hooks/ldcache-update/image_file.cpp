@@ -27,7 +27,7 @@ ImageFile read(const EnteredContainer &container, const std::string &path, size_
         file.problem = "is larger than " + std::to_string(limit) + " bytes";
     } else {
         const UniqueFd opened = container.proc().reopen(found->get(), O_RDONLY, what);
-        file.content = read_all(opened.get(), limit, what);
+        file.content = read_all(opened.get(), limit, what, inode.size);
         file.state = ImageFile::State::Plain;
     }
     return file;

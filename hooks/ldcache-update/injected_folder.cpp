@@ -4,15 +4,13 @@
 #include <dirent.h>
 #include <fcntl.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
-#include <algorithm>
 #include <cerrno>
 #include <map>
-#include <memory>
 
 #include "elf_library.h"
 #include "error.h"
+#include "folder_entries.h"
 #include "openat2.h"
 #include "text.h"
 
@@ -25,42 +23,15 @@ constexpr size_t max_hwcaps = 64;
 constexpr size_t max_warnings = 10; // an image may hold any number of files that deserve one
 constexpr const char *hwcaps_name = "glibc-hwcaps";
 
-struct CloseDirectory {
-    void operator()(DIR *directory) const { ::closedir(directory); }
-};
-
-/** The names in an open folder for which `wanted` holds, sorted. @throws Error if there are more than `limit` */
-template<typename Wanted>
-std::vector<std::string> names_in(int folder, const std::string &what, size_t limit, const Wanted &wanted)
+std::string in_container(const std::string &path)
 {
-    UniqueFd fd(::openat(folder, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-    const std::unique_ptr<DIR, CloseDirectory> directory(fd.valid() ? ::fdopendir(fd.get()) : nullptr);
-    if (directory == nullptr)
-        throw SystemError(errno, "cannot list " + what);
-    [[maybe_unused]] const int closed_with_directory = fd.release();
-    std::vector<std::string> names;
-    errno = 0;
-    while (const dirent *entry = ::readdir(directory.get())) {
-        if (!wanted(std::string_view(entry->d_name)))
-            continue;
-        if (names.size() == limit)
-            throw Error(ExitCode::Failure,
-                        what + " has more than " + std::to_string(limit) + " entries to read");
-        names.emplace_back(entry->d_name);
-    }
-    if (errno != 0)
-        throw SystemError(errno, "cannot list " + what);
-    std::sort(names.begin(), names.end());
-    return names;
+    return quote(path) + " in the container";
 }
 
 /** Warnings about single files, of which only the first are written. */
 class Warnings final {
 public:
     explicit Warnings(Notes &notes) : notes_(notes) {}
-    Warnings(const Warnings &) = delete;
-    Warnings &operator=(const Warnings &) = delete;
-    ~Warnings() = default;
 
     void left_out(const std::string &path, const std::string &why)
     {
@@ -90,44 +61,53 @@ public:
     std::vector<FoundFile> read(int folder, const std::string &path)
     {
         std::vector<FoundFile> files;
-        for (const std::string &name :
-             names_in(folder, quote(path) + " in the container", max_files, is_library_name)) {
-            if (auto file = look_at(folder, path, name))
-                files.push_back(std::move(*file));
+        for (const FolderEntry &entry :
+             list_folder(folder, {in_container(path), is_library_name, max_files})) {
+            const std::string full = path + "/" + entry.name;
+            try {
+                look_at(folder, full, entry, files);
+            } catch (const SystemError &error) {
+                warnings_.left_out(full, error.what());
+            }
         }
         return files;
     }
 
 private:
-    /** @return nothing for what is no library; a folder or a dangling symlink is not worth a warning */
-    std::optional<FoundFile> look_at(int folder, const std::string &path, const std::string &name)
+    /** A folder and a dangling symlink are not worth a warning. */
+    void look_at(int folder, const std::string &path, const FolderEntry &entry, std::vector<FoundFile> &files)
     {
-        const std::string full = path + "/" + name;
-        const std::string what = quote(full) + " in the container";
-        UniqueFd fd;
-        try {
-            fd = open_path(folder, name, O_PATH | O_NOFOLLOW, Walk::Beneath, what);
-            Inode inode = Inode::of(fd.get(), what);
-            const bool is_link = S_ISLNK(inode.mode);
-            if (is_link) {
-                auto target = container_.root().find(full);
-                if (!target)
-                    return std::nullopt;
-                fd = std::move(*target);
-                inode = Inode::of(fd.get(), what);
-            }
-            if (inode.is(Kind::Directory))
-                return std::nullopt;
-            const auto &library = library_of(fd.get(), inode, what);
-            if (const auto *problem = std::get_if<NotALibrary>(&library)) {
-                warnings_.left_out(full, problem->why);
-                return std::nullopt;
-            }
-            return FoundFile{name, is_link, inode.device, inode.number, std::get<ElfLibrary>(library)};
-        } catch (const SystemError &error) {
-            warnings_.left_out(full, error.what());
-            return std::nullopt;
-        }
+        const bool is_link = entry.type == DT_LNK;
+        if (entry.type == DT_DIR || (!is_link && add_known(folder, path, entry, files)))
+            return;
+        const std::string what = in_container(path);
+        const auto fd = is_link ? container_.root().find(path)
+                                : find_path(folder, entry.name, O_PATH | O_NOFOLLOW, Walk::Beneath, what);
+        if (!fd)
+            return;
+        const Inode inode = Inode::of(fd->get(), what);
+        if (inode.is(Kind::Directory))
+            return;
+        const auto &library = library_of(fd->get(), inode, what);
+        if (const auto *problem = std::get_if<NotALibrary>(&library))
+            warnings_.left_out(path, problem->why);
+        else
+            files.push_back({entry.name, is_link, inode.device, inode.number, std::get<ElfLibrary>(library)});
+    }
+
+    /** Most files have been read by way of a link to them, whose name is shorter: then one look is enough. */
+    bool add_known(int folder, const std::string &path, const FolderEntry &entry,
+                   std::vector<FoundFile> &files)
+    {
+        struct stat status {};
+        if (::fstatat(folder, entry.name.c_str(), &status, AT_SYMLINK_NOFOLLOW) != 0)
+            throw SystemError(errno, "cannot look at " + in_container(path));
+        const auto known = known_.find({status.st_dev, status.st_ino});
+        const auto *library = known == known_.end() ? nullptr : std::get_if<ElfLibrary>(&known->second);
+        if (library == nullptr)
+            return false;
+        files.push_back({entry.name, false, status.st_dev, status.st_ino, *library});
+        return true;
     }
 
     const std::variant<ElfLibrary, NotALibrary> &library_of(int fd, const Inode &inode,
@@ -151,27 +131,40 @@ UniqueFd open_folder(const EnteredContainer &container, const std::string &path)
 {
     auto folder = container.root().find(path);
     if (!folder)
-        throw Error(ExitCode::NotAvailable, "no folder " + quote(path) + " in the container");
+        throw Error(ExitCode::NotAvailable, "no folder " + in_container(path));
     if (!Inode::of(folder->get(), quote(path)).is(Kind::Directory))
-        throw Error(ExitCode::NotAvailable, quote(path) + " in the container is no folder");
+        throw Error(ExitCode::NotAvailable, in_container(path) + " is no folder");
     return std::move(*folder);
 }
 
-/** The names of the variants for newer processors; glibc looks below FOLDER/glibc-hwcaps/NAME. */
-std::vector<std::string> hwcaps_of(int folder, const std::string &path, UniqueFd &hwcaps)
+/** A folder below another one; nothing if there is none of that name, or it is something else. */
+std::optional<UniqueFd> subfolder(int folder, const std::string &name, const std::string &path)
 {
-    auto found = find_path(folder, hwcaps_name, O_PATH | O_NOFOLLOW, Walk::Beneath, quote(path));
+    auto found = find_path(folder, name, O_PATH | O_NOFOLLOW, Walk::Beneath, in_container(path));
     if (!found || !Inode::of(found->get(), quote(path)).is(Kind::Directory))
-        return {};
-    hwcaps = std::move(*found);
-    return names_in(hwcaps.get(), quote(path + "/" + hwcaps_name) + " in the container", max_hwcaps,
-                    [](std::string_view name) { return !name.starts_with('.'); });
+        return std::nullopt;
+    return found;
 }
 
-void add(std::vector<AddedLibrary> &libraries, std::vector<AddedLibrary> more)
+/** Adds the variants for newer processors: glibc looks below FOLDER/glibc-hwcaps/NAME. */
+void add_hwcaps(int folder, const std::string &path, Reader &reader, std::vector<AddedLibrary> &libraries,
+                Notes &notes)
 {
-    libraries.insert(libraries.end(), std::make_move_iterator(more.begin()),
-                     std::make_move_iterator(more.end()));
+    const std::string parent = path + "/" + hwcaps_name;
+    const auto hwcaps = subfolder(folder, hwcaps_name, parent);
+    if (!hwcaps)
+        return;
+    const auto is_wanted = [](std::string_view name) { return !name.starts_with('.'); };
+    for (const auto &[name, type] :
+         list_folder(hwcaps->get(), {in_container(parent), is_wanted, max_hwcaps})) {
+        std::string below = parent;
+        (below += '/') += name;
+        const auto variant = subfolder(hwcaps->get(), name, below);
+        if (!variant)
+            continue;
+        for (AddedLibrary &library : choose_libraries(path, name, reader.read(variant->get(), below), notes))
+            libraries.push_back(std::move(library));
+    }
 }
 
 } // namespace
@@ -183,14 +176,7 @@ std::vector<AddedLibrary> read_injected_folder(const EnteredContainer &container
     Warnings warnings(notes);
     Reader reader(container, warnings);
     std::vector<AddedLibrary> libraries = choose_libraries(path, "", reader.read(folder.get(), path), notes);
-    UniqueFd hwcaps;
-    for (const std::string &name : hwcaps_of(folder.get(), path, hwcaps)) {
-        const std::string below = path + "/" + hwcaps_name + "/" + name;
-        const auto subfolder =
-            find_path(hwcaps.get(), name, O_PATH | O_NOFOLLOW, Walk::Beneath, quote(below));
-        if (subfolder && Inode::of(subfolder->get(), quote(below)).is(Kind::Directory))
-            add(libraries, choose_libraries(path, name, reader.read(subfolder->get(), below), notes));
-    }
+    add_hwcaps(folder.get(), path, reader, libraries, notes);
     warnings.finish(path);
     return libraries;
 }

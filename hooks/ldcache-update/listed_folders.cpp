@@ -41,9 +41,9 @@ std::string read_list(const EnteredContainer &container, const InnerMount &mount
     return read_all(container.proc().reopen(list->get(), O_RDONLY, what).get(), max_list_size, what);
 }
 
-bool is_at_or_below(const std::string &path, const std::string &folder)
+bool is_at_or_below(const std::string &path, const std::string &top)
 {
-    return path == folder || path.starts_with(folder + "/");
+    return path == top || path.starts_with(top + "/");
 }
 
 } // namespace
@@ -55,7 +55,7 @@ std::vector<std::string> parse_folder_list(std::string_view text, const std::str
         if (line.empty())
             continue;
         const std::string folder = InnerPath::parse(line).full();
-        if (!is_at_or_below(folder, mounted_at))
+        if (!is_at_or_below(/*path=*/folder, mounted_at))
             throw Error(ExitCode::Failure,
                         "the folder " + quote(line) + " is not below " + quote(mounted_at));
         add_folder(folders, folder);

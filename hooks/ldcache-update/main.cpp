@@ -22,7 +22,7 @@ int main(int argc, char **argv)
                              if (!asked)
                                  return;
                              const auto request = ogh::ldcache_update::parse_library_request(*asked, further);
-                             const auto container = hook.enter(ogh::ldcache_update::max_mounted_files);
+                             const auto container = hook.enter();
                              ogh::Notes notes;
                              const auto image = ogh::ldcache_update::read_image(*container, request, notes);
                              const auto edits = ogh::ldcache_update::plan(image, hook.read_only(), notes);

@@ -2,30 +2,18 @@
 #include "inventory.h"
 
 #include <dirent.h>
-#include <fcntl.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
-#include <algorithm>
 #include <cerrno>
-#include <memory>
 #include <set>
 
 #include "error.h"
+#include "folder_entries.h"
 #include "text.h"
 
 namespace ogh::mount_srv {
 
 namespace {
-
-struct CloseDirectory {
-    void operator()(DIR *directory) const { ::closedir(directory); }
-};
-
-struct Entry {
-    std::string name;
-    unsigned char type; ///< DT_*
-};
 
 using FileId = std::pair<dev_t, ino_t>;
 
@@ -37,45 +25,18 @@ struct stat status_of(int fd, const std::string &what)
     return status;
 }
 
-/** Filesystems may leave the type open; it is looked up then. */
-unsigned char type_of(int dir, const dirent &entry)
+bool can_be_handed_out(const FolderEntry &entry)
 {
-    if (entry.d_type != DT_UNKNOWN)
-        return entry.d_type;
-    struct stat status {};
-    if (::fstatat(dir, entry.d_name, &status, AT_SYMLINK_NOFOLLOW) != 0)
-        return DT_UNKNOWN;
-    return static_cast<unsigned char>(IFTODT(status.st_mode));
-}
-
-std::vector<Entry> list(int source, const std::string &what)
-{
-    UniqueFd fd(::openat(source, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-    const std::unique_ptr<DIR, CloseDirectory> directory(fd.valid() ? ::fdopendir(fd.get()) : nullptr);
-    if (directory == nullptr)
-        throw SystemError(errno, "cannot list the source folder " + what, ExitCode::Host);
-    const int listed = fd.release(); // `directory` closes it
-    std::vector<Entry> entries;
-    errno = 0;
-    while (const dirent *entry = ::readdir(directory.get())) {
-        const unsigned char type = type_of(listed, *entry);
-        if (entry->d_name[0] != '.' && (type == DT_DIR || type == DT_REG || type == DT_LNK))
-            entries.push_back({entry->d_name, type});
-        errno = 0;
-    }
-    if (errno != 0)
-        throw SystemError(errno, "cannot list the source folder " + what, ExitCode::Host);
-    std::sort(entries.begin(), entries.end(), [](const Entry &a, const Entry &b) { return a.name < b.name; });
-    return entries;
+    return entry.type == DT_DIR || entry.type == DT_REG || entry.type == DT_LNK;
 }
 
 /** Follows the symlinks of one source folder, and knows which folders containers may write. */
 class Links final {
 public:
-    Links(const Sysroot &sysroot, const HostPath &source, const std::vector<Entry> &entries)
+    Links(const Sysroot &sysroot, const HostPath &source, const std::vector<FolderEntry> &entries)
         : sysroot_(sysroot), source_(source)
     {
-        for (const Entry &entry : entries) {
+        for (const FolderEntry &entry : entries) {
             if (is_writable_name(entry.name))
                 note_writable(entry.name);
         }
@@ -147,10 +108,13 @@ Inventory read_inventory(const Sysroot &sysroot, const std::string &source_dir)
     if (!source)
         return inventory;
     inventory.exists = true;
-    const std::vector<Entry> entries = list(source->fd.get(), quote(inventory.source_dir));
+    std::vector<FolderEntry> entries = list_folder(
+        source->fd.get(), {"the source folder " + quote(inventory.source_dir),
+                           [](std::string_view name) { return !name.starts_with('.'); }, 0, ExitCode::Host});
+    std::erase_if(entries, [](const FolderEntry &entry) { return !can_be_handed_out(entry); });
     const std::string parent = sysroot.on_host(source->path == "/" ? "" : source->path);
     std::optional<Links> links; // most source folders have none, and need no look at each writable entry
-    for (const Entry &entry : entries) {
+    for (const FolderEntry &entry : entries) {
         if (entry.type == DT_LNK) {
             if (!links)
                 links.emplace(sysroot, *source, entries);
