@@ -14,6 +14,7 @@
 
 #include "floor.h"
 
+#include <dirent.h>
 #include <elf.h>
 #include <stdlib.h>
 #include <sys/mount.h>
@@ -95,21 +96,21 @@ static void read_library(int proc, int found)
     close(fd);
 }
 
-// Once per name. What is no symlink has been read by way of one, or will be.
-static void look_at_library(int proc, int root, int folder, const char *path, const char *name)
+// Once per name. What is no symlink has been read by way of one, or will be: one look is enough.
+static void look_at_library(int proc, int root, int folder, const char *path, const struct dirent64_raw *entry)
 {
     char full[4096];
     struct statx stx;
-    int fd = must(openat2(folder, name, O_PATH | O_NOFOLLOW, BENEATH), name);
-    look_at(fd, &stx);
-    if (S_ISLNK(stx.stx_mode)) {
-        snprintf(full, sizeof full, "%s/%s", path, name);
-        int target = must(openat2(root, full, O_PATH, IN_ROOT), full);
-        look_at(target, &stx);
-        read_library(proc, target);
-        close(target);
+    struct stat st;
+    if (entry->type != DT_LNK) {
+        must(fstatat(folder, entry->name, &st, AT_SYMLINK_NOFOLLOW), entry->name);
+        return;
     }
-    close(fd);
+    snprintf(full, sizeof full, "%s/%s", path, entry->name);
+    int target = must(openat2(root, full, O_PATH, IN_ROOT), full);
+    look_at(target, &stx);
+    read_library(proc, target);
+    close(target);
 }
 
 static void read_folder(int proc, int root, const char *path)
@@ -124,7 +125,7 @@ static void read_folder(int proc, int root, const char *path)
         for (char *at = dirents; at < dirents + got; at += entry->reclen) {
             entry = (void *)at;
             if (entry->name[0] != '.')
-                look_at_library(proc, root, folder, path, entry->name);
+                look_at_library(proc, root, folder, path, entry);
         }
     }
     close(list);
