@@ -49,8 +49,8 @@ Image read_image(EnteredContainer &container, const LibraryRequest &request, Not
     Image image;
     if (request.automatic)
         image.folders = listed_folders(container, notes);
-    for (const std::string &folder : request.folders)
-        add_folder(image.folders, folder);
+    image.folders.insert(image.folders.end(), request.folders.begin(), request.folders.end());
+    image.folders = without_repeats(image.folders);
     for (const std::string &folder : image.folders) {
         for (AddedLibrary &library : read_injected_folder(container, folder, notes))
             image.libraries.push_back(std::move(library));

@@ -2,6 +2,7 @@
 #include "library_request.h"
 
 #include <algorithm>
+#include <set>
 
 #include "error.h"
 #include "root.h"
@@ -45,17 +46,26 @@ LibraryRequest parse_library_request(const Asked &asked, const std::vector<std::
         if (item == "auto")
             request.automatic = true;
         else
-            add_folder(request.folders, checked_folder(item, asked.origin));
+            request.folders.push_back(checked_folder(item, asked.origin));
     }
     for (const std::string &folder : further)
-        add_folder(request.folders, checked_folder(folder, "option '--folder'"));
+        request.folders.push_back(checked_folder(folder, "option '--folder'"));
+    request.folders = without_repeats(request.folders);
+    if (request.folders.size() > max_folders)
+        throw Error(ExitCode::Usage,
+                    "the " + asked.origin + " has more than " + std::to_string(max_folders) + " folders");
     return request;
 }
 
-void add_folder(std::vector<std::string> &folders, const std::string &folder)
+std::vector<std::string> without_repeats(const std::vector<std::string> &folders)
 {
-    if (std::find(folders.begin(), folders.end(), folder) == folders.end())
-        folders.push_back(folder);
+    std::vector<std::string> result;
+    std::set<std::string_view> known;
+    for (const std::string &folder : folders) {
+        if (known.insert(folder).second)
+            result.push_back(folder);
+    }
+    return result;
 }
 
 } // namespace ogh::ldcache_update

@@ -20,12 +20,15 @@ struct LibraryRequest {
 /**
  * Understands `none`, or `auto` and absolute folders, separated by commas; blanks and repeats are allowed.
  * @param further of the host's policy (--folder); they go last, and do not count with `none`
- * @throws Error (Usage) for a folder that is not absolute, is the root or has an empty, `.` or `..` component, and
- *         for `none` beside others
+ * @throws Error (Usage) for a folder that is not absolute, is the root or has an empty, `.` or `..` component, for
+ *         more than max_folders, and for `none` beside others
  */
 LibraryRequest parse_library_request(const Asked &asked, const std::vector<std::string> &further);
 
-/** Adds what is not there yet. */
-void add_folder(std::vector<std::string> &folders, const std::string &folder);
+/** The same folders in the same order, without those that have been there before. */
+std::vector<std::string> without_repeats(const std::vector<std::string> &folders);
+
+/** More make no sense, and each is compared with every entry of a cache. */
+constexpr size_t max_folders = 256;
 
 } // namespace ogh::ldcache_update

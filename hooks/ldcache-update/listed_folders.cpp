@@ -58,9 +58,11 @@ std::vector<std::string> parse_folder_list(std::string_view text, const std::str
         if (!is_at_or_below(/*path=*/folder, mounted_at))
             throw Error(ExitCode::Failure,
                         "the folder " + quote(line) + " is not below " + quote(mounted_at));
-        add_folder(folders, folder);
+        folders.push_back(folder);
     }
-    return folders;
+    if (folders.size() > max_folders)
+        throw Error(ExitCode::Failure, "it has more than " + std::to_string(max_folders) + " folders");
+    return without_repeats(folders);
 }
 
 std::vector<std::string> listed_folders(EnteredContainer &container, Notes &notes)
@@ -69,13 +71,13 @@ std::vector<std::string> listed_folders(EnteredContainer &container, Notes &note
     for (const InnerMount &mount : container.mounts_of(source_name)) {
         try {
             for (const std::string &folder : parse_folder_list(read_list(container, mount), mount.path))
-                add_folder(folders, folder);
+                folders.push_back(folder);
         } catch (const Error &error) {
             notes.push_back({LogLevel::Warning, "the list of library folders at " + quote(mount.path) +
                                                     " cannot be used, ignoring: " + error.what()});
         }
     }
-    return folders;
+    return without_repeats(folders);
 }
 
 } // namespace ogh::ldcache_update

@@ -70,14 +70,18 @@ std::vector<std::string> folder_lines(std::string_view text)
     return lines;
 }
 
+/** Both in one list, each folder once. */
+std::vector<std::string> joined(std::vector<std::string> first, const std::vector<std::string> &then)
+{
+    first.insert(first.end(), then.begin(), then.end());
+    return without_repeats(first);
+}
+
 /** An earlier run's folders stay: they belong to this container as well. */
 std::string own_conf(const Image &image)
 {
-    std::vector<std::string> folders = image.folders;
-    for (const std::string &folder : folder_lines(image.own_conf.content))
-        add_folder(folders, folder);
     std::string text = own_conf_head;
-    for (const std::string &folder : folders)
+    for (const std::string &folder : joined(image.folders, folder_lines(image.own_conf.content)))
         text += folder + "\n";
     return text;
 }
@@ -140,9 +144,7 @@ void plan_musl(const MuslPath &musl, const std::vector<std::string> &folders, bo
 {
     const bool absent = musl.file.state == ImageFile::State::Absent;
     const std::vector<std::string> old = musl_folders(absent ? musl_default : musl.file.content);
-    std::vector<std::string> wanted = folders;
-    for (const std::string &folder : old)
-        add_folder(wanted, folder);
+    const std::vector<std::string> wanted = joined(folders, old);
     if (!absent && wanted == old)
         return;
     std::string text;

@@ -310,4 +310,27 @@ BOOST_AUTO_TEST_CASE(include_lines_are_understood_as_ldconfig_does)
         BOOST_TEST(!includes_own_conf(text), text);
 }
 
+BOOST_AUTO_TEST_CASE(long_lists_of_an_image_take_no_quadratic_time)
+{
+    std::string lines;
+    while (lines.size() < 1000000)
+        lines += "/" + std::to_string(lines.size()) + "\n";
+    Image image = debian();
+    image.own_conf = plain(lines);
+    image.musl = {{"/etc/ld-musl-x86_64.path", plain(lines)}};
+    BOOST_TEST(Planned(image).content(own_conf_path) == own_text + lines);
+    BOOST_TEST(Planned(image).content("/etc/ld-musl-x86_64.path") == "/opt/lib\n" + lines);
+}
+
+BOOST_AUTO_TEST_CASE(include_patterns_with_many_ways_to_match_take_no_time)
+{
+    std::string pattern = "include ld.so.conf.d/";
+    for (int i = 0; i < 20; ++i)
+        pattern += "*?";
+    std::string conf;
+    while (conf.size() < 1000000)
+        conf += pattern + "x\n";
+    BOOST_TEST(!includes_own_conf(conf));
+}
+
 BOOST_AUTO_TEST_SUITE_END()

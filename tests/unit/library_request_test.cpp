@@ -50,4 +50,13 @@ BOOST_AUTO_TEST_CASE(what_is_no_folder_of_a_container_is_refused)
     BOOST_TEST(failure.says("--folder"), failure.message);
 }
 
+BOOST_AUTO_TEST_CASE(there_is_a_limit_on_folders)
+{
+    std::string value = "/a";
+    for (int i = 1; i < 256; ++i)
+        value += ",/a" + std::to_string(i) + ",/a";
+    BOOST_TEST(parse(value).folders.size() == 256U);
+    BOOST_TEST(failure_of([&] { parse(value, {"/b"}); }).says("more than 256 folders"));
+}
+
 BOOST_AUTO_TEST_SUITE_END()

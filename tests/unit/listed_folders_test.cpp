@@ -31,6 +31,10 @@ BOOST_AUTO_TEST_CASE(a_list_with_anything_else_is_refused)
          {"/usr/lib\n", "/tt\n", "/t/../usr/lib\n", "t\n", "/\n", "/t/a\n/etc\n", "/t//a\n"})
         BOOST_TEST(!failure_of([&] { parse_folder_list(text, "/t"); }).message.empty(), text);
     BOOST_TEST(!failure_of([] { parse_folder_list(std::string("/t/a\0b\n", 7), "/t"); }).message.empty());
+    std::string many;
+    for (int i = 0; i < 257; ++i)
+        many += "/t/" + std::to_string(i) + "\n";
+    BOOST_TEST(failure_of([&] { parse_folder_list(many, "/t"); }).says("more than 256 folders"));
 }
 
 BOOST_AUTO_TEST_SUITE_END()
