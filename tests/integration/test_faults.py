@@ -2,7 +2,6 @@
 """The hook killed, held up or hindered in the middle: the container does not start, the host is as
 it was, and the next try works."""
 
-import re
 import shutil
 import signal
 import subprocess
@@ -10,6 +9,7 @@ import subprocess
 import pytest
 
 from harness.expect import refused, started
+from harness.faults import strace, system_calls
 from harness.source import tree
 
 READ = "cat /srv/a/words /srv/b/words /srv/license.txt"
@@ -25,21 +25,6 @@ def box_fixture(srv, new_box, host):
     return new_box("all")
 
 
-def strace(*args):
-    """strace as a descendant of the hook, which so stays the runtime's own child."""
-    return ("/usr/bin/strace", "-D", "-f", "-qq", "-o", "/dev/null", *args)
-
-
-def system_calls(box):
-    """How often the hook makes each system call, after its start, from a run that succeeds."""
-    trace = box.bundle.folder / "trace"
-    box.wrapper = ("/usr/bin/strace", "-D", "-qq", "-o", trace, "-e", "trace=all")
-    assert started(box.run(READ)) == WORDS
-    box.wrapper = ()
-    calls = re.findall(r"^(\w+)\(", trace.read_text(errors="replace"), re.MULTILINE)
-    return {name: calls.count(name) for name in calls if name != "execve"}
-
-
 def not_started(result):
     assert result.code != 0 and result.out == "", (result.out, result.err)
     return result.err
@@ -48,7 +33,7 @@ def not_started(result):
 def test_killed_at_any_system_call(box, srv, new_box):
     """At the first and at the last call of each kind; the same image then works."""
     before = tree(srv.path)
-    for name, count in system_calls(new_box("all")).items():
+    for name, count in system_calls(new_box("all"), READ, WORDS).items():
         for when in {1, count}:
             box.wrapper = strace("-e", f"inject={name}:signal=SIGKILL:when={when}")
             # What the run before left in the image would spare this one some calls.

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """ldcache-update killed or hindered in the middle: a cache is always whole, and the next try works."""
 
-import re
 
 import pytest
 
 from harness.expect import started
+from harness.faults import strace, system_calls
 from harness.ldcache import CACHE, CONF, read, refused
 from harness.source import tree
 
@@ -20,21 +20,6 @@ def box_fixture(srv_box):
     return srv_box()
 
 
-def strace(*args):
-    """strace as a descendant of the hook, which so stays the runtime's own child."""
-    return ("/usr/bin/strace", "-D", "-f", "-qq", "-o", "/dev/null", *args)
-
-
-def system_calls(box):
-    """How often the hook makes each system call, after its start, from a run that succeeds."""
-    trace = box.bundle.folder / "trace"
-    box.wrapper = ("/usr/bin/strace", "-D", "-qq", "-o", trace, "-e", "trace=all")
-    assert started(box.run(PROBE)) == FOUND
-    box.wrapper = ()
-    calls = re.findall(r"^(\w+)\(", trace.read_text(errors="replace"), re.MULTILINE)
-    return {name: calls.count(name) for name in calls if name != "execve"}
-
-
 @pytest.mark.parametrize("readonly", [False, True])
 def test_killed_at_any_system_call(box, srv_box, readonly):
     """At the first and at the last call of each kind: the cache is the old one or the new one."""
@@ -42,7 +27,7 @@ def test_killed_at_any_system_call(box, srv_box, readonly):
     for each in (box, pattern):
         each.config["root"]["readonly"] = readonly
     old = (box.rootfs / CACHE).read_bytes()
-    for name, count in system_calls(pattern).items():
+    for name, count in system_calls(pattern, PROBE, FOUND).items():
         for when in {1, count}:
             box.wrapper = strace("-e", f"inject={name}:signal=SIGKILL:when={when}")
             (box.rootfs / CACHE).unlink()
@@ -89,3 +74,16 @@ def test_a_mount_that_fails_on_a_read_only_root(box, call, error):
     result = box.run(PROBE)
     refused(result, None, call)
     assert result.hook_status in (1, 6) and tree(box.rootfs / "etc") == before
+
+
+@pytest.mark.parametrize("call", ["unshare", "fsopen", "fsconfig", "fsmount", "mknodat", "open_tree", "mount_setattr"])
+@pytest.mark.parametrize("fault", ["signal=SIGKILL:when=1", "error=EPERM"])
+def test_a_child_that_fails_is_noticed(box, call, fault):
+    """What is mounted over the cache of a read-only root is put together in a child of the hook."""
+    box.config["root"]["readonly"] = True
+    before = tree(box.rootfs / "etc")
+    box.wrapper = strace("-e", f"inject={call}:{fault}")
+    refused(box.run(PROBE))
+    assert tree(box.rootfs / "etc") == before
+    box.wrapper = ()
+    assert started(box.run(PROBE)) == FOUND

@@ -3,22 +3,17 @@
 CVE-2024-0134 and CVE-2026-24260. Whenever it hits, the work happens inside, or the container does not
 start; outside nothing changes. RACE_SECONDS: for how long each race goes on."""
 
-import contextlib
-import os
 import shutil
-import subprocess
-import sys
-import time
 
 import pytest
 
-from harness import debian_root, engines, exchange
+from harness import debian_root, engines
+from harness.exchange import rounds, running
 from harness.ldcache import CACHE, CONF, read, refused, write
 from harness.source import tree
 
 pytest_plugins = ["harness.ldcache_fixtures"]
 
-SECONDS = float(os.environ.get("RACE_SECONDS", "1"))
 SPACES = [engines.RUNTIMES[0], engines.MAPPED[1]]  # by runc; by crun, with a user namespace
 # What is exchanged for a link, and the folder outside that the link leads to.
 PLACES = {"etc": "etc", "etc/ld.so.conf.d": "etc/ld.so.conf.d", "opt/driver": "driver", "opt": "opt"}
@@ -46,24 +41,6 @@ def box_fixture(request, small_box, shop):
     shop.versioned(box.rootfs / "opt/driver", "libgpu.so.1")
     box.timeout = 20
     return box
-
-
-@contextlib.contextmanager
-def running(*arguments):
-    program = subprocess.Popen([sys.executable, exchange.__file__, *map(os.fspath, arguments)])
-    try:
-        yield
-    finally:
-        program.kill()
-        program.wait()
-
-
-def rounds():
-    """Counts up while there is time, and three times at least."""
-    number, end = 0, time.monotonic() + SECONDS
-    while number < 3 or time.monotonic() < end:
-        yield number
-        number += 1
 
 
 def run(box):

@@ -6,17 +6,14 @@ race goes on."""
 import contextlib
 import os
 import random
-import subprocess
-import sys
-import time
 
 import pytest
 
-from harness import engines, exchange, mounts
+from harness import engines, mounts
+from harness.exchange import rounds, running
 from harness.expect import refused
 from harness.source import tree
 
-SECONDS = float(os.environ.get("RACE_SECONDS", "1"))
 NAMES = [f"d{n}" for n in range(12)]
 SCRIPT = "cat /proc/self/mountinfo"
 SPACES = [engines.RUNTIMES[0], engines.MAPPED[1]]  # by runc; by crun, with a user namespace
@@ -38,24 +35,6 @@ def outside_fixture(scratch):
     before = tree(outside)
     yield outside
     assert tree(outside) == before
-
-
-@contextlib.contextmanager
-def running(*arguments):
-    program = subprocess.Popen([sys.executable, exchange.__file__, *map(os.fspath, arguments)])
-    try:
-        yield
-    finally:
-        program.kill()
-        program.wait()
-
-
-def rounds():
-    """Counts up while there is time, and three times at least."""
-    number, end = 0, time.monotonic() + SECONDS
-    while number < 3 or time.monotonic() < end:
-        yield number
-        number += 1
 
 
 def check(box, result):
