@@ -6,10 +6,12 @@
 #include <sys/mount.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdio>
 
 #include "error.h"
+#include "text.h"
 #include "unique_fd.h"
 
 namespace ogh {
@@ -25,9 +27,10 @@ struct ReleaseIterator {
 };
 
 /** The first entry for which `matches` holds, nullptr if there is none; the table keeps it. */
-template<typename Match> libmnt_fs *find_entry(libmnt_table *table, const Match &matches)
+template<typename Match>
+libmnt_fs *find_entry(libmnt_table *table, const Match &matches, int direction = MNT_ITER_FORWARD)
 {
-    const std::unique_ptr<libmnt_iter, ReleaseIterator> iterator(mnt_new_iter(MNT_ITER_FORWARD));
+    const std::unique_ptr<libmnt_iter, ReleaseIterator> iterator(mnt_new_iter(direction));
     libmnt_fs *entry = nullptr;
     while (iterator && mnt_table_next_fs(table, iterator.get(), &entry) == 0) {
         if (matches(entry))
@@ -47,6 +50,21 @@ libmnt_fs *find_id(libmnt_table *table, std::uint64_t mount_id)
     return find_entry(table, [&](libmnt_fs *entry) {
         return static_cast<std::uint64_t>(mnt_fs_get_id(entry)) == mount_id;
     });
+}
+
+std::string text(const char *value)
+{
+    return value == nullptr ? std::string() : value;
+}
+
+/** Whether a mount shows the hierarchy of version 1 with `controller`, or version 2 for "". */
+bool shows_cgroups(libmnt_fs *entry, const std::string &controller)
+{
+    const std::string type = text(mnt_fs_get_fstype(entry));
+    if (controller.empty())
+        return type == "cgroup2";
+    const std::vector<std::string> options = split_list(text(mnt_fs_get_fs_options(entry)));
+    return type == "cgroup" && std::find(options.begin(), options.end(), controller) != options.end();
 }
 
 } // namespace
@@ -107,8 +125,21 @@ std::vector<std::uint64_t> MountTable::ids_of_source(const std::string &source) 
 std::string MountTable::mount_point(std::uint64_t mount_id) const
 {
     libmnt_fs *entry = find_id(table_.get(), mount_id);
-    const char *target = entry == nullptr ? nullptr : mnt_fs_get_target(entry);
-    return target == nullptr ? std::string() : target;
+    return entry == nullptr ? std::string() : text(mnt_fs_get_target(entry));
+}
+
+std::vector<CgroupMount> MountTable::cgroup_mounts(const std::string &controller) const
+{
+    std::vector<CgroupMount> mounts;
+    find_entry(
+        table_.get(),
+        [&](libmnt_fs *entry) {
+            if (shows_cgroups(entry, controller))
+                mounts.push_back({text(mnt_fs_get_root(entry)), text(mnt_fs_get_target(entry))});
+            return false;
+        },
+        MNT_ITER_BACKWARD);
+    return mounts;
 }
 
 } // namespace ogh

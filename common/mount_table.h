@@ -13,6 +13,12 @@ struct libmnt_table;
 
 namespace ogh {
 
+/** A mount of a hierarchy of control groups. */
+struct CgroupMount {
+    std::string root;  ///< the cgroup that it shows, as /proc/PID/cgroup would name it
+    std::string point; ///< where it is attached
+};
+
 /** A mount namespace's table of mounts, as of when it was read (proc(5), mountinfo; parsed by libmount). */
 class MountTable final {
 public:
@@ -40,6 +46,9 @@ public:
 
     /** Where the mount is attached; "" if it is not listed. */
     [[nodiscard]] std::string mount_point(std::uint64_t mount_id) const;
+
+    /** The mounts of the version 1 hierarchy that has `controller`, or of version 2 for ""; the latest first. */
+    [[nodiscard]] std::vector<CgroupMount> cgroup_mounts(const std::string &controller) const;
 
 private:
     struct Release {

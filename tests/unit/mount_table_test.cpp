@@ -76,6 +76,27 @@ BOOST_AUTO_TEST_CASE(mounts_are_found_by_their_source)
     BOOST_TEST(mounts.ids_of_source("none").empty());
 }
 
+BOOST_AUTO_TEST_CASE(cgroup_hierarchies_are_found_by_controller_the_latest_mount_first)
+{
+    const MountTable mounts =
+        read(std::string(table) +
+             "31 27 0:30 / /sys/fs/cgroup/unified rw - cgroup2 cgroup2 rw,nsdelegate\n"
+             "32 27 0:31 / /sys/fs/cgroup/freezer,devices rw - cgroup cgroup rw,freezer,devices\n"
+             "33 27 0:32 / /sys/fs/cgroup/systemd rw - cgroup cgroup rw,xattr,name=systemd\n"
+             "34 27 0:30 /a\\040b /mnt/c rw - cgroup2 none rw\n");
+    const std::vector<CgroupMount> second = mounts.cgroup_mounts("");
+    BOOST_REQUIRE(second.size() == 2);
+    BOOST_TEST(second[0].root == "/a b");
+    BOOST_TEST(second[0].point == "/mnt/c");
+    BOOST_TEST(second[1].point == "/sys/fs/cgroup/unified");
+    const std::vector<CgroupMount> first = mounts.cgroup_mounts("devices");
+    BOOST_REQUIRE(first.size() == 1);
+    BOOST_TEST(first[0].root == "/");
+    BOOST_TEST(first[0].point == "/sys/fs/cgroup/freezer,devices");
+    BOOST_TEST(mounts.cgroup_mounts("memory").empty());
+    BOOST_TEST(mounts.cgroup_mounts("device").empty());
+}
+
 BOOST_AUTO_TEST_CASE(a_line_that_cannot_be_understood_is_an_error)
 {
     for (const char *line : {"x\n", "22 27 0:21 / /proc\n", "a b c d e f - g h i\n"})
