@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string_view>
+
+namespace ogh {
+
+/** The whole text as a number: digits alone, no sign, no blank; leading zeros are allowed. Nothing if it is none. */
+std::optional<std::uint64_t> parse_number(std::string_view text, int base = 10);
+
+/** As above, and nothing if it is above `limit`. */
+std::optional<unsigned> parse_small_number(std::string_view text, unsigned limit);
+
+} // namespace ogh

@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <set>
+#include <string>
+#include <vector>
+
+#include "selection.h"
+#include "support/expect.h"
+
+namespace ogh::test {
+
+/** Every other value follows from the index. */
+inline Candidate gpu(unsigned index, std::uint8_t bus)
+{
+    Candidate candidate;
+    candidate.index = index;
+    candidate.address = {0, bus, 0, 0};
+    candidate.names = {"GPU-" + std::to_string(index) + "a", "card" + std::to_string(index + 1)};
+    candidate.groups = {"gfx1100"};
+    candidate.description = candidate.names.front();
+    return candidate;
+}
+
+inline std::vector<Candidate> four()
+{
+    return {gpu(0, 0x0d), gpu(1, 0x1b), gpu(2, 0x5e), gpu(3, 0xc2)};
+}
+
+/** The third has a fault of the host, the fourth is kept from use on purpose and has no index. */
+inline std::vector<Candidate> two_sound()
+{
+    auto list = four();
+    list[2].problem = "it does not answer";
+    list[3].problem = "it is excluded";
+    list[3].problem_code = ExitCode::NotAvailable;
+    list[3].index.reset();
+    return list;
+}
+
+/** A host, its policy, and what is held by others. */
+struct Case {
+    std::vector<Candidate> candidates = four();
+    SelectionPolicy policy;
+    std::set<unsigned> held; ///< indices
+    Notes notes;
+
+    static Case allowing(const std::string &list)
+    {
+        Case result;
+        result.policy.allow = parse_allowed_selectors({list, "option '--allow'"});
+        return result;
+    }
+
+    static Case at_most(unsigned max)
+    {
+        Case result;
+        result.policy.max_devices = max;
+        return result;
+    }
+
+    /** Places separated by blanks. */
+    std::string choose(const std::string &value)
+    {
+        const IsFree is_free = [&](const Candidate &candidate) { return !held.contains(*candidate.index); };
+        std::string text;
+        for (const size_t place :
+             resolve(parse_selectors({value, "annotation 'k'"}), candidates, policy, is_free, notes))
+            text += (text.empty() ? "" : " ") + std::to_string(place);
+        return text;
+    }
+
+    Failure refuse(const std::string &value)
+    {
+        return failure_of([&] { choose(value); });
+    }
+};
+
+inline Case of(std::vector<Candidate> candidates)
+{
+    Case result;
+    result.candidates = std::move(candidates);
+    return result;
+}
+
+constexpr const char *all_four = "0 (GPU-0a), 1 (GPU-1a), 2 (GPU-2a), 3 (GPU-3a)";
+
+} // namespace ogh::test

@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <boost/test/unit_test.hpp>
+
+#include "support/selection_case.h"
+
+using namespace ogh;
+using namespace ogh::test;
+
+BOOST_AUTO_TEST_SUITE(selection_policy)
+
+BOOST_AUTO_TEST_CASE(a_group_under_a_policy)
+{
+    BOOST_TEST(Case::allowing("1,3").choose("gfx1100") == "1 3");
+    BOOST_TEST(Case::allowing("gfx1100").choose("all") == "0 1 2 3");
+    Case host = Case::allowing("1,3");
+    host.candidates[1].groups = host.candidates[3].groups = {"gfx90a"};
+    BOOST_TEST((host.refuse("gfx1100").code == ExitCode::Policy));
+}
+
+BOOST_AUTO_TEST_CASE(the_allow_list_is_the_limit)
+{
+    BOOST_TEST(Case::allowing("1,card4").choose("all") == "1 3");
+    BOOST_TEST(Case::allowing("0-1,GPU-9z").choose("1") == "1");
+    BOOST_TEST(Case::allowing("all").choose("3") == "3");
+    BOOST_TEST(Case::allowing("5e:00.0").choose("any:1") == "2");
+    for (const char *value : {"2", "1-2", "GPU-2a", "5e:00.0"}) {
+        const auto failure = Case::allowing("1,3").refuse(value);
+        BOOST_TEST((failure.code == ExitCode::Policy), value);
+        BOOST_TEST(failure.says(
+                       "(--allow) does not hand it out; this host's policy hands out 1 (GPU-1a), 3 (GPU-3a)"),
+                   failure.message);
+        BOOST_TEST(!failure.says("GPU-0a"));
+    }
+}
+
+BOOST_AUTO_TEST_CASE(what_is_not_allowed_is_not_listed)
+{
+    BOOST_TEST(Case::allowing("1").refuse("7").message ==
+               "no GPU '7': this host's policy hands out 1 (GPU-1a)");
+}
+
+BOOST_AUTO_TEST_CASE(an_allow_list_that_leaves_too_little)
+{
+    for (const char *value : {"all", "any:1"})
+        BOOST_TEST((Case::allowing("7").refuse(value).code == ExitCode::Policy), value);
+    const auto failure = Case::allowing("0").refuse("any:2");
+    BOOST_TEST((failure.code == ExitCode::Policy));
+    BOOST_TEST(failure.says("this host's policy hands out 0 (GPU-0a)"), failure.message);
+}
+
+BOOST_AUTO_TEST_CASE(max_devices_is_the_limit_of_what_is_named)
+{
+    BOOST_TEST(Case::at_most(2).choose("0,3") == "0 3");
+    BOOST_TEST(Case::at_most(2).choose("0,0,GPU-0a") == "0");
+    for (const char *value : {"0-2", "0,any:2", "any:3"}) {
+        const auto failure = Case::at_most(2).refuse(value);
+        BOOST_TEST((failure.code == ExitCode::Policy), value);
+        BOOST_TEST(failure.message ==
+                   "3 GPUs asked for, and the host's policy (--max-devices) allows 2; this host has " +
+                       std::string(all_four));
+    }
+}
+
+BOOST_AUTO_TEST_CASE(all_is_what_max_devices_allows_and_free_ones_first)
+{
+    Case host = Case::at_most(2);
+    BOOST_TEST(host.choose("all") == "0 1");
+    BOOST_REQUIRE(host.notes.size() == 1U);
+    BOOST_TEST(host.notes[0].text == "--max-devices allows 2 of the 4 GPUs that were asked for");
+    host.held = {0, 2};
+    BOOST_TEST(host.choose("all") == "1 3");
+    BOOST_TEST(host.choose("gfx1100") == "1 3");
+    BOOST_TEST(host.choose("2,all") == "1 2");
+    host.held = {0, 1, 2};
+    BOOST_TEST(host.choose("all") == "0 3");
+}
+
+BOOST_AUTO_TEST_CASE(no_device_is_allowed_by_a_limit_of_nothing)
+{
+    for (const char *value : {"all", "0", "any:1", "gfx1100"})
+        BOOST_TEST((Case::at_most(0).refuse(value).code == ExitCode::Policy), value);
+    BOOST_TEST(Case::at_most(0).choose("none").empty());
+}
+
+BOOST_AUTO_TEST_CASE(any_takes_the_first_free_ones)
+{
+    Case host;
+    BOOST_TEST(host.choose("any:1") == "0");
+    host.held = {0, 2};
+    BOOST_TEST(host.choose("any:1") == "1");
+    BOOST_TEST(host.choose("any:2") == "1 3");
+    BOOST_TEST(host.choose("1,any:1") == "1 3");
+    BOOST_TEST(host.choose("0,any:1") == "0 1");
+}
+
+BOOST_AUTO_TEST_CASE(too_few_free_ones_are_busy)
+{
+    Case host;
+    host.held = {0, 1, 2};
+    const auto failure = host.refuse("any:2");
+    BOOST_TEST((failure.code == ExitCode::Busy));
+    BOOST_TEST(failure.message == "no GPU 'any:2': of the 4 GPUs that may be had, 1 is free; this host has " +
+                                      std::string(all_four));
+    BOOST_TEST((host.refuse("any:5").code == ExitCode::NotAvailable));
+    BOOST_TEST((host.refuse("3,any:1").code == ExitCode::Busy));
+}
+
+BOOST_AUTO_TEST_CASE(without_a_function_all_are_free)
+{
+    Notes notes;
+    BOOST_TEST(
+        (resolve(parse_selectors({"any:2", "x"}), four(), {}, {}, notes) == std::vector<size_t>{0, 1}));
+}
+
+BOOST_AUTO_TEST_SUITE_END()

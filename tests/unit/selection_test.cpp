@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <boost/test/unit_test.hpp>
+
+#include "support/selection_case.h"
+
+using namespace ogh;
+using namespace ogh::test;
+
+BOOST_AUTO_TEST_SUITE(selection)
+
+BOOST_AUTO_TEST_CASE(all_is_everything_and_none_is_nothing)
+{
+    BOOST_TEST(Case().choose("all") == "0 1 2 3");
+    BOOST_TEST(Case().choose("none").empty());
+    BOOST_TEST(of({}).choose("none").empty());
+}
+
+BOOST_AUTO_TEST_CASE(what_is_chosen_is_in_pci_order_and_once)
+{
+    BOOST_TEST(Case().choose("3,0") == "0 3");
+    BOOST_TEST(Case().choose("1-2,2,card3,0000:5e:00.0") == "1 2");
+    BOOST_TEST(Case().choose("2,all") == "0 1 2 3");
+}
+
+BOOST_AUTO_TEST_CASE(names_and_addresses_in_either_case)
+{
+    BOOST_TEST(Case().choose("gpu-2A") == "2");
+    BOOST_TEST(Case().choose("CARD1") == "0");
+    BOOST_TEST(Case().choose("C2:00.0") == "3");
+    BOOST_TEST(Case().choose("00000000:0D:00.0") == "0");
+}
+
+BOOST_AUTO_TEST_CASE(an_index_is_not_a_place)
+{
+    auto list = four();
+    list[0].index.reset();
+    list[0].problem = "it is excluded";
+    list[1].index = 0;
+    list[2].index = 1;
+    list[3].index = 2;
+    BOOST_TEST(of(list).choose("0-1") == "1 2");
+}
+
+BOOST_AUTO_TEST_CASE(whatever_bears_a_name_belongs_to_it)
+{
+    auto list = four();
+    list[1].names = list[2].names = {"0x12"};
+    list[3].address = list[0].address;
+    BOOST_TEST(of(list).choose("0x12") == "1 2");
+    BOOST_TEST(of(list).choose("0d:00.0") == "0 3");
+}
+
+BOOST_AUTO_TEST_CASE(what_is_unknown_is_an_error_that_lists_what_there_is)
+{
+    for (const char *value :
+         {"7", "GPU-7a", "GPU-", "GPU-0", "GPU-0aa", "0000:5e:00.1", "0001:5e:00.0", "card", "0:1"}) {
+        const auto failure = Case().refuse(value);
+        BOOST_TEST((failure.code == ExitCode::NotAvailable), value);
+        BOOST_TEST(failure.message == "no GPU '" + std::string(value) + "': this host has " + all_four);
+    }
+    BOOST_TEST((Case().refuse("0,7").code == ExitCode::NotAvailable));
+}
+
+BOOST_AUTO_TEST_CASE(a_range_must_be_there_in_whole)
+{
+    BOOST_TEST(Case().refuse("2-999999999").message ==
+               "no GPU '4' of '2-999999999': this host has " + std::string(all_four));
+}
+
+BOOST_AUTO_TEST_CASE(a_host_without_a_gpu)
+{
+    for (const char *value : {"all", "0", "any:1"}) {
+        const auto failure = of({}).refuse(value);
+        BOOST_TEST((failure.code == ExitCode::NotAvailable), value);
+        BOOST_TEST(failure.message == "no GPU '" + std::string(value) + "': this host has none");
+    }
+}
+
+BOOST_AUTO_TEST_CASE(a_gpu_with_a_problem_is_left_out_of_all_and_any_and_named)
+{
+    Case host = of(two_sound());
+    BOOST_TEST(host.choose("all") == "0 1");
+    BOOST_REQUIRE(host.notes.size() == 2U);
+    BOOST_TEST((host.notes[0].level == LogLevel::Warning));
+    BOOST_TEST(host.notes[0].text == "GPU 2 (GPU-2a) is left out: it does not answer");
+    BOOST_TEST((host.notes[1].level == LogLevel::Info));
+    BOOST_TEST(host.notes[1].text == "GPU GPU-3a is left out: it is excluded");
+    BOOST_TEST((of(two_sound()).refuse("any:3").code == ExitCode::NotAvailable));
+}
+
+BOOST_AUTO_TEST_CASE(a_gpu_with_a_problem_is_an_error_by_name)
+{
+    for (const char *value : {"2", "1-2", "GPU-2a", "5e:00.0", "all,2"}) {
+        const auto failure = of(two_sound()).refuse(value);
+        BOOST_TEST((failure.code == ExitCode::Host), value);
+        BOOST_TEST(failure.says(": it does not answer"), failure.message);
+    }
+    const auto failure = of(two_sound()).refuse("GPU-3a");
+    BOOST_TEST((failure.code == ExitCode::NotAvailable));
+    BOOST_TEST(failure.message == "no GPU 'GPU-3a': it is excluded");
+}
+
+BOOST_AUTO_TEST_CASE(the_list_tells_what_has_a_problem)
+{
+    BOOST_TEST(of(two_sound()).refuse("7").message == "no GPU '7': this host has 0 (GPU-0a), 1 (GPU-1a); "
+                                                      "left out: 2 (GPU-2a), it does not answer, GPU-3a, it "
+                                                      "is excluded");
+    auto list = two_sound();
+    list.erase(list.begin(), list.begin() + 2);
+    const auto failure = of(list).refuse("all");
+    BOOST_TEST((failure.code == ExitCode::NotAvailable));
+    BOOST_TEST(failure.says("no GPU 'all': this host has none; left out: "), failure.message);
+}
+
+BOOST_AUTO_TEST_CASE(what_goes_only_by_name_is_left_out_of_all_and_any)
+{
+    auto list = four();
+    list[3].only_by_name = "it is integrated";
+    list[3].groups = {"igpu"};
+    Case host = of(list);
+    BOOST_TEST(host.choose("all") == "0 1 2");
+    BOOST_REQUIRE(host.notes.size() == 1U);
+    BOOST_TEST((host.notes[0].level == LogLevel::Info));
+    BOOST_TEST(host.notes[0].text == "GPU 3 (GPU-3a) is left out: it is integrated");
+    BOOST_TEST((of(list).refuse("any:4").code == ExitCode::NotAvailable));
+    BOOST_TEST(of(list).choose("3") == "3");
+    BOOST_TEST(of(list).choose("igpu") == "3");
+    BOOST_TEST(of(list).choose("all,igpu") == "0 1 2 3");
+}
+
+BOOST_AUTO_TEST_CASE(a_group_is_what_may_be_had_of_it)
+{
+    auto list = two_sound();
+    list[0].groups = {"gfx1036"};
+    Case host = of(list);
+    BOOST_TEST(host.choose("GFX1100") == "1");
+    BOOST_TEST(host.notes.size() == 2U);
+    BOOST_TEST((of(list).refuse("gfx90a").code == ExitCode::NotAvailable));
+    list[1].groups.clear();
+    BOOST_TEST((of(list).refuse("gfx1100").code == ExitCode::Host));
+}
+
+BOOST_AUTO_TEST_SUITE_END()
