@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string>
+#include <string_view>
+
+namespace ogh::nvidia_devices {
+
+/**
+ * /proc/driver/nvidia/params as a container must see it: ModifyDeviceFiles is 0, or the driver's libraries and
+ * nvidia-modprobe would make the nodes of every GPU. Every other line stays as it is. Where the key is missing it goes
+ * first, since nvidia-modprobe reads no further than the first value that is no number.
+ */
+std::string params_for_container(std::string_view text);
+
+} // namespace ogh::nvidia_devices

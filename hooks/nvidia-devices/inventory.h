@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "driver_version.h"
+#include "error.h"
+#include "gpu_information.h"
+#include "host_path.h"
+#include "log.h"
+#include "pci_address.h"
+#include "proc_devices.h"
+#include "selection.h"
+
+namespace ogh::nvidia_devices {
+
+/** A GPU that the driver has. */
+struct Gpu {
+    PciAddress address;
+    std::string folder; ///< its name below /proc/driver/nvidia/gpus, as this driver writes addresses
+    GpuInformation information;
+    std::string problem; ///< why it cannot be handed out; "" if it can
+    ExitCode problem_code = ExitCode::Success;
+};
+
+/** What this host has of NVIDIA's. */
+struct Inventory {
+    bool has_driver = false;              ///< the kernel module is loaded; all else is empty if not
+    std::optional<DriverVersion> version; ///< nothing if it cannot be understood
+    std::vector<Gpu> gpus;                ///< in PCI order
+    ProcDevices devices;
+    std::string params; ///< /proc/driver/nvidia/params as it is; "" if there is none
+};
+
+/**
+ * Reads what the driver says in /proc below the sysroot. No library and no device of the driver is touched, so it
+ * costs the same with or without persistence mode, and opens no GPU.
+ * @param notes folders that are no GPU's, and a version that cannot be understood
+ * @throws Error (Host) if the driver is loaded and its list of GPUs, or /proc/devices, cannot be read
+ */
+Inventory read_inventory(const Sysroot &sysroot, Notes &notes);
+
+/**
+ * The GPUs as one may ask for them: by index, address and UUID, in the order of Inventory::gpus.
+ *
+ * An excluded GPU has no index: NVML counts those apart, and index 1 here must be what nvidia-smi calls 1.
+ */
+std::vector<Candidate> candidates(const Inventory &inventory);
+
+// Names in /proc/devices.
+constexpr std::string_view uvm_devices = "nvidia-uvm";
+constexpr std::string_view modeset_devices = "nvidia-modeset";
+constexpr std::string_view caps_devices = "nvidia-caps";
+constexpr std::string_view imex_devices = "nvidia-caps-imex-channels";
+constexpr std::string_view nvswitch_devices = "nvidia-nvswitch";
+
+/**
+ * The major number of /dev/nvidiaN and /dev/nvidiactl.
+ * @throws Error (Host) if the driver is not in /proc/devices
+ */
+unsigned gpu_major(const Inventory &inventory);
+
+/**
+ * The major number of another kernel module's devices.
+ * @param name in /proc/devices, and of the module
+ * @throws Error (Host) that says how to load it
+ */
+unsigned module_major(const Inventory &inventory, std::string_view name);
+
+} // namespace ogh::nvidia_devices

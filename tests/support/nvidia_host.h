@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string>
+
+#include "support/temp_folder.h"
+
+namespace ogh::test {
+
+/** What a synthetic driver says of a GPU; every value is made up. */
+struct NvidiaGpu {
+    std::string folder; ///< its name below gpus: "0000:5e:00.0"
+    unsigned minor = 0;
+    std::string uuid_line =
+        "GPU UUID: \t GPU-5a1c0de0-1111-4222-8333-0123456789ab\n"; ///< "" if there is none
+    std::string excluded_line = "GPU Excluded:\t No\n";
+
+    [[nodiscard]] std::string information() const
+    {
+        return "Model: \t\t NVIDIA Example 48\n"
+               "IRQ:   \t\t 91\n" +
+               uuid_line +
+               "Video BIOS: \t 91.02.17.00.0e\n"
+               "Bus Type: \t PCIe\n"
+               "DMA Size: \t 47 bits\n"
+               "DMA Mask: \t 0x7fffffffffff\n"
+               "Bus Location: \t " +
+               folder + "\nDevice Minor: \t " + std::to_string(minor) + "\nGPU Firmware: \t 555.42.07\n" +
+               excluded_line;
+    }
+
+    /** With a UUID that ends in `end`, of two digits. */
+    static NvidiaGpu numbered(const std::string &folder, unsigned minor, const std::string &end)
+    {
+        return {folder, minor, "GPU UUID: \t GPU-5a1c0de0-1111-4222-8333-0123456789" + end + "\n"};
+    }
+};
+
+/** A sysroot with what NVIDIA's driver shows in /proc and /sys. */
+class NvidiaHost : public TempFolder {
+public:
+    static constexpr const char *closed_module =
+        "NVRM version: NVIDIA UNIX x86_64 Kernel Module  555.42.07  Mon Jan  5 10:11:12 UTC 2026\n"
+        "GCC version:  gcc version 12.9.1 (Example 12.9.1-1) \n";
+    static constexpr const char *open_module = "NVRM version: NVIDIA UNIX Open Kernel Module for x86_64  "
+                                               "601.10.03  Release Build  (builder@example)  "
+                                               "Tue Feb  3 04:05:06 UTC 2026\n"
+                                               "GCC version:  gcc version 12.9.1 (Example 12.9.1-1)\n";
+
+    void driver(const std::string &version = closed_module) const
+    {
+        file("proc/driver/nvidia/version", version);
+        file("proc/driver/nvidia/params",
+             "ResmanDebugLevel: 4294967295\nModifyDeviceFiles: 1\nRmMsg: \"\"\n");
+        folder("proc/driver/nvidia/gpus");
+        devices("195 nvidia\n195 nvidiactl\n195 nvidia-modeset\n226 drm\n510 nvidia-uvm\n511 nvidia-caps\n");
+    }
+
+    /** Replaces the character devices. */
+    void devices(const std::string &lines) const
+    {
+        file("proc/devices", "Character devices:\n  1 mem\n" + lines + "\nBlock devices:\n  8 sd\n");
+    }
+
+    void gpu(const NvidiaGpu &gpu) const
+    {
+        file("proc/driver/nvidia/gpus/" + gpu.folder + "/information", gpu.information());
+    }
+
+    /** Card and render node of a PCI device, in sysfs as the kernel has it: the bus's folder holds symlinks. */
+    void drm(const std::string &address, unsigned card, unsigned render_minor) const
+    {
+        const std::string device = "sys/devices/pci0000:00/" + address;
+        const std::string card_name = "card" + std::to_string(card);
+        file(device + "/drm/" + card_name + "/dev", "226:" + std::to_string(card) + "\n");
+        folder(device + "/drm/" + card_name + "/" + card_name + "-DP-1");
+        file(device + "/drm/renderD" + std::to_string(render_minor) + "/dev",
+             "226:" + std::to_string(render_minor) + "\n");
+        folder("sys/bus/pci/devices");
+        link("sys/bus/pci/devices/" + address, "../../../devices/pci0000:00/" + address);
+    }
+};
+
+} // namespace ogh::test
