@@ -20,7 +20,7 @@ namespace ogh {
 
 namespace {
 
-constexpr const char *what = "a file of our own";
+constexpr const char *own_file = "a file of our own";
 
 /** Descriptors of one blank file; parent and child share the table of them. */
 struct Made {
@@ -33,7 +33,7 @@ UniqueFd open_for_writing(const PrivateTmpfs &tmpfs, const std::string &name,
 {
     UniqueFd fd(::openat(tmpfs.fd(), name.c_str(), O_WRONLY | O_NOFOLLOW | O_CLOEXEC));
     if (!fd.valid() || (owner && ::fchown(fd.get(), owner->uid, owner->gid) != 0))
-        throw SystemError(errno, std::string("cannot open ") + what);
+        throw SystemError(errno, std::string("cannot open ") + own_file);
     return fd;
 }
 
@@ -44,15 +44,17 @@ std::vector<Made> make(const BlankFiles &how)
     std::vector<MountTree> trees;
     for (size_t i = 0; i < how.count; ++i) {
         const std::string name = "blank" + std::to_string(i);
-        trees.emplace_back(tmpfs.make(name, Kind::File).get(), MountAttributes{.read_only = true}, what);
+        trees.emplace_back(tmpfs.make(name, Kind::File).get(), MountAttributes{.read_only = true}, own_file);
         fds.push_back(open_for_writing(tmpfs, name, how.owner));
     }
     std::vector<MountTree *> to_lock;
+    to_lock.reserve(how.count);
     for (MountTree &tree : trees)
         to_lock.push_back(&tree);
     if (how.lock)
         lock_trees(tmpfs, to_lock);
     std::vector<Made> made;
+    made.reserve(how.count);
     for (size_t i = 0; i < how.count; ++i)
         made.push_back({fds[i].release(), trees[i].release()});
     return made;
@@ -87,7 +89,7 @@ void wait_for(pid_t child, int result)
     if (::lseek(result, 0, SEEK_SET) != 0)
         throw SystemError(errno, "cannot read a result");
     if (!WIFEXITED(status))
-        throw Error(ExitCode::Failure, std::string("cannot make ") + what + ": its process was killed");
+        throw Error(ExitCode::Failure, std::string("cannot make ") + own_file + ": its process was killed");
     if (WEXITSTATUS(status) != 0)
         throw Error(static_cast<ExitCode>(WEXITSTATUS(status)), read_all(result, 4096, "a result"));
 }
@@ -95,13 +97,13 @@ void wait_for(pid_t child, int result)
 } // namespace
 
 BlankFile::BlankFile(UniqueFd fd, MountTree tree)
-    : fd_(std::move(fd)), tree_(std::move(tree)), inode_(Inode::of(fd_.get(), what))
+    : fd_(std::move(fd)), tree_(std::move(tree)), inode_(Inode::of(fd_.get(), own_file))
 {
 }
 
-void BlankFile::fill(std::string_view content, const std::string &name) const
+void BlankFile::fill(std::string_view content, const std::string &what) const
 {
-    write_all(fd_.get(), content, name);
+    write_all(fd_.get(), content, what);
 }
 
 std::vector<BlankFile> make_blank_files(const BlankFiles &how)
@@ -111,7 +113,7 @@ std::vector<BlankFile> make_blank_files(const BlankFiles &how)
         throw SystemError(errno, "cannot make a memfd");
     const long child = ::syscall(SYS_clone, CLONE_FILES | SIGCHLD, nullptr, nullptr, nullptr, nullptr);
     if (child < 0)
-        throw SystemError(errno, std::string("cannot make ") + what + " (clone)");
+        throw SystemError(errno, std::string("cannot make ") + own_file + " (clone)");
     if (child == 0)
         make_in_child(how, result.get());
     wait_for(static_cast<pid_t>(child), result.get());

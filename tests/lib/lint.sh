@@ -48,6 +48,6 @@ lint_man() {
 }
 
 lint_spelling() {
-    # Nd is a macro of man pages; "\nown" is the word own at the start of a line.
-    project_files . && codespell --ignore-words-list nd,optin --ignore-regex '\\n' "${files[@]}"
+    # Nd is a macro of man pages; "\nown" is the word own at the start of a line; renderD128 is a device node.
+    project_files . && codespell --ignore-words-list nd,optin,renderd --ignore-regex '\\n' "${files[@]}"
 }
