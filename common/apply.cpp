@@ -37,6 +37,19 @@ private:
     std::vector<const MountTree *> trees_;
 };
 
+/** Puts `tree`, whose root is `inode`, on `place`, which was found at `path`. */
+void put(const MountTree &tree, const Inode &inode, const Place &place, const InnerPath &path,
+         const Places &places, Attached &attached)
+{
+    const std::string what = quote(path.full());
+    tree.attach(place.fd.get(), what);
+    attached.add(tree);
+    // Somebody who renames in a shared volume meanwhile cannot lead the mount out of the container, but the
+    // container might not see it where it was promised.
+    if (!places.look(path).same_file(inode))
+        throw Error(ExitCode::Failure, what + " in the container changed while it was mounted");
+}
+
 void attach(const Source &source, Places &places, Attached &attached, Notes &notes)
 {
     const InnerPath path = InnerPath::parse(source.edit.container_path);
@@ -46,12 +59,7 @@ void attach(const Source &source, Places &places, Attached &attached, Notes &not
         notes.push_back({LogLevel::Debug, what + " is mounted already"});
         return;
     }
-    source.tree.attach(place.fd.get(), what);
-    attached.add(source.tree);
-    // Somebody who renames in a shared volume meanwhile cannot lead the mount out of the container, but the
-    // container might not see it where it was promised.
-    if (!places.look(path).same_file(source.inode))
-        throw Error(ExitCode::Failure, what + " in the container changed while it was mounted");
+    put(source.tree, source.inode, place, path, places, attached);
     notes.push_back({LogLevel::Info, "mounted " + quote(source.edit.host_path) + " at " + what +
                                          (source.edit.read_only ? ", read-only" : ", writable")});
 }
@@ -62,10 +70,7 @@ void mount_over(const FileEdit &edit, const BlankFile &file, Places &places, Att
     const std::string what = quote(edit.container_path);
     const Place place = places.mount_target(path, Kind::File);
     file.fill(edit.content, what);
-    file.tree().attach(place.fd.get(), what);
-    attached.add(file.tree());
-    if (!places.look(path).same_file(file.inode()))
-        throw Error(ExitCode::Failure, what + " in the container changed while it was mounted");
+    put(file.tree(), file.inode(), place, path, places, attached);
     notes.push_back({LogLevel::Info, "mounted a file of our own over " + what});
 }
 

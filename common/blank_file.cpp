@@ -2,15 +2,12 @@
 #include "blank_file.h"
 
 #include <fcntl.h>
-#include <sched.h>
 #include <sys/mman.h>
-#include <sys/syscall.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <cerrno>
-#include <csignal>
 
+#include "child_process.h"
 #include "error.h"
 #include "file.h"
 #include "private_tmpfs.h"
@@ -61,7 +58,7 @@ std::vector<Made> make(const BlankFiles &how)
 }
 
 /** The child: leaves what it has made in the table, and the numbers, or what went wrong, in `result`. */
-[[noreturn]] void make_in_child(const BlankFiles &how, int result)
+int make_in_child(const BlankFiles &how, int result)
 {
     std::string bytes;
     ExitCode code = ExitCode::Success;
@@ -78,20 +75,7 @@ std::vector<Made> make(const BlankFiles &how)
     } catch (const Error &error) {
         code = error.code();
     }
-    ::_exit(static_cast<int>(code));
-}
-
-void wait_for(pid_t child, int result)
-{
-    int status = 0;
-    while (::waitpid(child, &status, 0) < 0 && errno == EINTR)
-        continue;
-    if (::lseek(result, 0, SEEK_SET) != 0)
-        throw SystemError(errno, "cannot read a result");
-    if (!WIFEXITED(status))
-        throw Error(ExitCode::Failure, std::string("cannot make ") + own_file + ": its process was killed");
-    if (WEXITSTATUS(status) != 0)
-        throw Error(static_cast<ExitCode>(WEXITSTATUS(status)), read_all(result, 4096, "a result"));
+    return static_cast<int>(code);
 }
 
 } // namespace
@@ -111,12 +95,14 @@ std::vector<BlankFile> make_blank_files(const BlankFiles &how)
     const UniqueFd result(::memfd_create("blank files", MFD_CLOEXEC));
     if (!result.valid())
         throw SystemError(errno, "cannot make a memfd");
-    const long child = ::syscall(SYS_clone, CLONE_FILES | SIGCHLD, nullptr, nullptr, nullptr, nullptr);
-    if (child < 0)
-        throw SystemError(errno, std::string("cannot make ") + own_file + " (clone)");
-    if (child == 0)
-        make_in_child(how, result.get());
-    wait_for(static_cast<pid_t>(child), result.get());
+    const std::string cannot = std::string("cannot make ") + own_file;
+    const auto code = run_in_child(cannot, [&] { return make_in_child(how, result.get()); });
+    if (::lseek(result.get(), 0, SEEK_SET) != 0)
+        throw SystemError(errno, "cannot read a result");
+    if (!code)
+        throw Error(ExitCode::Failure, cannot + ": its process was killed");
+    if (*code != 0)
+        throw Error(static_cast<ExitCode>(*code), read_all(result.get(), 4096, "a result"));
     std::vector<BlankFile> files;
     files.reserve(how.count);
     for (size_t i = 0; i < how.count; ++i) {

@@ -39,8 +39,8 @@ struct BlankFiles {
 };
 
 /**
- * Makes them, in the mount namespace that this process is in or any other: a child puts them together in a copy of it,
- * so that this process stays where it is.
+ * Makes them, whichever mount namespace this process is in: a child puts them together in a copy of it, so that this
+ * process stays where it is.
  * @throws Error
  */
 std::vector<BlankFile> make_blank_files(const BlankFiles &how);

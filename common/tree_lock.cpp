@@ -5,24 +5,24 @@
 #include <sched.h>
 #include <sys/mman.h>
 #include <sys/mount.h>
-#include <sys/syscall.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <cerrno>
-#include <csignal>
 #include <string>
 
+#include "child_process.h"
 #include "error.h"
 
 namespace ogh {
 
 namespace {
 
+constexpr const char *what_fails = "cannot lock the mounts for a user namespace";
+
 void check(bool done, const char *what)
 {
     if (!done)
-        throw SystemError(errno, std::string("cannot lock the mounts for a user namespace (") + what + ")");
+        throw SystemError(errno, std::string(what_fails) + " (" + what + ")");
 }
 
 /**
@@ -45,15 +45,6 @@ int copy_in_child(int tmpfs, size_t count, int result)
     return 0;
 }
 
-void wait_for(pid_t child)
-{
-    int status = 0;
-    while (::waitpid(child, &status, 0) < 0 && errno == EINTR)
-        continue;
-    errno = WIFEXITED(status) ? WEXITSTATUS(status) : EINTR;
-    check(errno == 0, "user namespace");
-}
-
 } // namespace
 
 void lock_trees(const PrivateTmpfs &tmpfs, const std::vector<MountTree *> &trees)
@@ -64,11 +55,10 @@ void lock_trees(const PrivateTmpfs &tmpfs, const std::vector<MountTree *> &trees
     }
     const UniqueFd result(::memfd_create("trees", MFD_CLOEXEC));
     check(result.valid(), "memfd_create");
-    const long child = ::syscall(SYS_clone, CLONE_FILES | SIGCHLD, nullptr, nullptr, nullptr, nullptr);
-    check(child >= 0, "clone");
-    if (child == 0)
-        ::_exit(copy_in_child(tmpfs.fd(), trees.size(), result.get()));
-    wait_for(static_cast<pid_t>(child));
+    const auto error =
+        run_in_child(what_fails, [&] { return copy_in_child(tmpfs.fd(), trees.size(), result.get()); });
+    errno = error.value_or(EINTR);
+    check(errno == 0, "user namespace");
     check(::lseek(result.get(), 0, SEEK_SET) == 0, "lseek");
     for (MountTree *tree : trees) {
         int fd = -1;

@@ -6,11 +6,11 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <charconv>
 #include <string>
 
 #include "error.h"
 #include "file.h"
+#include "number.h"
 #include "text.h"
 
 namespace ogh {
@@ -54,11 +54,10 @@ IdMap IdMap::parse(std::string_view text)
     for (std::string_view rest = text; rest.find_first_not_of(blanks) != std::string_view::npos;) {
         rest.remove_prefix(rest.find_first_not_of(blanks));
         const std::string_view word = rest.substr(0, rest.find_first_of(blanks));
-        std::uint32_t number = 0;
-        const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), number);
-        if (error != std::errc() || end != word.data() + word.size())
+        const auto number = parse_small_number(word, UINT32_MAX);
+        if (!number)
             throw not_a_map(text);
-        numbers.push_back(number);
+        numbers.push_back(*number);
         rest.remove_prefix(word.size());
     }
     if (numbers.size() % 3 != 0)
