@@ -53,6 +53,20 @@ std::vector<std::string> read_environment(const json &config)
     return environment;
 }
 
+/** Whatever is wrong with a hook is for the runtime to say. */
+std::vector<std::string> read_hook_paths(const json &config)
+{
+    std::vector<std::string> paths;
+    for (const json &hooks : object_member(config, "hooks")) {
+        for (const json &hook : hooks.is_array() ? hooks : json::array()) {
+            const json *path = hook.is_object() ? find_member(hook, "path") : nullptr;
+            if (path != nullptr && path->is_string())
+                paths.push_back(path->get<std::string>());
+        }
+    }
+    return paths;
+}
+
 bool read_bool(const json &object, const char *name)
 {
     const json *member = find_member(object, name);
@@ -68,8 +82,8 @@ bool is_needed(const std::string &member, const std::string &inner)
     if (member == "process")
         return inner.empty() || inner == "env";
     if (member == "linux")
-        return inner.empty() || inner == "mountLabel";
-    return member == "root" || member == "annotations";
+        return inner.empty() || inner == "mountLabel" || inner == "cgroupsPath";
+    return member == "root" || member == "annotations" || member == "hooks";
 }
 
 } // namespace
@@ -84,6 +98,8 @@ Config parse_config(std::string_view text, const std::string &bundle)
     config.environment = read_environment(document);
     config.read_only = read_bool(object_member(document, "root"), "readonly");
     config.mount_label = string_member(object_member(document, "linux"), "mountLabel", what);
+    config.cgroups_path = string_member(object_member(document, "linux"), "cgroupsPath", what);
+    config.hook_paths = read_hook_paths(document);
     return config;
 }
 

@@ -15,7 +15,9 @@ struct Config {
     std::map<std::string, std::string, std::less<>> annotations;
     std::vector<std::string> environment; ///< process.env, "NAME=VALUE"
     bool read_only = false;               ///< root.readonly; the runtime makes it so only after the hooks
-    std::string mount_label; ///< linux.mountLabel, the SELinux context of mounts; "" if there is none
+    std::string mount_label;  ///< linux.mountLabel, the SELinux context of mounts; "" if there is none
+    std::string cgroups_path; ///< linux.cgroupsPath; "" if there is none
+    std::vector<std::string> hook_paths; ///< the executables of all its hooks
 };
 
 /**

@@ -86,7 +86,7 @@ Asked checked(std::string value, std::string origin)
     if (value.size() > max_request_size)
         throw Error(ExitCode::Usage,
                     "the " + origin + " is longer than " + std::to_string(max_request_size) + " bytes");
-    return {std::move(value), std::move(origin)};
+    return {.value = std::move(value), .origin = std::move(origin)};
 }
 
 /** Concourse sets BUILD_* for get, put and check containers, not for tasks. */
@@ -131,8 +131,11 @@ std::optional<Asked> find_request(std::string_view hook, const Config *config, c
         if (const auto asked = find_value(other, *config, options))
             return Asked{implied.value, asked->origin};
     }
-    if (options.opt_in == OptIn::Always && (options.all_steps || !is_resource_step(*config)))
-        return by_host();
+    if (options.opt_in == OptIn::Always && (options.all_steps || !is_resource_step(*config))) {
+        Asked asked = by_host();
+        asked.for_all = true;
+        return asked;
+    }
     notes.push_back({LogLevel::Info, options.opt_in == OptIn::Always
                                          ? "nothing to do: a get, put or check container of Concourse"
                                          : "nothing to do: this container did not ask"});

@@ -14,8 +14,9 @@ namespace ogh {
 
 /** What somebody asks of one hook for a container, in the hook's own grammar. */
 struct Asked {
-    std::string value;  ///< never empty
-    std::string origin; ///< who asks, for messages: "annotation 'io.oci-gpu-hooks.mount-srv'"
+    std::string value;    ///< never empty
+    std::string origin;   ///< who asks, for messages: "annotation 'io.oci-gpu-hooks.mount-srv'"
+    bool for_all = false; ///< the host asks it for every container (--opt-in always), and not for this one
 };
 
 /** Opting in to one of these hooks asks another one too. */

@@ -26,11 +26,45 @@ BOOST_AUTO_TEST_CASE(only_what_is_needed_is_read)
     BOOST_TEST(config.mount_label == "system_u:object_r:container_file_t:s0:c1,c2");
 }
 
+BOOST_AUTO_TEST_CASE(the_cgroup_is_as_the_engine_names_it)
+{
+    for (const char *path : {"/user.slice/x", "user.slice:crio:3f2a", ""}) {
+        const std::string text =
+            R"({"root":{"path":"/r"},"linux":{"cgroupsPath":")" + std::string(path) + R"(","resources":[]}})";
+        BOOST_TEST(parse_config(text, "/b").cgroups_path == path);
+    }
+}
+
+BOOST_AUTO_TEST_CASE(executables_of_hooks_of_every_stage)
+{
+    const Config config = parse_config(R"({"root":{"path":"/r"},"hooks":{
+        "prestart":[{"path":"/a","args":["x",{"path":"/no"}]},{"path":"/b"}],"later":[{"path":"/c","env":["A=1"]}]}})",
+                                       "/b");
+    // nlohmann/json sorts the stages.
+    BOOST_TEST(config.hook_paths == (std::vector<std::string>{"/c", "/a", "/b"}),
+               boost::test_tools::per_element());
+}
+
+BOOST_AUTO_TEST_CASE(whatever_is_wrong_with_a_hook_is_passed_over)
+{
+    for (const char *hooks :
+         {R"({})", R"({"prestart":null,"x":{"path":"/no"},"y":"/no"})",
+          R"({"prestart":[null,1,"/no",["/no"],{},{"path":1},{"path":["/no"]},{"args":["/no"]}]})"}) {
+        const std::string text = R"({"root":{"path":"/r"},"hooks":)" + std::string(hooks) + "}";
+        BOOST_TEST(parse_config(text, "/b").hook_paths.empty(), hooks);
+    }
+    const Config config =
+        parse_config(R"({"root":{"path":"/r"},"hooks":{"prestart":[1,{"path":"/a"}]}})", "/b");
+    BOOST_TEST(config.hook_paths == std::vector<std::string>{"/a"}, boost::test_tools::per_element());
+}
+
 BOOST_AUTO_TEST_CASE(what_is_absent_is_off)
 {
     const Config config = parse_config(R"({"root":{"path":"/r"},"linux":{"seccomp":1}})", "/b");
     BOOST_TEST(!config.read_only);
     BOOST_TEST(config.mount_label.empty());
+    BOOST_TEST(config.cgroups_path.empty());
+    BOOST_TEST(config.hook_paths.empty());
 }
 
 BOOST_AUTO_TEST_CASE(a_relative_root_is_below_the_bundle)
@@ -45,6 +79,7 @@ BOOST_AUTO_TEST_CASE(wrong_types_are_refused)
           R"({"root":{"path":"/r"},"annotations":[]})", R"({"root":{"path":"/r"},"annotations":{"a":1}})",
           R"({"root":{"path":"/r"},"process":{"env":{}}})", R"({"root":{"path":"/r"},"process":{"env":[1]}})",
           R"({"root":{"path":"/r","readonly":"yes"}})", R"({"root":{"path":"/r"},"linux":{"mountLabel":[]}})",
+          R"({"root":{"path":"/r"},"linux":{"cgroupsPath":7}})", R"({"root":{"path":"/r"},"hooks":[]})",
           R"({"root":{"path":"/r\u0000"}})", R"({"root":{"path":"/r"},"annotations":{"a":"b\u0000"}})"}) {
         const auto failure = failure_of([&] { parse_config(text, "/b"); });
         BOOST_TEST((failure.code == ExitCode::Failure), text);
