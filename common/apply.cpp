@@ -1,9 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "apply.h"
 
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
 #include <vector>
 
-#include "error.h"
+#include "attached.h"
+#include "device_node.h"
+#include "proc_cover.h"
 #include "text.h"
 
 namespace ogh {
@@ -18,38 +24,6 @@ bool is_mounted_already(const Place &place, const Source &source)
     return source.tree.looks_like(place.fd.get(), quote(source.edit.container_path));
 }
 
-/** The trees that this run has attached; detached again, last first, unless they are kept. */
-class Attached final {
-public:
-    Attached() = default;
-    Attached(const Attached &) = delete;
-    Attached &operator=(const Attached &) = delete;
-    ~Attached()
-    {
-        for (auto tree = trees_.rbegin(); tree != trees_.rend(); ++tree)
-            (*tree)->detach();
-    }
-
-    void add(const MountTree &tree) { trees_.push_back(&tree); }
-    void keep() { trees_.clear(); }
-
-private:
-    std::vector<const MountTree *> trees_;
-};
-
-/** Puts `tree`, whose root is `inode`, on `place`, which was found at `path`. */
-void put(const MountTree &tree, const Inode &inode, const Place &place, const InnerPath &path,
-         const Places &places, Attached &attached)
-{
-    const std::string what = quote(path.full());
-    tree.attach(place.fd.get(), what);
-    attached.add(tree);
-    // Somebody who renames in a shared volume meanwhile cannot lead the mount out of the container, but the
-    // container might not see it where it was promised.
-    if (!places.look(path).same_file(inode))
-        throw Error(ExitCode::Failure, what + " in the container changed while it was mounted");
-}
-
 void attach(const Source &source, Places &places, Attached &attached, Notes &notes)
 {
     const InnerPath path = InnerPath::parse(source.edit.container_path);
@@ -59,7 +33,7 @@ void attach(const Source &source, Places &places, Attached &attached, Notes &not
         notes.push_back({LogLevel::Debug, what + " is mounted already"});
         return;
     }
-    put(source.tree, source.inode, place, path, places, attached);
+    attached.put(source.tree, source.inode, place, path, places);
     notes.push_back({LogLevel::Info, "mounted " + quote(source.edit.host_path) + " at " + what +
                                          (source.edit.read_only ? ", read-only" : ", writable")});
 }
@@ -70,8 +44,65 @@ void mount_over(const FileEdit &edit, const BlankFile &file, Places &places, Att
     const std::string what = quote(edit.container_path);
     const Place place = places.mount_target(path, Kind::File);
     file.fill(edit.content, what);
-    put(file.tree(), file.inode(), place, path, places, attached);
+    attached.put(file.tree(), file.inode(), place, path, places);
     notes.push_back({LogLevel::Info, "mounted a file of our own over " + what});
+}
+
+/** Makes the node in the container's /dev. @return whether there was something to do */
+bool make_node(const NodeEdit &node, Places &places)
+{
+    const auto make = [&](int folder, const std::string &name) {
+        return make_device_node(folder, name, node);
+    };
+    // What is mounted there cannot be replaced, nor has it the mode of a node of ours.
+    const auto is_right = [&](int, const Inode &inode) {
+        return inode.is_node(number_of(node)) && (inode.mount_root || (inode.mode & node.mode) == node.mode);
+    };
+    return places.make_entry(InnerPath::parse(node.container_path), {make, is_right});
+}
+
+/** Mounts the node where none can be made. @return whether there was something to do */
+bool mount_node(const NodeEdit &node, const NodeSource &source, Places &places, Attached &attached)
+{
+    const InnerPath path = InnerPath::parse(node.container_path);
+    const auto place = places.node_target(path, number_of(node));
+    if (place)
+        attached.put(source.tree, source.inode, *place, path, places);
+    return place.has_value();
+}
+
+Notes put_nodes(const Edits &edits, EnteredContainer &container, Attached &attached)
+{
+    Notes notes;
+    Places &places = container.places();
+    if (!edits.nodes.empty() && !places.why_not_make_in("/dev").empty())
+        notes.push_back({LogLevel::Warning,
+                         "the container's /dev is the host's, or shared with it: nothing is made "
+                         "there, and the nodes that it has are used"});
+    for (size_t i = 0; i < edits.nodes.size(); ++i) {
+        const NodeEdit &node = edits.nodes[i];
+        const bool done = container.may_make_nodes()
+                              ? make_node(node, places)
+                              : mount_node(node, container.node_sources().at(i), places, attached);
+        notes.push_back({done ? LogLevel::Info : LogLevel::Debug,
+                         quote(node.container_path) + (done ? " is given" : " is there already")});
+    }
+    return notes;
+}
+
+bool make_link(const LinkEdit &link, Places &places)
+{
+    const auto make = [&](int folder, const std::string &name) {
+        return ::symlinkat(link.target.c_str(), folder, name.c_str()) == 0 ? 0 : errno;
+    };
+    const auto is_right = [&](int fd, const Inode &inode) {
+        std::string target(link.target.size() + 1, '\0');
+        return S_ISLNK(inode.mode) &&
+               ::readlinkat(fd, "", target.data(), target.size()) ==
+                   static_cast<ssize_t>(link.target.size()) &&
+               target.starts_with(link.target);
+    };
+    return places.make_entry(InnerPath::parse(link.container_path), {make, is_right});
 }
 
 /** The edits of one kind, in their order. */
@@ -85,36 +116,57 @@ std::vector<const FileEdit *> files_of(const Edits &edits, FileEdit::How how)
     return files;
 }
 
+void append(Notes &notes, const Notes &more)
+{
+    notes.insert(notes.end(), more.begin(), more.end());
+}
+
+Notes put_files(const Edits &edits, const std::vector<BlankFile> &blanks, Places &places, Attached &attached)
+{
+    Notes notes;
+    const auto mounted = files_of(edits, FileEdit::How::MountOver);
+    for (size_t i = 0; i < mounted.size(); ++i)
+        mount_over(*mounted[i], blanks.at(i), places, attached, notes);
+    for (const FileEdit *file : files_of(edits, FileEdit::How::Replace)) {
+        places.write(InnerPath::parse(file->container_path), file->content);
+        notes.push_back({LogLevel::Info, "wrote " + quote(file->container_path)});
+    }
+    places.replace();
+    return notes;
+}
+
 } // namespace
 
 Notes apply(const Edits &edits, EnteredContainer &container)
 {
     Notes notes = container.notes();
     Places &places = container.places();
-    const auto mounted = files_of(edits, FileEdit::How::MountOver);
-    const auto replaced = files_of(edits, FileEdit::How::Replace);
-    const auto blanks =
-        mounted.empty() ? std::vector<BlankFile>() : container.make_blank_files(mounted.size());
-    Attached attached; // goes first: a placeholder cannot be removed while it is a mount point
+    auto &cgroups = container.device_cgroups();
+    if (cgroups)
+        append(notes, cgroups->allow(rules_of(edits.nodes)));
+    const auto mounted = files_of(edits, FileEdit::How::MountOver).size();
+    const auto blanks = mounted == 0 ? std::vector<BlankFile>() : container.make_blank_files(mounted);
+    Attached attached; // goes before `places`: a placeholder cannot be removed while it is a mount point
     for (const Source &source : container.sources())
         attach(source, places, attached, notes);
-    for (size_t i = 0; i < mounted.size(); ++i)
-        mount_over(*mounted[i], blanks.at(i), places, attached, notes);
-    for (const FileEdit *file : replaced)
-        places.write(InnerPath::parse(file->container_path), file->content);
-    places.replace();
+    append(notes, put_nodes(edits, container, attached));
+    for (const LinkEdit &link : edits.links)
+        make_link(link, places);
+    if (edits.proc)
+        append(notes, cover_proc(*edits.proc, container, attached));
+    append(notes, put_files(edits, blanks, places, attached));
     attached.keep();
     places.keep();
-    for (const FileEdit *file : replaced)
-        notes.push_back({LogLevel::Info, "wrote " + quote(file->container_path)});
+    if (cgroups)
+        cgroups->keep();
     return notes;
 }
 
 Notes apply(const Edits &edits, const Container &container)
 {
-    if (edits.mounts.empty() && edits.files.empty())
+    if (edits.empty())
         return {};
-    EnteredContainer entered(container, edits.mounts);
+    EnteredContainer entered(container, edits);
     return apply(edits, entered);
 }
 

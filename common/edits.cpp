@@ -1,8 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "edits.h"
 
+#include <algorithm>
+#include <iterator>
+
 #include <nlohmann/json.hpp>
 
+#include "device_node.h"
 #include "text.h"
 
 namespace ogh {
@@ -21,23 +25,69 @@ ordered_json file_to_json(const FileEdit &file)
     return json;
 }
 
+ordered_json mount_to_json(const MountEdit &mount)
+{
+    const char *bind = mount.kind == Kind::Directory ? "rbind" : "bind";
+    ordered_json options = {bind, mount.read_only ? "ro" : "rw", "nosuid", "nodev", "rprivate"};
+    if (mount.idmap)
+        options.push_back("ridmap");
+    return {{"hostPath", as_utf8(mount.host_path)},
+            {"containerPath", as_utf8(mount.container_path)},
+            {"options", options}};
+}
+
+ordered_json node_to_json(const NodeEdit &node)
+{
+    return {{"path", as_utf8(node.container_path)},
+            {"hostPath", as_utf8(node.host_path)},
+            {"type", "c"},
+            {"major", node.major},
+            {"minor", node.minor},
+            {"fileMode", node.mode},
+            {"permissions", "rw"}};
+}
+
+template<typename Edit>
+ordered_json list(const std::vector<Edit> &edits, ordered_json (*to_json)(const Edit &))
+{
+    ordered_json array = ordered_json::array();
+    std::transform(edits.begin(), edits.end(), std::back_inserter(array), to_json);
+    return array;
+}
+
+/** CDI has no word for it: a tmpfs, the files in it, and what is mounted below. */
+void add_proc(const ProcEdit &proc, ordered_json &document)
+{
+    auto &mounts = document["containerEdits"]["mounts"];
+    mounts.push_back({{"hostPath", "tmpfs"},
+                      {"containerPath", as_utf8(proc.container_path)},
+                      {"type", "tmpfs"},
+                      {"options", {"ro", "nosuid", "nodev", "noexec"}}});
+    for (const MountEdit &mount : proc.mounts)
+        mounts.push_back(mount_to_json(mount));
+    for (const ProcEdit::File &file : proc.files)
+        document["files"].push_back(
+            file_to_json({proc.container_path + "/" + file.path, file.content, FileEdit::How::MountOver}));
+}
+
 } // namespace
 
 std::string to_json(const Edits &edits)
 {
-    ordered_json mounts = ordered_json::array();
-    for (const MountEdit &mount : edits.mounts) {
-        const char *bind = mount.kind == Kind::Directory ? "rbind" : "bind";
-        ordered_json options = {bind, mount.read_only ? "ro" : "rw", "nosuid", "nodev", "rprivate"};
-        if (mount.idmap)
-            options.push_back("ridmap");
-        mounts.push_back({{"hostPath", as_utf8(mount.host_path)},
-                          {"containerPath", as_utf8(mount.container_path)},
-                          {"options", options}});
-    }
-    ordered_json document = {{"containerEdits", {{"mounts", mounts}}}};
+    ordered_json document = ordered_json::object();
+    ordered_json &standard = document["containerEdits"];
+    if (!edits.nodes.empty())
+        standard["deviceNodes"] = list(edits.nodes, node_to_json);
+    standard["mounts"] = list(edits.mounts, mount_to_json);
+    for (const LinkEdit &link : edits.links)
+        document["links"].push_back(
+            {{"path", as_utf8(link.container_path)}, {"target", as_utf8(link.target)}});
     for (const FileEdit &file : edits.files)
         document["files"].push_back(file_to_json(file));
+    if (edits.proc)
+        add_proc(*edits.proc, document);
+    for (const DeviceRule &rule : rules_of(edits.nodes))
+        document["cgroup"].push_back(to_text(rule));
     return document.dump(2) + "\n";
 }
 

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <sys/types.h>
+
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -33,10 +36,50 @@ struct FileEdit {
     bool operator==(const FileEdit &) const = default;
 };
 
+/** A character device that a container may use: a node, and a rule of its device cgroups. */
+struct NodeEdit {
+    std::string container_path; ///< absolute inside the container
+    std::string host_path;      ///< as this process names it; the host need not have it
+    unsigned major = 0;
+    unsigned minor = 0;
+    mode_t mode = 0666; ///< for everyone: the private /dev and the device cgroup are the gate
+
+    bool operator==(const NodeEdit &) const = default;
+};
+
+/** A symlink. */
+struct LinkEdit {
+    std::string container_path; ///< absolute inside the container
+    std::string target;         ///< as it is written into the link
+
+    bool operator==(const LinkEdit &) const = default;
+};
+
+/** A read-only tmpfs of ours over a folder of the container's /proc; where that does not exist there is nothing to do. */
+struct ProcEdit {
+    struct File {
+        std::string path; ///< relative to the folder
+        std::string content;
+
+        bool operator==(const File &) const = default;
+    };
+
+    std::string container_path; ///< absolute inside the container
+    std::vector<File> files = {};
+    std::vector<MountEdit> mounts = {}; ///< folders below it
+
+    bool operator==(const ProcEdit &) const = default;
+};
+
 /** What is to be done to a container; a plain value, in the words of CDI's containerEdits. */
 struct Edits {
     std::vector<MountEdit> mounts = {};
     std::vector<FileEdit> files = {}; ///< those that replace others do so in this order, after all mounts
+    std::vector<NodeEdit> nodes = {};
+    std::vector<LinkEdit> links = {};
+    std::optional<ProcEdit> proc = {};
+
+    [[nodiscard]] bool empty() const { return *this == Edits{}; }
 
     bool operator==(const Edits &) const = default;
 };

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "entered_container.h"
 
+#include "device_node.h"
 #include "private_tmpfs.h"
 #include "tree_lock.h"
 
@@ -17,27 +18,51 @@ std::optional<Owner> owner_of(const std::optional<UserNamespace> &user_namespace
 
 } // namespace
 
-EnteredContainer::EnteredContainer(const Container &container, const std::vector<MountEdit> &mounts)
+EnteredContainer::EnteredContainer(const Container &container, const Edits &edits)
     : init_(container.pid), mount_label_(container.mount_label)
 {
     Ground ground(proc_, container.rootfs); // before anything is mounted, and while /proc can be seen
-    bring_along(mounts);
+    if (!edits.nodes.empty())
+        device_cgroups_.emplace(proc_, container.pid, container.cgroups_path);
+    bring_along(edits);
     init_.enter(container.rootfs);
     places_.emplace(Root(container.rootfs), std::move(ground), owner_of(init_.user_namespace()));
 }
 
-void EnteredContainer::bring_along(const std::vector<MountEdit> &mounts)
+void EnteredContainer::bring_along(const Edits &edits)
 {
     const auto &user_namespace = init_.user_namespace();
-    sources_ = open_sources(mounts, user_namespace);
-    if (!user_namespace || sources_.empty())
+    sources_ = open_sources(edits.mounts, user_namespace);
+    if (edits.proc)
+        proc_sources_ = open_sources(edits.proc->mounts, std::nullopt);
+    bring_nodes(edits.nodes);
+    std::optional<PrivateTmpfs> tmpfs; // covers /proc
+    if (user_namespace && (!sources_.empty() || !edits.nodes.empty()))
+        tmpfs.emplace(mount_label_);
+    if (tmpfs && node_sources_.empty())
+        node_sources_ = make_node_sources(edits.nodes, *tmpfs, owner_of(user_namespace));
+    if (!tmpfs || sources_.empty())
         return;
     notes_ = why_not_writable(sources_, *user_namespace);
+    // What covers /proc is not among them: the container's root can take it away as a whole anyway, and what there is
+    // in it belongs to the host's root.
     std::vector<MountTree *> trees;
     trees.reserve(sources_.size());
     for (Source &source : sources_)
         trees.push_back(&source.tree);
-    lock_trees(PrivateTmpfs(""), trees);
+    lock_trees(*tmpfs, trees);
+}
+
+void EnteredContainer::bring_nodes(const std::vector<NodeEdit> &nodes)
+{
+    if (nodes.empty())
+        return;
+    const bool as_host = in_initial_user_namespace();
+    may_make_nodes_ = as_host && !init_.user_namespace();
+    if (!as_host)
+        node_sources_ = open_node_sources(nodes);
+    else
+        check_host_nodes(nodes);
 }
 
 std::vector<BlankFile> EnteredContainer::make_blank_files(size_t count) const

@@ -8,10 +8,12 @@
 #include <vector>
 
 #include "blank_file.h"
+#include "device_cgroups.h"
 #include "edits.h"
 #include "host_proc.h"
 #include "init_process.h"
 #include "log.h"
+#include "node_source.h"
 #include "places.h"
 #include "source.h"
 
@@ -20,9 +22,9 @@ namespace ogh {
 /** The container that is being created, as its state and config.json name it. */
 struct Container {
     pid_t pid = 0;
-    std::string rootfs = {};      ///< absolute on the host
-    bool read_only = false;       ///< root.readonly
-    std::string mount_label = {}; ///< linux.mountLabel
+    std::string rootfs = {};       ///< absolute on the host
+    std::string mount_label = {};  ///< linux.mountLabel
+    std::string cgroups_path = {}; ///< linux.cgroupsPath
 };
 
 /**
@@ -32,13 +34,29 @@ struct Container {
 class EnteredContainer final {
 public:
     /**
-     * Opens the sources of `mounts` on the host, and enters. In a user namespace all that is brought along is locked:
-     * otherwise the container's root could undo the attributes, and uncover what lies below a mount.
+     * Opens what `edits` need of the host, and enters. In a user namespace the folders that are brought along are
+     * locked: otherwise the container's root could undo the attributes, and uncover what lies below a mount.
      * @throws Error
      */
-    EnteredContainer(const Container &container, const std::vector<MountEdit> &mounts);
+    EnteredContainer(const Container &container, const Edits &edits);
 
+    /** Those of Edits::mounts. */
     [[nodiscard]] const std::vector<Source> &sources() const { return sources_; }
+
+    /** Those of Edits::nodes; nothing where nodes are made. */
+    [[nodiscard]] const std::vector<NodeSource> &node_sources() const { return node_sources_; }
+
+    /** Those of Edits::proc. */
+    [[nodiscard]] const std::vector<Source> &proc_sources() const { return proc_sources_; }
+
+    /** Whether nodes are made in the container's /dev, and not mounted there. */
+    [[nodiscard]] bool may_make_nodes() const { return may_make_nodes_; }
+
+    /** The container's own; nothing if the edits have no nodes. */
+    [[nodiscard]] std::optional<DeviceCgroups> &device_cgroups() { return device_cgroups_; }
+
+    /** linux.mountLabel */
+    [[nodiscard]] const std::string &mount_label() const { return mount_label_; }
 
     /** Files of our own, to be filled and mounted in this container. @throws Error */
     [[nodiscard]] std::vector<BlankFile> make_blank_files(size_t count) const;
@@ -57,11 +75,16 @@ public:
     [[nodiscard]] const Notes &notes() const { return notes_; }
 
 private:
-    void bring_along(const std::vector<MountEdit> &mounts);
+    void bring_along(const Edits &edits);
+    void bring_nodes(const std::vector<NodeEdit> &nodes);
 
     HostProc proc_;
     InitProcess init_;
+    std::optional<DeviceCgroups> device_cgroups_;
     std::vector<Source> sources_;
+    std::vector<Source> proc_sources_;
+    std::vector<NodeSource> node_sources_;
+    bool may_make_nodes_ = true;
     std::string mount_label_;
     Notes notes_;
     std::optional<Places> places_;

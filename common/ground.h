@@ -41,12 +41,14 @@ public:
     /** Why nothing may be mounted on `target`: the mount would appear elsewhere too; "" if it may. */
     std::string why_not_mount_on(const Inode &target);
 
+    /** Whether the host's mount namespace has the filesystem too. */
+    bool is_on_host(const Inode &inode);
+
     /** The mounts below the container's root whose source in the mount table is `source`. */
     std::vector<InnerMount> mounts_of(const std::string &source, const Inode &root);
 
 private:
     const MountTable &inside();
-    bool is_on_host(const Inode &inode);
     std::string mount_point(const Inode &inode);
 
     const HostProc &proc_;

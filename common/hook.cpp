@@ -4,11 +4,13 @@
 #include <unistd.h>
 #include <linux/capability.h>
 
+#include <array>
 #include <new>
 
 #include <CLI/CLI.hpp>
 
 #include "build_config.h"
+#include "device_node.h"
 #include "error.h"
 #include "file.h"
 #include "process.h"
@@ -20,10 +22,9 @@ namespace {
 
 constexpr size_t max_state_size = size_t{1} << 20U;
 
-void print(const std::string &text)
-{
-    write_all(STDOUT_FILENO, text, "to stdout");
-}
+// The first three to enter, the others to make things in the container, as its root or for it.
+constexpr std::array<unsigned, 7> common_capabilities = {
+    CAP_SYS_ADMIN, CAP_SYS_CHROOT, CAP_SYS_PTRACE, CAP_DAC_OVERRIDE, CAP_SETUID, CAP_SETGID, CAP_CHOWN};
 
 } // namespace
 
@@ -61,20 +62,30 @@ std::optional<Asked> Hook::request(const Implied &implied)
                                  ? std::string()
                                  : read_all(STDIN_FILENO, max_state_size, "the container's state on stdin");
     Notes notes;
-    std::optional<Config> config;
     if (!text.empty()) {
         const State state = parse_state(text);
         log_.set_container(state.id);
-        config = read_config(state.bundle);
-        container_ = {state.pid, config->rootfs, config->read_only, config->mount_label};
+        config_ = read_config(state.bundle);
+        container_ = {state.pid, config_->rootfs, config_->mount_label, config_->cgroups_path};
     } else if (!options_.plan || !options_.request) {
         throw Error(ExitCode::Usage,
                     "no container's state on stdin; this is a hook that a container runtime calls, "
                     "see oci-gpu-hooks(7). By hand: --plan --request VALUE");
     }
-    auto asked = find_request(name_, config ? &*config : nullptr, options_, notes, implied);
+    auto asked = find_request(name_, config_ ? &*config_ : nullptr, options_, notes, implied);
     log_.write(notes);
     return asked;
+}
+
+std::optional<Asked> Hook::value(std::string_view key) const
+{
+    const bool host_alone = options_.request && options_.opt_in != OptIn::Always;
+    return config_ && !host_alone ? find_value(key, *config_, options_) : std::nullopt;
+}
+
+void Hook::print(const std::string &text)
+{
+    write_all(STDOUT_FILENO, text, "to stdout");
 }
 
 std::unique_ptr<EnteredContainer> Hook::enter() const
@@ -82,15 +93,17 @@ std::unique_ptr<EnteredContainer> Hook::enter() const
     if (container_.rootfs.empty())
         throw Error(ExitCode::Usage, "what is to be done depends on the image: --plan needs the state of a "
                                      "container that is being created on stdin");
-    return std::make_unique<EnteredContainer>(container_, std::vector<MountEdit>());
+    return std::make_unique<EnteredContainer>(container_, Edits());
 }
 
 void Hook::carry_out(const Edits &edits)
 {
-    if (options_.plan)
-        print(to_json(edits));
-    else
+    if (!options_.plan) {
         log_.write(apply(edits, container_));
+        return;
+    }
+    check_host_nodes(edits.nodes); // a plan that would be refused is none
+    print(to_json(edits));
 }
 
 void Hook::carry_out(const Edits &edits, EnteredContainer &entered)
@@ -101,7 +114,8 @@ void Hook::carry_out(const Edits &edits, EnteredContainer &entered)
         log_.write(apply(edits, entered));
 }
 
-int run_hook(const char *name, const char *description, const std::function<void(Hook &)> &body)
+int run_hook(const char *name, const char *description, const std::function<void(Hook &)> &body,
+             const std::vector<unsigned> &capabilities)
 {
     Log log(name);
     const auto failed = [&](ExitCode code, std::string_view message) {
@@ -111,9 +125,9 @@ int run_hook(const char *name, const char *description, const std::function<void
     try {
         set_up_process();
         log.connect();
-        // The first three to enter, the others to make things in the container, as its root or for it.
-        limit_capabilities({CAP_SYS_ADMIN, CAP_SYS_CHROOT, CAP_SYS_PTRACE, CAP_DAC_OVERRIDE, CAP_SETUID,
-                            CAP_SETGID, CAP_CHOWN});
+        std::vector<unsigned> kept(common_capabilities.begin(), common_capabilities.end());
+        kept.insert(kept.end(), capabilities.begin(), capabilities.end());
+        limit_capabilities(kept);
         Hook hook(name, description, log);
         body(hook);
     } catch (const Error &error) {

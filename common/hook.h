@@ -43,7 +43,16 @@ public:
     [[nodiscard]] std::optional<Asked> request(const Implied &implied = {});
 
     /** The container's config.json has root.readonly. */
-    [[nodiscard]] bool read_only() const { return container_.read_only; }
+    [[nodiscard]] bool read_only() const { return config_ && config_->read_only; }
+
+    /** The container's config.json, once request() has read it; nothing with --plan by hand. */
+    [[nodiscard]] const std::optional<Config> &config() const { return config_; }
+
+    /**
+     * What the container asks under another key, see find_value(); nothing where the host alone asks (--request without
+     * --opt-in always).
+     */
+    [[nodiscard]] std::optional<Asked> value(std::string_view key) const;
 
     /**
      * Enters the container, for a hook whose plan depends on the image.
@@ -57,18 +66,24 @@ public:
 
     void note(const Notes &notes) const { log_.write(notes); }
 
+    /** Prints to stdout what the user asked to see. @throws SystemError */
+    static void print(const std::string &text);
+
 private:
     const char *name_;
     Log &log_;
     std::unique_ptr<CLI::App> cli_;
     CommonOptions options_;
+    std::optional<Config> config_;
     Container container_;
 };
 
 /**
  * What main does for every hook: sets up the process, runs `body`, catches everything once and writes one line.
+ * @param capabilities that this hook needs besides those that all need; numbers as in <linux/capability.h>
  * @return the exit code
  */
-int run_hook(const char *name, const char *description, const std::function<void(Hook &)> &body);
+int run_hook(const char *name, const char *description, const std::function<void(Hook &)> &body,
+             const std::vector<unsigned> &capabilities = {});
 
 } // namespace ogh

@@ -54,7 +54,11 @@ MountTree::MountTree(int source, const MountAttributes &attributes, const std::s
     if (!fd_.valid())
         throw failure("cannot copy the mount of " + what + " (open_tree)");
     mount_attr attr{};
-    attr.attr_set = MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV;
+    attr.attr_set = MOUNT_ATTR_NOSUID;
+    if (!attributes.has_nodes)
+        attr.attr_set |= MOUNT_ATTR_NODEV;
+    if (!attributes.executable)
+        attr.attr_set |= MOUNT_ATTR_NOEXEC;
     if (attributes.read_only)
         attr.attr_set |= MOUNT_ATTR_RDONLY;
     if (attributes.idmap >= 0) {

@@ -10,7 +10,9 @@ namespace ogh {
 /** What every mount of the tree gets; what is not named here stays as it is on the host. */
 struct MountAttributes {
     bool read_only = false;
-    int idmap = -1; ///< a user namespace whose ids the files' owners are mapped to; -1: as they are
+    int idmap = -1;         ///< a user namespace whose ids the files' owners are mapped to; -1: as they are
+    bool executable = true; ///< programs in it may be run
+    bool has_nodes = false; ///< device nodes in it may be opened
 };
 
 /**
@@ -21,7 +23,7 @@ class MountTree final {
 public:
     /**
      * Copies what `source` (O_PATH) refers to, recursively, and gives the copy its attributes all the way
-     * down: always nosuid, nodev and private.
+     * down: always nosuid and private, and nodev unless the nodes are what it is for.
      * @param what names the source in messages
      * @throws SystemError; exit code Host where the kernel lacks the calls (mount_setattr: Linux 5.12), or a
      *         filesystem in the tree cannot map ids

@@ -57,6 +57,20 @@ NewFile::NewFile(int folder, std::string_view content, const std::optional<Owner
     }
 }
 
+NewFile::NewFile(int folder, const Make &make, const std::optional<Owner> &owner, std::string path)
+    : folder_(folder), owner_(owner), path_(std::move(path)), temporary_(random_name())
+{
+    const auto [error, by_self] = act_for(owner_, [&] { return make(folder_, temporary_); });
+    if (error != 0)
+        throw SystemError(error, "cannot make " + quote(path_) + " in the container");
+    if (by_self &&
+        ::fchownat(folder_, temporary_.c_str(), owner_->uid, owner_->gid, AT_SYMLINK_NOFOLLOW) != 0) {
+        const int chown_error = errno;
+        ::unlinkat(folder_, temporary_.c_str(), 0);
+        throw SystemError(chown_error, "cannot give " + quote(path_) + " to the container's root");
+    }
+}
+
 NewFile::~NewFile()
 {
     if (!temporary_.empty())

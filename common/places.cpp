@@ -8,6 +8,7 @@
 #include <linux/magic.h>
 
 #include <cerrno>
+#include <utility>
 
 #include "error.h"
 #include "openat2.h"
@@ -17,12 +18,18 @@ namespace ogh {
 
 namespace {
 
-bool is_kernel_interface(int fd, const std::string &what)
+decltype(std::declval<struct statfs>().f_type) filesystem_of(int fd, const std::string &path)
 {
     struct statfs filesystem {};
     if (::fstatfs(fd, &filesystem) != 0)
-        throw SystemError(errno, "cannot look at " + what + " in the container");
-    return filesystem.f_type == PROC_SUPER_MAGIC || filesystem.f_type == SYSFS_MAGIC;
+        throw SystemError(errno, "cannot look at " + quote(path) + " in the container");
+    return filesystem.f_type;
+}
+
+bool is_kernel_interface(int fd, const std::string &path)
+{
+    const auto magic = filesystem_of(fd, path);
+    return magic == PROC_SUPER_MAGIC || magic == SYSFS_MAGIC;
 }
 
 Error cannot(const char *what_to_do, const std::string &path, const std::string &why)
@@ -64,20 +71,60 @@ Place Places::mount_target(const InnerPath &path, Kind kind)
     const std::string full = path.full();
     Place place{find_in(*parent, path), {}, true};
     place.inode = Inode::of(place.fd.get(), quote(full));
-    check_existing(place, kind, full);
+    if (!place.inode.is(kind))
+        throw cannot_mount(full, kind == Kind::Directory ? "it is no folder" : "it is no plain file");
+    check_mountable(place, full);
+    if (is_kernel_interface(place.fd.get(), full))
+        throw cannot_mount(full, "it lies on procfs or sysfs");
     return place;
 }
 
-void Places::check_existing(const Place &place, Kind kind, const std::string &path)
+std::optional<Place> Places::node_target(const InnerPath &path, dev_t number)
 {
-    if (!place.inode.is(kind))
-        throw cannot_mount(path, kind == Kind::Directory ? "it is no folder" : "it is no plain file");
+    const SharedFolder parent = folder(path.parent);
+    const bool may_make = parent->why_not_make.empty();
+    if (may_make) {
+        if (auto made = make(parent, path, Kind::File))
+            return Place{std::move(*made), parent->inode, false};
+    }
+    const std::string full = path.full();
+    Place place{find_in(*parent, path), {}, true};
+    place.inode = Inode::of(place.fd.get(), quote(full));
+    if (place.inode.is_node(number) && (place.inode.mount_root || !may_make))
+        return std::nullopt;
+    if (!may_make)
+        throw cannot("make", full, parent->why_not_make);
+    if (!place.inode.is(Kind::File) && !S_ISCHR(place.inode.mode) && !S_ISBLK(place.inode.mode))
+        throw cannot_mount(full, "it is neither a plain file nor a device");
+    check_mountable(place, full);
+    return place;
+}
+
+std::optional<Place> Places::proc_target(const InnerPath &path)
+{
+    const std::string full = path.full();
+    auto found = root_.find(full);
+    if (!found)
+        return std::nullopt;
+    Place place{std::move(*found), {}, true};
+    place.inode = Inode::of(place.fd.get(), quote(full));
+    if (!place.inode.is(Kind::Directory))
+        throw cannot_mount(full, "it is no folder");
+    const auto magic = filesystem_of(place.fd.get(), full);
+    const bool own_tmpfs = magic == TMPFS_MAGIC && place.inode.mount_id != root_.inode().mount_id &&
+                           !ground_.is_on_host(place.inode);
+    if (magic != PROC_SUPER_MAGIC && !own_tmpfs)
+        throw cannot_mount(full, "it lies neither on procfs nor on a tmpfs of the container");
+    check_mountable(place, full);
+    return place;
+}
+
+void Places::check_mountable(const Place &place, const std::string &path)
+{
     if (place.inode.same_file(root_.inode()))
         throw cannot_mount(path, "it is the container's root itself");
     if (place.inode.deleted)
         throw cannot_mount(path, "it has been removed");
-    if (is_kernel_interface(place.fd.get(), path))
-        throw cannot_mount(path, "it lies on procfs or sysfs");
     if (const std::string why = ground_.why_not_mount_on(place.inode); !why.empty())
         throw cannot_mount(path, why);
 }
@@ -130,6 +177,28 @@ std::optional<UniqueFd> Places::make(const SharedFolder &parent, const InnerPath
     if (made && kind == Kind::Directory && (parent->inode.mode & S_ISGID) != 0)
         clear_setgid(made->get(), owner_, path.full()); // which the kernel passes on to folders
     return made;
+}
+
+bool Places::make_entry(const InnerPath &path, const Entry &entry)
+{
+    const SharedFolder parent = folder(path.parent);
+    const std::string full = path.full();
+    const std::string what = quote(full) + " in the container";
+    if (const auto found = find_path(parent->fd.get(), path.name, O_PATH | O_NOFOLLOW, Walk::Beneath, what)) {
+        const Inode inode = Inode::of(found->get(), what);
+        if (entry.is_right(found->get(), inode))
+            return false;
+        if (inode.is(Kind::Directory))
+            throw cannot("make", full, "a folder has that name");
+        if (inode.mount_root)
+            throw cannot("make", full, "something else is mounted there");
+    }
+    if (!parent->why_not_make.empty())
+        throw cannot("make", full, parent->why_not_make);
+    NewFile file(parent->fd.get(), entry.make, owner_, full);
+    if (file.place(path.name))
+        made_.push_back({parent, path.name, Kind::File});
+    return true;
 }
 
 void Places::write(const InnerPath &path, std::string_view content)

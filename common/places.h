@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <sys/types.h>
+
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -43,6 +46,36 @@ public:
      *         mount, or would have to be made in a volume
      */
     Place mount_target(const InnerPath &path, Kind kind);
+
+    /**
+     * The place on which a device node may be mounted: what has the name, symlinks followed inside the root, a node of
+     * the image included, or a placeholder as by mount_target().
+     * @param number of the device
+     * @return nothing if this very device is mounted there, or is in a folder of the host's where nothing is made
+     * @throws Error as mount_target()
+     */
+    std::optional<Place> node_target(const InnerPath &path, dev_t number);
+
+    /**
+     * A folder of /proc on which a tmpfs may be mounted: on procfs, or on a tmpfs that the container alone has.
+     * @return nothing if it does not exist
+     * @throws Error if what is there lies anywhere else, or on a shared mount
+     */
+    std::optional<Place> proc_target(const InnerPath &path);
+
+    /** What shall have a name, besides folders and plain files. */
+    struct Entry {
+        NewFile::Make make;
+        std::function<bool(int fd, const Inode &)> is_right; ///< whether what has the name (O_PATH) will do
+    };
+
+    /**
+     * Makes a device node or a symlink. What the image has under that name is replaced, never opened or followed,
+     * unless it will do.
+     * @return whether it was made
+     * @throws Error if a folder or a mount has the name, or nothing may be made there
+     */
+    bool make_entry(const InnerPath &path, const Entry &entry);
 
     /**
      * Writes a file under a temporary name in the folder of `path`, which is made if need be; replace() gives it its
@@ -93,7 +126,7 @@ private:
     SharedFolder folder(const std::string &path);
     std::optional<UniqueFd> make(const SharedFolder &parent, const InnerPath &path, Kind kind);
     UniqueFd find_in(const Folder &parent, const InnerPath &path) const;
-    void check_existing(const Place &place, Kind kind, const std::string &path);
+    void check_mountable(const Place &place, const std::string &path);
 
     Root root_;
     Ground ground_;

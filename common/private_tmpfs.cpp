@@ -5,12 +5,11 @@
 #include <sched.h>
 #include <sys/mount.h>
 #include <sys/stat.h>
-#include <sys/vfs.h>
-#include <linux/magic.h>
 
 #include <cerrno>
 
 #include "error.h"
+#include "tmpfs.h"
 
 namespace ogh {
 
@@ -22,13 +21,6 @@ void check(bool done, const char *what)
         throw SystemError(errno, std::string("cannot make a private place for mounts (") + what + ")");
 }
 
-/** Elsewhere the kernel refuses the option. */
-bool has_selinux()
-{
-    struct statfs filesystem {};
-    return ::statfs("/sys/fs/selinux", &filesystem) == 0 && filesystem.f_type == SELINUX_MAGIC;
-}
-
 } // namespace
 
 PrivateTmpfs::PrivateTmpfs(const std::string &label)
@@ -37,14 +29,7 @@ PrivateTmpfs::PrivateTmpfs(const std::string &label)
     mount_attr attr{};
     attr.propagation = MS_PRIVATE;
     check(::mount_setattr(AT_FDCWD, "/", AT_RECURSIVE, &attr, sizeof attr) == 0, "mount_setattr");
-    const UniqueFd context(::fsopen("tmpfs", FSOPEN_CLOEXEC));
-    check(context.valid(), "fsopen");
-    if (!label.empty() && has_selinux())
-        check(::fsconfig(context.get(), FSCONFIG_SET_STRING, "context", label.c_str(), 0) == 0,
-              "fsconfig context");
-    check(::fsconfig(context.get(), FSCONFIG_CMD_CREATE, nullptr, nullptr, 0) == 0, "fsconfig");
-    fd_ = UniqueFd(::fsmount(context.get(), FSMOUNT_CLOEXEC, 0));
-    check(fd_.valid(), "fsmount");
+    fd_ = make_tmpfs({.label = label});
     // /proc is there on every host, and not looked at again by path. On `/` this process would count as chrooted,
     // and may then make no user namespace.
     check(::move_mount(fd_.get(), "", AT_FDCWD, "/proc", MOVE_MOUNT_F_EMPTY_PATH) == 0, "move_mount");

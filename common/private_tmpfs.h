@@ -16,8 +16,7 @@ namespace ogh {
 class PrivateTmpfs final {
 public:
     /**
-     * @param label the SELinux context of all that is in it, as config.json has it in linux.mountLabel; "" for none.
-     *        A host without SELinux needs none.
+     * @param label see TmpfsOptions
      * @throws SystemError
      */
     explicit PrivateTmpfs(const std::string &label);

@@ -28,6 +28,7 @@ Inode Inode::of(int fd, const std::string &what)
     inode.number = status.stx_ino;
     inode.mount_id = status.stx_mnt_id;
     inode.size = status.stx_size;
+    inode.node = makedev(status.stx_rdev_major, status.stx_rdev_minor);
     inode.mode = status.stx_mode;
     inode.uid = status.stx_uid;
     inode.gid = status.stx_gid;
@@ -44,6 +45,11 @@ bool Inode::is(Kind kind) const
 bool Inode::same_file(const Inode &other) const
 {
     return device == other.device && number == other.number;
+}
+
+bool Inode::is_node(dev_t device_number) const
+{
+    return S_ISCHR(mode) && node == device_number;
 }
 
 InnerPath InnerPath::parse(const std::string &path)

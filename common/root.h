@@ -20,6 +20,7 @@ struct Inode {
     ino_t number = 0;
     std::uint64_t mount_id = 0;
     std::uint64_t size = 0; ///< in bytes
+    dev_t node = 0;         ///< number of a device node
     mode_t mode = 0;
     uid_t uid = 0;
     gid_t gid = 0;
@@ -31,6 +32,9 @@ struct Inode {
 
     [[nodiscard]] bool is(Kind kind) const;
     [[nodiscard]] bool same_file(const Inode &other) const;
+
+    /** Whether it is the node of that character device. */
+    [[nodiscard]] bool is_node(dev_t device_number) const;
 };
 
 /** A path inside a container, absolute, taken apart at the last `/`. */

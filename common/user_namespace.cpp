@@ -91,6 +91,12 @@ bool UserNamespace::root_may_write(std::uint32_t uid, std::uint32_t gid, mode_t 
     return (mode & S_IWOTH) != 0 || by_capability || as_owner;
 }
 
+bool in_initial_user_namespace()
+{
+    constexpr ino_t initial = 0xEFFFFFFDU; // PROC_USER_INIT_INO of include/linux/proc_ns.h
+    return status_of("/proc/self/ns/user").st_ino == initial;
+}
+
 std::optional<UserNamespace> user_namespace_of(pid_t pid)
 {
     const std::string theirs = "/proc/" + std::to_string(pid);

@@ -46,6 +46,12 @@ struct UserNamespace {
     [[nodiscard]] bool root_may_write(std::uint32_t uid, std::uint32_t gid, mode_t mode) const;
 };
 
+/**
+ * Whether this process is in the first user namespace of the kernel. In any other one, as with a rootless engine, nobody
+ * can make device nodes.
+ */
+bool in_initial_user_namespace();
+
 /** @return nothing if the process has this process's own user namespace. @throws Error */
 std::optional<UserNamespace> user_namespace_of(pid_t pid);
 

@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "edits.h"
+#include "mount_tree.h"
+#include "owner.h"
+#include "private_tmpfs.h"
+#include "root.h"
+
+namespace ogh {
+
+/** A device node that is bind-mounted into a container, where none can be made. */
+struct NodeSource {
+    Inode inode;
+    MountTree tree;
+};
+
+/**
+ * Makes nodes on a tmpfs of the host for a container with a user namespace, which has no filesystem of its own that
+ * could hold any.
+ * @param owner the container's root
+ * @throws Error (Host) if this process may not make nodes
+ */
+std::vector<NodeSource> make_node_sources(const std::vector<NodeEdit> &nodes, const PrivateTmpfs &tmpfs,
+                                          const std::optional<Owner> &owner);
+
+/**
+ * Takes the host's own nodes, for an engine without the host's root.
+ * @throws Error (Host) if there is none, or this user may not open it
+ */
+std::vector<NodeSource> open_node_sources(const std::vector<NodeEdit> &nodes);
+
+} // namespace ogh

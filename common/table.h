@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string>
+#include <vector>
+
+namespace ogh {
+
+/** Rows of cells; the first row is the head. */
+using Table = std::vector<std::vector<std::string>>;
+
+/**
+ * A line for each row, its columns aligned two blanks apart, without blanks at the end. Cells may be text from outside:
+ * a control character, which could move a terminal's cursor, becomes a question mark.
+ */
+std::string to_text(const Table &table);
+
+} // namespace ogh

@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string>
+
+#include "unique_fd.h"
+
+namespace ogh {
+
+/** The source that the mount table shows for a tmpfs which containers get to see. */
+constexpr const char *own_source = "oci-gpu-hooks";
+
+/** What a new tmpfs is to be like. */
+struct TmpfsOptions {
+    /**
+     * The SELinux context of all that is in it, as config.json has it in linux.mountLabel; "" for none. A host without
+     * SELinux needs none.
+     */
+    std::string label = {};
+    const char *source = nullptr; ///< in the mount table; nullptr: the kernel's "none"
+    unsigned attributes = 0;      ///< MOUNT_ATTR_*
+};
+
+/**
+ * Makes an empty tmpfs (0755) that is mounted nowhere.
+ * @return its root folder, not O_PATH
+ * @throws SystemError
+ */
+UniqueFd make_tmpfs(const TmpfsOptions &options);
+
+} // namespace ogh
