@@ -1,0 +1,281 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Device nodes and symlinks that a container gets, whatever has their names.
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+#include <unistd.h>
+
+#include <cerrno>
+
+#include <boost/test/data/test_case.hpp>
+#include <boost/test/unit_test.hpp>
+
+#include "sandbox.h"
+
+using namespace ogh;
+using namespace ogh::test;
+namespace data = boost::unit_test::data;
+
+namespace {
+
+constexpr unsigned no_driver = 511; // a major number; nothing is opened here
+
+struct Devices : Sandbox {
+    Devices() { folder("rootfs/dev"); }
+
+    [[nodiscard]] NodeEdit node(const std::string &name, unsigned minor_number) const
+    {
+        return {"/dev/" + name, path("hostdev") + "/" + name, no_driver, minor_number};
+    }
+
+    [[nodiscard]] Edits nodes(const std::vector<NodeEdit> &nodes) const
+    {
+        Edits edits;
+        edits.nodes = nodes;
+        return edits;
+    }
+
+    [[nodiscard]] Edits one() const { return nodes({node("gpu", 3)}); }
+
+    [[nodiscard]] Outcome give(const Edits &edits, const std::function<void()> &first = {}) const
+    {
+        Conditions conditions{.first = first};
+        conditions.capabilities.push_back(CAP_MKNOD);
+        return apply(edits, conditions);
+    }
+
+    void make_node(const std::string &name, unsigned minor_number, mode_t mode = S_IFCHR | 0666) const
+    {
+        check_call(::mknod(path(name).c_str(), mode, makedev(no_driver, minor_number)), "mknod");
+        if ((mode & S_IFMT) != S_IFREG)
+            check_call(::chmod(path(name).c_str(), mode & 07777U), "chmod");
+    }
+
+    /** Type and mode, number of the device, and owner, as the host sees it. */
+    [[nodiscard]] std::string made(const std::string &name) const
+    {
+        struct stat status {};
+        check_call(::lstat(rootfs(name).c_str(), &status), name);
+        std::ostringstream text;
+        text << std::oct << status.st_mode << std::dec << " " << major(status.st_rdev) << ":"
+             << minor(status.st_rdev) << " " << status.st_uid << ":" << status.st_gid;
+        return text.str();
+    }
+
+    [[nodiscard]] ino_t inode(const std::string &name) const
+    {
+        struct stat status {};
+        check_call(::lstat(rootfs(name).c_str(), &status), name);
+        return status.st_ino;
+    }
+
+    void expect_replaced()
+    {
+        start();
+        BOOST_TEST(done(give(one())));
+        BOOST_TEST(made("dev/gpu") == as_planned);
+    }
+
+    const char *const as_planned = "20666 511:3 0:0";
+};
+
+const auto umasks = data::make({0, 022, 077, 0777});
+
+} // namespace
+
+BOOST_AUTO_TEST_SUITE(nodes)
+
+BOOST_DATA_TEST_CASE_F(Devices, number_mode_and_owner_are_as_planned_whatever_the_umask, umasks, mask)
+{
+    start();
+    BOOST_TEST(done(give(nodes({node("gpu", 3), node("dri/card1", 1)}),
+                         [mask = mask] { ::umask(static_cast<mode_t>(mask)); })));
+    BOOST_TEST(made("dev/gpu") == as_planned);
+    BOOST_TEST(made("dev/dri/card1") == "20666 511:1 0:0");
+    BOOST_TEST(made("dev/dri") == "40755 0:0 0:0");
+}
+
+BOOST_FIXTURE_TEST_CASE(a_node_that_is_right_stays, Devices)
+{
+    make_node("rootfs/dev/gpu", 3);
+    start();
+    const ino_t before = inode("dev/gpu");
+    BOOST_TEST(done(give(one())));
+    BOOST_TEST(inode("dev/gpu") == before);
+}
+
+BOOST_DATA_TEST_CASE_F(Devices, anything_else_of_that_name_is_replaced,
+                       data::make({S_IFCHR | 0666, S_IFBLK | 0666, S_IFIFO | 0666, S_IFSOCK | 0666,
+                                   S_IFREG | 04755}),
+                       mode)
+{
+    make_node("rootfs/dev/gpu", 4, static_cast<mode_t>(mode));
+    expect_replaced();
+}
+
+BOOST_FIXTURE_TEST_CASE(a_node_that_is_not_for_everyone_is_replaced, Devices)
+{
+    make_node("rootfs/dev/gpu", 3, S_IFCHR | 0660);
+    expect_replaced();
+}
+
+BOOST_DATA_TEST_CASE_F(Devices, a_symlink_of_that_name_is_replaced_and_not_followed,
+                       data::make({"outside", "/etc/passwd", "nowhere", "gpu"}), target)
+{
+    file("rootfs/etc/passwd", "root");
+    link("rootfs/dev/gpu", std::string(target) == "outside" ? outside("file") : std::string(target));
+    expect_replaced();
+    BOOST_TEST((::access(outside("file").c_str(), F_OK) != 0));
+}
+
+BOOST_FIXTURE_TEST_CASE(a_folder_of_that_name_is_refused_and_what_was_made_before_is_gone, Devices)
+{
+    folder("rootfs/dev/gpu");
+    start();
+    const Lines before = image();
+    BOOST_TEST(refused(give(nodes({node("first", 1), node("deep/second", 2), node("gpu", 3)})),
+                       "a folder has that name"));
+    BOOST_TEST(differences(before, image()) == Lines(), boost::test_tools::per_element());
+}
+
+BOOST_FIXTURE_TEST_CASE(what_is_mounted_there_is_not_replaced, Devices)
+{
+    make_node("rootfs/dev/gpu", 4);
+    start({.set_up = [](const std::string &root) {
+        make_mount(root + "/dev/gpu", root + "/dev/gpu", "", MS_BIND);
+    }});
+    BOOST_TEST(refused(give(one()), "something else is mounted there"));
+}
+
+BOOST_FIXTURE_TEST_CASE(a_right_node_that_is_mounted_there_will_do, Devices)
+{
+    make_node("rootfs/dev/gpu", 3, S_IFCHR | 0600);
+    start({.set_up = [](const std::string &root) {
+        make_mount(root + "/dev/gpu", root + "/dev/gpu", "", MS_BIND);
+    }});
+    BOOST_TEST(done(give(one())));
+    BOOST_TEST(made("dev/gpu") == "20600 511:3 0:0");
+}
+
+BOOST_FIXTURE_TEST_CASE(in_a_folder_of_the_host_nothing_is_made, Devices)
+{
+    folder("volume");
+    make_node("volume/gpu", 3);
+    start({.set_up = [this](const std::string &root) {
+        make_mount(path("volume"), root + "/dev", "", MS_BIND);
+    }});
+    const Lines before = snapshot(path("volume"));
+    const Outcome outcome = give(one());
+    BOOST_TEST(done(outcome));
+    BOOST_TEST(outcome.text.find("the container's /dev is the host's") != std::string::npos, outcome);
+    BOOST_TEST(refused(give(nodes({node("other", 4)})), "in a volume"));
+    BOOST_TEST(refused(give(nodes({node("gpu", 4)})), "in a volume"));
+    BOOST_TEST(snapshot(path("volume")) == before, boost::test_tools::per_element());
+}
+
+BOOST_FIXTURE_TEST_CASE(a_folder_on_the_way_that_leads_out_stays_inside, Devices)
+{
+    link("rootfs/dev/dri", outside());
+    start();
+    BOOST_TEST(refused(give(nodes({node("dri/card0", 0)})), "leads nowhere"));
+}
+
+BOOST_DATA_TEST_CASE_F(Devices, a_node_of_the_host_that_is_another_one_is_refused,
+                       data::make({S_IFCHR | 0666, S_IFBLK | 0666, S_IFREG | 0666, S_IFLNK | 0777,
+                                   S_IFDIR | 0755}),
+                       mode)
+{
+    folder("hostdev");
+    if (S_ISLNK(mode))
+        link("hostdev/gpu", "other");
+    else if (S_ISDIR(mode))
+        folder("hostdev/gpu");
+    else
+        make_node("hostdev/gpu", 4, static_cast<mode_t>(mode));
+    start();
+    const Lines before = image();
+    BOOST_TEST(refused(give(one()), "and not the character device 511:3", ExitCode::Host));
+    BOOST_TEST(differences(before, image()) == Lines(), boost::test_tools::per_element());
+}
+
+BOOST_FIXTURE_TEST_CASE(a_right_node_of_the_host_need_not_be_for_everyone, Devices)
+{
+    folder("hostdev");
+    make_node("hostdev/gpu", 3, S_IFCHR | 0600);
+    expect_replaced();
+}
+
+BOOST_FIXTURE_TEST_CASE(in_a_user_namespace_nodes_are_mounted_once, Devices)
+{
+    start({.mapped_root = 100000});
+    BOOST_TEST(done(give(one())));
+    const Mounts first = container().added();
+    BOOST_REQUIRE(first.size() == 1U);
+    BOOST_TEST((first[0].has("nosuid") && first[0].has("noexec") && !first[0].has("nodev")), first[0]);
+    BOOST_TEST(done(give(one())));
+    BOOST_TEST(container().added() == first, boost::test_tools::per_element());
+    const auto look = [] {
+        struct stat status {};
+        check_call(::stat("/dev/gpu", &status), "stat");
+        const bool right = S_ISCHR(status.st_mode) && status.st_rdev == makedev(no_driver, 3) &&
+                           (status.st_mode & 0777U) == 0666;
+        return std::string(right ? "right" : "wrong");
+    };
+    BOOST_TEST(container().inside(look).text == "right");
+}
+
+BOOST_FIXTURE_TEST_CASE(in_a_user_namespace_a_node_of_the_image_is_not_trusted, Devices)
+{
+    make_node("rootfs/dev/gpu", 3);
+    start({.mapped_root = 100000});
+    BOOST_TEST(done(give(one())));
+    BOOST_TEST(places() == Lines{"/dev/gpu"}, boost::test_tools::per_element());
+}
+
+BOOST_FIXTURE_TEST_CASE(in_a_user_namespace_what_cannot_be_mounted_on_is_refused, Devices)
+{
+    folder("rootfs/dev/gpu");
+    start({.mapped_root = 100000});
+    BOOST_TEST(refused(give(one()), "neither a plain file nor a device"));
+}
+
+BOOST_FIXTURE_TEST_CASE(links_are_made_and_right_ones_stay, Devices)
+{
+    start();
+    Edits edits;
+    edits.links = {{"/dev/dri/by-path/a", "../card0"}};
+    BOOST_TEST(done(give(edits)));
+    const ino_t before = inode("dev/dri/by-path/a");
+    BOOST_TEST(done(give(edits)));
+    BOOST_TEST(inode("dev/dri/by-path/a") == before);
+}
+
+BOOST_DATA_TEST_CASE_F(Devices, what_has_the_name_of_a_link_is_replaced,
+                       data::make({"../card", "../card00", "../card1", ""}), target)
+{
+    folder("rootfs/dev/dri/by-path");
+    if (std::string(target).empty())
+        file("rootfs/dev/dri/by-path/a", "of the image");
+    else
+        link("rootfs/dev/dri/by-path/a", target);
+    start();
+    Edits edits;
+    edits.links = {{"/dev/dri/by-path/a", "../card0"}};
+    BOOST_TEST(done(give(edits)));
+    std::string seen(100, '\0');
+    const auto size = ::readlink(rootfs("dev/dri/by-path/a").c_str(), seen.data(), seen.size());
+    BOOST_TEST((size > 0 && seen.substr(0, static_cast<size_t>(size)) == "../card0"), seen);
+}
+
+BOOST_FIXTURE_TEST_CASE(a_folder_that_has_the_name_of_a_link_is_refused_and_nodes_go_again, Devices)
+{
+    folder("rootfs/dev/dri/a");
+    start();
+    const Lines before = image();
+    Edits edits = one();
+    edits.links = {{"/dev/dri/a", "../card0"}};
+    BOOST_TEST(refused(give(edits), "a folder has that name"));
+    BOOST_TEST(differences(before, image()) == Lines(), boost::test_tools::per_element());
+}
+
+BOOST_AUTO_TEST_SUITE_END()
