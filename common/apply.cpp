@@ -28,6 +28,10 @@ void attach(const Source &source, Places &places, Attached &attached, Notes &not
 {
     const InnerPath path = InnerPath::parse(source.edit.container_path);
     const std::string what = quote(source.edit.container_path);
+    if (source.edit.only_if_absent && places.exists(path)) {
+        notes.push_back({LogLevel::Debug, "the image has " + what + " of its own"});
+        return;
+    }
     const Place place = places.mount_target(path, source.edit.kind);
     if (is_mounted_already(place, source)) {
         notes.push_back({LogLevel::Debug, what + " is mounted already"});

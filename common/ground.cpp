@@ -42,7 +42,9 @@ std::vector<InnerMount> Ground::mounts_of(const std::string &source, const Inode
 bool Ground::is_on_host(const Inode &inode)
 {
     const auto device = inside().device_of(inode.mount_id);
-    return !device || MountTable(host_mountinfo_.get()).has_device(*device);
+    if (!host_)
+        host_.emplace(host_mountinfo_.get());
+    return !device || host_->has_device(*device);
 }
 
 std::string Ground::why_not_make_in(const Inode &folder, const Inode &root)

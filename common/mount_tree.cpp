@@ -57,8 +57,6 @@ MountTree::MountTree(int source, const MountAttributes &attributes, const std::s
     attr.attr_set = MOUNT_ATTR_NOSUID;
     if (!attributes.has_nodes)
         attr.attr_set |= MOUNT_ATTR_NODEV;
-    if (!attributes.executable)
-        attr.attr_set |= MOUNT_ATTR_NOEXEC;
     if (attributes.read_only)
         attr.attr_set |= MOUNT_ATTR_RDONLY;
     if (attributes.idmap >= 0) {

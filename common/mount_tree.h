@@ -11,7 +11,6 @@ namespace ogh {
 struct MountAttributes {
     bool read_only = false;
     int idmap = -1;         ///< a user namespace whose ids the files' owners are mapped to; -1: as they are
-    bool executable = true; ///< programs in it may be run
     bool has_nodes = false; ///< device nodes in it may be opened
 };
 

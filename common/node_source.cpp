@@ -18,7 +18,8 @@ namespace ogh {
 
 namespace {
 
-constexpr MountAttributes attributes = {.executable = false, .has_nodes = true};
+// Not noexec, as some bind nodes: drivers' libraries may map a device with PROT_EXEC, and nobody runs a device.
+constexpr MountAttributes attributes = {.has_nodes = true};
 
 NodeSource source_of(int fd, const std::string &what)
 {

@@ -73,9 +73,9 @@ Place Places::mount_target(const InnerPath &path, Kind kind)
     place.inode = Inode::of(place.fd.get(), quote(full));
     if (!place.inode.is(kind))
         throw cannot_mount(full, kind == Kind::Directory ? "it is no folder" : "it is no plain file");
-    check_mountable(place, full);
     if (is_kernel_interface(place.fd.get(), full))
         throw cannot_mount(full, "it lies on procfs or sysfs");
+    check_mountable(place, full);
     return place;
 }
 
@@ -225,6 +225,14 @@ std::string Places::why_not_make_in(const std::string &path)
     if (!opened)
         return why_not_make_in(InnerPath::parse(path).parent);
     return ground_.why_not_make_in(Inode::of(opened->get(), quote(path)), root_.inode());
+}
+
+bool Places::exists(const InnerPath &path) const
+{
+    const auto parent = root_.find(path.parent);
+    return parent &&
+           find_path(parent->get(), path.name, O_PATH | O_NOFOLLOW, Walk::Beneath, quote(path.full()))
+               .has_value();
 }
 
 Inode Places::look(const InnerPath &path) const

@@ -117,7 +117,9 @@ Selectors parse_allowed_selectors(const Asked &asked)
 {
     Selectors selectors = parse_selectors(asked);
     if (selectors.none || selectors.environment || selectors.any != 0)
-        throw refused(asked, "has 'none', 'env' or 'any:N', which is no list of GPUs,");
+        throw Error(ExitCode::Usage,
+                    "the " + asked.origin + " has 'none', 'env' or 'any:N' in " + quote(asked.value) +
+                        "; it takes 'all', indices and ranges, PCI addresses and names of GPUs");
     return selectors;
 }
 

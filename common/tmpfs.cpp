@@ -13,15 +13,15 @@ namespace ogh {
 
 namespace {
 
-void check(bool done, const char *what)
+void check(bool done, const std::string &what)
 {
     if (!done)
-        throw SystemError(errno, std::string("cannot make a tmpfs (") + what + ")");
+        throw SystemError(errno, "cannot make a tmpfs (" + what + ")");
 }
 
 void set(const UniqueFd &context, const char *key, const char *value)
 {
-    check(::fsconfig(context.get(), FSCONFIG_SET_STRING, key, value, 0) == 0, key);
+    check(::fsconfig(context.get(), FSCONFIG_SET_STRING, key, value, 0) == 0, std::string("fsconfig ") + key);
 }
 
 /** Elsewhere the kernel refuses the option. */

@@ -53,7 +53,11 @@ def test_a_call_that_fails_or_is_refused(new_one, call, error):
     box = new_one(CRUN)
     before = tree(box.rootfs)
     box.wrapper = strace("-e", f"inject={call}:error={error}")
-    what = "cannot lock" if call in ("memfd_create", "clone") else "cannot make a private place for mounts"
+    what = "cannot make a private place for mounts"
+    if call in ("memfd_create", "clone"):
+        what = "cannot lock"
+    elif call.startswith("fs"):
+        what = "cannot make a tmpfs"
     refused(box.run(READ), None, what, call)
     assert tree(box.rootfs) == before
 

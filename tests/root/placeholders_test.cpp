@@ -82,6 +82,20 @@ BOOST_FIXTURE_TEST_CASE(what_exists_keeps_mode_and_owner, Image)
     BOOST_TEST(made("srv/x") == "41711 1000:1001 size 0");
 }
 
+BOOST_FIXTURE_TEST_CASE(what_the_image_has_of_its_own_stays_where_that_is_wanted, Image)
+{
+    file("rootfs/srv/own", "of the image");
+    link("rootfs/srv/dangling", "nowhere");
+    start();
+    Edits edits;
+    for (const char *name : {"own", "dangling", "absent"}) {
+        edits.mounts.push_back(list_at(std::string("/srv/") + name).mounts.front());
+        edits.mounts.back().only_if_absent = true;
+    }
+    BOOST_TEST(done(apply(edits)));
+    BOOST_TEST(places() == Lines{"/srv/absent"}, boost::test_tools::per_element());
+}
+
 BOOST_FIXTURE_TEST_CASE(after_a_failure_in_the_middle_nothing_is_left, Image)
 {
     file("rootfs/opt/c", "in the way");
