@@ -43,14 +43,14 @@ Gpu read_gpu(int folder, const std::string &name, const PciAddress &address, con
     return gpu;
 }
 
-std::vector<Gpu> read_gpus(const Sysroot &sysroot, Notes &notes)
+void read_gpus(const Sysroot &sysroot, Inventory &inventory, Notes &notes)
 {
-    std::vector<Gpu> gpus;
-    const std::string path = std::string(driver_folder) + "/gpus";
-    const auto folder = sysroot.find(path);
+    std::vector<Gpu> &gpus = inventory.gpus;
+    const auto folder = sysroot.find(std::string(driver_folder) + "/gpus");
     if (!folder)
-        return gpus;
-    const std::string what = sysroot.on_host(path);
+        return;
+    const std::string what = sysroot.on_host(folder->path);
+    inventory.gpus_folder = what;
     const std::string below = what + "/";
     const auto is_any_gpu = [](std::string_view name) { return !name.starts_with('.'); };
     for (const auto &entry :
@@ -62,7 +62,6 @@ std::vector<Gpu> read_gpus(const Sysroot &sysroot, Notes &notes)
     }
     std::stable_sort(gpus.begin(), gpus.end(),
                      [](const Gpu &a, const Gpu &b) { return a.address < b.address; });
-    return gpus;
 }
 
 /** A node is known by its minor number alone: two GPUs of one number could not be told apart by any policy. */
@@ -95,14 +94,24 @@ Inventory read_inventory(const Sysroot &sysroot, Notes &notes)
     if (!version)
         return inventory;
     inventory.has_driver = true;
+    inventory.host_root = sysroot.on_host("");
+    inventory.version_text = *version;
     inventory.version = parse_driver_version(*version);
     if (!inventory.version)
         notes.push_back({LogLevel::Warning, "the driver's version cannot be understood: " + quote(*version)});
     inventory.params = read("params").value_or("");
+    inventory.registry = read("registry");
     inventory.devices = read_proc_devices(sysroot);
-    inventory.gpus = read_gpus(sysroot, notes);
+    read_gpus(sysroot, inventory, notes);
     refuse_shared_minors(inventory.gpus);
     return inventory;
+}
+
+void require_driver(const Inventory &inventory)
+{
+    if (!inventory.has_driver)
+        throw Error(ExitCode::NotAvailable,
+                    "this host has no NVIDIA driver (no " + std::string(driver_folder) + "/version)");
 }
 
 std::vector<Candidate> candidates(const Inventory &inventory)

@@ -32,7 +32,12 @@ struct Inventory {
     std::optional<DriverVersion> version; ///< nothing if it cannot be understood
     std::vector<Gpu> gpus;                ///< in PCI order
     ProcDevices devices;
-    std::string params; ///< /proc/driver/nvidia/params as it is; "" if there is none
+    std::string host_root;   ///< the sysroot, as this process names it; "" for `/`
+    std::string gpus_folder; ///< gpus below the driver's folder in /proc, as this process names it
+    // Files of the driver's folder in /proc, as they are.
+    std::string version_text;
+    std::string params; ///< "" if there is none
+    std::optional<std::string> registry;
 };
 
 /**
@@ -42,6 +47,9 @@ struct Inventory {
  * @throws Error (Host) if the driver is loaded and its list of GPUs, or /proc/devices, cannot be read
  */
 Inventory read_inventory(const Sysroot &sysroot, Notes &notes);
+
+/** @throws Error (NotAvailable) if the host has no driver */
+void require_driver(const Inventory &inventory);
 
 /**
  * The GPUs as one may ask for them: by index, address and UUID, in the order of Inventory::gpus.
@@ -56,6 +64,8 @@ constexpr std::string_view modeset_devices = "nvidia-modeset";
 constexpr std::string_view caps_devices = "nvidia-caps";
 constexpr std::string_view imex_devices = "nvidia-caps-imex-channels";
 constexpr std::string_view nvswitch_devices = "nvidia-nvswitch";
+constexpr std::string_view gds_devices = "nvidia-fs";
+constexpr std::string_view gdrcopy_devices = "gdrdrv";
 
 /**
  * The major number of /dev/nvidiaN and /dev/nvidiactl.

@@ -10,7 +10,11 @@ import pytest
 
 SOURCE_ROOT = Path(__file__).resolve().parents[2]
 HOOKS_DIR = Path("/usr/share/containers/oci/hooks.d")
-HOOKS = {"ldcache-update": "90-ldcache-update.json", "mount-srv": "10-mount-srv.json"}
+HOOKS = {
+    "ldcache-update": "90-ldcache-update.json",
+    "mount-srv": "10-mount-srv.json",
+    "nvidia-devices": "20-nvidia-devices.json",
+}
 MAN_PAGES = ["man7/oci-gpu-hooks.7", *(f"man8/{name}.8" for name in HOOKS)]
 
 

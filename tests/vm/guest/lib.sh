@@ -20,6 +20,8 @@ output=/run/vm/output
 
 hook_file=/usr/share/containers/oci/hooks.d/10-mount-srv.json
 ldcache_hook_file=/usr/share/containers/oci/hooks.d/90-ldcache-update.json
+nvidia_hook_file=/usr/share/containers/oci/hooks.d/20-nvidia-devices.json
+nvidia_key=io.oci-gpu-hooks.nvidia-devices
 key=io.oci-gpu-hooks.mount-srv
 image=small
 # The host's user that is root in a container with a user namespace.
@@ -63,6 +65,14 @@ add_libraries() {
     cp /sbin/ldconfig "$bundle/rootfs"
     edit --slurpfile file "$ldcache_hook_file" '.hooks.createRuntime += [$file[0].hook]
          | .annotations["io.oci-gpu-hooks.ldcache-update"] = "/opt/lib"'
+}
+
+# ask_for_gpu VALUE : GPUs of the host that `prepare` has made up. The container may make nodes, to try those of others.
+ask_for_gpu() {
+    edit --slurpfile file "$nvidia_hook_file" --arg key "$nvidia_key" --arg value "$1" \
+        '.hooks.createRuntime = [$file[0].hook] | .annotations[$key] = $value
+         | .process.capabilities[] += ["CAP_MKNOD"]
+         | .mounts += ["/proc/driver", "/proc/driver/nvidia" | {destination: ., type: "tmpfs", source: "tmpfs"}]'
 }
 
 # edit [JQ OPTION…] FILTER [JQ OPTION…] : changes config.json.
@@ -160,6 +170,13 @@ write the cache: Read-only file system'
 # shellcheck disable=SC2034 # for the tests
 rules_in_force='/allowed: No such device or address
 /denied: Operation not permitted'
+
+# What /nodes prints in a container that asked for the second GPU.
+# shellcheck disable=SC2034 # for the tests
+second_gpu_works='nvidia0: No such device or address
+nvidiactl: No such device or address
+nvidia-uvm: No such device or address
+the first GPU: Operation not permitted'
 
 # What /unlock prints where nothing can be unlocked.
 # shellcheck disable=SC2034 # for the tests

@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "capabilities.h"
+
+#include <algorithm>
+#include <array>
+#include <string_view>
+
+#include "error.h"
+#include "text.h"
+
+namespace ogh::nvidia_devices {
+
+namespace {
+
+constexpr const char *variable = "NVIDIA_DRIVER_CAPABILITIES";
+
+struct Name {
+    std::string_view text;
+    Capability capability;
+    const char
+        *variable; ///< of NVIDIA's toolkit, for what its list of capabilities does not have; or nullptr
+};
+
+constexpr std::array<Name, 11> names{{
+    {"compute", Capability::Compute, nullptr},
+    {"utility", Capability::Utility, nullptr},
+    {"video", Capability::Video, nullptr},
+    {"graphics", Capability::Graphics, nullptr},
+    {"display", Capability::Display, nullptr},
+    {"ngx", Capability::Ngx, nullptr},
+    {"compat32", Capability::Compat32, nullptr},
+    {"gds", Capability::Gds, "NVIDIA_GDS"},
+    {"gdrcopy", Capability::Gdrcopy, "NVIDIA_GDRCOPY"},
+    {"mofed", Capability::Mofed, "NVIDIA_MOFED"},
+    {"nvswitch", Capability::Nvswitch, "NVIDIA_NVSWITCH"},
+}};
+
+enum class Grammar { Ours, Toolkit };
+
+bool is_known(const Name &name, Grammar grammar)
+{
+    return grammar == Grammar::Ours || name.variable == nullptr;
+}
+
+Error refused(const Asked &asked, const std::string &why, Grammar grammar)
+{
+    std::string list = "'all'";
+    for (const Name &name : names) {
+        if (is_known(name, grammar))
+            list += ", " + quote(name.text);
+    }
+    return {ExitCode::Usage, "the " + asked.origin + " has " + why + " in " + quote(asked.value) +
+                                 "; it takes a list, separated by commas, of " + list};
+}
+
+void add_item(Capabilities &capabilities, const std::string &item, const Asked &asked, Grammar grammar)
+{
+    if (item.empty())
+        throw refused(asked, "an empty item", grammar);
+    const auto *const name = std::find_if(names.begin(), names.end(), [&](const Name &candidate) {
+        return candidate.text == item && is_known(candidate, grammar);
+    });
+    if (item == "all")
+        capabilities.all = true;
+    else if (name != names.end())
+        capabilities.named.insert(name->capability);
+    else
+        throw refused(asked, quote(item) + ", which is no capability,", grammar);
+}
+
+/** The toolkit's rule for images that were made before NVIDIA_REQUIRE_CUDA was. */
+bool is_legacy_cuda_image(const Config &config)
+{
+    return !environment_value(config, "CUDA_VERSION").value_or("").empty() &&
+           environment_value(config, "NVIDIA_REQUIRE_CUDA").value_or("").empty();
+}
+
+/** NVIDIA_DRIVER_CAPABILITIES alone. */
+Capabilities driver_capabilities(const Config &config)
+{
+    const auto value = environment_value(config, variable);
+    if (!value && is_legacy_cuda_image(config))
+        return {{}, true};
+    const Asked asked{value.value_or(""), "environment variable " + quote(variable)};
+    Capabilities capabilities;
+    for (const std::string &item : split_list(asked.value)) {
+        if (!item.empty())
+            add_item(capabilities, item, asked, Grammar::Toolkit);
+    }
+    return capabilities == Capabilities{} ? default_capabilities() : capabilities;
+}
+
+} // namespace
+
+Capabilities default_capabilities()
+{
+    return {{Capability::Compute, Capability::Utility}, false};
+}
+
+Capabilities parse_capabilities(const Asked &asked)
+{
+    Capabilities capabilities;
+    for (const std::string &item : split_list(asked.value))
+        add_item(capabilities, item, asked, Grammar::Ours);
+    return capabilities;
+}
+
+Capabilities capabilities_of_environment(const Config &config)
+{
+    Capabilities capabilities = driver_capabilities(config);
+    for (const Name &name : names) {
+        if (name.variable != nullptr && environment_value(config, name.variable) == "enabled")
+            capabilities.named.insert(name.capability);
+    }
+    return capabilities;
+}
+
+} // namespace ogh::nvidia_devices
