@@ -37,6 +37,12 @@ void read_file(int at, const char *path)
     close(fd);
 }
 
+void write_all(int fd, const char *bytes, size_t size)
+{
+    if (must(write(fd, bytes, size), "write") != (int)size)
+        errx(1, "write: too little");
+}
+
 void look_at(int fd, struct statx *found)
 {
     const unsigned wanted = STATX_TYPE | STATX_MODE | STATX_INO | STATX_NLINK | STATX_MNT_ID;
@@ -73,12 +79,12 @@ static void empty_bounding_set(void)
         must(prctl(PR_CAPBSET_DROP, cap, 0, 0, 0), "PR_CAPBSET_DROP");
 }
 
-void begin(const char *bundle)
+void begin(const char *bundle, unsigned more)
 {
     const __u32 to_enter = 1U << CAP_SYS_ADMIN | 1U << CAP_SYS_CHROOT | 1U << CAP_SYS_PTRACE;
     clean_process();
     empty_bounding_set();
-    limit_capabilities(to_enter | 1U << CAP_DAC_OVERRIDE);
+    limit_capabilities(to_enter | 1U << CAP_DAC_OVERRIDE | more);
     read_to_end(STDIN_FILENO);
     int folder = must(openat2(AT_FDCWD, bundle, O_PATH | O_DIRECTORY, 0), bundle);
     read_file(folder, "config.json");
@@ -102,12 +108,12 @@ int hold(pid_t pid)
     return pidfd;
 }
 
-void enter(int pidfd, const char *rootfs)
+void enter(int pidfd, const char *rootfs, unsigned more)
 {
     struct stat st;
     must(stat(rootfs, &st), rootfs);
     must(setns(pidfd, CLONE_NEWNS), "setns");
-    limit_capabilities(1U << CAP_SYS_ADMIN | 1U << CAP_DAC_OVERRIDE);
+    limit_capabilities(1U << CAP_SYS_ADMIN | 1U << CAP_DAC_OVERRIDE | more);
     must(stat(rootfs, &st), rootfs);
     close(pidfd);
 }

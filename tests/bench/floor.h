@@ -43,11 +43,15 @@ void read_file(int at, const char *path);
 // As a hook asks what a descriptor is.
 void look_at(int fd, struct statx *found);
 
+// Writes all, and ends the process if it cannot.
+void write_all(int fd, const char *bytes, size_t size);
+
 // The start of a hook: a clean process, no more capabilities than it needs, the state, and config.json.
-void begin(const char *bundle);
+// `more` are capabilities that not every hook needs, as bits.
+void begin(const char *bundle, unsigned more);
 
 // Looks at the container's init process; gives a pidfd.
 int hold(pid_t pid);
 
 // Into the init's mount namespace.
-void enter(int pidfd, const char *rootfs);
+void enter(int pidfd, const char *rootfs, unsigned more);

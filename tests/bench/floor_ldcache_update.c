@@ -40,12 +40,6 @@ static void load_cache(const char *path)
     close(fd);
 }
 
-static void write_all(int fd, const char *bytes, size_t size)
-{
-    if (must(write(fd, bytes, size), "write") != (int)size)
-        errx(1, "write: too little");
-}
-
 // A tmpfs that nobody else sees, with a file in it, and the mount of that file: before the container is entered.
 static struct file make_own_file(void)
 {
@@ -219,13 +213,13 @@ int main(int argc, char **argv)
     struct file own = {-1, -1};
     struct statx stx;
 
-    begin(argv[2]);
+    begin(argv[2], 0);
     int proc = must(open("/proc", O_PATH | O_DIRECTORY | O_CLOEXEC), "/proc");
     load_cache(argv[5]);
     int init = hold(atoi(argv[1]));
     if (mounts)
         own = make_own_file();
-    enter(init, rootfs);
+    enter(init, rootfs, 0);
     int root = must(open(rootfs, O_PATH | O_DIRECTORY | O_CLOEXEC), rootfs);
     look_at(root, &stx);
     read_folder(proc, root, argv[4]);

@@ -101,7 +101,7 @@ int main(int argc, char **argv)
     if (argc != 6)
         errx(2, "usage: %s PID BUNDLE ROOTFS SOURCE-DIR TARGET-DIR", argv[0]);
 
-    begin(argv[2]);
+    begin(argv[2], 0);
     int proc = must(open("/proc", O_PATH | O_DIRECTORY | O_CLOEXEC), "/proc");
 
     int source_dir = must(openat2(AT_FDCWD, argv[4], O_RDONLY | O_DIRECTORY, 0), argv[4]);
@@ -111,7 +111,7 @@ int main(int argc, char **argv)
         clone_source(source_dir, &folders[i]);
     close(source_dir);
 
-    enter(hold(atoi(argv[1])), argv[3]);
+    enter(hold(atoi(argv[1])), argv[3], 0);
     int target_dir = open_target(proc, argv[3], argv[5]);
     for (int i = 0; i < count; i++)
         attach(target_dir, &folders[i]);

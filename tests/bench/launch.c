@@ -5,10 +5,13 @@
 // down again. Being small and static matters twice: starting the command costs the same as from a runtime's
 // thin child, and the peak memory of a process begins with that of its parent.
 //
-// usage: launch [-l LAYERS [-u FOLDER]] [-t FILE] BUNDLE ROOTFS COMMAND [ARG]...
+// usage: launch [-l LAYERS [-u FOLDER]] [-g CGROUP] [-t FILE] BUNDLE ROOTFS COMMAND [ARG]...
 //
 //   -l LAYERS  as overlayfs takes them in `lowerdir`: the image
 //   -u FOLDER  an empty one, on a disk: what is written to the image goes there, not to memory
+//   -g CGROUP  a folder that is not there yet, of a hierarchy with devices: the container is put into that cgroup,
+//              which denies all but what runtimes allow every container. It then also has a /dev, a /proc, and a
+//              folder /proc/driver/nvidia, as if the kernel had it.
 //   -t FILE    a file of the container, to be copied into BUNDLE/taken after the command: what it has done
 //
 // An ARG that is exactly `@PID@` becomes the init's pid. ROOTFS is an empty tmpfs, or an overlay on the layers, in
@@ -17,6 +20,8 @@
 // Prints: nanoseconds, peak memory in KiB, exit status, mounts that the command added to the container.
 
 #define _GNU_SOURCE
+#include "device_cgroup.h"
+
 #include <err.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -40,7 +45,28 @@ static void must(int result, const char *what)
         err(1, "%s", what);
 }
 
-static _Noreturn void be_init(const char *rootfs, int ready)
+static void mount_on(const char *rootfs, const char *folder, const char *type, const char *options)
+{
+    char path[4096];
+    if (snprintf(path, sizeof path, "%s/%s", rootfs, folder) >= (int)sizeof path)
+        errx(1, "the path of the rootfs is too long");
+    if (mkdir(path, 0755) < 0 && errno != EEXIST)
+        err(1, "%s", path);
+    must(mount(type, path, type, 0, options), path);
+}
+
+// Nobody can make a folder in procfs: where there is no driver, a tmpfs stands for what the kernel has.
+static void mount_for_devices(const char *rootfs)
+{
+    char path[4096];
+    mount_on(rootfs, "dev", "tmpfs", "mode=755");
+    mount_on(rootfs, "proc", "proc", NULL);
+    mount_on(rootfs, "proc/driver", "tmpfs", "mode=755");
+    snprintf(path, sizeof path, "%s/proc/driver/nvidia", rootfs);
+    must(mkdir(path, 0755), path);
+}
+
+static _Noreturn void be_init(const char *rootfs, int has_devices, int ready)
 {
     must(prctl(PR_SET_PDEATHSIG, SIGKILL), "PR_SET_PDEATHSIG");
     must(unshare(CLONE_NEWNS), "unshare");
@@ -50,6 +76,8 @@ static _Noreturn void be_init(const char *rootfs, int ready)
     must(dir, rootfs);
     if (mkdirat(dir, "srv", 0755) < 0 && errno != EEXIST)
         err(1, "mkdirat");
+    if (has_devices)
+        mount_for_devices(rootfs);
     must((int)write(ready, "", 1), "write");
     for (;;)
         pause();
@@ -81,7 +109,7 @@ static void make_rootfs(const char *rootfs, const char *layers, const char *uppe
         mount_layers(rootfs, layers, upper ? upper : rootfs);
 }
 
-static pid_t start_init(const char *rootfs)
+static pid_t start_init(const char *rootfs, int has_devices)
 {
     int ready[2];
     char byte;
@@ -89,7 +117,7 @@ static pid_t start_init(const char *rootfs)
     pid_t pid = fork();
     must(pid, "fork");
     if (pid == 0)
-        be_init(rootfs, ready[1]);
+        be_init(rootfs, has_devices, ready[1]);
     close(ready[1]);
     if (read(ready[0], &byte, 1) != 1)
         errx(1, "the container's init did not start");
@@ -169,22 +197,26 @@ static void run(int state, char **command, long *ns, int *status, struct rusage 
 
 int main(int argc, char **argv)
 {
-    const char *layers = NULL, *upper = NULL, *file = NULL;
-    for (int option; (option = getopt(argc, argv, "+l:u:t:")) != -1;)
+    const char *layers = NULL, *upper = NULL, *cgroup = NULL, *file = NULL;
+    for (int option; (option = getopt(argc, argv, "+l:u:g:t:")) != -1;)
         if (option == 'l')
             layers = optarg;
         else if (option == 'u')
             upper = optarg;
+        else if (option == 'g')
+            cgroup = optarg;
         else if (option == 't')
             file = optarg;
         else
             return 2;
     if (argc - optind < 3)
-        errx(2, "usage: %s [-l LAYERS [-u FOLDER]] [-t FILE] BUNDLE ROOTFS COMMAND [ARG]...", argv[0]);
+        errx(2, "usage: %s [-l LAYERS [-u FOLDER]] [-g CGROUP] [-t FILE] BUNDLE ROOTFS COMMAND [ARG]...", argv[0]);
     const char *bundle = argv[optind], *rootfs = argv[optind + 1];
     char **command = argv + optind + 2;
     make_rootfs(rootfs, layers, upper);
-    pid_t init = start_init(rootfs);
+    pid_t init = start_init(rootfs, cgroup != NULL);
+    if (cgroup)
+        make_device_cgroup(cgroup, init);
     char pid_text[16];
     snprintf(pid_text, sizeof pid_text, "%d", init);
     for (char **arg = command; *arg; arg++)
@@ -201,6 +233,8 @@ int main(int argc, char **argv)
         take(init, rootfs, file, bundle);
     kill(init, SIGKILL);
     waitpid(init, NULL, 0);
+    if (cgroup)
+        remove_device_cgroup(cgroup);
     int code = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
     printf("%ld %ld %d %d\n", ns, usage.ru_maxrss, code, added);
     return 0;

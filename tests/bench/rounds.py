@@ -54,11 +54,13 @@ class Launcher:
     layers: str = ""  # of the image, as overlayfs takes them
     disk: typing.Optional[pathlib.Path] = None  # where what is written to the image goes; without it, to memory
     file: str = ""  # of the container, see taken()
+    cgroup: str = ""  # a device cgroup that is made for the container, see launch.c
 
     def once(self, command, mounts=0, environment=None):
         """Returns (microseconds, KiB). `mounts` is how many the command must add to the container."""
         options = ["-l", self.layers] if self.layers else []
         options += ["-t", self.file] if self.file else []
+        options += ["-g", self.cgroup] if self.cgroup else []
         if self.disk:
             shutil.rmtree(self.disk, ignore_errors=True)
             self.disk.mkdir()

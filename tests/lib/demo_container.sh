@@ -14,6 +14,8 @@
 hook_arguments=()
 # A folder of files that the image has besides busybox.
 image=''
+# Further options of demo_bundle.
+bundle_options=()
 
 attempts=()
 container=''
@@ -46,7 +48,8 @@ run_container() {
     (
         trap '' INT
         tests/lib/demo_bundle --hooks build/static --times "$container.times" \
-            "${hook_arguments[@]/#/--append=}" ${image:+--image "$image"} "${@/#/--annotation=}" "$container" "$(container_script)"
+            "${hook_arguments[@]/#/--append=}" ${image:+--image "$image"} "${bundle_options[@]}" \
+            "${@/#/--annotation=}" "$container" "$(container_script)"
     )
     attempts=()
     # In the background, so that an interrupt is noticed at once.
