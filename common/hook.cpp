@@ -7,9 +7,6 @@
 #include <array>
 #include <new>
 
-#include <CLI/CLI.hpp>
-
-#include "build_config.h"
 #include "device_node.h"
 #include "error.h"
 #include "file.h"
@@ -29,27 +26,16 @@ constexpr std::array<unsigned, 7> common_capabilities = {
 } // namespace
 
 Hook::Hook(const char *name, const char *description, Log &log)
-    : name_(name), log_(log), cli_(std::make_unique<CLI::App>(description, name))
+    : name_(name), log_(log), cli_(name, description)
 {
-    cli_->set_version_flag("--version", std::string(name) + " " OGH_VERSION);
-    cli_->set_help_flag("--help", "Print this text");
-    add_common_options(*cli_, options_);
+    add_common_options(cli_, options_);
 }
-
-Hook::~Hook() = default;
 
 bool Hook::parse(int argc, const char *const *argv)
 {
-    try {
-        cli_->parse(argc, argv);
-    } catch (const CLI::CallForHelp &) {
-        print(cli_->help() + "See " + name_ + "(8).\n");
+    if (const auto text = cli_.parse(argc, argv)) {
+        print(*text);
         return false;
-    } catch (const CLI::CallForVersion &version) {
-        print(std::string(version.what()) + "\n");
-        return false;
-    } catch (const CLI::ParseError &error) {
-        throw Error(ExitCode::Usage, error.what());
     }
     log_.set_level(options_.log_level);
     check(options_);

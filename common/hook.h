@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "apply.h"
+#include "command_line.h"
 #include "config.h"
 #include "edits.h"
 #include "log.h"
@@ -21,11 +22,10 @@ namespace ogh {
 class Hook final {
 public:
     Hook(const char *name, const char *description, Log &log);
-    ~Hook();
     Hook(const Hook &) = delete;
     Hook &operator=(const Hook &) = delete;
 
-    [[nodiscard]] CLI::App &cli() { return *cli_; }
+    [[nodiscard]] CommandLine &cli() { return cli_; }
     [[nodiscard]] const CommonOptions &options() const { return options_; }
 
     /**
@@ -72,7 +72,7 @@ public:
 private:
     const char *name_;
     Log &log_;
-    std::unique_ptr<CLI::App> cli_;
+    CommandLine cli_;
     CommonOptions options_;
     std::optional<Config> config_;
     Container container_;

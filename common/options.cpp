@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "options.h"
 
-#include <CLI/CLI.hpp>
+#include <map>
+#include <vector>
 
 #include "error.h"
 #include "text.h"
@@ -20,27 +21,26 @@ const std::map<std::string, LogLevel> level_names{{"error", LogLevel::Error},
 
 /** An option that takes one of the names of `values`. */
 template<typename Value>
-void add_choice(CLI::App &cli, const char *option, Value &chosen, const std::map<std::string, Value> &values,
-                const char *help)
+void add_choice(CommandLine &cli, const char *option, Value &chosen,
+                const std::map<std::string, Value> &values, const char *help)
 {
-    cli.add_option_function<std::string>(
-           option, [&](const std::string &name) { chosen = values.at(name); }, help)
-        ->check(CLI::IsMember(values).description(""))
-        ->type_name("NAME");
+    std::vector<std::string> names;
+    for (const auto &[name, value] : values)
+        names.push_back(name);
+    cli.add_choice({option, "NAME", help}, names, [&](const std::string &name) { chosen = values.at(name); });
 }
 
 } // namespace
 
-void add_common_options(CLI::App &cli, CommonOptions &options)
+void add_common_options(CommandLine &cli, CommonOptions &options)
 {
     add_choice(cli, "--opt-in", options.opt_in, opt_in_names,
                "Who may ask: annotation, environment or always");
-    cli.add_option("--request", options.request, "What the host asks for, for the container")
-        ->type_name("VALUE");
-    cli.add_flag("--all-steps", options.all_steps,
-                 "With --opt-in always: also for Concourse's get, put and check containers");
-    cli.add_option("--sysroot", options.sysroot, "Where the host's files are found (/)")->type_name("DIR");
-    cli.add_flag("--plan", options.plan, "Print what would be done as JSON and change nothing");
+    cli.add({"--request", "VALUE", "What the host asks for, for the container"}, options.request);
+    cli.add_flag("--all-steps", "With --opt-in always: also for Concourse's get, put and check containers",
+                 options.all_steps);
+    cli.add({"--sysroot", "DIR", "Where the host's files are found (/)"}, options.sysroot);
+    cli.add_flag("--plan", "Print what would be done as JSON and change nothing", options.plan);
     add_choice(cli, "--log-level", options.log_level, level_names, "error, warning, info or debug");
 }
 

@@ -4,11 +4,8 @@
 #include <optional>
 #include <string>
 
+#include "command_line.h"
 #include "log.h"
-
-namespace CLI {
-class App;
-}
 
 namespace ogh {
 
@@ -30,7 +27,7 @@ struct CommonOptions {
 };
 
 /** Adds the options to a hook's command line; they are set in `options` when it is parsed. */
-void add_common_options(CLI::App &cli, CommonOptions &options);
+void add_common_options(CommandLine &cli, CommonOptions &options);
 
 /** @throws Error (Usage) if options are given that only make sense with others */
 void check(const CommonOptions &options);

@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <CLI/CLI.hpp>
-
 #include "hook.h"
 #include "image.h"
 #include "library_request.h"
@@ -8,25 +6,23 @@
 
 int main(int argc, char **argv)
 {
-    return ogh::run_hook("ldcache-update", "Makes a container's loader find libraries that were put in",
-                         [&](ogh::Hook &hook) {
-                             std::vector<std::string> further;
-                             hook.cli()
-                                 .add_option("--folder", further,
-                                             "Another folder of the container; may be given several times")
-                                 ->type_name("DIR");
-                             if (!hook.parse(argc, argv))
-                                 return;
-                             // Who gets a GPU's driver gets a loader cache that knows it.
-                             const auto asked = hook.request({{"nvidia-devices", "amd-kfd"}, "auto"});
-                             if (!asked)
-                                 return;
-                             const auto request = ogh::ldcache_update::parse_library_request(*asked, further);
-                             const auto container = hook.enter();
-                             ogh::Notes notes;
-                             const auto image = ogh::ldcache_update::read_image(*container, request, notes);
-                             const auto edits = ogh::ldcache_update::plan(image, hook.read_only(), notes);
-                             hook.note(notes);
-                             hook.carry_out(edits, *container);
-                         });
+    return ogh::run_hook(
+        "ldcache-update", "Makes a container's loader find libraries that were put in", [&](ogh::Hook &hook) {
+            std::vector<std::string> further;
+            hook.cli().add({"--folder", "DIR", "Another folder of the container; may be given several times"},
+                           further);
+            if (!hook.parse(argc, argv))
+                return;
+            // Who gets a GPU's driver gets a loader cache that knows it.
+            const auto asked = hook.request({{"nvidia-devices", "amd-kfd"}, "auto"});
+            if (!asked)
+                return;
+            const auto request = ogh::ldcache_update::parse_library_request(*asked, further);
+            const auto container = hook.enter();
+            ogh::Notes notes;
+            const auto image = ogh::ldcache_update::read_image(*container, request, notes);
+            const auto edits = ogh::ldcache_update::plan(image, hook.read_only(), notes);
+            hook.note(notes);
+            hook.carry_out(edits, *container);
+        });
 }

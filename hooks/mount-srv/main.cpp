@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <CLI/CLI.hpp>
-
 #include "folder_request.h"
 #include "hook.h"
 #include "inventory.h"
@@ -16,18 +14,15 @@ struct Options {
     std::optional<std::string> allow;
 };
 
-void add_options(CLI::App &cli, Options &options)
+void add_options(ogh::CommandLine &cli, Options &options)
 {
-    cli.add_option("--source-dir", options.source_dir, "Whose entries are handed out (/srv)")
-        ->type_name("DIR");
-    cli.add_option("--target-dir", options.target_dir, "Where they appear in the container (/srv)")
-        ->type_name("DIR");
-    cli.add_option("--writable", options.writable, "by-name (*_writable*, *_rw) or never")
-        ->check(CLI::IsMember({"by-name", "never"}).description(""))
-        ->type_name("NAME");
-    cli.add_flag("--idmap", options.idmap,
-                 "Map the owners of writable folders into a container's user namespace");
-    cli.add_option("--allow", options.allow, "The only names that may be handed out")->type_name("NAME,...");
+    cli.add({"--source-dir", "DIR", "Whose entries are handed out (/srv)"}, options.source_dir);
+    cli.add({"--target-dir", "DIR", "Where they appear in the container (/srv)"}, options.target_dir);
+    cli.add_choice({"--writable", "NAME", "by-name (*_writable*, *_rw) or never"}, {"by-name", "never"},
+                   [&](const std::string &name) { options.writable = name; });
+    cli.add_flag("--idmap", "Map the owners of writable folders into a container's user namespace",
+                 options.idmap);
+    cli.add({"--allow", "NAME,...", "The only names that may be handed out"}, options.allow);
 }
 
 ogh::mount_srv::Policy policy_of(const Options &options)

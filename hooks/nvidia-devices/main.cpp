@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <linux/capability.h>
 
-#include <CLI/CLI.hpp>
-
 #include "capabilities.h"
 #include "device_cgroups.h"
 #include "further_nodes.h"
@@ -28,12 +26,11 @@ struct Options {
     bool list = false;
 };
 
-void add_options(CLI::App &cli, Options &options)
+void add_options(CommandLine &cli, Options &options)
 {
-    cli.add_option("--allow", options.allow, "The only GPUs that may be handed out")->type_name("GPU,...");
-    cli.add_option("--max-devices", options.max_devices, "How many GPUs one container may have")
-        ->type_name("N");
-    cli.add_flag("--list", options.list, "Print this host's GPUs, and do nothing else");
+    cli.add({"--allow", "GPU,...", "The only GPUs that may be handed out"}, options.allow);
+    cli.add({"--max-devices", "N", "How many GPUs one container may have"}, options.max_devices);
+    cli.add_flag("--list", "Print this host's GPUs, and do nothing else", options.list);
 }
 
 SelectionPolicy policy_of(const Options &options)

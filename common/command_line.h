@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace CLI {
+class App;
+}
+
+namespace ogh {
+
+/** The options of an executable. Behind it is a library of headers that takes long to compile: it stays in one file. */
+class CommandLine final {
+public:
+    CommandLine(const char *name, const char *description);
+    ~CommandLine();
+    CommandLine(const CommandLine &) = delete;
+    CommandLine &operator=(const CommandLine &) = delete;
+
+    /** An option that takes a value. */
+    struct Option {
+        const char *name; ///< "--allow"
+        const char *type; ///< what --help calls the value
+        const char *help;
+    };
+
+    // What the value is written to lives until parse() has returned.
+
+    void add(const Option &option, std::string &value);
+    void add(const Option &option, std::optional<std::string> &value);
+    void add(const Option &option, std::optional<unsigned> &value);
+    void add(const Option &option, std::vector<std::string> &values); ///< may be given several times
+    void add_flag(const char *name, const char *help, bool &flag);
+
+    /** An option that takes one of `names`. @param choose called with it */
+    void add_choice(const Option &option, const std::vector<std::string> &names,
+                    std::function<void(const std::string &)> choose);
+
+    /**
+     * @return what is to be printed, after --help or --version, instead of doing anything; nothing otherwise
+     * @throws Error (Usage)
+     */
+    [[nodiscard]] std::optional<std::string> parse(int argc, const char *const *argv);
+
+private:
+    std::string name_;
+    std::unique_ptr<CLI::App> app_;
+};
+
+} // namespace ogh
