@@ -5,6 +5,7 @@
 #include "device_cgroups.h"
 #include "further_nodes.h"
 #include "gpu_list.h"
+#include "gpu_options.h"
 #include "hook.h"
 #include "inventory.h"
 #include "plan.h"
@@ -19,28 +20,6 @@ using namespace ogh;
 using namespace ogh::nvidia_devices;
 
 constexpr const char *name = "nvidia-devices";
-
-struct Options {
-    std::optional<std::string> allow;
-    std::optional<unsigned> max_devices;
-    bool list = false;
-};
-
-void add_options(CommandLine &cli, Options &options)
-{
-    cli.add({"--allow", "GPU,...", "The only GPUs that may be handed out"}, options.allow);
-    cli.add({"--max-devices", "N", "How many GPUs one container may have"}, options.max_devices);
-    cli.add_flag("--list", "Print this host's GPUs, and do nothing else", options.list);
-}
-
-SelectionPolicy policy_of(const Options &options)
-{
-    SelectionPolicy policy;
-    if (options.allow)
-        policy.allow = parse_allowed_selectors({*options.allow, "option '--allow'"});
-    policy.max_devices = options.max_devices;
-    return policy;
-}
 
 /** What the container's environment asks of NVIDIA's own tools; nothing if it asks for nothing. */
 std::optional<Selectors> read_environment(const Hook &hook)
@@ -77,7 +56,7 @@ void warn_of_vendor_hook(const Hook &hook, const Sysroot &sysroot, Notes &notes)
                                     *found + "; see nvidia-devices(8)"});
 }
 
-void run(Hook &hook, const Options &options)
+void run(Hook &hook, const GpuOptions &options)
 {
     const SelectionPolicy policy = policy_of(options);
     const Sysroot sysroot(hook.options().sysroot);
@@ -121,8 +100,8 @@ int main(int argc, char **argv)
     return run_hook(
         name, "Gives a container NVIDIA GPUs of the host",
         [&](Hook &hook) {
-            Options options;
-            add_options(hook.cli(), options);
+            GpuOptions options;
+            add_gpu_options(hook.cli(), options);
             if (hook.parse(argc, argv))
                 run(hook, options);
         },
