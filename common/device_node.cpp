@@ -34,6 +34,15 @@ std::string description(const Inode &inode)
     return S_ISDIR(inode.mode) ? "a folder" : "no device";
 }
 
+std::optional<UniqueFd> find_host_node(const std::string &path, const std::string &what)
+{
+    try {
+        return find_path(AT_FDCWD, path, O_PATH | O_NOFOLLOW, Walk::NoSymlinks, what);
+    } catch (const SystemError &error) {
+        throw Error(ExitCode::Host, error.what()); // a symlink on the way, most likely
+    }
+}
+
 } // namespace
 
 dev_t number_of(const NodeEdit &node)
@@ -61,7 +70,7 @@ int make_device_node(int folder, const std::string &name, const NodeEdit &node)
 std::optional<UniqueFd> open_host_node(const NodeEdit &node)
 {
     const std::string what = quote(node.host_path);
-    auto found = find_path(AT_FDCWD, node.host_path, O_PATH | O_NOFOLLOW, Walk::NoSymlinks, what);
+    auto found = find_host_node(node.host_path, what);
     if (!found)
         return std::nullopt;
     const Inode inode = Inode::of(found->get(), what);

@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "entered_container.h"
 
+#include <linux/capability.h>
+
 #include "device_node.h"
 #include "private_tmpfs.h"
+#include "process.h"
 #include "tree_lock.h"
 
 namespace ogh {
@@ -59,10 +62,12 @@ void EnteredContainer::bring_nodes(const std::vector<NodeEdit> &nodes)
         return;
     const bool as_host = in_initial_user_namespace();
     may_make_nodes_ = as_host && !init_.user_namespace();
-    if (!as_host)
+    if (!as_host) {
         node_sources_ = open_node_sources(nodes);
-    else
-        check_host_nodes(nodes);
+        return;
+    }
+    require_capabilities({CAP_MKNOD}, "making device nodes");
+    check_host_nodes(nodes);
 }
 
 std::vector<BlankFile> EnteredContainer::make_blank_files(size_t count) const

@@ -196,8 +196,9 @@ bool Places::make_entry(const InnerPath &path, const Entry &entry)
     if (!parent->why_not_make.empty())
         throw cannot("make", full, parent->why_not_make);
     NewFile file(parent->fd.get(), entry.make, owner_, full);
-    if (file.place(path.name))
-        made_.push_back({parent, path.name, Kind::File});
+    file.place(path.name);
+    made_.push_back(
+        {parent, path.name, Kind::File}); // also where it replaced something: no node stays after a failure
     return true;
 }
 

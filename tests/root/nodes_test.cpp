@@ -267,6 +267,23 @@ BOOST_DATA_TEST_CASE_F(Devices, what_has_the_name_of_a_link_is_replaced,
     BOOST_TEST((size > 0 && seen.substr(0, static_cast<size_t>(size)) == "../card0"), seen);
 }
 
+BOOST_FIXTURE_TEST_CASE(after_a_failure_no_node_is_left_where_it_replaced_something, Devices)
+{
+    folder("rootfs/dev/dri/a");
+    file("rootfs/dev/gpu", "of the image");
+    start();
+    Edits edits = one();
+    edits.links = {{"/dev/dri/a", "../card0"}};
+    BOOST_TEST(refused(give(edits), "a folder has that name"));
+    BOOST_TEST((::access(rootfs("dev/gpu").c_str(), F_OK) != 0));
+}
+
+BOOST_FIXTURE_TEST_CASE(without_the_power_to_make_nodes_the_message_names_it, Devices)
+{
+    start();
+    BOOST_TEST(refused(apply(one()), "CAP_MKNOD", ExitCode::Host));
+}
+
 BOOST_FIXTURE_TEST_CASE(a_folder_that_has_the_name_of_a_link_is_refused_and_nodes_go_again, Devices)
 {
     folder("rootfs/dev/dri/a");

@@ -1,0 +1,137 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Hosts with NVIDIA GPUs, put together below a folder (--sysroot). Every value is made up."""
+
+import os
+import shutil
+import stat
+from dataclasses import dataclass
+
+MAJOR, DRM, CTL, MODESET = 195, 226, 255, 254
+UVM, CAPS, FS, GDR, SWITCH, VERBS = 510, 511, 509, 508, 507, 231
+
+CLOSED = ("NVRM version: NVIDIA UNIX x86_64 Kernel Module  555.42.07  Mon Jan  5 10:11:12 UTC 2026\n"
+          "GCC version:  gcc version 12.9.1 (Example 12.9.1-1) \n")
+OPEN = ("NVRM version: NVIDIA UNIX Open Kernel Module for x86_64  601.10.03  Release Build  (builder@example)"
+        "  Tue Feb  3 04:05:06 UTC 2026\nGCC version:  gcc version 12.9.1 (Example 12.9.1-1)\n")
+PARAMS = "ResmanDebugLevel: 4294967295\nModifyDeviceFiles: 1\nDeviceFileMode: 438\nRmMsg: \"\"\n"
+REGISTRY = 'Binary: ""\n'
+
+
+@dataclass(frozen=True)
+class Gpu:
+    """A GPU; `minor` is that of /dev/nvidiaN, `card` and `render` are the minors of its nodes in /dev/dri."""
+
+    address: str
+    minor: int
+    card: int
+    render: int
+
+    @property
+    def uuid(self):
+        return f"GPU-5a1c0de0-1111-4222-8333-0123456789{self.minor:02x}"
+
+    @property
+    def node(self):
+        return f"/dev/nvidia{self.minor}"
+
+    def information(self, excluded="No"):
+        return ("Model: \t\t NVIDIA Example 48\nIRQ:   \t\t 91\n"
+                f"GPU UUID: \t {self.uuid}\nVideo BIOS: \t 91.02.17.00.0e\nBus Type: \t PCIe\n"
+                f"Bus Location: \t {self.address}\nDevice Minor: \t {self.minor}\n"
+                f"GPU Firmware: \t 555.42.07\nGPU Excluded:\t {excluded}\n")
+
+
+ONE = [Gpu("0000:5e:00.0", 0, 1, 128)]
+# In PCI order; neither minors nor cards are.
+EIGHT = [Gpu(f"0000:{bus}:00.0", minor, card, render) for bus, minor, card, render in (
+    ("07", 5, 3, 130), ("0f", 2, 1, 128), ("47", 7, 8, 135), ("4e", 0, 2, 129),
+    ("87", 3, 5, 131), ("90", 6, 4, 134), ("b7", 1, 7, 132), ("bd", 4, 6, 133))]
+
+
+class NvidiaHost:
+    """A sysroot with what the driver shows in /proc, /sys and /dev."""
+
+    def __init__(self, path, gpus, version=CLOSED):
+        self.path, self.gpus, self._devices = path, list(gpus), {}
+        path.mkdir(mode=0o755)
+        self.write("proc/driver/nvidia/version", version)
+        self.write("proc/driver/nvidia/params", PARAMS)
+        self.write("proc/driver/nvidia/registry", REGISTRY)
+        (path / "proc/driver/nvidia/gpus").mkdir()
+        self.devices(**{"nvidia": MAJOR, "nvidiactl": MAJOR, "nvidia-modeset": MAJOR, "drm": DRM,
+                        "nvidia-uvm": UVM, "nvidia-caps": CAPS})
+        for minor, name in ((CTL, "nvidiactl"), (MODESET, "nvidia-modeset")):
+            self.node(f"dev/{name}", MAJOR, minor)
+        for minor, name in enumerate(("nvidia-uvm", "nvidia-uvm-tools")):
+            self.node(f"dev/{name}", UVM, minor)
+        for gpu in self.gpus:
+            self._add(gpu)
+
+    def __fspath__(self):
+        return str(self.path)
+
+    __str__ = __fspath__
+
+    def write(self, name, text):
+        (self.path / name).parent.mkdir(parents=True, exist_ok=True)
+        (self.path / name).write_text(text, encoding="utf-8")
+
+    def node(self, name, major, minor, mode=0o666, kind=stat.S_IFCHR):
+        """A device node in place of what has the name."""
+        path = self.path / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.unlink(missing_ok=True)
+        os.mknod(path, kind | mode, os.makedev(major, minor))
+        path.chmod(mode)
+
+    def devices(self, **more):
+        """Adds lines to /proc/devices; a module without a number is not loaded any more."""
+        self._devices.update(more)
+        lines = [f"{major:3} {name}" for name, major in self._devices.items() if major]
+        self.write("proc/devices", "\n".join(["Character devices:", "  1 mem", *lines, "", "Block devices:",
+                                              "  8 sd", ""]))
+
+    def _add(self, gpu):
+        self.write(f"proc/driver/nvidia/gpus/{gpu.address}/information", gpu.information())
+        self.node(f"dev/nvidia{gpu.minor}", MAJOR, gpu.minor)
+        device = f"sys/devices/pci0000:00/{gpu.address}"
+        for name, minor in ((f"card{gpu.card}", gpu.card), (f"renderD{gpu.render}", gpu.render)):
+            self.write(f"{device}/drm/{name}/dev", f"{DRM}:{minor}\n")
+            self.node(f"dev/dri/{name}", DRM, minor, 0o660)
+        bus = self.path / "sys/bus/pci/devices"
+        bus.mkdir(parents=True, exist_ok=True)
+        (bus / gpu.address).symlink_to(f"../../../devices/pci0000:00/{gpu.address}")
+
+    def information(self, index, text):
+        """What the driver says of a GPU from now on; None: nothing."""
+        path = self.path / f"proc/driver/nvidia/gpus/{self.gpus[index].address}/information"
+        path.unlink()
+        if text is not None:
+            path.write_text(text, encoding="utf-8")
+
+    def exclude(self, index):
+        self.information(index, self.gpus[index].information("Yes"))
+
+    def unload(self):
+        """No driver, as before it is loaded: its folder in /proc is gone, and it has no nodes."""
+        shutil.rmtree(self.path / "proc/driver")
+        self.devices(**{name: None for name in self._devices})
+        for path in (self.path / "dev").glob("nvidia*"):
+            path.unlink()
+
+    def old(self):
+        """Until driver 550.40 the node's name in /proc/devices was another."""
+        self.devices(nvidia=None, nvidiactl=None, **{"nvidia-frontend": MAJOR})
+
+    def add_others(self):
+        """GPUDirect Storage, GDRCopy, InfiniBand and NVSwitch."""
+        self.devices(gdrdrv=GDR, infiniband_verbs=VERBS, **{"nvidia-fs": FS, "nvidia-nvswitch": SWITCH})
+        for number in range(2):
+            self.node(f"dev/nvidia-fs{number}", FS, number)
+            self.node(f"dev/infiniband/uverbs{number}", VERBS, 192 + number)
+            self.write(f"sys/class/infiniband_verbs/uverbs{number}/dev", f"{VERBS}:{192 + number}\n")
+            self.node(f"dev/nvidia-nvswitch{number}", SWITCH, number)
+        self.node("dev/gdrdrv", GDR, 0)
+        self.node("dev/infiniband/rdma_cm", 10, 58)
+        self.write("sys/class/misc/rdma_cm/dev", "10:58\n")
+        self.node("dev/nvidia-nvswitchctl", SWITCH, 255)

@@ -1,0 +1,141 @@
+# SPDX-License-Identifier: Apache-2.0
+"""nvidia-devices hindered or killed in the middle: the container does not start, and what had been given is
+taken back, the rules of its device cgroup too. To see what is left, most containers here start all the same."""
+
+import pytest
+
+from harness import engines
+from harness.expect import started
+from harness.faults import strace
+from harness.nvidia_container import (CAPABILITIES, DENIED, PROBE, given, in_vain, probed, refused, snapshot,
+                                      without_dev)
+from harness.source import tree
+
+pytest_plugins = ["harness.nvidia_fixtures"]
+
+RUNC, CRUN = engines.RUNTIMES
+LOOK = (f"{PROBE} probe /dev/volume*; ls -A /dev; ls -A /dev/dri /proc/driver/nvidia 2>/dev/null;"
+        " grep -c oci-gpu-hooks /proc/self/mountinfo || true")
+V1, V2, BY_CRUN = (RUNC, "as-found"), (RUNC, "v2"), (CRUN, "not-hybrid")
+MAPPED, MAPPED_BY_CRUN = (engines.MAPPED[0], "v2"), (engines.MAPPED[1], "not-hybrid")
+CALLS = [
+    # The second rule of the cgroup; the first node, and a later one, by its own name and in its place.
+    (V1, "write", 2), (V1, "mknodat", 1), (BY_CRUN, "mknodat", 4), (V1, "renameat2", 5),
+    # /dev/dri, /dev/dri/by-path; a link; what covers the driver's folder, and what is in it.
+    (V1, "mkdirat", 1), (V2, "mkdirat", 2), (V2, "symlinkat", 2), (BY_CRUN, "move_mount", 1),
+    (V2, "move_mount", 2), (BY_CRUN, "mkdirat", 4), (V2, "mount_setattr", 3),
+    # In a user namespace: a node on the host's tmpfs, its place, its mount.
+    (MAPPED, "mknodat", 3), (MAPPED, "mknodat", 9), (MAPPED, "move_mount", 5),
+    (MAPPED_BY_CRUN, "symlinkat", 1), (MAPPED_BY_CRUN, "move_mount", 9)]
+
+
+def name_of(value):
+    return "-".join(map(str, value)) if isinstance(value, tuple) else None
+
+
+@pytest.fixture(name="make")
+def make_fixture(nv_box, machine):
+    """A function that makes a container which asks for GPU 1, and has its nodes from elsewhere too."""
+    def make(engine, cgroup):
+        box = nv_box("1", engine=engine, cgroup=cgroup)
+        box.annotations[CAPABILITIES] = "compute,graphics"
+        for name in ("nvidia2", "nvidiactl"):
+            box.volume(f"/dev/volume-{name}", machine.path / "dev" / name)
+        return box
+    return make
+
+
+@pytest.mark.parametrize("cell, call, when", CALLS, ids=name_of)
+def test_what_was_given_is_taken_back(make, machine, scratch, cell, call, when):
+    """No node, no link, no mount and no rule of the cgroup is left, and the host has what it had."""
+    box = make(*cell)
+    box.wrapper = strace("-e", f"inject={call}:error=ENOSPC:when={when}")
+    in_vain(box, scratch / "status")
+    machine_before, image_before = tree(machine.path), tree(box.rootfs)
+    result = box.run(LOOK)
+    *volumes, end = started(result).split("\n", 2)
+    assert (scratch / "status").read_text() in ("1\n", "6\n"), result.said
+    assert "No space left" in result.said[-1], result.said
+    assert [seen.said for seen in probed("\n".join(volumes)).values()] == [DENIED] * 2
+    left = [name for name in end.split() if "nvidia" in name and not name.startswith("volume-")]
+    assert left == ["/proc/driver/nvidia:"] or left == []
+    assert "dri" not in end.split() and ".oci-gpu-hooks" not in end and end.endswith("0\n"), end
+    assert tree(machine.path) == machine_before
+    assert {path: each for path, each in tree(box.rootfs).items() if path in image_before} == image_before
+
+
+@pytest.mark.parametrize("cell, call, when", [
+    (V1, "renameat2", 5), (V2, "move_mount", 2), (MAPPED, "move_mount", 5)], ids=name_of)
+def test_a_dev_of_the_image_is_as_it_was(make, cell, call, when):
+    """But for what was in a node's place, which may be gone."""
+    box = make(*cell)
+    without_dev(box)
+    box.config["mounts"] = [m for m in box.config["mounts"] if "volume" not in m["destination"]]
+    (box.rootfs / "dev/nvidia2").write_text("of the image")
+    before = tree(box.rootfs / "dev")
+    box.wrapper = strace("-e", f"inject={call}:error=EIO:when={when}")
+    refused(box.run(LOOK))
+    names = {str(path) for path in tree(box.rootfs / "dev") if path not in before}
+    # Beside what the runtime itself makes for every container.
+    assert not [name for name in names if "nvidia" in name or "dri" in name or "oci" in name], names
+    box.wrapper = ()
+    seen = probed(started(box.run(f"{PROBE} probe /dev/nvidia*")))
+    assert set(seen) == {"/dev/nvidia2", "/dev/nvidiactl", "/dev/nvidia-uvm", "/dev/nvidia-uvm-tools"}
+
+
+@pytest.mark.parametrize("cell", [V2, BY_CRUN, (engines.MAPPED[0], "as-found")], ids=name_of)
+def test_what_it_had_before_stays(make, machine, scratch, cell):
+    """A second request that fails takes nothing of the first with it."""
+    box = make(*cell)
+    entry = box._entry()  # pylint: disable=protected-access
+    box.first += [entry, snapshot(scratch / "first")]
+    box.last = [snapshot(scratch / "second")]
+    box.args += ["--request", "2"]
+    box.wrapper = strace("-e", "inject=move_mount:error=EIO:when=1+")
+    in_vain(box, scratch / "status")
+    out = started(box.run(f"{PROBE} probe /dev/nvidia*; probe /dev/volume*"))
+    assert (scratch / "status").read_text() != "0\n"
+    first, second = ((scratch / name).read_text().splitlines() for name in ("first", "second"))
+    more = [line for line in second if line not in first]
+    assert [line for line in first if line not in second] == []
+    assert all(f"gpus/{machine.gpus[2].address} d " in line for line in more), more  # an empty folder at most
+    seen = probed(out)
+    assert DENIED not in [each.said for each in seen.values()]
+    assert {path: each for path, each in seen.items() if "volume" not in path} == given(machine.gpus[1])
+
+
+@pytest.mark.parametrize("call, when", [("mknodat", 2), ("symlinkat", 1), ("move_mount", 2)])
+@pytest.mark.parametrize("cell", [V1, MAPPED_BY_CRUN], ids=name_of)
+def test_killed_in_the_middle(make, machine, cell, call, when):
+    """Nothing stays mounted on the host, and the next container of the same image works."""
+    box = make(*cell)
+    without_dev(box)
+    box.config["mounts"] = [m for m in box.config["mounts"] if "volume" not in m["destination"]]
+    box.wrapper = strace("-e", f"inject={call}:signal=SIGKILL:when={when}")
+    result = box.run(LOOK)
+    assert result.code != 0 and result.out == "", (result.out, result.err)
+    box.wrapper = ()
+    assert given(machine.gpus[1]).items() <= probed(started(box.run(f"{PROBE} probe /dev/nvidia*"))).items()
+
+
+@pytest.mark.parametrize("call", ["openat2", "setns", "mknodat", "fsopen"])
+@pytest.mark.parametrize("error", ["ENOSYS", "EPERM"])
+def test_a_call_that_the_kernel_lacks_or_seccomp_blocks(make, call, error):
+    """It fails closed."""
+    box = make(*V1)
+    box.wrapper = strace("-e", f"inject={call}:error={error}")
+    result = box.run(LOOK)
+    refused(result)
+    assert result.hook_status in (1, 6)
+
+
+def test_no_program_is_run_and_no_device_of_the_driver_opened(make, scratch):
+    """To open a GPU's node would start a sleeping GPU, and take seconds; it is looked at without."""
+    box = make(*V1)
+    trace = scratch / "trace"
+    box.wrapper = ("/usr/bin/strace", "-D", "-f", "-y", "-qq", "-o", trace, "-e",
+                   "trace=execve,execveat,open,openat,openat2,connect")
+    started(box.run(LOOK))
+    lines = trace.read_text().splitlines()
+    assert sum("exec" in line.split("(")[0] for line in lines) == 1
+    assert not [line for line in lines if "/dev/nvidia" in line and "O_PATH" not in line]

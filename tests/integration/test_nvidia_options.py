@@ -1,0 +1,123 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The selector `env`, requests by the host and by a container's environment, the vendor's own hook beside
+this one, and --list; by hand, and with --plan."""
+
+import json
+
+import pytest
+
+from harness.nvidia import EIGHT
+from harness.nvidia_container import (CAPABILITIES, KEY, UVM_NODES, asked, error_of, gpus_of, nodes_of,
+                                      nothing)
+
+pytest_plugins = ["harness.nvidia_fixtures"]
+
+VENDORS = ["nvidia-container-runtime-hook", "nvidia-container-toolkit"]
+
+
+@pytest.mark.parametrize("env, outcome", [
+    (["NVIDIA_VISIBLE_DEVICES=all"], range(8)), (["NVIDIA_VISIBLE_DEVICES=7, 0"], [0, 7]),
+    ([f"NVIDIA_VISIBLE_DEVICES={EIGHT[4].uuid}"], [4]), (["NVIDIA_VISIBLE_DEVICES=none"], []),
+    (["NVIDIA_VISIBLE_DEVICES=7,99"], 3), (["NVIDIA_VISIBLE_DEVICES=any:1"], 2),
+    (["CUDA_VERSION=7.5"], range(8)),
+    ([], None), (["NVIDIA_VISIBLE_DEVICES="], None), (["NVIDIA_VISIBLE_DEVICES=void"], None)])
+def test_the_selector_env(plan, by_hand, env, outcome):
+    if outcome is None:
+        nothing(by_hand("--plan", **asked("env", env=env)))
+    elif isinstance(outcome, int):
+        error_of(by_hand("--plan", **asked("env", env=env)), outcome)
+    else:
+        assert gpus_of(plan(**asked("env", env=env))) == list(outcome)
+
+
+@pytest.mark.parametrize("env, annotation, brings", [
+    (["NVIDIA_DRIVER_CAPABILITIES=utility"], None, []), ([], None, UVM_NODES),
+    (["NVIDIA_DRIVER_CAPABILITIES="], None, UVM_NODES),
+    (["NVIDIA_DRIVER_CAPABILITIES=graphics,utility"], None, ["/dev/dri/card3", "/dev/dri/renderD130"]),
+    (["NVIDIA_DRIVER_CAPABILITIES=graphics"], "utility", []),
+    (["NVIDIA_DRIVER_CAPABILITIES=utility", "NVIDIA_GDRCOPY=enabled"], None, ["/dev/gdrdrv"]),
+    (["NVIDIA_DRIVER_CAPABILITIES=utility", "NVIDIA_GDRCOPY=disabled"], None, []),
+    (["NVIDIA_DRIVER_CAPABILITIES=gdrcopy"], None, 2), (["NVIDIA_DRIVER_CAPABILITIES=nonsense"], None, 2)])
+def test_the_environments_capabilities_count_with_env_alone(plan, by_hand, machine, env, annotation, brings):
+    """Unless an annotation says them."""
+    machine.add_others()
+    config = asked("env", annotation, ["NVIDIA_VISIBLE_DEVICES=0", *env])
+    if isinstance(brings, int):
+        error_of(by_hand("--plan", **config), brings, "NVIDIA_DRIVER_CAPABILITIES")
+    else:
+        assert nodes_of(plan(**config)) == sorted([EIGHT[0].node, "/dev/nvidiactl", *brings])
+
+
+def test_without_the_selector_env_the_environment_does_not_count(plan):
+    config = asked("0", env=["NVIDIA_VISIBLE_DEVICES=all", "NVIDIA_DRIVER_CAPABILITIES=all",
+                             "NVIDIA_GDS=enabled"])
+    assert nodes_of(plan(**config)) == sorted([EIGHT[0].node, "/dev/nvidiactl", *UVM_NODES])
+
+
+def test_a_request_by_the_host_leaves_the_container_no_say(plan):
+    """With `always` the host asks for what a container may add to."""
+    config = asked("all", "display", ["OCI_GPU_HOOKS_NVIDIA_DEVICES=all", "NVIDIA_DRIVER_CAPABILITIES=all"])
+    assert nodes_of(plan("--request", "2", **config)) == sorted([EIGHT[2].node, "/dev/nvidiactl", *UVM_NODES])
+    config = asked(capabilities="utility,display")
+    assert "/dev/nvidia-modeset" in nodes_of(plan("--opt-in", "always", "--request", "2", **config))
+
+
+def test_a_request_by_the_containers_environment(plan, by_hand):
+    env = ["OCI_GPU_HOOKS_NVIDIA_DEVICES=3", "OCI_GPU_HOOKS_NVIDIA_DEVICES_CAPABILITIES=utility"]
+    nothing(by_hand("--plan", **asked(env=env)))
+    edits = plan("--opt-in", "environment", **asked(env=env))
+    assert nodes_of(edits) == sorted([EIGHT[3].node, "/dev/nvidiactl"])
+
+
+def test_in_a_pod_the_container_of_the_name_alone(plan):
+    annotations = {"io.kubernetes.cri.container-name": "web", KEY: "all", f"{KEY}/web": "4",
+                   f"{CAPABILITIES}/web": "utility", f"{CAPABILITIES}/other": "nonsense"}
+    assert nodes_of(plan(annotations=annotations)) == sorted([EIGHT[4].node, "/dev/nvidiactl"])
+
+
+@pytest.mark.parametrize("name", VENDORS)
+@pytest.mark.parametrize("folder", ["usr/share", "etc"])
+def test_the_vendors_hook_on_this_host_is_named(by_hand, machine, folder, name):
+    """It would hand out GPUs whatever this hook decides; the container starts all the same."""
+    place = f"{folder}/containers/oci/hooks.d/oci-nvidia-hook.json"
+    machine.write(place, json.dumps({"version": "1.0.0", "stages": ["prestart"],
+                                     "hook": {"path": f"/usr/bin/{name}", "args": [name, "prestart"]}}))
+    machine.write(f"{folder}/containers/oci/hooks.d/broken.json", "{ nvidia-container-toolkit")
+    machine.write(f"{folder}/containers/oci/hooks.d/other.json",
+                  json.dumps({"hook": {"path": f"/usr/bin/{name}-other", "args": ["x"]}}))
+    process = by_hand("--plan", **asked("0"))
+    assert process.returncode == 0, process.stderr
+    [line] = process.stderr.splitlines()
+    assert f"'{machine}/{place}'" in line
+
+
+@pytest.mark.parametrize("stage", ["prestart", "createRuntime", "createContainer"])
+def test_the_vendors_hook_in_the_container_is_named(by_hand, stage):
+    for path, count in [("/usr/bin/nvidia-container-runtime-hook", 1), ("/nvidia-container-toolkit/other", 0),
+                        ("/opt/my-nvidia-container-toolkit", 0)]:
+        process = by_hand("--plan", hooks={stage: [{"path": "/bin/true"}, {"path": path}]}, **asked("0"))
+        assert process.returncode == 0 and len(process.stderr.splitlines()) == count, process.stderr
+        assert count == 0 or path.rsplit("/", maxsplit=1)[-1] in process.stderr
+
+
+def test_list(by_hand, machine):
+    """Each GPU with what it takes to ask for it, and why it cannot be had."""
+    machine.exclude(1)
+    machine.information(2, None)
+    process = by_hand("--list", "--allow", f"0-3,{EIGHT[1].address}")
+    assert process.returncode == 0, process.stderr
+    head, *rows = process.stdout.splitlines()
+    assert head.split() == ["INDEX", "ADDRESS", "UUID", "MODEL", "NODE", "STATE"]
+    assert [gpu.address in row for gpu, row in zip(EIGHT, rows, strict=True)] == [True] * 8
+    assert rows[0].split()[0] == "0" and rows[7].split()[0] == "6"
+    for gpu, row in zip(EIGHT, rows):
+        assert (gpu.uuid in row and gpu.node in row) or gpu in EIGHT[1:3]
+    assert "exclude" in rows[1] and "no information" in rows[2]
+    assert ["not allowed" in row for row in rows] == [False] * 5 + [True] * 3
+    assert "NVIDIA Example 48" in rows[0]
+
+
+@pytest.mark.parametrize("option", ["--help", "--version"])
+def test_help_and_version_need_no_container(by_hand, option):
+    process = by_hand(option)
+    assert process.returncode == 0 and "nvidia-devices" in process.stdout and process.stderr == ""

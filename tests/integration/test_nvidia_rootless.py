@@ -1,0 +1,63 @@
+# SPDX-License-Identifier: Apache-2.0
+"""podman without root: no node can be made, so the host's is mounted, if the user may open it."""
+
+import os
+
+import pytest
+
+from harness.bundle import Bundle
+from harness.expect import started
+from harness.nvidia import MAJOR, PARAMS, UVM
+from harness.nvidia_container import ALLOWED, KEY, PROBE, given, probed, refused, told
+from harness.rootless import RootlessBox, RootlessPodman, add_user
+from harness.source import tree
+
+pytest_plugins = ["harness.nvidia_fixtures"]
+
+SHOW = f"{PROBE} probe /dev/nvidia*"
+
+
+@pytest.fixture(name="box")
+def box_fixture(nv_host, nv_hook, machine, scratch):
+    host = nv_host("v2")
+    os.chmod(host.path("/dev/log"), 0o666)
+    add_user(host, scratch)
+    podman = RootlessPodman(scratch / "podman")
+    box = RootlessBox(host, podman, Bundle(scratch / "box"), nv_hook,
+                      ["--sysroot", machine, "--log-level", "info"])
+    box.annotations[KEY] = "1"
+    yield box
+    podman.clean(host)
+
+
+def test_the_hosts_nodes_open(box, machine):
+    """With owner and mode that they have there; and /proc shows the one GPU."""
+    for folder in ("/proc/driver", "/proc/driver/nvidia"):
+        box.tmpfs(folder)
+    before = tree(machine.path)
+    result = box.run(f"{SHOW}; echo --; cd /proc/driver/nvidia; ls gpus; cat params")
+    nodes, proc = started(result).split("--\n")
+    expected = given(machine.gpus[1])
+    seen = probed(nodes)
+    assert {path: (each.mode, each.number, each.said) for path, each in seen.items()} == {
+        path: ("666", each.number, ALLOWED) for path, each in expected.items()}
+    assert proc == machine.gpus[1].address + "\n" + PARAMS.replace("Files: 1", "Files: 0")
+    assert tree(machine.path) == before
+    told(result, "device cgroup")
+
+
+def test_a_node_that_the_host_lacks_cannot_be_made(box, machine):
+    (machine.path / "dev/nvidia-uvm").unlink()
+    refused(box.run(SHOW), 6, f"'{machine}/dev/nvidia-uvm'", "no ")
+
+
+@pytest.mark.parametrize("mode", [0o600, 0o444, 0o660])
+def test_a_node_that_the_user_may_not_open(box, machine, mode):
+    """It is said what has to be done on the host."""
+    machine.node("dev/nvidia2", MAJOR, 2, mode)
+    refused(box.run(SHOW), 6, f"'{machine}/dev/nvidia2'", "may not open", f"{mode:04o}", "group")
+
+
+def test_a_forged_node_is_refused_here_too(box, machine):
+    machine.node("dev/nvidia-uvm", UVM, 1)
+    refused(box.run(SHOW), 6, f"'{machine}/dev/nvidia-uvm'", f"{UVM}:0")
