@@ -2,10 +2,12 @@
 """Fixtures: a host, its source folder, and containers on it. The environment variable BUILD_ROOT
 names the build folder whose hook and hooks.d file are tested."""
 
+import errno
 import itertools
 import os
 import shutil
 import tempfile
+import time
 from pathlib import Path
 
 import pytest
@@ -13,7 +15,7 @@ import pytest
 from harness.box import Box
 from harness.bundle import Bundle
 from harness.hooks_d import HookFile
-from harness.host import Host
+from harness.host import LIMIT_S, Host
 from harness.runtime import Runc
 from harness.source import Source
 from harness.watch import Watch
@@ -34,6 +36,18 @@ def hook(build_root, executable):
     return HookFile(build_root / "oci-hooks.d/10-mount-srv.json", executable)
 
 
+def remove(folder):
+    """What podman leaves to a process of its own may still write there for a moment."""
+    deadline = time.monotonic() + LIMIT_S
+    while folder.exists():
+        try:
+            shutil.rmtree(folder)
+        except OSError as error:
+            if error.errno not in (errno.ENOTEMPTY, errno.ENOENT) or time.monotonic() > deadline:
+                raise
+            time.sleep(0.05)
+
+
 @pytest.fixture
 def scratch():
     """A folder for one test. The real host must have nothing of it mounted afterwards."""
@@ -43,7 +57,7 @@ def scratch():
     yield folder
     table = Path("/proc/self/mountinfo").read_text(encoding="utf-8", errors="surrogateescape")
     assert folder.name not in table, "left mounted on the real host"
-    shutil.rmtree(folder)
+    remove(folder)
 
 
 @pytest.fixture(params=["as-found", "v2"])
