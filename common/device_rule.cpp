@@ -4,17 +4,10 @@
 #include <algorithm>
 #include <tuple>
 
+#include "device_number.h"
 #include "error.h"
 
 namespace ogh {
-
-namespace {
-
-// The kernel's own device numbers have 12 and 20 bits, whatever dev_t of libc could hold.
-constexpr unsigned max_major = (1U << 12U) - 1;
-constexpr unsigned max_minor = (1U << 20U) - 1;
-
-} // namespace
 
 std::string to_text(const DeviceRule &rule)
 {

@@ -3,6 +3,7 @@
 
 #include <string_view>
 
+#include "device_number.h"
 #include "error.h"
 #include "folder_entries.h"
 #include "host_file.h"
@@ -15,8 +16,6 @@ namespace {
 
 constexpr size_t max_nodes = 64;
 constexpr size_t max_number_size = 64;
-constexpr unsigned max_major = 0xFFF;
-constexpr unsigned max_minor = 0xFFFFF;
 constexpr std::string_view card_prefix = "card";
 constexpr std::string_view render_prefix = "renderD";
 
@@ -32,17 +31,10 @@ std::optional<DrmNode> read_node(int folder, const std::string &name, const std:
     const auto text = read_file_in(folder, name + "/dev", max_number_size, quote(what + "/" + name + "/dev"));
     if (!text)
         return std::nullopt; // being taken away at this moment
-    std::string_view numbers = *text;
-    if (numbers.ends_with('\n'))
-        numbers.remove_suffix(1);
-    const size_t colon = numbers.find(':');
-    const auto major_number = parse_small_number(numbers.substr(0, colon), max_major);
-    const auto minor_number = colon == std::string_view::npos
-                                  ? std::nullopt
-                                  : parse_small_number(numbers.substr(colon + 1), max_minor);
-    if (!major_number || !minor_number)
+    const auto number = parse_device_number(*text);
+    if (!number)
         throw Error(ExitCode::Host, quote(what + "/" + name + "/dev") + " has no device number");
-    return DrmNode{name, *major_number, *minor_number};
+    return DrmNode{name, number->major, number->minor};
 }
 
 } // namespace

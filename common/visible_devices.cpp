@@ -59,13 +59,6 @@ Selectors none()
     return selectors;
 }
 
-/** The toolkit's rule for images that were made before NVIDIA_REQUIRE_CUDA was. */
-bool is_legacy_cuda_image(const Config &config)
-{
-    return !environment_value(config, "CUDA_VERSION").value_or("").empty() &&
-           environment_value(config, "NVIDIA_REQUIRE_CUDA").value_or("").empty();
-}
-
 /** What counts of the variables for NVIDIA; nothing if none is set. */
 std::optional<Asked> nvidia_value(const Config &config, const std::vector<std::string> &swarm_variables)
 {
@@ -99,6 +92,12 @@ bool is_bare_unique_id(const std::string &item)
 }
 
 } // namespace
+
+bool is_legacy_cuda_image(const Config &config)
+{
+    return !environment_value(config, "CUDA_VERSION").value_or("").empty() &&
+           environment_value(config, "NVIDIA_REQUIRE_CUDA").value_or("").empty();
+}
 
 std::optional<Selectors> nvidia_visible_devices(const Config &config,
                                                 const std::vector<std::string> &swarm_variables)

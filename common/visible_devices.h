@@ -27,6 +27,9 @@ namespace ogh {
 std::optional<Selectors> nvidia_visible_devices(const Config &config,
                                                 const std::vector<std::string> &swarm_variables = {});
 
+/** NVIDIA's toolkit's rule for images that were made before NVIDIA_REQUIRE_CUDA was: they ask for all there is. */
+bool is_legacy_cuda_image(const Config &config);
+
 /**
  * AMD_VISIBLE_DEVICES and the variables that begin with DOCKER_RESOURCE_, of which the last in the environment counts,
  * as in amd-container-toolkit: `all` in any usual case and alone; indices and ranges; unique ids as `0x…` or, with more

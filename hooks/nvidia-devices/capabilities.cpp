@@ -7,6 +7,7 @@
 
 #include "error.h"
 #include "text.h"
+#include "visible_devices.h"
 
 namespace ogh::nvidia_devices {
 
@@ -66,13 +67,6 @@ void add_item(Capabilities &capabilities, const std::string &item, const Asked &
         capabilities.named.insert(name->capability);
     else
         throw refused(asked, quote(item) + ", which is no capability,", grammar);
-}
-
-/** The toolkit's rule for images that were made before NVIDIA_REQUIRE_CUDA was. */
-bool is_legacy_cuda_image(const Config &config)
-{
-    return !environment_value(config, "CUDA_VERSION").value_or("").empty() &&
-           environment_value(config, "NVIDIA_REQUIRE_CUDA").value_or("").empty();
 }
 
 /** NVIDIA_DRIVER_CAPABILITIES alone. */

@@ -14,8 +14,8 @@ constexpr std::string_view module_text = "Kernel Module";
 
 bool is_version(const std::string &word)
 {
-    const auto parts = split_list(word, '.');
-    return parts.size() >= 2 && parts.size() <= 3 &&
+    const auto parts = split_list(word, '.'); // it would take tabs off a part
+    return word.find('\t') == std::string::npos && parts.size() >= 2 && parts.size() <= 3 &&
            std::all_of(parts.begin(), parts.end(),
                        [](const std::string &part) { return parse_number(part).has_value(); });
 }

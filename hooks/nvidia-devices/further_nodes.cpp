@@ -10,6 +10,7 @@
 #include <optional>
 #include <string_view>
 
+#include "device_number.h"
 #include "folder_entries.h"
 #include "host_file.h"
 #include "number.h"
@@ -19,8 +20,6 @@ namespace ogh::nvidia_devices {
 
 namespace {
 
-constexpr unsigned max_major = 0xFFF;
-constexpr unsigned max_minor = 0xFFFFF;
 constexpr unsigned nvswitch_control = 255; // the minor above all switches
 constexpr size_t max_nodes = 1024;
 constexpr size_t max_number_size = 64;
@@ -138,17 +137,13 @@ private:
     /** "231:192", as each device's `dev` file in sysfs has it. */
     void read_number(const std::string &path, const std::string &file)
     {
-        auto text = read_host_file(sysroot_, file, max_number_size);
+        const auto text = read_host_file(sysroot_, file, max_number_size);
         if (!text)
             return;
-        if (text->ends_with('\n'))
-            text->pop_back();
-        const auto parts = split_list(*text, ':');
-        const auto major_number = parse_small_number(parts.front(), max_major);
-        const auto minor_number = parse_small_number(parts.back(), max_minor);
-        if (parts.size() != 2 || !major_number || !minor_number)
+        const auto number = parse_device_number(*text);
+        if (!number)
             throw Error(ExitCode::Host, quote(sysroot_.on_host(file)) + " has no device number");
-        nodes_.push_back({path, *major_number, *minor_number});
+        nodes_.push_back({path, number->major, number->minor});
     }
 
     const Sysroot &sysroot_;

@@ -25,6 +25,11 @@ bool is_object_if_there(const json *value)
     return value == nullptr || value->is_object();
 }
 
+bool is_plain_inner(const json &document, const char *outer, const char *name)
+{
+    return is_plain_if_there(inner(document, outer, name));
+}
+
 bool are_all_plain(const json &values)
 {
     return std::all_of(values.begin(), values.end(), is_plain_string);
@@ -32,14 +37,18 @@ bool are_all_plain(const json &values)
 
 bool is_config(const json &document)
 {
-    for (const char *name : {"root", "annotations", "process"}) {
+    for (const char *name : {"root", "annotations", "process", "linux", "hooks"}) {
         if (!is_object_if_there(member(document, name)))
             return false;
     }
     const json *root = inner(document, "root", "path");
+    const json *read_only = inner(document, "root", "readonly");
     const json *annotations = member(document, "annotations");
     const json *environment = inner(document, "process", "env");
-    return root != nullptr && is_plain_string(*root) && !root->get_ref<const std::string &>().empty() &&
+    return is_plain_inner(document, "linux", "mountLabel") &&
+           is_plain_inner(document, "linux", "cgroupsPath") &&
+           (read_only == nullptr || read_only->is_boolean()) && root != nullptr && is_plain_string(*root) &&
+           !root->get_ref<const std::string &>().empty() &&
            (annotations == nullptr || are_all_plain(*annotations)) &&
            (environment == nullptr || (environment->is_array() && are_all_plain(*environment)));
 }
@@ -57,6 +66,21 @@ void check_content(const Config &config, const json &document)
     using Environment = decltype(config.environment);
     require(config.environment == (list == nullptr ? Environment{} : list->get<Environment>()),
             "the environment is what config.json says");
+}
+
+/** Every text that is the path of a hook, whatever else is wrong there. */
+void check_hooks(const Config &config, const json &document)
+{
+    std::vector<std::string> paths;
+    const json *stages = member(document, "hooks");
+    for (const json &hooks : stages == nullptr ? json::object() : *stages) {
+        for (size_t i = 0; hooks.is_array() && i < hooks.size(); ++i) {
+            const json *path = hooks[i].is_object() ? member(hooks[i], "path") : nullptr;
+            if (path != nullptr && path->is_string())
+                paths.push_back(path->get<std::string>());
+        }
+    }
+    require(config.hook_paths == paths, "hooks are what config.json says");
 }
 
 /** Each variable by its name, in the plainest way. */
@@ -103,6 +127,7 @@ void check(std::string_view input)
     require(is_right, "a config.json that was read is one");
     require(nesting(input) != Nesting::TooDeep, "nesting has a limit");
     check_content(*outcome.value, *document);
+    check_hooks(*outcome.value, *document);
     check_environment(*outcome.value);
     check_requests(*outcome.value);
 }

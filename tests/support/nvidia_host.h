@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "support/temp_folder.h"
 
@@ -34,6 +35,15 @@ struct NvidiaGpu {
     {
         return {folder, minor, "GPU UUID: \t GPU-5a1c0de0-1111-4222-8333-0123456789" + end + "\n"};
     }
+
+    /** Eight whose minors are not in PCI order: 2 3 1 0 6 7 5 4. */
+    static std::vector<NvidiaGpu> eight()
+    {
+        return {numbered("0000:63:00.0", 0, "00"), numbered("0000:43:00.0", 1, "01"),
+                numbered("0000:03:00.0", 2, "02"), numbered("0000:26:00.0", 3, "03"),
+                numbered("0000:e3:00.0", 4, "04"), numbered("0000:c3:00.0", 5, "05"),
+                numbered("0000:83:00.0", 6, "06"), numbered("0000:a3:00.0", 7, "07")};
+    }
 };
 
 /** A sysroot with what NVIDIA's driver shows in /proc and /sys. */
@@ -46,6 +56,17 @@ public:
                                                "601.10.03  Release Build  (builder@example)  "
                                                "Tue Feb  3 04:05:06 UTC 2026\n"
                                                "GCC version:  gcc version 12.9.1 (Example 12.9.1-1)\n";
+
+    /** A host without the driver. */
+    NvidiaHost() = default;
+
+    /** One with the driver and these GPUs. */
+    explicit NvidiaHost(const std::vector<NvidiaGpu> &gpus, const std::string &version = closed_module)
+    {
+        driver(version);
+        for (const NvidiaGpu &each : gpus)
+            gpu(each);
+    }
 
     void driver(const std::string &version = closed_module) const
     {

@@ -34,11 +34,48 @@ BOOST_AUTO_TEST_CASE(json_has_files_with_their_content_if_it_is_text)
     BOOST_TEST(nlohmann::json::parse(to_json(edits)).at("files") == expected);
 }
 
+BOOST_AUTO_TEST_CASE(json_has_nodes_links_and_the_rules_for_the_nodes)
+{
+    const Edits edits{.nodes = {{"/dev/nvidia3", "/host/dev/nvidia3", 195, 3},
+                                {"/dev/nvidia-uvm", "/host/dev/nvidia-uvm", 510, 0}},
+                      .links = {{"/dev/dri/by-path/pci-0000:5e:00.0-card", "../card2"}}};
+    const auto expected = nlohmann::json::parse(R"({"containerEdits":{"deviceNodes":[
+        {"path":"/dev/nvidia3","hostPath":"/host/dev/nvidia3","type":"c","major":195,"minor":3,"fileMode":438,
+         "permissions":"rw"},
+        {"path":"/dev/nvidia-uvm","hostPath":"/host/dev/nvidia-uvm","type":"c","major":510,"minor":0,
+         "fileMode":438,"permissions":"rw"}],"mounts":[]},
+        "links":[{"path":"/dev/dri/by-path/pci-0000:5e:00.0-card","target":"../card2"}],
+        "cgroup":["c 195:3 rw","c 510:0 rw"]})");
+    BOOST_TEST(nlohmann::json::parse(to_json(edits)) == expected);
+}
+
+BOOST_AUTO_TEST_CASE(json_has_a_covered_folder_with_what_is_in_it)
+{
+    const Edits edits{.mounts = {{"/srv/a", "/in/a"}},
+                      .files = {{"/etc/a", "b", FileEdit::How::Replace}},
+                      .proc = ProcEdit{"/proc/driver/nvidia",
+                                       {{"params", "A: 0\n"}},
+                                       {{"/host/gpus/x", "/proc/driver/nvidia/gpus/x"}}}};
+    const auto expected = nlohmann::json::parse(R"({"containerEdits":{"mounts":[
+        {"hostPath":"/srv/a","containerPath":"/in/a","options":["rbind","ro","nosuid","nodev","rprivate"]},
+        {"hostPath":"tmpfs","containerPath":"/proc/driver/nvidia","type":"tmpfs",
+         "options":["ro","nosuid","nodev","noexec"]},
+        {"hostPath":"/host/gpus/x","containerPath":"/proc/driver/nvidia/gpus/x",
+         "options":["rbind","ro","nosuid","nodev","rprivate"]}]},
+        "files":[{"path":"/etc/a","how":"replace","size":1,"content":"b"},
+        {"path":"/proc/driver/nvidia/params","how":"mount","size":5,"content":"A: 0\n"}]})");
+    BOOST_TEST(nlohmann::json::parse(to_json(edits)) == expected);
+}
+
 BOOST_AUTO_TEST_CASE(names_of_any_bytes_become_valid_json)
 {
     const Edits edits{{{"/srv/a\xff\n\"", "/srv/a\xff\n\"", Kind::Directory, true}}};
     const auto json = nlohmann::json::parse(to_json(edits));
     BOOST_TEST(json["containerEdits"]["mounts"][0]["hostPath"] == "/srv/a\\xff\n\"");
+    const Edits others{.nodes = {{"/dev/\xff", "/\xff", 1, 3}},
+                       .links = {{"/\xff", "\xff"}},
+                       .proc = ProcEdit{"/proc/\xff", {{"\xff", "\xff"}}, {{"/\xff", "/proc/\xff/\xff"}}}};
+    BOOST_TEST(nlohmann::json::parse(to_json(others)).at("links").at(0).at("target") == "\\xff");
 }
 
 BOOST_AUTO_TEST_SUITE_END()

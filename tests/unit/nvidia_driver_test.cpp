@@ -20,7 +20,7 @@ BOOST_AUTO_TEST_CASE(version_lines_of_all_kinds)
     for (const char *text :
          {"", "\n", "NVRM version: NVIDIA UNIX x86_64 Kernel Module", "555.42.07",
           "NVRM version: NVIDIA UNIX x86_64 Kernel Module  555  Mon", "NVRM version: Kernel Module 1.2.3.4",
-          "NVRM version: Kernel Module 1..2", "GCC\nKernel Module 1.2"})
+          "NVRM version: Kernel Module 1..2", "NVRM version: Kernel Module 1.\t2", "GCC\nKernel Module 1.2"})
         BOOST_TEST(version(text) == "-", text);
 }
 

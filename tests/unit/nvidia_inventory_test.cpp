@@ -28,10 +28,8 @@ Inventory read(const NvidiaHost &host)
 struct Host : NvidiaHost {
     explicit Host(const std::vector<NvidiaGpu> &gpus = {{"0000:5e:00.0", 3}},
                   const char *version = closed_module)
+        : NvidiaHost(gpus, version)
     {
-        driver(version);
-        for (const NvidiaGpu &each : gpus)
-            gpu(each);
     }
 
     [[nodiscard]] Candidate only() const
@@ -95,11 +93,7 @@ BOOST_AUTO_TEST_CASE(one_gpu)
 
 BOOST_AUTO_TEST_CASE(eight_gpus_in_pci_order_whatever_their_minors)
 {
-    const Host host(
-        {NvidiaGpu::numbered("0000:63:00.0", 0, "00"), NvidiaGpu::numbered("0000:43:00.0", 1, "01"),
-         NvidiaGpu::numbered("0000:03:00.0", 2, "02"), NvidiaGpu::numbered("0000:26:00.0", 3, "03"),
-         NvidiaGpu::numbered("0000:e3:00.0", 4, "04"), NvidiaGpu::numbered("0000:c3:00.0", 5, "05"),
-         NvidiaGpu::numbered("0000:83:00.0", 6, "06"), NvidiaGpu::numbered("0000:a3:00.0", 7, "07")});
+    const Host host(NvidiaGpu::eight());
     BOOST_TEST(text_of(read(host)) == "0=0000:03:00.0/2 1=0000:26:00.0/3 2=0000:43:00.0/1 3=0000:63:00.0/0 "
                                       "4=0000:83:00.0/6 5=0000:a3:00.0/7 6=0000:c3:00.0/5 7=0000:e3:00.0/4");
     Notes notes;
@@ -141,15 +135,36 @@ BOOST_AUTO_TEST_CASE(a_host_without_the_driver)
     const NvidiaHost host;
     BOOST_TEST(!read(host).has_driver);
     BOOST_TEST(candidates(read(host)).empty());
+    const auto failure = failure_of([&] { require_driver(read(host)); });
+    BOOST_TEST((failure.code == ExitCode::NotAvailable));
+    BOOST_TEST(failure.message == "this host has no NVIDIA driver (no /proc/driver/nvidia/version)");
     host.folder("proc/driver/nvidia/gpus");
     BOOST_TEST(!read(host).has_driver);
+}
+
+BOOST_AUTO_TEST_CASE(files_of_the_driver_are_kept_as_they_are)
+{
+    const Host host;
+    BOOST_TEST(read(host).version_text == NvidiaHost::closed_module);
+    BOOST_TEST(!read(host).registry.has_value());
+    host.file("proc/driver/nvidia/registry", "Binary: \"\"\n");
+    BOOST_TEST(read(host).registry.value() == "Binary: \"\"\n");
+}
+
+BOOST_AUTO_TEST_CASE(paths_are_those_of_this_process_without_symlinks)
+{
+    const Host host;
+    BOOST_TEST(read(host).host_root == host.path());
+    BOOST_TEST(read(host).gpus_folder == host.path("proc/driver/nvidia/gpus"));
+    std::filesystem::rename(host.path("proc/driver"), host.path("elsewhere"));
+    host.link("proc/driver", "/elsewhere");
+    BOOST_TEST(read(host).gpus_folder == host.path("elsewhere/nvidia/gpus"));
 }
 
 BOOST_AUTO_TEST_CASE(a_driver_without_a_gpu)
 {
     const Host host(no_gpus);
-    BOOST_TEST(read(host).has_driver);
-    BOOST_TEST(read(host).gpus.empty());
+    require_driver(read(host));
     std::filesystem::remove(host.path("proc/driver/nvidia/gpus"));
     BOOST_TEST(read(host).gpus.empty());
 }

@@ -1,0 +1,225 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include "nvidia-devices/capabilities.h"
+#include "promise.h"
+#include "selection.h"
+#include "selectors.h"
+#include "target.h"
+#include "visible_devices.h"
+
+namespace ogh::fuzz {
+
+using nvidia_devices::Capabilities;
+using nvidia_devices::Capability;
+
+namespace {
+
+/** What is asked for, by whom, and what the host allows. */
+struct Case {
+    Asked asked{"all", "annotation 'k'"};
+    Asked capabilities{"compute", "annotation 'k.capabilities'"};
+    std::optional<std::string> allow;
+    std::optional<unsigned> max_devices;
+    std::string held; ///< a digit for each GPU that is not free
+    Config config;
+};
+
+/** A line each: `ask VALUE`, `capabilities VALUE`, `allow LIST`, `max DIGIT`, `held DIGITS`, `env NAME=VALUE`. */
+Case read_case(std::string_view input)
+{
+    Case result;
+    std::istringstream lines{std::string(input)};
+    for (std::string line; std::getline(lines, line);) {
+        const size_t end = std::min(line.find(' '), line.size());
+        const std::string word = line.substr(0, end);
+        const std::string rest = line.substr(std::min(end + 1, line.size()));
+        if (word == "ask")
+            result.asked.value = rest;
+        else if (word == "capabilities")
+            result.capabilities.value = rest;
+        else if (word == "allow")
+            result.allow = rest;
+        else if (word == "max")
+            result.max_devices = rest.empty() ? 0U : static_cast<unsigned>(rest[0] - '0') % 10U;
+        else if (word == "held")
+            result.held = rest;
+        else if (word == "env")
+            result.config.environment.push_back(rest);
+    }
+    return result;
+}
+
+/** Of six: the fourth has a fault, the fifth is kept from use and has no index, the sixth is had by name alone. */
+std::vector<Candidate> fixed_candidates()
+{
+    std::vector<Candidate> list;
+    for (unsigned i = 0; i < 6; ++i) {
+        Candidate candidate;
+        if (i != 4)
+            candidate.index = i < 4 ? i : 4;
+        candidate.address = {0, static_cast<std::uint8_t>(0x10 * i), 0, 0};
+        candidate.names = {"GPU-" + std::to_string(i) + "a"};
+        candidate.groups = {i < 3 ? "gfx1100" : "gfx90a"};
+        candidate.description = candidate.names.front();
+        list.push_back(candidate);
+    }
+    list[3].problem = "it does not answer";
+    list[4].problem = "it is excluded";
+    list[4].problem_code = ExitCode::NotAvailable;
+    list[5].only_by_name = "it has the screen";
+    return list;
+}
+
+/** One item that means the same. */
+std::string text_of(const Selectors &selectors)
+{
+    if (selectors.none || selectors.environment)
+        return selectors.none ? "none" : "env";
+    std::string text = selectors.all        ? "all"
+                       : selectors.any != 0 ? "any:" + std::to_string(selectors.any)
+                                            : "";
+    for (const Selector &selector : selectors.named)
+        text += (text.empty() ? "" : ",") + selector.text;
+    return text;
+}
+
+void check_words(const Selectors &selectors)
+{
+    const bool others = selectors.all || selectors.any != 0 || !selectors.named.empty();
+    require(!(selectors.none && selectors.environment) && (selectors.none || selectors.environment) != others,
+            "'none' and 'env' stand alone, and something is always asked for");
+    require(!selectors.all || selectors.any == 0, "'all' leaves nothing for 'any:N'");
+}
+
+std::optional<Selectors> check_selectors(const Asked &asked)
+{
+    const auto outcome = attempt([&] { return parse_selectors(asked); });
+    require(outcome.value || outcome.code == ExitCode::Usage, "selectors are refused as a wrong use");
+    if (outcome.value) {
+        check_words(*outcome.value);
+        require(parse_selectors({text_of(*outcome.value), ""}) == *outcome.value,
+                "the same text means the same");
+    }
+    return outcome.value;
+}
+
+enum class Groups { Count, DoNotCount };
+
+/** By index, address or name, or as one of a group. */
+bool is_named(const Selectors &selectors, const Candidate &candidate, Groups groups = Groups::Count)
+{
+    const auto means = [&](const Selector &selector) {
+        if (const auto *range = std::get_if<IndexRange>(&selector.what))
+            return candidate.index && *candidate.index >= range->first && *candidate.index <= range->last;
+        if (const auto *address = std::get_if<PciAddress>(&selector.what))
+            return *address == candidate.address;
+        std::string text = selector.text;
+        std::transform(text.begin(), text.end(), text.begin(),
+                       [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; });
+        return text == "gpu-" + candidate.names.front().substr(4) ||
+               (groups == Groups::Count && text == candidate.groups.front());
+    };
+    return std::any_of(selectors.named.begin(), selectors.named.end(), means);
+}
+
+void check_chosen(const std::vector<size_t> &places, const std::vector<Candidate> &candidates,
+                  const Selectors &selectors, const SelectionPolicy &policy)
+{
+    require(std::is_sorted(places.begin(), places.end(), std::less_equal<>()),
+            "each GPU is chosen once, in order");
+    require(places.empty() == selectors.none, "only 'none' is nothing");
+    require(!policy.max_devices || places.size() <= *policy.max_devices,
+            "there are not more than may be had");
+    require(places.size() >= selectors.any, "'any:N' is N");
+    const bool is_cut = policy.max_devices && places.size() == *policy.max_devices;
+    for (size_t i = 0; i < candidates.size(); ++i) {
+        const Candidate &candidate = candidates[i];
+        const bool chosen = std::find(places.begin(), places.end(), i) != places.end();
+        const bool allowed = !policy.allow || policy.allow->all || is_named(*policy.allow, candidate);
+        const bool named = is_named(selectors, candidate);
+        const bool wanted =
+            named || ((selectors.all || selectors.any != 0) && candidate.only_by_name.empty());
+        const bool usable = candidate.problem.empty() && allowed;
+        require(!chosen || usable, "what is chosen may be had");
+        require(!chosen || wanted, "what is chosen was asked for");
+        require(chosen || !is_named(selectors, candidate, Groups::DoNotCount), "what was named is chosen");
+        require(chosen || !usable || !wanted || selectors.any != 0 || is_cut, "'all' is all");
+    }
+}
+
+void check_choice(const Case &input, const Selectors &selectors)
+{
+    SelectionPolicy policy;
+    policy.max_devices = input.max_devices;
+    if (input.allow) {
+        const auto allowed = attempt([&] {
+            return parse_allowed_selectors({*input.allow, "option '--allow'"});
+        });
+        require(allowed.value || allowed.code == ExitCode::Usage, "a policy is refused as a wrong use");
+        if (!allowed.value)
+            return;
+        require(!allowed.value->none && !allowed.value->environment && allowed.value->any == 0,
+                "a policy is a list of GPUs");
+        policy.allow = allowed.value;
+    }
+    const auto candidates = fixed_candidates();
+    const IsFree is_free = [&](const Candidate &candidate) {
+        return input.held.find(candidate.names.front()[4]) == std::string::npos;
+    };
+    Notes notes;
+    const auto outcome = attempt([&] { return resolve(selectors, candidates, policy, is_free, notes); });
+    for (const Note &note : notes)
+        require(is_one_clean_line(note.text), "a note is one clean line");
+    require(outcome.code != ExitCode::Busy || !input.held.empty(), "what nobody holds is free");
+    if (outcome.value)
+        check_chosen(*outcome.value, candidates, selectors, policy);
+    else
+        require(outcome.code != ExitCode::Usage && outcome.code != ExitCode::Failure,
+                "what is not there, held or not allowed is said to be that");
+}
+
+void check_environment(const Case &input)
+{
+    for (const auto &read : {attempt([&] { return nvidia_visible_devices(input.config); }),
+                             attempt([&] { return amd_visible_devices(input.config); })}) {
+        require(read.value || read.code == ExitCode::Usage, "variables are refused as a wrong use");
+        const bool says_something = read.value && *read.value;
+        require(!says_something || !input.config.environment.empty(),
+                "who has no variables asks for nothing");
+        if (!says_something)
+            continue;
+        check_words(**read.value);
+        require(!(*read.value)->environment && (*read.value)->any == 0, "variables name their GPUs");
+        check_choice(input, **read.value);
+    }
+}
+
+void check_capabilities(const Outcome<Capabilities> &outcome)
+{
+    require(outcome.value || outcome.code == ExitCode::Usage, "capabilities are refused as a wrong use");
+    if (!outcome.value)
+        return;
+    require(*outcome.value != Capabilities{}, "something is always wanted");
+    for (const Capability each :
+         {Capability::Gds, Capability::Gdrcopy, Capability::Mofed, Capability::Nvswitch})
+        require(outcome.value->has(each) == outcome.value->named.contains(each), "'all' is not all of these");
+}
+
+} // namespace
+
+void check(std::string_view input)
+{
+    const Case request = read_case(input);
+    const auto selectors = check_selectors(request.asked);
+    if (selectors && !selectors->environment)
+        check_choice(request, *selectors);
+    check_environment(request);
+    check_capabilities(attempt([&] { return nvidia_devices::parse_capabilities(request.capabilities); }));
+    check_capabilities(attempt([&] { return nvidia_devices::capabilities_of_environment(request.config); }));
+}
+
+} // namespace ogh::fuzz

@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <boost/test/unit_test.hpp>
+
+#include "table.h"
+
+using namespace ogh;
+
+BOOST_AUTO_TEST_SUITE(table)
+
+BOOST_AUTO_TEST_CASE(columns_stand_two_blanks_apart)
+{
+    BOOST_TEST(to_text(Table{{"A", "LONG", "C"}, {"long", "", "x"}, {"", "y", ""}}) == "A     LONG  C\n"
+                                                                                       "long        x\n"
+                                                                                       "      y\n");
+}
+
+BOOST_AUTO_TEST_CASE(rows_of_any_length)
+{
+    BOOST_TEST(to_text(Table{}).empty());
+    BOOST_TEST(to_text(Table{{}, {"a"}, {"", ""}, {"b", "c"}}) == "\na\n\nb  c\n");
+}
+
+BOOST_AUTO_TEST_CASE(characters_count_and_not_bytes)
+{
+    BOOST_TEST(to_text(Table{{"ü€𝄞", "x"}, {"abc", "y"}}) == "ü€𝄞  x\nabc  y\n");
+}
+
+BOOST_AUTO_TEST_CASE(nothing_reaches_the_terminal_but_text)
+{
+    BOOST_TEST(to_text(Table{{"a\x1b[2J\n\t\x7f", "b"}}) == "a?[2J???  b\n");
+    BOOST_TEST(to_text(Table{{"a\xc2\x9b"
+                              "2J\xc2\xa0",
+                              "b"}}) == "a?2J\xc2\xa0  b\n");
+    BOOST_TEST(to_text(Table{{"a\xff", "b\xc2"}}) == "a\\xff  b\\xc2\n");
+}
+
+BOOST_AUTO_TEST_SUITE_END()
