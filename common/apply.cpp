@@ -9,6 +9,7 @@
 
 #include "attached.h"
 #include "device_node.h"
+#include "error.h"
 #include "proc_cover.h"
 #include "text.h"
 
@@ -24,20 +25,33 @@ bool is_mounted_already(const Place &place, const Source &source)
     return source.tree.looks_like(place.fd.get(), quote(source.edit.container_path));
 }
 
+/** Where the source is to be mounted; nothing, and a note, if it may be left out and is. */
+std::optional<Place> target_of(const MountEdit &edit, const InnerPath &path, Places &places, Notes &notes)
+{
+    if (!edit.only_if_absent)
+        return places.mount_target(path, edit.kind);
+    try {
+        if (!places.exists(path))
+            return places.mount_target(path, edit.kind);
+        notes.push_back({LogLevel::Debug, "the container has " + quote(edit.container_path) + " of its own"});
+    } catch (const Error &error) {
+        notes.push_back({LogLevel::Info, quote(edit.container_path) + " is left out: " + error.what()});
+    }
+    return std::nullopt;
+}
+
 void attach(const Source &source, Places &places, Attached &attached, Notes &notes)
 {
     const InnerPath path = InnerPath::parse(source.edit.container_path);
     const std::string what = quote(source.edit.container_path);
-    if (source.edit.only_if_absent && places.exists(path)) {
-        notes.push_back({LogLevel::Debug, "the image has " + what + " of its own"});
+    const auto place = target_of(source.edit, path, places, notes);
+    if (!place)
         return;
-    }
-    const Place place = places.mount_target(path, source.edit.kind);
-    if (is_mounted_already(place, source)) {
+    if (is_mounted_already(*place, source)) {
         notes.push_back({LogLevel::Debug, what + " is mounted already"});
         return;
     }
-    attached.put(source.tree, source.inode, place, path, places);
+    attached.put(source.tree, source.inode, *place, path, places);
     notes.push_back({LogLevel::Info, "mounted " + quote(source.edit.host_path) + " at " + what +
                                          (source.edit.read_only ? ", read-only" : ", writable")});
 }
@@ -52,16 +66,19 @@ void mount_over(const FileEdit &edit, const BlankFile &file, Places &places, Att
     notes.push_back({LogLevel::Info, "mounted a file of our own over " + what});
 }
 
+/** A node that not everybody may open is a trap: some libraries give up at the first EACCES. */
+bool is_for_everyone(const Inode &inode, const NodeEdit &node)
+{
+    return inode.is_node(number_of(node)) && (inode.mode & node.mode) == node.mode;
+}
+
 /** Makes the node in the container's /dev. @return whether there was something to do */
 bool make_node(const NodeEdit &node, Places &places)
 {
     const auto make = [&](int folder, const std::string &name) {
         return make_device_node(folder, name, node);
     };
-    // What is mounted there cannot be replaced, nor has it the mode of a node of ours.
-    const auto is_right = [&](int, const Inode &inode) {
-        return inode.is_node(number_of(node)) && (inode.mount_root || (inode.mode & node.mode) == node.mode);
-    };
+    const auto is_right = [&](int, const Inode &inode) { return is_for_everyone(inode, node); };
     return places.make_entry(InnerPath::parse(node.container_path), {make, is_right});
 }
 
@@ -69,7 +86,9 @@ bool make_node(const NodeEdit &node, Places &places)
 bool mount_node(const NodeEdit &node, const NodeSource &source, Places &places, Attached &attached)
 {
     const InnerPath path = InnerPath::parse(node.container_path);
-    const auto place = places.node_target(path, number_of(node));
+    const auto place = places.node_target(path, [&](const Inode &inode) {
+        return inode.same_file(source.inode) || is_for_everyone(inode, node);
+    });
     if (place)
         attached.put(source.tree, source.inode, *place, path, places);
     return place.has_value();

@@ -27,18 +27,18 @@ EnteredContainer::EnteredContainer(const Container &container, const Edits &edit
     Ground ground(proc_, container.rootfs); // before anything is mounted, and while /proc can be seen
     if (!edits.nodes.empty())
         device_cgroups_.emplace(proc_, container.pid, container.cgroups_path);
-    bring_along(edits);
+    bring_along(edits, container.keeps_groups);
     init_.enter(container.rootfs);
     places_.emplace(Root(container.rootfs), std::move(ground), owner_of(init_.user_namespace()));
 }
 
-void EnteredContainer::bring_along(const Edits &edits)
+void EnteredContainer::bring_along(const Edits &edits, bool keeps_groups)
 {
     const auto &user_namespace = init_.user_namespace();
     sources_ = open_sources(edits.mounts, user_namespace);
     if (edits.proc)
         proc_sources_ = open_sources(edits.proc->mounts, std::nullopt);
-    bring_nodes(edits.nodes);
+    bring_nodes(edits.nodes, keeps_groups);
     std::optional<PrivateTmpfs> tmpfs; // covers /proc
     if (user_namespace && (!sources_.empty() || !edits.nodes.empty()))
         tmpfs.emplace(mount_label_);
@@ -56,14 +56,14 @@ void EnteredContainer::bring_along(const Edits &edits)
     lock_trees(*tmpfs, trees);
 }
 
-void EnteredContainer::bring_nodes(const std::vector<NodeEdit> &nodes)
+void EnteredContainer::bring_nodes(const std::vector<NodeEdit> &nodes, bool keeps_groups)
 {
     if (nodes.empty())
         return;
     const bool as_host = in_initial_user_namespace();
     may_make_nodes_ = as_host && !init_.user_namespace();
     if (!as_host) {
-        node_sources_ = open_node_sources(nodes);
+        node_sources_ = open_node_sources(nodes, keeps_groups);
         return;
     }
     require_capabilities({CAP_MKNOD}, "making device nodes");

@@ -25,6 +25,7 @@ struct Container {
     std::string rootfs = {};       ///< absolute on the host
     std::string mount_label = {};  ///< linux.mountLabel
     std::string cgroups_path = {}; ///< linux.cgroupsPath
+    bool keeps_groups = false;     ///< its processes keep the groups of the engine's user (crun, keep-groups)
 };
 
 /**
@@ -75,8 +76,8 @@ public:
     [[nodiscard]] const Notes &notes() const { return notes_; }
 
 private:
-    void bring_along(const Edits &edits);
-    void bring_nodes(const std::vector<NodeEdit> &nodes);
+    void bring_along(const Edits &edits, bool keeps_groups);
+    void bring_nodes(const std::vector<NodeEdit> &nodes, bool keeps_groups);
 
     HostProc proc_;
     InitProcess init_;

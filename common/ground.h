@@ -54,7 +54,7 @@ private:
     const HostProc &proc_;
     std::string rootfs_;
     UniqueFd host_mountinfo_;
-    std::optional<MountTable> host_; ///< read where something is asked of it
+    std::optional<MountTable> host_;   ///< read where something is asked of it
     std::optional<MountTable> inside_; ///< read once, before this process mounts anything
     std::map<std::uint64_t, bool> shared_;
 };

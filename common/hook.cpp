@@ -23,6 +23,9 @@ constexpr size_t max_state_size = size_t{1} << 20U;
 constexpr std::array<unsigned, 7> common_capabilities = {
     CAP_SYS_ADMIN, CAP_SYS_CHROOT, CAP_SYS_PTRACE, CAP_DAC_OVERRIDE, CAP_SETUID, CAP_SETGID, CAP_CHOWN};
 
+/** What podman makes of --group-add keep-groups; crun(1). */
+constexpr std::string_view keep_groups_annotation = "run.oci.keep_original_groups";
+
 } // namespace
 
 Hook::Hook(const char *name, const char *description, Log &log)
@@ -52,7 +55,8 @@ std::optional<Asked> Hook::request(const Implied &implied)
         const State state = parse_state(text);
         log_.set_container(state.id);
         config_ = read_config(state.bundle);
-        container_ = {state.pid, config_->rootfs, config_->mount_label, config_->cgroups_path};
+        container_ = {state.pid, config_->rootfs, config_->mount_label, config_->cgroups_path,
+                      config_->annotations.contains(keep_groups_annotation)};
     } else if (!options_.plan || !options_.request) {
         throw Error(ExitCode::Usage,
                     "no container's state on stdin; this is a hook that a container runtime calls, "

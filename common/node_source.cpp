@@ -2,6 +2,7 @@
 #include "node_source.h"
 
 #include <fcntl.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -51,6 +52,25 @@ bool may_open(int fd)
     return ::syscall(SYS_faccessat2, fd, "", R_OK | W_OK, AT_EMPTY_PATH | AT_EACCESS) == 0;
 }
 
+/** In a user namespace the engine's user has the number that this process has. */
+bool needs_group(const Inode &inode)
+{
+    constexpr mode_t others = S_IROTH | S_IWOTH;
+    constexpr mode_t owner = S_IRUSR | S_IWUSR;
+    return (inode.mode & others) != others && !(inode.uid == ::geteuid() && (inode.mode & owner) == owner);
+}
+
+Error cannot_open(const std::string &what, mode_t mode)
+{
+    return {
+        ExitCode::Host,
+        "this user may not open " + what + " in a container (mode " + mode_text(mode) +
+            "); on the host, give it mode 0666, or put the user into its group ('usermod -aG GROUP USER', "
+            "with "
+            "the group that 'ls -l' shows, such as render) and start the container with that group (podman: "
+            "--group-add keep-groups, with crun)"};
+}
+
 } // namespace
 
 std::vector<NodeSource> make_node_sources(const std::vector<NodeEdit> &nodes, const PrivateTmpfs &tmpfs,
@@ -65,7 +85,7 @@ std::vector<NodeSource> make_node_sources(const std::vector<NodeEdit> &nodes, co
     return sources;
 }
 
-std::vector<NodeSource> open_node_sources(const std::vector<NodeEdit> &nodes)
+std::vector<NodeSource> open_node_sources(const std::vector<NodeEdit> &nodes, bool keeps_groups)
 {
     std::vector<NodeSource> sources;
     sources.reserve(nodes.size());
@@ -78,11 +98,8 @@ std::vector<NodeSource> open_node_sources(const std::vector<NodeEdit> &nodes)
                             ", and without the host's root no device node can be made; have the host "
                             "make it at boot");
         NodeSource source = source_of(fd->get(), what);
-        if (!may_open(fd->get()))
-            throw Error(ExitCode::Host, "this user may not open " + what + " (mode " +
-                                            mode_text(source.inode.mode) +
-                                            "); on the host, give it that mode for everyone, or put the user "
-                                            "into the node's group");
+        if (!may_open(fd->get()) || (needs_group(source.inode) && !keeps_groups))
+            throw cannot_open(what, source.inode.mode);
         sources.push_back(std::move(source));
     }
     return sources;

@@ -29,8 +29,9 @@ std::vector<NodeSource> make_node_sources(const std::vector<NodeEdit> &nodes, co
 
 /**
  * Takes the host's own nodes, for an engine without the host's root.
+ * @param keeps_groups see Container: otherwise this user's groups are of no use in the container
  * @throws Error (Host) if there is none, or this user may not open it
  */
-std::vector<NodeSource> open_node_sources(const std::vector<NodeEdit> &nodes);
+std::vector<NodeSource> open_node_sources(const std::vector<NodeEdit> &nodes, bool keeps_groups);
 
 } // namespace ogh

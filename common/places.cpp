@@ -79,7 +79,7 @@ Place Places::mount_target(const InnerPath &path, Kind kind)
     return place;
 }
 
-std::optional<Place> Places::node_target(const InnerPath &path, dev_t number)
+std::optional<Place> Places::node_target(const InnerPath &path, const IsRight &is_right)
 {
     const SharedFolder parent = folder(path.parent);
     const bool may_make = parent->why_not_make.empty();
@@ -90,7 +90,7 @@ std::optional<Place> Places::node_target(const InnerPath &path, dev_t number)
     const std::string full = path.full();
     Place place{find_in(*parent, path), {}, true};
     place.inode = Inode::of(place.fd.get(), quote(full));
-    if (place.inode.is_node(number) && (place.inode.mount_root || !may_make))
+    if ((place.inode.mount_root || !may_make) && is_right(place.inode))
         return std::nullopt;
     if (!may_make)
         throw cannot("make", full, parent->why_not_make);
@@ -184,6 +184,16 @@ bool Places::make_entry(const InnerPath &path, const Entry &entry)
     const SharedFolder parent = folder(path.parent);
     const std::string full = path.full();
     const std::string what = quote(full) + " in the container";
+    // Trying saves a lookup and a rename in the usual case. What has an owner is made as that one, or given to it.
+    if (parent->why_not_make.empty() && !owner_) {
+        const int error = entry.make(parent->fd.get(), path.name);
+        if (error == 0) {
+            made_.push_back({parent, path.name, Kind::File});
+            return true;
+        }
+        if (error != EEXIST)
+            throw SystemError(error, "cannot make " + what);
+    }
     if (const auto found = find_path(parent->fd.get(), path.name, O_PATH | O_NOFOLLOW, Walk::Beneath, what)) {
         const Inode inode = Inode::of(found->get(), what);
         if (entry.is_right(found->get(), inode))
@@ -230,10 +240,15 @@ std::string Places::why_not_make_in(const std::string &path)
 
 bool Places::exists(const InnerPath &path) const
 {
+    const std::string what = quote(path.full()) + " in the container";
     const auto parent = root_.find(path.parent);
-    return parent &&
-           find_path(parent->get(), path.name, O_PATH | O_NOFOLLOW, Walk::Beneath, quote(path.full()))
-               .has_value();
+    const auto found =
+        parent ? find_path(parent->get(), path.name, O_PATH | O_NOFOLLOW, Walk::Beneath, what) : std::nullopt;
+    if (!found)
+        return false;
+    const Inode inode = Inode::of(found->get(), what);
+    return !inode.is(Kind::File) || inode.size != 0 ||
+           inode.mount_root; // an empty one is our own placeholder
 }
 
 Inode Places::look(const InnerPath &path) const

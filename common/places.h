@@ -47,14 +47,17 @@ public:
      */
     Place mount_target(const InnerPath &path, Kind kind);
 
+    /** Whether what has a name will do as it is. */
+    using IsRight = std::function<bool(const Inode &)>;
+
     /**
      * The place on which a device node may be mounted: what has the name, symlinks followed inside the root, a node of
      * the image included, or a placeholder as by mount_target().
-     * @param number of the device
-     * @return nothing if this very device is mounted there, or is in a folder of the host's where nothing is made
+     * @param is_right asked about what is mounted there, or is in a folder of the host's where nothing is made
+     * @return nothing if that will do
      * @throws Error as mount_target()
      */
-    std::optional<Place> node_target(const InnerPath &path, dev_t number);
+    std::optional<Place> node_target(const InnerPath &path, const IsRight &is_right);
 
     /**
      * A folder of /proc on which a tmpfs may be mounted: on procfs, or on a tmpfs that the container alone has.
@@ -93,7 +96,7 @@ public:
      */
     [[nodiscard]] std::string why_not_make_in(const std::string &path);
 
-    /** Whether the container has something at `path`; a dangling symlink is something. */
+    /** Whether the container has something at `path`; a dangling symlink is something, an empty file is nothing. */
     [[nodiscard]] bool exists(const InnerPath &path) const;
 
     /** What the container sees at `path` now. @throws Error if nothing is there */

@@ -147,14 +147,28 @@ BOOST_FIXTURE_TEST_CASE(what_is_mounted_there_is_not_replaced, Devices)
     BOOST_TEST(refused(give(one()), "something else is mounted there"));
 }
 
-BOOST_FIXTURE_TEST_CASE(a_right_node_that_is_mounted_there_will_do, Devices)
+BOOST_DATA_TEST_CASE_F(Devices, a_right_node_that_is_mounted_there_will_do_if_it_is_for_everyone,
+                       data::make({0666, 0660}), mode)
 {
-    make_node("rootfs/dev/gpu", 3, S_IFCHR | 0600);
+    make_node("rootfs/dev/gpu", 3, S_IFCHR | static_cast<mode_t>(mode));
     start({.set_up = [](const std::string &root) {
         make_mount(root + "/dev/gpu", root + "/dev/gpu", "", MS_BIND);
     }});
+    const Outcome outcome = give(one());
+    if (mode == 0666)
+        BOOST_TEST(done(outcome));
+    else
+        BOOST_TEST(refused(outcome, "something else is mounted there"));
+}
+
+BOOST_FIXTURE_TEST_CASE(in_a_user_namespace_a_node_that_is_not_for_everyone_is_mounted_over, Devices)
+{
+    make_node("rootfs/dev/gpu", 3, S_IFCHR | 0660);
+    start({.set_up =
+               [](const std::string &root) { make_mount(root + "/dev/gpu", root + "/dev/gpu", "", MS_BIND); },
+           .mapped_root = 100000});
     BOOST_TEST(done(give(one())));
-    BOOST_TEST(made("dev/gpu") == "20600 511:3 0:0");
+    BOOST_TEST(places() == Lines{"/dev/gpu"}, boost::test_tools::per_element());
 }
 
 BOOST_FIXTURE_TEST_CASE(in_a_folder_of_the_host_nothing_is_made, Devices)

@@ -85,15 +85,35 @@ BOOST_FIXTURE_TEST_CASE(what_exists_keeps_mode_and_owner, Image)
 BOOST_FIXTURE_TEST_CASE(what_the_image_has_of_its_own_stays_where_that_is_wanted, Image)
 {
     file("rootfs/srv/own", "of the image");
+    file("rootfs/srv/empty", "");
     link("rootfs/srv/dangling", "nowhere");
     start();
     Edits edits;
-    for (const char *name : {"own", "dangling", "absent"}) {
+    for (const char *name : {"own", "dangling", "absent", "empty"}) {
         edits.mounts.push_back(list_at(std::string("/srv/") + name).mounts.front());
         edits.mounts.back().only_if_absent = true;
     }
     BOOST_TEST(done(apply(edits)));
-    BOOST_TEST(places() == Lines{"/srv/absent"}, boost::test_tools::per_element());
+    const Lines mounted{"/srv/absent", "/srv/empty"};
+    BOOST_TEST(places() == mounted, boost::test_tools::per_element());
+    BOOST_TEST(done(apply(edits)));
+    BOOST_TEST(places() == mounted, boost::test_tools::per_element());
+}
+
+BOOST_FIXTURE_TEST_CASE(what_is_only_wanted_where_it_is_absent_stops_nothing, Image)
+{
+    file("rootfs/srv/file", "of the image");
+    link("rootfs/srv/dangling", "nowhere");
+    link("rootfs/srv/loop", "loop");
+    start();
+    for (const char *name : {"file", "dangling", "loop"}) {
+        Edits edits = list_at(std::string("/srv/") + name + "/list");
+        edits.mounts.front().only_if_absent = true;
+        const Outcome outcome = apply(edits);
+        BOOST_TEST(done(outcome));
+        BOOST_TEST(outcome.text.find("is left out") != std::string::npos, outcome);
+    }
+    BOOST_TEST(places() == Lines(), boost::test_tools::per_element());
 }
 
 BOOST_FIXTURE_TEST_CASE(after_a_failure_in_the_middle_nothing_is_left, Image)
