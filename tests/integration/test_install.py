@@ -11,6 +11,7 @@ import pytest
 SOURCE_ROOT = Path(__file__).resolve().parents[2]
 HOOKS_DIR = Path("/usr/share/containers/oci/hooks.d")
 HOOKS = {
+    "amd-kfd": "21-amd-kfd.json",
     "ldcache-update": "90-ldcache-update.json",
     "mount-srv": "10-mount-srv.json",
     "nvidia-devices": "20-nvidia-devices.json",

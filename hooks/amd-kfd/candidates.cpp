@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "candidates.h"
+
+#include <algorithm>
+#include <array>
+#include <cinttypes>
+#include <cstdio>
+#include <map>
+
+#include "gfx_version.h"
+
+namespace ogh::amd_kfd {
+
+namespace {
+
+using Names = std::vector<std::string>;
+
+bool begins_with(std::string_view text, std::string_view prefix)
+{
+    const auto lower = [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; };
+    return text.size() >= prefix.size() && std::equal(prefix.begin(), prefix.end(), text.begin(),
+                                                      [&](char a, char b) { return a == lower(b); });
+}
+
+void add_details(Details &details, const Selectors &selectors)
+{
+    for (const Selector &selector : selectors.named) {
+        const auto *const name = std::get_if<DeviceName>(&selector.what);
+        if (name == nullptr)
+            continue;
+        details.cards = details.cards || begins_with(name->text, "card");
+        details.unique_ids =
+            details.unique_ids || begins_with(name->text, "gpu-") || begins_with(name->text, "0x");
+    }
+}
+
+/** With as many digits as asked for, or more. */
+std::string hexadecimal(std::uint64_t number, int digits)
+{
+    std::array<char, 32> text{};
+    const int length = std::snprintf(text.data(), text.size(), "%0*" PRIX64, digits, number);
+    return {text.data(), static_cast<size_t>(std::max(length, 0))};
+}
+
+void add_unique_id(Names &names, std::uint64_t unique_id)
+{
+    if (unique_id == 0)
+        return;
+    names.push_back(uuid_text(unique_id));
+    names.push_back("0x" + hexadecimal(unique_id, 16));
+    names.push_back("0x" + hexadecimal(unique_id, 1));
+}
+
+Names names_of(const Gpu &gpu)
+{
+    Names names;
+    add_unique_id(names, gpu.kfd.unique_id);
+    if (gpu.drm_unique_id != gpu.kfd.unique_id)
+        add_unique_id(names, gpu.drm_unique_id);
+    if (gpu.kfd.render_minor)
+        names.push_back(render_name(gpu));
+    if (gpu.card)
+        names.push_back(gpu.card->name);
+    names.push_back(std::to_string(gpu.parent) + ":" + std::to_string(gpu.partition));
+    return names;
+}
+
+Names groups_of(const Gpu &gpu)
+{
+    Names groups{is_integrated(gpu) ? "igpu" : "dgpu"};
+    if (const std::string gfx = name_of(gpu.kfd.gfx); !gfx.empty())
+        groups.push_back(gfx);
+    return groups;
+}
+
+/** How lists name each GPU, so that it can be pasted back and means no other. */
+class Descriptions final {
+public:
+    explicit Descriptions(const std::vector<Gpu> &gpus)
+    {
+        for (const Gpu &gpu : gpus) {
+            ++unique_ids_[gpu.kfd.unique_id];
+            ++addresses_[gpu.address];
+        }
+    }
+
+    [[nodiscard]] std::string of(const Gpu &gpu) const
+    {
+        if (gpu.kfd.unique_id != 0 && unique_ids_.at(gpu.kfd.unique_id) == 1)
+            return uuid_text(gpu.kfd.unique_id);
+        return addresses_.at(gpu.address) == 1 ? to_text(gpu.address) : render_name(gpu);
+    }
+
+private:
+    std::map<std::uint64_t, unsigned> unique_ids_;
+    std::map<PciAddress, unsigned> addresses_;
+};
+
+bool is_usable_discrete(const Gpu &gpu)
+{
+    return gpu.problem.empty() && !is_integrated(gpu);
+}
+
+} // namespace
+
+Details details_for(const Selectors &selectors, const SelectionPolicy &policy)
+{
+    Details details;
+    add_details(details, selectors);
+    if (policy.allow)
+        add_details(details, *policy.allow);
+    return details;
+}
+
+std::string uuid_text(std::uint64_t unique_id)
+{
+    return unique_id == 0 ? "" : "GPU-" + hexadecimal(unique_id, 16);
+}
+
+std::vector<Candidate> candidates(const Inventory &inventory)
+{
+    const std::vector<Gpu> &gpus = inventory.gpus;
+    const Descriptions descriptions(gpus);
+    const bool has_discrete = std::any_of(gpus.begin(), gpus.end(), is_usable_discrete);
+    std::vector<Candidate> list;
+    list.reserve(gpus.size());
+    for (const Gpu &gpu : gpus) {
+        Candidate &candidate = list.emplace_back();
+        candidate.index = static_cast<unsigned>(list.size() - 1);
+        candidate.address = gpu.address;
+        candidate.names = names_of(gpu);
+        candidate.groups = groups_of(gpu);
+        candidate.description = descriptions.of(gpu);
+        candidate.problem = gpu.problem;
+        if (has_discrete && is_integrated(gpu))
+            candidate.only_by_name =
+                "it is integrated, and this host has discrete ones; it can be had by name, "
+                "or as 'igpu'";
+    }
+    return list;
+}
+
+} // namespace ogh::amd_kfd

@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "inventory.h"
+#include "selection.h"
+#include "selectors.h"
+
+namespace ogh::amd_kfd {
+
+/** What has to be known of GPUs that may not be chosen, to see which ones are meant. */
+Details details_for(const Selectors &selectors, const SelectionPolicy &policy);
+
+/** "GPU-" and 16 digits, as ROCm's own variables have it; "" for 0, which is no id. */
+std::string uuid_text(std::uint64_t unique_id);
+
+/**
+ * The GPUs as one may ask for them, in the order of Inventory::gpus: by index, by address (all partitions of a GPU), and
+ * by these names: `GPU-…` and `0x…` of KFD's unique id, and of DRM's, which for a partition is that of the whole GPU;
+ * `renderD129`; `card1`; `0:3`, the GPU in PCI order and the number of its partition. Groups are `gfx1100` and the like,
+ * `dgpu` and `igpu`.
+ *
+ * Beside a usable GPU of its own, an integrated one is left out of `all` and `any`: ROCm programs fail on it as often as
+ * not, and take the other with them.
+ */
+std::vector<Candidate> candidates(const Inventory &inventory);
+
+} // namespace ogh::amd_kfd

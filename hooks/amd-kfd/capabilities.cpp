@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "capabilities.h"
+
+#include "error.h"
+#include "text.h"
+
+namespace ogh::amd_kfd {
+
+Capabilities parse_capabilities(const Asked &asked)
+{
+    Capabilities capabilities;
+    for (const std::string &item : split_list(asked.value)) {
+        if (item != "npu")
+            throw Error(ExitCode::Usage,
+                        "the " + asked.origin + " has " +
+                            (item.empty() ? "an empty item" : quote(item) + ", which is no capability,") +
+                            " in " + quote(asked.value) + "; it takes 'npu'");
+        capabilities.npu = true;
+    }
+    return capabilities;
+}
+
+} // namespace ogh::amd_kfd

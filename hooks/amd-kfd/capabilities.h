@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "request.h"
+
+namespace ogh::amd_kfd {
+
+/** What a container may want beside GPUs. */
+struct Capabilities {
+    bool npu = false; ///< the Ryzen AI processors of this host, all of them
+
+    bool operator==(const Capabilities &) const = default;
+};
+
+/**
+ * Understands a list, separated by commas, of `npu`. Blanks around items and repeats are allowed.
+ * @throws Error (Usage) that says what it takes
+ */
+Capabilities parse_capabilities(const Asked &asked);
+
+} // namespace ogh::amd_kfd

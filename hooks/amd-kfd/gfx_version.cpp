@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "gfx_version.h"
+
+#include <algorithm>
+#include <array>
+#include <cstdio>
+
+namespace ogh::amd_kfd {
+
+namespace {
+
+constexpr std::array<unsigned, 15> integrated{
+    70000,  80001,  80100,          // Kaveri, Carrizo, Stoney
+    90002,  90009,  90012,          // Raven, Raven 2, Renoir and Cezanne
+    100103, 100303, 100305, 100306, // Cyan Skillfish, Van Gogh, Rembrandt, Raphael
+    110003, 110500, 110501, 110502, // Phoenix, Strix Point, Strix Halo, Krackan
+    110503,
+};
+
+constexpr unsigned first_navi2x = 100301; // gfx1030 itself needs no hint
+constexpr unsigned last_navi2x = 100306;
+constexpr unsigned phoenix = 110003;
+constexpr unsigned strix_point = 110500;
+
+} // namespace
+
+std::string name_of(GfxVersion version)
+{
+    if (version.number == 0)
+        return "";
+    std::array<char, 32> text{};
+    const int length = std::snprintf(text.data(), text.size(), "gfx%u%x%x", version.number / 10000,
+                                     version.number / 100 % 100, version.number % 100);
+    return {text.data(), static_cast<size_t>(std::max(length, 0))};
+}
+
+bool is_integrated(GfxVersion version)
+{
+    return std::find(integrated.begin(), integrated.end(), version.number) != integrated.end();
+}
+
+std::string override_text(GfxVersion version)
+{
+    const char *value = nullptr;
+    if (version.number >= first_navi2x && version.number <= last_navi2x)
+        value = "10.3.0";
+    else if (version.number == phoenix)
+        value = "11.0.0";
+    else if (version.number == strix_point)
+        value = "11.5.1";
+    return value == nullptr ? "" : std::string(override_variable) + "=" + value;
+}
+
+} // namespace ogh::amd_kfd

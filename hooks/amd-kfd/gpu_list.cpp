@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "gpu_list.h"
+
+#include "candidates.h"
+#include "gfx_version.h"
+#include "offer.h"
+#include "table.h"
+
+namespace ogh::amd_kfd {
+
+namespace {
+
+constexpr const char *unknown = "-";
+
+std::string text_or_unknown(const std::string &text)
+{
+    return text.empty() ? unknown : text;
+}
+
+std::string memory_text(const Gpu &gpu)
+{
+    constexpr unsigned mebibyte = 1U << 20U;
+    return gpu.memory ? std::to_string(*gpu.memory / mebibyte) + " MiB" : "";
+}
+
+/** Why the GPU is not to be had; "" if it is. */
+std::string state_of(const Offer &offer, size_t gpu)
+{
+    if (!offer.is_allowed(gpu) || offer.room(0) == 0)
+        return "not allowed";
+    return offer.at(gpu).problem;
+}
+
+} // namespace
+
+std::string list_gpus(const Inventory &inventory, const SelectionPolicy &policy)
+{
+    const auto list = candidates(inventory);
+    const Offer offer(list, policy);
+    Table rows{{"INDEX", "ADDRESS", "RENDER", "CARD", "GFX", "TYPE", "VRAM", "ID", "HINT", "STATE"}};
+    for (size_t i = 0; i < list.size(); ++i) {
+        const Gpu &gpu = inventory.gpus[i];
+        std::vector<std::string> row{
+            render_name(gpu),          gpu.card ? gpu.card->name : "",
+            name_of(gpu.kfd.gfx),      is_integrated(gpu) ? "integrated" : "discrete",
+            memory_text(gpu),          uuid_text(gpu.kfd.unique_id),
+            override_text(gpu.kfd.gfx)};
+        for (std::string &cell : row)
+            cell = text_or_unknown(cell);
+        row.insert(row.begin(), {std::to_string(i), to_text(gpu.address)});
+        row.push_back(state_of(offer, i));
+        rows.push_back(std::move(row));
+    }
+    return to_text(rows);
+}
+
+} // namespace ogh::amd_kfd

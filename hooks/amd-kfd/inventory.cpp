@@ -1,0 +1,201 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "inventory.h"
+
+#include <algorithm>
+#include <set>
+#include <tuple>
+
+#include "drm_class.h"
+#include "kfd_topology.h"
+#include "proc_devices.h"
+#include "text.h"
+
+namespace ogh::amd_kfd {
+
+namespace {
+
+constexpr const char *wsl_device = "/dev/dxg";
+
+void locate(Gpu &gpu, const DrmClass &drm)
+{
+    gpu.address = parent_address(gpu.kfd);
+    gpu.partition = partition_number(gpu.kfd);
+    if (!gpu.kfd.render_minor) {
+        gpu.problem = "KFD's node " + gpu.node + " has no render node";
+        return;
+    }
+    gpu.device = drm.device(*gpu.kfd.render_minor);
+    if (gpu.device.empty())
+        gpu.problem = "the host has no " + render_name(gpu) + ", which KFD's node " + gpu.node + " refers to";
+    if (const auto address = parse_pci_address(gpu.device)) {
+        gpu.address = *address;
+        gpu.partition = 0;
+    }
+}
+
+void add_details(Gpu &gpu, const Details &details, DrmClass &drm, const KfdClass &kfd)
+{
+    if (!gpu.problem.empty())
+        return;
+    const unsigned render_minor = *gpu.kfd.render_minor;
+    if (details.cards)
+        gpu.card = drm.card(render_minor, gpu.device);
+    if (details.unique_ids)
+        gpu.drm_unique_id = drm.unique_id(render_minor);
+    if (!details.memory)
+        return;
+    // KFD counts what an integrated one may use of the CPU's memory, and DRM all of a GPU that has partitions.
+    gpu.memory = is_integrated(gpu) ? drm.memory(render_minor) : kfd.memory(gpu.node, gpu.kfd);
+}
+
+/** The device cgroup knows a GPU by its render minor alone: two of one number could not be told apart. */
+void refuse_shared_minors(std::vector<Gpu> &gpus)
+{
+    std::multiset<unsigned> minors;
+    for (const Gpu &gpu : gpus)
+        minors.insert(gpu.kfd.render_minor.value_or(0));
+    for (Gpu &gpu : gpus) {
+        if (gpu.problem.empty() && minors.count(*gpu.kfd.render_minor) > 1)
+            gpu.problem = "KFD gives another GPU the same render node, " + render_name(gpu);
+    }
+}
+
+using Iterator = std::vector<Gpu>::iterator;
+
+/** Some kernels give all partitions of a GPU one location; then they are counted in the order of their minors. */
+void number_partitions(Iterator first, Iterator last)
+{
+    std::set<unsigned> seen;
+    if (std::all_of(first, last, [&](const Gpu &gpu) { return seen.insert(gpu.partition).second; }))
+        return;
+    unsigned next = 0;
+    for (; first != last; ++first)
+        first->partition = next++;
+}
+
+/** Only the device of the first partition has the id of the whole GPU. */
+void share_unique_id(Iterator first, Iterator last)
+{
+    const std::uint64_t whole = first->drm_unique_id;
+    for (; first != last; ++first)
+        first->drm_unique_id = first->drm_unique_id == 0 ? whole : first->drm_unique_id;
+}
+
+/** Of sorted GPUs: those of one address belong together. */
+void number_parents(std::vector<Gpu> &gpus)
+{
+    unsigned next = 0;
+    for (auto first = gpus.begin(); first != gpus.end(); ++next) {
+        const PciAddress address = first->address;
+        const auto last =
+            std::find_if(first, gpus.end(), [&](const Gpu &gpu) { return !(gpu.address == address); });
+        for (auto gpu = first; gpu != last; ++gpu)
+            gpu->parent = next;
+        number_partitions(first, last);
+        share_unique_id(first, last);
+        first = last;
+    }
+}
+
+std::vector<Gpu> gpus_of(const KfdTopology &topology, const Details &details, DrmClass &drm,
+                         const KfdClass &kfd)
+{
+    std::vector<Gpu> gpus;
+    gpus.reserve(topology.gpus.size());
+    for (const KfdNode &node : topology.gpus) {
+        Gpu &gpu = gpus.emplace_back();
+        gpu.node = node.name;
+        gpu.kfd = node.properties;
+        locate(gpu, drm);
+        add_details(gpu, details, drm, kfd);
+    }
+    std::stable_sort(gpus.begin(), gpus.end(), [](const Gpu &a, const Gpu &b) {
+        return std::tie(a.address, a.kfd.render_minor) < std::tie(b.address, b.kfd.render_minor);
+    });
+    number_parents(gpus);
+    refuse_shared_minors(gpus);
+    return gpus;
+}
+
+/** Of /dev/kfd; sysfs and the kernel's list of devices have to agree. */
+std::optional<DeviceNumber> kfd_number(const Sysroot &sysroot, const KfdClass &kfd)
+{
+    const auto number = kfd.number();
+    const auto major_number = read_proc_devices(sysroot).major_of("kfd");
+    return number && major_number == number->major ? number : std::nullopt;
+}
+
+std::string count_text(size_t count)
+{
+    return std::to_string(count) + (count == 1 ? " AMD GPU" : " AMD GPUs");
+}
+
+Error without_compute(const std::vector<std::string> &devices)
+{
+    const std::string what =
+        "the amdgpu driver has no compute (KFD): this host has no usable /dev/kfd (nothing in "
+        "/sys/class/kfd or /proc/devices), although it has ";
+    return {ExitCode::Host,
+            what + quote_list(devices) + "; a kernel with CONFIG_HSA_AMD, or AMD's own driver, has it"};
+}
+
+} // namespace
+
+Inventory read_inventory(const Sysroot &sysroot, const Details &details, Notes &notes)
+{
+    Inventory inventory;
+    inventory.host_root = sysroot.on_host("");
+    const KfdClass kfd(sysroot);
+    DrmClass drm(sysroot);
+    if (kfd.exists())
+        inventory.kfd = kfd_number(sysroot, kfd);
+    const KfdTopology topology = kfd.topology();
+    inventory.gpus = gpus_of(topology, details, drm, kfd);
+    inventory.hidden = topology.hidden;
+    if (inventory.hidden != 0)
+        notes.push_back({LogLevel::Info, count_text(inventory.hidden) +
+                                             " of this host cannot be had: the device cgroup of this "
+                                             "process does not let it open them"});
+    if (!inventory.gpus.empty())
+        return inventory;
+    inventory.graphics_alone = drm.amdgpu_devices();
+    inventory.is_wsl = sysroot.find(wsl_device).has_value();
+    return inventory;
+}
+
+std::optional<Error> why_none(const Inventory &inventory)
+{
+    if (!inventory.gpus.empty()) {
+        std::vector<std::string> devices;
+        for (const Gpu &gpu : inventory.gpus)
+            devices.push_back(gpu.device.empty() ? to_text(gpu.address) : gpu.device);
+        return inventory.kfd ? std::nullopt : std::optional(without_compute(devices));
+    }
+    const auto none = [](const std::string &why) {
+        return Error(ExitCode::NotAvailable, "this host has no AMD GPU (" + why + ")");
+    };
+    if (inventory.hidden != 0)
+        return Error(ExitCode::NotAvailable,
+                     "the device cgroup of this process does not let it open any of the " +
+                         count_text(inventory.hidden) + " of this host");
+    if (!inventory.graphics_alone.empty() && !inventory.kfd)
+        return without_compute(inventory.graphics_alone);
+    if (!inventory.graphics_alone.empty())
+        return none("none that computes: KFD, the compute half of amdgpu, does not list " +
+                    quote_list(inventory.graphics_alone));
+    if (inventory.is_wsl)
+        return none("it has /dev/dxg, as WSL has, which this hook does not serve");
+    return none(inventory.kfd ? "none in /sys/class/kfd/kfd/topology/nodes" : "no /sys/class/kfd");
+}
+
+std::string render_name(const Gpu &gpu)
+{
+    return gpu.kfd.render_minor ? render_name(*gpu.kfd.render_minor) : "";
+}
+
+bool is_integrated(const Gpu &gpu)
+{
+    return gpu.kfd.gfx.number == 0 ? gpu.kfd.cpu_cores_count != 0 : is_integrated(gpu.kfd.gfx);
+}
+
+} // namespace ogh::amd_kfd

@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "kfd_topology.h"
+
+#include <fcntl.h>
+
+#include <algorithm>
+#include <cerrno>
+
+#include "error.h"
+#include "folder_entries.h"
+#include "number.h"
+#include "text.h"
+
+namespace ogh::amd_kfd {
+
+namespace {
+
+constexpr const char *kfd_folder = "/sys/class/kfd/kfd";
+constexpr const char *nodes_folder = "topology/nodes";
+constexpr size_t max_nodes = 1024;
+constexpr std::uint64_t max_banks = 16;
+
+/** The heap of a memory bank that is the GPU's own; the first of them is the part that a CPU can reach. */
+bool is_own_heap(std::uint64_t type)
+{
+    return type == 1 || type == 2;
+}
+
+/** The number behind a key in a file of lines of a key, a blank and a number; 0 if it has no such line. */
+std::uint64_t value_of(std::string_view text, std::string_view key)
+{
+    for (const std::string &line : split_list(text, '\n')) {
+        if (line.starts_with(key) && line.size() > key.size() && line[key.size()] == ' ')
+            return parse_number(std::string_view(line).substr(key.size() + 1)).value_or(0);
+    }
+    return 0;
+}
+
+} // namespace
+
+void add_node(KfdTopology &topology, const std::string &name, const SysfsFile &properties)
+{
+    if (properties.state == SysfsFile::State::Hidden)
+        ++topology.hidden;
+    if (properties.state != SysfsFile::State::Read)
+        return;
+    const KfdProperties parsed = parse_kfd_properties(properties.text);
+    if (parsed.is_gpu())
+        topology.gpus.push_back({name, parsed});
+}
+
+KfdClass::KfdClass(const Sysroot &sysroot)
+    : place_(sysroot.find(kfd_folder)), what_(sysroot.on_host(kfd_folder))
+{
+}
+
+std::optional<DeviceNumber> KfdClass::number() const
+{
+    return place_ ? read_device_number(place_->fd.get(), "dev", what_) : std::nullopt;
+}
+
+KfdTopology KfdClass::topology() const
+{
+    KfdTopology topology;
+    if (!place_)
+        return topology;
+    const std::string what = what_ + "/" + nodes_folder;
+    const UniqueFd nodes(::openat(place_->fd.get(), nodes_folder, O_PATH | O_DIRECTORY | O_CLOEXEC));
+    if (!nodes.valid() && errno == ENOENT)
+        return topology;
+    if (!nodes.valid())
+        throw SystemError(errno, "cannot open " + quote(what), ExitCode::Host);
+    const auto is_node = [](std::string_view name) { return parse_number(name).has_value(); };
+    for (const auto &entry : list_folder(nodes.get(), {quote(what), is_node, max_nodes, ExitCode::Host}))
+        add_node(topology, entry.name, read_sysfs_file(nodes.get(), entry.name + "/properties", what));
+    return topology;
+}
+
+std::optional<std::uint64_t> KfdClass::memory(const std::string &name, const KfdProperties &properties) const
+{
+    std::uint64_t size = 0;
+    for (std::uint64_t bank = 0; place_ && bank < std::min(properties.mem_banks_count, max_banks); ++bank) {
+        const std::string path =
+            std::string(nodes_folder) + "/" + name + "/mem_banks/" + std::to_string(bank) + "/properties";
+        const SysfsFile file = read_sysfs_file(place_->fd.get(), path, what_);
+        if (is_own_heap(value_of(file.text, "heap_type")))
+            size += value_of(file.text, "size_in_bytes");
+    }
+    if (size == 0)
+        size = properties.local_mem_size;
+    return size == 0 ? std::nullopt : std::optional(size);
+}
+
+} // namespace ogh::amd_kfd

@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <linux/capability.h>
+
+#include "candidates.h"
+#include "capabilities.h"
+#include "device_cgroups.h"
+#include "gpu_list.h"
+#include "gpu_options.h"
+#include "hook.h"
+#include "host_nodes.h"
+#include "inventory.h"
+#include "plan.h"
+#include "selection.h"
+#include "user_namespace.h"
+#include "visible_devices.h"
+#include "wanted.h"
+
+namespace {
+
+using namespace ogh;
+using namespace ogh::amd_kfd;
+
+constexpr const char *name = "amd-kfd";
+
+void print_list(const Hook &hook, const Sysroot &sysroot, const SelectionPolicy &policy)
+{
+    Notes notes;
+    const Inventory inventory = read_inventory(sysroot, {true, true, true}, notes);
+    hook.note(notes);
+    if (const auto why = why_none(inventory))
+        throw Error(*why);
+    Hook::print(list_gpus(inventory, policy));
+}
+
+/** @return nothing if no GPU is asked for; never `none` or `env` */
+std::optional<Selectors> read_selectors(const Hook &hook, const Asked &asked)
+{
+    std::optional<Selectors> selectors = parse_selectors(asked);
+    if (selectors->environment) {
+        if (!hook.config())
+            throw Error(ExitCode::Usage, "'env' needs a container: its state on stdin");
+        selectors = amd_visible_devices(*hook.config());
+    }
+    if (selectors && !selectors->none)
+        return selectors;
+    hook.note({{LogLevel::Info, selectors ? "nothing to do: no GPU is asked for ('none')"
+                                          : "nothing to do: the container's environment asks for no GPU"}});
+    return std::nullopt;
+}
+
+Capabilities read_capabilities(const Hook &hook)
+{
+    const auto asked = hook.value(std::string(name) + ".capabilities");
+    return asked ? parse_capabilities(*asked) : Capabilities();
+}
+
+/** What the host asks for every container is not asked of a host without GPUs. */
+bool is_nothing_to_do(const Hook &hook, const Asked &asked, const Inventory &inventory)
+{
+    const auto why = why_none(inventory);
+    if (!why)
+        return false;
+    if (!asked.for_all || why->code() != ExitCode::NotAvailable)
+        throw Error(*why);
+    hook.note({{LogLevel::Info, "nothing to do: " + std::string(why->what())}});
+    return true;
+}
+
+std::vector<std::string> environment_of(const Hook &hook)
+{
+    return hook.config() ? hook.config()->environment : std::vector<std::string>();
+}
+
+void run(Hook &hook, const GpuOptions &options)
+{
+    const SelectionPolicy policy = policy_of(options);
+    const Sysroot sysroot(hook.options().sysroot);
+    if (options.list) {
+        print_list(hook, sysroot, policy);
+        return;
+    }
+    const auto asked = hook.request();
+    const auto selectors = asked ? read_selectors(hook, *asked) : std::nullopt;
+    if (!selectors)
+        return;
+    const Capabilities capabilities = read_capabilities(hook);
+    Notes notes;
+    const Inventory inventory = read_inventory(sysroot, details_for(*selectors, policy), notes);
+    if (is_nothing_to_do(hook, *asked, inventory))
+        return;
+    const Wanted wanted{resolve(*selectors, candidates(inventory), policy, {}, notes), capabilities};
+    check_rootless(wanted.gpus, inventory, !in_initial_user_namespace());
+    const Edits edits = plan(wanted, inventory, read_host_nodes(sysroot, inventory, wanted, notes));
+    hook.note(notes);
+    hook.note(override_notes(wanted.gpus, inventory, environment_of(hook)));
+    hook.carry_out(edits);
+}
+
+} // namespace
+
+int main(int argc, char **argv)
+{
+    std::vector<unsigned> capabilities(device_cgroup_capabilities.begin(), device_cgroup_capabilities.end());
+    capabilities.push_back(CAP_MKNOD);
+    return run_hook(
+        name, "Gives a container AMD GPUs of the host",
+        [&](Hook &hook) {
+            GpuOptions options;
+            add_gpu_options(hook.cli(), options);
+            if (hook.parse(argc, argv))
+                run(hook, options);
+        },
+        capabilities);
+}

@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "edits.h"
+#include "host_nodes.h"
+#include "inventory.h"
+#include "log.h"
+#include "wanted.h"
+
+namespace ogh::amd_kfd {
+
+/**
+ * The nodes and links that a container gets, with the host's own numbers: ROCm's libraries compute the names of render
+ * nodes from what KFD says. And the file of the GPUs' names, where the image has none. Pure.
+ * @param inventory for which why_none() is nothing
+ * @param host as read_host_nodes() reads it for `wanted`
+ */
+Edits plan(const Wanted &wanted, const Inventory &inventory, const HostNodes &host);
+
+/**
+ * Without a device cgroup KFD gives a process all GPUs of the host, and ROCm fails on the first that it has no render
+ * node of.
+ * @param rootless nobody can set a device cgroup
+ * @throws Error (Host) for a rootless container that is to get some of several GPUs; those that a device cgroup hides
+ *         from this process do not count
+ */
+void check_rootless(const std::vector<size_t> &gpus, const Inventory &inventory, bool rootless);
+
+/**
+ * What to try for GPUs that the image's ROCm may not know; a hook cannot set variables.
+ * @param environment of the container, "NAME=VALUE"; where it has HSA_OVERRIDE_GFX_VERSION, or that for one GPU,
+ *        somebody has thought of it
+ */
+Notes override_notes(const std::vector<size_t> &gpus, const Inventory &inventory,
+                     const std::vector<std::string> &environment);
+
+} // namespace ogh::amd_kfd

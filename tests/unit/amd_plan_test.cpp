@@ -1,0 +1,213 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <boost/test/unit_test.hpp>
+
+#include "amd-kfd/candidates.h"
+#include "amd-kfd/plan.h"
+#include "support/amd_host.h"
+#include "support/expect.h"
+
+using namespace ogh;
+using namespace ogh::amd_kfd;
+using ogh::test::AmdGpu;
+using ogh::test::AmdHost;
+using ogh::test::failure_of;
+
+namespace {
+
+Inventory read(const AmdHost &host, const Details &details = {})
+{
+    Notes notes;
+    return read_inventory(Sysroot(host.path()), details, notes);
+}
+
+Edits plan_for(const AmdHost &host, const Wanted &wanted, const Details &details = {})
+{
+    Notes notes;
+    const Inventory inventory = read(host, details);
+    return plan(wanted, inventory, read_host_nodes(Sysroot(host.path()), inventory, wanted, notes));
+}
+
+/** "PATH=MAJOR:MINOR" of each node, in order. */
+std::string nodes_of(const Edits &edits)
+{
+    std::string text;
+    for (const NodeEdit &node : edits.nodes)
+        text += (text.empty() ? "" : " ") + node.container_path + "=" + std::to_string(node.major) + ":" +
+                std::to_string(node.minor);
+    return text;
+}
+
+std::string links_of(const Edits &edits)
+{
+    std::string text;
+    for (const LinkEdit &link : edits.links)
+        text += (text.empty() ? "" : " ") + link.container_path + ">" + link.target;
+    return text;
+}
+
+Inventory with_versions(const std::vector<unsigned> &versions)
+{
+    Inventory inventory;
+    for (const unsigned version : versions)
+        inventory.gpus.emplace_back().kfd.gfx.number = version;
+    return inventory;
+}
+
+} // namespace
+
+BOOST_AUTO_TEST_SUITE(amd_kfd_plan)
+
+BOOST_AUTO_TEST_CASE(nodes_and_links_of_one_gpu)
+{
+    const AmdHost host({AmdGpu(), AmdGpu::raphael(2, 2, 130)});
+    const Edits edits = plan_for(host, {{0}, {}});
+    BOOST_TEST(nodes_of(edits) == "/dev/kfd=510:0 /dev/dri/card1=226:1 /dev/dri/renderD129=226:129");
+    BOOST_TEST((edits.nodes[0] == NodeEdit{"/dev/kfd", host.path("dev/kfd"), 510, 0, 0666}));
+    BOOST_TEST((edits.nodes[1].host_path == host.path("dev/dri/card1")));
+    BOOST_TEST(links_of(edits) == "/dev/dri/by-path/pci-0000:0d:00.0-card>../card1 "
+                                  "/dev/dri/by-path/pci-0000:0d:00.0-render>../renderD129");
+    BOOST_TEST(edits.mounts.empty());
+    BOOST_TEST(edits.files.empty());
+    BOOST_TEST(!edits.proc.has_value());
+}
+
+BOOST_AUTO_TEST_CASE(the_numbers_are_the_hosts)
+{
+    const AmdHost host({AmdGpu()});
+    host.file("sys/devices/virtual/kfd/kfd/dev", "234:0\n");
+    host.devices("234 kfd\n");
+    host.file("sys/devices/pci0000:00/0000:0d:00.0/drm/card1/dev", "227:5\n");
+    host.file("sys/devices/pci0000:00/0000:0d:00.0/drm/renderD129/dev", "227:6\n");
+    const std::string expected = "/dev/kfd=234:0 /dev/dri/card1=227:5 /dev/dri/renderD129=227:6";
+    BOOST_TEST(nodes_of(plan_for(host, {{0}, {}})) == expected);
+    BOOST_TEST(nodes_of(plan_for(host, {{0}, {}}, {true, true, true})) == expected);
+}
+
+BOOST_AUTO_TEST_CASE(a_gpu_may_have_no_card)
+{
+    const AmdHost host({AmdGpu()});
+    std::filesystem::remove_all(host.path("sys/devices/pci0000:00/0000:0d:00.0/drm/card1"));
+    const Edits edits = plan_for(host, {{0}, {}});
+    BOOST_TEST(nodes_of(edits) == "/dev/kfd=510:0 /dev/dri/renderD129=226:129");
+    BOOST_TEST(links_of(edits) == "/dev/dri/by-path/pci-0000:0d:00.0-render>../renderD129");
+}
+
+BOOST_AUTO_TEST_CASE(a_render_node_that_goes_away_is_an_error)
+{
+    const AmdHost host({AmdGpu()});
+    const Inventory inventory = read(host);
+    std::filesystem::remove(host.path("sys/class/drm/renderD129"));
+    Notes notes;
+    const auto failure = failure_of([&] {
+        read_host_nodes(Sysroot(host.path()), inventory, {{0}, {}}, notes);
+    });
+    BOOST_TEST((failure.code == ExitCode::Host));
+    BOOST_TEST(failure.message == "the host has no renderD129 any more");
+}
+
+BOOST_AUTO_TEST_CASE(partitions_have_links_by_platform_device)
+{
+    std::vector<AmdGpu> gpus = AmdGpu::cpx();
+    gpus[5].platform_device = "amdgpu_xcp.4";
+    const AmdHost host(gpus);
+    const Edits edits = plan_for(host, {{0, 5, 63}, {}});
+    BOOST_TEST(nodes_of(edits) == "/dev/kfd=510:0 /dev/dri/card1=226:1 /dev/dri/renderD128=226:128 "
+                                  "/dev/dri/card6=226:6 /dev/dri/renderD133=226:133 "
+                                  "/dev/dri/card80=226:80 /dev/dri/renderD207=226:207");
+    BOOST_TEST(links_of(edits) == "/dev/dri/by-path/pci-0000:1b:00.0-card>../card1 "
+                                  "/dev/dri/by-path/pci-0000:1b:00.0-render>../renderD128 "
+                                  "/dev/dri/by-path/platform-amdgpu_xcp.4-card>../card6 "
+                                  "/dev/dri/by-path/platform-amdgpu_xcp.4-render>../renderD133 "
+                                  "/dev/dri/by-path/platform-amdgpu_xcp_55-card>../card80 "
+                                  "/dev/dri/by-path/platform-amdgpu_xcp_55-render>../renderD207");
+    Wanted all;
+    for (size_t i = 0; i < gpus.size(); ++i)
+        all.gpus.push_back(i);
+    BOOST_TEST(plan_for(host, all).nodes.size() == 129U);
+}
+
+BOOST_AUTO_TEST_CASE(names_of_gpus_where_the_image_has_none)
+{
+    const AmdHost host({AmdGpu()});
+    host.file("opt/amdgpu/amdgpu.ids", "1.0.0\n");
+    host.folder("usr/share/libdrm");
+    host.link("usr/share/libdrm/amdgpu.ids", "/opt/amdgpu/amdgpu.ids");
+    const Edits edits = plan_for(host, {{0}, {}});
+    BOOST_REQUIRE(edits.mounts.size() == 1U);
+    MountEdit expected;
+    expected.host_path = host.path("opt/amdgpu/amdgpu.ids");
+    expected.container_path = "/usr/share/libdrm/amdgpu.ids";
+    expected.kind = Kind::File;
+    expected.read_only = true;
+    expected.only_if_absent = true;
+    BOOST_TEST((edits.mounts[0] == expected));
+}
+
+BOOST_AUTO_TEST_CASE(names_that_cannot_be_had_are_no_error)
+{
+    const AmdHost host({AmdGpu()});
+    const Inventory inventory = read(host);
+    const auto ids = [&](Notes &notes) {
+        return read_host_nodes(Sysroot(host.path()), inventory, {{0}, {}}, notes).amdgpu_ids;
+    };
+    Notes notes;
+    host.folder("usr/share/libdrm/amdgpu.ids");
+    BOOST_TEST(ids(notes).empty());
+    BOOST_TEST(notes.empty());
+    std::filesystem::remove_all(host.path("usr/share"));
+    host.link("usr/share", "share");
+    BOOST_TEST(ids(notes).empty());
+    BOOST_REQUIRE(notes.size() == 1U);
+    BOOST_TEST((notes[0].level == LogLevel::Info));
+}
+
+BOOST_AUTO_TEST_CASE(nothing_is_nothing)
+{
+    const AmdHost host({AmdGpu()});
+    BOOST_TEST(plan_for(host, {{}, {true}}).empty());
+}
+
+BOOST_AUTO_TEST_CASE(npus_come_last)
+{
+    const AmdHost host({AmdGpu()});
+    host.npu(0, "amdxdna", "261:0\n");
+    BOOST_TEST(nodes_of(plan_for(host, {{0}, {true}})) ==
+               "/dev/kfd=510:0 /dev/dri/card1=226:1 /dev/dri/renderD129=226:129 /dev/accel/accel0=261:0");
+    BOOST_TEST(plan_for(host, {{0}, {}}).nodes.size() == 3U);
+}
+
+BOOST_AUTO_TEST_CASE(a_rootless_container_gets_all_or_none)
+{
+    const Inventory inventory = with_versions({90402, 90402, 100306});
+    for (const std::vector<size_t> &some : {std::vector<size_t>{0}, {1, 2}}) {
+        const auto failure = failure_of([&] { check_rootless(some, inventory, true); });
+        BOOST_TEST((failure.code == ExitCode::Host));
+        BOOST_TEST(failure.says(std::to_string(some.size()) + " of 3 AMD GPUs asked for"), failure.message);
+        BOOST_TEST(failure.says("ask for all of them ('0-2')"), failure.message);
+        check_rootless(some, inventory, false);
+    }
+    check_rootless({0, 1, 2}, inventory, true);
+    check_rootless({}, inventory, true);
+    Inventory restricted = with_versions({90402});
+    restricted.hidden = 7;
+    check_rootless({0}, restricted, true);
+}
+
+BOOST_AUTO_TEST_CASE(what_to_try_for_unusual_versions)
+{
+    const Inventory inventory = with_versions({110000, 110003, 100301, 110003, 110501});
+    const Notes notes = override_notes({0, 1, 2, 3, 4}, inventory, {"HSA_OVERRIDE=1", "PATH=/bin"});
+    BOOST_REQUIRE(notes.size() == 2U);
+    BOOST_TEST((notes[0].level == LogLevel::Info));
+    BOOST_TEST(notes[0].text ==
+               "ROCm of the image may not know gfx1103; if so, HSA_OVERRIDE_GFX_VERSION=11.0.0 in "
+               "the container's environment is worth a try");
+    BOOST_TEST(notes[1].text.find("gfx1031; if so, HSA_OVERRIDE_GFX_VERSION=10.3.0 ") != std::string::npos);
+    BOOST_TEST(override_notes({0, 4}, inventory, {}).empty());
+    BOOST_TEST(override_notes({1}, inventory, {"HSA_OVERRIDE_GFX_VERSIONS=1"}).size() == 1U);
+    for (const char *entry : {"HSA_OVERRIDE_GFX_VERSION=11.0.2",
+                              "HSA_OVERRIDE_GFX_VERSION=", "HSA_OVERRIDE_GFX_VERSION_1=11.0.0"})
+        BOOST_TEST(override_notes({1}, inventory, {"A=b", entry}).empty(), entry);
+}
+
+BOOST_AUTO_TEST_SUITE_END()
