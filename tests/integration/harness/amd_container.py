@@ -1,0 +1,92 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a container has of a host's AMD GPUs, and what their hook says."""
+
+import pytest
+
+from .amd import DRM, KFD
+from .box import PREFIX
+from .nvidia_container import ALLOWED, PROBE, node
+
+KEY = PREFIX + "amd-kfd"
+CAPABILITIES = KEY + ".capabilities"
+IDS = "/usr/share/libdrm/amdgpu.ids"
+# Each node that there may be, and each link in /dev/dri/by-path with what it says.
+SHOW = (f"{PROBE} probe /dev/kfd $(find /dev/dri -name 'card*' -o -name 'render*' | sort)"
+        " $(find /dev/accel -type c 2>/dev/null | sort)")
+LINKS = ('for l in $(find /dev/dri/by-path -type l | sort); do echo "${l##*/} $(readlink $l)'
+         ' $(stat -Lc "%t:%T" $l)"; done')
+
+
+def on_host(gpus, **more):
+    """For a test that needs a host with these GPUs."""
+    return pytest.mark.parametrize("amd_machine", [{"gpus": gpus, **more}], indirect=True, ids=["host"])
+
+
+def given(*gpus, said=ALLOWED):
+    """The nodes for these GPUs."""
+    nodes = {"/dev/kfd": node(KFD, 0, said)}
+    for gpu in gpus:
+        nodes |= {f"/dev/dri/{name}": node(DRM, minor, said) for name, minor in gpu.nodes().items()}
+    return nodes
+
+
+def linked(*gpus):
+    """What LINKS prints for these GPUs."""
+    return "".join(sorted(f"{link} {target} {DRM:x}:{gpu.nodes()[target[3:]]:x}\n"
+                          for gpu in gpus for link, target in gpu.links().items()))
+
+
+def refused(result, status=None, *words):
+    """The hook stopped the container and says why in one line with all of `words`; gives the line."""
+    assert result.code != 0 and result.out == "", (result.out, result.err)
+    message = result.hook_message
+    assert message.startswith(f"amd-kfd: container {result.name[:12]}: "), (result.err, result.said)
+    assert "\n" not in message, message
+    assert result.hook_status if status is None else result.hook_status == status, (result.err, message)
+    for word in words:
+        assert word in message, (word, message)
+    return message
+
+
+def error_of(process, status, *words):
+    """The one line that a hook which was run by hand ends with."""
+    assert process.returncode == status, (process.returncode, process.stdout, process.stderr)
+    message = process.stderr.splitlines()[-1]
+    assert message.startswith("amd-kfd: ") and process.stdout == "", (process.stdout, process.stderr)
+    for word in words:
+        assert word in message, (word, message)
+    return message
+
+
+def asked(value=None, capabilities=None, env=(), **annotations):
+    """Members of config.json of a container that asks."""
+    annotations.update({key: text for key, text in ((KEY, value), (CAPABILITIES, capabilities))
+                        if text is not None})
+    return {"annotations": annotations, "process": {"env": list(env)}}
+
+
+def nodes_of(edits):
+    """The nodes of a plan."""
+    return sorted(node["path"] for node in edits["containerEdits"].get("deviceNodes", []))
+
+
+def nodes_for(*gpus, more=()):
+    """The nodes that a plan for these GPUs has."""
+    return sorted(["/dev/kfd", *more, *(f"/dev/dri/{name}" for gpu in gpus for name in gpu.nodes())])
+
+
+def nothing(process):
+    """A hook that was run by hand has nothing to do; gives what it says of that."""
+    assert process.returncode == 0, process.stderr
+    assert "/dev/" not in process.stdout, process.stdout
+    return process.stderr
+
+
+def rows_of(process):
+    """The lines of --list, as dictionaries by the names of the columns; where these begin, so do the cells."""
+    assert process.returncode == 0, process.stderr
+    head, *rows = process.stdout.splitlines()
+    names = head.split()
+    starts = [head.index(name) for name in names]
+    ends = [*starts[1:], None]
+    return [{name: row[start:end].strip() for name, start, end in zip(names, starts, ends)} for row in rows]
