@@ -43,9 +43,9 @@ void CommandLine::add_flag(const char *name, const char *help, bool &flag)
 }
 
 void CommandLine::add_choice(const Option &option, const std::vector<std::string> &names,
-                             std::function<void(const std::string &)> choose)
+                             const std::function<void(const std::string &)> &choose)
 {
-    app_->add_option_function<std::string>(option.name, std::move(choose), option.help)
+    app_->add_option_function<std::string>(option.name, choose, option.help)
         ->check(CLI::IsMember(names).description(""))
         ->type_name(option.type);
 }

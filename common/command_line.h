@@ -38,7 +38,7 @@ public:
 
     /** An option that takes one of `names`. @param choose called with it */
     void add_choice(const Option &option, const std::vector<std::string> &names,
-                    std::function<void(const std::string &)> choose);
+                    const std::function<void(const std::string &)> &choose);
 
     /**
      * @return what is to be printed, after --help or --version, instead of doing anything; nothing otherwise

@@ -25,6 +25,7 @@ void add_choice(CommandLine &cli, const char *option, Value &chosen,
                 const std::map<std::string, Value> &values, const char *help)
 {
     std::vector<std::string> names;
+    names.reserve(values.size());
     for (const auto &[name, value] : values)
         names.push_back(name);
     cli.add_choice({option, "NAME", help}, names, [&](const std::string &name) { chosen = values.at(name); });

@@ -20,6 +20,14 @@ namespace {
 
 constexpr size_t max_file_size = size_t{1} << 20U;
 
+bool change(int mount, std::uint64_t add, std::uint64_t remove)
+{
+    mount_attr attributes{};
+    attributes.attr_set = add;
+    attributes.attr_clr = remove;
+    return ::mount_setattr(mount, "", AT_EMPTY_PATH, &attributes, sizeof attributes) == 0;
+}
+
 /** The tmpfs is writable while this lives; only this process can reach it by then. */
 class Unlocked final {
 public:
@@ -29,7 +37,7 @@ public:
     ~Unlocked()
     {
         if (tmpfs_ >= 0)
-            change(MOUNT_ATTR_RDONLY, 0); // after an error, which is the one that counts
+            change(tmpfs_, MOUNT_ATTR_RDONLY, 0); // after an error, which is the one that counts
     }
 
     void lock(const std::string &what)
@@ -39,17 +47,9 @@ public:
     }
 
 private:
-    bool change(std::uint64_t add, std::uint64_t remove) const
-    {
-        mount_attr attributes{};
-        attributes.attr_set = add;
-        attributes.attr_clr = remove;
-        return ::mount_setattr(tmpfs_, "", AT_EMPTY_PATH, &attributes, sizeof attributes) == 0;
-    }
-
     void set(std::uint64_t add, std::uint64_t remove, const std::string &what) const
     {
-        if (!change(add, remove))
+        if (!change(tmpfs_, add, remove))
             throw SystemError(errno, "cannot change the mount at " + what + " (mount_setattr)");
     }
 
