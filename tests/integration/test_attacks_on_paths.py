@@ -12,7 +12,8 @@ from harness.expect import refused, started
 from harness.source import tree
 from harness.stopped import hook_stopped
 
-SPACES = engines.RUNTIMES + engines.MAPPED
+# A path is walked in the same way whoever calls: by runc; by crun, with a user namespace.
+SPACES = [engines.RUNTIMES[0], engines.MAPPED[1]]
 READ = "cat /srv/datasets/words"
 WORDS = "words of datasets\n"
 

@@ -23,7 +23,7 @@ lint_format() {
     project_files '*.cpp' '*.h' && clang-format --dry-run -Werror "${files[@]}"
 }
 
-# With the compiler flags of the clang build. Only what runs as root on other people's hosts: the tests would take longer
+# With the compiler flags of the clang build in build/shared. Only what runs as root on other people's hosts: the tests would take longer
 # than all other checks together. By hand: run-clang-tidy -p build/shared tests
 lint_tidy() {
     run-clang-tidy -quiet -p build/shared '/(common|hooks)/.*\.cpp$' 2>&1 |
