@@ -101,6 +101,11 @@ std::string Offer::text() const
            (offered.empty() ? "none" : offered) + (others.empty() ? "" : "; left out: " + others);
 }
 
+std::string Offer::state(size_t i) const
+{
+    return is_allowed(i) && room(0) != 0 ? at(i).problem : "not allowed";
+}
+
 Error Offer::missing(const std::string &text) const
 {
     return is_cut_by_policy() ? not_allowed(text) : unknown(text);

@@ -36,6 +36,9 @@ public:
         return is_allowed(i) && is_usable(i) && candidates_[i].only_by_name.empty();
     }
 
+    /** For lists: why it cannot be had; "" if it can. */
+    [[nodiscard]] std::string state(size_t i) const;
+
     /** How many devices there may be beside `used` ones. */
     [[nodiscard]] size_t room(size_t used) const;
 

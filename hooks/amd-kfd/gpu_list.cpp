@@ -23,14 +23,6 @@ std::string memory_text(const Gpu &gpu)
     return gpu.memory ? std::to_string(*gpu.memory / mebibyte) + " MiB" : "";
 }
 
-/** Why the GPU is not to be had; "" if it is. */
-std::string state_of(const Offer &offer, size_t gpu)
-{
-    if (!offer.is_allowed(gpu) || offer.room(0) == 0)
-        return "not allowed";
-    return offer.at(gpu).problem;
-}
-
 } // namespace
 
 std::string list_gpus(const Inventory &inventory, const SelectionPolicy &policy)
@@ -48,7 +40,7 @@ std::string list_gpus(const Inventory &inventory, const SelectionPolicy &policy)
         for (std::string &cell : row)
             cell = text_or_unknown(cell);
         row.insert(row.begin(), {std::to_string(i), to_text(gpu.address)});
-        row.push_back(state_of(offer, i));
+        row.push_back(offer.state(i));
         rows.push_back(std::move(row));
     }
     return to_text(rows);

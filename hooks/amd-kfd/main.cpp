@@ -1,12 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <linux/capability.h>
-
 #include "candidates.h"
 #include "capabilities.h"
-#include "device_cgroups.h"
+#include "gpu_hook.h"
 #include "gpu_list.h"
-#include "gpu_options.h"
-#include "hook.h"
 #include "host_nodes.h"
 #include "inventory.h"
 #include "plan.h"
@@ -100,15 +96,5 @@ void run(Hook &hook, const GpuOptions &options)
 
 int main(int argc, char **argv)
 {
-    std::vector<unsigned> capabilities(device_cgroup_capabilities.begin(), device_cgroup_capabilities.end());
-    capabilities.push_back(CAP_MKNOD);
-    return run_hook(
-        name, "Gives a container AMD GPUs of the host",
-        [&](Hook &hook) {
-            GpuOptions options;
-            add_gpu_options(hook.cli(), options);
-            if (hook.parse(argc, argv))
-                run(hook, options);
-        },
-        capabilities);
+    return run_gpu_hook(name, "Gives a container AMD GPUs of the host", argc, argv, run);
 }

@@ -15,14 +15,6 @@ std::string text_or_unknown(const std::string &text)
     return text.empty() ? unknown : text;
 }
 
-/** Why the GPU is not to be had; "" if it is. */
-std::string state_of(const Offer &offer, size_t gpu)
-{
-    if (!offer.is_allowed(gpu) || offer.room(0) == 0)
-        return "not allowed";
-    return offer.at(gpu).problem;
-}
-
 } // namespace
 
 std::string list_gpus(const Inventory &inventory, const SelectionPolicy &policy)
@@ -35,7 +27,7 @@ std::string list_gpus(const Inventory &inventory, const SelectionPolicy &policy)
         const auto &number = information.minor;
         rows.push_back({gpus[i].index ? std::to_string(*gpus[i].index) : unknown, to_text(gpus[i].address),
                         text_or_unknown(information.uuid), text_or_unknown(information.model),
-                        number ? "/dev/nvidia" + std::to_string(*number) : unknown, state_of(offer, i)});
+                        number ? "/dev/nvidia" + std::to_string(*number) : unknown, offer.state(i)});
     }
     return to_text(rows);
 }

@@ -1,12 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <linux/capability.h>
-
 #include "capabilities.h"
-#include "device_cgroups.h"
 #include "further_nodes.h"
+#include "gpu_hook.h"
 #include "gpu_list.h"
-#include "gpu_options.h"
-#include "hook.h"
 #include "inventory.h"
 #include "plan.h"
 #include "selection.h"
@@ -95,15 +91,5 @@ void run(Hook &hook, const GpuOptions &options)
 
 int main(int argc, char **argv)
 {
-    std::vector<unsigned> capabilities(device_cgroup_capabilities.begin(), device_cgroup_capabilities.end());
-    capabilities.push_back(CAP_MKNOD);
-    return run_hook(
-        name, "Gives a container NVIDIA GPUs of the host",
-        [&](Hook &hook) {
-            GpuOptions options;
-            add_gpu_options(hook.cli(), options);
-            if (hook.parse(argc, argv))
-                run(hook, options);
-        },
-        capabilities);
+    return run_gpu_hook(name, "Gives a container NVIDIA GPUs of the host", argc, argv, run);
 }

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <functional>
 #include <optional>
 #include <string>
 
-#include "command_line.h"
+#include "hook.h"
 #include "selection.h"
 
 namespace ogh {
@@ -16,10 +17,15 @@ struct GpuOptions {
     bool list = false; ///< --list: print what there is, and do nothing else
 };
 
-/** Adds the options to a hook's command line; they are set in `options` when it is parsed. */
-void add_gpu_options(CommandLine &cli, GpuOptions &options);
-
 /** @throws Error (Usage) */
 SelectionPolicy policy_of(const GpuOptions &options);
+
+/**
+ * run_hook() for GPUs: with these options, and with the capabilities that device nodes and device cgroups take.
+ * @param body called once the command line is parsed
+ * @return the exit code
+ */
+int run_gpu_hook(const char *name, const char *description, int argc, const char *const *argv,
+                 const std::function<void(Hook &, const GpuOptions &)> &body);
 
 } // namespace ogh

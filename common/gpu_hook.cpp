@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "gpu_hook.h"
+
+#include <linux/capability.h>
+
+#include "device_cgroups.h"
+
+namespace ogh {
+
+namespace {
+
+void add_options(CommandLine &cli, GpuOptions &options)
+{
+    cli.add({"--allow", "GPU,...", "The only GPUs that may be handed out"}, options.allow);
+    cli.add({"--max-devices", "N", "How many GPUs one container may have"}, options.max_devices);
+    cli.add_flag("--list", "Print this host's GPUs, and do nothing else", options.list);
+}
+
+} // namespace
+
+SelectionPolicy policy_of(const GpuOptions &options)
+{
+    SelectionPolicy policy;
+    if (options.allow)
+        policy.allow = parse_allowed_selectors({*options.allow, "option '--allow'"});
+    policy.max_devices = options.max_devices;
+    return policy;
+}
+
+int run_gpu_hook(const char *name, const char *description, int argc, const char *const *argv,
+                 const std::function<void(Hook &, const GpuOptions &)> &body)
+{
+    std::vector<unsigned> capabilities(device_cgroup_capabilities.begin(), device_cgroup_capabilities.end());
+    capabilities.push_back(CAP_MKNOD);
+    const auto run = [&](Hook &hook) {
+        GpuOptions options;
+        add_options(hook.cli(), options);
+        if (hook.parse(argc, argv))
+            body(hook, options);
+    };
+    return run_hook(name, description, run, capabilities);
+}
+
+} // namespace ogh
