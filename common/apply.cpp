@@ -113,7 +113,7 @@ Notes put_nodes(const Edits &edits, EnteredContainer &container, Attached &attac
     return notes;
 }
 
-bool make_link(const LinkEdit &link, Places &places)
+void make_link(const LinkEdit &link, Places &places)
 {
     const auto make = [&](int folder, const std::string &name) {
         return ::symlinkat(link.target.c_str(), folder, name.c_str()) == 0 ? 0 : errno;
@@ -125,7 +125,7 @@ bool make_link(const LinkEdit &link, Places &places)
                    static_cast<ssize_t>(link.target.size()) &&
                target.starts_with(link.target);
     };
-    return places.make_entry(InnerPath::parse(link.container_path), {make, is_right});
+    places.make_entry(InnerPath::parse(link.container_path), {make, is_right});
 }
 
 /** The edits of one kind, in their order. */

@@ -10,13 +10,6 @@ namespace ogh::amd_kfd {
 
 namespace {
 
-constexpr const char *unknown = "-";
-
-std::string text_or_unknown(const std::string &text)
-{
-    return text.empty() ? unknown : text;
-}
-
 std::string memory_text(const Gpu &gpu)
 {
     constexpr unsigned mebibyte = 1U << 20U;
@@ -38,7 +31,7 @@ std::string list_gpus(const Inventory &inventory, const SelectionPolicy &policy)
             memory_text(gpu),          uuid_text(gpu.kfd.unique_id),
             override_text(gpu.kfd.gfx)};
         for (std::string &cell : row)
-            cell = text_or_unknown(cell);
+            cell = or_unknown(cell);
         row.insert(row.begin(), {std::to_string(i), to_text(gpu.address)});
         row.push_back(offer.state(i));
         rows.push_back(std::move(row));

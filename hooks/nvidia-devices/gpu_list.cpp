@@ -6,17 +6,6 @@
 
 namespace ogh::nvidia_devices {
 
-namespace {
-
-constexpr const char *unknown = "-";
-
-std::string text_or_unknown(const std::string &text)
-{
-    return text.empty() ? unknown : text;
-}
-
-} // namespace
-
 std::string list_gpus(const Inventory &inventory, const SelectionPolicy &policy)
 {
     const auto gpus = candidates(inventory);
@@ -25,9 +14,9 @@ std::string list_gpus(const Inventory &inventory, const SelectionPolicy &policy)
     for (size_t i = 0; i < gpus.size(); ++i) {
         const GpuInformation &information = inventory.gpus[i].information;
         const auto &number = information.minor;
-        rows.push_back({gpus[i].index ? std::to_string(*gpus[i].index) : unknown, to_text(gpus[i].address),
-                        text_or_unknown(information.uuid), text_or_unknown(information.model),
-                        number ? "/dev/nvidia" + std::to_string(*number) : unknown, offer.state(i)});
+        rows.push_back({or_unknown(gpus[i].index ? std::to_string(*gpus[i].index) : ""),
+                        to_text(gpus[i].address), or_unknown(information.uuid), or_unknown(information.model),
+                        or_unknown(number ? "/dev/nvidia" + std::to_string(*number) : ""), offer.state(i)});
     }
     return to_text(rows);
 }
