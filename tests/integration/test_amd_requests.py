@@ -5,7 +5,8 @@ and in which words it is refused. All of it by hand and with --plan: nothing is 
 import pytest
 
 from harness.amd import CPX, CPX_BLANKS, DRM, KFD, PHOENIX, RAPHAEL, XT, Gpu
-from harness.amd_container import CAPABILITIES, IDS, KEY, asked, error_of, nodes_for, nodes_of, nothing, on_host
+from harness.amd_container import CAPABILITIES, IDS, KEY, asked, error_of, nodes_for, nothing, on_host
+from harness.gpu import nodes_of
 from harness.source import tree
 
 pytest_plugins = ["harness.nvidia_fixtures", "harness.amd_fixtures"]

@@ -6,8 +6,9 @@ import json
 
 import pytest
 
+from harness.gpu import nodes_of
 from harness.nvidia import EIGHT
-from harness.nvidia_container import (CAPABILITIES, KEY, UVM_NODES, asked, error_of, gpus_of, nodes_of,
+from harness.nvidia_container import (CAPABILITIES, KEY, UVM_NODES, asked, error_of, gpus_of,
                                       nothing)
 
 pytest_plugins = ["harness.nvidia_fixtures"]

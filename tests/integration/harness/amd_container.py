@@ -1,14 +1,19 @@
 # SPDX-License-Identifier: Apache-2.0
 """What a container has of a host's AMD GPUs, and what their hook says."""
 
+from functools import partial
+
 import pytest
 
+from . import gpu
 from .amd import DRM, KFD
 from .box import PREFIX
 from .nvidia_container import ALLOWED, PROBE, node
 
 KEY = PREFIX + "amd-kfd"
 CAPABILITIES = KEY + ".capabilities"
+error_of = partial(gpu.error_of, "amd-kfd")
+asked = partial(gpu.asked, KEY)
 IDS = "/usr/share/libdrm/amdgpu.ids"
 # Each node that there may be, and each link in /dev/dri/by-path with what it says.
 SHOW = (f"{PROBE} probe /dev/kfd $(find /dev/dri -name 'card*' -o -name 'render*' | sort)"
@@ -46,28 +51,6 @@ def refused(result, status=None, *words):
     for word in words:
         assert word in message, (word, message)
     return message
-
-
-def error_of(process, status, *words):
-    """The one line that a hook which was run by hand ends with."""
-    assert process.returncode == status, (process.returncode, process.stdout, process.stderr)
-    message = process.stderr.splitlines()[-1]
-    assert message.startswith("amd-kfd: ") and process.stdout == "", (process.stdout, process.stderr)
-    for word in words:
-        assert word in message, (word, message)
-    return message
-
-
-def asked(value=None, capabilities=None, env=(), **annotations):
-    """Members of config.json of a container that asks."""
-    annotations.update({key: text for key, text in ((KEY, value), (CAPABILITIES, capabilities))
-                        if text is not None})
-    return {"annotations": annotations, "process": {"env": list(env)}}
-
-
-def nodes_of(edits):
-    """The nodes of a plan."""
-    return sorted(node["path"] for node in edits["containerEdits"].get("deviceNodes", []))
 
 
 def nodes_for(*gpus, more=()):

@@ -6,14 +6,18 @@ and "Operation not permitted" if not."""
 import os
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 
-from . import rootfs
+from . import gpu, rootfs
 from .box import PREFIX
+from .gpu import nodes_of
 from .ldcache import in_the_container
 from .nvidia import CTL, EIGHT, MAJOR, UVM
 
 KEY = PREFIX + "nvidia-devices"
 CAPABILITIES = KEY + ".capabilities"
+error_of = partial(gpu.error_of, "nvidia-devices")
+asked = partial(gpu.asked, KEY)
 ALLOWED, DENIED = "No such device or address", "Operation not permitted"
 UVM_NODES = ["/dev/nvidia-uvm", "/dev/nvidia-uvm-tools"]
 
@@ -80,28 +84,6 @@ def told(result, *words):
     found = [line for line in result.said if all(word in line for word in words)]
     assert len(found) == 1, (words, result.said)
     return found[0]
-
-
-def error_of(process, status, *words):
-    """The one line that a hook which was run by hand ends with."""
-    assert process.returncode == status, (process.returncode, process.stdout, process.stderr)
-    message = process.stderr.splitlines()[-1]
-    assert message.startswith("nvidia-devices: ") and process.stdout == "", (process.stdout, process.stderr)
-    for word in words:
-        assert word in message, (word, message)
-    return message
-
-
-def asked(value=None, capabilities=None, env=(), **annotations):
-    """Members of config.json of a container that asks."""
-    annotations.update({key: text for key, text in ((KEY, value), (CAPABILITIES, capabilities))
-                        if text is not None})
-    return {"annotations": annotations, "process": {"env": list(env)}}
-
-
-def nodes_of(edits):
-    """The nodes of a plan."""
-    return sorted(node["path"] for node in edits["containerEdits"].get("deviceNodes", []))
 
 
 def gpus_of(edits):
