@@ -128,6 +128,39 @@ void make_link(const LinkEdit &link, Places &places)
     places.make_entry(InnerPath::parse(link.container_path), {make, is_right});
 }
 
+void make_optional_link(const LinkEdit &link, Places &places, Notes &notes)
+{
+    const std::string what = quote(link.container_path);
+    try {
+        if (places.exists(InnerPath::parse(link.container_path)))
+            notes.push_back({LogLevel::Debug, "the container has " + what + " already"});
+        else
+            make_link(link, places);
+    } catch (const Error &error) {
+        notes.push_back({LogLevel::Warning, "the link " + what + " is left out: " + error.what()});
+    }
+}
+
+Notes make_links(const std::vector<LinkEdit> &links, Places &places)
+{
+    Notes notes;
+    for (const LinkEdit &link : links) {
+        if (link.only_if_absent)
+            make_optional_link(link, places, notes);
+        else
+            make_link(link, places);
+    }
+    return notes;
+}
+
+Notes put_tree(const TmpfsEdit &edit, OwnTree &own, Places &places, Attached &attached)
+{
+    own.fill(edit);
+    const InnerPath path = InnerPath::parse(edit.container_path);
+    attached.put(own.tree(), own.inode(), places.mount_target(path, Kind::Directory), path, places);
+    return {{LogLevel::Info, "mounted a tree of our own at " + quote(edit.container_path)}};
+}
+
 /** The edits of one kind, in their order. */
 std::vector<const FileEdit *> files_of(const Edits &edits, FileEdit::How how)
 {
@@ -173,8 +206,9 @@ Notes apply(const Edits &edits, EnteredContainer &container)
     for (const Source &source : container.sources())
         attach(source, places, attached, notes);
     append(notes, put_nodes(edits, container, attached));
-    for (const LinkEdit &link : edits.links)
-        make_link(link, places);
+    if (edits.tree)
+        append(notes, put_tree(*edits.tree, container.own_tree().value(), places, attached));
+    append(notes, make_links(edits.links, places));
     if (edits.proc)
         append(notes, cover_proc(*edits.proc, container, attached));
     append(notes, put_files(edits, blanks, places, attached));

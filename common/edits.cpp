@@ -55,19 +55,29 @@ ordered_json list(const std::vector<Edit> &edits, ordered_json (*to_json)(const 
     return array;
 }
 
-/** CDI has no word for it: a tmpfs, the files in it, and what is mounted below. */
-void add_proc(const ProcEdit &proc, ordered_json &document)
+ordered_json link_to_json(const LinkEdit &link)
 {
+    return {{"path", as_utf8(link.container_path)}, {"target", as_utf8(link.target)}};
+}
+
+/** CDI has no word for it: a tmpfs, and what is below it. */
+void add_tmpfs(const TmpfsEdit &tmpfs, bool has_programs, ordered_json &document)
+{
+    ordered_json options = {"ro", "nosuid", "nodev"};
+    if (!has_programs)
+        options.push_back("noexec");
     auto &mounts = document["containerEdits"]["mounts"];
     mounts.push_back({{"hostPath", "tmpfs"},
-                      {"containerPath", as_utf8(proc.container_path)},
+                      {"containerPath", as_utf8(tmpfs.container_path)},
                       {"type", "tmpfs"},
-                      {"options", {"ro", "nosuid", "nodev", "noexec"}}});
-    for (const MountEdit &mount : proc.mounts)
+                      {"options", options}});
+    for (const MountEdit &mount : tmpfs.mounts)
         mounts.push_back(mount_to_json(mount));
-    for (const ProcEdit::File &file : proc.files)
+    for (const LinkEdit &link : tmpfs.links)
+        document["links"].push_back(link_to_json(link));
+    for (const TmpfsEdit::File &file : tmpfs.files)
         document["files"].push_back(
-            file_to_json({proc.container_path + "/" + file.path, file.content, FileEdit::How::MountOver}));
+            file_to_json({tmpfs.container_path + "/" + file.path, file.content, FileEdit::How::MountOver}));
 }
 
 } // namespace
@@ -79,13 +89,14 @@ std::string to_json(const Edits &edits)
     if (!edits.nodes.empty())
         standard["deviceNodes"] = list(edits.nodes, node_to_json);
     standard["mounts"] = list(edits.mounts, mount_to_json);
+    if (edits.tree)
+        add_tmpfs(*edits.tree, true, document);
     for (const LinkEdit &link : edits.links)
-        document["links"].push_back(
-            {{"path", as_utf8(link.container_path)}, {"target", as_utf8(link.target)}});
+        document["links"].push_back(link_to_json(link));
     for (const FileEdit &file : edits.files)
         document["files"].push_back(file_to_json(file));
     if (edits.proc)
-        add_proc(*edits.proc, document);
+        add_tmpfs(*edits.proc, false, document);
     for (const DeviceRule &rule : rules_of(edits.nodes))
         document["cgroup"].push_back(to_text(rule));
     return document.dump(2) + "\n";

@@ -50,16 +50,17 @@ struct NodeEdit {
 
 /** A symlink. */
 struct LinkEdit {
-    std::string container_path; ///< absolute inside the container
-    std::string target;         ///< as it is written into the link
+    std::string container_path;  ///< absolute inside the container
+    std::string target;          ///< as it is written into the link
+    bool only_if_absent = false; ///< leave what the image has of its own, and go on where it cannot be made
 
     bool operator==(const LinkEdit &) const = default;
 };
 
-/** A read-only tmpfs of ours over a folder of the container's /proc; where that does not exist there is nothing to do. */
-struct ProcEdit {
+/** A read-only tmpfs of ours that is mounted in a container, and what there is below it. */
+struct TmpfsEdit {
     struct File {
-        std::string path; ///< relative to the folder
+        std::string path; ///< relative to the tmpfs
         std::string content;
 
         bool operator==(const File &) const = default;
@@ -67,9 +68,10 @@ struct ProcEdit {
 
     std::string container_path; ///< absolute inside the container
     std::vector<File> files = {};
-    std::vector<MountEdit> mounts = {}; ///< folders below it
+    std::vector<MountEdit> mounts = {};
+    std::vector<LinkEdit> links = {};
 
-    bool operator==(const ProcEdit &) const = default;
+    bool operator==(const TmpfsEdit &) const = default;
 };
 
 /** What is to be done to a container; a plain value, in the words of CDI's containerEdits. */
@@ -78,7 +80,9 @@ struct Edits {
     std::vector<FileEdit> files = {}; ///< those that replace others do so in this order, after all mounts
     std::vector<NodeEdit> nodes = {};
     std::vector<LinkEdit> links = {};
-    std::optional<ProcEdit> proc = {};
+    std::optional<TmpfsEdit> proc =
+        {}; ///< over a folder of /proc; without it there is nothing to do. It has no links
+    std::optional<TmpfsEdit> tree = {}; ///< over a folder that is made if need be
 
     [[nodiscard]] bool empty() const { return *this == Edits{}; }
 

@@ -40,20 +40,30 @@ void EnteredContainer::bring_along(const Edits &edits, bool keeps_groups)
         proc_sources_ = open_sources(edits.proc->mounts, std::nullopt);
     bring_nodes(edits.nodes, keeps_groups);
     std::optional<PrivateTmpfs> tmpfs; // covers /proc
-    if (user_namespace && (!sources_.empty() || !edits.nodes.empty()))
+    if (edits.tree || (user_namespace && (!sources_.empty() || !edits.nodes.empty())))
         tmpfs.emplace(mount_label_);
-    if (tmpfs && node_sources_.empty())
+    if (user_namespace && tmpfs && node_sources_.empty())
         node_sources_ = make_node_sources(edits.nodes, *tmpfs, owner_of(user_namespace));
-    if (!tmpfs || sources_.empty())
-        return;
-    notes_ = why_not_writable(sources_, *user_namespace);
+    if (edits.tree)
+        own_tree_.emplace(*edits.tree, *tmpfs, mount_label_);
+    if (user_namespace) {
+        notes_ = why_not_writable(sources_, *user_namespace);
+        lock(tmpfs);
+    }
+}
+
+void EnteredContainer::lock(const std::optional<PrivateTmpfs> &tmpfs)
+{
     // What covers /proc is not among them: the container's root can take it away as a whole anyway, and what there is
     // in it belongs to the host's root.
     std::vector<MountTree *> trees;
-    trees.reserve(sources_.size());
+    trees.reserve(sources_.size() + 1);
     for (Source &source : sources_)
         trees.push_back(&source.tree);
-    lock_trees(*tmpfs, trees);
+    if (own_tree_)
+        trees.push_back(&own_tree_->tree());
+    if (!trees.empty())
+        lock_trees(*tmpfs, trees);
 }
 
 void EnteredContainer::bring_nodes(const std::vector<NodeEdit> &nodes, bool keeps_groups)

@@ -14,6 +14,7 @@
 #include "init_process.h"
 #include "log.h"
 #include "node_source.h"
+#include "own_tree.h"
 #include "places.h"
 #include "source.h"
 
@@ -50,6 +51,9 @@ public:
     /** Those of Edits::proc. */
     [[nodiscard]] const std::vector<Source> &proc_sources() const { return proc_sources_; }
 
+    /** That of Edits::tree. */
+    [[nodiscard]] std::optional<OwnTree> &own_tree() { return own_tree_; }
+
     /** Whether nodes are made in the container's /dev, and not mounted there. */
     [[nodiscard]] bool may_make_nodes() const { return may_make_nodes_; }
 
@@ -77,6 +81,7 @@ public:
 
 private:
     void bring_along(const Edits &edits, bool keeps_groups);
+    void lock(const std::optional<PrivateTmpfs> &tmpfs);
     void bring_nodes(const std::vector<NodeEdit> &nodes, bool keeps_groups);
 
     HostProc proc_;
@@ -85,6 +90,7 @@ private:
     std::vector<Source> sources_;
     std::vector<Source> proc_sources_;
     std::vector<NodeSource> node_sources_;
+    std::optional<OwnTree> own_tree_;
     bool may_make_nodes_ = true;
     std::string mount_label_;
     Notes notes_;

@@ -3,7 +3,6 @@
 
 #include <fcntl.h>
 #include <sys/mount.h>
-#include <sys/stat.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -11,6 +10,7 @@
 #include "error.h"
 #include "file.h"
 #include "openat2.h"
+#include "own_files.h"
 #include "text.h"
 #include "tmpfs.h"
 
@@ -56,36 +56,12 @@ private:
     int tmpfs_;
 };
 
-void write_file(int tmpfs, const ProcEdit::File &file, const std::string &what)
-{
-    const UniqueFd fd(::openat(tmpfs, file.path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0444));
-    if (!fd.valid())
-        throw SystemError(errno, "cannot make " + what);
-    write_all(fd.get(), file.content, what);
-}
-
-UniqueFd make_folder(int parent, const std::string &name, const std::string &what)
-{
-    if (::mkdirat(parent, name.c_str(), 0755) != 0 && errno != EEXIST)
-        throw SystemError(errno, "cannot make " + what);
-    return open_path(parent, name, O_PATH | O_DIRECTORY, Walk::Beneath, what);
-}
-
-/** Makes the folder `path`, relative, with those above it. */
-UniqueFd make_folders(int tmpfs, std::string_view path, const std::string &what)
-{
-    const size_t slash = path.find('/');
-    UniqueFd folder = make_folder(tmpfs, std::string(path.substr(0, slash)), what);
-    return slash == std::string_view::npos ? std::move(folder)
-                                           : make_folders(folder.get(), path.substr(slash + 1), what);
-}
-
-std::string relative(const MountEdit &mount, const ProcEdit &edit)
+std::string relative(const MountEdit &mount, const TmpfsEdit &edit)
 {
     return mount.container_path.substr(edit.container_path.size() + 1);
 }
 
-std::vector<const Source *> missing_in(int tmpfs, const ProcEdit &edit, const std::vector<Source> &sources)
+std::vector<const Source *> missing_in(int tmpfs, const TmpfsEdit &edit, const std::vector<Source> &sources)
 {
     std::vector<const Source *> missing;
     for (const Source &source : sources) {
@@ -98,7 +74,7 @@ std::vector<const Source *> missing_in(int tmpfs, const ProcEdit &edit, const st
     return missing;
 }
 
-bool has_file(int tmpfs, const ProcEdit::File &file, const HostProc &proc)
+bool has_file(int tmpfs, const TmpfsEdit::File &file, const HostProc &proc)
 {
     const auto fd = find_path(tmpfs, file.path, O_PATH | O_NOFOLLOW, Walk::OneStep, "a file of our own");
     if (!fd)
@@ -111,14 +87,14 @@ bool has_file(int tmpfs, const ProcEdit::File &file, const HostProc &proc)
 }
 
 /** Whether an earlier run has covered it: by the mount table, and by what is in it. */
-bool is_covered(const Place &place, const ProcEdit &edit, EnteredContainer &container)
+bool is_covered(const Place &place, const TmpfsEdit &edit, EnteredContainer &container)
 {
     if (!place.inode.mount_root)
         return false;
     const auto own = container.mounts_of(own_source);
     return std::any_of(own.begin(), own.end(),
                        [&](const InnerMount &mount) { return mount.id == place.inode.mount_id; }) &&
-           std::all_of(edit.files.begin(), edit.files.end(), [&](const ProcEdit::File &file) {
+           std::all_of(edit.files.begin(), edit.files.end(), [&](const TmpfsEdit::File &file) {
                return has_file(place.fd.get(), file, container.proc());
            });
 }
@@ -139,7 +115,7 @@ int cover(const Place &place, const InnerPath &path, EnteredContainer &container
 
 } // namespace
 
-Notes cover_proc(const ProcEdit &edit, EnteredContainer &container, Attached &attached)
+Notes cover_proc(const TmpfsEdit &edit, EnteredContainer &container, Attached &attached)
 {
     const InnerPath path = InnerPath::parse(edit.container_path);
     const std::string what = quote(edit.container_path);
@@ -153,11 +129,11 @@ Notes cover_proc(const ProcEdit &edit, EnteredContainer &container, Attached &at
         return {{LogLevel::Debug, what + " is covered already"}};
     Unlocked writable(tmpfs, what);
     if (!covered) {
-        for (const ProcEdit::File &file : edit.files)
-            write_file(tmpfs, file, quote(edit.container_path + "/" + file.path));
+        for (const TmpfsEdit::File &file : edit.files)
+            write_own_file(tmpfs, file, quote(edit.container_path + "/" + file.path));
     }
     for (const Source *source : missing) {
-        const UniqueFd folder = make_folders(tmpfs, relative(source->edit, edit), what);
+        const UniqueFd folder = make_own_folders(tmpfs, relative(source->edit, edit), what);
         attached.put_in_own(source->tree, folder.get(), quote(source->edit.container_path));
     }
     writable.lock(what);

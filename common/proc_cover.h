@@ -13,6 +13,6 @@ namespace ogh {
  * the folders that are not there yet are added to it.
  * @throws Error
  */
-Notes cover_proc(const ProcEdit &edit, EnteredContainer &container, Attached &attached);
+Notes cover_proc(const TmpfsEdit &edit, EnteredContainer &container, Attached &attached);
 
 } // namespace ogh

@@ -39,7 +39,15 @@ Inode Inode::of(int fd, const std::string &what)
 
 bool Inode::is(Kind kind) const
 {
-    return kind == Kind::Directory ? S_ISDIR(mode) : S_ISREG(mode);
+    switch (kind) {
+    case Kind::Directory:
+        return S_ISDIR(mode);
+    case Kind::File:
+        return S_ISREG(mode);
+    case Kind::Socket:
+        return S_ISSOCK(mode);
+    }
+    return false;
 }
 
 bool Inode::same_file(const Inode &other) const

@@ -12,7 +12,8 @@
 
 namespace ogh {
 
-enum class Kind { Directory, File };
+/** What is mounted, and what it is mounted on; a socket is mounted on a file. */
+enum class Kind { Directory, File, Socket };
 
 /** What statx(2) tells of an open inode, as far as the rules for mount targets need it. */
 struct Inode {

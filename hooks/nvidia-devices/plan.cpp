@@ -101,9 +101,9 @@ void plan_nodes(const Wanted &wanted, const Inventory &inventory, const FurtherN
 }
 
 /** Of the GPUs that the host has, a container sees its own. */
-ProcEdit plan_proc(const std::vector<size_t> &gpus, const Inventory &inventory)
+TmpfsEdit plan_proc(const std::vector<size_t> &gpus, const Inventory &inventory)
 {
-    ProcEdit proc{proc_folder};
+    TmpfsEdit proc{proc_folder};
     proc.files.push_back({"version", inventory.version_text});
     if (inventory.registry)
         proc.files.push_back({"registry", *inventory.registry});

@@ -28,7 +28,7 @@ struct Cover : Sandbox {
                               const std::string &params = "params\n") const
     {
         Edits edits;
-        edits.proc = ProcEdit{"/proc/driver/x", {{"version", "1\n"}, {"params", params}}, {}};
+        edits.proc = TmpfsEdit{"/proc/driver/x", {{"version", "1\n"}, {"params", params}}};
         for (const std::string &name : folders)
             edits.proc->mounts.push_back({src("gpus/" + name), "/proc/driver/x/gpus/" + name});
         return edits;

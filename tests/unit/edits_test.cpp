@@ -53,7 +53,7 @@ BOOST_AUTO_TEST_CASE(json_has_a_covered_folder_with_what_is_in_it)
 {
     const Edits edits{.mounts = {{"/srv/a", "/in/a"}},
                       .files = {{"/etc/a", "b", FileEdit::How::Replace}},
-                      .proc = ProcEdit{"/proc/driver/nvidia",
+                      .proc = TmpfsEdit{"/proc/driver/nvidia",
                                        {{"params", "A: 0\n"}},
                                        {{"/host/gpus/x", "/proc/driver/nvidia/gpus/x"}}}};
     const auto expected = nlohmann::json::parse(R"({"containerEdits":{"mounts":[
@@ -74,7 +74,7 @@ BOOST_AUTO_TEST_CASE(names_of_any_bytes_become_valid_json)
     BOOST_TEST(json["containerEdits"]["mounts"][0]["hostPath"] == "/srv/a\\xff\n\"");
     const Edits others{.nodes = {{"/dev/\xff", "/\xff", 1, 3}},
                        .links = {{"/\xff", "\xff"}},
-                       .proc = ProcEdit{"/proc/\xff", {{"\xff", "\xff"}}, {{"/\xff", "/proc/\xff/\xff"}}}};
+                       .proc = TmpfsEdit{"/proc/\xff", {{"\xff", "\xff"}}, {{"/\xff", "/proc/\xff/\xff"}}}};
     BOOST_TEST(nlohmann::json::parse(to_json(others)).at("links").at(0).at("target") == "\\xff");
 }
 

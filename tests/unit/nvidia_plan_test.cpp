@@ -202,7 +202,7 @@ BOOST_AUTO_TEST_CASE(proc_has_the_drivers_files_and_the_chosen_gpus)
     Case host({2, 0, 1});
     host.inventory.registry = "Binary: \"\"\n";
     host.inventory.gpus[2].folder = "00000000:12:00.0";
-    const ProcEdit expected{
+    const TmpfsEdit expected{
         "/proc/driver/nvidia",
         {{"version", "NVRM\n"}, {"registry", "Binary: \"\"\n"}, {"params", "A: 1\nModifyDeviceFiles: 0\n"}},
         {{"/root of/proc/driver/nvidia/gpus/0000:10:00.0", "/proc/driver/nvidia/gpus/0000:10:00.0",
@@ -218,7 +218,7 @@ BOOST_AUTO_TEST_CASE(params_never_let_nodes_be_made)
     host.inventory.params = "";
     const auto proc = host.plan({0}).proc;
     BOOST_TEST((proc->files ==
-                std::vector<ProcEdit::File>{{"version", "NVRM\n"}, {"params", "ModifyDeviceFiles: 0\n"}}));
+                std::vector<TmpfsEdit::File>{{"version", "NVRM\n"}, {"params", "ModifyDeviceFiles: 0\n"}}));
 }
 
 BOOST_AUTO_TEST_CASE(none_is_the_drivers_files_alone)

@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "earlier_file.h"
+
+#include <fcntl.h>
+#include <sys/vfs.h>
+#include <linux/magic.h>
+
+#include <algorithm>
+
+#include "error.h"
+#include "file.h"
+#include "host_proc.h"
+#include "mount_table.h"
+#include "openat2.h"
+#include "text.h"
+#include "tmpfs.h"
+
+namespace ogh {
+
+namespace {
+
+constexpr size_t max_size = 65536;
+
+/** By the mount table: it alone shows who made a mount. */
+bool is_on_own_tmpfs(const HostProc &proc, pid_t pid, int file, const std::string &what)
+{
+    struct statfs filesystem {};
+    if (::fstatfs(file, &filesystem) != 0 || filesystem.f_type != TMPFS_MAGIC)
+        return false;
+    const auto own = MountTable(proc.open_of(pid, "mountinfo").get()).ids_of_source(own_source);
+    return std::find(own.begin(), own.end(), Inode::of(file, what).mount_id) != own.end();
+}
+
+} // namespace
+
+std::optional<std::string> read_earlier_file(const Container &container, const std::string &tree,
+                                             const std::string &name)
+{
+    const std::string what = quote(tree + "/" + name) + " in the container";
+    const UniqueFd top(::open(("/proc/" + std::to_string(container.pid) + "/root").c_str(),
+                              O_PATH | O_DIRECTORY | O_CLOEXEC));
+    if (!top.valid())
+        return std::nullopt; // whoever enters says why
+    try {
+        const auto rootfs = find_path(top.get(), container.rootfs, O_PATH | O_DIRECTORY, Walk::InRoot, what);
+        const auto file =
+            rootfs ? find_path(rootfs->get(), tree + "/" + name, O_PATH, Walk::InRoot, what) : std::nullopt;
+        if (!file || !Inode::of(file->get(), what).is(Kind::File))
+            return std::nullopt;
+        const HostProc proc;
+        if (!is_on_own_tmpfs(proc, container.pid, file->get(), what))
+            return std::nullopt;
+        return read_all(proc.reopen(file->get(), O_RDONLY, what).get(), max_size, what);
+    } catch (const Error &) {
+        return std::nullopt; // an image that has something odd there has nothing of ours
+    }
+}
+
+} // namespace ogh
