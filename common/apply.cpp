@@ -113,49 +113,51 @@ Notes put_nodes(const Edits &edits, EnteredContainer &container, Attached &attac
     return notes;
 }
 
-void make_link(const LinkEdit &link, Places &places)
+bool leads_to(int link, const Inode &inode, const std::string &target)
+{
+    std::string found(target.size() + 1, '\0');
+    return S_ISLNK(inode.mode) &&
+           ::readlinkat(link, "", found.data(), found.size()) == static_cast<ssize_t>(target.size()) &&
+           found.starts_with(target);
+}
+
+/** An empty file is what others leave behind where they have mounted one. */
+bool is_left_behind(const Inode &inode)
+{
+    return inode.is(Kind::File) && inode.size == 0 && !inode.mount_root;
+}
+
+/** @return whether there was something to do */
+bool make_link(const LinkEdit &link, Places &places)
 {
     const auto make = [&](int folder, const std::string &name) {
         return ::symlinkat(link.target.c_str(), folder, name.c_str()) == 0 ? 0 : errno;
     };
     const auto is_right = [&](int fd, const Inode &inode) {
-        std::string target(link.target.size() + 1, '\0');
-        return S_ISLNK(inode.mode) &&
-               ::readlinkat(fd, "", target.data(), target.size()) ==
-                   static_cast<ssize_t>(link.target.size()) &&
-               target.starts_with(link.target);
+        return link.only_if_absent ? !is_left_behind(inode) : leads_to(fd, inode, link.target);
     };
-    places.make_entry(InnerPath::parse(link.container_path), {make, is_right});
-}
-
-void make_optional_link(const LinkEdit &link, Places &places, Notes &notes)
-{
-    const std::string what = quote(link.container_path);
-    try {
-        if (places.exists(InnerPath::parse(link.container_path)))
-            notes.push_back({LogLevel::Debug, "the container has " + what + " already"});
-        else
-            make_link(link, places);
-    } catch (const Error &error) {
-        notes.push_back({LogLevel::Warning, "the link " + what + " is left out: " + error.what()});
-    }
+    return places.make_entry(InnerPath::parse(link.container_path), {make, is_right});
 }
 
 Notes make_links(const std::vector<LinkEdit> &links, Places &places)
 {
     Notes notes;
     for (const LinkEdit &link : links) {
-        if (link.only_if_absent)
-            make_optional_link(link, places, notes);
-        else
-            make_link(link, places);
+        const std::string what = quote(link.container_path);
+        try {
+            if (!make_link(link, places))
+                notes.push_back({LogLevel::Debug, what + " is there already"});
+        } catch (const Error &error) {
+            if (!link.only_if_absent)
+                throw;
+            notes.push_back({LogLevel::Warning, "the link " + what + " is left out: " + error.what()});
+        }
     }
     return notes;
 }
 
-Notes put_tree(const TmpfsEdit &edit, OwnTree &own, Places &places, Attached &attached)
+Notes put_tree(const TmpfsEdit &edit, const OwnTree &own, Places &places, Attached &attached)
 {
-    own.fill(edit);
     const InnerPath path = InnerPath::parse(edit.container_path);
     attached.put(own.tree(), own.inode(), places.mount_target(path, Kind::Directory), path, places);
     return {{LogLevel::Info, "mounted a tree of our own at " + quote(edit.container_path)}};

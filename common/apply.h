@@ -10,8 +10,7 @@ namespace ogh {
 /**
  * Carries `edits` out; the only code that changes a container. What is there already stays as it is, so that a
  * second run changes nothing. On an error what this call made is taken away again.
- * @param container entered, with what `edits` need of the host brought along; of Edits::tree, files and links may be others
- *        than those it was entered with
+ * @param container entered, with what `edits` need of the host brought along
  * @throws Error
  */
 Notes apply(const Edits &edits, EnteredContainer &container);

@@ -9,9 +9,7 @@
 
 #include "error.h"
 #include "file.h"
-#include "host_proc.h"
 #include "mount_table.h"
-#include "openat2.h"
 #include "text.h"
 #include "tmpfs.h"
 
@@ -33,22 +31,14 @@ bool is_on_own_tmpfs(const HostProc &proc, pid_t pid, int file, const std::strin
 
 } // namespace
 
-std::optional<std::string> read_earlier_file(const Container &container, const std::string &tree,
-                                             const std::string &name)
+std::optional<std::string> read_earlier_file(pid_t pid, const Root &root, const HostProc &proc,
+                                             const std::string &path)
 {
-    const std::string what = quote(tree + "/" + name) + " in the container";
-    const UniqueFd top(::open(("/proc/" + std::to_string(container.pid) + "/root").c_str(),
-                              O_PATH | O_DIRECTORY | O_CLOEXEC));
-    if (!top.valid())
-        return std::nullopt; // whoever enters says why
+    const std::string what = quote(path) + " in the container";
     try {
-        const auto rootfs = find_path(top.get(), container.rootfs, O_PATH | O_DIRECTORY, Walk::InRoot, what);
-        const auto file =
-            rootfs ? find_path(rootfs->get(), tree + "/" + name, O_PATH, Walk::InRoot, what) : std::nullopt;
-        if (!file || !Inode::of(file->get(), what).is(Kind::File))
-            return std::nullopt;
-        const HostProc proc;
-        if (!is_on_own_tmpfs(proc, container.pid, file->get(), what))
+        const auto file = root.find(path);
+        if (!file || !Inode::of(file->get(), what).is(Kind::File) ||
+            !is_on_own_tmpfs(proc, pid, file->get(), what))
             return std::nullopt;
         return read_all(proc.reopen(file->get(), O_RDONLY, what).get(), max_size, what);
     } catch (const Error &) {

@@ -52,7 +52,7 @@ public:
     [[nodiscard]] const std::vector<Source> &proc_sources() const { return proc_sources_; }
 
     /** That of Edits::tree. */
-    [[nodiscard]] std::optional<OwnTree> &own_tree() { return own_tree_; }
+    [[nodiscard]] const std::optional<OwnTree> &own_tree() const { return own_tree_; }
 
     /** Whether nodes are made in the container's /dev, and not mounted there. */
     [[nodiscard]] bool may_make_nodes() const { return may_make_nodes_; }

@@ -8,7 +8,6 @@
 #include <new>
 
 #include "device_node.h"
-#include "earlier_file.h"
 #include "error.h"
 #include "file.h"
 #include "process.h"
@@ -79,17 +78,12 @@ void Hook::print(const std::string &text)
     write_all(STDOUT_FILENO, text, "to stdout");
 }
 
-std::optional<std::string> Hook::earlier_file(const std::string &tree, const std::string &name) const
-{
-    return has_container() ? read_earlier_file(container_, tree, name) : std::nullopt;
-}
-
-std::unique_ptr<EnteredContainer> Hook::enter(const Edits &edits) const
+std::unique_ptr<EnteredContainer> Hook::enter() const
 {
     if (container_.rootfs.empty())
         throw Error(ExitCode::Usage, "what is to be done depends on the image: --plan needs the state of a "
                                      "container that is being created on stdin");
-    return std::make_unique<EnteredContainer>(container_, edits);
+    return std::make_unique<EnteredContainer>(container_, Edits());
 }
 
 void Hook::carry_out(const Edits &edits)

@@ -54,19 +54,14 @@ public:
      */
     [[nodiscard]] std::optional<Asked> value(std::string_view key) const;
 
-    /** Whether there is a container: not with --plan by hand. */
-    [[nodiscard]] bool has_container() const { return config_.has_value(); }
-
-    /** As read_earlier_file(); nothing without a container. */
-    [[nodiscard]] std::optional<std::string> earlier_file(const std::string &tree,
-                                                          const std::string &name) const;
+    /** The container that asks; nothing with --plan by hand. */
+    [[nodiscard]] const Container *container() const { return config_ ? &container_ : nullptr; }
 
     /**
      * Enters the container, for a hook whose plan depends on the image.
-     * @param edits what they need of the host is brought along
      * @throws Error also for --plan without a container
      */
-    [[nodiscard]] std::unique_ptr<EnteredContainer> enter(const Edits &edits = {}) const;
+    [[nodiscard]] std::unique_ptr<EnteredContainer> enter() const;
 
     /** Carries the edits out, or prints them with --plan. */
     void carry_out(const Edits &edits);

@@ -31,58 +31,59 @@ UniqueFd copy_of(int place, unsigned flags, const std::string &what)
     return copy;
 }
 
-/** @param flags AT_RECURSIVE, or 0 */
-void set_attributes(int place, const char *name, const mount_attr &attributes, unsigned flags,
-                    const std::string &what)
+/** Of the mount at `name` in `folder`, or, for "", of `folder` with all that is mounted below it. */
+void set_attributes(int folder, const std::string &name, mount_attr attributes, const std::string &what)
 {
-    mount_attr attr = attributes;
-    const unsigned empty = *name == '\0' ? AT_EMPTY_PATH : AT_SYMLINK_NOFOLLOW;
-    check(::mount_setattr(place, name, flags | empty, &attr, sizeof attr) == 0, what, "mount_setattr");
-}
-
-/** `path` without `top`, below which it is. */
-std::string below(const std::string &path, const std::string &top)
-{
-    return path.substr(top.size() + 1);
+    const unsigned flags = name.empty() ? AT_EMPTY_PATH | AT_RECURSIVE : AT_SYMLINK_NOFOLLOW;
+    check(::mount_setattr(folder, name.c_str(), flags, &attributes, sizeof attributes) == 0, what,
+          "mount_setattr");
 }
 
 struct Split {
-    std::string_view folder; ///< "" for the top
+    std::string folder; ///< "" for the top
     std::string name;
 };
 
-Split split(std::string_view path)
+Split split(const std::string &path)
 {
     const size_t slash = path.rfind('/');
-    if (slash == std::string_view::npos)
-        return {"", std::string(path)};
-    return {path.substr(0, slash), std::string(path.substr(slash + 1))};
+    if (slash == std::string::npos)
+        return {"", path};
+    return {path.substr(0, slash), path.substr(slash + 1)};
+}
+
+/** `path` taken apart, without `top`, below which it is. */
+Split split_below(const std::string &path, const std::string &top)
+{
+    return split(path.substr(top.size() + 1));
 }
 
 } // namespace
 
 OwnTree::OwnTree(const TmpfsEdit &edit, const PrivateTmpfs &place, const std::string &label)
-    : container_path_(edit.container_path)
+    : container_path_(edit.container_path), top_(make_tmpfs({.label = label, .source = own_source}))
 {
     const std::string what = quote(container_path_);
-    attached_ = make_tmpfs({.label = label, .source = own_source});
-    inode_ = Inode::of(attached_.get(), what);
-    MountTree(UniqueFd(::fcntl(attached_.get(), F_DUPFD_CLOEXEC, 0)))
-        .attach(place.make("tree", Kind::Directory).get(), what);
-    writable_ = copy_of(attached_.get(), 0, what);
+    inode_ = Inode::of(top_.get(), what);
+    const UniqueFd target = place.make("tree", Kind::Directory);
+    check(::move_mount(top_.get(), "", target.get(), "", MOVE_MOUNT_F_EMPTY_PATH | MOVE_MOUNT_T_EMPTY_PATH) ==
+              0,
+          what, "move_mount");
     for (const MountEdit &each : edit.mounts)
         mount(each);
-    const mount_attr locked{MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV, 0, MS_PRIVATE, 0};
-    set_attributes(attached_.get(), "", locked, AT_RECURSIVE, what);
+    for (const TmpfsEdit::File &each : edit.files)
+        write(each);
+    for (const LinkEdit &each : edit.links)
+        link(each);
+    set_attributes(top_.get(), "",
+                   {MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV, 0, MS_PRIVATE, 0}, what);
     for (const MountEdit &each : edit.mounts) {
-        const std::string path = below(each.container_path, container_path_);
-        const auto [parent, name] = split(path);
+        const auto [parent, name] = split_below(each.container_path, container_path_);
         if (!each.read_only)
-            set_attributes(folder(attached_.get(), parent), name.c_str(), {0, MOUNT_ATTR_RDONLY, 0, 0}, 0,
-                           what);
+            set_attributes(folder(parent), name, {MOUNT_ATTR_NOEXEC, MOUNT_ATTR_RDONLY, 0, 0}, what);
     }
-    tree_ = MountTree(copy_of(attached_.get(), AT_RECURSIVE, what));
-    folders_.clear(); // those of the mount that is left behind
+    tree_ = MountTree(copy_of(top_.get(), AT_RECURSIVE, what));
+    folders_.clear(); // of a mount that is left behind
 }
 
 void OwnTree::mount(const MountEdit &edit)
@@ -91,10 +92,9 @@ void OwnTree::mount(const MountEdit &edit)
     const UniqueFd source = open_path(AT_FDCWD, edit.host_path, O_PATH, Walk::NoSymlinks, what);
     if (!Inode::of(source.get(), what).is(edit.kind))
         throw Error(ExitCode::Failure, what + " is no longer what it was when it was looked up");
-    const std::string path = below(edit.container_path, container_path_);
-    const auto [parent, name] = split(path);
+    const auto [parent, name] = split_below(edit.container_path, container_path_);
     const bool is_folder = edit.kind == Kind::Directory;
-    const int at = folder(attached_.get(), parent);
+    const int at = folder(parent);
     const int made =
         is_folder ? ::mkdirat(at, name.c_str(), 0755) : ::mknodat(at, name.c_str(), S_IFREG | 0444, 0);
     check(made == 0, what, "mkdir");
@@ -102,29 +102,28 @@ void OwnTree::mount(const MountEdit &edit)
     check(::move_mount(copy.get(), "", at, name.c_str(), MOVE_MOUNT_F_EMPTY_PATH) == 0, what, "move_mount");
 }
 
-int OwnTree::folder(int top, std::string_view path)
+void OwnTree::write(const TmpfsEdit::File &file)
+{
+    const auto [parent, name] = split(file.path);
+    write_own_file(folder(parent), {name, file.content}, quote(container_path_ + "/" + file.path));
+}
+
+void OwnTree::link(const LinkEdit &edit)
+{
+    const auto [parent, name] = split_below(edit.container_path, container_path_);
+    check(::symlinkat(edit.target.c_str(), folder(parent), name.c_str()) == 0, quote(edit.container_path),
+          "symlink");
+}
+
+int OwnTree::folder(std::string_view path)
 {
     if (path.empty())
-        return top;
+        return top_.get();
     const auto known = folders_.find(path);
     if (known != folders_.end())
         return known->second.get();
-    return folders_.emplace(path, make_own_folders(top, path, quote(container_path_))).first->second.get();
-}
-
-void OwnTree::fill(const TmpfsEdit &edit)
-{
-    const std::string what = quote(container_path_);
-    for (const TmpfsEdit::File &file : edit.files) {
-        const auto [parent, name] = split(file.path);
-        write_own_file(folder(writable_.get(), parent), {name, file.content}, what);
-    }
-    for (const LinkEdit &link : edit.links) {
-        const std::string path = below(link.container_path, container_path_);
-        const auto [parent, name] = split(path);
-        check(::symlinkat(link.target.c_str(), folder(writable_.get(), parent), name.c_str()) == 0, what,
-              "symlink");
-    }
+    return folders_.emplace(path, make_own_folders(top_.get(), path, quote(container_path_)))
+        .first->second.get();
 }
 
 } // namespace ogh

@@ -15,12 +15,13 @@ namespace ogh {
 
 /**
  * Edits::tree in the making: a tmpfs of ours with files of the host mounted in it, put together before the container
- * is entered, so that it appears there whole or not at all. What depends on the image is added afterwards.
+ * is entered, so that it appears there whole or not at all.
  */
 class OwnTree final {
 public:
     /**
-     * Makes the tmpfs and its mounts: read-only but for those that say otherwise, nosuid, nodev.
+     * Makes the tmpfs and all that is in it: read-only, nosuid, nodev; mounts that say that they
+     * are writable are noexec instead.
      * @param place where it is put together; takes the name "tree"
      * @param label see TmpfsOptions
      * @throws Error
@@ -34,17 +35,15 @@ public:
     /** Of the tmpfs's root. */
     [[nodiscard]] const Inode &inode() const { return inode_; }
 
-    /** Adds the files and links of `edit`, where nobody sees them yet. @throws SystemError */
-    void fill(const TmpfsEdit &edit);
-
 private:
     void mount(const MountEdit &edit);
-    int folder(int top, std::string_view path);
+    void write(const TmpfsEdit::File &file);
+    void link(const LinkEdit &edit);
+    int folder(std::string_view path);
 
     std::string container_path_;
-    UniqueFd writable_; ///< its root folder, by a mount that stays writable and that nobody else has
-    UniqueFd attached_; ///< the same, where things can be mounted on it
-    std::map<std::string, UniqueFd, std::less<>> folders_; ///< those that were made, by one of the two
+    UniqueFd top_;                                         ///< of the tmpfs, where it is put together
+    std::map<std::string, UniqueFd, std::less<>> folders_; ///< those that were made in it
     Inode inode_;
     MountTree tree_{UniqueFd()};
 };

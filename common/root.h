@@ -61,6 +61,13 @@ public:
      */
     explicit Root(const std::string &path);
 
+    /**
+     * The same before entering, where the process `pid` has it in its mount namespace: to look around, for nothing can
+     * be made or mounted by it.
+     * @return nothing if there is no such process, or no such folder
+     */
+    static std::optional<Root> before_entering(pid_t pid, const std::string &path);
+
     [[nodiscard]] const Inode &inode() const { return inode_; }
 
     /**
@@ -70,6 +77,8 @@ public:
     [[nodiscard]] std::optional<UniqueFd> find(const std::string &path) const;
 
 private:
+    explicit Root(UniqueFd fd);
+
     UniqueFd fd_;
     Inode inode_;
 };

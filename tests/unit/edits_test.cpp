@@ -54,8 +54,8 @@ BOOST_AUTO_TEST_CASE(json_has_a_covered_folder_with_what_is_in_it)
     const Edits edits{.mounts = {{"/srv/a", "/in/a"}},
                       .files = {{"/etc/a", "b", FileEdit::How::Replace}},
                       .proc = TmpfsEdit{"/proc/driver/nvidia",
-                                       {{"params", "A: 0\n"}},
-                                       {{"/host/gpus/x", "/proc/driver/nvidia/gpus/x"}}}};
+                                        {{"params", "A: 0\n"}},
+                                        {{"/host/gpus/x", "/proc/driver/nvidia/gpus/x"}}}};
     const auto expected = nlohmann::json::parse(R"({"containerEdits":{"mounts":[
         {"hostPath":"/srv/a","containerPath":"/in/a","options":["rbind","ro","nosuid","nodev","rprivate"]},
         {"hostPath":"tmpfs","containerPath":"/proc/driver/nvidia","type":"tmpfs",
