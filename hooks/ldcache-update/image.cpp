@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "image.h"
 
-#include <algorithm>
-#include <array>
-
+#include "c_library.h"
 #include "injected_folder.h"
 #include "listed_folders.h"
 
@@ -14,28 +12,11 @@ namespace {
 constexpr size_t max_cache_size = size_t{16} << 20U;
 constexpr size_t max_text_size = size_t{1} << 20U;
 
-/** Where programs for Linux name their interpreter (the ABI supplement of each machine), so no image moves it. */
-constexpr std::array<const char *, 8> glibc_loaders{
-    "/lib64/ld-linux-x86-64.so.2", "/lib/ld-linux-aarch64.so.1",    "/lib64/ld64.so.2",
-    "/lib/ld-linux.so.2",          "/libx32/ld-linux-x32.so.2",     "/lib/ld-linux-armhf.so.3",
-    "/lib/ld-linux.so.3",          "/lib/ld-linux-aarch64_be.so.1",
-};
-
-/** musl calls its loader /lib/ld-musl-MACHINE.so.1 and its path file after it (musl, ldso/dynlink.c). */
-constexpr std::array<const char *, 5> musl_machines{"x86_64", "aarch64", "i386", "armhf", "powerpc64le"};
-
-bool has_plain_file(const EnteredContainer &container, const std::string &path)
-{
-    const auto found = container.root().find(path);
-    return found && Inode::of(found->get(), path).is(Kind::File);
-}
-
+/** musl names its path file after the machine, as its loader (musl, ldso/dynlink.c). */
 std::vector<MuslPath> read_musl_paths(EnteredContainer &container)
 {
     std::vector<MuslPath> paths;
-    for (const std::string machine : musl_machines) {
-        if (!has_plain_file(container, "/lib/ld-musl-" + machine + ".so.1"))
-            continue;
+    for (const std::string &machine : musl_machines(container.root())) {
         const std::string path = "/etc/ld-musl-" + machine + ".path";
         paths.push_back({path, read_image_file(container, path, max_text_size)});
     }
@@ -57,8 +38,7 @@ Image read_image(EnteredContainer &container, const LibraryRequest &request, Not
     }
     if (image.folders.empty())
         return image;
-    image.has_glibc = std::any_of(glibc_loaders.begin(), glibc_loaders.end(),
-                                  [&](const char *loader) { return has_plain_file(container, loader); });
+    image.has_glibc = has_glibc(container.root());
     if (image.has_glibc) {
         image.cache = read_image_file(container, cache_path, max_cache_size);
         image.conf = read_image_file(container, conf_path, max_text_size);

@@ -50,11 +50,12 @@ bool is_at_or_below(const std::string &path, const std::string &top)
 
 std::vector<std::string> parse_folder_list(std::string_view text, const std::string &mounted_at)
 {
+    const std::string top = mounted_at + "/";
     std::vector<std::string> folders;
     for (const std::string &line : split_list(text, '\n')) {
         if (line.empty())
             continue;
-        const std::string folder = InnerPath::parse(line).full();
+        const std::string folder = InnerPath::parse(line.starts_with('/') ? line : top + line).full();
         if (!is_at_or_below(/*path=*/folder, mounted_at))
             throw Error(ExitCode::Failure,
                         "the folder " + quote(line) + " is not below " + quote(mounted_at));

@@ -12,15 +12,15 @@ namespace ogh::ldcache_update {
 
 /**
  * The folders that hooks of this collection have put libraries in. Each of them mounts a tmpfs of its own, with the
- * source name `oci-gpu-hooks` in the mount table and a file `.oci-gpu-hooks/ld-folders` at its top: one absolute
- * folder a line, at or below the place where the tmpfs is mounted. No image can make such a mount; a file of that
- * name anywhere else is not looked at.
+ * source name `oci-gpu-hooks` in the mount table and a file `.oci-gpu-hooks/ld-folders` at its top: one folder a
+ * line, at or below the place where the tmpfs is mounted; relative to that place, or absolute. No image can make such
+ * a mount; a file of that name anywhere else is not looked at.
  * @param notes why a list is left out
  */
 std::vector<std::string> listed_folders(EnteredContainer &container, Notes &notes);
 
 /**
- * The lines of one list. Pure.
+ * The lines of one list, as absolute folders. Pure.
  * @param mounted_at where its tmpfs is mounted, as the container names it
  * @throws Error for a line that is no such folder
  */

@@ -25,12 +25,22 @@ BOOST_AUTO_TEST_CASE(each_line_is_a_folder_of_the_tree)
     BOOST_TEST(parse_folder_list("", "/t").empty());
 }
 
+BOOST_AUTO_TEST_CASE(a_relative_line_is_a_folder_below_the_place_of_the_tmpfs)
+{
+    BOOST_TEST(parse_folder_list("lib64\nlib\n", "/usr/local/nvidia") ==
+                   (Folders{"/usr/local/nvidia/lib64", "/usr/local/nvidia/lib"}),
+               boost::test_tools::per_element());
+    BOOST_TEST(parse_folder_list("t\n/t/t\na/b\n...\n", "/t") == (Folders{"/t/t", "/t/a/b", "/t/..."}),
+               boost::test_tools::per_element());
+}
+
 BOOST_AUTO_TEST_CASE(a_list_with_anything_else_is_refused)
 {
-    for (const char *text :
-         {"/usr/lib\n", "/tt\n", "/t/../usr/lib\n", "t\n", "/\n", "/t/a\n/etc\n", "/t//a\n"})
+    for (const char *text : {"/usr/lib\n", "/tt\n", "/t/../usr/lib\n", "/\n", "/t/a\n/etc\n", "/t//a\n",
+                             ".\n", "..\n", "../tt\n", "a/../../etc\n", "a//b\n", "a/\n", "./a\n", "a\n..\n"})
         BOOST_TEST(!failure_of([&] { parse_folder_list(text, "/t"); }).message.empty(), text);
-    BOOST_TEST(!failure_of([] { parse_folder_list(std::string("/t/a\0b\n", 7), "/t"); }).message.empty());
+    for (const std::string &text : {std::string("/t/a\0b\n", 7), std::string("a\0b\n", 4)})
+        BOOST_TEST(!failure_of([&] { parse_folder_list(text, "/t"); }).message.empty());
     std::string many;
     for (int i = 0; i < 257; ++i)
         many += "/t/" + std::to_string(i) + "\n";

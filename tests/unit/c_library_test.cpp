@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <boost/test/unit_test.hpp>
+
+#include "c_library.h"
+#include "support/temp_folder.h"
+
+using namespace ogh;
+using ogh::test::TempFolder;
+
+namespace {
+
+using Machines = std::vector<std::string>;
+
+struct Image : TempFolder {
+    Image() { folder("root"); }
+
+    [[nodiscard]] bool glibc() const { return has_glibc(Root(path("root"))); }
+    [[nodiscard]] Machines musl() const { return musl_machines(Root(path("root"))); }
+};
+
+} // namespace
+
+BOOST_AUTO_TEST_SUITE(c_library)
+
+BOOST_FIXTURE_TEST_CASE(an_image_without_a_loader_has_neither, Image)
+{
+    BOOST_TEST(!glibc());
+    BOOST_TEST(musl().empty());
+    file("root/lib/libc.so.6");
+    file("root/lib64/ld-linux.so");
+    file("root/lib/ld-musl-x86_64.so");
+    BOOST_TEST(!glibc());
+    BOOST_TEST(musl().empty());
+}
+
+BOOST_FIXTURE_TEST_CASE(the_loader_tells_which_it_is, Image)
+{
+    file("root/lib/ld-musl-x86_64.so.1");
+    file("root/lib/ld-musl-armhf.so.1");
+    BOOST_TEST(!glibc());
+    BOOST_TEST(musl() == (Machines{"x86_64", "armhf"}), boost::test_tools::per_element());
+    file("root/lib64/ld-linux-x86-64.so.2");
+    BOOST_TEST(glibc());
+}
+
+BOOST_FIXTURE_TEST_CASE(loaders_of_other_machines_count_too, Image)
+{
+    file("root/lib/ld-linux-aarch64.so.1");
+    BOOST_TEST(glibc());
+    BOOST_TEST(musl().empty());
+}
+
+BOOST_FIXTURE_TEST_CASE(links_are_followed_in_the_root, Image)
+{
+    file("root/usr/lib/x/ld.so");
+    link("root/lib64", "/usr/lib/x");
+    link("root/usr/lib/x/ld-linux-x86-64.so.2", "../../../../../../usr/lib/x/ld.so");
+    BOOST_TEST(glibc());
+}
+
+BOOST_FIXTURE_TEST_CASE(what_is_no_plain_file_of_the_image_is_no_loader, Image)
+{
+    file("outside");
+    folder("root/lib64/ld-linux-x86-64.so.2");
+    folder("root/lib");
+    link("root/lib/ld-linux.so.2", path("outside"));
+    link("root/lib/ld-linux-armhf.so.3", "../../outside");
+    link("root/lib/ld-musl-x86_64.so.1", "/nowhere");
+    BOOST_TEST(!glibc());
+    BOOST_TEST(musl().empty());
+}
+
+BOOST_AUTO_TEST_SUITE_END()
