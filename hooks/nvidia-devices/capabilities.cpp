@@ -22,6 +22,7 @@ struct Name {
         *variable; ///< of NVIDIA's toolkit, for what its list of capabilities does not have; or nullptr
 };
 
+/** In the order of the enumeration. */
 constexpr std::array<Name, 11> names{{
     {"compute", Capability::Compute, nullptr},
     {"utility", Capability::Utility, nullptr},
@@ -85,6 +86,19 @@ Capabilities driver_capabilities(const Config &config)
 }
 
 } // namespace
+
+std::string_view name_of(Capability capability)
+{
+    return names.at(static_cast<size_t>(capability)).text;
+}
+
+std::string to_text(const Capabilities &capabilities)
+{
+    std::string text = capabilities.all ? "all" : "";
+    for (const Capability capability : capabilities.named)
+        (text += text.empty() ? "" : ",") += name_of(capability);
+    return text;
+}
 
 Capabilities default_capabilities()
 {

@@ -2,6 +2,8 @@
 #pragma once
 
 #include <set>
+#include <string>
+#include <string_view>
 #include <vector>
 
 #include "config.h"
@@ -36,6 +38,12 @@ struct Capabilities {
 
     bool operator==(const Capabilities &) const = default;
 };
+
+/** The word for it in a list. */
+std::string_view name_of(Capability capability);
+
+/** As a list that parse_capabilities() understands; "" for none. */
+std::string to_text(const Capabilities &capabilities);
 
 /** Those of a container that names none: compute and utility, as with NVIDIA's toolkit. */
 Capabilities default_capabilities();

@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <vector>
+
+#include "capability_bits.h"
+#include "driver_files.h"
+#include "driver_root.h"
+
+namespace ogh::nvidia_devices {
+
+/** Programs, configuration, sockets, and the folder of MPS, as far as they are there. @throws Error if looking fails */
+std::vector<DriverFile> find_files(const DriverRoot &root, CapabilityBits wanted);
+
+} // namespace ogh::nvidia_devices

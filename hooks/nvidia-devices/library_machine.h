@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <span>
+
+namespace ogh::nvidia_devices {
+
+/** What the libraries of one kind of program are like on this machine, and where they are. */
+struct LibraryMachine {
+    std::uint16_t elf_machine = 0; ///< EM_*; EM_NONE where there is no driver for such programs
+    bool is_64 = false;
+    std::int32_t cache_flags = 0;              ///< the machine's bits in a loader cache
+    std::span<const char *const> folders = {}; ///< where to look if no loader cache tells
+};
+
+/** This machine's own programs. */
+const LibraryMachine &native_machine();
+
+/** The 32-bit programs that it can run. */
+const LibraryMachine &compat32_machine();
+
+} // namespace ogh::nvidia_devices

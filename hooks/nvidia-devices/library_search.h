@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <deque>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "driver_files.h"
+#include "driver_root.h"
+#include "elf_library.h"
+#include "library_cache.h"
+#include "library_machine.h"
+#include "library_table.h"
+
+namespace ogh::nvidia_devices {
+
+/** What the library in `folder` is; nothing if it is a symlink, or none that this machine's programs can load. */
+std::optional<ElfLibrary> read_library(const HostPath &folder, const std::string &file,
+                                       const LibraryMachine &machine);
+
+/**
+ * Finds the driver's libraries for programs of one kind.
+ *
+ * A folder where one was found most likely has the next one too, where its full name is tried: one system call. Else
+ * the loader cache says where, and if that has nothing of the driver's, a list of folders.
+ */
+class LibrarySearch final {
+public:
+    /**
+     * @param cache what read_library_cache() has found
+     * @param version of the kernel module
+     * All must outlive this.
+     */
+    LibrarySearch(const DriverRoot &root, const std::vector<CachedLibrary> &cache,
+                  const LibraryMachine &machine, const std::string &version);
+
+    /** @return nothing if there is none of the right version and machine. @throws Error if looking itself fails */
+    std::optional<DriverLibrary> find(const LibraryName &library);
+
+    /** The folders that were looked at up to now, below the root; the most fruitful first. */
+    [[nodiscard]] std::vector<std::string> folders() const;
+
+    /** The file of that library for another version than the kernel module's: "libcuda.so.560.10.01"; "" if none. */
+    [[nodiscard]] std::string other_version(std::string_view name) const;
+
+private:
+    struct Wanted;
+
+    const HostPath *add_folder(const std::string &path);
+    std::optional<DriverLibrary> in_folders(const Wanted &wanted, size_t first);
+    std::optional<DriverLibrary> in_folder(const HostPath &folder, const Wanted &wanted);
+    std::optional<DriverLibrary> through_cache(const Wanted &wanted);
+    std::optional<DriverLibrary> in_subfolders(const Wanted &wanted, std::string_view subfolder);
+    std::optional<DriverLibrary> resolve(const std::string &path, const Wanted &wanted);
+    std::optional<DriverLibrary> take(const HostPath &folder, const std::string &file,
+                                      const std::optional<ElfLibrary> &library, const Wanted &wanted);
+    void prefer(const std::string &path);
+
+    const DriverRoot &root_;
+    const std::vector<CachedLibrary> &cache_;
+    const LibraryMachine &machine_;
+    const std::string &version_;
+    std::deque<HostPath> folders_; ///< a deque, so that adding one leaves the others where they are
+};
+
+} // namespace ogh::nvidia_devices

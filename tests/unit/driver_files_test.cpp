@@ -1,0 +1,266 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <sys/utsname.h>
+
+#include <filesystem>
+#include <iterator>
+
+#include <boost/test/unit_test.hpp>
+
+#include "support/driver_host.h"
+#include "unique_fd.h"
+
+using namespace ogh;
+using namespace ogh::nvidia_devices;
+using ogh::test::DriverHost;
+using ogh::test::library_image;
+using ogh::test::Names;
+
+namespace {
+
+const std::string version = DriverHost::version;
+
+struct Host : DriverHost {
+    /** With all libraries, so that nothing that is needed is missing. */
+    Host() { all_libraries(); }
+
+    Names tree_paths(const std::set<Capability> &asked)
+    {
+        Names names;
+        for (const DriverFile &each : files(asked))
+            names.push_back(each.tree_path);
+        return names;
+    }
+
+    void socket(const std::string &name) const
+    {
+        folder(name.substr(0, name.rfind('/')));
+        const UniqueFd fd(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
+        sockaddr_un address{};
+        address.sun_family = AF_UNIX;
+        BOOST_REQUIRE(path(name).size() < sizeof address.sun_path);
+        path(name).copy(std::begin(address.sun_path), sizeof address.sun_path - 1);
+        BOOST_REQUIRE(::bind(fd.get(), reinterpret_cast<const sockaddr *>(&address), sizeof address) == 0);
+    }
+};
+
+} // namespace
+
+BOOST_AUTO_TEST_SUITE(nvidia_devices_files)
+
+BOOST_AUTO_TEST_CASE(programs)
+{
+    Host host;
+    host.program("usr/bin/nvidia-smi");
+    host.program("opt/bin/nvidia-smi");
+    host.file("usr/bin/nvidia-debugdump", "not to be executed");
+    host.program("usr/local/sbin/nvidia-debugdump");
+    host.folder("usr/bin/nvidia-imex");
+    host.file("sbin", "no folder");
+    host.folder("run/current-system/sw");
+    host.program("nix/store/0a1b/bin/nvidia-persistenced");
+    host.link("run/current-system/sw/bin", "/nix/store/0a1b/bin");
+    host.link("usr/bin/nv-fabricmanager", "/nowhere");
+    host.program("usr/bin/nvidia-cuda-mps-control");
+    host.program("usr/bin/nvidia-cuda-mps-server");
+    host.program("usr/bin/nvidia-xconfig");
+    host.program("usr/bin/nvidia-modprobe");
+    const auto found = host.files({Capability::Utility});
+    const std::vector<DriverFile> expected{
+        {host.path("usr/bin/nvidia-smi"), "bin/nvidia-smi", "/usr/bin/nvidia-smi"},
+        {host.path("usr/local/sbin/nvidia-debugdump"), "bin/nvidia-debugdump", "/usr/bin/nvidia-debugdump"},
+        {host.path("nix/store/0a1b/bin/nvidia-persistenced"), "bin/nvidia-persistenced",
+         "/usr/bin/nvidia-persistenced"}};
+    BOOST_TEST((found == expected));
+    const Names mps{"bin/nvidia-cuda-mps-control", "bin/nvidia-cuda-mps-server"};
+    BOOST_TEST(host.tree_paths({Capability::Compute}) == mps, boost::test_tools::per_element());
+    BOOST_TEST(host.tree_paths({Capability::Video}).empty());
+    BOOST_TEST(host.tree_paths({Capability::Graphics}).empty());
+    BOOST_TEST(host.tree_paths({Capability::Display}) == Names{"bin/nvidia-xconfig"},
+               boost::test_tools::per_element());
+    for (const char *name : {"nv-fabricmanager", "nvidia-imex-ctl"})
+        host.program("usr/sbin/" + std::string(name));
+    host.program("usr/sbin/nvidia-imex");
+    BOOST_TEST(host.tree_paths({Capability::Utility}) ==
+                   (Names{"bin/nvidia-smi", "bin/nvidia-debugdump", "bin/nvidia-persistenced",
+                          "bin/nv-fabricmanager", "bin/nvidia-imex", "bin/nvidia-imex-ctl"}),
+               boost::test_tools::per_element());
+}
+
+BOOST_AUTO_TEST_CASE(configuration)
+{
+    Host host;
+    host.file("etc/OpenCL/vendors/nvidia.icd");
+    host.file("usr/share/vulkan/icd.d/nvidia_icd.json");
+    host.file("usr/local/share/vulkan/icd.d/nvidia_icd.json");
+    host.file("usr/share/vulkan/icd.d/nvidia_icd.x86_64.json");
+    host.folder("etc/vulkan/icd.d/nvidia_icd.aarch64.json");
+    host.file("vulkan/implicit_layer.d/nvidia_layers.json");
+    host.file("usr/share/glvnd/egl_vendor.d/10_nvidia.json");
+    for (const char *name :
+         {"09_nvidia_wayland2", "10_nvidia_wayland", "15_nvidia_gbm", "20_nvidia_xcb", "20_nvidia_xlib"})
+        host.file("usr/share/egl/egl_external_platform.d/" + std::string(name) + ".json");
+    host.file("usr/share/nvidia/nvoptix.bin");
+    host.file("usr/share/X11/xorg.conf.d/10-nvidia.conf");
+    host.file("etc/X11/xorg.conf.d/nvidia-drm-outputclass.conf");
+    const auto opencl = host.files({Capability::Compute});
+    BOOST_TEST((opencl == std::vector<DriverFile>{{host.path("etc/OpenCL/vendors/nvidia.icd"),
+                                                   "share/OpenCL/vendors/nvidia.icd",
+                                                   "/etc/OpenCL/vendors/nvidia.icd"}}));
+    BOOST_TEST((host.files({Capability::Video}) == opencl));
+    const auto share = [&](const std::string &found, const std::string &base, const std::string &name) {
+        return DriverFile{host.path(found + name), "share/" + name, base + name};
+    };
+    const std::string egl = "egl/egl_external_platform.d/";
+    std::vector<DriverFile> expected{share("usr/local/share/", "/etc/", "vulkan/icd.d/nvidia_icd.json"),
+                                     share("usr/share/", "/etc/", "vulkan/icd.d/nvidia_icd.x86_64.json"),
+                                     share("", "/etc/", "vulkan/implicit_layer.d/nvidia_layers.json"),
+                                     share("usr/share/", "/usr/share/", "glvnd/egl_vendor.d/10_nvidia.json"),
+                                     share("usr/share/", "/usr/share/", egl + "09_nvidia_wayland2.json"),
+                                     share("usr/share/", "/usr/share/", egl + "10_nvidia_wayland.json"),
+                                     share("usr/share/", "/usr/share/", egl + "15_nvidia_gbm.json"),
+                                     share("usr/share/", "/usr/share/", egl + "20_nvidia_xcb.json"),
+                                     share("usr/share/", "/usr/share/", egl + "20_nvidia_xlib.json"),
+                                     share("usr/share/", "/usr/share/", "nvidia/nvoptix.bin")};
+    BOOST_TEST((host.files({Capability::Graphics}) == expected));
+    expected.push_back(share("usr/share/", "/usr/share/", "X11/xorg.conf.d/10-nvidia.conf"));
+    expected.push_back(share("etc/", "/usr/share/", "X11/xorg.conf.d/nvidia-drm-outputclass.conf"));
+    BOOST_TEST((host.files({Capability::Display}) == expected));
+    BOOST_TEST(host.files({Capability::Utility}).empty());
+}
+
+BOOST_AUTO_TEST_CASE(sockets_and_the_folder_of_mps)
+{
+    Host host;
+    host.socket("run/nvidia-persistenced/socket");
+    host.file("run/nvidia-fabricmanager/socket", "no socket");
+    DriverFile persistenced{host.path("run/nvidia-persistenced/socket"),
+                            "run/nvidia-persistenced/socket",
+                            "/run/nvidia-persistenced/socket",
+                            "",
+                            Kind::Socket,
+                            false};
+    BOOST_TEST((host.files({Capability::Utility}) == std::vector{persistenced}));
+    std::filesystem::remove(host.path("run/nvidia-fabricmanager/socket"));
+    host.socket("var/run/nvidia-fabricmanager/socket");
+    DriverFile manager{host.path("var/run/nvidia-fabricmanager/socket"),
+                       "run/nvidia-fabricmanager/socket",
+                       "/run/nvidia-fabricmanager/socket",
+                       "",
+                       Kind::Socket,
+                       false};
+    BOOST_TEST((host.files({Capability::Utility}) == std::vector{persistenced, manager}));
+
+    host.folder("etc");
+    host.folder("tmp");
+    host.link("tmp/nvidia-mps", "/etc"); // anyone may have put it there
+    BOOST_TEST(host.files({Capability::Compute}).empty());
+    std::filesystem::remove(host.path("tmp/nvidia-mps"));
+    host.file("tmp/nvidia-mps");
+    BOOST_TEST(host.files({Capability::Compute}).empty());
+    std::filesystem::remove(host.path("tmp/nvidia-mps"));
+    host.folder("tmp/nvidia-mps"); // or a folder, where no daemon is
+    BOOST_TEST(host.files({Capability::Compute}).empty());
+    host.file("tmp/nvidia-mps/control");
+    BOOST_TEST(host.files({Capability::Compute}).empty());
+    std::filesystem::remove(host.path("tmp/nvidia-mps/control"));
+    BOOST_REQUIRE(::mkfifo(host.path("tmp/nvidia-mps/control").c_str(), 0666) == 0);
+    DriverFile mps{
+        host.path("tmp/nvidia-mps"), "run/nvidia-mps", "/tmp/nvidia-mps", "", Kind::Directory, false};
+    BOOST_TEST((host.files({Capability::Compute}) == std::vector{mps}));
+    BOOST_TEST((host.files({Capability::Video}) == std::vector{mps}));
+    BOOST_TEST(host.files({Capability::Graphics}).empty());
+}
+
+BOOST_AUTO_TEST_CASE(firmware)
+{
+    Host host;
+    const auto check = [&](const std::string &folder, const Names &names) {
+        std::vector<DriverFile> expected;
+        for (const std::string &name : names)
+            expected.push_back({host.path(folder + "/nvidia/" + version + "/" + name),
+                                "share/firmware/nvidia/" + version + "/" + name, "/lib/firmware/nvidia",
+                                "share/firmware/nvidia"});
+        BOOST_TEST((host.files({Capability::Utility}) == expected), folder);
+    };
+    const auto put = [&](const std::string &folder) {
+        host.file(folder + "/nvidia/" + version + "/gsp_tu10x.bin");
+    };
+    utsname kernel{};
+    BOOST_REQUIRE(::uname(&kernel) == 0);
+    host.folder("usr/lib/firmware");
+    host.link("lib", "usr/lib");
+    check("", {});
+    const std::string ours = "usr/lib/firmware/nvidia/" + version;
+    host.file(ours + "/gsp_ga10x.bin");
+    put("usr/lib/firmware");
+    host.folder(ours + "/gsp_folder.bin");
+    host.file(ours + "/gsp odd.bin");
+    host.file(ours + "/gsp_ga10x.bin.xz");
+    host.file(ours + "/other.bin");
+    host.file("usr/lib/firmware/nvidia/560.10.01/gsp_ga10x.bin");
+    check("usr/lib/firmware", {"gsp_ga10x.bin", "gsp_tu10x.bin"});
+    const std::string custom = "sys/module/firmware_class/parameters/path";
+    host.file(custom, "\n");
+    check("usr/lib/firmware", {"gsp_ga10x.bin", "gsp_tu10x.bin"});
+    host.file(custom, "/srv/firmware\n");
+    check("usr/lib/firmware", {"gsp_ga10x.bin", "gsp_tu10x.bin"});
+    for (const std::string &folder : {"usr/lib/firmware/" + std::string(std::begin(kernel.release)),
+                                      std::string("usr/lib/firmware/updates"),
+                                      "usr/lib/firmware/updates/" + std::string(std::begin(kernel.release)),
+                                      std::string("srv/firmware")}) {
+        put(folder); // each goes before the one before it
+        check(folder, {"gsp_tu10x.bin"});
+    }
+    host.file(custom, "usr/lib/firmware\n"); // not absolute
+    check("usr/lib/firmware/updates/" + std::string(std::begin(kernel.release)), {"gsp_tu10x.bin"});
+    BOOST_TEST(host.files({Capability::Compute}).empty());
+}
+
+BOOST_AUTO_TEST_CASE(modules_of_the_x_server)
+{
+    const std::string extension = "libglxserver_nvidia.so." + version;
+    const auto check = [&](DriverHost &host, const std::string &driver, const std::string &extension_path) {
+        const std::vector<DriverFile> expected{
+            {host.path(driver), "lib64/xorg/modules/drivers/nvidia_drv.so", "modules/drivers/nvidia_drv.so"},
+            {host.path(extension_path), "lib64/xorg/modules/extensions/" + extension,
+             "modules/extensions/libglxserver_nvidia.so"}};
+        BOOST_TEST((host.files({Capability::Display}) == expected), driver);
+        BOOST_TEST(host.files({Capability::Graphics}).empty());
+    };
+    const std::string driver_bytes = library_image("").bytes();
+    for (const std::string root : {"usr/lib64/xorg/modules", "usr/lib/xorg/modules", "usr/X11R6/lib/modules",
+                                   "usr/lib64/xorg/modules/updates"}) {
+        DriverHost host;
+        host.library("usr/lib64", "libGLX_nvidia");
+        host.file(root + "/drivers/nvidia_drv.so", driver_bytes);
+        host.library(root + "/extensions", "libglxserver_nvidia");
+        check(host, root + "/drivers/nvidia_drv.so", root + "/extensions/" + extension);
+    }
+    DriverHost own;
+    own.library("opt/lib", "libGLX_nvidia");
+    own.cached("/opt/lib/libGLX_nvidia.so.1");
+    own.write_cache();
+    own.file("usr/lib/xorg/modules/drivers/nvidia_drv.so", driver_bytes);
+    own.file("opt/lib/nvidia/xorg/nvidia_drv.so", driver_bytes);
+    own.library("opt/lib/nvidia/xorg", "libglxserver_nvidia");
+    check(own, "opt/lib/nvidia/xorg/nvidia_drv.so", "opt/lib/nvidia/xorg/" + extension);
+
+    DriverHost debian;
+    debian.library("usr/lib64", "libGLX_nvidia");
+    debian.file("usr/lib64/xorg/modules/drivers/nvidia_drv.so", "no library");
+    debian.file("usr/lib/nvidia/current/nvidia_drv.so", driver_bytes);
+    debian.library("usr/lib/nvidia/current", "libglxserver_nvidia");
+    debian.folder("usr/lib/xorg/modules/drivers");
+    debian.folder("usr/lib/xorg/modules/extensions");
+    debian.link("usr/lib/xorg/modules/drivers/nvidia_drv.so", "/usr/lib/nvidia/current/nvidia_drv.so");
+    debian.link("usr/lib/xorg/modules/extensions/libglxserver_nvidia.so",
+                "/usr/lib/nvidia/current/libglxserver_nvidia.so.1");
+    check(debian, "usr/lib/nvidia/current/nvidia_drv.so", "usr/lib/nvidia/current/" + extension);
+    debian.library("usr/lib/nvidia/current", "libglxserver_nvidia", false, "560.10.01");
+    BOOST_TEST(debian.files({Capability::Display}).size() == 1U); // the link leads to another version
+}
+
+BOOST_AUTO_TEST_SUITE_END()

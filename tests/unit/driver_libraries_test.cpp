@@ -1,0 +1,183 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <boost/test/unit_test.hpp>
+
+#include "support/driver_host.h"
+
+using namespace ogh;
+using namespace ogh::nvidia_devices;
+using ogh::test::DriverHost;
+using ogh::test::failure_of;
+using ogh::test::library_image;
+using ogh::test::triplet;
+using ogh::test::versioned;
+
+namespace {
+
+const std::set<Capability> libcuda{Capability::Compute}; // the one that it cannot work without
+
+} // namespace
+
+BOOST_AUTO_TEST_SUITE(nvidia_devices_libraries)
+
+BOOST_AUTO_TEST_CASE(in_lib64_by_the_cache)
+{
+    DriverHost host;
+    for (const char *name : {"libcuda", "libnvidia-ml", "libnvidia-nvvm"}) {
+        host.library("usr/lib64", name);
+        host.cached("/lib64/" + std::string(name) + ".so.1");
+    }
+    host.link("lib64", "usr/lib64");
+    host.write_cache();
+    const std::string folder = host.path("usr/lib64/");
+    const std::vector<DriverLibrary> expected{
+        {versioned("libnvidia-ml"), folder + versioned("libnvidia-ml"), "libnvidia-ml.so.1"},
+        {versioned("libcuda"), folder + versioned("libcuda"), "libcuda.so.1"},
+        {versioned("libnvidia-nvvm"), folder + versioned("libnvidia-nvvm"), "libnvidia-nvvm.so.1"}};
+    BOOST_TEST((host.libraries({Capability::Compute, Capability::Utility}) == expected));
+}
+
+BOOST_AUTO_TEST_CASE(debians_alternatives)
+{
+    DriverHost host;
+    host.debian_library("libcuda");
+    host.debian_library("libnvidia-ml");
+    host.library("usr/lib/" + triplet + "/nvidia/current",
+                 "libnvidia-nvvm"); // the loader does not find it
+    host.own_library("usr/lib/" + triplet, "libnvidia-egl-gbm.so.1", ".1.2");
+    host.library("usr/lib/" + triplet + "/nvidia/current", "libGLX_nvidia");
+    host.library("usr/lib/" + triplet + "/vdpau", "libvdpau_nvidia");
+    host.library("usr/lib/" + triplet + "/nvidia/current", "libnvcuvid");
+    const std::string folder = "/usr/lib/" + triplet + "/";
+    const std::string current = folder + "nvidia/current/";
+    const std::string compute = current + versioned("libcuda") + " " + current + versioned("libnvidia-nvvm");
+    for (int round = 0; round < 2; ++round) { // first without a cache, then by it
+        BOOST_TEST(host.places({Capability::Compute}) == compute);
+        BOOST_TEST(host.places({Capability::Utility}) == current + versioned("libnvidia-ml"));
+        BOOST_TEST(host.places({Capability::Graphics}) ==
+                   current + versioned("libGLX_nvidia") + " " + folder + "libnvidia-egl-gbm.so.1.1.2");
+        BOOST_TEST(host.places({Capability::Video}) == compute + " " + folder + "vdpau/" +
+                                                           versioned("libvdpau_nvidia") + " " + current +
+                                                           versioned("libnvcuvid"));
+        host.cached(folder + "libnvidia-egl-gbm.so.1");
+        host.cached(current + "libGLX_nvidia.so.0");
+        host.cached(current + "libnvcuvid.so.1");
+        host.write_cache();
+    }
+}
+
+BOOST_AUTO_TEST_CASE(folders_without_a_cache)
+{
+    for (const std::string folder : {"usr/lib64", "usr/lib64/nvidia", "lib64", "usr/lib",
+                                     "usr/local/glibc/usr/lib", "usr/lib/nvidia/tesla"}) {
+        DriverHost host;
+        host.library(folder, "libcuda");
+        BOOST_TEST(host.places(libcuda) == "/" + folder + "/" + versioned("libcuda"));
+        host.file("etc/ld.so.cache", "no cache"); // as good as none
+        BOOST_TEST(host.places(libcuda) == "/" + folder + "/" + versioned("libcuda"));
+        for (const char *name :
+             {"libcurl.so.4", "libcudart.so.12", "libnvrtc.so.12", "libGL.so.1"}) // not the driver's
+            host.cached("/usr/share/" + std::string(name));
+        host.write_cache();
+        BOOST_TEST(host.places(libcuda) == "/" + folder + "/" + versioned("libcuda"));
+    }
+}
+
+BOOST_AUTO_TEST_CASE(nixos)
+{
+    DriverHost host;
+    const std::string store = "nix/store/0a1b-nvidia-x11/lib";
+    host.library(store, "libcuda");
+    host.library(store, "libnvidia-opencl");
+    host.folder("nix/store/2c3d-graphics-drivers/lib");
+    for (const char *name : {"libcuda.so.1", "libcuda.so.555.42.07"}) // and none of libnvidia-opencl
+        host.link("nix/store/2c3d-graphics-drivers/lib/" + std::string(name), "/" + store + "/" + name);
+    host.folder("run");
+    host.link("run/opengl-driver", "/nix/store/2c3d-graphics-drivers");
+    BOOST_TEST(host.places({Capability::Compute}) ==
+               "/" + store + "/" + versioned("libcuda") + " /" + store + "/" + versioned("libnvidia-opencl"));
+}
+
+BOOST_AUTO_TEST_CASE(in_two_folders)
+{
+    DriverHost host;
+    host.library("usr/lib64", "libcuda");
+    host.library("opt/driver/lib", "libnvidia-nvvm");
+    host.cached("/usr/lib64/libcuda.so.1");
+    host.cached("/opt/driver/lib/libnvidia-nvvm.so.1");
+    host.write_cache();
+    BOOST_TEST(host.places({Capability::Compute}) ==
+               "/usr/lib64/" + versioned("libcuda") + " /opt/driver/lib/" + versioned("libnvidia-nvvm"));
+}
+
+/** A driver container's root, whose absolute links are meant for inside. */
+BOOST_AUTO_TEST_CASE(below_a_root_of_its_own)
+{
+    DriverHost host;
+    host.library("run/driver/usr/lib64", "libcuda");
+    host.folder("run/driver/etc");
+    host.link("run/driver/lib64", "/usr/lib64");
+    const std::string found = "/run/driver/usr/lib64/" + versioned("libcuda");
+    BOOST_TEST(host.places(libcuda, "run/driver") == found);
+    host.cached("/lib64/libcuda.so.1");
+    host.write_cache();
+    std::filesystem::rename(host.path("etc/ld.so.cache"), host.path("run/driver/etc/cache"));
+    host.link("run/driver/etc/ld.so.cache", "/etc/cache");
+    BOOST_TEST(host.places(libcuda, "run/driver") == found);
+}
+
+BOOST_AUTO_TEST_CASE(no_link_leads_out_of_the_root)
+{
+    DriverHost host;
+    host.library("outside", "libcuda");
+    host.folder("root/usr/lib64");
+    const std::string link = "root/usr/lib64/" + versioned("libcuda");
+    for (const std::string &target :
+         {host.path("outside/" + versioned("libcuda")), "../../../outside/" + versioned("libcuda")}) {
+        std::filesystem::remove(host.path(link));
+        host.link(link, target);
+        BOOST_TEST(
+            (failure_of([&] { static_cast<void>(host.places(libcuda, "root")); }).code == ExitCode::Host));
+    }
+    host.library("root/outside", "libcuda"); // where "../../../outside" ends in a root
+    std::filesystem::remove(host.path(link));
+    host.link(link, "../../../outside/" + versioned("libcuda"));
+    BOOST_TEST(host.places(libcuda, "root") == "/root/outside/" + versioned("libcuda"));
+}
+
+BOOST_AUTO_TEST_CASE(libraries_for_32_bits)
+{
+    DriverHost host;
+    host.library("usr/lib64", "libcuda");
+    host.library("usr/lib64", "libnvidia-ml");
+    host.library("usr/lib32", "libcuda", true);
+    const std::string both = "/usr/lib64/" + versioned("libcuda") + " /usr/lib32/" + versioned("libcuda");
+    BOOST_TEST(host.places({Capability::Compute, Capability::Compat32}) == both);
+    host.cached("/usr/lib64/libcuda.so.1");
+    host.cached("/usr/lib32/libcuda.so.1", true);
+    host.write_cache();
+    BOOST_TEST(host.places({Capability::Compute, Capability::Compat32}) == both);
+    const auto list = host.libraries({Capability::Compute, Capability::Compat32});
+    BOOST_TEST((!list.at(0).is_32 && list.at(1).is_32));
+    const auto failure = host.failure({Capability::Utility, Capability::Compat32});
+    BOOST_TEST((failure.code == ExitCode::Host));
+    BOOST_TEST(failure.message == "'compat32' needs 32-bit libraries of the driver, which this host does not "
+                                  "have; searched: '" +
+                                      host.path("usr/lib32") + "'");
+    const auto alone = host.failure({Capability::Compat32});
+    BOOST_TEST((alone.code == ExitCode::Usage));
+}
+
+BOOST_AUTO_TEST_CASE(distributions_own_libraries_are_not_the_drivers_for_32_bits)
+{
+    DriverHost host;
+    host.library("usr/lib64", "libGLX_nvidia");
+    host.file("usr/lib32/libnvidia-egl-gbm.so.1", library_image("libnvidia-egl-gbm.so.1", true).bytes());
+    BOOST_TEST(
+        host.failure({Capability::Graphics, Capability::Compat32}).says("'compat32' needs 32-bit libraries"));
+    host.library("usr/lib32", "libGLX_nvidia", true);
+    BOOST_TEST(host.places({Capability::Graphics, Capability::Compat32}) ==
+               "/usr/lib64/" + versioned("libGLX_nvidia") + " /usr/lib32/" + versioned("libGLX_nvidia") +
+                   " /usr/lib32/libnvidia-egl-gbm.so.1");
+}
+
+BOOST_AUTO_TEST_SUITE_END()
