@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "config.h"
+#include "cuda_compat.h"
+#include "host_proc.h"
+#include "log.h"
+#include "root.h"
+
+namespace ogh::nvidia_devices {
+
+/** What the plan must know of a container's image; hostile. The defaults stand for an image that was not looked at. */
+struct Image {
+    bool has_only_musl = false;                ///< musl's loader, and not glibc's
+    std::string library_folder = "/usr/lib64"; ///< of the image's own libraries; plugins lie below it
+    std::string xorg_folder = "/usr/lib64/xorg";
+    std::string path; ///< PATH of the container's environment
+    std::optional<CudaCompat> compat;
+
+    bool operator==(const Image &) const = default;
+};
+
+/**
+ * Looks at an image.
+ * @param root as of Root::before_entering(): which files of the host are brought along depends on the image
+ * @throws Error
+ */
+Image read_image(const Root &root, const HostProc &proc, const Config &config, Notes &notes);
+
+} // namespace ogh::nvidia_devices

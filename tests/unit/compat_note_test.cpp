@@ -1,0 +1,239 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <array>
+#include <stdexcept>
+
+#include <boost/test/unit_test.hpp>
+
+#include "nvidia-devices/compat_note.h"
+#include "support/compat_library.h"
+#include "unique_fd.h"
+
+using namespace ogh;
+using namespace ogh::nvidia_devices;
+using namespace std::string_literals;
+using ogh::test::CompatLibrary;
+using ogh::test::ElfImage;
+using ogh::test::patch;
+
+namespace {
+
+/** The majors, separated by blanks; "none" if there is no note. */
+std::string drivers_of(const std::string &bytes)
+{
+    const UniqueFd fd(::memfd_create("library", MFD_CLOEXEC));
+    if (!fd.valid() || ::write(fd.get(), bytes.data(), bytes.size()) != static_cast<ssize_t>(bytes.size()))
+        throw std::runtime_error("memfd");
+    const auto drivers = read_compat_note(fd.get());
+    if (!drivers)
+        return "none";
+    std::string text;
+    for (const unsigned driver : *drivers)
+        text += (text.empty() ? "" : " ") + std::to_string(driver);
+    return text;
+}
+
+std::string drivers_of(const CompatLibrary &library)
+{
+    return drivers_of(library.bytes());
+}
+
+std::string with_description(const std::string &description)
+{
+    CompatLibrary library;
+    library.description = description;
+    return drivers_of(library);
+}
+
+std::string with_driver(const std::string &value)
+{
+    return with_description(R"({"Driver": )" + value + "}");
+}
+
+template<typename Number> std::string patched(const CompatLibrary &library, size_t at, Number number)
+{
+    std::string bytes = library.bytes();
+    patch(bytes, at, number);
+    return drivers_of(bytes);
+}
+
+std::string patched_address(const CompatLibrary &library, size_t at, std::uint64_t number)
+{
+    std::string bytes = library.bytes();
+    library.patch_address(bytes, at, number);
+    return drivers_of(bytes);
+}
+
+CompatLibrary of_class(bool is_64)
+{
+    CompatLibrary library;
+    library.elf.is_64 = is_64;
+    return library;
+}
+
+const auto both_classes = std::array{of_class(true), of_class(false)};
+
+} // namespace
+
+BOOST_AUTO_TEST_SUITE(nvidia_devices_compat_note)
+
+BOOST_AUTO_TEST_CASE(the_majors_are_read_from_libraries_of_both_classes)
+{
+    for (CompatLibrary library : both_classes) {
+        BOOST_TEST(drivers_of(library) == "535 550");
+        library.alignment = 8;
+        BOOST_TEST(drivers_of(library) == "535 550");
+    }
+}
+
+BOOST_AUTO_TEST_CASE(what_has_no_such_note_says_nothing)
+{
+    BOOST_TEST(drivers_of(""s) == "none");
+    BOOST_TEST(drivers_of("{\"Driver\": [535]}"s) == "none");
+    BOOST_TEST(drivers_of(ElfImage().bytes()) == "none");
+    CompatLibrary library;
+    library.type = SHT_PROGBITS;
+    BOOST_TEST(drivers_of(library) == "none");
+    library = {};
+    for (const char *name : {"", ".note", ".note.cuda.fwd_compatibilit", ".note.cuda.fwd_compatibility2"}) {
+        library.section_name = name;
+        BOOST_TEST(drivers_of(library) == "none", name);
+    }
+    library = {};
+    for (const char *owner :
+         {"", "GNU", "NVIDIA", "NVIDIA Corporatio", "NVIDIA Corporation ", "nvidia Corporation"}) {
+        library.owner = owner;
+        BOOST_TEST(drivers_of(library) == "none", owner);
+    }
+}
+
+BOOST_AUTO_TEST_CASE(the_majors_are_numbers_in_an_array)
+{
+    BOOST_TEST(with_driver("[ 1,\n2 , 4294967295]") == "1 2 4294967295");
+    BOOST_TEST(with_driver("[]").empty());
+    for (const char *value :
+         {"null", "535", "\"535\"", "{\"535\": 1}", "[\"535\"]", "[535.0]", "[-1]", "[null]", "[4294967296]",
+          "[99999999999999999999999]", "[1e999]", "[[535]]", "[535,]", "[535", "[550, true]"})
+        BOOST_TEST(with_driver(value) == "none", value);
+}
+
+BOOST_AUTO_TEST_CASE(the_description_is_a_json_object)
+{
+    BOOST_TEST(with_description(R"({"Driver": [1], "x": [[{"Driver": [2]}]], "": null})") == "1");
+    BOOST_TEST(with_description("{\"Driver\": [1]}\0\0\0\0\0"s) == "1");
+    for (const std::string &text :
+         {""s, "\0\0\0\0"s, "{}"s, R"({"driver": [1]})"s, "[1]"s, R"("Driver")"s, R"({"Driver": [1]} x)"s,
+          R"({"Driver": [1])"s, "\0{\"Driver\": [1]}"s, "{\"Driver\": [1], \"x\": \"\xff\"}"s})
+        BOOST_TEST(with_description(text) == "none", text);
+    BOOST_TEST(with_description("{\"Driver\": [1], \"x\": " + std::string(100, '[') + std::string(100, ']') +
+                                "}") == "none");
+}
+
+BOOST_AUTO_TEST_CASE(a_note_is_read_up_to_64_kib)
+{
+    CompatLibrary library;
+    library.description = R"({"Driver": [535]})";
+    library.description.resize(65536 - 32, ' ');
+    BOOST_TEST(drivers_of(library) == "535");
+    library.description += "    ";
+    BOOST_TEST(drivers_of(library) == "none");
+}
+
+BOOST_AUTO_TEST_CASE(sizes_in_the_note_are_checked)
+{
+    for (const CompatLibrary &library : both_classes) {
+        const size_t note = library.note_at();
+        for (const unsigned size : {0U, 18U, 20U, 0x7fffffffU, 0xffffffffU})
+            BOOST_TEST(patched(library, note, size) == "none", size);
+        // With the padding, and not one byte more.
+        const auto size = static_cast<unsigned>(library.names_at() - note - 32);
+        BOOST_TEST(patched(library, note + 4, size) == "535 550");
+        for (const unsigned wrong : {0U, 8U, size + 1, 0x80000000U, 0xffffffffU})
+            BOOST_TEST(patched(library, note + 4, wrong) == "none", wrong);
+        for (const size_t section :
+             {size_t{0}, size_t{11}, size_t{12}, size_t{31}, size_t{32}, 31 + library.description.size()})
+            BOOST_TEST(patched_address(library, library.size_at(CompatLibrary::Note), section) == "none",
+                       section);
+    }
+}
+
+BOOST_AUTO_TEST_CASE(places_and_sizes_of_sections_are_checked)
+{
+    constexpr auto note = CompatLibrary::Note;
+    constexpr auto names = CompatLibrary::Names;
+    for (const CompatLibrary &library : both_classes) {
+        const std::uint64_t most = library.elf.is_64 ? UINT64_MAX : UINT32_MAX;
+        for (const std::uint64_t far :
+             {std::uint64_t{library.bytes().size()}, most / 2, most / 2 + 1, most - 1, most}) {
+            BOOST_TEST(patched_address(library, library.headers_offset_at(), far) == "none", far);
+            BOOST_TEST(patched_address(library, library.offset_at(note), far) == "none", far);
+            BOOST_TEST(patched_address(library, library.offset_at(names), far) == "none", far);
+        }
+        for (const std::uint64_t large : {std::uint64_t{65537}, most / 2, most})
+            BOOST_TEST(patched_address(library, library.size_at(note), large) == "none", large);
+        // Only as much as the name needs is read, so that a wrong size does no harm if it is too large.
+        BOOST_TEST(patched_address(library, library.size_at(names), most) == "535 550");
+        for (const std::uint64_t small : {0U, 1U, 29U})
+            BOOST_TEST(patched_address(library, library.size_at(names), small) == "none", small);
+        for (const unsigned name : {0U, 2U, 1000U, 0x7fffffffU, 0xffffffffU})
+            BOOST_TEST(patched(library, library.name_at(note), name) == "none", name);
+    }
+}
+
+BOOST_AUTO_TEST_CASE(headers_of_sections_are_bounded)
+{
+    for (const CompatLibrary &library : both_classes) {
+        for (const unsigned size : {0U, 1U, 39U, 41U, 63U, 65U, 0xffffU})
+            BOOST_TEST(patched(library, library.header_size_at(), static_cast<std::uint16_t>(size)) == "none",
+                       size);
+        for (const unsigned count : {0U, 1U, 2U, 4U, 0xffffU})
+            BOOST_TEST(patched(library, library.count_at(), static_cast<std::uint16_t>(count)) == "none",
+                       count);
+        for (const unsigned index : {0U, 1U, 3U, 0xffffU})
+            BOOST_TEST(patched(library, library.names_index_at(), static_cast<std::uint16_t>(index)) ==
+                           "none",
+                       index);
+        std::string bytes = library.bytes();
+        bytes.resize(bytes.size() + 256 * sizeof(Elf64_Shdr));
+        patch(bytes, library.count_at(), std::uint16_t{256});
+        BOOST_TEST(drivers_of(bytes) == "535 550");
+        patch(bytes, library.count_at(), std::uint16_t{257});
+        BOOST_TEST(drivers_of(bytes) == "none");
+    }
+}
+
+BOOST_AUTO_TEST_CASE(a_name_may_be_the_end_of_another_one)
+{
+    CompatLibrary library;
+    library.section_name = ".rela" + library.section_name;
+    BOOST_TEST(drivers_of(library) == "none");
+    BOOST_TEST(patched(library, library.name_at(CompatLibrary::Note), 6U) == "535 550");
+}
+
+BOOST_AUTO_TEST_CASE(what_is_no_plain_file_says_nothing)
+{
+    std::array<int, 2> ends{};
+    BOOST_REQUIRE(::pipe2(ends.data(), O_CLOEXEC) == 0);
+    const UniqueFd from(ends[0]);
+    const UniqueFd to(ends[1]);
+    BOOST_TEST(!read_compat_note(from.get()).has_value());
+    BOOST_TEST(!read_compat_note(-1).has_value());
+}
+
+BOOST_AUTO_TEST_CASE(any_damaged_byte_and_any_end_is_survived)
+{
+    for (const CompatLibrary &library : both_classes) {
+        const std::string bytes = library.bytes();
+        for (size_t at = 0; at < bytes.size(); ++at) {
+            std::string damaged = bytes;
+            damaged[at] = static_cast<char>(static_cast<unsigned char>(damaged[at]) ^ (1U << at % 8));
+            BOOST_CHECK_NO_THROW(drivers_of(damaged));
+            BOOST_TEST(drivers_of(bytes.substr(0, at)) == "none");
+        }
+    }
+}
+
+BOOST_AUTO_TEST_SUITE_END()
