@@ -28,13 +28,15 @@ SelectionPolicy policy_of(const GpuOptions &options)
 }
 
 int run_gpu_hook(const char *name, const char *description, int argc, const char *const *argv,
-                 const std::function<void(Hook &, const GpuOptions &)> &body)
+                 const std::function<void(Hook &, const GpuOptions &)> &body, const AddOptions &add_further)
 {
     std::vector<unsigned> capabilities(device_cgroup_capabilities.begin(), device_cgroup_capabilities.end());
     capabilities.push_back(CAP_MKNOD);
     const auto run = [&](Hook &hook) {
         GpuOptions options;
         add_options(hook.cli(), options);
+        if (add_further)
+            add_further(hook.cli());
         if (hook.parse(argc, argv))
             body(hook, options);
     };

@@ -20,12 +20,16 @@ struct GpuOptions {
 /** @throws Error (Usage) */
 SelectionPolicy policy_of(const GpuOptions &options);
 
+/** Adds the options that one hook alone has. */
+using AddOptions = std::function<void(CommandLine &)>;
+
 /**
  * run_hook() for GPUs: with these options, and with the capabilities that device nodes and device cgroups take.
  * @param body called once the command line is parsed
  * @return the exit code
  */
 int run_gpu_hook(const char *name, const char *description, int argc, const char *const *argv,
-                 const std::function<void(Hook &, const GpuOptions &)> &body);
+                 const std::function<void(Hook &, const GpuOptions &)> &body,
+                 const AddOptions &add_further = {});
 
 } // namespace ogh

@@ -1,14 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "capabilities.h"
+#include "driver_tree.h"
+#include "earlier_file.h"
 #include "further_nodes.h"
 #include "gpu_hook.h"
 #include "gpu_list.h"
+#include "image.h"
 #include "inventory.h"
 #include "plan.h"
 #include "selection.h"
 #include "vendor_hook.h"
 #include "visible_devices.h"
 #include "wanted.h"
+#include "wanted_tree.h"
 
 namespace {
 
@@ -28,12 +32,34 @@ std::optional<Selectors> read_environment(const Hook &hook)
     return selectors;
 }
 
-/** @param by_environment the environment has chosen the GPUs */
-Capabilities read_capabilities(const Hook &hook, bool by_environment)
+/**
+ * @param by_environment the environment has chosen the GPUs
+ * @return nothing if none are named
+ */
+std::optional<Capabilities> read_capabilities(const Hook &hook, bool by_environment)
 {
     if (const auto asked = hook.value(std::string(name) + ".capabilities"))
         return parse_capabilities(*asked);
-    return by_environment ? capabilities_of_environment(*hook.config()) : default_capabilities();
+    if (by_environment)
+        return capabilities_of_environment(*hook.config());
+    return std::nullopt;
+}
+
+/** Adds to `edits` the driver's files for what is wanted. */
+void add_driver_tree(const Hook &hook, const Sysroot &driver_root, const Wanted &wanted,
+                     const Inventory &inventory, Edits &edits, Notes &notes)
+{
+    Image image;
+    std::optional<std::string> earlier;
+    const Container *const container = hook.container();
+    const auto root =
+        container != nullptr ? Root::before_entering(container->pid, container->rootfs) : std::nullopt;
+    if (root) {
+        const HostProc proc;
+        earlier = read_earlier_file(container->pid, *root, proc, std::string(tree_folder) + "/" + given_name);
+        image = read_image(*root, proc, *hook.config(), notes);
+    }
+    plan_driver_tree(read_wanted_tree(driver_root, wanted, inventory, earlier, notes), image, edits, notes);
 }
 
 /** Whether it is no error that the host has no driver: then nobody has asked for a GPU in this container. */
@@ -52,7 +78,7 @@ void warn_of_vendor_hook(const Hook &hook, const Sysroot &sysroot, Notes &notes)
                                     *found + "; see nvidia-devices(8)"});
 }
 
-void run(Hook &hook, const GpuOptions &options)
+void run(Hook &hook, const GpuOptions &options, const std::string &driver_root)
 {
     const SelectionPolicy policy = policy_of(options);
     const Sysroot sysroot(hook.options().sysroot);
@@ -73,15 +99,19 @@ void run(Hook &hook, const GpuOptions &options)
         selectors = read_environment(hook);
     if (!selectors)
         return;
-    const Capabilities capabilities = read_capabilities(hook, by_environment);
+    const auto named = read_capabilities(hook, by_environment);
     const Inventory inventory = read_inventory(sysroot, notes);
     if (!inventory.has_driver && is_optional(*selectors, *asked)) {
         hook.note({{LogLevel::Info, "nothing to do: this host has no NVIDIA driver"}});
         return;
     }
     require_driver(inventory);
-    const Wanted wanted{resolve(*selectors, candidates(inventory), policy, {}, notes), capabilities};
-    const Edits edits = plan(wanted, inventory, read_further_nodes(sysroot, inventory, wanted), notes);
+    const Wanted wanted{resolve(*selectors, candidates(inventory), policy, {}, notes),
+                        named.value_or(default_capabilities())};
+    Edits edits = plan(wanted, inventory, read_further_nodes(sysroot, inventory, wanted), notes);
+    // `none` is what a host gives every container as a default: it is to cost nothing.
+    if (!selectors->none || named)
+        add_driver_tree(hook, open_driver_root(sysroot, driver_root), wanted, inventory, edits, notes);
     warn_of_vendor_hook(hook, sysroot, notes);
     hook.note(notes);
     hook.carry_out(edits);
@@ -91,5 +121,10 @@ void run(Hook &hook, const GpuOptions &options)
 
 int main(int argc, char **argv)
 {
-    return run_gpu_hook(name, "Gives a container NVIDIA GPUs of the host", argc, argv, run);
+    std::string driver_root = "/";
+    const auto body = [&](Hook &hook, const GpuOptions &options) { run(hook, options, driver_root); };
+    return run_gpu_hook(
+        name, "Gives a container NVIDIA GPUs of the host", argc, argv, body, [&](CommandLine &cli) {
+            cli.add({"--driver-root", "DIR", "Where the host's files of the driver are"}, driver_root);
+        });
 }

@@ -50,7 +50,7 @@ public:
         if (required || inventory_.devices.major_of(modeset_devices))
             add("/dev/nvidia-modeset", module_major(inventory_, modeset_devices), modeset_minor);
         else
-            notes.push_back({LogLevel::Info, "display is left out of 'all': the kernel module " +
+            notes.push_back({LogLevel::Info, "the node of display is left out of 'all': the kernel module " +
                                                  std::string(modeset_devices) + " is not loaded"});
     }
 

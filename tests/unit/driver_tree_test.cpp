@@ -1,0 +1,254 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+
+#include <boost/test/unit_test.hpp>
+
+#include "edits.h"
+#include "nvidia-devices/driver_tree.h"
+
+using namespace ogh;
+using namespace ogh::nvidia_devices;
+
+namespace {
+
+struct Host {
+    Host()
+    {
+        tree.wanted = true;
+        tree.version = "555.42.07";
+        tree.given.capabilities = default_capabilities();
+        library("libcuda", "libcuda.so.1");
+        library("libnvidia-ml", "libnvidia-ml.so.1");
+    }
+
+    void library(const std::string &name, const std::string &soname, bool is_32 = false)
+    {
+        const std::string file = name + ".so.555.42.07";
+        tree.files.libraries.push_back({file, "/usr/lib/" + file, soname, is_32});
+    }
+
+    void file(const std::string &tree_path, const std::string &standard_path)
+    {
+        tree.files.files.push_back({"/host/" + tree_path, tree_path, standard_path});
+    }
+
+    [[nodiscard]] Edits plan()
+    {
+        Edits edits;
+        notes.clear();
+        plan_driver_tree(tree, image, edits, notes);
+        return edits;
+    }
+
+    /** Where a link in the tree leads; "" if there is none. */
+    [[nodiscard]] std::string link_in_tree(const std::string &path)
+    {
+        const Edits edits = plan();
+        for (const LinkEdit &link : edits.tree->links) {
+            if (link.container_path == "/usr/local/nvidia/" + path)
+                return link.target;
+        }
+        return "";
+    }
+
+    /** The same for the image's own folders. */
+    [[nodiscard]] std::string link_at(const std::string &path)
+    {
+        const Edits edits = plan();
+        for (const LinkEdit &link : edits.links) {
+            if (link.container_path == path)
+                return link.target;
+        }
+        return "";
+    }
+
+    [[nodiscard]] std::string text(const std::string &path)
+    {
+        const Edits edits = plan();
+        for (const TmpfsEdit::File &each : edits.tree->files) {
+            if (each.path == path)
+                return each.content;
+        }
+        return "none";
+    }
+
+    void graphics(std::set<unsigned> minors)
+    {
+        tree.given.capabilities.named.insert(Capability::Graphics);
+        tree.given.minors = std::move(minors);
+    }
+
+    DriverTree tree;
+    Image image;
+    Notes notes;
+};
+
+constexpr const char *profile = "share/nvidia/nvidia-application-profiles-rc.d/10-container.conf";
+
+} // namespace
+
+BOOST_AUTO_TEST_SUITE(nvidia_devices_tree)
+
+BOOST_FIXTURE_TEST_CASE(libraries_have_their_soname_and_a_development_name, Host)
+{
+    library("libnvidia-eglcore", "libnvidia-eglcore.so.555.42.07");
+    library("libnvidia-odd", "");
+    const Edits edits = plan();
+    BOOST_REQUIRE(edits.tree);
+    BOOST_TEST(edits.tree->container_path == "/usr/local/nvidia");
+    BOOST_TEST((edits.tree->mounts.at(0) == MountEdit{"/usr/lib/libcuda.so.555.42.07",
+                                                      "/usr/local/nvidia/lib64/libcuda.so.555.42.07",
+                                                      Kind::File, true, false, false}));
+    BOOST_TEST(link_in_tree("lib64/libcuda.so.1") == "libcuda.so.555.42.07");
+    BOOST_TEST(link_in_tree("lib64/libcuda.so") == "libcuda.so.1");
+    BOOST_TEST(link_in_tree("lib64/libnvidia-eglcore.so.555.42.07") == "");
+    BOOST_TEST(link_in_tree("lib64/libnvidia-eglcore.so") == "libnvidia-eglcore.so.555.42.07");
+    BOOST_TEST(link_in_tree("lib64/libnvidia-odd.so") == "libnvidia-odd.so.555.42.07");
+}
+
+BOOST_FIXTURE_TEST_CASE(libraries_for_32_bits_have_a_folder_of_their_own, Host)
+{
+    library("libcuda", "libcuda.so.1", true);
+    BOOST_TEST(link_in_tree("lib/libcuda.so.1") == "libcuda.so.555.42.07");
+    BOOST_TEST(plan().tree->mounts.back().container_path == "/usr/local/nvidia/lib/libcuda.so.555.42.07");
+}
+
+BOOST_FIXTURE_TEST_CASE(the_loader_cache_is_told_which_folders_there_are, Host)
+{
+    BOOST_TEST(text(".oci-gpu-hooks/ld-folders") == "lib64\n");
+    library("libcuda", "libcuda.so.1", true);
+    BOOST_TEST(text(".oci-gpu-hooks/ld-folders") == "lib64\nlib\n");
+    tree.files.libraries.clear();
+    BOOST_TEST(text(".oci-gpu-hooks/ld-folders") == "");
+}
+
+BOOST_FIXTURE_TEST_CASE(any_vendors_library_is_nvidias, Host)
+{
+    library("libGLX_nvidia", "libGLX_nvidia.so.0");
+    BOOST_TEST(link_in_tree("lib64/libGLX_indirect.so.0") == "libGLX_nvidia.so.555.42.07");
+}
+
+BOOST_FIXTURE_TEST_CASE(programs_are_linked_where_path_lacks_the_tree, Host)
+{
+    file("bin/nvidia-smi", "/usr/bin/nvidia-smi");
+    for (const char *path : {"", "/usr/bin:/bin", "/usr/local/nvidia", "/usr/local/nvidia/bin/x:/bin"}) {
+        image.path = path;
+        BOOST_TEST(link_at("/usr/bin/nvidia-smi") == "/usr/local/nvidia/bin/nvidia-smi", path);
+    }
+    for (const char *path :
+         {"/usr/local/nvidia/bin:/usr/bin", "/bin:/usr/local/nvidia/bin", "/usr/local/nvidia/bin/"}) {
+        image.path = path;
+        BOOST_TEST(link_at("/usr/bin/nvidia-smi") == "", path);
+    }
+}
+
+BOOST_FIXTURE_TEST_CASE(links_in_the_image_are_made_where_it_has_nothing, Host)
+{
+    file("share/OpenCL/vendors/nvidia.icd", "/etc/OpenCL/vendors/nvidia.icd");
+    const Edits edits = plan();
+    BOOST_REQUIRE(edits.links.size() == 1U);
+    BOOST_TEST(edits.links[0].only_if_absent);
+    BOOST_TEST(edits.links[0].target == "/usr/local/nvidia/share/OpenCL/vendors/nvidia.icd");
+}
+
+BOOST_FIXTURE_TEST_CASE(firmware_has_one_link_for_all_versions, Host)
+{
+    for (const char *name : {"gsp_a.bin", "gsp_b.bin"})
+        tree.files.files.push_back({"/lib/firmware/nvidia/555.42.07/gsp",
+                                    std::string("share/firmware/nvidia/555.42.07/") + name,
+                                    "/lib/firmware/nvidia", "share/firmware/nvidia"});
+    BOOST_TEST(plan().links.size() == 1U);
+    BOOST_TEST(link_at("/lib/firmware/nvidia") == "/usr/local/nvidia/share/firmware/nvidia");
+}
+
+BOOST_FIXTURE_TEST_CASE(plugins_go_where_the_image_has_its_own, Host)
+{
+    graphics({});
+    library("libnvidia-allocator", "libnvidia-allocator.so.1");
+    file("lib64/xorg/modules/drivers/nvidia_drv.so", "modules/drivers/nvidia_drv.so");
+    const std::string driver = "/usr/local/nvidia/lib64/xorg/modules/drivers/nvidia_drv.so";
+    const std::string allocator = "/usr/local/nvidia/lib64/libnvidia-allocator.so.1";
+    BOOST_TEST(link_at("/usr/lib64/xorg/modules/drivers/nvidia_drv.so") == driver);
+    BOOST_TEST(link_at("/usr/lib64/gbm/nvidia-drm_gbm.so") == allocator);
+    image.library_folder = "/usr/lib/x86_64-linux-gnu";
+    image.xorg_folder = "/usr/lib/xorg";
+    BOOST_TEST(link_at("/usr/lib/xorg/modules/drivers/nvidia_drv.so") == driver);
+    BOOST_TEST(link_at("/usr/lib/x86_64-linux-gnu/gbm/nvidia-drm_gbm.so") == allocator);
+}
+
+BOOST_FIXTURE_TEST_CASE(the_profile_names_the_containers_gpus, Host)
+{
+    BOOST_TEST(text(profile) == "none");
+    graphics({0, 5, 63, 64});
+    BOOST_TEST(text(profile) ==
+               "{\"profiles\": [{\"name\": \"_container_\", \"settings\": [\"EGLVisibleDGPUDevices\", "
+               "0x8000000000000021]}], \"rules\": [{\"pattern\": [], \"profile\": \"_container_\"}]}\n");
+    BOOST_TEST(link_at("/etc/nvidia/nvidia-application-profiles-rc.d/10-container.conf") ==
+               std::string("/usr/local/nvidia/") + profile);
+    tree.given.minors.clear();
+    BOOST_TEST(text(profile).find("0x0]") != std::string::npos);
+}
+
+BOOST_FIXTURE_TEST_CASE(musl_gets_nothing_but_a_warning, Host)
+{
+    image.has_only_musl = true;
+    file("bin/nvidia-smi", "/usr/bin/nvidia-smi");
+    BOOST_TEST(plan().empty());
+    BOOST_REQUIRE(notes.size() == 1U);
+    BOOST_TEST((notes[0].level == LogLevel::Warning));
+}
+
+BOOST_FIXTURE_TEST_CASE(what_is_there_is_not_brought_again, Host)
+{
+    tree.is_there = true;
+    file("bin/nvidia-smi", "/usr/bin/nvidia-smi");
+    const Edits edits = plan();
+    BOOST_TEST(!edits.tree.has_value());
+    BOOST_TEST(edits.links.size() == 1U);
+    tree.wanted = false;
+    BOOST_TEST(plan().empty());
+}
+
+BOOST_FIXTURE_TEST_CASE(newer_libraries_of_the_image_win, Host)
+{
+    image.compat = CudaCompat{"575.51.03", std::nullopt, {{"libcuda.so.1", "libcuda.so.575.51.03"}}};
+    BOOST_TEST(link_in_tree("lib64/libcuda.so.1") == "/usr/local/cuda/compat/libcuda.so.575.51.03");
+    BOOST_TEST(link_in_tree("lib64/libcuda.so") == "libcuda.so.1");
+    BOOST_TEST(link_in_tree("lib64/libnvidia-ml.so.1") == "libnvidia-ml.so.555.42.07");
+    BOOST_TEST(notes.size() == 1U);
+    image.compat->version = "550.99.99";
+    BOOST_TEST(link_in_tree("lib64/libcuda.so.1") == "libcuda.so.555.42.07");
+    BOOST_TEST(notes.empty());
+}
+
+BOOST_FIXTURE_TEST_CASE(without_cuda_the_images_libraries_count_for_nothing, Host)
+{
+    image.compat = CudaCompat{"575.51.03", std::nullopt, {{"libcuda.so.1", "libcuda.so.575.51.03"}}};
+    tree.given.capabilities = {{Capability::Utility}};
+    BOOST_TEST(link_in_tree("lib64/libcuda.so.1") == "libcuda.so.555.42.07");
+}
+
+BOOST_FIXTURE_TEST_CASE(the_hosts_own_library_is_not_there_then, Host)
+{
+    image.compat = CudaCompat{"575.51.03", std::nullopt, {{"libcuda.so.1", "libcuda.so.575.51.03"}}};
+    const Edits edits = plan();
+    BOOST_REQUIRE(edits.tree->mounts.size() == 1U);
+    BOOST_TEST(edits.tree->mounts[0].container_path.ends_with("/libnvidia-ml.so.555.42.07"));
+}
+
+BOOST_FIXTURE_TEST_CASE(libraries_for_32_bits_stay_the_hosts, Host)
+{
+    library("libcuda", "libcuda.so.1", true);
+    image.compat = CudaCompat{"575.51.03", std::nullopt, {{"libcuda.so.1", "libcuda.so.575.51.03"}}};
+    BOOST_TEST(link_in_tree("lib/libcuda.so.1") == "libcuda.so.555.42.07");
+}
+
+BOOST_FIXTURE_TEST_CASE(an_image_cannot_take_the_name_of_a_file, Host)
+{
+    image.compat = CudaCompat{"575.51.03", std::nullopt, {{"libcuda.so.555.42.07", "libcuda.so.575.51.03"}}};
+    BOOST_TEST(link_in_tree("lib64/libcuda.so.555.42.07") == "");
+    image.compat->libraries = {{"libcuda.so", "libcuda.so.575.51.03"}};
+    BOOST_TEST(link_in_tree("lib64/libcuda.so") == "/usr/local/cuda/compat/libcuda.so.575.51.03");
+}
+
+BOOST_AUTO_TEST_SUITE_END()

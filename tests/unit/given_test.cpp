@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <boost/test/unit_test.hpp>
+
+#include "nvidia-devices/given.h"
+
+using namespace ogh::nvidia_devices;
+
+BOOST_AUTO_TEST_SUITE(nvidia_devices_given)
+
+BOOST_AUTO_TEST_CASE(it_can_be_read_back)
+{
+    Given each;
+    each.capabilities.all = true;
+    BOOST_TEST((parse_given(to_text(each)) == each));
+    each.capabilities.named = {Capability::Video, Capability::Nvswitch};
+    BOOST_TEST((parse_given(to_text(each)) == each));
+    each.capabilities.all = false;
+    each.minors = {0, 12};
+    BOOST_TEST((parse_given(to_text(each)) == each));
+    BOOST_TEST(to_text(each) == "video,nvswitch\n0,12\n");
+}
+
+BOOST_AUTO_TEST_CASE(both_requests_count)
+{
+    const Given both = joined({{{Capability::Video}, false}, {1}}, {{{Capability::Ngx}, true}, {2}});
+    BOOST_TEST((both == Given{{{Capability::Video, Capability::Ngx}, true}, {1, 2}}));
+}
+
+BOOST_AUTO_TEST_CASE(anything_else_is_nothing)
+{
+    for (const char *text : {"", "compute", "compute\n", "odd\n\n", "\n\n", "compute\n\n\n"})
+        BOOST_TEST(!parse_given(text).has_value(), text);
+}
+
+BOOST_AUTO_TEST_SUITE_END()
