@@ -131,9 +131,9 @@ std::string application_profile(const std::set<unsigned> &minors)
     for (const unsigned minor : minors)
         mask |= minor < bits ? std::uint64_t{1} << minor : 0;
     std::array<char, bits / 4> digits{};
-    const auto end = std::to_chars(digits.begin(), digits.end(), mask, 16).ptr;
+    const char *const end = std::to_chars(digits.begin(), digits.end(), mask, 16).ptr;
     return R"({"profiles": [{"name": "_container_", "settings": ["EGLVisibleDGPUDevices", 0x)" +
-           std::string(digits.begin(), end) +
+           std::string(digits.data(), static_cast<size_t>(end - digits.data())) +
            R"(]}], "rules": [{"pattern": [], "profile": "_container_"}]})" + "\n";
 }
 

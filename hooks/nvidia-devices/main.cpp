@@ -78,16 +78,21 @@ void warn_of_vendor_hook(const Hook &hook, const Sysroot &sysroot, Notes &notes)
                                     *found + "; see nvidia-devices(8)"});
 }
 
+void print_list(const Hook &hook, const Sysroot &sysroot, const SelectionPolicy &policy)
+{
+    Notes notes;
+    const Inventory inventory = read_inventory(sysroot, notes);
+    hook.note(notes);
+    require_driver(inventory);
+    Hook::print(list_gpus(inventory, policy));
+}
+
 void run(Hook &hook, const GpuOptions &options, const std::string &driver_root)
 {
     const SelectionPolicy policy = policy_of(options);
     const Sysroot sysroot(hook.options().sysroot);
-    Notes notes;
     if (options.list) {
-        const Inventory inventory = read_inventory(sysroot, notes);
-        hook.note(notes);
-        require_driver(inventory);
-        Hook::print(list_gpus(inventory, policy));
+        print_list(hook, sysroot, policy);
         return;
     }
     const auto asked = hook.request();
@@ -100,6 +105,7 @@ void run(Hook &hook, const GpuOptions &options, const std::string &driver_root)
     if (!selectors)
         return;
     const auto named = read_capabilities(hook, by_environment);
+    Notes notes;
     const Inventory inventory = read_inventory(sysroot, notes);
     if (!inventory.has_driver && is_optional(*selectors, *asked)) {
         hook.note({{LogLevel::Info, "nothing to do: this host has no NVIDIA driver"}});
