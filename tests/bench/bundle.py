@@ -18,11 +18,11 @@ def make_source(path, count):
         (folder / "README").write_text(f"data set {number}\n")
 
 
-def make_bundle(path, annotations, *, program=None, hook=None, read_only=True):
+def make_bundle(path, annotations, *, program=None, hooks=(), read_only=True):
     """A bundle whose container runs /program and has these annotations, which all begin with PREFIX.
 
     `program`, a static executable, is put there; without it the rootfs is only a place for an image.
-    `hook`, a command, is registered at createRuntime.
+    `hooks`, commands, are registered at createRuntime.
     """
     rootfs = path / "rootfs"
     rootfs.mkdir(parents=True)
@@ -31,9 +31,9 @@ def make_bundle(path, annotations, *, program=None, hook=None, read_only=True):
     config = _config()
     config["annotations"] = {PREFIX + name: value for name, value in annotations.items()}
     config["root"]["readonly"] = read_only
-    if hook:
-        entry = {"path": hook[0], "args": hook, "env": ["PATH=/usr/sbin:/usr/bin:/sbin:/bin"]}
-        config["hooks"] = {"createRuntime": [entry]}
+    if hooks:
+        config["hooks"] = {"createRuntime": [
+            {"path": hook[0], "args": hook, "env": ["PATH=/usr/sbin:/usr/bin:/sbin:/bin"]} for hook in hooks]}
     (path / "config.json").write_text(json.dumps(config, indent="\t"))
     return path
 

@@ -1,14 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The floor of the nvidia-devices benchmark: the system calls that it takes to give a container GPUs for computing, in
-// the order of the hook. It reads the host's files that the hook reads, and writes what it writes.
+// The floor of the nvidia-devices benchmark: the system calls that it takes to give a container GPUs for computing, and
+// the driver's files, in the order of the hook. It reads the host's files that the hook reads, and writes what it
+// writes; but it searches no library and looks into none: LIST says where they are, see floor_tree.h.
 //
 // Keep in step with the hook: the benchmark prints `strace -c` of both side by side. One function is one step.
 //
-// usage: floor-nvidia-devices PID BUNDLE ROOTFS HOST CGROUP MAJOR UVM-MAJOR {ADDRESS MINOR}...  < state
+// usage: floor-nvidia-devices PID BUNDLE ROOTFS HOST CGROUP LIST MAJOR UVM-MAJOR {ADDRESS MINOR}...  < state
 
 #include "floor.h"
 #include "floor_cgroup.h"
+#include "floor_tree.h"
 
 #include <linux/capability.h>
 #include <stdlib.h>
@@ -49,8 +51,8 @@ static void add_node(const char *name, unsigned number, unsigned major, unsigned
 
 static void read_arguments(int argc, char **argv)
 {
-    const unsigned major = (unsigned)atoi(argv[6]), uvm = (unsigned)atoi(argv[7]);
-    for (int i = 8; i + 1 < argc && gpu_count < MAX_GPUS; i += 2) {
+    const unsigned major = (unsigned)atoi(argv[7]), uvm = (unsigned)atoi(argv[8]);
+    for (int i = 9; i + 1 < argc && gpu_count < MAX_GPUS; i += 2) {
         const unsigned minor = (unsigned)atoi(argv[i + 1]);
         gpus[gpu_count++].address = argv[i];
         add_node("nvidia%u", minor, major, minor);
@@ -116,6 +118,7 @@ static void read_host(int host)
     // Where NVIDIA's own hook would be registered; not there.
     openat2(host, "usr/share/containers/oci/hooks.d", O_PATH, IN_ROOT);
     openat2(host, "etc/containers/oci/hooks.d", O_PATH, IN_ROOT);
+    read_file(host, "etc/ld.so.cache");
 }
 
 static int open_cgroup(int proc, const char *pid, const char *cgroup)
@@ -171,18 +174,6 @@ static void make_nodes(int proc, int root)
     close(dev);
 }
 
-static int make_tmpfs(void)
-{
-    const unsigned attr = MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV | MOUNT_ATTR_NOEXEC | MOUNT_ATTR_RDONLY;
-    int context = must(fsopen("tmpfs", FSOPEN_CLOEXEC), "fsopen");
-    must(fsconfig(context, FSCONFIG_SET_STRING, "mode", "0755", 0), "fsconfig");
-    must(fsconfig(context, FSCONFIG_SET_STRING, "source", "oci-gpu-hooks", 0), "fsconfig");
-    must(fsconfig(context, FSCONFIG_CMD_CREATE, NULL, NULL, 0), "fsconfig");
-    int top = must(fsmount(context, FSMOUNT_CLOEXEC, attr), "fsmount");
-    close(context);
-    return top;
-}
-
 static void fill(int top)
 {
     const unsigned flags = MOVE_MOUNT_F_EMPTY_PATH | MOVE_MOUNT_T_EMPTY_PATH;
@@ -211,7 +202,7 @@ static void cover_proc(int root)
     int place = open_folder(root, path);
     look_at(place, &stx);
     must(fstatfs(place, &fs), "fstatfs");
-    int top = make_tmpfs();
+    int top = make_tmpfs(MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV | MOUNT_ATTR_NOEXEC | MOUNT_ATTR_RDONLY);
     must(move_mount(top, "", place, "", MOVE_MOUNT_F_EMPTY_PATH | MOVE_MOUNT_T_EMPTY_PATH), "move_mount");
     int seen = open_folder(root, path);
     look_at(seen, &stx);
@@ -225,13 +216,14 @@ static void cover_proc(int root)
 
 int main(int argc, char **argv)
 {
-    if (argc < 10)
-        errx(2, "usage: %s PID BUNDLE ROOTFS HOST CGROUP MAJOR UVM-MAJOR {ADDRESS MINOR}...", argv[0]);
+    if (argc < 11)
+        errx(2, "usage: %s PID BUNDLE ROOTFS HOST CGROUP LIST MAJOR UVM-MAJOR {ADDRESS MINOR}...", argv[0]);
     const unsigned more = 1U << CAP_MKNOD | 1U << CAP_NET_ADMIN;
     const char *rootfs = argv[3];
     struct statx stx;
 
     read_arguments(argc, argv);
+    read_tree_list(argv[6]);
     begin(argv[2], more);
     int proc = must(open("/proc", O_PATH | O_DIRECTORY | O_CLOEXEC), "/proc");
     int host = must(open(argv[4], O_PATH | O_DIRECTORY | O_CLOEXEC), argv[4]);
@@ -239,11 +231,14 @@ int main(int argc, char **argv)
     int init = hold(atoi(argv[1]));
     int cgroup = open_cgroup(proc, argv[1], argv[5]);
     open_sources(host);
+    put_tree_together();
     enter(init, rootfs, more);
     int root = must(open(rootfs, O_PATH | O_DIRECTORY | O_CLOEXEC), rootfs);
     look_at(root, &stx);
     allow_devices(cgroup, devices, node_count);
     make_nodes(proc, root);
+    attach_tree(root, "usr/local/nvidia");
+    link_to_tree(root);
     cover_proc(root);
     return 0;
 }

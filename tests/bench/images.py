@@ -26,7 +26,7 @@ def debian():
     return PROJECT / "build/roots" / RELEASE
 
 
-def _link(folder, name, tiny):
+def link(folder, name, tiny=False):
     """The bytes of a library that needs no other; `name` is its SONAME."""
     output = folder / "linked.so"
     options = TINY_OPTIONS if tiny else ()
@@ -45,7 +45,7 @@ def make_libraries(folder, name, count, size=None):
     """
     folder.mkdir(parents=True)
     pattern = f"lib{name}-{{:04}}.so.1"
-    content = _link(folder, pattern.format(0), size is not None)
+    content = link(folder, pattern.format(0), size is not None)
     for number in range(count):
         soname = pattern.format(number)
         file = folder / f"{soname}.2.3"
