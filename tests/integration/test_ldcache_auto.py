@@ -88,6 +88,14 @@ def test_several_trees(make, driver, shop, scratch):
         f"{FOUND}libamd.so.1 /opt/rocm/lib64/libamd.so.1\n")
 
 
+@pytest.mark.parametrize("place", [POINT, "/opt/elsewhere"])
+def test_folders_relative_to_the_tree(make, driver, place):
+    """Wherever it is: an image may have a symlink on the way."""
+    box = make()
+    box.first.append(tree_hook(driver, "lib64", point=place))
+    assert started(box.run(PROBE)) == FOUND.replace(POINT, place)
+
+
 def test_a_second_run_changes_nothing(make, driver, scratch):
     box = make()
     entry = box._entry()  # pylint: disable=protected-access
@@ -190,7 +198,7 @@ def test_a_list_of_the_containers_root_is_not_believed(make, driver, engine):
 
 
 @pytest.mark.parametrize("line", [
-    "/opt/lib64", f"{POINT}/../nvidia/lib64", f"{POINT}/../../../opt/lib64", "lib64", ".", "/",
+    "/opt/lib64", f"{POINT}/../nvidia/lib64", f"{POINT}/../../../opt/lib64", "../../../lib64", ".", "/",
     f"{POINT}2/lib64", "/proc/self/root", "", "\\t", "\\0377\\0376"], ids=repr)
 def test_lines_that_lead_out_of_the_tree_are_not_followed(make, driver, line):
     """Also where the folder has libraries."""

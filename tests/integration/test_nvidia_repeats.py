@@ -65,7 +65,7 @@ def test_with_mount_srv_in_one_container(nv_box, machine, hook, srv, engine):
 
 
 @pytest.mark.parametrize("engine, with_dev, times", [
-    (RUNC, False, 100), (engines.MAPPED[1], False, 5), (CRUN, True, 5),
+    (RUNC, False, 5), (engines.MAPPED[1], False, 5), (CRUN, True, 5),
     (engines.MAPPED[0], True, 5)], ids=str)
 def test_restarts_leave_the_root_as_after_the_first(nv_box, machine, engine, with_dev, times):
     """Also where /dev is the image's own, and all that was made is there again."""

@@ -5,6 +5,7 @@ state make of that, and in which words it is refused. All of it by hand and with
 import pytest
 
 from harness.box import PREFIX
+from harness.driver import POINT
 from harness.gpu import nodes_of
 from harness.nvidia import EIGHT, MAJOR, ONE, OPEN, UVM
 from harness.nvidia_container import UVM_NODES, asked, error_of, gpus_of, nothing
@@ -26,13 +27,17 @@ def test_a_plan_names_everything_and_changes_nothing(plan, machine):
                       "minor": minor, "fileMode": 0o666, "permissions": "rw"}
                      for path, major, minor in expected]
     assert sorted(edits["cgroup"]) == sorted(f"c {major}:{minor} rw" for _, major, minor in expected)
-    assert "links" not in edits
+    libraries = {f"{POINT}/lib64/{name}.so{end}" for name in ("libcuda", "libnvidia-ml") for end in ("", ".1")}
+    assert {link["path"] for link in edits["links"]} == libraries
     files = {file["path"]: file.get("content", "") for file in edits["files"]}
-    assert set(files) == {f"/proc/driver/nvidia/{name}" for name in ("version", "params", "registry")}
+    assert set(files) == {*(f"/proc/driver/nvidia/{name}" for name in ("version", "params", "registry")),
+                          *(f"{POINT}/.oci-gpu-hooks/{name}" for name in ("ld-folders", "nvidia-devices"))}
     assert "ModifyDeviceFiles: 0\n" in files["/proc/driver/nvidia/params"]
     folder = f"/proc/driver/nvidia/gpus/{gpu.address}"
     mounts = {mount["containerPath"]: mount for mount in edits["containerEdits"]["mounts"]}
     assert mounts[folder]["hostPath"] == f"{machine}{folder}" and "ro" in mounts[folder]["options"]
+    library = "libcuda.so.555.42.07"
+    assert mounts[f"{POINT}/lib64/{library}"]["hostPath"] == f"{machine}/usr/lib64/{library}"
     assert not [path for path in mounts if "/gpus/" in path and path != folder]
     assert tree(machine.path) == before
 
@@ -84,7 +89,7 @@ def test_the_policy_of_the_host(plan, by_hand, options, value, outcome):
 
 @pytest.mark.parametrize("capabilities, more", [
     ("utility", None), ("compute", []), (" video ,video", []), ("display", ["modeset", "dri"]),
-    ("graphics", ["dri"]), ("compute,graphics", ["dri"]), ("ngx,compat32", None),
+    ("graphics", ["dri"]), ("compute,graphics", ["dri"]), ("ngx", None),
     ("all", ["modeset", "dri"]), ("all,gdrcopy", ["modeset", "dri", "gdrdrv"])])
 def test_capabilities(plan, machine, capabilities, more):
     """`more`: what they bring besides; UVM only with compute, video or all of them."""
@@ -119,6 +124,7 @@ def test_a_module_that_is_not_loaded_is_named(plan, by_hand, machine, module, ca
 def test_drivers(plan, machine, profile):
     if profile == "open":
         machine.write("proc/driver/nvidia/version", OPEN)
+        machine.install("601.10.03")
     if profile == "old":
         machine.old()
     edits = plan("--request", "all")

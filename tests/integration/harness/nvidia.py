@@ -6,6 +6,8 @@ import shutil
 import stat
 from dataclasses import dataclass
 
+from . import elf
+
 MAJOR, DRM, CTL, MODESET = 195, 226, 255, 254
 UVM, CAPS, FS, GDR, SWITCH, VERBS = 510, 511, 509, 508, 507, 231
 
@@ -49,12 +51,14 @@ EIGHT = [Gpu(f"0000:{bus}:00.0", minor, card, render) for bus, minor, card, rend
 
 
 class NvidiaHost:
-    """A sysroot with what the driver shows in /proc, /sys and /dev."""
+    """A sysroot with what the driver shows in /proc, /sys and /dev, and the libraries without which capabilities cannot
+    work; harness.driver has the rest of the driver's files."""
 
     def __init__(self, path, gpus, version=CLOSED):
         self.path, self.gpus, self._devices = path, list(gpus), {}
         path.mkdir(mode=0o755)
         self.write("proc/driver/nvidia/version", version)
+        self.install("555.42.07")
         self.write("proc/driver/nvidia/params", PARAMS)
         self.write("proc/driver/nvidia/registry", REGISTRY)
         (path / "proc/driver/nvidia/gpus").mkdir()
@@ -75,6 +79,13 @@ class NvidiaHost:
     def write(self, name, text):
         (self.path / name).parent.mkdir(parents=True, exist_ok=True)
         (self.path / name).write_text(text, encoding="utf-8")
+
+    def install(self, version):
+        """The libraries of a driver's version, beside those that are there."""
+        folder = self.path / "usr/lib64"
+        folder.mkdir(parents=True, exist_ok=True)
+        for name in ("libcuda", "libnvidia-ml", "libnvidia-encode", "libGLX_nvidia", "libnvidia-ngx"):
+            (folder / f"{name}.so.{version}").write_bytes(elf.library(f"{name}.so.1"))
 
     def node(self, name, major, minor, mode=0o666, kind=stat.S_IFCHR):
         """A device node in place of what has the name."""

@@ -82,18 +82,28 @@ def nv_box(nv_host, nv_hook, machine, scratch):
         runtime.clean(host)
 
 
+@pytest.fixture(scope="session")
+def stand_in():
+    """A process in a mount namespace of its own: the init of a container that is never started."""
+    if os.geteuid() != 0:
+        pytest.skip("needs root")
+    host = Host("as-found")
+    yield host
+    host.close()
+
+
 @pytest.fixture
-def by_hand(nv_hook, machine, scratch):
+def by_hand(nv_hook, machine, scratch, stand_in):
     """A function that runs the hook without a container: by_hand(*options, **config). With `config`, members
-    of config.json, it gets the state of a container that has just been created."""
+    of config.json, it gets the state of a container that has just been created, with an empty root."""
     def run(*args, **config):
         text = ""
         if config:
-            (scratch / "bundle").mkdir(exist_ok=True)
+            (scratch / "bundle/rootfs").mkdir(parents=True, exist_ok=True)
             config = {"ociVersion": "1.0.2", "root": {"path": "rootfs"}, "process": {}, **config}
             (scratch / "bundle/config.json").write_text(json.dumps(config), encoding="utf-8")
-            text = json.dumps({"ociVersion": "1.0.2", "id": "x", "status": "creating", "pid": 12345,
-                               "bundle": str(scratch / "bundle")})
+            text = json.dumps({"ociVersion": "1.0.2", "id": "x", "status": "creating",
+                               "pid": stand_in.pid, "bundle": str(scratch / "bundle")})
         return subprocess.run([nv_hook.executable, "--sysroot", machine, *map(os.fspath, args)], check=False,
                               input=text, capture_output=True, encoding="utf-8", timeout=LIMIT_S)
     return run
