@@ -20,13 +20,13 @@ namespace {
 constexpr size_t max_size = 65536;
 
 /** By the mount table: it alone shows who made a mount. */
-bool is_on_own_tmpfs(const HostProc &proc, pid_t pid, int file, const std::string &what)
+bool is_on_own_tmpfs(const HostProc &proc, pid_t pid, int file, const Inode &inode)
 {
     struct statfs filesystem {};
     if (::fstatfs(file, &filesystem) != 0 || filesystem.f_type != TMPFS_MAGIC)
         return false;
     const auto own = MountTable(proc.open_of(pid, "mountinfo").get()).ids_of_source(own_source);
-    return std::find(own.begin(), own.end(), Inode::of(file, what).mount_id) != own.end();
+    return std::find(own.begin(), own.end(), inode.mount_id) != own.end();
 }
 
 } // namespace
@@ -37,8 +37,10 @@ std::optional<std::string> read_earlier_file(pid_t pid, const Root &root, const 
     const std::string what = quote(path) + " in the container";
     try {
         const auto file = root.find(path);
-        if (!file || !Inode::of(file->get(), what).is(Kind::File) ||
-            !is_on_own_tmpfs(proc, pid, file->get(), what))
+        if (!file)
+            return std::nullopt;
+        const Inode inode = Inode::of(file->get(), what);
+        if (!inode.is(Kind::File) || inode.uid != 0 || !is_on_own_tmpfs(proc, pid, file->get(), inode))
             return std::nullopt;
         return read_all(proc.reopen(file->get(), O_RDONLY, what).get(), max_size, what);
     } catch (const Error &) {

@@ -143,13 +143,23 @@ bool has_graphics(const DriverTree &tree)
            tree.given.capabilities.has(Capability::Display);
 }
 
+/** The other files. A module of X.Org has a link beside it, where the server knows it by another name. */
+void plan_files(const DriverTree &tree, TmpfsEdit &edit)
+{
+    for (const DriverFile &file : tree.files.files) {
+        edit.mounts.push_back({file.host_path, in_tree(file.tree_path), file.kind, file.read_only});
+        const std::string link = "lib64/xorg/" + file.standard_path;
+        if (file.tree_path.starts_with("lib64/xorg/") && link != file.tree_path)
+            edit.links.push_back({in_tree(link), file.tree_path.substr(file.tree_path.rfind('/') + 1)});
+    }
+}
+
 /** The tree alone. */
 TmpfsEdit plan_tree(const DriverTree &tree, const Image &image, Notes &notes)
 {
     TmpfsEdit edit{tree_folder};
     plan_libraries(tree, image, edit, notes);
-    for (const DriverFile &file : tree.files.files)
-        edit.mounts.push_back({file.host_path, in_tree(file.tree_path), file.kind, file.read_only});
+    plan_files(tree, edit);
     edit.files.push_back({given_name, to_text(tree.given)});
     if (has_graphics(tree))
         edit.files.push_back(

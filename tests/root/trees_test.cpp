@@ -332,6 +332,14 @@ BOOST_FIXTURE_TEST_CASE(an_image_cannot_leave_an_earlier_request, Tree)
         std::ofstream(root + "/opt/tree/.own/given") << "forged";
     }});
     BOOST_TEST(earlier() == "nothing");
+    // Where another user has written it, below our own name.
+    start({.set_up = [](const std::string &root) {
+        make_mount("oci-gpu-hooks", root + "/opt/tree", "tmpfs");
+        check_call(::mkdir((root + "/opt/tree/.own").c_str(), 0755), "mkdir");
+        std::ofstream(root + "/opt/tree/.own/given") << "forged";
+        check_call(::chown((root + "/opt/tree/.own/given").c_str(), 1000, 1000), "chown");
+    }});
+    BOOST_TEST(earlier() == "nothing");
     const pid_t pid = container().pid();
     container().end();
     BOOST_TEST(!Root::before_entering(pid, rootfs()).has_value());
