@@ -3,6 +3,7 @@
 #include <sys/stat.h>
 #include <sys/un.h>
 #include <sys/utsname.h>
+#include <unistd.h>
 
 #include <filesystem>
 #include <iterator>
@@ -170,6 +171,10 @@ BOOST_AUTO_TEST_CASE(sockets_and_the_folder_of_mps)
     DriverFile mps{
         host.path("tmp/nvidia-mps"), "run/nvidia-mps", "/tmp/nvidia-mps", "", Kind::Directory, false};
     BOOST_TEST((host.files({Capability::Compute}) == std::vector{mps}));
+    if (::chown(mps.host_path.c_str(), 1000, 1000) == 0) { // somebody else's
+        BOOST_TEST(host.files({Capability::Compute}).empty());
+        BOOST_REQUIRE(::chown(mps.host_path.c_str(), ::geteuid(), ::getegid()) == 0);
+    }
     BOOST_TEST((host.files({Capability::Video}) == std::vector{mps}));
     BOOST_TEST(host.files({Capability::Graphics}).empty());
 }
