@@ -172,13 +172,14 @@ def test_a_package_that_renews_the_cache(files_box, installed, stubs, scratch):
     assert installed.places
 
 
-@pytest.mark.parametrize("volume", ["etc", "usr/share"])
-def test_h17_no_link_is_made_on_a_volume(files_box, installed, scratch, volume):
+@pytest.mark.parametrize("volume, engine", [("etc", RUNC), ("usr/share", RUNC), ("tmp", RUNC),
+                                            ("tmp", engines.MAPPED[1])], ids=str)
+def test_h17_no_link_is_made_on_a_volume(files_box, installed, scratch, volume, engine):
     """It is a folder of the host; the container works all the same, and is told what it lacks."""
     (scratch / "volume/kept").mkdir(parents=True)
     (scratch / "volume/passwd").write_text("root:x:0:0::/:/bin/sh\n")
     before = tree(scratch / "volume")
-    box = files_box("all", cache=volume != "etc")
+    box = files_box("all", engine=engine, cache=volume != "etc")
     box.volume(f"/{volume}", scratch / "volume")
     environment(box, LD_LIBRARY_PATH=LD_LIBRARY_PATH)
     result = box.run("nvidia-smi libcuda.so.1")
