@@ -65,7 +65,7 @@ bool is_of_a_daemon(int parent, const std::string &name)
 
 /**
  * The folder in which the host's MPS daemon has its pipes. Anyone on the host may put something of that name into
- * /tmp, and containers get it writable, as its clients lock a file in it: so it is looked at well.
+ * /tmp, and containers get it writable, as libnvidia-container has it: so it is looked at well.
  */
 void add_mps_folder(const DriverRoot &root, std::vector<DriverFile> &files)
 {
