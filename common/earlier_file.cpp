@@ -2,8 +2,6 @@
 #include "earlier_file.h"
 
 #include <fcntl.h>
-#include <sys/vfs.h>
-#include <linux/magic.h>
 
 #include <algorithm>
 
@@ -22,8 +20,7 @@ constexpr size_t max_size = 65536;
 /** By the mount table: it alone shows who made a mount. */
 bool is_on_own_tmpfs(const HostProc &proc, pid_t pid, int file, const Inode &inode)
 {
-    struct statfs filesystem {};
-    if (::fstatfs(file, &filesystem) != 0 || filesystem.f_type != TMPFS_MAGIC)
+    if (!is_on_tmpfs(file))
         return false;
     const auto own = MountTable(proc.open_of(pid, "mountinfo").get()).ids_of_source(own_source);
     return std::find(own.begin(), own.end(), inode.mount_id) != own.end();

@@ -80,8 +80,8 @@ struct Edits {
     std::vector<FileEdit> files = {}; ///< those that replace others do so in this order, after all mounts
     std::vector<NodeEdit> nodes = {};
     std::vector<LinkEdit> links = {};
-    std::optional<TmpfsEdit> proc =
-        {}; ///< over a folder of /proc; without it there is nothing to do. It has no links
+    /** Over a folder of /proc; where the container lacks it there is nothing to do. It has no links. */
+    std::optional<TmpfsEdit> proc = {};
     std::optional<TmpfsEdit> tree = {}; ///< over a folder that is made if need be
 
     [[nodiscard]] bool empty() const { return *this == Edits{}; }

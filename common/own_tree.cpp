@@ -9,8 +9,8 @@
 #include <cerrno>
 
 #include "error.h"
-#include "openat2.h"
 #include "own_files.h"
+#include "source.h"
 #include "text.h"
 #include "tmpfs.h"
 
@@ -89,16 +89,14 @@ OwnTree::OwnTree(const TmpfsEdit &edit, const PrivateTmpfs &place, const std::st
 void OwnTree::mount(const MountEdit &edit)
 {
     const std::string what = quote(edit.host_path);
-    const UniqueFd source = open_path(AT_FDCWD, edit.host_path, O_PATH, Walk::NoSymlinks, what);
-    if (!Inode::of(source.get(), what).is(edit.kind))
-        throw Error(ExitCode::Failure, what + " is no longer what it was when it was looked up");
+    const OpenedSource source = open_source(edit);
     const auto [parent, name] = split_below(edit.container_path, container_path_);
     const bool is_folder = edit.kind == Kind::Directory;
     const int at = folder(parent);
     const int made =
         is_folder ? ::mkdirat(at, name.c_str(), 0755) : ::mknodat(at, name.c_str(), S_IFREG | 0444, 0);
     check(made == 0, what, "mkdir");
-    const UniqueFd copy = copy_of(source.get(), is_folder ? AT_RECURSIVE : 0, what);
+    const UniqueFd copy = copy_of(source.fd.get(), is_folder ? AT_RECURSIVE : 0, what);
     check(::move_mount(copy.get(), "", at, name.c_str(), MOVE_MOUNT_F_EMPTY_PATH) == 0, what, "move_mount");
 }
 

@@ -3,6 +3,8 @@
 
 #include <fcntl.h>
 
+#include <utility>
+
 #include "error.h"
 #include "openat2.h"
 #include "process.h"
@@ -12,18 +14,24 @@ namespace ogh {
 
 namespace {
 
-Source open_source(const MountEdit &edit, int idmap)
+Source copy_source(const MountEdit &edit, int idmap)
 {
-    const std::string what = quote(edit.host_path);
-    const UniqueFd fd = open_path(AT_FDCWD, edit.host_path, O_PATH, Walk::NoSymlinks, what);
-    const Inode inode = Inode::of(fd.get(), what);
-    if (!inode.is(edit.kind))
-        throw Error(ExitCode::Failure, what + " is no longer what it was when it was looked up");
+    const OpenedSource opened = open_source(edit);
     const MountAttributes attributes{edit.read_only, edit.idmap ? idmap : -1};
-    return {edit, inode, MountTree(fd.get(), attributes, what)};
+    return {edit, opened.inode, MountTree(opened.fd.get(), attributes, quote(edit.host_path))};
 }
 
 } // namespace
+
+OpenedSource open_source(const MountEdit &edit)
+{
+    const std::string what = quote(edit.host_path);
+    UniqueFd fd = open_path(AT_FDCWD, edit.host_path, O_PATH, Walk::NoSymlinks, what);
+    const Inode inode = Inode::of(fd.get(), what);
+    if (!inode.is(edit.kind))
+        throw Error(ExitCode::Failure, what + " is no longer what it was when it was looked up");
+    return {std::move(fd), inode};
+}
 
 std::vector<Source> open_sources(const std::vector<MountEdit> &mounts,
                                  const std::optional<UserNamespace> &user_namespace)
@@ -33,7 +41,7 @@ std::vector<Source> open_sources(const std::vector<MountEdit> &mounts,
     std::vector<Source> sources;
     sources.reserve(mounts.size());
     for (const MountEdit &edit : mounts)
-        sources.push_back(open_source(edit, idmap));
+        sources.push_back(copy_source(edit, idmap));
     return sources;
 }
 

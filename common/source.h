@@ -8,6 +8,7 @@
 #include "log.h"
 #include "mount_tree.h"
 #include "root.h"
+#include "unique_fd.h"
 #include "user_namespace.h"
 
 namespace ogh {
@@ -18,6 +19,15 @@ struct Source {
     Inode inode;
     MountTree tree;
 };
+
+/** The host's folder or file of a mount, opened (O_PATH). */
+struct OpenedSource {
+    UniqueFd fd;
+    Inode inode;
+};
+
+/** Opens it, without following any symlink. @throws Error if it is not of the kind that was planned */
+OpenedSource open_source(const MountEdit &edit);
 
 /**
  * Opens the sources of all mounts, in their order. Call it on the host.

@@ -48,4 +48,10 @@ UniqueFd make_tmpfs(const TmpfsOptions &options)
     return root;
 }
 
+bool is_on_tmpfs(int fd)
+{
+    struct statfs filesystem {};
+    return ::fstatfs(fd, &filesystem) == 0 && filesystem.f_type == TMPFS_MAGIC;
+}
+
 } // namespace ogh

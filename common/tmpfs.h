@@ -10,6 +10,9 @@ namespace ogh {
 /** The source that the mount table shows for a tmpfs which containers get to see. */
 constexpr const char *own_source = "oci-gpu-hooks";
 
+/** The file in it that names its folders with libraries, one a line, for ldcache-update. */
+constexpr const char *folder_list_name = ".oci-gpu-hooks/ld-folders";
+
 /** What a new tmpfs is to be like. */
 struct TmpfsOptions {
     /**
@@ -27,5 +30,8 @@ struct TmpfsOptions {
  * @throws SystemError
  */
 UniqueFd make_tmpfs(const TmpfsOptions &options);
+
+/** Whether what is open lies on a tmpfs, anybody's. */
+bool is_on_tmpfs(int fd);
 
 } // namespace ogh

@@ -2,37 +2,28 @@
 #include "listed_folders.h"
 
 #include <fcntl.h>
-#include <sys/vfs.h>
-#include <linux/magic.h>
 
 #include "error.h"
 #include "file.h"
 #include "library_request.h"
 #include "openat2.h"
 #include "text.h"
+#include "tmpfs.h"
 
 namespace ogh::ldcache_update {
 
 namespace {
 
-constexpr const char *source_name = "oci-gpu-hooks";
-constexpr const char *list_name = ".oci-gpu-hooks/ld-folders";
 constexpr size_t max_list_size = 65536;
-
-bool is_tmpfs(int fd)
-{
-    struct statfs filesystem {};
-    return ::fstatfs(fd, &filesystem) == 0 && filesystem.f_type == TMPFS_MAGIC;
-}
 
 /** The list of one of our tmpfs; "" if it has none, or something else is mounted over it. */
 std::string read_list(const EnteredContainer &container, const InnerMount &mount)
 {
-    const std::string what = quote(mount.path + "/" + list_name) + " in the container";
+    const std::string what = quote(mount.path + "/" + folder_list_name) + " in the container";
     const auto top = container.root().find(mount.path);
-    if (!top || Inode::of(top->get(), what).mount_id != mount.id || !is_tmpfs(top->get()))
+    if (!top || Inode::of(top->get(), what).mount_id != mount.id || !is_on_tmpfs(top->get()))
         return "";
-    const auto list = find_path(top->get(), list_name, O_PATH, Walk::OneStep, what);
+    const auto list = find_path(top->get(), folder_list_name, O_PATH, Walk::OneStep, what);
     if (!list)
         return "";
     const Inode inode = Inode::of(list->get(), what);
@@ -69,7 +60,7 @@ std::vector<std::string> parse_folder_list(std::string_view text, const std::str
 std::vector<std::string> listed_folders(EnteredContainer &container, Notes &notes)
 {
     std::vector<std::string> folders;
-    for (const InnerMount &mount : container.mounts_of(source_name)) {
+    for (const InnerMount &mount : container.mounts_of(own_source)) {
         try {
             for (const std::string &folder : parse_folder_list(read_list(container, mount), mount.path))
                 folders.push_back(folder);

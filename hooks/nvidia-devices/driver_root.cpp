@@ -91,8 +91,7 @@ std::string name_in(const std::string &path)
 bool is_plain_name(std::string_view name)
 {
     constexpr std::string_view letters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789";
-    return name.find_first_not_of("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._+-") ==
-               std::string_view::npos &&
+    return name.find_first_not_of(std::string(letters) + "._+-") == std::string_view::npos &&
            name.find_first_of(letters) != std::string_view::npos;
 }
 

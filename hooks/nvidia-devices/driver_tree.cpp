@@ -9,12 +9,12 @@
 #include <set>
 
 #include "text.h"
+#include "tmpfs.h"
 
 namespace ogh::nvidia_devices {
 
 namespace {
 
-constexpr const char *list_name = ".oci-gpu-hooks/ld-folders"; // what ldcache-update reads
 constexpr const char *profile_name = "nvidia-application-profiles-rc.d/10-container.conf";
 constexpr const char *allocator_soname = "libnvidia-allocator.so.1";
 constexpr const char *vendor_library = "libGLX_nvidia.so.0";
@@ -117,7 +117,7 @@ void plan_libraries(const DriverTree &tree, const Image &image, TmpfsEdit &edit,
     std::string list;
     for (auto folder = folders.rbegin(); folder != folders.rend(); ++folder) // lib64 first
         list += *folder + "\n";
-    edit.files.push_back({list_name, list});
+    edit.files.push_back({folder_list_name, list});
 }
 
 /**

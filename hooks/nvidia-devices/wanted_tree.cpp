@@ -32,7 +32,7 @@ Sysroot open_driver_root(const Sysroot &sysroot, const std::string &path)
     struct stat status {};
     if (!found || ::fstat(found->fd.get(), &status) != 0 || !S_ISDIR(status.st_mode))
         throw Error(ExitCode::Host, "--driver-root " + quote(path) + " is no folder of this host");
-    return Sysroot(found->path == "/" ? sysroot.on_host("/") : sysroot.on_host(found->path));
+    return Sysroot(sysroot.on_host(found->path));
 }
 
 DriverTree read_wanted_tree(const Sysroot &driver_root, const Wanted &wanted, const Inventory &inventory,
