@@ -47,9 +47,15 @@ bool Ground::is_on_host(const Inode &inode)
     return !device || host_->has_device(*device);
 }
 
+bool Ground::is_on_own_memory(const Inode &inode)
+{
+    const std::string type = inside().type_of(inode.mount_id);
+    return (type == "tmpfs" || type == "ramfs") && !is_on_host(inode);
+}
+
 std::string Ground::why_not_make_in(const Inode &folder, const Inode &root)
 {
-    if (folder.mount_id != root.mount_id && is_on_host(folder))
+    if (folder.mount_id != root.mount_id && !is_on_own_memory(folder))
         return "it would lie in a volume (" + mount_point(folder) +
                "), where nothing is made; make it in the volume, or leave the volume out";
     return why_not_mount_on(folder);

@@ -22,7 +22,9 @@ struct InnerMount {
 /**
  * Tells on which mounts of a container something may be made or mounted. A walk inside the root leads into
  * volumes: what is made there is made on the host, and what is mounted on a shared mount appears there.
- * Things are made on the root's own mount, or on a filesystem that the host does not have.
+ * Things are made on the root's own mount, or on a tmpfs or ramfs that the host does not have. No other filesystem is
+ * the container's own merely because the host lacks it: what is made in an mqueue is a message queue of whoever shares
+ * it, an overlay writes to its upper folder, and a folder in a tracefs is an instance of the tracer.
  *
  * Construct it on the host, use it after entering.
  */
@@ -41,14 +43,15 @@ public:
     /** Why nothing may be mounted on `target`: the mount would appear elsewhere too; "" if it may. */
     std::string why_not_mount_on(const Inode &target);
 
-    /** Whether the host's mount namespace has the filesystem too. */
-    bool is_on_host(const Inode &inode);
+    /** Whether it lies on a tmpfs or ramfs that the host's mount namespace does not have. */
+    bool is_on_own_memory(const Inode &inode);
 
     /** The mounts below the container's root whose source in the mount table is `source`. */
     std::vector<InnerMount> mounts_of(const std::string &source, const Inode &root);
 
 private:
     const MountTable &inside();
+    bool is_on_host(const Inode &inode);
     std::string mount_point(const Inode &inode);
 
     const HostProc &proc_;

@@ -101,6 +101,12 @@ std::optional<dev_t> MountTable::device_of(std::uint64_t mount_id) const
     return entry == nullptr ? std::nullopt : std::optional(mnt_fs_get_devno(entry));
 }
 
+std::string MountTable::type_of(std::uint64_t mount_id) const
+{
+    libmnt_fs *entry = find_id(table_.get(), mount_id);
+    return entry == nullptr ? std::string() : text(mnt_fs_get_fstype(entry));
+}
+
 bool MountTable::is_shared(std::uint64_t mount_id) const
 {
     libmnt_fs *entry = find_id(table_.get(), mount_id);

@@ -38,6 +38,9 @@ public:
     /** The filesystem that the mount shows; nothing if it is not listed. */
     [[nodiscard]] std::optional<dev_t> device_of(std::uint64_t mount_id) const;
 
+    /** The type of the filesystem that the mount shows, such as "tmpfs"; "" if it is not listed. */
+    [[nodiscard]] std::string type_of(std::uint64_t mount_id) const;
+
     /** Whether mounts made on this mount appear on others too; true as well for a mount that is not listed. */
     [[nodiscard]] bool is_shared(std::uint64_t mount_id) const;
 

@@ -110,10 +110,9 @@ std::optional<Place> Places::proc_target(const InnerPath &path)
     place.inode = Inode::of(place.fd.get(), quote(full));
     if (!place.inode.is(Kind::Directory))
         throw cannot_mount(full, "it is no folder");
-    const auto magic = filesystem_of(place.fd.get(), full);
-    const bool own_tmpfs = magic == TMPFS_MAGIC && place.inode.mount_id != root_.inode().mount_id &&
-                           !ground_.is_on_host(place.inode);
-    if (magic != PROC_SUPER_MAGIC && !own_tmpfs)
+    const bool own_tmpfs =
+        place.inode.mount_id != root_.inode().mount_id && ground_.is_on_own_memory(place.inode);
+    if (filesystem_of(place.fd.get(), full) != PROC_SUPER_MAGIC && !own_tmpfs)
         throw cannot_mount(full, "it lies neither on procfs nor on a tmpfs of the container");
     check_mountable(place, full);
     return place;

@@ -2,6 +2,7 @@
 //
 // What is made in a volume is made on the host, and what is mounted on a shared mount appears there.
 #include <fcntl.h>
+#include <sched.h>
 #include <sys/mount.h>
 #include <unistd.h>
 
@@ -149,9 +150,34 @@ BOOST_FIXTURE_TEST_CASE(a_btrfs_of_the_host_is_a_volume, Host)
     BOOST_TEST(done(apply(data_at({"/srv/existing"}))));
 }
 
-BOOST_FIXTURE_TEST_CASE(a_tmpfs_of_the_container_is_part_of_its_root, Host)
+BOOST_FIXTURE_TEST_CASE(a_message_queue_filesystem_that_the_host_lacks_is_a_volume, Host)
 {
-    start({.set_up = [](const std::string &rootfs) { make_mount("tmpfs", rootfs + "/srv", "tmpfs"); }});
+    // A file that is made there is a POSIX message queue of all who share the IPC namespace (ipc/mqueue.c).
+    start({.set_up = [](const std::string &rootfs) {
+        BOOST_REQUIRE(::unshare(CLONE_NEWIPC) == 0);
+        make_mount("mqueue", rootfs + "/srv", "mqueue");
+    }});
+    expect_refused(list_at("/srv/x"), "it would lie in a volume ('/srv')");
+}
+
+BOOST_FIXTURE_TEST_CASE(an_overlay_that_the_host_lacks_is_a_volume, Host)
+{
+    // As podman's `--volume low:/srv:O,upperdir=…` makes it: what is made there stays in the upper folder.
+    for (const char *name : {"low", "up", "work"})
+        folder(name);
+    const std::string options =
+        "lowerdir=" + path("low") + ",upperdir=" + path("up") + ",workdir=" + path("work");
+    start({.set_up = [=](const std::string &rootfs) {
+        BOOST_REQUIRE(::mount("overlay", (rootfs + "/srv").c_str(), "overlay", 0, options.c_str()) == 0);
+    }});
+    expect_refused(data_at({"/srv/x", "/srv/deep/y"}), "it would lie in a volume ('/srv')");
+    BOOST_TEST(snapshot(path("up")).size() == 1U);
+}
+
+BOOST_DATA_TEST_CASE_F(Host, what_lies_in_memory_of_the_container_is_part_of_its_root,
+                       data::make({"tmpfs", "ramfs"}), type)
+{
+    start({.set_up = [=](const std::string &rootfs) { make_mount(type, rootfs + "/srv", type); }});
     BOOST_TEST(done(apply(data_at({"/srv/x", "/srv/deep/y"}))));
     BOOST_TEST(done(apply(list_at("/srv/list"))));
     BOOST_TEST(places() == (Lines{"/srv/x", "/srv/deep/y", "/srv/list"}), boost::test_tools::per_element());
