@@ -9,6 +9,7 @@
 
 #include "attached.h"
 #include "device_node.h"
+#include "entered_container.h"
 #include "error.h"
 #include "proc_cover.h"
 #include "text.h"
@@ -186,7 +187,7 @@ Notes put_files(const Edits &edits, const std::vector<BlankFile> &blanks, Places
     for (size_t i = 0; i < mounted.size(); ++i)
         mount_over(*mounted[i], blanks.at(i), places, attached, notes);
     for (const FileEdit *file : files_of(edits, FileEdit::How::Replace)) {
-        places.write(InnerPath::parse(file->container_path), file->content);
+        places.write(*file);
         notes.push_back({LogLevel::Info, "wrote " + quote(file->container_path)});
     }
     places.replace();
@@ -195,15 +196,18 @@ Notes put_files(const Edits &edits, const std::vector<BlankFile> &blanks, Places
 
 } // namespace
 
-Notes apply(const Edits &edits, EnteredContainer &container)
+Notes apply(const Edits &edits, ContainerView &view)
 {
+    EnteredContainer container(view, edits);
     Notes notes = container.notes();
     Places &places = container.places();
     auto &cgroups = container.device_cgroups();
     if (cgroups)
         append(notes, cgroups->allow(rules_of(edits.nodes)));
-    const auto mounted = files_of(edits, FileEdit::How::MountOver).size();
-    const auto blanks = mounted == 0 ? std::vector<BlankFile>() : container.make_blank_files(mounted);
+    std::vector<mode_t> modes;
+    for (const FileEdit *file : files_of(edits, FileEdit::How::MountOver))
+        modes.push_back(file->mode);
+    const auto blanks = modes.empty() ? std::vector<BlankFile>() : container.make_blank_files(modes);
     Attached attached; // goes before `places`: a placeholder cannot be removed while it is a mount point
     for (const Source &source : container.sources())
         attach(source, places, attached, notes);
@@ -219,14 +223,6 @@ Notes apply(const Edits &edits, EnteredContainer &container)
     if (cgroups)
         cgroups->keep();
     return notes;
-}
-
-Notes apply(const Edits &edits, const Container &container)
-{
-    if (edits.empty())
-        return {};
-    EnteredContainer entered(container, edits);
-    return apply(edits, entered);
 }
 
 } // namespace ogh

@@ -3,6 +3,7 @@
 
 #include <fcntl.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -25,11 +26,12 @@ struct Made {
     int tree;
 };
 
-UniqueFd open_for_writing(const PrivateTmpfs &tmpfs, const std::string &name,
+UniqueFd open_for_writing(const PrivateTmpfs &tmpfs, const std::string &name, mode_t mode,
                           const std::optional<Owner> &owner)
 {
     UniqueFd fd(::openat(tmpfs.fd(), name.c_str(), O_WRONLY | O_NOFOLLOW | O_CLOEXEC));
-    if (!fd.valid() || (owner && ::fchown(fd.get(), owner->uid, owner->gid) != 0))
+    if (!fd.valid() || ::fchmod(fd.get(), mode) != 0 ||
+        (owner && ::fchown(fd.get(), owner->uid, owner->gid) != 0))
         throw SystemError(errno, std::string("cannot open ") + own_file);
     return fd;
 }
@@ -39,20 +41,20 @@ std::vector<Made> make(const BlankFiles &how)
     const PrivateTmpfs tmpfs(how.label);
     std::vector<UniqueFd> fds;
     std::vector<MountTree> trees;
-    for (size_t i = 0; i < how.count; ++i) {
+    for (size_t i = 0; i < how.modes.size(); ++i) {
         const std::string name = "blank" + std::to_string(i);
         trees.emplace_back(tmpfs.make(name, Kind::File).get(), MountAttributes{.read_only = true}, own_file);
-        fds.push_back(open_for_writing(tmpfs, name, how.owner));
+        fds.push_back(open_for_writing(tmpfs, name, how.modes[i], how.owner));
     }
     std::vector<MountTree *> to_lock;
-    to_lock.reserve(how.count);
+    to_lock.reserve(how.modes.size());
     for (MountTree &tree : trees)
         to_lock.push_back(&tree);
     if (how.lock)
         lock_trees(tmpfs, to_lock);
     std::vector<Made> made;
-    made.reserve(how.count);
-    for (size_t i = 0; i < how.count; ++i)
+    made.reserve(how.modes.size());
+    for (size_t i = 0; i < how.modes.size(); ++i)
         made.push_back({fds[i].release(), trees[i].release()});
     return made;
 }
@@ -104,8 +106,8 @@ std::vector<BlankFile> make_blank_files(const BlankFiles &how)
     if (*code != 0)
         throw Error(static_cast<ExitCode>(*code), read_all(result.get(), 4096, "a result"));
     std::vector<BlankFile> files;
-    files.reserve(how.count);
-    for (size_t i = 0; i < how.count; ++i) {
+    files.reserve(how.modes.size());
+    for (size_t i = 0; i < how.modes.size(); ++i) {
         Made made{};
         if (::read(result.get(), &made, sizeof made) != sizeof made)
             throw SystemError(errno, "cannot read a result");

@@ -32,7 +32,7 @@ private:
 
 /** What blank files are to be like. */
 struct BlankFiles {
-    size_t count = 0;
+    std::vector<mode_t> modes;  ///< one a file
     std::optional<Owner> owner; ///< nothing: this process
     std::string label;          ///< see PrivateTmpfs
     bool lock = false;          ///< see lock_trees()

@@ -18,25 +18,25 @@ constexpr std::array<const char *, 8> glibc_loaders{
 /** musl calls its loader /lib/ld-musl-MACHINE.so.1 (musl, ldso/dynlink.c). */
 constexpr std::array<const char *, 5> machines_of_musl{"x86_64", "aarch64", "i386", "armhf", "powerpc64le"};
 
-bool has_plain_file(const Root &root, const std::string &path)
+bool has_plain_file(const ImageReader &image, const std::string &path)
 {
-    const auto found = root.find(path);
+    const auto found = image.find(path);
     return found && Inode::of(found->get(), path).is(Kind::File);
 }
 
 } // namespace
 
-bool has_glibc(const Root &root)
+bool has_glibc(const ImageReader &image)
 {
     return std::any_of(glibc_loaders.begin(), glibc_loaders.end(),
-                       [&](const char *loader) { return has_plain_file(root, loader); });
+                       [&](const char *loader) { return has_plain_file(image, loader); });
 }
 
-std::vector<std::string> musl_machines(const Root &root)
+std::vector<std::string> musl_machines(const ImageReader &image)
 {
     std::vector<std::string> machines;
     for (const std::string machine : machines_of_musl) {
-        if (has_plain_file(root, "/lib/ld-musl-" + machine + ".so.1"))
+        if (has_plain_file(image, "/lib/ld-musl-" + machine + ".so.1"))
             machines.push_back(machine);
     }
     return machines;

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "root.h"
+#include "image_reader.h"
 
 namespace ogh {
 
@@ -12,9 +12,9 @@ namespace ogh {
 // file there tells, wherever symlinks on the way lead.
 
 /** Whether the image has a loader of glibc's, for any machine. @throws SystemError */
-bool has_glibc(const Root &root);
+bool has_glibc(const ImageReader &image);
 
 /** The machines that the image has a loader of musl's for, as musl calls them: "x86_64". @throws SystemError */
-std::vector<std::string> musl_machines(const Root &root);
+std::vector<std::string> musl_machines(const ImageReader &image);
 
 } // namespace ogh

@@ -32,6 +32,18 @@ const json &object_member(const json &object, const char *name)
     return *member;
 }
 
+/** The same for an array. */
+const json &array_member(const json &object, const char *name)
+{
+    static const json empty = json::array();
+    const json *member = find_member(object, name);
+    if (member == nullptr)
+        return empty;
+    if (!member->is_array())
+        throw Error(ExitCode::Failure, std::string(what) + ": " + quote(name) + " is no array");
+    return *member;
+}
+
 std::string read_rootfs(const json &config, const std::string &bundle)
 {
     const std::string path = string_member(object_member(config, "root"), "path", what);
@@ -43,14 +55,34 @@ std::string read_rootfs(const json &config, const std::string &bundle)
 std::vector<std::string> read_environment(const json &config)
 {
     std::vector<std::string> environment;
-    const json *list = find_member(object_member(config, "process"), "env");
-    if (list == nullptr)
-        return environment;
-    if (!list->is_array())
-        throw Error(ExitCode::Failure, "config.json: process.env is no array");
-    for (const json &entry : *list)
+    for (const json &entry : array_member(object_member(config, "process"), "env"))
         environment.push_back(checked_string(entry, "process.env", what));
     return environment;
+}
+
+std::uint32_t read_id(const json &value, const char *name)
+{
+    // The last number is no id (setfsuid(2)).
+    if (!value.is_number_unsigned() || value.get<std::uint64_t>() >= UINT32_MAX)
+        throw Error(ExitCode::Failure, std::string("config.json: process.user.") + name + " is no id");
+    return value.get<std::uint32_t>();
+}
+
+std::uint32_t id_member(const json &user, const char *name)
+{
+    const json *member = find_member(user, name);
+    return member == nullptr ? 0 : read_id(*member, name);
+}
+
+ProcessUser read_user(const json &process)
+{
+    const json &object = object_member(process, "user");
+    ProcessUser user{id_member(object, "uid"), id_member(object, "gid")};
+    for (const json &group : array_member(object, "additionalGids"))
+        user.groups.push_back(read_id(group, "additionalGids"));
+    for (const json &capability : array_member(object_member(process, "capabilities"), "effective"))
+        user.overrides_permissions |= capability == "CAP_DAC_OVERRIDE";
+    return user;
 }
 
 /** Whatever is wrong with a hook is for the runtime to say. */
@@ -80,7 +112,7 @@ bool read_bool(const json &object, const char *name)
 bool is_needed(const std::string &member, const std::string &inner)
 {
     if (member == "process")
-        return inner.empty() || inner == "env";
+        return inner.empty() || inner == "env" || inner == "user" || inner == "capabilities";
     if (member == "linux")
         return inner.empty() || inner == "mountLabel" || inner == "cgroupsPath";
     return member == "root" || member == "annotations" || member == "hooks";
@@ -96,6 +128,7 @@ Config parse_config(std::string_view text, const std::string &bundle)
     for (const auto &[key, value] : object_member(document, "annotations").items())
         config.annotations.emplace(key, checked_string(value, key, what));
     config.environment = read_environment(document);
+    config.user = read_user(object_member(document, "process"));
     config.read_only = read_bool(object_member(document, "root"), "readonly");
     config.mount_label = string_member(object_member(document, "linux"), "mountLabel", what);
     config.cgroups_path = string_member(object_member(document, "linux"), "cgroupsPath", what);

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <sys/types.h>
+
 #include <map>
 #include <optional>
 #include <string>
@@ -9,11 +11,25 @@
 
 namespace ogh {
 
+/**
+ * As whom a container's first program runs: process.user of config.json, and what of process.capabilities bears on
+ * reading files.
+ */
+struct ProcessUser {
+    uid_t uid = 0; ///< these as the container numbers them
+    gid_t gid = 0;
+    std::vector<gid_t> groups = {};     ///< additionalGids
+    bool overrides_permissions = false; ///< CAP_DAC_OVERRIDE is in its effective set
+
+    bool operator==(const ProcessUser &) const = default;
+};
+
 /** What the hooks need of a bundle's config.json (OCI runtime specification, "Configuration"). */
 struct Config {
     std::string rootfs; ///< absolute path of the container's root on the host
     std::map<std::string, std::string, std::less<>> annotations;
     std::vector<std::string> environment; ///< process.env, "NAME=VALUE"
+    ProcessUser user;                     ///< process.user
     bool read_only = false;               ///< root.readonly; the runtime makes it so only after the hooks
     std::string mount_label;  ///< linux.mountLabel, the SELinux context of mounts; "" if there is none
     std::string cgroups_path; ///< linux.cgroupsPath; "" if there is none

@@ -20,6 +20,8 @@ ordered_json file_to_json(const FileEdit &file)
     ordered_json json = {{"path", as_utf8(file.container_path)},
                          {"how", file.how == FileEdit::How::Replace ? "replace" : "mount"},
                          {"size", file.content.size()}};
+    if (file.mode != FileEdit().mode)
+        json["fileMode"] = file.mode;
     if (file.content.find('\0') == std::string::npos)
         json["content"] = as_utf8(file.content);
     return json;

@@ -33,6 +33,7 @@ struct FileEdit {
     std::string container_path; ///< absolute inside the container
     std::string content;
     How how = How::Replace;
+    mode_t mode = 0644; ///< or 0600, where not everybody may read what it takes the place of
 
     bool operator==(const FileEdit &) const = default;
 };

@@ -21,31 +21,30 @@ std::optional<Owner> owner_of(const std::optional<UserNamespace> &user_namespace
 
 } // namespace
 
-EnteredContainer::EnteredContainer(const Container &container, const Edits &edits)
-    : init_(container.pid), mount_label_(container.mount_label)
+EnteredContainer::EnteredContainer(ContainerView &view, const Edits &edits) : view_(view)
 {
-    Ground ground(proc_, container.rootfs); // before anything is mounted, and while /proc can be seen
+    const Container &container = view.container();
     if (!edits.nodes.empty())
-        device_cgroups_.emplace(proc_, container.pid, container.cgroups_path);
-    bring_along(edits, container.keeps_groups);
-    init_.enter(container.rootfs);
-    places_.emplace(Root(container.rootfs), std::move(ground), owner_of(init_.user_namespace()));
+        device_cgroups_.emplace(view.proc(), container.pid, container.cgroups_path);
+    bring_along(edits);
+    Root root(view.init().enter(container.rootfs));
+    places_.emplace(std::move(root), view.ground(), owner_of(view.init().user_namespace()));
 }
 
-void EnteredContainer::bring_along(const Edits &edits, bool keeps_groups)
+void EnteredContainer::bring_along(const Edits &edits)
 {
-    const auto &user_namespace = init_.user_namespace();
+    const auto &user_namespace = view_.init().user_namespace();
     sources_ = open_sources(edits.mounts, user_namespace);
     if (edits.proc)
         proc_sources_ = open_sources(edits.proc->mounts, std::nullopt);
-    bring_nodes(edits.nodes, keeps_groups);
+    bring_nodes(edits.nodes);
     std::optional<PrivateTmpfs> tmpfs; // covers /proc
     if (edits.tree || (user_namespace && (!sources_.empty() || !edits.nodes.empty())))
-        tmpfs.emplace(mount_label_);
+        tmpfs.emplace(mount_label());
     if (user_namespace && tmpfs && node_sources_.empty())
         node_sources_ = make_node_sources(edits.nodes, *tmpfs, owner_of(user_namespace));
     if (edits.tree)
-        own_tree_.emplace(*edits.tree, *tmpfs, mount_label_);
+        own_tree_.emplace(*edits.tree, *tmpfs, mount_label());
     if (user_namespace) {
         notes_ = why_not_writable(sources_, *user_namespace);
         lock(tmpfs);
@@ -66,24 +65,25 @@ void EnteredContainer::lock(const std::optional<PrivateTmpfs> &tmpfs)
         lock_trees(*tmpfs, trees);
 }
 
-void EnteredContainer::bring_nodes(const std::vector<NodeEdit> &nodes, bool keeps_groups)
+void EnteredContainer::bring_nodes(const std::vector<NodeEdit> &nodes)
 {
     if (nodes.empty())
         return;
     const bool as_host = in_initial_user_namespace();
-    may_make_nodes_ = as_host && !init_.user_namespace();
+    may_make_nodes_ = as_host && !view_.init().user_namespace();
     if (!as_host) {
-        node_sources_ = open_node_sources(nodes, keeps_groups);
+        node_sources_ = open_node_sources(nodes, view_.container().keeps_groups);
         return;
     }
     require_capabilities({CAP_MKNOD}, "making device nodes");
     check_host_nodes(nodes);
 }
 
-std::vector<BlankFile> EnteredContainer::make_blank_files(size_t count) const
+std::vector<BlankFile> EnteredContainer::make_blank_files(const std::vector<mode_t> &modes) const
 {
-    const auto &user_namespace = init_.user_namespace();
-    return ogh::make_blank_files({count, owner_of(user_namespace), mount_label_, user_namespace.has_value()});
+    const auto &user_namespace = view_.init().user_namespace();
+    return ogh::make_blank_files(
+        {modes, owner_of(user_namespace), mount_label(), user_namespace.has_value()});
 }
 
 } // namespace ogh

@@ -1,17 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <sys/types.h>
-
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "blank_file.h"
+#include "container_view.h"
 #include "device_cgroups.h"
 #include "edits.h"
-#include "host_proc.h"
-#include "init_process.h"
 #include "log.h"
 #include "node_source.h"
 #include "own_tree.h"
@@ -19,15 +16,6 @@
 #include "source.h"
 
 namespace ogh {
-
-/** The container that is being created, as its state and config.json name it. */
-struct Container {
-    pid_t pid = 0;
-    std::string rootfs = {};       ///< absolute on the host
-    std::string mount_label = {};  ///< linux.mountLabel
-    std::string cgroups_path = {}; ///< linux.cgroupsPath
-    bool keeps_groups = false;     ///< its processes keep the groups of the engine's user (crun, keep-groups)
-};
 
 /**
  * A container that this process has entered, once and for good. What is needed of the host is opened before:
@@ -38,9 +26,10 @@ public:
     /**
      * Opens what `edits` need of the host, and enters. In a user namespace the folders that are brought along are
      * locked: otherwise the container's root could undo the attributes, and uncover what lies below a mount.
+     * @param view outlives this
      * @throws Error
      */
-    EnteredContainer(const Container &container, const Edits &edits);
+    EnteredContainer(ContainerView &view, const Edits &edits);
 
     /** Those of Edits::mounts. */
     [[nodiscard]] const std::vector<Source> &sources() const { return sources_; }
@@ -61,38 +50,36 @@ public:
     [[nodiscard]] std::optional<DeviceCgroups> &device_cgroups() { return device_cgroups_; }
 
     /** linux.mountLabel */
-    [[nodiscard]] const std::string &mount_label() const { return mount_label_; }
+    [[nodiscard]] const std::string &mount_label() const { return view_.container().mount_label; }
 
-    /** Files of our own, to be filled and mounted in this container. @throws Error */
-    [[nodiscard]] std::vector<BlankFile> make_blank_files(size_t count) const;
+    /** Files of our own with these modes, to be filled and mounted in this container. @throws Error */
+    [[nodiscard]] std::vector<BlankFile> make_blank_files(const std::vector<mode_t> &modes) const;
 
-    [[nodiscard]] const HostProc &proc() const { return proc_; }
+    [[nodiscard]] const HostProc &proc() const { return view_.proc(); }
     [[nodiscard]] const Root &root() const { return places_->root(); }
     [[nodiscard]] Places &places() { return *places_; }
 
     /** As Ground::mounts_of(). */
     [[nodiscard]] std::vector<InnerMount> mounts_of(const std::string &source)
     {
-        return places_->ground().mounts_of(source, root().inode());
+        return view_.ground().mounts_of(source, root().inode());
     }
 
     /** What is worth saying about the sources in this container. */
     [[nodiscard]] const Notes &notes() const { return notes_; }
 
 private:
-    void bring_along(const Edits &edits, bool keeps_groups);
+    void bring_along(const Edits &edits);
     void lock(const std::optional<PrivateTmpfs> &tmpfs);
-    void bring_nodes(const std::vector<NodeEdit> &nodes, bool keeps_groups);
+    void bring_nodes(const std::vector<NodeEdit> &nodes);
 
-    HostProc proc_;
-    InitProcess init_;
+    ContainerView &view_;
     std::optional<DeviceCgroups> device_cgroups_;
     std::vector<Source> sources_;
     std::vector<Source> proc_sources_;
     std::vector<NodeSource> node_sources_;
     std::optional<OwnTree> own_tree_;
     bool may_make_nodes_ = true;
-    std::string mount_label_;
     Notes notes_;
     std::optional<Places> places_;
 };

@@ -1,20 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "ground.h"
 
+#include <algorithm>
+
 #include "text.h"
 
 namespace ogh {
 
-// Opened now, the host's table shows its namespace whenever it is read.
-Ground::Ground(const HostProc &proc, std::string rootfs)
-    : proc_(proc), rootfs_(std::move(rootfs)), host_mountinfo_(proc.open_self("mountinfo"))
+// Opened now, each shows its namespace whenever it is read.
+Ground::Ground(const HostProc &proc, pid_t pid, std::string rootfs)
+    : rootfs_(std::move(rootfs)), host_mountinfo_(proc.open_self("mountinfo")),
+      inside_mountinfo_(proc.open_of(pid, "mountinfo"))
 {
 }
 
 const MountTable &Ground::inside()
 {
     if (!inside_)
-        inside_.emplace(proc_.open_self("mountinfo").get());
+        inside_.emplace(inside_mountinfo_.get());
     return *inside_;
 }
 
@@ -39,6 +42,12 @@ std::vector<InnerMount> Ground::mounts_of(const std::string &source, const Inode
     return mounts;
 }
 
+bool Ground::is_on(const std::string &source, const Inode &inode)
+{
+    const auto ids = inside().ids_of_source(source);
+    return std::find(ids.begin(), ids.end(), inode.mount_id) != ids.end();
+}
+
 bool Ground::is_on_host(const Inode &inode)
 {
     const auto device = inside().device_of(inode.mount_id);
@@ -53,9 +62,22 @@ bool Ground::is_on_own_memory(const Inode &inode)
     return (type == "tmpfs" || type == "ramfs") && !is_on_host(inode);
 }
 
+bool Ground::is_own(const Inode &inode, const Inode &root)
+{
+    return inode.mount_id == root.mount_id || is_on_own_memory(inode);
+}
+
+std::string Ground::why_not_make_in(const std::string &path, const Root &root)
+{
+    const auto opened = root.find(path);
+    if (!opened)
+        return why_not_make_in(InnerPath::parse(path).parent, root);
+    return why_not_make_in(Inode::of(opened->get(), quote(path)), root.inode());
+}
+
 std::string Ground::why_not_make_in(const Inode &folder, const Inode &root)
 {
-    if (folder.mount_id != root.mount_id && !is_on_own_memory(folder))
+    if (!is_own(folder, root))
         return "it would lie in a volume (" + mount_point(folder) +
                "), where nothing is made; make it in the volume, or leave the volume out";
     return why_not_mount_on(folder);

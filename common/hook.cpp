@@ -55,8 +55,12 @@ std::optional<Asked> Hook::request(const Implied &implied)
         const State state = parse_state(text);
         log_.set_container(state.id);
         config_ = read_config(state.bundle);
-        container_ = {state.pid, config_->rootfs, config_->mount_label, config_->cgroups_path,
-                      config_->annotations.contains(keep_groups_annotation)};
+        container_ = {state.pid,
+                      config_->rootfs,
+                      config_->mount_label,
+                      config_->cgroups_path,
+                      config_->annotations.contains(keep_groups_annotation),
+                      config_->user};
     } else if (!options_.plan || !options_.request) {
         throw Error(ExitCode::Usage,
                     "no container's state on stdin; this is a hook that a container runtime calls, "
@@ -78,30 +82,24 @@ void Hook::print(const std::string &text)
     write_all(STDOUT_FILENO, text, "to stdout");
 }
 
-std::unique_ptr<EnteredContainer> Hook::enter() const
+ContainerView &Hook::look()
 {
-    if (container_.rootfs.empty())
+    if (!config_)
         throw Error(ExitCode::Usage, "what is to be done depends on the image: --plan needs the state of a "
                                      "container that is being created on stdin");
-    return std::make_unique<EnteredContainer>(container_, Edits());
+    if (!view_)
+        view_.emplace(container_);
+    return *view_;
 }
 
 void Hook::carry_out(const Edits &edits)
 {
-    if (!options_.plan) {
-        log_.write(apply(edits, container_));
-        return;
-    }
-    check_host_nodes(edits.nodes); // a plan that would be refused is none
-    print(to_json(edits));
-}
-
-void Hook::carry_out(const Edits &edits, EnteredContainer &entered)
-{
-    if (options_.plan)
+    if (options_.plan) {
+        check_host_nodes(edits.nodes); // a plan that would be refused is none
         print(to_json(edits));
-    else
-        log_.write(apply(edits, entered));
+    } else if (!edits.empty()) {
+        log_.write(apply(edits, look()));
+    }
 }
 
 int run_hook(const char *name, const char *description, const std::function<void(Hook &)> &body,

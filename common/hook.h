@@ -2,7 +2,6 @@
 #pragma once
 
 #include <functional>
-#include <memory>
 #include <optional>
 
 #include "apply.h"
@@ -54,18 +53,14 @@ public:
      */
     [[nodiscard]] std::optional<Asked> value(std::string_view key) const;
 
-    /** The container that asks; nothing with --plan by hand. */
-    [[nodiscard]] const Container *container() const { return config_ ? &container_ : nullptr; }
-
     /**
-     * Enters the container, for a hook whose plan depends on the image.
+     * The container that asks, for a hook whose plan depends on what there is in it.
      * @throws Error also for --plan without a container
      */
-    [[nodiscard]] std::unique_ptr<EnteredContainer> enter() const;
+    [[nodiscard]] ContainerView &look();
 
     /** Carries the edits out, or prints them with --plan. */
     void carry_out(const Edits &edits);
-    void carry_out(const Edits &edits, EnteredContainer &entered);
 
     void note(const Notes &notes) const { log_.write(notes); }
 
@@ -79,6 +74,7 @@ private:
     CommonOptions options_;
     std::optional<Config> config_;
     Container container_;
+    std::optional<ContainerView> view_;
 };
 
 /**

@@ -31,6 +31,15 @@ UniqueFd HostProc::open_of(pid_t pid, const std::string &name) const
     return open_file(std::to_string(pid) + "/" + name);
 }
 
+UniqueFd HostProc::open_root_of(pid_t pid) const
+{
+    const std::string path = std::to_string(pid) + "/root";
+    UniqueFd fd(::openat(fd_.get(), path.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
+    if (!fd.valid())
+        throw SystemError(errno, "cannot open /proc/" + path);
+    return fd;
+}
+
 UniqueFd HostProc::open_file(const std::string &path) const
 {
     UniqueFd fd(::openat(fd_.get(), path.c_str(), O_RDONLY | O_CLOEXEC));

@@ -24,6 +24,9 @@ public:
     /** Opens a file of the process `pid`, such as "cgroup". @throws SystemError (Host) */
     [[nodiscard]] UniqueFd open_of(pid_t pid, const std::string &name) const;
 
+    /** Opens (O_PATH) the root folder of the process `pid`, in that one's mount namespace. @throws SystemError */
+    [[nodiscard]] UniqueFd open_root_of(pid_t pid) const;
+
     /**
      * Opens again, with other flags, what `fd` (O_PATH) refers to. That is how a file of an image is read: it is
      * looked at first, and only then opened, so that no device, FIFO or terminal ever is.

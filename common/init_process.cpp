@@ -24,11 +24,11 @@ Error gone()
     return {ExitCode::Failure, "the container's init process has ended"};
 }
 
-/** Readable means ended; a zombie counts as ended. */
-bool has_ended(int pidfd)
+/** Readable means ended; a zombie counts as ended. Waits for that as many milliseconds. */
+bool has_ended(int pidfd, int wait = 0)
 {
     pollfd entry{pidfd, POLLIN, 0};
-    return ::poll(&entry, 1, 0) != 0;
+    return ::poll(&entry, 1, wait) != 0;
 }
 
 struct stat status_of(const std::string &path, const std::string &what)
@@ -48,12 +48,17 @@ bool same_file(const struct stat &a, const struct stat &b)
 }
 
 /** The folder's identity; without it nothing can be compared after entering. */
-struct stat rootfs_status(const std::string &rootfs, const char *where)
+struct stat status_of(int rootfs)
 {
     struct stat status {};
-    if (::stat(rootfs.c_str(), &status) != 0)
-        throw SystemError(errno, "cannot look at the container's root " + quote(rootfs) + where);
+    if (::fstat(rootfs, &status) != 0)
+        throw SystemError(errno, "cannot look at the container's root");
     return status;
+}
+
+UniqueFd open_rootfs(const std::string &rootfs)
+{
+    return UniqueFd(::open(rootfs.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
 }
 
 } // namespace
@@ -77,21 +82,30 @@ InitProcess::InitProcess(pid_t pid)
         throw Error(ExitCode::Failure, "the process " + std::to_string(pid) +
                                            " that the state names is in the "
                                            "host's mount namespace; nothing is mounted there");
+    look_at([&] { user_namespace_ = user_namespace_of(pid); });
+}
+
+void InitProcess::look_at(const std::function<void()> &look) const
+{
+    constexpr int until_ended_ms = 100;
     try {
-        user_namespace_ = user_namespace_of(pid);
+        look();
     } catch (const Error &) {
-        if (has_ended(pidfd_.get()))
+        // A process that ends has lost its namespaces already when the kernel says so.
+        if (has_ended(pidfd_.get(), until_ended_ms))
             throw gone();
         throw;
     }
-    // Alive now means that the number was its own when the namespaces were looked at.
+    // Alive now means that the number was its own when it was looked at.
     if (has_ended(pidfd_.get()))
         throw gone();
 }
 
-void InitProcess::enter(const std::string &rootfs) const
+UniqueFd InitProcess::enter(const std::string &rootfs) const
 {
-    const struct stat outside = rootfs_status(rootfs, "");
+    const UniqueFd outside = open_rootfs(rootfs);
+    if (!outside.valid())
+        throw SystemError(errno, "cannot look at the container's root " + quote(rootfs));
     if (::setns(pidfd_.get(), CLONE_NEWNS) != 0) {
         if (errno == ESRCH)
             throw gone();
@@ -100,11 +114,17 @@ void InitProcess::enter(const std::string &rootfs) const
     drop_capabilities({CAP_SYS_CHROOT, CAP_SYS_PTRACE});
     if (!user_namespace_)
         drop_capabilities({CAP_SETUID, CAP_SETGID, CAP_CHOWN});
-    struct stat inside {};
-    if (::stat(rootfs.c_str(), &inside) != 0 || !same_file(outside, inside))
-        throw Error(ExitCode::Failure, "the container's root is not at " + quote(rootfs) +
-                                           " in its mount namespace, so it has pivoted already; this hook "
-                                           "belongs at the stage createRuntime");
+    UniqueFd inside = open_rootfs(rootfs);
+    if (!inside.valid() || !same_file(status_of(outside.get()), status_of(inside.get())))
+        throw not_at(rootfs);
+    return inside;
+}
+
+Error not_at(const std::string &rootfs)
+{
+    return {ExitCode::Failure, "the container's root is not at " + quote(rootfs) +
+                                   " in its mount namespace, so it has pivoted already; this hook "
+                                   "belongs at the stage createRuntime"};
 }
 
 } // namespace ogh

@@ -3,9 +3,11 @@
 
 #include <sys/types.h>
 
+#include <functional>
 #include <optional>
 #include <string>
 
+#include "error.h"
 #include "unique_fd.h"
 #include "user_namespace.h"
 
@@ -28,17 +30,27 @@ public:
     [[nodiscard]] const std::optional<UserNamespace> &user_namespace() const { return user_namespace_; }
 
     /**
+     * Does `look`, which looks at the process by its number.
+     * @throws what `look` throws; Error if init has ended by then, for the number may be another process's
+     */
+    void look_at(const std::function<void()> &look) const;
+
+    /**
      * Joins the container's mount namespace; this process stays there. CAP_SYS_CHROOT and CAP_SYS_PTRACE are
      * given up with it, and without a user namespace what it takes to act as the container's root.
      * @param rootfs the container's root as the host sees it
+     * @return the container's root (O_PATH), in that namespace
      * @throws Error if init ended meanwhile, or `rootfs` is not the same folder inside: then the container has
      *         pivoted already (or has not begun), and the path would be looked up in the image
      */
-    void enter(const std::string &rootfs) const;
+    [[nodiscard]] UniqueFd enter(const std::string &rootfs) const;
 
 private:
     UniqueFd pidfd_;
     std::optional<UserNamespace> user_namespace_;
 };
+
+/** The error of a container whose root is not at `rootfs` in its mount namespace. */
+Error not_at(const std::string &rootfs);
 
 } // namespace ogh

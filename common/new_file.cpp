@@ -35,13 +35,14 @@ int rename_in(int folder, const std::string &from, const std::string &to, unsign
 
 } // namespace
 
-NewFile::NewFile(int folder, std::string_view content, const std::optional<Owner> &owner, std::string path)
+NewFile::NewFile(int folder, std::string_view content, mode_t mode, const std::optional<Owner> &owner,
+                 std::string path)
     : folder_(folder), owner_(owner), path_(std::move(path)), temporary_(random_name())
 {
     UniqueFd fd;
     const auto make = [&] {
         constexpr int flags = O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC;
-        fd = UniqueFd(::openat(folder_, temporary_.c_str(), flags, 0644));
+        fd = UniqueFd(::openat(folder_, temporary_.c_str(), flags, mode));
         return fd.valid() ? 0 : errno;
     };
     const auto [error, by_self] = act_for(owner_, make);

@@ -22,13 +22,14 @@ public:
     using Make = std::function<int(int folder, const std::string &name)>;
 
     /**
-     * Writes a plain file, mode 0644.
+     * Writes a plain file.
      * @param folder outlives this
      * @param owner as whom it is made; see act_for()
      * @param path of it in the container, for messages
      * @throws SystemError
      */
-    NewFile(int folder, std::string_view content, const std::optional<Owner> &owner, std::string path);
+    NewFile(int folder, std::string_view content, mode_t mode, const std::optional<Owner> &owner,
+            std::string path);
 
     /** The same for something else, which `make` makes. */
     NewFile(int folder, const Make &make, const std::optional<Owner> &owner, std::string path);

@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "error.h"
+#include "filesystem_type.h"
 #include "openat2.h"
 #include "text.h"
 
@@ -26,12 +27,6 @@ decltype(std::declval<struct statfs>().f_type) filesystem_of(int fd, const std::
     return filesystem.f_type;
 }
 
-bool is_kernel_interface(int fd, const std::string &path)
-{
-    const auto magic = filesystem_of(fd, path);
-    return magic == PROC_SUPER_MAGIC || magic == SYSFS_MAGIC;
-}
-
 Error cannot(const char *what_to_do, const std::string &path, const std::string &why)
 {
     return {ExitCode::Failure,
@@ -45,8 +40,8 @@ Error cannot_mount(const std::string &path, const std::string &why)
 
 } // namespace
 
-Places::Places(Root root, Ground ground, std::optional<Owner> owner)
-    : root_(std::move(root)), ground_(std::move(ground)), owner_(owner)
+Places::Places(Root root, Ground &ground, std::optional<Owner> owner)
+    : root_(std::move(root)), ground_(ground), owner_(owner)
 {
 }
 
@@ -73,8 +68,8 @@ Place Places::mount_target(const InnerPath &path, Kind kind)
     place.inode = Inode::of(place.fd.get(), quote(full));
     if (!place.inode.is(kind))
         throw cannot_mount(full, kind == Kind::Directory ? "it is no folder" : "it is no plain file");
-    if (is_kernel_interface(place.fd.get(), full))
-        throw cannot_mount(full, "it lies on procfs or sysfs");
+    if (is_kernel_interface(place.fd.get()))
+        throw cannot_mount(full, "it lies on procfs, sysfs or another interface of the kernel");
     check_mountable(place, full);
     return place;
 }
@@ -211,13 +206,14 @@ bool Places::make_entry(const InnerPath &path, const Entry &entry)
     return true;
 }
 
-void Places::write(const InnerPath &path, std::string_view content)
+void Places::write(const FileEdit &file)
 {
+    const InnerPath path = InnerPath::parse(file.container_path);
     const SharedFolder parent = folder(path.parent);
     if (!parent->why_not_make.empty())
         throw cannot("make", path.full(), parent->why_not_make);
-    written_.push_back(
-        {parent, path.name, std::make_unique<NewFile>(parent->fd.get(), content, owner_, path.full())});
+    auto made = std::make_unique<NewFile>(parent->fd.get(), file.content, file.mode, owner_, path.full());
+    written_.push_back({parent, path.name, std::move(made)});
 }
 
 void Places::replace()
@@ -231,10 +227,7 @@ void Places::replace()
 
 std::string Places::why_not_make_in(const std::string &path)
 {
-    const auto opened = root_.find(path);
-    if (!opened)
-        return why_not_make_in(InnerPath::parse(path).parent);
-    return ground_.why_not_make_in(Inode::of(opened->get(), quote(path)), root_.inode());
+    return ground_.why_not_make_in(path, root_);
 }
 
 bool Places::exists(const InnerPath &path) const

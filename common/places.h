@@ -11,6 +11,7 @@
 #include <string_view>
 #include <vector>
 
+#include "edits.h"
 #include "ground.h"
 #include "new_file.h"
 #include "root.h"
@@ -31,10 +32,10 @@ struct Place {
 class Places final {
 public:
     /**
-     * @param ground made on the host before entering
+     * @param ground outlives this
      * @param owner of what is made: the container's root where that is not this process's own
      */
-    Places(Root root, Ground ground, std::optional<Owner> owner);
+    Places(Root root, Ground &ground, std::optional<Owner> owner);
     Places(const Places &) = delete;
     Places &operator=(const Places &) = delete;
     ~Places();
@@ -81,11 +82,10 @@ public:
     bool make_entry(const InnerPath &path, const Entry &entry);
 
     /**
-     * Writes a file under a temporary name in the folder of `path`, which is made if need be; replace() gives it its
-     * name.
+     * Writes a file under a temporary name in its folder, which is made if need be; replace() gives it its name.
      * @throws Error if nothing may be made there, because it lies in a volume or on a shared mount
      */
-    void write(const InnerPath &path, std::string_view content);
+    void write(const FileEdit &file);
 
     /** Puts the files that were written in place of those that have their names, in the order of write(). */
     void replace();
@@ -135,7 +135,7 @@ private:
     void check_mountable(const Place &place, const std::string &path);
 
     Root root_;
-    Ground ground_;
+    Ground &ground_;
     std::optional<Owner> owner_;
     std::map<std::string, SharedFolder> folders_;
     std::vector<Made> made_; ///< in order

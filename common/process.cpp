@@ -134,6 +134,15 @@ void drop_capabilities(const std::vector<unsigned> &dropped)
         throw Error(ExitCode::Failure, "cannot give up capabilities");
 }
 
+void set_effective(unsigned capability, bool effective)
+{
+    if (::capng_have_capability(CAPNG_PERMITTED, capability) == 0)
+        return;
+    ::capng_update(effective ? CAPNG_ADD : CAPNG_DROP, CAPNG_EFFECTIVE, capability);
+    if (::capng_apply(CAPNG_SELECT_CAPS) != 0)
+        throw Error(ExitCode::Failure, "cannot change this process's effective capabilities");
+}
+
 void require_capabilities(const std::vector<unsigned> &needed, const char *purpose)
 {
     std::string missing;

@@ -24,6 +24,12 @@ void limit_capabilities(const std::vector<unsigned> &kept);
 /** Gives up some of what limit_capabilities() has kept. */
 void drop_capabilities(const std::vector<unsigned> &dropped);
 
+/**
+ * Takes a capability out of the effective set, or puts it back, where limit_capabilities() has kept it. Which of the
+ * others are effective is as setfsuid(2) leaves it for this process's own user.
+ */
+void set_effective(unsigned capability, bool effective);
+
 /** @throws Error (Host) that names each of `needed` that is not effective, and `purpose` */
 void require_capabilities(const std::vector<unsigned> &needed, const char *purpose);
 

@@ -90,33 +90,7 @@ std::string InnerPath::full() const
     return parent == "/" ? "/" + name : parent + "/" + name;
 }
 
-namespace {
-
-UniqueFd open_root(const std::string &path)
-{
-    UniqueFd fd(::open(path.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
-    if (!fd.valid())
-        throw SystemError(errno, "cannot open the container's root " + quote(path));
-    return fd;
-}
-
-} // namespace
-
 Root::Root(UniqueFd fd) : fd_(std::move(fd)), inode_(Inode::of(fd_.get(), "the container's root")) {}
-
-Root::Root(const std::string &path) : Root(open_root(path)) {}
-
-std::optional<Root> Root::before_entering(pid_t pid, const std::string &path)
-{
-    const std::string top = "/proc/" + std::to_string(pid) + "/root";
-    const UniqueFd fd(::open(top.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
-    if (!fd.valid())
-        return std::nullopt;
-    auto found = find_path(fd.get(), path, O_PATH | O_DIRECTORY, Walk::InRoot, "the container's root");
-    if (!found)
-        return std::nullopt;
-    return Root(std::move(*found));
-}
 
 std::optional<UniqueFd> Root::find(const std::string &path) const
 {

@@ -56,17 +56,10 @@ struct InnerPath {
 class Root final {
 public:
     /**
-     * @param path of the rootfs in the mount namespace that this process is in. Open it after entering: a
-     *        descriptor from before belongs to a mount of the host, and nothing can be mounted below it.
+     * @param fd the rootfs (O_PATH). To make or mount something below it, open it after entering: a descriptor from
+     *        before belongs to a mount that this process's namespace does not have.
      */
-    explicit Root(const std::string &path);
-
-    /**
-     * The same before entering, where the process `pid` has it in its mount namespace: to look around, for nothing can
-     * be made or mounted by it.
-     * @return nothing if there is no such process, or no such folder
-     */
-    static std::optional<Root> before_entering(pid_t pid, const std::string &path);
+    explicit Root(UniqueFd fd);
 
     [[nodiscard]] const Inode &inode() const { return inode_; }
 
@@ -77,8 +70,6 @@ public:
     [[nodiscard]] std::optional<UniqueFd> find(const std::string &path) const;
 
 private:
-    explicit Root(UniqueFd fd);
-
     UniqueFd fd_;
     Inode inode_;
 };

@@ -68,11 +68,11 @@ IdMap IdMap::parse(std::string_view text)
     return map;
 }
 
-std::optional<std::uint32_t> IdMap::root() const
+std::optional<std::uint32_t> IdMap::outside(std::uint32_t id) const
 {
     for (const Range &range : ranges_) {
-        if (range.inside == 0 && range.count > 0)
-            return range.outside;
+        if (id >= range.inside && id - range.inside < range.count)
+            return range.outside + (id - range.inside);
     }
     return std::nullopt;
 }

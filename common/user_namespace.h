@@ -18,8 +18,11 @@ public:
     /** @throws Error if `text` is not what /proc/PID/uid_map shows */
     static IdMap parse(std::string_view text);
 
-    /** The id that the container's 0 is here; nothing if it has none. */
-    [[nodiscard]] std::optional<std::uint32_t> root() const;
+    /** What the container's `id` is here; nothing if it has none. */
+    [[nodiscard]] std::optional<std::uint32_t> outside(std::uint32_t id) const;
+
+    /** What the container's 0 is here. */
+    [[nodiscard]] std::optional<std::uint32_t> root() const { return outside(0); }
 
     /** Whether the container has a number for this process's `id`; what it has none for, it cannot own. */
     [[nodiscard]] bool has(std::uint32_t id) const;

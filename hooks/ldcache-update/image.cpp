@@ -2,7 +2,7 @@
 #include "image.h"
 
 #include "c_library.h"
-#include "injected_folder.h"
+#include "injected_folders.h"
 #include "listed_folders.h"
 
 namespace ogh::ldcache_update {
@@ -13,38 +13,44 @@ constexpr size_t max_cache_size = size_t{16} << 20U;
 constexpr size_t max_text_size = size_t{1} << 20U;
 
 /** musl names its path file after the machine, as its loader (musl, ldso/dynlink.c). */
-std::vector<MuslPath> read_musl_paths(EnteredContainer &container)
+std::vector<MuslPath> read_musl_paths(ContainerView &view, const std::vector<std::string> &machines)
 {
     std::vector<MuslPath> paths;
-    for (const std::string &machine : musl_machines(container.root())) {
+    for (const std::string &machine : machines) {
         const std::string path = "/etc/ld-musl-" + machine + ".path";
-        paths.push_back({path, read_image_file(container, path, max_text_size)});
+        paths.push_back({path, read_image_file(view, path, max_text_size)});
     }
     return paths;
 }
 
+/** What its process may see: the libraries, and which loaders there are. @return the machines of musl's loaders */
+std::vector<std::string> read_libraries(ContainerView &view, const LibraryRequest &request, Image &image,
+                                        Notes &notes)
+{
+    const ImageReader reader = view.reader(ReadAs::Process);
+    image.libraries = read_injected_folders(reader, {image.folders, request.folders}, notes);
+    image.has_glibc = has_glibc(reader);
+    return musl_machines(reader);
+}
+
 } // namespace
 
-Image read_image(EnteredContainer &container, const LibraryRequest &request, Notes &notes)
+Image read_image(ContainerView &view, const LibraryRequest &request, Notes &notes)
 {
     Image image;
     if (request.automatic)
-        image.folders = listed_folders(container, notes);
+        image.folders = listed_folders(view, notes);
     image.folders.insert(image.folders.end(), request.folders.begin(), request.folders.end());
     image.folders = without_repeats(image.folders);
-    for (const std::string &folder : image.folders) {
-        for (AddedLibrary &library : read_injected_folder(container, folder, notes))
-            image.libraries.push_back(std::move(library));
-    }
     if (image.folders.empty())
         return image;
-    image.has_glibc = has_glibc(container.root());
+    const auto machines = read_libraries(view, request, image, notes);
     if (image.has_glibc) {
-        image.cache = read_image_file(container, cache_path, max_cache_size);
-        image.conf = read_image_file(container, conf_path, max_text_size);
-        image.own_conf = read_image_file(container, own_conf_path, max_text_size);
+        image.cache = read_image_file(view, cache_path, max_cache_size);
+        image.conf = read_image_file(view, conf_path, max_text_size);
+        image.own_conf = read_image_file(view, own_conf_path, max_text_size);
     }
-    image.musl = read_musl_paths(container);
+    image.musl = read_musl_paths(view, machines);
     return image;
 }
 

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "entered_container.h"
+#include "container_view.h"
 #include "folder_libraries.h"
 #include "image_file.h"
 #include "library_request.h"
@@ -35,10 +35,10 @@ struct Image {
 };
 
 /**
- * Reads the image through descriptors.
+ * Reads the image through descriptors, as the container could.
  * @param notes files that are left out
- * @throws Error if a folder that was asked for is not there
+ * @throws Error if a folder that was asked for is not there, or may not be read
  */
-Image read_image(EnteredContainer &container, const LibraryRequest &request, Notes &notes);
+Image read_image(ContainerView &view, const LibraryRequest &request, Notes &notes);
 
 } // namespace ogh::ldcache_update

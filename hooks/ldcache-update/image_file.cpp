@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "image_file.h"
 
-#include <fcntl.h>
+#include <sys/stat.h>
+#include <sys/xattr.h>
 
 #include "error.h"
 #include "file.h"
@@ -11,34 +12,50 @@ namespace ogh::ldcache_update {
 
 namespace {
 
-ImageFile read(const EnteredContainer &container, const std::string &path, size_t limit)
+/**
+ * The mode for a file of root's with the same content, which nobody may read who could not read the old one. A group
+ * of another file is another group, and an ACL may say anything: then root alone reads it.
+ */
+mode_t mode_like(int opened, const Inode &old)
+{
+    const bool is_for_everyone = (old.mode & S_IROTH) != 0 && (old.mode & S_IRGRP) != 0;
+    const bool has_acl = ::fgetxattr(opened, "system.posix_acl_access", nullptr, 0) >= 0;
+    return is_for_everyone && !has_acl ? 0644 : 0600;
+}
+
+ImageFile read(ContainerView &view, const std::string &path, size_t limit)
 {
     ImageFile file;
-    const auto found = container.root().find(path);
+    const ImageReader reader = view.reader(ReadAs::Root);
+    const auto found = reader.find(path);
     if (!found)
         return file;
     const std::string what = quote(path) + " in the container";
     const Inode inode = Inode::of(found->get(), what);
     file.is_mount = inode.mount_root;
     file.state = ImageFile::State::Other;
-    if (!inode.is(Kind::File)) {
-        file.problem = "is no plain file";
-    } else if (inode.size > limit) {
+    file.problem = reader.why_not_read(found->get(), inode);
+    if (file.problem.empty() && inode.size > limit)
         file.problem = "is larger than " + std::to_string(limit) + " bytes";
-    } else {
-        const UniqueFd opened = container.proc().reopen(found->get(), O_RDONLY, what);
+    if (!file.problem.empty())
+        return file;
+    try {
+        const UniqueFd opened = reader.open(found->get(), inode, what);
         file.content = read_all(opened.get(), limit, what, inode.size);
+        file.mode = mode_like(opened.get(), inode);
         file.state = ImageFile::State::Plain;
+    } catch (const SystemError &error) {
+        file.problem = std::string("cannot be read by the container's root: ") + error.what();
     }
     return file;
 }
 
 } // namespace
 
-ImageFile read_image_file(EnteredContainer &container, const std::string &path, size_t limit)
+ImageFile read_image_file(ContainerView &view, const std::string &path, size_t limit)
 {
-    ImageFile file = read(container, path, limit);
-    file.why_not_replace = container.places().why_not_make_in(InnerPath::parse(path).parent);
+    ImageFile file = read(view, path, limit);
+    file.why_not_replace = view.ground().why_not_make_in(InnerPath::parse(path).parent, view.root());
     return file;
 }
 

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <sys/types.h>
+
 #include <cstddef>
 #include <string>
 
-#include "entered_container.h"
+#include "container_view.h"
 
 namespace ogh::ldcache_update {
 
@@ -18,15 +20,17 @@ struct ImageFile {
 
     State state = State::Absent;
     std::string content;         ///< of a plain one
+    mode_t mode = 0644;          ///< of what takes its place: for no one who may not read this one
     std::string problem;         ///< what is the matter with another one: "is no plain file"
     bool is_mount = false;       ///< something is mounted on it, so that it cannot be replaced
     std::string why_not_replace; ///< "" if its folder may be written to
 };
 
 /**
- * Reads `path` in the image; symlinks are followed inside the root, as the container's own programs would.
+ * Reads `path` in the image; symlinks are followed inside the root, as the container's own programs would. What lies
+ * in a volume is not read: ReadAs::Root.
  * @param limit in bytes; a larger file is not read
  */
-ImageFile read_image_file(EnteredContainer &container, const std::string &path, size_t limit);
+ImageFile read_image_file(ContainerView &view, const std::string &path, size_t limit);
 
 } // namespace ogh::ldcache_update

@@ -17,10 +17,10 @@ namespace {
 constexpr size_t max_list_size = 65536;
 
 /** The list of one of our tmpfs; "" if it has none, or something else is mounted over it. */
-std::string read_list(const EnteredContainer &container, const InnerMount &mount)
+std::string read_list(const ImageReader &reader, const InnerMount &mount)
 {
     const std::string what = quote(mount.path + "/" + folder_list_name) + " in the container";
-    const auto top = container.root().find(mount.path);
+    const auto top = reader.find(mount.path);
     if (!top || Inode::of(top->get(), what).mount_id != mount.id || !is_on_tmpfs(top->get()))
         return "";
     const auto list = find_path(top->get(), folder_list_name, O_PATH, Walk::OneStep, what);
@@ -29,7 +29,7 @@ std::string read_list(const EnteredContainer &container, const InnerMount &mount
     const Inode inode = Inode::of(list->get(), what);
     if (!inode.is(Kind::File) || inode.uid != 0)
         throw Error(ExitCode::Failure, what + " is not a plain file of the host's root");
-    return read_all(container.proc().reopen(list->get(), O_RDONLY, what).get(), max_list_size, what);
+    return read_all(reader.open(list->get(), inode, what).get(), max_list_size, what);
 }
 
 bool is_at_or_below(const std::string &path, const std::string &top)
@@ -57,12 +57,14 @@ std::vector<std::string> parse_folder_list(std::string_view text, const std::str
     return without_repeats(folders);
 }
 
-std::vector<std::string> listed_folders(EnteredContainer &container, Notes &notes)
+std::vector<std::string> listed_folders(ContainerView &view, Notes &notes)
 {
     std::vector<std::string> folders;
-    for (const InnerMount &mount : container.mounts_of(own_source)) {
+    const auto mounts = view.ground().mounts_of(own_source, view.root().inode());
+    const ImageReader reader = view.reader(ReadAs::Root);
+    for (const InnerMount &mount : mounts) {
         try {
-            for (const std::string &folder : parse_folder_list(read_list(container, mount), mount.path))
+            for (const std::string &folder : parse_folder_list(read_list(reader, mount), mount.path))
                 folders.push_back(folder);
         } catch (const Error &error) {
             notes.push_back({LogLevel::Warning, "the list of library folders at " + quote(mount.path) +

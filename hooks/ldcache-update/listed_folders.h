@@ -5,7 +5,7 @@
 #include <string_view>
 #include <vector>
 
-#include "entered_container.h"
+#include "container_view.h"
 #include "log.h"
 
 namespace ogh::ldcache_update {
@@ -17,7 +17,7 @@ namespace ogh::ldcache_update {
  * a mount; a file of that name anywhere else is not looked at.
  * @param notes why a list is left out
  */
-std::vector<std::string> listed_folders(EnteredContainer &container, Notes &notes);
+std::vector<std::string> listed_folders(ContainerView &view, Notes &notes);
 
 /**
  * The lines of one list, as absolute folders. Pure.

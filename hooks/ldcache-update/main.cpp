@@ -18,11 +18,10 @@ int main(int argc, char **argv)
             if (!asked)
                 return;
             const auto request = ogh::ldcache_update::parse_library_request(*asked, further);
-            const auto container = hook.enter();
             ogh::Notes notes;
-            const auto image = ogh::ldcache_update::read_image(*container, request, notes);
+            const auto image = ogh::ldcache_update::read_image(hook.look(), request, notes);
             const auto edits = ogh::ldcache_update::plan(image, hook.read_only(), notes);
             hook.note(notes);
-            hook.carry_out(edits, *container);
+            hook.carry_out(edits);
         });
 }

@@ -40,7 +40,7 @@ void must_be(const std::string &path, const ImageFile &file, std::string content
         return;
     const bool replace = !read_only && why_not_replace(file).empty();
     edits.files.push_back(
-        {path, std::move(content), replace ? FileEdit::How::Replace : FileEdit::How::MountOver});
+        {path, std::move(content), replace ? FileEdit::How::Replace : FileEdit::How::MountOver, file.mode});
 }
 
 /** A file that only a later ldconfig reads: worth a warning if it cannot be written. */
@@ -51,7 +51,7 @@ void should_be(const std::string &path, const ImageFile &file, std::string conte
         return;
     const std::string why = why_not_replace(file);
     if (why.empty())
-        edits.files.push_back({path, std::move(content), FileEdit::How::Replace});
+        edits.files.push_back({path, std::move(content), FileEdit::How::Replace, file.mode});
     else
         warn(notes,
              quote(path) +
@@ -140,12 +140,17 @@ std::vector<std::string> musl_folders(std::string_view text)
     return folders;
 }
 
-void plan_musl(const MuslPath &musl, const std::vector<std::string> &folders, bool read_only, Edits &edits)
+void plan_musl(const MuslPath &musl, const std::vector<std::string> &folders, bool read_only, Edits &edits,
+               Notes &notes)
 {
     const bool absent = musl.file.state == ImageFile::State::Absent;
-    const std::vector<std::string> old = musl_folders(absent ? musl_default : musl.file.content);
+    const bool plain = musl.file.state == ImageFile::State::Plain;
+    if (!absent && !plain)
+        warn(notes, quote(musl.path) + " in the container " + musl.file.problem +
+                        ", a new one with musl's own folders takes its place");
+    const std::vector<std::string> old = musl_folders(plain ? musl.file.content : musl_default);
     const std::vector<std::string> wanted = joined(folders, old);
-    if (!absent && wanted == old)
+    if (plain && wanted == old)
         return;
     std::string text;
     for (const std::string &folder : wanted)
@@ -192,7 +197,7 @@ Edits plan(const Image &image, bool read_only, Notes &notes)
         plan_cache(image, read_only, edits, notes);
     }
     for (const MuslPath &musl : image.musl)
-        plan_musl(musl, image.folders, read_only, edits);
+        plan_musl(musl, image.folders, read_only, edits, notes);
     if (edits.files.empty())
         notes.push_back({LogLevel::Info, "nothing to do: the loader's files have the folders already"});
     return edits;

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cuda_compat.h"
 
-#include <fcntl.h>
-
 #include <algorithm>
 #include <array>
 #include <cstdint>
@@ -76,16 +74,16 @@ std::string path_of(const std::string &file)
 }
 
 /** A plain file, or what a link leads to in the root if that is one; nothing else is ever opened. */
-std::optional<UniqueFd> open_file(const Root &root, const HostProc &proc, const std::string &path)
+std::optional<UniqueFd> open_file(const ImageReader &reader, const std::string &path)
 {
     try {
         const std::string what = quote(path) + " in the container";
-        const auto found = root.find(path);
-        if (!found || !Inode::of(found->get(), what).is(Kind::File))
+        const auto found = reader.find(path);
+        if (!found)
             return std::nullopt;
-        return proc.reopen(found->get(), O_RDONLY, what);
-    } catch (const SystemError &) {
-        return std::nullopt; // links that lead in a circle, for one
+        return reader.open(found->get(), Inode::of(found->get(), what), what);
+    } catch (const Error &) {
+        return std::nullopt; // what is no plain file, or may not be read
     }
 }
 
@@ -100,12 +98,12 @@ std::string soname_of(int fd, std::string_view stem)
 }
 
 /** Those files that are called libNAME.so.VERSION, as whatever. */
-std::vector<std::string> list_files(int folder)
+std::vector<std::string> list_files(const ImageReader &reader, int folder)
 {
     const auto is_wanted = [](std::string_view name) { return parse_file_name(name).has_value(); };
     std::vector<std::string> files;
     for (FolderEntry &entry :
-         list_folder(folder, {quote(cuda_compat_folder) + " in the container", is_wanted, max_files}))
+         reader.list(folder, {quote(cuda_compat_folder) + " in the container", is_wanted, max_files}))
         files.push_back(std::move(entry.name));
     return files;
 }
@@ -125,9 +123,9 @@ std::string find_version(const std::vector<std::string> &files)
     return versions.empty() ? "" : versions.front();
 }
 
-std::optional<CudaCompat> read_folder(int folder, const Root &root, const HostProc &proc)
+std::optional<CudaCompat> read_folder(int folder, const ImageReader &reader)
 {
-    const auto files = list_files(folder);
+    const auto files = list_files(reader, folder);
     CudaCompat compat;
     compat.version = find_version(files);
     if (compat.version.empty())
@@ -135,7 +133,7 @@ std::optional<CudaCompat> read_folder(int folder, const Root &root, const HostPr
     bool has_cuda = false;
     for (const std::string &file : files) {
         const auto name = parse_file_name(file);
-        const auto fd = name->version == compat.version ? open_file(root, proc, path_of(file)) : std::nullopt;
+        const auto fd = name->version == compat.version ? open_file(reader, path_of(file)) : std::nullopt;
         const std::string soname = fd ? soname_of(fd->get(), name->stem) : "";
         if (soname.empty())
             continue;
@@ -153,14 +151,14 @@ std::optional<CudaCompat> read_folder(int folder, const Root &root, const HostPr
 
 } // namespace
 
-std::optional<CudaCompat> read_cuda_compat(const Root &root, const HostProc &proc, Notes &notes)
+std::optional<CudaCompat> read_cuda_compat(const ImageReader &reader, Notes &notes)
 {
     const std::string left_out = "CUDA forward compatibility: what the image brings is left out: ";
     try {
-        const auto folder = root.find(cuda_compat_folder);
+        const auto folder = reader.find(cuda_compat_folder);
         if (!folder)
             return std::nullopt;
-        auto compat = read_folder(folder->get(), root, proc);
+        auto compat = read_folder(folder->get(), reader);
         if (!compat)
             notes.push_back({LogLevel::Info, left_out + quote(cuda_compat_folder) + " has no libcuda"});
         return compat;

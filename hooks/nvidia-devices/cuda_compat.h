@@ -5,9 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "host_proc.h"
+#include "image_reader.h"
 #include "log.h"
-#include "root.h"
 
 namespace ogh::nvidia_devices {
 
@@ -37,7 +36,7 @@ struct CudaCompat {
  * @return nothing if there is no such folder, or not exactly one libcuda in it, or it cannot be understood, which a
  *         note says
  */
-std::optional<CudaCompat> read_cuda_compat(const Root &root, const HostProc &proc, Notes &notes);
+std::optional<CudaCompat> read_cuda_compat(const ImageReader &reader, Notes &notes);
 
 /**
  * Whether the image's libraries are to be used instead of the host's: if they say that they work with the host's major

@@ -15,26 +15,26 @@ constexpr const char *triplet_folder = "/usr/lib/aarch64-linux-gnu";
 constexpr const char *triplet_folder = "/usr/lib/x86_64-linux-gnu";
 #endif
 
-bool has_folder(const Root &root, const std::string &path)
+bool has_folder(const ImageReader &reader, const std::string &path)
 {
-    const auto found = root.find(path);
+    const auto found = reader.find(path);
     return found && Inode::of(found->get(), quote(path) + " in the container").is(Kind::Directory);
 }
 
 } // namespace
 
-Image read_image(const Root &root, const HostProc &proc, const Config &config, Notes &notes)
+Image read_image(const ImageReader &reader, const Config &config, Notes &notes)
 {
     Image image;
     image.path = environment_value(config, "PATH").value_or("");
-    image.has_only_musl = !has_glibc(root) && !musl_machines(root).empty();
+    image.has_only_musl = !has_glibc(reader) && !musl_machines(reader).empty();
     if (image.has_only_musl) // it gets no libraries
         return image;
-    if (has_folder(root, triplet_folder)) {
+    if (has_folder(reader, triplet_folder)) {
         image.library_folder = triplet_folder;
         image.xorg_folder = "/usr/lib/xorg";
     }
-    image.compat = read_cuda_compat(root, proc, notes);
+    image.compat = read_cuda_compat(reader, notes);
     return image;
 }
 

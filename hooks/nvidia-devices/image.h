@@ -6,9 +6,8 @@
 
 #include "config.h"
 #include "cuda_compat.h"
-#include "host_proc.h"
+#include "image_reader.h"
 #include "log.h"
-#include "root.h"
 
 namespace ogh::nvidia_devices {
 
@@ -25,9 +24,9 @@ struct Image {
 
 /**
  * Looks at an image.
- * @param root as of Root::before_entering(): which files of the host are brought along depends on the image
+ * @param reader as of ReadAs::Process
  * @throws Error
  */
-Image read_image(const Root &root, const HostProc &proc, const Config &config, Notes &notes);
+Image read_image(const ImageReader &reader, const Config &config, Notes &notes);
 
 } // namespace ogh::nvidia_devices

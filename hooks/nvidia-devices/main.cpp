@@ -46,18 +46,15 @@ std::optional<Capabilities> read_capabilities(const Hook &hook, bool by_environm
 }
 
 /** Adds to `edits` the driver's files for what is wanted. */
-void add_driver_tree(const Hook &hook, const Sysroot &driver_root, const Wanted &wanted,
-                     const Inventory &inventory, Edits &edits, Notes &notes)
+void add_driver_tree(Hook &hook, const Sysroot &driver_root, const Wanted &wanted, const Inventory &inventory,
+                     Edits &edits, Notes &notes)
 {
     Image image;
     std::optional<std::string> earlier;
-    const Container *const container = hook.container();
-    const auto root =
-        container != nullptr ? Root::before_entering(container->pid, container->rootfs) : std::nullopt;
-    if (root) {
-        const HostProc proc;
-        earlier = read_earlier_file(container->pid, *root, proc, std::string(tree_folder) + "/" + given_name);
-        image = read_image(*root, proc, *hook.config(), notes);
+    if (hook.config()) {
+        ContainerView &view = hook.look();
+        earlier = read_earlier_file(view, std::string(tree_folder) + "/" + given_name);
+        image = read_image(view.reader(ReadAs::Process), *hook.config(), notes);
     }
     plan_driver_tree(read_wanted_tree(driver_root, wanted, inventory, earlier, notes), image, edits, notes);
 }

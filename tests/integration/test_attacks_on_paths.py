@@ -85,7 +85,7 @@ def test_cve_2019_16884_nothing_is_mounted_on_procfs_or_sysfs(srv, box, target, 
     srv.folder(name)
     (box.rootfs / "srv").symlink_to(target)
     box.annotations[KEY] = name
-    refused(box.run(), 1, f"'/srv/{name}'", "procfs or sysfs")
+    refused(box.run(), 1, f"'/srv/{name}'", "it lies on procfs, sysfs")
 
 
 def test_cve_2025_52881_a_file_of_procfs_bound_over_the_place_is_refused(srv, box):
@@ -95,7 +95,7 @@ def test_cve_2025_52881_a_file_of_procfs_bound_over_the_place_is_refused(srv, bo
     (box.rootfs / "srv/license.txt").touch()
     box.bundle.mount("/srv/license.txt", "/proc/sys/kernel/domainname", "bind")
     before = open("/proc/sys/kernel/domainname", encoding="ascii").read()
-    refused(box.run(), 1, "'/srv/license.txt'", "procfs or sysfs")
+    refused(box.run(), 1, "'/srv/license.txt'", "it lies on procfs, sysfs")
     assert open("/proc/sys/kernel/domainname", encoding="ascii").read() == before
 
 

@@ -53,7 +53,7 @@ def test_a_conf_that_does_not_read_it_gets_a_line_and_loses_none(box, text):
     path.chmod(0o640)
     again(box)
     assert path.read_bytes() == OURS.encode() + text.encode("latin-1")
-    assert path.stat().st_mode & 0o777 == 0o644 and path.stat().st_uid == 0
+    assert path.stat().st_mode & 0o777 == 0o600 and path.stat().st_uid == 0
 
 
 def test_what_the_conf_has_is_still_read(box, shop):

@@ -207,9 +207,9 @@ BOOST_DATA_TEST_CASE_F(Image, on_a_kernel_interface_nothing_is_mounted, data::ma
     link("rootfs/srv/x", std::string(type) == "proc" ? "/kernel/sys" : "/kernel/kernel");
     link("rootfs/srv/list", std::string(type) == "proc" ? "/kernel/version" : "/kernel/kernel/uevent_seqnum");
     start(with_mount(type, "/kernel"));
-    expect_refused(data_at({"/srv/x"}), "it lies on procfs or sysfs");
-    expect_refused(data_at({"/kernel"}), "it lies on procfs or sysfs");
-    expect_refused(list_at("/srv/list"), "it lies on procfs or sysfs");
+    expect_refused(data_at({"/srv/x"}), "it lies on procfs, sysfs or another interface of the kernel");
+    expect_refused(data_at({"/kernel"}), "it lies on procfs, sysfs or another interface of the kernel");
+    expect_refused(list_at("/srv/list"), "it lies on procfs, sysfs or another interface of the kernel");
     expect_refused(data_at({"/kernel/new"}), "cannot make '/kernel/new' in the container");
 }
 
@@ -219,7 +219,7 @@ BOOST_FIXTURE_TEST_CASE(a_file_of_procfs_bound_elsewhere_is_no_target, Image)
     start({.set_up = [](const std::string &rootfs) {
         make_mount("/proc/version", rootfs + "/srv/x", "", MS_BIND);
     }});
-    expect_refused(list_at("/srv/x"), "it lies on procfs or sysfs");
+    expect_refused(list_at("/srv/x"), "it lies on procfs, sysfs or another interface of the kernel");
 }
 
 BOOST_FIXTURE_TEST_CASE(a_plain_folder_called_proc_is_a_folder_like_any_other, Image)

@@ -102,7 +102,10 @@ Work Sandbox::applying(const Edits &edits, pid_t pid, const Conditions &conditio
         set_up_process();
         limit_capabilities(conditions.capabilities);
         std::string text;
-        for (const Note &note : ogh::apply(edits, {pid, rootfs()}))
+        if (edits.empty())
+            return text;
+        ContainerView view({pid, rootfs()});
+        for (const Note &note : ogh::apply(edits, view))
             text += note.text + "\n";
         return text;
     };

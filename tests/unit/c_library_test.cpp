@@ -2,9 +2,11 @@
 #include <boost/test/unit_test.hpp>
 
 #include "c_library.h"
+#include "support/image_in_folder.h"
 #include "support/temp_folder.h"
 
 using namespace ogh;
+using ogh::test::ImageInFolder;
 using ogh::test::TempFolder;
 
 namespace {
@@ -14,8 +16,8 @@ using Machines = std::vector<std::string>;
 struct Image : TempFolder {
     Image() { folder("root"); }
 
-    [[nodiscard]] bool glibc() const { return has_glibc(Root(path("root"))); }
-    [[nodiscard]] Machines musl() const { return musl_machines(Root(path("root"))); }
+    [[nodiscard]] bool glibc() const { return has_glibc(ImageInFolder(path("root")).reader()); }
+    [[nodiscard]] Machines musl() const { return musl_machines(ImageInFolder(path("root")).reader()); }
 };
 
 } // namespace

@@ -136,4 +136,21 @@ BOOST_AUTO_TEST_CASE(a_huge_file_is_not_read_whole)
     BOOST_TEST(failure_of([&] { read_config(bundle.path()); }).says("larger than 16777216 bytes"));
 }
 
+BOOST_AUTO_TEST_CASE(the_user_is_that_of_the_process)
+{
+    const auto user = [](const std::string &process) {
+        return parse_config(R"({"root": {"path": "/r"}, "process": )" + process + "}", "/b").user;
+    };
+    BOOST_TEST((user("{}") == ProcessUser()));
+    BOOST_TEST((user(R"({"user": {"uid": 1, "gid": 2, "additionalGids": [3, 4], "umask": 7}})") ==
+                ProcessUser{1, 2, {3, 4}, false}));
+    BOOST_TEST((user(R"({"user": {"uid": 4294967294}})") == ProcessUser{4294967294U, 0, {}, false}));
+    const std::string capabilities = R"({"capabilities": {"permitted": ["CAP_DAC_OVERRIDE"], "effective": )";
+    BOOST_TEST(!user(capabilities + R"(["CAP_CHOWN"]}})").overrides_permissions);
+    BOOST_TEST(user(capabilities + R"(["CAP_CHOWN", "CAP_DAC_OVERRIDE"]}})").overrides_permissions);
+    for (const char *bad : {R"({"uid": -1})", R"({"uid": 4294967295})", R"({"gid": "0"})", R"({"uid": 1.5})",
+                            R"({"additionalGids": 5})", R"({"additionalGids": [4294967295]})"})
+        BOOST_CHECK_THROW(static_cast<void>(user(R"({"user": )" + std::string(bad) + "}")), Error);
+}
+
 BOOST_AUTO_TEST_SUITE_END()

@@ -9,6 +9,7 @@
 
 #include "nvidia-devices/cuda_compat.h"
 #include "support/compat_library.h"
+#include "support/image_in_folder.h"
 #include "support/temp_folder.h"
 #include "unique_fd.h"
 
@@ -16,6 +17,7 @@ using namespace ogh;
 using namespace ogh::nvidia_devices;
 using ogh::test::CompatLibrary;
 using ogh::test::ElfImage;
+using ogh::test::ImageInFolder;
 using ogh::test::TempFolder;
 
 namespace {
@@ -55,7 +57,7 @@ struct ImageRoot : TempFolder {
     [[nodiscard]] std::string read()
     {
         notes.clear();
-        const auto compat = read_cuda_compat(Root(path("root")), HostProc(), notes);
+        const auto compat = read_cuda_compat(ImageInFolder(path("root")).reader(), notes);
         if (!compat)
             return notes.empty() ? "nothing" : notes[0].level == LogLevel::Info ? "none" : "ignored";
         BOOST_TEST(notes.empty());
@@ -155,11 +157,11 @@ BOOST_FIXTURE_TEST_CASE(the_libraries_of_the_version_of_libcuda_are_found, Image
 BOOST_FIXTURE_TEST_CASE(what_libcuda_says_of_drivers_is_read, ImageRoot)
 {
     compat(cuda_file, cuda());
-    auto found = read_cuda_compat(Root(path("root")), HostProc(), notes);
+    auto found = read_cuda_compat(ImageInFolder(path("root")).reader(), notes);
     BOOST_REQUIRE(found.has_value());
     BOOST_TEST((found->drivers == std::vector<unsigned>{535, 550}));
     compat(cuda_file, library("libcuda.so.1"));
-    found = read_cuda_compat(Root(path("root")), HostProc(), notes);
+    found = read_cuda_compat(ImageInFolder(path("root")).reader(), notes);
     BOOST_REQUIRE(found.has_value());
     BOOST_TEST(!found->drivers.has_value());
 }

@@ -281,6 +281,21 @@ BOOST_AUTO_TEST_CASE(musls_own_file_keeps_what_is_in_it)
     BOOST_TEST((Planned(image).edits == Edits{}));
     image.musl.front().file = plain("");
     BOOST_TEST(Planned(image).content("/etc/ld-musl-x86_64.path") == "/opt/lib\n/a\n/b\n");
+    image.musl.front().file.state =
+        ImageFile::State::Other; // what musl searches otherwise is not lost with it
+    BOOST_TEST(Planned(image).content("/etc/ld-musl-x86_64.path") ==
+               "/opt/lib\n/a\n/b\n/lib\n/usr/local/lib\n/usr/lib\n");
+}
+
+BOOST_AUTO_TEST_CASE(what_is_written_has_the_mode_for_what_it_replaces)
+{
+    Image image = debian();
+    image.cache.mode = image.conf.mode = 0600;
+    for (const bool read_only : {false, true}) {
+        for (const FileEdit &file : Planned(image, read_only).edits.files)
+            BOOST_TEST(file.mode == (file.container_path == own_conf_path ? 0644U : 0600U),
+                       file.container_path);
+    }
 }
 
 BOOST_AUTO_TEST_CASE(without_a_loader_or_a_folder_there_is_nothing_to_do)

@@ -3,11 +3,13 @@
 
 #include "nvidia-devices/image.h"
 #include "support/compat_library.h"
+#include "support/image_in_folder.h"
 #include "support/temp_folder.h"
 
 using namespace ogh;
 using namespace ogh::nvidia_devices;
 using ogh::test::CompatLibrary;
+using ogh::test::ImageInFolder;
 using ogh::test::TempFolder;
 
 namespace {
@@ -19,7 +21,7 @@ struct ImageRoot : TempFolder {
     {
         Config config;
         config.environment = environment;
-        return read_image(Root(path("root")), HostProc(), config, notes);
+        return read_image(ImageInFolder(path("root")).reader(), config, notes);
     }
 
     void add_compat() const

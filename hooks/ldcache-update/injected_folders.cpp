@@ -1,0 +1,228 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "injected_folders.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <map>
+#include <set>
+
+#include "elf_library.h"
+#include "error.h"
+#include "folder_entries.h"
+#include "openat2.h"
+#include "text.h"
+
+namespace ogh::ldcache_update {
+
+namespace {
+
+constexpr size_t max_hwcaps = 64;
+constexpr size_t max_warnings = 10; // an image may hold any number of files that deserve one
+constexpr const char *hwcaps_name = "glibc-hwcaps";
+
+std::string in_container(const std::string &path)
+{
+    return quote(path) + " in the container";
+}
+
+/** Warnings about single files, of which only the first are written. */
+class Warnings final {
+public:
+    explicit Warnings(Notes &notes) : notes_(notes) {}
+
+    void left_out(const std::string &path, const std::string &why)
+    {
+        if (++count_ <= max_warnings)
+            notes_.push_back({LogLevel::Warning, quote(path) + " is left out: " + why});
+    }
+
+    void finish()
+    {
+        if (count_ > max_warnings)
+            notes_.push_back(
+                {LogLevel::Warning, std::to_string(count_ - max_warnings) + " more files are left out"});
+    }
+
+private:
+    Notes &notes_;
+    size_t count_ = 0;
+};
+
+using Known = std::pair<dev_t, ino_t>;
+
+Known key_of(const Inode &inode)
+{
+    return {inode.device, inode.number};
+}
+
+/** Reads the files of folders, each inode once. */
+class FileReader final {
+public:
+    FileReader(const ImageReader &image, Notes &notes) : image_(image), warnings_(notes) {}
+
+    std::vector<FoundFile> read(int folder, const std::string &path)
+    {
+        std::vector<FoundFile> files;
+        const auto entries = image_.list(folder, {in_container(path), is_library_name, left_});
+        // 0 stands for any number in a Listing.
+        left_ = std::max(left_ - entries.size(), size_t{1});
+        for (const FolderEntry &entry : entries) {
+            const std::string full = path + "/" + entry.name;
+            try {
+                look_at(folder, full, entry, files);
+            } catch (const SystemError &error) {
+                warnings_.left_out(full, error.what());
+            }
+        }
+        return files;
+    }
+
+    void finish() { warnings_.finish(); }
+
+private:
+    /** A folder and a dangling symlink are not worth a warning. */
+    void look_at(int folder, const std::string &path, const FolderEntry &entry, std::vector<FoundFile> &files)
+    {
+        const bool is_link = entry.type == DT_LNK;
+        if (entry.type == DT_DIR || (!is_link && add_known(folder, path, entry, files)))
+            return;
+        const std::string what = in_container(path);
+        const auto fd = is_link ? image_.find(path)
+                                : find_path(folder, entry.name, O_PATH | O_NOFOLLOW, Walk::Beneath, what);
+        if (!fd)
+            return;
+        const Inode inode = Inode::of(fd->get(), what);
+        if (inode.is(Kind::Directory))
+            return;
+        const auto &library = library_of(fd->get(), inode, what);
+        if (const auto *problem = std::get_if<NotALibrary>(&library))
+            warnings_.left_out(path, problem->why);
+        else
+            files.push_back({entry.name, is_link, inode.device, inode.number, std::get<ElfLibrary>(library)});
+    }
+
+    /** Most files have been read by way of a link to them, whose name is shorter: then one look is enough. */
+    bool add_known(int folder, const std::string &path, const FolderEntry &entry,
+                   std::vector<FoundFile> &files)
+    {
+        struct stat status {};
+        if (::fstatat(folder, entry.name.c_str(), &status, AT_SYMLINK_NOFOLLOW) != 0)
+            throw SystemError(errno, "cannot look at " + in_container(path));
+        const auto known = known_.find(Known{status.st_dev, status.st_ino});
+        const auto *library = known == known_.end() ? nullptr : std::get_if<ElfLibrary>(&known->second);
+        if (library == nullptr)
+            return false;
+        files.push_back({entry.name, false, status.st_dev, status.st_ino, *library});
+        return true;
+    }
+
+    const std::variant<ElfLibrary, NotALibrary> &library_of(int fd, const Inode &inode,
+                                                            const std::string &what)
+    {
+        const auto [entry, is_new] = known_.try_emplace(key_of(inode), NotALibrary{"it cannot be read"});
+        if (!is_new)
+            return entry->second;
+        if (const std::string why = image_.why_not_read(fd, inode); !why.empty())
+            entry->second = NotALibrary{"it " + why};
+        else
+            entry->second = read_elf_library(image_.open(fd, inode, what).get());
+        return entry->second;
+    }
+
+    const ImageReader &image_;
+    Warnings warnings_;
+    size_t left_ = max_library_files;
+    std::map<Known, std::variant<ElfLibrary, NotALibrary>> known_;
+};
+
+UniqueFd open_folder(const ImageReader &image, const std::string &path)
+{
+    auto folder = image.find(path);
+    if (!folder)
+        throw Error(ExitCode::NotAvailable, "no folder " + in_container(path));
+    if (!Inode::of(folder->get(), quote(path)).is(Kind::Directory))
+        throw Error(ExitCode::NotAvailable, in_container(path) + " is no folder");
+    return std::move(*folder);
+}
+
+/** The kernel's no is about the container's process, not about this one. */
+Error as_of_the_process(const SystemError &error)
+{
+    return {ExitCode::NotAvailable,
+            std::string(error.what()) + "; folders are read as the container's process could read them"};
+}
+
+/** A folder below another one; nothing if there is none of that name, or it is something else. */
+std::optional<UniqueFd> subfolder(int folder, const std::string &name, const std::string &path)
+{
+    auto found = find_path(folder, name, O_PATH | O_NOFOLLOW, Walk::Beneath, in_container(path));
+    if (!found || !Inode::of(found->get(), quote(path)).is(Kind::Directory))
+        return std::nullopt;
+    return found;
+}
+
+/** Adds the variants for newer processors: glibc looks below FOLDER/glibc-hwcaps/NAME. */
+void add_hwcaps(int folder, const std::string &path, const ImageReader &image, FileReader &files,
+                std::vector<AddedLibrary> &libraries, Notes &notes)
+{
+    const std::string parent = path + "/" + hwcaps_name;
+    const auto hwcaps = subfolder(folder, hwcaps_name, parent);
+    if (!hwcaps)
+        return;
+    const auto is_wanted = [](std::string_view name) { return !name.starts_with('.'); };
+    for (const auto &[name, type] :
+         image.list(hwcaps->get(), {in_container(parent), is_wanted, max_hwcaps})) {
+        std::string below = parent;
+        (below += '/') += name;
+        const auto variant = subfolder(hwcaps->get(), name, below);
+        if (!variant)
+            continue;
+        for (AddedLibrary &library : choose_libraries(path, name, files.read(variant->get(), below), notes))
+            libraries.push_back(std::move(library));
+    }
+}
+
+/** Adds the libraries of one folder. @throws Error */
+void add_folder(int folder, const std::string &path, const ImageReader &image, FileReader &files,
+                std::vector<AddedLibrary> &libraries, Notes &notes)
+{
+    for (AddedLibrary &library : choose_libraries(path, "", files.read(folder, path), notes))
+        libraries.push_back(std::move(library));
+    add_hwcaps(folder, path, image, files, libraries, notes);
+}
+
+bool is_asked_for(const std::string &path, const InjectedFolders &folders)
+{
+    return std::find(folders.asked_for.begin(), folders.asked_for.end(), path) != folders.asked_for.end();
+}
+
+} // namespace
+
+std::vector<AddedLibrary> read_injected_folders(const ImageReader &reader, const InjectedFolders &folders,
+                                                Notes &notes)
+{
+    std::vector<AddedLibrary> libraries;
+    FileReader files(reader, notes);
+    std::set<Known> known;
+    for (const std::string &path : folders.all) {
+        try {
+            const UniqueFd folder = open_folder(reader, path);
+            if (known.insert(key_of(Inode::of(folder.get(), quote(path)))).second)
+                add_folder(folder.get(), path, reader, files, libraries, notes);
+        } catch (const SystemError &error) {
+            if (is_asked_for(path, folders))
+                throw as_of_the_process(error);
+            // What nobody asked for by name fails no start.
+            notes.push_back(
+                {LogLevel::Warning, "the libraries in " + quote(path) + " are left out: " + error.what()});
+        }
+    }
+    files.finish();
+    return libraries;
+}
+
+} // namespace ogh::ldcache_update

@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "folder_libraries.h"
+#include "image_reader.h"
+#include "log.h"
+
+namespace ogh::ldcache_update {
+
+/** Folders of the container, absolute, none twice. */
+struct InjectedFolders {
+    std::vector<std::string> all;
+    std::vector<std::string> asked_for; ///< those of `all` without which the container is not to start
+};
+
+/** How many names of libraries are looked at for one container, in all of its folders. */
+constexpr size_t max_library_files = 32768;
+
+/**
+ * The libraries in the folders and in their glibc-hwcaps subfolders, of which only headers are read. A folder that has
+ * several names, by symlinks or mounts, is read once, under the first.
+ * @param reader as of ReadAs::Process: the folders may lie in volumes
+ * @param notes files that have a library's name and are none, and folders that are left out
+ * @throws Error: NotAvailable if a folder that was asked for is not there or may not be read; Failure if they hold more
+ *         than max_library_files
+ */
+std::vector<AddedLibrary> read_injected_folders(const ImageReader &reader, const InjectedFolders &folders,
+                                                Notes &notes);
+
+} // namespace ogh::ldcache_update

@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <string>
+
+#include "image_reader.h"
+
+namespace ogh::test {
+
+/** A folder of this process's own mount namespace, read as an image. */
+class ImageInFolder final {
+public:
+    explicit ImageInFolder(const std::string &path, ReadAs as = ReadAs::Process)
+        : root_(UniqueFd(::open(path.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC))),
+          ground_(proc_, ::getpid(), path), reader_(root_, proc_, ground_, as, std::nullopt)
+    {
+    }
+
+    [[nodiscard]] const ImageReader &reader() const { return reader_; }
+
+private:
+    HostProc proc_;
+    Root root_;
+    Ground ground_;
+    ImageReader reader_;
+};
+
+} // namespace ogh::test

@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <unistd.h>
+
+#include <algorithm>
+#include <string>
+
+#include <boost/test/unit_test.hpp>
+
+#include "error.h"
+#include "ldcache-update/injected_folders.h"
+#include "support/elf_image.h"
+#include "support/image_in_folder.h"
+#include "support/temp_folder.h"
+
+using namespace ogh;
+using namespace ogh::ldcache_update;
+using ogh::test::ElfImage;
+using ogh::test::ImageInFolder;
+using ogh::test::TempFolder;
+
+namespace {
+
+struct Folders : TempFolder {
+    Folders() { folder("root"); }
+
+    void library(const std::string &name, const std::string &soname) const
+    {
+        ElfImage image;
+        image.soname = soname;
+        file("root" + name, image.bytes());
+    }
+
+    /** "NAME PATH" of each, in order. */
+    [[nodiscard]] std::vector<std::string> read(const std::vector<std::string> &folders,
+                                                const std::vector<std::string> &asked_for = {})
+    {
+        const ImageInFolder image(path("root"));
+        std::vector<std::string> found;
+        for (const AddedLibrary &library : read_injected_folders(image.reader(), {folders, asked_for}, notes))
+            found.push_back(library.name + " " + library.path);
+        return found;
+    }
+
+    /** Further names of one file. */
+    void names(const std::string &file, const std::string &folder, size_t count) const
+    {
+        for (size_t i = 0; i < count; ++i) {
+            const std::string name = path("root" + folder + "/lib" + std::to_string(i) + ".so");
+            BOOST_REQUIRE(::link(path("root" + file).c_str(), name.c_str()) == 0);
+        }
+    }
+
+    Notes notes;
+};
+
+using Found = std::vector<std::string>;
+
+} // namespace
+
+BOOST_AUTO_TEST_SUITE(ldcache_update_folders)
+
+BOOST_FIXTURE_TEST_CASE(a_folder_of_several_names_counts_once, Folders)
+{
+    library("/opt/a/libx.so.1", "libx.so.1");
+    library("/opt/b/liby.so.1", "liby.so.1");
+    link("root/opt/again", "a");
+    link("root/opt/absolute", "/opt/a");
+    BOOST_TEST(read({"/opt/again", "/opt/a", "/opt/b", "/opt/absolute", "/opt/../opt/a"}) ==
+                   (Found{"libx.so.1 /opt/again/libx.so.1", "liby.so.1 /opt/b/liby.so.1"}),
+               boost::test_tools::per_element());
+    BOOST_TEST(notes.empty());
+}
+
+BOOST_FIXTURE_TEST_CASE(all_folders_together_are_bounded, Folders)
+{
+    library("/opt/a/libx.so.1", "libx.so.1");
+    folder("root/opt/b");
+    names("/opt/a/libx.so.1", "/opt/a", max_library_files / 2 - 1);
+    names("/opt/a/libx.so.1", "/opt/b", max_library_files / 2);
+    BOOST_TEST(read({"/opt/a", "/opt/b"}).size() == 2U);
+    library("/opt/b/liby.so.1", "liby.so.1");
+    const auto is_too_many = [](const Error &error) {
+        return error.code() == ExitCode::Failure &&
+               std::string(error.what()).find("'/opt/b'") != std::string::npos;
+    };
+    BOOST_CHECK_EXCEPTION(static_cast<void>(read({"/opt/a", "/opt/b"})), Error, is_too_many);
+}
+
+BOOST_FIXTURE_TEST_CASE(a_folder_that_is_not_there_is_said, Folders)
+{
+    file("root/opt/file");
+    for (const char *name : {"/opt/none", "/opt/file"}) {
+        const auto is_not_available = [](const Error &error) {
+            return error.code() == ExitCode::NotAvailable;
+        };
+        BOOST_CHECK_EXCEPTION(static_cast<void>(read({name}, {name})), Error, is_not_available);
+    }
+}
+
+BOOST_AUTO_TEST_SUITE_END()
