@@ -101,7 +101,8 @@ std::string to_json(const Edits &edits)
         add_tmpfs(*edits.proc, false, document);
     for (const DeviceRule &rule : rules_of(edits.nodes))
         document["cgroup"].push_back(to_text(rule));
-    return document.dump(2) + "\n";
+    // ASCII alone: text of the host or the image must not act on the terminal that shows it.
+    return document.dump(2, ' ', true) + "\n";
 }
 
 } // namespace ogh

@@ -43,7 +43,7 @@ void Log::write(LogLevel level, std::string_view text) const
 {
     if (level > level_)
         return;
-    const std::string body = container_ + std::string(text);
+    const std::string body = printable(container_ + std::string(text));
     const std::string line = std::string(name_) + ": " + body + "\n";
     // One write, so that lines of hooks that run at once do not mix; a closed stderr is nobody's loss.
     [[maybe_unused]] const ssize_t written = ::write(STDERR_FILENO, line.data(), line.size());

@@ -24,20 +24,6 @@ size_t width_of(std::string_view utf8)
         std::count_if(utf8.begin(), utf8.end(), [](char byte) { return !is_continuation(byte); }));
 }
 
-std::string shown(const std::string &cell)
-{
-    std::string text;
-    for (const char byte : as_utf8(cell)) {
-        const auto value = static_cast<unsigned char>(byte);
-        const bool is_c1 = !text.empty() && text.back() == '\xC2' && value >= 0x80 && value < 0xA0;
-        if (is_c1)
-            text.back() = '?';
-        else
-            text += value < 0x20 || value == 0x7F ? '?' : byte;
-    }
-    return text;
-}
-
 } // namespace
 
 std::string to_text(const Table &table)
@@ -48,7 +34,7 @@ std::string to_text(const Table &table)
         auto &line = cells.emplace_back();
         widths.resize(std::max(widths.size(), row.size()));
         for (size_t i = 0; i < row.size(); ++i) {
-            line.push_back(shown(row[i]));
+            line.push_back(printable(row[i]));
             widths[i] = std::max(widths[i], width_of(line[i]));
         }
     }

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "text.h"
 
+#include <algorithm>
+#include <array>
+
 namespace ogh {
 
 namespace {
@@ -38,29 +41,73 @@ void append_hex(std::string &out, char byte)
     out += digits[value & 0xFU];
 }
 
-bool is_control(char byte)
+struct Range {
+    char32_t first, last;
+};
+
+/**
+ * Control and format characters, and separators of lines and paragraphs: general categories Cc, Cf, Zl and Zp of
+ * Unicode 15.0 (DerivedGeneralCategory.txt), with the unassigned ones between and behind them that are to be ignored
+ * by default (U+2065, and the rest of U+E0000 to U+E0FFF, which holds tags and variation selectors). Ascending.
+ */
+constexpr std::array<Range, 21> unprintable{{
+    {0x0000, 0x001F},   {0x007F, 0x009F},   {0x00AD, 0x00AD},   {0x0600, 0x0605},   {0x061C, 0x061C},
+    {0x06DD, 0x06DD},   {0x070F, 0x070F},   {0x0890, 0x0891},   {0x08E2, 0x08E2},   {0x180E, 0x180E},
+    {0x200B, 0x200F},   {0x2028, 0x202E},   {0x2060, 0x206F},   {0xFEFF, 0xFEFF},   {0xFFF9, 0xFFFB},
+    {0x110BD, 0x110BD}, {0x110CD, 0x110CD}, {0x13430, 0x1343F}, {0x1BCA0, 0x1BCA3}, {0x1D173, 0x1D17A},
+    {0xE0000, 0xE0FFF},
+}};
+
+/** @param sequence one that utf8_length() has found */
+char32_t code_point(std::string_view sequence)
 {
-    const auto value = static_cast<unsigned char>(byte);
-    return value < 0x20 || value == 0x7F;
+    const auto byte = [&](size_t i) { return static_cast<unsigned char>(sequence[i]); };
+    char32_t value = sequence.size() == 1 ? byte(0) : byte(0) & (0x7FU >> sequence.size());
+    for (size_t i = 1; i < sequence.size(); ++i)
+        value = (value << 6U) | (byte(i) & 0x3FU);
+    return value;
 }
 
-/** C1 controls (U+0080 to U+009F) move a terminal's cursor as ESC does. */
-bool is_c1_control(std::string_view sequence)
+bool is_printable(std::string_view sequence)
 {
-    return sequence.size() == 2 && sequence[0] == '\xC2' && static_cast<unsigned char>(sequence[1]) < 0xA0;
+    const char32_t value = code_point(sequence);
+    const auto *const range = std::lower_bound(unprintable.begin(), unprintable.end(), value,
+                                               [](const Range &each, char32_t c) { return each.last < c; });
+    return range == unprintable.end() || value < range->first;
 }
 
-void append_escaped(std::string &out, std::string_view sequence)
+/** Calls `append(out, sequence)` for what is valid; bytes that are not become \xNN. */
+template<typename Append> std::string rewritten(std::string_view text, const Append &append)
+{
+    std::string out;
+    while (!text.empty()) {
+        const size_t length = utf8_length(text);
+        if (length == 0)
+            append_hex(out, text[0]);
+        else
+            append(out, text.substr(0, length));
+        text.remove_prefix(length == 0 ? 1 : length);
+    }
+    return out;
+}
+
+void append_printable(std::string &out, std::string_view sequence)
+{
+    if (is_printable(sequence))
+        out += sequence;
+    else
+        for (const char byte : sequence)
+            append_hex(out, byte);
+}
+
+void append_quoted(std::string &out, std::string_view sequence)
 {
     if (sequence == "\n")
         out += "\\n";
     else if (sequence == "'" || sequence == "\\")
         (out += '\\') += sequence;
-    else if (is_control(sequence[0]) || is_c1_control(sequence))
-        for (const char byte : sequence)
-            append_hex(out, byte);
     else
-        out += sequence;
+        append_printable(out, sequence);
 }
 
 } // namespace
@@ -68,17 +115,12 @@ void append_escaped(std::string &out, std::string_view sequence)
 std::string quote(std::string_view text, size_t limit)
 {
     const bool cut = text.size() > limit;
-    text = text.substr(0, limit);
-    std::string out = "'";
-    while (!text.empty()) {
-        const size_t length = utf8_length(text);
-        if (length == 0)
-            append_hex(out, text[0]);
-        else
-            append_escaped(out, text.substr(0, length));
-        text.remove_prefix(length == 0 ? 1 : length);
-    }
-    return out + (cut ? "…'" : "'");
+    return "'" + rewritten(text.substr(0, limit), append_quoted) + (cut ? "…'" : "'");
+}
+
+std::string printable(std::string_view text)
+{
+    return rewritten(text, append_printable);
 }
 
 std::string quote_list(const std::vector<std::string> &items)
@@ -94,16 +136,7 @@ std::string quote_list(const std::vector<std::string> &items)
 
 std::string as_utf8(std::string_view text)
 {
-    std::string out;
-    while (!text.empty()) {
-        const size_t length = utf8_length(text);
-        if (length == 0)
-            append_hex(out, text[0]);
-        else
-            out += text.substr(0, length);
-        text.remove_prefix(length == 0 ? 1 : length);
-    }
-    return out;
+    return rewritten(text, [](std::string &out, std::string_view sequence) { out += sequence; });
 }
 
 std::string_view trimmed(std::string_view text)

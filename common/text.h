@@ -8,13 +8,20 @@
 namespace ogh {
 
 /**
- * Text from outside, made safe for one line of a log: in single quotes, with control characters, quotes,
- * backslashes and bytes that are not UTF-8 escaped, and cut after `limit` bytes.
+ * Text from outside, made safe for one line of a log: in single quotes, with quotes, backslashes, and what printable()
+ * escapes, escaped, and cut after `limit` bytes.
  */
 std::string quote(std::string_view text, size_t limit = 4096);
 
 /** Every item quoted, separated by ", "; never shortened as a list, so that it can be pasted back. */
 std::string quote_list(const std::vector<std::string> &items);
+
+/**
+ * The same text for one line of a terminal: what would move its cursor, end the line, or hide or reorder what stands
+ * beside it (control and format characters, line and paragraph separators), and bytes that are not UTF-8, become \xNN.
+ * The result stays as it is if it is given once more.
+ */
+std::string printable(std::string_view text);
 
 /** The same text as valid UTF-8: a byte that is part of no valid sequence becomes \xNN. */
 std::string as_utf8(std::string_view text);

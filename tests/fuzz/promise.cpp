@@ -35,6 +35,16 @@ bool is_control(char32_t character)
     return character < 0x20 || (character >= 0x7F && character <= 0x9F);
 }
 
+/** Those that end a line, reorder it or hide in it. */
+bool is_format(char32_t character)
+{
+    const auto within = [&](char32_t first, char32_t last) {
+        return character >= first && character <= last;
+    };
+    return within(0x200B, 0x200F) || within(0x2028, 0x202E) || within(0x2060, 0x206F) || character == 0x61C ||
+           character == 0xFEFF || within(0xE0000, 0xE0FFF);
+}
+
 /** Whether `text` is UTF-8 and `fine` holds for each of its characters. */
 template<typename Fine> bool consists_of(std::string_view text, const Fine &fine)
 {
@@ -50,7 +60,8 @@ template<typename Fine> bool consists_of(std::string_view text, const Fine &fine
 
 bool is_one_clean_line(std::string_view text)
 {
-    return consists_of(text, [](char32_t character) { return !is_control(character); });
+    return consists_of(text,
+                       [](char32_t character) { return !is_control(character) && !is_format(character); });
 }
 
 bool is_utf8(std::string_view text)

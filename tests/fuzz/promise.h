@@ -20,7 +20,7 @@ inline void require(bool kept, const char *promise)
         throw Broken(promise);
 }
 
-/** Valid UTF-8 without control characters (C0, DEL, C1); knows nothing of common/text, which it is to judge. */
+/** Valid UTF-8 without control characters (C0, DEL, C1) and format characters; knows nothing of common/text, which it is to judge. */
 bool is_one_clean_line(std::string_view text);
 
 bool is_utf8(std::string_view text);

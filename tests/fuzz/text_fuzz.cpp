@@ -62,6 +62,13 @@ void check_quote(std::string_view input)
                 "what is left is the beginning");
 }
 
+void check_printable(std::string_view input)
+{
+    const std::string line = printable(input);
+    require(is_one_clean_line(line), "printable text is one clean line");
+    require(printable(line) == line, "printable text stays as it is");
+}
+
 void check_utf8(std::string_view input)
 {
     const std::string valid = as_utf8(input);
@@ -92,6 +99,7 @@ void check_lists(std::string_view input)
 void check(std::string_view input)
 {
     check_quote(input);
+    check_printable(input);
     check_utf8(input);
     check_lists(input);
 }

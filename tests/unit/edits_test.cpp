@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+
 #include <boost/test/unit_test.hpp>
 #include <nlohmann/json.hpp>
 
@@ -72,6 +74,12 @@ BOOST_AUTO_TEST_CASE(names_of_any_bytes_become_valid_json)
     const Edits edits{{{"/srv/a\xff\n\"", "/srv/a\xff\n\"", Kind::Directory, true}}};
     const auto json = nlohmann::json::parse(to_json(edits));
     BOOST_TEST(json["containerEdits"]["mounts"][0]["hostPath"] == "/srv/a\\xff\n\"");
+    const Edits reordered{{{"/srv/a\u202eb\u009b", "/srv/x", Kind::Directory, true}}};
+    const std::string text = to_json(reordered);
+    BOOST_TEST(
+        (std::find_if(text.begin(), text.end(), [](char c) { return (c & '\x80') != 0; }) == text.end()));
+    BOOST_TEST(nlohmann::json::parse(text)["containerEdits"]["mounts"][0]["hostPath"] ==
+               "/srv/a\u202eb\u009b");
     const Edits others{.nodes = {{"/dev/\xff", "/\xff", 1, 3}},
                        .links = {{"/\xff", "\xff"}},
                        .proc = TmpfsEdit{"/proc/\xff", {{"\xff", "\xff"}}, {{"/\xff", "/proc/\xff/\xff"}}}};

@@ -27,10 +27,11 @@ BOOST_AUTO_TEST_CASE(characters_count_and_not_bytes)
 
 BOOST_AUTO_TEST_CASE(nothing_reaches_the_terminal_but_text)
 {
-    BOOST_TEST(to_text(Table{{"a\x1b[2J\n\t\x7f", "b"}}) == "a?[2J???  b\n");
+    BOOST_TEST(to_text(Table{{"a\x1b[2J\n\t\x7f", "b"}}) == "a\\x1b[2J\\x0a\\x09\\x7f  b\n");
     BOOST_TEST(to_text(Table{{"a\xc2\x9b"
                               "2J\xc2\xa0",
-                              "b"}}) == "a?2J\xc2\xa0  b\n");
+                              "b"}}) == "a\\xc2\\x9b2J\xc2\xa0  b\n");
+    BOOST_TEST(to_text(Table{{"\u202ea", "b"}, {"c", "d"}}) == "\\xe2\\x80\\xaea  b\nc              d\n");
     BOOST_TEST(to_text(Table{{"a\xff", "b\xc2"}}) == "a\\xff  b\\xc2\n");
 }
 

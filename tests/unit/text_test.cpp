@@ -36,6 +36,38 @@ BOOST_AUTO_TEST_CASE(bytes_that_are_not_utf8_are_escaped)
     BOOST_TEST(quote("\x80") == R"('\x80')");
 }
 
+BOOST_AUTO_TEST_CASE(quoted_text_cannot_reorder_or_hide_what_stands_beside_it)
+{
+    for (const char *hidden :
+         {"\u00ad", "\u0605",     "\u061c",     "\u180e",     "\u200b",     "\u200f",    "\u2028", "\u2029",
+          "\u202a", "\u202e",     "\u2060",     "\u2065",     "\u2066",     "\u2069",    "\u206f", "\ufeff",
+          "\ufff9", "\U000110bd", "\U0001343f", "\U0001d17a", "\U000e0001", "\U000e0fff"}) {
+        const std::string text = std::string("a") + hidden + "b";
+        BOOST_TEST(quote(text).find(hidden) == std::string::npos);
+        BOOST_TEST(quote(text).starts_with("'a\\x"), quote(text));
+        BOOST_TEST(quote(text).ends_with("b'"), quote(text));
+        BOOST_TEST(printable(text).find(hidden) == std::string::npos);
+    }
+    BOOST_TEST(quote("\u202e") == R"('\xe2\x80\xae')");
+}
+
+BOOST_AUTO_TEST_CASE(letters_beside_format_characters_stay)
+{
+    for (const char *plain :
+         {"\u00a0", "\u00ac", "\u00ae", "\u0606", "\u061b", "\u200a", "\u2010", "\u2027", "\u202f", "\u205f",
+          "\u2070", "\ufefe", "\uffff", "\U00013440", "\U000dffff", "\U000e1000", "\U0010ffff", "~"}) {
+        BOOST_TEST(quote(plain) == "'" + std::string(plain) + "'");
+        BOOST_TEST(printable(plain) == plain);
+    }
+}
+
+BOOST_AUTO_TEST_CASE(printable_text_is_one_line_and_keeps_all_else)
+{
+    BOOST_TEST(printable("no 'x\\y' in größe") == "no 'x\\y' in größe");
+    BOOST_TEST(printable("a\n\x1b[31m\xff\xc2\x9b") == R"(a\x0a\x1b[31m\xff\xc2\x9b)");
+    BOOST_TEST(printable(printable("\xff\n")) == printable("\xff\n"));
+}
+
 BOOST_AUTO_TEST_CASE(quoted_text_is_shortened)
 {
     BOOST_TEST(quote("abcdef", 3) == "'abc…'");
