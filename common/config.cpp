@@ -99,6 +99,31 @@ std::vector<std::string> read_hook_paths(const json &config)
     return paths;
 }
 
+std::string read_program(const json &config)
+{
+    const json *args = find_member(object_member(config, "process"), "args");
+    const bool is_there = args != nullptr && args->is_array() && !args->empty() && args->front().is_string();
+    return is_there ? args->front().get<std::string>() : std::string();
+}
+
+/** Whatever is wrong with a mount is for the runtime to say. */
+std::vector<std::string> read_bind_targets(const json &config)
+{
+    std::vector<std::string> targets;
+    const json *mounts = find_member(config, "mounts");
+    if (mounts == nullptr || !mounts->is_array())
+        return targets;
+    const auto text = [](const json &mount, const char *name) {
+        const json *member = mount.is_object() ? find_member(mount, name) : nullptr;
+        return member != nullptr && member->is_string() ? member->get<std::string>() : std::string();
+    };
+    for (const json &mount : *mounts) {
+        if (text(mount, "type") == "bind")
+            targets.push_back(text(mount, "destination"));
+    }
+    return targets;
+}
+
 bool read_bool(const json &object, const char *name)
 {
     const json *member = find_member(object, name);
@@ -112,10 +137,11 @@ bool read_bool(const json &object, const char *name)
 bool is_needed(const std::string &member, const std::string &inner)
 {
     if (member == "process")
-        return inner.empty() || inner == "env" || inner == "user" || inner == "capabilities";
+        return inner.empty() || inner == "args" || inner == "env" || inner == "user" ||
+               inner == "capabilities";
     if (member == "linux")
         return inner.empty() || inner == "mountLabel" || inner == "cgroupsPath";
-    return member == "root" || member == "annotations" || member == "hooks";
+    return member == "root" || member == "annotations" || member == "hooks" || member == "mounts";
 }
 
 } // namespace
@@ -133,6 +159,8 @@ Config parse_config(std::string_view text, const std::string &bundle)
     config.mount_label = string_member(object_member(document, "linux"), "mountLabel", what);
     config.cgroups_path = string_member(object_member(document, "linux"), "cgroupsPath", what);
     config.hook_paths = read_hook_paths(document);
+    config.program = read_program(document);
+    config.bind_targets = read_bind_targets(document);
     return config;
 }
 

@@ -34,6 +34,9 @@ struct Config {
     std::string mount_label;  ///< linux.mountLabel, the SELinux context of mounts; "" if there is none
     std::string cgroups_path; ///< linux.cgroupsPath; "" if there is none
     std::vector<std::string> hook_paths; ///< the executables of all its hooks
+    std::string program;                 ///< process.args[0]; "" if there is none
+    std::vector<std::string>
+        bind_targets; ///< the destinations of its mounts of type "bind", as they are written
 };
 
 /**

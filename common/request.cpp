@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 
+#include "concourse_step.h"
 #include "error.h"
 #include "text.h"
 
@@ -89,11 +90,23 @@ Asked checked(std::string value, std::string origin)
     return {.value = std::move(value), .origin = std::move(origin)};
 }
 
-/** Concourse sets BUILD_* for get, put and check containers, not for tasks. */
-bool is_resource_step(const Config &config)
+/** Why --opt-in always leaves the container out; nothing if it does not. */
+std::optional<Note> why_left_out(const Config &config)
 {
-    return std::any_of(config.environment.begin(), config.environment.end(),
-                       [](const std::string &entry) { return entry.starts_with("BUILD_"); });
+    switch (concourse_step(config)) {
+    case ConcourseStep::None:
+    case ConcourseStep::Task:
+        break;
+    case ConcourseStep::Resource:
+        return Note{LogLevel::Info, "nothing to do: a get, put or check container of Concourse"};
+    case ConcourseStep::Unknown:
+        // Rather a task without than the image of a resource type with what was meant for tasks.
+        return Note{
+            LogLevel::Warning,
+            "left out: a container of Concourse whose mounts are neither those of a task nor those of "
+            "a get, put or check; with --all-steps it gets what is requested"};
+    }
+    return std::nullopt;
 }
 
 } // namespace
@@ -131,15 +144,17 @@ std::optional<Asked> find_request(std::string_view hook, const Config *config, c
         if (const auto asked = find_value(other, *config, options))
             return Asked{implied.value, asked->origin};
     }
-    if (options.opt_in == OptIn::Always && (options.all_steps || !is_resource_step(*config))) {
-        Asked asked = by_host();
-        asked.for_all = true;
-        return asked;
+    if (options.opt_in != OptIn::Always) {
+        notes.push_back({LogLevel::Info, "nothing to do: this container did not ask"});
+        return std::nullopt;
     }
-    notes.push_back({LogLevel::Info, options.opt_in == OptIn::Always
-                                         ? "nothing to do: a get, put or check container of Concourse"
-                                         : "nothing to do: this container did not ask"});
-    return std::nullopt;
+    if (const auto why = options.all_steps ? std::nullopt : why_left_out(*config)) {
+        notes.push_back(*why);
+        return std::nullopt;
+    }
+    Asked asked = by_host();
+    asked.for_all = true;
+    return asked;
 }
 
 } // namespace ogh

@@ -35,6 +35,10 @@ void add_line(Case &input, const std::string &line)
         input.config.annotations[rest.substr(0, tab)] = rest.substr(std::min(tab + 1, rest.size()));
     } else if (word == "env")
         input.config.environment.push_back(rest);
+    else if (word == "program")
+        input.config.program = rest;
+    else if (word == "bind")
+        input.config.bind_targets.push_back(rest);
     else if (word == "request")
         input.options.request = rest;
     else if (word == "opt-in")
@@ -44,8 +48,8 @@ void add_line(Case &input, const std::string &line)
 }
 
 /**
- * A line each: `annotation KEY<tab>VALUE`, `env NAME=VALUE`, `request VALUE`, `opt-in environment`,
- * `opt-in always`, `all-steps`. Nothing if the options contradict each other.
+ * A line each: `annotation KEY<tab>VALUE`, `env NAME=VALUE`, `program PATH`, `bind TARGET`, `request VALUE`,
+ * `opt-in environment`, `opt-in always`, `all-steps`. Nothing if the options contradict each other.
  */
 std::optional<Case> read_case(std::string_view input)
 {
@@ -117,6 +121,16 @@ bool was_said(const std::string &value, const Case &input)
            says(annotation(input.config, container_key(input.config)));
 }
 
+/** A volume that a get or put has; whatever else is mounted, the host's request is not for it. */
+bool is_resource(const Config &config)
+{
+    const auto &targets = config.bind_targets;
+    return config.program == "/tmp/gdn-init" &&
+           std::any_of(targets.begin(), targets.end(), [](const auto &target) {
+               return target == "/tmp/build/get" || target == "/tmp/build/put";
+           });
+}
+
 void check_asked(const Asked &asked, const Case &input)
 {
     require(asked.value.find_first_not_of(" \t") != std::string::npos, "a request is never empty");
@@ -125,6 +139,8 @@ void check_asked(const Asked &asked, const Case &input)
     require(was_said(asked.value, input), "only those ask who may");
     const bool by_host = input.options.request && input.options.opt_in != OptIn::Always;
     const std::string *own = annotation(input.config, container_key(input.config));
+    require(!asked.for_all || input.options.all_steps || !is_resource(input.config),
+            "the host's request is not for the image of a resource type");
     require(by_host || own == nullptr || asked.value == *own, "in a pod the container's own key wins");
     attempt([&] { return mount_srv::parse_folder_request(asked); });
 }

@@ -3,6 +3,7 @@
 
 import pytest
 
+from harness import concourse
 from harness.box import KEY, PREFIX
 from harness.expect import refused, started
 
@@ -163,13 +164,25 @@ def test_always_needs_a_request(everywhere):
     assert "--request" in result.hook_message
 
 
-@pytest.mark.parametrize("name", ["BUILD_TEAM_NAME", "BUILD_PIPELINE_NAME", "BUILD_JOB_NAME"])
-def test_always_leaves_out_concourses_own_steps(everywhere, name):
+@pytest.mark.parametrize("step, further, seen", [
+    ("task", (), "models\n"), ("get", (), "nothing\n"), ("put", (), "nothing\n"), ("check", (), "nothing\n"),
+    ("put", (concourse.TASK,), "nothing\n")], ids=str)
+def test_always_leaves_out_concourses_own_steps(everywhere, step, further, seen):
+    """Whatever the environment says; the last is a put with an artifact that is named "../0123abcd"."""
     options = ("--opt-in", "always", "--request", "models")
-    for extra, seen in (((), "nothing\n"), (("--all-steps",), "models\n")):
-        box = everywhere(*options, *extra)
-        box.bundle.environment(f"{name}=main")
-        assert started(box.run(LOOK)) == seen
+    box = concourse.make(everywhere(*options), step, *further, params=("BUILD_TYPE=Release", "BUILD_ID=1"))
+    assert started(box.run(LOOK)) == seen
+
+
+def test_always_with_all_steps_leaves_out_nothing(everywhere):
+    box = concourse.make(everywhere("--opt-in", "always", "--request", "models", "--all-steps"), "get")
+    assert started(box.run(LOOK)) == "models\n"
+
+
+def test_always_under_another_engine_looks_at_no_environment(everywhere):
+    box = everywhere("--opt-in", "always", "--request", "models")
+    box.bundle.environment("BUILD_TEAM_NAME=main")
+    assert started(box.run(LOOK)) == "models\n"
 
 
 def test_a_request_alone_is_the_opt_in(everywhere):

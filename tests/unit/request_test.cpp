@@ -179,10 +179,43 @@ BOOST_AUTO_TEST_CASE(always_leaves_out_concourses_resource_steps)
     Case c;
     c.options.opt_in = OptIn::Always;
     c.options.request.emplace("models");
-    c.config.environment = {"PATH=/bin", "BUILD_TEAM_NAME=main"};
-    BOOST_TEST(c.value() == "-");
-    c.options.all_steps = true;
+    c.config.program = "/tmp/gdn-init";
+    for (const char *volume : {"/tmp/build/put", "/tmp/build/run"}) {
+        c.options.all_steps = false;
+        c.config.bind_targets = {volume};
+        BOOST_TEST(c.value() == "-");
+        c.config.annotations = {{key, "datasets"}};
+        BOOST_TEST(c.value() == "datasets");
+        c.config.annotations.clear();
+        c.options.all_steps = true;
+        BOOST_TEST(c.value() == "models");
+    }
+}
+
+BOOST_AUTO_TEST_CASE(always_leaves_out_no_task_whatever_its_environment)
+{
+    Case c;
+    c.options.opt_in = OptIn::Always;
+    c.options.request.emplace("models");
+    c.config.environment = {"PATH=/bin", "BUILD_TYPE=Release", "BUILD_TEAM_NAME=main"};
     BOOST_TEST(c.value() == "models");
+    c.config.program = "/tmp/gdn-init";
+    c.config.bind_targets = {"/scratch", "/tmp/build/0123abcd"};
+    BOOST_TEST(c.value() == "models");
+}
+
+BOOST_AUTO_TEST_CASE(a_container_of_concourse_that_is_like_no_step_is_not_left_out_silently)
+{
+    Case c;
+    c.options.opt_in = OptIn::Always;
+    c.options.request.emplace("models");
+    c.config.program = "/tmp/gdn-init";
+    c.config.bind_targets = {"/tmp/build/put", "/tmp/build/0123abcd"};
+    Notes notes;
+    BOOST_TEST(!find_request("mount-srv", &c.config, c.options, notes));
+    BOOST_REQUIRE(notes.size() == 1);
+    BOOST_TEST((notes[0].level == LogLevel::Warning));
+    BOOST_TEST(notes[0].text.starts_with("left out: "));
 }
 
 BOOST_AUTO_TEST_CASE(without_a_container_only_the_host_asks)

@@ -8,7 +8,8 @@ from . import rootfs
 
 
 class Bundle:
-    """`config` is config.json as a dictionary; write() puts it down."""
+    """`config` is config.json as a dictionary; write() puts it down. `init`, if it is set, is a file that is
+    mounted for the container's program, whose command line stays as it is."""
 
     def __init__(self, folder):
         self.folder = folder
@@ -19,6 +20,7 @@ class Bundle:
         self.config["process"]["terminal"] = False
         self.config["root"]["readonly"] = False
         self.config["annotations"] = {}
+        self.init = None
 
     def mount(self, destination, source, *options, fstype="bind"):
         """One more entry of config.json's mounts, after those that are there."""
@@ -31,7 +33,11 @@ class Bundle:
 
     def script(self, text):
         """Make the container's program a shell that runs `text`."""
-        self.config["process"]["args"] = ["sh", "-c", text]
+        if self.init is None:
+            self.config["process"]["args"] = ["sh", "-c", text]
+            return
+        self.init.write_text(f"#!/bin/sh\n{text}\n", encoding="utf-8")
+        self.init.chmod(0o755)
 
     def hook(self, stage, entries):
         """Set the hooks of one stage; none at all leaves config.json without that stage."""
