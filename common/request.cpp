@@ -15,11 +15,19 @@ namespace {
 constexpr std::string_view prefix = "io.oci-gpu-hooks.";
 
 /** Every key of the collection, without the prefix: each hook refuses what none of them knows. */
-constexpr std::array<std::string_view, 10> known_keys{
-    "mount-srv",           "nvidia-devices", "nvidia-devices.capabilities", "nvidia-devices.lease",
-    "nvidia-devices.wait", "amd-kfd",        "amd-kfd.capabilities",        "amd-kfd.lease",
-    "amd-kfd.wait",        "ldcache-update",
+constexpr std::array<std::string_view, 6> known_keys{
+    "mount-srv", "nvidia-devices",       "nvidia-devices.capabilities",
+    "amd-kfd",   "amd-kfd.capabilities", "ldcache-update",
 };
+
+/** Reserved. A container that asks to have a GPU for itself must not start without that. */
+constexpr std::array<std::string_view, 4> lease_keys{"nvidia-devices.lease", "nvidia-devices.wait",
+                                                     "amd-kfd.lease", "amd-kfd.wait"};
+
+template<typename Keys> bool contains(const Keys &keys, std::string_view key)
+{
+    return std::find(keys.begin(), keys.end(), key) != keys.end();
+}
 
 /** The engines' names for a pod's container: kubelet's by way of CRI-O, and containerd's. */
 constexpr std::array<const char *, 2> container_name_keys{"io.kubernetes.container.name",
@@ -40,6 +48,12 @@ const std::string *container_name(const Config &config)
     return nullptr;
 }
 
+Error no_leases(const std::string &origin)
+{
+    return {ExitCode::Usage,
+            "the " + origin + " asks for a lease of GPUs, and there are no leases yet: take it out"};
+}
+
 Error unknown_key(const std::string &key)
 {
     return {ExitCode::Usage, "no hook of oci-gpu-hooks knows the annotation " + quote(key) + "; known are " +
@@ -51,9 +65,9 @@ void check_key(const std::string &full, const Config &config)
 {
     const std::string_view key = std::string_view(full).substr(prefix.size());
     const size_t slash = key.find('/');
-    const bool known =
-        std::find(known_keys.begin(), known_keys.end(), key.substr(0, slash)) != known_keys.end();
-    if (!known || slash == key.size() - 1)
+    if (contains(lease_keys, key.substr(0, slash)))
+        throw no_leases("annotation " + quote(full));
+    if (!contains(known_keys, key.substr(0, slash)) || slash == key.size() - 1)
         throw unknown_key(full);
     if (slash != std::string_view::npos && container_name(config) == nullptr)
         throw Error(
@@ -71,13 +85,22 @@ void check_keys(const Config &config)
         check_key(entry->first, config);
 }
 
-/** "nvidia-devices.lease" is OCI_GPU_HOOKS_NVIDIA_DEVICES_LEASE. */
+/** "nvidia-devices.capabilities" is OCI_GPU_HOOKS_NVIDIA_DEVICES_CAPABILITIES. */
 std::string variable_name(std::string_view key)
 {
     std::string name = "OCI_GPU_HOOKS_";
     for (const char c : key)
         name += c == '-' || c == '.' ? '_' : static_cast<char>(c >= 'a' && c <= 'z' ? c - 'a' + 'A' : c);
     return name;
+}
+
+void check_variables(const Config &config)
+{
+    for (const std::string_view key : lease_keys) {
+        const std::string variable = variable_name(key);
+        if (environment_value(config, variable))
+            throw no_leases("environment variable " + quote(variable));
+    }
 }
 
 Asked checked(std::string value, std::string origin)
@@ -138,6 +161,8 @@ std::optional<Asked> find_request(std::string_view hook, const Config *config, c
     check_keys(*config);
     if (options.request && options.opt_in != OptIn::Always)
         return by_host();
+    if (options.opt_in == OptIn::Environment)
+        check_variables(*config);
     if (auto asked = find_value(hook, *config, options))
         return asked;
     for (const std::string_view other : implied.by) {

@@ -44,8 +44,8 @@ std::optional<Asked> find_value(std::string_view key, const Config &config, cons
  *
  * @param config nullptr if there is no container (--plan by hand): then only --request counts
  * @param implied counts where the container asks of this hook nothing itself
- * @throws Error (Usage) also for a key of this collection that no hook knows: a misspelt opt-in must not be a
- *         container that silently starts without what it asked for
+ * @throws Error (Usage) also for a key of this collection that no hook knows, and for one that is reserved: a
+ *         container must not silently start without what it asked for
  */
 std::optional<Asked> find_request(std::string_view hook, const Config *config, const CommonOptions &options,
                                   Notes &notes, const Implied &implied = {});

@@ -52,8 +52,7 @@ def test_annotations_of_others_give_nothing(bare):
 
 
 def test_another_hooks_annotation_gives_nothing(bare):
-    for name in ("nvidia-devices", "nvidia-devices.capabilities", "amd-kfd", "amd-kfd.lease",
-                 "ldcache-update"):
+    for name in ("nvidia-devices", "nvidia-devices.capabilities", "amd-kfd", "ldcache-update"):
         box = bare()
         box.annotations[PREFIX + name] = "all"
         assert started(box.run(LOOK)) == "nothing\n"
