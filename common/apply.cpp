@@ -208,7 +208,8 @@ Notes apply(const Edits &edits, ContainerView &view)
     for (const FileEdit *file : files_of(edits, FileEdit::How::MountOver))
         modes.push_back(file->mode);
     const auto blanks = modes.empty() ? std::vector<BlankFile>() : container.make_blank_files(modes);
-    Attached attached; // goes before `places`: a placeholder cannot be removed while it is a mount point
+    // It is taken apart before `places`: a placeholder cannot be removed while something is mounted on it.
+    Attached attached(container.proc());
     for (const Source &source : container.sources())
         attach(source, places, attached, notes);
     append(notes, put_nodes(edits, container, attached));

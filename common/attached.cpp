@@ -9,7 +9,7 @@ namespace ogh {
 Attached::~Attached()
 {
     for (auto tree = trees_.rbegin(); tree != trees_.rend(); ++tree)
-        (*tree)->detach();
+        (*tree)->detach(proc_);
 }
 
 void Attached::put(const MountTree &tree, const Inode &inode, const Place &place, const InnerPath &path,

@@ -4,6 +4,7 @@
 #include <deque>
 #include <vector>
 
+#include "host_proc.h"
 #include "mount_tree.h"
 #include "places.h"
 
@@ -12,7 +13,8 @@ namespace ogh {
 /** The trees that a run has attached in a container; detached again, last first, unless they are kept. */
 class Attached final {
 public:
-    Attached() = default;
+    /** @param proc outlives this */
+    explicit Attached(const HostProc &proc) : proc_(proc) {}
     Attached(const Attached &) = delete;
     Attached &operator=(const Attached &) = delete;
     ~Attached();
@@ -34,6 +36,7 @@ public:
     void keep() { trees_.clear(); }
 
 private:
+    const HostProc &proc_;
     std::deque<MountTree> held_;
     std::vector<const MountTree *> trees_;
 };

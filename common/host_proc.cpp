@@ -2,10 +2,14 @@
 #include "host_proc.h"
 
 #include <fcntl.h>
+#include <sys/mount.h>
 #include <sys/vfs.h>
+#include <unistd.h>
 #include <linux/magic.h>
 
+#include <array>
 #include <cerrno>
+#include <cstdio>
 
 #include "error.h"
 
@@ -55,6 +59,17 @@ UniqueFd HostProc::reopen(int fd, int flags, const std::string &what) const
     if (!opened.valid())
         throw SystemError(errno, "cannot open " + what);
     return opened;
+}
+
+void HostProc::unmount(int mount) const noexcept
+{
+    // umount2 takes no descriptor, and follows whatever is at a path of that name: so it starts at the host's /proc.
+    std::array<char, 16> name{};
+    std::snprintf(name.data(), name.size(), "%d", mount);
+    if (::fchdir(descriptors_.get()) != 0)
+        return;
+    ::umount2(name.data(), MNT_DETACH);
+    [[maybe_unused]] const int back = ::chdir("/");
 }
 
 } // namespace ogh

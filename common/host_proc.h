@@ -35,6 +35,12 @@ public:
      */
     [[nodiscard]] UniqueFd reopen(int fd, int flags, const std::string &what) const;
 
+    /**
+     * Takes a mount away, in the mount namespace that this process is in; where that fails it stays.
+     * @param mount of its root
+     */
+    void unmount(int mount) const noexcept;
+
 private:
     [[nodiscard]] UniqueFd open_file(const std::string &path) const;
 

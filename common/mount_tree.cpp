@@ -6,9 +6,7 @@
 #include <sys/stat.h>
 #include <sys/statvfs.h>
 
-#include <array>
 #include <cerrno>
-#include <cstdio>
 
 #include "error.h"
 
@@ -84,15 +82,9 @@ void MountTree::attach(int target, const std::string &what) const
         throw failure("cannot mount " + what + " (move_mount)");
 }
 
-void MountTree::detach() const noexcept
+void MountTree::detach(const HostProc &proc) const noexcept
 {
-    // By descriptor; the host's /proc is still in its place before the container pivots.
-    const std::array<char, 32> path = [&] {
-        std::array<char, 32> text{};
-        std::snprintf(text.data(), text.size(), "/proc/self/fd/%d", fd_.get());
-        return text;
-    }();
-    ::umount2(path.data(), MNT_DETACH);
+    proc.unmount(fd_.get());
 }
 
 bool MountTree::looks_like(int place, const std::string &what) const

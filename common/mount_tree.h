@@ -3,6 +3,7 @@
 
 #include <string>
 
+#include "host_proc.h"
 #include "unique_fd.h"
 
 namespace ogh {
@@ -42,7 +43,7 @@ public:
     void attach(int target, const std::string &what) const;
 
     /** Takes the tree away from where attach() has put it; where that fails the container does not start anyway. */
-    void detach() const noexcept;
+    void detach(const HostProc &proc) const noexcept;
 
     /** Whether the mount that `place` (O_PATH) shows has the attributes of this tree's root. */
     [[nodiscard]] bool looks_like(int place, const std::string &what) const;

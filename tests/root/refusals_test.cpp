@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // A host that refuses what is needed: then nothing is done, and the message says what is missing.
+#include <sys/mount.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
+#include <unistd.h>
 #include <linux/capability.h>
 
 #include <array>
@@ -123,6 +125,29 @@ BOOST_DATA_TEST_CASE_F(Host, a_namespace_that_cannot_be_entered_is_an_error, dat
     BOOST_TEST(refused(outcome, "setns"));
     BOOST_TEST(places() == Lines(), boost::test_tools::per_element());
     BOOST_TEST(differences(before, image()) == Lines(), boost::test_tools::per_element());
+}
+
+/** As in a container whose root is the host's own, with a volume at /proc; by a path the undoing would go elsewhere. */
+BOOST_FIXTURE_TEST_CASE(cve_2026_115521_what_is_undone_is_not_told_by_links_at_proc, Host)
+{
+    folder("rootfs/victim");
+    file("rootfs/srv/b/in-the-way");
+    folder("rootfs/planted/self/fd");
+    for (int fd = 0; fd < 64; ++fd)
+        link("rootfs/planted/self/fd/" + std::to_string(fd), rootfs("victim"));
+    const auto mount_bound = [&](const std::string &source, const std::string &place) {
+        check_call(::mount(source.c_str(), place.c_str(), nullptr, MS_BIND, nullptr), "mount");
+    };
+    start({.set_up = [&](const std::string &) {
+        mount_bound(src("data"), rootfs("victim"));
+        mount_bound(rootfs("planted"), "/proc");
+    }});
+    Edits edits = data_at({"/srv/a"});
+    edits.mounts.push_back(list_at("/srv/b").mounts.front());
+    BOOST_TEST(refused(apply(edits), "'/srv/b' in the container: it is no plain file"));
+    BOOST_TEST(places() == Lines(), boost::test_tools::per_element());
+    const auto look = [] { return std::string(::access("/victim/file", F_OK) == 0 ? "there" : "gone"); };
+    BOOST_TEST(container().inside(look) == (Outcome{0, "there"}));
 }
 
 BOOST_AUTO_TEST_SUITE_END()
