@@ -25,6 +25,12 @@ bpf_attr blank()
     return attr;
 }
 
+// From Linux 6.17 to before 7.2, BPF_PROG_QUERY writes query.revision for a cgroup whatever size it was given; Debian 12's
+// header does not know that member yet.
+constexpr size_t revision_offset = 56;
+static_assert(sizeof(bpf_attr) >= revision_offset + sizeof(std::uint64_t));
+
+/** Always the whole union, so that what the kernel writes into it stays in it. */
 long call(bpf_cmd command, bpf_attr &attr)
 {
     return ::syscall(SYS_bpf, command, &attr, sizeof attr);

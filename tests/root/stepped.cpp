@@ -37,18 +37,22 @@ int next_stop(pid_t pid, int signal)
     return status;
 }
 
-int step_through(pid_t pid, long from, const std::function<void(const Step &)> &before)
+int step_through(pid_t pid, long from, const std::function<void(const Step &)> &before,
+                 const std::function<void(const Step &)> &after)
 {
     int status = 0;
     check_call(::waitpid(pid, &status, 0), "waitpid");
     check_call(::ptrace(PTRACE_SETOPTIONS, pid, 0, PTRACE_O_TRACESYSGOOD | PTRACE_O_EXITKILL), "ptrace");
     status = next_stop(pid, 0);
-    for (int index = -1; WIFSTOPPED(status);) {
+    Step step{-1, -1, pid};
+    while (WIFSTOPPED(status)) {
         const bool at_call = WSTOPSIG(status) == call_stop;
-        if (at_call) {
-            const long number = entered_call(pid);
-            if (number >= 0 && (index >= 0 || number == from))
-                before({++index, number, pid});
+        const long entered = at_call ? entered_call(pid) : -1;
+        if (entered >= 0 && (step.index >= 0 || entered == from)) {
+            step = {step.index + 1, entered, pid};
+            before(step);
+        } else if (at_call && step.index >= 0 && after) {
+            after(step);
         }
         status = next_stop(pid, at_call ? 0 : WSTOPSIG(status));
     }
@@ -57,7 +61,8 @@ int step_through(pid_t pid, long from, const std::function<void(const Step &)> &
 
 } // namespace
 
-Outcome in_stepped_child(const Work &work, long from, const std::function<void(const Step &)> &before)
+Outcome in_stepped_child(const Work &work, long from, const std::function<void(const Step &)> &before,
+                         const std::function<void(const Step &)> &after)
 {
     std::array<int, 2> ends{};
     check_call(::pipe2(ends.data(), O_CLOEXEC), "pipe2");
@@ -72,7 +77,7 @@ Outcome in_stepped_child(const Work &work, long from, const std::function<void(c
         report(work);
     }
     to.reset();
-    const int code = step_through(pid, from, before);
+    const int code = step_through(pid, from, before, after);
     return {code, read_all(from_child.get(), size_t{1} << 20U, "what a child says")};
 }
 

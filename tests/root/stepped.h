@@ -19,7 +19,10 @@ struct Step {
 /**
  * As in_child(), but the process is held before each system call from its first `from` on, and `before` is
  * asked what happens at this moment. So a race is tried at every step, and every time with the same result.
+ *
+ * @param after is asked when the call is over, before the process goes on
  */
-Outcome in_stepped_child(const Work &work, long from, const std::function<void(const Step &)> &before);
+Outcome in_stepped_child(const Work &work, long from, const std::function<void(const Step &)> &before,
+                         const std::function<void(const Step &)> &after = {});
 
 } // namespace ogh::test
