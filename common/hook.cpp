@@ -12,6 +12,7 @@
 #include "file.h"
 #include "process.h"
 #include "state.h"
+#include "text.h"
 
 namespace ogh {
 
@@ -54,6 +55,7 @@ std::optional<Asked> Hook::request(const Implied &implied)
     if (!text.empty()) {
         const State state = parse_state(text);
         log_.set_container(state.id);
+        not_creating_ = state.not_creating;
         config_ = read_config(state.bundle);
         container_ = {state.pid,
                       config_->rootfs,
@@ -92,8 +94,25 @@ ContainerView &Hook::look()
     return *view_;
 }
 
+bool Hook::in_time(const Edits &edits) const
+{
+    if (not_creating_.empty() || edits.empty())
+        return true;
+    Edits given = edits;
+    given.proc.reset(); // hides what was not asked for
+    if (!given.empty())
+        throw Error(ExitCode::Failure,
+                    "the container is " + quote(not_creating_) +
+                        " and not being created: one that is restored from a checkpoint is given nothing, "
+                        "see oci-gpu-hooks(7)");
+    log_.write({{LogLevel::Info, "nothing to do: the container is not being created"}});
+    return false;
+}
+
 void Hook::carry_out(const Edits &edits)
 {
+    if (!in_time(edits))
+        return;
     if (options_.plan) {
         check_host_nodes(edits.nodes); // a plan that would be refused is none
         print(to_json(edits));

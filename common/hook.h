@@ -68,6 +68,12 @@ public:
     static void print(const std::string &text);
 
 private:
+    /**
+     * Whether there is time left for the edits: a restore makes the container's mounts and its /dev only afterwards.
+     * @throws Error if there is not, and the container would be without what it asks for
+     */
+    [[nodiscard]] bool in_time(const Edits &edits) const;
+
     const char *name_;
     Log &log_;
     CommandLine cli_;
@@ -75,6 +81,7 @@ private:
     std::optional<Config> config_;
     Container container_;
     std::optional<ContainerView> view_;
+    std::string not_creating_; ///< see State
 };
 
 /**

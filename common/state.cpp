@@ -27,16 +27,28 @@ pid_t read_pid(const nlohmann::json &state)
     return static_cast<pid_t>(value);
 }
 
+/** A status that the specification does not know may be a runtime's own word for creating. */
+std::string read_not_creating(const nlohmann::json &state)
+{
+    const nlohmann::json *status = find_member(state, "status");
+    for (const char *late : {"running", "paused", "stopped"}) {
+        if (status != nullptr && *status == late)
+            return late;
+    }
+    return "";
+}
+
 } // namespace
 
 State parse_state(std::string_view text)
 {
     const auto state = parse_object(text, what, [](const std::string &key, const std::string &) {
-        return key == "id" || key == "pid" || key == "bundle";
+        return key == "id" || key == "pid" || key == "bundle" || key == "status";
     });
     State result;
     result.id = string_member(state, "id", what);
     result.pid = read_pid(state);
+    result.not_creating = read_not_creating(state);
     result.bundle = string_member(state, "bundle", what);
     if (!result.bundle.starts_with('/'))
         throw Error(ExitCode::Failure,

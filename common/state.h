@@ -18,6 +18,12 @@ struct State {
     std::string id;
     pid_t pid = 0;      ///< the container's init as this host numbers it; 0 if the state has none
     std::string bundle; ///< absolute
+    /**
+     * The status when it is none of a container that is being created: "stopped" from runc while it restores one from a
+     * checkpoint, "running" or "paused" from whoever calls a hook too late. Else empty; runc and youki say "creating" to
+     * a hook that is called in time, crun "created".
+     */
+    std::string not_creating = {};
 };
 
 /**

@@ -33,6 +33,23 @@ BOOST_AUTO_TEST_CASE(youki_state_is_read)
     BOOST_TEST(state.pid == 9);
 }
 
+BOOST_AUTO_TEST_CASE(a_restore_is_no_creation)
+{
+    // What runc 1.1 writes to the hooks of a container that it restores.
+    const State state = parse_state(R"({"ociVersion":"1.0.2-dev","id":"x","status":"stopped","pid":1543,
+        "bundle":"/b","annotations":{"io.oci-gpu-hooks.mount-srv":"all"}})");
+    BOOST_TEST(state.pid == 1543);
+    BOOST_TEST(state.not_creating == "stopped");
+    for (const char *status : {"running", "paused"})
+        BOOST_TEST(parse_state(std::string(R"({"bundle":"/b","status":")") + status + "\"}").not_creating ==
+                   status);
+    for (const char *status :
+         {R"("creating")", R"("created")", R"("new")", R"("")", "null", "7", R"(["stopped"])"})
+        BOOST_TEST(
+            parse_state(std::string(R"({"bundle":"/b","status":)") + status + "}").not_creating.empty());
+    BOOST_TEST(parse_state(R"({"bundle":"/b"})").not_creating.empty());
+}
+
 BOOST_AUTO_TEST_CASE(a_pid_may_be_absent_or_null)
 {
     BOOST_TEST(parse_state(R"({"id":"c","bundle":"/b"})").pid == 0);
