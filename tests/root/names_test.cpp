@@ -27,6 +27,8 @@ const auto odd_names = std::to_array<const char *>({
     "%s%n",
     "a,b",
     "x:ro",
+    "a]:b",
+    "mnt[x]:y,z",
     "-rf",
     "//deleted",
     "#comment",

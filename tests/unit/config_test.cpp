@@ -129,10 +129,19 @@ BOOST_AUTO_TEST_CASE(a_dropped_member_leaves_no_trace)
 BOOST_AUTO_TEST_CASE(the_last_of_equal_variables_counts)
 {
     const Config config =
-        parse_config(R"({"root":{"path":"/r"},"process":{"env":["A=1","AB=3","A=2","C"]}})", "/b");
+        parse_config(R"({"root":{"path":"/r"},"process":{"env":["A=1","AB=3","A=2","C=="]}})", "/b");
     BOOST_TEST(environment_value(config, "A").value() == "2");
-    BOOST_TEST(!environment_value(config, "C").has_value());
+    BOOST_TEST(environment_value(config, "C").value() == "=");
     BOOST_TEST(!environment_value(config, "D").has_value());
+}
+
+BOOST_AUTO_TEST_CASE(cve_2026_57231_an_entry_without_an_equals_sign_is_no_variable)
+{
+    const Config config =
+        parse_config(R"({"root":{"path":"/r"},"process":{"env":["A=1","A","AB","*","","="]}})", "/b");
+    BOOST_TEST(environment_value(config, "A").value() == "1");
+    for (const char *name : {"AB", "*", "B"})
+        BOOST_TEST(!environment_value(config, name).has_value(), name);
 }
 
 BOOST_AUTO_TEST_CASE(a_symlink_or_fifo_is_not_read)

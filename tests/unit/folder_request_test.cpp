@@ -64,6 +64,7 @@ BOOST_AUTO_TEST_CASE(a_name_may_hold_odd_bytes)
 {
     BOOST_TEST(parse("a\nb\xff'\"").names.contains("a\nb\xff'\""));
     BOOST_TEST(parse("a:rw").names.contains("a:rw"));
+    BOOST_TEST((parse("mnt[a]:b,c]:ro") == FolderRequest{false, {"mnt[a]:b", "c]"}, {"c]"}, false}));
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -38,9 +38,9 @@ BOOST_AUTO_TEST_CASE(none_is_nothing_at_all)
 
 BOOST_AUTO_TEST_CASE(what_is_no_folder_of_a_container_is_refused)
 {
-    for (const char *value :
-         {"a", "./a",       "/",       "///",  "/a//b", "/a/../b", "/a/.",   "..",       "/a,,/b", "/a,",
-          ",", "auto,none", "none,/a", "/a:b", "/a b",  "/a\tb",   "/a\n/b", "/a=libc6", "/a#b",   "/a;b"}) {
+    for (const char *value : {"a",    "./a",    "/",      "///",      "/a//b",     "/a/../b", "/a/.",
+                              "..",   "/a,,/b", "/a,",    ",",        "auto,none", "none,/a", "/a:b",
+                              "/a b", "/a\tb",  "/a\n/b", "/a=libc6", "/a#b",      "/a;b",    "/a]:b"}) {
         const auto failure = failure_of([&] { parse(value); });
         BOOST_TEST((failure.code == ExitCode::Usage), value);
         BOOST_TEST(failure.says("annotation 'k'"), failure.message);
