@@ -121,6 +121,18 @@ void Hook::carry_out(const Edits &edits)
     }
 }
 
+void Hook::try_to_carry_out(const Edits &edits)
+{
+    try {
+        carry_out(edits);
+    } catch (const Error &error) {
+        if (error.code() != ExitCode::Failure)
+            throw;
+        log_.write({{LogLevel::Warning,
+                     std::string(error.what()) + "; nothing was asked of this hook itself, ignoring"}});
+    }
+}
+
 int run_hook(const char *name, const char *description, const std::function<void(Hook &)> &body,
              const std::vector<unsigned> &capabilities)
 {

@@ -167,7 +167,7 @@ std::optional<Asked> find_request(std::string_view hook, const Config *config, c
         return asked;
     for (const std::string_view other : implied.by) {
         if (const auto asked = find_value(other, *config, options))
-            return Asked{implied.value, asked->origin};
+            return Asked{.value = implied.value, .origin = asked->origin, .implied = true};
     }
     if (options.opt_in != OptIn::Always) {
         notes.push_back({LogLevel::Info, "nothing to do: this container did not ask"});

@@ -17,6 +17,7 @@ struct Asked {
     std::string value;    ///< never empty
     std::string origin;   ///< who asks, for messages: "annotation 'io.oci-gpu-hooks.mount-srv'"
     bool for_all = false; ///< the host asks it for every container (--opt-in always), and not for this one
+    bool implied = false; ///< another hook was asked, and this one goes along with it, see Implied
 };
 
 /** Opting in to one of these hooks asks another one too. */

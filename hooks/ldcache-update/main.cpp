@@ -22,6 +22,9 @@ int main(int argc, char **argv)
             const auto image = ogh::ldcache_update::read_image(hook.look(), request, notes);
             const auto edits = ogh::ldcache_update::plan(image, hook.read_only(), notes);
             hook.note(notes);
-            hook.carry_out(edits);
+            if (asked->implied)
+                hook.try_to_carry_out(edits);
+            else
+                hook.carry_out(edits);
         });
 }

@@ -152,6 +152,21 @@ def test_cve_2026_53488_a_label_of_an_image_is_no_annotation(journal_host, engin
     assert annotations("--annotation", f"{KEY}=all")[KEY] == "all"
 
 
+@pytest.mark.parametrize("make_box", NAMES[:3], indirect=True)
+def test_a_read_only_folder_stops_nobody_who_asked_for_nothing_there(box, ld_hook, scratch):
+    """A GPU is not refused for the files that only go along with it: the links to the driver's in /etc and elsewhere,
+    AMD's names, and the loader cache, where nothing was asked of ldcache-update."""
+    if box.name == "nvidia-devices":
+        box.last.append(ld_hook.entry())
+    for name in ("etc", "usr/share", "usr/bin", "lib/firmware"):
+        (scratch / "volume" / name).mkdir(parents=True)
+        box.bundle.mount(f"/{name}", scratch / "volume" / name, "rbind", "ro")
+    before = tree(scratch / "volume")
+    result = box.run("echo started")
+    assert started(result) == "started\n", result.said
+    assert tree(scratch / "volume") == before
+
+
 @pytest.mark.parametrize("engine", [RUNC, engines.MAPPED[1]], ids=str)
 def test_nodes_come_from_the_drivers_numbers_alone(nv_box, machine, engine):
     """A host that was just started has none of them in /dev: programs of the driver's make them at their first use."""
