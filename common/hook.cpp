@@ -46,7 +46,7 @@ bool Hook::parse(int argc, const char *const *argv)
     return true;
 }
 
-std::optional<Asked> Hook::request(const Implied &implied)
+std::optional<Asked> Hook::request(const std::function<std::optional<Asked>(const Container &)> &otherwise)
 {
     const std::string text = ::isatty(STDIN_FILENO) != 0
                                  ? std::string()
@@ -68,8 +68,11 @@ std::optional<Asked> Hook::request(const Implied &implied)
                     "no container's state on stdin; this is a hook that a container runtime calls, "
                     "see oci-gpu-hooks(7). By hand: --plan --request VALUE");
     }
-    auto asked = find_request(name_, config_ ? &*config_ : nullptr, options_, notes, implied);
-    log_.write(notes);
+    auto asked = find_request(name_, config_ ? &*config_ : nullptr, options_, notes);
+    if (!asked && otherwise)
+        asked = otherwise(container_);
+    if (!asked)
+        log_.write(notes);
     return asked;
 }
 

@@ -36,10 +36,11 @@ public:
 
     /**
      * Reads state and config.json.
-     * @param implied by which a container that did not ask this hook asks it all the same
+     * @param otherwise what a container asks that has not asked itself
      * @return what is asked of this hook, nothing if there is nothing to do
      */
-    [[nodiscard]] std::optional<Asked> request(const Implied &implied = {});
+    [[nodiscard]] std::optional<Asked>
+    request(const std::function<std::optional<Asked>(const Container &)> &otherwise = {});
 
     /** The container's config.json has root.readonly. */
     [[nodiscard]] bool read_only() const { return config_ && config_->read_only; }

@@ -153,7 +153,7 @@ std::optional<Asked> find_value(std::string_view key, const Config &config, cons
 }
 
 std::optional<Asked> find_request(std::string_view hook, const Config *config, const CommonOptions &options,
-                                  Notes &notes, const Implied &implied)
+                                  Notes &notes)
 {
     const auto by_host = [&] { return checked(*options.request, "option '--request'"); };
     if (config == nullptr)
@@ -165,10 +165,6 @@ std::optional<Asked> find_request(std::string_view hook, const Config *config, c
         check_variables(*config);
     if (auto asked = find_value(hook, *config, options))
         return asked;
-    for (const std::string_view other : implied.by) {
-        if (const auto asked = find_value(other, *config, options))
-            return Asked{.value = implied.value, .origin = asked->origin, .implied = true};
-    }
     if (options.opt_in != OptIn::Always) {
         notes.push_back({LogLevel::Info, "nothing to do: this container did not ask"});
         return std::nullopt;

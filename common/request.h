@@ -17,13 +17,7 @@ struct Asked {
     std::string value;    ///< never empty
     std::string origin;   ///< who asks, for messages: "annotation 'io.oci-gpu-hooks.mount-srv'"
     bool for_all = false; ///< the host asks it for every container (--opt-in always), and not for this one
-    bool implied = false; ///< another hook was asked, and this one goes along with it, see Implied
-};
-
-/** Opting in to one of these hooks asks another one too. */
-struct Implied {
-    std::vector<std::string_view> by; ///< hooks' names
-    std::string value;                ///< what the other one is asked then
+    bool implied = false; ///< another hook was asked, and this one goes along with it
 };
 
 /** The longest value that is looked at, in bytes. */
@@ -44,11 +38,10 @@ std::optional<Asked> find_value(std::string_view key, const Config &config, cons
  * options allow. Why there is nothing to do stands in `notes`.
  *
  * @param config nullptr if there is no container (--plan by hand): then only --request counts
- * @param implied counts where the container asks of this hook nothing itself
  * @throws Error (Usage) also for a key of this collection that no hook knows, and for one that is reserved: a
  *         container must not silently start without what it asked for
  */
 std::optional<Asked> find_request(std::string_view hook, const Config *config, const CommonOptions &options,
-                                  Notes &notes, const Implied &implied = {});
+                                  Notes &notes);
 
 } // namespace ogh

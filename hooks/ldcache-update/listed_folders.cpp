@@ -6,6 +6,7 @@
 #include "error.h"
 #include "file.h"
 #include "library_request.h"
+#include "mount_table.h"
 #include "openat2.h"
 #include "text.h"
 #include "tmpfs.h"
@@ -38,6 +39,22 @@ bool is_at_or_below(const std::string &path, const std::string &top)
 }
 
 } // namespace
+
+std::optional<Asked> asked_by_tree(const Container &container)
+{
+    // In createContainer the state has 0 or 1, which is another process here.
+    if (container.pid < 2)
+        return std::nullopt;
+    try {
+        const HostProc proc;
+        const MountTable table(proc.open_of(container.pid, "mountinfo").get());
+        if (!table.ids_of_source(own_source).empty())
+            return Asked{.value = "auto", .origin = "tree of another hook", .implied = true};
+    } catch (const Error &) {
+        return std::nullopt; // a container that asked for nothing is not stopped
+    }
+    return std::nullopt;
+}
 
 std::vector<std::string> parse_folder_list(std::string_view text, const std::string &mounted_at)
 {

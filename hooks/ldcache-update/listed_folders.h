@@ -1,14 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "container_view.h"
 #include "log.h"
+#include "request.h"
 
 namespace ogh::ldcache_update {
+
+/**
+ * Who was given a tree with a driver's files is given a loader cache that knows them, however that was asked for: by an
+ * annotation, by the environment or by options of the other hook, which this one does not see. Looks at the mount table
+ * of the container, which is not entered yet.
+ * @return `auto` if it has a tmpfs of ours; nothing also if that cannot be seen, since nobody has asked
+ */
+std::optional<Asked> asked_by_tree(const Container &container);
 
 /**
  * The folders that hooks of this collection have put libraries in. Each of them mounts a tmpfs of its own, with the

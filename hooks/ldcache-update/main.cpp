@@ -2,6 +2,7 @@
 #include "hook.h"
 #include "image.h"
 #include "library_request.h"
+#include "listed_folders.h"
 #include "plan.h"
 
 int main(int argc, char **argv)
@@ -13,8 +14,7 @@ int main(int argc, char **argv)
                            further);
             if (!hook.parse(argc, argv))
                 return;
-            // Who gets a GPU's driver gets a loader cache that knows it.
-            const auto asked = hook.request({{"nvidia-devices", "amd-kfd"}, "auto"});
+            const auto asked = hook.request(ogh::ldcache_update::asked_by_tree);
             if (!asked)
                 return;
             const auto request = ogh::ldcache_update::parse_library_request(*asked, further);

@@ -7,7 +7,7 @@ import shutil
 
 import pytest
 
-from harness import engines
+from harness import concourse, engines
 from harness.box import PREFIX
 from harness.expect import started
 from harness.ldcache import CACHE, CONF, in_the_container, read, snapshot
@@ -62,6 +62,24 @@ def test_a_container_with_a_gpu_needs_no_key_of_its_own(make, driver, key):
     box.annotations[PREFIX + key] = "all"
     box.first.append(tree_hook(driver))
     assert started(box.run(PROBE)) == FOUND
+
+
+@pytest.mark.parametrize("engine", PLAIN, ids=str)
+def test_a_container_with_a_tree_needs_no_key_at_all(make, driver, engine):
+    """The hook that gave it was told to by the host's options, which this one cannot see; nor needs it any itself."""
+    box = make(None, engine=engine)
+    box.loader = "concourse"
+    box.first.append(tree_hook(driver))
+    assert started(box.run(PROBE)) == FOUND
+
+
+def test_a_container_of_concourse_without_a_tree_is_left_alone(make):
+    box = concourse.make(make(None), "check")
+    before = (box.rootfs / CACHE).stat()
+    assert started(box.run(PROBE)).startswith("libgpu.so.1 - ")
+    after = (box.rootfs / CACHE).stat()
+    assert (before.st_ino, before.st_mtime_ns) == (after.st_ino, after.st_mtime_ns)
+    assert not (box.rootfs / CONF).exists()
 
 
 def test_none_wins_over_a_gpu(make, driver):

@@ -28,15 +28,6 @@ struct Case {
         return asked ? asked->value : "-";
     }
 
-    /** What a hook gets that the GPU hooks imply, and why. */
-    [[nodiscard]] std::string implied() const
-    {
-        Notes notes;
-        const auto asked =
-            find_request("ldcache-update", &config, options, notes, {{"nvidia-devices", "amd-kfd"}, "auto"});
-        return asked ? asked->value + " by " + asked->origin : "-";
-    }
-
     [[nodiscard]] test::Failure failure() const
     {
         return failure_of([&] { static_cast<void>(ask()); });
@@ -273,28 +264,6 @@ BOOST_AUTO_TEST_CASE(folders_of_options_are_absolute)
     BOOST_TEST(absolute_folder("/", "--x") == "/");
     BOOST_TEST(failure_of([] { absolute_folder("srv", "--source-dir"); }).says("--source-dir"));
     BOOST_TEST((failure_of([] { absolute_folder("", "--x"); }).code == ExitCode::Usage));
-}
-
-BOOST_AUTO_TEST_CASE(another_hooks_opt_in_can_imply_this_one)
-{
-    Case c;
-    c.config.environment = {"NVIDIA_VISIBLE_DEVICES=all", "OCI_GPU_HOOKS_AMD_KFD=all"};
-    BOOST_TEST(c.implied() == "-");
-    c.config.annotations = {{"io.oci-gpu-hooks.mount-srv", "all"},
-                            {"io.oci-gpu-hooks.nvidia-devices.capabilities", "all"}};
-    BOOST_TEST(c.implied() == "-");
-    c.config.annotations.emplace("io.oci-gpu-hooks.amd-kfd", "any:1");
-    BOOST_TEST(c.implied() == "auto by annotation 'io.oci-gpu-hooks.amd-kfd'");
-    c.config.annotations.emplace("io.oci-gpu-hooks.ldcache-update", "/own");
-    BOOST_TEST(c.implied() == "/own by annotation 'io.oci-gpu-hooks.ldcache-update'");
-}
-
-BOOST_AUTO_TEST_CASE(another_hooks_variable_implies_this_one_where_variables_count)
-{
-    Case c;
-    c.config.environment = {"OCI_GPU_HOOKS_AMD_KFD=all"};
-    c.options.opt_in = OptIn::Environment;
-    BOOST_TEST(c.implied() == "auto by environment variable 'OCI_GPU_HOOKS_AMD_KFD'");
 }
 
 BOOST_AUTO_TEST_SUITE_END()
