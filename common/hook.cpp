@@ -43,6 +43,8 @@ bool Hook::parse(int argc, const char *const *argv)
     }
     log_.set_level(options_.log_level);
     check(options_);
+    if (options_.log_file)
+        log_.add_file(*options_.log_file);
     return true;
 }
 

@@ -4,6 +4,7 @@
 #include <syslog.h>
 #include <unistd.h>
 
+#include "error.h"
 #include "text.h"
 
 namespace ogh {
@@ -32,6 +33,15 @@ void Log::connect() const
     ::openlog(name_, LOG_NDELAY | LOG_PID, LOG_DAEMON);
 }
 
+void Log::add_file(const std::string &path)
+{
+    try {
+        file_.emplace(path);
+    } catch (const Error &error) {
+        write(LogLevel::Warning, std::string(error.what()) + ", ignoring");
+    }
+}
+
 void Log::set_container(std::string_view id)
 {
     constexpr size_t shown = 12;
@@ -44,7 +54,10 @@ void Log::write(LogLevel level, std::string_view text) const
     if (level > level_)
         return;
     const std::string body = printable(container_ + std::string(text));
-    const std::string line = std::string(name_) + ": " + body + "\n";
+    std::string line = std::string(name_) + ": " + body;
+    if (file_)
+        file_->write(line);
+    line += '\n';
     // One write, so that lines of hooks that run at once do not mix; a closed stderr is nobody's loss.
     [[maybe_unused]] const ssize_t written = ::write(STDERR_FILENO, line.data(), line.size());
     ::syslog(priority_of(level), "%s", body.c_str());

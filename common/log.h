@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
+
+#include "log_file.h"
 
 namespace ogh {
 
@@ -18,7 +21,7 @@ struct Note {
 using Notes = std::vector<Note>;
 
 /**
- * Writes lines to stderr and to syslog (facility daemon), since crun discards a hook's stderr.
+ * Writes lines to stderr, to syslog (facility daemon), since crun discards a hook's stderr, and to a file.
  */
 class Log final {
 public:
@@ -32,6 +35,9 @@ public:
 
     void set_level(LogLevel level) { level_ = level; }
 
+    /** Adds every further line to this file as well, see LogFile; a warning if it cannot be used. */
+    void add_file(const std::string &path);
+
     /** Names the container in every further line, by the first 12 characters of its id. */
     void set_container(std::string_view id);
 
@@ -42,6 +48,7 @@ private:
     const char *name_;
     std::string container_;
     LogLevel level_ = LogLevel::Warning;
+    std::optional<LogFile> file_;
 };
 
 } // namespace ogh

@@ -43,6 +43,7 @@ void add_common_options(CommandLine &cli, CommonOptions &options)
     cli.add({"--sysroot", "DIR", "Where the host's files are found (/)"}, options.sysroot);
     cli.add_flag("--plan", "Print what would be done as JSON and change nothing", options.plan);
     add_choice(cli, "--log-level", options.log_level, level_names, "error, warning, info or debug");
+    cli.add({"--log-file", "FILE", "A file that messages are added to"}, options.log_file);
 }
 
 void check(const CommonOptions &options)
@@ -51,6 +52,8 @@ void check(const CommonOptions &options)
         throw Error(ExitCode::Usage, "--opt-in always needs --request");
     if (options.all_steps && options.opt_in != OptIn::Always)
         throw Error(ExitCode::Usage, "--all-steps needs --opt-in always");
+    if (options.log_file && !options.log_file->starts_with('/'))
+        throw Error(ExitCode::Usage, "--log-file needs an absolute path, not " + quote(*options.log_file));
 }
 
 std::string absolute_folder(const std::string &path, const char *option)

@@ -24,6 +24,7 @@ struct CommonOptions {
     std::string sysroot = "/";
     bool plan = false;
     LogLevel log_level = LogLevel::Warning;
+    std::optional<std::string> log_file;
 };
 
 /** Adds the options to a hook's command line; they are set in `options` when it is parsed. */

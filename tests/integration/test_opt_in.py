@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Who opts a container in, and who cannot."""
 
+import re
+
 import pytest
 
 from harness import concourse
@@ -182,6 +184,34 @@ def test_always_under_another_engine_looks_at_no_environment(everywhere):
     box = everywhere("--opt-in", "always", "--request", "models")
     box.bundle.environment("BUILD_TEAM_NAME=main")
     assert started(box.run(LOOK)) == "models\n"
+
+
+@pytest.mark.parametrize("key", ["nvidia-devices.lease", "amd-kfd.wait"])
+def test_a_lease_is_refused_by_the_other_hooks_too(srv, new_box, key):
+    srv.folder("datasets")
+    box = new_box("datasets")
+    box.annotations[PREFIX + key] = "exclusive"
+    refused(box.run(), 2, PREFIX + key, "take it out")
+
+
+def test_messages_go_to_a_file_as_well(everywhere, scratch):
+    file = scratch / "hooks.log"
+    for name, code in (("models", 0), ("nonsense", 3)):
+        box = everywhere("--request", name, "--log-level", "info", "--log-file", file)
+        assert bool(box.run().code) == bool(code)
+    *notes, last = file.read_text().splitlines()
+    assert notes and all(re.match(r"\d{4}-\d\d-\d\dT[0-9:]{8}Z mount-srv: container [0-9a-f]{12}: ", line)
+                         for line in [*notes, last])
+    assert "no folder 'nonsense'" in last and file.stat().st_mode & 0o777 == 0o600
+
+
+@pytest.mark.parametrize("spoil", [lambda file: file.symlink_to(file.with_name("target")),
+                                   lambda file: file.mkdir(), lambda file: file.symlink_to("/dev/full")])
+def test_a_file_that_cannot_be_used_stops_no_container(everywhere, scratch, spoil):
+    spoil(scratch / "hooks.log")
+    box = everywhere("--request", "models", "--log-level", "info", "--log-file", scratch / "hooks.log")
+    assert started(box.run(LOOK)) == "models\n"
+    assert not (scratch / "target").exists()
 
 
 def test_a_request_alone_is_the_opt_in(everywhere):
