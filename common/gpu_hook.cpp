@@ -3,6 +3,8 @@
 
 #include <linux/capability.h>
 
+#include <algorithm>
+
 #include "device_cgroups.h"
 
 namespace ogh {
@@ -25,6 +27,15 @@ SelectionPolicy policy_of(const GpuOptions &options)
         policy.allow = parse_allowed_selectors({*options.allow, "option '--allow'"});
     policy.max_devices = options.max_devices;
     return policy;
+}
+
+void limit(SelectionPolicy &policy, const Asked &asked)
+{
+    const auto &[allow, max_devices] = asked.limits;
+    if (allow)
+        policy.allow_too = parse_allowed_selectors({*allow, "--allow of a line of the key file"});
+    if (max_devices)
+        policy.max_devices = std::min(*max_devices, policy.max_devices.value_or(*max_devices));
 }
 
 int run_gpu_hook(const char *name, const char *description, int argc, const char *const *argv,

@@ -20,6 +20,9 @@ struct GpuOptions {
 /** @throws Error (Usage) */
 SelectionPolicy policy_of(const GpuOptions &options);
 
+/** Adds what the key allows that the container has asked with. @throws Error (Usage) */
+void limit(SelectionPolicy &policy, const Asked &asked);
+
 /** Adds the options that one hook alone has. */
 using AddOptions = std::function<void(CommandLine &)>;
 

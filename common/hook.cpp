@@ -70,6 +70,9 @@ std::optional<Asked> Hook::request(const std::function<std::optional<Asked>(cons
                     "no container's state on stdin; this is a hook that a container runtime calls, "
                     "see oci-gpu-hooks(7). By hand: --plan --request VALUE");
     }
+    // Only where it counts: a file that is wrong must not stop containers that did not ask.
+    if (config_ && options_.key_file && has_variable(name_, *config_))
+        options_.keys = read_key_file(*options_.key_file);
     auto asked = find_request(name_, config_ ? &*config_ : nullptr, options_, notes);
     if (!asked && otherwise)
         asked = otherwise(container_);

@@ -14,11 +14,11 @@ char lower(char c)
     return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
 }
 
-bool is_allowed_by(const SelectionPolicy &policy, const Candidate &candidate)
+bool is_allowed_by(const std::optional<Selectors> &allow, const Candidate &candidate)
 {
-    if (!policy.allow || policy.allow->all)
+    if (!allow || allow->all)
         return true;
-    const auto &named = policy.allow->named;
+    const auto &named = allow->named;
     return std::any_of(named.begin(), named.end(), [&](const Selector &selector) {
         return std::visit(Means{candidate, true}, selector.what);
     });
@@ -71,7 +71,8 @@ Offer::Offer(const std::vector<Candidate> &candidates, const SelectionPolicy &po
     : candidates_(candidates), policy_(policy)
 {
     for (const Candidate &candidate : candidates)
-        allowed_.push_back(is_allowed_by(policy, candidate));
+        allowed_.push_back(is_allowed_by(policy.allow, candidate) &&
+                           is_allowed_by(policy.allow_too, candidate));
 }
 
 size_t Offer::room(size_t used) const

@@ -31,6 +31,12 @@ void add_choice(CommandLine &cli, const char *option, Value &chosen,
     cli.add_choice({option, "NAME", help}, names, [&](const std::string &name) { chosen = values.at(name); });
 }
 
+void check_path(const std::optional<std::string> &path, const char *option)
+{
+    if (path && !path->starts_with('/'))
+        throw Error(ExitCode::Usage, std::string(option) + " needs an absolute path, not " + quote(*path));
+}
+
 } // namespace
 
 void add_common_options(CommandLine &cli, CommonOptions &options)
@@ -40,6 +46,10 @@ void add_common_options(CommandLine &cli, CommonOptions &options)
     cli.add({"--request", "VALUE", "What the host asks for, for the container"}, options.request);
     cli.add_flag("--all-steps", "With --opt-in always: also for Concourse's get, put and check containers",
                  options.all_steps);
+    cli.add({"--key-file", "FILE", "Environment counts only with a key of this file"}, options.key_file);
+    cli.add(
+        {"--only", "KEY=PATTERN", "Only containers whose annotation KEY matches; may be given several times"},
+        options.only);
     cli.add({"--sysroot", "DIR", "Where the host's files are found (/)"}, options.sysroot);
     cli.add_flag("--plan", "Print what would be done as JSON and change nothing", options.plan);
     add_choice(cli, "--log-level", options.log_level, level_names, "error, warning, info or debug");
@@ -52,8 +62,15 @@ void check(const CommonOptions &options)
         throw Error(ExitCode::Usage, "--opt-in always needs --request");
     if (options.all_steps && options.opt_in != OptIn::Always)
         throw Error(ExitCode::Usage, "--all-steps needs --opt-in always");
-    if (options.log_file && !options.log_file->starts_with('/'))
-        throw Error(ExitCode::Usage, "--log-file needs an absolute path, not " + quote(*options.log_file));
+    if (options.key_file && options.opt_in != OptIn::Environment)
+        throw Error(ExitCode::Usage, "--key-file needs --opt-in environment");
+    for (const std::string &only : options.only) {
+        const size_t end = only.find('=');
+        if (end == 0 || end == std::string::npos)
+            throw Error(ExitCode::Usage, "--only needs KEY=PATTERN, not " + quote(only));
+    }
+    check_path(options.key_file, "--key-file");
+    check_path(options.log_file, "--log-file");
 }
 
 std::string absolute_folder(const std::string &path, const char *option)

@@ -3,8 +3,10 @@
 
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "command_line.h"
+#include "key_file.h"
 #include "log.h"
 
 namespace ogh {
@@ -21,6 +23,9 @@ struct CommonOptions {
     OptIn opt_in = OptIn::Annotation;
     std::optional<std::string> request;
     bool all_steps = false;
+    std::optional<std::string> key_file; ///< absolute; with OptIn::Environment
+    std::optional<KeyFile> keys;         ///< what is in it, once it is needed
+    std::vector<std::string> only;       ///< KEY=PATTERN each
     std::string sysroot = "/";
     bool plan = false;
     LogLevel log_level = LogLevel::Warning;

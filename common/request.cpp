@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "request.h"
 
+#include <fnmatch.h>
+
 #include <algorithm>
 #include <array>
+#include <map>
 
 #include "concourse_step.h"
 #include "error.h"
@@ -13,6 +16,7 @@ namespace ogh {
 namespace {
 
 constexpr std::string_view prefix = "io.oci-gpu-hooks.";
+constexpr const char *key_variable = "OCI_GPU_HOOKS_KEY";
 
 /** Every key of the collection, without the prefix: each hook refuses what none of them knows. */
 constexpr std::array<std::string_view, 6> known_keys{
@@ -103,6 +107,22 @@ void check_variables(const Config &config)
     }
 }
 
+/** What the container's key allows. Neither the key nor its hash is ever part of a message. */
+const Key &key_of(const Config &config, const CommonOptions &options, const std::string &variable)
+{
+    const auto key = environment_value(config, key_variable);
+    const std::string counts = "the environment variable " + quote(variable) + " counts only with a key, ";
+    if (!key || key->empty())
+        throw Error(ExitCode::Policy, counts + "and this container has none: the step that may ask sets " +
+                                          quote(key_variable) + ", see oci-gpu-hooks(7)");
+    const Key *known = options.keys ? options.keys->find(*key) : nullptr;
+    if (known == nullptr)
+        throw Error(ExitCode::Policy, counts + "and the one in " + quote(key_variable) +
+                                          " is not in --key-file: it was not stored at this pipeline, or "
+                                          "was replaced, see oci-gpu-hooks(7)");
+    return *known;
+}
+
 Asked checked(std::string value, std::string origin)
 {
     if (trimmed(value).empty())
@@ -111,6 +131,24 @@ Asked checked(std::string value, std::string origin)
         throw Error(ExitCode::Usage,
                     "the " + origin + " is longer than " + std::to_string(max_request_size) + " bytes");
     return {.value = std::move(value), .origin = std::move(origin)};
+}
+
+/** Why --only leaves the container out; "" if it does not. Every KEY needs a match; of several patterns for it, one. */
+std::string why_not_only(const Config &config, const std::vector<std::string> &only)
+{
+    std::map<std::string, bool> matched;
+    for (const std::string &each : only) {
+        const std::string key = each.substr(0, each.find('='));
+        const std::string *value = find_annotation(config, key);
+        const std::string pattern = each.substr(key.size() + 1);
+        matched[key] =
+            matched[key] || (value != nullptr && ::fnmatch(pattern.c_str(), value->c_str(), 0) == 0);
+    }
+    for (const auto &[key, fine] : matched) {
+        if (!fine)
+            return "the host's policy (--only) is not met by its annotation " + quote(key);
+    }
+    return "";
 }
 
 /** Why --opt-in always leaves the container out; nothing if it does not. */
@@ -146,14 +184,25 @@ std::optional<Asked> find_value(std::string_view key, const Config &config, cons
         return checked(*value, "annotation " + quote(annotation));
     if (options.opt_in == OptIn::Environment) {
         const std::string variable = variable_name(key);
-        if (auto value = environment_value(config, variable))
-            return checked(std::move(*value), "environment variable " + quote(variable));
+        auto value = environment_value(config, variable);
+        if (!value)
+            return std::nullopt;
+        const std::string origin = "environment variable " + quote(variable);
+        if (!options.key_file)
+            return checked(std::move(*value), origin);
+        const Key &known = key_of(config, options, variable);
+        Asked asked = checked(std::move(*value), origin + " with the key " + quote(known.name));
+        asked.limits = known.limits;
+        return asked;
     }
     return std::nullopt;
 }
 
-std::optional<Asked> find_request(std::string_view hook, const Config *config, const CommonOptions &options,
-                                  Notes &notes)
+namespace {
+
+/** find_request(), but for --only. */
+std::optional<Asked> find_any_request(std::string_view hook, const Config *config,
+                                      const CommonOptions &options, Notes &notes)
 {
     const auto by_host = [&] { return checked(*options.request, "option '--request'"); };
     if (config == nullptr)
@@ -176,6 +225,30 @@ std::optional<Asked> find_request(std::string_view hook, const Config *config, c
     Asked asked = by_host();
     asked.for_all = true;
     return asked;
+}
+
+} // namespace
+
+bool has_variable(std::string_view hook, const Config &config)
+{
+    const std::string name = variable_name(hook);
+    return std::any_of(config.environment.begin(), config.environment.end(),
+                       [&](const std::string &entry) { return entry.starts_with(name); });
+}
+
+std::optional<Asked> find_request(std::string_view hook, const Config *config, const CommonOptions &options,
+                                  Notes &notes)
+{
+    auto asked = find_any_request(hook, config, options, notes);
+    if (!asked || config == nullptr)
+        return asked;
+    const std::string why = why_not_only(*config, options.only);
+    if (why.empty())
+        return asked;
+    if (!asked->for_all)
+        throw Error(ExitCode::Policy, "this container may not ask: " + why);
+    notes.push_back({LogLevel::Info, "nothing to do: " + why});
+    return std::nullopt;
 }
 
 } // namespace ogh

@@ -69,7 +69,7 @@ std::vector<std::string> environment_of(const Hook &hook)
 
 void run(Hook &hook, const GpuOptions &options)
 {
-    const SelectionPolicy policy = policy_of(options);
+    SelectionPolicy policy = policy_of(options);
     const Sysroot sysroot(hook.options().sysroot);
     if (options.list) {
         print_list(hook, sysroot, policy);
@@ -79,6 +79,7 @@ void run(Hook &hook, const GpuOptions &options)
     const auto selectors = asked ? read_selectors(hook, *asked) : std::nullopt;
     if (!selectors)
         return;
+    limit(policy, *asked);
     const Capabilities capabilities = read_capabilities(hook);
     Notes notes;
     const Inventory inventory = read_inventory(sysroot, details_for(*selectors, policy), notes);

@@ -47,11 +47,13 @@ int main(int argc, char **argv)
         add_options(hook.cli(), options);
         if (!hook.parse(argc, argv))
             return;
-        const auto policy = policy_of(options);
+        auto policy = policy_of(options);
         const auto source_dir = ogh::absolute_folder(options.source_dir, "--source-dir");
         const auto asked = hook.request();
         if (!asked)
             return;
+        if (asked->limits.allow)
+            ogh::mount_srv::limit(policy, *asked->limits.allow);
         const auto request = ogh::mount_srv::parse_folder_request(*asked);
         const auto inventory =
             ogh::mount_srv::read_inventory(ogh::Sysroot(hook.options().sysroot), source_dir);

@@ -75,6 +75,14 @@ std::set<std::string> parse_allow(const std::string &list)
     return names;
 }
 
+void limit(Policy &policy, const std::string &list)
+{
+    std::set<std::string> both = parse_allow(list);
+    if (policy.allow)
+        std::erase_if(both, [&](const std::string &name) { return !policy.allow->contains(name); });
+    policy.allow = std::move(both);
+}
+
 Edits plan(const FolderRequest &request, const Inventory &inventory, const Policy &policy, Notes &notes)
 {
     for (const std::string &name : request.names)

@@ -23,6 +23,9 @@ struct Policy {
 /** @throws Error (Usage) for an empty name in an --allow list */
 std::set<std::string> parse_allow(const std::string &list);
 
+/** Hands out only what is in this --allow list as well. @throws Error (Usage) as parse_allow() */
+void limit(Policy &policy, const std::string &list);
+
 /**
  * Chooses the folders that are mounted. Pure.
  * @param notes what is left out of `all`, and why there is nothing to do

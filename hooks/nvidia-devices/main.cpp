@@ -86,7 +86,7 @@ void print_list(const Hook &hook, const Sysroot &sysroot, const SelectionPolicy 
 
 void run(Hook &hook, const GpuOptions &options, const std::string &driver_root)
 {
-    const SelectionPolicy policy = policy_of(options);
+    SelectionPolicy policy = policy_of(options);
     const Sysroot sysroot(hook.options().sysroot);
     if (options.list) {
         print_list(hook, sysroot, policy);
@@ -95,6 +95,7 @@ void run(Hook &hook, const GpuOptions &options, const std::string &driver_root)
     const auto asked = hook.request();
     if (!asked)
         return;
+    limit(policy, *asked);
     std::optional<Selectors> selectors = parse_selectors(*asked);
     const bool by_environment = selectors->environment;
     if (by_environment)

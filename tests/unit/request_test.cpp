@@ -238,6 +238,84 @@ BOOST_AUTO_TEST_CASE(a_container_of_concourse_that_is_like_no_step_is_not_left_o
     BOOST_TEST(notes[0].text.starts_with("left out: "));
 }
 
+// printf %s abc | sha256sum
+const std::string line_for_abc =
+    "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad nightly --allow models --max-devices 1";
+
+BOOST_AUTO_TEST_CASE(with_a_key_file_the_environment_needs_a_key)
+{
+    Case c;
+    c.options.opt_in = OptIn::Environment;
+    c.options.key_file = "/etc/keys";
+    c.options.keys.emplace(line_for_abc);
+    BOOST_TEST(c.value() == "-");
+    c.config.environment = {"OCI_GPU_HOOKS_MOUNT_SRV=all"};
+    BOOST_TEST((c.failure().code == ExitCode::Policy));
+    BOOST_TEST(c.failure().says("this container has none"), c.failure().message);
+    c.config.environment.emplace_back("OCI_GPU_HOOKS_KEY=");
+    BOOST_TEST((c.failure().code == ExitCode::Policy));
+    c.config.environment.back() = "OCI_GPU_HOOKS_KEY=guessed";
+    BOOST_TEST((c.failure().code == ExitCode::Policy));
+    BOOST_TEST(c.failure().says("is not in --key-file"), c.failure().message);
+    BOOST_TEST((!c.failure().says("guessed") && !c.failure().says("ba7816bf")), c.failure().message);
+    c.config.environment.back() = "OCI_GPU_HOOKS_KEY=abc";
+    BOOST_TEST(c.value() == "all");
+    BOOST_TEST(c.ask()->origin == "environment variable 'OCI_GPU_HOOKS_MOUNT_SRV' with the key 'nightly'");
+    BOOST_TEST(c.ask()->limits.allow.value() == "models");
+    BOOST_TEST(c.ask()->limits.max_devices.value() == 1);
+}
+
+BOOST_AUTO_TEST_CASE(every_variable_needs_the_key_and_an_annotation_none)
+{
+    Case c;
+    c.options.opt_in = OptIn::Environment;
+    c.options.key_file = "/etc/keys";
+    c.options.keys.emplace(line_for_abc);
+    c.config.environment = {"OCI_GPU_HOOKS_NVIDIA_DEVICES_CAPABILITIES=all"};
+    const auto failure = failure_of([&] { find_value("nvidia-devices.capabilities", c.config, c.options); });
+    BOOST_TEST((failure.code == ExitCode::Policy));
+    BOOST_TEST(has_variable("nvidia-devices", c.config));
+    BOOST_TEST(!has_variable("mount-srv", c.config));
+    c.config.annotations = {{key, "models"}};
+    BOOST_TEST(c.value() == "models");
+    BOOST_TEST(!c.ask()->limits.allow.has_value());
+}
+
+BOOST_AUTO_TEST_CASE(only_where_an_annotation_matches)
+{
+    Case c;
+    c.config.annotations = {{key, "models"}, {"user", "x"}};
+    c.options.only = {"io.kubernetes.cri.sandbox-namespace=ci-*", "io.kubernetes.cri.sandbox-namespace=ml"};
+    BOOST_TEST((c.failure().code == ExitCode::Policy));
+    BOOST_TEST(c.failure().says("'io.kubernetes.cri.sandbox-namespace'"), c.failure().message);
+    for (const char *name : {"ci-", "ci-1", "ml"}) {
+        c.config.annotations["io.kubernetes.cri.sandbox-namespace"] = name;
+        BOOST_TEST(c.value() == "models");
+    }
+    for (const char *name : {"xci-1", "mlx", "", "CI-1"}) {
+        c.config.annotations["io.kubernetes.cri.sandbox-namespace"] = name;
+        BOOST_TEST((c.failure().code == ExitCode::Policy), name);
+    }
+    c.config.annotations["io.kubernetes.cri.sandbox-namespace"] = "ml";
+    c.options.only.emplace_back("user=root");
+    BOOST_TEST((c.failure().code == ExitCode::Policy));
+    c.options.only.back() = "user=?";
+    BOOST_TEST(c.value() == "models");
+}
+
+BOOST_AUTO_TEST_CASE(only_leaves_out_of_always_and_of_a_request_what_does_not_match)
+{
+    Case c;
+    c.options.only = {"a=b"};
+    BOOST_TEST(c.value() == "-"); // who does not ask is not told
+    c.options.request.emplace("models");
+    BOOST_TEST((c.failure().code == ExitCode::Policy));
+    c.options.opt_in = OptIn::Always;
+    BOOST_TEST(c.value() == "-");
+    c.config.annotations = {{"a", "b"}};
+    BOOST_TEST(c.value() == "models");
+}
+
 BOOST_AUTO_TEST_CASE(without_a_container_only_the_host_asks)
 {
     CommonOptions options;
@@ -256,6 +334,18 @@ BOOST_AUTO_TEST_CASE(options_that_need_others_say_so)
     options.opt_in = OptIn::Annotation;
     options.all_steps = true;
     BOOST_TEST((failure_of([&] { check(options); }).code == ExitCode::Usage));
+    for (const char *only : {"", "=x", "user"}) {
+        CommonOptions wrong;
+        wrong.only = {only};
+        BOOST_TEST((failure_of([&] { check(wrong); }).code == ExitCode::Usage), only);
+    }
+    CommonOptions keys;
+    keys.key_file = "/etc/keys";
+    BOOST_TEST(failure_of([&] { check(keys); }).says("--opt-in environment"));
+    keys.opt_in = OptIn::Environment;
+    check(keys);
+    keys.key_file = "keys";
+    BOOST_TEST(failure_of([&] { check(keys); }).says("--key-file needs an absolute path"));
 }
 
 BOOST_AUTO_TEST_CASE(folders_of_options_are_absolute)

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <boost/test/unit_test.hpp>
 
+#include "gpu_hook.h"
 #include "support/selection_case.h"
 
 using namespace ogh;
@@ -46,6 +47,24 @@ BOOST_AUTO_TEST_CASE(an_allow_list_that_leaves_too_little)
     const auto failure = Case::allowing("0").refuse("any:2");
     BOOST_TEST((failure.code == ExitCode::Policy));
     BOOST_TEST(failure.says("this host's policy hands out 0 (GPU-0a)"), failure.message);
+}
+
+BOOST_AUTO_TEST_CASE(a_key_narrows_the_policy_and_widens_nothing)
+{
+    Case host = Case::allowing("0-2");
+    host.policy.max_devices = 1;
+    Asked asked{.value = "all", .origin = "test"};
+    asked.limits = {.allow = "1-3", .max_devices = 4};
+    limit(host.policy, asked);
+    BOOST_TEST(host.policy.max_devices.value() == 1);
+    BOOST_TEST((host.refuse("0").code == ExitCode::Policy));
+    BOOST_TEST((host.refuse("3").code == ExitCode::Policy));
+    BOOST_TEST((host.refuse("1,2").code == ExitCode::Policy));
+    BOOST_TEST(host.choose("2") == "2");
+    Case open = Case::allowing("all");
+    limit(open.policy, asked);
+    BOOST_TEST(open.choose("all") == "1 2 3");
+    BOOST_TEST(open.policy.max_devices.value() == 4);
 }
 
 BOOST_AUTO_TEST_CASE(max_devices_is_the_limit_of_what_is_named)

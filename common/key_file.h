@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace ogh {
+
+/** What whoever has a key may have at most, besides what the options of the hook allow. */
+struct KeyLimits {
+    std::optional<std::string> allow;    ///< as --allow
+    std::optional<unsigned> max_devices; ///< as --max-devices
+};
+
+/** One line of a key file. */
+struct Key {
+    std::array<std::uint8_t, 32> hash; ///< SHA-256 of the key
+    std::string name;                  ///< for people; not secret
+    KeyLimits limits;
+};
+
+/**
+ * The keys of --key-file. The file holds no key, only what tells a right one: a line each of the SHA-256 in hex, a name,
+ * and perhaps limits,
+ *
+ *     9f86d08…0a08 nightly --max-devices 1 --allow 0,1
+ *
+ * Blank lines and those that begin with # say nothing.
+ */
+class KeyFile final {
+public:
+    /** @throws Error (Host) with the number of a line that is wrong, and nothing of what it says */
+    explicit KeyFile(std::string_view text);
+
+    /** In constant time: each line is compared in full. @return nullptr if no line is for this key */
+    [[nodiscard]] const Key *find(std::string_view key) const;
+
+private:
+    std::vector<Key> keys_;
+};
+
+/**
+ * @param path absolute; no component may be a symlink
+ * @throws Error (Host) if it is not a plain file of root's with mode 0600 or less, or a line is wrong
+ */
+KeyFile read_key_file(const std::string &path);
+
+} // namespace ogh

@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <boost/test/unit_test.hpp>
+
+#include "key_file.h"
+#include "support/expect.h"
+#include "support/temp_folder.h"
+
+using namespace ogh;
+using ogh::test::failure_of;
+using ogh::test::TempFolder;
+
+namespace {
+
+// printf %s abc | sha256sum; printf '' | sha256sum (FIPS 180-4 has the first as an example)
+const std::string hash_of_abc = "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad";
+const std::string hash_of_nothing = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855";
+
+test::Failure wrong(const std::string &text)
+{
+    return failure_of([&] { const KeyFile file(text); });
+}
+
+} // namespace
+
+BOOST_AUTO_TEST_SUITE(key_file)
+
+BOOST_AUTO_TEST_CASE(a_key_is_known_by_its_hash)
+{
+    const KeyFile file("# keys\n\n" + hash_of_nothing + " nothing\n" + hash_of_abc + "\tnightly  \n");
+    BOOST_REQUIRE(file.find("abc") != nullptr);
+    BOOST_TEST(file.find("abc")->name == "nightly");
+    BOOST_TEST(!file.find("abc")->limits.allow.has_value());
+    for (const std::string key : {"abd", "ab", "abc\n", " abc", "ABC", hash_of_abc.c_str()})
+        BOOST_TEST((file.find(key) == nullptr), key);
+    BOOST_TEST((KeyFile("").find("abc") == nullptr));
+}
+
+BOOST_AUTO_TEST_CASE(a_line_has_limits_of_its_own)
+{
+    const KeyFile file(hash_of_abc + " nightly --max-devices 2 --allow 0,3-4\n");
+    const Key *key = file.find("abc");
+    BOOST_REQUIRE(key != nullptr);
+    BOOST_TEST(key->limits.max_devices.value() == 2);
+    BOOST_TEST(key->limits.allow.value() == "0,3-4");
+}
+
+BOOST_AUTO_TEST_CASE(a_wrong_line_is_named_and_not_repeated)
+{
+    for (const std::string line :
+         {"secret", "secret name", "ba78 name", hash_of_abc.c_str(), (hash_of_abc + "0 name").c_str(),
+          ("BA" + hash_of_abc.substr(2) + " name").c_str(), (hash_of_abc + " secret --max-devices").c_str(),
+          (hash_of_abc + " secret --max-devices -1").c_str(),
+          (hash_of_abc + " secret --max-device 1").c_str(), (hash_of_abc + " secret more").c_str()}) {
+        const auto failure = wrong("# a comment\n" + line + "\n");
+        BOOST_TEST((failure.code == ExitCode::Host), line);
+        BOOST_TEST(failure.says("line 2 of the key file"), failure.message);
+        BOOST_TEST((!failure.says("secret") && !failure.says("ba78")), failure.message);
+    }
+}
+
+BOOST_AUTO_TEST_CASE(the_file_is_roots_alone)
+{
+    const TempFolder folder;
+    const std::string path = folder.path("keys");
+    const auto refusal = [](const std::string &name) { return failure_of([&] { read_key_file(name); }); };
+    BOOST_TEST((refusal(path).code == ExitCode::Host));
+    folder.file("keys", hash_of_abc + " nightly\n");
+    for (const unsigned mode : {0604U, 0640U, 0660U, 0644U}) {
+        BOOST_REQUIRE(::chmod(path.c_str(), mode) == 0);
+        BOOST_TEST(refusal(path).says("must not have more than 0600"));
+    }
+    for (const unsigned mode : {0600U, 0400U}) {
+        BOOST_REQUIRE(::chmod(path.c_str(), mode) == 0);
+        BOOST_TEST(read_key_file(path).find("abc")->name == "nightly");
+    }
+    folder.link("link", "keys");
+    folder.folder("real");
+    folder.link("parent", ".");
+    BOOST_REQUIRE(::mkfifo(folder.path("fifo").c_str(), 0600) == 0);
+    for (const char *name : {"link", "parent/keys", "real", "fifo"})
+        BOOST_TEST((refusal(folder.path(name)).code == ExitCode::Host), name);
+    if (::geteuid() == 0) {
+        BOOST_REQUIRE(::chown(path.c_str(), 1000, 1000) == 0);
+        BOOST_TEST(refusal(path).says("does not belong to root"));
+    }
+}
+
+BOOST_AUTO_TEST_SUITE_END()
