@@ -27,10 +27,9 @@ struct DriverFile {
     std::string tree_path; ///< below the tree: "bin/nvidia-smi", "share/vulkan/icd.d/nvidia_icd.json"
     /**
      * Where programs look for it, beside PATH: absolute, or below the image's folder of X.Org; "" if nowhere else.
-     * Of a firmware file it is the folder that all drivers share.
+     * Never a folder that others share: the link would take it from the image's packages.
      */
     std::string standard_path = {};
-    std::string standard_target = {}; ///< below the tree, what is to be found there; "": the file itself
     Kind kind = Kind::File;
     bool read_only = true;
 

@@ -181,9 +181,7 @@ public:
 
     void add(const std::string &path, const std::string &target)
     {
-        const LinkEdit link{path, in_tree(target), true};
-        if (std::find(edits_.links.begin(), edits_.links.end(), link) == edits_.links.end())
-            edits_.links.push_back(link);
+        edits_.links.push_back({path, in_tree(target), true});
     }
 
     void add_file(const DriverFile &file)
@@ -191,8 +189,7 @@ public:
         const std::string &path = file.standard_path;
         if (path.empty() || (file.tree_path.starts_with("bin/") && is_in_path(image_.path, in_tree("bin"))))
             return;
-        const std::string &target = file.standard_target.empty() ? file.tree_path : file.standard_target;
-        add(path.starts_with('/') ? path : image_.xorg_folder + "/" + path, target);
+        add(path.starts_with('/') ? path : image_.xorg_folder + "/" + path, file.tree_path);
     }
 
 private:

@@ -67,8 +67,8 @@ std::vector<DriverFile> firmware_in(const DriverRoot &root, const std::string &p
         const auto file = root.find_file(path_in(folder->place.path, each.name));
         if (!file)
             continue;
-        files.push_back({root.on_host(file->place.path), "share/firmware/nvidia/" + version + "/" + each.name,
-                         "/lib/firmware/nvidia", "share/firmware/nvidia"});
+        const std::string below = "firmware/nvidia/" + version + "/" + each.name;
+        files.push_back({root.on_host(file->place.path), "share/" + below, "/lib/" + below});
     }
     return files;
 }

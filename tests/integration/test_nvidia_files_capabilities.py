@@ -58,7 +58,7 @@ def hosts_links(installed, capabilities):
         elif path.startswith(("share/vulkan/", "share/OpenCL/")):
             links[path.replace("share", "/etc", 1)] = f"{POINT}/{path}"
         elif path.startswith("share/firmware/"):
-            links["/lib/firmware/nvidia"] = f"{POINT}/share/firmware/nvidia"
+            links[path.replace("share", "/lib", 1)] = f"{POINT}/{path}"
         elif path.startswith("share/"):
             links[f"/usr/{path}"] = f"{POINT}/{path}"
         elif path.startswith("run/"):

@@ -99,7 +99,7 @@ def test_what_an_image_has_where_a_link_belongs_stays(files_box, installed):
         (box.rootfs / name).parent.mkdir(parents=True, exist_ok=True)
         (box.rootfs / name).write_text(text)
     (box.rootfs / "usr/share/X11/xorg.conf.d/10-nvidia.conf").mkdir(parents=True)
-    (box.rootfs / "lib/firmware/nvidia").mkdir(parents=True)
+    (box.rootfs / "lib/firmware/nvidia/gp102").mkdir(parents=True)
     (box.rootfs / "usr/share/nvidia").mkdir(parents=True)
     (box.rootfs / "usr/share/nvidia/nvoptix.bin").symlink_to("/nowhere")
     before = image_files(box.rootfs)
@@ -107,7 +107,8 @@ def test_what_an_image_has_where_a_link_belongs_stays(files_box, installed):
     after = image_files(box.rootfs)
     changed = {name for name, each in before.items() if each != after.get(name)}
     assert changed == {CACHE, *(name for name, text in own.items() if text == "")}
-    assert str((box.rootfs / "etc/vulkan/icd.d/nvidia_icd.json").readlink()).startswith(POINT)
+    for name in ("etc/vulkan/icd.d/nvidia_icd.json", f"lib/firmware/nvidia/{VERSION}/gsp_tu10x.bin"):
+        assert str((box.rootfs / name).readlink()).startswith(POINT)
     assert installed.places
 
 
@@ -149,26 +150,49 @@ def test_the_loaders_cache_renewed_inside_still_has_our_libraries_first(files_bo
     assert conf[-1] == f"{POINT}/lib64" and f"{POINT}/lib" not in conf
 
 
+INSTALL = "dpkg --install /package.deb >/tmp/said 2>&1 || { cat /tmp/said >&2; exit 1; }"
+
+
+def debian_with_package(files_box, top):
+    """A container of Debian in which INSTALL installs the files below `top`."""
+    (top / "DEBIAN").mkdir()
+    (top / "DEBIAN/control").write_text("Package: package1\nVersion: 1\nArchitecture: amd64\n"
+                                        "Maintainer: nobody <n@example.org>\nDescription: a package\n")
+    (top / "DEBIAN/triggers").write_text("activate-noawait ldconfig\n")
+    package = top.with_name("package.deb")
+    subprocess.run(["dpkg-deb", "--root-owner-group", "--build", top, package], check=True,
+                   stdout=subprocess.DEVNULL)
+    box = files_box(image=driver_images.debian)
+    box.host.run(["cp", package, box.rootfs / "package.deb"])
+    for capability in ("CAP_CHOWN", "CAP_DAC_OVERRIDE", "CAP_FOWNER"):
+        box.add_capability(capability)
+    return box
+
+
 def test_a_package_that_renews_the_cache(files_box, installed, stubs, scratch):
     """dpkg runs ldconfig by a trigger, and the package's own libcuda does not come first."""
     top = scratch / "deb"
     stubs.library(top / "usr/lib/x86_64-linux-gnu/libcuda.so.1", "libcuda.so.1")
     stubs.library(top / "usr/lib/x86_64-linux-gnu/libpackage.so.1", "libpackage.so.1")
-    (top / "DEBIAN").mkdir()
-    (top / "DEBIAN/control").write_text("Package: libpackage1\nVersion: 1\nArchitecture: amd64\n"
-                                        "Maintainer: nobody <n@example.org>\nDescription: a library\n")
-    (top / "DEBIAN/triggers").write_text("activate-noawait ldconfig\n")
-    box = files_box(image=driver_images.debian)
-    subprocess.run(["dpkg-deb", "--root-owner-group", "--build", top, scratch / "package.deb"], check=True,
-                   stdout=subprocess.DEVNULL)
-    box.host.run(["cp", scratch / "package.deb", box.rootfs / "package.deb"])
-    for capability in ("CAP_CHOWN", "CAP_DAC_OVERRIDE", "CAP_FOWNER"):
-        box.add_capability(capability)
-    out = started(box.run("dpkg --install /package.deb >/tmp/said 2>&1 || { cat /tmp/said >&2; exit 1; };"
-                          " grep -o 'Processing triggers for libc-bin' /tmp/said;"
+    box = debian_with_package(files_box, top)
+    out = started(box.run(f"{INSTALL}; grep -o 'Processing triggers for libc-bin' /tmp/said;"
                           " nvidia-smi libcuda.so.1 libpackage.so.1"))
     assert out == (f"Processing triggers for libc-bin\nlibcuda.so.1 {OURS}\n"
                    "libpackage.so.1 /usr/lib/x86_64-linux-gnu/libpackage.so.1\n")
+    assert installed.places
+
+
+def test_a_package_with_firmware(files_box, installed, scratch):
+    """Of other GPUs, and of this driver itself: dpkg writes into the folders of the image, which are no links."""
+    folder = f"lib/firmware/nvidia/{VERSION}"
+    names = [f"{folder}/gsp_tu10x.bin", f"{folder}/other.bin", "lib/firmware/nvidia/gp102/acr/bl.bin"]
+    for name in names:
+        (scratch / "deb" / name).parent.mkdir(parents=True, exist_ok=True)
+        (scratch / "deb" / name).write_text("of the package\n")
+    box = debian_with_package(files_box, scratch / "deb")
+    out = started(box.run(f"cat /{folder}/*; {INSTALL}; cd /; cat {' '.join(names)} {folder}/gsp_ga10x.bin"))
+    assert out == ("gsp_ga10x.bin of the host\ngsp_tu10x.bin of the host\n" + 3 * "of the package\n"
+                   + "gsp_ga10x.bin of the host\n")
     assert installed.places
 
 

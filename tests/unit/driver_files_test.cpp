@@ -137,21 +137,13 @@ BOOST_AUTO_TEST_CASE(sockets_and_the_folder_of_mps)
     Host host;
     host.socket("run/nvidia-persistenced/socket");
     host.file("run/nvidia-fabricmanager/socket", "no socket");
-    DriverFile persistenced{host.path("run/nvidia-persistenced/socket"),
-                            "run/nvidia-persistenced/socket",
-                            "/run/nvidia-persistenced/socket",
-                            "",
-                            Kind::Socket,
-                            false};
+    DriverFile persistenced{host.path("run/nvidia-persistenced/socket"), "run/nvidia-persistenced/socket",
+                            "/run/nvidia-persistenced/socket", Kind::Socket, false};
     BOOST_TEST((host.files({Capability::Utility}) == std::vector{persistenced}));
     std::filesystem::remove(host.path("run/nvidia-fabricmanager/socket"));
     host.socket("var/run/nvidia-fabricmanager/socket");
-    DriverFile manager{host.path("var/run/nvidia-fabricmanager/socket"),
-                       "run/nvidia-fabricmanager/socket",
-                       "/run/nvidia-fabricmanager/socket",
-                       "",
-                       Kind::Socket,
-                       false};
+    DriverFile manager{host.path("var/run/nvidia-fabricmanager/socket"), "run/nvidia-fabricmanager/socket",
+                       "/run/nvidia-fabricmanager/socket", Kind::Socket, false};
     BOOST_TEST((host.files({Capability::Utility}) == std::vector{persistenced, manager}));
 
     host.folder("etc");
@@ -168,8 +160,7 @@ BOOST_AUTO_TEST_CASE(sockets_and_the_folder_of_mps)
     BOOST_TEST(host.files({Capability::Compute}).empty());
     std::filesystem::remove(host.path("tmp/nvidia-mps/control"));
     BOOST_REQUIRE(::mkfifo(host.path("tmp/nvidia-mps/control").c_str(), 0666) == 0);
-    DriverFile mps{
-        host.path("tmp/nvidia-mps"), "run/nvidia-mps", "/tmp/nvidia-mps", "", Kind::Directory, false};
+    DriverFile mps{host.path("tmp/nvidia-mps"), "run/nvidia-mps", "/tmp/nvidia-mps", Kind::Directory, false};
     BOOST_TEST((host.files({Capability::Compute}) == std::vector{mps}));
     if (::chown(mps.host_path.c_str(), 1000, 1000) == 0) { // somebody else's
         BOOST_TEST(host.files({Capability::Compute}).empty());
@@ -184,10 +175,11 @@ BOOST_AUTO_TEST_CASE(firmware)
     Host host;
     const auto check = [&](const std::string &folder, const Names &names) {
         std::vector<DriverFile> expected;
-        for (const std::string &name : names)
-            expected.push_back({host.path(folder + "/nvidia/" + version + "/" + name),
-                                "share/firmware/nvidia/" + version + "/" + name, "/lib/firmware/nvidia",
-                                "share/firmware/nvidia"});
+        for (const std::string &name : names) {
+            const std::string below = "firmware/nvidia/" + version + "/" + name;
+            expected.push_back(
+                {host.path(folder + "/nvidia/" + version + "/" + name), "share/" + below, "/lib/" + below});
+        }
         BOOST_TEST((host.files({Capability::Utility}) == expected), folder);
     };
     const auto put = [&](const std::string &folder) {

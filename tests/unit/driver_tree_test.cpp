@@ -151,16 +151,6 @@ BOOST_FIXTURE_TEST_CASE(links_in_the_image_are_made_where_it_has_nothing, Host)
     BOOST_TEST(edits.links[0].target == "/usr/local/nvidia/share/OpenCL/vendors/nvidia.icd");
 }
 
-BOOST_FIXTURE_TEST_CASE(firmware_has_one_link_for_all_versions, Host)
-{
-    for (const char *name : {"gsp_a.bin", "gsp_b.bin"})
-        tree.files.files.push_back({"/lib/firmware/nvidia/555.42.07/gsp",
-                                    std::string("share/firmware/nvidia/555.42.07/") + name,
-                                    "/lib/firmware/nvidia", "share/firmware/nvidia"});
-    BOOST_TEST(plan().links.size() == 1U);
-    BOOST_TEST(link_at("/lib/firmware/nvidia") == "/usr/local/nvidia/share/firmware/nvidia");
-}
-
 BOOST_FIXTURE_TEST_CASE(plugins_go_where_the_image_has_its_own, Host)
 {
     graphics({});

@@ -22,7 +22,8 @@ PARENTS = ("etc/vulkan", "etc/OpenCL/vendors", "etc/nvidia", "usr/share/glvnd/eg
            "usr/share/nvidia", "usr/share/X11/xorg.conf.d", "usr/lib/firmware", "run/nvidia-persistenced",
            "run/nvidia-fabricmanager", "usr/lib/x86_64-linux-gnu/gbm", "usr/lib/xorg/modules")
 LINKS = ("etc/vulkan/icd.d/nvidia_icd.json", "etc/OpenCL/vendors/nvidia.icd", "usr/share/nvidia/nvoptix.bin",
-         "usr/lib/firmware/nvidia", "run/nvidia-persistenced/socket", "usr/bin/nvidia-debugdump", "tmp/nvidia-mps")
+         f"usr/lib/firmware/nvidia/{VERSION}/gsp_tu10x.bin", "run/nvidia-persistenced/socket",
+         "usr/bin/nvidia-debugdump", "tmp/nvidia-mps")
 # What may be where something else belongs.
 SHAPES = {"file": lambda path: path.write_text("of the image"), "FIFO": os.mkfifo,
           "device": lambda path: os.mknod(path, 0o20666, os.makedev(1, 5)),
