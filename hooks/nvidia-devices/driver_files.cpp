@@ -97,22 +97,35 @@ private:
     void drop_what_cannot_work(const LibrarySearch &search, const std::vector<Found> &found,
                                CapabilityBits &wanted)
     {
+        bool is_any_left = false;
         for (const CapabilityNeed &need : capability_needs()) {
             const auto is_needed = [&](const Found &each) {
                 return std::find(need.any_of.begin(), need.any_of.end(), each.name->name) !=
                        need.any_of.end();
             };
-            if (!wanted.has(need.capability) || std::any_of(found.begin(), found.end(), is_needed))
+            if (!wanted.has(need.capability))
                 continue;
-            std::string files;
-            for (const std::string_view name : need.any_of) {
-                if (!name.empty())
-                    files +=
-                        (files.empty() ? "" : " or ") + quote(std::string(name) + ".so." + request_.version);
-            }
-            if (!may_lack(need.capability, files, search, native_machine(), need.any_of))
+            if (std::any_of(found.begin(), found.end(), is_needed) ||
+                may_lack(need.capability, files_of(need), search, native_machine(), need.any_of))
+                is_any_left = true;
+            else
                 wanted.remove(need.capability);
         }
+        if (!is_any_left && request_.required)
+            throw Error(ExitCode::Host,
+                        "'all' finds nothing: this host has no library of the driver, such as " +
+                            files_of(capability_needs().front()) + searched(search, native_machine()));
+    }
+
+    /** "'libnvcuvid.so.555.42.07' or 'libnvidia-encode.so.555.42.07'" */
+    [[nodiscard]] std::string files_of(const CapabilityNeed &need) const
+    {
+        std::string files;
+        for (const std::string_view name : need.any_of) {
+            if (!name.empty())
+                files += (files.empty() ? "" : " or ") + quote(std::string(name) + ".so." + request_.version);
+        }
+        return files;
     }
 
     void add_compat32(CapabilityBits wanted, std::vector<DriverLibrary> &libraries)
@@ -132,7 +145,7 @@ private:
      * Something is missing without which a capability cannot work.
      * @param what it is
      * @return whether the capability is to have its other files; if not, it is left out
-     * @throws Error if it must be had
+     * @throws Error if it must be had, or is there for another kernel module than the one that is loaded
      */
     bool may_lack(Capability capability, const std::string &what, const LibrarySearch &search,
                   const LibraryMachine &machine, std::span<const std::string_view> names)
@@ -140,8 +153,9 @@ private:
         const std::string text =
             quote(name_of(capability)) + " needs " + what + ", which this host does not have";
         const bool is_named = request_.capabilities.named.contains(capability);
-        if (is_named && request_.required)
-            throw Error(ExitCode::Host, text + searched(search, machine) + other_version(search, names));
+        const std::string other = other_version(search, names);
+        if (request_.required && (is_named || !other.empty()))
+            throw Error(ExitCode::Host, text + searched(search, machine) + other);
         notes_.push_back({LogLevel::Info, text + (is_named ? "" : "; it is left out")});
         return is_named;
     }

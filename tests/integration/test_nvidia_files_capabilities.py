@@ -169,7 +169,8 @@ def test_without_a_gpu_there_are_files_for_what_is_asked_by_name(plan, installed
 def test_a_driver_that_was_updated_while_it_is_loaded(plan, by_hand, machine, stubs, layout):
     """The message says what to do; with both versions on the host it is the module's that counts."""
     Driver(machine.path, stubs, layout, version="560.10.01")
-    error_of(by_hand("--plan", **asked("0")), 6, "'libcuda.so.560.10.01'", "reboot", VERSION)
+    for capabilities in (None, "all"):
+        error_of(by_hand("--plan", **asked("0", capabilities)), 6, "'libcuda.so.560.10.01'", "reboot", VERSION)
     for name in ("libcuda", "libnvidia-ml"):
         stubs.library(machine.path / f"usr/lib64/{name}.so.{VERSION}", f"{name}.so.1")
     assert {os.path.basename(path) for path in shown(plan(**asked("0"))) if "libcuda.so" in path} == {

@@ -135,6 +135,36 @@ BOOST_AUTO_TEST_CASE(what_all_leaves_out)
     BOOST_TEST((failure_of([&] { static_cast<void>(host.read(both)); }).code == ExitCode::Host));
 }
 
+BOOST_AUTO_TEST_CASE(all_is_not_nothing)
+{
+    DriverHost host;
+    const auto failure = [&] { return failure_of([&] { static_cast<void>(host.read(all_capabilities)); }); };
+    const std::string nothing = "'all' finds nothing: this host has no library of the driver, such as "
+                                "'libcuda.so.555.42.07'; searched: ";
+    BOOST_TEST((failure().code == ExitCode::Host));
+    BOOST_TEST(failure().message.starts_with(nothing), failure().message);
+    host.library("usr/lib64", "libnvidia-glcore");
+    host.library("usr/lib32", "libcuda", true);
+    BOOST_TEST(failure().message.starts_with(nothing), failure().message);
+    BOOST_TEST(host.read(all_capabilities, false).libraries.empty());
+}
+
+/** As after an unattended upgrade: one that is there for another kernel module is not missing. */
+BOOST_AUTO_TEST_CASE(all_leaves_out_nothing_of_another_version)
+{
+    for (const bool has_others : {false, true}) {
+        DriverHost host;
+        host.library("usr/lib64", "libnvidia-ml", false, "560.10.01");
+        if (has_others)
+            host.library("usr/lib64", "libcuda");
+        const Failure failure = failure_of([&] { static_cast<void>(host.read(all_capabilities)); });
+        BOOST_TEST((failure.code == ExitCode::Host));
+        BOOST_TEST(failure.says("'utility' needs 'libnvidia-ml.so.555.42.07'"), failure.message);
+        BOOST_TEST(failure.says("there is 'libnvidia-ml.so.560.10.01'"), failure.message);
+        BOOST_TEST(host.read(all_capabilities, false).libraries.size() == (has_others ? 1U : 0U));
+    }
+}
+
 BOOST_AUTO_TEST_CASE(nothing_is_required_where_there_is_no_gpu)
 {
     DriverHost host;
