@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 #include <utility>
 
 #include "cache_order.h"
@@ -131,6 +132,19 @@ std::vector<AddedLibrary> choose_libraries(const std::string &folder, const std:
     }
     note_foreign(foreign, path, notes);
     return added;
+}
+
+void add_file_names(const std::string &folder, const std::vector<FoundFile> &files,
+                    std::vector<AddedLibrary> &libraries)
+{
+    std::set<Key> known;
+    for (const AddedLibrary &library : libraries)
+        known.emplace(library.name, library.flags);
+    for (const FoundFile &file : files) {
+        const auto flags = library_flags(file.library);
+        if (flags && known.emplace(file.name, *flags).second)
+            libraries.push_back({file.name, folder + "/" + file.name, *flags, file.library.os_version, ""});
+    }
 }
 
 } // namespace ogh::ldcache_update

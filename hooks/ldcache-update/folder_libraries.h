@@ -53,4 +53,12 @@ bool is_library_name(std::string_view name);
 std::vector<AddedLibrary> choose_libraries(const std::string &folder, const std::string &subfolder,
                                            const std::vector<FoundFile> &files, Notes &notes);
 
+/**
+ * Adds an entry for each file and link of a folder whose own name has none: ldconfig knows a library by its SONAME, and
+ * some are asked for by another name. Found by these, too, it is as in a folder that the loader itself looks into.
+ * @param libraries what choose_libraries() has given for the folder
+ */
+void add_file_names(const std::string &folder, const std::vector<FoundFile> &files,
+                    std::vector<AddedLibrary> &libraries);
+
 } // namespace ogh::ldcache_update

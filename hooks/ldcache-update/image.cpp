@@ -24,11 +24,11 @@ std::vector<MuslPath> read_musl_paths(ContainerView &view, const std::vector<std
 }
 
 /** What its process may see: the libraries, and which loaders there are. @return the machines of musl's loaders */
-std::vector<std::string> read_libraries(ContainerView &view, const LibraryRequest &request, Image &image,
+std::vector<std::string> read_libraries(ContainerView &view, const InjectedFolders &folders, Image &image,
                                         Notes &notes)
 {
     const ImageReader reader = view.reader(ReadAs::Process);
-    image.libraries = read_injected_folders(reader, {image.folders, request.folders}, notes);
+    image.libraries = read_injected_folders(reader, folders, notes);
     image.has_glibc = has_glibc(reader);
     return musl_machines(reader);
 }
@@ -38,13 +38,15 @@ std::vector<std::string> read_libraries(ContainerView &view, const LibraryReques
 Image read_image(ContainerView &view, const LibraryRequest &request, Notes &notes)
 {
     Image image;
+    std::vector<std::string> listed;
     if (request.automatic)
-        image.folders = listed_folders(view, notes);
+        listed = listed_folders(view, notes);
+    image.folders = listed;
     image.folders.insert(image.folders.end(), request.folders.begin(), request.folders.end());
     image.folders = without_repeats(image.folders);
     if (image.folders.empty())
         return image;
-    const auto machines = read_libraries(view, request, image, notes);
+    const auto machines = read_libraries(view, {image.folders, request.folders, listed}, image, notes);
     if (image.has_glibc) {
         image.cache = read_image_file(view, cache_path, max_cache_size);
         image.conf = read_image_file(view, conf_path, max_text_size);

@@ -186,18 +186,21 @@ void add_hwcaps(int folder, const std::string &path, const ImageReader &image, F
     }
 }
 
-/** Adds the libraries of one folder. @throws Error */
-void add_folder(int folder, const std::string &path, const ImageReader &image, FileReader &files,
-                std::vector<AddedLibrary> &libraries, Notes &notes)
+bool is_among(const std::string &path, const std::vector<std::string> &folders)
 {
-    for (AddedLibrary &library : choose_libraries(path, "", files.read(folder, path), notes))
-        libraries.push_back(std::move(library));
-    add_hwcaps(folder, path, image, files, libraries, notes);
+    return std::find(folders.begin(), folders.end(), path) != folders.end();
 }
 
-bool is_asked_for(const std::string &path, const InjectedFolders &folders)
+/** The libraries of one folder. @throws Error */
+std::vector<AddedLibrary> read_folder(int folder, const std::string &path, bool by_every_name,
+                                      const ImageReader &image, FileReader &reader, Notes &notes)
 {
-    return std::find(folders.asked_for.begin(), folders.asked_for.end(), path) != folders.asked_for.end();
+    const auto files = reader.read(folder, path);
+    std::vector<AddedLibrary> libraries = choose_libraries(path, "", files, notes);
+    if (by_every_name)
+        add_file_names(path, files, libraries);
+    add_hwcaps(folder, path, image, reader, libraries, notes);
+    return libraries;
 }
 
 } // namespace
@@ -211,10 +214,13 @@ std::vector<AddedLibrary> read_injected_folders(const ImageReader &reader, const
     for (const std::string &path : folders.all) {
         try {
             const UniqueFd folder = open_folder(reader, path);
-            if (known.insert(key_of(Inode::of(folder.get(), quote(path)))).second)
-                add_folder(folder.get(), path, reader, files, libraries, notes);
+            if (!known.insert(key_of(Inode::of(folder.get(), quote(path)))).second)
+                continue;
+            for (AddedLibrary &library :
+                 read_folder(folder.get(), path, is_among(path, folders.put_in), reader, files, notes))
+                libraries.push_back(std::move(library));
         } catch (const SystemError &error) {
-            if (is_asked_for(path, folders))
+            if (is_among(path, folders.asked_for))
                 throw as_of_the_process(error);
             // What nobody asked for by name fails no start.
             notes.push_back(

@@ -14,6 +14,12 @@ namespace ogh::ldcache_update {
 struct InjectedFolders {
     std::vector<std::string> all;
     std::vector<std::string> asked_for; ///< those of `all` without which the container is not to start
+    /**
+     * Those of `all` that another hook has put in: there each file and link has an entry by its own name too, see
+     * add_file_names(). A driver asks for files of its own by names that are no SONAMEs; on a host they mostly lie where
+     * the loader looks by itself.
+     */
+    std::vector<std::string> put_in;
 };
 
 /** How many names of libraries are looked at for one container, in all of its folders. */

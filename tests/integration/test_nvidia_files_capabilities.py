@@ -64,9 +64,6 @@ def hosts_links(installed, capabilities):
         elif path.startswith("run/"):
             links["/tmp/nvidia-mps" if path.endswith("mps") else f"/{path}"] = f"{POINT}/{path}"
     if {"graphics", "display"} & set(capabilities):
-        for folder in ("lib64", *(["lib"] if "compat32" in capabilities else [])):
-            library = f"{POINT}/{folder}/libGLX_nvidia.so.{installed.version}"
-            links[f"{POINT}/{folder}/libGLX_indirect.so.0"] = library
         links[f"/etc/{PROFILE}"] = f"{POINT}/share/{PROFILE}"
         links["/usr/lib64/gbm/nvidia-drm_gbm.so"] = f"{POINT}/lib64/libnvidia-allocator.so.{installed.version}"
     if "display" in capabilities:

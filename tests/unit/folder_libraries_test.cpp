@@ -165,6 +165,26 @@ BOOST_AUTO_TEST_CASE(libraries_of_other_machines_are_left_out_with_one_warning)
     BOOST_TEST(notes[0].text.ends_with("(ELF number 22); so is 1 more file beside it"));
 }
 
+BOOST_AUTO_TEST_CASE(every_file_and_link_may_have_an_entry_by_its_own_name)
+{
+    FoundFile foreign = file("libz.so.1", "libz.so.1", 8);
+    foreign.library.machine = EM_S390;
+    const std::vector<FoundFile> files{file("libx.so.555.42.07", "libx.so.4", 5),
+                                       link("libx.so.4", "libx.so.4", 5),
+                                       link("liby_indirect.so.0", "liby.so.0", 6), foreign};
+    Notes notes;
+    auto libraries = choose_libraries("/d", "", files, notes);
+    const auto before = libraries;
+    add_file_names("/d", files, libraries);
+    BOOST_REQUIRE(libraries.size() == 4U);
+    BOOST_TEST(std::equal(before.begin(), before.end(), libraries.begin()));
+    BOOST_TEST(
+        (libraries[2] == AddedLibrary{"libx.so.555.42.07", "/d/libx.so.555.42.07", 0x0303, 0x00030200, ""}));
+    BOOST_TEST((libraries[3] ==
+                AddedLibrary{"liby_indirect.so.0", "/d/liby_indirect.so.0", 0x0303, 0x00030200, ""}));
+    BOOST_TEST(before.size() == 2U); // liby.so.0, by way of the link
+}
+
 BOOST_AUTO_TEST_CASE(an_empty_folder_has_no_entries)
 {
     Notes notes;

@@ -285,7 +285,10 @@ class Driver:
         return {path for path in paths if path in self.places}
 
     def names(self, capabilities, bits=64):
-        """Every name by which a program may open a library: what it is below the tree."""
+        """Every name by which a program may open a library: what it is below the tree. The SONAME of each goes first:
+        once a library is open, the loader finds it by its SONAME without looking."""
         folder = "lib64" if bits == 64 else "lib"
-        return {name: f"{POINT}/{folder}/{library.file}" for library in self.libraries(capabilities, bits)
-                for name in (library.soname, f"{library.name}.so")}
+        names = {name: f"{POINT}/{folder}/{library.file}" for library in self.libraries(capabilities, bits)
+                 for name in (library.soname, f"{library.name}.so", library.file)}
+        vendors = names.get("libGLX_nvidia.so.0")
+        return names | ({"libGLX_indirect.so.0": vendors} if vendors else {})
