@@ -36,5 +36,7 @@ private:
 // display is graphics and more.
 inline constexpr CapabilityBits for_compute{Capability::Compute, Capability::Video};
 inline constexpr CapabilityBits for_graphics{Capability::Graphics, Capability::Display};
+inline constexpr CapabilityBits for_compute_and_graphics{Capability::Compute, Capability::Video,
+                                                         Capability::Graphics, Capability::Display};
 
 } // namespace ogh::nvidia_devices

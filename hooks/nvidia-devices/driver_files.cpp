@@ -33,8 +33,12 @@ struct Found {
 std::vector<Found> find_libraries(LibrarySearch &search, CapabilityBits wanted)
 {
     std::vector<Found> all;
+    const auto has = [&](std::string_view other) {
+        return std::any_of(all.begin(), all.end(),
+                           [&](const Found &each) { return each.name->name == other; });
+    };
     for (const LibraryName &name : library_names()) {
-        if (!wanted.has_any(name.brought_by))
+        if (!wanted.has_any(name.brought_by) || (!name.instead_of.empty() && has(name.instead_of)))
             continue;
         if (auto library = search.find(name))
             all.push_back({&name, std::move(*library)});
@@ -78,9 +82,10 @@ public:
         drop_what_cannot_work(search, found, wanted);
         DriverFiles result;
         append(found, wanted, result.libraries);
+        add_others(search, wanted, result.libraries);
         if (wanted.has(Capability::Compat32))
             add_compat32(wanted, result.libraries);
-        result.files = find_files(root_, wanted);
+        result.files = find_files(root_, request_.version, wanted);
         if (wanted.has(Capability::Utility))
             append_files(find_firmware(root_, request_.version), result.files);
         if (wanted.has(Capability::Display))
@@ -100,8 +105,9 @@ private:
         bool is_any_left = false;
         for (const CapabilityNeed &need : capability_needs()) {
             const auto is_needed = [&](const Found &each) {
-                return std::find(need.any_of.begin(), need.any_of.end(), each.name->name) !=
-                       need.any_of.end();
+                const LibraryName &name = *each.name;
+                return std::find(need.any_of.begin(), need.any_of.end(),
+                                 name.instead_of.empty() ? name.name : name.instead_of) != need.any_of.end();
             };
             if (!wanted.has(need.capability))
                 continue;
@@ -136,9 +142,30 @@ private:
         const bool can_work = std::any_of(found.begin(), found.end(), [](const Found &each) {
             return each.name->version == LibraryVersion::Driver;
         });
-        if (can_work ||
-            may_lack(Capability::Compat32, "32-bit libraries of the driver", search, compat32_machine(), {}))
-            append(found, wanted, libraries);
+        if (!can_work &&
+            !may_lack(Capability::Compat32, "32-bit libraries of the driver", search, compat32_machine(), {}))
+            return;
+        append(found, wanted, libraries);
+        add_others(search, wanted, libraries);
+    }
+
+    /** Tables say what a library is for, and not which there may be: the driver is older or newer than they are. */
+    void add_others(const LibrarySearch &search, CapabilityBits wanted, std::vector<DriverLibrary> &libraries)
+    {
+        if (!wanted.has_any(for_compute))
+            return;
+        for (DriverLibrary &each : search.others()) {
+            const auto has_its_name = [&](const DriverLibrary &other) {
+                return other.is_32 == each.is_32 && !each.soname.empty() && other.soname == each.soname;
+            };
+            // A copy that somebody has set aside must not take the place of the library itself.
+            if (std::any_of(libraries.begin(), libraries.end(), has_its_name))
+                continue;
+            notes_.push_back(
+                {LogLevel::Info, quote(each.host_path) +
+                                     " is not known here; it goes with 'compute', as part of this driver"});
+            libraries.push_back(std::move(each));
+        }
     }
 
     /**

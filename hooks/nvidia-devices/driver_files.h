@@ -53,7 +53,8 @@ struct FilesRequest {
  * Finds the driver's files. No library of the driver is loaded, and no program run.
  * @param root where the driver's files are, --driver-root; symlinks are followed below it
  * @param notes gets what `all` leaves out, and why a loader cache was of no use
- * @return libraries for 64 bits before those for 32, in the order of library_names(); files in that of their tables
+ * @return libraries for 64 bits before those for 32, in the order of library_names(), and those behind them that no
+ *         table names; files in the order of their tables
  * @throws Error (Host) if a named capability cannot work with what there is, or looking itself fails; (Usage) if
  *         compat32 alone is wanted
  */

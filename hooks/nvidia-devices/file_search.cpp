@@ -81,7 +81,7 @@ void add_mps_folder(const DriverRoot &root, std::vector<DriverFile> &files)
 
 } // namespace
 
-std::vector<DriverFile> find_files(const DriverRoot &root, CapabilityBits wanted)
+std::vector<DriverFile> find_files(const DriverRoot &root, const std::string &version, CapabilityBits wanted)
 {
     std::vector<DriverFile> files;
     for (const ProgramName &program : program_names()) {
@@ -92,6 +92,10 @@ std::vector<DriverFile> find_files(const DriverRoot &root, CapabilityBits wanted
         if (wanted.has_any(config.brought_by))
             add_config(root, config, files);
     }
+    // What the driver does for which program: libcuda and libnvidia-glcore name the file by their version.
+    const std::string profiles = "nvidia/nvidia-application-profiles-" + version + "-rc";
+    if (wanted.has_any(for_compute_and_graphics))
+        add_config(root, {profiles, "/usr/share", for_compute_and_graphics}, files);
     if (wanted.has(Capability::Utility)) {
         for (const std::string_view name : socket_names())
             add_socket(root, name, files);

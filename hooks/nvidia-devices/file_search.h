@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <string>
 #include <vector>
 
 #include "capability_bits.h"
@@ -9,7 +10,11 @@
 
 namespace ogh::nvidia_devices {
 
-/** Programs, configuration, sockets, and the folder of MPS, as far as they are there. @throws Error if looking fails */
-std::vector<DriverFile> find_files(const DriverRoot &root, CapabilityBits wanted);
+/**
+ * Programs, configuration, sockets, and the folder of MPS, as far as they are there.
+ * @param version of the driver
+ * @throws Error if looking fails
+ */
+std::vector<DriverFile> find_files(const DriverRoot &root, const std::string &version, CapabilityBits wanted);
 
 } // namespace ogh::nvidia_devices

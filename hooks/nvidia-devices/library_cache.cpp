@@ -30,12 +30,14 @@ constexpr size_t max_cache_size = 16UL << 20U; // bytes; ten thousands of librar
 /** Every library of the driver begins so: a cache has thousands of others, and each is looked at. */
 constexpr std::array<std::string_view, 5> beginnings{"libcuda", "libnv", "libGL", "libEGL_", "libvdpau_"};
 
-/** The names that are looked for: "libcuda", "libnvidia-egl-gbm". */
+/** The names that are looked for: "libcuda", "libnvidia-egl-gbm". Most libraries called libGL are libglvnd's. */
 std::set<std::string_view> names_without_version()
 {
     std::set<std::string_view> names;
-    for (const LibraryName &each : library_names())
-        names.insert(each.name.substr(0, each.name.find(".so")));
+    for (const LibraryName &each : library_names()) {
+        if (each.instead_of.empty())
+            names.insert(each.name.substr(0, each.name.find(".so")));
+    }
     return names;
 }
 

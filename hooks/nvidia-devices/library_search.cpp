@@ -11,6 +11,9 @@
 #include <set>
 #include <variant>
 
+#include "error.h"
+#include "folder_entries.h"
+#include "text.h"
 #include "unique_fd.h"
 
 namespace ogh::nvidia_devices {
@@ -43,6 +46,13 @@ std::optional<ElfLibrary> read_library_of(int fd, const LibraryMachine &machine)
 bool is_with_version(std::string_view name, std::string_view start)
 {
     return name.starts_with(start) && (name.size() == start.size() || name[start.size()] == '.');
+}
+
+bool has_row(std::string_view stem)
+{
+    const auto names = library_names();
+    return std::any_of(names.begin(), names.end(),
+                       [&](const LibraryName &each) { return each.name == stem; });
 }
 
 /** "555.42.07" */
@@ -113,6 +123,29 @@ std::optional<DriverLibrary> LibrarySearch::find(const LibraryName &library)
     if (auto found = through_cache(wanted))
         return found;
     return library.subfolder.empty() ? std::nullopt : in_subfolders(wanted, library.subfolder);
+}
+
+std::vector<DriverLibrary> LibrarySearch::others() const
+{
+    const std::string ending = ".so." + version_;
+    const auto is_unknown = [&](std::string_view name) {
+        return name.starts_with("lib") && name.ends_with(ending) && is_plain_name(name) &&
+               !has_row(name.substr(0, name.size() - ending.size()));
+    };
+    std::vector<DriverLibrary> found;
+    std::set<std::string> names; // a tree has each once
+    for (const std::string &path : homes_) {
+        const auto folder = root_.find(path);
+        if (!folder)
+            continue;
+        const Listing listing{quote(root_.on_host(path)), is_unknown, 0, ExitCode::Host};
+        for (const FolderEntry &each : list_folder(folder->place.fd.get(), listing)) {
+            const auto library = read_library(folder->place, each.name, machine_);
+            if (library && names.insert(each.name).second)
+                found.push_back(describe(folder->place, each.name, *library));
+        }
+    }
+    return found;
 }
 
 std::vector<std::string> LibrarySearch::folders() const
@@ -222,11 +255,19 @@ std::optional<DriverLibrary> LibrarySearch::take(const HostPath &folder, const s
 {
     if (!library || (library->os_version != 0 && library->os_version < oldest_kernel))
         return std::nullopt;
-    DriverLibrary found{file, root_.on_host(path_in(folder.path, file)),
-                        is_plain_name(library->soname) ? library->soname : "", !machine_.is_64};
-    if (!wanted.own_version)
-        prefer(folder.path);
+    DriverLibrary found = describe(folder, file, *library);
+    if (!wanted.own_version) {
+        homes_.insert(folder.path);
+        prefer(folder.path); // after which `folder` is another one
+    }
     return found;
+}
+
+DriverLibrary LibrarySearch::describe(const HostPath &folder, const std::string &file,
+                                      const ElfLibrary &library) const
+{
+    return {file, root_.on_host(path_in(folder.path, file)),
+            is_plain_name(library.soname) ? library.soname : "", !machine_.is_64};
 }
 
 void LibrarySearch::prefer(const std::string &path)

@@ -3,6 +3,7 @@
 
 #include <deque>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -39,6 +40,13 @@ public:
     /** @return nothing if there is none of the right version and machine. @throws Error if looking itself fails */
     std::optional<DriverLibrary> find(const LibraryName &library);
 
+    /**
+     * Those with this driver's version in the folders where find() has found such, that no table names: of a driver that
+     * is newer than the tables. Sorted by name in each folder.
+     * @throws Error if looking fails
+     */
+    [[nodiscard]] std::vector<DriverLibrary> others() const;
+
     /** The folders that were looked at up to now, below the root; the most fruitful first. */
     [[nodiscard]] std::vector<std::string> folders() const;
 
@@ -57,12 +65,15 @@ private:
     std::optional<DriverLibrary> take(const HostPath &folder, const std::string &file,
                                       const std::optional<ElfLibrary> &library, const Wanted &wanted);
     void prefer(const std::string &path);
+    [[nodiscard]] DriverLibrary describe(const HostPath &folder, const std::string &file,
+                                         const ElfLibrary &library) const;
 
     const DriverRoot &root_;
     const std::vector<CachedLibrary> &cache_;
     const LibraryMachine &machine_;
     const std::string &version_;
     std::deque<HostPath> folders_; ///< a deque, so that adding one leaves the others where they are
+    std::set<std::string> homes_;  ///< the folders that have libraries of the driver's version
 };
 
 } // namespace ogh::nvidia_devices

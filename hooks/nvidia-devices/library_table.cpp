@@ -8,8 +8,6 @@ namespace {
 constexpr CapabilityBits for_utility{Capability::Utility};
 constexpr CapabilityBits for_video{Capability::Video};
 constexpr CapabilityBits for_ngx{Capability::Ngx};
-constexpr CapabilityBits for_compute_and_graphics{Capability::Compute, Capability::Video,
-                                                  Capability::Graphics, Capability::Display};
 
 /**
  * Which capability brings which library is as libnvidia-container has it (its lists of names in src/nvc_info.c). What
@@ -18,7 +16,7 @@ constexpr CapabilityBits for_compute_and_graphics{Capability::Compute, Capabilit
  * Graphics brings two of compute's libraries too: the shader compilers load libnvidia-gpucomp, and GBM's back end,
  * nvidia-drm_gbm.so, is libnvidia-allocator under another name.
  */
-constexpr std::array<LibraryName, 43> names{{
+constexpr std::array<LibraryName, 47> names{{
     {"libnvidia-ml", for_utility},
     {"libnvidia-cfg", for_utility},
     {"libnvidia-nscq", for_utility},
@@ -55,6 +53,10 @@ constexpr std::array<LibraryName, 43> names{{
     {"libEGL_nvidia", for_graphics},
     {"libGLESv2_nvidia", for_graphics},
     {"libGLESv1_CM_nvidia", for_graphics},
+    {"libGL", for_graphics, LibraryVersion::Driver, "", "libGLX_nvidia"},
+    {"libEGL", for_graphics, LibraryVersion::Driver, "", "libEGL_nvidia"},
+    {"libGLESv2", for_graphics, LibraryVersion::Driver, "", "libGLESv2_nvidia"},
+    {"libGLESv1_CM", for_graphics, LibraryVersion::Driver, "", "libGLESv1_CM_nvidia"},
     {"libnvidia-glvkspirv", for_graphics},
     {"libnvidia-cbl", for_graphics},
     {"libnvidia-vulkan-producer", for_graphics},                        // CDI

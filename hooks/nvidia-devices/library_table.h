@@ -21,9 +21,17 @@ struct LibraryName {
     CapabilityBits brought_by;
     LibraryVersion version = LibraryVersion::Driver;
     std::string_view subfolder = {}; ///< below the folder of the others, where some hosts have it; "" if none
+    /**
+     * Another one in whose place drivers from before libglvnd have it. It is taken only where that one is not there: else
+     * it would hide libglvnd's own of the same SONAME.
+     */
+    std::string_view instead_of = {};
 };
 
-/** Every library that a container may get, in the order in which they are listed. */
+/**
+ * The libraries that are known by name, in the order in which they are listed. Others of the driver go to Compute, see
+ * LibrarySearch::others().
+ */
 std::span<const LibraryName> library_names();
 
 /** What a capability cannot work without. */

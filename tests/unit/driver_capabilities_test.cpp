@@ -70,6 +70,8 @@ BOOST_AUTO_TEST_CASE(table_of_libraries)
         BOOST_TEST(stems.insert(each.name.substr(0, each.name.find(".so"))).second, each.name);
         names.insert(each.name);
         BOOST_TEST(!each.brought_by.is_empty(), each.name);
+        BOOST_TEST((each.instead_of.empty() || names.contains(each.instead_of)),
+                   each.name); // which goes first
         BOOST_TEST((each.version == LibraryVersion::Own) ==
                    (each.name.find(".so.") != std::string_view::npos));
     }

@@ -132,6 +132,21 @@ BOOST_AUTO_TEST_CASE(configuration)
     BOOST_TEST(host.files({Capability::Utility}).empty());
 }
 
+BOOST_AUTO_TEST_CASE(application_profiles_of_this_version)
+{
+    Host host;
+    const std::string name = "nvidia/nvidia-application-profiles-" + version + "-rc";
+    host.file("usr/share/" + name);
+    host.file("usr/share/nvidia/nvidia-application-profiles-560.10.01-rc");
+    const std::vector<DriverFile> expected{
+        {host.path("usr/share/" + name), "share/" + name, "/usr/share/" + name}};
+    for (const Capability each :
+         {Capability::Compute, Capability::Video, Capability::Graphics, Capability::Display})
+        BOOST_TEST((host.files({each}) == expected));
+    for (const Capability each : {Capability::Utility, Capability::Ngx})
+        BOOST_TEST(host.files({each}).empty());
+}
+
 BOOST_AUTO_TEST_CASE(sockets_and_the_folder_of_mps)
 {
     Host host;

@@ -8,6 +8,7 @@ using namespace ogh::nvidia_devices;
 using ogh::test::DriverHost;
 using ogh::test::failure_of;
 using ogh::test::library_image;
+using ogh::test::Names;
 using ogh::test::triplet;
 using ogh::test::versioned;
 
@@ -178,6 +179,78 @@ BOOST_AUTO_TEST_CASE(distributions_own_libraries_are_not_the_drivers_for_32_bits
     BOOST_TEST(host.places({Capability::Graphics, Capability::Compat32}) ==
                "/usr/lib64/" + versioned("libGLX_nvidia") + " /usr/lib32/" + versioned("libGLX_nvidia") +
                    " /usr/lib32/libnvidia-egl-gbm.so.1");
+}
+
+/** Of a driver that is newer than the tables. */
+BOOST_AUTO_TEST_CASE(libraries_that_no_table_names)
+{
+    DriverHost host;
+    for (const char *name : {"libcuda", "libnvidia-ml", "libnvidia-future", "libnvidia-able"})
+        host.library("usr/lib64", name);
+    host.library("usr/lib64/vdpau", "libvdpau_nvidia");
+    host.library("usr/lib64/vdpau", "libvdpau_future");
+    host.library("usr/lib64/vdpau", "libnvidia-future"); // once is enough
+    host.library("usr/lib64", "libnvidia-glcore");       // in a table, and of another capability
+    host.library("usr/lib64", "libnvidia-old", false, "550.10.01");
+    host.library("usr/lib64", "nvidia-plugin");
+    host.library("usr/lib64/other", "libnvidia-elsewhere");
+    host.file("usr/lib64/" + versioned("libnvidia-text"), "no library");
+    host.folder("usr/lib64/" + versioned("libnvidia-folder"));
+    host.file("usr/lib64/" + versioned("libnvidia-32"), library_image("libnvidia-32.so.1", true).bytes());
+    host.link("usr/lib64/" + versioned("libnvidia-link"), versioned("libcuda"));
+    host.file("usr/lib64/" + versioned("libcuda-old"), library_image("libcuda.so.1").bytes());
+    const std::string expected = "/usr/lib64/" + versioned("libcuda") + " /usr/lib64/" +
+                                 versioned("libnvidia-able") + " /usr/lib64/" + versioned("libnvidia-future");
+    BOOST_TEST(host.places({Capability::Compute}) == expected);
+    BOOST_REQUIRE(host.notes.size() == 2U);
+    BOOST_TEST((host.notes[1].level == LogLevel::Info));
+    BOOST_TEST(host.notes[1].text ==
+               "'" + host.path("usr/lib64/" + versioned("libnvidia-future")) +
+                   "' is not known here; it goes with 'compute', as part of this driver");
+    BOOST_TEST(host.places({Capability::Utility}) == "/usr/lib64/" + versioned("libnvidia-ml"));
+    host.library("usr/lib64", "libnvcuvid");
+    const auto video = host.places({Capability::Video});
+    BOOST_TEST(video.ends_with("/usr/lib64/vdpau/" + versioned("libvdpau_future")), video);
+    host.library("usr/lib32", "libcuda", true);
+    host.library("usr/lib32", "libnvidia-future", true);
+    BOOST_TEST(host.places({Capability::Compute, Capability::Compat32}) ==
+               expected + " /usr/lib32/" + versioned("libcuda") + " /usr/lib32/" +
+                   versioned("libnvidia-future"));
+}
+
+BOOST_AUTO_TEST_CASE(drivers_from_before_libglvnd)
+{
+    DriverHost host;
+    const Names old{"libGL", "libEGL", "libGLESv2", "libGLESv1_CM"};
+    for (const std::string &name : old)
+        host.library("usr/lib64", name);
+    const auto place = [](const std::string &name) { return "/usr/lib64/" + versioned(name); };
+    BOOST_TEST(host.places({Capability::Graphics}) == place("libGL") + " " + place("libEGL") + " " +
+                                                          place("libGLESv2") + " " + place("libGLESv1_CM"));
+    host.library("usr/lib64", "libcuda");
+    BOOST_TEST(host.places({Capability::Compute}) == place("libcuda"));
+    // With libglvnd's vendor libraries these would hide its own.
+    host.library("usr/lib64", "libGLX_nvidia");
+    host.library("usr/lib64", "libEGL_nvidia");
+    BOOST_TEST(host.places({Capability::Graphics}) == place("libGLX_nvidia") + " " + place("libEGL_nvidia") +
+                                                          " " + place("libGLESv2") + " " +
+                                                          place("libGLESv1_CM"));
+}
+
+/** libglvnd's own libGL is not the driver's of another version. */
+BOOST_AUTO_TEST_CASE(libglvnd_is_no_driver)
+{
+    DriverHost host;
+    host.library("usr/lib64", "libcuda");
+    host.own_library("usr/lib64", "libGL.so.1", ".7.0");
+    host.cached("/usr/lib64/libcuda.so.1");
+    host.cached("/usr/lib64/libGL.so.1");
+    host.write_cache();
+    BOOST_TEST(
+        host.failure({Capability::Graphics}).message ==
+        "'graphics' needs 'libGLX_nvidia.so.555.42.07' or 'libEGL_nvidia.so.555.42.07', which this host "
+        "does not have; searched: '" +
+            host.path("usr/lib64") + "'");
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -14,12 +14,12 @@ VERSION = "555.42.07"
 POINT = "/usr/local/nvidia"
 
 # Of each library its name without `lib`; the number in its SONAME, without which that is the file's name; and its own
-# version, where that is not the driver's.
+# version, where that is not the driver's. No hook has ever heard of nvidia-future.
 LIBRARIES = {
     "utility": "nvidia-ml:1 nvidia-cfg:1 nvidia-nscq:2 nvidia-sandboxutils:1",
     "compute": "cuda:1 cudadebugger:1 nvidia-opencl:1 nvidia-ptxjitcompiler:1 nvidia-fatbinaryloader nvidia-compiler"
                " nvidia-pkcs11 nvidia-pkcs11-openssl3 nvidia-nvvm:4"
-               " nvidia-nvvm70:4:4 nvidia-tileiras",
+               " nvidia-nvvm70:4:4 nvidia-tileiras nvidia-future:1",
     "compute and graphics": "nvidia-gpucomp nvidia-allocator:1",
     "video": "vdpau_nvidia:1 nvidia-encode:1 nvidia-opticalflow:1 nvcuvid:1",
     "graphics": "nvidia-eglcore nvidia-glcore nvidia-tls nvidia-glsi nvidia-fbc:1 nvidia-ifr:1 nvidia-rtcore nvoptix:1"
@@ -43,6 +43,7 @@ FILES = {
                   for name in ("gsp_ga10x.bin", "gsp_tu10x.bin"))],
     "compute": [("tmp/nvidia-mps", "run/nvidia-mps"),
                 ("etc/OpenCL/vendors/nvidia.icd", "share/OpenCL/vendors/nvidia.icd")],
+    "compute and graphics": [("usr/share/nvidia/nvidia-application-profiles-{}-rc",)],
     "graphics": [("usr/share/glvnd/egl_vendor.d/10_nvidia.json",),
                  ("usr/share/egl/egl_external_platform.d/10_nvidia_wayland.json",),
                  ("usr/share/egl/egl_external_platform.d/15_nvidia_gbm.json",),
