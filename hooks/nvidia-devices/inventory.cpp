@@ -148,8 +148,10 @@ unsigned module_major(const Inventory &inventory, std::string_view name)
 {
     if (const auto number = inventory.devices.major_of(name))
         return *number;
-    throw Error(ExitCode::Host, "the kernel module " + std::string(name) + " is not loaded; 'modprobe " +
-                                    std::string(name) + "' on the host loads it");
+    const std::string module(name);
+    throw Error(ExitCode::Host, "the kernel module " + module + " is not loaded; 'modprobe " + module +
+                                    "' on the host loads it, and a line '" + module +
+                                    "' in /etc/modules-load.d/" + module + ".conf does at every start");
 }
 
 } // namespace ogh::nvidia_devices

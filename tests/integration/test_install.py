@@ -16,6 +16,7 @@ HOOKS = {
     "mount-srv": "10-mount-srv.json",
     "nvidia-devices": "20-nvidia-devices.json",
 }
+MODULES = ["amdgpu", "nvidia-uvm"]
 MAN_PAGES = ["man7/oci-gpu-hooks.7", *(f"man8/{name}.8" for name in HOOKS)]
 
 
@@ -37,11 +38,13 @@ class Layout:
         self.execdir = prefix / options["libexecdir"] / "oci/hooks.d"
         self.mandir = prefix / options["mandir"]
         self.hooksdir = Path(options["hooksdir"])
+        self.examples = prefix / options["datadir"] / "doc/oci-gpu-hooks/examples"
 
     def files(self):
         return sorted([*(self.execdir / name for name in HOOKS),
                        *(self.hooksdir / name for name in HOOKS.values()),
-                       *(self.mandir / page for page in MAN_PAGES)])
+                       *(self.mandir / page for page in MAN_PAGES),
+                       *(self.examples / f"modules-load.d/{name}.conf" for name in MODULES)])
 
 
 @pytest.fixture(name="layout", scope="module")

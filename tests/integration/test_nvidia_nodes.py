@@ -2,6 +2,7 @@
 """The nodes that a container gets: which, from what on the host, and in place of what the image has."""
 
 import os
+import shutil
 import stat
 
 import pytest
@@ -62,10 +63,14 @@ def test_with_plan_nothing_is_given(nv_box, machine, engine):
 
 @pytest.mark.parametrize("engine", [CRUN, engines.MAPPED[0]], ids=str)
 def test_a_host_without_any_node(nv_box, machine, engine):
-    """Numbers and names are the driver's: what the host's /dev has is not asked."""
-    for path in (machine.path / "dev").glob("nvidia*"):
-        path.unlink()
-    assert probed(started(nv_box("1", engine=engine).run(SHOW))) == given(machine.gpus[1])
+    """As one without a display that has just been started. Numbers and names are the driver's: what the host's /dev has
+    is not asked."""
+    shutil.rmtree(machine.path / "dev")
+    (machine.path / "dev").mkdir()
+    gpu, box = machine.gpus[1], nv_box("1", engine=engine)
+    box.annotations[CAPABILITIES] = "compute,utility,graphics"
+    assert probed(started(box.run(f"{SHOW} /dev/dri/[cr]*"))) == given(gpu) | {
+        f"/dev/dri/card{gpu.card}": node(DRM, gpu.card), f"/dev/dri/renderD{gpu.render}": node(DRM, gpu.render)}
 
 
 FORGED = {

@@ -291,8 +291,10 @@ BOOST_AUTO_TEST_CASE(a_missing_module_is_an_error_that_says_how_to_load_it)
     host.devices("195 nvidia\n195 nvidiactl\n510 nvidia-uvm-other\n");
     const auto failure = failure_of([&] { module_major(read(host), uvm_devices); });
     BOOST_TEST((failure.code == ExitCode::Host));
-    BOOST_TEST(failure.message ==
-               "the kernel module nvidia-uvm is not loaded; 'modprobe nvidia-uvm' on the host loads it");
+    BOOST_TEST(
+        failure.message ==
+        "the kernel module nvidia-uvm is not loaded; 'modprobe nvidia-uvm' on the host loads it, and a "
+        "line 'nvidia-uvm' in /etc/modules-load.d/nvidia-uvm.conf does at every start");
     BOOST_TEST(
         failure_of([&] { module_major(read(host), modeset_devices); }).says("modprobe nvidia-modeset"));
 }
