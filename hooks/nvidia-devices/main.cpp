@@ -9,6 +9,7 @@
 #include "inventory.h"
 #include "plan.h"
 #include "selection.h"
+#include "toolkit_requests.h"
 #include "vendor_hook.h"
 #include "visible_devices.h"
 #include "wanted.h"
@@ -26,9 +27,14 @@ std::optional<Selectors> read_environment(const Hook &hook)
 {
     if (!hook.config())
         throw Error(ExitCode::Usage, "'env' needs a container: its state on stdin");
+    refuse_device_mounts(*hook.config());
     auto selectors = nvidia_visible_devices(*hook.config());
+    Notes notes;
     if (!selectors)
-        hook.note({{LogLevel::Info, "nothing to do: the container's environment asks for no GPU"}});
+        notes.push_back({LogLevel::Info, "nothing to do: the container's environment asks for no GPU"});
+    else if (!selectors->none)
+        check_further_variables(*hook.config(), notes);
+    hook.note(notes);
     return selectors;
 }
 

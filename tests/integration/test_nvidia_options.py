@@ -49,6 +49,22 @@ def test_the_environments_capabilities_count_with_env_alone(plan, by_hand, machi
         assert nodes_of(plan(**config)) == sorted([EIGHT[0].node, "/dev/nvidiactl", *brings])
 
 
+def test_what_else_is_asked_of_nvidias_tools_is_not_passed_over(by_hand):
+    """A list of GPUs as mounts, and IMEX channels, are errors with `env`; requirements are not checked, which is said."""
+    mount = {"destination": "/var/run/nvidia-container-devices/0", "type": "bind", "source": "/dev/null"}
+    visible = "NVIDIA_VISIBLE_DEVICES=0"
+    for env in ([], [visible], ["NVIDIA_VISIBLE_DEVICES=void"]):
+        error_of(by_hand("--plan", **asked("env", env=env), mounts=[mount]), 2, mount["destination"])
+    error_of(by_hand("--plan", **asked("env", env=[visible, "NVIDIA_IMEX_CHANNELS=0"])), 2, "NVIDIA_IMEX_CHANNELS")
+    required = [visible, "NVIDIA_REQUIRE_CUDA=cuda>=99.0"]
+    process = by_hand("--plan", **asked("env", env=required))
+    assert process.returncode == 0 and "'NVIDIA_REQUIRE_CUDA'" in process.stderr
+    for config in (asked("0", env=[*required, "NVIDIA_IMEX_CHANNELS=0"]) | {"mounts": [mount]},
+                   asked("env", env=[*required, "NVIDIA_DISABLE_REQUIRE=true"])):
+        process = by_hand("--plan", **config)
+        assert process.returncode == 0 and process.stderr == ""
+
+
 def test_without_the_selector_env_the_environment_does_not_count(plan):
     config = asked("0", env=["NVIDIA_VISIBLE_DEVICES=all", "NVIDIA_DRIVER_CAPABILITIES=all",
                              "NVIDIA_GDS=enabled"])
