@@ -1,13 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <string>
 #include <vector>
 
 #include "drm_nodes.h"
 #include "host_path.h"
 #include "inventory.h"
-#include "log.h"
 #include "npu.h"
 #include "wanted.h"
 
@@ -17,16 +15,12 @@ namespace ogh::amd_kfd {
 struct HostNodes {
     std::vector<DrmNodes> drm; ///< of Wanted::gpus, in that order; all have a render node
     std::vector<Npu> npus;     ///< only with Capabilities::npu
-    std::string
-        amdgpu_ids; ///< the file with the GPUs' marketing names, as this process names it; "" if there is none
 };
 
 /**
  * Reads what `wanted` needs beyond the inventory.
- * @param notes a file of names that cannot be had
  * @throws Error (Host) if there is no NPU; if a GPU's render node is gone
  */
-HostNodes read_host_nodes(const Sysroot &sysroot, const Inventory &inventory, const Wanted &wanted,
-                          Notes &notes);
+HostNodes read_host_nodes(const Sysroot &sysroot, const Inventory &inventory, const Wanted &wanted);
 
 } // namespace ogh::amd_kfd

@@ -87,7 +87,7 @@ void run(Hook &hook, const GpuOptions &options)
         return;
     const Wanted wanted{resolve(*selectors, candidates(inventory), policy, {}, notes), capabilities};
     check_rootless(wanted.gpus, inventory, !in_initial_user_namespace());
-    const Edits edits = plan(wanted, inventory, read_host_nodes(sysroot, inventory, wanted, notes));
+    const Edits edits = plan(wanted, inventory, read_host_nodes(sysroot, inventory, wanted));
     hook.note(notes);
     hook.note(override_notes(wanted.gpus, inventory, environment_of(hook)));
     hook.carry_out(edits);

@@ -13,7 +13,6 @@ namespace {
 
 constexpr const char *dri_folder = "/dev/dri/";
 constexpr const char *accel_folder = "/dev/accel/";
-constexpr const char *ids_file = "/usr/share/libdrm/amdgpu.ids";
 
 /** What udev's links in /dev/dri/by-path begin with. */
 std::string by_path_prefix(const Gpu &gpu)
@@ -61,13 +60,6 @@ Edits plan(const Wanted &wanted, const Inventory &inventory, const HostNodes &ho
     }
     for (const Npu &npu : host.npus)
         nodes.add(accel_folder + npu.name, npu.number.major, npu.number.minor);
-    if (!host.amdgpu_ids.empty()) {
-        MountEdit &mount = edits.mounts.emplace_back();
-        mount.host_path = host.amdgpu_ids;
-        mount.container_path = ids_file;
-        mount.kind = Kind::File;
-        mount.only_if_absent = true;
-    }
     return edits;
 }
 

@@ -8,8 +8,6 @@ import pathlib
 DRM_MAJOR, KFD_MAJOR = 1226, 1235  # above 511, so that no driver can have them
 BUSES = range(0x1b, 0x9b, 0x10)
 PARTITIONS = 8  # of each GPU; as many render minors are set aside for it either way
-NAMES = "/usr/share/libdrm/amdgpu.ids"
-NAMES_TEXT = "74A1,\t00,\tAMD Instinct MI300X\n"
 # What KFD says of a GPU in some forty lines, of which few matter here.
 PROPERTIES = """cpu_cores_count 0\nsimd_count {simds}\nmem_banks_count 1\n{filler}gfx_target_version 90402
 vendor_id 4098\ndevice_id 29857\nlocation_id {location}\ndomain 0\ndrm_render_minor {render}\nhive_id 4660000000000001
@@ -71,7 +69,6 @@ class Host:
         for gpu in self.gpus:
             self._write(kfd / f"topology/nodes/{2 + gpu.number}/properties", gpu.properties())
         self._write(root / "proc/devices", f"Character devices:\n  1 mem\n{DRM_MAJOR} drm\n{KFD_MAJOR} kfd\n")
-        self._write(root / NAMES[1:], NAMES_TEXT)
         for folder in ("sys/class/kfd", "sys/class/drm", "dev/dri"):
             (root / folder).mkdir(parents=True)
         (root / "sys/class/kfd/kfd").symlink_to("../../devices/virtual/kfd/kfd")

@@ -147,23 +147,6 @@ static int open_cgroup(int proc, const char *pid, const char *cgroup)
     return must(open(cgroup, O_RDONLY | O_DIRECTORY | O_CLOEXEC), cgroup);
 }
 
-// The file with the GPUs' names. Gives its mount.
-static int open_names(int host)
-{
-    struct mount_attr attr = {
-        .attr_set = MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV,
-        .propagation = MS_PRIVATE,
-    };
-    const unsigned flags = AT_EMPTY_PATH | OPEN_TREE_CLONE | AT_RECURSIVE | OPEN_TREE_CLOEXEC;
-    struct statx stx;
-    int fd = must(openat2(host, "usr/share/libdrm/amdgpu.ids", O_PATH, IN_ROOT), "amdgpu.ids");
-    look_at(fd, &stx);
-    int tree = must(open_tree(fd, "", flags), "open_tree");
-    must(mount_setattr(tree, "", AT_EMPTY_PATH | AT_RECURSIVE, &attr, sizeof attr), "mount_setattr");
-    close(fd);
-    return tree;
-}
-
 // The host's nodes are only looked at.
 static void check_nodes(int host)
 {
@@ -181,24 +164,6 @@ static int make_folder(int at, const char *name)
 {
     must(mkdirat(at, name, 0755), name);
     return must(openat2(at, name, O_PATH | O_DIRECTORY, BENEATH), name);
-}
-
-// The image has none of these folders.
-static void mount_names(int proc, int root, int tree)
-{
-    struct statx stx;
-    read_file(proc, "self/mountinfo"); // on which filesystem that is
-    int usr = make_folder(root, "usr");
-    int share = make_folder(usr, "share");
-    int folder = make_folder(share, "libdrm");
-    must(mknodat(folder, "amdgpu.ids", S_IFREG | 0644, 0), "amdgpu.ids");
-    int place = must(openat2(folder, "amdgpu.ids", O_PATH, BENEATH), "amdgpu.ids");
-    look_at(place, &stx);
-    must(move_mount(tree, "", place, "", MOVE_MOUNT_F_EMPTY_PATH | MOVE_MOUNT_T_EMPTY_PATH), "move_mount");
-    close(place);
-    close(folder);
-    close(share);
-    close(usr);
 }
 
 static void make_links(int dri)
@@ -249,13 +214,11 @@ int main(int argc, char **argv)
     read_host(host);
     int init = hold(atoi(argv[1]));
     int cgroup = open_cgroup(proc, argv[1], argv[5]);
-    int tree = open_names(host);
     check_nodes(host);
     enter(init, rootfs, more);
     int root = must(open(rootfs, O_PATH | O_DIRECTORY | O_CLOEXEC), rootfs);
     look_at(root, &stx);
     allow_devices(cgroup, devices, node_count);
-    mount_names(proc, root, tree);
     make_nodes(root);
     return 0;
 }

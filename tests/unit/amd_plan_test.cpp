@@ -22,9 +22,8 @@ Inventory read(const AmdHost &host, const Details &details = {})
 
 Edits plan_for(const AmdHost &host, const Wanted &wanted, const Details &details = {})
 {
-    Notes notes;
     const Inventory inventory = read(host, details);
-    return plan(wanted, inventory, read_host_nodes(Sysroot(host.path()), inventory, wanted, notes));
+    return plan(wanted, inventory, read_host_nodes(Sysroot(host.path()), inventory, wanted));
 }
 
 /** "PATH=MAJOR:MINOR" of each node, in order. */
@@ -97,10 +96,7 @@ BOOST_AUTO_TEST_CASE(a_render_node_that_goes_away_is_an_error)
     const AmdHost host({AmdGpu()});
     const Inventory inventory = read(host);
     std::filesystem::remove(host.path("sys/class/drm/renderD129"));
-    Notes notes;
-    const auto failure = failure_of([&] {
-        read_host_nodes(Sysroot(host.path()), inventory, {{0}, {}}, notes);
-    });
+    const auto failure = failure_of([&] { read_host_nodes(Sysroot(host.path()), inventory, {{0}, {}}); });
     BOOST_TEST((failure.code == ExitCode::Host));
     BOOST_TEST(failure.message == "the host has no renderD129 any more");
 }
@@ -124,41 +120,6 @@ BOOST_AUTO_TEST_CASE(partitions_have_links_by_platform_device)
     for (size_t i = 0; i < gpus.size(); ++i)
         all.gpus.push_back(i);
     BOOST_TEST(plan_for(host, all).nodes.size() == 129U);
-}
-
-BOOST_AUTO_TEST_CASE(names_of_gpus_where_the_image_has_none)
-{
-    const AmdHost host({AmdGpu()});
-    host.file("opt/amdgpu/amdgpu.ids", "1.0.0\n");
-    host.folder("usr/share/libdrm");
-    host.link("usr/share/libdrm/amdgpu.ids", "/opt/amdgpu/amdgpu.ids");
-    const Edits edits = plan_for(host, {{0}, {}});
-    BOOST_REQUIRE(edits.mounts.size() == 1U);
-    MountEdit expected;
-    expected.host_path = host.path("opt/amdgpu/amdgpu.ids");
-    expected.container_path = "/usr/share/libdrm/amdgpu.ids";
-    expected.kind = Kind::File;
-    expected.read_only = true;
-    expected.only_if_absent = true;
-    BOOST_TEST((edits.mounts[0] == expected));
-}
-
-BOOST_AUTO_TEST_CASE(names_that_cannot_be_had_are_no_error)
-{
-    const AmdHost host({AmdGpu()});
-    const Inventory inventory = read(host);
-    const auto ids = [&](Notes &notes) {
-        return read_host_nodes(Sysroot(host.path()), inventory, {{0}, {}}, notes).amdgpu_ids;
-    };
-    Notes notes;
-    host.folder("usr/share/libdrm/amdgpu.ids");
-    BOOST_TEST(ids(notes).empty());
-    BOOST_TEST(notes.empty());
-    std::filesystem::remove_all(host.path("usr/share"));
-    host.link("usr/share", "share");
-    BOOST_TEST(ids(notes).empty());
-    BOOST_REQUIRE(notes.size() == 1U);
-    BOOST_TEST((notes[0].level == LogLevel::Info));
 }
 
 BOOST_AUTO_TEST_CASE(nothing_is_nothing)

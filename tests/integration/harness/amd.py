@@ -172,10 +172,6 @@ class AmdHost:
         self._link(f"sys/class/accel/accel{number}", f"../../{folder[4:]}/accel/accel{number}")
         self.node(f"dev/accel/accel{number}", ACCEL, number, 0o660)
 
-    def add_names(self):
-        """The GPUs' names for people."""
-        self.write("usr/share/libdrm/amdgpu.ids", "744C,\tCC,\tAMD Example\n")
-
     def state(self):
         """All that there is to see of the nodes, but for when they were opened last."""
         found = ((path, path.lstat()) for path in sorted((self.path / "dev").rglob("*")))

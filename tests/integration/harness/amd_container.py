@@ -14,7 +14,6 @@ KEY = PREFIX + "amd-kfd"
 CAPABILITIES = KEY + ".capabilities"
 error_of = partial(gpu.error_of, "amd-kfd")
 asked = partial(gpu.asked, KEY)
-IDS = "/usr/share/libdrm/amdgpu.ids"
 # Each node that there may be, and each link in /dev/dri/by-path with what it says.
 SHOW = (f"{PROBE} probe /dev/kfd $(find /dev/dri -name 'card*' -o -name 'render*' | sort)"
         " $(find /dev/accel -type c 2>/dev/null | sort)")
