@@ -109,6 +109,15 @@ std::string ElfFile::read(std::uint64_t offset, size_t size) const
     return read_at(fd_, offset, size);
 }
 
+std::optional<std::uint64_t> ElfFile::offset_of(std::uint64_t address) const
+{
+    for (const ElfSegment &segment : segments_) {
+        if (segment.type == PT_LOAD && address >= segment.address && address - segment.address < segment.size)
+            return segment.offset + (address - segment.address); // which is in the file, see read_segments()
+    }
+    return std::nullopt;
+}
+
 std::uint64_t ElfFile::address_at(std::string_view bytes, size_t at) const
 {
     return is_64_ ? load_little_endian<std::uint64_t>(bytes, at)

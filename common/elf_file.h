@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -33,6 +34,9 @@ public:
 
     /** @return what is there, less than `size` only at the end of the file. @throws Error */
     [[nodiscard]] std::string read(std::uint64_t offset, size_t size) const;
+
+    /** Where in the file the byte lies that will be at `address` in memory; nothing if none will. */
+    [[nodiscard]] std::optional<std::uint64_t> offset_of(std::uint64_t address) const;
 
     /** The number at `at`, as wide as an address of this file: 4 or 8 bytes. */
     [[nodiscard]] std::uint64_t address_at(std::string_view bytes, size_t at) const;

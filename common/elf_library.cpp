@@ -4,10 +4,12 @@
 #include <elf.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <climits>
 #include <optional>
 
+#include "elf_dynamic.h"
 #include "elf_file.h"
 #include "error.h"
 #include "little_endian.h"
@@ -16,10 +18,6 @@ namespace ogh {
 
 namespace {
 
-/** A dynamic section has an entry for each library that is needed; the largest known have fewer than 150. */
-constexpr size_t dynamic_limit = 512;
-constexpr size_t dynamic_step = 64; ///< entries read at once
-
 constexpr size_t note_header_size = 12;
 constexpr size_t note_limit = 1024; ///< bytes of one segment of notes that are looked at
 constexpr size_t note_segment_limit = 4;
@@ -27,65 +25,6 @@ constexpr size_t note_segment_limit = 4;
 [[noreturn]] void refuse(const char *why)
 {
     throw Error(ExitCode::NotAvailable, why);
-}
-
-/** What the dynamic section says of the SONAME; both are addresses, or distances of them. */
-struct Dynamic {
-    std::optional<std::uint64_t> strings;
-    std::optional<std::uint64_t> soname;
-    bool ended = false;
-
-    [[nodiscard]] bool is_complete() const { return ended || (strings && soname); }
-};
-
-/** Takes in the entries in `bytes`; as with ldconfig the first one of a kind counts. */
-void scan(const ElfFile &file, std::string_view bytes, Dynamic &dynamic)
-{
-    const size_t each = 2 * file.address_size();
-    for (size_t at = 0; at < bytes.size() && !dynamic.is_complete(); at += each) {
-        const std::uint64_t tag = file.address_at(bytes, at);
-        const std::uint64_t value = file.address_at(bytes, at + file.address_size());
-        if (tag == DT_NULL)
-            dynamic.ended = true;
-        else if (tag == DT_STRTAB && !dynamic.strings)
-            dynamic.strings = value;
-        else if (tag == DT_SONAME && !dynamic.soname)
-            dynamic.soname = value;
-    }
-}
-
-Dynamic read_dynamic(const ElfFile &file)
-{
-    const auto &segments = file.segments();
-    const auto segment = std::find_if(segments.begin(), segments.end(),
-                                      [](const ElfSegment &each) { return each.type == PT_DYNAMIC; });
-    if (segment == segments.end())
-        refuse("it has no dynamic section");
-    const size_t each = 2 * file.address_size();
-    const std::uint64_t count = segment->size / each;
-    Dynamic dynamic;
-    for (std::uint64_t done = 0; done < count && !dynamic.is_complete(); done += dynamic_step) {
-        if (done >= dynamic_limit)
-            refuse("its dynamic section is too long");
-        const size_t size = std::min<std::uint64_t>(dynamic_step, count - done) * each;
-        const std::uint64_t offset =
-            segment->offset + done * each; // cannot wrap: the first part has been read
-        const std::string bytes = file.read(offset, size);
-        if (bytes.size() < size)
-            refuse("it is cut short");
-        scan(file, bytes, dynamic);
-    }
-    return dynamic;
-}
-
-/** Where in the file the byte lies that will be at `address`. */
-std::optional<std::uint64_t> offset_of(const ElfFile &file, std::uint64_t address)
-{
-    for (const ElfSegment &segment : file.segments()) {
-        if (segment.type == PT_LOAD && address >= segment.address && address - segment.address < segment.size)
-            return segment.offset + (address - segment.address); // ElfFile has seen that this is in the file
-    }
-    return std::nullopt;
 }
 
 bool can_be_a_name(std::string_view soname)
@@ -98,12 +37,15 @@ bool can_be_a_name(std::string_view soname)
 
 std::string read_soname(const ElfFile &file)
 {
-    const Dynamic dynamic = read_dynamic(file);
-    if (!dynamic.soname)
+    constexpr std::array<std::uint64_t, 2> tags{DT_STRTAB, DT_SONAME};
+    const auto dynamic = read_dynamic(file, tags);
+    const auto &strings = dynamic[0];
+    const auto &name = dynamic[1];
+    if (!name)
         return "";
-    if (!dynamic.strings || *dynamic.soname > UINT64_MAX - *dynamic.strings)
+    if (!strings || *name > UINT64_MAX - *strings)
         refuse("its SONAME lies outside of it");
-    const auto offset = offset_of(file, *dynamic.strings + *dynamic.soname);
+    const auto offset = file.offset_of(*strings + *name);
     if (!offset)
         refuse("its SONAME lies outside of it");
     std::string soname = file.read(*offset, NAME_MAX + 1);

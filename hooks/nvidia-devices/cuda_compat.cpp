@@ -11,6 +11,7 @@
 #include "elf_library.h"
 #include "error.h"
 #include "folder_entries.h"
+#include "image_file.h"
 #include "number.h"
 #include "text.h"
 
@@ -73,20 +74,6 @@ std::string path_of(const std::string &file)
     return std::string(cuda_compat_folder) + "/" + file;
 }
 
-/** A plain file, or what a link leads to in the root if that is one; nothing else is ever opened. */
-std::optional<UniqueFd> open_file(const ImageReader &reader, const std::string &path)
-{
-    try {
-        const std::string what = quote(path) + " in the container";
-        const auto found = reader.find(path);
-        if (!found)
-            return std::nullopt;
-        return reader.open(found->get(), Inode::of(found->get(), what), what);
-    } catch (const Error &) {
-        return std::nullopt; // what is no plain file, or may not be read
-    }
-}
-
 /** By which name programs, and the other libraries, ask for it; "" if there is no such name. */
 std::string soname_of(int fd, std::string_view stem)
 {
@@ -133,7 +120,8 @@ std::optional<CudaCompat> read_folder(int folder, const ImageReader &reader)
     bool has_cuda = false;
     for (const std::string &file : files) {
         const auto name = parse_file_name(file);
-        const auto fd = name->version == compat.version ? open_file(reader, path_of(file)) : std::nullopt;
+        const auto fd =
+            name->version == compat.version ? open_image_file(reader, path_of(file)) : std::nullopt;
         const std::string soname = fd ? soname_of(fd->get(), name->stem) : "";
         if (soname.empty())
             continue;

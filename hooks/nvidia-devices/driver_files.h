@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "capabilities.h"
+#include "glibc_versions.h"
 #include "host_path.h"
 #include "log.h"
 #include "root.h"
@@ -17,6 +18,7 @@ struct DriverLibrary {
     std::string host_path; ///< as this process names it, without symlinks
     std::string soname;    ///< DT_SONAME; "" if it has none
     bool is_32 = false;    ///< for 32-bit programs
+    GlibcVersions needed_glibc = {};
 
     bool operator==(const DriverLibrary &) const = default;
 };

@@ -92,6 +92,23 @@ std::map<std::string, std::string> winners(const DriverTree &tree, const Image &
     return found;
 }
 
+/** Without those that the image's programs could not load: they would hide libraries of the image that they can. */
+std::vector<DriverLibrary> loadable(const std::vector<DriverLibrary> &libraries, const Image &image,
+                                    Notes &notes)
+{
+    std::vector<DriverLibrary> rest;
+    for (const DriverLibrary &library : libraries) {
+        const std::string lacking = image.glibc ? image.glibc->lacking(library.needed_glibc) : "";
+        if (lacking.empty())
+            rest.push_back(library);
+        else
+            notes.push_back({LogLevel::Warning, quote(library.file) + " of the host is left out: it needs " +
+                                                    quote(lacking) + ", and the image has glibc " +
+                                                    to_text(*image.glibc)});
+    }
+    return rest;
+}
+
 /**
  * The libraries. Where the image's own goes before, its SONAME is a link to it, and the host's is not there at all: of
  * two in one folder, ldconfig takes a file before a link.
@@ -217,15 +234,17 @@ void plan_links(const DriverTree &tree, const Image &image, Edits &edits)
 
 } // namespace
 
-void plan_driver_tree(const DriverTree &tree, const Image &image, Edits &edits, Notes &notes)
+void plan_driver_tree(const DriverTree &wanted, const Image &image, Edits &edits, Notes &notes)
 {
-    if (!tree.wanted)
+    if (!wanted.wanted)
         return;
     if (image.has_only_musl) {
         notes.push_back({LogLevel::Warning, "the image has musl, and the driver's libraries need glibc: they "
                                             "are not put in"});
         return;
     }
+    DriverTree tree = wanted;
+    tree.files.libraries = loadable(wanted.files.libraries, image, notes);
     if (tree.is_there)
         notes.push_back({LogLevel::Debug, quote(tree_folder) + " is mounted already"});
     else

@@ -2,6 +2,7 @@
 #include "image.h"
 
 #include "c_library.h"
+#include "image_file.h"
 #include "text.h"
 
 namespace ogh::nvidia_devices {
@@ -14,6 +15,20 @@ constexpr const char *triplet_folder = "/usr/lib/aarch64-linux-gnu";
 #else
 constexpr const char *triplet_folder = "/usr/lib/x86_64-linux-gnu";
 #endif
+
+/** Where distributions have glibc for this machine: those with a folder for each machine, those with lib64, and Arch. */
+std::optional<GlibcVersions> read_glibc(const ImageReader &reader)
+{
+    const std::string triplet(triplet_folder);
+    const std::string without_usr = triplet.substr(triplet.find("/lib"));
+    for (const std::string &folder : {triplet, without_usr, std::string("/usr/lib64"), std::string("/lib64"),
+                                      std::string("/usr/lib"), std::string("/lib")}) {
+        const auto file = open_image_file(reader, folder + "/libc.so.6");
+        if (file)
+            return defined_glibc(file->get());
+    }
+    return std::nullopt;
+}
 
 bool has_folder(const ImageReader &reader, const std::string &path)
 {
@@ -34,6 +49,7 @@ Image read_image(const ImageReader &reader, const Config &config, Notes &notes)
         image.library_folder = triplet_folder;
         image.xorg_folder = "/usr/lib/xorg";
     }
+    image.glibc = read_glibc(reader);
     image.compat = read_cuda_compat(reader, notes);
     return image;
 }

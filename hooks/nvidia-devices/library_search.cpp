@@ -33,13 +33,13 @@ UniqueFd open_file(const HostPath &folder, const std::string &file)
         ::openat(folder.fd.get(), file.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC));
 }
 
-std::optional<ElfLibrary> read_library_of(int fd, const LibraryMachine &machine)
+std::optional<LibraryFile> read_library_of(int fd, const LibraryMachine &machine)
 {
     const auto read = read_elf_library(fd);
     const auto *library = std::get_if<ElfLibrary>(&read);
     if (library == nullptr || library->machine != machine.elf_machine || library->is_64 != machine.is_64)
         return std::nullopt;
-    return *library;
+    return LibraryFile{*library, needed_glibc(fd).value_or(GlibcVersions{})};
 }
 
 /** Whether `name` is `start`, or `start` with a version behind it. */
@@ -64,8 +64,8 @@ bool is_driver_version(std::string_view text)
 
 } // namespace
 
-std::optional<ElfLibrary> read_library(const HostPath &folder, const std::string &file,
-                                       const LibraryMachine &machine)
+std::optional<LibraryFile> read_library(const HostPath &folder, const std::string &file,
+                                        const LibraryMachine &machine)
 {
     const UniqueFd fd = open_file(folder, file);
     return fd.valid() ? read_library_of(fd.get(), machine) : std::nullopt;
@@ -250,10 +250,10 @@ std::optional<DriverLibrary> LibrarySearch::resolve(const std::string &path, con
 
 /** @param folder where the file itself is, symlinks followed */
 std::optional<DriverLibrary> LibrarySearch::take(const HostPath &folder, const std::string &file,
-                                                 const std::optional<ElfLibrary> &library,
+                                                 const std::optional<LibraryFile> &library,
                                                  const Wanted &wanted)
 {
-    if (!library || (library->os_version != 0 && library->os_version < oldest_kernel))
+    if (!library || (library->elf.os_version != 0 && library->elf.os_version < oldest_kernel))
         return std::nullopt;
     DriverLibrary found = describe(folder, file, *library);
     if (!wanted.own_version) {
@@ -264,10 +264,11 @@ std::optional<DriverLibrary> LibrarySearch::take(const HostPath &folder, const s
 }
 
 DriverLibrary LibrarySearch::describe(const HostPath &folder, const std::string &file,
-                                      const ElfLibrary &library) const
+                                      const LibraryFile &library) const
 {
     return {file, root_.on_host(path_in(folder.path, file)),
-            is_plain_name(library.soname) ? library.soname : "", !machine_.is_64};
+            is_plain_name(library.elf.soname) ? library.elf.soname : "", !machine_.is_64,
+            library.needed_glibc};
 }
 
 void LibrarySearch::prefer(const std::string &path)

@@ -17,9 +17,15 @@
 
 namespace ogh::nvidia_devices {
 
+/** What a file of the driver says of itself. */
+struct LibraryFile {
+    ElfLibrary elf;
+    GlibcVersions needed_glibc;
+};
+
 /** What the library in `folder` is; nothing if it is a symlink, or none that this machine's programs can load. */
-std::optional<ElfLibrary> read_library(const HostPath &folder, const std::string &file,
-                                       const LibraryMachine &machine);
+std::optional<LibraryFile> read_library(const HostPath &folder, const std::string &file,
+                                        const LibraryMachine &machine);
 
 /**
  * Finds the driver's libraries for programs of one kind.
@@ -63,10 +69,10 @@ private:
     std::optional<DriverLibrary> in_subfolders(const Wanted &wanted, std::string_view subfolder);
     std::optional<DriverLibrary> resolve(const std::string &path, const Wanted &wanted);
     std::optional<DriverLibrary> take(const HostPath &folder, const std::string &file,
-                                      const std::optional<ElfLibrary> &library, const Wanted &wanted);
+                                      const std::optional<LibraryFile> &library, const Wanted &wanted);
     void prefer(const std::string &path);
     [[nodiscard]] DriverLibrary describe(const HostPath &folder, const std::string &file,
-                                         const ElfLibrary &library) const;
+                                         const LibraryFile &library) const;
 
     const DriverRoot &root_;
     const std::vector<CachedLibrary> &cache_;

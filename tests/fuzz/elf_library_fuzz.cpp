@@ -6,6 +6,7 @@
 #include <system_error>
 
 #include "elf_library.h"
+#include "glibc_versions.h"
 #include "ldcache-update/folder_libraries.h"
 #include "ldcache-update/library_flags.h"
 #include "little_endian.h"
@@ -64,11 +65,28 @@ void check_choice(const ElfLibrary &library)
     }
 }
 
+void check_versions(int fd, std::string_view input)
+{
+    for (const auto read : {needed_glibc, defined_glibc}) {
+        const auto versions = read(fd);
+        require(versions == read(fd), "a file can be read again");
+        if (!versions)
+            continue;
+        require(*versions == GlibcVersions{} || input.find("GLIBC_") != std::string_view::npos,
+                "versions are in the file");
+        for (const std::string &mark : versions->marks)
+            require(mark.starts_with("GLIBC_") && input.find(mark) != std::string_view::npos,
+                    "a mark is in the file");
+        require(versions->lacking(*versions).empty(), "what is there is not lacking");
+    }
+}
+
 } // namespace
 
 void check(std::string_view input)
 {
     const UniqueFd file = file_of(input);
+    check_versions(file.get(), input);
     const auto result = read_elf_library(file.get());
     require(::lseek(file.get(), 0, SEEK_CUR) == static_cast<off_t>(input.size()), "the offset stays");
     if (const auto *problem = std::get_if<NotALibrary>(&result)) {

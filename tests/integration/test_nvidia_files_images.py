@@ -4,6 +4,7 @@ place, links' places that are taken, programs that renew the loader cache, and n
 
 import os
 import subprocess
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -61,6 +62,22 @@ def test_what_an_image_has_in_the_trees_place_is_hidden_and_stays(files_box, ins
     assert said["libcuda.so.1"] == OURS and said["libother.so.1"].startswith("- ") and "lib\n" not in out
     assert "libother" not in out.split(f"{POINT}:")[1]
     assert tree(place) == before and installed.places
+
+
+@pytest.mark.parametrize("release, is_ours", [("bookworm", False), ("trixie", True)])
+def test_a_library_for_a_newer_glibc_does_not_hide_the_images(files_box, installed, stubs, scratch, release, is_ours):
+    """Debian 12 has glibc 2.36; on it the host's would not load."""
+    soname, file = "libnvidia-egl-wayland.so.1", "libnvidia-egl-wayland.so.1.1.13"
+    (installed.root / "usr/lib64" / file).unlink()
+    stubs.needing(installed.root / "usr/lib64" / file, soname, "GLIBC_2.38")
+    own = stubs.library(scratch / soname, soname)
+    box = files_box("all", image=partial(driver_images.debian, release=release))
+    box.host.run(["cp", own, box.rootfs / "usr/lib/x86_64-linux-gnu"])
+    result = box.run(f"nvidia-smi {soname} libcuda.so.1")
+    place = f"{POINT}/lib64/{file}" if is_ours else f"/usr/lib/x86_64-linux-gnu/{soname}"
+    assert found(started(result)) == {soname: place, "libcuda.so.1": OURS}
+    words = f"'{file}' of the host is left out: it needs 'GLIBC_2.38', and the image has glibc 2.36"
+    assert len([line for line in result.said if words in line]) == (0 if is_ours else 1)
 
 
 def links(rootfs):

@@ -197,6 +197,27 @@ BOOST_FIXTURE_TEST_CASE(musl_gets_nothing_but_a_warning, Host)
     BOOST_TEST((notes[0].level == LogLevel::Warning));
 }
 
+BOOST_FIXTURE_TEST_CASE(what_the_images_glibc_is_too_old_for_is_left_out, Host)
+{
+    graphics({});
+    library("libnvidia-allocator", "libnvidia-allocator.so.1");
+    tree.files.libraries.back().needed_glibc.add("GLIBC_2.38");
+    tree.files.libraries.front().needed_glibc.add("GLIBC_2.36");
+    BOOST_TEST(link_in_tree("lib64/libnvidia-allocator.so.1") != ""); // as nothing is known of the image
+    BOOST_TEST(notes.empty());
+    image.glibc.emplace().add("GLIBC_2.36");
+    BOOST_TEST(plan().tree->mounts.size() == 2U);
+    BOOST_TEST(link_in_tree("lib64/libcuda.so.1") != "");
+    BOOST_TEST(link_in_tree("lib64/libnvidia-allocator.so.1") == "");
+    BOOST_TEST(link_at("/usr/lib64/gbm/nvidia-drm_gbm.so") == "");
+    BOOST_REQUIRE(notes.size() == 1U);
+    BOOST_TEST((notes[0].level == LogLevel::Warning));
+    BOOST_TEST(notes[0].text == "'libnvidia-allocator.so.555.42.07' of the host is left out: it needs "
+                                "'GLIBC_2.38', and the image has glibc 2.36");
+    image.glibc->add("GLIBC_2.38");
+    BOOST_TEST(plan().tree->mounts.size() == 3U);
+}
+
 BOOST_FIXTURE_TEST_CASE(what_is_there_is_not_brought_again, Host)
 {
     tree.is_there = true;

@@ -3,14 +3,18 @@
 
 #include "nvidia-devices/image.h"
 #include "support/compat_library.h"
+#include "support/driver_installation.h"
 #include "support/image_in_folder.h"
 #include "support/temp_folder.h"
+#include "support/versioned_library.h"
 
 using namespace ogh;
 using namespace ogh::nvidia_devices;
 using ogh::test::CompatLibrary;
 using ogh::test::ImageInFolder;
 using ogh::test::TempFolder;
+using ogh::test::triplet;
+using ogh::test::Versioned;
 
 namespace {
 
@@ -66,6 +70,26 @@ BOOST_FIXTURE_TEST_CASE(the_path_is_that_of_the_environment, ImageRoot)
 {
     BOOST_TEST(read({"PATH=/a:/b", "XPATH=/x", "PATH=/usr/local/nvidia/bin:/usr/bin", "PATHX=/x"}).path ==
                "/usr/local/nvidia/bin:/usr/bin");
+}
+
+BOOST_FIXTURE_TEST_CASE(the_version_of_glibc_is_that_of_the_first_of_its_usual_places, ImageRoot)
+{
+    const auto put = [&](const std::string &place, const std::string &version) {
+        Versioned library;
+        library.records = {{"libc.so.6"}, {version}};
+        file("root/" + place + "/libc.so.6", library.defined());
+        return to_text(read().glibc.value());
+    };
+    BOOST_TEST(!read().glibc.has_value());
+    BOOST_TEST(put("lib", "GLIBC_2.30") == "2.30");
+    BOOST_TEST(put("usr/lib", "GLIBC_2.31") == "2.31");
+    BOOST_TEST(put("lib64", "GLIBC_2.32") == "2.32");
+    BOOST_TEST(put("usr/lib64", "GLIBC_2.33") == "2.33");
+    BOOST_TEST(put("lib/" + triplet, "GLIBC_2.34") == "2.34");
+    BOOST_TEST(put("usr/lib/" + triplet, "GLIBC_2.35") == "2.35");
+    file("root/usr/lib/" + triplet + "/libc.so.6", "no library");
+    BOOST_TEST(!read().glibc.has_value());
+    BOOST_TEST(notes.empty());
 }
 
 BOOST_FIXTURE_TEST_CASE(an_image_has_only_musl_if_it_has_no_loader_of_glibcs, ImageRoot)

@@ -147,6 +147,22 @@ class Stubs:
             os.unlink(name)
         return path
 
+    def needing(self, path, soname, version):
+        """A library that needs this version of the C library."""
+        self.library(path, soname)
+        folder = path.with_name(f"{path.name}.parts")
+        folder.mkdir()
+        for name, text in (("libc", ".globl needed\n.type needed, @function\nneeded: ret\n"),
+                           ("caller", ".globl caller\ncaller: call needed@PLT\n")):
+            (folder / name).write_text(f'.section .note.GNU-stack, "", @progbits\n.text\n{text}', encoding="ascii")
+            self._run("as", folder / name, "-o", folder / f"{name}.o")
+        (folder / "map").write_text(f"{version} {{ global: needed; }};\n", encoding="ascii")
+        self._run("ld", "-shared", "-soname", "libc.so.6", "--version-script", folder / "map", folder / "libc.o",
+                  "-o", folder / "libc.so.6")
+        self._run("ld", "-shared", "-soname", soname, folder / "caller.o", folder / "libc.so.6", "-o", path)
+        shutil.rmtree(folder)
+        return path
+
     def program_32(self, path, needed):
         """A program for 32 bits that needs libraries of these SONAMEs; it does nothing."""
         folder = path.with_name(f"{path.name}.needed")

@@ -20,9 +20,9 @@ def small(box):
     debian_root.add_glibc(box.rootfs)
 
 
-def debian(box):
+def debian(box, release="bookworm"):
     """Debian's own essential packages; what is written is in box.upper."""
-    box.upper = debian_root.overlay(box, tree("bookworm"))
+    box.upper = debian_root.overlay(box, tree(release))
 
 
 def _add_libraries(root, folder, names):
