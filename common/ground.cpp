@@ -80,6 +80,9 @@ std::string Ground::why_not_make_in(const Inode &folder, const Inode &root)
     if (!is_own(folder, root))
         return "it would lie in a volume (" + mount_point(folder) +
                "), where nothing is made; make it in the volume, or leave the volume out";
+    // What config.json asks to be read-only becomes so after the hooks alone.
+    if (inside().is_read_only(folder.mount_id))
+        return "its filesystem is read-only; make it in the image";
     return why_not_mount_on(folder);
 }
 

@@ -116,6 +116,17 @@ bool MountTable::is_shared(std::uint64_t mount_id) const
     return (propagation & MS_SHARED) != 0;
 }
 
+bool MountTable::is_read_only(std::uint64_t mount_id) const
+{
+    libmnt_fs *entry = find_id(table_.get(), mount_id);
+    const auto has_word = [](const char *options) {
+        const std::vector<std::string> words = split_list(text(options));
+        return std::find(words.begin(), words.end(), "ro") != words.end();
+    };
+    return entry != nullptr &&
+           (has_word(mnt_fs_get_vfs_options(entry)) || has_word(mnt_fs_get_fs_options(entry)));
+}
+
 std::vector<std::uint64_t> MountTable::ids_of_source(const std::string &source) const
 {
     std::vector<std::uint64_t> ids;

@@ -44,6 +44,9 @@ public:
     /** Whether mounts made on this mount appear on others too; true as well for a mount that is not listed. */
     [[nodiscard]] bool is_shared(std::uint64_t mount_id) const;
 
+    /** Whether nothing can be written by way of this mount: it is read-only, or the filesystem that it shows is. */
+    [[nodiscard]] bool is_read_only(std::uint64_t mount_id) const;
+
     /** The mounts whose source, as it was named when they were made, is `source`; in the table's order. */
     [[nodiscard]] std::vector<std::uint64_t> ids_of_source(const std::string &source) const;
 

@@ -80,6 +80,24 @@ def test_a_library_for_a_newer_glibc_does_not_hide_the_images(files_box, install
     assert len([line for line in result.said if words in line]) == (0 if is_ours else 1)
 
 
+@pytest.mark.parametrize("engine", [RUNC, engines.MAPPED[1]], ids=str)
+def test_an_image_whose_filesystem_is_read_only(files_box, installed, engine):
+    """Not by config.json, but as on a squashfs: nothing can be made there. With the folder in the image it works, and
+    the loader's cache is mounted over; without, the message says the way out."""
+    for name in ("/usr/local", POINT):
+        box = files_box(engine=engine)
+        for folder in ("dev", "proc", "sys", "proc/driver", name[1:]):
+            (box.rootfs / folder).mkdir(parents=True, exist_ok=True)
+        box.host.mount("--bind", box.rootfs, box.rootfs)
+        box.host.mount("-o", "remount,bind,ro", box.rootfs)
+        result = box.run(f"{POINT}/bin/nvidia-smi libcuda.so.1")
+        if name == POINT:
+            assert started(result) == f"libcuda.so.1 {OURS}\n" and installed.places
+            assert [line for line in result.said if "'/usr/bin/nvidia-smi' is left out" in line]
+        else:
+            refused(result, 1, f"cannot make '{POINT}'", "read-only; make it in the image")
+
+
 def links(rootfs):
     """Those into the tree, by their paths in the image."""
     return {f"/{path.relative_to(rootfs)}": str(path.readlink()) for path in rootfs.rglob("*")

@@ -58,6 +58,17 @@ BOOST_AUTO_TEST_CASE(filesystems_are_found_by_device)
     BOOST_TEST(!mounts.device_of(4711).has_value());
 }
 
+BOOST_AUTO_TEST_CASE(a_mount_or_its_filesystem_may_be_read_only)
+{
+    const MountTable mounts = read("27 1 254:0 / / rw,relatime - ext4 /dev/vda rw,errors=remount-ro\n"
+                                   "28 27 254:0 /r /r relatime,ro - ext4 /dev/vda rw\n"
+                                   "29 27 7:0 / /s rw,relatime - squashfs /dev/loop0 ro,errors=continue\n");
+    BOOST_TEST(!mounts.is_read_only(27));
+    BOOST_TEST(mounts.is_read_only(28));
+    BOOST_TEST(mounts.is_read_only(29));
+    BOOST_TEST(!mounts.is_read_only(4711));
+}
+
 BOOST_AUTO_TEST_CASE(mount_points_are_named)
 {
     BOOST_TEST(read(table).mount_point(92) == "/b/rootfs/a b");
