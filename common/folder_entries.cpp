@@ -32,7 +32,7 @@ unsigned char type_of(int folder, const dirent &entry)
 
 } // namespace
 
-std::vector<FolderEntry> list_folder(int folder, const Listing &listing)
+std::vector<FolderEntry> list_folder(int folder, const FolderListing &listing)
 {
     const auto cannot_list = [&] { return SystemError(errno, "cannot list " + listing.what, listing.code); };
     UniqueFd fd(::openat(folder, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC));

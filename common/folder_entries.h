@@ -18,7 +18,7 @@ struct FolderEntry {
 };
 
 /** What list_folder() is asked for. */
-struct Listing {
+struct FolderListing {
     std::string what;                                ///< names the folder in messages
     std::function<bool(std::string_view)> is_wanted; ///< the others are not kept
     size_t limit = 0;                                ///< how many may be kept; 0: any number
@@ -29,6 +29,6 @@ struct Listing {
  * The entries of an open folder (O_PATH will do) that are wanted, sorted by name.
  * @throws Error if it cannot be read, or has more than the limit
  */
-std::vector<FolderEntry> list_folder(int folder, const Listing &listing);
+std::vector<FolderEntry> list_folder(int folder, const FolderListing &listing);
 
 } // namespace ogh

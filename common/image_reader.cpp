@@ -35,7 +35,7 @@ UniqueFd ImageReader::open(int found, const Inode &inode, const std::string &wha
     return proc_.reopen(found, O_RDONLY, what);
 }
 
-std::vector<FolderEntry> ImageReader::list(int found, const Listing &listing) const
+std::vector<FolderEntry> ImageReader::list(int found, const FolderListing &listing) const
 {
     const std::string why = why_not_from_there(found, Inode::of(found, listing.what));
     if (!why.empty())

@@ -54,7 +54,7 @@ public:
     [[nodiscard]] UniqueFd open(int found, const Inode &inode, const std::string &what) const;
 
     /** As list_folder(), for a folder that was found. @throws Error also if it may not be read */
-    [[nodiscard]] std::vector<FolderEntry> list(int found, const Listing &listing) const;
+    [[nodiscard]] std::vector<FolderEntry> list(int found, const FolderListing &listing) const;
 
 private:
     [[nodiscard]] std::string why_not_from_there(int found, const Inode &inode) const;

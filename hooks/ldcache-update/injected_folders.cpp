@@ -68,7 +68,7 @@ public:
     {
         std::vector<FoundFile> files;
         const auto entries = image_.list(folder, {in_container(path), is_library_name, left_});
-        // 0 stands for any number in a Listing.
+        // 0 stands for any number in a FolderListing.
         left_ = std::max(left_ - entries.size(), size_t{1});
         for (const FolderEntry &entry : entries) {
             const std::string full = path + "/" + entry.name;

@@ -138,7 +138,7 @@ std::vector<DriverLibrary> LibrarySearch::others() const
         const auto folder = root_.find(path);
         if (!folder)
             continue;
-        const Listing listing{quote(root_.on_host(path)), is_unknown, 0, ExitCode::Host};
+        const FolderListing listing{quote(root_.on_host(path)), is_unknown, 0, ExitCode::Host};
         for (const FolderEntry &each : list_folder(folder->place.fd.get(), listing)) {
             const auto library = read_library(folder->place, each.name, machine_);
             if (library && names.insert(each.name).second)
