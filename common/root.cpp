@@ -6,6 +6,7 @@
 #include <sys/sysmacros.h>
 #include <linux/stat.h>
 
+#include <algorithm>
 #include <cerrno>
 
 #include "error.h"

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "state.h"
 
+#include <cstdint>
 #include <limits>
 
 #include "error.h"

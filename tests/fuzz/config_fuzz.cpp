@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+
 #include "config.h"
 #include "promise.h"
 #include "reference_json.h"

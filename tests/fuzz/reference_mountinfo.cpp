@@ -7,6 +7,7 @@
 #include <limits>
 #include <optional>
 #include <set>
+#include <utility>
 
 namespace ogh::fuzz {
 

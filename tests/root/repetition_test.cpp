@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The same container twice.
+#include <fcntl.h>
+#include <sys/mount.h>
+
 #include <boost/test/unit_test.hpp>
 
 #include "sandbox.h"

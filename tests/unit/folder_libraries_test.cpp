@@ -2,6 +2,7 @@
 #include <elf.h>
 
 #include <algorithm>
+#include <iterator>
 
 #include <boost/test/unit_test.hpp>
 

@@ -1,4 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <utility>
+#include <vector>
+
 #include <boost/test/unit_test.hpp>
 
 #include "support/expect.h"
