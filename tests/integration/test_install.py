@@ -116,19 +116,48 @@ def test_hooks_d_files_name_what_is_installed(documents, destdir):
 
 
 def test_man_pages_are_installed_as_written(destdir, layout):
+    """The builds that are tested have the folders that the pages name."""
     for page in MAN_PAGES:
         installed = in_destdir(destdir, layout.mandir / page)
         assert installed.read_bytes() == (SOURCE_ROOT / "man" / installed.name).read_bytes()
 
 
+def sections(executable):
+    listed = subprocess.run(["readelf", "--wide", "--sections", executable], check=True,
+                            capture_output=True, text=True).stdout
+    return {word for word in listed.split() if word.startswith(".")}
+
+
+def test_what_is_installed_is_stripped_and_what_was_built_is_not(build_root, destdir, layout):
+    """What only a debugger reads is most of an executable."""
+    for name in HOOKS:
+        assert {".debug_info", ".symtab"} <= sections(build_root / "hooks" / name / name)
+        installed = in_destdir(destdir, layout.execdir / name)
+        assert not {each for each in sections(installed) if each.startswith((".debug", ".symtab"))}
+
+
+def test_json_files_are_installed_last(build_root, destdir):
+    """podman would do without a hook whose executable is not there yet."""
+    log = (build_root / "meson-logs/install-log.txt").read_text("utf-8").splitlines()
+    ends = [Path(line).suffix for line in log if Path(line).is_file() and line.startswith(str(destdir))]
+    assert ends[-len(HOOKS):] == [".json"] * len(HOOKS)
+    assert ".json" not in ends[:-len(HOOKS)]
+
+
 @pytest.mark.parametrize("prefix, libexecdir, execdir", [
     ("/opt/elsewhere", "libexec", "/opt/elsewhere/libexec/oci/hooks.d"),
     ("/usr", "/usr/lib/hooks", "/usr/lib/hooks/oci/hooks.d")])
-def test_hooksdir_does_not_depend_on_the_prefix(tmp_path, prefix, libexecdir, execdir):
-    """Engines read one folder; the files in it name whatever prefix the hooks went to."""
+def test_a_build_for_users(tmp_path, prefix, libexecdir, execdir):
+    """Engines read one folder; the files in it, and the man pages, name whatever prefix the hooks
+    went to. Nothing is built that only tests need."""
     build = tmp_path / "build"
     meson("setup", "-Dtests=false", "-Dlink=shared", f"--prefix={prefix}",
           f"--libexecdir={libexecdir}", build, SOURCE_ROOT)
+    assert not [target["name"] for target in json.loads(meson("introspect", build, "--targets"))
+                if Path(target["defined_in"]).is_relative_to(SOURCE_ROOT / "tests")]
+    for page in MAN_PAGES:
+        text = (build / "man" / Path(page).name).read_text("utf-8")
+        assert f"{execdir}/" in text and "/usr/local/libexec" not in text
     placed = json.loads(meson("introspect", build, "--installed"))
     for name, file in HOOKS.items():
         assert placed[str(build / "oci-hooks.d" / file)] == str(HOOKS_DIR / file)
@@ -141,3 +170,23 @@ def test_the_default_hooksdir_is_where_engines_look():
     described = json.loads(meson("introspect", SOURCE_ROOT / "meson.build", "--buildoptions"))
     [default] = [option["value"] for option in described if option["name"] == "hooksdir"]
     assert default == str(HOOKS_DIR)
+
+
+def test_man_pages_name_the_hooksdir(tmp_path):
+    build = tmp_path / "build"
+    meson("setup", "-Dtests=false", "-Dlink=shared", "-Dhooksdir=/opt/hooks", build, SOURCE_ROOT)
+    for name, file in HOOKS.items():
+        text = (build / f"man/{name}.8").read_text("utf-8")
+        assert f"/opt/hooks/{file}" in text and str(HOOKS_DIR / file) not in text
+
+
+def test_a_static_build_without_static_libmount_says_what_to_do(tmp_path):
+    """Debian has none, and the last link of all would be what fails."""
+    process = subprocess.run(
+        ["meson", "setup", "-Dtests=false", "-Dlink=static", tmp_path / "build", SOURCE_ROOT],
+        check=False, capture_output=True, encoding="utf-8",
+        env={key: value for key, value in os.environ.items() if key != "PKG_CONFIG_PATH"})
+    assert process.returncode != 0
+    [line] = [line for line in process.stdout.splitlines() if "-Dpkg_config_path=" in line]
+    assert f"-Dpkg_config_path={SOURCE_ROOT}/build/deps/libmount/lib/pkgconfig" in line
+    assert f"{SOURCE_ROOT}/tests/deps/libmount\n" in process.stdout
