@@ -27,13 +27,42 @@ def build_root():
 
 
 @pytest.fixture(scope="session")
-def executable(build_root):
-    return build_root / "hooks/mount-srv/mount-srv"
+def built(build_root):
+    """What is tested of the build folder, in a folder of the same layout that every user can enter: the
+    build may lie below one that is root's alone, and hooks also run as somebody else."""
+    folder = Path(tempfile.mkdtemp(prefix="hooks-built-"))
+    folder.chmod(0o755)
+    umask = os.umask(0o022)
+    for source in [*(build_root / "hooks").glob("*/*"), *(build_root / "oci-hooks.d").glob("*.json")]:
+        if source.is_file():
+            place = folder / source.relative_to(build_root)
+            place.parent.mkdir(parents=True, exist_ok=True)
+            provide(source, place)
+    os.umask(umask)
+    yield folder
+    shutil.rmtree(folder)
+
+
+def provide(source, place):
+    """Executables are large: a link if that can be, else a copy."""
+    if source.stat().st_mode & 0o5 == 0o5:
+        try:
+            os.link(source, place)
+            return
+        except OSError:
+            pass  # another filesystem
+    shutil.copy(source, place)
+    place.chmod(0o755)
 
 
 @pytest.fixture(scope="session")
-def hook(build_root, executable):
-    return HookFile(build_root / "oci-hooks.d/10-mount-srv.json", executable)
+def executable(built):
+    return built / "hooks/mount-srv/mount-srv"
+
+
+@pytest.fixture(scope="session")
+def hook(built, executable):
+    return HookFile(built / "oci-hooks.d/10-mount-srv.json", executable)
 
 
 def remove(folder):

@@ -99,9 +99,9 @@ def test_cve_2025_23266_at_create_container_under_podman(srv, engine_box, librar
     assert untouched(box, mark)
 
 
-def test_cve_2025_23266_every_installed_file_has_an_environment(build_root):
+def test_cve_2025_23266_every_installed_file_has_an_environment(built):
     """An empty list is lost when Go programs write the entry again."""
-    files = [*(build_root / "oci-hooks.d").glob("*.json")]
+    files = [*(built / "oci-hooks.d").glob("*.json")]
     assert files
     for path in files:
         assert json.loads(path.read_text(encoding="utf-8"))["hook"]["env"], path

@@ -21,8 +21,8 @@ from harness.ldcache import box_class
 
 
 @pytest.fixture(scope="session")
-def amd_hook(build_root):
-    return HookFile(build_root / "oci-hooks.d/21-amd-kfd.json", build_root / "hooks/amd-kfd/amd-kfd")
+def amd_hook(built):
+    return HookFile(built / "oci-hooks.d/21-amd-kfd.json", built / "hooks/amd-kfd/amd-kfd")
 
 
 @pytest.fixture(scope="session")

@@ -30,9 +30,9 @@ def module_folder():
 
 
 @pytest.fixture(scope="session")
-def ld_hook(build_root):
-    return HookFile(build_root / "oci-hooks.d/90-ldcache-update.json",
-                    build_root / "hooks/ldcache-update/ldcache-update")
+def ld_hook(built):
+    return HookFile(built / "oci-hooks.d/90-ldcache-update.json",
+                    built / "hooks/ldcache-update/ldcache-update")
 
 
 @pytest.fixture

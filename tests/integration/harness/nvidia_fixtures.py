@@ -18,9 +18,9 @@ from harness.nvidia_container import KEY
 
 
 @pytest.fixture(scope="session")
-def nv_hook(build_root):
-    return HookFile(build_root / "oci-hooks.d/20-nvidia-devices.json",
-                    build_root / "hooks/nvidia-devices/nvidia-devices")
+def nv_hook(built):
+    return HookFile(built / "oci-hooks.d/20-nvidia-devices.json",
+                    built / "hooks/nvidia-devices/nvidia-devices")
 
 
 @pytest.fixture
