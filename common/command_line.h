@@ -28,8 +28,10 @@ public:
         const char *help;
     };
 
-    // What the value is written to lives until parse() has returned.
+    // What the value is written to lives until parse() has returned. --help lists options in the order in which they
+    // are added, below the last heading.
 
+    void heading(const char *text) { heading_ = text; }
     void add(const Option &option, std::string &value);
     void add(const Option &option, std::optional<std::string> &value);
     void add(const Option &option, std::optional<unsigned> &value);
@@ -41,13 +43,17 @@ public:
                     const std::function<void(const std::string &)> &choose);
 
     /**
+     * Adds -h, --help and --version too, which come last.
      * @return what is to be printed, after --help or --version, instead of doing anything; nothing otherwise
      * @throws Error (Usage)
      */
     [[nodiscard]] std::optional<std::string> parse(int argc, const char *const *argv);
 
 private:
+    [[nodiscard]] std::string why_unexpected() const;
+
     std::string name_;
+    std::string heading_ = "Options";
     std::unique_ptr<CLI::App> app_;
 };
 

@@ -32,11 +32,12 @@ constexpr std::string_view keep_groups_annotation = "run.oci.keep_original_group
 Hook::Hook(const char *name, const char *description, Log &log)
     : name_(name), log_(log), cli_(name, description)
 {
-    add_common_options(cli_, options_);
 }
 
 bool Hook::parse(int argc, const char *const *argv)
 {
+    cli_.heading("Options of every hook");
+    add_common_options(cli_, options_);
     if (const auto text = cli_.parse(argc, argv)) {
         print(*text);
         return false;

@@ -42,18 +42,21 @@ void check_path(const std::optional<std::string> &path, const char *option)
 void add_common_options(CommandLine &cli, CommonOptions &options)
 {
     add_choice(cli, "--opt-in", options.opt_in, opt_in_names,
-               "Who may ask: annotation, environment or always");
-    cli.add({"--request", "VALUE", "What the host asks for, for the container"}, options.request);
+               "Who may ask: annotation, environment or always (default: annotation)");
+    cli.add({"--request", "VALUE", "What the host asks for (default: nothing, the container asks)"},
+            options.request);
     cli.add_flag("--all-steps", "With --opt-in always: also for Concourse's get, put and check containers",
                  options.all_steps);
-    cli.add({"--key-file", "FILE", "Environment counts only with a key of this file"}, options.key_file);
-    cli.add(
-        {"--only", "KEY=PATTERN", "Only containers whose annotation KEY matches; may be given several times"},
-        options.only);
-    cli.add({"--sysroot", "DIR", "Where the host's files are found (/)"}, options.sysroot);
+    cli.add({"--key-file", "FILE", "Environment counts only with a key of this file (default: no file)"},
+            options.key_file);
+    cli.add({"--only", "KEY=PATTERN",
+             "Only containers whose annotation KEY matches; may be given several times (default: all)"},
+            options.only);
+    cli.add({"--sysroot", "DIR", "Where the host's files are found (default: /)"}, options.sysroot);
     cli.add_flag("--plan", "Print what would be done as JSON and change nothing", options.plan);
-    add_choice(cli, "--log-level", options.log_level, level_names, "error, warning, info or debug");
-    cli.add({"--log-file", "FILE", "A file that messages are added to"}, options.log_file);
+    add_choice(cli, "--log-level", options.log_level, level_names,
+               "error, warning, info or debug (default: warning)");
+    cli.add({"--log-file", "FILE", "A file that messages are added to (default: no file)"}, options.log_file);
 }
 
 void check(const CommonOptions &options)

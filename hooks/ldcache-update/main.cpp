@@ -10,7 +10,8 @@ int main(int argc, char **argv)
     return ogh::run_hook(
         "ldcache-update", "Makes a container's loader find libraries that were put in", [&](ogh::Hook &hook) {
             std::vector<std::string> further;
-            hook.cli().add({"--folder", "DIR", "Another folder of the container; may be given several times"},
+            hook.cli().add({"--folder", "DIR",
+                            "Another folder of the container; may be given several times (default: none)"},
                            further);
             if (!hook.parse(argc, argv))
                 return;

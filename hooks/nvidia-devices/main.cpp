@@ -135,6 +135,6 @@ int main(int argc, char **argv)
     const auto body = [&](Hook &hook, const GpuOptions &options) { run(hook, options, driver_root); };
     return run_gpu_hook(
         name, "Gives a container NVIDIA GPUs of the host", argc, argv, body, [&](CommandLine &cli) {
-            cli.add({"--driver-root", "DIR", "Where the host's files of the driver are"}, driver_root);
+            cli.add({"--driver-root", "DIR", "Where the driver's files are (default: /)"}, driver_root);
         });
 }

@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <array>
+
+#include <boost/test/unit_test.hpp>
+
+#include "command_line.h"
+#include "support/expect.h"
+
+using namespace ogh;
+using ogh::test::failure_of;
+
+namespace {
+
+struct Program {
+    CommandLine cli{"a-hook", "Does something"};
+    std::optional<std::string> allow;
+    std::optional<unsigned> number;
+
+    Program()
+    {
+        cli.add({"--allow", "NAME", "What may be had"}, allow);
+        cli.add({"--number", "N", "How many"}, number);
+        cli.heading("Others");
+        cli.add_choice({"--colour", "NAME", "Which"}, {"red", "green"}, [](const std::string &) {});
+    }
+
+    template<typename... Words> std::optional<std::string> parse(const Words... words)
+    {
+        const std::array<const char *, sizeof...(Words) + 1> argv{"a-hook", words...};
+        return cli.parse(static_cast<int>(argv.size()), argv.data());
+    }
+};
+
+template<typename... Words> std::string refusal(const Words... words)
+{
+    const auto failure = failure_of([&] { Program().parse(words...); });
+    BOOST_TEST((failure.code == ExitCode::Usage));
+    return failure.message;
+}
+
+} // namespace
+
+BOOST_AUTO_TEST_SUITE(command_line)
+
+BOOST_AUTO_TEST_CASE(help_lists_options_in_their_order_and_itself_last)
+{
+    const std::string help = Program().parse("--help").value();
+    size_t last = 0;
+    for (const char *text : {"Options:", "--allow NAME", "--number N", "Others:", "--colour NAME",
+                             "-h,--help", "--version", "See a-hook(8)."}) {
+        const size_t at = help.find(text);
+        BOOST_TEST(at != std::string::npos, text << " in " << help);
+        BOOST_TEST(at > last, text << " in " << help);
+        last = at;
+    }
+    BOOST_TEST(Program().parse("-h").value() == help);
+}
+
+BOOST_AUTO_TEST_CASE(what_is_not_understood_is_named_and_help_is_offered)
+{
+    BOOST_TEST(refusal("--alow", "3") == "unknown option '--alow'; see --help");
+    BOOST_TEST(refusal("--alow=3") == "unknown option '--alow'; see --help");
+    BOOST_TEST(refusal("-x") == "unknown option '-x'; see --help");
+    BOOST_TEST(refusal("word", "other") == "unexpected argument 'word'; see --help");
+    for (const std::string &message : {refusal("--allow"), refusal("--number", "x"),
+                                       refusal("--colour", "blue"), refusal("--allow", "a", "--allow", "b")})
+        BOOST_TEST((message.find("--") == 0 || message.find(" --") != std::string::npos), message);
+    BOOST_TEST(refusal("--number", "x").ends_with("; see --help"));
+}
+
+BOOST_AUTO_TEST_CASE(what_is_understood_is_set)
+{
+    Program program;
+    BOOST_TEST(!program.parse("--allow", "x", "--number=3"));
+    BOOST_TEST((program.allow == "x"));
+    BOOST_TEST((program.number == 3U));
+}
+
+BOOST_AUTO_TEST_SUITE_END()
