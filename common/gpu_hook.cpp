@@ -13,9 +13,11 @@ namespace {
 
 void add_options(CommandLine &cli, GpuOptions &options)
 {
-    cli.add({"--allow", "GPU,...", "The only GPUs that may be handed out"}, options.allow);
-    cli.add({"--max-devices", "N", "How many GPUs one container may have"}, options.max_devices);
-    cli.add_flag("--list", "Print this host's GPUs, and do nothing else", options.list);
+    cli.add({"--allow", "GPU,...", "The only GPUs that may be handed out (default: every GPU)"},
+            options.allow);
+    cli.add({"--max-devices", "N", "How many GPUs one container may have (default: no limit)"},
+            options.max_devices);
+    add_list_options(cli, "Print this host's GPUs, and do nothing else", options.list);
 }
 
 } // namespace
@@ -48,8 +50,10 @@ int run_gpu_hook(const char *name, const char *description, int argc, const char
         add_options(hook.cli(), options);
         if (add_further)
             add_further(hook.cli());
-        if (hook.parse(argc, argv))
-            body(hook, options);
+        if (!hook.parse(argc, argv))
+            return;
+        check(options.list);
+        body(hook, options);
     };
     return run_hook(name, description, run, capabilities);
 }

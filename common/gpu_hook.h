@@ -6,6 +6,7 @@
 #include <string>
 
 #include "hook.h"
+#include "listing.h"
 #include "selection.h"
 
 namespace ogh {
@@ -14,7 +15,7 @@ namespace ogh {
 struct GpuOptions {
     std::optional<std::string> allow;
     std::optional<unsigned> max_devices;
-    bool list = false; ///< --list: print what there is, and do nothing else
+    ListOptions list;
 };
 
 /** @throws Error (Usage) */

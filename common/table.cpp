@@ -49,9 +49,4 @@ std::string to_text(const Table &table)
     return text;
 }
 
-std::string or_unknown(const std::string &text)
-{
-    return text.empty() ? "-" : text;
-}
-
 } // namespace ogh

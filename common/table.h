@@ -15,7 +15,4 @@ using Table = std::vector<std::vector<std::string>>;
  */
 std::string to_text(const Table &table);
 
-/** What a cell says: "-" for a text that is not known. */
-std::string or_unknown(const std::string &text);
-
 } // namespace ogh

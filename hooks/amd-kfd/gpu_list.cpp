@@ -4,7 +4,6 @@
 #include "candidates.h"
 #include "gfx_version.h"
 #include "offer.h"
-#include "table.h"
 
 namespace ogh::amd_kfd {
 
@@ -18,25 +17,21 @@ std::string memory_text(const Gpu &gpu)
 
 } // namespace
 
-std::string list_gpus(const Inventory &inventory, const SelectionPolicy &policy)
+Listing list_gpus(const Inventory &inventory, const SelectionPolicy &policy)
 {
-    const auto list = candidates(inventory);
-    const Offer offer(list, policy);
-    Table rows{{"INDEX", "ADDRESS", "RENDER", "CARD", "GFX", "TYPE", "VRAM", "ID", "HINT", "STATE"}};
-    for (size_t i = 0; i < list.size(); ++i) {
+    const auto gpus = candidates(inventory);
+    const Offer offer(gpus, policy);
+    Listing list{
+        "gpus", {}, {"index", "address", "render", "card", "gfx", "type", "vram", "id", "hint", "state"}, {}};
+    for (size_t i = 0; i < gpus.size(); ++i) {
         const Gpu &gpu = inventory.gpus[i];
-        std::vector<std::string> row{
-            render_name(gpu),          gpu.card ? gpu.card->name : "",
-            name_of(gpu.kfd.gfx),      is_integrated(gpu) ? "integrated" : "discrete",
-            memory_text(gpu),          uuid_text(gpu.kfd.unique_id),
-            override_text(gpu.kfd.gfx)};
-        for (std::string &cell : row)
-            cell = or_unknown(cell);
-        row.insert(row.begin(), {std::to_string(i), to_text(gpu.address)});
-        row.push_back(offer.state(i));
-        rows.push_back(std::move(row));
+        list.rows.push_back({std::uint64_t{i}, to_text(gpu.address), known(render_name(gpu)),
+                             known(gpu.card ? gpu.card->name : ""), known(name_of(gpu.kfd.gfx)),
+                             is_integrated(gpu) ? "integrated" : "discrete", known(memory_text(gpu)),
+                             known(uuid_text(gpu.kfd.unique_id)), known(override_text(gpu.kfd.gfx)),
+                             offer.state(i)});
     }
-    return to_text(rows);
+    return list;
 }
 
 } // namespace ogh::amd_kfd

@@ -18,14 +18,14 @@ using namespace ogh::amd_kfd;
 
 constexpr const char *name = "amd-kfd";
 
-void print_list(const Hook &hook, const Sysroot &sysroot, const SelectionPolicy &policy)
+void print_list(const Hook &hook, const Sysroot &sysroot, const SelectionPolicy &policy, ListFormat format)
 {
     Notes notes;
     const Inventory inventory = read_inventory(sysroot, {true, true, true}, notes);
     hook.note(notes);
     if (const auto why = why_none(inventory))
         throw Error(*why);
-    Hook::print(list_gpus(inventory, policy));
+    Hook::print(to_text(list_gpus(inventory, policy), format));
 }
 
 /** @return nothing if no GPU is asked for; never `none` or `env` */
@@ -71,8 +71,8 @@ void run(Hook &hook, const GpuOptions &options)
 {
     SelectionPolicy policy = policy_of(options);
     const Sysroot sysroot(hook.options().sysroot);
-    if (options.list) {
-        print_list(hook, sysroot, policy);
+    if (options.list.list) {
+        print_list(hook, sysroot, policy, options.list.format.value_or(ListFormat::Table));
         return;
     }
     const auto asked = hook.request();

@@ -127,4 +127,10 @@ Inventory read_inventory(const Sysroot &sysroot, const std::string &source_dir)
     return inventory;
 }
 
+void require_source(const Inventory &inventory)
+{
+    if (!inventory.exists)
+        throw Error(ExitCode::NotAvailable, "this host has no " + quote(inventory.source_dir));
+}
+
 } // namespace ogh::mount_srv

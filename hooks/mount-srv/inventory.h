@@ -39,4 +39,7 @@ bool is_writable_name(const std::string &name);
  */
 Inventory read_inventory(const Sysroot &sysroot, const std::string &source_dir);
 
+/** @throws Error (NotAvailable) if there is no source folder */
+void require_source(const Inventory &inventory);
+
 } // namespace ogh::mount_srv

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "folder_list.h"
 #include "folder_request.h"
 #include "hook.h"
 #include "inventory.h"
+#include "listing.h"
 #include "plan.h"
 
 namespace {
@@ -12,17 +14,21 @@ struct Options {
     std::string writable = "by-name";
     bool idmap = false;
     std::optional<std::string> allow;
+    ogh::ListOptions list;
 };
 
 void add_options(ogh::CommandLine &cli, Options &options)
 {
-    cli.add({"--source-dir", "DIR", "Whose entries are handed out (/srv)"}, options.source_dir);
-    cli.add({"--target-dir", "DIR", "Where they appear in the container (/srv)"}, options.target_dir);
-    cli.add_choice({"--writable", "NAME", "by-name (*_writable*, *_rw) or never"}, {"by-name", "never"},
-                   [&](const std::string &name) { options.writable = name; });
+    cli.add({"--source-dir", "DIR", "Whose entries are handed out (default: /srv)"}, options.source_dir);
+    cli.add({"--target-dir", "DIR", "Where they appear in the container (default: /srv)"},
+            options.target_dir);
+    cli.add_choice({"--writable", "NAME", "by-name (*_writable*, *_rw) or never (default: by-name)"},
+                   {"by-name", "never"}, [&](const std::string &name) { options.writable = name; });
     cli.add_flag("--idmap", "Map the owners of writable folders into a container's user namespace",
                  options.idmap);
-    cli.add({"--allow", "NAME,...", "The only names that may be handed out"}, options.allow);
+    cli.add({"--allow", "NAME,...", "The only names that may be handed out (default: every name)"},
+            options.allow);
+    ogh::add_list_options(cli, "Print what this host hands out, and do nothing else", options.list);
 }
 
 ogh::mount_srv::Policy policy_of(const Options &options)
@@ -38,6 +44,14 @@ ogh::mount_srv::Policy policy_of(const Options &options)
     return policy;
 }
 
+void print_list(const ogh::mount_srv::Inventory &inventory, const ogh::mount_srv::Policy &policy,
+                const ogh::ListOptions &options)
+{
+    ogh::mount_srv::require_source(inventory);
+    ogh::Hook::print(to_text(ogh::mount_srv::list_folders(inventory, policy),
+                             options.format.value_or(ogh::ListFormat::Table)));
+}
+
 } // namespace
 
 int main(int argc, char **argv)
@@ -47,16 +61,21 @@ int main(int argc, char **argv)
         add_options(hook.cli(), options);
         if (!hook.parse(argc, argv))
             return;
+        ogh::check(options.list);
         auto policy = policy_of(options);
         const auto source_dir = ogh::absolute_folder(options.source_dir, "--source-dir");
+        const ogh::Sysroot sysroot(hook.options().sysroot);
+        if (options.list.list) {
+            print_list(ogh::mount_srv::read_inventory(sysroot, source_dir), policy, options.list);
+            return;
+        }
         const auto asked = hook.request();
         if (!asked)
             return;
         if (asked->limits.allow)
             ogh::mount_srv::limit(policy, *asked->limits.allow);
         const auto request = ogh::mount_srv::parse_folder_request(*asked);
-        const auto inventory =
-            ogh::mount_srv::read_inventory(ogh::Sysroot(hook.options().sysroot), source_dir);
+        const auto inventory = ogh::mount_srv::read_inventory(sysroot, source_dir);
         ogh::Notes notes;
         const auto edits = ogh::mount_srv::plan(request, inventory, policy, notes);
         hook.note(notes);

@@ -8,11 +8,26 @@
 
 namespace ogh::mount_srv {
 
-namespace {
-
 bool is_allowed(const std::string &name, const Policy &policy)
 {
     return !policy.allow || policy.allow->contains(name);
+}
+
+bool is_writable(const Folder &folder, const Policy &policy)
+{
+    return policy.writable_by_name && is_writable_name(folder.name);
+}
+
+namespace {
+
+/** For who writes what engines take for volumes: "", or what to do instead, in front of what else is to be said. */
+std::string about_suffix(const std::string &name)
+{
+    const size_t colon = name.rfind(':');
+    if (colon == std::string::npos || name.substr(colon) == ":ro")
+        return "";
+    return "behind a name only ':ro' is understood, and what is writable is so by its name, without " +
+           quote(name.substr(colon)) + "; ";
 }
 
 /** What may be asked for here, whole, so that it can be pasted back. */
@@ -26,40 +41,62 @@ std::string offer(const Inventory &inventory, const Policy &policy)
     return names.empty() ? "this host offers none" : "this host offers " + quote_list(names);
 }
 
+/** @return nullptr if there is none */
+const Folder *find_entry(const std::string &name, const Inventory &inventory)
+{
+    const auto folder = std::lower_bound(
+        inventory.folders.begin(), inventory.folders.end(), name,
+        [](const Folder &candidate, const std::string &wanted) { return candidate.name < wanted; });
+    return folder == inventory.folders.end() || folder->name != name ? nullptr : &*folder;
+}
+
 const Folder &find_folder(const std::string &name, const Inventory &inventory, const Policy &policy)
 {
     const auto no_folder = [&](ExitCode code, const std::string &why) {
-        return Error(code, "no folder " + quote(name) + ": " + why);
+        return Error(code, "no folder " + quote(name) + ": " + about_suffix(name) + why);
     };
     if (!is_allowed(name, policy))
         throw no_folder(ExitCode::Policy,
                         "the host's policy (--allow) does not hand it out; " + offer(inventory, policy));
     if (!inventory.exists)
         throw no_folder(ExitCode::NotAvailable, "this host has no " + quote(inventory.source_dir));
-    const auto folder = std::lower_bound(
-        inventory.folders.begin(), inventory.folders.end(), name,
-        [](const Folder &candidate, const std::string &wanted) { return candidate.name < wanted; });
-    if (folder == inventory.folders.end() || folder->name != name)
+    const Folder *const folder = find_entry(name, inventory);
+    if (folder == nullptr)
         throw no_folder(ExitCode::NotAvailable, offer(inventory, policy));
     if (!folder->problem.empty())
-        throw no_folder(folder->problem_code, folder->problem);
+        throw Error(folder->problem_code, "no folder " + quote(name) + ": " + folder->problem);
     return *folder;
 }
 
 MountEdit mount_of(const Folder &folder, const FolderRequest &request, const Policy &policy)
 {
     const bool asked_read_only = request.all_read_only || request.read_only.contains(folder.name);
-    const bool writable = policy.writable_by_name && is_writable_name(folder.name) && !asked_read_only;
+    const bool writable = is_writable(folder, policy) && !asked_read_only;
     const std::string parent = policy.target_dir == "/" ? "" : policy.target_dir;
     return {folder.host_path, parent + "/" + folder.name, folder.kind, !writable, writable && policy.idmap};
 }
 
+/** A mistake in the host's options would otherwise be a container without its data. */
+void note_what_is_missing(const Inventory &inventory, const Policy &policy, Notes &notes)
+{
+    if (!inventory.exists) {
+        notes.push_back({LogLevel::Warning, "the source folder " + quote(inventory.source_dir) +
+                                                " does not exist: there is nothing to hand out"});
+        return;
+    }
+    std::vector<std::string> absent;
+    for (const std::string &name : policy.allow.value_or(std::set<std::string>())) {
+        if (find_entry(name, inventory) == nullptr)
+            absent.push_back(name);
+    }
+    if (!absent.empty())
+        notes.push_back({LogLevel::Warning, "--allow names what " + quote(inventory.source_dir) +
+                                                " does not have: " + quote_list(absent)});
+}
+
 std::string why_nothing(const FolderRequest &request, const Inventory &inventory)
 {
-    if (!request.all)
-        return "none was asked for";
-    return quote(inventory.source_dir) +
-           (inventory.exists ? " has no folder to hand out" : " does not exist");
+    return request.all ? quote(inventory.source_dir) + " has no folder to hand out" : "none was asked for";
 }
 
 } // namespace
@@ -87,6 +124,8 @@ Edits plan(const FolderRequest &request, const Inventory &inventory, const Polic
 {
     for (const std::string &name : request.names)
         find_folder(name, inventory, policy);
+    if (request.all)
+        note_what_is_missing(inventory, policy, notes);
     Edits edits;
     for (const Folder &folder : inventory.folders) {
         const bool named = request.names.contains(folder.name);
@@ -97,7 +136,7 @@ Edits plan(const FolderRequest &request, const Inventory &inventory, const Polic
         else
             notes.push_back({LogLevel::Warning, quote(folder.name) + " is left out: " + folder.problem});
     }
-    if (edits.mounts.empty())
+    if (edits.mounts.empty() && (inventory.exists || !request.all))
         notes.push_back({LogLevel::Info, "nothing to do: " + why_nothing(request, inventory)});
     return edits;
 }

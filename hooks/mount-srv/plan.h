@@ -20,6 +20,12 @@ struct Policy {
     std::optional<std::set<std::string>> allow; ///< nothing: all
 };
 
+/** By --allow. */
+bool is_allowed(const std::string &name, const Policy &policy);
+
+/** By its name and --writable, where nobody asks for less. */
+bool is_writable(const Folder &folder, const Policy &policy);
+
 /** @throws Error (Usage) for an empty name in an --allow list */
 std::set<std::string> parse_allow(const std::string &list);
 

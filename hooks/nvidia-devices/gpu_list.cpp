@@ -2,23 +2,26 @@
 #include "gpu_list.h"
 
 #include "offer.h"
-#include "table.h"
 
 namespace ogh::nvidia_devices {
 
-std::string list_gpus(const Inventory &inventory, const SelectionPolicy &policy)
+Listing list_gpus(const Inventory &inventory, const SelectionPolicy &policy)
 {
     const auto gpus = candidates(inventory);
     const Offer offer(gpus, policy);
-    Table rows{{"INDEX", "ADDRESS", "UUID", "MODEL", "NODE", "STATE"}};
+    Listing list{"gpus",
+                 {{"driver", known(inventory.version ? inventory.version->version : "")}},
+                 {"index", "address", "uuid", "model", "node", "state"},
+                 {}};
     for (size_t i = 0; i < gpus.size(); ++i) {
         const GpuInformation &information = inventory.gpus[i].information;
+        const auto &index = gpus[i].index;
         const auto &number = information.minor;
-        rows.push_back({or_unknown(gpus[i].index ? std::to_string(*gpus[i].index) : ""),
-                        to_text(gpus[i].address), or_unknown(information.uuid), or_unknown(information.model),
-                        or_unknown(number ? "/dev/nvidia" + std::to_string(*number) : ""), offer.state(i)});
+        list.rows.push_back({index ? Listing::Cell(std::uint64_t{*index}) : nullptr, to_text(gpus[i].address),
+                             known(information.uuid), known(information.model),
+                             known(number ? "/dev/nvidia" + std::to_string(*number) : ""), offer.state(i)});
     }
-    return to_text(rows);
+    return list;
 }
 
 } // namespace ogh::nvidia_devices

@@ -114,6 +114,15 @@ void require_driver(const Inventory &inventory)
                     "this host has no NVIDIA driver (no " + std::string(driver_folder) + "/version)");
 }
 
+void require_gpu(const Inventory &inventory)
+{
+    require_driver(inventory);
+    if (inventory.gpus.empty())
+        throw Error(ExitCode::NotAvailable,
+                    "this host has no NVIDIA GPU (its driver is loaded, and there is none in " +
+                        std::string(driver_folder) + "/gpus)");
+}
+
 std::vector<Candidate> candidates(const Inventory &inventory)
 {
     std::vector<Candidate> list;

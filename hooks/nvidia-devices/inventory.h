@@ -51,6 +51,9 @@ Inventory read_inventory(const Sysroot &sysroot, Notes &notes);
 /** @throws Error (NotAvailable) if the host has no driver */
 void require_driver(const Inventory &inventory);
 
+/** @throws Error (NotAvailable) if the host has no driver, or the driver no GPU */
+void require_gpu(const Inventory &inventory);
+
 /**
  * The GPUs as one may ask for them: by index, address and UUID, in the order of Inventory::gpus.
  *

@@ -81,21 +81,21 @@ void warn_of_vendor_hook(const Hook &hook, const Sysroot &sysroot, Notes &notes)
                                     *found + "; see nvidia-devices(8)"});
 }
 
-void print_list(const Hook &hook, const Sysroot &sysroot, const SelectionPolicy &policy)
+void print_list(const Hook &hook, const Sysroot &sysroot, const SelectionPolicy &policy, ListFormat format)
 {
     Notes notes;
     const Inventory inventory = read_inventory(sysroot, notes);
     hook.note(notes);
-    require_driver(inventory);
-    Hook::print(list_gpus(inventory, policy));
+    require_gpu(inventory);
+    Hook::print(to_text(list_gpus(inventory, policy), format));
 }
 
 void run(Hook &hook, const GpuOptions &options, const std::string &driver_root)
 {
     SelectionPolicy policy = policy_of(options);
     const Sysroot sysroot(hook.options().sysroot);
-    if (options.list) {
-        print_list(hook, sysroot, policy);
+    if (options.list.list) {
+        print_list(hook, sysroot, policy, options.list.format.value_or(ListFormat::Table));
         return;
     }
     const auto asked = hook.request();

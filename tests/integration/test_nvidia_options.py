@@ -123,7 +123,8 @@ def test_list(by_hand, machine):
     machine.information(2, None)
     process = by_hand("--list", "--allow", f"0-3,{EIGHT[1].address}")
     assert process.returncode == 0, process.stderr
-    head, *rows = process.stdout.splitlines()
+    driver, head, *rows = process.stdout.splitlines()
+    assert driver == "driver:  555.42.07"
     assert head.split() == ["INDEX", "ADDRESS", "UUID", "MODEL", "NODE", "STATE"]
     assert [gpu.address in row for gpu, row in zip(EIGHT, rows, strict=True)] == [True] * 8
     assert rows[0].split()[0] == "0" and rows[7].split()[0] == "6"
@@ -132,6 +133,21 @@ def test_list(by_hand, machine):
     assert "exclude" in rows[1] and "no information" in rows[2]
     assert ["not allowed" in row for row in rows] == [False] * 5 + [True] * 3
     assert "NVIDIA Example 48" in rows[0]
+
+
+def test_list_for_programs(by_hand, machine):
+    machine.exclude(1)
+    document = json.loads(by_hand("--list", "--format", "json").stdout)
+    assert document["driver"] == "555.42.07"
+    first, second, *_ = document["gpus"]
+    assert first == {"index": 0, "address": EIGHT[0].address, "uuid": EIGHT[0].uuid, "model": "NVIDIA Example 48",
+                     "node": EIGHT[0].node, "state": ""}
+    assert second["index"] is None and "exclude" in second["state"]
+
+
+@pytest.mark.parametrize("machine", [[]], indirect=True, ids=["none"])
+def test_a_driver_without_a_gpu_has_no_list(by_hand):
+    error_of(by_hand("--list"), 3, "this host has no NVIDIA GPU")
 
 
 @pytest.mark.parametrize("option", ["--help", "--version"])

@@ -71,19 +71,24 @@ def test_what_the_host_does_not_allow_is_refused_by_name(srv, new_box, request_v
     refused(new_box(request_value, "--allow", "datasets,models").run(), 5, "'x_rw'")
 
 
-def test_all_is_all_that_the_host_allows(srv, new_box):
+def test_all_is_all_that_the_host_allows(srv, new_box, host, scratch):
+    (scratch / "dev").mkdir()
+    log = host.syslog(scratch / "dev")
     srv.folders("datasets", "models", "x_rw")
     seen = started(new_box("all", "--allow", "models,datasets,notyet").run("ls /srv"))
     assert seen == "datasets\nmodels\n"
+    line = log.recv(4096).decode()
+    assert line.startswith("<28>") and f"--allow names what '{srv}' does not have: 'notyet'" in line, line
 
 
-def test_all_without_a_source_folder_is_nothing_to_do(srv, new_box, host, scratch):
+def test_all_without_a_source_folder_starts_with_a_warning(srv, new_box, host, scratch):
     (scratch / "dev").mkdir()
     log = host.syslog(scratch / "dev")
     srv.path.rmdir()
-    box = new_box("all", "--log-level", "info")
-    assert started(box.run("ls -d /srv || echo nothing")) == "nothing\n"
-    assert str(srv) in log.recv(4096).decode()
+    assert started(new_box("all").run("ls -d /srv || echo nothing")) == "nothing\n"
+    line = log.recv(4096).decode()
+    # Facility daemon (3), priority warning (4).
+    assert line.startswith("<28>") and f"'{srv}' does not exist" in line, line
 
 
 def test_a_name_without_a_source_folder_is_refused(srv, new_box):

@@ -15,7 +15,8 @@ std::string list(const std::vector<AmdGpu> &gpus, const SelectionPolicy &policy 
 {
     const AmdHost host(gpus);
     Notes notes;
-    return list_gpus(read_inventory(Sysroot(host.path()), {true, true, true}, notes), policy);
+    const Inventory inventory = read_inventory(Sysroot(host.path()), {true, true, true}, notes);
+    return to_text(list_gpus(inventory, policy), ListFormat::Table);
 }
 
 } // namespace

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <boost/test/unit_test.hpp>
+#include <nlohmann/json.hpp>
 
 #include "nvidia-devices/gpu_list.h"
 #include "support/nvidia_host.h"
@@ -10,6 +11,11 @@ using ogh::test::NvidiaGpu;
 using ogh::test::NvidiaHost;
 
 namespace {
+
+std::string table(const Inventory &inventory, const SelectionPolicy &policy)
+{
+    return to_text(list_gpus(inventory, policy), ListFormat::Table);
+}
 
 Inventory read(const NvidiaHost &host)
 {
@@ -31,7 +37,8 @@ BOOST_AUTO_TEST_CASE(a_line_for_each_gpu)
     const NvidiaHost host(
         {NvidiaGpu::numbered("0000:5e:00.0", 0, "00"), NvidiaGpu::numbered("0000:0d:00.0", 12, "01")});
     BOOST_TEST(
-        list_gpus(read(host), {}) ==
+        table(read(host), {}) ==
+        "driver:  555.42.07\n"
         "INDEX  ADDRESS       UUID                                      MODEL              NODE           "
         "STATE\n"
         "0      0000:0d:00.0  GPU-5a1c0de0-1111-4222-8333-012345678901  NVIDIA Example 48  /dev/nvidia12\n"
@@ -43,13 +50,21 @@ BOOST_AUTO_TEST_CASE(what_is_not_known_is_a_dash)
     Inventory inventory;
     inventory.gpus.emplace_back().information.is_excluded = true;
     inventory.gpus.front().problem = "it is excluded";
-    BOOST_TEST(list_gpus(inventory, {}) == "INDEX  ADDRESS       UUID  MODEL  NODE  STATE\n"
-                                           "-      0000:00:00.0  -     -      -     it is excluded\n");
+    BOOST_TEST(table(inventory, {}) == "driver:  -\n"
+                                       "INDEX  ADDRESS       UUID  MODEL  NODE  STATE\n"
+                                       "-      0000:00:00.0  -     -      -     it is excluded\n");
 }
 
-BOOST_AUTO_TEST_CASE(a_host_without_gpus_has_the_head_alone)
+BOOST_AUTO_TEST_CASE(programs_get_the_same_with_null_for_what_is_not_known)
 {
-    BOOST_TEST(list_gpus({}, {}) == "INDEX  ADDRESS  UUID  MODEL  NODE  STATE\n");
+    const NvidiaHost host({NvidiaGpu::numbered("0000:5e:00.0", 0, "00")});
+    Inventory inventory = read(host);
+    inventory.gpus.emplace_back().problem = "broken";
+    const auto json = nlohmann::json::parse(to_text(list_gpus(inventory, {}), ListFormat::Json));
+    BOOST_TEST(json == nlohmann::json::parse(R"({"driver":"555.42.07","gpus":[
+        {"index":0,"address":"0000:5e:00.0","uuid":"GPU-5a1c0de0-1111-4222-8333-012345678900",
+         "model":"NVIDIA Example 48","node":"/dev/nvidia0","state":""},
+        {"index":1,"address":"0000:00:00.0","uuid":null,"model":null,"node":null,"state":"broken"}]})"));
 }
 
 BOOST_AUTO_TEST_CASE(what_the_policy_keeps_back_is_said)
@@ -58,9 +73,10 @@ BOOST_AUTO_TEST_CASE(what_the_policy_keeps_back_is_said)
     inventory.gpus.resize(3);
     inventory.gpus[1].problem = inventory.gpus[2].problem = "broken";
     const auto states = [&](const SelectionPolicy &policy) {
-        const std::string text = list_gpus(inventory, policy);
+        const std::string text = table(inventory, policy);
         std::string letters;
-        for (size_t line = text.find('\n') + 1; line < text.size(); line = text.find('\n', line) + 1) {
+        for (size_t line = text.find('\n', text.find("INDEX")) + 1; line < text.size();
+             line = text.find('\n', line) + 1) {
             const std::string row = text.substr(line, text.find('\n', line) - line);
             letters += row.ends_with("not allowed") ? "n" : row.ends_with("broken") ? "b" : ".";
         }

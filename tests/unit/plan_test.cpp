@@ -142,6 +142,32 @@ BOOST_AUTO_TEST_CASE(the_policy_does_not_tell_what_exists)
     }
 }
 
+BOOST_AUTO_TEST_CASE(names_of_the_policy_that_the_host_does_not_have_are_named)
+{
+    Notes notes;
+    BOOST_TEST(plan(everything, host, allowing({"Datasets", "file", "nope"}), notes).mounts.size() == 1U);
+    BOOST_REQUIRE(notes.size() == 1);
+    BOOST_TEST((notes[0].level == LogLevel::Warning));
+    BOOST_TEST(notes[0].text == "--allow names what '/srv' does not have: 'Datasets', 'nope'");
+    // Who asks by name hears of it by name.
+    notes.clear();
+    plan({false, {"file"}, {}, false}, host, allowing({"file", "nope"}), notes);
+    BOOST_TEST(notes.empty());
+}
+
+BOOST_AUTO_TEST_CASE(who_asks_as_for_a_volume_is_told_what_there_is)
+{
+    const auto failure = failure_of([] { plan_quietly({false, {"datasets:rw"}, {}, false}); });
+    BOOST_TEST((failure.code == ExitCode::NotAvailable));
+    BOOST_TEST(failure.says("only ':ro' is understood"), failure.message);
+    BOOST_TEST(failure.says("without ':rw'"), failure.message);
+    BOOST_TEST(failure.says("this host offers 'datasets'"), failure.message);
+    BOOST_TEST(!failure_of([] { plan_quietly({false, {"nope"}, {"nope"}, false}); }).says(":ro"));
+    BOOST_TEST(failure_of([] {
+                   plan_quietly({false, {"file:z"}, {}, false}, allowing({"file"}));
+               }).says("only ':ro' is understood"));
+}
+
 BOOST_AUTO_TEST_CASE(nothing_is_allowed_by_an_empty_policy)
 {
     const Policy policy = allowing({});
@@ -164,7 +190,8 @@ BOOST_AUTO_TEST_CASE(without_a_source_folder_all_is_nothing_and_a_name_is_an_err
     Notes notes;
     BOOST_TEST(plan(everything, none, {}, notes).mounts.empty());
     BOOST_REQUIRE(notes.size() == 1);
-    BOOST_TEST(notes[0].text == "nothing to do: '/srv' does not exist");
+    BOOST_TEST((notes[0].level == LogLevel::Warning));
+    BOOST_TEST(notes[0].text == "the source folder '/srv' does not exist: there is nothing to hand out");
     const auto failure = failure_of([&] { plan_quietly({false, {"a"}, {}, false}, {}, none); });
     BOOST_TEST((failure.code == ExitCode::NotAvailable));
     BOOST_TEST(failure.message == "no folder 'a': this host has no '/srv'");

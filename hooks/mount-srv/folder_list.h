@@ -1,0 +1,13 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "inventory.h"
+#include "listing.h"
+#include "plan.h"
+
+namespace ogh::mount_srv {
+
+/** What --list says: a row for each entry of the source folder, in the order of Inventory::folders. Pure. */
+Listing list_folders(const Inventory &inventory, const Policy &policy);
+
+} // namespace ogh::mount_srv

@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <boost/test/unit_test.hpp>
+#include <nlohmann/json.hpp>
+
+#include "listing.h"
+#include "support/expect.h"
+
+using namespace ogh;
+using ogh::test::failure_of;
+
+namespace {
+
+const Listing two{"things",
+                  {{"version", "1.2"}, {"owner", nullptr}},
+                  {"name", "size", "state"},
+                  {{"a", std::uint64_t{12}, ""}, {"b\xff\n", nullptr, "broken"}}};
+
+} // namespace
+
+BOOST_AUTO_TEST_SUITE(listing)
+
+BOOST_AUTO_TEST_CASE(people_get_a_table)
+{
+    BOOST_TEST(to_text(two, ListFormat::Table) == "version:  1.2\n"
+                                                  "owner:    -\n"
+                                                  "NAME       SIZE  STATE\n"
+                                                  "a          12\n"
+                                                  "b\\xff\\x0a  -     broken\n");
+    BOOST_TEST(to_text(Listing{"things", {}, {"name"}, {}}, ListFormat::Table) == "NAME\n");
+}
+
+BOOST_AUTO_TEST_CASE(programs_get_json)
+{
+    const auto expected = nlohmann::json::parse(R"({"version":"1.2","owner":null,"things":[
+        {"name":"a","size":12,"state":""},{"name":"b\\xff\n","size":null,"state":"broken"}]})");
+    BOOST_TEST(nlohmann::json::parse(to_text(two, ListFormat::Json)) == expected);
+    BOOST_TEST(to_text(Listing{"\u202e", {}, {}, {}}, ListFormat::Json).find("\\u202e") != std::string::npos);
+    BOOST_TEST(to_text(Listing{"things", {}, {"name"}, {}}, ListFormat::Json) == "{\n  \"things\": []\n}\n");
+}
+
+BOOST_AUTO_TEST_CASE(a_format_is_for_a_list)
+{
+    BOOST_CHECK_NO_THROW(check(ListOptions{true, ListFormat::Json}));
+    BOOST_CHECK_NO_THROW(check(ListOptions{}));
+    const auto failure = failure_of([] { check(ListOptions{false, ListFormat::Table}); });
+    BOOST_TEST((failure.code == ExitCode::Usage));
+    BOOST_TEST(failure.message == "--format needs --list");
+}
+
+BOOST_AUTO_TEST_SUITE_END()
