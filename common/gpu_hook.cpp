@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "device_cgroups.h"
+#include "error.h"
 
 namespace ogh {
 
@@ -17,7 +18,19 @@ void add_options(CommandLine &cli, GpuOptions &options)
             options.allow);
     cli.add({"--max-devices", "N", "How many GPUs one container may have (default: no limit)"},
             options.max_devices);
+    cli.add({"--capabilities", "LIST", "What --request asks for beside GPUs (default: see the annotation)"},
+            options.capabilities);
+    cli.add({"--allow-capabilities", "LIST",
+             "The only capabilities that may be asked for, or none (default: every capability)"},
+            options.allow_capabilities);
     add_list_options(cli, "Print this host's GPUs, and do nothing else", options.list);
+}
+
+void check(const GpuOptions &options, const CommonOptions &common)
+{
+    if (options.capabilities && !common.request)
+        throw Error(ExitCode::Usage, "--capabilities needs --request");
+    check(options.list);
 }
 
 } // namespace
@@ -40,6 +53,17 @@ void limit(SelectionPolicy &policy, const Asked &asked)
         policy.max_devices = std::min(*max_devices, policy.max_devices.value_or(*max_devices));
 }
 
+std::optional<Asked> asked_capabilities(const Hook &hook, std::string_view key, const Asked &asked,
+                                        const GpuOptions &options)
+{
+    if (auto own = hook.value(key))
+        return own;
+    const bool by_host = asked.for_all || hook.options().opt_in != OptIn::Always;
+    if (options.capabilities && hook.options().request && by_host)
+        return Asked{*options.capabilities, "option '--capabilities'"};
+    return std::nullopt;
+}
+
 int run_gpu_hook(const char *name, const char *description, int argc, const char *const *argv,
                  const std::function<void(Hook &, const GpuOptions &)> &body, const AddOptions &add_further)
 {
@@ -52,7 +76,7 @@ int run_gpu_hook(const char *name, const char *description, int argc, const char
             add_further(hook.cli());
         if (!hook.parse(argc, argv))
             return;
-        check(options.list);
+        check(options, hook.options());
         body(hook, options);
     };
     return run_hook(name, description, run, capabilities);

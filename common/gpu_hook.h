@@ -4,6 +4,7 @@
 #include <functional>
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include "hook.h"
 #include "listing.h"
@@ -15,6 +16,8 @@ namespace ogh {
 struct GpuOptions {
     std::optional<std::string> allow;
     std::optional<unsigned> max_devices;
+    std::optional<std::string> capabilities;       ///< what --request asks for beside GPUs
+    std::optional<std::string> allow_capabilities; ///< the only ones that may be asked for
     ListOptions list;
 };
 
@@ -23,6 +26,15 @@ SelectionPolicy policy_of(const GpuOptions &options);
 
 /** Adds what the key allows that the container has asked with. @throws Error (Usage) */
 void limit(SelectionPolicy &policy, const Asked &asked);
+
+/**
+ * The capabilities that are asked for by name: by the container, or, where it is the host that asks for GPUs, by
+ * --capabilities; the container's own win where the host asks for every container.
+ * @param key of the annotation
+ * @param asked what was asked for of GPUs
+ */
+std::optional<Asked> asked_capabilities(const Hook &hook, std::string_view key, const Asked &asked,
+                                        const GpuOptions &options);
 
 /** Adds the options that one hook alone has. */
 using AddOptions = std::function<void(CommandLine &)>;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "capabilities.h"
 
+#include "capability_policy.h"
 #include "error.h"
 #include "text.h"
 
@@ -18,6 +19,18 @@ Capabilities parse_capabilities(const Asked &asked)
         capabilities.npu = true;
     }
     return capabilities;
+}
+
+Capabilities parse_allowed_capabilities(const std::string &list)
+{
+    return list == no_capability ? Capabilities{}
+                                 : parse_capabilities({list, "option '--allow-capabilities'"});
+}
+
+void check_permitted(const Capabilities &wanted, const Capabilities &allowed)
+{
+    if (wanted.npu && !allowed.npu)
+        throw capability_not_allowed("npu", {});
 }
 
 } // namespace ogh::amd_kfd

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <string>
+
 #include "request.h"
 
 namespace ogh::amd_kfd {
@@ -17,5 +19,14 @@ struct Capabilities {
  * @throws Error (Usage) that says what it takes
  */
 Capabilities parse_capabilities(const Asked &asked);
+
+/**
+ * Understands --allow-capabilities: such a list, or `none`.
+ * @throws Error (Usage)
+ */
+Capabilities parse_allowed_capabilities(const std::string &list);
+
+/** @throws Error (Policy) for one that is wanted and not allowed */
+void check_permitted(const Capabilities &wanted, const Capabilities &allowed);
 
 } // namespace ogh::amd_kfd

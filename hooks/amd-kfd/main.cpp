@@ -44,10 +44,14 @@ std::optional<Selectors> read_selectors(const Hook &hook, const Asked &asked)
     return std::nullopt;
 }
 
-Capabilities read_capabilities(const Hook &hook)
+/** @param asked what was asked for of GPUs */
+Capabilities read_capabilities(const Hook &hook, const Asked &asked, const GpuOptions &options)
 {
-    const auto asked = hook.value(std::string(name) + ".capabilities");
-    return asked ? parse_capabilities(*asked) : Capabilities();
+    const auto list = asked_capabilities(hook, std::string(name) + ".capabilities", asked, options);
+    const Capabilities wanted = list ? parse_capabilities(*list) : Capabilities();
+    if (options.allow_capabilities)
+        check_permitted(wanted, parse_allowed_capabilities(*options.allow_capabilities));
+    return wanted;
 }
 
 /** What the host asks for every container is not asked of a host without GPUs. */
@@ -80,7 +84,7 @@ void run(Hook &hook, const GpuOptions &options)
     if (!selectors)
         return;
     limit(policy, *asked);
-    const Capabilities capabilities = read_capabilities(hook);
+    const Capabilities capabilities = read_capabilities(hook, *asked, options);
     Notes notes;
     const Inventory inventory = read_inventory(sysroot, details_for(*selectors, policy), notes);
     if (is_nothing_to_do(hook, *asked, inventory))

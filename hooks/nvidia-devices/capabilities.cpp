@@ -5,6 +5,7 @@
 #include <array>
 #include <string_view>
 
+#include "capability_policy.h"
 #include "error.h"
 #include "text.h"
 #include "visible_devices.h"
@@ -111,6 +112,34 @@ Capabilities parse_capabilities(const Asked &asked)
     for (const std::string &item : split_list(asked.value))
         add_item(capabilities, item, asked, Grammar::Ours);
     return capabilities;
+}
+
+Capabilities parse_allowed_capabilities(const std::string &list)
+{
+    return list == no_capability ? Capabilities{}
+                                 : parse_capabilities({list, "option '--allow-capabilities'"});
+}
+
+Capabilities permitted(const Capabilities &wanted, const std::optional<Capabilities> &allowed)
+{
+    if (!allowed)
+        return wanted;
+    std::vector<std::string> offer;
+    Capabilities left = wanted;
+    for (const Name &name : names) {
+        if (allowed->has(name.capability))
+            offer.emplace_back(name.text);
+        else if (wanted.is_in_all(name.capability))
+            left.withheld.insert(name.capability);
+    }
+    const auto refused = std::find_if(wanted.named.begin(), wanted.named.end(),
+                                      [&](Capability capability) { return !allowed->has(capability); });
+    if (refused != wanted.named.end())
+        throw capability_not_allowed(name_of(*refused), offer);
+    const auto is_left = [&](const Name &name) { return left.has(name.capability); };
+    if (wanted.all && std::none_of(names.begin(), names.end(), is_left))
+        throw capability_not_allowed("all", offer);
+    return left;
 }
 
 Capabilities capabilities_of_environment(const Config &config)

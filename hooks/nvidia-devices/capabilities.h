@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <optional>
 #include <set>
 #include <string>
 #include <string_view>
@@ -28,12 +29,19 @@ enum class Capability {
 
 /** A list of capabilities. */
 struct Capabilities {
-    std::set<Capability> named; ///< each must be had
-    bool all = false;           ///< Compute to Compat32 as well, as far as this host has them
+    std::set<Capability> named;         ///< each must be had
+    bool all = false;                   ///< Compute to Compat32 as well, as far as this host has them
+    std::set<Capability> withheld = {}; ///< those of `all` that the host's policy does not hand out
 
     [[nodiscard]] bool has(Capability capability) const
     {
-        return named.contains(capability) || (all && capability <= Capability::Compat32);
+        return named.contains(capability) || is_in_all(capability);
+    }
+
+    /** By `all`, whether or not it is named too. */
+    [[nodiscard]] bool is_in_all(Capability capability) const
+    {
+        return all && capability <= Capability::Compat32 && !withheld.contains(capability);
     }
 
     bool operator==(const Capabilities &) const = default;
@@ -42,7 +50,7 @@ struct Capabilities {
 /** The word for it in a list. */
 std::string_view name_of(Capability capability);
 
-/** As a list that parse_capabilities() understands; "" for none. */
+/** As a list that parse_capabilities() understands, without what is withheld; "" for none. */
 std::string to_text(const Capabilities &capabilities);
 
 /** Those of a container that names none: compute and utility, as with NVIDIA's toolkit. */
@@ -53,6 +61,19 @@ Capabilities default_capabilities();
  * @throws Error (Usage) that says what it takes
  */
 Capabilities parse_capabilities(const Asked &asked);
+
+/**
+ * Understands --allow-capabilities: such a list, or `none`.
+ * @throws Error (Usage)
+ */
+Capabilities parse_allowed_capabilities(const std::string &list);
+
+/**
+ * What the host's policy leaves of `wanted`: all that is named, and of `all` what it hands out.
+ * @param allowed nothing: all
+ * @throws Error (Policy) for one that is named, or if nothing is left
+ */
+Capabilities permitted(const Capabilities &wanted, const std::optional<Capabilities> &allowed);
 
 /**
  * What the environment asks of NVIDIA's toolkit: NVIDIA_DRIVER_CAPABILITIES, which knows Compute to Compat32 alone, and

@@ -180,9 +180,9 @@ private:
         const std::string text =
             quote(name_of(capability)) + " needs " + what + ", which this host does not have";
         const bool is_named = request_.capabilities.named.contains(capability);
-        const std::string other = other_version(search, names);
-        if (request_.required && (is_named || !other.empty()))
-            throw Error(ExitCode::Host, text + searched(search, machine) + other);
+        const bool is_other = !other_version(search, names).empty();
+        if (request_.required && (is_named || is_other))
+            throw Error(ExitCode::Host, text + searched(search, machine) + where_else(search, names));
         notes_.push_back({LogLevel::Info, text + (is_named ? "" : "; it is left out")});
         return is_named;
     }
@@ -197,6 +197,16 @@ private:
         for (std::string &folder : folders)
             folder = root_.on_host(folder);
         return "; searched: " + quote_list(folders);
+    }
+
+    /** What to do about it. */
+    [[nodiscard]] std::string where_else(const LibrarySearch &search,
+                                         std::span<const std::string_view> names) const
+    {
+        const std::string other = other_version(search, names);
+        return other.empty() ? "; if the driver's files are elsewhere on this host, name the folder by "
+                               "--driver-root"
+                             : other;
     }
 
     /** Mostly the driver was updated, and the old module will stay loaded until the next start of the host. */

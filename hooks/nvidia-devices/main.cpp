@@ -39,13 +39,15 @@ std::optional<Selectors> read_environment(const Hook &hook)
 }
 
 /**
+ * @param asked what was asked for of GPUs
  * @param by_environment the environment has chosen the GPUs
  * @return nothing if none are named
  */
-std::optional<Capabilities> read_capabilities(const Hook &hook, bool by_environment)
+std::optional<Capabilities> read_capabilities(const Hook &hook, const Asked &asked, const GpuOptions &options,
+                                              bool by_environment)
 {
-    if (const auto asked = hook.value(std::string(name) + ".capabilities"))
-        return parse_capabilities(*asked);
+    if (const auto list = asked_capabilities(hook, std::string(name) + ".capabilities", asked, options))
+        return parse_capabilities(*list);
     if (by_environment)
         return capabilities_of_environment(*hook.config());
     return std::nullopt;
@@ -81,6 +83,12 @@ void warn_of_vendor_hook(const Hook &hook, const Sysroot &sysroot, Notes &notes)
                                     *found + "; see nvidia-devices(8)"});
 }
 
+std::optional<Capabilities> allowed_by(const GpuOptions &options)
+{
+    return options.allow_capabilities ? std::optional(parse_allowed_capabilities(*options.allow_capabilities))
+                                      : std::nullopt;
+}
+
 void print_list(const Hook &hook, const Sysroot &sysroot, const SelectionPolicy &policy, ListFormat format)
 {
     Notes notes;
@@ -93,6 +101,7 @@ void print_list(const Hook &hook, const Sysroot &sysroot, const SelectionPolicy 
 void run(Hook &hook, const GpuOptions &options, const std::string &driver_root)
 {
     SelectionPolicy policy = policy_of(options);
+    const auto allowed = allowed_by(options);
     const Sysroot sysroot(hook.options().sysroot);
     if (options.list.list) {
         print_list(hook, sysroot, policy, options.list.format.value_or(ListFormat::Table));
@@ -108,7 +117,7 @@ void run(Hook &hook, const GpuOptions &options, const std::string &driver_root)
         selectors = read_environment(hook);
     if (!selectors)
         return;
-    const auto named = read_capabilities(hook, by_environment);
+    const auto named = read_capabilities(hook, *asked, options, by_environment);
     Notes notes;
     const Inventory inventory = read_inventory(sysroot, notes);
     if (!inventory.has_driver && is_optional(*selectors, *asked)) {
@@ -116,11 +125,13 @@ void run(Hook &hook, const GpuOptions &options, const std::string &driver_root)
         return;
     }
     require_driver(inventory);
-    const Wanted wanted{resolve(*selectors, candidates(inventory), policy, {}, notes),
-                        named.value_or(default_capabilities())};
-    Edits edits = plan(wanted, inventory, read_further_nodes(sysroot, inventory, wanted), notes);
     // `none` is what a host gives every container as a default: it is to cost nothing.
-    if (!selectors->none || named)
+    const bool has_files = !selectors->none || named;
+    const Capabilities capabilities = named.value_or(default_capabilities());
+    const Wanted wanted{resolve(*selectors, candidates(inventory), policy, {}, notes),
+                        has_files ? permitted(capabilities, allowed) : capabilities};
+    Edits edits = plan(wanted, inventory, read_further_nodes(sysroot, inventory, wanted), notes);
+    if (has_files)
         add_driver_tree(hook, open_driver_root(sysroot, driver_root), wanted, inventory, edits, notes);
     warn_of_vendor_hook(hook, sysroot, notes);
     hook.note(notes);

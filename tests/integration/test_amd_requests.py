@@ -144,6 +144,10 @@ def test_npu(amd_plan, amd_by_hand, amd_machine):
     assert nodes_of(amd_plan(**asked("0", "npu"))) == nodes_for(XT, more=["/dev/accel/accel1"])
     assert nodes_of(amd_plan(**asked("0"))) == nodes_for(XT)
     nothing(amd_by_hand("--plan", **asked("none", "npu")))
+    with_npu = nodes_for(XT, more=["/dev/accel/accel1"])
+    assert nodes_of(amd_plan("--request", "0", "--capabilities", "npu", **asked("1"))) == with_npu
+    assert nodes_of(amd_plan("--allow-capabilities", "npu", **asked("0", "npu"))) == with_npu
+    error_of(amd_by_hand("--plan", "--allow-capabilities", "none", **asked("0", "npu")), 5, "--allow-capabilities")
 
 
 @pytest.mark.parametrize("option", ["--help", "--version"])

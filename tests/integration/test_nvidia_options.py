@@ -150,6 +150,42 @@ def test_a_driver_without_a_gpu_has_no_list(by_hand):
     error_of(by_hand("--list"), 3, "this host has no NVIDIA GPU")
 
 
+def test_capabilities_beside_a_request_by_the_host(plan, by_hand):
+    nodes = [EIGHT[2].node, "/dev/nvidiactl"]
+    assert nodes_of(plan("--request", "2", "--capabilities", "utility")) == sorted(nodes)
+    for value in ("graphics,utility", "all"):
+        assert "/dev/dri/card3" in nodes_of(plan("--request", "0", "--capabilities", value))
+    config = asked("all", "display")
+    assert nodes_of(plan("--request", "2", "--capabilities", "utility", **config)) == sorted(nodes)
+    error_of(by_hand("--plan", "--request", "2", "--capabilities", "odd"), 2, "'--capabilities'", "'odd'")
+    error_of(by_hand("--capabilities", "utility", **asked("0")), 2, "--capabilities needs --request")
+
+
+def test_capabilities_of_a_host_that_asks_for_every_container(plan):
+    """A container that names its own gets these, and one that chooses its GPUs the default."""
+    always = ["--opt-in", "always", "--request", "2", "--capabilities", "utility"]
+    nodes = [EIGHT[2].node, "/dev/nvidiactl"]
+    assert nodes_of(plan(*always, **asked())) == sorted(nodes)
+    assert nodes_of(plan(*always, **asked(capabilities="compute"))) == sorted(nodes + UVM_NODES)
+    assert nodes_of(plan(*always, **asked("2"))) == sorted(nodes + UVM_NODES)
+
+
+def test_capabilities_that_the_host_does_not_hand_out(plan, by_hand, machine):
+    machine.add_others()
+    allowed = ["--allow-capabilities", "utility, compute,gdrcopy"]
+    for config in (asked("0", "graphics"), asked("0", "utility,display"), asked("0", "nvswitch"),
+                   asked("env", env=["NVIDIA_VISIBLE_DEVICES=0", "NVIDIA_DRIVER_CAPABILITIES=video"])):
+        error_of(by_hand("--plan", *allowed, **config), 5, "--allow-capabilities",
+                 "it hands out 'compute', 'utility', 'gdrcopy'")
+    error_of(by_hand("--plan", "--allow-capabilities", "graphics", **asked("0")), 5, "'compute'")
+    nodes = [EIGHT[0].node, "/dev/nvidiactl", *UVM_NODES]
+    assert nodes_of(plan(*allowed, **asked("0"))) == sorted(nodes)
+    assert nodes_of(plan(*allowed, **asked("0", "all"))) == sorted(nodes)
+    assert nodes_of(plan(*allowed, **asked("0", "all,gdrcopy"))) == sorted([*nodes, "/dev/gdrdrv"])
+    assert nodes_of(plan("--allow-capabilities", "none", **asked("none"))) == []
+    error_of(by_hand("--plan", "--allow-capabilities", "odd", **asked("0")), 2, "'--allow-capabilities'")
+
+
 @pytest.mark.parametrize("option", ["--help", "--version"])
 def test_help_and_version_need_no_container(by_hand, option):
     process = by_hand(option)

@@ -8,6 +8,7 @@ using namespace ogh;
 using namespace ogh::nvidia_devices;
 using ogh::test::all_capabilities;
 using ogh::test::DriverHost;
+using ogh::test::elsewhere;
 using ogh::test::Failure;
 using ogh::test::failure_of;
 using ogh::test::named;
@@ -93,8 +94,8 @@ BOOST_AUTO_TEST_CASE(what_a_capability_cannot_work_without)
         }
         const Failure failure = host.failure({capability});
         BOOST_TEST((failure.code == ExitCode::Host));
-        BOOST_TEST(failure.message ==
-                   text + ", which this host does not have; searched: '" + host.path("usr/lib64") + "'");
+        BOOST_TEST(failure.message == text + ", which this host does not have; searched: '" +
+                                          host.path("usr/lib64") + "'" + elsewhere);
     };
     const Names gl{"libGLX_nvidia", "libEGL_nvidia"};
     const std::string gl_files = "'libGLX_nvidia.so.555.42.07' or 'libEGL_nvidia.so.555.42.07'";

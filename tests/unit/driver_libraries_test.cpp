@@ -6,6 +6,7 @@
 using namespace ogh;
 using namespace ogh::nvidia_devices;
 using ogh::test::DriverHost;
+using ogh::test::elsewhere;
 using ogh::test::failure_of;
 using ogh::test::library_image;
 using ogh::test::Names;
@@ -163,7 +164,7 @@ BOOST_AUTO_TEST_CASE(libraries_for_32_bits)
     BOOST_TEST((failure.code == ExitCode::Host));
     BOOST_TEST(failure.message == "'compat32' needs 32-bit libraries of the driver, which this host does not "
                                   "have; searched: '" +
-                                      host.path("usr/lib32") + "'");
+                                      host.path("usr/lib32") + "'" + elsewhere);
     const auto alone = host.failure({Capability::Compat32});
     BOOST_TEST((alone.code == ExitCode::Usage));
 }

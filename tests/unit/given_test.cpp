@@ -26,9 +26,28 @@ BOOST_AUTO_TEST_CASE(both_requests_count)
     BOOST_TEST((both == Given{{{Capability::Video, Capability::Ngx}, true}, {1, 2}}));
 }
 
+BOOST_AUTO_TEST_CASE(what_the_policy_withheld_stays_withheld)
+{
+    Given each{{{Capability::Gds}, true, {Capability::Graphics, Capability::Ngx}}, {3}};
+    BOOST_TEST(to_text(each) == "all,gds-graphics-ngx\n3\n");
+    BOOST_TEST((parse_given(to_text(each)) == each));
+    const std::set<Capability> nothing;
+    const auto withheld = [](const Given &one, const Given &other) {
+        return joined(one, other).capabilities.withheld;
+    };
+    const Given some{{{}, true, {Capability::Ngx, Capability::Video}}};
+    const Given named{{{Capability::Video}, false}};
+    BOOST_TEST((withheld(each, named) == each.capabilities.withheld));
+    BOOST_TEST((withheld(named, each) == each.capabilities.withheld));
+    BOOST_TEST((withheld(each, some) == std::set{Capability::Ngx}));
+    BOOST_TEST((withheld(each, {{{}, true}}) == nothing));
+    BOOST_TEST((withheld({{{}, true}}, each) == nothing));
+}
+
 BOOST_AUTO_TEST_CASE(anything_else_is_nothing)
 {
-    for (const char *text : {"", "compute", "compute\n", "odd\n\n", "\n\n", "compute\n\n\n"})
+    for (const char *text :
+         {"", "compute", "compute\n", "odd\n\n", "\n\n", "compute\n\n\n", "all-odd\n\n", "all-\n\n"})
         BOOST_TEST(!parse_given(text).has_value(), text);
 }
 
