@@ -91,8 +91,10 @@ struct Edits {
 };
 
 /**
- * The edits as JSON for --plan, with the member names of the Container Device Interface specification,
- * "containerEdits"; files, which it does not know, beside it, with their content where that is text. Bytes of a path that are not UTF-8 are written as \xNN.
+ * The edits as JSON for --plan: a specification of the Container Device Interface with one device. What that has no
+ * word for (links, files with their content where that is text, rules of the device cgroup) stands in the device's
+ * annotations, as JSON in a string, since its parser refuses members that it does not know. Bytes of a path that are
+ * not UTF-8 are written as \xNN.
  */
 std::string to_json(const Edits &edits);
 

@@ -117,7 +117,8 @@ void check_edits(const Edits &edits, const FolderRequest &request, const Invento
     }
     require(mount == edits.mounts.end(), "nothing else is mounted");
     const auto printed = nlohmann::json::parse(to_json(edits));
-    require(printed.at("containerEdits").at("mounts").size() == edits.mounts.size(), "the plan is JSON");
+    const auto &planned = printed.at("devices").at(0).at("containerEdits");
+    require(planned.at("mounts").size() == edits.mounts.size(), "the plan is JSON");
 }
 
 void check_plan(const FolderRequest &request, const Inventory &inventory, const Policy &policy)

@@ -1,14 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """Who gets a renewed loader cache, for which folders, what is refused in words, and what --plan prints."""
 
-import json
-
 import pytest
 
 from harness import engines
 from harness.box import PREFIX
 from harness.expect import started
 from harness.ldcache import CACHE, CONF, refused, told
+from harness.plan import read_plan
 from harness.source import tree
 
 pytest_plugins = ["harness.ldcache_fixtures"]
@@ -96,7 +95,7 @@ def plan_fixture(srv_box, scratch):
         before = tree(box.rootfs / "etc")
         assert started(box.run(PROBE)).startswith("libgpu.so.1 - ")
         assert tree(box.rootfs / "etc") == before
-        return json.loads((scratch / "plan").read_text())
+        return read_plan((scratch / "plan").read_text())
 
     return make
 

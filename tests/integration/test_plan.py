@@ -7,6 +7,7 @@ import os
 import pytest
 
 from harness.expect import refused_by_hand
+from harness.plan import read_plan
 from harness.source import tree
 
 
@@ -21,7 +22,7 @@ def plan_fixture(host, hook, srv):
 
 def mounts_of(process):
     assert process.returncode == 0, process.stderr
-    return json.loads(process.stdout)["containerEdits"]["mounts"]
+    return read_plan(process.stdout)["containerEdits"]["mounts"]
 
 
 def test_plan_without_a_container(plan, srv):

@@ -18,6 +18,7 @@ from harness.bundle import Bundle
 from harness.hooks_d import HookFile
 from harness.host import LIMIT_S
 from harness.ldcache import box_class
+from harness.plan import read_plan
 
 
 @pytest.fixture(scope="session")
@@ -98,5 +99,5 @@ def amd_plan(amd_by_hand):
     def run(*args, **config):
         process = amd_by_hand("--plan", *args, **config)
         assert process.returncode == 0, process.stderr
-        return json.loads(process.stdout)
+        return read_plan(process.stdout)
     return run

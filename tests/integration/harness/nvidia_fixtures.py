@@ -15,6 +15,7 @@ from harness.host import LIMIT_S, Host
 from harness.ldcache import box_class
 from harness.nvidia import EIGHT, NvidiaHost
 from harness.nvidia_container import KEY
+from harness.plan import read_plan
 
 
 @pytest.fixture(scope="session")
@@ -115,5 +116,5 @@ def plan(by_hand):
     def run(*args, **config):
         process = by_hand("--plan", *args, **config)
         assert process.returncode == 0, process.stderr
-        return json.loads(process.stdout)
+        return read_plan(process.stdout)
     return run
