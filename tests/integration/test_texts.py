@@ -46,7 +46,8 @@ def readme():
 
 
 def lines_of_man():
-    return re.findall(r"^ +(podman run .*)$", page("oci-gpu-hooks.7"), re.MULTILINE)
+    """Those that end with the image; a command follows it in the others."""
+    return re.findall(r"^ +(podman run .* IMAGE)$", page("oci-gpu-hooks.7"), re.MULTILINE)
 
 
 @pytest.fixture(name="host")
@@ -120,6 +121,16 @@ def test_each_podman_line_of_the_manual_works(shell, executable, scratch, number
     result = shell(lines[number] + " ls /srv")
     assert result.returncode == 0, result
     assert "datasets" in result.stdout.split(), result
+
+
+def test_lines_for_folders_work_with_their_command(shell):
+    """The quick start's, and the README's list for a podman that splits it."""
+    lines = [line for text in (page("oci-gpu-hooks.7"), readme())
+             for line in re.findall(r"^ +(podman run .*mount-srv=\S* IMAGE ls /srv)$", text, re.MULTILINE)]
+    assert len(lines) == 2, lines
+    for line in lines:
+        result = shell(line)
+        assert result.returncode == 0 and {"datasets", "models"} <= set(result.stdout.split()), result
 
 
 @pytest.mark.parametrize("text", [readme, lambda: page("ldcache-update.8")], ids=["README.md", "ldcache-update.8"])
