@@ -16,7 +16,7 @@ namespace {
 
 using nlohmann::ordered_json;
 
-ordered_json to_json(const Listing::Cell &cell)
+ordered_json to_json(const HostListing::Cell &cell)
 {
     if (const auto *const text = std::get_if<std::string>(&cell))
         return as_utf8(*text);
@@ -25,7 +25,7 @@ ordered_json to_json(const Listing::Cell &cell)
     return nullptr;
 }
 
-std::string shown(const Listing::Cell &cell)
+std::string shown(const HostListing::Cell &cell)
 {
     if (const auto *const text = std::get_if<std::string>(&cell))
         return *text;
@@ -43,7 +43,7 @@ std::string in_capitals(std::string text)
     return text;
 }
 
-std::string as_table(const Listing &listing)
+std::string as_table(const HostListing &listing)
 {
     Table facts;
     for (const auto &[name, value] : listing.facts)
@@ -58,7 +58,7 @@ std::string as_table(const Listing &listing)
     return to_text(facts) + to_text(table);
 }
 
-std::string as_json(const Listing &listing)
+std::string as_json(const HostListing &listing)
 {
     ordered_json document = ordered_json::object();
     for (const auto &[name, value] : listing.facts)
@@ -76,9 +76,9 @@ std::string as_json(const Listing &listing)
 
 } // namespace
 
-Listing::Cell known(std::string text)
+HostListing::Cell known(std::string text)
 {
-    return text.empty() ? Listing::Cell(nullptr) : Listing::Cell(std::move(text));
+    return text.empty() ? HostListing::Cell(nullptr) : HostListing::Cell(std::move(text));
 }
 
 void add_list_options(CommandLine &cli, const char *help, ListOptions &options)
@@ -96,7 +96,7 @@ void check(const ListOptions &options)
         throw Error(ExitCode::Usage, "--format needs --list");
 }
 
-std::string to_text(const Listing &listing, ListFormat format)
+std::string to_text(const HostListing &listing, ListFormat format)
 {
     return format == ListFormat::Json ? as_json(listing) : as_table(listing);
 }

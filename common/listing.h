@@ -14,7 +14,7 @@
 namespace ogh {
 
 /** What --list prints of a host: a table for people, JSON for programs. */
-struct Listing {
+struct HostListing {
     /** A value; nullptr if it is not known. */
     using Cell = std::variant<std::nullptr_t, std::uint64_t, std::string>;
 
@@ -25,7 +25,7 @@ struct Listing {
 };
 
 /** A cell of a text that is not known if it is empty. */
-Listing::Cell known(std::string text);
+HostListing::Cell known(std::string text);
 
 enum class ListFormat { Table, Json };
 
@@ -41,6 +41,6 @@ void add_list_options(CommandLine &cli, const char *help, ListOptions &options);
 void check(const ListOptions &options);
 
 /** The text to print, with a newline at its end. */
-std::string to_text(const Listing &listing, ListFormat format);
+std::string to_text(const HostListing &listing, ListFormat format);
 
 } // namespace ogh

@@ -17,11 +17,11 @@ std::string memory_text(const Gpu &gpu)
 
 } // namespace
 
-Listing list_gpus(const Inventory &inventory, const SelectionPolicy &policy)
+HostListing list_gpus(const Inventory &inventory, const SelectionPolicy &policy)
 {
     const auto gpus = candidates(inventory);
     const Offer offer(gpus, policy);
-    Listing list{
+    HostListing list{
         "gpus", {}, {"index", "address", "render", "card", "gfx", "type", "vram", "id", "hint", "state"}, {}};
     for (size_t i = 0; i < gpus.size(); ++i) {
         const Gpu &gpu = inventory.gpus[i];

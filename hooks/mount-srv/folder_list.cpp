@@ -3,9 +3,9 @@
 
 namespace ogh::mount_srv {
 
-Listing list_folders(const Inventory &inventory, const Policy &policy)
+HostListing list_folders(const Inventory &inventory, const Policy &policy)
 {
-    Listing list{"folders", {}, {"name", "access", "path", "state"}, {}};
+    HostListing list{"folders", {}, {"name", "access", "path", "state"}, {}};
     for (const Folder &folder : inventory.folders) {
         const std::string state = is_allowed(folder.name, policy) ? folder.problem : "not allowed";
         list.rows.push_back({folder.name, is_writable(folder, policy) ? "writable" : "read-only",

@@ -8,6 +8,6 @@
 namespace ogh::mount_srv {
 
 /** What --list says: a row for each entry of the source folder, in the order of Inventory::folders. Pure. */
-Listing list_folders(const Inventory &inventory, const Policy &policy);
+HostListing list_folders(const Inventory &inventory, const Policy &policy);
 
 } // namespace ogh::mount_srv

@@ -8,6 +8,6 @@
 namespace ogh::nvidia_devices {
 
 /** What --list says: the driver's version, and a row for each GPU, in the order of Inventory::gpus. Pure. */
-Listing list_gpus(const Inventory &inventory, const SelectionPolicy &policy);
+HostListing list_gpus(const Inventory &inventory, const SelectionPolicy &policy);
 
 } // namespace ogh::nvidia_devices
