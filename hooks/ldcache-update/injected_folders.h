@@ -19,7 +19,7 @@ struct InjectedFolders {
      * add_file_names(). A driver asks for files of its own by names that are no SONAMEs; on a host they mostly lie where
      * the loader looks by itself.
      */
-    std::vector<std::string> put_in;
+    std::vector<std::string> put_in = {};
 };
 
 /** How many names of libraries are looked at for one container, in all of its folders. */

@@ -42,16 +42,16 @@ def volume_fixture(scratch, shop):
     return volume
 
 
-@pytest.fixture(name="box", params=["mount-srv", "ldcache-update", *GPU_BOXES])
-def box_fixture(request, hook, srv):
-    """A function that makes a container with one of the hooks."""
-    def make(engine):
-        if request.param in GPU_BOXES:
-            return request.getfixturevalue(GPU_BOXES[request.param])("0", engine=engine)
-        box = request.getfixturevalue("ld_box")("/opt/lib" if request.param == "ldcache-update" else None, engine=engine)
+@pytest.fixture(name="new_box")
+def new_box_fixture(request, hook, srv):
+    """A function that makes a container with one of the hooks, by its name."""
+    def make(name, engine):
+        if name in GPU_BOXES:
+            return request.getfixturevalue(GPU_BOXES[name])("0", engine=engine)
+        box = request.getfixturevalue("ld_box")("/opt/lib" if name == "ldcache-update" else None, engine=engine)
         if engine.mapped:
             box.map_ids(engines.MAP)
-        if request.param == "mount-srv":
+        if name == "mount-srv":
             mount_srv(box, hook, srv, "datasets")
             box.hook = hook
             box.args, box.first = ["--source-dir", srv], []
@@ -84,23 +84,28 @@ def look(box, engine, volume, trace):
     return paths, opened.not_allowed(paths, OWN, {"/vol": volume}, reader)
 
 
-@pytest.mark.parametrize("engine", SPACES, ids=str)
-@pytest.mark.parametrize("target", TARGETS)
-def test_no_link_of_an_image_opens_what_the_container_could_not_read(box, volume, scratch, engine, target):
-    box = box(engine)
+def cases(targets):
+    """All of them for the hooks that read files of an image, and one for each of the others."""
+    yield from (("ldcache-update", target, engine) for target in targets for engine in SPACES)
+    yield from (("nvidia-devices", target, SPACES[0]) for target in targets)
+    yield from ((name, targets[0], SPACES[1]) for name in ("nvidia-devices", "amd-kfd", "mount-srv"))
+
+
+@pytest.mark.parametrize("name, target, engine", cases(TARGETS), ids=str)
+def test_no_link_of_an_image_opens_what_the_container_could_not_read(new_box, volume, scratch, name, target, engine):
+    box = new_box(name, engine)
     add_glibc(box.rootfs)
-    for name in FILES:
-        plant(box.rootfs, name, target)
+    for place in FILES:
+        plant(box.rootfs, place, target)
     assert look(box, engine, volume, scratch / "trace")[1] == []
 
 
-@pytest.mark.parametrize("engine", SPACES, ids=str)
-@pytest.mark.parametrize("target", ["/vol/closed", "/proc/sys"])
-def test_no_link_of_an_image_lists_such_a_folder(box, volume, scratch, engine, target):
-    box = box(engine)
+@pytest.mark.parametrize("name, target, engine", cases(["/vol/closed", "/proc/sys"]), ids=str)
+def test_no_link_of_an_image_lists_such_a_folder(new_box, volume, scratch, name, target, engine):
+    box = new_box(name, engine)
     add_glibc(box.rootfs)
-    for name in FOLDERS:
-        plant(box.rootfs, name, target)
+    for place in FOLDERS:
+        plant(box.rootfs, place, target)
     assert look(box, engine, volume, scratch / "trace")[1] == []
 
 

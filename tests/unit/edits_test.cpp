@@ -16,7 +16,8 @@ nlohmann::json planned(const Edits &edits)
     const auto specification = nlohmann::json::parse(to_json(edits));
     const auto &device = specification.at("devices").at(0);
     nlohmann::json plan = {{"containerEdits", device.at("containerEdits")}};
-    for (const auto &[key, value] : device.value("annotations", nlohmann::json::object()).items())
+    const auto annotations = device.value("annotations", nlohmann::json::object());
+    for (const auto &[key, value] : annotations.items())
         plan[key.substr(key.find('/') + 1)] = nlohmann::json::parse(value.get<std::string>());
     return plan;
 }
