@@ -37,6 +37,9 @@ public:
      */
     Ground(const HostProc &proc, pid_t pid, std::string rootfs);
 
+    /** The mounts of the container's namespace, those that it took over from the host included. */
+    const MountTable &inside();
+
     /** Whether it is the container's alone: on the root's own mount, or as is_on_own_memory(). */
     bool is_own(const Inode &inode, const Inode &root);
 
@@ -59,7 +62,6 @@ public:
     std::vector<InnerMount> mounts_of(const std::string &source, const Inode &root);
 
 private:
-    const MountTable &inside();
     bool is_on_host(const Inode &inode);
     std::string mount_point(const Inode &inode);
 

@@ -11,6 +11,8 @@
 #include "error.h"
 #include "file.h"
 #include "process.h"
+#include "served_mounts.h"
+#include "stall.h"
 #include "state.h"
 #include "text.h"
 
@@ -24,13 +26,16 @@ constexpr size_t max_state_size = size_t{1} << 20U;
 constexpr std::array<unsigned, 7> common_capabilities = {
     CAP_SYS_ADMIN, CAP_SYS_CHROOT, CAP_SYS_PTRACE, CAP_DAC_OVERRIDE, CAP_SETUID, CAP_SETGID, CAP_CHOWN};
 
+/** Less than the 30 s that the JSON files allow, so that the hook has the last word. */
+constexpr std::chrono::seconds time_limit{25};
+
 /** What podman makes of --group-add keep-groups; crun(1). */
 constexpr std::string_view keep_groups_annotation = "run.oci.keep_original_groups";
 
 } // namespace
 
-Hook::Hook(const char *name, const char *description, Log &log)
-    : name_(name), log_(log), cli_(name, description)
+Hook::Hook(const char *name, const char *description, Log &log, const TimeLimit &limit)
+    : name_(name), log_(log), limit_(limit), cli_(name, description)
 {
 }
 
@@ -93,13 +98,36 @@ void Hook::print(const std::string &text)
     write_all(STDOUT_FILENO, text, "to stdout");
 }
 
+void Hook::go_on_in_child_if_needed()
+{
+    const std::vector<TypedMount> served = served_mounts(view_->ground().inside());
+    if (served.empty())
+        return;
+    limit_.go_on_in_child([&](pid_t child) { return describe_stall(child, container_.rootfs, served); });
+    view_.emplace(container_); // what the other one holds of /proc/self is the parent's
+}
+
+void Hook::watch_time()
+{
+    if (!config_ || options_.plan || view_)
+        return;
+    try {
+        view_.emplace(container_);
+    } catch (const Error &) {
+        return;
+    }
+    go_on_in_child_if_needed();
+}
+
 ContainerView &Hook::look()
 {
     if (!config_)
         throw Error(ExitCode::Usage, "what is to be done depends on the image: --plan needs the state of a "
                                      "container that is being created on stdin");
-    if (!view_)
+    if (!view_) {
         view_.emplace(container_);
+        go_on_in_child_if_needed();
+    }
     return *view_;
 }
 
@@ -152,11 +180,12 @@ int run_hook(const char *name, const char *description, const std::function<void
     };
     try {
         set_up_process();
+        const TimeLimit limit(time_limit);
         log.connect();
         std::vector<unsigned> kept(common_capabilities.begin(), common_capabilities.end());
         kept.insert(kept.end(), capabilities.begin(), capabilities.end());
         limit_capabilities(kept);
-        Hook hook(name, description, log);
+        Hook hook(name, description, log, limit);
         body(hook);
     } catch (const Error &error) {
         return failed(error.code(), error.what());

@@ -11,6 +11,7 @@
 #include "log.h"
 #include "options.h"
 #include "request.h"
+#include "time_limit.h"
 
 namespace ogh {
 
@@ -20,7 +21,7 @@ namespace ogh {
  */
 class Hook final {
 public:
-    Hook(const char *name, const char *description, Log &log);
+    Hook(const char *name, const char *description, Log &log, const TimeLimit &limit);
     Hook(const Hook &) = delete;
     Hook &operator=(const Hook &) = delete;
 
@@ -55,7 +56,15 @@ public:
     [[nodiscard]] std::optional<Asked> value(std::string_view key) const;
 
     /**
-     * The container that asks, for a hook whose plan depends on what there is in it.
+     * Does what look() does to stay within the time limit, for a hook that first looks at folders of the host which
+     * may be on any filesystem. No error if the container cannot be looked at: it is said when it has to be.
+     */
+    void watch_time();
+
+    /**
+     * The container that asks, for a hook whose plan depends on what there is in it. Where a
+     * filesystem of its mount namespace is served by another process or machine, which may not answer, the hook goes
+     * on in a child process: see TimeLimit.
      * @throws Error also for --plan without a container
      */
     [[nodiscard]] ContainerView &look();
@@ -81,8 +90,11 @@ private:
      */
     [[nodiscard]] bool in_time(const Edits &edits) const;
 
+    void go_on_in_child_if_needed();
+
     const char *name_;
     Log &log_;
+    const TimeLimit &limit_;
     CommandLine cli_;
     CommonOptions options_;
     std::optional<Config> config_;

@@ -139,6 +139,19 @@ std::vector<std::uint64_t> MountTable::ids_of_source(const std::string &source) 
     return ids;
 }
 
+std::vector<TypedMount>
+MountTable::mounts_of_type(const std::function<bool(const std::string &type)> &matches) const
+{
+    std::vector<TypedMount> mounts;
+    find_entry(table_.get(), [&](libmnt_fs *entry) {
+        std::string type = text(mnt_fs_get_fstype(entry));
+        if (matches(type))
+            mounts.push_back({text(mnt_fs_get_target(entry)), std::move(type)});
+        return false;
+    });
+    return mounts;
+}
+
 std::string MountTable::mount_point(std::uint64_t mount_id) const
 {
     libmnt_fs *entry = find_id(table_.get(), mount_id);

@@ -4,6 +4,7 @@
 #include <sys/types.h>
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -17,6 +18,14 @@ namespace ogh {
 struct CgroupMount {
     std::string root;  ///< the cgroup that it shows, as /proc/PID/cgroup would name it
     std::string point; ///< where it is attached
+};
+
+/** A mount of a filesystem of some type. */
+struct TypedMount {
+    std::string point; ///< where it is attached
+    std::string type;  ///< with the subtype, if it has one: "fuse.sshfs"
+
+    bool operator==(const TypedMount &) const = default;
 };
 
 /** A mount namespace's table of mounts, as of when it was read (proc(5), mountinfo; parsed by libmount). */
@@ -49,6 +58,10 @@ public:
 
     /** The mounts whose source, as it was named when they were made, is `source`; in the table's order. */
     [[nodiscard]] std::vector<std::uint64_t> ids_of_source(const std::string &source) const;
+
+    /** The mounts whose filesystem's type `matches`, in the table's order. */
+    [[nodiscard]] std::vector<TypedMount>
+    mounts_of_type(const std::function<bool(const std::string &type)> &matches) const;
 
     /** Where the mount is attached; "" if it is not listed. */
     [[nodiscard]] std::string mount_point(std::uint64_t mount_id) const;

@@ -126,6 +126,11 @@ void limit_capabilities(const std::vector<unsigned> &kept)
         throw Error(ExitCode::Failure, "cannot reduce this process's capabilities");
 }
 
+void take_over_capabilities()
+{
+    ::capng_setpid(::getpid());
+}
+
 void drop_capabilities(const std::vector<unsigned> &dropped)
 {
     for (const unsigned capability : dropped)

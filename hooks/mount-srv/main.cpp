@@ -75,6 +75,7 @@ int main(int argc, char **argv)
         if (asked->limits.allow)
             ogh::mount_srv::limit(policy, *asked->limits.allow);
         const auto request = ogh::mount_srv::parse_folder_request(*asked);
+        hook.watch_time(); // the folders that are handed out may be anywhere
         const auto inventory = ogh::mount_srv::read_inventory(sysroot, source_dir);
         ogh::Notes notes;
         const auto edits = ogh::mount_srv::plan(request, inventory, policy, notes);

@@ -17,7 +17,7 @@ class Box:
     times       how often it is registered
     first       other hooks of that stage, which run before it
     loader      "engine" evaluates `when`; "concourse" runs every hook for every container
-    timeout     seconds for the hook, in place of the file's
+    timeout     seconds for the hook, in place of the file's; 0 for none, so that the runtime waits for ever
     no_env      the hook's entry lacks `env`, as one that somebody wrote by hand
     """
 
@@ -78,8 +78,10 @@ class Box:
 
     def _entry(self):
         entry = self.hook.entry(self.args, self.wrapper)
-        if self.timeout:
+        if self.timeout is not None:
             entry["timeout"] = self.timeout
+        if self.timeout == 0:
+            del entry["timeout"]
         if self.no_env:
             del entry["env"]
         return entry

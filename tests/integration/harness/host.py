@@ -61,6 +61,10 @@ class Host:
     def mount(self, *args):
         """A mount that the test wants on the host: from now on part of what is expected."""
         self.run(["mount", *args])
+        self.expect_table_as_it_is()
+
+    def expect_table_as_it_is(self):
+        """From now on all that is mounted on the host by now is what is expected."""
         self._expected = self.table()
 
     def table(self):

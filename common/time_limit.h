@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <sys/types.h>
+
+#include <chrono>
+#include <functional>
+#include <string>
+
+namespace ogh {
+
+/**
+ * The time in which this process has to come to its end, for runtimes that would wait for ever. It begins at the
+ * construction.
+ *
+ * When it is over SIGALRM ends the process. That covers a loop, and waits that a fatal signal ends, as for NFS. It does
+ * not cover the wait for a FUSE request that the daemon has taken and does not answer: no signal ends that
+ * (request_wait_answer() of fs/fuse/dev.c). Where that may happen, go_on_in_child().
+ */
+class TimeLimit final {
+public:
+    explicit TimeLimit(std::chrono::milliseconds limit);
+
+    /**
+     * Goes on in a child process, and returns there. This process waits for it, and passes on what the child writes to
+     * descriptors 1 and 2, and its exit code: then it ends at once, without running destructors, for what there is to be
+     * undone or kept the child has undone or kept. The child holds no pipe of this process's caller, who may wait for
+     * their ends.
+     *
+     * @param where is asked in this process, when the time is over: at what the child with this pid stands still
+     * @throws Error (Failure) in this process: the time is over, and the child is killed. Where no signal ends it, it
+     *         lives on until its wait has an end, and then does nothing more. Also if the child was killed by others, or
+     *         could not be made.
+     */
+    void go_on_in_child(const std::function<std::string(pid_t)> &where) const;
+
+private:
+    std::chrono::milliseconds limit_;
+    std::chrono::steady_clock::time_point end_;
+};
+
+} // namespace ogh

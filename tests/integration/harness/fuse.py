@@ -1,0 +1,56 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A filesystem whose daemon does not answer, and hooks that wait for it."""
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+from .stopped import status
+
+SERVER = Path(__file__).parent / "fuse_server.py"
+TIMER, WAIT = r"setitimer\(.*it_value=\{tv_sec=(\d+),", r"ppoll\(.*\{tv_sec=(\d+),"
+
+
+class Volume:
+    """A folder of the host on which harness.fuse_server is mounted."""
+
+    def __init__(self, host, folder):
+        self.folder = folder
+        folder.mkdir()
+        self._server = subprocess.Popen([sys.executable, SERVER, str(host.pid), folder],
+                                        stdin=subprocess.DEVNULL, stdout=subprocess.PIPE)
+        assert self._server.stdout.read(1) == b"\n", "no FUSE filesystem"
+        host.expect_table_as_it_is()
+
+    def close(self):
+        """Ends the server; then the kernel answers what it did not, with an error."""
+        self._server.kill()
+        self._server.communicate()
+
+
+class Patience:
+    """The hook of a box, for which time passes quickly: strace tells it after some seconds that what it waits for has
+    not come within its time. Its children are not traced: a tracer would change how they can be ended."""
+
+    def __init__(self, box):
+        self._trace = box.bundle.folder / "waits"
+        self._mark = f"MARK={box.bundle.folder}"
+        box.wrapper = ("/usr/bin/env", self._mark, "/usr/bin/strace", "-D", "-qq", "-o", self._trace,
+                       "-e", "trace=ppoll,setitimer", "-e", "inject=ppoll:delay_enter=4000000:retval=0:when=1")
+
+    def seconds(self):
+        """For how long its timer was set first, and how long it would have waited for its child at first."""
+        trace = self._trace.read_text()
+        return int(re.search(TIMER, trace)[1]), int(re.search(WAIT, trace)[1])
+
+    def left(self):
+        """The states of the processes that are left of it: "D" waits where no signal helps."""
+        states = []
+        for folder in Path("/proc").glob("[0-9]*"):
+            try:
+                if self._mark.encode() in (folder / "environ").read_bytes().split(b"\0"):
+                    states.append(status(folder.name)["State"][0])
+            except OSError:
+                pass  # gone meanwhile
+        return states

@@ -1,0 +1,82 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A volume whose FUSE daemon does not answer, under a runtime that waits for the hook for ever: the hook ends itself
+and says at what it stood. No signal ends the wait for a request that the daemon has read."""
+
+import pytest
+
+from harness import driver_images, engines
+from harness.box import at_once
+from harness.fuse import Patience, Volume
+from harness.stopped import wait_until
+
+pytest_plugins = ["harness.ldcache_fixtures", "harness.nvidia_fixtures", "harness.driver_fixtures"]
+
+RUNC = engines.RUNTIMES[0]
+LIMIT_S = 25
+
+
+@pytest.fixture(name="volume")
+def volume_fixture(scratch):
+    """A function that gives a box a volume at /volume, and no timeout for its hook."""
+    volumes = []
+
+    def give(box):
+        volumes.append(Volume(box.host, scratch / f"volume-{len(volumes)}"))
+        box.volume("/volume", volumes[-1].folder)
+        box.timeout = 0
+        return volumes[-1]
+
+    yield give
+    for volume in volumes:
+        volume.close()
+
+
+def gave_up(result, patience, path):
+    """The hook stopped the container for that path, in time, and by its own decision."""
+    assert result.code != 0 and result.out == "" and result.hook_status == 1, (result.err, result.said)
+    assert len(result.said) == 1, result.said
+    assert f"gave up after {LIMIT_S} s at '{path}' in the container; " in result.said[0]
+    assert "'/volume' (fuse.server). See to those" in result.said[0]
+    timer, wait = patience.seconds()
+    assert timer == LIMIT_S and LIMIT_S - 5 <= wait <= LIMIT_S
+
+
+def test_a_volume_that_does_not_answer_ends_a_hook_in_time(ld_box, engine_box, srv, volume):
+    """Its request for /volume/taken has been read, and that below /volume/left has not."""
+    srv.folder("datasets")
+    boxes = [ld_box("/volume/taken/lib"), ld_box("/volume/left/lib"), engine_box(RUNC, "datasets")]
+    (boxes[2].rootfs / "srv").symlink_to("/volume/taken")
+    volumes, hooks = [volume(box) for box in boxes], [Patience(box) for box in boxes]
+    results = at_once(boxes, "echo started")
+    for result, hook, path in zip(results, hooks, ("/volume/taken/lib", "/volume/left/lib", "/srv/datasets")):
+        gave_up(result, hook, path)
+    # What no signal ends is not waited for; it ends when somebody answers. Of what can be ended nothing is left.
+    assert [hook.left() for hook in hooks] == [["D"], [], ["D"]]
+    for each in volumes:
+        each.close()
+    wait_until(lambda: not any(hook.left() for hook in hooks), "a hook stays for ever")
+
+
+def test_the_folder_for_cuda_compatibility_does_not_answer(files_box, volume):
+    box = files_box(image=driver_images.small)
+    (box.rootfs / "usr/local/cuda").mkdir(parents=True)
+    (box.rootfs / "usr/local/cuda/compat").symlink_to("/volume/taken")
+    volume(box)
+    hook = Patience(box)
+    result = box.run("echo started")
+    gave_up(result, hook, "/usr/local/cuda/compat")
+
+
+def test_the_source_folder_of_the_host_does_not_answer(engine_box, scratch):
+    box = engine_box(RUNC, "data")
+    source = Volume(box.host, scratch / "served")
+    box.args, box.timeout = ["--source-dir", source.folder / "left"], 0
+    hook = Patience(box)
+    try:
+        result = box.run("echo started")
+        assert result.hook_status == 1 and len(result.said) == 1, (result.err, result.said)
+        assert f"gave up after {LIMIT_S} s at '{source.folder}/left" in result.said[0], result.said
+        assert f"'{source.folder}' (fuse.server)." in result.said[0], result.said
+        assert hook.left() == []
+    finally:
+        source.close()

@@ -1,0 +1,265 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// A process that does not come to its end in time, alone and with another one that waits for it.
+#include <fcntl.h>
+#include <poll.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+#include <linux/capability.h>
+#include <linux/openat2.h>
+
+#include <array>
+#include <chrono>
+#include <csignal>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+
+#include <boost/test/unit_test.hpp>
+
+#include "awaited_path.h"
+#include "child.h"
+#include "error.h"
+#include "file.h"
+#include "process.h"
+#include "stall.h"
+#include "support/temp_folder.h"
+#include "time_limit.h"
+#include "unique_fd.h"
+
+using namespace ogh;
+using namespace ogh::test;
+namespace fs = std::filesystem;
+using std::chrono::milliseconds;
+
+namespace {
+
+constexpr milliseconds short_time{200};
+constexpr milliseconds long_time{60000};
+
+/** What comes out of the process that waits. */
+struct Ending {
+    int code = 0; ///< as Outcome::code
+    std::string out;
+    std::string err;
+};
+
+struct Pipe {
+    UniqueFd reader;
+    UniqueFd writer;
+
+    Pipe()
+    {
+        std::array<int, 2> ends{};
+        check_call(::pipe2(ends.data(), O_CLOEXEC), "pipe");
+        reader = UniqueFd(ends[0]);
+        writer = UniqueFd(ends[1]);
+    }
+
+    /** What is written until nobody holds the other end. */
+    std::string to_end()
+    {
+        writer.reset();
+        return read_all(reader.get(), 65536, "a pipe");
+    }
+};
+
+/** Does what a hook does: `work` behind the limit, and an error is a line and a code. */
+[[noreturn]] void run(milliseconds limit, const std::function<void()> &work)
+{
+    try {
+        set_up_process();
+        const TimeLimit time(limit);
+        limit_capabilities({CAP_SYS_ADMIN, CAP_SYS_CHROOT});
+        time.go_on_in_child([](pid_t child) { return ", where " + std::to_string(child) + " stands"; });
+        work();
+    } catch (const Error &error) {
+        write_all(STDERR_FILENO, error.what(), "to stderr");
+        ::_exit(static_cast<int>(error.code()));
+    }
+    ::_exit(0);
+}
+
+Ending ending_of(milliseconds limit, const std::function<void()> &work)
+{
+    Pipe out;
+    Pipe err;
+    Child child([&] {
+        check_call(::dup2(out.writer.get(), STDOUT_FILENO), "dup2");
+        check_call(::dup2(err.writer.get(), STDERR_FILENO), "dup2");
+        run(limit, work);
+    });
+    Ending ending{0, out.to_end(), err.to_end()};
+    ending.code = child.wait();
+    return ending;
+}
+
+std::string content(const std::string &path)
+{
+    std::ostringstream text;
+    text << std::ifstream(path).rdbuf();
+    return text.str();
+}
+
+/** Waits, for some seconds at most, until `reached` holds. */
+bool comes(const std::function<bool()> &reached)
+{
+    for (int tries = 0; tries < 5000; ++tries) {
+        if (reached())
+            return true;
+        ::usleep(1000);
+    }
+    return false;
+}
+
+/** What a process that does `wait` waits for. */
+std::optional<std::string> awaited_in(const std::function<void()> &wait)
+{
+    const Child child(wait);
+    std::optional<std::string> path;
+    comes([&] { return (path = awaited_path(child.pid())).has_value(); });
+    return path;
+}
+
+struct Fifo : TempFolder {
+    Fifo() { check_call(::mkfifo(path("fifo").c_str(), 0600), "mkfifo"); }
+
+    [[nodiscard]] UniqueFd opened() const
+    {
+        return UniqueFd(::open(path().c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
+    }
+};
+
+} // namespace
+
+BOOST_AUTO_TEST_SUITE(time_limits)
+
+BOOST_AUTO_TEST_CASE(a_process_that_takes_too_long_is_ended_by_a_signal)
+{
+    Child child([] {
+        set_up_process();
+        const TimeLimit time(short_time);
+        for (;;)
+            ::pause();
+    });
+    BOOST_TEST(child.wait() == 128 + SIGALRM);
+}
+
+BOOST_AUTO_TEST_CASE(output_and_exit_code_are_those_of_the_child)
+{
+    const Ending ending = ending_of(long_time, [] {
+        write_all(STDOUT_FILENO, "a plan\n", "");
+        write_all(STDERR_FILENO, "a warning\n", "");
+        throw Error(ExitCode::Policy, "refused");
+    });
+    BOOST_TEST(ending.code == 5);
+    BOOST_TEST(ending.out == "a plan\n");
+    BOOST_TEST(ending.err == "a warning\nrefused");
+    BOOST_TEST(ending_of(long_time, [] {}).code == 0);
+}
+
+BOOST_AUTO_TEST_CASE(a_child_that_takes_too_long_is_killed_and_it_is_said_where_it_was)
+{
+    const Ending ending = ending_of(short_time, [] {
+        const std::string pid = std::to_string(::getpid()) + "\n";
+        write_all(STDERR_FILENO, pid, "");
+        for (;;)
+            ::pause();
+    });
+    const std::string pid = ending.err.substr(0, ending.err.find('\n'));
+    BOOST_TEST(ending.code == 1);
+    BOOST_TEST(ending.err == pid + "\ngave up after 0 s, where " + pid + " stands");
+    BOOST_TEST(!fs::exists("/proc/" + pid));
+}
+
+BOOST_AUTO_TEST_CASE(a_child_that_is_killed_by_others_is_an_error)
+{
+    const Ending ending = ending_of(long_time, [] { ::raise(SIGKILL); });
+    BOOST_TEST(ending.code == 1);
+    BOOST_TEST(ending.err == "the process that did the work was ended by signal 9");
+}
+
+BOOST_FIXTURE_TEST_CASE(a_child_holds_nothing_of_the_caller, TempFolder)
+{
+    const Ending ending = ending_of(long_time, [] {
+        std::string seen;
+        for (int fd = 0; fd < 3; ++fd)
+            seen += fs::read_symlink("/proc/self/fd/" + std::to_string(fd)).string() + " ";
+        write_all(STDOUT_FILENO, seen, "");
+    });
+    BOOST_TEST(ending.out == "/dev/null /memfd:output (deleted) /memfd:output (deleted) ");
+}
+
+BOOST_FIXTURE_TEST_CASE(a_child_does_not_outlive_a_parent_that_is_killed, TempFolder)
+{
+    const Child parent([&] {
+        run(long_time, [&] {
+            std::ofstream(path("pid")) << ::getpid() << std::endl;
+            for (;;)
+                ::pause();
+        });
+    });
+    BOOST_REQUIRE(comes([&] { return content(path("pid")).ends_with('\n'); }));
+    const int pid = std::stoi(content(path("pid")));
+    const UniqueFd held(static_cast<int>(::syscall(SYS_pidfd_open, pid, 0)));
+    BOOST_REQUIRE(held.valid());
+    parent.kill();
+    pollfd entry{held.get(), POLLIN, 0};
+    BOOST_TEST(::poll(&entry, 1, 10000) == 1);
+}
+
+BOOST_AUTO_TEST_CASE(a_child_can_give_up_capabilities)
+{
+    // libcap-ng remembers whose they are.
+    const Ending ending = ending_of(long_time, [] {
+        drop_capabilities({CAP_SYS_CHROOT});
+        require_capabilities({CAP_SYS_ADMIN, CAP_SYS_CHROOT}, "this");
+    });
+    BOOST_TEST(ending.err == "this needs CAP_SYS_CHROOT, which this process lacks");
+}
+
+BOOST_FIXTURE_TEST_CASE(the_path_that_a_process_waits_for_is_found, Fifo)
+{
+    const auto by_path = [&] { ::open(path("fifo").c_str(), O_RDONLY | O_CLOEXEC); };
+    BOOST_TEST(awaited_in(by_path).value_or("none") == path("fifo"));
+    const auto by_folder = [&] {
+        open_how how{};
+        how.flags = O_RDONLY | O_CLOEXEC;
+        how.resolve = RESOLVE_IN_ROOT;
+        ::syscall(SYS_openat2, opened().get(), "/fifo", &how, sizeof how);
+    };
+    BOOST_TEST(awaited_in(by_folder).value_or("none") == path("fifo"));
+    const auto by_descriptor = [&] {
+        const UniqueFd fd(::open(path("fifo").c_str(), O_RDWR | O_CLOEXEC));
+        char byte = 0;
+        [[maybe_unused]] const ssize_t got = ::read(fd.get(), &byte, 1);
+    };
+    BOOST_TEST(awaited_in(by_descriptor).value_or("none") == path("fifo"));
+}
+
+BOOST_AUTO_TEST_CASE(a_process_that_waits_for_no_file_or_is_gone_waits_for_no_path)
+{
+    const Child child([] { ::pause(); });
+    BOOST_REQUIRE(comes([&] {
+        return content("/proc/" + std::to_string(child.pid()) + "/stat").find(") S ") != std::string::npos;
+    }));
+    BOOST_TEST(!awaited_path(child.pid()).has_value());
+    BOOST_TEST(!awaited_path(0x3fffff).has_value()); // above every pid_max
+}
+
+BOOST_AUTO_TEST_CASE(it_is_said_at_what_a_process_stands_and_which_mounts_may_be_at_fault)
+{
+    const std::string nothing =
+        describe_stall(0x3fffff, "/b/rootfs", {{"/b/rootfs/opt", "fuse.x"}, {"/home", "nfs"}});
+    BOOST_TEST(nothing.find("'/opt' (fuse.x).") != std::string::npos, nothing);
+    BOOST_TEST(nothing.find("/home") == std::string::npos, nothing);
+    const std::string outside =
+        describe_stall(0x3fffff, "/b/rootfs", {{"/b/rootfs2", "fuse.x"}, {"/home", "nfs"}});
+    BOOST_TEST(outside.find("'/b/rootfs2' (fuse.x), '/home' (nfs).") != std::string::npos, outside);
+    const std::string many = describe_stall(
+        0x3fffff, "/b", {{"/b", "a"}, {"/b/1", "a"}, {"/b/2", "a"}, {"/b/3", "a"}, {"/b/4", "a"}});
+    BOOST_TEST(many.find("'/' (a), '/1' (a), '/2' (a), '/3' (a), and 1 more.") != std::string::npos, many);
+}
+
+BOOST_AUTO_TEST_SUITE_END()

@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <fcntl.h>
+
+#include <boost/test/unit_test.hpp>
+
+#include "served_mounts.h"
+#include "support/temp_folder.h"
+#include "unique_fd.h"
+
+using namespace ogh;
+using ogh::test::TempFolder;
+
+namespace {
+
+/** "TYPE at POINT" of what is served in a table. */
+std::vector<std::string> served_in(const std::string &text)
+{
+    const TempFolder folder;
+    folder.file("mountinfo", text);
+    const UniqueFd fd(::open(folder.path("mountinfo").c_str(), O_RDONLY | O_CLOEXEC));
+    std::vector<std::string> found;
+    for (const TypedMount &mount : served_mounts(MountTable(fd.get())))
+        found.push_back(mount.type + " at " + mount.point);
+    return found;
+}
+
+std::string line_of(const std::string &type, const std::string &point = "/x")
+{
+    return "92 91 0:44 / " + point + " rw,relatime shared:7 master:1 - " + type + " source rw\n";
+}
+
+} // namespace
+
+BOOST_AUTO_TEST_SUITE(served_mounts)
+
+BOOST_AUTO_TEST_CASE(a_filesystem_of_the_kernels_own_is_not_served)
+{
+    for (const char *type : {"overlay", "ext4", "xfs", "btrfs", "tmpfs", "proc", "sysfs", "cgroup2", "devpts",
+                             "mqueue", "nsfs", "fusectl", "autofs"})
+        BOOST_TEST(served_in(line_of(type)).empty(), type);
+}
+
+BOOST_AUTO_TEST_CASE(one_that_a_process_or_another_machine_serves_is_named_with_its_place)
+{
+    for (const std::string type : {"fuse", "fuse.sshfs", "fuseblk", "virtiofs", "nfs", "nfs4", "cifs", "smb3",
+                                   "9p", "ceph", "afs", "lustre", "gpfs", "beegfs"})
+        BOOST_TEST((served_in(line_of(type)) == std::vector<std::string>{type + " at /x"}), type);
+    BOOST_TEST((served_in(line_of("tmpfs") + line_of("fuse.a\\040b", "/m\\040n") + line_of("nfs", "/o")) ==
+                std::vector<std::string>{"fuse.a b at /m n", "nfs at /o"}));
+}
+
+BOOST_AUTO_TEST_CASE(a_type_that_is_not_known_counts_as_served)
+{
+    BOOST_TEST((served_in(line_of("ext5")) == std::vector<std::string>{"ext5 at /x"}));
+}
+
+BOOST_AUTO_TEST_CASE(what_is_called_like_a_type_is_none)
+{
+    BOOST_TEST(served_in("92 91 0:44 /nfs /fuse rw - tmpfs nfs rw,fuse\n").empty());
+}
+
+BOOST_AUTO_TEST_SUITE_END()
