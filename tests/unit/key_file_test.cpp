@@ -49,11 +49,17 @@ BOOST_AUTO_TEST_CASE(a_line_has_limits_of_its_own)
 
 BOOST_AUTO_TEST_CASE(a_wrong_line_is_named_and_not_repeated)
 {
-    for (const std::string line :
-         {"secret", "secret name", "ba78 name", hash_of_abc.c_str(), (hash_of_abc + "0 name").c_str(),
-          ("BA" + hash_of_abc.substr(2) + " name").c_str(), (hash_of_abc + " secret --max-devices").c_str(),
-          (hash_of_abc + " secret --max-devices -1").c_str(),
-          (hash_of_abc + " secret --max-device 1").c_str(), (hash_of_abc + " secret more").c_str()}) {
+    const std::vector<std::string> lines{"secret",
+                                         "secret name",
+                                         "ba78 name",
+                                         hash_of_abc,
+                                         (hash_of_abc + "0 name"),
+                                         ("BA" + hash_of_abc.substr(2) + " name"),
+                                         (hash_of_abc + " secret --max-devices"),
+                                         (hash_of_abc + " secret --max-devices -1"),
+                                         (hash_of_abc + " secret --max-device 1"),
+                                         (hash_of_abc + " secret more")};
+    for (const std::string &line : lines) {
         const auto failure = wrong("# a comment\n" + line + "\n");
         BOOST_TEST((failure.code == ExitCode::Host), line);
         BOOST_TEST(failure.says("line 2 of the key file"), failure.message);
