@@ -7,6 +7,7 @@ import pytest
 from harness import driver_images, engines
 from harness.box import at_once
 from harness.fuse import Patience, Volume
+from harness.ldcache import mount_srv
 from harness.stopped import wait_until
 
 pytest_plugins = ["harness.ldcache_fixtures", "harness.nvidia_fixtures", "harness.driver_fixtures"]
@@ -41,10 +42,17 @@ def gave_up(result, patience, path):
     assert timer == LIMIT_S and LIMIT_S - 5 <= wait <= LIMIT_S
 
 
-def test_a_volume_that_does_not_answer_ends_a_hook_in_time(ld_box, engine_box, srv, volume):
+def of_mount_srv(box, hook, srv):
+    """The same box with that hook."""
+    mount_srv(box, hook, srv, "datasets")
+    box.hook, box.args, box.first = hook, ["--source-dir", srv], []
+    return box
+
+
+def test_a_volume_that_does_not_answer_ends_a_hook_in_time(ld_box, hook, srv, volume):
     """Its request for /volume/taken has been read, and that below /volume/left has not."""
     srv.folder("datasets")
-    boxes = [ld_box("/volume/taken/lib"), ld_box("/volume/left/lib"), engine_box(RUNC, "datasets")]
+    boxes = [ld_box("/volume/taken/lib"), ld_box("/volume/left/lib"), of_mount_srv(ld_box(), hook, srv)]
     (boxes[2].rootfs / "srv").symlink_to("/volume/taken")
     volumes, hooks = [volume(box) for box in boxes], [Patience(box) for box in boxes]
     results = at_once(boxes, "echo started")

@@ -177,8 +177,11 @@ BOOST_FIXTURE_TEST_CASE(in_a_read_only_root_nothing_is_made_but_what_exists_is_u
 {
     folder("rootfs/srv/x");
     start({.set_up = make_read_only});
-    expect_refused(data_at({"/srv/y"}), "cannot make '/srv/y' in the container: Read-only file system");
-    expect_refused(data_at({"/new/y"}), "cannot make '/new' in the container: Read-only file system");
+    expect_refused(
+        data_at({"/srv/y"}),
+        "cannot make '/srv/y' in the container: its filesystem is read-only; make it in the image");
+    expect_refused(data_at({"/new/y"}),
+                   "cannot make '/new' in the container: its filesystem is read-only; make it in the image");
     expect_mounted(data_at({"/srv/x"}), "/srv/x");
 }
 
