@@ -15,7 +15,6 @@ def box_of(name, fixture, engine=engines.RUNTIMES[0]):
     if name == "ldcache-update":
         return fixture("srv_box")(engine=engine)
     if name == "amd-kfd":
-        fixture("amd_machine").add_names()
         return fixture("amd_box")("all", engine=engine)
     fixture("installed")
     return fixture("files_box")("all", request="all", engine=engine, cache=False)
