@@ -24,9 +24,10 @@ class Volume:
         host.expect_table_as_it_is()
 
     def close(self):
-        """Ends the server; then the kernel answers what it did not, with an error."""
+        """Ends the server; then the kernel answers what it did not, with an error. May be repeated."""
         self._server.kill()
-        self._server.communicate()
+        self._server.wait()
+        self._server.stdout.close()
 
 
 class Patience:
