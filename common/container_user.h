@@ -14,10 +14,10 @@ namespace ogh {
 
 /** As whom files are read for a container; ids as this process numbers them. */
 struct ContainerUser {
-    uid_t uid;
-    gid_t gid;
-    std::optional<std::vector<gid_t>> groups; ///< nothing: this process's own, which the container keeps
-    bool overrides_permissions;
+    uid_t uid = 0;
+    gid_t gid = 0;
+    std::optional<std::vector<gid_t>> groups = {}; ///< nothing: this process's own, which the container keeps
+    bool overrides_permissions = false;
 };
 
 /**

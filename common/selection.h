@@ -31,7 +31,8 @@ struct Candidate {
 struct SelectionPolicy {
     std::optional<Selectors> allow = {};      ///< as parse_allowed_selectors() makes it; nothing: all
     std::optional<unsigned> max_devices = {}; ///< for one container
-    std::optional<Selectors> allow_too = {};  ///< of the key that was given; what is not in both is not handed out
+    std::optional<Selectors> allow_too =
+        {}; ///< of the key that was given; what is not in both is not handed out
 };
 
 /** Whether nobody holds the device; asked only where there is a choice. */

@@ -14,13 +14,13 @@ namespace {
  * most hosts have one (systemd's for binfmt_misc), and a signal ends that wait (fs/autofs/waitq.c).
  */
 constexpr auto own_types = std::to_array<std::string_view>(
-    {"autofs",    "bcachefs", "binder",   "binfmt_misc", "bpf",     "btrfs",    "cgroup",     "cgroup2",
-     "configfs",  "cpuset",   "cramfs",   "debugfs",     "devpts",  "devtmpfs", "efivarfs",   "erofs",
-     "exfat",     "ext2",     "ext3",     "ext4",        "f2fs",    "fusectl",  "hugetlbfs",  "iso9660",
-     "jfs",       "mqueue",   "msdos",    "nfsd",        "nilfs2",  "nsfs",     "ntfs3",      "overlay",
-     "proc",      "pstore",   "ramfs",    "reiserfs",    "resctrl", "rootfs",   "rpc_pipefs", "securityfs",
-     "selinuxfs", "smackfs",  "squashfs", "sysfs",       "tmpfs",   "tracefs",  "udf",        "vfat",
-     "xfs",       "zfs"});
+    {"autofs",   "bcachefs",  "binder",     "binfmt_misc", "bpf",       "btrfs",   "cgroup",
+     "cgroup2",  "configfs",  "cpuset",     "cramfs",      "debugfs",   "devpts",  "devtmpfs",
+     "efivarfs", "erofs",     "exfat",      "ext2",        "ext3",      "ext4",    "f2fs",
+     "fusectl",  "hugetlbfs", "iso9660",    "jfs",         "mqueue",    "nfsd",    "nilfs2",
+     "nsfs",     "ntfs3",     "overlay",    "proc",        "pstore",    "ramfs",   "reiserfs",
+     "resctrl",  "rootfs",    "rpc_pipefs", "securityfs",  "selinuxfs", "smackfs", "squashfs",
+     "sysfs",    "tmpfs",     "tracefs",    "udf",         "vfat",      "xfs",     "zfs"});
 
 } // namespace
 
