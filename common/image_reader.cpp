@@ -20,7 +20,10 @@ std::string ImageReader::why_not_from_there(int found, const Inode &inode) const
 {
     if (as_ == ReadAs::Root && !ground_.is_own(inode, root_.inode()))
         return "lies in a volume";
-    return is_kernel_interface(found) ? "lies on an interface of the kernel" : "";
+    const auto [known, is_new] = interfaces_.try_emplace(inode.mount_id, true);
+    if (is_new)
+        known->second = is_kernel_interface(found);
+    return known->second ? "lies on an interface of the kernel" : "";
 }
 
 std::string ImageReader::why_not_read(int found, const Inode &inode) const

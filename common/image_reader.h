@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -63,6 +65,8 @@ private:
     const HostProc &proc_;
     Ground &ground_;
     ReadAs as_;
+    /** Whether a mount shows an interface of the kernel, by its id: a folder has many files on one mount. */
+    mutable std::map<std::uint64_t, bool> interfaces_;
     std::optional<ActAsUser> acting_;
 };
 
