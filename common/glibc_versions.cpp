@@ -174,13 +174,13 @@ void GlibcVersions::add(std::string_view name)
         marks.emplace(name);
 }
 
-std::string GlibcVersions::lacking(const GlibcVersions &wanted) const
+std::string GlibcVersions::lacking(const GlibcVersions &needed) const
 {
-    if (wanted.highest > highest)
-        return std::string(prefix) + to_text(wanted);
-    const auto mark = std::find_if(wanted.marks.begin(), wanted.marks.end(),
+    if (needed.highest > highest)
+        return std::string(prefix) + to_text(needed);
+    const auto mark = std::find_if(needed.marks.begin(), needed.marks.end(),
                                    [&](const std::string &each) { return !marks.contains(each); });
-    return mark == wanted.marks.end() ? "" : *mark;
+    return mark == needed.marks.end() ? "" : *mark;
 }
 
 std::string to_text(const GlibcVersions &versions)
