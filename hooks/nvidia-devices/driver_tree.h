@@ -28,6 +28,6 @@ struct DriverTree {
  * Adds to `edits` the tree with the driver's files, and the links that lead to it from where programs look for them.
  * Pure.
  */
-void plan_driver_tree(const DriverTree &tree, const Image &image, Edits &edits, Notes &notes);
+void plan_driver_tree(const DriverTree &wanted, const Image &image, Edits &edits, Notes &notes);
 
 } // namespace ogh::nvidia_devices
