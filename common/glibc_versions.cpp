@@ -42,7 +42,7 @@ struct Layout {
     size_t name, next_name;               ///< its fields: in the strings, and relative to it
 };
 
-constexpr Layout needed{DT_VERNEED,
+constexpr Layout need_layout{DT_VERNEED,
                         DT_VERNEEDNUM,
                         sizeof(Elf64_Verneed),
                         offsetof(Elf64_Verneed, vn_aux),
@@ -50,7 +50,7 @@ constexpr Layout needed{DT_VERNEED,
                         sizeof(Elf64_Vernaux),
                         offsetof(Elf64_Vernaux, vna_name),
                         offsetof(Elf64_Vernaux, vna_next)};
-constexpr Layout defined{DT_VERDEF,
+constexpr Layout definition_layout{DT_VERDEF,
                          DT_VERDEFNUM,
                          sizeof(Elf64_Verdef),
                          offsetof(Elf64_Verdef, vd_aux),
@@ -192,12 +192,12 @@ std::string to_text(const GlibcVersions &versions)
 
 std::optional<GlibcVersions> needed_glibc(int fd)
 {
-    return read_versions(fd, needed);
+    return read_versions(fd, need_layout);
 }
 
 std::optional<GlibcVersions> defined_glibc(int fd)
 {
-    auto versions = read_versions(fd, defined);
+    auto versions = read_versions(fd, definition_layout);
     return versions == GlibcVersions{} ? std::nullopt : versions;
 }
 
