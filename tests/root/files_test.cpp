@@ -4,9 +4,12 @@
 #include <fcntl.h>
 #include <sys/mount.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <array>
+#include <cerrno>
+#include <cstdio>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
@@ -16,6 +19,7 @@
 #include <boost/test/unit_test.hpp>
 
 #include "sandbox.h"
+#include "seccomp.h"
 
 using namespace ogh;
 using namespace ogh::test;
@@ -106,6 +110,16 @@ BOOST_DATA_TEST_CASE_F(Image, a_file_is_made_or_replaced_whole, data::make(mappe
     BOOST_TEST(made("made/deep") == "40755 " + owner);
     BOOST_TEST(image().size() == 7U,
                "nothing else is left"); // the root, two folders of ours, etc, three files
+}
+
+BOOST_FIXTURE_TEST_CASE(where_renames_know_no_flags_files_are_replaced_all_the_same, Image)
+{
+    start();
+    const Conditions without_flags{
+        .first = [] { refuse_call_with(SYS_renameat2, EINVAL, 4, RENAME_NOREPLACE); }};
+    BOOST_TEST(done(apply(file_at({"/etc/old", "/etc/new"}), without_flags)));
+    BOOST_TEST(text("etc/old") == "ours, /etc/old");
+    BOOST_TEST(text("etc/new") == "ours, /etc/new");
 }
 
 BOOST_FIXTURE_TEST_CASE(whoever_has_the_old_file_open_still_reads_it, Image)

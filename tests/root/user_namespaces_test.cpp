@@ -4,9 +4,11 @@
 #include <fcntl.h>
 #include <sys/mount.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <array>
+#include <cerrno>
 #include <filesystem>
 #include <fstream>
 #include <functional>
@@ -16,6 +18,7 @@
 #include <boost/test/unit_test.hpp>
 
 #include "sandbox.h"
+#include "seccomp.h"
 
 using namespace ogh;
 using namespace ogh::test;
@@ -61,6 +64,17 @@ struct Mapped : Sandbox {
             return std::to_string(status.st_uid) + ":" + std::to_string(status.st_gid);
         });
         return outcome.text;
+    }
+
+    /** Mode, owner and group of something in the image, as the host sees it. */
+    [[nodiscard]] std::string made(const std::string &name) const
+    {
+        struct stat status {};
+        check_call(::lstat(rootfs(name).c_str(), &status), name);
+        std::ostringstream text;
+        text << std::oct << (status.st_mode & 07777U) << std::dec << " " << status.st_uid << ":"
+             << status.st_gid;
+        return text.str();
     }
 
     [[nodiscard]] Edits idmapped(const std::string &place) const
@@ -129,11 +143,39 @@ BOOST_FIXTURE_TEST_CASE(in_a_folder_of_another_owner_it_belongs_to_its_root_as_w
 {
     check_call(::chown(rootfs("srv").c_str(), 0, 0), "chown"); // no number of the container
     start_mapped();
+    Edits edits = data_at({"/srv/x"});
+    edits.files = {{"/srv/conf", "text"}};
+    edits.links = {{"/srv/link", "x"}};
+    BOOST_TEST(done(apply(edits)));
+    BOOST_TEST(made("srv/x") == "755 100000:100000");
+    BOOST_TEST(made("srv/conf") == "644 100000:100000");
+    BOOST_TEST(made("srv/link") == "777 100000:100000");
+}
+
+BOOST_FIXTURE_TEST_CASE(what_cannot_be_given_to_its_root_is_not_left_behind, Mapped)
+{
+    check_call(::chown(rootfs("srv").c_str(), 0, 0), "chown");
+    start_mapped();
+    const Lines before = image();
+    Edits edits;
+    edits.links = {{"/srv/link", "x"}};
+    const Outcome outcome = apply(edits, {.first = [] { refuse_call(SYS_fchownat, EPERM); }});
+    BOOST_TEST(outcome.text.find("cannot give '/srv/link' to the container's root") != std::string::npos,
+               outcome);
+    BOOST_TEST(image() == before, boost::test_tools::per_element());
+    edits = {};
+    edits.files = {{"/srv/conf", "text"}};
+    BOOST_TEST(refused(apply(edits, {.first = [] { refuse_call(SYS_fchown, EPERM); }}),
+                       "cannot give '/srv/conf' to the container's root"));
+    BOOST_TEST(image() == before, boost::test_tools::per_element());
+}
+
+BOOST_FIXTURE_TEST_CASE(a_setgid_folder_does_not_pass_its_bit_on, Mapped)
+{
+    check_call(::chmod(rootfs("srv").c_str(), 03777), "chmod");
+    start_mapped();
     BOOST_TEST(done(apply(data_at({"/srv/x"}))));
-    struct stat status {};
-    check_call(::lstat(rootfs("srv/x").c_str(), &status), "lstat");
-    BOOST_TEST(status.st_uid == mapped);
-    BOOST_TEST(status.st_gid == mapped);
+    BOOST_TEST(made("srv/x") == "755 100000:100000");
 }
 
 BOOST_FIXTURE_TEST_CASE(a_tmpfs_of_the_container_is_part_of_its_root, Mapped)
