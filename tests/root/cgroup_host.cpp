@@ -219,9 +219,13 @@ std::uint32_t attach(int cgroup, const DeviceProgram &program, std::uint32_t fla
 
 UniqueFd attach_by_link(int cgroup, const DeviceProgram &program)
 {
-    const UniqueFd loaded = bpf::load_program(program, "test");
+    return link_to(cgroup, bpf::load_program(program, "test").get());
+}
+
+UniqueFd link_to(int cgroup, int program)
+{
     bpf_attr attr = blank();
-    attr.link_create.prog_fd = static_cast<std::uint32_t>(loaded.get());
+    attr.link_create.prog_fd = static_cast<std::uint32_t>(program);
     attr.link_create.target_fd = static_cast<std::uint32_t>(cgroup);
     attr.link_create.attach_type = BPF_CGROUP_DEVICE;
     return bpf_fd(BPF_LINK_CREATE, attr, "BPF_LINK_CREATE");

@@ -78,6 +78,9 @@ std::uint32_t attach(int cgroup, const DeviceProgram &program, std::uint32_t fla
 /** The same by a link, which lasts as long as the descriptor. */
 UniqueFd attach_by_link(int cgroup, const DeviceProgram &program);
 
+/** The same of a program that is loaded. */
+UniqueFd link_to(int cgroup, int program);
+
 /** A program that looks something up in a map, and then denies all. */
 DeviceProgram with_map(int map);
 UniqueFd make_map();

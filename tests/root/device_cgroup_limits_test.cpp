@@ -3,13 +3,18 @@
 // Which device programs are changed and which are not: those above the container, the runtime's, those that allow
 // everything already, and any where this process may not.
 #include <fcntl.h>
+#include <sys/syscall.h>
 #include <unistd.h>
+#include <linux/bpf.h>
 #include <linux/capability.h>
+
+#include <cerrno>
 
 #include <boost/test/unit_test.hpp>
 
 #include "bpf.h"
 #include "process.h"
+#include "seccomp.h"
 #include "support/device_programs.h"
 #include "support/expect.h"
 #include "version2.h"
@@ -126,6 +131,20 @@ BOOST_FIXTURE_TEST_CASE(where_it_may_not_be_changed_there_is_one_note, Version2)
             outcome.text.starts_with("1 the device cgroup '" + own + "' (version 2) is not for this process"),
             outcome.text);
     }
+    BOOST_TEST(attached(cgroup.get()) == before);
+}
+
+BOOST_FIXTURE_TEST_CASE(where_the_second_program_may_not_be_changed_the_first_is_put_back, Version2)
+{
+    const UniqueFd none = put(like_runc(usual_lines()));
+    const UniqueFd link = put(like_crun(usual_lines()), ways[3]);
+    start_in(own);
+    const std::string before = attached(cgroup.get());
+    const Outcome outcome = in_child([&] {
+        refuse_call_with(SYS_bpf, EPERM, 0, BPF_LINK_UPDATE);
+        return std::to_string(loud(allow_and_keep(rules)));
+    });
+    BOOST_TEST(outcome == (Outcome{0, "1"}));
     BOOST_TEST(attached(cgroup.get()) == before);
 }
 

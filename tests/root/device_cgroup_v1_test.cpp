@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Device lists of real cgroups of version 1.
+#include <sys/stat.h>
 #include <linux/capability.h>
 
 #include <boost/test/unit_test.hpp>
@@ -147,6 +148,21 @@ BOOST_FIXTURE_TEST_CASE(where_it_may_not_be_changed_there_is_one_note, Version1)
         outcome.text.starts_with("1 the device cgroup '" + own + "' (version 1) is not for this process"),
         outcome.text);
     BOOST_TEST(list(own) == before);
+}
+
+BOOST_FIXTURE_TEST_CASE(where_the_inner_one_may_not_be_changed_the_outer_is_left_as_it_is, Version1)
+{
+    const std::string inner = make_denied("c1/container");
+    start(Version::One, inner);
+    check_call(::fchmodat(open(Version::One, inner).get(), "devices.allow", 0, 0), "chmod");
+    const std::string before = list(own) + list(inner);
+    const Outcome outcome = in_child([&] {
+        limit_capabilities({CAP_SYS_ADMIN});
+        allow_and_keep(rules);
+        return std::string();
+    });
+    BOOST_TEST(outcome == Outcome{});
+    BOOST_TEST(list(own) + list(inner) == before);
 }
 
 BOOST_FIXTURE_TEST_CASE(the_capabilities_that_are_named_are_enough, Version1)

@@ -60,6 +60,31 @@ BOOST_FIXTURE_TEST_CASE(all_of_several_programs_are_replaced, Version2)
     BOOST_TEST(bpf::attached_programs(cgroup.get()).ids.size() == 3U);
 }
 
+BOOST_FIXTURE_TEST_CASE(each_of_two_links_gets_its_own_program, Version2)
+{
+    const DeviceProgram first = like_runc(usual_lines());
+    const DeviceProgram second = like_crun({{'a', any, any, 7, false}, {'c', 1, any, 7, true}});
+    const UniqueFd link = put(first, ways[3]);
+    const UniqueFd other = put(second, ways[3]);
+    start_in(own);
+    allow_and_keep(rules);
+    BOOST_TEST(answers() == expected({first, second}, rules));
+}
+
+BOOST_FIXTURE_TEST_CASE(a_program_with_links_to_two_cgroups_is_replaced_in_the_containers, Version2)
+{
+    const UniqueFd elsewhere = open(Version::Two, make(Version::Two, "other"));
+    const DeviceProgram old = like_runc(usual_lines());
+    const UniqueFd loaded = bpf::load_program(old, "both");
+    const UniqueFd first = link_to(elsewhere.get(), loaded.get());
+    const UniqueFd second = link_to(cgroup.get(), loaded.get());
+    start_in(own);
+    const std::string before = attached(elsewhere.get());
+    allow_and_keep(rules);
+    BOOST_TEST(answers() == expected({old}, rules));
+    BOOST_TEST(attached(elsewhere.get()) == before);
+}
+
 BOOST_DATA_TEST_CASE_F(Version2, a_second_run_changes_nothing, data::make(ways), way)
 {
     const UniqueFd link = put(like_runc(usual_lines()), way);
