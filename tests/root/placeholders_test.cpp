@@ -101,6 +101,19 @@ BOOST_FIXTURE_TEST_CASE(what_the_image_has_of_its_own_stays_where_that_is_wanted
     BOOST_TEST(places() == mounted, boost::test_tools::per_element());
 }
 
+BOOST_FIXTURE_TEST_CASE(an_empty_file_that_is_mounted_there_is_no_placeholder, Image)
+{
+    file("rootfs/srv/empty", "");
+    file("src/nothing", "");
+    start({.set_up = [&](const std::string &root) {
+        make_mount(src("nothing"), root + "/srv/empty", "", MS_BIND);
+    }});
+    Edits edits = list_at("/srv/empty");
+    edits.mounts.front().only_if_absent = true;
+    BOOST_TEST(done(apply(edits)));
+    BOOST_TEST(places() == Lines(), boost::test_tools::per_element());
+}
+
 BOOST_FIXTURE_TEST_CASE(what_is_only_wanted_where_it_is_absent_stops_nothing, Image)
 {
     file("rootfs/srv/file", "of the image");
@@ -136,6 +149,14 @@ BOOST_FIXTURE_TEST_CASE(after_a_failure_files_go_too, Image)
     Edits edits = list_at("/srv/list");
     edits.mounts.push_back(list_at("/made/list").mounts.front());
     edits.mounts.push_back(data_at({"/srv/c"}).mounts.front());
+    expect_nothing_left(edits);
+}
+
+BOOST_FIXTURE_TEST_CASE(after_a_failure_a_folder_that_was_made_for_a_written_file_is_gone, Image)
+{
+    file("rootfs/opt/c", "in the way");
+    Edits edits;
+    edits.files = {{"/srv/new/conf", "text"}, {"/opt/c/conf", "text"}};
     expect_nothing_left(edits);
 }
 

@@ -2,11 +2,13 @@
 //
 // A tmpfs of ours over a folder of the container's /proc.
 #include <fcntl.h>
+#include <sys/mount.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <boost/test/unit_test.hpp>
 
+#include "apply.h"
 #include "file.h"
 #include "sandbox.h"
 #include "unique_fd.h"
@@ -157,6 +159,38 @@ BOOST_FIXTURE_TEST_CASE(a_second_request_adds_to_the_first, Cover)
         for (const Mount &mount : added)
             BOOST_TEST(mount.has("ro"), mount);
     }
+}
+
+BOOST_FIXTURE_TEST_CASE(what_was_unmounted_meanwhile_is_mounted_again, Cover)
+{
+    start_with_tmpfs();
+    BOOST_TEST(done(apply(cover({"one", "two"}))));
+    const Mounts first = container().added();
+    const auto unmount = [] {
+        check_call(::umount2("/proc/driver/x/gpus/two", MNT_DETACH), "umount");
+        return std::string();
+    };
+    BOOST_TEST(container().inside(unmount) == Outcome{});
+    BOOST_TEST(done(apply(cover({"one", "two"}))));
+    BOOST_TEST(read("gpus/two/information") == "two");
+    BOOST_TEST(container().added().size() == first.size());
+}
+
+BOOST_FIXTURE_TEST_CASE(a_rootfs_that_is_named_through_a_symlink_is_known_again, Cover)
+{
+    link("named", "rootfs");
+    start_with_tmpfs();
+    const auto through_link = [&](const Edits &edits) {
+        return in_child([&] {
+            ContainerView view({container().pid(), path("named")});
+            ogh::apply(edits, view);
+            return std::string();
+        });
+    };
+    BOOST_TEST(done(through_link(cover({"one"}))));
+    const Mounts first = container().added();
+    BOOST_TEST(done(through_link(cover({"one"}))));
+    BOOST_TEST(container().added() == first, boost::test_tools::per_element());
 }
 
 BOOST_FIXTURE_TEST_CASE(a_tmpfs_that_only_looks_like_ours_is_covered, Cover)

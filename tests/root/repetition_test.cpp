@@ -71,6 +71,20 @@ BOOST_FIXTURE_TEST_CASE(another_folder_at_the_same_place_is_mounted_over_the_fir
     BOOST_TEST(container().added().back().root.ends_with("/src/other"), container().added().back());
 }
 
+BOOST_FIXTURE_TEST_CASE(a_folder_of_the_same_number_on_another_filesystem_is_another_one, Sandbox)
+{
+    for (const char *name : {"src/one", "src/two"}) {
+        folder(name);
+        make_mount("tmpfs", path(name), "tmpfs"); // the root of each has the same inode number
+    }
+    start();
+    BOOST_TEST(done(apply({{{src("one"), "/srv/a", Kind::Directory, true}}})));
+    const Outcome outcome = apply({{{src("two"), "/srv/a", Kind::Directory, true}}});
+    BOOST_TEST(done(outcome));
+    BOOST_TEST(outcome.text.find("already") == std::string::npos, outcome);
+    BOOST_TEST(container().added().size() == 2U);
+}
+
 BOOST_FIXTURE_TEST_CASE(a_source_that_is_read_only_on_the_host_is_recognized, Sandbox)
 {
     make_mount(src("data"), src("data"), "", MS_BIND);
@@ -89,6 +103,18 @@ BOOST_FIXTURE_TEST_CASE(the_same_folder_inside_the_source_is_not_taken_for_the_s
     start();
     BOOST_TEST(done(apply({{{rootfs("srv/a"), "/srv/a", Kind::Directory, true}}})));
     BOOST_TEST(places() == Lines{"/srv/a"}, boost::test_tools::per_element());
+}
+
+BOOST_FIXTURE_TEST_CASE(a_volume_that_shows_the_source_is_not_taken_for_a_mount_of_it, Sandbox)
+{
+    // With the attributes that the mount would have, and the source below the volume's own top.
+    folder("rootfs/srv");
+    start({.set_up = [&](const std::string &root) {
+        make_mount(src(), root + "/srv", "", MS_BIND);
+        change_mount(root + "/srv", MS_REMOUNT | MS_BIND | MS_RDONLY | MS_NOSUID | MS_NODEV);
+    }});
+    BOOST_TEST(done(apply(data_at({"/srv/data"}))));
+    BOOST_TEST(places() == Lines{"/srv/data"}, boost::test_tools::per_element());
 }
 
 BOOST_AUTO_TEST_SUITE_END()

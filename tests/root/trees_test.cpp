@@ -337,6 +337,13 @@ BOOST_FIXTURE_TEST_CASE(an_image_cannot_leave_an_earlier_request, Tree)
         check_call(::chown((root + "/opt/tree/.own/given").c_str(), 1000, 1000), "chown");
     }});
     BOOST_TEST(earlier() == "nothing");
+    // Of root and below our own name, but not on a tmpfs.
+    start({.set_up = [](const std::string &root) {
+        make_mount("oci-gpu-hooks", root + "/opt/tree", "ramfs");
+        check_call(::mkdir((root + "/opt/tree/.own").c_str(), 0755), "mkdir");
+        std::ofstream(root + "/opt/tree/.own/given") << "forged";
+    }});
+    BOOST_TEST(earlier() == "nothing");
 }
 
 BOOST_AUTO_TEST_SUITE_END()
