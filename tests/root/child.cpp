@@ -112,6 +112,23 @@ void report(const Work &work)
     ::_exit(outcome.code);
 }
 
+int run_program(std::vector<std::string> command)
+{
+    std::vector<char *> arguments;
+    arguments.reserve(command.size() + 1);
+    for (std::string &word : command)
+        arguments.push_back(word.data());
+    arguments.push_back(nullptr);
+    return Child([&] {
+               const int nowhere = ::open("/dev/null", O_RDWR | O_CLOEXEC);
+               ::dup2(nowhere, STDOUT_FILENO);
+               ::dup2(nowhere, STDERR_FILENO);
+               ::execvp(arguments.front(), arguments.data());
+               fail(command.front());
+           })
+        .wait();
+}
+
 Outcome in_child(const Work &work)
 {
     std::array<int, 2> ends{};

@@ -7,6 +7,7 @@
 #include <iosfwd>
 #include <stdexcept>
 #include <string>
+#include <vector>
 
 namespace ogh::test {
 
@@ -71,6 +72,9 @@ using Work = std::function<std::string()>;
  * close all above 2.
  */
 Outcome in_child(const Work &work);
+
+/** Runs a program of the host, whose output is of no interest. @return its exit code, or 125 if it cannot be run */
+int run_program(std::vector<std::string> command);
 
 /** Does `work` and writes code and text to descriptor 1; does not return. */
 [[noreturn]] void report(const Work &work);

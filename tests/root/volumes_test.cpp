@@ -1,14 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // What is made in a volume is made on the host, and what is mounted on a shared mount appears there.
-#include <fcntl.h>
 #include <sched.h>
 #include <sys/mount.h>
-#include <unistd.h>
 
 #include <filesystem>
 #include <string>
-#include <vector>
 
 #include <boost/test/data/test_case.hpp>
 #include <boost/test/unit_test.hpp>
@@ -41,25 +38,6 @@ struct Host : Sandbox {
         make_mount(path("volume"), path("volume"), "", MS_BIND);
         change_mount(path("volume"), MS_SHARED);
         return path("volume");
-    }
-
-    /** Runs a program of the host. @return its exit code */
-    static int run(std::vector<std::string> command)
-    {
-        std::vector<char *> arguments;
-        arguments.reserve(command.size() + 1);
-        for (std::string &word : command)
-            arguments.push_back(word.data());
-        arguments.push_back(nullptr);
-        return Child([&] {
-                   const int nowhere =
-                       ::open("/dev/null", O_RDWR); // what it says otherwise is of no interest
-                   ::dup2(nowhere, STDOUT_FILENO);
-                   ::dup2(nowhere, STDERR_FILENO);
-                   ::execvp(arguments.front(), arguments.data());
-                   fail(command.front());
-               })
-            .wait();
     }
 
     void expect_refused(const Edits &edits, const std::string &words)
@@ -141,8 +119,8 @@ BOOST_FIXTURE_TEST_CASE(a_btrfs_of_the_host_is_a_volume, Host)
     folder("btrfs");
     file("image");
     std::filesystem::resize_file(path("image"), std::uintmax_t{128} << 20U);
-    BOOST_REQUIRE(run({"mkfs.btrfs", "--quiet", path("image")}) == 0);
-    BOOST_REQUIRE(run({"mount", "-o", "loop", path("image"), path("btrfs")}) == 0);
+    BOOST_REQUIRE(run_program({"mkfs.btrfs", "--quiet", path("image")}) == 0);
+    BOOST_REQUIRE(run_program({"mount", "-o", "loop", path("image"), path("btrfs")}) == 0);
     folder("btrfs/existing");
     start(with_volume(path("btrfs"), "/srv"));
     expect_refused(data_at({"/srv/x"}), "it would lie in a volume ('/srv')");
