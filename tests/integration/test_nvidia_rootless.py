@@ -46,6 +46,14 @@ def test_the_hosts_nodes_open(box, machine):
     told(result, "device cgroup")
 
 
+def test_in_a_further_user_namespace_the_hosts_nodes_open_too(box, machine):
+    """podman's own is not the container's then; in neither can a node be made."""
+    box.options.append("--userns=keep-id")
+    seen = probed(started(box.run(SHOW)))
+    assert {path: (each.number, each.said) for path, each in seen.items()} == {
+        path: (each.number, ALLOWED) for path, each in given(machine.gpus[1]).items()}
+
+
 def test_a_node_that_the_host_lacks_cannot_be_made(box, machine):
     (machine.path / "dev/nvidia-uvm").unlink()
     refused(box.run(SHOW), 6, f"'{machine}/dev/nvidia-uvm'", "no ")

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Device nodes and symlinks that a container gets, whatever has their names.
+#include <grp.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
 #include <unistd.h>
@@ -11,6 +12,8 @@
 #include <boost/test/data/test_case.hpp>
 #include <boost/test/unit_test.hpp>
 
+#include "node_source.h"
+#include "process.h"
 #include "sandbox.h"
 
 using namespace ogh;
@@ -252,6 +255,39 @@ BOOST_FIXTURE_TEST_CASE(in_a_user_namespace_what_cannot_be_mounted_on_is_refused
     folder("rootfs/dev/gpu");
     start({.mapped_root = 100000});
     BOOST_TEST(refused(give(one()), "neither a plain file nor a device"));
+}
+
+BOOST_DATA_TEST_CASE_F(Devices, without_the_hosts_root_the_user_has_to_be_able_to_read_and_write,
+                       data::make({0666, 0444, 0222, 0000}), mode)
+{
+    folder("hostdev");
+    make_node("hostdev/gpu", 3, S_IFCHR | static_cast<mode_t>(mode));
+    const Outcome outcome = in_child([&] {
+        limit_capabilities({CAP_SYS_ADMIN}); // root without them is a user like any other
+        return std::to_string(open_node_sources({node("gpu", 3)}, true).size());
+    });
+    if (mode == 0666)
+        BOOST_TEST(outcome == (Outcome{0, "1"}));
+    else
+        BOOST_TEST(refused(outcome, "this user may not open", ExitCode::Host));
+}
+
+BOOST_DATA_TEST_CASE_F(Devices, without_the_hosts_root_a_group_counts_only_if_the_container_keeps_it,
+                       data::make({true, false}), keeps_groups)
+{
+    constexpr gid_t group = 4711;
+    folder("hostdev");
+    make_node("hostdev/gpu", 3, S_IFCHR | 0660);
+    check_call(::chown(path("hostdev/gpu").c_str(), 4712, group), "chown");
+    const Outcome outcome = in_child([&] {
+        check_call(::setgroups(1, &group), "setgroups");
+        limit_capabilities({CAP_SYS_ADMIN});
+        return std::to_string(open_node_sources({node("gpu", 3)}, keeps_groups).size());
+    });
+    if (keeps_groups)
+        BOOST_TEST(outcome == (Outcome{0, "1"}));
+    else
+        BOOST_TEST(refused(outcome, "this user may not open", ExitCode::Host));
 }
 
 BOOST_FIXTURE_TEST_CASE(links_are_made_and_right_ones_stay, Devices)
