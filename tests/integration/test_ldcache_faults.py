@@ -20,6 +20,21 @@ def box_fixture(srv_box):
     return srv_box()
 
 
+def killed(box, old, name, when):
+    """The run in which the hook is killed at that call. The kernel may have made it begin a call again when the calls
+    were counted, because something else on this machine was mounted or renamed meanwhile: then there is one fewer."""
+    while True:
+        box.wrapper = strace("-e", f"inject={name}:signal=SIGKILL:when={when}")
+        (box.rootfs / CACHE).unlink()
+        (box.rootfs / CACHE).write_bytes(old)
+        (box.rootfs / CONF).unlink(missing_ok=True)
+        result = box.run(PROBE)
+        if result.code != 0 or when == 1:
+            return result
+        assert started(result) == FOUND
+        when -= 1
+
+
 @pytest.mark.parametrize("readonly", [False, True])
 def test_killed_at_any_system_call(box, srv_box, readonly):
     """At the first and at the last call of each kind: the cache is the old one or the new one."""
@@ -29,11 +44,7 @@ def test_killed_at_any_system_call(box, srv_box, readonly):
     old = (box.rootfs / CACHE).read_bytes()
     for name, count in system_calls(pattern, PROBE, FOUND).items():
         for when in {1, count}:
-            box.wrapper = strace("-e", f"inject={name}:signal=SIGKILL:when={when}")
-            (box.rootfs / CACHE).unlink()
-            (box.rootfs / CACHE).write_bytes(old)
-            (box.rootfs / CONF).unlink(missing_ok=True)
-            result = box.run(PROBE)
+            result = killed(box, old, name, when)
             assert result.code != 0 and result.out == "" and "killed" in result.err, (name, when)
             now = (box.rootfs / CACHE).read_bytes()
             assert now == old or not readonly and "libgpu.so.1" in [e.name for e in read(now)]

@@ -57,7 +57,9 @@ class PodmanRun(Run):
         self._folder = folder
 
     def _ended(self):
-        events = (self._folder / "tmp/events/events.log").read_text(encoding="utf-8").splitlines()
+        log = self._folder / "tmp/events/events.log"
+        # Without it podman itself has failed, and the result says why.
+        events = log.read_text(encoding="utf-8").splitlines() if log.exists() else []
         self.name = next((event["ID"] for event in map(json.loads, events)
                           if event.get("Name") == self.name), "none")
         # podman's own mounts go in a process that it leaves behind.
