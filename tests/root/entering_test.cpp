@@ -10,7 +10,9 @@
 #include <boost/test/data/test_case.hpp>
 #include <boost/test/unit_test.hpp>
 
+#include "init_process.h"
 #include "sandbox.h"
+#include "support/expect.h"
 
 using namespace ogh;
 using namespace ogh::test;
@@ -63,6 +65,14 @@ BOOST_FIXTURE_TEST_CASE(a_zombie_is_refused, Host)
     siginfo_t info{};
     check_call(::waitid(P_PID, static_cast<id_t>(other.pid()), &info, WEXITED | WNOWAIT), "waitid");
     BOOST_TEST(refused(apply_to(other.pid()), ended));
+}
+
+BOOST_FIXTURE_TEST_CASE(what_was_seen_of_a_process_that_has_ended_since_does_not_count, Host)
+{
+    start();
+    const InitProcess init(container().pid());
+    const auto look = [&] { container().end(); }; // from now on the number may be another process's
+    BOOST_TEST(failure_of([&] { init.look_at(look); }).says(ended));
 }
 
 BOOST_FIXTURE_TEST_CASE(a_container_that_has_pivoted_is_refused_although_the_path_exists_inside, Host)
