@@ -46,11 +46,26 @@ SelectionPolicy policy_of(const GpuOptions &options)
 
 void limit(SelectionPolicy &policy, const Asked &asked)
 {
-    const auto &[allow, max_devices] = asked.limits;
-    if (allow)
-        policy.allow_too = parse_allowed_selectors({*allow, "--allow of a line of the key file"});
+    const KeyLimits &limits = asked.limits;
+    const auto &max_devices = limits.max_devices;
+    if (limits.allow)
+        policy.allow_too = parse_allowed_selectors({*limits.allow, "--allow of a line of the key file"});
     if (max_devices)
         policy.max_devices = std::min(*max_devices, policy.max_devices.value_or(*max_devices));
+}
+
+std::optional<Asked> allowed_capabilities(const GpuOptions &options)
+{
+    if (!options.allow_capabilities)
+        return std::nullopt;
+    return Asked{*options.allow_capabilities, "option '--allow-capabilities'"};
+}
+
+std::optional<Asked> allowed_capabilities(const KeyLimits &limits)
+{
+    if (!limits.allow_capabilities)
+        return std::nullopt;
+    return Asked{*limits.allow_capabilities, "--allow-capabilities of a line of the key file"};
 }
 
 std::optional<Asked> asked_capabilities(const Hook &hook, std::string_view key, const Asked &asked,

@@ -27,6 +27,12 @@ SelectionPolicy policy_of(const GpuOptions &options);
 /** Adds what the key allows that the container has asked with. @throws Error (Usage) */
 void limit(SelectionPolicy &policy, const Asked &asked);
 
+/** The list of --allow-capabilities, and where it is from. @return nothing if it is not given: every capability */
+std::optional<Asked> allowed_capabilities(const GpuOptions &options);
+
+/** The same of the key that a container has asked with. */
+std::optional<Asked> allowed_capabilities(const KeyLimits &limits);
+
 /**
  * The capabilities that are asked for by name: by the container, or, where it is the host that asks for GPUs, by
  * --capabilities; the container's own win where the host asks for every container.

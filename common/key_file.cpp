@@ -79,8 +79,10 @@ std::string read_limits(const std::vector<std::string> &words, KeyLimits &limits
             limits.allow = value;
         else if (words[i] == "--max-devices")
             limits.max_devices = parse_small_number(value, most_devices);
+        else if (words[i] == "--allow-capabilities")
+            limits.allow_capabilities = value;
         else
-            return "it takes --allow LIST and --max-devices N behind the name";
+            return "it takes --allow LIST, --max-devices N and --allow-capabilities LIST behind the name";
         if (words[i] == "--max-devices" && !limits.max_devices)
             return "--max-devices needs a number";
     }

@@ -12,8 +12,9 @@ namespace ogh {
 
 /** What whoever has a key may have at most, besides what the options of the hook allow. */
 struct KeyLimits {
-    std::optional<std::string> allow;    ///< as --allow
-    std::optional<unsigned> max_devices; ///< as --max-devices
+    std::optional<std::string> allow;              ///< as --allow
+    std::optional<unsigned> max_devices;           ///< as --max-devices
+    std::optional<std::string> allow_capabilities; ///< as --allow-capabilities
 };
 
 /** One line of a key file. */
@@ -27,7 +28,7 @@ struct Key {
  * The keys of --key-file. The file holds no key, only what tells a right one: a line each of the SHA-256 in hex, a name,
  * and perhaps limits,
  *
- *     9f86d08…0a08 nightly --max-devices 1 --allow 0,1
+ *     9f86d08…0a08 nightly --max-devices 1 --allow 0,1 --allow-capabilities compute,utility
  *
  * Blank lines and those that begin with # say nothing.
  */

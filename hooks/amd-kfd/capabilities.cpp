@@ -21,10 +21,9 @@ Capabilities parse_capabilities(const Asked &asked)
     return capabilities;
 }
 
-Capabilities parse_allowed_capabilities(const std::string &list)
+Capabilities parse_allowed_capabilities(const Asked &list)
 {
-    return list == no_capability ? Capabilities{}
-                                 : parse_capabilities({list, "option '--allow-capabilities'"});
+    return list.value == no_capability ? Capabilities{} : parse_capabilities(list);
 }
 
 void check_permitted(const Capabilities &wanted, const Capabilities &allowed)

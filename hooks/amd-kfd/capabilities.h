@@ -21,10 +21,10 @@ struct Capabilities {
 Capabilities parse_capabilities(const Asked &asked);
 
 /**
- * Understands --allow-capabilities: such a list, or `none`.
+ * Understands what allowed_capabilities() gives: such a list, or `none`.
  * @throws Error (Usage)
  */
-Capabilities parse_allowed_capabilities(const std::string &list);
+Capabilities parse_allowed_capabilities(const Asked &list);
 
 /** @throws Error (Policy) for one that is wanted and not allowed */
 void check_permitted(const Capabilities &wanted, const Capabilities &allowed);

@@ -49,8 +49,10 @@ Capabilities read_capabilities(const Hook &hook, const Asked &asked, const GpuOp
 {
     const auto list = asked_capabilities(hook, std::string(name) + ".capabilities", asked, options);
     const Capabilities wanted = list ? parse_capabilities(*list) : Capabilities();
-    if (options.allow_capabilities)
-        check_permitted(wanted, parse_allowed_capabilities(*options.allow_capabilities));
+    for (const auto &allowed : {allowed_capabilities(options), allowed_capabilities(asked.limits)}) {
+        if (allowed)
+            check_permitted(wanted, parse_allowed_capabilities(*allowed));
+    }
     return wanted;
 }
 

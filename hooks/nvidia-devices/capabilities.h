@@ -63,10 +63,10 @@ Capabilities default_capabilities();
 Capabilities parse_capabilities(const Asked &asked);
 
 /**
- * Understands --allow-capabilities: such a list, or `none`.
+ * Understands what allowed_capabilities() gives: such a list, or `none`.
  * @throws Error (Usage)
  */
-Capabilities parse_allowed_capabilities(const std::string &list);
+Capabilities parse_allowed_capabilities(const Asked &list);
 
 /**
  * What the host's policy leaves of `wanted`: all that is named, and of `all` what it hands out.

@@ -83,10 +83,9 @@ void warn_of_vendor_hook(const Hook &hook, const Sysroot &sysroot, Notes &notes)
                                     *found + "; see nvidia-devices(8)"});
 }
 
-std::optional<Capabilities> allowed_by(const GpuOptions &options)
+std::optional<Capabilities> parse(const std::optional<Asked> &allowed)
 {
-    return options.allow_capabilities ? std::optional(parse_allowed_capabilities(*options.allow_capabilities))
-                                      : std::nullopt;
+    return allowed ? std::optional(parse_allowed_capabilities(*allowed)) : std::nullopt;
 }
 
 void print_list(const Hook &hook, const Sysroot &sysroot, const SelectionPolicy &policy, ListFormat format)
@@ -101,7 +100,7 @@ void print_list(const Hook &hook, const Sysroot &sysroot, const SelectionPolicy 
 void run(Hook &hook, const GpuOptions &options, const std::string &driver_root)
 {
     SelectionPolicy policy = policy_of(options);
-    const auto allowed = allowed_by(options);
+    const auto allowed = parse(allowed_capabilities(options));
     const Sysroot sysroot(hook.options().sysroot);
     if (options.list.list) {
         print_list(hook, sysroot, policy, options.list.format.value_or(ListFormat::Table));
@@ -117,6 +116,7 @@ void run(Hook &hook, const GpuOptions &options, const std::string &driver_root)
         selectors = read_environment(hook);
     if (!selectors)
         return;
+    const auto allowed_by_key = parse(allowed_capabilities(asked->limits));
     const auto named = read_capabilities(hook, *asked, options, by_environment);
     Notes notes;
     const Inventory inventory = read_inventory(sysroot, notes);
@@ -129,7 +129,8 @@ void run(Hook &hook, const GpuOptions &options, const std::string &driver_root)
     const bool has_files = !selectors->none || named;
     const Capabilities capabilities = named.value_or(default_capabilities());
     const Wanted wanted{resolve(*selectors, candidates(inventory), policy, {}, notes),
-                        has_files ? permitted(capabilities, allowed) : capabilities};
+                        has_files ? permitted(permitted(capabilities, allowed), allowed_by_key)
+                                  : capabilities};
     Edits edits = plan(wanted, inventory, read_further_nodes(sysroot, inventory, wanted), notes);
     if (has_files)
         add_driver_tree(hook, open_driver_root(sysroot, driver_root), wanted, inventory, edits, notes);

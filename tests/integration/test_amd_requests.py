@@ -2,6 +2,8 @@
 """Who gets which AMD GPU: what is asked by annotation, by the environment, by the host, what its policy makes of that,
 and in which words it is refused. All of it by hand and with --plan: nothing is done."""
 
+import hashlib
+
 import pytest
 
 from harness.amd import CPX, CPX_BLANKS, DRM, KFD, PHOENIX, RAPHAEL, XT, Gpu
@@ -136,7 +138,7 @@ def test_capabilities_that_there_are_not(amd_by_hand, capabilities):
     error_of(amd_by_hand("--plan", **asked("0", capabilities)), 2, "'npu'" if capabilities else "empty")
 
 
-def test_npu(amd_plan, amd_by_hand, amd_machine):
+def test_npu(amd_plan, amd_by_hand, amd_machine, scratch):
     """Only AMD's, and no container that asks for one starts without."""
     amd_machine.add_npu(0, "intel_vpu")
     error_of(amd_by_hand("--plan", **asked("0", "npu")), 6, "modprobe amdxdna")
@@ -148,6 +150,14 @@ def test_npu(amd_plan, amd_by_hand, amd_machine):
     assert nodes_of(amd_plan("--request", "0", "--capabilities", "npu", **asked("1"))) == with_npu
     assert nodes_of(amd_plan("--allow-capabilities", "npu", **asked("0", "npu"))) == with_npu
     error_of(amd_by_hand("--plan", "--allow-capabilities", "none", **asked("0", "npu")), 5, "--allow-capabilities")
+    keys = scratch / "keys"
+    keys.write_text(f"{hashlib.sha256(b'secret').hexdigest()} ci --allow-capabilities none\n", encoding="ascii")
+    keys.chmod(0o600)
+    env = ["OCI_GPU_HOOKS_KEY=secret", "OCI_GPU_HOOKS_AMD_KFD=0"]
+    by_key = ["--opt-in", "environment", "--key-file", keys]
+    assert nodes_of(amd_plan(*by_key, process={"env": env})) == nodes_for(XT)
+    env = [*env, "OCI_GPU_HOOKS_AMD_KFD_CAPABILITIES=npu"]
+    error_of(amd_by_hand("--plan", *by_key, process={"env": env}), 5, "no capability 'npu'")
 
 
 @pytest.mark.parametrize("option", ["--help", "--version"])

@@ -2,6 +2,7 @@
 """The selector `env`, requests by the host and by a container's environment, the vendor's own hook beside
 this one, and --list; by hand, and with --plan."""
 
+import hashlib
 import json
 
 import pytest
@@ -184,6 +185,27 @@ def test_capabilities_that_the_host_does_not_hand_out(plan, by_hand, machine):
     assert nodes_of(plan(*allowed, **asked("0", "all,gdrcopy"))) == sorted([*nodes, "/dev/gdrdrv"])
     assert nodes_of(plan("--allow-capabilities", "none", **asked("none"))) == []
     error_of(by_hand("--plan", "--allow-capabilities", "odd", **asked("0")), 2, "'--allow-capabilities'")
+
+
+def test_a_key_has_a_limit_for_capabilities_of_its_own(plan, by_hand, scratch):
+    """Within that of the host; an annotation, which takes no key, is free of it."""
+    keys = scratch / "keys"
+    digest = hashlib.sha256(b"secret").hexdigest()
+    keys.write_text(f"{digest} nightly --allow-capabilities compute,video\n", encoding="ascii")
+    keys.chmod(0o600)
+    options = ["--opt-in", "environment", "--key-file", keys]
+
+    def by_key(capabilities):
+        return {"process": {"env": ["OCI_GPU_HOOKS_KEY=secret", "OCI_GPU_HOOKS_NVIDIA_DEVICES=0",
+                                    f"OCI_GPU_HOOKS_NVIDIA_DEVICES_CAPABILITIES={capabilities}"]}}
+
+    nodes = [EIGHT[0].node, "/dev/nvidiactl", *UVM_NODES]
+    assert nodes_of(plan(*options, **by_key("compute"))) == sorted(nodes)
+    assert nodes_of(plan(*options, **asked("0", "utility"))) == [EIGHT[0].node, "/dev/nvidiactl"]
+    error_of(by_hand("--plan", *options, **by_key("utility")), 5, "no capability 'utility'", "'compute', 'video'")
+    narrow = [*options, "--allow-capabilities", "video"]
+    error_of(by_hand("--plan", *narrow, **by_key("compute")), 5, "no capability 'compute'")
+    assert nodes_of(plan(*narrow, **by_key("all"))) == sorted(nodes)
 
 
 @pytest.mark.parametrize("option", ["--help", "--version"])

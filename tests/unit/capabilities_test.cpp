@@ -17,6 +17,11 @@ Capabilities parse(const std::string &value)
     return parse_capabilities({value, "annotation 'k'"});
 }
 
+Capabilities allowing(const std::string &list)
+{
+    return parse_allowed_capabilities({list, "option '--allow-capabilities'"});
+}
+
 Capabilities of(const std::vector<std::string> &environment)
 {
     Config config;
@@ -65,31 +70,42 @@ BOOST_AUTO_TEST_CASE(lists_with_blanks_and_repeats)
 BOOST_AUTO_TEST_CASE(the_policy_is_the_limit)
 {
     BOOST_TEST((permitted(parse("all,gds"), std::nullopt) == Capabilities{{Gds}, true}));
-    const Capabilities allowed = parse_allowed_capabilities("compute, utility,gds");
+    const Capabilities allowed = allowing("compute, utility,gds");
     BOOST_TEST((permitted(usual, allowed) == usual));
     const auto failure = failure_of([&] { permitted(parse("utility,graphics"), allowed); });
     BOOST_TEST((failure.code == ExitCode::Policy));
     BOOST_TEST(failure.message ==
                "no capability 'graphics': the host's policy (--allow-capabilities) does not "
                "hand it out; it hands out 'compute', 'utility', 'gds'");
-    BOOST_TEST(
-        (failure_of([&] { permitted(usual, parse_allowed_capabilities("none")); }).code == ExitCode::Policy));
-    BOOST_TEST((failure_of([] { parse_allowed_capabilities("compute,odd"); }).code == ExitCode::Usage));
-    BOOST_TEST((permitted(parse("all"), parse_allowed_capabilities("all")) == everything));
-    BOOST_TEST((failure_of([] { permitted(parse("gds"), parse_allowed_capabilities("all")); }).code ==
-                ExitCode::Policy));
+    BOOST_TEST((failure_of([&] { permitted(usual, allowing("none")); }).code == ExitCode::Policy));
+    BOOST_TEST((failure_of([] { allowing("compute,odd"); }).code == ExitCode::Usage));
+    BOOST_TEST((permitted(parse("all"), allowing("all")) == everything));
+    BOOST_TEST((failure_of([] { permitted(parse("gds"), allowing("all")); }).code == ExitCode::Policy));
 }
 
 BOOST_AUTO_TEST_CASE(all_is_what_the_policy_hands_out)
 {
-    const Capabilities left = permitted(parse("all"), parse_allowed_capabilities("utility,video"));
+    const Capabilities left = permitted(parse("all"), allowing("utility,video"));
     for (const Capability each : {Utility, Video})
         BOOST_TEST(left.has(each));
     for (const Capability each : {Compute, Graphics, Display, Ngx, Compat32, Gds})
         BOOST_TEST(!left.has(each));
     BOOST_TEST(left.named.empty()); // the host need not have them
-    BOOST_TEST((failure_of([] { permitted(parse("all"), parse_allowed_capabilities("gds")); }).code ==
-                ExitCode::Policy));
+    BOOST_TEST((failure_of([] { permitted(parse("all"), allowing("gds")); }).code == ExitCode::Policy));
+}
+
+BOOST_AUTO_TEST_CASE(two_limits_leave_what_both_allow)
+{
+    const Capabilities left =
+        permitted(permitted(parse("all"), allowing("utility,video")), allowing("video,graphics"));
+    for (const Capability each : {Compute, Utility, Graphics})
+        BOOST_TEST(!left.has(each));
+    BOOST_TEST(left.has(Video));
+    const auto both = [](const Capabilities &wanted) {
+        permitted(permitted(wanted, allowing("all")), allowing("none"));
+    };
+    BOOST_TEST((failure_of([&] { both(parse("all")); }).code == ExitCode::Policy));
+    BOOST_TEST((failure_of([&] { both(usual); }).code == ExitCode::Policy));
 }
 
 BOOST_AUTO_TEST_CASE(all_is_the_seven_and_no_more)

@@ -40,11 +40,12 @@ BOOST_AUTO_TEST_CASE(a_key_is_known_by_its_hash)
 
 BOOST_AUTO_TEST_CASE(a_line_has_limits_of_its_own)
 {
-    const KeyFile file(hash_of_abc + " nightly --max-devices 2 --allow 0,3-4\n");
+    const KeyFile file(hash_of_abc + " nightly --max-devices 2 --allow 0,3-4 --allow-capabilities none\n");
     const Key *key = file.find("abc");
     BOOST_REQUIRE(key != nullptr);
     BOOST_TEST(key->limits.max_devices.value() == 2);
     BOOST_TEST(key->limits.allow.value() == "0,3-4");
+    BOOST_TEST(key->limits.allow_capabilities.value() == "none");
 }
 
 BOOST_AUTO_TEST_CASE(a_wrong_line_is_named_and_not_repeated)
@@ -56,6 +57,7 @@ BOOST_AUTO_TEST_CASE(a_wrong_line_is_named_and_not_repeated)
                                          (hash_of_abc + "0 name"),
                                          ("BA" + hash_of_abc.substr(2) + " name"),
                                          (hash_of_abc + " secret --max-devices"),
+                                         (hash_of_abc + " secret --allow-capabilities"),
                                          (hash_of_abc + " secret --max-devices -1"),
                                          (hash_of_abc + " secret --max-device 1"),
                                          (hash_of_abc + " secret more")};

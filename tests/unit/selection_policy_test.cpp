@@ -54,7 +54,7 @@ BOOST_AUTO_TEST_CASE(a_key_narrows_the_policy_and_widens_nothing)
     Case host = Case::allowing("0-2");
     host.policy.max_devices = 1;
     Asked asked{.value = "all", .origin = "test"};
-    asked.limits = {.allow = "1-3", .max_devices = 4};
+    asked.limits = {.allow = "1-3", .max_devices = 4, .allow_capabilities = {}};
     limit(host.policy, asked);
     BOOST_TEST(host.policy.max_devices.value() == 1);
     BOOST_TEST((host.refuse("0").code == ExitCode::Policy));
