@@ -16,7 +16,7 @@ HOOKS = {
     "mount-srv": "10-mount-srv.json",
     "nvidia-devices": "20-nvidia-devices.json",
 }
-MODULES = ["amdgpu", "nvidia-uvm"]
+EXAMPLES = SOURCE_ROOT / "examples"
 MAN_PAGES = ["man7/oci-gpu-hooks.7", *(f"man8/{name}.8" for name in HOOKS)]
 
 
@@ -28,6 +28,12 @@ def meson(*args):
 def options_of(build_root):
     options = json.loads(meson("introspect", build_root, "--buildoptions"))
     return {option["name"]: option["value"] for option in options}
+
+
+def example_files():
+    """All of the folder but what installs it."""
+    return [path.relative_to(EXAMPLES) for path in EXAMPLES.rglob("*")
+            if path.is_file() and path.name != "meson.build"]
 
 
 class Layout:
@@ -44,7 +50,7 @@ class Layout:
         return sorted([*(self.execdir / name for name in HOOKS),
                        *(self.hooksdir / name for name in HOOKS.values()),
                        *(self.mandir / page for page in MAN_PAGES),
-                       *(self.examples / f"modules-load.d/{name}.conf" for name in MODULES)])
+                       *(self.examples / name for name in example_files())])
 
 
 @pytest.fixture(name="layout", scope="module")
@@ -136,12 +142,18 @@ def test_what_is_installed_is_stripped_and_what_was_built_is_not(build_root, des
         assert not {each for each in sections(installed) if each.startswith((".debug", ".symtab"))}
 
 
-def test_json_files_are_installed_last(build_root, destdir):
+def test_examples_are_installed_as_written(destdir, layout):
+    for name in example_files():
+        assert in_destdir(destdir, layout.examples / name).read_bytes() == (EXAMPLES / name).read_bytes()
+
+
+def test_json_files_are_installed_last(build_root, destdir, layout):
     """podman would do without a hook whose executable is not there yet."""
     log = (build_root / "meson-logs/install-log.txt").read_text("utf-8").splitlines()
-    ends = [Path(line).suffix for line in log if Path(line).is_file() and line.startswith(str(destdir))]
-    assert ends[-len(HOOKS):] == [".json"] * len(HOOKS)
-    assert ".json" not in ends[:-len(HOOKS)]
+    folders = [Path(line).parent for line in log if Path(line).is_file() and line.startswith(str(destdir))]
+    hooksdir = in_destdir(destdir, layout.hooksdir)
+    assert folders[-len(HOOKS):] == [hooksdir] * len(HOOKS)
+    assert hooksdir not in folders[:-len(HOOKS)]
 
 
 @pytest.mark.parametrize("prefix, libexecdir, execdir", [
@@ -164,6 +176,8 @@ def test_a_build_for_users(tmp_path, prefix, libexecdir, execdir):
         document = json.loads((build / "oci-hooks.d" / file).read_text("utf-8"))
         assert document["hook"]["path"] == f"{execdir}/{name}"
         assert document["hook"]["path"] in placed.values()
+        example = json.loads((build / f"examples/concourse-by-key-{file}").read_text("utf-8"))
+        assert example["hook"]["path"] == f"{execdir}/{name}"
 
 
 def test_the_default_hooksdir_is_where_engines_look():

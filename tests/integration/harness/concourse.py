@@ -2,14 +2,20 @@
 """A container as Concourse 8.2.5 makes config.json for it: worker/runtime/spec/spec.go and mounts.go, the volumes of
 atc/worker/gardenruntime/worker.go, and worker/runtime/cni_network.go."""
 
+import os
+from pathlib import Path
+
+from .hooks_d import HookFile
+
 LARGEST = 4294967294
 MAP = ((0, LARGEST, 1), (1, 1, LARGEST - 1))
 INIT = "/tmp/gdn-init"
 TASK = "/tmp/build/0123abcd"
 METADATA = ("BUILD_ID=7", "BUILD_NAME=3", "BUILD_TEAM_NAME=main", "BUILD_JOB_NAME=job", "BUILD_PIPELINE_NAME=pipeline",
             "ATC_EXTERNAL_URL=https://ci.example.org")
-VOLUMES = {"task": (TASK, f"{TASK}/repo"), "get": ("/tmp/build/get",),
-           "put": ("/tmp/build/put", "/tmp/build/put/repo"), "check": ()}
+VOLUMES = {"task": (TASK, f"{TASK}/repo"), "fly execute": (TASK, f"{TASK}/project", f"{TASK}/out"),
+           "get": ("/tmp/build/get",), "put": ("/tmp/build/put", "/tmp/build/put/repo"), "check": ()}
+TASKS = ("task", "fly execute")
 
 
 def make(box, step, *volumes, params=(), image=()):
@@ -22,7 +28,8 @@ def make(box, step, *volumes, params=(), image=()):
     box.config["hostname"] = folder.name
     box.loader = "concourse"
     box.annotations["user"] = ""
-    own = METADATA if step != "task" else (METADATA[-1], *params)
+    is_task = step in TASKS
+    own = (METADATA[-1], *params) if is_task else METADATA
     box.config["process"]["env"] = [*image, "PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", *own]
     box.bundle.mount(INIT, init, "bind")
     for number, target in enumerate(("/scratch", *VOLUMES[step], *volumes)):
@@ -32,7 +39,41 @@ def make(box, step, *volumes, params=(), image=()):
     for name in ("hosts", "hostname", "resolv.conf"):
         (folder / name).write_text("", encoding="ascii")
         box.bundle.mount(f"/etc/{name}", folder / name, "bind", "rw")
-    if step != "task":
+    if not is_task:
         (folder / "certs").mkdir()
         box.bundle.mount("/etc/ssl/certs", folder / "certs", "bind", "ro")
     return box
+
+
+def unprivileged(box):
+    """As every step that does not say `privileged: true`: with a user namespace whose root is the highest id, and
+    below the cgroup `garden`, which stays."""
+    box.map_ids(*MAP)
+    box.config["linux"]["cgroupsPath"] = f"garden/{box.bundle.folder.parent.name}"
+    for path in [box.rootfs, *box.rootfs.rglob("*"), *box.bundle.folder.glob("volume-*")]:
+        os.lchown(path, LARGEST, LARGEST)
+    return box
+
+
+def entries(folder, executables, *, options, replaced, wrapper=()):
+    """The hooks of a folder for CONCOURSE_CONTAINERD_OCI_HOOKS_DIR, as worker/runtime/backend.go takes them: each file
+    but those in folders, in the order of their names, whatever `when` says.
+
+    executables     a folder with HOOK/HOOK
+    options         by the name of a hook: further arguments
+    replaced        what stands for a path of the files on the test's host
+    wrapper         a program that runs each hook
+    """
+    hooks = []
+    for path in sorted(Path(folder).iterdir()):
+        if path.is_dir():
+            continue
+        file = HookFile(path, None)
+        assert file.stages() == ["createRuntime"]
+        name = Path(file.document["hook"]["path"]).name
+        file.executable = executables / name / name
+        entry = file.entry(options.get(name, ()), wrapper)
+        for word, place in replaced.items():
+            entry["args"] = [arg.replace(word, os.fspath(place)) for arg in entry["args"]]
+        hooks.append(entry)
+    return hooks

@@ -1,0 +1,278 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The files of examples/concourse, and what oci-gpu-hooks(7) says of Concourse: each folder of hooks is put in force as
+a worker does it, and the steps of each pipeline run as its containers."""
+
+import re
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from harness import concourse, pipeline
+from harness.expect import started
+from harness.nvidia import EIGHT
+from harness.nvidia_container import PROBE, alive, given, probed, refused
+
+pytest_plugins = ["harness.nvidia_fixtures"]
+
+PROJECT = Path(__file__).resolve().parents[2]
+EXAMPLES = PROJECT / "examples/concourse"
+FOLDERS = ("by-key", "by-tag", "by-team")
+LOOK = f"{PROBE} probe $(ls -d /dev/nvidia* 2>/dev/null | sort); echo; ls /srv 2>/dev/null || true"
+NOTHING = "\n"
+KEYS = Path("/etc/oci-gpu-hooks")
+LOG = Path("/var/log/oci-gpu-hooks.log")
+HOOKS_DIR = "CONCOURSE_CONTAINERD_OCI_HOOKS_DIR"
+# Variables of Concourse's worker that the files name (worker/workercmd, and the BOSH release).
+WORKERS = {HOOKS_DIR, "CONCOURSE_RUNTIME", "CONCOURSE_TAG", "CONCOURSE_TEAM"}
+
+
+def readme():
+    return (EXAMPLES / "README.md").read_text(encoding="utf-8")
+
+
+def page():
+    """oci-gpu-hooks(7) as a person reads it."""
+    text = subprocess.run(["mandoc", "-T", "utf8", PROJECT / "man/oci-gpu-hooks.7"], check=True,
+                          capture_output=True, encoding="utf-8").stdout
+    return re.sub(".\b", "", text)
+
+
+def steps_of(name):
+    """The tasks of a pipeline, by name."""
+    document = pipeline.read(EXAMPLES / "pipelines" / f"{name}.yml")
+    return {step["task"]: step for job in document["jobs"] for step in job["plan"] if "task" in step}
+
+
+def params_of(step, **variables):
+    """What a step sets in its container; `variables` are what the credential manager has for the pipeline."""
+    params = {**step.get("config", {}).get("params", {}), **step.get("params", {})}
+    for name, value in params.items():
+        variable = re.fullmatch(r"\(\((.*)\)\)", value)
+        yield f"{name}={variables[variable[1].replace('-', '_')] if variable else value}"
+
+
+@pytest.fixture(name="keys")
+def keys_fixture(scratch):
+    """The folder of the host's key files."""
+    folder = scratch / "keys"
+    folder.mkdir(mode=0o700)
+    return folder
+
+
+@pytest.fixture(name="new_key")
+def new_key_fixture(keys):
+    """A function that makes a key by the very line of the manual, and puts it into the key files: new_key(limits)."""
+    [line] = re.findall(r"^ +(k=\$\(openssl .*?nightly/')$", page(), re.MULTILINE | re.DOTALL)
+
+    def make(**limits):
+        said = subprocess.run(["sh", "-c", line], check=True, capture_output=True, encoding="ascii").stdout
+        [key], [digest] = re.findall(r"^key: (\S+)$", said, re.M), re.findall(r"^([0-9a-f]{64} nightly)$", said, re.M)
+        for name in ("mount-srv", "nvidia-devices", "amd-kfd"):
+            file = keys / f"{name}.keys"
+            file.write_text(f"# keys\n{digest} {limits.get(name.replace('-', '_'), '')}\n", encoding="ascii")
+            file.chmod(0o600)
+        assert len(key) == 64
+        return key
+
+    return make
+
+
+@pytest.fixture(name="garden")
+def garden_fixture(nv_host):
+    """Takes the cgroup away that stays when unprivileged containers have ended."""
+    yield nv_host("as-found")
+    nv_host().run(["find", "/sys/fs/cgroup", "-type", "d", "-name", "garden", "-delete"])
+
+
+@pytest.fixture(name="worker")
+def worker_fixture(nv_box, machine, built, srv, keys, scratch, garden):  # pylint: disable=unused-argument
+    """A function that makes the container of a step on a worker with one of the folders: worker(folder, step,
+    *params, image=…)."""
+    srv.folders("datasets", "outputs_writable")
+
+    def make(folder, step, *params, image=(), mapped=False):
+        box = concourse.make(nv_box(cgroup="as-found"), step, params=params, image=image)
+        if mapped:
+            concourse.unprivileged(box)
+        box.times = 0
+        box.first = concourse.entries(
+            EXAMPLES / folder, built / "hooks", replaced={str(KEYS): keys, str(LOG): scratch / "hooks.log"},
+            options={"nvidia-devices": ["--sysroot", machine],
+                     "mount-srv": ["--source-dir", srv],
+                     "amd-kfd": ["--sysroot", machine]})
+        return box
+
+    return make
+
+
+def gpu_and_folders(text):
+    """What LOOK prints: the nodes, and the folders."""
+    nodes, folders = text.split("\n\n") if "\n\n" in text else ("", text.lstrip("\n"))
+    return probed(nodes), folders.split()
+
+
+@pytest.mark.parametrize("folder", FOLDERS)
+def test_a_folder_for_the_worker_has_nothing_but_hooks(folder):
+    """Concourse takes each file for a hook, and does not start with one that it cannot parse."""
+    names = sorted(path.name for path in (EXAMPLES / folder).iterdir())
+    assert names == sorted(path.name.removesuffix(".in") for path in (PROJECT / "oci-hooks.d").glob("*.in"))
+
+
+def test_the_pipelines_are_those_that_are_shown():
+    names = {path.stem for path in (EXAMPLES / "pipelines").iterdir()}
+    assert names == {"gpu-job", "by-tag", "by-key", "pull-requests"}
+
+
+@pytest.mark.parametrize("mapped", [False, True], ids=["privileged", "unprivileged"])
+def test_a_step_with_the_key_gets_what_it_asks_for(worker, new_key, mapped):
+    steps = steps_of("by-key")
+    key = new_key()
+    params = [*params_of(steps["train"], gpu_key=key)]
+    assert f"OCI_GPU_HOOKS_KEY={key}" in params
+    nodes, folders = gpu_and_folders(started(worker("by-key", "task", *params, mapped=mapped).run(LOOK)))
+    assert nodes == given(EIGHT[0]) and folders == ["datasets", "outputs_writable"]
+
+
+def test_a_key_of_another_pipeline_gets_nothing(worker, new_key):
+    key = new_key()
+    new_key()
+    params = [param for param in params_of(steps_of("by-key")["train"], gpu_key=key) if "MOUNT_SRV" not in param]
+    refused(worker("by-key", "task", *params).run(LOOK), 5, "not in --key-file")
+
+
+def test_a_line_of_the_key_file_limits_what_its_key_is_good_for(worker, new_key):
+    """The line of the README."""
+    [limits] = re.findall("^    HASH nightly (.*)$", readme(), re.MULTILINE)
+    key = new_key(nvidia_devices=limits)
+    ask = [f"OCI_GPU_HOOKS_KEY={key}", "OCI_GPU_HOOKS_NVIDIA_DEVICES=any:2"]
+    assert "--max-devices" in refused(worker("by-key", "task", *ask).run(LOOK), 5)
+
+
+@pytest.mark.parametrize("task, code, words", [
+    ("asks", 5, "OCI_GPU_HOOKS_KEY"), ("makes-up-a-key", 5, "OCI_GPU_HOOKS_KEY"),
+    ("asks-as-for-the-toolkit", 0, ""), ("pretends", 0, "")])
+def test_a_pull_request_gets_nothing(worker, new_key, task, code, words):
+    new_key()
+    params = [*params_of(steps_of("pull-requests")[task])]
+    result = worker("by-key", "task", *params, image=["NVIDIA_VISIBLE_DEVICES=all"]).run(LOOK)
+    if code:
+        assert words in refused(result, code)
+    else:
+        assert started(result) == NOTHING
+
+
+def test_every_task_of_the_pull_requests_is_tried():
+    assert set(steps_of("pull-requests")) == {"asks", "makes-up-a-key", "asks-as-for-the-toolkit", "pretends"}
+
+
+@pytest.mark.parametrize("step", concourse.VOLUMES)
+def test_a_tag_gives_every_task_a_gpu_and_no_other_step(worker, step):
+    """Whatever the task says: the tag is not its own."""
+    tagged = steps_of("by-tag")["train"]
+    assert tagged["tags"] == ["gpu"] and not list(params_of(tagged))
+    nodes, folders = gpu_and_folders(started(worker("by-tag", step, mapped=True).run(LOOK)))
+    assert (nodes, folders) == ((given(EIGHT[0]), ["datasets", "outputs_writable"]) if step in concourse.TASKS
+                                else ({}, []))
+
+
+def test_on_a_teams_own_worker_a_task_asks_by_its_params(worker):
+    params = [*params_of(steps_of("gpu-job")["train"])]
+    nodes, folders = gpu_and_folders(started(worker("by-team", "task", *params).run(LOOK)))
+    assert nodes == given(EIGHT[0]) and folders == ["datasets", "outputs_writable"]
+    refused(worker("by-team", "task", "OCI_GPU_HOOKS_NVIDIA_DEVICES=0,1").run(LOOK), 5, "--max-devices")
+    assert started(worker("by-team", "task").run(LOOK)) == NOTHING
+
+
+@pytest.mark.parametrize("step", ["task", "get"])
+def test_who_intercepts_a_step_has_what_the_step_has(worker, step):
+    """`fly intercept` makes no container: it starts a process in one that is there."""
+    with alive(worker("by-tag", step), "true") as container:
+        nodes, _ = gpu_and_folders(container.exec(0, LOOK))
+    assert nodes == (given(EIGHT[0]) if step == "task" else {})
+
+
+def files(*patterns):
+    return [path for pattern in patterns for path in sorted(EXAMPLES.rglob(pattern))]
+
+
+def test_what_the_examples_name_exists(built):
+    """Variables, annotations, options of hooks, and where oci-gpu-hooks(7) says more."""
+    source = (PROJECT / "common/request.cpp").read_text(encoding="utf-8")
+    keys = re.findall(r'"([a-z.-]+)"', re.search(r"known_keys\{(.*?)\}", source, re.DOTALL)[1])
+    variables = {"OCI_GPU_HOOKS_" + re.sub("[.-]", "_", key).upper() for key in keys} | {"OCI_GPU_HOOKS_KEY"}
+    helps = "".join(subprocess.run([path / path.name, "--help"], check=True, capture_output=True, text=True).stdout
+                    for path in (built / "hooks").iterdir())
+    named = ""
+    for path in files("*.md", "*.json", "*.y*ml", "*.conf"):
+        text = path.read_text(encoding="utf-8")
+        named += text
+        assert set(re.findall(r"OCI_GPU_HOOKS_\w+", text)) <= variables, path
+        assert {*re.findall(r"io\.oci-gpu-hooks\.([\w.-]+)", text)} <= set(keys), path
+        assert set(re.findall(r"CONCOURSE_\w+", text)) <= WORKERS, path
+        for option in re.findall(r"(?<=[\"` ])--[a-z-]+", text):
+            assert f"{option} " in helps or f"{option}\n" in helps, (path, option)
+    assert variables <= set(re.findall(r"OCI_GPU_HOOKS_\w+", named)) | {"OCI_GPU_HOOKS_LDCACHE_UPDATE"}
+    for heading in re.findall(r'"((?:Concourse: |Moving over )[^"]*)"', re.sub(r"\s+", " ", readme())):
+        assert f" {heading}\n" in page(), heading
+
+
+def test_the_files_for_workers_name_one_folder():
+    lines = (EXAMPLES / "worker/oci-gpu-hooks.conf").read_text(encoding="utf-8").splitlines()
+    settings = dict(line.removeprefix("Environment=").split("=") for line in lines if line.startswith("Environment="))
+    values = pipeline.read(EXAMPLES / "worker/helm-values.yaml")
+    operations = {each["path"].rpartition("/")[2]: each["value"]
+                  for each in pipeline.read(EXAMPLES / "worker/bosh-operations.yml")}
+    folder = settings[HOOKS_DIR]
+    assert folder == values["concourse"]["worker"]["containerd"]["ociHooksDir"] == operations["oci_hooks_dir"]
+    assert f"cp by-key/*.json {folder}/\n" in readme()
+    mounts = {each["name"]: each["mountPath"] for each in values["worker"]["additionalVolumeMounts"]}
+    paths = {each["name"]: each["hostPath"]["path"] for each in values["worker"]["additionalVolumes"]}
+    assert mounts == paths | {"host": "/host"} and {folder, str(KEYS), "/srv"} <= set(mounts.values())
+
+
+def commands_of(first):
+    """The lines of oci-gpu-hooks(7) from one that begins so, to the end of its paragraph."""
+    [lines] = re.findall(rf"^ +{re.escape(first)}\n(?: +\S.*\n)*", page(), re.MULTILINE)
+    return lines
+
+
+@pytest.mark.parametrize("kept", ["var/lib/concourse/bin", "opt/bin", "usr/bin", None])
+def test_the_lines_that_undo_a_wrapper_of_runc(scratch, kept):
+    """Wherever the charm has left runc; one that is no link is left alone."""
+    folder = scratch / "var/lib/concourse/bin"
+    for name in ("var/lib/concourse/bin", "opt/bin", "usr/bin"):
+        (scratch / name).mkdir(parents=True)
+    for path in ("opt/bin/runc-wrapper", "usr/bin/runc"):
+        (scratch / path).write_text("#!/bin/bash\n", encoding="ascii")
+    (scratch / "opt/bin/runc").symlink_to(scratch / "opt/bin/runc-wrapper")
+    if kept:
+        (folder / "runc").symlink_to(scratch / "opt/bin/runc-wrapper")
+        (scratch / kept / "runc.real").write_text("runc itself", encoding="ascii")
+        (scratch / kept / "runc.real").chmod(0o755)
+    else:
+        (folder / "runc").write_text("runc itself", encoding="ascii")
+    text = commands_of("cd /var/lib/concourse/bin")
+    text += re.search(r"^ +find /var/lib/concourse/bin .*$", page(), re.MULTILINE)[0]
+    for name in ("/var/lib", "/opt/", "/usr/bin"):
+        text = text.replace(name, f"{scratch}{name}")
+    done = subprocess.run(["bash", "-e", "-c", text], check=True, capture_output=True, encoding="utf-8")
+    assert done.stdout == done.stderr == "" and not (folder / "runc").is_symlink()
+    assert (folder / "runc").read_text(encoding="ascii") == "runc itself"
+    assert not list(scratch.rglob("runc.real")) or kept == "usr/bin"
+    assert (scratch / "opt/bin/runc-wrapper").exists() and (scratch / "usr/bin/runc").exists()
+
+
+def test_the_lines_of_the_readme_that_set_a_worker_up(scratch):
+    """But for those that need a systemd or a web."""
+    lines = [line.removeprefix("    ") for line in readme().splitlines() if line.startswith("    ")]
+    lines = lines[:next(at for at, line in enumerate(lines) if line.startswith("(umask")) + 1]
+    lines = [line for line in lines if not line.startswith("systemctl") and not line.startswith("k=")]
+    text = re.sub(r"(?<= )/etc/", f"{scratch}/etc/", "\n".join(lines))
+    line = f"{'0' * 64} nightly\n"
+    subprocess.run(["bash", "-e", "-c", text], check=True, cwd=EXAMPLES, input=line, encoding="ascii")
+    file = scratch / "etc/oci-gpu-hooks/nvidia-devices.keys"
+    assert file.read_text(encoding="ascii") == line and file.stat().st_mode & 0o777 == 0o600
+    assert file.parent.stat().st_mode & 0o777 == 0o700
+    assert len(list((scratch / "etc/concourse/oci-hooks.d").iterdir())) == 4
+    assert (scratch / "etc/systemd/system/concourse-worker.service.d/oci-gpu-hooks.conf").is_file()
