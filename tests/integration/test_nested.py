@@ -1,0 +1,94 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A worker that is a container itself: runc runs in a container of runc's, privileged as under Docker, or with a user
+namespace and a cgroup of its own as under LXD with security.nesting. The nodes of its GPUs were passed in."""
+
+import os
+import subprocess
+
+import pytest
+
+from harness.bundle import Bundle
+from harness.nvidia import EIGHT
+from harness.nvidia_container import ALLOWED, PROBE, probed
+
+pytest_plugins = ["harness.nvidia_fixtures"]
+
+FIRST, SIZE = 1000000, 1000000
+CGROUP = "nested"
+POWERS = [f"CAP_{name}" for name in (
+    "CHOWN DAC_OVERRIDE FOWNER KILL SETGID SETUID SETPCAP NET_BIND_SERVICE NET_ADMIN SYS_CHROOT SYS_PTRACE SYS_ADMIN"
+    " MKNOD AUDIT_WRITE BPF PERFMON").split()]
+LOOK = f"{PROBE} probe $(ls -d /dev/nvidia[0-9]*)"
+
+
+def open_up(config):
+    """Nothing of the kernel is hidden from the container, and no device denied."""
+    config["process"].update(capabilities={kind: POWERS for kind in ("bounding", "effective", "permitted")},
+                             noNewPrivileges=False)
+    config["linux"].update(maskedPaths=[], readonlyPaths=[],
+                           resources={"devices": [{"allow": True, "access": "rwm"}]})
+    if {"type": "cgroup"} not in config["linux"]["namespaces"]:
+        config["linux"]["namespaces"].append({"type": "cgroup"})
+    for mount in config["mounts"]:
+        mount["options"] = [option for option in mount.get("options", []) if option != "ro"]
+
+
+def give_own_users(bundle):
+    """A user namespace whose root the container's cgroup belongs to, as LXD delegates it."""
+    linux = bundle.config["linux"]
+    linux["namespaces"].append({"type": "user"})
+    for kind in ("uidMappings", "gidMappings"):
+        linux[kind] = [{"containerID": 0, "hostID": FIRST, "size": SIZE}]
+    linux["cgroupsPath"] = f"/{CGROUP}"
+    bundle.hook("createRuntime", [{"path": "/bin/chown", "env": ["PATH=/bin"],
+                                   "args": ["chown", "-R", f"{FIRST}:{FIRST}", f"/sys/fs/cgroup/{CGROUP}"]}])
+
+
+@pytest.fixture(name="nested")
+def nested_fixture(nv_host, built, scratch):
+    """A function that runs a box in a container of its own, which has the programs of the host."""
+    def run(box, script, mapped):
+        host = nv_host("v2")
+        outer = Bundle(scratch / "outer")
+        open_up(outer.config)
+        outer.config["root"] = {"path": str(scratch / "host"), "readonly": True}
+        (scratch / "host").mkdir()
+        host.mount("--bind", "/", scratch / "host")
+        for folder in ("/run", "/tmp"):
+            outer.mount(folder, "tmpfs", "mode=755", fstype="tmpfs")
+        for folder in (scratch, built):
+            outer.mount(str(folder), folder, "rbind", "rw")
+        if mapped:
+            give_own_users(outer)
+            for path in [box.rootfs, *box.rootfs.rglob("*")]:
+                os.lchown(path, FIRST, FIRST)
+        box.bundle.script(script)
+        box.bundle.hook("createRuntime", [box.hook.entry(box.args)])
+        box.bundle.write()
+        outer.config["process"]["args"] = ["/usr/sbin/runc", "--root", "/run/runc", "run", "--bundle",
+                                           str(box.bundle.folder), "inner"]
+        outer.write()
+        return host.run(box.runtime.command("run", "--bundle", outer.folder, f"outer-{scratch.name}"), check=False,
+                        stdin=subprocess.DEVNULL)
+
+    return run
+
+
+@pytest.mark.parametrize("mapped", [False, True], ids=["docker", "lxd"])
+def test_a_worker_in_a_container_hands_out_what_was_passed_in(nv_box, machine, nested, mapped):
+    (machine.path / EIGHT[1].node.lstrip("/")).unlink()
+    done = nested(nv_box("0", cgroup="v2"), LOOK, mapped)
+    seen = probed(done.stdout)
+    assert list(seen) == [EIGHT[0].node] and seen[EIGHT[0].node].said == ALLOWED, done.stderr
+
+
+@pytest.mark.parametrize("mapped", [False, True], ids=["docker", "lxd"])
+def test_a_gpu_that_was_not_passed_in(nv_box, machine, nested, mapped):
+    """The driver shows it nevertheless, and the host's root makes its node: that is what --allow is for."""
+    (machine.path / EIGHT[1].node.lstrip("/")).unlink()
+    done = nested(nv_box("1", cgroup="v2"), LOOK, mapped)
+    if not mapped:
+        assert list(probed(done.stdout)) == [EIGHT[1].node]
+        return
+    assert done.returncode and not done.stdout
+    assert f"no '{machine}{EIGHT[1].node}', and without the host's root no device node can be made" in done.stderr
