@@ -10,14 +10,14 @@ from pathlib import Path
 
 import pytest
 
-from machine import Machine, write_payload
+from machine import Boot, Machine, write_payload
 
 HERE = Path(__file__).resolve().parent
 GUEST = HERE / "guest"
 IMAGES = HERE.parents[1] / "build/vm"
 BOOTS = {
-    "apparmor": "security=apparmor apparmor=1",
-    "selinux": "security=selinux selinux=1 enforcing=0",
+    "apparmor": Boot("security=apparmor apparmor=1 drm_kms_helper.fbdev_emulation=0", devices=["virtio-gpu-pci"]),
+    "selinux": Boot("security=selinux selinux=1 enforcing=0"),
 }
 # What the tests of a boot share; it tells why they cannot run.
 PREPARE = "prepare"
