@@ -39,7 +39,7 @@ expect() {
 
 # look_at HOST FILE : as the policy of this machine, the hook of this file looks there.
 look_at() {
-    jq --arg host "$1" '.hook.args += ["--sysroot", $host]' "$2" >"$shared/hook.json"
+    gojq --arg host "$1" '.hook.args += ["--sysroot", $host]' "$2" >"$shared/hook.json"
     mv "$shared/hook.json" "$2"
 }
 
@@ -85,7 +85,7 @@ ask_for_gpu() {
 
 # edit [JQ OPTION…] FILTER [JQ OPTION…] : changes config.json.
 edit() {
-    jq "$@" <"$bundle/config.json" >"$bundle/config.json.new"
+    gojq "$@" <"$bundle/config.json" >"$bundle/config.json.new"
     mv "$bundle/config.json.new" "$bundle/config.json"
 }
 
