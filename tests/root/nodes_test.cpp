@@ -55,6 +55,12 @@ struct Devices : Sandbox {
             check_call(::chmod(path(name).c_str(), mode & 07777U), "chmod");
     }
 
+    /** A character device of another number, or something else with the right one. */
+    void make_other(const std::string &name, mode_t mode) const
+    {
+        make_node(name, S_ISCHR(mode) ? 4 : 3, mode);
+    }
+
     /** Type and mode, number of the device, and owner, as the host sees it. */
     [[nodiscard]] std::string made(const std::string &name) const
     {
@@ -113,7 +119,7 @@ BOOST_DATA_TEST_CASE_F(Devices, anything_else_of_that_name_is_replaced,
                                    S_IFREG | 04755}),
                        mode)
 {
-    make_node("rootfs/dev/gpu", 4, static_cast<mode_t>(mode));
+    make_other("rootfs/dev/gpu", static_cast<mode_t>(mode));
     expect_replaced();
 }
 
@@ -209,7 +215,7 @@ BOOST_DATA_TEST_CASE_F(Devices, a_node_of_the_host_that_is_another_one_is_refuse
     else if (S_ISDIR(mode))
         folder("hostdev/gpu");
     else
-        make_node("hostdev/gpu", 4, static_cast<mode_t>(mode));
+        make_other("hostdev/gpu", static_cast<mode_t>(mode));
     start();
     const Lines before = image();
     BOOST_TEST(refused(give(one()), "and not the character device 511:3", ExitCode::Host));
