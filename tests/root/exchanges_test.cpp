@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <unistd.h>
 
 #include <array>
 #include <filesystem>
@@ -15,8 +16,10 @@
 #include <boost/test/unit_test.hpp>
 
 #include "exchangers.h"
+#include "root.h"
 #include "sandbox.h"
 #include "stepped.h"
+#include "unique_fd.h"
 
 using namespace ogh;
 using namespace ogh::test;
@@ -155,6 +158,25 @@ BOOST_DATA_TEST_CASE_F(Image, at_no_step_an_exchange_leads_out_of_the_root, data
 BOOST_DATA_TEST_CASE_F(Image, nor_does_an_exchange_there_and_back, data::make(races), race)
 {
     try_every_step(race, 1);
+}
+
+BOOST_FIXTURE_TEST_CASE(cve_2024_45310_nothing_but_a_placeholder_is_given_away, TempFolder)
+{
+    folder("parent");
+    link("parent/other", "/"); // which would lead to the parent, if it were followed
+    const UniqueFd parent(::open(path("parent").c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
+    const auto exchange = [&](const Step &step) {
+        if (step.number == SYS_openat2)
+            ::renameat2(parent.get(), "new", parent.get(), "other", RENAME_EXCHANGE);
+    };
+    const auto make = [&] {
+        make_placeholder(parent.get(), "new", Kind::Directory, Owner{4711, 4711}, "/new");
+        return std::string();
+    };
+    BOOST_TEST(refused(in_stepped_child(make, SYS_mkdirat, exchange), "cannot open '/new' in the container"));
+    struct stat status {};
+    check_call(::stat(path("parent").c_str(), &status), "stat");
+    BOOST_TEST(status.st_uid == ::geteuid());
 }
 
 BOOST_AUTO_TEST_SUITE_END()
