@@ -30,6 +30,13 @@ constexpr const char *table =
     "91 27 254:0 /r /b/rootfs rw,relatime master:1 - ext4 /dev/vda rw\n"
     "92 91 0:44 / /b/rootfs/a\\040b rw,relatime shared:7 master:1 - tmpfs tmpfs rw\n";
 
+MountTable read_with(const char *more_lines)
+{
+    std::string text = table;
+    text += more_lines;
+    return read(text);
+}
+
 } // namespace
 
 BOOST_AUTO_TEST_SUITE(mount_table)
@@ -78,10 +85,9 @@ BOOST_AUTO_TEST_CASE(mount_points_are_named)
 BOOST_AUTO_TEST_CASE(mounts_are_found_by_their_source)
 {
     const MountTable mounts =
-        read(std::string(table) +
-             "93 91 0:45 / /b/rootfs/n rw - tmpfs oci-gpu-hooks rw\n"
-             "94 91 0:46 /oci-gpu-hooks /b/rootfs/oci-gpu-hooks rw - tmpfs oci-gpu-hooks2 rw\n"
-             "95 91 0:47 / /b/rootfs/m rw - tmpfs oci-gpu-hooks rw\n");
+        read_with("93 91 0:45 / /b/rootfs/n rw - tmpfs oci-gpu-hooks rw\n"
+                  "94 91 0:46 /oci-gpu-hooks /b/rootfs/oci-gpu-hooks rw - tmpfs oci-gpu-hooks2 rw\n"
+                  "95 91 0:47 / /b/rootfs/m rw - tmpfs oci-gpu-hooks rw\n");
     BOOST_TEST(mounts.ids_of_source("oci-gpu-hooks") == (std::vector<std::uint64_t>{93, 95}),
                boost::test_tools::per_element());
     BOOST_TEST(mounts.ids_of_source("none").empty());
@@ -90,11 +96,10 @@ BOOST_AUTO_TEST_CASE(mounts_are_found_by_their_source)
 BOOST_AUTO_TEST_CASE(cgroup_hierarchies_are_found_by_controller_the_latest_mount_first)
 {
     const MountTable mounts =
-        read(std::string(table) +
-             "31 27 0:30 / /sys/fs/cgroup/unified rw - cgroup2 cgroup2 rw,nsdelegate\n"
-             "32 27 0:31 / /sys/fs/cgroup/freezer,devices rw - cgroup cgroup rw,freezer,devices\n"
-             "33 27 0:32 / /sys/fs/cgroup/systemd rw - cgroup cgroup rw,xattr,name=systemd\n"
-             "34 27 0:30 /a\\040b /mnt/c rw - cgroup2 none rw\n");
+        read_with("31 27 0:30 / /sys/fs/cgroup/unified rw - cgroup2 cgroup2 rw,nsdelegate\n"
+                  "32 27 0:31 / /sys/fs/cgroup/freezer,devices rw - cgroup cgroup rw,freezer,devices\n"
+                  "33 27 0:32 / /sys/fs/cgroup/systemd rw - cgroup cgroup rw,xattr,name=systemd\n"
+                  "34 27 0:30 /a\\040b /mnt/c rw - cgroup2 none rw\n");
     const std::vector<CgroupMount> second = mounts.cgroup_mounts("");
     BOOST_REQUIRE(second.size() == 2);
     BOOST_TEST(second[0].root == "/a b");
@@ -111,7 +116,7 @@ BOOST_AUTO_TEST_CASE(cgroup_hierarchies_are_found_by_controller_the_latest_mount
 BOOST_AUTO_TEST_CASE(a_line_that_cannot_be_understood_is_an_error)
 {
     for (const char *line : {"x\n", "22 27 0:21 / /proc\n", "a b c d e f - g h i\n"})
-        BOOST_TEST((failure_of([&] { read(std::string(table) + line); }).code == ExitCode::Host), line);
+        BOOST_TEST((failure_of([&] { read_with(line); }).code == ExitCode::Host), line);
 }
 
 BOOST_AUTO_TEST_CASE(the_kernels_own_table_is_read)
