@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "device_program.h"
 
+#include <algorithm>
 #include <cstddef>
+#include <span>
 
 #include "device_program_run.h"
 
@@ -38,28 +40,47 @@ bpf_insn load(unsigned to, size_t offset)
     return instruction({BPF_LDX | BPF_MEM | BPF_W, to, BPF_REG_1, static_cast<int>(offset)});
 }
 
-bpf_insn jump_unless(unsigned compared, unsigned value, int distance)
+bpf_insn jump_if(unsigned comparison, unsigned compared, unsigned value, size_t distance)
 {
-    return instruction({BPF_JMP32 | BPF_JNE | BPF_K, compared, 0, distance, value});
+    return instruction({BPF_JMP32 | comparison | BPF_K, compared, 0, static_cast<int>(distance), value});
+}
+
+using Group = std::span<const DeviceRule>;
+
+/** So that no jump over a group is longer than the 16 bits of its distance. */
+constexpr size_t max_group = 4096;
+
+/** The first of `rules` and those after it that differ from it in the minor number alone. */
+Group first_group(Group rules)
+{
+    size_t count = 1;
+    while (count < std::min(rules.size(), max_group) && rules[count].type == rules[0].type &&
+           rules[count].major == rules[0].major && rules[count].access == rules[0].access)
+        ++count;
+    return rules.first(count);
 }
 
 /**
  * Everything is done in 32 bits: on processors that do not clear the upper half themselves the kernel would
  * put in further instructions. R1 stays as it is, for the program that follows.
+ *
+ * What rules have in common is compared once: the verifier follows each rule that compares all of it through all
+ * those after it, so that its time would grow with the square of their number.
  */
-void add_rule(DeviceProgram &program, const DeviceRule &rule)
+void add_group(DeviceProgram &program, Group rules)
 {
-    const DeviceProgram block = {
-        jump_unless(BPF_REG_3, rule.major, 6),
-        jump_unless(BPF_REG_4, rule.minor, 5),
-        // The type is left alone if no other access than the rule's is asked for.
-        instruction({BPF_ALU | BPF_MOV | BPF_X, BPF_REG_5, BPF_REG_2}),
-        instruction({BPF_ALU | BPF_AND | BPF_K, BPF_REG_5, 0, 0, ~(rule.access << access_shift)}),
-        jump_unless(BPF_REG_5, static_cast<unsigned>(rule.type), 2),
-        instruction({BPF_ALU64 | BPF_MOV | BPF_K, BPF_REG_0, 0, 0, 1}),
-        instruction({BPF_JMP | BPF_EXIT, 0}),
-    };
-    program.insert(program.end(), block.begin(), block.end());
+    const size_t others = rules.size() - 1;
+    // The type is left alone if no other access than the rules' is asked for.
+    program.push_back(instruction({BPF_ALU | BPF_MOV | BPF_X, BPF_REG_5, BPF_REG_2}));
+    program.push_back(
+        instruction({BPF_ALU | BPF_AND | BPF_K, BPF_REG_5, 0, 0, ~(rules[0].access << access_shift)}));
+    program.push_back(jump_if(BPF_JNE, BPF_REG_5, static_cast<unsigned>(rules[0].type), others + 4));
+    program.push_back(jump_if(BPF_JNE, BPF_REG_3, rules[0].major, others + 3));
+    for (size_t i = 0; i < others; ++i)
+        program.push_back(jump_if(BPF_JEQ, BPF_REG_4, rules[i].minor, others - i));
+    program.push_back(jump_if(BPF_JNE, BPF_REG_4, rules[others].minor, 2));
+    program.push_back(instruction({BPF_ALU64 | BPF_MOV | BPF_K, BPF_REG_0, 0, 0, 1}));
+    program.push_back(instruction({BPF_JMP | BPF_EXIT, 0}));
 }
 
 /** A move that clears the upper half is marked by the verifier where it put it in, and it refuses the mark. */
@@ -137,8 +158,11 @@ DeviceProgram with_rules(const DeviceProgram &program, const DeviceRules &rules)
         made.push_back(load(BPF_REG_3, offsetof(bpf_cgroup_dev_ctx, major)));
         made.push_back(load(BPF_REG_4, offsetof(bpf_cgroup_dev_ctx, minor)));
     }
-    for (const DeviceRule &rule : rules)
-        add_rule(made, rule);
+    for (Group left = rules; !left.empty();) {
+        const Group group = first_group(left);
+        add_group(made, group);
+        left = left.subspan(group.size());
+    }
     for (const bpf_insn &read_back : program)
         made.push_back(as_loaded(read_back));
     return made;

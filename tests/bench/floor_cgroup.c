@@ -7,7 +7,7 @@
 #include <stddef.h>
 
 #define MAX_INSTRUCTIONS 4096
-#define BLOCK 7 // instructions for a device
+#define BLOCK 7 // instructions for a device by itself
 
 // In .bss, so that only the pages in use count as memory.
 static struct bpf_insn program[MAX_INSTRUCTIONS];
@@ -72,35 +72,43 @@ static struct bpf_insn instruction(int code, int to, int from, int offset, int v
     return made;
 }
 
-static void add_block(struct bpf_insn *to, const struct device *device)
+// Those of one driver lie side by side. Gives how many they are: their program is BLOCK - 1 instructions longer.
+static int add_group(struct bpf_insn *to, const struct device *devices, int count)
 {
-    const int jump = BPF_JMP32 | BPF_JNE | BPF_K;
+    const int unequal = BPF_JMP32 | BPF_JNE | BPF_K, equal = BPF_JMP32 | BPF_JEQ | BPF_K;
     const unsigned access = (BPF_DEVCG_ACC_READ | BPF_DEVCG_ACC_WRITE) << 16;
-    *to++ = instruction(jump, BPF_REG_3, 0, BLOCK - 1, (int)device->major);
-    *to++ = instruction(jump, BPF_REG_4, 0, BLOCK - 2, (int)device->minor);
+    int size = 1;
+    while (size < count && devices[size].major == devices[0].major)
+        size++;
     *to++ = instruction(BPF_ALU | BPF_MOV | BPF_X, BPF_REG_5, BPF_REG_2, 0, 0);
     *to++ = instruction(BPF_ALU | BPF_AND | BPF_K, BPF_REG_5, 0, 0, (int)~access);
-    *to++ = instruction(jump, BPF_REG_5, 0, 2, BPF_DEVCG_DEV_CHAR);
+    *to++ = instruction(unequal, BPF_REG_5, 0, size + 3, BPF_DEVCG_DEV_CHAR);
+    *to++ = instruction(unequal, BPF_REG_3, 0, size + 2, (int)devices[0].major);
+    for (int i = 0; i < size - 1; i++)
+        *to++ = instruction(equal, BPF_REG_4, 0, size - 1 - i, (int)devices[i].minor);
+    *to++ = instruction(unequal, BPF_REG_4, 0, 2, (int)devices[size - 1].minor);
     *to++ = instruction(BPF_ALU64 | BPF_MOV | BPF_K, BPF_REG_0, 0, 0, 1);
     *to++ = instruction(BPF_JMP | BPF_EXIT, 0, 0, 0, 0);
+    return size;
 }
 
 // Version 2: the program is read back, and replaced by one with the rules in front.
 static void replace_program(int cgroup, const struct device *devices, int count)
 {
     const int load = BPF_LDX | BPF_MEM | BPF_W;
-    const unsigned before = 3 + (unsigned)count * BLOCK;
+    unsigned before = 3;
     union bpf_attr attr;
-    memset(&attr, 0, sizeof attr);
-    attr.prog_id = query_program(cgroup, 0);
-    int old = bpf(BPF_PROG_GET_FD_BY_ID, &attr, "BPF_PROG_GET_FD_BY_ID");
-    unsigned length = before + read_program(old, before);
     program[0] = instruction(load, BPF_REG_2, BPF_REG_1, offsetof(struct bpf_cgroup_dev_ctx, access_type), 0);
     program[1] = instruction(load, BPF_REG_3, BPF_REG_1, offsetof(struct bpf_cgroup_dev_ctx, major), 0);
     program[2] = instruction(load, BPF_REG_4, BPF_REG_1, offsetof(struct bpf_cgroup_dev_ctx, minor), 0);
-    for (int i = 0; i < count; i++)
-        add_block(program + 3 + i * BLOCK, &devices[i]);
-    int new = load_device_program(program, length);
+    for (int size, i = 0; i < count; i += size) {
+        size = add_group(program + before, &devices[i], count - i);
+        before += (unsigned)size + BLOCK - 1;
+    }
+    memset(&attr, 0, sizeof attr);
+    attr.prog_id = query_program(cgroup, 0);
+    int old = bpf(BPF_PROG_GET_FD_BY_ID, &attr, "BPF_PROG_GET_FD_BY_ID");
+    int new = load_device_program(program, before + read_program(old, before));
     // Whether there is another one above, which would have to allow them too.
     query_program(cgroup, 0);
     query_program(cgroup, BPF_F_QUERY_EFFECTIVE);

@@ -116,6 +116,33 @@ BOOST_AUTO_TEST_CASE(each_access_is_given_alone)
     }
 }
 
+BOOST_AUTO_TEST_CASE(rules_that_have_numbers_in_common_are_told_apart)
+{
+    const DeviceRules rules = checked({{Type::Char, 195, 0, rw},
+                                       {Type::Char, 195, 1, access_read},
+                                       {Type::Char, 195, 3, rw},
+                                       {Type::Char, 195, 255, rw},
+                                       {Type::Block, 195, 0, access_write},
+                                       {Type::Block, 195, 3, access_write},
+                                       {Type::Char, 196, 3, rw},
+                                       {Type::Char, 0, 0, access_mknod}});
+    for (const NamedProgram &old : usual_programs())
+        BOOST_TEST(differences(old.program, with_rules(old.program, rules), rules) == 0, old.name);
+}
+
+BOOST_AUTO_TEST_CASE(a_node_more_of_a_driver_is_one_instruction_more)
+{
+    const auto size = [](unsigned count) {
+        DeviceRules rules;
+        for (unsigned minor = 0; minor < count; ++minor)
+            rules.push_back({Type::Char, 226, minor, rw});
+        return with_rules({}, rules).size();
+    };
+    BOOST_TEST(size(64) == size(1) + 63);
+    BOOST_TEST(size(4096) == size(1) + 4095);
+    BOOST_TEST(size(4097) == size(4096) + size(1) - 3, "a jump is too long");
+}
+
 BOOST_AUTO_TEST_CASE(no_rules_leave_the_program_alone)
 {
     const DeviceProgram old = like_runc(usual_lines());
