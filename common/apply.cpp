@@ -26,33 +26,16 @@ bool is_mounted_already(const Place &place, const Source &source)
     return source.tree.looks_like(place.fd.get(), quote(source.edit.container_path));
 }
 
-/** Where the source is to be mounted; nothing, and a note, if it may be left out and is. */
-std::optional<Place> target_of(const MountEdit &edit, const InnerPath &path, Places &places, Notes &notes)
-{
-    if (!edit.only_if_absent)
-        return places.mount_target(path, edit.kind);
-    try {
-        if (!places.exists(path))
-            return places.mount_target(path, edit.kind);
-        notes.push_back({LogLevel::Debug, "the container has " + quote(edit.container_path) + " of its own"});
-    } catch (const Error &error) {
-        notes.push_back({LogLevel::Info, quote(edit.container_path) + " is left out: " + error.what()});
-    }
-    return std::nullopt;
-}
-
 void attach(const Source &source, Places &places, Attached &attached, Notes &notes)
 {
     const InnerPath path = InnerPath::parse(source.edit.container_path);
     const std::string what = quote(source.edit.container_path);
-    const auto place = target_of(source.edit, path, places, notes);
-    if (!place)
-        return;
-    if (is_mounted_already(*place, source)) {
+    const Place place = places.mount_target(path, source.edit.kind);
+    if (is_mounted_already(place, source)) {
         notes.push_back({LogLevel::Debug, what + " is mounted already"});
         return;
     }
-    attached.put(source.tree, source.inode, *place, path, places);
+    attached.put(source.tree, source.inode, place, path, places);
     notes.push_back({LogLevel::Info, "mounted " + quote(source.edit.host_path) + " at " + what +
                                          (source.edit.read_only ? ", read-only" : ", writable")});
 }

@@ -17,8 +17,7 @@ struct MountEdit {
     std::string container_path; ///< absolute inside the container
     Kind kind = Kind::Directory;
     bool read_only = true;
-    bool idmap = false;          ///< in a user namespace, map the owners of the files into it
-    bool only_if_absent = false; ///< leave out what the image has of its own
+    bool idmap = false; ///< in a user namespace, map the owners of the files into it
 
     bool operator==(const MountEdit &) const = default;
 };

@@ -230,19 +230,6 @@ std::string Places::why_not_make_in(const std::string &path)
     return ground_.why_not_make_in(path, root_);
 }
 
-bool Places::exists(const InnerPath &path) const
-{
-    const std::string what = quote(path.full()) + " in the container";
-    const auto parent = root_.find(path.parent);
-    const auto found =
-        parent ? find_path(parent->get(), path.name, O_PATH | O_NOFOLLOW, Walk::Beneath, what) : std::nullopt;
-    if (!found)
-        return false;
-    const Inode inode = Inode::of(found->get(), what);
-    return !inode.is(Kind::File) || inode.size != 0 ||
-           inode.mount_root; // an empty one is our own placeholder
-}
-
 Inode Places::look(const InnerPath &path) const
 {
     const std::string what = quote(path.full());

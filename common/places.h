@@ -96,9 +96,6 @@ public:
      */
     [[nodiscard]] std::string why_not_make_in(const std::string &path);
 
-    /** Whether the container has something at `path`; a dangling symlink is something, an empty file is nothing. */
-    [[nodiscard]] bool exists(const InnerPath &path) const;
-
     /** What the container sees at `path` now. @throws Error if nothing is there */
     [[nodiscard]] Inode look(const InnerPath &path) const;
 

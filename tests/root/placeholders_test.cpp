@@ -83,53 +83,6 @@ BOOST_FIXTURE_TEST_CASE(what_exists_keeps_mode_and_owner, Image)
     BOOST_TEST(made("srv/x") == "41711 1000:1001 size 0");
 }
 
-BOOST_FIXTURE_TEST_CASE(what_the_image_has_of_its_own_stays_where_that_is_wanted, Image)
-{
-    file("rootfs/srv/own", "of the image");
-    file("rootfs/srv/empty", "");
-    link("rootfs/srv/dangling", "nowhere");
-    start();
-    Edits edits;
-    for (const char *name : {"own", "dangling", "absent", "empty"}) {
-        edits.mounts.push_back(list_at(std::string("/srv/") + name).mounts.front());
-        edits.mounts.back().only_if_absent = true;
-    }
-    BOOST_TEST(done(apply(edits)));
-    const Lines mounted{"/srv/absent", "/srv/empty"};
-    BOOST_TEST(places() == mounted, boost::test_tools::per_element());
-    BOOST_TEST(done(apply(edits)));
-    BOOST_TEST(places() == mounted, boost::test_tools::per_element());
-}
-
-BOOST_FIXTURE_TEST_CASE(an_empty_file_that_is_mounted_there_is_no_placeholder, Image)
-{
-    file("rootfs/srv/empty", "");
-    file("src/nothing", "");
-    start({.set_up = [&](const std::string &root) {
-        make_mount(src("nothing"), root + "/srv/empty", "", MS_BIND);
-    }});
-    Edits edits = list_at("/srv/empty");
-    edits.mounts.front().only_if_absent = true;
-    BOOST_TEST(done(apply(edits)));
-    BOOST_TEST(places() == Lines(), boost::test_tools::per_element());
-}
-
-BOOST_FIXTURE_TEST_CASE(what_is_only_wanted_where_it_is_absent_stops_nothing, Image)
-{
-    file("rootfs/srv/file", "of the image");
-    link("rootfs/srv/dangling", "nowhere");
-    link("rootfs/srv/loop", "loop");
-    start();
-    for (const char *name : {"file", "dangling", "loop"}) {
-        Edits edits = list_at(std::string("/srv/") + name + "/list");
-        edits.mounts.front().only_if_absent = true;
-        const Outcome outcome = apply(edits);
-        BOOST_TEST(done(outcome));
-        BOOST_TEST(outcome.text.find("is left out") != std::string::npos, outcome);
-    }
-    BOOST_TEST(places() == Lines(), boost::test_tools::per_element());
-}
-
 BOOST_FIXTURE_TEST_CASE(after_a_failure_in_the_middle_nothing_is_left, Image)
 {
     file("rootfs/opt/c", "in the way");

@@ -98,7 +98,7 @@ BOOST_FIXTURE_TEST_CASE(libraries_have_their_soname_and_a_development_name, Host
     BOOST_TEST(edits.tree->container_path == "/usr/local/nvidia");
     BOOST_TEST((edits.tree->mounts.at(0) == MountEdit{"/usr/lib/libcuda.so.555.42.07",
                                                       "/usr/local/nvidia/lib64/libcuda.so.555.42.07",
-                                                      Kind::File, true, false, false}));
+                                                      Kind::File, true, false}));
     BOOST_TEST(link_in_tree("lib64/libcuda.so.1") == "libcuda.so.555.42.07");
     BOOST_TEST(link_in_tree("lib64/libcuda.so") == "libcuda.so.1");
     BOOST_TEST(link_in_tree("lib64/libnvidia-eglcore.so.555.42.07") == "");
