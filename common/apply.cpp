@@ -11,6 +11,7 @@
 #include "device_node.h"
 #include "entered_container.h"
 #include "error.h"
+#include "inner_path.h"
 #include "proc_cover.h"
 #include "text.h"
 

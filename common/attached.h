@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "host_proc.h"
+#include "inner_path.h"
 #include "mount_tree.h"
 #include "places.h"
 

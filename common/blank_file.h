@@ -6,9 +6,9 @@
 #include <string_view>
 #include <vector>
 
+#include "inode.h"
 #include "mount_tree.h"
 #include "owner.h"
-#include "root.h"
 #include "unique_fd.h"
 
 namespace ogh {

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <array>
 
+#include "inode.h"
+
 namespace ogh {
 
 namespace {

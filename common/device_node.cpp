@@ -5,13 +5,11 @@
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
 
-#include <algorithm>
 #include <cerrno>
-#include <iterator>
 
 #include "error.h"
+#include "inode.h"
 #include "openat2.h"
-#include "root.h"
 #include "text.h"
 
 namespace ogh {
@@ -48,15 +46,6 @@ std::optional<UniqueFd> find_host_node(const std::string &path, const std::strin
 dev_t number_of(const NodeEdit &node)
 {
     return makedev(node.major, node.minor);
-}
-
-DeviceRules rules_of(const std::vector<NodeEdit> &nodes)
-{
-    DeviceRules rules;
-    std::transform(nodes.begin(), nodes.end(), std::back_inserter(rules), [](const NodeEdit &node) {
-        return DeviceRule{DeviceRule::Type::Char, node.major, node.minor, access_read | access_write};
-    });
-    return rules;
 }
 
 int make_device_node(int folder, const std::string &name, const NodeEdit &node)

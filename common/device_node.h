@@ -7,16 +7,12 @@
 #include <string>
 #include <vector>
 
-#include "device_rule.h"
 #include "edits.h"
 #include "unique_fd.h"
 
 namespace ogh {
 
 dev_t number_of(const NodeEdit &node);
-
-/** What the device cgroups have to allow for these nodes: reading and writing. */
-DeviceRules rules_of(const std::vector<NodeEdit> &nodes);
 
 /** Makes the node with exactly its mode, whatever the umask. @return 0 or an error number */
 int make_device_node(int folder, const std::string &name, const NodeEdit &node);

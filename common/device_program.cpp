@@ -5,8 +5,6 @@
 #include <cstddef>
 #include <span>
 
-#include "device_program_run.h"
-
 namespace ogh {
 
 namespace {

@@ -3,6 +3,7 @@
 
 #include "error.h"
 #include "file.h"
+#include "inode.h"
 #include "text.h"
 #include "tmpfs.h"
 

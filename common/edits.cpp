@@ -6,7 +6,6 @@
 
 #include <nlohmann/json.hpp>
 
-#include "device_node.h"
 #include "text.h"
 
 namespace ogh {
@@ -117,6 +116,15 @@ void annotate(ordered_json &device, const char *name, const ordered_json &value)
 }
 
 } // namespace
+
+DeviceRules rules_of(const std::vector<NodeEdit> &nodes)
+{
+    DeviceRules rules;
+    std::transform(nodes.begin(), nodes.end(), std::back_inserter(rules), [](const NodeEdit &node) {
+        return DeviceRule{DeviceRule::Type::Char, node.major, node.minor, access_read | access_write};
+    });
+    return rules;
+}
 
 std::string to_json(const Edits &edits)
 {

@@ -7,7 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "root.h"
+#include "device_rule.h"
+#include "inode.h"
 
 namespace ogh {
 
@@ -88,6 +89,9 @@ struct Edits {
 
     bool operator==(const Edits &) const = default;
 };
+
+/** What the device cgroups have to allow for these nodes: reading and writing. */
+DeviceRules rules_of(const std::vector<NodeEdit> &nodes);
 
 /**
  * The edits as JSON for --plan: a specification of the Container Device Interface with one device. What that has no

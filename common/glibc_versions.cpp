@@ -43,21 +43,21 @@ struct Layout {
 };
 
 constexpr Layout need_layout{DT_VERNEED,
-                        DT_VERNEEDNUM,
-                        sizeof(Elf64_Verneed),
-                        offsetof(Elf64_Verneed, vn_aux),
-                        offsetof(Elf64_Verneed, vn_next),
-                        sizeof(Elf64_Vernaux),
-                        offsetof(Elf64_Vernaux, vna_name),
-                        offsetof(Elf64_Vernaux, vna_next)};
+                             DT_VERNEEDNUM,
+                             sizeof(Elf64_Verneed),
+                             offsetof(Elf64_Verneed, vn_aux),
+                             offsetof(Elf64_Verneed, vn_next),
+                             sizeof(Elf64_Vernaux),
+                             offsetof(Elf64_Vernaux, vna_name),
+                             offsetof(Elf64_Vernaux, vna_next)};
 constexpr Layout definition_layout{DT_VERDEF,
-                         DT_VERDEFNUM,
-                         sizeof(Elf64_Verdef),
-                         offsetof(Elf64_Verdef, vd_aux),
-                         offsetof(Elf64_Verdef, vd_next),
-                         sizeof(Elf64_Verdaux),
-                         offsetof(Elf64_Verdaux, vda_name),
-                         offsetof(Elf64_Verdaux, vda_next)};
+                                   DT_VERDEFNUM,
+                                   sizeof(Elf64_Verdef),
+                                   offsetof(Elf64_Verdef, vd_aux),
+                                   offsetof(Elf64_Verdef, vd_next),
+                                   sizeof(Elf64_Verdaux),
+                                   offsetof(Elf64_Verdaux, vda_name),
+                                   offsetof(Elf64_Verdaux, vda_next)};
 
 /** One of the sections, and the strings that its names are in. */
 class Section final {

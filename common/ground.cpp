@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "inner_path.h"
 #include "text.h"
 
 namespace ogh {

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "host_proc.h"
+#include "inode.h"
 #include "mount_table.h"
 #include "root.h"
 #include "unique_fd.h"

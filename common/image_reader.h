@@ -11,6 +11,7 @@
 #include "folder_entries.h"
 #include "ground.h"
 #include "host_proc.h"
+#include "inode.h"
 #include "root.h"
 #include "unique_fd.h"
 

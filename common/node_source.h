@@ -5,10 +5,10 @@
 #include <vector>
 
 #include "edits.h"
+#include "inode.h"
 #include "mount_tree.h"
 #include "owner.h"
 #include "private_tmpfs.h"
-#include "root.h"
 
 namespace ogh {
 

@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
+#include "candidate.h"
 #include "error.h"
-#include "selection.h"
 
 namespace ogh {
 

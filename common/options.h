@@ -3,29 +3,15 @@
 
 #include <optional>
 #include <string>
-#include <vector>
 
 #include "command_line.h"
-#include "key_file.h"
 #include "log.h"
+#include "opt_in.h"
 
 namespace ogh {
 
-/** Who may ask for something for a container. */
-enum class OptIn {
-    Annotation,  ///< whoever sets its annotations
-    Environment, ///< also whoever sets its environment: the image, a task file
-    Always,      ///< the host, for every container
-};
-
-/** The options that every hook has; the host's side of a request. */
-struct CommonOptions {
-    OptIn opt_in = OptIn::Annotation;
-    std::optional<std::string> request;
-    bool all_steps = false;
-    std::optional<std::string> key_file; ///< absolute; with OptIn::Environment
-    std::optional<KeyFile> keys;         ///< what is in it, once it is needed
-    std::vector<std::string> only;       ///< KEY=PATTERN each
+/** The options that every hook has. */
+struct CommonOptions : OptInOptions {
     std::string sysroot = "/";
     bool plan = false;
     LogLevel log_level = LogLevel::Warning;

@@ -6,9 +6,9 @@
 #include <string_view>
 
 #include "edits.h"
+#include "inode.h"
 #include "mount_tree.h"
 #include "private_tmpfs.h"
-#include "root.h"
 #include "unique_fd.h"
 
 namespace ogh {

@@ -13,6 +13,8 @@
 
 #include "edits.h"
 #include "ground.h"
+#include "inner_path.h"
+#include "inode.h"
 #include "new_file.h"
 #include "root.h"
 

@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "root.h"
+#include "inode.h"
 #include "unique_fd.h"
 
 namespace ogh {

@@ -9,6 +9,7 @@
 
 #include "error.h"
 #include "file.h"
+#include "inner_path.h"
 #include "openat2.h"
 #include "own_files.h"
 #include "text.h"

@@ -108,7 +108,7 @@ void check_variables(const Config &config)
 }
 
 /** What the container's key allows. Neither the key nor its hash is ever part of a message. */
-const Key &key_of(const Config &config, const CommonOptions &options, const std::string &variable)
+const Key &key_of(const Config &config, const OptInOptions &options, const std::string &variable)
 {
     const auto key = environment_value(config, key_variable);
     const std::string counts = "the environment variable " + quote(variable) + " counts only with a key, ";
@@ -172,7 +172,7 @@ std::optional<Note> why_left_out(const Config &config)
 
 } // namespace
 
-std::optional<Asked> find_value(std::string_view key, const Config &config, const CommonOptions &options)
+std::optional<Asked> find_value(std::string_view key, const Config &config, const OptInOptions &options)
 {
     const std::string annotation = std::string(prefix) + std::string(key);
     if (const std::string *name = container_name(config)) {
@@ -202,7 +202,7 @@ namespace {
 
 /** find_request(), but for --only. */
 std::optional<Asked> find_any_request(std::string_view hook, const Config *config,
-                                      const CommonOptions &options, Notes &notes)
+                                      const OptInOptions &options, Notes &notes)
 {
     const auto by_host = [&] { return checked(*options.request, "option '--request'"); };
     if (config == nullptr)
@@ -236,7 +236,7 @@ bool has_variable(std::string_view hook, const Config &config)
                        [&](const std::string &entry) { return entry.starts_with(name); });
 }
 
-std::optional<Asked> find_request(std::string_view hook, const Config *config, const CommonOptions &options,
+std::optional<Asked> find_request(std::string_view hook, const Config *config, const OptInOptions &options,
                                   Notes &notes)
 {
     auto asked = find_any_request(hook, config, options, notes);

@@ -5,9 +5,9 @@
 #include <vector>
 
 #include "edits.h"
+#include "inode.h"
 #include "log.h"
 #include "mount_tree.h"
-#include "root.h"
 #include "unique_fd.h"
 #include "user_namespace.h"
 

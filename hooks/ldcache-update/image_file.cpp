@@ -6,6 +6,8 @@
 
 #include "error.h"
 #include "file.h"
+#include "inner_path.h"
+#include "inode.h"
 #include "text.h"
 
 namespace ogh::ldcache_update {

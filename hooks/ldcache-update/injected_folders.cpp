@@ -13,6 +13,7 @@
 #include "elf_library.h"
 #include "error.h"
 #include "folder_entries.h"
+#include "inode.h"
 #include "openat2.h"
 #include "text.h"
 

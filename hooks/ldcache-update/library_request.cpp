@@ -5,7 +5,7 @@
 #include <set>
 
 #include "error.h"
-#include "root.h"
+#include "inner_path.h"
 #include "text.h"
 
 namespace ogh::ldcache_update {

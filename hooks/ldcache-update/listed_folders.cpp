@@ -5,6 +5,8 @@
 
 #include "error.h"
 #include "file.h"
+#include "inner_path.h"
+#include "inode.h"
 #include "library_request.h"
 #include "mount_table.h"
 #include "openat2.h"

@@ -6,7 +6,7 @@
 
 #include "error.h"
 #include "host_path.h"
-#include "root.h"
+#include "inode.h"
 
 namespace ogh::mount_srv {
 

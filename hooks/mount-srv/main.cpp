@@ -2,6 +2,7 @@
 #include "folder_list.h"
 #include "folder_request.h"
 #include "hook.h"
+#include "inner_path.h"
 #include "inventory.h"
 #include "listing.h"
 #include "plan.h"

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "capability_bits.h"
-#include "driver_files.h"
+#include "driver_file.h"
 #include "driver_root.h"
 
 namespace ogh::nvidia_devices {

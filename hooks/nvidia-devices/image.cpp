@@ -3,6 +3,7 @@
 
 #include "c_library.h"
 #include "image_file.h"
+#include "inode.h"
 #include "text.h"
 
 namespace ogh::nvidia_devices {

@@ -2,6 +2,7 @@
 #include "image_file.h"
 
 #include "error.h"
+#include "inode.h"
 #include "text.h"
 
 namespace ogh::nvidia_devices {

@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include "driver_files.h"
+#include "driver_file.h"
 #include "driver_root.h"
 #include "elf_library.h"
 #include "library_cache.h"

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "driver_files.h"
+#include "driver_file.h"
 #include "driver_root.h"
 
 namespace ogh::nvidia_devices {

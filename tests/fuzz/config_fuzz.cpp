@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "config.h"
+#include "options.h"
 #include "promise.h"
 #include "reference_json.h"
 #include "request.h"

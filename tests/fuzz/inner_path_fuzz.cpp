@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <string>
 
+#include "inner_path.h"
 #include "promise.h"
-#include "root.h"
 #include "target.h"
 
 namespace ogh::fuzz {

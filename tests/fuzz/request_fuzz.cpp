@@ -4,6 +4,7 @@
 #include <sstream>
 
 #include "mount-srv/folder_request.h"
+#include "options.h"
 #include "promise.h"
 #include "request.h"
 #include "target.h"

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <boost/test/unit_test.hpp>
 
+#include "options.h"
 #include "request.h"
 #include "support/expect.h"
 

@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <sys/types.h>
+
+#include <cstdint>
+#include <string>
+
+namespace ogh {
+
+/** What is mounted, and what it is mounted on; a socket is mounted on a file. */
+enum class Kind { Directory, File, Socket };
+
+/** What statx(2) tells of an open inode, as far as the rules for mount targets need it. */
+struct Inode {
+    dev_t device = 0;
+    ino_t number = 0;
+    std::uint64_t mount_id = 0;
+    std::uint64_t size = 0; ///< in bytes
+    dev_t node = 0;         ///< number of a device node
+    mode_t mode = 0;
+    uid_t uid = 0;
+    gid_t gid = 0;
+    bool mount_root = false;
+    bool deleted = false;
+
+    /** @throws SystemError; `what` names it */
+    static Inode of(int fd, const std::string &what);
+
+    [[nodiscard]] bool is(Kind kind) const;
+    [[nodiscard]] bool same_file(const Inode &other) const;
+
+    /** Whether it is the node of that character device. */
+    [[nodiscard]] bool is_node(dev_t device_number) const;
+};
+
+} // namespace ogh
