@@ -2,7 +2,6 @@
 #pragma once
 
 #include <functional>
-#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -16,8 +15,7 @@ namespace ogh {
 /** The options of an executable. Behind it is a library of headers that takes long to compile: it stays in one file. */
 class CommandLine final {
 public:
-    CommandLine(const char *name, const char *description);
-    ~CommandLine();
+    CommandLine(const char *name, const char *description) : name_(name), description_(description) {}
     CommandLine(const CommandLine &) = delete;
     CommandLine &operator=(const CommandLine &) = delete;
 
@@ -50,11 +48,15 @@ public:
     [[nodiscard]] std::optional<std::string> parse(int argc, const char *const *argv);
 
 private:
-    [[nodiscard]] std::string why_unexpected() const;
+    /** What describes an option to the library, with the heading that it stands below. */
+    using Describe = std::function<void(CLI::App &, const char *heading)>;
 
-    std::string name_;
-    std::string heading_ = "Options";
-    std::unique_ptr<CLI::App> app_;
+    void add(Describe describe);
+
+    const char *name_;
+    const char *description_;
+    const char *heading_ = "Options";
+    std::vector<std::function<void(CLI::App &)>> options_;
 };
 
 } // namespace ogh
