@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "candidates.h"
+#include "amd-kfd/candidates.h"
 
 #include <algorithm>
 #include <array>
@@ -7,7 +7,7 @@
 #include <cstdio>
 #include <map>
 
-#include "gfx_version.h"
+#include "amd-kfd/gfx_version.h"
 
 namespace ogh::amd_kfd {
 

@@ -4,9 +4,9 @@
 #include <string>
 #include <vector>
 
-#include "inventory.h"
-#include "selection.h"
-#include "selectors.h"
+#include "amd-kfd/inventory.h"
+#include "request/selection.h"
+#include "request/selectors.h"
 
 namespace ogh::amd_kfd {
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "capabilities.h"
+#include "amd-kfd/capabilities.h"
 
-#include "capability_policy.h"
-#include "error.h"
-#include "text.h"
+#include "base/error.h"
+#include "base/text.h"
+#include "request/capability_policy.h"
 
 namespace ogh::amd_kfd {
 

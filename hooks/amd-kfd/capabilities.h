@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "request.h"
+#include "request/request.h"
 
 namespace ogh::amd_kfd {
 

@@ -6,9 +6,9 @@
 #include <string>
 #include <vector>
 
-#include "drm_nodes.h"
-#include "host_path.h"
-#include "sysfs_file.h"
+#include "amd-kfd/sysfs_file.h"
+#include "host/drm_nodes.h"
+#include "host/host_path.h"
 
 namespace ogh::amd_kfd {
 

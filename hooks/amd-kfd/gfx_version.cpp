@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "gfx_version.h"
+#include "amd-kfd/gfx_version.h"
 
 #include <algorithm>
 #include <array>

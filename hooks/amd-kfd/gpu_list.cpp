@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "gpu_list.h"
+#include "amd-kfd/gpu_list.h"
 
-#include "candidates.h"
-#include "gfx_version.h"
-#include "offer.h"
+#include "amd-kfd/candidates.h"
+#include "amd-kfd/gfx_version.h"
+#include "request/offer.h"
 
 namespace ogh::amd_kfd {
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "inventory.h"
-#include "listing.h"
-#include "selection.h"
+#include "amd-kfd/inventory.h"
+#include "hook/listing.h"
+#include "request/selection.h"
 
 namespace ogh::amd_kfd {
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "host_nodes.h"
+#include "amd-kfd/host_nodes.h"
 
-#include "drm_class.h"
-#include "error.h"
+#include "amd-kfd/drm_class.h"
+#include "base/error.h"
 
 namespace ogh::amd_kfd {
 

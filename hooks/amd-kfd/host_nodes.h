@@ -3,11 +3,11 @@
 
 #include <vector>
 
-#include "drm_nodes.h"
-#include "host_path.h"
-#include "inventory.h"
-#include "npu.h"
-#include "wanted.h"
+#include "amd-kfd/inventory.h"
+#include "amd-kfd/npu.h"
+#include "amd-kfd/wanted.h"
+#include "host/drm_nodes.h"
+#include "host/host_path.h"
 
 namespace ogh::amd_kfd {
 

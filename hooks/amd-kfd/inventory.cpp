@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "inventory.h"
+#include "amd-kfd/inventory.h"
 
 #include <algorithm>
 #include <set>
 #include <tuple>
 
-#include "drm_class.h"
-#include "kfd_topology.h"
-#include "proc_devices.h"
-#include "text.h"
+#include "amd-kfd/drm_class.h"
+#include "amd-kfd/kfd_topology.h"
+#include "base/text.h"
+#include "host/proc_devices.h"
 
 namespace ogh::amd_kfd {
 

@@ -6,13 +6,13 @@
 #include <string>
 #include <vector>
 
-#include "drm_nodes.h"
-#include "error.h"
-#include "host_path.h"
-#include "kfd_properties.h"
-#include "log.h"
-#include "pci_address.h"
-#include "sysfs_file.h"
+#include "amd-kfd/kfd_properties.h"
+#include "amd-kfd/sysfs_file.h"
+#include "base/error.h"
+#include "base/log.h"
+#include "host/drm_nodes.h"
+#include "host/host_path.h"
+#include "host/pci_address.h"
 
 namespace ogh::amd_kfd {
 

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "kfd_properties.h"
+#include "amd-kfd/kfd_properties.h"
 
 #include <array>
 #include <limits>
 
-#include "number.h"
+#include "base/number.h"
 
 namespace ogh::amd_kfd {
 

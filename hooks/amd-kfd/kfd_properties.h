@@ -5,8 +5,8 @@
 #include <optional>
 #include <string_view>
 
-#include "gfx_version.h"
-#include "pci_address.h"
+#include "amd-kfd/gfx_version.h"
+#include "host/pci_address.h"
 
 namespace ogh::amd_kfd {
 

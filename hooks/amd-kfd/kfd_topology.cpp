@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "kfd_topology.h"
+#include "amd-kfd/kfd_topology.h"
 
 #include <fcntl.h>
 
 #include <algorithm>
 #include <cerrno>
 
-#include "error.h"
-#include "folder_entries.h"
-#include "number.h"
-#include "text.h"
+#include "base/error.h"
+#include "base/number.h"
+#include "base/text.h"
+#include "kernel/folder_entries.h"
 
 namespace ogh::amd_kfd {
 

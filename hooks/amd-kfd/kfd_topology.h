@@ -6,9 +6,9 @@
 #include <string>
 #include <vector>
 
-#include "host_path.h"
-#include "kfd_properties.h"
-#include "sysfs_file.h"
+#include "amd-kfd/kfd_properties.h"
+#include "amd-kfd/sysfs_file.h"
+#include "host/host_path.h"
 
 namespace ogh::amd_kfd {
 

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "candidates.h"
-#include "capabilities.h"
-#include "gpu_hook.h"
-#include "gpu_list.h"
-#include "host_nodes.h"
-#include "inventory.h"
-#include "plan.h"
-#include "selection.h"
-#include "user_namespace.h"
-#include "visible_devices.h"
-#include "wanted.h"
+#include "amd-kfd/candidates.h"
+#include "amd-kfd/capabilities.h"
+#include "amd-kfd/gpu_list.h"
+#include "amd-kfd/host_nodes.h"
+#include "amd-kfd/inventory.h"
+#include "amd-kfd/plan.h"
+#include "amd-kfd/wanted.h"
+#include "hook/gpu_hook.h"
+#include "kernel/user_namespace.h"
+#include "request/selection.h"
+#include "request/visible_devices.h"
 
 namespace {
 

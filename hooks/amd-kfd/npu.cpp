@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "npu.h"
+#include "amd-kfd/npu.h"
 
 #include <algorithm>
 #include <tuple>
 
-#include "error.h"
-#include "folder_entries.h"
-#include "number.h"
-#include "text.h"
+#include "base/error.h"
+#include "base/number.h"
+#include "base/text.h"
+#include "kernel/folder_entries.h"
 
 namespace ogh::amd_kfd {
 

@@ -4,8 +4,8 @@
 #include <string>
 #include <vector>
 
-#include "host_path.h"
-#include "sysfs_file.h"
+#include "amd-kfd/sysfs_file.h"
+#include "host/host_path.h"
 
 namespace ogh::amd_kfd {
 

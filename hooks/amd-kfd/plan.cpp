@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "plan.h"
+#include "amd-kfd/plan.h"
 
 #include <algorithm>
 #include <set>
 #include <string_view>
 
-#include "gfx_version.h"
+#include "amd-kfd/gfx_version.h"
 
 namespace ogh::amd_kfd {
 

@@ -4,11 +4,11 @@
 #include <string>
 #include <vector>
 
-#include "edits.h"
-#include "host_nodes.h"
-#include "inventory.h"
-#include "log.h"
-#include "wanted.h"
+#include "amd-kfd/host_nodes.h"
+#include "amd-kfd/inventory.h"
+#include "amd-kfd/wanted.h"
+#include "base/log.h"
+#include "edits/edits.h"
 
 namespace ogh::amd_kfd {
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "sysfs_file.h"
+#include "amd-kfd/sysfs_file.h"
 
 #include <fcntl.h>
 #include <unistd.h>
@@ -9,9 +9,9 @@
 #include <climits>
 #include <string_view>
 
-#include "error.h"
-#include "text.h"
-#include "unique_fd.h"
+#include "base/error.h"
+#include "base/text.h"
+#include "base/unique_fd.h"
 
 namespace ogh::amd_kfd {
 

@@ -4,7 +4,7 @@
 #include <optional>
 #include <string>
 
-#include "device_number.h"
+#include "base/device_number.h"
 
 namespace ogh::amd_kfd {
 

@@ -4,7 +4,7 @@
 #include <cstddef>
 #include <vector>
 
-#include "capabilities.h"
+#include "amd-kfd/capabilities.h"
 
 namespace ogh::amd_kfd {
 

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "cache_order.h"
+#include "ldcache-update/cache_order.h"
 
 #include <algorithm>
 #include <bit>
 #include <cstddef>
 
-#include "ld_cache_format.h"
-#include "little_endian.h"
+#include "base/little_endian.h"
+#include "loader/ld_cache_format.h"
 
 namespace ogh::ldcache_update {
 

@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <string_view>
 
-#include "ld_cache.h"
+#include "loader/ld_cache.h"
 
 namespace ogh::ldcache_update {
 

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "folder_libraries.h"
+#include "ldcache-update/folder_libraries.h"
 
 #include <algorithm>
 #include <map>
 #include <set>
 #include <utility>
 
-#include "cache_order.h"
-#include "library_flags.h"
-#include "text.h"
+#include "base/text.h"
+#include "ldcache-update/cache_order.h"
+#include "ldcache-update/library_flags.h"
 
 namespace ogh::ldcache_update {
 

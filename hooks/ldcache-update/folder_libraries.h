@@ -8,8 +8,8 @@
 #include <string_view>
 #include <vector>
 
-#include "elf_library.h"
-#include "log.h"
+#include "base/log.h"
+#include "loader/elf_library.h"
 
 namespace ogh::ldcache_update {
 

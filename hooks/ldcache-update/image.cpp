@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "image.h"
+#include "ldcache-update/image.h"
 
-#include "c_library.h"
-#include "injected_folders.h"
-#include "listed_folders.h"
+#include "image/c_library.h"
+#include "ldcache-update/injected_folders.h"
+#include "ldcache-update/listed_folders.h"
 
 namespace ogh::ldcache_update {
 

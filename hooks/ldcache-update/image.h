@@ -4,11 +4,11 @@
 #include <string>
 #include <vector>
 
-#include "container_view.h"
-#include "folder_libraries.h"
-#include "image_file.h"
-#include "library_request.h"
-#include "log.h"
+#include "base/log.h"
+#include "image/container_view.h"
+#include "ldcache-update/folder_libraries.h"
+#include "ldcache-update/image_file.h"
+#include "ldcache-update/library_request.h"
 
 namespace ogh::ldcache_update {
 

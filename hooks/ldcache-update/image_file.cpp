@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "image_file.h"
+#include "ldcache-update/image_file.h"
 
 #include <sys/stat.h>
 #include <sys/xattr.h>
 
-#include "error.h"
-#include "file.h"
-#include "inner_path.h"
-#include "inode.h"
-#include "text.h"
+#include "base/error.h"
+#include "base/file.h"
+#include "base/text.h"
+#include "edits/inner_path.h"
+#include "kernel/inode.h"
 
 namespace ogh::ldcache_update {
 

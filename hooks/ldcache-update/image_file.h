@@ -6,7 +6,7 @@
 #include <cstddef>
 #include <string>
 
-#include "container_view.h"
+#include "image/container_view.h"
 
 namespace ogh::ldcache_update {
 

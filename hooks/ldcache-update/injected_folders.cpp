@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "injected_folders.h"
+#include "ldcache-update/injected_folders.h"
 
 #include <dirent.h>
 #include <fcntl.h>
@@ -10,12 +10,12 @@
 #include <map>
 #include <set>
 
-#include "elf_library.h"
-#include "error.h"
-#include "folder_entries.h"
-#include "inode.h"
-#include "openat2.h"
-#include "text.h"
+#include "base/error.h"
+#include "base/text.h"
+#include "kernel/folder_entries.h"
+#include "kernel/inode.h"
+#include "kernel/openat2.h"
+#include "loader/elf_library.h"
 
 namespace ogh::ldcache_update {
 

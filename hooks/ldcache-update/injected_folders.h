@@ -4,9 +4,9 @@
 #include <string>
 #include <vector>
 
-#include "folder_libraries.h"
-#include "image_reader.h"
-#include "log.h"
+#include "base/log.h"
+#include "image/image_reader.h"
+#include "ldcache-update/folder_libraries.h"
 
 namespace ogh::ldcache_update {
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "library_flags.h"
+#include "ldcache-update/library_flags.h"
 
 #include <elf.h>
 
-#include "ld_cache_format.h"
+#include "loader/ld_cache_format.h"
 
 namespace ogh::ldcache_update {
 

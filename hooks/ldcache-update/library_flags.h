@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <optional>
 
-#include "elf_library.h"
+#include "loader/elf_library.h"
 
 namespace ogh::ldcache_update {
 

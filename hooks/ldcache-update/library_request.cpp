@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "library_request.h"
+#include "ldcache-update/library_request.h"
 
 #include <algorithm>
 #include <set>
 
-#include "error.h"
-#include "inner_path.h"
-#include "text.h"
+#include "base/error.h"
+#include "base/text.h"
+#include "edits/inner_path.h"
 
 namespace ogh::ldcache_update {
 

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "request.h"
+#include "request/request.h"
 
 namespace ogh::ldcache_update {
 

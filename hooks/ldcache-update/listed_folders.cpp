@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "listed_folders.h"
+#include "ldcache-update/listed_folders.h"
 
 #include <fcntl.h>
 
-#include "error.h"
-#include "file.h"
-#include "inner_path.h"
-#include "inode.h"
-#include "library_request.h"
-#include "mount_table.h"
-#include "openat2.h"
-#include "text.h"
-#include "tmpfs.h"
+#include "base/error.h"
+#include "base/file.h"
+#include "base/text.h"
+#include "edits/inner_path.h"
+#include "kernel/inode.h"
+#include "kernel/mount_table.h"
+#include "kernel/openat2.h"
+#include "kernel/tmpfs.h"
+#include "ldcache-update/library_request.h"
 
 namespace ogh::ldcache_update {
 

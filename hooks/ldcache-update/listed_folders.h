@@ -6,9 +6,9 @@
 #include <string_view>
 #include <vector>
 
-#include "container_view.h"
-#include "log.h"
-#include "request.h"
+#include "base/log.h"
+#include "image/container_view.h"
+#include "request/request.h"
 
 namespace ogh::ldcache_update {
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "hook.h"
-#include "image.h"
-#include "library_request.h"
-#include "listed_folders.h"
-#include "plan.h"
+#include "hook/hook.h"
+#include "ldcache-update/image.h"
+#include "ldcache-update/library_request.h"
+#include "ldcache-update/listed_folders.h"
+#include "ldcache-update/plan.h"
 
 int main(int argc, char **argv)
 {

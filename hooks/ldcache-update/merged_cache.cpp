@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "merged_cache.h"
+#include "ldcache-update/merged_cache.h"
 
 #include <algorithm>
 #include <string_view>
 
-#include "cache_order.h"
-#include "ld_cache_writer.h"
+#include "ldcache-update/cache_order.h"
+#include "loader/ld_cache_writer.h"
 
 namespace ogh::ldcache_update {
 

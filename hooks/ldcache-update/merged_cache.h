@@ -4,8 +4,8 @@
 #include <string>
 #include <vector>
 
-#include "folder_libraries.h"
-#include "ld_cache.h"
+#include "ldcache-update/folder_libraries.h"
+#include "loader/ld_cache.h"
 
 namespace ogh::ldcache_update {
 

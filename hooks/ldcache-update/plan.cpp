@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "plan.h"
+#include "ldcache-update/plan.h"
 
 #include <fnmatch.h>
 
 #include <algorithm>
 #include <variant>
 
-#include "ld_cache.h"
-#include "library_request.h"
-#include "merged_cache.h"
-#include "text.h"
+#include "base/text.h"
+#include "ldcache-update/library_request.h"
+#include "ldcache-update/merged_cache.h"
+#include "loader/ld_cache.h"
 
 namespace ogh::ldcache_update {
 

@@ -5,9 +5,9 @@
 #include <string_view>
 #include <vector>
 
-#include "edits.h"
-#include "image.h"
-#include "log.h"
+#include "base/log.h"
+#include "edits/edits.h"
+#include "ldcache-update/image.h"
 
 namespace ogh::ldcache_update {
 

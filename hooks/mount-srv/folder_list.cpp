@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "folder_list.h"
+#include "mount-srv/folder_list.h"
 
 namespace ogh::mount_srv {
 

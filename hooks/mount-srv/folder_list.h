@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "inventory.h"
-#include "listing.h"
-#include "plan.h"
+#include "hook/listing.h"
+#include "mount-srv/inventory.h"
+#include "mount-srv/plan.h"
 
 namespace ogh::mount_srv {
 

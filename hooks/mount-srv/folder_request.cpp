@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "folder_request.h"
+#include "mount-srv/folder_request.h"
 
-#include "error.h"
-#include "text.h"
+#include "base/error.h"
+#include "base/text.h"
 
 namespace ogh::mount_srv {
 

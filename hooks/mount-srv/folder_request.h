@@ -4,7 +4,7 @@
 #include <set>
 #include <string>
 
-#include "request.h"
+#include "request/request.h"
 
 namespace ogh::mount_srv {
 

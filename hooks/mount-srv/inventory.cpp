@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "inventory.h"
+#include "mount-srv/inventory.h"
 
 #include <dirent.h>
 #include <sys/stat.h>
@@ -7,9 +7,9 @@
 #include <cerrno>
 #include <set>
 
-#include "error.h"
-#include "folder_entries.h"
-#include "text.h"
+#include "base/error.h"
+#include "base/text.h"
+#include "kernel/folder_entries.h"
 
 namespace ogh::mount_srv {
 

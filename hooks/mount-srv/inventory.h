@@ -4,9 +4,9 @@
 #include <string>
 #include <vector>
 
-#include "error.h"
-#include "host_path.h"
-#include "inode.h"
+#include "base/error.h"
+#include "host/host_path.h"
+#include "kernel/inode.h"
 
 namespace ogh::mount_srv {
 

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "folder_list.h"
-#include "folder_request.h"
-#include "hook.h"
-#include "inner_path.h"
-#include "inventory.h"
-#include "listing.h"
-#include "plan.h"
+#include "edits/inner_path.h"
+#include "hook/hook.h"
+#include "hook/listing.h"
+#include "mount-srv/folder_list.h"
+#include "mount-srv/folder_request.h"
+#include "mount-srv/inventory.h"
+#include "mount-srv/plan.h"
 
 namespace {
 

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "plan.h"
+#include "mount-srv/plan.h"
 
 #include <algorithm>
 
-#include "error.h"
-#include "text.h"
+#include "base/error.h"
+#include "base/text.h"
 
 namespace ogh::mount_srv {
 

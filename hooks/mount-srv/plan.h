@@ -5,10 +5,10 @@
 #include <set>
 #include <string>
 
-#include "edits.h"
-#include "folder_request.h"
-#include "inventory.h"
-#include "log.h"
+#include "base/log.h"
+#include "edits/edits.h"
+#include "mount-srv/folder_request.h"
+#include "mount-srv/inventory.h"
 
 namespace ogh::mount_srv {
 

@@ -8,11 +8,11 @@
 #include <system_error>
 #include <utility>
 
-#include "nvidia-devices/compat_note.h"
-#include "nvidia-devices/cuda_compat.h"
+#include "base/unique_fd.h"
+#include "nvidia-devices/image/compat_note.h"
+#include "nvidia-devices/image/cuda_compat.h"
 #include "promise.h"
 #include "target.h"
-#include "unique_fd.h"
 
 namespace ogh::fuzz {
 

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 
-#include "config.h"
-#include "options.h"
+#include "hook/options.h"
+#include "oci/config.h"
 #include "promise.h"
 #include "reference_json.h"
-#include "request.h"
+#include "request/request.h"
 #include "target.h"
 
 namespace ogh::fuzz {

@@ -2,8 +2,8 @@
 #include <algorithm>
 #include <cstring>
 
-#include "device_program.h"
-#include "device_program_run.h"
+#include "cgroup/device_program.h"
+#include "cgroup/device_program_run.h"
 #include "promise.h"
 #include "target.h"
 

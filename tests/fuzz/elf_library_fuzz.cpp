@@ -6,14 +6,14 @@
 #include <cerrno>
 #include <system_error>
 
-#include "elf_library.h"
-#include "glibc_versions.h"
+#include "base/little_endian.h"
+#include "base/unique_fd.h"
 #include "ldcache-update/folder_libraries.h"
 #include "ldcache-update/library_flags.h"
-#include "little_endian.h"
+#include "loader/elf_library.h"
+#include "loader/glibc_versions.h"
 #include "promise.h"
 #include "target.h"
-#include "unique_fd.h"
 
 namespace ogh::fuzz {
 

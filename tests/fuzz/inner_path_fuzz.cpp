@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <string>
 
-#include "inner_path.h"
+#include "edits/inner_path.h"
 #include "promise.h"
 #include "target.h"
 

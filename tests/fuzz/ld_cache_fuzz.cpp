@@ -8,10 +8,10 @@
 #include <utility>
 #include <vector>
 
-#include "ld_cache.h"
+#include "base/little_endian.h"
 #include "ldcache-update/cache_order.h"
 #include "ldcache-update/merged_cache.h"
-#include "little_endian.h"
+#include "loader/ld_cache.h"
 #include "promise.h"
 #include "target.h"
 

@@ -7,11 +7,11 @@
 #include <cerrno>
 #include <system_error>
 
-#include "mount_table.h"
+#include "base/unique_fd.h"
+#include "kernel/mount_table.h"
 #include "promise.h"
 #include "reference_mountinfo.h"
 #include "target.h"
-#include "unique_fd.h"
 
 namespace ogh::fuzz {
 

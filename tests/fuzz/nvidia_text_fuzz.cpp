@@ -5,10 +5,10 @@
 #include <set>
 #include <vector>
 
-#include "nvidia-devices/driver_params.h"
-#include "nvidia-devices/driver_version.h"
-#include "nvidia-devices/gpu_information.h"
-#include "proc_devices.h"
+#include "host/proc_devices.h"
+#include "nvidia-devices/host/driver_params.h"
+#include "nvidia-devices/host/driver_version.h"
+#include "nvidia-devices/host/gpu_information.h"
 #include "promise.h"
 #include "target.h"
 

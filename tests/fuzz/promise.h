@@ -5,7 +5,7 @@
 #include <stdexcept>
 #include <string_view>
 
-#include "error.h"
+#include "base/error.h"
 
 namespace ogh::fuzz {
 

@@ -3,10 +3,10 @@
 #include <array>
 #include <sstream>
 
+#include "hook/options.h"
 #include "mount-srv/folder_request.h"
-#include "options.h"
 #include "promise.h"
-#include "request.h"
+#include "request/request.h"
 #include "target.h"
 
 namespace ogh::fuzz {

@@ -4,12 +4,12 @@
 #include <string>
 #include <vector>
 
-#include "nvidia-devices/capabilities.h"
+#include "nvidia-devices/request/capabilities.h"
 #include "promise.h"
-#include "selection.h"
-#include "selectors.h"
+#include "request/selection.h"
+#include "request/selectors.h"
+#include "request/visible_devices.h"
 #include "target.h"
-#include "visible_devices.h"
 
 namespace ogh::fuzz {
 

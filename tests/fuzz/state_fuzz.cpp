@@ -2,9 +2,9 @@
 #include <cstdint>
 #include <limits>
 
+#include "oci/state.h"
 #include "promise.h"
 #include "reference_json.h"
-#include "state.h"
 #include "target.h"
 
 namespace ogh::fuzz {

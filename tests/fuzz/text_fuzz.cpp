@@ -2,9 +2,9 @@
 #include <algorithm>
 #include <charconv>
 
+#include "base/text.h"
 #include "promise.h"
 #include "target.h"
-#include "text.h"
 
 namespace ogh::fuzz {
 

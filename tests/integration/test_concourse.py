@@ -198,7 +198,7 @@ def files(*patterns):
 
 def test_what_the_examples_name_exists(built):
     """Variables, annotations, options of hooks, and where oci-gpu-hooks(7) says more."""
-    source = (PROJECT / "common/request.cpp").read_text(encoding="utf-8")
+    source = (PROJECT / "common/request/request.cpp").read_text(encoding="utf-8")
     keys = re.findall(r'"([a-z.-]+)"', re.search(r"known_keys\{(.*?)\}", source, re.DOTALL)[1])
     variables = {"OCI_GPU_HOOKS_" + re.sub("[.-]", "_", key).upper() for key in keys} | {"OCI_GPU_HOOKS_KEY"}
     helps = "".join(subprocess.run([path / path.name, "--help"], check=True, capture_output=True, text=True).stdout

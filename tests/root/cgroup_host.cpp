@@ -17,8 +17,8 @@
 #include <tuple>
 #include <utility>
 
-#include "bpf.h"
-#include "device_program_run.h"
+#include "cgroup/bpf.h"
+#include "cgroup/device_program_run.h"
 #include "support/device_programs.h"
 
 namespace ogh::test {

@@ -7,10 +7,10 @@
 #include <vector>
 
 #include "../support/temp_folder.h"
+#include "base/unique_fd.h"
+#include "cgroup/device_cgroups.h"
+#include "cgroup/device_program.h"
 #include "child.h"
-#include "device_cgroups.h"
-#include "device_program.h"
-#include "unique_fd.h"
 
 namespace ogh::test {
 

@@ -13,9 +13,9 @@
 #include <system_error>
 #include <utility>
 
-#include "error.h"
-#include "file.h"
-#include "unique_fd.h"
+#include "base/error.h"
+#include "base/file.h"
+#include "base/unique_fd.h"
 
 namespace ogh::test {
 

@@ -15,8 +15,8 @@
 #include <stdexcept>
 #include <utility>
 
-#include "file.h"
-#include "unique_fd.h"
+#include "base/file.h"
+#include "base/unique_fd.h"
 
 namespace ogh::test {
 

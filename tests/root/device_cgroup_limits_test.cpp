@@ -12,8 +12,8 @@
 
 #include <boost/test/unit_test.hpp>
 
-#include "bpf.h"
-#include "process.h"
+#include "cgroup/bpf.h"
+#include "kernel/process.h"
 #include "seccomp.h"
 #include "support/device_programs.h"
 #include "support/expect.h"

@@ -9,7 +9,7 @@
 
 #include <boost/test/unit_test.hpp>
 
-#include "error.h"
+#include "base/error.h"
 #include "mounts.h"
 #include "support/device_programs.h"
 #include "version2.h"

@@ -7,7 +7,7 @@
 #include <boost/test/unit_test.hpp>
 
 #include "cgroup_host.h"
-#include "process.h"
+#include "kernel/process.h"
 #include "support/device_programs.h"
 #include "support/expect.h"
 

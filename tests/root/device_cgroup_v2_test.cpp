@@ -4,7 +4,7 @@
 #include <boost/test/data/test_case.hpp>
 #include <boost/test/unit_test.hpp>
 
-#include "bpf.h"
+#include "cgroup/bpf.h"
 #include "support/device_programs.h"
 #include "support/expect.h"
 #include "version2.h"

@@ -10,7 +10,7 @@
 #include <boost/test/data/test_case.hpp>
 #include <boost/test/unit_test.hpp>
 
-#include "init_process.h"
+#include "image/init_process.h"
 #include "sandbox.h"
 #include "support/expect.h"
 

@@ -15,11 +15,11 @@
 #include <boost/test/data/test_case.hpp>
 #include <boost/test/unit_test.hpp>
 
+#include "base/unique_fd.h"
 #include "exchangers.h"
-#include "root.h"
+#include "image/root.h"
 #include "sandbox.h"
 #include "stepped.h"
-#include "unique_fd.h"
 
 using namespace ogh;
 using namespace ogh::test;

@@ -10,10 +10,10 @@
 
 #include <boost/test/unit_test.hpp>
 
+#include "base/unique_fd.h"
 #include "child.h"
-#include "folder_entries.h"
+#include "kernel/folder_entries.h"
 #include "support/temp_folder.h"
-#include "unique_fd.h"
 
 using namespace ogh;
 using namespace ogh::test;

@@ -17,8 +17,8 @@
 #include <boost/test/data/test_case.hpp>
 #include <boost/test/unit_test.hpp>
 
+#include "base/unique_fd.h"
 #include "sandbox.h"
-#include "unique_fd.h"
 
 using namespace ogh;
 using namespace ogh::test;

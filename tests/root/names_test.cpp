@@ -7,8 +7,8 @@
 #include <boost/test/data/test_case.hpp>
 #include <boost/test/unit_test.hpp>
 
+#include "base/text.h"
 #include "sandbox.h"
-#include "text.h"
 
 using namespace ogh;
 using namespace ogh::test;

@@ -12,8 +12,8 @@
 #include <boost/test/data/test_case.hpp>
 #include <boost/test/unit_test.hpp>
 
-#include "node_source.h"
-#include "process.h"
+#include "container/node_source.h"
+#include "kernel/process.h"
 #include "sandbox.h"
 
 using namespace ogh;

@@ -8,10 +8,10 @@
 
 #include <boost/test/unit_test.hpp>
 
-#include "apply.h"
-#include "file.h"
+#include "base/file.h"
+#include "base/unique_fd.h"
+#include "container/apply.h"
 #include "sandbox.h"
-#include "unique_fd.h"
 
 using namespace ogh;
 using namespace ogh::test;

@@ -19,10 +19,10 @@
 #include <boost/test/data/test_case.hpp>
 #include <boost/test/unit_test.hpp>
 
+#include "base/error.h"
 #include "build_config.h"
 #include "child.h"
-#include "error.h"
-#include "process.h"
+#include "kernel/process.h"
 #include "support/temp_folder.h"
 
 using namespace ogh;

@@ -9,8 +9,8 @@
 #include <algorithm>
 #include <array>
 
-#include "apply.h"
-#include "process.h"
+#include "container/apply.h"
+#include "kernel/process.h"
 
 namespace ogh::test {
 

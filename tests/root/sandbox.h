@@ -12,9 +12,9 @@
 #include <boost/test/unit_test.hpp>
 
 #include "../support/temp_folder.h"
+#include "base/error.h"
 #include "created_container.h"
-#include "edits.h"
-#include "error.h"
+#include "edits/edits.h"
 #include "snapshot.h"
 
 namespace ogh::test {

@@ -10,8 +10,8 @@
 #include <iterator>
 #include <sstream>
 
+#include "base/text.h"
 #include "child.h"
-#include "text.h"
 
 namespace ogh::test {
 

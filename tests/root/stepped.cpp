@@ -10,8 +10,8 @@
 #include <cerrno>
 #include <csignal>
 
-#include "file.h"
-#include "unique_fd.h"
+#include "base/file.h"
+#include "base/unique_fd.h"
 
 namespace ogh::test {
 

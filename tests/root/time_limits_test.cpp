@@ -18,15 +18,15 @@
 
 #include <boost/test/unit_test.hpp>
 
-#include "awaited_path.h"
+#include "base/error.h"
+#include "base/file.h"
+#include "base/unique_fd.h"
 #include "child.h"
-#include "error.h"
-#include "file.h"
-#include "process.h"
-#include "stall.h"
+#include "kernel/awaited_path.h"
+#include "kernel/process.h"
+#include "kernel/stall.h"
+#include "kernel/time_limit.h"
 #include "support/temp_folder.h"
-#include "time_limit.h"
-#include "unique_fd.h"
 
 using namespace ogh;
 using namespace ogh::test;

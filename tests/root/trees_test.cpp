@@ -13,9 +13,9 @@
 #include <boost/test/data/test_case.hpp>
 #include <boost/test/unit_test.hpp>
 
-#include "earlier_file.h"
+#include "base/unique_fd.h"
+#include "image/earlier_file.h"
 #include "sandbox.h"
-#include "unique_fd.h"
 
 using namespace ogh;
 using namespace ogh::test;

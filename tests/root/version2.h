@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
+#include "base/log.h"
 #include "cgroup_host.h"
-#include "log.h"
 
 namespace ogh::test {
 

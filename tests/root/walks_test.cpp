@@ -13,10 +13,10 @@
 #include <boost/test/data/test_case.hpp>
 #include <boost/test/unit_test.hpp>
 
+#include "base/error.h"
 #include "child.h"
-#include "error.h"
+#include "kernel/openat2.h"
 #include "mounts.h"
-#include "openat2.h"
 #include "support/temp_folder.h"
 
 using namespace ogh;

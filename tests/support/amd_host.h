@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "pci_address.h"
+#include "host/pci_address.h"
 #include "support/temp_folder.h"
 
 namespace ogh::test {

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "device_program.h"
+#include "cgroup/device_program.h"
 
 namespace ogh::test {
 

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "nvidia-devices/driver_files.h"
+#include "nvidia-devices/driver/driver_files.h"
 #include "support/driver_installation.h"
 #include "support/expect.h"
 

@@ -4,7 +4,7 @@
 #include <functional>
 #include <string>
 
-#include "error.h"
+#include "base/error.h"
 
 namespace ogh::test {
 

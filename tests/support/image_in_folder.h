@@ -6,7 +6,7 @@
 
 #include <string>
 
-#include "image_reader.h"
+#include "image/image_reader.h"
 
 namespace ogh::test {
 

@@ -9,7 +9,7 @@
 #include <string_view>
 #include <variant>
 
-#include "ld_cache.h"
+#include "loader/ld_cache.h"
 #include "support/elf_image.h"
 #include "support/ld_cache_image.h"
 

@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "selection.h"
+#include "request/selection.h"
 #include "support/expect.h"
 
 namespace ogh::test {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <boost/test/unit_test.hpp>
 
-#include "c_library.h"
+#include "image/c_library.h"
 #include "support/image_in_folder.h"
 #include "support/temp_folder.h"
 

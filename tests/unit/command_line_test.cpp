@@ -3,7 +3,7 @@
 
 #include <boost/test/unit_test.hpp>
 
-#include "command_line.h"
+#include "hook/command_line.h"
 #include "support/expect.h"
 
 using namespace ogh;

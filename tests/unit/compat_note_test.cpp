@@ -8,9 +8,9 @@
 
 #include <boost/test/unit_test.hpp>
 
-#include "nvidia-devices/compat_note.h"
+#include "base/unique_fd.h"
+#include "nvidia-devices/image/compat_note.h"
 #include "support/compat_library.h"
-#include "unique_fd.h"
 
 using namespace ogh;
 using namespace ogh::nvidia_devices;

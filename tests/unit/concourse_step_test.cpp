@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <boost/test/unit_test.hpp>
 
-#include "concourse_step.h"
+#include "oci/concourse_step.h"
 
 using namespace ogh;
 

@@ -3,7 +3,7 @@
 
 #include <boost/test/unit_test.hpp>
 
-#include "config.h"
+#include "oci/config.h"
 #include "support/expect.h"
 #include "support/temp_folder.h"
 

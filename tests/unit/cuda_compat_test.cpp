@@ -7,11 +7,11 @@
 
 #include <boost/test/unit_test.hpp>
 
-#include "nvidia-devices/cuda_compat.h"
+#include "base/unique_fd.h"
+#include "nvidia-devices/image/cuda_compat.h"
 #include "support/compat_library.h"
 #include "support/image_in_folder.h"
 #include "support/temp_folder.h"
-#include "unique_fd.h"
 
 using namespace ogh;
 using namespace ogh::nvidia_devices;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <boost/test/unit_test.hpp>
 
-#include "device_cgroup_paths.h"
-#include "device_list.h"
+#include "cgroup/device_cgroup_paths.h"
+#include "cgroup/device_list.h"
 
 using namespace ogh;
 

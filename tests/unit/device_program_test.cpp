@@ -5,8 +5,8 @@
 
 #include <boost/test/unit_test.hpp>
 
-#include "device_program.h"
-#include "device_program_run.h"
+#include "cgroup/device_program.h"
+#include "cgroup/device_program_run.h"
 #include "support/device_programs.h"
 #include "support/expect.h"
 

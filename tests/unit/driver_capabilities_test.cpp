@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <boost/test/unit_test.hpp>
 
-#include "nvidia-devices/library_table.h"
+#include "nvidia-devices/driver/library_table.h"
 #include "support/driver_host.h"
 
 using namespace ogh;

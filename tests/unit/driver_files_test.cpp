@@ -10,8 +10,8 @@
 
 #include <boost/test/unit_test.hpp>
 
+#include "base/unique_fd.h"
 #include "support/driver_host.h"
-#include "unique_fd.h"
 
 using namespace ogh;
 using namespace ogh::nvidia_devices;

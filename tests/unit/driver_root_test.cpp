@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <boost/test/unit_test.hpp>
 
-#include "nvidia-devices/driver_root.h"
+#include "nvidia-devices/driver/driver_root.h"
 #include "support/temp_folder.h"
 
 using namespace ogh;

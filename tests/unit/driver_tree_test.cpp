@@ -3,8 +3,8 @@
 
 #include <boost/test/unit_test.hpp>
 
-#include "edits.h"
-#include "nvidia-devices/driver_tree.h"
+#include "edits/edits.h"
+#include "nvidia-devices/plan/driver_tree.h"
 
 using namespace ogh;
 using namespace ogh::nvidia_devices;

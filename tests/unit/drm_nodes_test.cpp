@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <boost/test/unit_test.hpp>
 
-#include "drm_nodes.h"
+#include "host/drm_nodes.h"
 #include "support/expect.h"
 #include "support/nvidia_host.h"
 

@@ -4,7 +4,7 @@
 #include <boost/test/unit_test.hpp>
 #include <nlohmann/json.hpp>
 
-#include "edits.h"
+#include "edits/edits.h"
 
 using namespace ogh;
 

@@ -9,10 +9,10 @@
 
 #include <boost/test/unit_test.hpp>
 
-#include "elf_library.h"
+#include "base/unique_fd.h"
+#include "loader/elf_library.h"
 #include "support/elf_image.h"
 #include "support/temp_folder.h"
-#include "unique_fd.h"
 
 using namespace ogh;
 using ogh::test::ElfImage;

@@ -4,7 +4,7 @@
 
 #include <boost/test/unit_test.hpp>
 
-#include "nvidia-devices/further_nodes.h"
+#include "nvidia-devices/host/further_nodes.h"
 #include "support/expect.h"
 #include "support/nvidia_host.h"
 

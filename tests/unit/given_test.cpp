@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <boost/test/unit_test.hpp>
 
-#include "nvidia-devices/given.h"
+#include "nvidia-devices/plan/given.h"
 
 using namespace ogh::nvidia_devices;
 

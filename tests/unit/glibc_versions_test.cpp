@@ -12,10 +12,10 @@
 
 #include <boost/test/unit_test.hpp>
 
-#include "glibc_versions.h"
+#include "base/unique_fd.h"
+#include "loader/glibc_versions.h"
 #include "support/elf_image.h"
 #include "support/versioned_library.h"
-#include "unique_fd.h"
 
 using namespace ogh;
 using ogh::test::ElfImage;

@@ -2,7 +2,7 @@
 #include <boost/test/unit_test.hpp>
 #include <nlohmann/json.hpp>
 
-#include "nvidia-devices/gpu_list.h"
+#include "nvidia-devices/host/gpu_list.h"
 #include "support/nvidia_host.h"
 
 using namespace ogh;

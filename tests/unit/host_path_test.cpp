@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <boost/test/unit_test.hpp>
 
-#include "host_path.h"
+#include "host/host_path.h"
 #include "support/expect.h"
 #include "support/temp_folder.h"
 

@@ -6,7 +6,7 @@
 
 #include <boost/test/unit_test.hpp>
 
-#include "error.h"
+#include "base/error.h"
 #include "ldcache-update/injected_folders.h"
 #include "support/elf_image.h"
 #include "support/image_in_folder.h"

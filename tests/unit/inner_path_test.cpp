@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <boost/test/unit_test.hpp>
 
-#include "inner_path.h"
+#include "edits/inner_path.h"
 #include "support/expect.h"
 
 using namespace ogh;

@@ -4,7 +4,7 @@
 
 #include <boost/test/unit_test.hpp>
 
-#include "key_file.h"
+#include "request/key_file.h"
 #include "support/expect.h"
 #include "support/temp_folder.h"
 

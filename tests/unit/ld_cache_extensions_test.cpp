@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <boost/test/unit_test.hpp>
 
-#include "ld_cache.h"
-#include "little_endian.h"
+#include "base/little_endian.h"
+#include "loader/ld_cache.h"
 #include "support/elf_image.h"
 #include "support/ld_cache_image.h"
 #include "support/parsed_cache.h"

@@ -3,7 +3,7 @@
 
 #include <boost/test/unit_test.hpp>
 
-#include "ld_cache.h"
+#include "loader/ld_cache.h"
 #include "support/elf_image.h"
 #include "support/ld_cache_image.h"
 #include "support/parsed_cache.h"

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <boost/test/unit_test.hpp>
 
-#include "ld_cache.h"
 #include "ldcache-update/merged_cache.h"
 #include "ldcache-update/plan.h"
+#include "loader/ld_cache.h"
 
 using namespace ogh;
 using namespace ogh::ldcache_update;

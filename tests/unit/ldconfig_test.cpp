@@ -19,12 +19,12 @@
 
 #include <boost/test/unit_test.hpp>
 
-#include "elf_library.h"
+#include "base/unique_fd.h"
 #include "ldcache-update/folder_libraries.h"
 #include "ldcache-update/merged_cache.h"
+#include "loader/elf_library.h"
 #include "support/elf_image.h"
 #include "support/temp_folder.h"
-#include "unique_fd.h"
 
 using namespace ogh;
 using namespace ogh::ldcache_update;

@@ -2,7 +2,7 @@
 #include <boost/test/unit_test.hpp>
 #include <nlohmann/json.hpp>
 
-#include "listing.h"
+#include "hook/listing.h"
 #include "support/expect.h"
 
 using namespace ogh;

@@ -10,8 +10,8 @@
 
 #include <boost/test/unit_test.hpp>
 
-#include "log.h"
-#include "log_file.h"
+#include "base/log.h"
+#include "base/log_file.h"
 #include "support/expect.h"
 #include "support/temp_folder.h"
 

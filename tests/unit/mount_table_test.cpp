@@ -5,10 +5,10 @@
 
 #include <boost/test/unit_test.hpp>
 
-#include "mount_table.h"
+#include "base/unique_fd.h"
+#include "kernel/mount_table.h"
 #include "support/expect.h"
 #include "support/temp_folder.h"
-#include "unique_fd.h"
 
 using namespace ogh;
 using ogh::test::failure_of;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <boost/test/unit_test.hpp>
 
-#include "nvidia-devices/driver_params.h"
-#include "nvidia-devices/driver_version.h"
+#include "nvidia-devices/host/driver_params.h"
+#include "nvidia-devices/host/driver_version.h"
 
 using namespace ogh::nvidia_devices;
 

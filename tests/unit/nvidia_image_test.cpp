@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <boost/test/unit_test.hpp>
 
-#include "nvidia-devices/image.h"
+#include "nvidia-devices/image/image.h"
 #include "support/compat_library.h"
 #include "support/driver_installation.h"
 #include "support/image_in_folder.h"

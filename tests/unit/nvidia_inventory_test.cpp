@@ -3,7 +3,7 @@
 
 #include <boost/test/unit_test.hpp>
 
-#include "nvidia-devices/inventory.h"
+#include "nvidia-devices/host/inventory.h"
 #include "support/expect.h"
 #include "support/nvidia_host.h"
 

@@ -4,7 +4,7 @@
 
 #include <boost/test/unit_test.hpp>
 
-#include "pci_address.h"
+#include "host/pci_address.h"
 
 using namespace ogh;
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <boost/test/unit_test.hpp>
 
-#include "proc_devices.h"
+#include "host/proc_devices.h"
 #include "support/expect.h"
 #include "support/temp_folder.h"
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <boost/test/unit_test.hpp>
 
-#include "options.h"
-#include "request.h"
+#include "hook/options.h"
+#include "request/request.h"
 #include "support/expect.h"
 
 using namespace ogh;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <boost/test/unit_test.hpp>
 
-#include "gpu_hook.h"
+#include "hook/gpu_hook.h"
 #include "support/selection_case.h"
 
 using namespace ogh;

@@ -3,9 +3,9 @@
 
 #include <boost/test/unit_test.hpp>
 
-#include "served_mounts.h"
+#include "base/unique_fd.h"
+#include "kernel/served_mounts.h"
 #include "support/temp_folder.h"
-#include "unique_fd.h"
 
 using namespace ogh;
 using ogh::test::TempFolder;

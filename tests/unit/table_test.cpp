@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <boost/test/unit_test.hpp>
 
-#include "table.h"
+#include "base/table.h"
 
 using namespace ogh;
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <boost/test/unit_test.hpp>
 
-#include "text.h"
+#include "base/text.h"
 
 using namespace ogh;
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <boost/test/unit_test.hpp>
 
-#include "nvidia-devices/toolkit_requests.h"
+#include "nvidia-devices/request/toolkit_requests.h"
 #include "support/expect.h"
 
 using namespace ogh;

@@ -3,8 +3,8 @@
 
 #include <boost/test/unit_test.hpp>
 
+#include "kernel/user_namespace.h"
 #include "support/expect.h"
-#include "user_namespace.h"
 
 using namespace ogh;
 using ogh::test::failure_of;

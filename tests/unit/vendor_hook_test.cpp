@@ -3,7 +3,7 @@
 
 #include <boost/test/unit_test.hpp>
 
-#include "nvidia-devices/vendor_hook.h"
+#include "nvidia-devices/host/vendor_hook.h"
 #include "support/temp_folder.h"
 
 using namespace ogh;

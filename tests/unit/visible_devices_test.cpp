@@ -4,8 +4,8 @@
 
 #include <boost/test/unit_test.hpp>
 
+#include "request/visible_devices.h"
 #include "support/expect.h"
-#include "visible_devices.h"
 
 using namespace ogh;
 using ogh::test::failure_of;

@@ -1,0 +1,13 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "base/error.h"
+
+#include <system_error>
+
+namespace ogh {
+
+SystemError::SystemError(int error_number, const std::string &what, ExitCode code)
+    : Error(code, what + ": " + std::generic_category().message(error_number)), error_number_(error_number)
+{
+}
+
+} // namespace ogh

@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "base/file.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+
+#include "base/error.h"
+
+namespace ogh {
+
+std::string read_all(int fd, size_t limit, const std::string &what, size_t expected)
+{
+    const size_t chunk = expected + 1; // one more: the end is seen without making room again
+    std::string text;
+    size_t used = 0;
+    for (;;) {
+        // One byte beyond the limit tells "just fits" from "too long".
+        if (used == text.size())
+            text.resize(std::min(used + std::max(chunk, used), limit + 1));
+        const ssize_t got = ::read(fd, text.data() + used, text.size() - used);
+        if (got < 0 && errno == EINTR)
+            continue;
+        if (got < 0)
+            throw SystemError(errno, "cannot read " + what);
+        used += static_cast<size_t>(got);
+        if (got == 0)
+            break;
+        if (used > limit)
+            throw Error(ExitCode::Failure, what + " is larger than " + std::to_string(limit) + " bytes");
+    }
+    text.resize(used);
+    return text;
+}
+
+void write_all(int fd, std::string_view content, const std::string &what)
+{
+    while (!content.empty()) {
+        const ssize_t written = ::write(fd, content.data(), content.size());
+        if (written < 0 && errno == EINTR)
+            continue;
+        if (written < 0)
+            throw SystemError(errno, "cannot write " + what);
+        content.remove_prefix(static_cast<size_t>(written));
+    }
+}
+
+} // namespace ogh

@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/log_file.h"
+
+namespace ogh {
+
+enum class LogLevel { Error, Warning, Info, Debug };
+
+/** Something worth saying that is no error. Library code returns notes; only main writes them. */
+struct Note {
+    LogLevel level;
+    std::string text;
+};
+
+using Notes = std::vector<Note>;
+
+/**
+ * Writes lines to stderr, to syslog (facility daemon), since crun discards a hook's stderr, and to a file.
+ */
+class Log final {
+public:
+    /** `name` is the hook's; the string must outlive the process, syslog keeps the pointer. */
+    explicit Log(const char *name) : name_(name) {}
+    Log(const Log &) = delete;
+    Log &operator=(const Log &) = delete;
+
+    /** Connects to syslog now, while `/` is the host's; call it once descriptors 0 to 2 are open. */
+    void connect() const;
+
+    void set_level(LogLevel level) { level_ = level; }
+
+    /** Adds every further line to this file as well, see LogFile; a warning if it cannot be used. */
+    void add_file(const std::string &path);
+
+    /** Names the container in every further line, by the first 12 characters of its id. */
+    void set_container(std::string_view id);
+
+    void write(LogLevel level, std::string_view text) const;
+    void write(const Notes &notes) const;
+
+private:
+    const char *name_;
+    std::string container_;
+    LogLevel level_ = LogLevel::Warning;
+    std::optional<LogFile> file_;
+};
+
+} // namespace ogh

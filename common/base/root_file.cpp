@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "base/root_file.h"
+
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <cstdio>
+
+#include "base/error.h"
+
+namespace ogh {
+
+namespace {
+
+std::string octal(mode_t mode)
+{
+    std::array<char, 16> text{};
+    std::snprintf(text.data(), text.size(), "%04o", mode);
+    return text.data();
+}
+
+} // namespace
+
+void check_root_file(int fd, mode_t most, const std::string &what)
+{
+    constexpr mode_t permissions = 07777;
+    struct stat status {};
+    if (::fstat(fd, &status) != 0)
+        throw SystemError(errno, "cannot look at " + what, ExitCode::Host);
+    const auto refuse_if = [&](bool bad, const std::string &why) {
+        if (bad)
+            throw Error(ExitCode::Host, what + " " + why);
+    };
+    const mode_t mode = status.st_mode & permissions;
+    refuse_if(!S_ISREG(status.st_mode), "is no plain file");
+    refuse_if(status.st_uid != ::geteuid(), "does not belong to root");
+    refuse_if((mode & ~most) != 0,
+              "has mode " + octal(mode) + ", and must not have more than " + octal(most));
+    refuse_if(status.st_nlink != 1, "has more than one name");
+}
+
+} // namespace ogh

@@ -1,0 +1,204 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cgroup/device_cgroup_v2.h"
+
+#include <fcntl.h>
+#include <sys/vfs.h>
+#include <linux/magic.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <filesystem>
+#include <iterator>
+#include <set>
+
+#include "base/error.h"
+#include "base/text.h"
+#include "cgroup/bpf.h"
+
+namespace ogh {
+
+namespace {
+
+constexpr int max_depth = 256; // of cgroups, far more than there are
+
+bool has(const std::vector<std::uint32_t> &ids, std::uint32_t id)
+{
+    return std::find(ids.begin(), ids.end(), id) != ids.end();
+}
+
+std::string name_of(const std::string &path)
+{
+    return "the device cgroup " + quote(path) + " (version 2)";
+}
+
+/** The parent of a cgroup, or nothing above the topmost that is mounted. */
+std::optional<Cgroup> parent_of(const Cgroup &cgroup)
+{
+    Cgroup parent{UniqueFd(::openat(cgroup.fd.get(), "..", O_RDONLY | O_DIRECTORY | O_CLOEXEC)),
+                  std::filesystem::path(cgroup.path).parent_path().string()};
+    struct statfs filesystem {};
+    if (!parent.fd.valid() || ::fstatfs(parent.fd.get(), &filesystem) != 0 ||
+        filesystem.f_type != CGROUP2_SUPER_MAGIC)
+        return std::nullopt;
+    return parent;
+}
+
+/** Which cgroup above `lowest` has the program, for messages. */
+std::string whose(const Cgroup &lowest, std::uint32_t id)
+{
+    std::optional<Cgroup> cgroup = parent_of(lowest);
+    for (int depth = 0; cgroup && depth < max_depth; ++depth) {
+        if (has(bpf::attached_programs(cgroup->fd.get()).ids, id))
+            return name_of(cgroup->path);
+        cgroup = parent_of(*cgroup);
+    }
+    return "a device cgroup above " + name_of(lowest.path);
+}
+
+/** Puts `program` in the place of `old` in the way in which that is attached. */
+void exchange(int cgroup, std::uint32_t flags, int program, int old)
+{
+    if ((flags & BPF_F_ALLOW_MULTI) != 0)
+        bpf::replace_program(cgroup, program, old);
+    else
+        bpf::attach_program(cgroup, program, flags);
+}
+
+} // namespace
+
+DeviceCgroupV2::~DeviceCgroupV2()
+{
+    DeviceCgroupV2::undo();
+}
+
+Notes DeviceCgroupV2::allow(const DeviceRules &rules)
+{
+    Notes notes;
+    try {
+        allow_all(rules, notes);
+        return notes;
+    } catch (const SystemError &error) {
+        undo();
+        if (!is_refusal(error.error_number()))
+            throw;
+        return {{LogLevel::Info,
+                 name_of(cgroups_.back().path) +
+                     " is not for this process to change, and is left as it is: " + error.what()}};
+    } catch (...) {
+        undo();
+        throw;
+    }
+}
+
+void DeviceCgroupV2::allow_all(const DeviceRules &rules, Notes &notes)
+{
+    std::vector<Replacement> planned;
+    for (const Cgroup &cgroup : cgroups_) {
+        std::vector<Replacement> some = prepare(cgroup, rules);
+        std::move(some.begin(), some.end(), std::back_inserter(planned));
+    }
+    check_above(rules, notes);
+    for (Replacement &next : planned) {
+        put(next);
+        done_.push_back(std::move(next));
+    }
+    for (const Cgroup &cgroup : cgroups_)
+        notes.push_back({LogLevel::Debug, name_of(cgroup.path) + " allows " + to_text(rules)});
+}
+
+void DeviceCgroupV2::put(Replacement &next)
+{
+    const int cgroup = next.cgroup->fd.get();
+    try {
+        exchange(cgroup, next.flags, next.new_program.get(), next.old_program.get());
+    } catch (const SystemError &error) {
+        // What a link holds is not found among the programs that are attached without one.
+        std::optional<UniqueFd> link =
+            error.error_number() == ENOENT ? bpf::find_link(cgroup, next.old_id) : std::nullopt;
+        if (!link)
+            throw;
+        bpf::update_link(link->get(), next.new_program.get(), next.old_program.get());
+        next.link = std::move(*link);
+    }
+}
+
+std::vector<DeviceCgroupV2::Replacement> DeviceCgroupV2::prepare(const Cgroup &cgroup,
+                                                                 const DeviceRules &rules)
+{
+    std::vector<Replacement> planned;
+    const bpf::Attached attached = bpf::attached_programs(cgroup.fd.get());
+    for (const std::uint32_t id : attached.ids) {
+        std::optional<Replacement> one = prepare_one(cgroup, id, rules);
+        if (!one)
+            continue;
+        one->flags = attached.flags;
+        planned.push_back(std::move(*one));
+    }
+    return planned;
+}
+
+std::optional<DeviceCgroupV2::Replacement> DeviceCgroupV2::prepare_one(const Cgroup &cgroup, std::uint32_t id,
+                                                                       const DeviceRules &rules)
+{
+    std::optional<UniqueFd> old = bpf::open_program(id);
+    if (!old)
+        return std::nullopt;
+    const bpf::ProgramInfo info = bpf::read_program(old->get());
+    const DeviceRules missing = not_allowed(info.instructions, rules);
+    if (missing.empty())
+        return std::nullopt;
+    const std::string why_not = obstacle(info.instructions);
+    if (!why_not.empty())
+        throw Error(ExitCode::Host, "cannot add " + to_text(missing) + " to the program " +
+                                        std::to_string(id) + " of " + name_of(cgroup.path) + ": " + why_not);
+    return Replacement{&cgroup, 0, id, std::move(*old),
+                       bpf::load_program(with_rules(info.instructions, missing), info.name)};
+}
+
+/** What applies to the container and is not attached to its own cgroups is not ours to change. */
+void DeviceCgroupV2::check_above(const DeviceRules &rules, Notes &notes) const
+{
+    std::multiset<std::uint32_t> own;
+    for (const Cgroup &cgroup : cgroups_) {
+        const std::vector<std::uint32_t> ids = bpf::attached_programs(cgroup.fd.get()).ids;
+        own.insert(ids.begin(), ids.end());
+    }
+    for (const std::uint32_t id : bpf::effective_programs(cgroups_.back().fd.get())) {
+        // One program may be attached to several cgroups, and counts for each.
+        if (const auto found = own.find(id); found != own.end()) {
+            own.erase(found);
+            continue;
+        }
+        const std::optional<UniqueFd> program = bpf::open_program(id);
+        if (!program)
+            continue;
+        const DeviceProgram instructions = bpf::read_program(program->get()).instructions;
+        for (const DeviceRule &rule : not_allowed(instructions, rules)) {
+            const std::string where = whose(cgroups_.front(), id);
+            if (verdict(instructions, rule) == Verdict::Denies)
+                throw Error(ExitCode::Host, where + " denies " + to_text(rule) +
+                                                ", so the container cannot be allowed it; allow it there");
+            notes.push_back(
+                {LogLevel::Warning,
+                 where + " has a program of which it cannot be told whether it allows " + to_text(rule)});
+        }
+    }
+}
+
+void DeviceCgroupV2::undo() noexcept
+{
+    while (!done_.empty()) {
+        const Replacement last = std::move(done_.back());
+        done_.pop_back();
+        try {
+            if (last.link.valid())
+                bpf::update_link(last.link.get(), last.old_program.get(), last.new_program.get());
+            else
+                exchange(last.cgroup->fd.get(), last.flags, last.old_program.get(), last.new_program.get());
+        } catch (const Error &) {
+            continue; // somebody else has replaced it since; the container is not going to start
+        }
+    }
+}
+
+} // namespace ogh

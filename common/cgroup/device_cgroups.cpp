@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cgroup/device_cgroups.h"
+
+#include <fcntl.h>
+#include <sys/vfs.h>
+#include <linux/magic.h>
+
+#include <cerrno>
+#include <optional>
+#include <utility>
+
+#include "base/error.h"
+#include "base/file.h"
+#include "base/text.h"
+#include "cgroup/device_cgroup_paths.h"
+#include "cgroup/device_cgroup_v1.h"
+#include "cgroup/device_cgroup_v2.h"
+#include "kernel/mount_table.h"
+#include "kernel/openat2.h"
+
+namespace ogh {
+
+namespace {
+
+constexpr size_t max_proc_cgroup = size_t{1} << 20U;
+
+/** A hierarchy: its controller as /proc/PID/cgroup names it, and its filesystem. */
+struct Hierarchy {
+    const char *controller;
+    decltype(std::declval<struct statfs>().f_type) magic;
+};
+
+constexpr Hierarchy version_1 = {"devices", CGROUP_SUPER_MAGIC};
+constexpr Hierarchy version_2 = {"", CGROUP2_SUPER_MAGIC};
+
+bool is_of(int fd, const Hierarchy &hierarchy)
+{
+    struct statfs filesystem {};
+    return ::fstatfs(fd, &filesystem) == 0 && filesystem.f_type == hierarchy.magic;
+}
+
+/** The cgroup's folder; nothing if no mount shows it. A mount that lies below another one is not found. */
+std::optional<UniqueFd> open_cgroup(const MountTable &mounts, const Hierarchy &hierarchy,
+                                    const std::string &path)
+{
+    for (const CgroupMount &mount : mounts.cgroup_mounts(hierarchy.controller)) {
+        const std::optional<std::string> below = path_below(path, mount.root);
+        const UniqueFd top(::open(mount.point.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
+        if (!below || !top.valid() || !is_of(top.get(), hierarchy))
+            continue;
+        std::optional<UniqueFd> found =
+            find_path(top.get(), *below, O_RDONLY | O_DIRECTORY, Walk::OneStep, "the cgroup " + quote(path));
+        if (found)
+            return found;
+    }
+    return std::nullopt;
+}
+
+/** The processes whose cgroups are looked up. */
+struct Places {
+    std::string init; ///< its /proc/PID/cgroup
+    std::string runtime;
+    std::string cgroups_path;
+};
+
+/** The container's own, outermost first; none if it has none there, or they cannot be reached: that is noted. */
+std::vector<Cgroup> open_cgroups(const MountTable &mounts, const Hierarchy &hierarchy, const Places &places,
+                                 Notes &notes)
+{
+    std::vector<Cgroup> cgroups;
+    const std::optional<std::string> init = cgroup_of(places.init, hierarchy.controller);
+    const std::optional<std::string> runtime = cgroup_of(places.runtime, hierarchy.controller);
+    if (!init || !runtime)
+        return cgroups;
+    for (const std::string &path : container_cgroups(*init, *runtime, places.cgroups_path)) {
+        std::optional<UniqueFd> fd = open_cgroup(mounts, hierarchy, path);
+        if (!fd) {
+            notes.push_back({LogLevel::Info, "no mount of this host shows the container's device cgroup " +
+                                                 quote(path) + "; it is left as it is"});
+            return {};
+        }
+        cgroups.push_back({std::move(*fd), path});
+    }
+    return cgroups;
+}
+
+} // namespace
+
+bool is_refusal(int error_number)
+{
+    return error_number == EPERM || error_number == EACCES || error_number == EROFS;
+}
+
+DeviceCgroups::DeviceCgroups(const HostProc &proc, pid_t init, const std::string &cgroups_path)
+{
+    const MountTable mounts(proc.open_self("mountinfo").get());
+    const Places places{
+        read_all(proc.open_of(init, "cgroup").get(), max_proc_cgroup, "the init process's cgroups"),
+        read_all(proc.open_self("cgroup").get(), max_proc_cgroup, "this process's cgroups"), cgroups_path};
+    std::vector<Cgroup> first = open_cgroups(mounts, version_1, places, notes_);
+    if (!first.empty())
+        hierarchies_.push_back(std::make_unique<DeviceCgroupV1>(std::move(first)));
+    std::vector<Cgroup> second = open_cgroups(mounts, version_2, places, notes_);
+    if (!second.empty())
+        hierarchies_.push_back(std::make_unique<DeviceCgroupV2>(std::move(second)));
+    if (hierarchies_.empty() && notes_.empty())
+        notes_.push_back({LogLevel::Info, "the container has no device cgroup of its own; none is changed"});
+}
+
+Notes DeviceCgroups::allow(const DeviceRules &rules)
+{
+    Notes notes = std::exchange(notes_, {});
+    const DeviceRules wanted = checked(rules);
+    if (wanted.empty())
+        return notes;
+    try {
+        for (const std::unique_ptr<DeviceCgroup> &hierarchy : hierarchies_) {
+            const Notes more = hierarchy->allow(wanted);
+            notes.insert(notes.end(), more.begin(), more.end());
+        }
+    } catch (...) {
+        for (const std::unique_ptr<DeviceCgroup> &hierarchy : hierarchies_)
+            hierarchy->undo();
+        throw;
+    }
+    return notes;
+}
+
+void DeviceCgroups::keep() noexcept
+{
+    for (const std::unique_ptr<DeviceCgroup> &hierarchy : hierarchies_)
+        hierarchy->keep();
+}
+
+} // namespace ogh

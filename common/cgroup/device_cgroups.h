@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <sys/types.h>
+#include <linux/capability.h>
+
+#include <array>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "cgroup/device_cgroup.h"
+#include "kernel/host_proc.h"
+
+namespace ogh {
+
+/** What allow() takes where there is something to change; asking about programs took the second before Linux 6.4. */
+constexpr std::array<unsigned, 2> device_cgroup_capabilities = {CAP_SYS_ADMIN, CAP_NET_ADMIN};
+
+/**
+ * The device cgroups of a container that is being created, versions 1 and 2: both where a host has both. Construct it
+ * on the host. What was allowed is taken back when it goes, unless keep() was called; the cgroups are held by
+ * descriptor, so that works after entering too.
+ */
+class DeviceCgroups final {
+public:
+    /**
+     * @param init the container's init process, held by the caller: its number must not be another's meanwhile
+     * @param cgroups_path linux.cgroupsPath of config.json, or ""
+     * @throws Error (Host) if /proc cannot be understood
+     */
+    DeviceCgroups(const HostProc &proc, pid_t init, const std::string &cgroups_path);
+
+    /**
+     * Lets the container use these devices, exactly, in every cgroup of its own. A second call with the same rules
+     * changes nothing.
+     * @return what was done; that there is no device cgroup, or that it is not for this process to change, is one
+     *         note
+     * @throws Error, and then all that this object has allowed is taken back: (Host) if a cgroup that is not the container's own denies a rule,
+     *         or a program cannot be read back or changed
+     */
+    Notes allow(const DeviceRules &rules);
+
+    /** The container is complete: what was allowed stays. */
+    void keep() noexcept;
+
+private:
+    Notes notes_; ///< on what was found, said with the first allow()
+    std::vector<std::unique_ptr<DeviceCgroup>> hierarchies_;
+};
+
+} // namespace ogh

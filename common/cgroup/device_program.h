@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string>
+
+#include "cgroup/device_program_run.h"
+#include "edits/device_rule.h"
+
+namespace ogh {
+
+/** What the program answers to `rule`: it allows that if it allows each part of the access and all at once. */
+Verdict verdict(const DeviceProgram &program, const DeviceRule &rule);
+
+/** Those of `rules` that the program is not known to allow. */
+DeviceRules not_allowed(const DeviceProgram &program, const DeviceRules &rules);
+
+/**
+ * Why a program that was read back cannot be loaded again, for a person; "" if nothing is known to be in the way.
+ * No instructions at all are what the kernel shows of a program that it has hardened.
+ */
+std::string obstacle(const DeviceProgram &program);
+
+/**
+ * A program that allows `rules`, checked(), and answers as `program` does to all else. What the kernel put
+ * into `program` when it was loaded, and would not take from us, is taken back.
+ */
+DeviceProgram with_rules(const DeviceProgram &program, const DeviceRules &rules);
+
+} // namespace ogh

@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <sys/types.h>
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "edits/device_rule.h"
+#include "kernel/inode.h"
+
+namespace ogh {
+
+/** One folder or file of the host that a container gets to see. */
+struct MountEdit {
+    std::string host_path;      ///< absolute, without symlinks; as this process names it
+    std::string container_path; ///< absolute inside the container
+    Kind kind = Kind::Directory;
+    bool read_only = true;
+    bool idmap = false; ///< in a user namespace, map the owners of the files into it
+
+    bool operator==(const MountEdit &) const = default;
+};
+
+/** A file of the container whose content is ours. */
+struct FileEdit {
+    enum class How {
+        Replace,   ///< take the name, by rename
+        MountOver, ///< leave the file as it is, and mount ours over it, read-only
+    };
+
+    std::string container_path; ///< absolute inside the container
+    std::string content;
+    How how = How::Replace;
+    mode_t mode = 0644; ///< or 0600, where not everybody may read what it takes the place of
+
+    bool operator==(const FileEdit &) const = default;
+};
+
+/** A character device that a container may use: a node, and a rule of its device cgroups. */
+struct NodeEdit {
+    std::string container_path; ///< absolute inside the container
+    std::string host_path;      ///< as this process names it; the host need not have it
+    unsigned major = 0;
+    unsigned minor = 0;
+    mode_t mode = 0666; ///< for everyone: the private /dev and the device cgroup are the gate
+
+    bool operator==(const NodeEdit &) const = default;
+};
+
+/** A symlink. */
+struct LinkEdit {
+    std::string container_path;  ///< absolute inside the container
+    std::string target;          ///< as it is written into the link
+    bool only_if_absent = false; ///< leave what the image has of its own, and go on where it cannot be made
+
+    bool operator==(const LinkEdit &) const = default;
+};
+
+/** A read-only tmpfs of ours that is mounted in a container, and what there is below it. */
+struct TmpfsEdit {
+    struct File {
+        std::string path; ///< relative to the tmpfs
+        std::string content;
+
+        bool operator==(const File &) const = default;
+    };
+
+    std::string container_path; ///< absolute inside the container
+    std::vector<File> files = {};
+    std::vector<MountEdit> mounts = {};
+    std::vector<LinkEdit> links = {};
+
+    bool operator==(const TmpfsEdit &) const = default;
+};
+
+/** What is to be done to a container; a plain value, in the words of CDI's containerEdits. */
+struct Edits {
+    std::vector<MountEdit> mounts = {};
+    std::vector<FileEdit> files = {}; ///< those that replace others do so in this order, after all mounts
+    std::vector<NodeEdit> nodes = {};
+    std::vector<LinkEdit> links = {};
+    /** Over a folder of /proc; where the container lacks it there is nothing to do. It has no links. */
+    std::optional<TmpfsEdit> proc = {};
+    std::optional<TmpfsEdit> tree = {}; ///< over a folder that is made if need be
+
+    [[nodiscard]] bool empty() const { return *this == Edits{}; }
+
+    bool operator==(const Edits &) const = default;
+};
+
+/** What the device cgroups have to allow for these nodes: reading and writing. */
+DeviceRules rules_of(const std::vector<NodeEdit> &nodes);
+
+/**
+ * The edits as JSON for --plan: a specification of the Container Device Interface with one device. What that has no
+ * word for (links, files with their content where that is text, rules of the device cgroup) stands in the device's
+ * annotations, as JSON in a string, since its parser refuses members that it does not know. Bytes of a path that are
+ * not UTF-8 are written as \xNN.
+ */
+std::string to_json(const Edits &edits);
+
+} // namespace ogh

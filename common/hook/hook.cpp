@@ -1,0 +1,200 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "hook/hook.h"
+
+#include <unistd.h>
+#include <linux/capability.h>
+
+#include <array>
+#include <new>
+
+#include "base/error.h"
+#include "base/file.h"
+#include "base/text.h"
+#include "container/device_node.h"
+#include "kernel/process.h"
+#include "kernel/served_mounts.h"
+#include "kernel/stall.h"
+#include "oci/state.h"
+
+namespace ogh {
+
+namespace {
+
+constexpr size_t max_state_size = size_t{1} << 20U;
+
+// The first three to enter, the others to make things in the container, as its root or for it.
+constexpr std::array<unsigned, 7> common_capabilities = {
+    CAP_SYS_ADMIN, CAP_SYS_CHROOT, CAP_SYS_PTRACE, CAP_DAC_OVERRIDE, CAP_SETUID, CAP_SETGID, CAP_CHOWN};
+
+/** Less than the 30 s that the JSON files allow, so that the hook has the last word. */
+constexpr std::chrono::seconds time_limit{25};
+
+/** What podman makes of --group-add keep-groups; crun(1). */
+constexpr std::string_view keep_groups_annotation = "run.oci.keep_original_groups";
+
+} // namespace
+
+Hook::Hook(const char *name, const char *description, Log &log, const TimeLimit &limit)
+    : name_(name), log_(log), limit_(limit), cli_(name, description)
+{
+}
+
+bool Hook::parse(int argc, const char *const *argv)
+{
+    cli_.heading("Options of every hook");
+    add_common_options(cli_, options_);
+    if (const auto text = cli_.parse(argc, argv)) {
+        print(*text);
+        return false;
+    }
+    log_.set_level(options_.log_level);
+    check(options_);
+    if (options_.log_file)
+        log_.add_file(*options_.log_file);
+    return true;
+}
+
+std::optional<Asked> Hook::request(const std::function<std::optional<Asked>(const Container &)> &otherwise)
+{
+    const std::string text = ::isatty(STDIN_FILENO) != 0
+                                 ? std::string()
+                                 : read_all(STDIN_FILENO, max_state_size, "the container's state on stdin");
+    Notes notes;
+    if (!text.empty()) {
+        const State state = parse_state(text);
+        log_.set_container(state.id);
+        not_creating_ = state.not_creating;
+        config_ = read_config(state.bundle);
+        container_ = {state.pid,
+                      config_->rootfs,
+                      config_->mount_label,
+                      config_->cgroups_path,
+                      config_->annotations.contains(keep_groups_annotation),
+                      config_->user};
+    } else if (!options_.plan || !options_.request) {
+        throw Error(ExitCode::Usage,
+                    "no container's state on stdin; this is a hook that a container runtime calls, "
+                    "see oci-gpu-hooks(7). By hand: --plan --request VALUE");
+    }
+    // Only where it counts: a file that is wrong must not stop containers that did not ask.
+    if (config_ && options_.key_file && has_variable(name_, *config_))
+        options_.keys = read_key_file(*options_.key_file);
+    auto asked = find_request(name_, config_ ? &*config_ : nullptr, options_, notes);
+    if (!asked && otherwise)
+        asked = otherwise(container_);
+    if (!asked)
+        log_.write(notes);
+    return asked;
+}
+
+std::optional<Asked> Hook::value(std::string_view key) const
+{
+    const bool host_alone = options_.request && options_.opt_in != OptIn::Always;
+    return config_ && !host_alone ? find_value(key, *config_, options_) : std::nullopt;
+}
+
+void Hook::print(const std::string &text)
+{
+    write_all(STDOUT_FILENO, text, "to stdout");
+}
+
+void Hook::go_on_in_child_if_needed()
+{
+    const std::vector<TypedMount> served = served_mounts(view_->ground().inside());
+    if (served.empty())
+        return;
+    limit_.go_on_in_child([&](pid_t child) { return describe_stall(child, container_.rootfs, served); });
+    view_.emplace(container_); // what the other one holds of /proc/self is the parent's
+}
+
+void Hook::watch_time()
+{
+    if (!config_ || options_.plan || view_)
+        return;
+    try {
+        view_.emplace(container_);
+    } catch (const Error &) {
+        return;
+    }
+    go_on_in_child_if_needed();
+}
+
+ContainerView &Hook::look()
+{
+    if (!config_)
+        throw Error(ExitCode::Usage, "what is to be done depends on the image: --plan needs the state of a "
+                                     "container that is being created on stdin");
+    if (!view_) {
+        view_.emplace(container_);
+        go_on_in_child_if_needed();
+    }
+    return *view_;
+}
+
+bool Hook::in_time(const Edits &edits) const
+{
+    if (not_creating_.empty() || edits.empty())
+        return true;
+    Edits given = edits;
+    given.proc.reset(); // hides what was not asked for
+    if (!given.empty())
+        throw Error(ExitCode::Failure,
+                    "the container is " + quote(not_creating_) +
+                        " and not being created: one that is restored from a checkpoint is given nothing, "
+                        "see oci-gpu-hooks(7)");
+    log_.write({{LogLevel::Info, "nothing to do: the container is not being created"}});
+    return false;
+}
+
+void Hook::carry_out(const Edits &edits)
+{
+    if (!in_time(edits))
+        return;
+    if (options_.plan) {
+        check_host_nodes(edits.nodes); // a plan that would be refused is none
+        print(to_json(edits));
+    } else if (!edits.empty()) {
+        log_.write(apply(edits, look()));
+    }
+}
+
+void Hook::try_to_carry_out(const Edits &edits)
+{
+    try {
+        carry_out(edits);
+    } catch (const Error &error) {
+        if (error.code() != ExitCode::Failure)
+            throw;
+        log_.write({{LogLevel::Warning,
+                     std::string(error.what()) + "; nothing was asked of this hook itself, ignoring"}});
+    }
+}
+
+int run_hook(const char *name, const char *description, const std::function<void(Hook &)> &body,
+             const std::vector<unsigned> &capabilities)
+{
+    Log log(name);
+    const auto failed = [&](ExitCode code, std::string_view message) {
+        log.write(LogLevel::Error, message);
+        return static_cast<int>(code);
+    };
+    try {
+        set_up_process();
+        const TimeLimit limit(time_limit);
+        log.connect();
+        std::vector<unsigned> kept(common_capabilities.begin(), common_capabilities.end());
+        kept.insert(kept.end(), capabilities.begin(), capabilities.end());
+        limit_capabilities(kept);
+        Hook hook(name, description, log, limit);
+        body(hook);
+    } catch (const Error &error) {
+        return failed(error.code(), error.what());
+    } catch (const std::bad_alloc &) {
+        return failed(ExitCode::Failure, "out of memory");
+    } catch (const std::exception &error) {
+        return failed(ExitCode::Failure, error.what());
+    }
+    return static_cast<int>(ExitCode::Success);
+}
+
+} // namespace ogh

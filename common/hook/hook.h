@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <functional>
+#include <optional>
+
+#include "base/log.h"
+#include "container/apply.h"
+#include "edits/edits.h"
+#include "hook/command_line.h"
+#include "hook/options.h"
+#include "kernel/time_limit.h"
+#include "oci/config.h"
+#include "request/request.h"
+
+namespace ogh {
+
+/**
+ * One run of a hook, from its command line to the container. A hook's main adds its own options to cli(),
+ * calls parse(), asks for the request, and hands over the edits that it has planned.
+ */
+class Hook final {
+public:
+    Hook(const char *name, const char *description, Log &log, const TimeLimit &limit);
+    Hook(const Hook &) = delete;
+    Hook &operator=(const Hook &) = delete;
+
+    [[nodiscard]] CommandLine &cli() { return cli_; }
+    [[nodiscard]] const CommonOptions &options() const { return options_; }
+
+    /**
+     * Parses the command line.
+     * @return whether to go on: false after --help or --version, which have been printed
+     * @throws Error (Usage)
+     */
+    [[nodiscard]] bool parse(int argc, const char *const *argv);
+
+    /**
+     * Reads state and config.json.
+     * @param otherwise what a container asks that has not asked itself
+     * @return what is asked of this hook, nothing if there is nothing to do
+     */
+    [[nodiscard]] std::optional<Asked>
+    request(const std::function<std::optional<Asked>(const Container &)> &otherwise = {});
+
+    /** The container's config.json has root.readonly. */
+    [[nodiscard]] bool read_only() const { return config_ && config_->read_only; }
+
+    /** The container's config.json, once request() has read it; nothing with --plan by hand. */
+    [[nodiscard]] const std::optional<Config> &config() const { return config_; }
+
+    /**
+     * What the container asks under another key, see find_value(); nothing where the host alone asks (--request without
+     * --opt-in always).
+     */
+    [[nodiscard]] std::optional<Asked> value(std::string_view key) const;
+
+    /**
+     * Does what look() does to stay within the time limit, for a hook that first looks at folders of the host which
+     * may be on any filesystem. No error if the container cannot be looked at: it is said when it has to be.
+     */
+    void watch_time();
+
+    /**
+     * The container that asks, for a hook whose plan depends on what there is in it. Where a
+     * filesystem of its mount namespace is served by another process or machine, which may not answer, the hook goes
+     * on in a child process: see TimeLimit.
+     * @throws Error also for --plan without a container
+     */
+    [[nodiscard]] ContainerView &look();
+
+    /** Carries the edits out, or prints them with --plan. */
+    void carry_out(const Edits &edits);
+
+    /**
+     * The same for what nobody asked of this hook: something in the container that is in the way stops no start, and is
+     * a warning. What was done by then has been undone.
+     */
+    void try_to_carry_out(const Edits &edits);
+
+    void note(const Notes &notes) const { log_.write(notes); }
+
+    /** Prints to stdout what the user asked to see. @throws SystemError */
+    static void print(const std::string &text);
+
+private:
+    /**
+     * Whether there is time left for the edits: a restore makes the container's mounts and its /dev only afterwards.
+     * @throws Error if there is not, and the container would be without what it asks for
+     */
+    [[nodiscard]] bool in_time(const Edits &edits) const;
+
+    void go_on_in_child_if_needed();
+
+    const char *name_;
+    Log &log_;
+    const TimeLimit &limit_;
+    CommandLine cli_;
+    CommonOptions options_;
+    std::optional<Config> config_;
+    Container container_;
+    std::optional<ContainerView> view_;
+    std::string not_creating_; ///< see State
+};
+
+/**
+ * What main does for every hook: sets up the process, runs `body`, catches everything once and writes one line.
+ * @param capabilities that this hook needs besides those that all need; numbers as in <linux/capability.h>
+ * @return the exit code
+ */
+int run_hook(const char *name, const char *description, const std::function<void(Hook &)> &body,
+             const std::vector<unsigned> &capabilities = {});
+
+} // namespace ogh

@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "hook/listing.h"
+
+#include <algorithm>
+#include <iterator>
+
+#include <nlohmann/json.hpp>
+
+#include "base/error.h"
+#include "base/table.h"
+#include "base/text.h"
+
+namespace ogh {
+
+namespace {
+
+using nlohmann::ordered_json;
+
+ordered_json to_json(const HostListing::Cell &cell)
+{
+    if (const auto *const text = std::get_if<std::string>(&cell))
+        return as_utf8(*text);
+    if (const auto *const number = std::get_if<std::uint64_t>(&cell))
+        return *number;
+    return nullptr;
+}
+
+std::string shown(const HostListing::Cell &cell)
+{
+    if (const auto *const text = std::get_if<std::string>(&cell))
+        return *text;
+    if (const auto *const number = std::get_if<std::uint64_t>(&cell))
+        return std::to_string(*number);
+    return "-";
+}
+
+std::string in_capitals(std::string text)
+{
+    const auto capital = [](char letter) {
+        return letter >= 'a' && letter <= 'z' ? static_cast<char>(letter - 'a' + 'A') : letter;
+    };
+    std::transform(text.begin(), text.end(), text.begin(), capital);
+    return text;
+}
+
+std::string as_table(const HostListing &listing)
+{
+    Table facts;
+    for (const auto &[name, value] : listing.facts)
+        facts.push_back({name + ":", shown(value)});
+    Table table(1);
+    for (const std::string &column : listing.columns)
+        table.front().push_back(in_capitals(column));
+    for (const auto &row : listing.rows) {
+        auto &line = table.emplace_back();
+        std::transform(row.begin(), row.end(), std::back_inserter(line), shown);
+    }
+    return to_text(facts) + to_text(table);
+}
+
+std::string as_json(const HostListing &listing)
+{
+    ordered_json document = ordered_json::object();
+    for (const auto &[name, value] : listing.facts)
+        document[name] = to_json(value);
+    ordered_json &rows = document[listing.name] = ordered_json::array();
+    for (const auto &row : listing.rows) {
+        ordered_json object = ordered_json::object();
+        for (size_t i = 0; i < row.size(); ++i)
+            object[listing.columns.at(i)] = to_json(row[i]);
+        rows.push_back(std::move(object));
+    }
+    // ASCII alone: text of the host must not act on the terminal that shows it.
+    return document.dump(2, ' ', true) + "\n";
+}
+
+} // namespace
+
+HostListing::Cell known(std::string text)
+{
+    return text.empty() ? HostListing::Cell(nullptr) : HostListing::Cell(std::move(text));
+}
+
+void add_list_options(CommandLine &cli, const char *help, ListOptions &options)
+{
+    cli.add_flag("--list", help, options.list);
+    cli.add_choice({"--format", "NAME", "Of --list: table or json (default: table)"}, {"table", "json"},
+                   [&](const std::string &name) {
+                       options.format = name == "json" ? ListFormat::Json : ListFormat::Table;
+                   });
+}
+
+void check(const ListOptions &options)
+{
+    if (options.format && !options.list)
+        throw Error(ExitCode::Usage, "--format needs --list");
+}
+
+std::string to_text(const HostListing &listing, ListFormat format)
+{
+    return format == ListFormat::Json ? as_json(listing) : as_table(listing);
+}
+
+} // namespace ogh

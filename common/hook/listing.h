@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "hook/command_line.h"
+
+namespace ogh {
+
+/** What --list prints of a host: a table for people, JSON for programs. */
+struct HostListing {
+    /** A value; nullptr if it is not known. */
+    using Cell = std::variant<std::nullptr_t, std::uint64_t, std::string>;
+
+    std::string name;                                ///< of the rows, as a member of JSON: "gpus"
+    std::vector<std::pair<std::string, Cell>> facts; ///< what is said of the host as a whole
+    std::vector<std::string> columns;                ///< in small letters
+    std::vector<std::vector<Cell>> rows;             ///< a cell for each column
+};
+
+/** A cell of a text that is not known if it is empty. */
+HostListing::Cell known(std::string text);
+
+enum class ListFormat { Table, Json };
+
+struct ListOptions {
+    bool list = false;
+    std::optional<ListFormat> format; ///< nothing: a table
+};
+
+/** @param help what is listed */
+void add_list_options(CommandLine &cli, const char *help, ListOptions &options);
+
+/** @throws Error (Usage) if there is a format and no list */
+void check(const ListOptions &options);
+
+/** The text to print, with a newline at its end. */
+std::string to_text(const HostListing &listing, ListFormat format);
+
+} // namespace ogh

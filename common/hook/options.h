@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "base/log.h"
+#include "hook/command_line.h"
+#include "request/opt_in.h"
+
+namespace ogh {
+
+/** The options that every hook has. */
+struct CommonOptions : OptInOptions {
+    std::string sysroot = "/";
+    bool plan = false;
+    LogLevel log_level = LogLevel::Warning;
+    std::optional<std::string> log_file;
+};
+
+/** Adds the options to a hook's command line; they are set in `options` when it is parsed. */
+void add_common_options(CommandLine &cli, CommonOptions &options);
+
+/** @throws Error (Usage) if options are given that only make sense with others */
+void check(const CommonOptions &options);
+
+/** Absolute, without a `/` at the end. @throws Error (Usage) that names `option` */
+std::string absolute_folder(const std::string &path, const char *option);
+
+} // namespace ogh

@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "host/host_file.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+
+#include <cerrno>
+
+#include "base/error.h"
+#include "base/file.h"
+#include "base/text.h"
+
+namespace ogh {
+
+std::optional<std::string> read_file_in(int folder, const std::string &path, size_t limit,
+                                        const std::string &what)
+{
+    // Not blocking: a FIFO in a tree made by hand must not hold up the start of a container.
+    const UniqueFd fd(::openat(folder, path.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
+    if (!fd.valid() && errno == ENOENT)
+        return std::nullopt;
+    struct stat status {};
+    if (!fd.valid() || ::fstat(fd.get(), &status) != 0)
+        throw SystemError(errno, "cannot read " + what, ExitCode::Host);
+    if (!S_ISREG(status.st_mode))
+        throw Error(ExitCode::Host, "cannot read " + what + ": it is no plain file");
+    try {
+        return read_all(fd.get(), limit, what);
+    } catch (const Error &error) {
+        throw Error(ExitCode::Host, error.what());
+    }
+}
+
+std::optional<std::string> read_host_file(const Sysroot &sysroot, const std::string &path, size_t limit)
+{
+    const size_t slash = path.rfind('/');
+    const auto folder = sysroot.find(path.substr(0, slash));
+    if (!folder)
+        return std::nullopt;
+    return read_file_in(folder->fd.get(), path.substr(slash + 1), limit, quote(sysroot.on_host(path)));
+}
+
+} // namespace ogh

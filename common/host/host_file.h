@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <string>
+
+#include "host/host_path.h"
+
+namespace ogh {
+
+// Small files of the host: what drivers say in /proc and /sys.
+
+/**
+ * @param folder descriptor of a folder, O_PATH is enough
+ * @param path relative to it, without symlinks at its end
+ * @param limit in bytes
+ * @param what names the file in messages
+ * @return nothing if it does not exist
+ * @throws Error (Host) if it cannot be read, is no plain file, or is larger than `limit`
+ */
+std::optional<std::string> read_file_in(int folder, const std::string &path, size_t limit,
+                                        const std::string &what);
+
+/** The same for a path below the sysroot; the folder may be a symlink. */
+std::optional<std::string> read_host_file(const Sysroot &sysroot, const std::string &path, size_t limit);
+
+} // namespace ogh

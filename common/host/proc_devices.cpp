@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "host/proc_devices.h"
+
+#include <algorithm>
+
+#include "base/error.h"
+#include "base/number.h"
+#include "base/text.h"
+#include "host/host_file.h"
+
+namespace ogh {
+
+namespace {
+
+constexpr size_t max_size = 65536;
+constexpr unsigned max_major = 0xFFF; // of the kernel's 32-bit device numbers, 20 bits are the minor
+
+} // namespace
+
+ProcDevices::ProcDevices(std::string_view text)
+{
+    bool is_character = false;
+    for (const std::string &line : split_list(text, '\n')) {
+        if (line == "Character devices:") {
+            is_character = true;
+            continue;
+        }
+        if (line.empty() && is_character)
+            return;
+        const size_t blank = line.find(' ');
+        const auto number = parse_small_number(std::string_view(line).substr(0, blank), max_major);
+        if (is_character && number && blank != std::string::npos)
+            drivers_.push_back({*number, std::string(trimmed(std::string_view(line).substr(blank)))});
+    }
+}
+
+std::optional<unsigned> ProcDevices::major_of(std::string_view name) const
+{
+    const auto driver = std::find_if(drivers_.begin(), drivers_.end(),
+                                     [&](const Driver &candidate) { return candidate.name == name; });
+    return driver == drivers_.end() ? std::nullopt : std::optional(driver->major);
+}
+
+ProcDevices read_proc_devices(const Sysroot &sysroot)
+{
+    const auto text = read_host_file(sysroot, "/proc/devices", max_size);
+    if (!text)
+        throw Error(ExitCode::Host, quote(sysroot.on_host("/proc/devices")) + " does not exist");
+    return ProcDevices(*text);
+}
+
+} // namespace ogh

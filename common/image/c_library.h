@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "image/image_reader.h"
+
+namespace ogh {
+
+// Which C library an image has: its programs name their loader by a path that each C library has fixed, so a plain
+// file there tells, wherever symlinks on the way lead.
+
+/** Whether the image has a loader of glibc's, for any machine. @throws SystemError */
+bool has_glibc(const ImageReader &image);
+
+/** The machines that the image has a loader of musl's for, as musl calls them: "x86_64". @throws SystemError */
+std::vector<std::string> musl_machines(const ImageReader &image);
+
+} // namespace ogh

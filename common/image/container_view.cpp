@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "image/container_view.h"
+
+#include <fcntl.h>
+
+#include "base/error.h"
+#include "kernel/openat2.h"
+
+namespace ogh {
+
+ContainerView::ContainerView(Container container) : container_(std::move(container)), init_(container_.pid)
+{
+    init_.look_at([&] { ground_.emplace(proc_, container_.pid, container_.rootfs); });
+}
+
+const Root &ContainerView::root()
+{
+    if (root_)
+        return *root_;
+    init_.look_at([&] {
+        const UniqueFd top = proc_.open_root_of(container_.pid);
+        auto found = find_path(top.get(), container_.rootfs, O_PATH | O_DIRECTORY, Walk::InRoot,
+                               "the container's root");
+        if (!found)
+            throw not_at(container_.rootfs);
+        root_.emplace(std::move(*found));
+    });
+    return *root_;
+}
+
+ImageReader ContainerView::reader(ReadAs as)
+{
+    const auto &user_namespace = init_.user_namespace();
+    return {root(), proc_, ground(), as,
+            as == ReadAs::Root ? user_of_root(user_namespace)
+                               : user_of_process(container_.user, user_namespace, container_.keeps_groups)};
+}
+
+} // namespace ogh

@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <sys/types.h>
+
+#include <optional>
+#include <string>
+
+#include "image/container_user.h"
+#include "image/ground.h"
+#include "image/image_reader.h"
+#include "image/init_process.h"
+#include "image/root.h"
+#include "kernel/host_proc.h"
+
+namespace ogh {
+
+/** The container that is being created, as its state and config.json name it. */
+struct Container {
+    pid_t pid = 0;
+    std::string rootfs = {};       ///< absolute on the host
+    std::string mount_label = {};  ///< linux.mountLabel
+    std::string cgroups_path = {}; ///< linux.cgroupsPath
+    bool keeps_groups = false;     ///< its processes keep the groups of the engine's user (crun, keep-groups)
+    ProcessUser user = {};
+};
+
+/**
+ * A container that is being created, seen from the host: its init is held, and nothing of it is entered. What a plan
+ * must know of the container is read here; EnteredContainer is what edits are applied to.
+ */
+class ContainerView final {
+public:
+    /** @throws Error as InitProcess does */
+    explicit ContainerView(Container container);
+    ContainerView(const ContainerView &) = delete;
+    ContainerView &operator=(const ContainerView &) = delete;
+
+    [[nodiscard]] const Container &container() const { return container_; }
+    [[nodiscard]] const HostProc &proc() const { return proc_; }
+    [[nodiscard]] const InitProcess &init() const { return init_; }
+    [[nodiscard]] Ground &ground() { return *ground_; }
+
+    /**
+     * Its root, to look at what there is: nothing can be made or mounted by it.
+     * @throws Error if it is not there, because the container has pivoted already
+     */
+    [[nodiscard]] const Root &root();
+
+    /** To read its files. Only one at a time. @throws Error as root() and ActAsUser do */
+    [[nodiscard]] ImageReader reader(ReadAs as);
+
+private:
+    Container container_;
+    HostProc proc_;
+    InitProcess init_;
+    std::optional<Ground> ground_;
+    std::optional<Root> root_;
+};
+
+} // namespace ogh

@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "image/init_process.h"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <sched.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+#include <linux/capability.h>
+
+#include <cerrno>
+
+#include "base/error.h"
+#include "base/text.h"
+#include "kernel/process.h"
+
+namespace ogh {
+
+namespace {
+
+Error gone()
+{
+    return {ExitCode::Failure, "the container's init process has ended"};
+}
+
+/** Readable means ended; a zombie counts as ended. Waits for that as many milliseconds. */
+bool has_ended(int pidfd, int wait = 0)
+{
+    pollfd entry{pidfd, POLLIN, 0};
+    return ::poll(&entry, 1, wait) != 0;
+}
+
+struct stat status_of(const std::string &path, const std::string &what)
+{
+    struct stat status {};
+    if (::stat(path.c_str(), &status) != 0) {
+        if (errno == ENOENT || errno == ESRCH)
+            throw gone();
+        throw SystemError(errno, "cannot look at " + what);
+    }
+    return status;
+}
+
+bool same_file(const struct stat &a, const struct stat &b)
+{
+    return a.st_dev == b.st_dev && a.st_ino == b.st_ino;
+}
+
+/** The folder's identity; without it nothing can be compared after entering. */
+struct stat status_of(int rootfs)
+{
+    struct stat status {};
+    if (::fstat(rootfs, &status) != 0)
+        throw SystemError(errno, "cannot look at the container's root");
+    return status;
+}
+
+UniqueFd open_rootfs(const std::string &rootfs)
+{
+    return UniqueFd(::open(rootfs.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
+}
+
+} // namespace
+
+InitProcess::InitProcess(pid_t pid)
+{
+    if (pid < 2)
+        throw Error(ExitCode::Failure, "the state names no init process to enter (pid " +
+                                           std::to_string(pid) +
+                                           "); this hook belongs at the stage createRuntime");
+    require_capabilities({CAP_SYS_ADMIN, CAP_SYS_CHROOT, CAP_SYS_PTRACE}, "entering the container");
+    pidfd_ = UniqueFd(static_cast<int>(::syscall(SYS_pidfd_open, pid, 0)));
+    if (!pidfd_.valid() && errno == ESRCH)
+        throw gone();
+    if (!pidfd_.valid())
+        throw SystemError(errno, "cannot hold the container's init process (pidfd_open)", ExitCode::Host);
+    const struct stat theirs =
+        status_of("/proc/" + std::to_string(pid) + "/ns/mnt", "init's mount namespace");
+    const struct stat ours = status_of("/proc/self/ns/mnt", "this process's mount namespace");
+    if (same_file(ours, theirs))
+        throw Error(ExitCode::Failure, "the process " + std::to_string(pid) +
+                                           " that the state names is in the "
+                                           "host's mount namespace; nothing is mounted there");
+    look_at([&] { user_namespace_ = user_namespace_of(pid); });
+}
+
+void InitProcess::look_at(const std::function<void()> &look) const
+{
+    constexpr int until_ended_ms = 100;
+    try {
+        look();
+    } catch (const Error &) {
+        // A process that ends has lost its namespaces already when the kernel says so.
+        if (has_ended(pidfd_.get(), until_ended_ms))
+            throw gone();
+        throw;
+    }
+    // Alive now means that the number was its own when it was looked at.
+    if (has_ended(pidfd_.get()))
+        throw gone();
+}
+
+UniqueFd InitProcess::enter(const std::string &rootfs) const
+{
+    const UniqueFd outside = open_rootfs(rootfs);
+    if (!outside.valid())
+        throw SystemError(errno, "cannot look at the container's root " + quote(rootfs));
+    if (::setns(pidfd_.get(), CLONE_NEWNS) != 0) {
+        if (errno == ESRCH)
+            throw gone();
+        throw SystemError(errno, "cannot enter the container's mount namespace (setns)");
+    }
+    drop_capabilities({CAP_SYS_CHROOT, CAP_SYS_PTRACE});
+    if (!user_namespace_)
+        drop_capabilities({CAP_SETUID, CAP_SETGID, CAP_CHOWN});
+    UniqueFd inside = open_rootfs(rootfs);
+    if (!inside.valid() || !same_file(status_of(outside.get()), status_of(inside.get())))
+        throw not_at(rootfs);
+    return inside;
+}
+
+Error not_at(const std::string &rootfs)
+{
+    return {ExitCode::Failure, "the container's root is not at " + quote(rootfs) +
+                                   " in its mount namespace, so it has pivoted already; this hook "
+                                   "belongs at the stage createRuntime"};
+}
+
+} // namespace ogh

@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "kernel/mount_tree.h"
+
+#include <fcntl.h>
+#include <sys/mount.h>
+#include <sys/stat.h>
+#include <sys/statvfs.h>
+
+#include <cerrno>
+
+#include "base/error.h"
+
+namespace ogh {
+
+namespace {
+
+SystemError failure(const std::string &what)
+{
+    const int error = errno;
+    if (error == ENOSYS || error == EPERM)
+        return {error, what + ": refused by the kernel or a seccomp filter (Linux 5.12 is needed)",
+                ExitCode::Host};
+    if (error == EMFILE || error == ENFILE)
+        return {error, what + ": each folder takes one open file; raise LimitNOFILE of the engine",
+                ExitCode::Host};
+    return {error, what};
+}
+
+SystemError cannot_map(const std::string &what)
+{
+    return {
+        errno,
+        "cannot map the owners in " + what +
+            " into the container's user namespace (--idmap): a filesystem in it, or the kernel, cannot do it",
+        ExitCode::Host};
+}
+
+/** The attributes that this collection sets, as they are in force: a source may be read-only by itself. */
+unsigned long attributes_in_force(int fd, const std::string &what)
+{
+    struct statvfs filesystem {};
+    if (::fstatvfs(fd, &filesystem) != 0)
+        throw SystemError(errno, "cannot look at the mount of " + what);
+    return filesystem.f_flag & (ST_RDONLY | ST_NOSUID | ST_NODEV);
+}
+
+} // namespace
+
+MountTree::MountTree(int source, const MountAttributes &attributes, const std::string &what)
+    : fd_(::open_tree(source, "", AT_EMPTY_PATH | AT_RECURSIVE | OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC))
+{
+    if (!fd_.valid())
+        throw failure("cannot copy the mount of " + what + " (open_tree)");
+    mount_attr attr{};
+    attr.attr_set = MOUNT_ATTR_NOSUID;
+    if (!attributes.has_nodes)
+        attr.attr_set |= MOUNT_ATTR_NODEV;
+    if (attributes.read_only)
+        attr.attr_set |= MOUNT_ATTR_RDONLY;
+    if (attributes.idmap >= 0) {
+        attr.attr_set |= MOUNT_ATTR_IDMAP;
+        attr.userns_fd = static_cast<unsigned>(attributes.idmap);
+    }
+    attr.propagation = MS_PRIVATE;
+    if (::mount_setattr(fd_.get(), "", AT_EMPTY_PATH | AT_RECURSIVE, &attr, sizeof attr) != 0)
+        throw attributes.idmap >= 0
+            ? cannot_map(what)
+            : failure("cannot set the mount attributes of " + what + " (mount_setattr)");
+}
+
+bool MountTree::is_directory() const
+{
+    struct stat status {};
+    if (::fstat(fd_.get(), &status) != 0)
+        throw failure("cannot look at a mount");
+    return S_ISDIR(status.st_mode);
+}
+
+void MountTree::attach(int target, const std::string &what) const
+{
+    if (::move_mount(fd_.get(), "", target, "", MOVE_MOUNT_F_EMPTY_PATH | MOVE_MOUNT_T_EMPTY_PATH) != 0)
+        throw failure("cannot mount " + what + " (move_mount)");
+}
+
+void MountTree::detach(const HostProc &proc) const noexcept
+{
+    proc.unmount(fd_.get());
+}
+
+bool MountTree::looks_like(int place, const std::string &what) const
+{
+    return attributes_in_force(place, what) == attributes_in_force(fd_.get(), what);
+}
+
+} // namespace ogh

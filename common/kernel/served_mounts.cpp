@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "kernel/served_mounts.h"
+
+#include <algorithm>
+#include <array>
+#include <string_view>
+
+namespace ogh {
+
+namespace {
+
+/**
+ * Types that the kernel serves by itself, from memory or from a disk. autofs is among them although a daemon answers:
+ * most hosts have one (systemd's for binfmt_misc), and a signal ends that wait (fs/autofs/waitq.c).
+ */
+constexpr auto own_types = std::to_array<std::string_view>(
+    {"autofs",   "bcachefs",  "binder",     "binfmt_misc", "bpf",       "btrfs",   "cgroup",
+     "cgroup2",  "configfs",  "cpuset",     "cramfs",      "debugfs",   "devpts",  "devtmpfs",
+     "efivarfs", "erofs",     "exfat",      "ext2",        "ext3",      "ext4",    "f2fs",
+     "fusectl",  "hugetlbfs", "iso9660",    "jfs",         "mqueue",    "nfsd",    "nilfs2",
+     "nsfs",     "ntfs3",     "overlay",    "proc",        "pstore",    "ramfs",   "reiserfs",
+     "resctrl",  "rootfs",    "rpc_pipefs", "securityfs",  "selinuxfs", "smackfs", "squashfs",
+     "sysfs",    "tmpfs",     "tracefs",    "udf",         "vfat",      "xfs",     "zfs"});
+
+} // namespace
+
+std::vector<TypedMount> served_mounts(const MountTable &table)
+{
+    return table.mounts_of_type([](const std::string &type) {
+        return std::find(own_types.begin(), own_types.end(), type) == own_types.end();
+    });
+}
+
+} // namespace ogh

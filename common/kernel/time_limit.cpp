@@ -1,0 +1,170 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "kernel/time_limit.h"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <sched.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <sys/time.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <csignal>
+
+#include "base/error.h"
+#include "base/file.h"
+#include "base/unique_fd.h"
+#include "kernel/process.h"
+
+namespace ogh {
+
+namespace {
+
+using std::chrono::milliseconds;
+using Clock = std::chrono::steady_clock; // stands still while the host sleeps
+
+/** How much longer a child may live than its parent lets it, should the parent be gone. */
+constexpr milliseconds grace{2000};
+
+/** Of what a child may write; a plan is some kilobytes long. */
+constexpr size_t max_output = size_t{16} << 20U;
+
+/** 0 if it is past. */
+milliseconds time_until(Clock::time_point end)
+{
+    return std::max(std::chrono::ceil<milliseconds>(end - Clock::now()), milliseconds(0));
+}
+
+/** Sets this process's only timer; 0 takes it back. A child begins without. */
+void end_by_signal_after(milliseconds time)
+{
+    const itimerval value{{0, 0}, {time.count() / 1000, time.count() % 1000 * 1000}};
+    if (::setitimer(ITIMER_REAL, &value, nullptr) != 0)
+        throw SystemError(errno, "cannot set a timer (setitimer)");
+}
+
+/** A file without a name: a process that never ends holds up nobody by it, as it would by a pipe. */
+UniqueFd make_output()
+{
+    UniqueFd fd(::memfd_create("output", MFD_CLOEXEC));
+    if (!fd.valid())
+        throw SystemError(errno, "cannot make a file for a child's output (memfd_create)");
+    return fd;
+}
+
+std::string written_to(const UniqueFd &output)
+{
+    if (::lseek(output.get(), 0, SEEK_SET) != 0)
+        throw SystemError(errno, "cannot read a child's output");
+    return read_all(output.get(), max_output, "a child's output");
+}
+
+void pass_on(const UniqueFd &out, const UniqueFd &err)
+{
+    const std::string messages = written_to(err);
+    [[maybe_unused]] const ssize_t written = ::write(STDERR_FILENO, messages.data(), messages.size());
+    if (const std::string text = written_to(out); !text.empty())
+        write_all(STDOUT_FILENO, text, "to stdout");
+}
+
+void redirect(int from, int to)
+{
+    if (::dup2(from, to) < 0)
+        throw SystemError(errno, "cannot redirect a descriptor (dup2)");
+}
+
+/** What the child does first. */
+void begin(pid_t parent, const UniqueFd &out, const UniqueFd &err)
+{
+    // Should the parent be killed. The kernel forgets it when this process acts as another user, setfsuid(2).
+    if (::prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0) != 0)
+        throw SystemError(errno, "cannot bind a process to its parent (prctl)");
+    if (::getppid() != parent)
+        ::_exit(static_cast<int>(ExitCode::Failure));
+    const UniqueFd nothing(::open("/dev/null", O_RDONLY | O_CLOEXEC));
+    redirect(nothing.get(), STDIN_FILENO);
+    redirect(out.get(), STDOUT_FILENO);
+    redirect(err.get(), STDERR_FILENO);
+}
+
+/** @return whether the child has ended before `end` */
+bool ends_before(Clock::time_point end, const UniqueFd &child)
+{
+    for (;;) {
+        const milliseconds left = time_until(end);
+        const timespec timeout{left.count() / 1000, left.count() % 1000 * 1'000'000};
+        pollfd entry{child.get(), POLLIN, 0};
+        const int ready = ::ppoll(&entry, 1, &timeout, nullptr);
+        if (ready >= 0)
+            return ready > 0;
+        if (errno != EINTR)
+            throw SystemError(errno, "cannot wait for a child (ppoll)");
+    }
+}
+
+/** Kills it, and takes its rest away if there is only that left soon. */
+void kill_child(pid_t child, const UniqueFd &held)
+{
+    constexpr milliseconds patience{100};
+    ::kill(child, SIGKILL); // it has not been waited for, so that the number is its own
+    if (ends_before(Clock::now() + patience, held))
+        ::waitpid(child, nullptr, 0);
+}
+
+/** The exit code of a child that has ended. @throws Error if a signal has ended it */
+int code_of(pid_t child)
+{
+    int status = 0;
+    while (::waitpid(child, &status, 0) < 0) {
+        if (errno != EINTR)
+            throw SystemError(errno, "cannot wait for a child (waitpid)");
+    }
+    if (WIFEXITED(status))
+        return WEXITSTATUS(status);
+    throw Error(ExitCode::Failure,
+                "the process that did the work was ended by signal " + std::to_string(WTERMSIG(status)));
+}
+
+} // namespace
+
+TimeLimit::TimeLimit(milliseconds limit) : limit_(limit), end_(Clock::now() + limit)
+{
+    end_by_signal_after(limit);
+}
+
+void TimeLimit::go_on_in_child(const std::function<std::string(pid_t)> &where) const
+{
+    const UniqueFd out = make_output();
+    const UniqueFd err = make_output();
+    end_by_signal_after(milliseconds(0)); // from here on this process looks at the time itself
+    const pid_t self = ::getpid();
+    int pidfd = -1;
+    const auto child =
+        static_cast<pid_t>(::syscall(SYS_clone, CLONE_PIDFD | SIGCHLD, nullptr, &pidfd, nullptr, nullptr));
+    if (child < 0)
+        throw SystemError(errno, "cannot start a process (clone)");
+    if (child == 0) {
+        begin(self, out, err);
+        take_over_capabilities();
+        // Later than the parent, who has something to say.
+        end_by_signal_after(time_until(end_) + grace);
+        return;
+    }
+    const UniqueFd held(pidfd);
+    if (ends_before(end_, held)) {
+        pass_on(out, err);
+        ::_exit(code_of(child));
+    }
+    const std::string stall = where(child);
+    kill_child(child, held);
+    pass_on(out, err);
+    const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(limit_);
+    throw Error(ExitCode::Failure, "gave up after " + std::to_string(seconds.count()) + " s" + stall);
+}
+
+} // namespace ogh

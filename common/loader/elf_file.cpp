@@ -1,0 +1,168 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "loader/elf_file.h"
+
+#include <elf.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <climits>
+#include <cstddef>
+#include <cstring>
+
+#include "base/error.h"
+#include "base/little_endian.h"
+
+namespace ogh {
+
+namespace {
+
+/** Room for the headers of nearly every library, and for the notes behind them. */
+constexpr size_t head_size = 1024;
+
+/** Real libraries have 7 to 14. */
+constexpr size_t segment_limit = 64;
+
+[[noreturn]] void refuse(const char *why)
+{
+    throw Error(ExitCode::NotAvailable, why);
+}
+
+[[noreturn]] void refuse_with_reason(int error_number)
+{
+    throw Error(ExitCode::NotAvailable, std::string("it cannot be read: ") + std::strerror(error_number));
+}
+
+std::uint64_t plain_file_size(int fd)
+{
+    struct stat status {};
+    if (::fstat(fd, &status) != 0)
+        refuse_with_reason(errno);
+    if (!S_ISREG(status.st_mode))
+        refuse("it is no plain file");
+    return static_cast<std::uint64_t>(status.st_size);
+}
+
+std::string read_at(int fd, std::uint64_t offset, size_t size)
+{
+    std::string bytes(size, '\0');
+    size_t done = 0;
+    while (done < size) {
+        const ssize_t count =
+            ::pread(fd, bytes.data() + done, size - done, static_cast<off_t>(offset + done));
+        if (count < 0 && errno == EINTR)
+            continue;
+        if (count < 0)
+            refuse_with_reason(errno);
+        if (count == 0)
+            break;
+        done += static_cast<size_t>(count);
+    }
+    bytes.resize(done);
+    return bytes;
+}
+
+/** What the first bytes, which are alike in both classes, must say. */
+void check_identification(std::string_view head)
+{
+    if (!head.starts_with(std::string_view(ELFMAG, SELFMAG)))
+        refuse("it is no ELF file");
+    if (head.size() < sizeof(Elf32_Ehdr))
+        refuse("it is cut short");
+    if (head[EI_CLASS] != ELFCLASS32 && head[EI_CLASS] != ELFCLASS64)
+        refuse("it is of an unknown ELF class");
+    if (head[EI_DATA] != ELFDATA2LSB)
+        refuse("it is for machines of another byte order");
+    if (head[EI_VERSION] != EV_CURRENT)
+        refuse("it is of an unknown ELF version");
+    if (load_little_endian<std::uint16_t>(head, offsetof(Elf32_Ehdr, e_type)) != ET_DYN)
+        refuse("it is no shared library");
+}
+
+std::string read_head(int fd)
+{
+    std::string head = read_at(fd, 0, head_size);
+    check_identification(head);
+    return head;
+}
+
+} // namespace
+
+ElfFile::ElfFile(int fd)
+    : fd_(fd), size_(plain_file_size(fd)), head_(read_head(fd)), is_64_(head_[EI_CLASS] == ELFCLASS64)
+{
+    if (is_64_ && head_.size() < sizeof(Elf64_Ehdr))
+        refuse("it is cut short");
+    machine_ = load_little_endian<std::uint16_t>(head_, offsetof(Elf32_Ehdr, e_machine));
+    processor_flags_ = load_little_endian<std::uint32_t>(head_, is_64_ ? offsetof(Elf64_Ehdr, e_flags)
+                                                                       : offsetof(Elf32_Ehdr, e_flags));
+    read_segments();
+}
+
+std::string ElfFile::read(std::uint64_t offset, size_t size) const
+{
+    if (offset <= head_.size() && size <= head_.size() - offset)
+        return head_.substr(offset, size);
+    if (offset > static_cast<std::uint64_t>(INT64_MAX) - size)
+        refuse("it is cut short");
+    return read_at(fd_, offset, size);
+}
+
+std::optional<std::uint64_t> ElfFile::offset_of(std::uint64_t address) const
+{
+    for (const ElfSegment &segment : segments_) {
+        if (segment.type == PT_LOAD && address >= segment.address && address - segment.address < segment.size)
+            return segment.offset + (address - segment.address); // which is in the file, see read_segments()
+    }
+    return std::nullopt;
+}
+
+std::uint64_t ElfFile::address_at(std::string_view bytes, size_t at) const
+{
+    return is_64_ ? load_little_endian<std::uint64_t>(bytes, at)
+                  : load_little_endian<std::uint32_t>(bytes, at);
+}
+
+ElfSegment ElfFile::segment_at(std::string_view bytes, size_t at) const
+{
+    ElfSegment segment;
+    segment.type = load_little_endian<std::uint32_t>(bytes, at);
+    if (is_64_) {
+        segment.offset = address_at(bytes, at + offsetof(Elf64_Phdr, p_offset));
+        segment.address = address_at(bytes, at + offsetof(Elf64_Phdr, p_vaddr));
+        segment.size = address_at(bytes, at + offsetof(Elf64_Phdr, p_filesz));
+        segment.alignment = address_at(bytes, at + offsetof(Elf64_Phdr, p_align));
+    } else {
+        segment.offset = address_at(bytes, at + offsetof(Elf32_Phdr, p_offset));
+        segment.address = address_at(bytes, at + offsetof(Elf32_Phdr, p_vaddr));
+        segment.size = address_at(bytes, at + offsetof(Elf32_Phdr, p_filesz));
+        segment.alignment = address_at(bytes, at + offsetof(Elf32_Phdr, p_align));
+    }
+    return segment;
+}
+
+void ElfFile::read_segments()
+{
+    const std::uint64_t offset =
+        address_at(head_, is_64_ ? offsetof(Elf64_Ehdr, e_phoff) : offsetof(Elf32_Ehdr, e_phoff));
+    const size_t size_at = is_64_ ? offsetof(Elf64_Ehdr, e_phentsize) : offsetof(Elf32_Ehdr, e_phentsize);
+    const size_t each = is_64_ ? sizeof(Elf64_Phdr) : sizeof(Elf32_Phdr);
+    const auto count = load_little_endian<std::uint16_t>(head_, size_at + sizeof(Elf64_Half));
+    if (load_little_endian<std::uint16_t>(head_, size_at) != each)
+        refuse("its program headers are of an unknown size");
+    if (count > segment_limit)
+        refuse("it has more than 64 program headers");
+    const std::string bytes = read(offset, count * each);
+    if (bytes.size() < count * each)
+        refuse("it is cut short");
+    for (size_t at = 0; at < bytes.size(); at += each) {
+        const ElfSegment segment = segment_at(bytes, at);
+        // What is mapped beyond the end of the file kills the process that touches it.
+        if (segment.type == PT_LOAD && (segment.size > size_ || segment.offset > size_ - segment.size))
+            refuse("it is cut short");
+        segments_.push_back(segment);
+    }
+}
+
+} // namespace ogh

@@ -1,0 +1,170 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "loader/ld_cache_writer.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <string_view>
+
+#include "base/error.h"
+#include "base/little_endian.h"
+#include "loader/ld_cache_format.h"
+#include "loader/ld_cache_strings.h"
+
+namespace ogh {
+
+using namespace ld_cache_format;
+
+namespace {
+
+/** What `ldconfig -p` prints as the cache's origin. Without a version: a newer hook has no reason to write anew. */
+constexpr std::string_view generator = "oci-gpu-hooks";
+
+constexpr size_t section_count = 2;
+
+void put(std::string &bytes, std::uint64_t number)
+{
+    append_little_endian(bytes, static_cast<std::uint32_t>(number));
+}
+
+/** Mostly a name is the last component of its path, and can be its tail. */
+bool is_tail(const LdCacheEntry &entry)
+{
+    return entry.path.size() > entry.name.size() && entry.path.ends_with(entry.name) &&
+           entry.path[entry.path.size() - entry.name.size() - 1] == '/';
+}
+
+/** The glibc-hwcaps names of all entries, each once, sorted as the loader needs them. */
+std::vector<std::string_view> subfolders_of(const std::vector<const LdCacheEntry *> &entries)
+{
+    std::vector<std::string_view> names;
+    for (const LdCacheEntry *entry : entries) {
+        if (!entry->subfolder.empty())
+            names.push_back(entry->subfolder);
+    }
+    // Stable: of equal ones the first stays, and the next reader of the cache gives them all its bytes.
+    std::stable_sort(names.begin(), names.end());
+    names.erase(std::unique(names.begin(), names.end()), names.end());
+    return names;
+}
+
+class Writer final {
+public:
+    Writer(const std::vector<const LdCacheEntry *> &entries, bool with_extensions)
+        : entries_(entries), with_extensions_(with_extensions), subfolders_(subfolders_of(entries)),
+          strings_(entries.size() + subfolders_.size())
+    {
+        for (const LdCacheEntry *entry : entries_) {
+            strings_.add(entry->path);
+            if (!is_tail(*entry))
+                strings_.add(entry->name);
+        }
+        for (const std::string_view name : subfolders_)
+            strings_.add(name);
+        // To the loader a header alone is no cache.
+        if (entries_.empty() && !with_extensions_)
+            strings_.add("");
+        lay_out();
+    }
+
+    [[nodiscard]] std::string bytes() const
+    {
+        std::string bytes;
+        bytes.reserve(end_);
+        put_header(bytes);
+        for (const LdCacheEntry *entry : entries_)
+            put_entry(bytes, *entry);
+        strings_.write(bytes);
+        if (with_extensions_)
+            put_extensions(bytes);
+        return bytes;
+    }
+
+private:
+    void lay_out()
+    {
+        strings_at_ = new_header_size + entries_.size() * new_entry_size;
+        end_ = strings_at_ + strings_.size();
+        if (with_extensions_) {
+            extensions_at_ = (end_ + 3) / 4 * 4;
+            hwcaps_at_ = extensions_at_ + extensions_header_size + section_count * section_size;
+            end_ = hwcaps_at_ + subfolders_.size() * 4 + generator.size();
+        }
+        if (end_ > UINT32_MAX)
+            throw Error(ExitCode::Failure, "the loader cache would have more than 4 GiB");
+        strings_.place();
+    }
+
+    [[nodiscard]] std::uint64_t place_of(std::string_view text) const
+    {
+        return strings_at_ + strings_.offset(text);
+    }
+
+    void put_header(std::string &bytes) const
+    {
+        bytes.append(new_magic);
+        put(bytes, entries_.size());
+        put(bytes, strings_.size());
+        put(bytes, byte_order_little);
+        put(bytes, extensions_at_);
+        bytes.append(new_header_size - bytes.size(), '\0');
+    }
+
+    [[nodiscard]] std::uint64_t hwcap_of(const LdCacheEntry &entry) const
+    {
+        if (entry.subfolder.empty())
+            return entry.hwcap;
+        const auto place = std::lower_bound(subfolders_.begin(), subfolders_.end(), entry.subfolder);
+        return hwcap_extension | (entry.hwcap & hwcap_level_mask) |
+               static_cast<std::uint64_t>(place - subfolders_.begin());
+    }
+
+    void put_entry(std::string &bytes, const LdCacheEntry &entry) const
+    {
+        const std::uint64_t path = place_of(entry.path);
+        put(bytes, static_cast<std::uint32_t>(entry.flags));
+        put(bytes, is_tail(entry) ? path + entry.path.size() - entry.name.size() : place_of(entry.name));
+        put(bytes, path);
+        put(bytes, entry.os_version);
+        append_little_endian(bytes, hwcap_of(entry));
+    }
+
+    static void put_section(std::string &bytes, std::uint32_t tag, std::uint64_t offset, size_t size)
+    {
+        put(bytes, tag);
+        put(bytes, 0);
+        put(bytes, offset);
+        put(bytes, size);
+    }
+
+    /** Both sections are there even if no library is below glibc-hwcaps; the loader takes an empty one for none. */
+    void put_extensions(std::string &bytes) const
+    {
+        const size_t hwcaps_size = subfolders_.size() * 4;
+        bytes.append(extensions_at_ - bytes.size(), '\0');
+        put(bytes, extensions_magic);
+        put(bytes, section_count);
+        put_section(bytes, section_generator, hwcaps_at_ + hwcaps_size, generator.size());
+        put_section(bytes, section_hwcaps, hwcaps_at_, hwcaps_size);
+        for (const std::string_view name : subfolders_)
+            put(bytes, place_of(name));
+        bytes.append(generator);
+    }
+
+    const std::vector<const LdCacheEntry *> &entries_;
+    bool with_extensions_;
+    std::vector<std::string_view> subfolders_;
+    LdCacheStrings strings_;
+    std::uint64_t strings_at_ = 0;
+    std::uint64_t extensions_at_ = 0;
+    std::uint64_t hwcaps_at_ = 0;
+    std::uint64_t end_ = 0;
+};
+
+} // namespace
+
+std::string write_ld_cache(const std::vector<const LdCacheEntry *> &entries, bool with_extensions)
+{
+    return Writer(entries, with_extensions).bytes();
+}
+
+} // namespace ogh

@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "oci/concourse_step.h"
+
+#include <algorithm>
+#include <array>
+#include <filesystem>
+#include <string_view>
+
+namespace ogh {
+
+namespace {
+
+constexpr std::string_view program = "/tmp/gdn-init";
+constexpr std::string_view build_folder = "/tmp/build/";
+
+/** The last is that of an earlier Concourse. */
+constexpr std::array<std::string_view, 3> resource_folders{"/tmp/build/get", "/tmp/build/put",
+                                                           "/tmp/build/check"};
+
+/** Those that every container has, or every container of a resource (worker.go of atc/worker/gardenruntime). */
+constexpr std::array<std::string_view, 6> common_targets{program,      "/scratch",      "/etc/ssl/certs",
+                                                         "/etc/hosts", "/etc/hostname", "/etc/resolv.conf"};
+
+template<typename Values> bool contains(const Values &values, std::string_view value)
+{
+    return std::find(values.begin(), values.end(), value) != values.end();
+}
+
+std::string plain(const std::string &target)
+{
+    const std::string path = std::filesystem::path(target).lexically_normal();
+    return path.size() > 1 && path.ends_with('/') ? path.substr(0, path.size() - 1) : path;
+}
+
+/** As `%x` of the first four bytes of a SHA-256 writes it. */
+bool is_task_folder(std::string_view target)
+{
+    constexpr size_t digits = 8;
+    return target.starts_with(build_folder) && target.size() == build_folder.size() + digits &&
+           target.find_first_not_of("0123456789abcdef", build_folder.size()) == std::string_view::npos;
+}
+
+} // namespace
+
+ConcourseStep concourse_step(const Config &config)
+{
+    if (config.program != program)
+        return ConcourseStep::None;
+    bool task = false;
+    bool resource = false;
+    bool other = false;
+    for (const std::string &target : config.bind_targets) {
+        const std::string path = plain(target);
+        if (is_task_folder(path))
+            task = true;
+        else if (contains(resource_folders, path))
+            resource = true;
+        else
+            other = other || !contains(common_targets, path);
+    }
+    if (task || resource)
+        return task && resource ? ConcourseStep::Unknown
+               : task           ? ConcourseStep::Task
+                                : ConcourseStep::Resource;
+    return other ? ConcourseStep::Unknown : ConcourseStep::Resource;
+}
+
+} // namespace ogh

@@ -1,0 +1,188 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "oci/config.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+
+#include <cerrno>
+
+#include "base/error.h"
+#include "base/file.h"
+#include "base/json.h"
+#include "base/text.h"
+
+namespace ogh {
+
+using nlohmann::json;
+
+namespace {
+
+constexpr const char *what = "config.json";
+constexpr size_t max_size = size_t{16} << 20U;
+
+/** A member that must be an object if it is there; the shared empty one stands for its absence. */
+const json &object_member(const json &object, const char *name)
+{
+    static const json empty = json::object();
+    const json *member = find_member(object, name);
+    if (member == nullptr)
+        return empty;
+    if (!member->is_object())
+        throw Error(ExitCode::Failure, std::string(what) + ": " + quote(name) + " is no object");
+    return *member;
+}
+
+/** The same for an array. */
+const json &array_member(const json &object, const char *name)
+{
+    static const json empty = json::array();
+    const json *member = find_member(object, name);
+    if (member == nullptr)
+        return empty;
+    if (!member->is_array())
+        throw Error(ExitCode::Failure, std::string(what) + ": " + quote(name) + " is no array");
+    return *member;
+}
+
+std::string read_rootfs(const json &config, const std::string &bundle)
+{
+    const std::string path = string_member(object_member(config, "root"), "path", what);
+    if (path.empty())
+        throw Error(ExitCode::Failure, "config.json has no root.path");
+    return path.starts_with('/') ? path : bundle + "/" + path;
+}
+
+std::vector<std::string> read_environment(const json &config)
+{
+    std::vector<std::string> environment;
+    for (const json &entry : array_member(object_member(config, "process"), "env"))
+        environment.push_back(checked_string(entry, "process.env", what));
+    return environment;
+}
+
+std::uint32_t read_id(const json &value, const char *name)
+{
+    // The last number is no id (setfsuid(2)).
+    if (!value.is_number_unsigned() || value.get<std::uint64_t>() >= UINT32_MAX)
+        throw Error(ExitCode::Failure, std::string("config.json: process.user.") + name + " is no id");
+    return value.get<std::uint32_t>();
+}
+
+std::uint32_t id_member(const json &user, const char *name)
+{
+    const json *member = find_member(user, name);
+    return member == nullptr ? 0 : read_id(*member, name);
+}
+
+ProcessUser read_user(const json &process)
+{
+    const json &object = object_member(process, "user");
+    ProcessUser user{id_member(object, "uid"), id_member(object, "gid")};
+    for (const json &group : array_member(object, "additionalGids"))
+        user.groups.push_back(read_id(group, "additionalGids"));
+    for (const json &capability : array_member(object_member(process, "capabilities"), "effective"))
+        user.overrides_permissions |= capability == "CAP_DAC_OVERRIDE";
+    return user;
+}
+
+/** Whatever is wrong with a hook is for the runtime to say. */
+std::vector<std::string> read_hook_paths(const json &config)
+{
+    std::vector<std::string> paths;
+    for (const json &hooks : object_member(config, "hooks")) {
+        for (const json &hook : hooks.is_array() ? hooks : json::array()) {
+            const json *path = hook.is_object() ? find_member(hook, "path") : nullptr;
+            if (path != nullptr && path->is_string())
+                paths.push_back(path->get<std::string>());
+        }
+    }
+    return paths;
+}
+
+std::string read_program(const json &config)
+{
+    const json *args = find_member(object_member(config, "process"), "args");
+    const bool is_there = args != nullptr && args->is_array() && !args->empty() && args->front().is_string();
+    return is_there ? args->front().get<std::string>() : std::string();
+}
+
+/** Whatever is wrong with a mount is for the runtime to say. */
+std::vector<std::string> read_bind_targets(const json &config)
+{
+    std::vector<std::string> targets;
+    const json *mounts = find_member(config, "mounts");
+    if (mounts == nullptr || !mounts->is_array())
+        return targets;
+    const auto text = [](const json &mount, const char *name) {
+        const json *member = mount.is_object() ? find_member(mount, name) : nullptr;
+        return member != nullptr && member->is_string() ? member->get<std::string>() : std::string();
+    };
+    for (const json &mount : *mounts) {
+        if (text(mount, "type") == "bind")
+            targets.push_back(text(mount, "destination"));
+    }
+    return targets;
+}
+
+bool read_bool(const json &object, const char *name)
+{
+    const json *member = find_member(object, name);
+    if (member == nullptr)
+        return false;
+    if (!member->is_boolean())
+        throw Error(ExitCode::Failure, std::string(what) + ": " + quote(name) + " is no boolean");
+    return member->get<bool>();
+}
+
+bool is_needed(const std::string &member, const std::string &inner)
+{
+    if (member == "process")
+        return inner.empty() || inner == "args" || inner == "env" || inner == "user" ||
+               inner == "capabilities";
+    if (member == "linux")
+        return inner.empty() || inner == "mountLabel" || inner == "cgroupsPath";
+    return member == "root" || member == "annotations" || member == "hooks" || member == "mounts";
+}
+
+} // namespace
+
+Config parse_config(std::string_view text, const std::string &bundle)
+{
+    const json document = parse_object(text, what, is_needed);
+    Config config;
+    config.rootfs = read_rootfs(document, bundle);
+    for (const auto &[key, value] : object_member(document, "annotations").items())
+        config.annotations.emplace(key, checked_string(value, key, what));
+    config.environment = read_environment(document);
+    config.user = read_user(object_member(document, "process"));
+    config.read_only = read_bool(object_member(document, "root"), "readonly");
+    config.mount_label = string_member(object_member(document, "linux"), "mountLabel", what);
+    config.cgroups_path = string_member(object_member(document, "linux"), "cgroupsPath", what);
+    config.hook_paths = read_hook_paths(document);
+    config.program = read_program(document);
+    config.bind_targets = read_bind_targets(document);
+    return config;
+}
+
+Config read_config(const std::string &bundle)
+{
+    const std::string path = bundle + "/config.json";
+    const UniqueFd fd(::open(path.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC));
+    if (!fd.valid())
+        throw SystemError(errno, "cannot open the container's " + quote(path));
+    struct stat status {};
+    if (::fstat(fd.get(), &status) != 0 || !S_ISREG(status.st_mode))
+        throw Error(ExitCode::Failure, "the container's " + quote(path) + " is no regular file");
+    return parse_config(read_all(fd.get(), max_size, quote(path)), bundle);
+}
+
+std::optional<std::string> environment_value(const Config &config, std::string_view name)
+{
+    for (auto entry = config.environment.rbegin(); entry != config.environment.rend(); ++entry) {
+        if (entry->starts_with(name) && entry->size() > name.size() && (*entry)[name.size()] == '=')
+            return entry->substr(name.size() + 1);
+    }
+    return std::nullopt;
+}
+
+} // namespace ogh

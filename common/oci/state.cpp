@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "oci/state.h"
+
+#include <cstdint>
+#include <limits>
+
+#include "base/error.h"
+#include "base/json.h"
+#include "base/text.h"
+
+namespace ogh {
+
+namespace {
+
+constexpr const char *what = "the container's state on stdin";
+
+pid_t read_pid(const nlohmann::json &state)
+{
+    const nlohmann::json *pid = find_member(state, "pid");
+    if (pid == nullptr)
+        return 0;
+    if (!pid->is_number_integer())
+        throw Error(ExitCode::Failure, std::string(what) + " has a pid that is no whole number");
+    // An unsigned value above the signed range would come out negative: both lie outside.
+    const auto value = pid->get<std::int64_t>();
+    if (value < 0 || value > std::numeric_limits<pid_t>::max())
+        throw Error(ExitCode::Failure, std::string(what) + " has a pid out of range");
+    return static_cast<pid_t>(value);
+}
+
+/** A status that the specification does not know may be a runtime's own word for creating. */
+std::string read_not_creating(const nlohmann::json &state)
+{
+    const nlohmann::json *status = find_member(state, "status");
+    for (const char *late : {"running", "paused", "stopped"}) {
+        if (status != nullptr && *status == late)
+            return late;
+    }
+    return "";
+}
+
+} // namespace
+
+State parse_state(std::string_view text)
+{
+    const auto state = parse_object(text, what, [](const std::string &key, const std::string &) {
+        return key == "id" || key == "pid" || key == "bundle" || key == "status";
+    });
+    State result;
+    result.id = string_member(state, "id", what);
+    result.pid = read_pid(state);
+    result.not_creating = read_not_creating(state);
+    result.bundle = string_member(state, "bundle", what);
+    if (!result.bundle.starts_with('/'))
+        throw Error(ExitCode::Failure,
+                    std::string(what) + " has no absolute bundle, but " + quote(result.bundle));
+    return result;
+}
+
+} // namespace ogh

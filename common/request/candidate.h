@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/error.h"
+#include "host/pci_address.h"
+#include "request/selectors.h"
+
+namespace ogh {
+
+/** A device of this host that a container may ask for. A vendor's inventory makes the list, in PCI order. */
+struct Candidate {
+    /** Its place as the vendor's tools count; nothing for what they do not count. */
+    std::optional<unsigned> index;
+    PciAddress address;
+    std::vector<std::string> names;  ///< each means this device; the case of letters does not matter
+    std::vector<std::string> groups; ///< each means those devices of the group that may be had
+    std::string description;         ///< for lists; plain text that can be pasted back, such as the UUID
+    std::string problem;             ///< why it cannot be handed out; "" if it can
+    ExitCode problem_code = ExitCode::Host; ///< of the error if it is asked for all the same
+    /** Why `all` and `any` leave it out although a name or a group may have it; "" if they do not. */
+    std::string only_by_name;
+};
+
+/** The host's side. */
+struct SelectionPolicy {
+    std::optional<Selectors> allow = {};      ///< as parse_allowed_selectors() makes it; nothing: all
+    std::optional<unsigned> max_devices = {}; ///< for one container
+    std::optional<Selectors> allow_too =
+        {}; ///< of the key that was given; what is not in both is not handed out
+};
+
+} // namespace ogh

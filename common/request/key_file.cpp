@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "request/key_file.h"
+
+#include <fcntl.h>
+#include <nettle/memops.h>
+#include <nettle/sha2.h>
+
+#include "base/error.h"
+#include "base/file.h"
+#include "base/number.h"
+#include "base/root_file.h"
+#include "base/text.h"
+#include "kernel/openat2.h"
+
+namespace ogh {
+
+namespace {
+
+constexpr size_t max_size = size_t{1} << 20U;
+constexpr unsigned most_devices = 1U << 20U;
+
+using Hash = decltype(Key::hash);
+static_assert(std::tuple_size<Hash>() == SHA256_DIGEST_SIZE);
+
+Hash hash_of(std::string_view key)
+{
+    sha256_ctx context{};
+    sha256_init(&context);
+    sha256_update(&context, key.size(), reinterpret_cast<const std::uint8_t *>(key.data()));
+    Hash hash{};
+    sha256_digest(&context, hash.size(), hash.data());
+    return hash;
+}
+
+std::optional<unsigned> digit(char c)
+{
+    if (c >= '0' && c <= '9')
+        return static_cast<unsigned>(c - '0');
+    if (c >= 'a' && c <= 'f')
+        return static_cast<unsigned>(c - 'a') + 10;
+    return std::nullopt;
+}
+
+std::optional<Hash> parse_hash(std::string_view hex)
+{
+    Hash hash{};
+    if (hex.size() != 2 * hash.size())
+        return std::nullopt;
+    for (size_t i = 0; i < hash.size(); ++i) {
+        const auto high = digit(hex[2 * i]);
+        const auto low = digit(hex[2 * i + 1]);
+        if (!high || !low)
+            return std::nullopt;
+        hash.at(i) = static_cast<std::uint8_t>(*high * 16 + *low);
+    }
+    return hash;
+}
+
+std::vector<std::string> words_of(std::string line)
+{
+    std::vector<std::string> words;
+    for (char &c : line)
+        c = c == '\t' ? ' ' : c;
+    for (std::string &word : split_list(line, ' ')) {
+        if (!word.empty())
+            words.push_back(std::move(word));
+    }
+    return words;
+}
+
+/** @return why the words are no limits; "" if they are */
+std::string read_limits(const std::vector<std::string> &words, KeyLimits &limits)
+{
+    for (size_t i = 2; i < words.size(); i += 2) {
+        if (i + 1 == words.size())
+            return "an option lacks its value";
+        const std::string &value = words[i + 1];
+        if (words[i] == "--allow")
+            limits.allow = value;
+        else if (words[i] == "--max-devices")
+            limits.max_devices = parse_small_number(value, most_devices);
+        else if (words[i] == "--allow-capabilities")
+            limits.allow_capabilities = value;
+        else
+            return "it takes --allow LIST, --max-devices N and --allow-capabilities LIST behind the name";
+        if (words[i] == "--max-devices" && !limits.max_devices)
+            return "--max-devices needs a number";
+    }
+    return "";
+}
+
+/** Nothing of a line is repeated: somebody may have written the key itself there. */
+Error wrong_line(size_t number, const std::string &why)
+{
+    return {ExitCode::Host, "line " + std::to_string(number) + " of the key file is wrong: " + why};
+}
+
+} // namespace
+
+KeyFile::KeyFile(std::string_view text)
+{
+    size_t number = 0;
+    for (const std::string &line : split_list(text, '\n')) {
+        ++number;
+        const auto words = words_of(line);
+        if (words.empty() || line.starts_with('#'))
+            continue;
+        const auto hash = parse_hash(words[0]);
+        if (!hash || words.size() < 2)
+            throw wrong_line(number, "it takes 64 hex digits (0 to f) of a SHA-256, and a name");
+        Key key{*hash, words[1], {}};
+        const std::string why = read_limits(words, key.limits);
+        if (!why.empty())
+            throw wrong_line(number, why);
+        keys_.push_back(std::move(key));
+    }
+}
+
+const Key *KeyFile::find(std::string_view key) const
+{
+    const Hash hash = hash_of(key);
+    const Key *found = nullptr;
+    for (const Key &each : keys_) {
+        if (memeql_sec(hash.data(), each.hash.data(), hash.size()) != 0)
+            found = &each;
+    }
+    return found;
+}
+
+KeyFile read_key_file(const std::string &path)
+{
+    const std::string what = "the key file " + quote(path);
+    try {
+        const UniqueFd fd = open_path(AT_FDCWD, path, O_RDONLY | O_NONBLOCK, Walk::NoSymlinks, what);
+        check_root_file(fd.get(), 0600, what);
+        return KeyFile(read_all(fd.get(), max_size, what));
+    } catch (const Error &error) {
+        throw Error(ExitCode::Host, error.what());
+    }
+}
+
+} // namespace ogh

@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "request/key_file.h"
+
+namespace ogh {
+
+/** Who may ask for something for a container. */
+enum class OptIn {
+    Annotation,  ///< whoever sets its annotations
+    Environment, ///< also whoever sets its environment: the image, a task file
+    Always,      ///< the host, for every container
+};
+
+/** The host's side of a request. */
+struct OptInOptions {
+    OptIn opt_in = OptIn::Annotation;
+    std::optional<std::string> request;
+    bool all_steps = false;
+    std::optional<std::string> key_file; ///< absolute; with OptIn::Environment
+    std::optional<KeyFile> keys;         ///< what is in it, once it is needed
+    std::vector<std::string> only;       ///< KEY=PATTERN each
+};
+
+} // namespace ogh

@@ -1,0 +1,254 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "request/request.h"
+
+#include <fnmatch.h>
+
+#include <algorithm>
+#include <array>
+#include <map>
+
+#include "base/error.h"
+#include "base/text.h"
+#include "oci/concourse_step.h"
+
+namespace ogh {
+
+namespace {
+
+constexpr std::string_view prefix = "io.oci-gpu-hooks.";
+constexpr const char *key_variable = "OCI_GPU_HOOKS_KEY";
+
+/** Every key of the collection, without the prefix: each hook refuses what none of them knows. */
+constexpr std::array<std::string_view, 6> known_keys{
+    "mount-srv", "nvidia-devices",       "nvidia-devices.capabilities",
+    "amd-kfd",   "amd-kfd.capabilities", "ldcache-update",
+};
+
+/** Reserved. A container that asks to have a GPU for itself must not start without that. */
+constexpr std::array<std::string_view, 4> lease_keys{"nvidia-devices.lease", "nvidia-devices.wait",
+                                                     "amd-kfd.lease", "amd-kfd.wait"};
+
+template<typename Keys> bool contains(const Keys &keys, std::string_view key)
+{
+    return std::find(keys.begin(), keys.end(), key) != keys.end();
+}
+
+/** The engines' names for a pod's container: kubelet's by way of CRI-O, and containerd's. */
+constexpr std::array<const char *, 2> container_name_keys{"io.kubernetes.container.name",
+                                                          "io.kubernetes.cri.container-name"};
+
+const std::string *find_annotation(const Config &config, std::string_view key)
+{
+    const auto annotation = config.annotations.find(key);
+    return annotation == config.annotations.end() ? nullptr : &annotation->second;
+}
+
+const std::string *container_name(const Config &config)
+{
+    for (const char *key : container_name_keys) {
+        if (const std::string *name = find_annotation(config, key))
+            return name;
+    }
+    return nullptr;
+}
+
+Error no_leases(const std::string &origin)
+{
+    return {ExitCode::Usage,
+            "the " + origin + " asks for a lease of GPUs, and there are no leases yet: take it out"};
+}
+
+Error unknown_key(const std::string &key)
+{
+    return {ExitCode::Usage, "no hook of oci-gpu-hooks knows the annotation " + quote(key) + "; known are " +
+                                 std::string(prefix) + "KEY and KEY/CONTAINER with KEY one of " +
+                                 quote_list({known_keys.begin(), known_keys.end()})};
+}
+
+void check_key(const std::string &full, const Config &config)
+{
+    const std::string_view key = std::string_view(full).substr(prefix.size());
+    const size_t slash = key.find('/');
+    if (contains(lease_keys, key.substr(0, slash)))
+        throw no_leases("annotation " + quote(full));
+    if (!contains(known_keys, key.substr(0, slash)) || slash == key.size() - 1)
+        throw unknown_key(full);
+    if (slash != std::string_view::npos && container_name(config) == nullptr)
+        throw Error(
+            ExitCode::Usage,
+            "the annotation " + quote(full) +
+                " is for one container of a pod, but this container's name is not known: config.json has "
+                "neither 'io.kubernetes.container.name' nor 'io.kubernetes.cri.container-name'");
+}
+
+void check_keys(const Config &config)
+{
+    const auto &annotations = config.annotations;
+    for (auto entry = annotations.lower_bound(prefix);
+         entry != annotations.end() && entry->first.starts_with(prefix); ++entry)
+        check_key(entry->first, config);
+}
+
+/** "nvidia-devices.capabilities" is OCI_GPU_HOOKS_NVIDIA_DEVICES_CAPABILITIES. */
+std::string variable_name(std::string_view key)
+{
+    std::string name = "OCI_GPU_HOOKS_";
+    for (const char c : key)
+        name += c == '-' || c == '.' ? '_' : static_cast<char>(c >= 'a' && c <= 'z' ? c - 'a' + 'A' : c);
+    return name;
+}
+
+void check_variables(const Config &config)
+{
+    for (const std::string_view key : lease_keys) {
+        const std::string variable = variable_name(key);
+        if (environment_value(config, variable))
+            throw no_leases("environment variable " + quote(variable));
+    }
+}
+
+/** What the container's key allows. Neither the key nor its hash is ever part of a message. */
+const Key &key_of(const Config &config, const OptInOptions &options, const std::string &variable)
+{
+    const auto key = environment_value(config, key_variable);
+    const std::string counts = "the environment variable " + quote(variable) + " counts only with a key, ";
+    if (!key || key->empty())
+        throw Error(ExitCode::Policy, counts + "and this container has none: the step that may ask sets " +
+                                          quote(key_variable) + ", see oci-gpu-hooks(7)");
+    const Key *known = options.keys ? options.keys->find(*key) : nullptr;
+    if (known == nullptr)
+        throw Error(ExitCode::Policy, counts + "and the one in " + quote(key_variable) +
+                                          " is not in --key-file: it was not stored at this pipeline, or "
+                                          "was replaced, see oci-gpu-hooks(7)");
+    return *known;
+}
+
+Asked checked(std::string value, std::string origin)
+{
+    if (trimmed(value).empty())
+        throw Error(ExitCode::Usage, "the " + origin + " is empty; see oci-gpu-hooks(7) for what it may say");
+    if (value.size() > max_request_size)
+        throw Error(ExitCode::Usage,
+                    "the " + origin + " is longer than " + std::to_string(max_request_size) + " bytes");
+    return {.value = std::move(value), .origin = std::move(origin)};
+}
+
+/** Why --only leaves the container out; "" if it does not. Every KEY needs a match; of several patterns for it, one. */
+std::string why_not_only(const Config &config, const std::vector<std::string> &only)
+{
+    std::map<std::string, bool> matched;
+    for (const std::string &each : only) {
+        const std::string key = each.substr(0, each.find('='));
+        const std::string *value = find_annotation(config, key);
+        const std::string pattern = each.substr(key.size() + 1);
+        matched[key] =
+            matched[key] || (value != nullptr && ::fnmatch(pattern.c_str(), value->c_str(), 0) == 0);
+    }
+    for (const auto &[key, fine] : matched) {
+        if (!fine)
+            return "the host's policy (--only) is not met by its annotation " + quote(key);
+    }
+    return "";
+}
+
+/** Why --opt-in always leaves the container out; nothing if it does not. */
+std::optional<Note> why_left_out(const Config &config)
+{
+    switch (concourse_step(config)) {
+    case ConcourseStep::None:
+    case ConcourseStep::Task:
+        break;
+    case ConcourseStep::Resource:
+        return Note{LogLevel::Info, "nothing to do: a get, put or check container of Concourse"};
+    case ConcourseStep::Unknown:
+        // Rather a task without than the image of a resource type with what was meant for tasks.
+        return Note{
+            LogLevel::Warning,
+            "left out: a container of Concourse whose mounts are neither those of a task nor those of "
+            "a get, put or check; with --all-steps it gets what is requested"};
+    }
+    return std::nullopt;
+}
+
+} // namespace
+
+std::optional<Asked> find_value(std::string_view key, const Config &config, const OptInOptions &options)
+{
+    const std::string annotation = std::string(prefix) + std::string(key);
+    if (const std::string *name = container_name(config)) {
+        const std::string own = annotation + "/" + *name;
+        if (const std::string *value = find_annotation(config, own))
+            return checked(*value, "annotation " + quote(own));
+    }
+    if (const std::string *value = find_annotation(config, annotation))
+        return checked(*value, "annotation " + quote(annotation));
+    if (options.opt_in == OptIn::Environment) {
+        const std::string variable = variable_name(key);
+        auto value = environment_value(config, variable);
+        if (!value)
+            return std::nullopt;
+        const std::string origin = "environment variable " + quote(variable);
+        if (!options.key_file)
+            return checked(std::move(*value), origin);
+        const Key &known = key_of(config, options, variable);
+        Asked asked = checked(std::move(*value), origin + " with the key " + quote(known.name));
+        asked.limits = known.limits;
+        return asked;
+    }
+    return std::nullopt;
+}
+
+namespace {
+
+/** find_request(), but for --only. */
+std::optional<Asked> find_any_request(std::string_view hook, const Config *config,
+                                      const OptInOptions &options, Notes &notes)
+{
+    const auto by_host = [&] { return checked(*options.request, "option '--request'"); };
+    if (config == nullptr)
+        return by_host();
+    check_keys(*config);
+    if (options.request && options.opt_in != OptIn::Always)
+        return by_host();
+    if (options.opt_in == OptIn::Environment)
+        check_variables(*config);
+    if (auto asked = find_value(hook, *config, options))
+        return asked;
+    if (options.opt_in != OptIn::Always) {
+        notes.push_back({LogLevel::Info, "nothing to do: this container did not ask"});
+        return std::nullopt;
+    }
+    if (const auto why = options.all_steps ? std::nullopt : why_left_out(*config)) {
+        notes.push_back(*why);
+        return std::nullopt;
+    }
+    Asked asked = by_host();
+    asked.for_all = true;
+    return asked;
+}
+
+} // namespace
+
+bool has_variable(std::string_view hook, const Config &config)
+{
+    const std::string name = variable_name(hook);
+    return std::any_of(config.environment.begin(), config.environment.end(),
+                       [&](const std::string &entry) { return entry.starts_with(name); });
+}
+
+std::optional<Asked> find_request(std::string_view hook, const Config *config, const OptInOptions &options,
+                                  Notes &notes)
+{
+    auto asked = find_any_request(hook, config, options, notes);
+    if (!asked || config == nullptr)
+        return asked;
+    const std::string why = why_not_only(*config, options.only);
+    if (why.empty())
+        return asked;
+    if (!asked->for_all)
+        throw Error(ExitCode::Policy, "this container may not ask: " + why);
+    notes.push_back({LogLevel::Info, "nothing to do: " + why});
+    return std::nullopt;
+}
+
+} // namespace ogh

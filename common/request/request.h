@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/log.h"
+#include "oci/config.h"
+#include "request/key_file.h"
+#include "request/opt_in.h"
+
+namespace ogh {
+
+/** What somebody asks of one hook for a container, in the hook's own grammar. */
+struct Asked {
+    std::string value;     ///< never empty
+    std::string origin;    ///< who asks, for messages: "annotation 'io.oci-gpu-hooks.mount-srv'"
+    bool for_all = false;  ///< the host asks it for every container (--opt-in always), and not for this one
+    bool implied = false;  ///< another hook was asked, and this one goes along with it
+    KeyLimits limits = {}; ///< of the key that it was asked with
+};
+
+/** The longest value that is looked at, in bytes. */
+constexpr size_t max_request_size = 65536;
+
+/**
+ * The value of the annotation `io.oci-gpu-hooks.KEY`, or of the variable that stands for it with --opt-in
+ * environment. In a pod `io.oci-gpu-hooks.KEY/CONTAINER` is for that container alone and wins.
+ *
+ * @param key a hook's name, or "nvidia-devices.capabilities" and the like
+ * @return nothing if it is not there
+ * @throws Error: Usage if it is there and empty or too long; Policy if it is a variable, and --key-file has no line for
+ *         the container's key
+ */
+std::optional<Asked> find_value(std::string_view key, const Config &config, const OptInOptions &options);
+
+/** Whether a variable of the container would count for the hook with --opt-in environment: then a key is needed. */
+bool has_variable(std::string_view hook, const Config &config);
+
+/**
+ * What the container asks of `hook`, by annotation, by its environment or by the host's --request, as the
+ * options allow. Why there is nothing to do stands in `notes`.
+ *
+ * @param config nullptr if there is no container (--plan by hand): then only --request counts
+ * @throws Error: Policy if it asks and --only leaves it out; Usage also for a key of this collection that no hook knows, and for one that is reserved: a
+ *         container must not silently start without what it asked for
+ */
+std::optional<Asked> find_request(std::string_view hook, const Config *config, const OptInOptions &options,
+                                  Notes &notes);
+
+} // namespace ogh

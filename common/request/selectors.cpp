@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "request/selectors.h"
+
+#include <algorithm>
+#include <set>
+
+#include "base/error.h"
+#include "base/number.h"
+#include "base/text.h"
+
+namespace ogh {
+
+namespace {
+
+constexpr size_t max_name_size = 128;
+constexpr unsigned max_number =
+    999'999'999; // far above what a host has; a range of that size is never walked
+constexpr std::string_view any_prefix = "any:";
+
+Error refused(const Asked &asked, const std::string &why)
+{
+    return {
+        ExitCode::Usage,
+        "the " + asked.origin + " " + why + " in " + quote(asked.value) +
+            "; it takes 'all', 'none', 'env', 'any:N', indices and ranges ('0', '0-3'), PCI addresses and "
+            "names of GPUs, separated by commas"};
+}
+
+bool is_name_character(char c)
+{
+    return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '-' ||
+           c == '.' || c == ':' || c == '/' || c == '_';
+}
+
+/** A number as people write it: a leading zero would make two ways to say the same, and is octal to some. */
+unsigned parse_count(std::string_view text, std::string_view item, const Asked &asked)
+{
+    const auto number = parse_small_number(text, max_number);
+    if (!number || (text.size() > 1 && text.front() == '0'))
+        throw refused(asked, "has " + quote(item) + ", which is no number that can be meant,");
+    return *number;
+}
+
+IndexRange parse_range(std::string_view item, const Asked &asked)
+{
+    const size_t dash = item.find('-');
+    if (dash == std::string_view::npos) {
+        const unsigned index = parse_count(item, item, asked);
+        return {index, index};
+    }
+    const IndexRange range{parse_count(item.substr(0, dash), item, asked),
+                           parse_count(item.substr(dash + 1), item, asked)};
+    if (range.last < range.first)
+        throw refused(asked, "has the range " + quote(item) + ", which runs backwards,");
+    return range;
+}
+
+unsigned parse_any(std::string_view item, const Asked &asked)
+{
+    const unsigned count = parse_count(item.substr(any_prefix.size()), item, asked);
+    if (count == 0)
+        throw refused(asked, "has " + quote(item) + ", which asks for nothing,");
+    return count;
+}
+
+void add_item(Selectors &selectors, const std::string &item, const Asked &asked)
+{
+    if (item == "none" || item == "env")
+        throw refused(asked, "has " + quote(item) + " beside others");
+    if (item == "all")
+        selectors.all = true;
+    else if (!item.starts_with(any_prefix))
+        selectors.named.push_back(parse_selector(item, asked));
+    else if (selectors.any == 0)
+        selectors.any = parse_any(item, asked);
+    else
+        throw refused(asked, "has 'any:N' twice");
+    if (selectors.all && selectors.any != 0)
+        throw refused(asked, "has 'any:N' beside 'all'");
+}
+
+} // namespace
+
+Selector parse_selector(std::string_view item, const Asked &asked)
+{
+    if (item.empty())
+        throw refused(asked, "has an empty item");
+    if (item.size() > max_name_size)
+        throw refused(asked, "has an item of more than " + std::to_string(max_name_size) + " bytes");
+    if (item.find_first_not_of("-0123456789") == std::string_view::npos)
+        return {std::string(item), parse_range(item, asked)};
+    if (const auto address = parse_pci_address(item, PciDomain::Optional))
+        return {std::string(item), *address};
+    if (!std::all_of(item.begin(), item.end(), is_name_character) || item == "any" ||
+        item.starts_with(any_prefix) || item == "all" || item == "none" || item == "env")
+        throw refused(asked, "has " + quote(item) + ", which names no GPU,");
+    return {std::string(item), DeviceName{std::string(item)}};
+}
+
+Selectors parse_selectors(const Asked &asked)
+{
+    Selectors selectors;
+    const std::string_view whole = trimmed(asked.value);
+    selectors.none = whole == "none";
+    selectors.environment = whole == "env";
+    if (selectors.none || selectors.environment)
+        return selectors;
+    std::set<std::string> seen;
+    for (const std::string &item : split_list(asked.value)) {
+        if (seen.insert(item).second)
+            add_item(selectors, item, asked);
+    }
+    return selectors;
+}
+
+Selectors parse_allowed_selectors(const Asked &asked)
+{
+    Selectors selectors = parse_selectors(asked);
+    if (selectors.none || selectors.environment || selectors.any != 0)
+        throw Error(ExitCode::Usage,
+                    "the " + asked.origin + " has 'none', 'env' or 'any:N' in " + quote(asked.value) +
+                        "; it takes 'all', indices and ranges, PCI addresses and names of GPUs");
+    return selectors;
+}
+
+} // namespace ogh

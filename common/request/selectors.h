@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include "host/pci_address.h"
+#include "request/request.h"
+
+namespace ogh {
+
+/** `0` or `0-3`: places in the list of GPUs in PCI order, both ends included. */
+struct IndexRange {
+    unsigned first = 0;
+    unsigned last = 0;
+
+    bool operator==(const IndexRange &) const = default;
+};
+
+/** What each vendor names its devices by: a UUID, `renderD129`, `gfx1100`, `0:3`. Its inventory knows what there is. */
+struct DeviceName {
+    std::string text;
+
+    bool operator==(const DeviceName &) const = default;
+};
+
+/** One GPU, or some, named in a request. */
+struct Selector {
+    std::string text; ///< as it was written, for messages
+    std::variant<IndexRange, PciAddress, DeviceName> what;
+
+    bool operator==(const Selector &) const = default;
+};
+
+/** What a container asks of a GPU hook. */
+struct Selectors {
+    bool none = false;        ///< `none`: no GPU, and nothing else is set
+    bool environment = false; ///< `env`: the variables for the vendor's tools say it; nothing else is set
+    bool all = false;
+    unsigned any = 0;            ///< N of `any:N`; 0 if it was not asked for
+    std::vector<Selector> named; ///< as they were written, without repeats
+
+    bool operator==(const Selectors &) const = default;
+};
+
+/**
+ * Understands `none`, `env`, or a list, separated by commas, of `all`, `any:N`, indices and ranges, PCI addresses and
+ * names. Blanks around items and repeats are allowed.
+ * @throws Error (Usage) for an empty item or one that nothing could be called; `none` or `env` beside others; `any:N`
+ *         beside `all` or another `any:N`
+ */
+Selectors parse_selectors(const Asked &asked);
+
+/**
+ * A list of GPUs that the host allows: the same without `none`, `env` and `any:N`.
+ * @throws Error (Usage)
+ */
+Selectors parse_allowed_selectors(const Asked &asked);
+
+/**
+ * One item that is no keyword: an index, a range, a PCI address or a name.
+ * @param asked the whole value, for messages
+ * @throws Error (Usage)
+ */
+Selector parse_selector(std::string_view item, const Asked &asked);
+
+} // namespace ogh

@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "request/visible_devices.h"
+
+#include <algorithm>
+#include <set>
+#include <utility>
+
+#include "base/error.h"
+#include "base/text.h"
+
+namespace ogh {
+
+namespace {
+
+constexpr const char *nvidia_variable = "NVIDIA_VISIBLE_DEVICES";
+constexpr std::string_view amd_variable = "AMD_VISIBLE_DEVICES";
+constexpr std::string_view swarm_prefix = "DOCKER_RESOURCE_";
+
+using Items = std::vector<std::string>;
+
+Asked asked_by(const std::string &variable, std::string value)
+{
+    Asked asked{std::move(value), "environment variable " + quote(variable)};
+    if (asked.value.size() > max_request_size)
+        throw Error(ExitCode::Usage,
+                    "the " + asked.origin + " is longer than " + std::to_string(max_request_size) + " bytes");
+    return asked;
+}
+
+/** Without the empty ones. */
+Items items_of(const Asked &asked)
+{
+    Items items = split_list(asked.value);
+    std::erase(items, "");
+    return items;
+}
+
+Selectors named(const Items &items, const Asked &asked)
+{
+    Selectors selectors;
+    std::set<std::string> seen;
+    for (const std::string &item : items) {
+        if (seen.insert(item).second)
+            selectors.named.push_back(parse_selector(item, asked));
+    }
+    return selectors;
+}
+
+Selectors all()
+{
+    Selectors selectors;
+    selectors.all = true;
+    return selectors;
+}
+
+Selectors none()
+{
+    Selectors selectors;
+    selectors.none = true;
+    return selectors;
+}
+
+/** What counts of the variables for NVIDIA; nothing if none is set. */
+std::optional<Asked> nvidia_value(const Config &config, const std::vector<std::string> &swarm_variables)
+{
+    std::optional<Asked> swarm;
+    for (const std::string &variable : swarm_variables) {
+        if (const auto value = environment_value(config, variable))
+            swarm = asked_by(variable, swarm ? swarm->value + "," + *value : *value);
+    }
+    if (swarm)
+        return swarm;
+    if (const auto value = environment_value(config, nvidia_variable))
+        return asked_by(nvidia_variable, *value);
+    return std::nullopt;
+}
+
+/** The last variable in the environment that AMD's toolkit looks at; nothing if there is none. */
+std::optional<Asked> amd_value(const Config &config)
+{
+    for (auto entry = config.environment.rbegin(); entry != config.environment.rend(); ++entry) {
+        const size_t equals = entry->find('=');
+        const std::string name = entry->substr(0, equals);
+        if (equals != std::string::npos && (name == amd_variable || name.starts_with(swarm_prefix)))
+            return asked_by(name, entry->substr(equals + 1));
+    }
+    return std::nullopt;
+}
+
+bool is_bare_unique_id(const std::string &item)
+{
+    return item.size() > 8 && item.find_first_not_of("0123456789abcdefABCDEF") == std::string::npos;
+}
+
+} // namespace
+
+bool is_legacy_cuda_image(const Config &config)
+{
+    return !environment_value(config, "CUDA_VERSION").value_or("").empty() &&
+           environment_value(config, "NVIDIA_REQUIRE_CUDA").value_or("").empty();
+}
+
+std::optional<Selectors> nvidia_visible_devices(const Config &config,
+                                                const std::vector<std::string> &swarm_variables)
+{
+    const auto asked = nvidia_value(config, swarm_variables);
+    if (!asked)
+        return is_legacy_cuda_image(config) ? std::optional(all()) : std::nullopt;
+    const Items items = items_of(*asked);
+    if (items.empty() || std::find(items.begin(), items.end(), "void") != items.end())
+        return std::nullopt;
+    const auto word = std::find_if(items.begin(), items.end(),
+                                   [](const std::string &item) { return item == "all" || item == "none"; });
+    if (word == items.end())
+        return named(items, *asked);
+    return *word == "all" ? all() : none();
+}
+
+std::optional<Selectors> amd_visible_devices(const Config &config)
+{
+    const auto asked = amd_value(config);
+    if (!asked)
+        return std::nullopt;
+    Items items = items_of(*asked);
+    if (items.empty() || items == Items{"void"})
+        return std::nullopt;
+    if (items == Items{"none"})
+        return none();
+    if (items == Items{"all"} || items == Items{"All"} || items == Items{"ALL"})
+        return all();
+    for (std::string &item : items) {
+        if (is_bare_unique_id(item))
+            item.insert(0, "0x");
+    }
+    return named(items, *asked);
+}
+
+} // namespace ogh

@@ -1,0 +1,252 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "nvidia-devices/driver/driver_files.h"
+
+#include <algorithm>
+#include <span>
+#include <string_view>
+#include <utility>
+
+#include "base/error.h"
+#include "base/text.h"
+#include "nvidia-devices/driver/driver_root.h"
+#include "nvidia-devices/driver/file_search.h"
+#include "nvidia-devices/driver/firmware.h"
+#include "nvidia-devices/driver/library_search.h"
+#include "nvidia-devices/driver/library_table.h"
+#include "nvidia-devices/driver/xorg_modules.h"
+#include "nvidia-devices/request/capability_bits.h"
+
+namespace ogh::nvidia_devices {
+
+namespace {
+
+/** How many folders a message names. */
+constexpr size_t named_folders = 5;
+
+/** A library that was found, and its row in the table. */
+struct Found {
+    const LibraryName *name;
+    DriverLibrary library;
+};
+
+/** The libraries that `wanted` brings, in the order of the table. Names in it differ, and so do the files. */
+std::vector<Found> find_libraries(LibrarySearch &search, CapabilityBits wanted)
+{
+    std::vector<Found> all;
+    const auto has = [&](std::string_view other) {
+        return std::any_of(all.begin(), all.end(),
+                           [&](const Found &each) { return each.name->name == other; });
+    };
+    for (const LibraryName &name : library_names()) {
+        if (!wanted.has_any(name.brought_by) || (!name.instead_of.empty() && has(name.instead_of)))
+            continue;
+        if (auto library = search.find(name))
+            all.push_back({&name, std::move(*library)});
+    }
+    return all;
+}
+
+void append(const std::vector<Found> &found, CapabilityBits wanted, std::vector<DriverLibrary> &libraries)
+{
+    for (const Found &each : found) {
+        if (wanted.has_any(each.name->brought_by))
+            libraries.push_back(each.library);
+    }
+}
+
+/** What the request asks for of all that brings files. */
+CapabilityBits wanted_by(const Capabilities &asked)
+{
+    CapabilityBits wanted;
+    for (const Capability capability :
+         {Capability::Compute, Capability::Utility, Capability::Video, Capability::Graphics,
+          Capability::Display, Capability::Ngx, Capability::Compat32}) {
+        if (asked.has(capability))
+            wanted.add(capability);
+    }
+    return wanted;
+}
+
+/** One call of read_driver_files(). */
+class Reader final {
+public:
+    Reader(const Sysroot &sysroot, const FilesRequest &request, Notes &notes)
+        : root_(sysroot), request_(request), notes_(notes), cache_(read_library_cache(root_, notes))
+    {
+    }
+
+    DriverFiles read(CapabilityBits wanted)
+    {
+        LibrarySearch search(root_, cache_, native_machine(), request_.version);
+        const auto found = find_libraries(search, wanted);
+        drop_what_cannot_work(search, found, wanted);
+        DriverFiles result;
+        append(found, wanted, result.libraries);
+        add_others(search, wanted, result.libraries);
+        if (wanted.has(Capability::Compat32))
+            add_compat32(wanted, result.libraries);
+        result.files = find_files(root_, request_.version, wanted);
+        if (wanted.has(Capability::Utility))
+            append_files(find_firmware(root_, request_.version), result.files);
+        if (wanted.has(Capability::Display))
+            append_files(find_xorg_modules(root_, search.folders(), request_.version), result.files);
+        return result;
+    }
+
+private:
+    static void append_files(const std::vector<DriverFile> &more, std::vector<DriverFile> &files)
+    {
+        files.insert(files.end(), more.begin(), more.end());
+    }
+
+    void drop_what_cannot_work(const LibrarySearch &search, const std::vector<Found> &found,
+                               CapabilityBits &wanted)
+    {
+        bool is_any_left = false;
+        for (const CapabilityNeed &need : capability_needs()) {
+            const auto is_needed = [&](const Found &each) {
+                const LibraryName &name = *each.name;
+                return std::find(need.any_of.begin(), need.any_of.end(),
+                                 name.instead_of.empty() ? name.name : name.instead_of) != need.any_of.end();
+            };
+            if (!wanted.has(need.capability))
+                continue;
+            if (std::any_of(found.begin(), found.end(), is_needed) ||
+                may_lack(need.capability, files_of(need), search, native_machine(), need.any_of))
+                is_any_left = true;
+            else
+                wanted.remove(need.capability);
+        }
+        if (!is_any_left && request_.required)
+            throw Error(ExitCode::Host,
+                        "'all' finds nothing: this host has no library of the driver, such as " +
+                            files_of(capability_needs().front()) + searched(search, native_machine()));
+    }
+
+    /** "'libnvcuvid.so.555.42.07' or 'libnvidia-encode.so.555.42.07'" */
+    [[nodiscard]] std::string files_of(const CapabilityNeed &need) const
+    {
+        std::string files;
+        for (const std::string_view name : need.any_of) {
+            if (!name.empty())
+                files += (files.empty() ? "" : " or ") + quote(std::string(name) + ".so." + request_.version);
+        }
+        return files;
+    }
+
+    void add_compat32(CapabilityBits wanted, std::vector<DriverLibrary> &libraries)
+    {
+        LibrarySearch search(root_, cache_, compat32_machine(), request_.version);
+        const auto found = find_libraries(search, wanted);
+        // Some distributions have libraries for EGL, which do not depend on the driver's version, in packages apart.
+        const bool can_work = std::any_of(found.begin(), found.end(), [](const Found &each) {
+            return each.name->version == LibraryVersion::Driver;
+        });
+        if (!can_work &&
+            !may_lack(Capability::Compat32, "32-bit libraries of the driver", search, compat32_machine(), {}))
+            return;
+        append(found, wanted, libraries);
+        add_others(search, wanted, libraries);
+    }
+
+    /** Tables say what a library is for, and not which there may be: the driver is older or newer than they are. */
+    void add_others(const LibrarySearch &search, CapabilityBits wanted, std::vector<DriverLibrary> &libraries)
+    {
+        if (!wanted.has_any(for_compute))
+            return;
+        for (DriverLibrary &each : search.others()) {
+            const auto has_its_name = [&](const DriverLibrary &other) {
+                return other.is_32 == each.is_32 && !each.soname.empty() && other.soname == each.soname;
+            };
+            // A copy that somebody has set aside must not take the place of the library itself.
+            if (std::any_of(libraries.begin(), libraries.end(), has_its_name))
+                continue;
+            notes_.push_back(
+                {LogLevel::Info, quote(each.host_path) +
+                                     " is not known here; it goes with 'compute', as part of this driver"});
+            libraries.push_back(std::move(each));
+        }
+    }
+
+    /**
+     * Something is missing without which a capability cannot work.
+     * @param what it is
+     * @return whether the capability is to have its other files; if not, it is left out
+     * @throws Error if it must be had, or is there for another kernel module than the one that is loaded
+     */
+    bool may_lack(Capability capability, const std::string &what, const LibrarySearch &search,
+                  const LibraryMachine &machine, std::span<const std::string_view> names)
+    {
+        const std::string text =
+            quote(name_of(capability)) + " needs " + what + ", which this host does not have";
+        const bool is_named = request_.capabilities.named.contains(capability);
+        const bool is_other = !other_version(search, names).empty();
+        if (request_.required && (is_named || is_other))
+            throw Error(ExitCode::Host, text + searched(search, machine) + where_else(search, names));
+        notes_.push_back({LogLevel::Info, text + (is_named ? "" : "; it is left out")});
+        return is_named;
+    }
+
+    /** "; searched: '/usr/lib64', …" */
+    [[nodiscard]] std::string searched(const LibrarySearch &search, const LibraryMachine &machine) const
+    {
+        std::vector<std::string> folders = search.folders();
+        if (folders.empty())
+            folders.assign(machine.folders.begin(), machine.folders.end());
+        folders.resize(std::min(folders.size(), named_folders));
+        for (std::string &folder : folders)
+            folder = root_.on_host(folder);
+        return "; searched: " + quote_list(folders);
+    }
+
+    /** What to do about it. */
+    [[nodiscard]] std::string where_else(const LibrarySearch &search,
+                                         std::span<const std::string_view> names) const
+    {
+        const std::string other = other_version(search, names);
+        return other.empty() ? "; if the driver's files are elsewhere on this host, name the folder by "
+                               "--driver-root"
+                             : other;
+    }
+
+    /** Mostly the driver was updated, and the old module will stay loaded until the next start of the host. */
+    [[nodiscard]] std::string other_version(const LibrarySearch &search,
+                                            std::span<const std::string_view> names) const
+    {
+        for (const std::string_view name : names) {
+            const std::string file = name.empty() ? "" : search.other_version(name);
+            if (!file.empty())
+                return "; there is " + quote(file) +
+                       ": the driver's files were changed while its kernel module " + request_.version +
+                       " is loaded; reboot, or load the new module";
+        }
+        return "";
+    }
+
+    const DriverRoot root_;
+    const FilesRequest &request_;
+    Notes &notes_;
+    const std::vector<CachedLibrary> cache_;
+};
+
+/** It is no capability by itself: without others it would silently bring nothing. */
+void refuse_compat32_alone(const FilesRequest &request, CapabilityBits wanted)
+{
+    if (request.required && wanted == CapabilityBits{Capability::Compat32})
+        throw Error(ExitCode::Usage,
+                    "'compat32' brings the libraries of other capabilities for 32-bit programs; "
+                    "ask for one of those as well");
+}
+
+} // namespace
+
+DriverFiles read_driver_files(const Sysroot &root, const FilesRequest &request, Notes &notes)
+{
+    const CapabilityBits wanted = wanted_by(request.capabilities);
+    if (wanted.is_empty())
+        return {};
+    refuse_compat32_alone(request, wanted);
+    return Reader(root, request, notes).read(wanted);
+}
+
+} // namespace ogh::nvidia_devices

@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "base/log.h"
+#include "host/host_path.h"
+#include "nvidia-devices/driver/driver_file.h"
+#include "nvidia-devices/request/capabilities.h"
+
+namespace ogh::nvidia_devices {
+
+/** What a container gets of the driver's user-space files. */
+struct DriverFiles {
+    std::vector<DriverLibrary> libraries;
+    std::vector<DriverFile> files;
+};
+
+/** Which files are asked for. */
+struct FilesRequest {
+    std::string version; ///< of the kernel module; the driver's files end in it
+    Capabilities capabilities;
+    bool required = true; ///< what a capability that was named cannot work without must be there
+};
+
+/**
+ * Finds the driver's files. No library of the driver is loaded, and no program run.
+ * @param root where the driver's files are, --driver-root; symlinks are followed below it
+ * @param notes gets what `all` leaves out, and why a loader cache was of no use
+ * @return libraries for 64 bits before those for 32, in the order of library_names(), and those behind them that no
+ *         table names; files in the order of their tables
+ * @throws Error (Host) if a named capability cannot work with what there is, or looking itself fails; (Usage) if
+ *         compat32 alone is wanted
+ */
+DriverFiles read_driver_files(const Sysroot &root, const FilesRequest &request, Notes &notes);
+
+} // namespace ogh::nvidia_devices

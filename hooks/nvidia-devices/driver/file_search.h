@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "nvidia-devices/driver/driver_file.h"
+#include "nvidia-devices/driver/driver_root.h"
+#include "nvidia-devices/request/capability_bits.h"
+
+namespace ogh::nvidia_devices {
+
+/**
+ * Programs, configuration, sockets, and the folder of MPS, as far as they are there.
+ * @param version of the driver
+ * @throws Error if looking fails
+ */
+std::vector<DriverFile> find_files(const DriverRoot &root, const std::string &version, CapabilityBits wanted);
+
+} // namespace ogh::nvidia_devices

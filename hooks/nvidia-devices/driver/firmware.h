@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "nvidia-devices/driver/driver_file.h"
+#include "nvidia-devices/driver/driver_root.h"
+
+namespace ogh::nvidia_devices {
+
+/**
+ * The firmware of the GPUs' own processor (GSP) for that driver: nvidia/VERSION/gsp*.bin in the first of the folders
+ * in which the kernel looks for firmware that has any.
+ * @throws Error if looking fails
+ */
+std::vector<DriverFile> find_firmware(const DriverRoot &root, const std::string &version);
+
+} // namespace ogh::nvidia_devices

@@ -1,0 +1,282 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "nvidia-devices/driver/library_search.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <iterator>
+#include <set>
+#include <variant>
+
+#include "base/error.h"
+#include "base/text.h"
+#include "base/unique_fd.h"
+#include "kernel/folder_entries.h"
+
+namespace ogh::nvidia_devices {
+
+namespace {
+
+/**
+ * Linux 2.3.99, as ElfLibrary::os_version has it. Of libnvidia-tls old drivers have two: the one that says it runs on
+ * older kernels is for programs from before there was thread-local storage.
+ */
+constexpr std::uint32_t oldest_kernel = 0x00020363;
+
+/** Not blocking: a FIFO must not hold up the start of a container. */
+UniqueFd open_file(const HostPath &folder, const std::string &file)
+{
+    return UniqueFd(
+        ::openat(folder.fd.get(), file.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC));
+}
+
+std::optional<LibraryFile> read_library_of(int fd, const LibraryMachine &machine)
+{
+    const auto read = read_elf_library(fd);
+    const auto *library = std::get_if<ElfLibrary>(&read);
+    if (library == nullptr || library->machine != machine.elf_machine || library->is_64 != machine.is_64)
+        return std::nullopt;
+    return LibraryFile{*library, needed_glibc(fd).value_or(GlibcVersions{})};
+}
+
+/** Whether `name` is `start`, or `start` with a version behind it. */
+bool is_with_version(std::string_view name, std::string_view start)
+{
+    return name.starts_with(start) && (name.size() == start.size() || name[start.size()] == '.');
+}
+
+bool has_row(std::string_view stem)
+{
+    const auto names = library_names();
+    return std::any_of(names.begin(), names.end(),
+                       [&](const LibraryName &each) { return each.name == stem; });
+}
+
+/** "555.42.07" */
+bool is_driver_version(std::string_view text)
+{
+    return text.find('.') != std::string_view::npos &&
+           text.find_first_not_of("0123456789.") == std::string_view::npos;
+}
+
+} // namespace
+
+std::optional<LibraryFile> read_library(const HostPath &folder, const std::string &file,
+                                        const LibraryMachine &machine)
+{
+    const UniqueFd fd = open_file(folder, file);
+    return fd.valid() ? read_library_of(fd.get(), machine) : std::nullopt;
+}
+
+/** A library, and how its files may be called. */
+struct LibrarySearch::Wanted {
+    Wanted(const LibraryName &library, const std::string &version)
+        : own_version(library.version == LibraryVersion::Own), ending("." + version),
+          start(own_version ? library.name.substr(0, library.name.rfind('.')) : library.name),
+          file(own_version ? std::string(library.name) : start + ".so" + ending)
+    {
+        if (!own_version)
+            start += ".so";
+    }
+
+    /** Whether a link of that name leads to it. */
+    [[nodiscard]] bool is_link_name(std::string_view name) const
+    {
+        return own_version ? name == file : is_with_version(name, start);
+    }
+
+    /** Whether what a link leads to is it. */
+    [[nodiscard]] bool is_file_name(std::string_view name) const
+    {
+        return is_plain_name(name) && is_with_version(name, start) && (own_version || name.ends_with(ending));
+    }
+
+    bool own_version;
+    std::string ending; ///< ".555.42.07"
+    std::string start;  ///< "libcuda.so"
+    std::string file;   ///< what it is called if nobody has moved it
+};
+
+LibrarySearch::LibrarySearch(const DriverRoot &root, const std::vector<CachedLibrary> &cache,
+                             const LibraryMachine &machine, const std::string &version)
+    : root_(root), cache_(cache), machine_(machine), version_(version)
+{
+    std::set<std::string> cached;
+    for (const CachedLibrary &each : cache) {
+        if (each.machine == machine.cache_flags && cached.insert(folder_of(each.path)).second)
+            add_folder(folder_of(each.path));
+    }
+    if (!cached.empty())
+        return;
+    for (const char *folder : machine.folders)
+        add_folder(folder);
+}
+
+std::optional<DriverLibrary> LibrarySearch::find(const LibraryName &library)
+{
+    const Wanted wanted(library, version_);
+    if (auto found = in_folders(wanted, 0))
+        return found;
+    if (auto found = through_cache(wanted))
+        return found;
+    return library.subfolder.empty() ? std::nullopt : in_subfolders(wanted, library.subfolder);
+}
+
+std::vector<DriverLibrary> LibrarySearch::others() const
+{
+    const std::string ending = ".so." + version_;
+    const auto is_unknown = [&](std::string_view name) {
+        return name.starts_with("lib") && name.ends_with(ending) && is_plain_name(name) &&
+               !has_row(name.substr(0, name.size() - ending.size()));
+    };
+    std::vector<DriverLibrary> found;
+    std::set<std::string> names; // a tree has each once
+    for (const std::string &path : homes_) {
+        const auto folder = root_.find(path);
+        if (!folder)
+            continue;
+        const FolderListing listing{quote(root_.on_host(path)), is_unknown, 0, ExitCode::Host};
+        for (const FolderEntry &each : list_folder(folder->place.fd.get(), listing)) {
+            const auto library = read_library(folder->place, each.name, machine_);
+            if (library && names.insert(each.name).second)
+                found.push_back(describe(folder->place, each.name, *library));
+        }
+    }
+    return found;
+}
+
+std::vector<std::string> LibrarySearch::folders() const
+{
+    std::vector<std::string> paths;
+    for (const HostPath &folder : folders_)
+        paths.push_back(folder.path);
+    return paths;
+}
+
+std::string LibrarySearch::other_version(std::string_view name) const
+{
+    constexpr std::array<const char *, 2> links{".so.1", ".so.0"}; // the latter of GLVND's
+    const std::string start = std::string(name) + ".so.";
+    for (const HostPath &folder : folders_) {
+        for (const char *link : links) {
+            const auto library = root_.find_file(path_in(folder.path, std::string(name) + link));
+            if (!library)
+                continue;
+            std::string file = name_in(library->place.path);
+            if (file.starts_with(start) && is_driver_version(std::string_view(file).substr(start.size())))
+                return file;
+        }
+    }
+    return "";
+}
+
+/** @return the folder, which may have been there before; nullptr if there is none */
+const HostPath *LibrarySearch::add_folder(const std::string &path)
+{
+    const auto known = [&](const std::string &canonical) -> const HostPath * {
+        const auto folder = std::find_if(folders_.begin(), folders_.end(),
+                                         [&](const HostPath &each) { return each.path == canonical; });
+        return folder == folders_.end() ? nullptr : &*folder;
+    };
+    if (const HostPath *folder = known(path))
+        return folder;
+    auto entry = root_.find(path);
+    if (!entry || !S_ISDIR(entry->mode))
+        return nullptr;
+    if (const HostPath *folder = known(entry->place.path))
+        return folder;
+    folders_.push_back(std::move(entry->place));
+    return &folders_.back();
+}
+
+std::optional<DriverLibrary> LibrarySearch::in_folders(const Wanted &wanted, size_t first)
+{
+    for (size_t i = first; i < folders_.size(); ++i) {
+        if (auto found = in_folder(folders_[i], wanted))
+            return found;
+    }
+    return std::nullopt;
+}
+
+std::optional<DriverLibrary> LibrarySearch::in_folder(const HostPath &folder, const Wanted &wanted)
+{
+    const UniqueFd fd = open_file(folder, wanted.file);
+    if (fd.valid())
+        return take(folder, wanted.file, read_library_of(fd.get(), machine_), wanted);
+    return errno == ELOOP ? resolve(path_in(folder.path, wanted.file), wanted) : std::nullopt;
+}
+
+std::optional<DriverLibrary> LibrarySearch::through_cache(const Wanted &wanted)
+{
+    for (const CachedLibrary &each : cache_) {
+        if (each.machine != machine_.cache_flags || !wanted.is_link_name(each.name))
+            continue;
+        const size_t known = folders_.size();
+        if (auto found = resolve(each.path, wanted))
+            return found;
+        if (auto found = in_folders(wanted, known)) // what the link leads to may lie beside it
+            return found;
+    }
+    return std::nullopt;
+}
+
+std::optional<DriverLibrary> LibrarySearch::in_subfolders(const Wanted &wanted, std::string_view subfolder)
+{
+    for (const std::string &path : folders()) {
+        const auto entry = root_.find(path_in(path, subfolder));
+        if (!entry || !S_ISDIR(entry->mode))
+            continue;
+        if (auto found = in_folder(entry->place, wanted))
+            return found;
+    }
+    return std::nullopt;
+}
+
+/** Follows a link. Its folder is remembered whatever the file is, and so looked at for others. */
+std::optional<DriverLibrary> LibrarySearch::resolve(const std::string &path, const Wanted &wanted)
+{
+    const auto entry = root_.find_file(path);
+    if (!entry)
+        return std::nullopt;
+    const std::string file = name_in(entry->place.path);
+    const HostPath *folder = add_folder(folder_of(entry->place.path));
+    if (folder == nullptr || !wanted.is_file_name(file))
+        return std::nullopt;
+    return take(*folder, file, read_library(*folder, file, machine_), wanted);
+}
+
+/** @param folder where the file itself is, symlinks followed */
+std::optional<DriverLibrary> LibrarySearch::take(const HostPath &folder, const std::string &file,
+                                                 const std::optional<LibraryFile> &library,
+                                                 const Wanted &wanted)
+{
+    if (!library || (library->elf.os_version != 0 && library->elf.os_version < oldest_kernel))
+        return std::nullopt;
+    DriverLibrary found = describe(folder, file, *library);
+    if (!wanted.own_version) {
+        homes_.insert(folder.path);
+        prefer(folder.path); // after which `folder` is another one
+    }
+    return found;
+}
+
+DriverLibrary LibrarySearch::describe(const HostPath &folder, const std::string &file,
+                                      const LibraryFile &library) const
+{
+    return {file, root_.on_host(path_in(folder.path, file)),
+            is_plain_name(library.elf.soname) ? library.elf.soname : "", !machine_.is_64,
+            library.needed_glibc};
+}
+
+void LibrarySearch::prefer(const std::string &path)
+{
+    const auto folder = std::find_if(folders_.begin(), folders_.end(),
+                                     [&](const HostPath &each) { return each.path == path; });
+    if (folder != folders_.end())
+        std::rotate(folders_.begin(), folder, std::next(folder));
+}
+
+} // namespace ogh::nvidia_devices

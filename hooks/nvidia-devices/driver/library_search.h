@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <deque>
+#include <optional>
+#include <set>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "loader/elf_library.h"
+#include "nvidia-devices/driver/driver_file.h"
+#include "nvidia-devices/driver/driver_root.h"
+#include "nvidia-devices/driver/library_cache.h"
+#include "nvidia-devices/driver/library_machine.h"
+#include "nvidia-devices/driver/library_table.h"
+
+namespace ogh::nvidia_devices {
+
+/** What a file of the driver says of itself. */
+struct LibraryFile {
+    ElfLibrary elf;
+    GlibcVersions needed_glibc;
+};
+
+/** What the library in `folder` is; nothing if it is a symlink, or none that this machine's programs can load. */
+std::optional<LibraryFile> read_library(const HostPath &folder, const std::string &file,
+                                        const LibraryMachine &machine);
+
+/**
+ * Finds the driver's libraries for programs of one kind.
+ *
+ * A folder where one was found most likely has the next one too, where its full name is tried: one system call. Else
+ * the loader cache says where, and if that has nothing of the driver's, a list of folders.
+ */
+class LibrarySearch final {
+public:
+    /**
+     * @param cache what read_library_cache() has found
+     * @param version of the kernel module
+     * All must outlive this.
+     */
+    LibrarySearch(const DriverRoot &root, const std::vector<CachedLibrary> &cache,
+                  const LibraryMachine &machine, const std::string &version);
+
+    /** @return nothing if there is none of the right version and machine. @throws Error if looking itself fails */
+    std::optional<DriverLibrary> find(const LibraryName &library);
+
+    /**
+     * Those with this driver's version in the folders where find() has found such, that no table names: of a driver that
+     * is newer than the tables. Sorted by name in each folder.
+     * @throws Error if looking fails
+     */
+    [[nodiscard]] std::vector<DriverLibrary> others() const;
+
+    /** The folders that were looked at up to now, below the root; the most fruitful first. */
+    [[nodiscard]] std::vector<std::string> folders() const;
+
+    /** The file of that library for another version than the kernel module's: "libcuda.so.560.10.01"; "" if none. */
+    [[nodiscard]] std::string other_version(std::string_view name) const;
+
+private:
+    struct Wanted;
+
+    const HostPath *add_folder(const std::string &path);
+    std::optional<DriverLibrary> in_folders(const Wanted &wanted, size_t first);
+    std::optional<DriverLibrary> in_folder(const HostPath &folder, const Wanted &wanted);
+    std::optional<DriverLibrary> through_cache(const Wanted &wanted);
+    std::optional<DriverLibrary> in_subfolders(const Wanted &wanted, std::string_view subfolder);
+    std::optional<DriverLibrary> resolve(const std::string &path, const Wanted &wanted);
+    std::optional<DriverLibrary> take(const HostPath &folder, const std::string &file,
+                                      const std::optional<LibraryFile> &library, const Wanted &wanted);
+    void prefer(const std::string &path);
+    [[nodiscard]] DriverLibrary describe(const HostPath &folder, const std::string &file,
+                                         const LibraryFile &library) const;
+
+    const DriverRoot &root_;
+    const std::vector<CachedLibrary> &cache_;
+    const LibraryMachine &machine_;
+    const std::string &version_;
+    std::deque<HostPath> folders_; ///< a deque, so that adding one leaves the others where they are
+    std::set<std::string> homes_;  ///< the folders that have libraries of the driver's version
+};
+
+} // namespace ogh::nvidia_devices

@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "nvidia-devices/host/driver_params.h"
+
+#include "base/text.h"
+
+namespace ogh::nvidia_devices {
+
+namespace {
+
+constexpr std::string_view key = "ModifyDeviceFiles";
+constexpr std::string_view masked = "ModifyDeviceFiles: 0";
+
+bool has_key(std::string_view line)
+{
+    return trimmed(line.substr(0, line.find(':'))) == key;
+}
+
+} // namespace
+
+std::string params_for_container(std::string_view text)
+{
+    std::string result;
+    bool found = false;
+    while (!text.empty()) {
+        const std::string_view line = text.substr(0, text.find('\n'));
+        found = found || has_key(line);
+        result += has_key(line) ? masked : line;
+        text.remove_prefix(line.size());
+        if (!text.empty()) {
+            result += '\n';
+            text.remove_prefix(1);
+        }
+    }
+    return found ? result : std::string(masked) + "\n" + result;
+}
+
+} // namespace ogh::nvidia_devices

@@ -1,0 +1,13 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "hook/listing.h"
+#include "nvidia-devices/host/inventory.h"
+#include "request/selection.h"
+
+namespace ogh::nvidia_devices {
+
+/** What --list says: the driver's version, and a row for each GPU, in the order of Inventory::gpus. Pure. */
+HostListing list_gpus(const Inventory &inventory, const SelectionPolicy &policy);
+
+} // namespace ogh::nvidia_devices

@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/error.h"
+#include "base/log.h"
+#include "host/host_path.h"
+#include "host/pci_address.h"
+#include "host/proc_devices.h"
+#include "nvidia-devices/host/driver_version.h"
+#include "nvidia-devices/host/gpu_information.h"
+#include "request/selection.h"
+
+namespace ogh::nvidia_devices {
+
+/** A GPU that the driver has. */
+struct Gpu {
+    PciAddress address;
+    std::string folder; ///< its name below /proc/driver/nvidia/gpus, as this driver writes addresses
+    GpuInformation information;
+    std::string problem; ///< why it cannot be handed out; "" if it can
+    ExitCode problem_code = ExitCode::Success;
+};
+
+/** What this host has of NVIDIA's. */
+struct Inventory {
+    bool has_driver = false;              ///< the kernel module is loaded; all else is empty if not
+    std::optional<DriverVersion> version; ///< nothing if it cannot be understood
+    std::vector<Gpu> gpus;                ///< in PCI order
+    ProcDevices devices;
+    std::string host_root;   ///< the sysroot, as this process names it; "" for `/`
+    std::string gpus_folder; ///< gpus below the driver's folder in /proc, as this process names it
+    // Files of the driver's folder in /proc, as they are.
+    std::string version_text;
+    std::string params; ///< "" if there is none
+    std::optional<std::string> registry;
+};
+
+/**
+ * Reads what the driver says in /proc below the sysroot. No library and no device of the driver is touched, so it
+ * costs the same with or without persistence mode, and opens no GPU.
+ * @param notes folders that are no GPU's, and a version that cannot be understood
+ * @throws Error (Host) if the driver is loaded and its list of GPUs, or /proc/devices, cannot be read
+ */
+Inventory read_inventory(const Sysroot &sysroot, Notes &notes);
+
+/** @throws Error (NotAvailable) if the host has no driver */
+void require_driver(const Inventory &inventory);
+
+/** @throws Error (NotAvailable) if the host has no driver, or the driver no GPU */
+void require_gpu(const Inventory &inventory);
+
+/**
+ * The GPUs as one may ask for them: by index, address and UUID, in the order of Inventory::gpus.
+ *
+ * An excluded GPU has no index: NVML counts those apart, and index 1 here must be what nvidia-smi calls 1.
+ */
+std::vector<Candidate> candidates(const Inventory &inventory);
+
+// Names in /proc/devices.
+constexpr std::string_view uvm_devices = "nvidia-uvm";
+constexpr std::string_view modeset_devices = "nvidia-modeset";
+constexpr std::string_view caps_devices = "nvidia-caps";
+constexpr std::string_view imex_devices = "nvidia-caps-imex-channels";
+constexpr std::string_view nvswitch_devices = "nvidia-nvswitch";
+constexpr std::string_view gds_devices = "nvidia-fs";
+constexpr std::string_view gdrcopy_devices = "gdrdrv";
+
+/**
+ * The major number of /dev/nvidiaN and /dev/nvidiactl.
+ * @throws Error (Host) if the driver is not in /proc/devices
+ */
+unsigned gpu_major(const Inventory &inventory);
+
+/**
+ * The major number of another kernel module's devices.
+ * @param name in /proc/devices, and of the module
+ * @throws Error (Host) that says how to load it
+ */
+unsigned module_major(const Inventory &inventory, std::string_view name);
+
+} // namespace ogh::nvidia_devices

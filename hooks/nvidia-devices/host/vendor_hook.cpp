@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "nvidia-devices/host/vendor_hook.h"
+
+#include <dirent.h>
+
+#include <algorithm>
+#include <array>
+#include <string_view>
+
+#include "base/error.h"
+#include "base/text.h"
+#include "host/host_file.h"
+#include "kernel/folder_entries.h"
+
+namespace ogh::nvidia_devices {
+
+namespace {
+
+/** The second is what it was called before, and a symlink to it since. */
+constexpr std::array<std::string_view, 2> vendor_hooks{"nvidia-container-runtime-hook",
+                                                       "nvidia-container-toolkit"};
+constexpr std::array<const char *, 2> hook_folders{"/usr/share/containers/oci/hooks.d",
+                                                   "/etc/containers/oci/hooks.d"};
+constexpr size_t max_files = 256;
+constexpr size_t max_file_size = 65536;
+
+bool is_vendor_hook(std::string_view path)
+{
+    const std::string_view name = path.substr(path.rfind('/') + 1); // npos + 1 is 0
+    return std::find(vendor_hooks.begin(), vendor_hooks.end(), name) != vendor_hooks.end();
+}
+
+/** Whether a text in quotes ends in `name`, as the whole of it or behind a slash. */
+bool names_hook(std::string_view json, std::string_view name)
+{
+    for (size_t at = json.find(name); at != std::string_view::npos; at = json.find(name, at + 1)) {
+        const size_t end = at + name.size();
+        if (at > 0 && (json[at - 1] == '/' || json[at - 1] == '"') && end < json.size() && json[end] == '"')
+            return true;
+    }
+    return false;
+}
+
+bool names_vendor_hook(std::string_view json)
+{
+    return std::any_of(vendor_hooks.begin(), vendor_hooks.end(),
+                       [&](std::string_view name) { return names_hook(json, name); });
+}
+
+/** The file of a folder that names one; what cannot be read is passed over. */
+std::optional<std::string> find_in(int folder, const std::string &what)
+{
+    const auto is_json = [](std::string_view name) { return name.ends_with(".json"); };
+    for (const auto &entry : list_folder(folder, {quote(what), is_json, max_files, ExitCode::Host})) {
+        if (entry.type != DT_REG)
+            continue;
+        const std::string file = quote(what + "/" + entry.name);
+        try {
+            const auto text = read_file_in(folder, entry.name, max_file_size, file);
+            if (text && names_vendor_hook(*text))
+                return file;
+        } catch (const Error &) {
+            continue;
+        }
+    }
+    return std::nullopt;
+}
+
+} // namespace
+
+std::optional<std::string> find_vendor_hook(const Config &config, const Sysroot &sysroot)
+{
+    const auto in_config = std::find_if(config.hook_paths.begin(), config.hook_paths.end(), is_vendor_hook);
+    if (in_config != config.hook_paths.end())
+        return "config.json (" + quote(*in_config) + ")";
+    for (const char *folder : hook_folders) {
+        try {
+            const auto place = sysroot.find(folder);
+            auto found = place ? find_in(place->fd.get(), sysroot.on_host(folder)) : std::nullopt;
+            if (found)
+                return found;
+        } catch (const Error &) {
+            continue; // a warning is not worth the start of a container
+        }
+    }
+    return std::nullopt;
+}
+
+} // namespace ogh::nvidia_devices

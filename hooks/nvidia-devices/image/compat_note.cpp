@@ -1,0 +1,162 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "nvidia-devices/image/compat_note.h"
+
+#include <elf.h>
+
+#include <climits>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "base/error.h"
+#include "base/json.h"
+#include "base/little_endian.h"
+#include "loader/elf_file.h"
+
+namespace ogh::nvidia_devices {
+
+using nlohmann::json;
+
+namespace {
+
+using namespace std::string_view_literals;
+
+/** Real libraries have 30 to 45. */
+constexpr size_t section_limit = 256;
+
+/** A note of NVIDIA's has less than 200 bytes. */
+constexpr size_t note_limit = size_t{64} << 10U;
+
+constexpr std::string_view section_name = ".note.cuda.fwd_compatibility\0"sv;
+constexpr std::string_view owner = "NVIDIA Corporation\0"sv;
+
+/** What stands in a section's header; of its name, where that is in the section of names. */
+struct Section {
+    std::uint32_t name = 0;
+    std::uint32_t type = 0; ///< SHT_*
+    std::uint64_t offset = 0;
+    std::uint64_t size = 0;
+};
+
+struct Sections {
+    std::vector<Section> all;
+    size_t names = 0; ///< which of them has the names
+};
+
+Section section_at(const ElfFile &file, std::string_view bytes, size_t at)
+{
+    Section section;
+    section.name = load_little_endian<std::uint32_t>(bytes, at + offsetof(Elf64_Shdr, sh_name));
+    section.type = load_little_endian<std::uint32_t>(bytes, at + offsetof(Elf64_Shdr, sh_type));
+    section.offset = file.address_at(
+        bytes, at + (file.is_64() ? offsetof(Elf64_Shdr, sh_offset) : offsetof(Elf32_Shdr, sh_offset)));
+    section.size = file.address_at(
+        bytes, at + (file.is_64() ? offsetof(Elf64_Shdr, sh_size) : offsetof(Elf32_Shdr, sh_size)));
+    return section;
+}
+
+/** None if the headers are not as they should be. */
+Sections read_sections(const ElfFile &file)
+{
+    const std::string head = file.read(0, file.is_64() ? sizeof(Elf64_Ehdr) : sizeof(Elf32_Ehdr));
+    const std::uint64_t offset =
+        file.address_at(head, file.is_64() ? offsetof(Elf64_Ehdr, e_shoff) : offsetof(Elf32_Ehdr, e_shoff));
+    // The size of a header, how many there are, and which has the names stand one behind the other.
+    const size_t numbers =
+        file.is_64() ? offsetof(Elf64_Ehdr, e_shentsize) : offsetof(Elf32_Ehdr, e_shentsize);
+    const auto number = [&](size_t i) {
+        return load_little_endian<std::uint16_t>(head, numbers + i * sizeof(Elf64_Half));
+    };
+    const size_t each = file.is_64() ? sizeof(Elf64_Shdr) : sizeof(Elf32_Shdr);
+    const size_t count = number(1);
+    if (number(0) != each || count > section_limit)
+        return {};
+    const std::string bytes = file.read(offset, count * each);
+    if (bytes.size() < count * each)
+        return {};
+    Sections sections{{}, number(2)};
+    for (size_t at = 0; at < bytes.size(); at += each)
+        sections.all.push_back(section_at(file, bytes, at));
+    return sections;
+}
+
+bool has_name(const ElfFile &file, const Section &names, const Section &section)
+{
+    if (section.name > names.size || section_name.size() > names.size - section.name ||
+        names.offset > UINT64_MAX - section.name)
+        return false;
+    return file.read(names.offset + section.name, section_name.size()) == section_name;
+}
+
+/** The section with the note; nothing if there is none, or a longer one than there can be. */
+std::optional<std::string> read_note_section(const ElfFile &file)
+{
+    const Sections sections = read_sections(file);
+    if (sections.names >= sections.all.size())
+        return std::nullopt;
+    for (const Section &section : sections.all) {
+        if (section.type == SHT_NOTE && section.size <= note_limit &&
+            has_name(file, sections.all[sections.names], section))
+            return file.read(section.offset, section.size);
+    }
+    return std::nullopt;
+}
+
+/**
+ * What the note in the section says (ELF's generic ABI: the sizes of owner and description, a type, and both). With
+ * this owner the description is at the same place whether notes are padded to 4 bytes or to 8.
+ */
+std::optional<std::string_view> description_of(std::string_view section)
+{
+    constexpr size_t header_size = 12;
+    constexpr size_t description_at = 32;
+    static_assert(header_size + owner.size() <= description_at);
+    if (section.size() < description_at)
+        return std::nullopt;
+    const auto owner_size = load_little_endian<std::uint32_t>(section, 0);
+    const auto size = load_little_endian<std::uint32_t>(section, 4);
+    if (owner_size != owner.size() || section.substr(header_size, owner.size()) != owner)
+        return std::nullopt;
+    section.remove_prefix(description_at);
+    if (size > section.size())
+        return std::nullopt;
+    section = section.substr(0, size);
+    const size_t last = section.find_last_not_of('\0'); // the padding may be counted in
+    return section.substr(0, last == std::string_view::npos ? 0 : last + 1);
+}
+
+std::optional<std::vector<unsigned>> parse_drivers(std::string_view description)
+{
+    constexpr const char *name = "Driver";
+    const json document =
+        parse_object(description, "the note", [&](const std::string &member, const std::string & /*inner*/) {
+            return member == name;
+        });
+    const json *drivers = find_member(document, name);
+    if (drivers == nullptr || !drivers->is_array())
+        return std::nullopt;
+    std::vector<unsigned> majors;
+    for (const json &driver : *drivers) {
+        const auto *major = driver.get_ptr<const json::number_unsigned_t *>();
+        if (major == nullptr || *major > UINT_MAX)
+            return std::nullopt;
+        majors.push_back(static_cast<unsigned>(*major));
+    }
+    return majors;
+}
+
+} // namespace
+
+std::optional<std::vector<unsigned>> read_compat_note(int fd)
+{
+    try {
+        const auto section = read_note_section(ElfFile(fd));
+        const auto description = section ? description_of(*section) : std::nullopt;
+        return description ? parse_drivers(*description) : std::nullopt;
+    } catch (const Error &) {
+        return std::nullopt; // no ELF library, cut short, no JSON
+    }
+}
+
+} // namespace ogh::nvidia_devices

@@ -1,0 +1,171 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "nvidia-devices/image/cuda_compat.h"
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <string_view>
+#include <variant>
+
+#include "base/error.h"
+#include "base/number.h"
+#include "base/text.h"
+#include "kernel/folder_entries.h"
+#include "loader/elf_library.h"
+#include "nvidia-devices/image/compat_note.h"
+#include "nvidia-devices/image/image_file.h"
+
+namespace ogh::nvidia_devices {
+
+namespace {
+
+/** Real folders have 10 to 20 such names, links included. */
+constexpr size_t max_files = 256;
+
+constexpr std::string_view cuda_stem = "libcuda";
+
+using Version = std::array<std::uint64_t, 3>;
+
+/** Two or three numbers with dots between them; a third one that is missing is 0. */
+std::optional<Version> parse_version(std::string_view text)
+{
+    const auto parts = split_list(text, '.');
+    Version version{};
+    if (parts.size() < 2 || parts.size() > version.size())
+        return std::nullopt;
+    for (size_t i = 0; i < parts.size(); ++i) {
+        const auto number = parse_number(parts[i]);
+        if (!number)
+            return std::nullopt;
+        version.at(i) = *number;
+    }
+    return version;
+}
+
+/** "libcuda" and "575.51.03" of "libcuda.so.575.51.03". */
+struct FileName {
+    std::string_view stem;
+    std::string_view version; ///< digits and dots, at least one
+};
+
+std::optional<FileName> parse_file_name(std::string_view name)
+{
+    constexpr std::string_view stem_letters =
+        "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_+-";
+    constexpr std::string_view ending = ".so.";
+    const size_t stem = std::min(name.find_first_not_of(stem_letters), name.size());
+    if (!name.starts_with("lib") || !name.substr(stem).starts_with(ending))
+        return std::nullopt;
+    const std::string_view version = name.substr(stem + ending.size());
+    if (version.empty() || version.find_first_not_of("0123456789.") != std::string_view::npos)
+        return std::nullopt;
+    return FileName{name.substr(0, stem), version};
+}
+
+/** Whether it names another version, or none, of what the file is: no library takes another one's place. */
+bool goes_with(std::string_view soname, std::string_view stem)
+{
+    const auto name = parse_file_name(soname);
+    return name ? name->stem == stem : soname == std::string(stem) + ".so";
+}
+
+std::string path_of(const std::string &file)
+{
+    return std::string(cuda_compat_folder) + "/" + file;
+}
+
+/** By which name programs, and the other libraries, ask for it; "" if there is no such name. */
+std::string soname_of(int fd, std::string_view stem)
+{
+    const auto result = read_elf_library(fd);
+    const auto *library = std::get_if<ElfLibrary>(&result);
+    if (library == nullptr || !library->is_64 || !goes_with(library->soname, stem))
+        return "";
+    return library->soname;
+}
+
+/** Those files that are called libNAME.so.VERSION, as whatever. */
+std::vector<std::string> list_files(const ImageReader &reader, int folder)
+{
+    const auto is_wanted = [](std::string_view name) { return parse_file_name(name).has_value(); };
+    std::vector<std::string> files;
+    for (FolderEntry &entry :
+         reader.list(folder, {quote(cuda_compat_folder) + " in the container", is_wanted, max_files}))
+        files.push_back(std::move(entry.name));
+    return files;
+}
+
+/** The version of the one libcuda among them; "" if there is none. `libcuda.so.1` is a link to it. */
+std::string find_version(const std::vector<std::string> &files)
+{
+    std::vector<std::string> versions;
+    for (const std::string &file : files) {
+        const auto name = parse_file_name(file);
+        if (name->stem == cuda_stem && parse_version(name->version))
+            versions.emplace_back(name->version);
+    }
+    if (versions.size() > 1)
+        throw Error(ExitCode::Failure, quote(cuda_compat_folder) + " has libcuda in " +
+                                           std::to_string(versions.size()) + " versions");
+    return versions.empty() ? "" : versions.front();
+}
+
+std::optional<CudaCompat> read_folder(int folder, const ImageReader &reader)
+{
+    const auto files = list_files(reader, folder);
+    CudaCompat compat;
+    compat.version = find_version(files);
+    if (compat.version.empty())
+        return std::nullopt;
+    bool has_cuda = false;
+    for (const std::string &file : files) {
+        const auto name = parse_file_name(file);
+        const auto fd =
+            name->version == compat.version ? open_image_file(reader, path_of(file)) : std::nullopt;
+        const std::string soname = fd ? soname_of(fd->get(), name->stem) : "";
+        if (soname.empty())
+            continue;
+        compat.libraries.push_back({soname, file});
+        if (name->stem == cuda_stem) {
+            has_cuda = soname != file; // nobody asks for one of that version
+            compat.drivers = read_compat_note(fd->get());
+        }
+    }
+    if (!has_cuda)
+        throw Error(ExitCode::Failure, quote(path_of("libcuda.so." + compat.version)) +
+                                           " is no library that programs could ask for");
+    return compat;
+}
+
+} // namespace
+
+std::optional<CudaCompat> read_cuda_compat(const ImageReader &reader, Notes &notes)
+{
+    const std::string left_out = "CUDA forward compatibility: what the image brings is left out: ";
+    try {
+        const auto folder = reader.find(cuda_compat_folder);
+        if (!folder)
+            return std::nullopt;
+        auto compat = read_folder(folder->get(), reader);
+        if (!compat)
+            notes.push_back({LogLevel::Info, left_out + quote(cuda_compat_folder) + " has no libcuda"});
+        return compat;
+    } catch (const Error &error) {
+        notes.push_back({LogLevel::Warning, left_out + error.what()});
+        return std::nullopt;
+    }
+}
+
+bool is_to_win(const CudaCompat &compat, const std::string &version)
+{
+    const auto theirs = parse_version(compat.version);
+    const auto ours = parse_version(version);
+    if (!theirs || !ours)
+        return false;
+    if (!compat.drivers)
+        return theirs->front() > ours->front();
+    const auto &drivers = *compat.drivers;
+    return std::find(drivers.begin(), drivers.end(), ours->front()) != drivers.end() && *theirs > *ours;
+}
+
+} // namespace ogh::nvidia_devices

@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/log.h"
+#include "image/image_reader.h"
+
+namespace ogh::nvidia_devices {
+
+/** Where CUDA images carry a newer user-space driver for older kernel modules. */
+constexpr const char *cuda_compat_folder = "/usr/local/cuda/compat";
+
+/** The libraries for forward compatibility that an image carries; all of it is the image's word. */
+struct CudaCompat {
+    struct Library {
+        std::string
+            soname; ///< "libcuda.so.1" of a file "libcuda.so.575.51.03"; it always goes with its file's name
+        std::string file; ///< its name in the folder
+
+        bool operator==(const Library &) const = default;
+    };
+
+    std::string version; ///< "575.51.03", of the one libcuda.so.VERSION in the folder; two or three numbers
+    /** The major versions of drivers that it says it works with; nothing if it does not say. */
+    std::optional<std::vector<unsigned>> drivers;
+    std::vector<Library> libraries; ///< those of that version, for 64-bit programs; no SONAME twice
+
+    bool operator==(const CudaCompat &) const = default;
+};
+
+/**
+ * Looks at what the image has; nothing of it is executed or mounted.
+ * @return nothing if there is no such folder, or not exactly one libcuda in it, or it cannot be understood, which a
+ *         note says
+ */
+std::optional<CudaCompat> read_cuda_compat(const ImageReader &reader, Notes &notes);
+
+/**
+ * Whether the image's libraries are to be used instead of the host's: if they say that they work with the host's major
+ * version and are newer than it, or, where they say nothing, if their major version is higher. Pure.
+ * @param version of the host's driver; if it cannot be understood, they are not
+ */
+bool is_to_win(const CudaCompat &compat, const std::string &version);
+
+} // namespace ogh::nvidia_devices

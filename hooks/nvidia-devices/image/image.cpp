@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "nvidia-devices/image/image.h"
+
+#include "base/text.h"
+#include "image/c_library.h"
+#include "kernel/inode.h"
+#include "nvidia-devices/image/image_file.h"
+
+namespace ogh::nvidia_devices {
+
+namespace {
+
+/** Where Debian and its descendants have the libraries of this machine. */
+#if defined(__aarch64__)
+constexpr const char *triplet_folder = "/usr/lib/aarch64-linux-gnu";
+#else
+constexpr const char *triplet_folder = "/usr/lib/x86_64-linux-gnu";
+#endif
+
+/** Where distributions have glibc for this machine: those with a folder for each machine, those with lib64, and Arch. */
+std::optional<GlibcVersions> read_glibc(const ImageReader &reader)
+{
+    const std::string triplet(triplet_folder);
+    const std::string without_usr = triplet.substr(triplet.find("/lib"));
+    for (const std::string &folder : {triplet, without_usr, std::string("/usr/lib64"), std::string("/lib64"),
+                                      std::string("/usr/lib"), std::string("/lib")}) {
+        const auto file = open_image_file(reader, folder + "/libc.so.6");
+        if (file)
+            return defined_glibc(file->get());
+    }
+    return std::nullopt;
+}
+
+bool has_folder(const ImageReader &reader, const std::string &path)
+{
+    const auto found = reader.find(path);
+    return found && Inode::of(found->get(), quote(path) + " in the container").is(Kind::Directory);
+}
+
+} // namespace
+
+Image read_image(const ImageReader &reader, const Config &config, Notes &notes)
+{
+    Image image;
+    image.path = environment_value(config, "PATH").value_or("");
+    image.has_only_musl = !has_glibc(reader) && !musl_machines(reader).empty();
+    if (image.has_only_musl) // it gets no libraries
+        return image;
+    if (has_folder(reader, triplet_folder)) {
+        image.library_folder = triplet_folder;
+        image.xorg_folder = "/usr/lib/xorg";
+    }
+    image.glibc = read_glibc(reader);
+    image.compat = read_cuda_compat(reader, notes);
+    return image;
+}
+
+} // namespace ogh::nvidia_devices

@@ -1,0 +1,255 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "nvidia-devices/plan/driver_tree.h"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <cstdint>
+#include <map>
+#include <set>
+
+#include "base/text.h"
+#include "kernel/tmpfs.h"
+
+namespace ogh::nvidia_devices {
+
+namespace {
+
+constexpr const char *profile_name = "nvidia-application-profiles-rc.d/10-container.conf";
+constexpr const char *allocator_soname = "libnvidia-allocator.so.1";
+constexpr const char *vendor_library = "libGLX_nvidia.so.0";
+constexpr const char *indirect_name =
+    "libGLX_indirect.so.0"; // by which libglvnd asks for any vendor's library
+
+std::string in_tree(const std::string &path)
+{
+    return std::string(tree_folder) + "/" + path;
+}
+
+const char *folder_of(const DriverLibrary &library)
+{
+    return library.is_32 ? "lib" : "lib64";
+}
+
+/** "libcuda.so" of "libcuda.so.555.42.07", for the linker and for programs that load it by that name. */
+std::string development_name(const std::string &file)
+{
+    constexpr std::string_view ending = ".so";
+    const size_t end = file.find(".so.");
+    return end == std::string::npos ? file : file.substr(0, end + ending.size());
+}
+
+/** The links beside the libraries; the first that takes a name has it. */
+class LibraryLinks final {
+public:
+    void add(const std::string &folder, const std::string &name, const std::string &target)
+    {
+        if (!name.empty() && name != target)
+            links_.try_emplace(folder + "/" + name, target);
+    }
+
+    void add_library(const DriverLibrary &library)
+    {
+        const std::string folder = folder_of(library);
+        add(folder, library.soname, library.file);
+        add(folder, development_name(library.file), library.soname.empty() ? library.file : library.soname);
+        if (library.soname == vendor_library)
+            add(folder, indirect_name, library.file);
+    }
+
+    [[nodiscard]] std::vector<LinkEdit> take() const
+    {
+        std::vector<LinkEdit> list;
+        list.reserve(links_.size());
+        for (const auto &[path, target] : links_)
+            list.push_back({in_tree(path), target});
+        return list;
+    }
+
+private:
+    std::map<std::string, std::string> links_;
+};
+
+/** By SONAME, the libraries of the image that go before the host's. */
+std::map<std::string, std::string> winners(const DriverTree &tree, const Image &image, Notes &notes)
+{
+    std::map<std::string, std::string> found;
+    const Capabilities &capabilities = tree.given.capabilities;
+    const bool has_cuda = capabilities.has(Capability::Compute) || capabilities.has(Capability::Video);
+    if (!image.compat || !has_cuda || !is_to_win(*image.compat, tree.version))
+        return found;
+    const auto is_file_of_host = [&](const std::string &name) {
+        const auto &ours = tree.files.libraries;
+        return std::any_of(ours.begin(), ours.end(),
+                           [&](const DriverLibrary &library) { return library.file == name; });
+    };
+    for (const CudaCompat::Library &library : image.compat->libraries) {
+        if (!is_file_of_host(library.soname))
+            found.emplace(library.soname, std::string(cuda_compat_folder) + "/" + library.file);
+    }
+    notes.push_back({LogLevel::Info, "CUDA forward compatibility: the image's " + image.compat->version +
+                                         " is used instead of the host's " + tree.version});
+    return found;
+}
+
+/** Without those that the image's programs could not load: they would hide libraries of the image that they can. */
+std::vector<DriverLibrary> loadable(const std::vector<DriverLibrary> &libraries, const Image &image,
+                                    Notes &notes)
+{
+    std::vector<DriverLibrary> rest;
+    for (const DriverLibrary &library : libraries) {
+        const std::string lacking = image.glibc ? image.glibc->lacking(library.needed_glibc) : "";
+        if (lacking.empty())
+            rest.push_back(library);
+        else
+            notes.push_back({LogLevel::Warning, quote(library.file) + " of the host is left out: it needs " +
+                                                    quote(lacking) + ", and the image has glibc " +
+                                                    to_text(*image.glibc)});
+    }
+    return rest;
+}
+
+/**
+ * The libraries. Where the image's own goes before, its SONAME is a link to it, and the host's is not there at all: of
+ * two in one folder, ldconfig takes a file before a link.
+ */
+void plan_libraries(const DriverTree &tree, const Image &image, TmpfsEdit &edit, Notes &notes)
+{
+    LibraryLinks links;
+    std::set<std::string> folders;
+    const auto winning = winners(tree, image, notes);
+    for (const auto &[soname, path] : winning) {
+        links.add("lib64", soname, path);
+        links.add("lib64", development_name(soname), soname);
+    }
+    for (const DriverLibrary &library : tree.files.libraries) {
+        if (!library.is_32 && winning.contains(library.soname))
+            continue;
+        const std::string folder = folder_of(library);
+        folders.insert(folder);
+        edit.mounts.push_back({library.host_path, in_tree(folder + "/" + library.file), Kind::File});
+        links.add_library(library);
+    }
+    edit.links = links.take();
+    std::string list;
+    for (auto folder = folders.rbegin(); folder != folders.rend(); ++folder) // lib64 first
+        list += *folder + "\n";
+    edit.files.push_back({folder_list_name, list});
+}
+
+/**
+ * Which GPUs programs with EGL see, by the minor numbers of their nodes; the driver takes the mask in hexadecimal, so
+ * that this is not quite JSON.
+ */
+std::string application_profile(const std::set<unsigned> &minors)
+{
+    constexpr unsigned bits = 64;
+    std::uint64_t mask = 0;
+    for (const unsigned minor : minors)
+        mask |= minor < bits ? std::uint64_t{1} << minor : 0;
+    std::array<char, bits / 4> digits{};
+    const char *const end = std::to_chars(digits.begin(), digits.end(), mask, 16).ptr;
+    return R"({"profiles": [{"name": "_container_", "settings": ["EGLVisibleDGPUDevices", 0x)" +
+           std::string(digits.data(), static_cast<size_t>(end - digits.data())) +
+           R"(]}], "rules": [{"pattern": [], "profile": "_container_"}]})" + "\n";
+}
+
+bool has_graphics(const DriverTree &tree)
+{
+    return tree.given.capabilities.has(Capability::Graphics) ||
+           tree.given.capabilities.has(Capability::Display);
+}
+
+/** The other files. A module of X.Org has a link beside it, where the server knows it by another name. */
+void plan_files(const DriverTree &tree, TmpfsEdit &edit)
+{
+    for (const DriverFile &file : tree.files.files) {
+        edit.mounts.push_back({file.host_path, in_tree(file.tree_path), file.kind, file.read_only});
+        const std::string link = "lib64/xorg/" + file.standard_path;
+        if (file.tree_path.starts_with("lib64/xorg/") && link != file.tree_path)
+            edit.links.push_back({in_tree(link), file.tree_path.substr(file.tree_path.rfind('/') + 1)});
+    }
+}
+
+/** The tree alone. */
+TmpfsEdit plan_tree(const DriverTree &tree, const Image &image, Notes &notes)
+{
+    TmpfsEdit edit{tree_folder};
+    plan_libraries(tree, image, edit, notes);
+    plan_files(tree, edit);
+    edit.files.push_back({given_name, to_text(tree.given)});
+    if (has_graphics(tree))
+        edit.files.push_back(
+            {std::string("share/nvidia/") + profile_name, application_profile(tree.given.minors)});
+    return edit;
+}
+
+bool is_in_path(const std::string &path, const std::string &folder)
+{
+    const auto folders = split_list(path, ':');
+    return std::any_of(folders.begin(), folders.end(),
+                       [&](const std::string &each) { return each == folder || each == folder + "/"; });
+}
+
+/** The links in the image's own folders; what the image has there goes before. */
+class StandardLinks final {
+public:
+    StandardLinks(const Image &image, Edits &edits) : image_(image), edits_(edits) {}
+
+    void add(const std::string &path, const std::string &target)
+    {
+        edits_.links.push_back({path, in_tree(target), true});
+    }
+
+    void add_file(const DriverFile &file)
+    {
+        const std::string &path = file.standard_path;
+        if (path.empty() || (file.tree_path.starts_with("bin/") && is_in_path(image_.path, in_tree("bin"))))
+            return;
+        add(path.starts_with('/') ? path : image_.xorg_folder + "/" + path, file.tree_path);
+    }
+
+private:
+    const Image &image_;
+    Edits &edits_;
+};
+
+void plan_links(const DriverTree &tree, const Image &image, Edits &edits)
+{
+    StandardLinks links(image, edits);
+    for (const DriverFile &file : tree.files.files)
+        links.add_file(file);
+    if (!has_graphics(tree))
+        return;
+    links.add(std::string("/etc/nvidia/") + profile_name, std::string("share/nvidia/") + profile_name);
+    const auto &libraries = tree.files.libraries;
+    const bool has_allocator =
+        std::any_of(libraries.begin(), libraries.end(), [](const DriverLibrary &library) {
+            return !library.is_32 && library.soname == allocator_soname;
+        });
+    // Mesa's libgbm takes plugins from one folder alone, by their file names.
+    if (has_allocator)
+        links.add(image.library_folder + "/gbm/nvidia-drm_gbm.so", std::string("lib64/") + allocator_soname);
+}
+
+} // namespace
+
+void plan_driver_tree(const DriverTree &wanted, const Image &image, Edits &edits, Notes &notes)
+{
+    if (!wanted.wanted)
+        return;
+    if (image.has_only_musl) {
+        notes.push_back({LogLevel::Warning, "the image has musl, and the driver's libraries need glibc: they "
+                                            "are not put in"});
+        return;
+    }
+    DriverTree tree = wanted;
+    tree.files.libraries = loadable(wanted.files.libraries, image, notes);
+    if (tree.is_there)
+        notes.push_back({LogLevel::Debug, quote(tree_folder) + " is mounted already"});
+    else
+        edits.tree = plan_tree(tree, image, notes);
+    plan_links(tree, image, edits);
+}
+
+} // namespace ogh::nvidia_devices

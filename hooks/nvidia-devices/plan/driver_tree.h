@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "base/log.h"
+#include "edits/edits.h"
+#include "nvidia-devices/driver/driver_files.h"
+#include "nvidia-devices/image/image.h"
+#include "nvidia-devices/plan/given.h"
+
+namespace ogh::nvidia_devices {
+
+/** Where CUDA images look for the driver: their PATH and LD_LIBRARY_PATH have folders of it. */
+constexpr const char *tree_folder = "/usr/local/nvidia";
+
+/** The file in it that says what it was made for. */
+constexpr const char *given_name = ".oci-gpu-hooks/nvidia-devices";
+
+/** The driver's user-space files that a container is to have. */
+struct DriverTree {
+    bool wanted = false;   ///< if not, all else counts for nothing
+    bool is_there = false; ///< an earlier request has brought all of it
+    Given given;
+    std::string version; ///< of the kernel module
+    DriverFiles files;
+};
+
+/**
+ * Adds to `edits` the tree with the driver's files, and the links that lead to it from where programs look for them.
+ * Pure.
+ */
+void plan_driver_tree(const DriverTree &wanted, const Image &image, Edits &edits, Notes &notes);
+
+} // namespace ogh::nvidia_devices

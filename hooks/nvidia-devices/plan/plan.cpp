@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "nvidia-devices/plan/plan.h"
+
+#include "nvidia-devices/host/driver_params.h"
+
+namespace ogh::nvidia_devices {
+
+namespace {
+
+// Minor numbers that the driver gives its own nodes.
+constexpr unsigned control_minor = 255;
+constexpr unsigned modeset_minor = 254;
+constexpr unsigned uvm_minor = 0;
+constexpr unsigned uvm_tools_minor = 1;
+
+constexpr const char *proc_folder = "/proc/driver/nvidia";
+constexpr const char *dri_folder = "/dev/dri/";
+
+/** Everything that has to do with nodes. */
+class Nodes final {
+public:
+    Nodes(const Inventory &inventory, Edits &edits) : inventory_(inventory), edits_(edits) {}
+
+    void add(const std::string &path, unsigned major_number, unsigned minor_number)
+    {
+        edits_.nodes.push_back({path, inventory_.host_root + path, major_number, minor_number});
+    }
+
+    void add_gpus(const std::vector<size_t> &gpus)
+    {
+        const unsigned major_number = gpu_major(inventory_);
+        for (const size_t gpu : gpus) {
+            // What has no number has a problem, and is not chosen.
+            const unsigned number = inventory_.gpus[gpu].information.minor.value();
+            add("/dev/nvidia" + std::to_string(number), major_number, number);
+        }
+        add("/dev/nvidiactl", major_number, control_minor);
+    }
+
+    void add_uvm()
+    {
+        const unsigned major_number = module_major(inventory_, uvm_devices);
+        add("/dev/nvidia-uvm", major_number, uvm_minor);
+        add("/dev/nvidia-uvm-tools", major_number, uvm_tools_minor);
+    }
+
+    /** On servers without any display the module may well be absent: who asks for `all` need not know. */
+    void add_modeset(bool required, Notes &notes)
+    {
+        if (required || inventory_.devices.major_of(modeset_devices))
+            add("/dev/nvidia-modeset", module_major(inventory_, modeset_devices), modeset_minor);
+        else
+            notes.push_back({LogLevel::Info, "the node of display is left out of 'all': the kernel module " +
+                                                 std::string(modeset_devices) + " is not loaded"});
+    }
+
+    void add_drm(const PciAddress &address, const std::optional<DrmNode> &node)
+    {
+        if (!node)
+            return;
+        add(dri_folder + node->name, node->major, node->minor);
+        edits_.links.push_back(
+            {std::string(dri_folder) + "by-path/" + by_path_name(address, *node), "../" + node->name});
+    }
+
+private:
+    const Inventory &inventory_;
+    Edits &edits_;
+};
+
+void add_dri(const Wanted &wanted, const Inventory &inventory, const FurtherNodes &further, Nodes &nodes,
+             Notes &notes)
+{
+    const auto &named = wanted.capabilities.named;
+    const bool is_named = named.contains(Capability::Graphics) || named.contains(Capability::Display);
+    for (size_t i = 0; i < further.drm.size(); ++i) {
+        const PciAddress &address = inventory.gpus[wanted.gpus[i]].address;
+        const DrmNodes &drm = further.drm[i];
+        nodes.add_drm(address, drm.card);
+        nodes.add_drm(address, drm.render);
+        if (!drm.card && !drm.render)
+            notes.push_back({is_named ? LogLevel::Warning : LogLevel::Info,
+                             "GPU " + to_text(address) +
+                                 " has no node in /dev/dri; 'modprobe nvidia-drm' on the host makes it one"});
+    }
+}
+
+void plan_nodes(const Wanted &wanted, const Inventory &inventory, const FurtherNodes &further, Edits &edits,
+                Notes &notes)
+{
+    const Capabilities &capabilities = wanted.capabilities;
+    Nodes nodes(inventory, edits);
+    nodes.add_gpus(wanted.gpus);
+    if (capabilities.has(Capability::Compute) || capabilities.has(Capability::Video))
+        nodes.add_uvm();
+    if (capabilities.has(Capability::Display))
+        nodes.add_modeset(capabilities.named.contains(Capability::Display), notes);
+    add_dri(wanted, inventory, further, nodes, notes);
+    for (const NamedNode &node : further.named)
+        nodes.add(node.path, node.major, node.minor);
+}
+
+/** Of the GPUs that the host has, a container sees its own. */
+TmpfsEdit plan_proc(const std::vector<size_t> &gpus, const Inventory &inventory)
+{
+    TmpfsEdit proc{proc_folder};
+    proc.files.push_back({"version", inventory.version_text});
+    if (inventory.registry)
+        proc.files.push_back({"registry", *inventory.registry});
+    proc.files.push_back({"params", params_for_container(inventory.params)});
+    for (const size_t gpu : gpus) {
+        const std::string &name = inventory.gpus[gpu].folder;
+        proc.mounts.push_back(
+            {inventory.gpus_folder + "/" + name, std::string(proc_folder) + "/gpus/" + name});
+    }
+    return proc;
+}
+
+} // namespace
+
+Edits plan(const Wanted &wanted, const Inventory &inventory, const FurtherNodes &further, Notes &notes)
+{
+    Edits edits;
+    if (!wanted.gpus.empty())
+        plan_nodes(wanted, inventory, further, edits, notes);
+    edits.proc = plan_proc(wanted.gpus, inventory);
+    return edits;
+}
+
+} // namespace ogh::nvidia_devices

@@ -1,0 +1,154 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "nvidia-devices/request/capabilities.h"
+
+#include <algorithm>
+#include <array>
+#include <string_view>
+
+#include "base/error.h"
+#include "base/text.h"
+#include "request/capability_policy.h"
+#include "request/visible_devices.h"
+
+namespace ogh::nvidia_devices {
+
+namespace {
+
+constexpr const char *variable = "NVIDIA_DRIVER_CAPABILITIES";
+
+struct Name {
+    std::string_view text;
+    Capability capability;
+    const char
+        *variable; ///< of NVIDIA's toolkit, for what its list of capabilities does not have; or nullptr
+};
+
+/** In the order of the enumeration. */
+constexpr std::array<Name, 11> names{{
+    {"compute", Capability::Compute, nullptr},
+    {"utility", Capability::Utility, nullptr},
+    {"video", Capability::Video, nullptr},
+    {"graphics", Capability::Graphics, nullptr},
+    {"display", Capability::Display, nullptr},
+    {"ngx", Capability::Ngx, nullptr},
+    {"compat32", Capability::Compat32, nullptr},
+    {"gds", Capability::Gds, "NVIDIA_GDS"},
+    {"gdrcopy", Capability::Gdrcopy, "NVIDIA_GDRCOPY"},
+    {"mofed", Capability::Mofed, "NVIDIA_MOFED"},
+    {"nvswitch", Capability::Nvswitch, "NVIDIA_NVSWITCH"},
+}};
+
+enum class Grammar { Ours, Toolkit };
+
+bool is_known(const Name &name, Grammar grammar)
+{
+    return grammar == Grammar::Ours || name.variable == nullptr;
+}
+
+Error refused(const Asked &asked, const std::string &why, Grammar grammar)
+{
+    std::string list = "'all'";
+    for (const Name &name : names) {
+        if (is_known(name, grammar))
+            list += ", " + quote(name.text);
+    }
+    return {ExitCode::Usage, "the " + asked.origin + " has " + why + " in " + quote(asked.value) +
+                                 "; it takes a list, separated by commas, of " + list};
+}
+
+void add_item(Capabilities &capabilities, const std::string &item, const Asked &asked, Grammar grammar)
+{
+    if (item.empty())
+        throw refused(asked, "an empty item", grammar);
+    const auto *const name = std::find_if(names.begin(), names.end(), [&](const Name &candidate) {
+        return candidate.text == item && is_known(candidate, grammar);
+    });
+    if (item == "all")
+        capabilities.all = true;
+    else if (name != names.end())
+        capabilities.named.insert(name->capability);
+    else
+        throw refused(asked, quote(item) + ", which is no capability,", grammar);
+}
+
+/** NVIDIA_DRIVER_CAPABILITIES alone. */
+Capabilities driver_capabilities(const Config &config)
+{
+    const auto value = environment_value(config, variable);
+    if (!value && is_legacy_cuda_image(config))
+        return {{}, true};
+    const Asked asked{value.value_or(""), "environment variable " + quote(variable)};
+    Capabilities capabilities;
+    for (const std::string &item : split_list(asked.value)) {
+        if (!item.empty())
+            add_item(capabilities, item, asked, Grammar::Toolkit);
+    }
+    return capabilities == Capabilities{} ? default_capabilities() : capabilities;
+}
+
+} // namespace
+
+std::string_view name_of(Capability capability)
+{
+    return names.at(static_cast<size_t>(capability)).text;
+}
+
+std::string to_text(const Capabilities &capabilities)
+{
+    std::string text = capabilities.all ? "all" : "";
+    for (const Capability capability : capabilities.named)
+        (text += text.empty() ? "" : ",") += name_of(capability);
+    return text;
+}
+
+Capabilities default_capabilities()
+{
+    return {{Capability::Compute, Capability::Utility}, false};
+}
+
+Capabilities parse_capabilities(const Asked &asked)
+{
+    Capabilities capabilities;
+    for (const std::string &item : split_list(asked.value))
+        add_item(capabilities, item, asked, Grammar::Ours);
+    return capabilities;
+}
+
+Capabilities parse_allowed_capabilities(const Asked &list)
+{
+    return list.value == no_capability ? Capabilities{} : parse_capabilities(list);
+}
+
+Capabilities permitted(const Capabilities &wanted, const std::optional<Capabilities> &allowed)
+{
+    if (!allowed)
+        return wanted;
+    std::vector<std::string> offer;
+    Capabilities left = wanted;
+    for (const Name &name : names) {
+        if (allowed->has(name.capability))
+            offer.emplace_back(name.text);
+        else if (wanted.is_in_all(name.capability))
+            left.withheld.insert(name.capability);
+    }
+    const auto refused = std::find_if(wanted.named.begin(), wanted.named.end(),
+                                      [&](Capability capability) { return !allowed->has(capability); });
+    if (refused != wanted.named.end())
+        throw capability_not_allowed(name_of(*refused), offer);
+    const auto is_left = [&](const Name &name) { return left.has(name.capability); };
+    if (wanted.all && std::none_of(names.begin(), names.end(), is_left))
+        throw capability_not_allowed("all", offer);
+    return left;
+}
+
+Capabilities capabilities_of_environment(const Config &config)
+{
+    Capabilities capabilities = driver_capabilities(config);
+    for (const Name &name : names) {
+        if (name.variable != nullptr && environment_value(config, name.variable) == "enabled")
+            capabilities.named.insert(name.capability);
+    }
+    return capabilities;
+}
+
+} // namespace ogh::nvidia_devices

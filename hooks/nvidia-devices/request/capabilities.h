@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <optional>
+#include <set>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "oci/config.h"
+#include "request/request.h"
+
+namespace ogh::nvidia_devices {
+
+/** What a container wants of the driver, in the words of NVIDIA_DRIVER_CAPABILITIES and, from Gds on, of our own. */
+enum class Capability {
+    Compute,
+    Utility,
+    Video,
+    Graphics,
+    Display,
+    Ngx,
+    Compat32, ///< the last that `all` means
+    Gds,
+    Gdrcopy,
+    Mofed,
+    Nvswitch,
+};
+
+/** A list of capabilities. */
+struct Capabilities {
+    std::set<Capability> named;         ///< each must be had
+    bool all = false;                   ///< Compute to Compat32 as well, as far as this host has them
+    std::set<Capability> withheld = {}; ///< those of `all` that the host's policy does not hand out
+
+    [[nodiscard]] bool has(Capability capability) const
+    {
+        return named.contains(capability) || is_in_all(capability);
+    }
+
+    /** By `all`, whether or not it is named too. */
+    [[nodiscard]] bool is_in_all(Capability capability) const
+    {
+        return all && capability <= Capability::Compat32 && !withheld.contains(capability);
+    }
+
+    bool operator==(const Capabilities &) const = default;
+};
+
+/** The word for it in a list. */
+std::string_view name_of(Capability capability);
+
+/** As a list that parse_capabilities() understands, without what is withheld; "" for none. */
+std::string to_text(const Capabilities &capabilities);
+
+/** Those of a container that names none: compute and utility, as with NVIDIA's toolkit. */
+Capabilities default_capabilities();
+
+/**
+ * Understands a list, separated by commas, of capabilities and `all`. Blanks around items and repeats are allowed.
+ * @throws Error (Usage) that says what it takes
+ */
+Capabilities parse_capabilities(const Asked &asked);
+
+/**
+ * Understands what allowed_capabilities() gives: such a list, or `none`.
+ * @throws Error (Usage)
+ */
+Capabilities parse_allowed_capabilities(const Asked &list);
+
+/**
+ * What the host's policy leaves of `wanted`: all that is named, and of `all` what it hands out.
+ * @param allowed nothing: all
+ * @throws Error (Policy) for one that is named, or if nothing is left
+ */
+Capabilities permitted(const Capabilities &wanted, const std::optional<Capabilities> &allowed);
+
+/**
+ * What the environment asks of NVIDIA's toolkit: NVIDIA_DRIVER_CAPABILITIES, which knows Compute to Compat32 alone, and
+ * `enabled` in NVIDIA_GDS, NVIDIA_GDRCOPY, NVIDIA_MOFED and NVIDIA_NVSWITCH. Empty items are dropped. If nothing is
+ * left it is the default, and if there is no such variable, `all` in a CUDA image from before NVIDIA_REQUIRE_CUDA.
+ * @throws Error (Usage)
+ */
+Capabilities capabilities_of_environment(const Config &config);
+
+} // namespace ogh::nvidia_devices
