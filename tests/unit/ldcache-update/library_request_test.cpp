@@ -17,7 +17,7 @@ LibraryRequest parse(const std::string &value, const std::vector<std::string> &f
 
 } // namespace
 
-BOOST_AUTO_TEST_SUITE(library_request)
+BOOST_AUTO_TEST_SUITE(ldcache_update_library_request)
 
 BOOST_AUTO_TEST_CASE(auto_and_folders_stand_side_by_side_in_order_and_none_twice)
 {

@@ -19,7 +19,7 @@ const std::set<Capability> libcuda{Capability::Compute}; // the one that it cann
 
 } // namespace
 
-BOOST_AUTO_TEST_SUITE(nvidia_devices_libraries)
+BOOST_AUTO_TEST_SUITE(nvidia_devices_driver_libraries)
 
 BOOST_AUTO_TEST_CASE(in_lib64_by_the_cache)
 {

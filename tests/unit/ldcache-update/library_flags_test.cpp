@@ -22,7 +22,7 @@ std::int32_t flags(std::uint16_t machine, bool is_64, std::uint32_t processor_fl
 
 } // namespace
 
-BOOST_AUTO_TEST_SUITE(ldcache_update_flags)
+BOOST_AUTO_TEST_SUITE(ldcache_update_library_flags)
 
 BOOST_AUTO_TEST_CASE(x86_has_three_kinds)
 {

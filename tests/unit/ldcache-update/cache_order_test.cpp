@@ -49,7 +49,7 @@ bool in_order(const std::vector<LdCacheEntry> &entries)
 
 } // namespace
 
-BOOST_AUTO_TEST_SUITE(ldcache_update_order)
+BOOST_AUTO_TEST_SUITE(ldcache_update_cache_order)
 
 BOOST_AUTO_TEST_CASE(digits_are_compared_as_numbers)
 {

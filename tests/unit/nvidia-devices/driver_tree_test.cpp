@@ -87,7 +87,7 @@ constexpr const char *profile = "share/nvidia/nvidia-application-profiles-rc.d/1
 
 } // namespace
 
-BOOST_AUTO_TEST_SUITE(nvidia_devices_tree)
+BOOST_AUTO_TEST_SUITE(nvidia_devices_driver_tree)
 
 BOOST_FIXTURE_TEST_CASE(libraries_have_their_soname_and_a_development_name, Host)
 {

@@ -50,7 +50,7 @@ std::string chosen(std::vector<FoundFile> files, const std::string &subfolder = 
 
 } // namespace
 
-BOOST_AUTO_TEST_SUITE(ldcache_update_folder)
+BOOST_AUTO_TEST_SUITE(ldcache_update_folder_libraries)
 
 BOOST_AUTO_TEST_CASE(libraries_are_known_by_their_names)
 {

@@ -49,7 +49,7 @@ struct Host : DriverHost {
 
 } // namespace
 
-BOOST_AUTO_TEST_SUITE(nvidia_devices_files)
+BOOST_AUTO_TEST_SUITE(nvidia_devices_driver_files)
 
 BOOST_AUTO_TEST_CASE(programs)
 {

@@ -82,7 +82,7 @@ CacheImage make_image()
 
 } // namespace
 
-BOOST_AUTO_TEST_SUITE(ldcache_update_merge)
+BOOST_AUTO_TEST_SUITE(ldcache_update_merged_cache)
 
 BOOST_AUTO_TEST_CASE(without_a_cache_the_added_libraries_make_one)
 {

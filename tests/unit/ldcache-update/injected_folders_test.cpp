@@ -57,7 +57,7 @@ using Found = std::vector<std::string>;
 
 } // namespace
 
-BOOST_AUTO_TEST_SUITE(ldcache_update_folders)
+BOOST_AUTO_TEST_SUITE(ldcache_update_injected_folders)
 
 BOOST_FIXTURE_TEST_CASE(a_folder_of_several_names_counts_once, Folders)
 {

@@ -184,7 +184,7 @@ struct Root : TempFolder {
 
 } // namespace
 
-BOOST_AUTO_TEST_SUITE(ldconfig, *boost::unit_test::precondition(has_ldconfig))
+BOOST_AUTO_TEST_SUITE(ldcache_update_ldconfig, *boost::unit_test::precondition(has_ldconfig))
 
 BOOST_AUTO_TEST_CASE(the_machines_own_cache_is_read_as_ldconfig_prints_it)
 {

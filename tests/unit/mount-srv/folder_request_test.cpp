@@ -17,7 +17,7 @@ FolderRequest parse(const std::string &value)
 
 } // namespace
 
-BOOST_AUTO_TEST_SUITE(folder_request)
+BOOST_AUTO_TEST_SUITE(mount_srv_folder_request)
 
 BOOST_AUTO_TEST_CASE(all_is_everything)
 {

@@ -14,7 +14,7 @@ using Folders = std::vector<std::string>;
 
 } // namespace
 
-BOOST_AUTO_TEST_SUITE(listed_folders)
+BOOST_AUTO_TEST_SUITE(ldcache_update_listed_folders)
 
 BOOST_AUTO_TEST_CASE(each_line_is_a_folder_of_the_tree)
 {
