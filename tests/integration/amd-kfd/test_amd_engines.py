@@ -4,11 +4,11 @@ container that is another user's from the start, and for a later exec; the other
 device rules."""
 
 import pytest
-from test_nvidia_engines import CELLS, FEW
 
 from harness.amd import DRM
 from harness.amd_container import LINKS, SHOW, given, linked
 from harness.expect import started
+from harness.gpu_cells import CELLS, FEW
 from harness.nvidia_container import ALLOWED, DENIED, PROBE, alive, probed, told
 
 pytest_plugins = ["harness.nvidia_fixtures", "harness.amd_fixtures"]

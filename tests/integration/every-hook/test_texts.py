@@ -16,7 +16,7 @@ from harness.podman import LIMITS
 
 pytest_plugins = ["harness.ldcache_fixtures"]
 
-PROJECT = Path(__file__).resolve().parents[2]
+PROJECT = Path(__file__).resolve().parents[3]
 IMAGE = "localhost/words"
 
 

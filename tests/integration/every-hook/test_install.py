@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-SOURCE_ROOT = Path(__file__).resolve().parents[2]
+SOURCE_ROOT = Path(__file__).resolve().parents[3]
 HOOKS_DIR = Path("/usr/share/containers/oci/hooks.d")
 HOOKS = {
     "amd-kfd": "21-amd-kfd.json",

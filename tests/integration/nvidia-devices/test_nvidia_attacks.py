@@ -8,6 +8,7 @@ import shutil
 import pytest
 
 from harness import engines
+from harness.dev_attacks import CLIMB, SPACES, TARGETS
 from harness.exchange import rounds, running
 from harness.ldcache import in_the_container
 from harness.mounts import parse
@@ -18,8 +19,6 @@ from harness.source import tree
 pytest_plugins = ["harness.nvidia_fixtures"]
 
 RUNC, CRUN = engines.RUNTIMES
-SPACES = [RUNC, engines.MAPPED[1]]  # by runc; by crun, with a user namespace
-CLIMB = "../../../../../../../../../../../../../../.."
 NODES = "stat -Lc '%a %t:%T' /dev/dri/card1 /dev/nvidia2 /dev/nvidiactl"  # through links, if there are any
 GIVEN = "666 e2:1\n666 c3:2\n666 c3:ff\n"
 NAMES = ("card1", "renderD128", "by-path", "nvidia2", "nvidiactl", "dri")
@@ -109,11 +108,6 @@ def chain(folder, name):
     for number in range(41):
         (folder / f"{name}{number or ''}").symlink_to(f"{name}{number + 1}")
     (folder / f"{name}41").mkdir()
-
-
-TARGETS = {"the root": "/", "itself": "dri", "itself by a dot": ".", "nowhere": "/nowhere/at/all",
-           "the root by procfs": "/proc/self/root", "init's root": "/proc/1/root/dev",
-           "an open folder": "/proc/self/fd/3", "procfs": "/proc/sys", "a file": "/etc/passwd"}
 
 
 @pytest.mark.parametrize("target", [*TARGETS, "41 others"])

@@ -21,7 +21,7 @@ from harness.source import tree
 pytest_plugins = ["harness.nvidia_fixtures", "harness.amd_fixtures", "harness.ldcache_fixtures",
                   "harness.driver_fixtures"]
 
-STAND_IN = Path(__file__).parent / "harness/criu_stand_in.py"
+STAND_IN = Path(__file__).resolve().parents[1] / "harness/criu_stand_in.py"
 
 
 class Restore(Runc):

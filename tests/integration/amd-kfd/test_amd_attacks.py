@@ -6,10 +6,10 @@ import os
 import shutil
 
 import pytest
-from test_nvidia_attacks import CLIMB, SPACES, TARGETS
 
 from harness.amd import DRM, XT
 from harness.amd_container import given, refused
+from harness.dev_attacks import CLIMB, SPACES, TARGETS
 from harness.nvidia_container import without_dev
 from harness.source import tree
 

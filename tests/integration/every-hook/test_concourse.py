@@ -15,7 +15,7 @@ from harness.nvidia_container import PROBE, alive, given, probed, refused
 
 pytest_plugins = ["harness.nvidia_fixtures"]
 
-PROJECT = Path(__file__).resolve().parents[2]
+PROJECT = Path(__file__).resolve().parents[3]
 EXAMPLES = PROJECT / "examples/concourse"
 FOLDERS = ("by-key", "by-tag", "by-team")
 LOOK = f"{PROBE} probe $(ls -d /dev/nvidia* 2>/dev/null | sort); echo; ls /srv 2>/dev/null || true"
