@@ -3,16 +3,26 @@
 
 #include <linux/capability.h>
 
-#include <algorithm>
+#include <string>
 
 #include "base/error.h"
 #include "cgroup/device_cgroups.h"
+#include "request/selection_policy.h"
 
 namespace ogh {
 
 namespace {
 
-void add_options(CommandLine &cli, GpuOptions &options)
+/** What every hook for GPUs takes besides the common options; the host's side. */
+struct Options {
+    std::optional<std::string> allow;
+    std::optional<unsigned> max_devices;
+    std::optional<std::string> capabilities;       ///< what --request asks for beside GPUs
+    std::optional<std::string> allow_capabilities; ///< the only ones that may be asked for
+    ListOptions list;
+};
+
+void add_options(CommandLine &cli, Options &options)
 {
     cli.add({"--allow", "GPU,...", "The only GPUs that may be handed out (default: every GPU)"},
             options.allow);
@@ -26,75 +36,129 @@ void add_options(CommandLine &cli, GpuOptions &options)
     add_list_options(cli, "Print this host's GPUs, and do nothing else", options.list);
 }
 
-void check(const GpuOptions &options, const CommonOptions &common)
+void check(const Options &options, const CommonOptions &common)
 {
     if (options.capabilities && !common.request)
         throw Error(ExitCode::Usage, "--capabilities needs --request");
     check(options.list);
 }
 
+/** One run: what is asked, what of that there is, and what becomes of it. */
+class Run final {
+public:
+    Run(const char *name, Hook &hook, GpuVendor &vendor, const Options &options)
+        : name_(name), hook_(hook), vendor_(vendor), options_(options), sysroot_(hook.options().sysroot)
+    {
+    }
+
+    void print_list(const SelectionPolicy &policy)
+    {
+        const HostListing list = vendor_.list(sysroot_, policy, notes_);
+        say_notes();
+        Hook::print(to_text(list, options_.list.format.value_or(ListFormat::Table)));
+    }
+
+    void give(SelectionPolicy policy)
+    {
+        const auto request = read_request(std::move(policy));
+        say_notes();
+        if (!request)
+            return;
+        vendor_.ask(*request, hook_.config());
+        const auto candidates = vendor_.find(sysroot_, *request, notes_);
+        if (!candidates)
+            return say_notes();
+        const auto chosen = resolve(request->selectors, *candidates, request->policy, {}, notes_);
+        const Edits edits = vendor_.plan(chosen, sysroot_, hook_, notes_);
+        say_notes();
+        hook_.carry_out(edits);
+    }
+
+private:
+    /** @return nothing if there is nothing to do, which stands in the notes */
+    std::optional<GpuRequest> read_request(SelectionPolicy policy)
+    {
+        const auto asked = hook_.request();
+        if (!asked)
+            return std::nullopt;
+        limit(policy, asked->limits);
+        if (asked->limits.allow_capabilities)
+            vendor_.allow(
+                {*asked->limits.allow_capabilities, "--allow-capabilities of a line of the key file"});
+        const Selectors written = parse_selectors(*asked);
+        const auto selectors = written.environment ? asked_of_tools() : written;
+        if (!selectors || (selectors->none && !vendor_.has_use_for_none())) {
+            nothing_to_do(selectors ? "no GPU is asked for ('none')"
+                                    : "the container's environment asks for no GPU");
+            return std::nullopt;
+        }
+        return GpuRequest{*asked, *selectors, std::move(policy), capabilities(*asked), written.environment};
+    }
+
+    std::optional<Selectors> asked_of_tools()
+    {
+        if (!hook_.config())
+            throw Error(ExitCode::Usage, "'env' needs a container: its state on stdin");
+        return vendor_.asked_of_tools(*hook_.config(), notes_);
+    }
+
+    /**
+     * The capabilities that are asked for by name: by the container, or, where it is the host that asks for GPUs, by
+     * --capabilities; the container's own win where the host asks for every container.
+     */
+    std::optional<Asked> capabilities(const Asked &asked)
+    {
+        if (auto own = hook_.value(std::string(name_) + ".capabilities"))
+            return own;
+        const bool by_host = asked.for_all || hook_.options().opt_in != OptIn::Always;
+        if (options_.capabilities && hook_.options().request && by_host)
+            return Asked{*options_.capabilities, "option '--capabilities'"};
+        return std::nullopt;
+    }
+
+    void say_notes()
+    {
+        hook_.note(notes_);
+        notes_.clear();
+    }
+
+    void nothing_to_do(const char *why)
+    {
+        notes_.push_back({LogLevel::Info, std::string("nothing to do: ") + why});
+    }
+
+    const char *name_;
+    Hook &hook_;
+    GpuVendor &vendor_;
+    const Options &options_;
+    Sysroot sysroot_;
+    Notes notes_;
+};
+
 } // namespace
 
-SelectionPolicy policy_of(const GpuOptions &options)
-{
-    SelectionPolicy policy;
-    if (options.allow)
-        policy.allow = parse_allowed_selectors({*options.allow, "option '--allow'"});
-    policy.max_devices = options.max_devices;
-    return policy;
-}
-
-void limit(SelectionPolicy &policy, const Asked &asked)
-{
-    const KeyLimits &limits = asked.limits;
-    const auto &max_devices = limits.max_devices;
-    if (limits.allow)
-        policy.allow_too = parse_allowed_selectors({*limits.allow, "--allow of a line of the key file"});
-    if (max_devices)
-        policy.max_devices = std::min(*max_devices, policy.max_devices.value_or(*max_devices));
-}
-
-std::optional<Asked> allowed_capabilities(const GpuOptions &options)
-{
-    if (!options.allow_capabilities)
-        return std::nullopt;
-    return Asked{*options.allow_capabilities, "option '--allow-capabilities'"};
-}
-
-std::optional<Asked> allowed_capabilities(const KeyLimits &limits)
-{
-    if (!limits.allow_capabilities)
-        return std::nullopt;
-    return Asked{*limits.allow_capabilities, "--allow-capabilities of a line of the key file"};
-}
-
-std::optional<Asked> asked_capabilities(const Hook &hook, std::string_view key, const Asked &asked,
-                                        const GpuOptions &options)
-{
-    if (auto own = hook.value(key))
-        return own;
-    const bool by_host = asked.for_all || hook.options().opt_in != OptIn::Always;
-    if (options.capabilities && hook.options().request && by_host)
-        return Asked{*options.capabilities, "option '--capabilities'"};
-    return std::nullopt;
-}
-
 int run_gpu_hook(const char *name, const char *description, int argc, const char *const *argv,
-                 const std::function<void(Hook &, const GpuOptions &)> &body, const AddOptions &add_further)
+                 GpuVendor &vendor)
 {
     std::vector<unsigned> capabilities(device_cgroup_capabilities.begin(), device_cgroup_capabilities.end());
     capabilities.push_back(CAP_MKNOD);
-    const auto run = [&](Hook &hook) {
-        GpuOptions options;
+    const auto body = [&](Hook &hook) {
+        Options options;
         add_options(hook.cli(), options);
-        if (add_further)
-            add_further(hook.cli());
+        vendor.add_options(hook.cli());
         if (!hook.parse(argc, argv))
             return;
         check(options, hook.options());
-        body(hook, options);
+        SelectionPolicy policy = policy_of(options.allow, options.max_devices);
+        if (options.allow_capabilities)
+            vendor.allow({*options.allow_capabilities, "option '--allow-capabilities'"});
+        Run run(name, hook, vendor, options);
+        if (options.list.list)
+            run.print_list(policy);
+        else
+            run.give(std::move(policy));
     };
-    return run_hook(name, description, run, capabilities);
+    return run_hook(name, description, body, capabilities);
 }
 
 } // namespace ogh

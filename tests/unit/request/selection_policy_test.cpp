@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <boost/test/unit_test.hpp>
 
-#include "hook/gpu_hook.h"
+#include "request/selection_policy.h"
 #include "support/selection_case.h"
 
 using namespace ogh;
@@ -53,16 +53,15 @@ BOOST_AUTO_TEST_CASE(a_key_narrows_the_policy_and_widens_nothing)
 {
     Case host = Case::allowing("0-2");
     host.policy.max_devices = 1;
-    Asked asked{.value = "all", .origin = "test"};
-    asked.limits = {.allow = "1-3", .max_devices = 4, .allow_capabilities = {}};
-    limit(host.policy, asked);
+    const KeyLimits limits{.allow = "1-3", .max_devices = 4, .allow_capabilities = {}};
+    limit(host.policy, limits);
     BOOST_TEST(host.policy.max_devices.value() == 1);
     BOOST_TEST((host.refuse("0").code == ExitCode::Policy));
     BOOST_TEST((host.refuse("3").code == ExitCode::Policy));
     BOOST_TEST((host.refuse("1,2").code == ExitCode::Policy));
     BOOST_TEST(host.choose("2") == "2");
     Case open = Case::allowing("all");
-    limit(open.policy, asked);
+    limit(open.policy, limits);
     BOOST_TEST(open.choose("all") == "1 2 3");
     BOOST_TEST(open.policy.max_devices.value() == 4);
 }

@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <vector>
+
+#include "base/log.h"
+#include "edits/edits.h"
+#include "hook/command_line.h"
+#include "hook/hook.h"
+#include "hook/listing.h"
+#include "host/host_path.h"
+#include "oci/config.h"
+#include "request/request.h"
+#include "request/selection.h"
+
+namespace ogh {
+
+/** What a container asks of a GPU hook. */
+struct GpuRequest {
+    Asked asked;
+    Selectors selectors; ///< as its variables have it, where they choose the GPUs
+    SelectionPolicy policy;
+    std::optional<Asked> capabilities; ///< by name: the container's, or those of --capabilities
+    bool by_environment = false;       ///< its variables choose the GPUs: there is a config.json
+};
+
+/**
+ * What a vendor supplies to run_gpu_hook(), which calls this from top to bottom. One object serves one run: it keeps
+ * what it has found.
+ */
+class GpuVendor {
+public:
+    GpuVendor() = default;
+    GpuVendor(const GpuVendor &) = delete;
+    GpuVendor &operator=(const GpuVendor &) = delete;
+    virtual ~GpuVendor() = default;
+
+    /** Adds the options that this hook alone has. What they are written to lives as long as this. */
+    virtual void add_options(CommandLine &) {}
+
+    /** Limits the capabilities to these, in the words of --allow-capabilities. Called again: to what is in both. */
+    virtual void allow(const Asked &capabilities) = 0;
+
+    /** The host's GPUs, for --list, after which nothing else is called. @throws Error if there are none */
+    virtual HostListing list(const Sysroot &sysroot, const SelectionPolicy &policy, Notes &notes) = 0;
+
+    /** What the container's variables ask of the vendor's own tools. @return nothing if they ask for no GPU */
+    virtual std::optional<Selectors> asked_of_tools(const Config &config, Notes &notes) = 0;
+
+    /** Whether `none` gives a container something nevertheless. */
+    [[nodiscard]] virtual bool has_use_for_none() const = 0;
+
+    /** Understands which capabilities are asked for. @throws Error: Usage; Policy for what allow() leaves out */
+    virtual void ask(const GpuRequest &request, const std::optional<Config> &config) = 0;
+
+    /**
+     * Reads what the host has.
+     * @return its GPUs, in PCI order; nothing if there is nothing to do, which stands in `notes`
+     * @throws Error if there is no GPU, and that must not pass without a word
+     */
+    virtual std::optional<std::vector<Candidate>> find(const Sysroot &sysroot, const GpuRequest &request,
+                                                       Notes &notes) = 0;
+
+    /** @param chosen places in what find() has given, ascending */
+    virtual Edits plan(const std::vector<size_t> &chosen, const Sysroot &sysroot, Hook &hook,
+                       Notes &notes) = 0;
+};
+
+} // namespace ogh

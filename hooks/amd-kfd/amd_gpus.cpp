@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "amd-kfd/amd_gpus.h"
+
+#include <string>
+
+#include "amd-kfd/candidates.h"
+#include "amd-kfd/gpu_list.h"
+#include "amd-kfd/host_nodes.h"
+#include "amd-kfd/plan.h"
+#include "amd-kfd/wanted.h"
+#include "base/error.h"
+#include "kernel/user_namespace.h"
+#include "request/visible_devices.h"
+
+namespace ogh::amd_kfd {
+
+void AmdGpus::allow(const Asked &capabilities)
+{
+    allowed_.push_back(parse_allowed_capabilities(capabilities));
+}
+
+HostListing AmdGpus::list(const Sysroot &sysroot, const SelectionPolicy &policy, Notes &notes)
+{
+    inventory_ = read_inventory(sysroot, {true, true, true}, notes);
+    if (const auto why = why_none(inventory_))
+        throw Error(*why);
+    return list_gpus(inventory_, policy);
+}
+
+std::optional<Selectors> AmdGpus::asked_of_tools(const Config &config, Notes &)
+{
+    return amd_visible_devices(config);
+}
+
+void AmdGpus::ask(const GpuRequest &request, const std::optional<Config> &)
+{
+    if (request.capabilities)
+        capabilities_ = parse_capabilities(*request.capabilities);
+    for (const Capabilities &allowed : allowed_)
+        check_permitted(capabilities_, allowed);
+}
+
+std::optional<std::vector<Candidate>> AmdGpus::find(const Sysroot &sysroot, const GpuRequest &request,
+                                                    Notes &notes)
+{
+    inventory_ = read_inventory(sysroot, details_for(request.selectors, request.policy), notes);
+    const auto why = why_none(inventory_);
+    if (!why)
+        return candidates(inventory_);
+    // What the host asks for every container is not asked of a host without GPUs.
+    if (!request.asked.for_all || why->code() != ExitCode::NotAvailable)
+        throw Error(*why);
+    notes.push_back({LogLevel::Info, "nothing to do: " + std::string(why->what())});
+    return std::nullopt;
+}
+
+Edits AmdGpus::plan(const std::vector<size_t> &chosen, const Sysroot &sysroot, Hook &hook, Notes &notes)
+{
+    const Wanted wanted{chosen, capabilities_};
+    check_rootless(wanted.gpus, inventory_, !in_initial_user_namespace());
+    const Edits edits = amd_kfd::plan(wanted, inventory_, read_host_nodes(sysroot, inventory_, wanted));
+    const auto environment = hook.config() ? hook.config()->environment : std::vector<std::string>();
+    const Notes hints = override_notes(wanted.gpus, inventory_, environment);
+    notes.insert(notes.end(), hints.begin(), hints.end());
+    return edits;
+}
+
+} // namespace ogh::amd_kfd

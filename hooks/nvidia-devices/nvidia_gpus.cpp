@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "nvidia-devices/nvidia_gpus.h"
+
+#include "image/earlier_file.h"
+#include "nvidia-devices/host/further_nodes.h"
+#include "nvidia-devices/host/gpu_list.h"
+#include "nvidia-devices/host/vendor_hook.h"
+#include "nvidia-devices/image/image.h"
+#include "nvidia-devices/plan/driver_tree.h"
+#include "nvidia-devices/plan/plan.h"
+#include "nvidia-devices/plan/wanted_tree.h"
+#include "nvidia-devices/request/toolkit_requests.h"
+#include "nvidia-devices/request/wanted.h"
+#include "request/visible_devices.h"
+
+namespace ogh::nvidia_devices {
+
+namespace {
+
+/** Adds to `edits` the driver's files for what is wanted. */
+void add_driver_tree(Hook &hook, const Sysroot &driver_root, const Wanted &wanted, const Inventory &inventory,
+                     Edits &edits, Notes &notes)
+{
+    Image image;
+    std::optional<std::string> earlier;
+    if (hook.config()) {
+        ContainerView &view = hook.look();
+        earlier = read_earlier_file(view, std::string(tree_folder) + "/" + given_name);
+        image = read_image(view.reader(ReadAs::Process), *hook.config(), notes);
+    }
+    plan_driver_tree(read_wanted_tree(driver_root, wanted, inventory, earlier, notes), image, edits, notes);
+}
+
+void warn_of_vendor_hook(const Hook &hook, const Sysroot &sysroot, Notes &notes)
+{
+    const auto found = hook.config() ? find_vendor_hook(*hook.config(), sysroot) : std::nullopt;
+    if (found)
+        notes.push_back(
+            {LogLevel::Warning, "NVIDIA's own hook is in force too and gives GPUs as it sees fit, "
+                                "whatever is allowed here: " +
+                                    *found + "; see nvidia-devices(8)"});
+}
+
+} // namespace
+
+void NvidiaGpus::add_options(CommandLine &cli)
+{
+    cli.add({"--driver-root", "DIR", "Where the driver's files are (default: /)"}, driver_root_);
+}
+
+void NvidiaGpus::allow(const Asked &capabilities)
+{
+    allowed_.push_back(parse_allowed_capabilities(capabilities));
+}
+
+HostListing NvidiaGpus::list(const Sysroot &sysroot, const SelectionPolicy &policy, Notes &notes)
+{
+    inventory_ = read_inventory(sysroot, notes);
+    require_gpu(inventory_);
+    return list_gpus(inventory_, policy);
+}
+
+std::optional<Selectors> NvidiaGpus::asked_of_tools(const Config &config, Notes &notes)
+{
+    refuse_device_mounts(config);
+    auto selectors = nvidia_visible_devices(config);
+    if (selectors && !selectors->none)
+        check_further_variables(config, notes);
+    return selectors;
+}
+
+void NvidiaGpus::ask(const GpuRequest &request, const std::optional<Config> &config)
+{
+    std::optional<Capabilities> named;
+    if (request.capabilities)
+        named = parse_capabilities(*request.capabilities);
+    else if (request.by_environment)
+        named = capabilities_of_environment(*config);
+    capabilities_ = named.value_or(default_capabilities());
+    // `none` is what a host gives every container as a default: it is to cost nothing.
+    has_files_ = !request.selectors.none || named;
+    if (!has_files_)
+        return;
+    for (const Capabilities &allowed : allowed_)
+        capabilities_ = permitted(capabilities_, allowed);
+}
+
+std::optional<std::vector<Candidate>> NvidiaGpus::find(const Sysroot &sysroot, const GpuRequest &request,
+                                                       Notes &notes)
+{
+    inventory_ = read_inventory(sysroot, notes);
+    // No error: nobody has asked for a GPU in this container.
+    if (!inventory_.has_driver && (request.asked.for_all || request.selectors.none)) {
+        notes.push_back({LogLevel::Info, "nothing to do: this host has no NVIDIA driver"});
+        return std::nullopt;
+    }
+    require_driver(inventory_);
+    return candidates(inventory_);
+}
+
+Edits NvidiaGpus::plan(const std::vector<size_t> &chosen, const Sysroot &sysroot, Hook &hook, Notes &notes)
+{
+    const Wanted wanted{chosen, capabilities_};
+    Edits edits =
+        nvidia_devices::plan(wanted, inventory_, read_further_nodes(sysroot, inventory_, wanted), notes);
+    if (has_files_)
+        add_driver_tree(hook, open_driver_root(sysroot, driver_root_), wanted, inventory_, edits, notes);
+    warn_of_vendor_hook(hook, sysroot, notes);
+    return edits;
+}
+
+} // namespace ogh::nvidia_devices

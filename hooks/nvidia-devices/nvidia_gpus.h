@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "hook/gpu_vendor.h"
+#include "nvidia-devices/host/inventory.h"
+#include "nvidia-devices/request/capabilities.h"
+
+namespace ogh::nvidia_devices {
+
+/** NVIDIA's GPUs, and the files of their driver. */
+class NvidiaGpus final : public GpuVendor {
+public:
+    void add_options(CommandLine &cli) override;
+    void allow(const Asked &capabilities) override;
+    HostListing list(const Sysroot &sysroot, const SelectionPolicy &policy, Notes &notes) override;
+    std::optional<Selectors> asked_of_tools(const Config &config, Notes &notes) override;
+
+    /** What the driver says of itself, without GPUs; and, if any are named, capabilities. */
+    [[nodiscard]] bool has_use_for_none() const override { return true; }
+
+    void ask(const GpuRequest &request, const std::optional<Config> &config) override;
+    std::optional<std::vector<Candidate>> find(const Sysroot &sysroot, const GpuRequest &request,
+                                               Notes &notes) override;
+    Edits plan(const std::vector<size_t> &chosen, const Sysroot &sysroot, Hook &hook, Notes &notes) override;
+
+private:
+    std::string driver_root_ = "/";
+    std::vector<Capabilities> allowed_;
+    Capabilities capabilities_;
+    bool has_files_ = true;
+    Inventory inventory_;
+};
+
+} // namespace ogh::nvidia_devices
