@@ -147,13 +147,13 @@ def test_examples_are_installed_as_written(destdir, layout):
         assert in_destdir(destdir, layout.examples / name).read_bytes() == (EXAMPLES / name).read_bytes()
 
 
-def test_json_files_are_installed_last(build_root, destdir, layout):
+def test_json_files_are_installed_last(destdir, layout):
     """podman would do without a hook whose executable is not there yet."""
-    log = (build_root / "meson-logs/install-log.txt").read_text("utf-8").splitlines()
-    folders = [Path(line).parent for line in log if Path(line).is_file() and line.startswith(str(destdir))]
-    hooksdir = in_destdir(destdir, layout.hooksdir)
-    assert folders[-len(HOOKS):] == [hooksdir] * len(HOOKS)
-    assert hooksdir not in folders[:-len(HOOKS)]
+    changed = {path: path.stat().st_ctime_ns for path in destdir.rglob("*") if path.is_file()}
+    json_files = {in_destdir(destdir, layout.hooksdir / file) for file in HOOKS.values()}
+    assert json_files < set(changed)
+    assert (max(time for path, time in changed.items() if path not in json_files)
+            <= min(changed[path] for path in json_files))
 
 
 @pytest.mark.parametrize("prefix, libexecdir, execdir", [
