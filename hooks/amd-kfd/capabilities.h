@@ -21,7 +21,7 @@ struct Capabilities {
 Capabilities parse_capabilities(const Asked &asked);
 
 /**
- * Understands what allowed_capabilities() gives: such a list, or `none`.
+ * Understands --allow-capabilities, as the host or a line of the key file has it: such a list, or `none`.
  * @throws Error (Usage)
  */
 Capabilities parse_allowed_capabilities(const Asked &list);

@@ -63,7 +63,7 @@ Capabilities default_capabilities();
 Capabilities parse_capabilities(const Asked &asked);
 
 /**
- * Understands what allowed_capabilities() gives: such a list, or `none`.
+ * Understands --allow-capabilities, as the host or a line of the key file has it: such a list, or `none`.
  * @throws Error (Usage)
  */
 Capabilities parse_allowed_capabilities(const Asked &list);
