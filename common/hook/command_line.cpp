@@ -76,7 +76,7 @@ void CommandLine::add_choice(const Option &option, const std::vector<std::string
 
 std::optional<std::string> CommandLine::parse(int argc, const char *const *argv)
 {
-    // As most hooks are called: describing what is not there would be a third of what their start costs.
+    // As most hooks are called: describing what is not there was half of the instructions of one with nothing to do.
     if (argc <= 1)
         return std::nullopt;
     CLI::App app(description_, name_);
