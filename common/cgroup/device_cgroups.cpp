@@ -91,7 +91,7 @@ bool is_refusal(int error_number)
     return error_number == EPERM || error_number == EACCES || error_number == EROFS;
 }
 
-DeviceCgroups::DeviceCgroups(const HostProc &proc, pid_t init, const std::string &cgroups_path)
+DeviceCgroups::DeviceCgroups(const ProcFs &proc, pid_t init, const std::string &cgroups_path)
 {
     const MountTable mounts(proc.open_self("mountinfo").get());
     const Places places{

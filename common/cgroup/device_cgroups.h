@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "cgroup/device_cgroup.h"
-#include "kernel/host_proc.h"
+#include "kernel/proc_fs.h"
 
 namespace ogh {
 
@@ -29,7 +29,7 @@ public:
      * @param cgroups_path linux.cgroupsPath of config.json, or ""
      * @throws Error (Host) if /proc cannot be understood
      */
-    DeviceCgroups(const HostProc &proc, pid_t init, const std::string &cgroups_path);
+    DeviceCgroups(const ProcFs &proc, pid_t init, const std::string &cgroups_path);
 
     /**
      * Lets the container use these devices, exactly, in every cgroup of its own. A second call with the same rules

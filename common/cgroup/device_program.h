@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "cgroup/device_program_run.h"
+#include "cgroup/device_program_interpreter.h"
 #include "edits/device_rule.h"
 
 namespace ogh {

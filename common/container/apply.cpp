@@ -12,7 +12,7 @@
 #include "container/attached.h"
 #include "container/device_node.h"
 #include "container/entered_container.h"
-#include "container/proc_cover.h"
+#include "container/proc_overlay.h"
 #include "edits/inner_path.h"
 
 namespace ogh {
@@ -20,14 +20,14 @@ namespace ogh {
 namespace {
 
 /** Whether an earlier run has put the same source there, with the same attributes. */
-bool is_mounted_already(const Place &place, const Source &source)
+bool is_mounted_already(const Place &place, const MountSource &source)
 {
     if (!place.existed || !place.inode.mount_root || !place.inode.same_file(source.inode))
         return false;
     return source.tree.looks_like(place.fd.get(), quote(source.edit.container_path));
 }
 
-void attach(const Source &source, Places &places, Attached &attached, Notes &notes)
+void attach(const MountSource &source, Places &places, Attached &attached, Notes &notes)
 {
     const InnerPath path = InnerPath::parse(source.edit.container_path);
     const std::string what = quote(source.edit.container_path);
@@ -41,7 +41,8 @@ void attach(const Source &source, Places &places, Attached &attached, Notes &not
                                          (source.edit.read_only ? ", read-only" : ", writable")});
 }
 
-void mount_over(const FileEdit &edit, const BlankFile &file, Places &places, Attached &attached, Notes &notes)
+void mount_over(const FileEdit &edit, const OverlayFile &file, Places &places, Attached &attached,
+                Notes &notes)
 {
     const InnerPath path = InnerPath::parse(edit.container_path);
     const std::string what = quote(edit.container_path);
@@ -68,7 +69,7 @@ bool make_node(const NodeEdit &node, Places &places)
 }
 
 /** Mounts the node where none can be made. @return whether there was something to do */
-bool mount_node(const NodeEdit &node, const NodeSource &source, Places &places, Attached &attached)
+bool mount_node(const NodeEdit &node, const DeviceMount &source, Places &places, Attached &attached)
 {
     const InnerPath path = InnerPath::parse(node.container_path);
     const auto place = places.node_target(path, [&](const Inode &inode) {
@@ -83,7 +84,7 @@ Notes put_nodes(const Edits &edits, EnteredContainer &container, Attached &attac
 {
     Notes notes;
     Places &places = container.places();
-    if (!edits.nodes.empty() && !places.why_not_make_in("/dev").empty())
+    if (!edits.nodes.empty() && !places.make_obstacle("/dev").empty())
         notes.push_back({LogLevel::Warning,
                          "the container's /dev is the host's, or shared with it: nothing is made "
                          "there, and the nodes that it has are used"});
@@ -91,7 +92,7 @@ Notes put_nodes(const Edits &edits, EnteredContainer &container, Attached &attac
         const NodeEdit &node = edits.nodes[i];
         const bool done = container.may_make_nodes()
                               ? make_node(node, places)
-                              : mount_node(node, container.node_sources().at(i), places, attached);
+                              : mount_node(node, container.device_mounts().at(i), places, attached);
         notes.push_back({done ? LogLevel::Info : LogLevel::Debug,
                          quote(node.container_path) + (done ? " is given" : " is there already")});
     }
@@ -141,7 +142,7 @@ Notes make_links(const std::vector<LinkEdit> &links, Places &places)
     return notes;
 }
 
-Notes put_tree(const TmpfsEdit &edit, const OwnTree &own, Places &places, Attached &attached)
+Notes put_tree(const TmpfsEdit &edit, const InjectedTree &own, Places &places, Attached &attached)
 {
     const InnerPath path = InnerPath::parse(edit.container_path);
     attached.put(own.tree(), own.inode(), places.mount_target(path, Kind::Directory), path, places);
@@ -164,12 +165,13 @@ void append(Notes &notes, const Notes &more)
     notes.insert(notes.end(), more.begin(), more.end());
 }
 
-Notes put_files(const Edits &edits, const std::vector<BlankFile> &blanks, Places &places, Attached &attached)
+Notes put_files(const Edits &edits, const std::vector<OverlayFile> &overlays, Places &places,
+                Attached &attached)
 {
     Notes notes;
     const auto mounted = files_of(edits, FileEdit::How::MountOver);
     for (size_t i = 0; i < mounted.size(); ++i)
-        mount_over(*mounted[i], blanks.at(i), places, attached, notes);
+        mount_over(*mounted[i], overlays.at(i), places, attached, notes);
     for (const FileEdit *file : files_of(edits, FileEdit::How::Replace)) {
         places.write(*file);
         notes.push_back({LogLevel::Info, "wrote " + quote(file->container_path)});
@@ -191,18 +193,18 @@ Notes apply(const Edits &edits, ContainerView &view)
     std::vector<mode_t> modes;
     for (const FileEdit *file : files_of(edits, FileEdit::How::MountOver))
         modes.push_back(file->mode);
-    const auto blanks = modes.empty() ? std::vector<BlankFile>() : container.make_blank_files(modes);
+    const auto overlays = modes.empty() ? std::vector<OverlayFile>() : container.make_overlay_files(modes);
     // It is taken apart before `places`: a placeholder cannot be removed while something is mounted on it.
     Attached attached(container.proc());
-    for (const Source &source : container.sources())
+    for (const MountSource &source : container.sources())
         attach(source, places, attached, notes);
     append(notes, put_nodes(edits, container, attached));
     if (edits.tree)
-        append(notes, put_tree(*edits.tree, container.own_tree().value(), places, attached));
+        append(notes, put_tree(*edits.tree, container.injected_tree().value(), places, attached));
     append(notes, make_links(edits.links, places));
     if (edits.proc)
-        append(notes, cover_proc(*edits.proc, container, attached));
-    append(notes, put_files(edits, blanks, places, attached));
+        append(notes, overlay_proc(*edits.proc, container, attached));
+    append(notes, put_files(edits, overlays, places, attached));
     attached.keep();
     places.keep();
     if (cgroups)

@@ -6,8 +6,8 @@
 
 #include "container/places.h"
 #include "edits/inner_path.h"
-#include "kernel/host_proc.h"
 #include "kernel/mount_tree.h"
+#include "kernel/proc_fs.h"
 
 namespace ogh {
 
@@ -15,7 +15,7 @@ namespace ogh {
 class Attached final {
 public:
     /** @param proc outlives this */
-    explicit Attached(const HostProc &proc) : proc_(proc) {}
+    explicit Attached(const ProcFs &proc) : proc_(proc) {}
     Attached(const Attached &) = delete;
     Attached &operator=(const Attached &) = delete;
     ~Attached();
@@ -37,7 +37,7 @@ public:
     void keep() { trees_.clear(); }
 
 private:
-    const HostProc &proc_;
+    const ProcFs &proc_;
     std::deque<MountTree> held_;
     std::vector<const MountTree *> trees_;
 };

@@ -4,19 +4,19 @@
 #include <linux/capability.h>
 
 #include "container/device_node.h"
+#include "kernel/lock_mounts.h"
 #include "kernel/private_tmpfs.h"
 #include "kernel/process.h"
-#include "kernel/tree_lock.h"
 
 namespace ogh {
 
 namespace {
 
-std::optional<Owner> owner_of(const std::optional<UserNamespace> &user_namespace)
+std::optional<FsCredentials> owner_of(const std::optional<UserNamespace> &user_namespace)
 {
     if (!user_namespace || !user_namespace->uids.root() || !user_namespace->gids.root())
         return std::nullopt;
-    return Owner{*user_namespace->uids.root(), *user_namespace->gids.root()};
+    return FsCredentials{*user_namespace->uids.root(), *user_namespace->gids.root()};
 }
 
 } // namespace
@@ -27,8 +27,8 @@ EnteredContainer::EnteredContainer(ContainerView &view, const Edits &edits) : vi
     if (!edits.nodes.empty())
         device_cgroups_.emplace(view.proc(), container.pid, container.cgroups_path);
     bring_along(edits);
-    Root root(view.init().enter(container.rootfs));
-    places_.emplace(std::move(root), view.ground(), owner_of(view.init().user_namespace()));
+    RootFs root(view.init().enter(container.rootfs));
+    places_.emplace(std::move(root), view.mount_policy(), owner_of(view.init().user_namespace()));
 }
 
 void EnteredContainer::bring_along(const Edits &edits)
@@ -41,12 +41,12 @@ void EnteredContainer::bring_along(const Edits &edits)
     std::optional<PrivateTmpfs> tmpfs; // covers /proc
     if (edits.tree || (user_namespace && (!sources_.empty() || !edits.nodes.empty())))
         tmpfs.emplace(mount_label());
-    if (user_namespace && tmpfs && node_sources_.empty())
-        node_sources_ = make_node_sources(edits.nodes, *tmpfs, owner_of(user_namespace));
+    if (user_namespace && tmpfs && device_mounts_.empty())
+        device_mounts_ = make_device_mounts(edits.nodes, *tmpfs, owner_of(user_namespace));
     if (edits.tree)
-        own_tree_.emplace(*edits.tree, *tmpfs, mount_label());
+        injected_tree_.emplace(*edits.tree, *tmpfs, mount_label());
     if (user_namespace) {
-        notes_ = why_not_writable(sources_, *user_namespace);
+        notes_ = write_obstacles(sources_, *user_namespace);
         lock(tmpfs);
     }
 }
@@ -57,12 +57,12 @@ void EnteredContainer::lock(const std::optional<PrivateTmpfs> &tmpfs)
     // in it belongs to the host's root.
     std::vector<MountTree *> trees;
     trees.reserve(sources_.size() + 1);
-    for (Source &source : sources_)
+    for (MountSource &source : sources_)
         trees.push_back(&source.tree);
-    if (own_tree_)
-        trees.push_back(&own_tree_->tree());
+    if (injected_tree_)
+        trees.push_back(&injected_tree_->tree());
     if (!trees.empty())
-        lock_trees(*tmpfs, trees);
+        lock_mounts(*tmpfs, trees);
 }
 
 void EnteredContainer::bring_nodes(const std::vector<NodeEdit> &nodes)
@@ -72,17 +72,17 @@ void EnteredContainer::bring_nodes(const std::vector<NodeEdit> &nodes)
     const bool as_host = in_initial_user_namespace();
     may_make_nodes_ = as_host && !view_.init().user_namespace();
     if (!as_host) {
-        node_sources_ = open_node_sources(nodes, view_.container().keeps_groups);
+        device_mounts_ = open_device_mounts(nodes, view_.container().keeps_groups);
         return;
     }
     require_capabilities({CAP_MKNOD}, "making device nodes");
     check_host_nodes(nodes);
 }
 
-std::vector<BlankFile> EnteredContainer::make_blank_files(const std::vector<mode_t> &modes) const
+std::vector<OverlayFile> EnteredContainer::make_overlay_files(const std::vector<mode_t> &modes) const
 {
     const auto &user_namespace = view_.init().user_namespace();
-    return ogh::make_blank_files(
+    return ogh::make_overlay_files(
         {modes, owner_of(user_namespace), mount_label(), user_namespace.has_value()});
 }
 

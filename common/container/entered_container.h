@@ -7,11 +7,11 @@
 
 #include "base/log.h"
 #include "cgroup/device_cgroups.h"
-#include "container/blank_file.h"
-#include "container/node_source.h"
-#include "container/own_tree.h"
+#include "container/device_mount.h"
+#include "container/injected_tree.h"
+#include "container/mount_source.h"
+#include "container/overlay_file.h"
 #include "container/places.h"
-#include "container/source.h"
 #include "edits/edits.h"
 #include "image/container_view.h"
 
@@ -32,16 +32,16 @@ public:
     EnteredContainer(ContainerView &view, const Edits &edits);
 
     /** Those of Edits::mounts. */
-    [[nodiscard]] const std::vector<Source> &sources() const { return sources_; }
+    [[nodiscard]] const std::vector<MountSource> &sources() const { return sources_; }
 
     /** Those of Edits::nodes; nothing where nodes are made. */
-    [[nodiscard]] const std::vector<NodeSource> &node_sources() const { return node_sources_; }
+    [[nodiscard]] const std::vector<DeviceMount> &device_mounts() const { return device_mounts_; }
 
     /** Those of Edits::proc. */
-    [[nodiscard]] const std::vector<Source> &proc_sources() const { return proc_sources_; }
+    [[nodiscard]] const std::vector<MountSource> &proc_sources() const { return proc_sources_; }
 
     /** That of Edits::tree. */
-    [[nodiscard]] const std::optional<OwnTree> &own_tree() const { return own_tree_; }
+    [[nodiscard]] const std::optional<InjectedTree> &injected_tree() const { return injected_tree_; }
 
     /** Whether nodes are made in the container's /dev, and not mounted there. */
     [[nodiscard]] bool may_make_nodes() const { return may_make_nodes_; }
@@ -53,16 +53,16 @@ public:
     [[nodiscard]] const std::string &mount_label() const { return view_.container().mount_label; }
 
     /** Files of our own with these modes, to be filled and mounted in this container. @throws Error */
-    [[nodiscard]] std::vector<BlankFile> make_blank_files(const std::vector<mode_t> &modes) const;
+    [[nodiscard]] std::vector<OverlayFile> make_overlay_files(const std::vector<mode_t> &modes) const;
 
-    [[nodiscard]] const HostProc &proc() const { return view_.proc(); }
-    [[nodiscard]] const Root &root() const { return places_->root(); }
+    [[nodiscard]] const ProcFs &proc() const { return view_.proc(); }
+    [[nodiscard]] const RootFs &root() const { return places_->root(); }
     [[nodiscard]] Places &places() { return *places_; }
 
-    /** As Ground::mounts_of(). */
+    /** As MountPolicy::mounts_of(). */
     [[nodiscard]] std::vector<InnerMount> mounts_of(const std::string &source)
     {
-        return view_.ground().mounts_of(source, root().inode());
+        return view_.mount_policy().mounts_of(source, root().inode());
     }
 
     /** What is worth saying about the sources in this container. */
@@ -75,10 +75,10 @@ private:
 
     ContainerView &view_;
     std::optional<DeviceCgroups> device_cgroups_;
-    std::vector<Source> sources_;
-    std::vector<Source> proc_sources_;
-    std::vector<NodeSource> node_sources_;
-    std::optional<OwnTree> own_tree_;
+    std::vector<MountSource> sources_;
+    std::vector<MountSource> proc_sources_;
+    std::vector<DeviceMount> device_mounts_;
+    std::optional<InjectedTree> injected_tree_;
     bool may_make_nodes_ = true;
     Notes notes_;
     std::optional<Places> places_;

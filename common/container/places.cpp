@@ -40,8 +40,8 @@ Error cannot_mount(const std::string &path, const std::string &why)
 
 } // namespace
 
-Places::Places(Root root, Ground &ground, std::optional<Owner> owner)
-    : root_(std::move(root)), ground_(ground), owner_(owner)
+Places::Places(RootFs root, MountPolicy &mount_policy, std::optional<FsCredentials> owner)
+    : root_(std::move(root)), mount_policy_(mount_policy), owner_(owner)
 {
 }
 
@@ -59,7 +59,7 @@ Place Places::mount_target(const InnerPath &path, Kind kind)
 {
     const SharedFolder parent = folder(path.parent);
     // Trying to make it first saves a lookup in the usual case, and leaves no moment between look and make.
-    if (parent->why_not_make.empty()) {
+    if (parent->make_obstacle.empty()) {
         if (auto made = make(parent, path, kind))
             return {std::move(*made), parent->inode, false};
     }
@@ -77,7 +77,7 @@ Place Places::mount_target(const InnerPath &path, Kind kind)
 std::optional<Place> Places::node_target(const InnerPath &path, const IsRight &is_right)
 {
     const SharedFolder parent = folder(path.parent);
-    const bool may_make = parent->why_not_make.empty();
+    const bool may_make = parent->make_obstacle.empty();
     if (may_make) {
         if (auto made = make(parent, path, Kind::File))
             return Place{std::move(*made), parent->inode, false};
@@ -88,7 +88,7 @@ std::optional<Place> Places::node_target(const InnerPath &path, const IsRight &i
     if ((place.inode.mount_root || !may_make) && is_right(place.inode))
         return std::nullopt;
     if (!may_make)
-        throw cannot("make", full, parent->why_not_make);
+        throw cannot("make", full, parent->make_obstacle);
     if (!place.inode.is(Kind::File) && !S_ISCHR(place.inode.mode) && !S_ISBLK(place.inode.mode))
         throw cannot_mount(full, "it is neither a plain file nor a device");
     check_mountable(place, full);
@@ -106,7 +106,7 @@ std::optional<Place> Places::proc_target(const InnerPath &path)
     if (!place.inode.is(Kind::Directory))
         throw cannot_mount(full, "it is no folder");
     const bool own_tmpfs =
-        place.inode.mount_id != root_.inode().mount_id && ground_.is_on_own_memory(place.inode);
+        place.inode.mount_id != root_.inode().mount_id && mount_policy_.is_on_own_memory(place.inode);
     if (filesystem_of(place.fd.get(), full) != PROC_SUPER_MAGIC && !own_tmpfs)
         throw cannot_mount(full, "it lies neither on procfs nor on a tmpfs of the container");
     check_mountable(place, full);
@@ -119,7 +119,7 @@ void Places::check_mountable(const Place &place, const std::string &path)
         throw cannot_mount(path, "it is the container's root itself");
     if (place.inode.deleted)
         throw cannot_mount(path, "it has been removed");
-    if (const std::string why = ground_.why_not_mount_on(place.inode); !why.empty())
+    if (const std::string why = mount_policy_.mount_obstacle(place.inode); !why.empty())
         throw cannot_mount(path, why);
 }
 
@@ -137,7 +137,7 @@ UniqueFd Places::find_in(const Folder &parent, const InnerPath &path) const
             return std::move(*found);
         throw cannot_mount(path.full(), "it is a symlink that leads nowhere");
     }
-    throw cannot("make", path.full(), parent.why_not_make.empty() ? "it vanished" : parent.why_not_make);
+    throw cannot("make", path.full(), parent.make_obstacle.empty() ? "it vanished" : parent.make_obstacle);
 }
 
 Places::SharedFolder Places::folder(const std::string &path)
@@ -148,8 +148,8 @@ Places::SharedFolder Places::folder(const std::string &path)
     if (!opened) {
         const InnerPath inner = InnerPath::parse(path);
         const SharedFolder parent = folder(inner.parent);
-        if (!parent->why_not_make.empty())
-            throw cannot("make", path, parent->why_not_make);
+        if (!parent->make_obstacle.empty())
+            throw cannot("make", path, parent->make_obstacle);
         opened = make(parent, inner, Kind::Directory);
         if (!opened) // another hook was faster, or a symlink has the name
             opened = root_.find(path);
@@ -159,7 +159,7 @@ Places::SharedFolder Places::folder(const std::string &path)
     const Inode inode = Inode::of(opened->get(), quote(path));
     if (!inode.is(Kind::Directory))
         throw cannot_mount(path, "it is no folder");
-    const std::string why = ground_.why_not_make_in(inode, root_.inode());
+    const std::string why = mount_policy_.make_obstacle(inode, root_.inode());
     return folders_[path] = std::make_shared<const Folder>(Folder{std::move(*opened), inode, why});
 }
 
@@ -179,7 +179,7 @@ bool Places::make_entry(const InnerPath &path, const Entry &entry)
     const std::string full = path.full();
     const std::string what = quote(full) + " in the container";
     // Trying saves a lookup and a rename in the usual case. What has an owner is made as that one, or given to it.
-    if (parent->why_not_make.empty() && !owner_) {
+    if (parent->make_obstacle.empty() && !owner_) {
         const int error = entry.make(parent->fd.get(), path.name);
         if (error == 0) {
             made_.push_back({parent, path.name, Kind::File});
@@ -197,9 +197,9 @@ bool Places::make_entry(const InnerPath &path, const Entry &entry)
         if (inode.mount_root)
             throw cannot("make", full, "something else is mounted there");
     }
-    if (!parent->why_not_make.empty())
-        throw cannot("make", full, parent->why_not_make);
-    NewFile file(parent->fd.get(), entry.make, owner_, full);
+    if (!parent->make_obstacle.empty())
+        throw cannot("make", full, parent->make_obstacle);
+    AtomicFile file(parent->fd.get(), entry.make, owner_, full);
     file.place(path.name);
     made_.push_back(
         {parent, path.name, Kind::File}); // also where it replaced something: no node stays after a failure
@@ -210,9 +210,9 @@ void Places::write(const FileEdit &file)
 {
     const InnerPath path = InnerPath::parse(file.container_path);
     const SharedFolder parent = folder(path.parent);
-    if (!parent->why_not_make.empty())
-        throw cannot("make", path.full(), parent->why_not_make);
-    auto made = std::make_unique<NewFile>(parent->fd.get(), file.content, file.mode, owner_, path.full());
+    if (!parent->make_obstacle.empty())
+        throw cannot("make", path.full(), parent->make_obstacle);
+    auto made = std::make_unique<AtomicFile>(parent->fd.get(), file.content, file.mode, owner_, path.full());
     written_.push_back({parent, path.name, std::move(made)});
 }
 
@@ -225,9 +225,9 @@ void Places::replace()
     written_.clear();
 }
 
-std::string Places::why_not_make_in(const std::string &path)
+std::string Places::make_obstacle(const std::string &path)
 {
-    return ground_.why_not_make_in(path, root_);
+    return mount_policy_.make_obstacle(path, root_);
 }
 
 Inode Places::look(const InnerPath &path) const

@@ -11,11 +11,11 @@
 #include <string_view>
 #include <vector>
 
-#include "container/new_file.h"
+#include "container/atomic_file.h"
 #include "edits/edits.h"
 #include "edits/inner_path.h"
-#include "image/ground.h"
-#include "image/root.h"
+#include "image/mount_policy.h"
+#include "image/root_fs.h"
 #include "kernel/inode.h"
 
 namespace ogh {
@@ -37,7 +37,7 @@ public:
      * @param ground outlives this
      * @param owner of what is made: the container's root where that is not this process's own
      */
-    Places(Root root, Ground &ground, std::optional<Owner> owner);
+    Places(RootFs root, MountPolicy &mount_policy, std::optional<FsCredentials> owner);
     Places(const Places &) = delete;
     Places &operator=(const Places &) = delete;
     ~Places();
@@ -71,7 +71,7 @@ public:
 
     /** What shall have a name, besides folders and plain files. */
     struct Entry {
-        NewFile::Make make;
+        AtomicFile::Make make;
         std::function<bool(int fd, const Inode &)> is_right; ///< whether what has the name (O_PATH) will do
     };
 
@@ -96,13 +96,13 @@ public:
      * Why nothing may be made in the folder `path`, which need not exist: it would lie in a volume, or on a shared
      * mount; "" if it may.
      */
-    [[nodiscard]] std::string why_not_make_in(const std::string &path);
+    [[nodiscard]] std::string make_obstacle(const std::string &path);
 
     /** What the container sees at `path` now. @throws Error if nothing is there */
     [[nodiscard]] Inode look(const InnerPath &path) const;
 
-    [[nodiscard]] const Root &root() const { return root_; }
-    [[nodiscard]] Ground &ground() { return ground_; }
+    [[nodiscard]] const RootFs &root() const { return root_; }
+    [[nodiscard]] MountPolicy &mount_policy() { return mount_policy_; }
 
     /** Leaves in the container what was made. */
     void keep() { made_.clear(); }
@@ -112,7 +112,7 @@ private:
     struct Folder {
         UniqueFd fd;
         Inode inode;
-        std::string why_not_make; ///< "" if something may be made in it
+        std::string make_obstacle; ///< "" if something may be made in it
     };
     using SharedFolder = std::shared_ptr<const Folder>;
 
@@ -125,7 +125,7 @@ private:
     struct Written {
         SharedFolder parent;
         std::string name;
-        std::unique_ptr<NewFile> file;
+        std::unique_ptr<AtomicFile> file;
     };
 
     SharedFolder folder(const std::string &path);
@@ -133,9 +133,9 @@ private:
     UniqueFd find_in(const Folder &parent, const InnerPath &path) const;
     void check_mountable(const Place &place, const std::string &path);
 
-    Root root_;
-    Ground &ground_;
-    std::optional<Owner> owner_;
+    RootFs root_;
+    MountPolicy &mount_policy_;
+    std::optional<FsCredentials> owner_;
     std::map<std::string, SharedFolder> folders_;
     std::vector<Made> made_; ///< in order
     std::vector<Written> written_;

@@ -106,13 +106,13 @@ private:
      * The capabilities that are asked for by name: by the container, or, where it is the host that asks for GPUs, by
      * --capabilities; the container's own win where the host asks for every container.
      */
-    std::optional<Asked> capabilities(const Asked &asked)
+    std::optional<RequestValue> capabilities(const RequestValue &asked)
     {
         if (auto own = hook_.value(std::string(name_) + ".capabilities"))
             return own;
         const bool by_host = asked.for_all || hook_.options().opt_in != OptIn::Always;
         if (options_.capabilities && hook_.options().request && by_host)
-            return Asked{*options_.capabilities, "option '--capabilities'"};
+            return RequestValue{*options_.capabilities, "option '--capabilities'"};
         return std::nullopt;
     }
 

@@ -10,7 +10,7 @@
 #include "hook/command_line.h"
 #include "hook/hook.h"
 #include "hook/listing.h"
-#include "host/host_path.h"
+#include "host/sysroot.h"
 #include "oci/config.h"
 #include "request/request.h"
 #include "request/selection.h"
@@ -19,11 +19,11 @@ namespace ogh {
 
 /** What a container asks of a GPU hook. */
 struct GpuRequest {
-    Asked asked;
+    RequestValue asked;
     Selectors selectors; ///< as its variables have it, where they choose the GPUs
     SelectionPolicy policy;
-    std::optional<Asked> capabilities; ///< by name: the container's, or those of --capabilities
-    bool by_environment = false;       ///< its variables choose the GPUs: there is a config.json
+    std::optional<RequestValue> capabilities; ///< by name: the container's, or those of --capabilities
+    bool by_environment = false;              ///< its variables choose the GPUs: there is a config.json
 };
 
 /**
@@ -41,7 +41,7 @@ public:
     virtual void add_options(CommandLine &) {}
 
     /** Limits the capabilities to these, in the words of --allow-capabilities. Called again: to what is in both. */
-    virtual void allow(const Asked &capabilities) = 0;
+    virtual void allow(const RequestValue &capabilities) = 0;
 
     /** The host's GPUs, for --list, after which nothing else is called. @throws Error if there are none */
     virtual HostListing list(const Sysroot &sysroot, const SelectionPolicy &policy, Notes &notes) = 0;

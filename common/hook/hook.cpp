@@ -54,7 +54,8 @@ bool Hook::parse(int argc, const char *const *argv)
     return true;
 }
 
-std::optional<Asked> Hook::request(const std::function<std::optional<Asked>(const Container &)> &otherwise)
+std::optional<RequestValue>
+Hook::request(const std::function<std::optional<RequestValue>(const Container &)> &otherwise)
 {
     const std::string text = ::isatty(STDIN_FILENO) != 0
                                  ? std::string()
@@ -87,7 +88,7 @@ std::optional<Asked> Hook::request(const std::function<std::optional<Asked>(cons
     return asked;
 }
 
-std::optional<Asked> Hook::value(std::string_view key) const
+std::optional<RequestValue> Hook::value(std::string_view key) const
 {
     const bool host_alone = options_.request && options_.opt_in != OptIn::Always;
     return config_ && !host_alone ? find_value(key, *config_, options_) : std::nullopt;
@@ -100,7 +101,7 @@ void Hook::print(const std::string &text)
 
 void Hook::go_on_in_child_if_needed()
 {
-    const std::vector<TypedMount> served = served_mounts(view_->ground().inside());
+    const std::vector<TypedMount> served = served_mounts(view_->mount_policy().inside());
     if (served.empty())
         return;
     limit_.go_on_in_child([&](pid_t child) { return describe_stall(child, container_.rootfs, served); });

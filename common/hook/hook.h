@@ -40,8 +40,8 @@ public:
      * @param otherwise what a container asks that has not asked itself
      * @return what is asked of this hook, nothing if there is nothing to do
      */
-    [[nodiscard]] std::optional<Asked>
-    request(const std::function<std::optional<Asked>(const Container &)> &otherwise = {});
+    [[nodiscard]] std::optional<RequestValue>
+    request(const std::function<std::optional<RequestValue>(const Container &)> &otherwise = {});
 
     /** The container's config.json has root.readonly. */
     [[nodiscard]] bool read_only() const { return config_ && config_->read_only; }
@@ -53,7 +53,7 @@ public:
      * What the container asks under another key, see find_value(); nothing where the host alone asks (--request without
      * --opt-in always).
      */
-    [[nodiscard]] std::optional<Asked> value(std::string_view key) const;
+    [[nodiscard]] std::optional<RequestValue> value(std::string_view key) const;
 
     /**
      * Does what look() does to stay within the time limit, for a hook that first looks at folders of the host which

@@ -4,8 +4,8 @@
 #include <optional>
 #include <string>
 
-#include "host/host_path.h"
 #include "host/pci_address.h"
+#include "host/sysroot.h"
 
 namespace ogh {
 

@@ -5,7 +5,7 @@
 #include <optional>
 #include <string>
 
-#include "host/host_path.h"
+#include "host/sysroot.h"
 
 namespace ogh {
 

@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-#include "host/host_path.h"
+#include "host/sysroot.h"
 
 namespace ogh {
 

@@ -35,7 +35,7 @@ std::vector<gid_t> current_groups()
 }
 
 /** In such a user namespace nobody can give up a group, the container's process neither; user_namespaces(7). */
-bool groups_are_fixed(const HostProc &proc)
+bool groups_are_fixed(const ProcFs &proc)
 {
     constexpr size_t max_size = 16;
     return read_all(proc.open_self("setgroups").get(), max_size, "/proc/self/setgroups").starts_with("deny");
@@ -66,7 +66,7 @@ std::optional<ContainerUser> user_of_root(const std::optional<UserNamespace> &us
     return user_of_process({}, user_namespace, false);
 }
 
-ActAsUser::ActAsUser(const ContainerUser &user, const HostProc &proc)
+ScopedContainerUser::ScopedContainerUser(const ContainerUser &user, const ProcFs &proc)
 {
     if (user.groups) {
         own_groups_ = current_groups();
@@ -86,7 +86,7 @@ ActAsUser::ActAsUser(const ContainerUser &user, const HostProc &proc)
         throw Error(ExitCode::Failure, "cannot act as the user of the container's process (setfsuid)");
 }
 
-ActAsUser::~ActAsUser()
+ScopedContainerUser::~ScopedContainerUser()
 {
     set_effective(CAP_DAC_OVERRIDE, true);
     ::setfsuid(::geteuid());

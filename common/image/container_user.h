@@ -6,7 +6,7 @@
 #include <optional>
 #include <vector>
 
-#include "kernel/host_proc.h"
+#include "kernel/proc_fs.h"
 #include "kernel/user_namespace.h"
 #include "oci/config.h"
 
@@ -36,13 +36,13 @@ std::optional<ContainerUser> user_of_root(const std::optional<UserNamespace> &us
  * While it lives, the kernel judges each access to a file as if `user` made it, ACLs included: setfsuid(2),
  * setgroups(2), and CAP_DAC_OVERRIDE only if that user has it.
  */
-class ActAsUser final {
+class ScopedContainerUser final {
 public:
     /** @throws Error if this process cannot do so; then it has changed nothing that matters any more */
-    ActAsUser(const ContainerUser &user, const HostProc &proc);
-    ActAsUser(const ActAsUser &) = delete;
-    ActAsUser &operator=(const ActAsUser &) = delete;
-    ~ActAsUser();
+    ScopedContainerUser(const ContainerUser &user, const ProcFs &proc);
+    ScopedContainerUser(const ScopedContainerUser &) = delete;
+    ScopedContainerUser &operator=(const ScopedContainerUser &) = delete;
+    ~ScopedContainerUser();
 
 private:
     std::optional<std::vector<gid_t>> own_groups_; ///< nothing if they stayed

@@ -10,10 +10,10 @@ namespace ogh {
 
 ContainerView::ContainerView(Container container) : container_(std::move(container)), init_(container_.pid)
 {
-    init_.look_at([&] { ground_.emplace(proc_, container_.pid, container_.rootfs); });
+    init_.look_at([&] { mount_policy_.emplace(proc_, container_.pid, container_.rootfs); });
 }
 
-const Root &ContainerView::root()
+const RootFs &ContainerView::root()
 {
     if (root_)
         return *root_;
@@ -31,7 +31,7 @@ const Root &ContainerView::root()
 ImageReader ContainerView::reader(ReadAs as)
 {
     const auto &user_namespace = init_.user_namespace();
-    return {root(), proc_, ground(), as,
+    return {root(), proc_, mount_policy(), as,
             as == ReadAs::Root ? user_of_root(user_namespace)
                                : user_of_process(container_.user, user_namespace, container_.keeps_groups)};
 }

@@ -7,11 +7,11 @@
 #include <string>
 
 #include "image/container_user.h"
-#include "image/ground.h"
 #include "image/image_reader.h"
 #include "image/init_process.h"
-#include "image/root.h"
-#include "kernel/host_proc.h"
+#include "image/mount_policy.h"
+#include "image/root_fs.h"
+#include "kernel/proc_fs.h"
 
 namespace ogh {
 
@@ -37,25 +37,25 @@ public:
     ContainerView &operator=(const ContainerView &) = delete;
 
     [[nodiscard]] const Container &container() const { return container_; }
-    [[nodiscard]] const HostProc &proc() const { return proc_; }
+    [[nodiscard]] const ProcFs &proc() const { return proc_; }
     [[nodiscard]] const InitProcess &init() const { return init_; }
-    [[nodiscard]] Ground &ground() { return *ground_; }
+    [[nodiscard]] MountPolicy &mount_policy() { return *mount_policy_; }
 
     /**
      * Its root, to look at what there is: nothing can be made or mounted by it.
      * @throws Error if it is not there, because the container has pivoted already
      */
-    [[nodiscard]] const Root &root();
+    [[nodiscard]] const RootFs &root();
 
-    /** To read its files. Only one at a time. @throws Error as root() and ActAsUser do */
+    /** To read its files. Only one at a time. @throws Error as root() and ScopedContainerUser do */
     [[nodiscard]] ImageReader reader(ReadAs as);
 
 private:
     Container container_;
-    HostProc proc_;
+    ProcFs proc_;
     InitProcess init_;
-    std::optional<Ground> ground_;
-    std::optional<Root> root_;
+    std::optional<MountPolicy> mount_policy_;
+    std::optional<RootFs> root_;
 };
 
 } // namespace ogh

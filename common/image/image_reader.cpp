@@ -8,17 +8,17 @@
 
 namespace ogh {
 
-ImageReader::ImageReader(const Root &root, const HostProc &proc, Ground &ground, ReadAs as,
+ImageReader::ImageReader(const RootFs &root, const ProcFs &proc, MountPolicy &mount_policy, ReadAs as,
                          const std::optional<ContainerUser> &user)
-    : root_(root), proc_(proc), ground_(ground), as_(as)
+    : root_(root), proc_(proc), mount_policy_(mount_policy), as_(as)
 {
     if (user)
         acting_.emplace(*user, proc);
 }
 
-std::string ImageReader::why_not_from_there(int found, const Inode &inode) const
+std::string ImageReader::origin_obstacle(int found, const Inode &inode) const
 {
-    if (as_ == ReadAs::Root && !ground_.is_own(inode, root_.inode()))
+    if (as_ == ReadAs::Root && !mount_policy_.is_own(inode, root_.inode()))
         return "lies in a volume";
     const auto [known, is_new] = interfaces_.try_emplace(inode.mount_id, true);
     if (is_new)
@@ -26,21 +26,21 @@ std::string ImageReader::why_not_from_there(int found, const Inode &inode) const
     return known->second ? "lies on an interface of the kernel" : "";
 }
 
-std::string ImageReader::why_not_read(int found, const Inode &inode) const
+std::string ImageReader::read_obstacle(int found, const Inode &inode) const
 {
-    return inode.is(Kind::File) ? why_not_from_there(found, inode) : "is no plain file";
+    return inode.is(Kind::File) ? origin_obstacle(found, inode) : "is no plain file";
 }
 
 UniqueFd ImageReader::open(int found, const Inode &inode, const std::string &what) const
 {
-    if (const std::string why = why_not_read(found, inode); !why.empty())
+    if (const std::string why = read_obstacle(found, inode); !why.empty())
         throw Error(ExitCode::Failure, what + " is not read: it " + why);
     return proc_.reopen(found, O_RDONLY, what);
 }
 
 std::vector<FolderEntry> ImageReader::list(int found, const FolderListing &listing) const
 {
-    const std::string why = why_not_from_there(found, Inode::of(found, listing.what));
+    const std::string why = origin_obstacle(found, Inode::of(found, listing.what));
     if (!why.empty())
         throw Error(listing.code, listing.what + " is not read: it " + why);
     return list_folder(found, listing);

@@ -9,11 +9,11 @@
 
 #include "base/unique_fd.h"
 #include "image/container_user.h"
-#include "image/ground.h"
-#include "image/root.h"
+#include "image/mount_policy.h"
+#include "image/root_fs.h"
 #include "kernel/folder_entries.h"
-#include "kernel/host_proc.h"
 #include "kernel/inode.h"
+#include "kernel/proc_fs.h"
 
 namespace ogh {
 
@@ -38,21 +38,21 @@ enum class ReadAs {
 class ImageReader final {
 public:
     /** @param root, proc, ground outlive this; @param user nothing: this process's own */
-    ImageReader(const Root &root, const HostProc &proc, Ground &ground, ReadAs as,
+    ImageReader(const RootFs &root, const ProcFs &proc, MountPolicy &mount_policy, ReadAs as,
                 const std::optional<ContainerUser> &user);
     ImageReader(const ImageReader &) = delete;
     ImageReader &operator=(const ImageReader &) = delete;
 
-    /** As Root::find(), with the permissions of that user on all folders on the way. */
+    /** As RootFs::find(), with the permissions of that user on all folders on the way. */
     [[nodiscard]] std::optional<UniqueFd> find(const std::string &path) const { return root_.find(path); }
 
     /** Why what find() has found is not read: "is no plain file", and the like; "" if it may be. */
-    [[nodiscard]] std::string why_not_read(int found, const Inode &inode) const;
+    [[nodiscard]] std::string read_obstacle(int found, const Inode &inode) const;
 
     /**
      * Opens a plain file that was found (O_PATH) for reading.
      * @param what names it in messages
-     * @throws Error if why_not_read() forbids it; SystemError if the user may not read it
+     * @throws Error if read_obstacle() forbids it; SystemError if the user may not read it
      */
     [[nodiscard]] UniqueFd open(int found, const Inode &inode, const std::string &what) const;
 
@@ -60,15 +60,15 @@ public:
     [[nodiscard]] std::vector<FolderEntry> list(int found, const FolderListing &listing) const;
 
 private:
-    [[nodiscard]] std::string why_not_from_there(int found, const Inode &inode) const;
+    [[nodiscard]] std::string origin_obstacle(int found, const Inode &inode) const;
 
-    const Root &root_;
-    const HostProc &proc_;
-    Ground &ground_;
+    const RootFs &root_;
+    const ProcFs &proc_;
+    MountPolicy &mount_policy_;
     ReadAs as_;
     /** Whether a mount shows an interface of the kernel, by its id: a folder has many files on one mount. */
     mutable std::map<std::uint64_t, bool> interfaces_;
-    std::optional<ActAsUser> acting_;
+    std::optional<ScopedContainerUser> acting_;
 };
 
 } // namespace ogh

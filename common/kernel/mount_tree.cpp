@@ -82,7 +82,7 @@ void MountTree::attach(int target, const std::string &what) const
         throw failure("cannot mount " + what + " (move_mount)");
 }
 
-void MountTree::detach(const HostProc &proc) const noexcept
+void MountTree::detach(const ProcFs &proc) const noexcept
 {
     proc.unmount(fd_.get());
 }

@@ -4,7 +4,7 @@
 #include <string>
 
 #include "base/unique_fd.h"
-#include "kernel/host_proc.h"
+#include "kernel/proc_fs.h"
 
 namespace ogh {
 
@@ -43,7 +43,7 @@ public:
     void attach(int target, const std::string &what) const;
 
     /** Takes the tree away from where attach() has put it; where that fails the container does not start anyway. */
-    void detach(const HostProc &proc) const noexcept;
+    void detach(const ProcFs &proc) const noexcept;
 
     /** Whether the mount that `place` (O_PATH) shows has the attributes of this tree's root. */
     [[nodiscard]] bool looks_like(int place, const std::string &what) const;

@@ -8,7 +8,7 @@
 namespace ogh {
 
 /** The source that the mount table shows for a tmpfs which containers get to see. */
-constexpr const char *own_source = "oci-gpu-hooks";
+constexpr const char *injected_source = "oci-gpu-hooks";
 
 /** The file in it that names its folders with libraries, one a line, for ldcache-update. */
 constexpr const char *folder_list_name = ".oci-gpu-hooks/ld-folders";

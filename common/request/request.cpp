@@ -123,7 +123,7 @@ const Key &key_of(const Config &config, const OptInOptions &options, const std::
     return *known;
 }
 
-Asked checked(std::string value, std::string origin)
+RequestValue checked(std::string value, std::string origin)
 {
     if (trimmed(value).empty())
         throw Error(ExitCode::Usage, "the " + origin + " is empty; see oci-gpu-hooks(7) for what it may say");
@@ -134,7 +134,7 @@ Asked checked(std::string value, std::string origin)
 }
 
 /** Why --only leaves the container out; "" if it does not. Every KEY needs a match; of several patterns for it, one. */
-std::string why_not_only(const Config &config, const std::vector<std::string> &only)
+std::string only_obstacle(const Config &config, const std::vector<std::string> &only)
 {
     std::map<std::string, bool> matched;
     for (const std::string &each : only) {
@@ -172,7 +172,8 @@ std::optional<Note> why_left_out(const Config &config)
 
 } // namespace
 
-std::optional<Asked> find_value(std::string_view key, const Config &config, const OptInOptions &options)
+std::optional<RequestValue> find_value(std::string_view key, const Config &config,
+                                       const OptInOptions &options)
 {
     const std::string annotation = std::string(prefix) + std::string(key);
     if (const std::string *name = container_name(config)) {
@@ -191,7 +192,7 @@ std::optional<Asked> find_value(std::string_view key, const Config &config, cons
         if (!options.key_file)
             return checked(std::move(*value), origin);
         const Key &known = key_of(config, options, variable);
-        Asked asked = checked(std::move(*value), origin + " with the key " + quote(known.name));
+        RequestValue asked = checked(std::move(*value), origin + " with the key " + quote(known.name));
         asked.limits = known.limits;
         return asked;
     }
@@ -201,8 +202,8 @@ std::optional<Asked> find_value(std::string_view key, const Config &config, cons
 namespace {
 
 /** find_request(), but for --only. */
-std::optional<Asked> find_any_request(std::string_view hook, const Config *config,
-                                      const OptInOptions &options, Notes &notes)
+std::optional<RequestValue> find_any_request(std::string_view hook, const Config *config,
+                                             const OptInOptions &options, Notes &notes)
 {
     const auto by_host = [&] { return checked(*options.request, "option '--request'"); };
     if (config == nullptr)
@@ -222,7 +223,7 @@ std::optional<Asked> find_any_request(std::string_view hook, const Config *confi
         notes.push_back(*why);
         return std::nullopt;
     }
-    Asked asked = by_host();
+    RequestValue asked = by_host();
     asked.for_all = true;
     return asked;
 }
@@ -236,13 +237,13 @@ bool has_variable(std::string_view hook, const Config &config)
                        [&](const std::string &entry) { return entry.starts_with(name); });
 }
 
-std::optional<Asked> find_request(std::string_view hook, const Config *config, const OptInOptions &options,
-                                  Notes &notes)
+std::optional<RequestValue> find_request(std::string_view hook, const Config *config,
+                                         const OptInOptions &options, Notes &notes)
 {
     auto asked = find_any_request(hook, config, options, notes);
     if (!asked || config == nullptr)
         return asked;
-    const std::string why = why_not_only(*config, options.only);
+    const std::string why = only_obstacle(*config, options.only);
     if (why.empty())
         return asked;
     if (!asked->for_all)

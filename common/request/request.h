@@ -14,7 +14,7 @@
 namespace ogh {
 
 /** What somebody asks of one hook for a container, in the hook's own grammar. */
-struct Asked {
+struct RequestValue {
     std::string value;     ///< never empty
     std::string origin;    ///< who asks, for messages: "annotation 'io.oci-gpu-hooks.mount-srv'"
     bool for_all = false;  ///< the host asks it for every container (--opt-in always), and not for this one
@@ -34,7 +34,8 @@ constexpr size_t max_request_size = 65536;
  * @throws Error: Usage if it is there and empty or too long; Policy if it is a variable, and --key-file has no line for
  *         the container's key
  */
-std::optional<Asked> find_value(std::string_view key, const Config &config, const OptInOptions &options);
+std::optional<RequestValue> find_value(std::string_view key, const Config &config,
+                                       const OptInOptions &options);
 
 /** Whether a variable of the container would count for the hook with --opt-in environment: then a key is needed. */
 bool has_variable(std::string_view hook, const Config &config);
@@ -47,7 +48,7 @@ bool has_variable(std::string_view hook, const Config &config);
  * @throws Error: Policy if it asks and --only leaves it out; Usage also for a key of this collection that no hook knows, and for one that is reserved: a
  *         container must not silently start without what it asked for
  */
-std::optional<Asked> find_request(std::string_view hook, const Config *config, const OptInOptions &options,
-                                  Notes &notes);
+std::optional<RequestValue> find_request(std::string_view hook, const Config *config,
+                                         const OptInOptions &options, Notes &notes);
 
 } // namespace ogh

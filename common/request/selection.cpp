@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <variant>
 
-#include "request/offer.h"
+#include "request/availability.h"
 
 namespace ogh {
 
@@ -12,8 +12,8 @@ namespace {
 
 class Resolver final {
 public:
-    Resolver(const Offer &offer, Notes &notes)
-        : offer_(offer), notes_(notes), state_(offer.size(), State::Left)
+    Resolver(const Availability &availability, Notes &notes)
+        : availability_(availability), notes_(notes), state_(availability.size(), State::Left)
     {
     }
 
@@ -22,21 +22,21 @@ public:
         if (const auto *range = std::get_if<IndexRange>(&selector.what))
             take_range(*range, selector.text);
         else if (!take_each(selector) && !offer_group(selector))
-            throw offer_.unknown(selector.text);
+            throw availability_.unknown(selector.text);
     }
 
     void offer_all()
     {
-        for (size_t i = 0; i < offer_.size(); ++i) {
-            if (state_[i] != State::Left || !offer_.is_allowed(i))
+        for (size_t i = 0; i < availability_.size(); ++i) {
+            if (state_[i] != State::Left || !availability_.is_allowed(i))
                 continue;
-            if (offer_.is_common(i))
+            if (availability_.is_common(i))
                 state_[i] = State::Offered;
             else
                 note_left_out(i);
         }
         if (count(State::Taken) + count(State::Offered) == 0)
-            throw offer_.missing("all");
+            throw availability_.missing("all");
     }
 
     /** Takes of what `all` and groups offer as much as the policy allows. */
@@ -44,9 +44,9 @@ public:
     {
         const size_t taken = count(State::Taken);
         const size_t offered = count(State::Offered);
-        if (taken > offer_.room(0) || (taken == 0 && offered != 0 && offer_.room(0) == 0))
-            throw offer_.too_many(taken + offered);
-        const size_t room = std::min(offered, offer_.room(taken));
+        if (taken > availability_.room(0) || (taken == 0 && offered != 0 && availability_.room(0) == 0))
+            throw availability_.too_many(taken + offered);
+        const size_t room = std::min(offered, availability_.room(taken));
         size_t left = room;
         if (room < offered) {
             notes_.push_back({LogLevel::Info, "--max-devices allows " + std::to_string(taken + room) +
@@ -60,17 +60,17 @@ public:
     void take_any(unsigned wanted, const IsFree &is_free)
     {
         const std::string text = "any:" + std::to_string(wanted);
-        if (wanted > offer_.room(count(State::Taken)) && wanted <= count_common())
-            throw offer_.too_many(count(State::Taken) + wanted);
+        if (wanted > availability_.room(count(State::Taken)) && wanted <= count_common())
+            throw availability_.too_many(count(State::Taken) + wanted);
         if (wanted > count_common())
-            throw offer_.missing(text);
+            throw availability_.missing(text);
         std::vector<size_t> free;
-        for (size_t i = 0; i < offer_.size() && free.size() < wanted; ++i) {
-            if (offer_.is_common(i) && state_[i] != State::Taken && is_free(offer_.at(i)))
+        for (size_t i = 0; i < availability_.size() && free.size() < wanted; ++i) {
+            if (availability_.is_common(i) && state_[i] != State::Taken && is_free(availability_.at(i)))
                 free.push_back(i);
         }
         if (free.size() < wanted)
-            throw offer_.not_free(text, free.size(), count_common());
+            throw availability_.not_free(text, free.size(), count_common());
         for (const size_t i : free)
             state_[i] = State::Taken;
     }
@@ -78,7 +78,7 @@ public:
     [[nodiscard]] std::vector<size_t> taken() const
     {
         std::vector<size_t> places;
-        for (size_t i = 0; i < offer_.size(); ++i) {
+        for (size_t i = 0; i < availability_.size(); ++i) {
             if (state_[i] == State::Taken)
                 places.push_back(i);
         }
@@ -97,8 +97,8 @@ private:
     [[nodiscard]] size_t count_common() const
     {
         size_t number = 0;
-        for (size_t i = 0; i < offer_.size(); ++i)
-            number += offer_.is_common(i) && state_[i] != State::Taken ? 1U : 0U;
+        for (size_t i = 0; i < availability_.size(); ++i)
+            number += availability_.is_common(i) && state_[i] != State::Taken ? 1U : 0U;
         return number;
     }
 
@@ -109,10 +109,10 @@ private:
             const std::string number = std::to_string(index);
             const std::string within = number == text ? "" : text;
             size_t i = 0;
-            while (i < offer_.size() && offer_.at(i).index != index)
+            while (i < availability_.size() && availability_.at(i).index != index)
                 ++i;
-            if (i == offer_.size())
-                throw offer_.unknown(number, within);
+            if (i == availability_.size())
+                throw availability_.unknown(number, within);
             require(i, number, within);
         }
     }
@@ -121,8 +121,8 @@ private:
     bool take_each(const Selector &selector)
     {
         bool found = false;
-        for (size_t i = 0; i < offer_.size(); ++i) {
-            if (!std::visit(Means{offer_.at(i), false}, selector.what))
+        for (size_t i = 0; i < availability_.size(); ++i) {
+            if (!std::visit(Means{availability_.at(i), false}, selector.what))
                 continue;
             require(i, selector.text);
             found = true;
@@ -135,42 +135,42 @@ private:
     {
         std::vector<size_t> members;
         std::vector<size_t> allowed;
-        for (size_t i = 0; i < offer_.size(); ++i) {
-            if (!std::visit(Means{offer_.at(i), true}, selector.what))
+        for (size_t i = 0; i < availability_.size(); ++i) {
+            if (!std::visit(Means{availability_.at(i), true}, selector.what))
                 continue;
             members.push_back(i);
-            if (offer_.is_allowed(i))
+            if (availability_.is_allowed(i))
                 allowed.push_back(i);
         }
         if (!members.empty() && allowed.empty())
-            throw offer_.not_allowed(selector.text);
+            throw availability_.not_allowed(selector.text);
         bool any_usable = false;
         for (const size_t i : allowed) {
-            any_usable = any_usable || offer_.is_usable(i);
-            if (!offer_.is_usable(i))
+            any_usable = any_usable || availability_.is_usable(i);
+            if (!availability_.is_usable(i))
                 note_left_out(i);
             else if (state_[i] == State::Left)
                 state_[i] = State::Offered;
         }
         if (!allowed.empty() && !any_usable)
-            throw offer_.unusable(allowed.front(), selector.text);
+            throw availability_.unusable(allowed.front(), selector.text);
         return !members.empty();
     }
 
     void require(size_t i, const std::string &text, const std::string &within = "")
     {
-        if (!offer_.is_allowed(i))
-            throw offer_.not_allowed(text, within);
-        if (!offer_.is_usable(i))
-            throw offer_.unusable(i, text, within);
+        if (!availability_.is_allowed(i))
+            throw availability_.not_allowed(text, within);
+        if (!availability_.is_usable(i))
+            throw availability_.unusable(i, text, within);
         state_[i] = State::Taken;
     }
 
     /** @return how many of `left` could not be taken */
     size_t take_offered(size_t left, const IsFree &is_wanted)
     {
-        for (size_t i = 0; i < offer_.size() && left != 0; ++i) {
-            if (state_[i] != State::Offered || !is_wanted(offer_.at(i)))
+        for (size_t i = 0; i < availability_.size() && left != 0; ++i) {
+            if (state_[i] != State::Offered || !is_wanted(availability_.at(i)))
                 continue;
             state_[i] = State::Taken;
             --left;
@@ -180,14 +180,14 @@ private:
 
     void note_left_out(size_t i)
     {
-        const Candidate &candidate = offer_.at(i);
+        const Candidate &candidate = availability_.at(i);
         const bool is_fault = !candidate.problem.empty() && candidate.problem_code == ExitCode::Host;
         const std::string &why = candidate.problem.empty() ? candidate.only_by_name : candidate.problem;
         notes_.push_back({is_fault ? LogLevel::Warning : LogLevel::Info,
                           "GPU " + label(candidate) + " is left out: " + why});
     }
 
-    const Offer &offer_;
+    const Availability &availability_;
     Notes &notes_;
     std::vector<State> state_;
 };
@@ -200,8 +200,8 @@ std::vector<size_t> resolve(const Selectors &selectors, const std::vector<Candid
     if (selectors.none)
         return {};
     const IsFree ask = is_free ? is_free : [](const Candidate &) { return true; };
-    const Offer offer(candidates, policy);
-    Resolver resolver(offer, notes);
+    const Availability availability(candidates, policy);
+    Resolver resolver(availability, notes);
     for (const Selector &selector : selectors.named)
         resolver.take(selector);
     if (selectors.all)

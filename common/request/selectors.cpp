@@ -17,7 +17,7 @@ constexpr unsigned max_number =
     999'999'999; // far above what a host has; a range of that size is never walked
 constexpr std::string_view any_prefix = "any:";
 
-Error refused(const Asked &asked, const std::string &why)
+Error refused(const RequestValue &asked, const std::string &why)
 {
     return {
         ExitCode::Usage,
@@ -33,7 +33,7 @@ bool is_name_character(char c)
 }
 
 /** A number as people write it: a leading zero would make two ways to say the same, and is octal to some. */
-unsigned parse_count(std::string_view text, std::string_view item, const Asked &asked)
+unsigned parse_count(std::string_view text, std::string_view item, const RequestValue &asked)
 {
     const auto number = parse_small_number(text, max_number);
     if (!number || (text.size() > 1 && text.front() == '0'))
@@ -41,7 +41,7 @@ unsigned parse_count(std::string_view text, std::string_view item, const Asked &
     return *number;
 }
 
-IndexRange parse_range(std::string_view item, const Asked &asked)
+IndexRange parse_range(std::string_view item, const RequestValue &asked)
 {
     const size_t dash = item.find('-');
     if (dash == std::string_view::npos) {
@@ -55,7 +55,7 @@ IndexRange parse_range(std::string_view item, const Asked &asked)
     return range;
 }
 
-unsigned parse_any(std::string_view item, const Asked &asked)
+unsigned parse_any(std::string_view item, const RequestValue &asked)
 {
     const unsigned count = parse_count(item.substr(any_prefix.size()), item, asked);
     if (count == 0)
@@ -63,7 +63,7 @@ unsigned parse_any(std::string_view item, const Asked &asked)
     return count;
 }
 
-void add_item(Selectors &selectors, const std::string &item, const Asked &asked)
+void add_item(Selectors &selectors, const std::string &item, const RequestValue &asked)
 {
     if (item == "none" || item == "env")
         throw refused(asked, "has " + quote(item) + " beside others");
@@ -81,7 +81,7 @@ void add_item(Selectors &selectors, const std::string &item, const Asked &asked)
 
 } // namespace
 
-Selector parse_selector(std::string_view item, const Asked &asked)
+Selector parse_selector(std::string_view item, const RequestValue &asked)
 {
     if (item.empty())
         throw refused(asked, "has an empty item");
@@ -97,7 +97,7 @@ Selector parse_selector(std::string_view item, const Asked &asked)
     return {std::string(item), DeviceName{std::string(item)}};
 }
 
-Selectors parse_selectors(const Asked &asked)
+Selectors parse_selectors(const RequestValue &asked)
 {
     Selectors selectors;
     const std::string_view whole = trimmed(asked.value);
@@ -113,7 +113,7 @@ Selectors parse_selectors(const Asked &asked)
     return selectors;
 }
 
-Selectors parse_allowed_selectors(const Asked &asked)
+Selectors parse_allowed_selectors(const RequestValue &asked)
 {
     Selectors selectors = parse_selectors(asked);
     if (selectors.none || selectors.environment || selectors.any != 0)

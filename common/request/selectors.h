@@ -51,19 +51,19 @@ struct Selectors {
  * @throws Error (Usage) for an empty item or one that nothing could be called; `none` or `env` beside others; `any:N`
  *         beside `all` or another `any:N`
  */
-Selectors parse_selectors(const Asked &asked);
+Selectors parse_selectors(const RequestValue &asked);
 
 /**
  * A list of GPUs that the host allows: the same without `none`, `env` and `any:N`.
  * @throws Error (Usage)
  */
-Selectors parse_allowed_selectors(const Asked &asked);
+Selectors parse_allowed_selectors(const RequestValue &asked);
 
 /**
  * One item that is no keyword: an index, a range, a PCI address or a name.
  * @param asked the whole value, for messages
  * @throws Error (Usage)
  */
-Selector parse_selector(std::string_view item, const Asked &asked);
+Selector parse_selector(std::string_view item, const RequestValue &asked);
 
 } // namespace ogh

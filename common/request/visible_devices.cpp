@@ -18,9 +18,9 @@ constexpr std::string_view swarm_prefix = "DOCKER_RESOURCE_";
 
 using Items = std::vector<std::string>;
 
-Asked asked_by(const std::string &variable, std::string value)
+RequestValue asked_by(const std::string &variable, std::string value)
 {
-    Asked asked{std::move(value), "environment variable " + quote(variable)};
+    RequestValue asked{std::move(value), "environment variable " + quote(variable)};
     if (asked.value.size() > max_request_size)
         throw Error(ExitCode::Usage,
                     "the " + asked.origin + " is longer than " + std::to_string(max_request_size) + " bytes");
@@ -28,14 +28,14 @@ Asked asked_by(const std::string &variable, std::string value)
 }
 
 /** Without the empty ones. */
-Items items_of(const Asked &asked)
+Items items_of(const RequestValue &asked)
 {
     Items items = split_list(asked.value);
     std::erase(items, "");
     return items;
 }
 
-Selectors named(const Items &items, const Asked &asked)
+Selectors named(const Items &items, const RequestValue &asked)
 {
     Selectors selectors;
     std::set<std::string> seen;
@@ -61,9 +61,10 @@ Selectors none()
 }
 
 /** What counts of the variables for NVIDIA; nothing if none is set. */
-std::optional<Asked> nvidia_value(const Config &config, const std::vector<std::string> &swarm_variables)
+std::optional<RequestValue> nvidia_value(const Config &config,
+                                         const std::vector<std::string> &swarm_variables)
 {
-    std::optional<Asked> swarm;
+    std::optional<RequestValue> swarm;
     for (const std::string &variable : swarm_variables) {
         if (const auto value = environment_value(config, variable))
             swarm = asked_by(variable, swarm ? swarm->value + "," + *value : *value);
@@ -76,7 +77,7 @@ std::optional<Asked> nvidia_value(const Config &config, const std::vector<std::s
 }
 
 /** The last variable in the environment that AMD's toolkit looks at; nothing if there is none. */
-std::optional<Asked> amd_value(const Config &config)
+std::optional<RequestValue> amd_value(const Config &config)
 {
     for (auto entry = config.environment.rbegin(); entry != config.environment.rend(); ++entry) {
         const size_t equals = entry->find('=');

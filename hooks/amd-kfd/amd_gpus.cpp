@@ -4,17 +4,17 @@
 #include <string>
 
 #include "amd-kfd/candidates.h"
-#include "amd-kfd/gpu_list.h"
-#include "amd-kfd/host_nodes.h"
+#include "amd-kfd/device_nodes.h"
+#include "amd-kfd/gpu_selection.h"
+#include "amd-kfd/gpu_table.h"
 #include "amd-kfd/plan.h"
-#include "amd-kfd/wanted.h"
 #include "base/error.h"
 #include "kernel/user_namespace.h"
 #include "request/visible_devices.h"
 
 namespace ogh::amd_kfd {
 
-void AmdGpus::allow(const Asked &capabilities)
+void AmdGpus::allow(const RequestValue &capabilities)
 {
     allowed_.push_back(parse_allowed_capabilities(capabilities));
 }
@@ -56,11 +56,12 @@ std::optional<std::vector<Candidate>> AmdGpus::find(const Sysroot &sysroot, cons
 
 Edits AmdGpus::plan(const std::vector<size_t> &chosen, const Sysroot &sysroot, Hook &hook, Notes &notes)
 {
-    const Wanted wanted{chosen, capabilities_};
-    check_rootless(wanted.gpus, inventory_, !in_initial_user_namespace());
-    const Edits edits = amd_kfd::plan(wanted, inventory_, read_host_nodes(sysroot, inventory_, wanted));
+    const GpuSelection selection{chosen, capabilities_};
+    check_rootless(selection.gpus, inventory_, !in_initial_user_namespace());
+    const Edits edits =
+        amd_kfd::plan(selection, inventory_, read_device_nodes(sysroot, inventory_, selection));
     const auto environment = hook.config() ? hook.config()->environment : std::vector<std::string>();
-    const Notes hints = override_notes(wanted.gpus, inventory_, environment);
+    const Notes hints = override_notes(selection.gpus, inventory_, environment);
     notes.insert(notes.end(), hints.begin(), hints.end());
     return edits;
 }

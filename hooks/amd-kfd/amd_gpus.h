@@ -13,7 +13,7 @@ namespace ogh::amd_kfd {
 /** AMD's GPUs, as KFD and the DRM subsystem have them. */
 class AmdGpus final : public GpuVendor {
 public:
-    void allow(const Asked &capabilities) override;
+    void allow(const RequestValue &capabilities) override;
     HostListing list(const Sysroot &sysroot, const SelectionPolicy &policy, Notes &notes) override;
     std::optional<Selectors> asked_of_tools(const Config &config, Notes &notes) override;
     [[nodiscard]] bool has_use_for_none() const override { return false; }

@@ -7,7 +7,7 @@
 
 namespace ogh::amd_kfd {
 
-Capabilities parse_capabilities(const Asked &asked)
+Capabilities parse_capabilities(const RequestValue &asked)
 {
     Capabilities capabilities;
     for (const std::string &item : split_list(asked.value)) {
@@ -21,7 +21,7 @@ Capabilities parse_capabilities(const Asked &asked)
     return capabilities;
 }
 
-Capabilities parse_allowed_capabilities(const Asked &list)
+Capabilities parse_allowed_capabilities(const RequestValue &list)
 {
     return list.value == no_capability ? Capabilities{} : parse_capabilities(list);
 }

@@ -8,7 +8,7 @@
 
 #include "amd-kfd/sysfs_file.h"
 #include "host/drm_nodes.h"
-#include "host/host_path.h"
+#include "host/sysroot.h"
 
 namespace ogh::amd_kfd {
 
@@ -52,7 +52,7 @@ private:
     [[nodiscard]] std::optional<DrmNode> read_node(const std::string &name) const;
     [[nodiscard]] SysfsFile read(unsigned render_minor, const std::string &name) const;
 
-    std::optional<HostPath> place_;
+    std::optional<ResolvedPath> place_;
     std::string what_;        ///< names it in messages
     unsigned distance_ = 128; ///< between the numbers of the last card and its render node
 };

@@ -11,8 +11,8 @@
 #include "base/error.h"
 #include "base/log.h"
 #include "host/drm_nodes.h"
-#include "host/host_path.h"
 #include "host/pci_address.h"
+#include "host/sysroot.h"
 
 namespace ogh::amd_kfd {
 

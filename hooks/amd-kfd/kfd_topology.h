@@ -8,7 +8,7 @@
 
 #include "amd-kfd/kfd_properties.h"
 #include "amd-kfd/sysfs_file.h"
-#include "host/host_path.h"
+#include "host/sysroot.h"
 
 namespace ogh::amd_kfd {
 
@@ -51,7 +51,7 @@ public:
                                                       const KfdProperties &properties) const;
 
 private:
-    std::optional<HostPath> place_;
+    std::optional<ResolvedPath> place_;
     std::string what_; ///< names it in messages
 };
 

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "amd-kfd/sysfs_file.h"
-#include "host/host_path.h"
+#include "host/sysroot.h"
 
 namespace ogh::amd_kfd {
 

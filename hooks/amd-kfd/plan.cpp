@@ -45,16 +45,16 @@ private:
 
 } // namespace
 
-Edits plan(const Wanted &wanted, const Inventory &inventory, const HostNodes &host)
+Edits plan(const GpuSelection &selection, const Inventory &inventory, const DeviceNodes &host)
 {
     Edits edits;
-    if (wanted.gpus.empty())
+    if (selection.gpus.empty())
         return edits;
     Nodes nodes(inventory.host_root, edits);
     const DeviceNumber kfd = inventory.kfd.value();
     nodes.add("/dev/kfd", kfd.major, kfd.minor);
-    for (size_t i = 0; i < wanted.gpus.size(); ++i) {
-        const Gpu &gpu = inventory.gpus[wanted.gpus[i]];
+    for (size_t i = 0; i < selection.gpus.size(); ++i) {
+        const Gpu &gpu = inventory.gpus[selection.gpus[i]];
         nodes.add_drm(gpu, host.drm[i].card, "-card");
         nodes.add_drm(gpu, host.drm[i].render, "-render");
     }

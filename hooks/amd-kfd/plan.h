@@ -4,9 +4,9 @@
 #include <string>
 #include <vector>
 
-#include "amd-kfd/host_nodes.h"
+#include "amd-kfd/device_nodes.h"
+#include "amd-kfd/gpu_selection.h"
 #include "amd-kfd/inventory.h"
-#include "amd-kfd/wanted.h"
 #include "base/log.h"
 #include "edits/edits.h"
 
@@ -16,9 +16,9 @@ namespace ogh::amd_kfd {
  * The nodes and links that a container gets, with the host's own numbers: ROCm's libraries compute the names of render
  * nodes from what KFD says. And the file of the GPUs' names, where the image has none. Pure.
  * @param inventory for which why_none() is nothing
- * @param host as read_host_nodes() reads it for `wanted`
+ * @param host as read_device_nodes() reads it for `selection`
  */
-Edits plan(const Wanted &wanted, const Inventory &inventory, const HostNodes &host);
+Edits plan(const GpuSelection &selection, const Inventory &inventory, const DeviceNodes &host);
 
 /**
  * Without a device cgroup KFD gives a process all GPUs of the host, and ROCm fails on the first that it has no render

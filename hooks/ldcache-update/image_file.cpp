@@ -36,7 +36,7 @@ ImageFile read(ContainerView &view, const std::string &path, size_t limit)
     const Inode inode = Inode::of(found->get(), what);
     file.is_mount = inode.mount_root;
     file.state = ImageFile::State::Other;
-    file.problem = reader.why_not_read(found->get(), inode);
+    file.problem = reader.read_obstacle(found->get(), inode);
     if (file.problem.empty() && inode.size > limit)
         file.problem = "is larger than " + std::to_string(limit) + " bytes";
     if (!file.problem.empty())
@@ -57,7 +57,7 @@ ImageFile read(ContainerView &view, const std::string &path, size_t limit)
 ImageFile read_image_file(ContainerView &view, const std::string &path, size_t limit)
 {
     ImageFile file = read(view, path, limit);
-    file.why_not_replace = view.ground().why_not_make_in(InnerPath::parse(path).parent, view.root());
+    file.replace_obstacle = view.mount_policy().make_obstacle(InnerPath::parse(path).parent, view.root());
     return file;
 }
 

@@ -127,7 +127,7 @@ private:
         const auto [entry, is_new] = known_.try_emplace(key_of(inode), NotALibrary{"it cannot be read"});
         if (!is_new)
             return entry->second;
-        if (const std::string why = image_.why_not_read(fd, inode); !why.empty())
+        if (const std::string why = image_.read_obstacle(fd, inode); !why.empty())
             entry->second = NotALibrary{"it " + why};
         else
             entry->second = read_elf_library(image_.open(fd, inode, what).get());

@@ -31,7 +31,7 @@ std::string checked_folder(const std::string &folder, const std::string &origin)
 
 } // namespace
 
-LibraryRequest parse_library_request(const Asked &asked, const std::vector<std::string> &further)
+LibraryRequest parse_library_request(const RequestValue &asked, const std::vector<std::string> &further)
 {
     LibraryRequest request;
     if (trimmed(asked.value) == "none")

@@ -23,7 +23,7 @@ struct LibraryRequest {
  * @throws Error (Usage) for a folder that is not absolute, is the root or has an empty, `.` or `..` component, for
  *         more than max_folders, and for `none` beside others
  */
-LibraryRequest parse_library_request(const Asked &asked, const std::vector<std::string> &further);
+LibraryRequest parse_library_request(const RequestValue &asked, const std::vector<std::string> &further);
 
 /** The same folders in the same order, without those that have been there before. */
 std::vector<std::string> without_repeats(const std::vector<std::string> &folders);

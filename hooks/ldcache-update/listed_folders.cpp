@@ -42,16 +42,16 @@ bool is_at_or_below(const std::string &path, const std::string &top)
 
 } // namespace
 
-std::optional<Asked> asked_by_tree(const Container &container)
+std::optional<RequestValue> asked_by_tree(const Container &container)
 {
     // In createContainer the state has 0 or 1, which is another process here.
     if (container.pid < 2)
         return std::nullopt;
     try {
-        const HostProc proc;
+        const ProcFs proc;
         const MountTable table(proc.open_of(container.pid, "mountinfo").get());
-        if (!table.ids_of_source(own_source).empty())
-            return Asked{.value = "auto", .origin = "tree of another hook", .implied = true};
+        if (!table.ids_of_source(injected_source).empty())
+            return RequestValue{.value = "auto", .origin = "tree of another hook", .implied = true};
     } catch (const Error &) {
         return std::nullopt; // a container that asked for nothing is not stopped
     }
@@ -79,7 +79,7 @@ std::vector<std::string> parse_folder_list(std::string_view text, const std::str
 std::vector<std::string> listed_folders(ContainerView &view, Notes &notes)
 {
     std::vector<std::string> folders;
-    const auto mounts = view.ground().mounts_of(own_source, view.root().inode());
+    const auto mounts = view.mount_policy().mounts_of(injected_source, view.root().inode());
     const ImageReader reader = view.reader(ReadAs::Root);
     for (const InnerMount &mount : mounts) {
         try {

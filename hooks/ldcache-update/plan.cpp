@@ -25,10 +25,10 @@ void warn(Notes &notes, const std::string &text)
 }
 
 /** Why the file stays as it is though it should be another; "" if it can be replaced. */
-std::string why_not_replace(const ImageFile &file)
+std::string replace_obstacle(const ImageFile &file)
 {
-    if (!file.why_not_replace.empty())
-        return file.why_not_replace;
+    if (!file.replace_obstacle.empty())
+        return file.replace_obstacle;
     return file.is_mount ? "something is mounted on it" : "";
 }
 
@@ -38,7 +38,7 @@ void must_be(const std::string &path, const ImageFile &file, std::string content
 {
     if (file.state == ImageFile::State::Plain && file.content == content)
         return;
-    const bool replace = !read_only && why_not_replace(file).empty();
+    const bool replace = !read_only && replace_obstacle(file).empty();
     edits.files.push_back(
         {path, std::move(content), replace ? FileEdit::How::Replace : FileEdit::How::MountOver, file.mode});
 }
@@ -49,7 +49,7 @@ void should_be(const std::string &path, const ImageFile &file, std::string conte
 {
     if (file.state == ImageFile::State::Plain && file.content == content)
         return;
-    const std::string why = why_not_replace(file);
+    const std::string why = replace_obstacle(file);
     if (why.empty())
         edits.files.push_back({path, std::move(content), FileEdit::How::Replace, file.mode});
     else

@@ -10,7 +10,7 @@ namespace {
 
 constexpr std::string_view read_only_suffix = ":ro";
 
-void check_name(const std::string &name, const Asked &asked)
+void check_name(const std::string &name, const RequestValue &asked)
 {
     const auto refused = [&](const std::string &why) {
         return Error(ExitCode::Usage, "the " + asked.origin + " " + why + " in " + quote(asked.value) +
@@ -27,7 +27,7 @@ void check_name(const std::string &name, const Asked &asked)
 
 } // namespace
 
-FolderRequest parse_folder_request(const Asked &asked)
+FolderRequest parse_folder_request(const RequestValue &asked)
 {
     FolderRequest request;
     if (trimmed(asked.value) == "none")

@@ -22,6 +22,6 @@ struct FolderRequest {
  * Understands `none`, or `all` or `NAME[:ro],...`; blanks around names and repeats are allowed, `:ro` wins over none.
  * @throws Error (Usage) for an empty name, `.`, `..`, a `/` or a NUL, and for `none` beside others
  */
-FolderRequest parse_folder_request(const Asked &asked);
+FolderRequest parse_folder_request(const RequestValue &asked);
 
 } // namespace ogh::mount_srv

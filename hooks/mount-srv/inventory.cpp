@@ -33,7 +33,7 @@ bool can_be_handed_out(const FolderEntry &entry)
 /** Follows the symlinks of one source folder, and knows which folders containers may write. */
 class Links final {
 public:
-    Links(const Sysroot &sysroot, const HostPath &source, const std::vector<FolderEntry> &entries)
+    Links(const Sysroot &sysroot, const ResolvedPath &source, const std::vector<FolderEntry> &entries)
         : sysroot_(sysroot), source_(source)
     {
         for (const FolderEntry &entry : entries) {
@@ -90,7 +90,7 @@ private:
     }
 
     const Sysroot &sysroot_;
-    const HostPath &source_;
+    const ResolvedPath &source_;
     std::set<FileId> writable_;
 };
 

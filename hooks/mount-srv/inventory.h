@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "base/error.h"
-#include "host/host_path.h"
+#include "host/sysroot.h"
 #include "kernel/inode.h"
 
 namespace ogh::mount_srv {

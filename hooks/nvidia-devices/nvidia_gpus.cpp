@@ -1,34 +1,35 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "nvidia-devices/nvidia_gpus.h"
 
-#include "image/earlier_file.h"
-#include "nvidia-devices/host/further_nodes.h"
-#include "nvidia-devices/host/gpu_list.h"
+#include "image/previous_request.h"
+#include "nvidia-devices/host/device_nodes.h"
+#include "nvidia-devices/host/gpu_table.h"
 #include "nvidia-devices/host/vendor_hook.h"
 #include "nvidia-devices/image/image.h"
 #include "nvidia-devices/plan/driver_tree.h"
 #include "nvidia-devices/plan/plan.h"
-#include "nvidia-devices/plan/wanted_tree.h"
+#include "nvidia-devices/plan/requested_tree.h"
+#include "nvidia-devices/request/gpu_selection.h"
 #include "nvidia-devices/request/toolkit_requests.h"
-#include "nvidia-devices/request/wanted.h"
 #include "request/visible_devices.h"
 
 namespace ogh::nvidia_devices {
 
 namespace {
 
-/** Adds to `edits` the driver's files for what is wanted. */
-void add_driver_tree(Hook &hook, const Sysroot &driver_root, const Wanted &wanted, const Inventory &inventory,
-                     Edits &edits, Notes &notes)
+/** Adds to `edits` the driver's files for what is chosen. */
+void add_driver_tree(Hook &hook, const Sysroot &driver_root, const GpuSelection &selection,
+                     const Inventory &inventory, Edits &edits, Notes &notes)
 {
     Image image;
     std::optional<std::string> earlier;
     if (hook.config()) {
         ContainerView &view = hook.look();
-        earlier = read_earlier_file(view, std::string(tree_folder) + "/" + given_name);
+        earlier = read_previous_request(view, std::string(tree_folder) + "/" + record_name);
         image = read_image(view.reader(ReadAs::Process), *hook.config(), notes);
     }
-    plan_driver_tree(read_wanted_tree(driver_root, wanted, inventory, earlier, notes), image, edits, notes);
+    plan_driver_tree(read_requested_tree(driver_root, selection, inventory, earlier, notes), image, edits,
+                     notes);
 }
 
 void warn_of_vendor_hook(const Hook &hook, const Sysroot &sysroot, Notes &notes)
@@ -48,7 +49,7 @@ void NvidiaGpus::add_options(CommandLine &cli)
     cli.add({"--driver-root", "DIR", "Where the driver's files are (default: /)"}, driver_root_);
 }
 
-void NvidiaGpus::allow(const Asked &capabilities)
+void NvidiaGpus::allow(const RequestValue &capabilities)
 {
     allowed_.push_back(parse_allowed_capabilities(capabilities));
 }
@@ -100,11 +101,11 @@ std::optional<std::vector<Candidate>> NvidiaGpus::find(const Sysroot &sysroot, c
 
 Edits NvidiaGpus::plan(const std::vector<size_t> &chosen, const Sysroot &sysroot, Hook &hook, Notes &notes)
 {
-    const Wanted wanted{chosen, capabilities_};
+    const GpuSelection selection{chosen, capabilities_};
     Edits edits =
-        nvidia_devices::plan(wanted, inventory_, read_further_nodes(sysroot, inventory_, wanted), notes);
+        nvidia_devices::plan(selection, inventory_, read_device_nodes(sysroot, inventory_, selection), notes);
     if (has_files_)
-        add_driver_tree(hook, open_driver_root(sysroot, driver_root_), wanted, inventory_, edits, notes);
+        add_driver_tree(hook, open_driver_root(sysroot, driver_root_), selection, inventory_, edits, notes);
     warn_of_vendor_hook(hook, sysroot, notes);
     return edits;
 }

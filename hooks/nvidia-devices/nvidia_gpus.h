@@ -15,7 +15,7 @@ namespace ogh::nvidia_devices {
 class NvidiaGpus final : public GpuVendor {
 public:
     void add_options(CommandLine &cli) override;
-    void allow(const Asked &capabilities) override;
+    void allow(const RequestValue &capabilities) override;
     HostListing list(const Sysroot &sysroot, const SelectionPolicy &policy, Notes &notes) override;
     std::optional<Selectors> asked_of_tools(const Config &config, Notes &notes) override;
 

@@ -54,7 +54,7 @@ void check_versions(std::string_view input)
     const std::string one(input.substr(0, end));
     const std::string other(input.substr(std::min(end + 1, input.size())));
     const auto wins = [](const std::string &theirs, const std::string &ours, auto drivers) {
-        return is_to_win({theirs, std::move(drivers), {}}, ours);
+        return is_preferred({theirs, std::move(drivers), {}}, ours);
     };
     const std::optional<std::vector<unsigned>> silent;
     require(!wins(one, one, silent), "no version is newer than itself");

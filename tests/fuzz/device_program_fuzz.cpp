@@ -3,7 +3,7 @@
 #include <cstring>
 
 #include "cgroup/device_program.h"
-#include "cgroup/device_program_run.h"
+#include "cgroup/device_program_interpreter.h"
 #include "promise.h"
 #include "target.h"
 

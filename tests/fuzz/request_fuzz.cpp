@@ -65,7 +65,7 @@ std::optional<Case> read_case(std::string_view input)
     return outcome.value;
 }
 
-Outcome<std::optional<Asked>> ask(const Case &input)
+Outcome<std::optional<RequestValue>> ask(const Case &input)
 {
     Notes notes;
     auto outcome = attempt([&] { return find_request(hook, &input.config, input.options, notes); });
@@ -132,7 +132,7 @@ bool is_resource(const Config &config)
            });
 }
 
-void check_asked(const Asked &asked, const Case &input)
+void check_asked(const RequestValue &asked, const Case &input)
 {
     require(asked.value.find_first_not_of(" \t") != std::string::npos, "a request is never empty");
     require(asked.value.size() <= max_request_size, "a request has a limit");
@@ -147,7 +147,7 @@ void check_asked(const Asked &asked, const Case &input)
 }
 
 /** Where only annotations count, an image can say what it likes. */
-void check_environment_is_nothing(const Case &input, const Outcome<std::optional<Asked>> &outcome)
+void check_environment_is_nothing(const Case &input, const Outcome<std::optional<RequestValue>> &outcome)
 {
     Case without = input;
     without.config.environment.clear();

@@ -20,8 +20,8 @@ namespace {
 
 /** What is asked for, by whom, and what the host allows. */
 struct Case {
-    Asked asked{"all", "annotation 'k'"};
-    Asked capabilities{"compute", "annotation 'k.capabilities'"};
+    RequestValue asked{"all", "annotation 'k'"};
+    RequestValue capabilities{"compute", "annotation 'k.capabilities'"};
     std::optional<std::string> allow;
     std::optional<unsigned> max_devices;
     std::string held; ///< a digit for each GPU that is not free
@@ -95,7 +95,7 @@ void check_words(const Selectors &selectors)
     require(!selectors.all || selectors.any == 0, "'all' leaves nothing for 'any:N'");
 }
 
-std::optional<Selectors> check_selectors(const Asked &asked)
+std::optional<Selectors> check_selectors(const RequestValue &asked)
 {
     const auto outcome = attempt([&] { return parse_selectors(asked); });
     require(outcome.value || outcome.code == ExitCode::Usage, "selectors are refused as a wrong use");

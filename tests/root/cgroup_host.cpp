@@ -18,7 +18,7 @@
 #include <utility>
 
 #include "cgroup/bpf.h"
-#include "cgroup/device_program_run.h"
+#include "cgroup/device_program_interpreter.h"
 #include "support/device_programs.h"
 
 namespace ogh::test {
@@ -137,7 +137,7 @@ pid_t CgroupHost::start(Version version, const std::string &path_of)
 
 DeviceCgroups CgroupHost::container(const std::string &cgroups_path) const
 {
-    return {HostProc(), init_->pid(), cgroups_path};
+    return {ProcFs(), init_->pid(), cgroups_path};
 }
 
 DeviceRules CgroupHost::questions() const

@@ -103,7 +103,7 @@ BOOST_FIXTURE_TEST_CASE(the_runtimes_own_cgroup_is_never_changed, Version2)
     const Outcome outcome = in_child([&] {
         const UniqueFd procs(::openat(cgroup.get(), "cgroup.procs", O_WRONLY | O_CLOEXEC));
         check_call(::write(procs.get(), "0", 1), "join");
-        DeviceCgroups container(HostProc(), init, own);
+        DeviceCgroups container(ProcFs(), init, own);
         const Notes notes = container.allow(rules);
         container.keep();
         return std::to_string(notes.size()) + notes.at(0).text;

@@ -17,7 +17,7 @@
 
 #include "base/unique_fd.h"
 #include "exchangers.h"
-#include "image/root.h"
+#include "image/root_fs.h"
 #include "sandbox.h"
 #include "stepped.h"
 
@@ -170,7 +170,7 @@ BOOST_FIXTURE_TEST_CASE(cve_2024_45310_nothing_but_a_placeholder_is_given_away, 
             ::renameat2(parent.get(), "new", parent.get(), "other", RENAME_EXCHANGE);
     };
     const auto make = [&] {
-        make_placeholder(parent.get(), "new", Kind::Directory, Owner{4711, 4711}, "/new");
+        make_placeholder(parent.get(), "new", Kind::Directory, FsCredentials{4711, 4711}, "/new");
         return std::string();
     };
     BOOST_TEST(refused(in_stepped_child(make, SYS_mkdirat, exchange), "cannot open '/new' in the container"));

@@ -14,7 +14,7 @@
 #include <boost/test/unit_test.hpp>
 
 #include "base/unique_fd.h"
-#include "image/earlier_file.h"
+#include "image/previous_request.h"
 #include "sandbox.h"
 
 using namespace ogh;
@@ -93,7 +93,7 @@ struct Tree : Sandbox {
     [[nodiscard]] std::string earlier()
     {
         ContainerView view({container().pid(), rootfs()});
-        return read_earlier_file(view, "/opt/tree/.own/given").value_or("nothing");
+        return read_previous_request(view, "/opt/tree/.own/given").value_or("nothing");
     }
 
 private:

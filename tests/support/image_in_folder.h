@@ -15,16 +15,16 @@ class ImageInFolder final {
 public:
     explicit ImageInFolder(const std::string &path, ReadAs as = ReadAs::Process)
         : root_(UniqueFd(::open(path.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC))),
-          ground_(proc_, ::getpid(), path), reader_(root_, proc_, ground_, as, std::nullopt)
+          mount_policy_(proc_, ::getpid(), path), reader_(root_, proc_, mount_policy_, as, std::nullopt)
     {
     }
 
     [[nodiscard]] const ImageReader &reader() const { return reader_; }
 
 private:
-    HostProc proc_;
-    Root root_;
-    Ground ground_;
+    ProcFs proc_;
+    RootFs root_;
+    MountPolicy mount_policy_;
     ImageReader reader_;
 };
 

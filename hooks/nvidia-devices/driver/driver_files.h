@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "base/log.h"
-#include "host/host_path.h"
+#include "host/sysroot.h"
 #include "nvidia-devices/driver/driver_file.h"
 #include "nvidia-devices/request/capabilities.h"
 

@@ -51,7 +51,8 @@ try {
     if (!fd)
         return std::nullopt;
     // Following each symlink, which tells the path without them, costs far more.
-    auto place = is_called(fd->get(), on_host(path)) ? HostPath{path, std::move(*fd)} : sysroot_.find(path);
+    auto place =
+        is_called(fd->get(), on_host(path)) ? ResolvedPath{path, std::move(*fd)} : sysroot_.find(path);
     struct stat status {};
     if (!place)
         return std::nullopt;

@@ -8,13 +8,13 @@
 #include <string_view>
 
 #include "base/unique_fd.h"
-#include "host/host_path.h"
+#include "host/sysroot.h"
 
 namespace ogh::nvidia_devices {
 
 /** Something that was found: where it is, without symlinks, and what it is. */
 struct DriverEntry {
-    HostPath place;
+    ResolvedPath place;
     mode_t mode = 0; ///< type and permissions
 };
 

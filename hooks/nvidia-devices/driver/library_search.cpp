@@ -27,7 +27,7 @@ namespace {
 constexpr std::uint32_t oldest_kernel = 0x00020363;
 
 /** Not blocking: a FIFO must not hold up the start of a container. */
-UniqueFd open_file(const HostPath &folder, const std::string &file)
+UniqueFd open_file(const ResolvedPath &folder, const std::string &file)
 {
     return UniqueFd(
         ::openat(folder.fd.get(), file.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC));
@@ -64,7 +64,7 @@ bool is_driver_version(std::string_view text)
 
 } // namespace
 
-std::optional<LibraryFile> read_library(const HostPath &folder, const std::string &file,
+std::optional<LibraryFile> read_library(const ResolvedPath &folder, const std::string &file,
                                         const LibraryMachine &machine)
 {
     const UniqueFd fd = open_file(folder, file);
@@ -72,8 +72,8 @@ std::optional<LibraryFile> read_library(const HostPath &folder, const std::strin
 }
 
 /** A library, and how its files may be called. */
-struct LibrarySearch::Wanted {
-    Wanted(const LibraryName &library, const std::string &version)
+struct LibrarySearch::WantedLibrary {
+    WantedLibrary(const LibraryName &library, const std::string &version)
         : own_version(library.version == LibraryVersion::Own), ending("." + version),
           start(own_version ? library.name.substr(0, library.name.rfind('.')) : library.name),
           file(own_version ? std::string(library.name) : start + ".so" + ending)
@@ -117,7 +117,7 @@ LibrarySearch::LibrarySearch(const DriverRoot &root, const std::vector<CachedLib
 
 std::optional<DriverLibrary> LibrarySearch::find(const LibraryName &library)
 {
-    const Wanted wanted(library, version_);
+    const WantedLibrary wanted(library, version_);
     if (auto found = in_folders(wanted, 0))
         return found;
     if (auto found = through_cache(wanted))
@@ -151,7 +151,7 @@ std::vector<DriverLibrary> LibrarySearch::others() const
 std::vector<std::string> LibrarySearch::folders() const
 {
     std::vector<std::string> paths;
-    for (const HostPath &folder : folders_)
+    for (const ResolvedPath &folder : folders_)
         paths.push_back(folder.path);
     return paths;
 }
@@ -160,7 +160,7 @@ std::string LibrarySearch::other_version(std::string_view name) const
 {
     constexpr std::array<const char *, 2> links{".so.1", ".so.0"}; // the latter of GLVND's
     const std::string start = std::string(name) + ".so.";
-    for (const HostPath &folder : folders_) {
+    for (const ResolvedPath &folder : folders_) {
         for (const char *link : links) {
             const auto library = root_.find_file(path_in(folder.path, std::string(name) + link));
             if (!library)
@@ -174,25 +174,25 @@ std::string LibrarySearch::other_version(std::string_view name) const
 }
 
 /** @return the folder, which may have been there before; nullptr if there is none */
-const HostPath *LibrarySearch::add_folder(const std::string &path)
+const ResolvedPath *LibrarySearch::add_folder(const std::string &path)
 {
-    const auto known = [&](const std::string &canonical) -> const HostPath * {
+    const auto known = [&](const std::string &canonical) -> const ResolvedPath * {
         const auto folder = std::find_if(folders_.begin(), folders_.end(),
-                                         [&](const HostPath &each) { return each.path == canonical; });
+                                         [&](const ResolvedPath &each) { return each.path == canonical; });
         return folder == folders_.end() ? nullptr : &*folder;
     };
-    if (const HostPath *folder = known(path))
+    if (const ResolvedPath *folder = known(path))
         return folder;
     auto entry = root_.find(path);
     if (!entry || !S_ISDIR(entry->mode))
         return nullptr;
-    if (const HostPath *folder = known(entry->place.path))
+    if (const ResolvedPath *folder = known(entry->place.path))
         return folder;
     folders_.push_back(std::move(entry->place));
     return &folders_.back();
 }
 
-std::optional<DriverLibrary> LibrarySearch::in_folders(const Wanted &wanted, size_t first)
+std::optional<DriverLibrary> LibrarySearch::in_folders(const WantedLibrary &wanted, size_t first)
 {
     for (size_t i = first; i < folders_.size(); ++i) {
         if (auto found = in_folder(folders_[i], wanted))
@@ -201,7 +201,7 @@ std::optional<DriverLibrary> LibrarySearch::in_folders(const Wanted &wanted, siz
     return std::nullopt;
 }
 
-std::optional<DriverLibrary> LibrarySearch::in_folder(const HostPath &folder, const Wanted &wanted)
+std::optional<DriverLibrary> LibrarySearch::in_folder(const ResolvedPath &folder, const WantedLibrary &wanted)
 {
     const UniqueFd fd = open_file(folder, wanted.file);
     if (fd.valid())
@@ -209,7 +209,7 @@ std::optional<DriverLibrary> LibrarySearch::in_folder(const HostPath &folder, co
     return errno == ELOOP ? resolve(path_in(folder.path, wanted.file), wanted) : std::nullopt;
 }
 
-std::optional<DriverLibrary> LibrarySearch::through_cache(const Wanted &wanted)
+std::optional<DriverLibrary> LibrarySearch::through_cache(const WantedLibrary &wanted)
 {
     for (const CachedLibrary &each : cache_) {
         if (each.machine != machine_.cache_flags || !wanted.is_link_name(each.name))
@@ -223,7 +223,8 @@ std::optional<DriverLibrary> LibrarySearch::through_cache(const Wanted &wanted)
     return std::nullopt;
 }
 
-std::optional<DriverLibrary> LibrarySearch::in_subfolders(const Wanted &wanted, std::string_view subfolder)
+std::optional<DriverLibrary> LibrarySearch::in_subfolders(const WantedLibrary &wanted,
+                                                          std::string_view subfolder)
 {
     for (const std::string &path : folders()) {
         const auto entry = root_.find(path_in(path, subfolder));
@@ -236,22 +237,22 @@ std::optional<DriverLibrary> LibrarySearch::in_subfolders(const Wanted &wanted, 
 }
 
 /** Follows a link. Its folder is remembered whatever the file is, and so looked at for others. */
-std::optional<DriverLibrary> LibrarySearch::resolve(const std::string &path, const Wanted &wanted)
+std::optional<DriverLibrary> LibrarySearch::resolve(const std::string &path, const WantedLibrary &wanted)
 {
     const auto entry = root_.find_file(path);
     if (!entry)
         return std::nullopt;
     const std::string file = name_in(entry->place.path);
-    const HostPath *folder = add_folder(folder_of(entry->place.path));
+    const ResolvedPath *folder = add_folder(folder_of(entry->place.path));
     if (folder == nullptr || !wanted.is_file_name(file))
         return std::nullopt;
     return take(*folder, file, read_library(*folder, file, machine_), wanted);
 }
 
 /** @param folder where the file itself is, symlinks followed */
-std::optional<DriverLibrary> LibrarySearch::take(const HostPath &folder, const std::string &file,
+std::optional<DriverLibrary> LibrarySearch::take(const ResolvedPath &folder, const std::string &file,
                                                  const std::optional<LibraryFile> &library,
-                                                 const Wanted &wanted)
+                                                 const WantedLibrary &wanted)
 {
     if (!library || (library->elf.os_version != 0 && library->elf.os_version < oldest_kernel))
         return std::nullopt;
@@ -263,7 +264,7 @@ std::optional<DriverLibrary> LibrarySearch::take(const HostPath &folder, const s
     return found;
 }
 
-DriverLibrary LibrarySearch::describe(const HostPath &folder, const std::string &file,
+DriverLibrary LibrarySearch::describe(const ResolvedPath &folder, const std::string &file,
                                       const LibraryFile &library) const
 {
     return {file, root_.on_host(path_in(folder.path, file)),
@@ -274,7 +275,7 @@ DriverLibrary LibrarySearch::describe(const HostPath &folder, const std::string 
 void LibrarySearch::prefer(const std::string &path)
 {
     const auto folder = std::find_if(folders_.begin(), folders_.end(),
-                                     [&](const HostPath &each) { return each.path == path; });
+                                     [&](const ResolvedPath &each) { return each.path == path; });
     if (folder != folders_.end())
         std::rotate(folders_.begin(), folder, std::next(folder));
 }

@@ -24,7 +24,7 @@ struct LibraryFile {
 };
 
 /** What the library in `folder` is; nothing if it is a symlink, or none that this machine's programs can load. */
-std::optional<LibraryFile> read_library(const HostPath &folder, const std::string &file,
+std::optional<LibraryFile> read_library(const ResolvedPath &folder, const std::string &file,
                                         const LibraryMachine &machine);
 
 /**
@@ -60,26 +60,27 @@ public:
     [[nodiscard]] std::string other_version(std::string_view name) const;
 
 private:
-    struct Wanted;
+    struct WantedLibrary;
 
-    const HostPath *add_folder(const std::string &path);
-    std::optional<DriverLibrary> in_folders(const Wanted &wanted, size_t first);
-    std::optional<DriverLibrary> in_folder(const HostPath &folder, const Wanted &wanted);
-    std::optional<DriverLibrary> through_cache(const Wanted &wanted);
-    std::optional<DriverLibrary> in_subfolders(const Wanted &wanted, std::string_view subfolder);
-    std::optional<DriverLibrary> resolve(const std::string &path, const Wanted &wanted);
-    std::optional<DriverLibrary> take(const HostPath &folder, const std::string &file,
-                                      const std::optional<LibraryFile> &library, const Wanted &wanted);
+    const ResolvedPath *add_folder(const std::string &path);
+    std::optional<DriverLibrary> in_folders(const WantedLibrary &selection, size_t first);
+    std::optional<DriverLibrary> in_folder(const ResolvedPath &folder, const WantedLibrary &selection);
+    std::optional<DriverLibrary> through_cache(const WantedLibrary &selection);
+    std::optional<DriverLibrary> in_subfolders(const WantedLibrary &selection, std::string_view subfolder);
+    std::optional<DriverLibrary> resolve(const std::string &path, const WantedLibrary &selection);
+    std::optional<DriverLibrary> take(const ResolvedPath &folder, const std::string &file,
+                                      const std::optional<LibraryFile> &library,
+                                      const WantedLibrary &selection);
     void prefer(const std::string &path);
-    [[nodiscard]] DriverLibrary describe(const HostPath &folder, const std::string &file,
+    [[nodiscard]] DriverLibrary describe(const ResolvedPath &folder, const std::string &file,
                                          const LibraryFile &library) const;
 
     const DriverRoot &root_;
     const std::vector<CachedLibrary> &cache_;
     const LibraryMachine &machine_;
     const std::string &version_;
-    std::deque<HostPath> folders_; ///< a deque, so that adding one leaves the others where they are
-    std::set<std::string> homes_;  ///< the folders that have libraries of the driver's version
+    std::deque<ResolvedPath> folders_; ///< a deque, so that adding one leaves the others where they are
+    std::set<std::string> homes_;      ///< the folders that have libraries of the driver's version
 };
 
 } // namespace ogh::nvidia_devices

@@ -8,9 +8,9 @@
 
 #include "base/error.h"
 #include "base/log.h"
-#include "host/host_path.h"
 #include "host/pci_address.h"
 #include "host/proc_devices.h"
+#include "host/sysroot.h"
 #include "nvidia-devices/host/driver_version.h"
 #include "nvidia-devices/host/gpu_information.h"
 #include "request/selection.h"

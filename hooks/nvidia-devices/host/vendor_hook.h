@@ -4,7 +4,7 @@
 #include <optional>
 #include <string>
 
-#include "host/host_path.h"
+#include "host/sysroot.h"
 #include "oci/config.h"
 
 namespace ogh::nvidia_devices {

@@ -156,7 +156,7 @@ std::optional<CudaCompat> read_cuda_compat(const ImageReader &reader, Notes &not
     }
 }
 
-bool is_to_win(const CudaCompat &compat, const std::string &version)
+bool is_preferred(const CudaCompat &compat, const std::string &version)
 {
     const auto theirs = parse_version(compat.version);
     const auto ours = parse_version(version);

@@ -43,6 +43,6 @@ std::optional<CudaCompat> read_cuda_compat(const ImageReader &reader, Notes &not
  * version and are newer than it, or, where they say nothing, if their major version is higher. Pure.
  * @param version of the host's driver; if it cannot be understood, they are not
  */
-bool is_to_win(const CudaCompat &compat, const std::string &version);
+bool is_preferred(const CudaCompat &compat, const std::string &version);
 
 } // namespace ogh::nvidia_devices

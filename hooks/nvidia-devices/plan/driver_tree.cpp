@@ -74,9 +74,9 @@ private:
 std::map<std::string, std::string> winners(const DriverTree &tree, const Image &image, Notes &notes)
 {
     std::map<std::string, std::string> found;
-    const Capabilities &capabilities = tree.given.capabilities;
+    const Capabilities &capabilities = tree.record.capabilities;
     const bool has_cuda = capabilities.has(Capability::Compute) || capabilities.has(Capability::Video);
-    if (!image.compat || !has_cuda || !is_to_win(*image.compat, tree.version))
+    if (!image.compat || !has_cuda || !is_preferred(*image.compat, tree.version))
         return found;
     const auto is_file_of_host = [&](const std::string &name) {
         const auto &ours = tree.files.libraries;
@@ -156,8 +156,8 @@ std::string application_profile(const std::set<unsigned> &minors)
 
 bool has_graphics(const DriverTree &tree)
 {
-    return tree.given.capabilities.has(Capability::Graphics) ||
-           tree.given.capabilities.has(Capability::Display);
+    return tree.record.capabilities.has(Capability::Graphics) ||
+           tree.record.capabilities.has(Capability::Display);
 }
 
 /** The other files. A module of X.Org has a link beside it, where the server knows it by another name. */
@@ -177,10 +177,10 @@ TmpfsEdit plan_tree(const DriverTree &tree, const Image &image, Notes &notes)
     TmpfsEdit edit{tree_folder};
     plan_libraries(tree, image, edit, notes);
     plan_files(tree, edit);
-    edit.files.push_back({given_name, to_text(tree.given)});
+    edit.files.push_back({record_name, to_text(tree.record)});
     if (has_graphics(tree))
         edit.files.push_back(
-            {std::string("share/nvidia/") + profile_name, application_profile(tree.given.minors)});
+            {std::string("share/nvidia/") + profile_name, application_profile(tree.record.minors)});
     return edit;
 }
 
@@ -234,17 +234,17 @@ void plan_links(const DriverTree &tree, const Image &image, Edits &edits)
 
 } // namespace
 
-void plan_driver_tree(const DriverTree &wanted, const Image &image, Edits &edits, Notes &notes)
+void plan_driver_tree(const DriverTree &requested, const Image &image, Edits &edits, Notes &notes)
 {
-    if (!wanted.wanted)
+    if (!requested.wanted)
         return;
     if (image.has_only_musl) {
         notes.push_back({LogLevel::Warning, "the image has musl, and the driver's libraries need glibc: they "
                                             "are not put in"});
         return;
     }
-    DriverTree tree = wanted;
-    tree.files.libraries = loadable(wanted.files.libraries, image, notes);
+    DriverTree tree = requested;
+    tree.files.libraries = loadable(requested.files.libraries, image, notes);
     if (tree.is_there)
         notes.push_back({LogLevel::Debug, quote(tree_folder) + " is mounted already"});
     else

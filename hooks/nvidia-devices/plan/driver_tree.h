@@ -5,7 +5,7 @@
 #include "edits/edits.h"
 #include "nvidia-devices/driver/driver_files.h"
 #include "nvidia-devices/image/image.h"
-#include "nvidia-devices/plan/given.h"
+#include "nvidia-devices/plan/tree_record.h"
 
 namespace ogh::nvidia_devices {
 
@@ -13,13 +13,13 @@ namespace ogh::nvidia_devices {
 constexpr const char *tree_folder = "/usr/local/nvidia";
 
 /** The file in it that says what it was made for. */
-constexpr const char *given_name = ".oci-gpu-hooks/nvidia-devices";
+constexpr const char *record_name = ".oci-gpu-hooks/nvidia-devices";
 
 /** The driver's user-space files that a container is to have. */
 struct DriverTree {
     bool wanted = false;   ///< if not, all else counts for nothing
     bool is_there = false; ///< an earlier request has brought all of it
-    Given given;
+    TreeRecord record;
     std::string version; ///< of the kernel module
     DriverFiles files;
 };
@@ -28,6 +28,6 @@ struct DriverTree {
  * Adds to `edits` the tree with the driver's files, and the links that lead to it from where programs look for them.
  * Pure.
  */
-void plan_driver_tree(const DriverTree &wanted, const Image &image, Edits &edits, Notes &notes);
+void plan_driver_tree(const DriverTree &requested, const Image &image, Edits &edits, Notes &notes);
 
 } // namespace ogh::nvidia_devices

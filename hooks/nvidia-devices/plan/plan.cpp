@@ -68,14 +68,14 @@ private:
     Edits &edits_;
 };
 
-void add_dri(const Wanted &wanted, const Inventory &inventory, const FurtherNodes &further, Nodes &nodes,
+void add_dri(const GpuSelection &selection, const Inventory &inventory, const DeviceNodes &host, Nodes &nodes,
              Notes &notes)
 {
-    const auto &named = wanted.capabilities.named;
+    const auto &named = selection.capabilities.named;
     const bool is_named = named.contains(Capability::Graphics) || named.contains(Capability::Display);
-    for (size_t i = 0; i < further.drm.size(); ++i) {
-        const PciAddress &address = inventory.gpus[wanted.gpus[i]].address;
-        const DrmNodes &drm = further.drm[i];
+    for (size_t i = 0; i < host.drm.size(); ++i) {
+        const PciAddress &address = inventory.gpus[selection.gpus[i]].address;
+        const DrmNodes &drm = host.drm[i];
         nodes.add_drm(address, drm.card);
         nodes.add_drm(address, drm.render);
         if (!drm.card && !drm.render)
@@ -85,18 +85,18 @@ void add_dri(const Wanted &wanted, const Inventory &inventory, const FurtherNode
     }
 }
 
-void plan_nodes(const Wanted &wanted, const Inventory &inventory, const FurtherNodes &further, Edits &edits,
-                Notes &notes)
+void plan_nodes(const GpuSelection &selection, const Inventory &inventory, const DeviceNodes &host,
+                Edits &edits, Notes &notes)
 {
-    const Capabilities &capabilities = wanted.capabilities;
+    const Capabilities &capabilities = selection.capabilities;
     Nodes nodes(inventory, edits);
-    nodes.add_gpus(wanted.gpus);
+    nodes.add_gpus(selection.gpus);
     if (capabilities.has(Capability::Compute) || capabilities.has(Capability::Video))
         nodes.add_uvm();
     if (capabilities.has(Capability::Display))
         nodes.add_modeset(capabilities.named.contains(Capability::Display), notes);
-    add_dri(wanted, inventory, further, nodes, notes);
-    for (const NamedNode &node : further.named)
+    add_dri(selection, inventory, host, nodes, notes);
+    for (const NamedNode &node : host.named)
         nodes.add(node.path, node.major, node.minor);
 }
 
@@ -118,12 +118,12 @@ TmpfsEdit plan_proc(const std::vector<size_t> &gpus, const Inventory &inventory)
 
 } // namespace
 
-Edits plan(const Wanted &wanted, const Inventory &inventory, const FurtherNodes &further, Notes &notes)
+Edits plan(const GpuSelection &selection, const Inventory &inventory, const DeviceNodes &host, Notes &notes)
 {
     Edits edits;
-    if (!wanted.gpus.empty())
-        plan_nodes(wanted, inventory, further, edits, notes);
-    edits.proc = plan_proc(wanted.gpus, inventory);
+    if (!selection.gpus.empty())
+        plan_nodes(selection, inventory, host, edits, notes);
+    edits.proc = plan_proc(selection.gpus, inventory);
     return edits;
 }
 

@@ -45,7 +45,7 @@ bool is_known(const Name &name, Grammar grammar)
     return grammar == Grammar::Ours || name.variable == nullptr;
 }
 
-Error refused(const Asked &asked, const std::string &why, Grammar grammar)
+Error refused(const RequestValue &asked, const std::string &why, Grammar grammar)
 {
     std::string list = "'all'";
     for (const Name &name : names) {
@@ -56,7 +56,7 @@ Error refused(const Asked &asked, const std::string &why, Grammar grammar)
                                  "; it takes a list, separated by commas, of " + list};
 }
 
-void add_item(Capabilities &capabilities, const std::string &item, const Asked &asked, Grammar grammar)
+void add_item(Capabilities &capabilities, const std::string &item, const RequestValue &asked, Grammar grammar)
 {
     if (item.empty())
         throw refused(asked, "an empty item", grammar);
@@ -77,7 +77,7 @@ Capabilities driver_capabilities(const Config &config)
     const auto value = environment_value(config, variable);
     if (!value && is_legacy_cuda_image(config))
         return {{}, true};
-    const Asked asked{value.value_or(""), "environment variable " + quote(variable)};
+    const RequestValue asked{value.value_or(""), "environment variable " + quote(variable)};
     Capabilities capabilities;
     for (const std::string &item : split_list(asked.value)) {
         if (!item.empty())
@@ -106,7 +106,7 @@ Capabilities default_capabilities()
     return {{Capability::Compute, Capability::Utility}, false};
 }
 
-Capabilities parse_capabilities(const Asked &asked)
+Capabilities parse_capabilities(const RequestValue &asked)
 {
     Capabilities capabilities;
     for (const std::string &item : split_list(asked.value))
@@ -114,7 +114,7 @@ Capabilities parse_capabilities(const Asked &asked)
     return capabilities;
 }
 
-Capabilities parse_allowed_capabilities(const Asked &list)
+Capabilities parse_allowed_capabilities(const RequestValue &list)
 {
     return list.value == no_capability ? Capabilities{} : parse_capabilities(list);
 }

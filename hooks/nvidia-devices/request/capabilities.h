@@ -60,13 +60,13 @@ Capabilities default_capabilities();
  * Understands a list, separated by commas, of capabilities and `all`. Blanks around items and repeats are allowed.
  * @throws Error (Usage) that says what it takes
  */
-Capabilities parse_capabilities(const Asked &asked);
+Capabilities parse_capabilities(const RequestValue &asked);
 
 /**
  * Understands --allow-capabilities, as the host or a line of the key file has it: such a list, or `none`.
  * @throws Error (Usage)
  */
-Capabilities parse_allowed_capabilities(const Asked &list);
+Capabilities parse_allowed_capabilities(const RequestValue &list);
 
 /**
  * What the host's policy leaves of `wanted`: all that is named, and of `all` what it hands out.

@@ -20,10 +20,10 @@ Inventory read(const AmdHost &host, const Details &details = {})
     return read_inventory(Sysroot(host.path()), details, notes);
 }
 
-Edits plan_for(const AmdHost &host, const Wanted &wanted, const Details &details = {})
+Edits plan_for(const AmdHost &host, const GpuSelection &selection, const Details &details = {})
 {
     const Inventory inventory = read(host, details);
-    return plan(wanted, inventory, read_host_nodes(Sysroot(host.path()), inventory, wanted));
+    return plan(selection, inventory, read_device_nodes(Sysroot(host.path()), inventory, selection));
 }
 
 /** "PATH=MAJOR:MINOR" of each node, in order. */
@@ -96,7 +96,7 @@ BOOST_AUTO_TEST_CASE(a_render_node_that_goes_away_is_an_error)
     const AmdHost host({AmdGpu()});
     const Inventory inventory = read(host);
     std::filesystem::remove(host.path("sys/class/drm/renderD129"));
-    const auto failure = failure_of([&] { read_host_nodes(Sysroot(host.path()), inventory, {{0}, {}}); });
+    const auto failure = failure_of([&] { read_device_nodes(Sysroot(host.path()), inventory, {{0}, {}}); });
     BOOST_TEST((failure.code == ExitCode::Host));
     BOOST_TEST(failure.message == "the host has no renderD129 any more");
 }
@@ -116,7 +116,7 @@ BOOST_AUTO_TEST_CASE(partitions_have_links_by_platform_device)
                                   "/dev/dri/by-path/platform-amdgpu_xcp.4-render>../renderD133 "
                                   "/dev/dri/by-path/platform-amdgpu_xcp_55-card>../card80 "
                                   "/dev/dri/by-path/platform-amdgpu_xcp_55-render>../renderD207");
-    Wanted all;
+    GpuSelection all;
     for (size_t i = 0; i < gpus.size(); ++i)
         all.gpus.push_back(i);
     BOOST_TEST(plan_for(host, all).nodes.size() == 129U);

@@ -20,7 +20,7 @@ ImageFile plain(std::string content)
     return {.state = ImageFile::State::Plain,
             .content = std::move(content),
             .problem = {},
-            .why_not_replace = {}};
+            .replace_obstacle = {}};
 }
 
 AddedLibrary library(const std::string &name, const std::string &subfolder = "")
@@ -142,7 +142,7 @@ BOOST_AUTO_TEST_CASE(in_a_volume_nothing_is_written)
     Image image = debian();
     image.conf = plain("/usr/lib\n");
     for (ImageFile *file : {&image.cache, &image.conf, &image.own_conf})
-        file->why_not_replace = "it would lie in a volume ('/etc')";
+        file->replace_obstacle = "it would lie in a volume ('/etc')";
     const Planned planned(image);
     CHECK_EQUAL_LINES(planned.files(), Lines{"/etc/ld.so.cache mount"});
     BOOST_TEST(planned.warns("'/etc/ld.so.conf.d/00-oci-gpu-hooks.conf' stays as it is"));
@@ -177,7 +177,7 @@ BOOST_AUTO_TEST_CASE(an_ld_so_conf_that_cannot_be_read_stays)
     image.conf = {.state = ImageFile::State::Other,
                   .content = {},
                   .problem = "is no plain file",
-                  .why_not_replace = {}};
+                  .replace_obstacle = {}};
     const Planned planned(image);
     CHECK_EQUAL_LINES(planned.files(), cache_and_conf);
     BOOST_TEST(planned.warns("'/etc/ld.so.conf' in the container is no plain file"));
@@ -200,7 +200,7 @@ BOOST_AUTO_TEST_CASE(a_cache_that_is_none_is_named_and_replaced)
     image.cache = {.state = ImageFile::State::Other,
                    .content = {},
                    .problem = "is no plain file",
-                   .why_not_replace = {}};
+                   .replace_obstacle = {}};
     planned = Planned(image);
     BOOST_TEST(planned.warns("a new one takes its place: is no plain file"));
     CHECK_EQUAL_LINES(planned.names(), Lines{"libnew.so.1"});

@@ -98,7 +98,7 @@ private:
 bool wins(const std::string &theirs, const std::string &ours,
           const std::optional<std::vector<unsigned>> &drivers = std::nullopt)
 {
-    return is_to_win({theirs, drivers, {}}, ours);
+    return is_preferred({theirs, drivers, {}}, ours);
 }
 
 } // namespace

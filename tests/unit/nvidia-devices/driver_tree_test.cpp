@@ -16,7 +16,7 @@ struct Host {
     {
         tree.wanted = true;
         tree.version = "555.42.07";
-        tree.given.capabilities = default_capabilities();
+        tree.record.capabilities = default_capabilities();
         library("libcuda", "libcuda.so.1");
         library("libnvidia-ml", "libnvidia-ml.so.1");
     }
@@ -74,8 +74,8 @@ struct Host {
 
     void graphics(std::set<unsigned> minors)
     {
-        tree.given.capabilities.named.insert(Capability::Graphics);
-        tree.given.minors = std::move(minors);
+        tree.record.capabilities.named.insert(Capability::Graphics);
+        tree.record.minors = std::move(minors);
     }
 
     DriverTree tree;
@@ -184,7 +184,7 @@ BOOST_FIXTURE_TEST_CASE(the_profile_names_the_containers_gpus, Host)
                "0x8000000000000021]}], \"rules\": [{\"pattern\": [], \"profile\": \"_container_\"}]}\n");
     BOOST_TEST(link_at("/etc/nvidia/nvidia-application-profiles-rc.d/10-container.conf") ==
                std::string("/usr/local/nvidia/") + profile);
-    tree.given.minors.clear();
+    tree.record.minors.clear();
     BOOST_TEST(text(profile).find("0x0]") != std::string::npos);
 }
 
@@ -244,7 +244,7 @@ BOOST_FIXTURE_TEST_CASE(newer_libraries_of_the_image_win, Host)
 BOOST_FIXTURE_TEST_CASE(without_cuda_the_images_libraries_count_for_nothing, Host)
 {
     image.compat = CudaCompat{"575.51.03", std::nullopt, {{"libcuda.so.1", "libcuda.so.575.51.03"}}};
-    tree.given.capabilities = {{Capability::Utility}};
+    tree.record.capabilities = {{Capability::Utility}};
     BOOST_TEST(link_in_tree("lib64/libcuda.so.1") == "libcuda.so.555.42.07");
 }
 

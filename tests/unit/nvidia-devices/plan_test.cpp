@@ -27,7 +27,7 @@ Capabilities named(const std::set<Capability> &list)
 /** Made by hand: plan() needs no host. */
 struct Case {
     Inventory inventory;
-    FurtherNodes further;
+    DeviceNodes device_nodes;
     Notes notes;
 
     explicit Case(const std::vector<unsigned> &minors = {3}, const std::string &devices = usual_devices)
@@ -49,7 +49,7 @@ struct Case {
 
     Edits plan(const std::vector<size_t> &gpus, const Capabilities &capabilities = default_capabilities())
     {
-        return nvidia_devices::plan({gpus, capabilities}, inventory, further, notes);
+        return nvidia_devices::plan({gpus, capabilities}, inventory, device_nodes, notes);
     }
 
     /** "PATH=MAJOR:MINOR" of each node, in order. */
@@ -145,8 +145,8 @@ BOOST_AUTO_TEST_CASE(a_missing_modeset_is_an_error_for_who_names_display)
 BOOST_AUTO_TEST_CASE(dri_nodes_with_links_by_address)
 {
     Case host({3, 4});
-    host.further.drm = {{DrmNode{"card2", 226, 2}, DrmNode{"renderD129", 226, 129}},
-                        {DrmNode{"card1", 226, 1}, std::nullopt}};
+    host.device_nodes.drm = {{DrmNode{"card2", 226, 2}, DrmNode{"renderD129", 226, 129}},
+                             {DrmNode{"card1", 226, 1}, std::nullopt}};
     const Edits edits = host.plan({0, 1}, named({Graphics}));
     BOOST_REQUIRE(edits.nodes.size() == 6U);
     BOOST_TEST((edits.nodes[3] == NodeEdit{"/dev/dri/card2", "/root of/dev/dri/card2", 226, 2}));
@@ -162,7 +162,7 @@ BOOST_AUTO_TEST_CASE(dri_nodes_with_links_by_address)
 BOOST_AUTO_TEST_CASE(addresses_are_those_of_the_gpus_that_were_chosen)
 {
     Case host({3, 4});
-    host.further.drm = {{std::nullopt, DrmNode{"renderD130", 226, 130}}};
+    host.device_nodes.drm = {{std::nullopt, DrmNode{"renderD130", 226, 130}}};
     const Edits edits = host.plan({1}, named({Graphics}));
     BOOST_TEST((edits.links ==
                 std::vector<LinkEdit>{{"/dev/dri/by-path/pci-0000:11:00.0-render", "../renderD130"}}));
@@ -178,7 +178,7 @@ BOOST_AUTO_TEST_CASE(a_gpu_without_dri_nodes_is_named)
          {Expected{named({Graphics}), LogLevel::Warning}, Expected{named({Display}), LogLevel::Warning},
           Expected{{{Graphics}, true}, LogLevel::Warning}, Expected{{{}, true}, LogLevel::Info}}) {
         Case host({3, 4});
-        host.further.drm = {{DrmNode{"card2", 226, 2}, std::nullopt}, {}};
+        host.device_nodes.drm = {{DrmNode{"card2", 226, 2}, std::nullopt}, {}};
         host.plan({0, 1}, capabilities);
         BOOST_REQUIRE(host.notes.size() == 1U);
         BOOST_TEST((host.notes[0].level == level));
@@ -191,7 +191,7 @@ BOOST_AUTO_TEST_CASE(a_gpu_without_dri_nodes_is_named)
 BOOST_AUTO_TEST_CASE(named_nodes_come_last)
 {
     Case host;
-    host.further.named = {{"/dev/infiniband/rdma_cm", 10, 58}};
+    host.device_nodes.named = {{"/dev/infiniband/rdma_cm", 10, 58}};
     const Edits edits = host.plan({0}, named({Utility, Mofed}));
     BOOST_TEST((edits.nodes.back() ==
                 NodeEdit{"/dev/infiniband/rdma_cm", "/root of/dev/infiniband/rdma_cm", 10, 58}));
@@ -240,9 +240,10 @@ BOOST_AUTO_TEST_CASE(from_the_host_to_the_plan)
         const Sysroot sysroot(host.path());
         Notes notes;
         const Inventory inventory = read_inventory(sysroot, notes);
-        const Wanted wanted{resolve(parse_selectors({"2,7", "x"}), candidates(inventory), {}, {}, notes),
-                            default_capabilities()};
-        const Edits edits = plan(wanted, inventory, read_further_nodes(sysroot, inventory, wanted), notes);
+        const GpuSelection wanted{
+            resolve(parse_selectors({"2,7", "x"}), candidates(inventory), {}, {}, notes),
+            default_capabilities()};
+        const Edits edits = plan(wanted, inventory, read_device_nodes(sysroot, inventory, wanted), notes);
         BOOST_REQUIRE(edits.nodes.size() == 5U);
         BOOST_TEST((edits.nodes[0] == NodeEdit{"/dev/nvidia1", host.path("dev/nvidia1"), 195, 1}));
         BOOST_TEST((edits.nodes[1] == NodeEdit{"/dev/nvidia4", host.path("dev/nvidia4"), 195, 4}));

@@ -16,7 +16,7 @@ struct Case {
     Config config;
     CommonOptions options;
 
-    [[nodiscard]] std::optional<Asked> ask() const
+    [[nodiscard]] std::optional<RequestValue> ask() const
     {
         Notes notes;
         return find_request("mount-srv", &config, options, notes);

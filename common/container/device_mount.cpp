@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "container/device_mount.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <cstdio>
+
+#include "base/error.h"
+#include "base/text.h"
+#include "container/device_node.h"
+#include "kernel/openat2.h"
+
+namespace ogh {
+
+namespace {
+
+// Not noexec, as some bind nodes: drivers' libraries may map a device with PROT_EXEC, and nobody runs a device.
+constexpr MountAttributes attributes = {.has_nodes = true};
+
+DeviceMount source_of(int fd, const std::string &what)
+{
+    return {Inode::of(fd, what), MountTree(fd, attributes, what)};
+}
+
+UniqueFd make_node(const NodeEdit &node, const PrivateTmpfs &tmpfs, const std::string &name,
+                   const std::optional<FsCredentials> &owner)
+{
+    const std::string what = "the device node " + quote(node.container_path);
+    if (const int error = make_device_node(tmpfs.fd(), name, node); error != 0)
+        throw SystemError(error, "cannot make " + what, ExitCode::Host);
+    if (owner && ::fchownat(tmpfs.fd(), name.c_str(), owner->uid, owner->gid, AT_SYMLINK_NOFOLLOW) != 0)
+        throw SystemError(errno, "cannot give " + what + " to the container's root");
+    return open_path(tmpfs.fd(), name, O_PATH | O_NOFOLLOW, Walk::OneStep, what);
+}
+
+std::string mode_text(mode_t mode)
+{
+    std::array<char, 8> text{};
+    std::snprintf(text.data(), text.size(), "%04o", mode & 07777U);
+    return text.data();
+}
+
+/** Asked of the kernel: the ids of a node that this user namespace has no number for cannot be compared. */
+bool may_open(int fd)
+{
+    // The C library's faccessat takes no O_PATH descriptor.
+    return ::syscall(SYS_faccessat2, fd, "", R_OK | W_OK, AT_EMPTY_PATH | AT_EACCESS) == 0;
+}
+
+/** In a user namespace the engine's user has the number that this process has. */
+bool needs_group(const Inode &inode)
+{
+    constexpr mode_t others = S_IROTH | S_IWOTH;
+    constexpr mode_t owner = S_IRUSR | S_IWUSR;
+    return (inode.mode & others) != others && !(inode.uid == ::geteuid() && (inode.mode & owner) == owner);
+}
+
+Error cannot_open(const std::string &what, mode_t mode)
+{
+    return {
+        ExitCode::Host,
+        "this user may not open " + what + " in a container (mode " + mode_text(mode) +
+            "); on the host, give it mode 0666, or put the user into its group ('usermod -aG GROUP USER', "
+            "with "
+            "the group that 'ls -l' shows, such as render) and start the container with that group (podman: "
+            "--group-add keep-groups, with crun)"};
+}
+
+} // namespace
+
+std::vector<DeviceMount> make_device_mounts(const std::vector<NodeEdit> &nodes, const PrivateTmpfs &tmpfs,
+                                            const std::optional<FsCredentials> &owner)
+{
+    std::vector<DeviceMount> sources;
+    sources.reserve(nodes.size());
+    for (const NodeEdit &node : nodes) {
+        const UniqueFd made = make_node(node, tmpfs, "node" + std::to_string(sources.size()), owner);
+        sources.push_back(source_of(made.get(), quote(node.container_path)));
+    }
+    return sources;
+}
+
+std::vector<DeviceMount> open_device_mounts(const std::vector<NodeEdit> &nodes, bool keeps_groups)
+{
+    std::vector<DeviceMount> sources;
+    sources.reserve(nodes.size());
+    for (const NodeEdit &node : nodes) {
+        const auto fd = open_host_node(node);
+        const std::string what = quote(node.host_path);
+        if (!fd)
+            throw Error(ExitCode::Host,
+                        "this host has no " + what +
+                            ", and without the host's root no device node can be made; have the host "
+                            "make it at boot");
+        DeviceMount source = source_of(fd->get(), what);
+        if (!may_open(fd->get()) || (needs_group(source.inode) && !keeps_groups))
+            throw cannot_open(what, source.inode.mode);
+        sources.push_back(std::move(source));
+    }
+    return sources;
+}
+
+} // namespace ogh

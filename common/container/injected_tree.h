@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <map>
+#include <string>
+#include <string_view>
+
+#include "base/unique_fd.h"
+#include "edits/edits.h"
+#include "kernel/inode.h"
+#include "kernel/mount_tree.h"
+#include "kernel/private_tmpfs.h"
+
+namespace ogh {
+
+/**
+ * Edits::tree in the making: a tmpfs of ours with files of the host mounted in it, put together before the container
+ * is entered, so that it appears there whole or not at all.
+ */
+class InjectedTree final {
+public:
+    /**
+     * Makes the tmpfs and all that is in it: read-only, nosuid, nodev; mounts that say that they
+     * are writable are noexec instead.
+     * @param place where it is put together; takes the name "tree"
+     * @param label see TmpfsOptions
+     * @throws Error
+     */
+    InjectedTree(const TmpfsEdit &edit, const PrivateTmpfs &place, const std::string &label);
+
+    /** What is attached in the container; locked in a user namespace. */
+    [[nodiscard]] MountTree &tree() { return tree_; }
+    [[nodiscard]] const MountTree &tree() const { return tree_; }
+
+    /** Of the tmpfs's root. */
+    [[nodiscard]] const Inode &inode() const { return inode_; }
+
+private:
+    void mount(const MountEdit &edit);
+    void write(const TmpfsEdit::File &file);
+    void link(const LinkEdit &edit);
+    int folder(std::string_view path);
+
+    std::string container_path_;
+    UniqueFd top_;                                         ///< of the tmpfs, where it is put together
+    std::map<std::string, UniqueFd, std::less<>> folders_; ///< those that were made in it
+    Inode inode_;
+    MountTree tree_{UniqueFd()};
+};
+
+} // namespace ogh

@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "host/sysroot.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <climits>
+#include <vector>
+
+#include "base/error.h"
+#include "base/text.h"
+
+namespace ogh {
+
+namespace {
+
+constexpr int max_symlinks = 40; // the kernel's own limit, path_resolution(7)
+
+/** Components still to walk, the next one last, so that a symlink's target can be put in front of the rest. */
+using Pending = std::vector<std::string>;
+
+void push_components(Pending &pending, std::string_view path)
+{
+    std::vector<std::string> parts;
+    while (!path.empty()) {
+        const size_t end = path.find('/');
+        const std::string_view part = path.substr(0, end);
+        if (!part.empty() && part != ".")
+            parts.emplace_back(part);
+        path.remove_prefix(end == std::string_view::npos ? path.size() : end + 1);
+    }
+    pending.insert(pending.end(), parts.rbegin(), parts.rend());
+}
+
+std::string link_target(int link, const std::string &what)
+{
+    std::array<char, PATH_MAX> target{};
+    const ssize_t length = ::readlinkat(link, "", target.data(), target.size());
+    if (length < 0 || static_cast<size_t>(length) == target.size())
+        throw SystemError(length < 0 ? errno : ENAMETOOLONG, "cannot read the symlink " + what);
+    return {target.data(), static_cast<size_t>(length)};
+}
+
+bool is_link(int fd, const std::string &what)
+{
+    struct stat status {};
+    if (::fstat(fd, &status) != 0)
+        throw SystemError(errno, "cannot look at " + what);
+    return S_ISLNK(status.st_mode);
+}
+
+UniqueFd open_component(int dir, const std::string &name)
+{
+    return UniqueFd(::openat(dir, name.c_str(), O_PATH | O_NOFOLLOW | O_CLOEXEC));
+}
+
+/** The way walked so far: a descriptor for each folder from the root down, so that `..` needs no lookup. */
+class Way final {
+public:
+    explicit Way(int root) : root_(root) {}
+
+    [[nodiscard]] int here() const { return steps_.empty() ? root_ : steps_.back().fd.get(); }
+
+    void to_root() { steps_.clear(); }
+
+    void up()
+    {
+        if (!steps_.empty())
+            steps_.pop_back();
+    }
+
+    void down(std::string name, UniqueFd fd) { steps_.push_back({std::move(name), std::move(fd)}); }
+
+    [[nodiscard]] ResolvedPath finish()
+    {
+        std::string path;
+        for (const Step &step : steps_)
+            path += "/" + step.name;
+        if (steps_.empty())
+            return {"/", UniqueFd(::fcntl(root_, F_DUPFD_CLOEXEC, 0))};
+        return {path, std::move(steps_.back().fd)};
+    }
+
+private:
+    struct Step {
+        std::string name;
+        UniqueFd fd;
+    };
+    int root_;
+    std::vector<Step> steps_;
+};
+
+std::optional<ResolvedPath> walk(int root, std::string_view path, const Sysroot::Guard &guard)
+{
+    Way way(root);
+    Pending pending;
+    push_components(pending, path);
+    for (int links = 0; !pending.empty();) {
+        const std::string name = std::move(pending.back());
+        pending.pop_back();
+        if (guard)
+            guard(way.here());
+        if (name == "..") {
+            way.up();
+            continue;
+        }
+        UniqueFd next = open_component(way.here(), name);
+        if (!next.valid() && errno == ENOENT)
+            return std::nullopt;
+        if (!next.valid())
+            throw SystemError(errno, "cannot open " + quote(path));
+        if (!is_link(next.get(), quote(path))) {
+            way.down(name, std::move(next));
+            continue;
+        }
+        if (++links > max_symlinks)
+            throw SystemError(ELOOP, "cannot open " + quote(path));
+        const std::string target = link_target(next.get(), quote(path));
+        if (target.starts_with('/'))
+            way.to_root();
+        push_components(pending, target);
+    }
+    return way.finish();
+}
+
+} // namespace
+
+Sysroot::Sysroot(const std::string &path)
+{
+    const UniqueFd root(::open("/", O_PATH | O_DIRECTORY | O_CLOEXEC));
+    if (!root.valid())
+        throw SystemError(errno, "cannot open '/'", ExitCode::Host);
+    if (!path.starts_with('/'))
+        throw Error(ExitCode::Usage, "--sysroot needs an absolute path, not " + quote(path));
+    auto found = walk(root.get(), path, {});
+    struct stat status {};
+    if (!found || ::fstat(found->fd.get(), &status) != 0 || !S_ISDIR(status.st_mode))
+        throw Error(ExitCode::Host, "--sysroot " + quote(path) + " is no folder of this host");
+    path_ = found->path == "/" ? "" : found->path;
+    fd_ = std::move(found->fd);
+}
+
+std::optional<ResolvedPath> Sysroot::find(std::string_view path, const Guard &guard) const
+{
+    return walk(fd_.get(), path, guard);
+}
+
+std::string Sysroot::on_host(const std::string &path) const
+{
+    return path == "/" && !path_.empty() ? path_ : path_ + path;
+}
+
+} // namespace ogh

@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "image/mount_policy.h"
+
+#include <algorithm>
+
+#include "base/text.h"
+#include "edits/inner_path.h"
+
+namespace ogh {
+
+// Opened now, each shows its namespace whenever it is read.
+MountPolicy::MountPolicy(const ProcFs &proc, pid_t pid, std::string rootfs)
+    : rootfs_(std::move(rootfs)), host_mountinfo_(proc.open_self("mountinfo")),
+      inside_mountinfo_(proc.open_of(pid, "mountinfo"))
+{
+}
+
+const MountTable &MountPolicy::inside()
+{
+    if (!inside_)
+        inside_.emplace(inside_mountinfo_.get());
+    return *inside_;
+}
+
+std::string MountPolicy::mount_point(const Inode &inode)
+{
+    const std::string path = inside().mount_point(inode.mount_id);
+    if (!path.starts_with(rootfs_))
+        return "on the host";
+    return path == rootfs_ ? "its root" : quote(std::string_view(path).substr(rootfs_.size()));
+}
+
+std::vector<InnerMount> MountPolicy::mounts_of(const std::string &source, const Inode &root)
+{
+    // Runtimes bind the rootfs on itself; the table has its path without the symlinks that config.json may have.
+    const std::string prefix = (root.mount_root ? inside().mount_point(root.mount_id) : rootfs_) + "/";
+    std::vector<InnerMount> mounts;
+    for (const std::uint64_t id : inside().ids_of_source(source)) {
+        const std::string path = inside().mount_point(id);
+        if (path.starts_with(prefix))
+            mounts.push_back({id, path.substr(prefix.size() - 1)});
+    }
+    return mounts;
+}
+
+bool MountPolicy::is_on(const std::string &source, const Inode &inode)
+{
+    const auto ids = inside().ids_of_source(source);
+    return std::find(ids.begin(), ids.end(), inode.mount_id) != ids.end();
+}
+
+bool MountPolicy::is_on_host(const Inode &inode)
+{
+    const auto device = inside().device_of(inode.mount_id);
+    if (!host_)
+        host_.emplace(host_mountinfo_.get());
+    return !device || host_->has_device(*device);
+}
+
+bool MountPolicy::is_on_own_memory(const Inode &inode)
+{
+    const std::string type = inside().type_of(inode.mount_id);
+    return (type == "tmpfs" || type == "ramfs") && !is_on_host(inode);
+}
+
+bool MountPolicy::is_own(const Inode &inode, const Inode &root)
+{
+    return inode.mount_id == root.mount_id || is_on_own_memory(inode);
+}
+
+std::string MountPolicy::make_obstacle(const std::string &path, const RootFs &root)
+{
+    const auto opened = root.find(path);
+    if (!opened)
+        return make_obstacle(InnerPath::parse(path).parent, root);
+    return make_obstacle(Inode::of(opened->get(), quote(path)), root.inode());
+}
+
+std::string MountPolicy::make_obstacle(const Inode &folder, const Inode &root)
+{
+    if (!is_own(folder, root))
+        return "it would lie in a volume (" + mount_point(folder) +
+               "), where nothing is made; make it in the volume, or leave the volume out";
+    // What config.json asks to be read-only becomes so after the hooks alone.
+    if (inside().is_read_only(folder.mount_id))
+        return "its filesystem is read-only; make it in the image";
+    return mount_obstacle(folder);
+}
+
+std::string MountPolicy::mount_obstacle(const Inode &target)
+{
+    if (!inside().device_of(target.mount_id))
+        return "it lies in what has been mounted since the container's mounts were looked at";
+    const auto [known, is_new] = shared_.try_emplace(target.mount_id, false);
+    if (is_new)
+        known->second = inside().is_shared(target.mount_id);
+    if (!known->second)
+        return "";
+    return "it lies on a shared mount (" + mount_point(target) +
+           "), so that a mount would appear on the host too; make that volume private or slave";
+}
+
+} // namespace ogh

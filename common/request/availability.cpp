@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "request/availability.h"
+
+#include <algorithm>
+
+#include "base/text.h"
+
+namespace ogh {
+
+namespace {
+
+char lower(char c)
+{
+    return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+}
+
+bool is_allowed_by(const std::optional<Selectors> &allow, const Candidate &candidate)
+{
+    if (!allow || allow->all)
+        return true;
+    const auto &named = allow->named;
+    return std::any_of(named.begin(), named.end(), [&](const Selector &selector) {
+        return std::visit(Means{candidate, true}, selector.what);
+    });
+}
+
+std::string no_gpu(const std::string &text, const std::string &within)
+{
+    return "no GPU " + quote(text) + (within.empty() ? "" : " of " + quote(within)) + ": ";
+}
+
+} // namespace
+
+bool has_name(const std::vector<std::string> &names, const std::string &wanted)
+{
+    return std::any_of(names.begin(), names.end(), [&](const std::string &name) {
+        return std::equal(name.begin(), name.end(), wanted.begin(), wanted.end(),
+                          [](char a, char b) { return lower(a) == lower(b); });
+    });
+}
+
+bool Means::operator()(const IndexRange &range) const
+{
+    return candidate.index && *candidate.index >= range.first && *candidate.index <= range.last;
+}
+
+bool Means::operator()(const PciAddress &address) const
+{
+    return candidate.address == address;
+}
+
+bool Means::operator()(const DeviceName &name) const
+{
+    return has_name(candidate.names, name.text) || (with_groups && has_name(candidate.groups, name.text));
+}
+
+std::string label(const Candidate &candidate)
+{
+    if (!candidate.index)
+        return candidate.description;
+    const std::string index = std::to_string(*candidate.index);
+    return candidate.description.empty() ? index : index + " (" + candidate.description + ")";
+}
+
+std::string count_text(size_t count)
+{
+    return std::to_string(count) + (count == 1 ? " GPU" : " GPUs");
+}
+
+Availability::Availability(const std::vector<Candidate> &candidates, const SelectionPolicy &policy)
+    : candidates_(candidates), policy_(policy)
+{
+    for (const Candidate &candidate : candidates)
+        allowed_.push_back(is_allowed_by(policy.allow, candidate) &&
+                           is_allowed_by(policy.allow_too, candidate));
+}
+
+size_t Availability::room(size_t used) const
+{
+    const size_t limit = policy_.max_devices ? *policy_.max_devices : candidates_.size();
+    return limit > used ? limit - used : 0;
+}
+
+bool Availability::is_cut_by_policy() const
+{
+    return std::find(allowed_.begin(), allowed_.end(), false) != allowed_.end();
+}
+
+std::string Availability::text() const
+{
+    std::string offered;
+    std::string others;
+    for (size_t i = 0; i < candidates_.size(); ++i) {
+        if (!is_allowed(i))
+            continue;
+        std::string &list = is_usable(i) ? offered : others;
+        list += (list.empty() ? "" : ", ") + label(candidates_[i]);
+        if (!is_usable(i))
+            list += ", " + candidates_[i].problem;
+    }
+    return (is_cut_by_policy() ? "this host's policy hands out " : "this host has ") +
+           (offered.empty() ? "none" : offered) + (others.empty() ? "" : "; left out: " + others);
+}
+
+std::string Availability::state(size_t i) const
+{
+    return is_allowed(i) && room(0) != 0 ? at(i).problem : "not allowed";
+}
+
+Error Availability::missing(const std::string &text) const
+{
+    return is_cut_by_policy() ? not_allowed(text) : unknown(text);
+}
+
+Error Availability::unknown(const std::string &text, const std::string &within) const
+{
+    return {ExitCode::NotAvailable, no_gpu(text, within) + this->text()};
+}
+
+Error Availability::not_allowed(const std::string &text, const std::string &within) const
+{
+    return {ExitCode::Policy,
+            no_gpu(text, within) + "the host's policy (--allow) does not hand it out; " + this->text()};
+}
+
+Error Availability::unusable(size_t i, const std::string &text, const std::string &within) const
+{
+    return {candidates_[i].problem_code, no_gpu(text, within) + candidates_[i].problem};
+}
+
+Error Availability::too_many(size_t wanted) const
+{
+    return {ExitCode::Policy, count_text(wanted) +
+                                  " asked for, and the host's policy (--max-devices) allows " +
+                                  std::to_string(policy_.max_devices.value_or(0)) + "; " + text()};
+}
+
+Error Availability::not_free(const std::string &text, size_t free, size_t usable) const
+{
+    return {ExitCode::Busy, no_gpu(text, "") + "of the " + count_text(usable) + " that may be had, " +
+                                std::to_string(free) + (free == 1 ? " is free; " : " are free; ") +
+                                this->text()};
+}
+
+} // namespace ogh

@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <vector>
+
+#include "base/error.h"
+#include "request/candidate.h"
+
+namespace ogh {
+
+/** Whether one of the candidate's names is `wanted`, in letters of either case. */
+bool has_name(const std::vector<std::string> &names, const std::string &wanted);
+
+/** "0 (GPU-…)"; what has no index is called by its description alone. */
+std::string label(const Candidate &candidate);
+
+/** "1 GPU", "2 GPUs" */
+std::string count_text(size_t count);
+
+/** The candidates under the host's policy, and how it is said what may be had. The arguments must outlive it. */
+class Availability final {
+public:
+    Availability(const std::vector<Candidate> &candidates, const SelectionPolicy &policy);
+
+    [[nodiscard]] size_t size() const { return candidates_.size(); }
+    [[nodiscard]] const Candidate &at(size_t i) const { return candidates_[i]; }
+
+    /** By --allow. */
+    [[nodiscard]] bool is_allowed(size_t i) const { return allowed_[i]; }
+    [[nodiscard]] bool is_usable(size_t i) const { return candidates_[i].problem.empty(); }
+    /** Whether `all` and `any` may take it. */
+    [[nodiscard]] bool is_common(size_t i) const
+    {
+        return is_allowed(i) && is_usable(i) && candidates_[i].only_by_name.empty();
+    }
+
+    /** For lists: why it cannot be had; "" if it can. */
+    [[nodiscard]] std::string state(size_t i) const;
+
+    /** How many devices there may be beside `used` ones. */
+    [[nodiscard]] size_t room(size_t used) const;
+
+    // Errors, which the caller throws. `text` is what was asked for, `within` the range that it was part of or "".
+
+    /** There is not enough of it: by --allow, or at all. */
+    [[nodiscard]] Error missing(const std::string &text) const;
+    /** There is no such thing. */
+    [[nodiscard]] Error unknown(const std::string &text, const std::string &within = "") const;
+    [[nodiscard]] Error not_allowed(const std::string &text, const std::string &within = "") const;
+    [[nodiscard]] Error unusable(size_t i, const std::string &text, const std::string &within = "") const;
+    [[nodiscard]] Error too_many(size_t wanted) const;
+    [[nodiscard]] Error not_free(const std::string &text, size_t free, size_t usable) const;
+
+private:
+    [[nodiscard]] bool is_cut_by_policy() const;
+    /** What may be asked for here, whole, so that it can be pasted back. */
+    [[nodiscard]] std::string text() const;
+
+    const std::vector<Candidate> &candidates_;
+    const SelectionPolicy &policy_;
+    std::vector<bool> allowed_;
+};
+
+/** Whether a selector means a candidate; for std::visit. */
+struct Means {
+    const Candidate &candidate;
+    bool with_groups; ///< or by its own index, address or name alone
+
+    bool operator()(const IndexRange &range) const;
+    bool operator()(const PciAddress &address) const;
+    bool operator()(const DeviceName &name) const;
+};
+
+} // namespace ogh

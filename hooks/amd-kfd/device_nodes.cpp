@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "amd-kfd/device_nodes.h"
+
+#include "amd-kfd/drm_class.h"
+#include "base/error.h"
+
+namespace ogh::amd_kfd {
+
+namespace {
+
+DrmNodes read_drm(const Gpu &gpu, DrmClass &drm)
+{
+    const unsigned render_minor =
+        gpu.kfd.render_minor.value(); // without one there is a problem, and no choice
+    DrmNodes nodes{gpu.card ? gpu.card : drm.card(render_minor, gpu.device), drm.render(render_minor)};
+    if (!nodes.render)
+        throw Error(ExitCode::Host, "the host has no " + render_name(gpu) + " any more");
+    return nodes;
+}
+
+} // namespace
+
+DeviceNodes read_device_nodes(const Sysroot &sysroot, const Inventory &inventory,
+                              const GpuSelection &selection)
+{
+    DeviceNodes nodes;
+    if (selection.gpus.empty())
+        return nodes;
+    DrmClass drm(sysroot);
+    nodes.drm.reserve(selection.gpus.size());
+    for (const size_t gpu : selection.gpus)
+        nodes.drm.push_back(read_drm(inventory.gpus[gpu], drm));
+    if (selection.capabilities.npu)
+        nodes.npus = read_npus(sysroot);
+    return nodes;
+}
+
+} // namespace ogh::amd_kfd

@@ -1,0 +1,180 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "nvidia-devices/host/device_nodes.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <optional>
+#include <string_view>
+
+#include "base/device_number.h"
+#include "base/number.h"
+#include "base/text.h"
+#include "host/host_file.h"
+#include "kernel/folder_entries.h"
+
+namespace ogh::nvidia_devices {
+
+namespace {
+
+constexpr unsigned nvswitch_control = 255; // the minor above all switches
+constexpr size_t max_nodes = 1024;
+constexpr size_t max_number_size = 64;
+constexpr const char *device_folder = "/dev";
+constexpr const char *verbs_folder = "/sys/class/infiniband_verbs";
+constexpr const char *connection_manager = "/sys/class/misc/rdma_cm/dev";
+constexpr std::string_view gds_prefix = gds_devices;
+constexpr std::string_view nvswitch_prefix = nvswitch_devices;
+constexpr std::string_view verbs_prefix = "uverbs";
+
+Error nothing_there(const std::string &what, const std::string &module)
+{
+    return {ExitCode::Host,
+            "this host has no " + what + "; 'modprobe " + module + "' on the host loads its driver"};
+}
+
+/** The number behind `prefix`, written as the kernel writes it; nothing if the name is any other. */
+std::optional<unsigned> number_behind(std::string_view prefix, std::string_view name, unsigned limit)
+{
+    if (!name.starts_with(prefix))
+        return std::nullopt;
+    name.remove_prefix(prefix.size());
+    const auto number = parse_small_number(name, limit);
+    return number && (name.size() == 1 || name.front() != '0') ? number : std::nullopt;
+}
+
+/** The names in a folder of the host that are `prefix` and a number, in the order of the numbers. */
+std::vector<std::pair<unsigned, std::string>> numbered(const std::optional<ResolvedPath> &folder,
+                                                       const std::string &what, std::string_view prefix,
+                                                       unsigned limit)
+{
+    std::vector<std::pair<unsigned, std::string>> found;
+    if (!folder)
+        return found;
+    const auto is_wanted = [&](std::string_view name) {
+        return number_behind(prefix, name, limit).has_value();
+    };
+    for (const auto &entry :
+         list_folder(folder->fd.get(), {quote(what), is_wanted, max_nodes, ExitCode::Host}))
+        found.emplace_back(*number_behind(prefix, entry.name, limit), entry.name);
+    std::sort(found.begin(), found.end());
+    return found;
+}
+
+/** Of one request: the capabilities one after the other. */
+class Reader final {
+public:
+    Reader(const Sysroot &sysroot, const Inventory &inventory) : sysroot_(sysroot), inventory_(inventory) {}
+
+    /** Which minors there are stands nowhere but in the nodes. */
+    void read_gds()
+    {
+        const unsigned major_number = module_major(inventory_, gds_devices);
+        const auto folder = sysroot_.find(device_folder);
+        const auto found = numbered(folder, sysroot_.on_host(device_folder), gds_prefix, max_minor);
+        if (found.empty())
+            throw nothing_there("node '/dev/nvidia-fs0'", std::string(gds_devices));
+        for (const auto &[number, name] : found)
+            nodes_.push_back(stat_node(folder->fd.get(), name, major_number));
+    }
+
+    void read_gdrcopy() { nodes_.push_back({"/dev/gdrdrv", module_major(inventory_, gdrcopy_devices), 0}); }
+
+    void read_mofed()
+    {
+        const auto folder = sysroot_.find(verbs_folder);
+        const auto found = numbered(folder, sysroot_.on_host(verbs_folder), verbs_prefix, max_minor);
+        if (found.empty())
+            throw nothing_there("InfiniBand device", "ib_uverbs");
+        for (const auto &[number, name] : found)
+            read_number("/dev/infiniband/" + name, std::string(verbs_folder) + "/" + name + "/dev");
+        read_number("/dev/infiniband/rdma_cm", connection_manager);
+    }
+
+    /** Part of the driver's own module. */
+    void read_nvswitch()
+    {
+        const auto major_number = inventory_.devices.major_of(nvswitch_devices);
+        if (!major_number)
+            throw Error(ExitCode::Host, "this host has no NVSwitch: its nvidia driver has no " +
+                                            std::string(nvswitch_devices) + " in /proc/devices");
+        nodes_.push_back({"/dev/nvidia-nvswitchctl", *major_number, nvswitch_control});
+        for (const auto &[number, name] :
+             numbered(sysroot_.find(device_folder), sysroot_.on_host(device_folder), nvswitch_prefix,
+                      nvswitch_control - 1))
+            nodes_.push_back({"/dev/" + name, *major_number, number});
+    }
+
+    std::vector<NamedNode> take() { return std::move(nodes_); }
+
+private:
+    [[nodiscard]] NamedNode stat_node(int folder, const std::string &name, unsigned major_number) const
+    {
+        const std::string path = "/dev/" + name;
+        struct stat status {};
+        if (::fstatat(folder, name.c_str(), &status, AT_SYMLINK_NOFOLLOW) != 0)
+            throw SystemError(errno, "cannot look at " + quote(sysroot_.on_host(path)), ExitCode::Host);
+        if (!S_ISCHR(status.st_mode) || major(status.st_rdev) != major_number)
+            throw Error(ExitCode::Host, quote(sysroot_.on_host(path)) + " is " + found_text(status) +
+                                            ", and no character device of " + std::string(gds_devices) +
+                                            " (major number " + std::to_string(major_number) + ")");
+        return {path, major_number, minor(status.st_rdev)};
+    }
+
+    static std::string found_text(const struct stat &status)
+    {
+        if (!S_ISCHR(status.st_mode))
+            return S_ISLNK(status.st_mode)   ? "a symlink"
+                   : S_ISREG(status.st_mode) ? "a plain file"
+                                             : "something else";
+        return "the character device " + std::to_string(major(status.st_rdev)) + ":" +
+               std::to_string(minor(status.st_rdev));
+    }
+
+    /** "231:192", as each device's `dev` file in sysfs has it. */
+    void read_number(const std::string &path, const std::string &file)
+    {
+        const auto text = read_host_file(sysroot_, file, max_number_size);
+        if (!text)
+            return;
+        const auto number = parse_device_number(*text);
+        if (!number)
+            throw Error(ExitCode::Host, quote(sysroot_.on_host(file)) + " has no device number");
+        nodes_.push_back({path, number->major, number->minor});
+    }
+
+    const Sysroot &sysroot_;
+    const Inventory &inventory_;
+    std::vector<NamedNode> nodes_;
+};
+
+} // namespace
+
+DeviceNodes read_device_nodes(const Sysroot &sysroot, const Inventory &inventory,
+                              const GpuSelection &selection)
+{
+    DeviceNodes nodes;
+    if (selection.gpus.empty())
+        return nodes;
+    const Capabilities &capabilities = selection.capabilities;
+    if (capabilities.has(Capability::Graphics) || capabilities.has(Capability::Display)) {
+        for (const size_t gpu : selection.gpus)
+            nodes.drm.push_back(read_drm_nodes(sysroot, sysfs_folder(inventory.gpus[gpu].address)));
+    }
+    Reader reader(sysroot, inventory);
+    if (capabilities.has(Capability::Gds))
+        reader.read_gds();
+    if (capabilities.has(Capability::Gdrcopy))
+        reader.read_gdrcopy();
+    if (capabilities.has(Capability::Mofed))
+        reader.read_mofed();
+    if (capabilities.has(Capability::Nvswitch))
+        reader.read_nvswitch();
+    nodes.named = reader.take();
+    return nodes;
+}
+
+} // namespace ogh::nvidia_devices

@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "host/drm_nodes.h"
+#include "host/sysroot.h"
+#include "nvidia-devices/host/inventory.h"
+#include "nvidia-devices/request/gpu_selection.h"
+
+namespace ogh::nvidia_devices {
+
+/** A node that another module than the driver's own has. */
+struct NamedNode {
+    std::string path; ///< absolute, the same on the host and in the container
+    unsigned major = 0;
+    unsigned minor = 0;
+
+    bool operator==(const NamedNode &) const = default;
+};
+
+/** What the inventory leaves out, since few containers ask for it. */
+struct DeviceNodes {
+    std::vector<DrmNodes> drm; ///< of GpuSelection::gpus, in that order; empty without graphics and display
+    std::vector<NamedNode> named; ///< of Gds, Gdrcopy, Mofed and Nvswitch
+};
+
+/**
+ * Reads what `selection` needs beyond the inventory, from sysfs and, where there is no other list of what there is, from
+ * the names in the host's /dev.
+ * @throws Error (Host) if there is nothing of what was named, with the module to load; for a node that has not the
+ *         number of its module
+ */
+DeviceNodes read_device_nodes(const Sysroot &sysroot, const Inventory &inventory,
+                              const GpuSelection &selection);
+
+} // namespace ogh::nvidia_devices

@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "nvidia-devices/host/gpu_table.h"
+
+#include "request/availability.h"
+
+namespace ogh::nvidia_devices {
+
+HostListing list_gpus(const Inventory &inventory, const SelectionPolicy &policy)
+{
+    const auto gpus = candidates(inventory);
+    const Availability availability(gpus, policy);
+    HostListing list{"gpus",
+                     {{"driver", known(inventory.version ? inventory.version->version : "")}},
+                     {"index", "address", "uuid", "model", "node", "state"},
+                     {}};
+    for (size_t i = 0; i < gpus.size(); ++i) {
+        const GpuInformation &information = inventory.gpus[i].information;
+        const auto &index = gpus[i].index;
+        const auto &number = information.minor;
+        list.rows.push_back({index ? HostListing::Cell(std::uint64_t{*index}) : nullptr,
+                             to_text(gpus[i].address), known(information.uuid), known(information.model),
+                             known(number ? "/dev/nvidia" + std::to_string(*number) : ""),
+                             availability.state(i)});
+    }
+    return list;
+}
+
+} // namespace ogh::nvidia_devices

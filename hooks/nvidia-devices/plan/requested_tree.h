@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "base/log.h"
+#include "host/sysroot.h"
+#include "nvidia-devices/host/inventory.h"
+#include "nvidia-devices/plan/driver_tree.h"
+#include "nvidia-devices/request/gpu_selection.h"
+
+namespace ogh::nvidia_devices {
+
+/**
+ * Where the driver's files are.
+ * @param path of --driver-root, absolute below the sysroot
+ * @throws Error
+ */
+Sysroot open_driver_root(const Sysroot &sysroot, const std::string &path);
+
+/**
+ * Finds the files for what is chosen, together with what an earlier request for the same container has brought.
+ * @param earlier what that one has left in the tree (record_name); nothing if there was none
+ * @throws Error (Host) if what was named cannot work with what there is; not for a container without GPUs
+ */
+DriverTree read_requested_tree(const Sysroot &driver_root, const GpuSelection &selection,
+                               const Inventory &inventory, const std::optional<std::string> &earlier,
+                               Notes &notes);
+
+} // namespace ogh::nvidia_devices

@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <boost/test/unit_test.hpp>
+
+#include "host/sysroot.h"
+#include "support/expect.h"
+#include "support/temp_folder.h"
+
+using namespace ogh;
+using ogh::test::failure_of;
+using ogh::test::TempFolder;
+
+BOOST_AUTO_TEST_SUITE(sysroot)
+
+BOOST_AUTO_TEST_CASE(a_sysroot_is_an_existing_absolute_folder)
+{
+    const TempFolder tree;
+    tree.file("file");
+    BOOST_TEST((failure_of([] { Sysroot("usr"); }).code == ExitCode::Usage));
+    BOOST_TEST((failure_of([&] { Sysroot(tree.path("nowhere")); }).code == ExitCode::Host));
+    BOOST_TEST((failure_of([&] { Sysroot(tree.path("file")); }).code == ExitCode::Host));
+}
+
+BOOST_AUTO_TEST_CASE(paths_come_back_canonical_below_the_sysroot)
+{
+    const TempFolder tree;
+    tree.folder("real/a/b");
+    tree.link("alias", "real");
+    const Sysroot sysroot(tree.path("alias"));
+    BOOST_TEST(sysroot.find("/a/./b/../b/")->path == "/a/b");
+    BOOST_TEST(sysroot.find("/../../a")->path == "/a");
+    BOOST_TEST(sysroot.find("/")->path == "/");
+    BOOST_TEST(sysroot.on_host("/a") == tree.path("real/a"));
+    BOOST_TEST(sysroot.on_host("/") == tree.path("real"));
+    BOOST_TEST(Sysroot("/").on_host("/srv") == "/srv");
+    BOOST_TEST(Sysroot("/").on_host("/") == "/");
+}
+
+BOOST_AUTO_TEST_CASE(forty_symlinks_are_followed_and_no_more)
+{
+    const TempFolder tree;
+    tree.folder("l0");
+    for (int i = 1; i <= 41; ++i)
+        tree.link("l" + std::to_string(i), "l" + std::to_string(i - 1));
+    const Sysroot sysroot(tree.path());
+    BOOST_TEST(sysroot.find("/l40")->path == "/l0");
+    BOOST_TEST(failure_of([&] { static_cast<void>(sysroot.find("/l41")); }).says("Too many levels"));
+}
+
+BOOST_AUTO_TEST_CASE(the_guard_sees_each_folder_that_a_name_is_looked_up_in)
+{
+    const TempFolder tree;
+    tree.folder("a/b/c");
+    tree.link("link", "a/b/c");
+    int seen = 0;
+    static_cast<void>(Sysroot(tree.path()).find("/link", [&](int) { ++seen; }));
+    BOOST_TEST(seen == 4); // the root twice, a, b
+}
+
+BOOST_AUTO_TEST_CASE(a_file_on_the_way_is_an_error)
+{
+    const TempFolder tree;
+    tree.file("file");
+    BOOST_TEST(
+        failure_of([&] { static_cast<void>(Sysroot(tree.path()).find("/file/x")); }).says("Not a directory"));
+}
+
+BOOST_AUTO_TEST_SUITE_END()
