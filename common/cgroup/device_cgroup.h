@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "base/log.h"
+#include "base/undo_log.h"
 #include "base/unique_fd.h"
 #include "edits/device_rule.h"
 
@@ -16,10 +17,7 @@ struct Cgroup {
     std::string path; ///< as /proc/PID/cgroup names it; for messages
 };
 
-/**
- * The device cgroups of one hierarchy that belong to one container. What was allowed is taken back at the end, unless
- * keep() was called.
- */
+/** The device cgroups of one hierarchy that belong to one container. */
 class DeviceCgroup {
 public:
     DeviceCgroup() = default;
@@ -30,17 +28,12 @@ public:
     /**
      * Lets the container use further devices; what it may use already stays as it is.
      * @param rules checked()
+     * @param undo gets how to take back what was allowed; this outlives what is added
      * @return what was done, or in one note that it is not for this process to do
      * @throws Error (Host) if a cgroup above the container's own denies a rule, or a program cannot be changed;
      *         then nothing is changed
      */
-    virtual Notes allow(const DeviceRules &rules) = 0;
-
-    /** Takes back what was allowed and not kept. */
-    virtual void undo() noexcept = 0;
-
-    /** What was allowed stays. */
-    virtual void keep() noexcept = 0;
+    virtual Notes allow(const DeviceRules &rules, UndoLog &undo) = 0;
 };
 
 /** Whether a call failed because this process may not do it. */

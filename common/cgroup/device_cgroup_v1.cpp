@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <utility>
 
 #include "base/error.h"
 #include "base/file.h"
@@ -41,46 +42,52 @@ void write_rule(int cgroup, const char *name, const DeviceRule &rule)
     write_all(open_file(cgroup, name, O_WRONLY).get(), to_text(rule), name);
 }
 
-} // namespace
-
-DeviceCgroupV1::~DeviceCgroupV1()
+void deny(int cgroup, const DeviceRule &rule)
 {
-    DeviceCgroupV1::undo();
+    try {
+        write_rule(cgroup, "devices.deny", rule);
+    } catch (const Error &) {
+        return; // the container is not going to start; its cgroup goes with it
+    }
 }
 
-Notes DeviceCgroupV1::allow(const DeviceRules &rules)
+void allow_in(int cgroup, const DeviceRules &rules, UndoLog &undo)
+{
+    const std::string list = read_list(cgroup);
+    for (const DeviceRule &rule : rules) {
+        const bool was_allowed = list_allows(list, rule);
+        // If everything is allowed, single devices may still be denied, which the list does not show.
+        if (was_allowed && !list.starts_with("a "))
+            continue;
+        write_rule(cgroup, "devices.allow", rule);
+        DeviceRule denied = rule;
+        denied.access &= ~access_in_own_line(list, rule);
+        if (!was_allowed && denied.access != 0)
+            undo.add([cgroup, denied] { deny(cgroup, denied); });
+    }
+}
+
+} // namespace
+
+Notes DeviceCgroupV1::allow(const DeviceRules &rules, UndoLog &undo)
 {
     Notes notes;
+    UndoLog part; // taken back by itself where the container starts without these rules
     try {
         for (const Cgroup &cgroup : cgroups_) {
-            allow_in(cgroup, rules);
+            allow_in(cgroup.fd.get(), rules, part);
             notes.push_back({LogLevel::Debug, name_of(cgroup) + " allows " + to_text(rules)});
         }
+        undo.append(std::move(part));
         return notes;
     } catch (const SystemError &error) {
-        undo();
+        part.run();
         if (!is_refusal(error.error_number()))
             throw;
         check_above(rules);
         return {{LogLevel::Info,
                  name_of(cgroups_.front()) +
                      " is not for this process to change, and is left as it is: " + error.what()}};
-    }
-}
-
-void DeviceCgroupV1::allow_in(const Cgroup &cgroup, const DeviceRules &rules)
-{
-    const std::string list = read_list(cgroup.fd.get());
-    for (const DeviceRule &rule : rules) {
-        const bool was_allowed = list_allows(list, rule);
-        // If everything is allowed, single devices may still be denied, which the list does not show.
-        if (was_allowed && !list.starts_with("a "))
-            continue;
-        write_rule(cgroup.fd.get(), "devices.allow", rule);
-        DeviceRule denied = rule;
-        denied.access &= ~access_in_own_line(list, rule);
-        if (!was_allowed && denied.access != 0)
-            done_.push_back({cgroup.fd.get(), denied});
     }
 }
 
@@ -98,19 +105,6 @@ void DeviceCgroupV1::check_above(const DeviceRules &rules) const
             throw Error(ExitCode::Host, "the cgroup above " + name_of(cgroups_.front()) + " denies " +
                                             to_text(rule) +
                                             ", so the container cannot be allowed it; allow it there");
-    }
-}
-
-void DeviceCgroupV1::undo() noexcept
-{
-    while (!done_.empty()) {
-        const Undo last = done_.back();
-        done_.pop_back();
-        try {
-            write_rule(last.cgroup, "devices.deny", last.denied);
-        } catch (const Error &) {
-            continue; // the container is not going to start; its cgroup goes with it
-        }
     }
 }
 

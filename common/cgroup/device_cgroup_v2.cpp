@@ -9,7 +9,9 @@
 #include <cerrno>
 #include <filesystem>
 #include <iterator>
+#include <memory>
 #include <set>
+#include <utility>
 
 #include "base/error.h"
 #include "base/text.h"
@@ -66,31 +68,25 @@ void exchange(int cgroup, std::uint32_t flags, int program, int old)
 
 } // namespace
 
-DeviceCgroupV2::~DeviceCgroupV2()
-{
-    DeviceCgroupV2::undo();
-}
-
-Notes DeviceCgroupV2::allow(const DeviceRules &rules)
+Notes DeviceCgroupV2::allow(const DeviceRules &rules, UndoLog &undo)
 {
     Notes notes;
+    UndoLog part; // taken back by itself where the container starts without these rules
     try {
-        allow_all(rules, notes);
+        allow_all(rules, part, notes);
+        undo.append(std::move(part));
         return notes;
     } catch (const SystemError &error) {
-        undo();
+        part.run();
         if (!is_refusal(error.error_number()))
             throw;
         return {{LogLevel::Info,
                  name_of(cgroups_.back().path) +
                      " is not for this process to change, and is left as it is: " + error.what()}};
-    } catch (...) {
-        undo();
-        throw;
     }
 }
 
-void DeviceCgroupV2::allow_all(const DeviceRules &rules, Notes &notes)
+void DeviceCgroupV2::allow_all(const DeviceRules &rules, UndoLog &undo, Notes &notes)
 {
     std::vector<Replacement> planned;
     for (const Cgroup &cgroup : cgroups_) {
@@ -100,7 +96,8 @@ void DeviceCgroupV2::allow_all(const DeviceRules &rules, Notes &notes)
     check_above(rules, notes);
     for (Replacement &next : planned) {
         put(next);
-        done_.push_back(std::move(next));
+        const auto done = std::make_shared<const Replacement>(std::move(next));
+        undo.add([done] { take_back(*done); });
     }
     for (const Cgroup &cgroup : cgroups_)
         notes.push_back({LogLevel::Debug, name_of(cgroup.path) + " allows " + to_text(rules)});
@@ -185,19 +182,15 @@ void DeviceCgroupV2::check_above(const DeviceRules &rules, Notes &notes) const
     }
 }
 
-void DeviceCgroupV2::undo() noexcept
+void DeviceCgroupV2::take_back(const Replacement &done) noexcept
 {
-    while (!done_.empty()) {
-        const Replacement last = std::move(done_.back());
-        done_.pop_back();
-        try {
-            if (last.link.valid())
-                bpf::update_link(last.link.get(), last.old_program.get(), last.new_program.get());
-            else
-                exchange(last.cgroup->fd.get(), last.flags, last.old_program.get(), last.new_program.get());
-        } catch (const Error &) {
-            continue; // somebody else has replaced it since; the container is not going to start
-        }
+    try {
+        if (done.link.valid())
+            bpf::update_link(done.link.get(), done.old_program.get(), done.new_program.get());
+        else
+            exchange(done.cgroup->fd.get(), done.flags, done.old_program.get(), done.new_program.get());
+    } catch (const Error &) {
+        return; // somebody else has replaced it since; the container is not going to start
     }
 }
 

@@ -17,13 +17,8 @@ class DeviceCgroupV2 final : public DeviceCgroup {
 public:
     /** @param cgroups outermost first, each the parent of the next */
     explicit DeviceCgroupV2(std::vector<Cgroup> cgroups) : cgroups_(std::move(cgroups)) {}
-    DeviceCgroupV2(const DeviceCgroupV2 &) = delete;
-    DeviceCgroupV2 &operator=(const DeviceCgroupV2 &) = delete;
-    ~DeviceCgroupV2() override;
 
-    Notes allow(const DeviceRules &rules) override;
-    void undo() noexcept override;
-    void keep() noexcept override { done_.clear(); }
+    Notes allow(const DeviceRules &rules, UndoLog &undo) override;
 
 private:
     /** A program that is attached, and the one that takes its place. */
@@ -36,15 +31,15 @@ private:
         UniqueFd link = UniqueFd(); ///< by which it is attached, if it is
     };
 
-    void allow_all(const DeviceRules &rules, Notes &notes);
+    void allow_all(const DeviceRules &rules, UndoLog &undo, Notes &notes);
     static std::vector<Replacement> prepare(const Cgroup &cgroup, const DeviceRules &rules);
     static std::optional<Replacement> prepare_one(const Cgroup &cgroup, std::uint32_t id,
                                                   const DeviceRules &rules);
     static void put(Replacement &next);
+    static void take_back(const Replacement &done) noexcept;
     void check_above(const DeviceRules &rules, Notes &notes) const;
 
     std::vector<Cgroup> cgroups_;
-    std::vector<Replacement> done_;
 };
 
 } // namespace ogh

@@ -107,29 +107,17 @@ DeviceCgroups::DeviceCgroups(const ProcFs &proc, pid_t init, const std::string &
         notes_.push_back({LogLevel::Info, "the container has no device cgroup of its own; none is changed"});
 }
 
-Notes DeviceCgroups::allow(const DeviceRules &rules)
+Notes DeviceCgroups::allow(const DeviceRules &rules, UndoLog &undo)
 {
     Notes notes = std::exchange(notes_, {});
     const DeviceRules wanted = checked(rules);
     if (wanted.empty())
         return notes;
-    try {
-        for (const std::unique_ptr<DeviceCgroup> &hierarchy : hierarchies_) {
-            const Notes more = hierarchy->allow(wanted);
-            notes.insert(notes.end(), more.begin(), more.end());
-        }
-    } catch (...) {
-        for (const std::unique_ptr<DeviceCgroup> &hierarchy : hierarchies_)
-            hierarchy->undo();
-        throw;
+    for (const std::unique_ptr<DeviceCgroup> &hierarchy : hierarchies_) {
+        const Notes more = hierarchy->allow(wanted, undo);
+        notes.insert(notes.end(), more.begin(), more.end());
     }
     return notes;
-}
-
-void DeviceCgroups::keep() noexcept
-{
-    for (const std::unique_ptr<DeviceCgroup> &hierarchy : hierarchies_)
-        hierarchy->keep();
 }
 
 } // namespace ogh

@@ -19,8 +19,7 @@ constexpr std::array<unsigned, 2> device_cgroup_capabilities = {CAP_SYS_ADMIN, C
 
 /**
  * The device cgroups of a container that is being created, versions 1 and 2: both where a host has both. Construct it
- * on the host. What was allowed is taken back when it goes, unless keep() was called; the cgroups are held by
- * descriptor, so that works after entering too.
+ * on the host. The cgroups are held by descriptor, so that it works after entering too.
  */
 class DeviceCgroups final {
 public:
@@ -34,15 +33,13 @@ public:
     /**
      * Lets the container use these devices, exactly, in every cgroup of its own. A second call with the same rules
      * changes nothing.
+     * @param undo gets how to take back what was allowed; this outlives what is added
      * @return what was done; that there is no device cgroup, or that it is not for this process to change, is one
      *         note
-     * @throws Error, and then all that this object has allowed is taken back: (Host) if a cgroup that is not the container's own denies a rule,
-     *         or a program cannot be read back or changed
+     * @throws Error (Host) if a cgroup that is not the container's own denies a rule, or a program cannot be read back
+     *         or changed
      */
-    Notes allow(const DeviceRules &rules);
-
-    /** The container is complete: what was allowed stays. */
-    void keep() noexcept;
+    Notes allow(const DeviceRules &rules, UndoLog &undo);
 
 private:
     Notes notes_; ///< on what was found, said with the first allow()

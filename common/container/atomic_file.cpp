@@ -79,7 +79,7 @@ AtomicFile::~AtomicFile()
         ::unlinkat(folder_, temporary_.c_str(), 0);
 }
 
-bool AtomicFile::place(const std::string &name)
+bool AtomicFile::commit(const std::string &name)
 {
     const auto attempt = [&](unsigned flags) {
         return act_for(owner_, [&] { return rename_in(folder_, temporary_, name, flags); }).error;

@@ -42,7 +42,7 @@ public:
      * @return whether nothing had that name before
      * @throws SystemError; a mount point or a folder cannot be replaced
      */
-    bool place(const std::string &name);
+    bool commit(const std::string &name);
 
 private:
     int folder_;

@@ -73,36 +73,26 @@ Error cannot_open(const std::string &what, mode_t mode)
 
 } // namespace
 
-std::vector<DeviceMount> make_device_mounts(const std::vector<NodeEdit> &nodes, const PrivateTmpfs &tmpfs,
-                                            const std::optional<FsCredentials> &owner)
+DeviceMount make_device_mount(const NodeEdit &node, const PrivateTmpfs &tmpfs, const std::string &name,
+                              const std::optional<FsCredentials> &owner)
 {
-    std::vector<DeviceMount> sources;
-    sources.reserve(nodes.size());
-    for (const NodeEdit &node : nodes) {
-        const UniqueFd made = make_node(node, tmpfs, "node" + std::to_string(sources.size()), owner);
-        sources.push_back(source_of(made.get(), quote(node.container_path)));
-    }
-    return sources;
+    const UniqueFd made = make_node(node, tmpfs, name, owner);
+    return source_of(made.get(), quote(node.container_path));
 }
 
-std::vector<DeviceMount> open_device_mounts(const std::vector<NodeEdit> &nodes, bool keeps_groups)
+DeviceMount open_device_mount(const NodeEdit &node, bool keeps_groups)
 {
-    std::vector<DeviceMount> sources;
-    sources.reserve(nodes.size());
-    for (const NodeEdit &node : nodes) {
-        const auto fd = open_host_node(node);
-        const std::string what = quote(node.host_path);
-        if (!fd)
-            throw Error(ExitCode::Host,
-                        "this host has no " + what +
-                            ", and without the host's root no device node can be made; have the host "
-                            "make it at boot");
-        DeviceMount source = source_of(fd->get(), what);
-        if (!may_open(fd->get()) || (needs_group(source.inode) && !keeps_groups))
-            throw cannot_open(what, source.inode.mode);
-        sources.push_back(std::move(source));
-    }
-    return sources;
+    const auto fd = open_host_node(node);
+    const std::string what = quote(node.host_path);
+    if (!fd)
+        throw Error(ExitCode::Host,
+                    "this host has no " + what +
+                        ", and without the host's root no device node can be made; have the host "
+                        "make it at boot");
+    DeviceMount mount = source_of(fd->get(), what);
+    if (!may_open(fd->get()) || (needs_group(mount.inode) && !keeps_groups))
+        throw cannot_open(what, mount.inode.mode);
+    return mount;
 }
 
 } // namespace ogh

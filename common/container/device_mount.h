@@ -2,7 +2,7 @@
 #pragma once
 
 #include <optional>
-#include <vector>
+#include <string>
 
 #include "edits/edits.h"
 #include "kernel/fs_credentials.h"
@@ -19,19 +19,20 @@ struct DeviceMount {
 };
 
 /**
- * Makes nodes on a tmpfs of the host for a container with a user namespace, which has no filesystem of its own that
- * could hold any.
+ * Makes a node on a tmpfs of the host for a container with a user namespace, which has no filesystem of its own that
+ * could hold one.
+ * @param name of it on the tmpfs, which nothing else has
  * @param owner the container's root
  * @throws Error (Host) if this process may not make nodes
  */
-std::vector<DeviceMount> make_device_mounts(const std::vector<NodeEdit> &nodes, const PrivateTmpfs &tmpfs,
-                                            const std::optional<FsCredentials> &owner);
+DeviceMount make_device_mount(const NodeEdit &node, const PrivateTmpfs &tmpfs, const std::string &name,
+                              const std::optional<FsCredentials> &owner);
 
 /**
- * Takes the host's own nodes, for an engine without the host's root.
+ * Takes the host's own node, for an engine without the host's root.
  * @param keeps_groups see Container: otherwise this user's groups are of no use in the container
  * @throws Error (Host) if there is none, or this user may not open it
  */
-std::vector<DeviceMount> open_device_mounts(const std::vector<NodeEdit> &nodes, bool keeps_groups);
+DeviceMount open_device_mount(const NodeEdit &node, bool keeps_groups);
 
 } // namespace ogh

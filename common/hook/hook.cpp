@@ -6,10 +6,12 @@
 
 #include <array>
 #include <new>
+#include <utility>
 
 #include "base/error.h"
 #include "base/file.h"
 #include "base/text.h"
+#include "container/commit.h"
 #include "container/device_node.h"
 #include "kernel/process.h"
 #include "kernel/served_mounts.h"
@@ -155,7 +157,10 @@ void Hook::carry_out(const Edits &edits)
         check_host_nodes(edits.nodes); // a plan that would be refused is none
         print(to_json(edits));
     } else if (!edits.empty()) {
-        log_.write(apply(edits, look()));
+        ContainerView &view = look();
+        const Notes notes = commit(edits, std::move(view), undo_);
+        view_.reset();
+        log_.write(notes);
     }
 }
 

@@ -5,10 +5,11 @@
 #include <optional>
 
 #include "base/log.h"
-#include "container/apply.h"
+#include "base/undo_log.h"
 #include "edits/edits.h"
 #include "hook/command_line.h"
 #include "hook/options.h"
+#include "image/container_view.h"
 #include "kernel/time_limit.h"
 #include "oci/config.h"
 #include "request/request.h"
@@ -74,9 +75,12 @@ public:
 
     /**
      * The same for what nobody asked of this hook: something in the container that is in the way stops no start, and is
-     * a warning. What was done by then has been undone.
+     * a warning. What was done by then has been taken back.
      */
     void try_to_carry_out(const Edits &edits);
+
+    /** What is to be taken back if the container does not get what it asks for. */
+    [[nodiscard]] UndoLog &undo() { return undo_; }
 
     void note(const Notes &notes) const { log_.write(notes); }
 
@@ -100,6 +104,7 @@ private:
     std::optional<Config> config_;
     Container container_;
     std::optional<ContainerView> view_;
+    UndoLog undo_;
     std::string not_creating_; ///< see State
 };
 

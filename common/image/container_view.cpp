@@ -36,4 +36,11 @@ ImageReader ContainerView::reader(ReadAs as)
                                : user_of_process(container_.user, user_namespace, container_.keeps_groups)};
 }
 
+EnteredView ContainerView::enter() &&
+{
+    const auto owner = root_of(init_.user_namespace());
+    EnteredRoot root = std::move(init_).enter(container_.rootfs);
+    return {std::move(proc_), std::move(*mount_policy_), std::move(root), owner};
+}
+
 } // namespace ogh

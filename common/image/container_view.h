@@ -25,9 +25,17 @@ struct Container {
     ProcessUser user = {};
 };
 
+/** What there is of a ContainerView once its container is entered: nothing that looks at the host, or at the image from it. */
+struct EnteredView {
+    ProcFs proc; ///< the host's
+    MountPolicy mount_policy;
+    EnteredRoot root;
+    std::optional<FsCredentials> owner; ///< the container's root, where that is not this process's own
+};
+
 /**
  * A container that is being created, seen from the host: its init is held, and nothing of it is entered. What a plan
- * must know of the container is read here; EnteredContainer is what edits are applied to.
+ * must know of the container is read here.
  */
 class ContainerView final {
 public:
@@ -49,6 +57,9 @@ public:
 
     /** To read its files. Only one at a time. @throws Error as root() and ScopedContainerUser do */
     [[nodiscard]] ImageReader reader(ReadAs as);
+
+    /** Joins the container, once and for good. @throws Error as InitProcess::enter() does */
+    [[nodiscard]] EnteredView enter() &&;
 
 private:
     Container container_;

@@ -101,7 +101,7 @@ void InitProcess::look_at(const std::function<void()> &look) const
         throw gone();
 }
 
-UniqueFd InitProcess::enter(const std::string &rootfs) const
+EnteredRoot InitProcess::enter(const std::string &rootfs) &&
 {
     const UniqueFd outside = open_rootfs(rootfs);
     if (!outside.valid())
@@ -117,7 +117,7 @@ UniqueFd InitProcess::enter(const std::string &rootfs) const
     UniqueFd inside = open_rootfs(rootfs);
     if (!inside.valid() || !same_file(status_of(outside.get()), status_of(inside.get())))
         throw not_at(rootfs);
-    return inside;
+    return EnteredRoot(std::move(inside));
 }
 
 Error not_at(const std::string &rootfs)

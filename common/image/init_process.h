@@ -6,12 +6,29 @@
 #include <functional>
 #include <optional>
 #include <string>
+#include <utility>
 
 #include "base/error.h"
 #include "base/unique_fd.h"
+#include "image/root_fs.h"
 #include "kernel/user_namespace.h"
 
 namespace ogh {
+
+/**
+ * The container's root in the container's own mount namespace, which this process has joined: below it something can be
+ * made and mounted.
+ */
+class EnteredRoot final {
+public:
+    [[nodiscard]] const RootFs &files() const { return files_; }
+
+private:
+    friend class InitProcess;
+    explicit EnteredRoot(UniqueFd fd) : files_(std::move(fd)) {}
+
+    RootFs files_;
+};
 
 /**
  * The container's init, held by a pidfd: created, waiting for the hooks, its mounts made, not yet pivoted.
@@ -36,14 +53,13 @@ public:
     void look_at(const std::function<void()> &look) const;
 
     /**
-     * Joins the container's mount namespace; this process stays there. CAP_SYS_CHROOT and CAP_SYS_PTRACE are
+     * Joins the container's mount namespace; this process stays there, and has no use for this any more. CAP_SYS_CHROOT and CAP_SYS_PTRACE are
      * given up with it, and without a user namespace what it takes to act as the container's root.
      * @param rootfs the container's root as the host sees it
-     * @return the container's root (O_PATH), in that namespace
      * @throws Error if init ended meanwhile, or `rootfs` is not the same folder inside: then the container has
      *         pivoted already (or has not begun), and the path would be looked up in the image
      */
-    [[nodiscard]] UniqueFd enter(const std::string &rootfs) const;
+    [[nodiscard]] EnteredRoot enter(const std::string &rootfs) &&;
 
 private:
     UniqueFd pidfd_;

@@ -33,8 +33,8 @@ public:
     /** Takes over a detached tree that was made elsewhere. */
     explicit MountTree(UniqueFd fd) : fd_(std::move(fd)) {}
 
-    /** Gives the descriptor of the detached tree away; the caller closes it. */
-    [[nodiscard]] int release() { return fd_.release(); }
+    /** Of its root; stays valid, and names the mount, once it is attached. */
+    [[nodiscard]] int fd() const { return fd_.get(); }
 
     /** Whether its root is a folder, not a file. */
     [[nodiscard]] bool is_directory() const;

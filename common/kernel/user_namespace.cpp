@@ -91,6 +91,13 @@ bool UserNamespace::root_may_write(std::uint32_t uid, std::uint32_t gid, mode_t 
     return (mode & S_IWOTH) != 0 || by_capability || as_owner;
 }
 
+std::optional<FsCredentials> root_of(const std::optional<UserNamespace> &user_namespace)
+{
+    if (!user_namespace || !user_namespace->uids.root() || !user_namespace->gids.root())
+        return std::nullopt;
+    return FsCredentials{*user_namespace->uids.root(), *user_namespace->gids.root()};
+}
+
 bool in_initial_user_namespace()
 {
     constexpr ino_t initial = 0xEFFFFFFDU; // PROC_USER_INIT_INO of include/linux/proc_ns.h

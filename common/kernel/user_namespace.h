@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/unique_fd.h"
+#include "kernel/fs_credentials.h"
 
 namespace ogh {
 
@@ -48,6 +49,9 @@ struct UserNamespace {
      */
     [[nodiscard]] bool root_may_write(std::uint32_t uid, std::uint32_t gid, mode_t mode) const;
 };
+
+/** Its root, as this process numbers it; nothing where there is none, or the namespace maps no root. */
+std::optional<FsCredentials> root_of(const std::optional<UserNamespace> &user_namespace);
 
 /**
  * Whether this process is in the first user namespace of the kernel. In any other one, as with a rootless engine, nobody

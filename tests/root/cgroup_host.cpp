@@ -135,6 +135,13 @@ pid_t CgroupHost::start(Version version, const std::string &path_of)
     return init_->pid();
 }
 
+Notes CgroupHost::try_to_allow(const std::string &cgroups_path, const DeviceRules &rules) const
+{
+    DeviceCgroups cgroups = container(cgroups_path);
+    UndoLog undo;
+    return cgroups.allow(rules, undo);
+}
+
 DeviceCgroups CgroupHost::container(const std::string &cgroups_path) const
 {
     return {ProcFs(), init_->pid(), cgroups_path};

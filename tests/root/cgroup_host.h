@@ -43,6 +43,9 @@ public:
     /** The device cgroups of that process, from the one that `cgroups_path` names. */
     [[nodiscard]] DeviceCgroups container(const std::string &cgroups_path) const;
 
+    /** Lets that one use the devices, and takes it back. */
+    Notes try_to_allow(const std::string &cgroups_path, const DeviceRules &rules) const;
+
     /** A character and block major that has no driver. */
     [[nodiscard]] unsigned major() const { return major_; }
 

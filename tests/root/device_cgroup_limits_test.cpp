@@ -33,10 +33,11 @@ BOOST_FIXTURE_TEST_CASE(an_ancestor_that_denies_is_an_error_and_stays_as_it_is, 
     start_in(inner);
     const std::string before = attached(cgroup.get()) + attached(folder.get());
     DeviceCgroups container = this->container(inner);
-    const Failure failure = failure_of([&] { container.allow(rules); });
+    UndoLog undo;
+    const Failure failure = failure_of([&] { container.allow(rules, undo); });
     BOOST_TEST((failure.code == ExitCode::Host));
     BOOST_TEST(failure.says("'" + own + "' (version 2) denies " + to_text(node(0))), failure.message);
-    container.keep();
+    undo.drop();
     BOOST_TEST(attached(cgroup.get()) + attached(folder.get()) == before);
 }
 
@@ -48,7 +49,7 @@ BOOST_FIXTURE_TEST_CASE(a_program_that_is_attached_above_too_is_an_ancestors_as_
     bpf::attach_program(cgroup.get(), program.get(), BPF_F_ALLOW_MULTI);
     bpf::attach_program(folder.get(), program.get(), BPF_F_ALLOW_MULTI);
     start_in(inner);
-    BOOST_TEST(failure_of([&] { container(inner).allow(rules); }).says("denies"));
+    BOOST_TEST(failure_of([&] { try_to_allow(inner, rules); }).says("denies"));
 }
 
 BOOST_FIXTURE_TEST_CASE(an_ancestor_that_allows_is_left_alone, Version2)
@@ -60,7 +61,8 @@ BOOST_FIXTURE_TEST_CASE(an_ancestor_that_allows_is_left_alone, Version2)
     start_in(inner);
     const std::string before = attached(cgroup.get());
     DeviceCgroups container = this->container(inner);
-    BOOST_TEST(loud(container.allow(rules)) == 0U);
+    UndoLog undo;
+    BOOST_TEST(loud(container.allow(rules, undo)) == 0U);
     BOOST_TEST(attached(cgroup.get()) == before);
     BOOST_TEST(CgroupHost::answers(Version::Two, inner) == expected({old}, rules));
 }
@@ -71,7 +73,7 @@ BOOST_FIXTURE_TEST_CASE(an_ancestor_that_cannot_be_judged_is_a_warning, Version2
     const std::string inner = make(Version::Two, "c1/pod");
     const UniqueFd none = put(with_map(map.get()));
     start_in(inner);
-    const Notes notes = container(inner).allow({node(0)});
+    const Notes notes = try_to_allow(inner, {node(0)});
     BOOST_REQUIRE(loud(notes) == 1U);
     BOOST_TEST((notes[0].level == LogLevel::Warning));
     BOOST_TEST(notes[0].text.find("'" + own + "'") != std::string::npos, notes[0].text);
@@ -91,7 +93,7 @@ BOOST_FIXTURE_TEST_CASE(what_is_allowed_already_stays_as_it_is, Version2)
     attach(folder.get(), like_runc({{'a', any, any, 7, true}}), BPF_F_ALLOW_MULTI);
     start_in(privileged);
     const std::string before = attached(folder.get());
-    container(privileged).allow(rules);
+    try_to_allow(privileged, rules);
     BOOST_TEST(attached(folder.get()) == before);
 }
 
@@ -104,8 +106,9 @@ BOOST_FIXTURE_TEST_CASE(the_runtimes_own_cgroup_is_never_changed, Version2)
         const UniqueFd procs(::openat(cgroup.get(), "cgroup.procs", O_WRONLY | O_CLOEXEC));
         check_call(::write(procs.get(), "0", 1), "join");
         DeviceCgroups container(ProcFs(), init, own);
-        const Notes notes = container.allow(rules);
-        container.keep();
+        UndoLog undo;
+        const Notes notes = container.allow(rules, undo);
+        undo.drop();
         return std::to_string(notes.size()) + notes.at(0).text;
     });
     BOOST_TEST(outcome == (Outcome{0, "1the container has no device cgroup of its own; none is changed"}));
@@ -122,8 +125,9 @@ BOOST_FIXTURE_TEST_CASE(where_it_may_not_be_changed_there_is_one_note, Version2)
         const Outcome outcome = in_child([&] {
             limit_capabilities(kept);
             DeviceCgroups container = this->container(own);
-            const Notes notes = container.allow(rules);
-            container.keep();
+            UndoLog undo;
+            const Notes notes = container.allow(rules, undo);
+            undo.drop();
             return std::to_string(notes.size()) + " " + notes.at(0).text;
         });
         BOOST_TEST(outcome.code == 0);

@@ -41,8 +41,9 @@ struct Version1 : CgroupHost {
     void allow_and_keep(const DeviceRules &wanted) const
     {
         DeviceCgroups container = this->container(own);
-        container.allow(wanted);
-        container.keep();
+        UndoLog undo;
+        container.allow(wanted, undo);
+        undo.drop();
     }
 };
 
@@ -88,7 +89,8 @@ BOOST_FIXTURE_TEST_CASE(what_was_not_kept_is_taken_back_and_no_more, Version1)
     const std::string before = list(own) + list(inner);
     {
         DeviceCgroups container = this->container(own);
-        container.allow(rules);
+        UndoLog undo;
+        container.allow(rules, undo);
         BOOST_TEST(list(own) + list(inner) != before);
         BOOST_TEST(CgroupHost::answers(Version::One, inner) == expected({always(0)}, rules));
     }
@@ -102,12 +104,13 @@ BOOST_FIXTURE_TEST_CASE(an_ancestor_that_denies_is_an_error_and_stays_as_it_is, 
     write(own, "devices.allow", to_text(node(0)));
     const std::string before = list(own) + list(inner);
     DeviceCgroups container = this->container(inner);
-    const Failure failure = failure_of([&] { container.allow(rules); });
+    UndoLog undo;
+    const Failure failure = failure_of([&] { container.allow(rules, undo); });
     BOOST_TEST((failure.code == ExitCode::Host));
     BOOST_TEST(
         failure.says("above the device cgroup '" + inner + "' (version 1) denies " + to_text(node(256))),
         failure.message);
-    container.keep();
+    undo.drop();
     BOOST_TEST(list(own) + list(inner) == before);
 }
 
@@ -116,7 +119,7 @@ BOOST_FIXTURE_TEST_CASE(a_container_that_may_use_everything_still_may, Version1)
     const std::string privileged = make(Version::One, "c2");
     write(privileged, "devices.allow", "a");
     start(Version::One, privileged);
-    container(privileged).allow(rules);
+    try_to_allow(privileged, rules);
     BOOST_TEST(CgroupHost::answers(Version::One, privileged) == expected({always(1)}));
 }
 
@@ -127,8 +130,9 @@ BOOST_FIXTURE_TEST_CASE(a_device_that_alone_is_denied_is_allowed, Version1)
     write(open_one, "devices.deny", to_text(node(0)));
     start(Version::One, open_one);
     DeviceCgroups container = this->container(open_one);
-    container.allow(rules);
-    container.keep();
+    UndoLog undo;
+    container.allow(rules, undo);
+    undo.drop();
     BOOST_TEST(CgroupHost::answers(Version::One, open_one) == expected({always(1)}));
 }
 
@@ -139,8 +143,9 @@ BOOST_FIXTURE_TEST_CASE(where_it_may_not_be_changed_there_is_one_note, Version1)
     const Outcome outcome = in_child([&] {
         limit_capabilities({CAP_DAC_OVERRIDE});
         DeviceCgroups container = this->container(own);
-        const Notes notes = container.allow(rules);
-        container.keep();
+        UndoLog undo;
+        const Notes notes = container.allow(rules, undo);
+        undo.drop();
         return std::to_string(notes.size()) + " " + notes.at(0).text;
     });
     BOOST_TEST(outcome.code == 0);

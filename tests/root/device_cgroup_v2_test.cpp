@@ -27,8 +27,9 @@ BOOST_DATA_TEST_CASE_F(Version2, each_program_allows_the_rules_and_answers_as_be
         start_in(name);
         BOOST_TEST(CgroupHost::answers(Version::Two, name) == expected({one.program}), one.name);
         DeviceCgroups container = this->container(name);
-        BOOST_TEST(loud(container.allow(rules)) == 0U);
-        container.keep();
+        UndoLog undo;
+        BOOST_TEST(loud(container.allow(rules, undo)) == 0U);
+        undo.drop();
         BOOST_TEST(CgroupHost::answers(Version::Two, name) == expected({one.program}, rules), one.name);
         BOOST_TEST(bpf::attached_programs(folder.get()).flags ==
                    (way.by_link ? BPF_F_ALLOW_MULTI : way.flags));
@@ -124,7 +125,8 @@ BOOST_DATA_TEST_CASE_F(Version2, what_was_not_kept_is_taken_back, data::make(way
     const std::string before = attached(cgroup.get());
     {
         DeviceCgroups container = this->container(own);
-        container.allow(rules);
+        UndoLog undo;
+        container.allow(rules, undo);
         BOOST_TEST(attached(cgroup.get()) != before);
         BOOST_TEST(answers() == expected({old}, rules));
     }
@@ -154,7 +156,8 @@ BOOST_FIXTURE_TEST_CASE(systemds_name_of_a_scope_is_understood, Version2)
     attach(open(Version::Two, scope).get(), old, BPF_F_ALLOW_MULTI);
     start_in(inner);
     DeviceCgroups container = this->container("machine.slice:libpod:4f");
-    container.allow(rules);
+    UndoLog undo;
+    container.allow(rules, undo);
     BOOST_TEST(CgroupHost::answers(Version::Two, inner) == expected({old}, rules));
 }
 

@@ -10,7 +10,7 @@
 
 #include "base/file.h"
 #include "base/unique_fd.h"
-#include "container/apply.h"
+#include "container/commit.h"
 #include "sandbox.h"
 
 using namespace ogh;
@@ -183,7 +183,8 @@ BOOST_FIXTURE_TEST_CASE(a_rootfs_that_is_named_through_a_symlink_is_known_again,
     const auto through_link = [&](const Edits &edits) {
         return in_child([&] {
             ContainerView view({container().pid(), path("named")});
-            ogh::apply(edits, view);
+            UndoLog undo;
+            ogh::commit(edits, std::move(view), undo);
             return std::string();
         });
     };

@@ -9,7 +9,7 @@
 #include <algorithm>
 #include <array>
 
-#include "container/apply.h"
+#include "container/commit.h"
 #include "kernel/process.h"
 
 namespace ogh::test {
@@ -105,7 +105,8 @@ Work Sandbox::applying(const Edits &edits, pid_t pid, const Conditions &conditio
         if (edits.empty())
             return text;
         ContainerView view({pid, rootfs()});
-        for (const Note &note : ogh::apply(edits, view))
+        UndoLog undo;
+        for (const Note &note : ogh::commit(edits, std::move(view), undo))
             text += note.text + "\n";
         return text;
     };

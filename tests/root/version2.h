@@ -52,8 +52,9 @@ struct Version2 : CgroupHost {
     Notes allow_and_keep(const DeviceRules &wanted) const
     {
         DeviceCgroups container = this->container(own);
-        const Notes notes = container.allow(wanted);
-        container.keep();
+        UndoLog undo;
+        const Notes notes = container.allow(wanted, undo);
+        undo.drop();
         return notes;
     }
 };

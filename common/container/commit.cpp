@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "container/commit.h"
+
+#include <array>
+#include <utility>
+
+#include "container/entered_container.h"
+#include "container/entry_steps.h"
+#include "container/host_sources.h"
+#include "container/mount_steps.h"
+#include "container/proc_overlay.h"
+
+namespace ogh {
+
+namespace {
+
+/** One kind of effect. It puts on the undo log what it has done, as it does it. */
+using Step = Notes (*)(const Edits &, EnteredContainer &);
+
+/** The order in which a container is changed. */
+constexpr std::array<Step, 8> steps = {
+    allow_devices, // The likeliest to be refused, and nothing has been made in the container by then.
+    attach_mounts, // All mounts come before what is replaced, which is for good.
+    put_nodes,     put_tree,
+    make_links, // They lead into the tree.
+    overlay_proc,  overlay_files,
+    replace_files, // The last: what a file replaces is gone.
+};
+
+} // namespace
+
+Notes commit(const Edits &edits, ContainerView &&view, UndoLog &undo)
+{
+    HostSources sources = open_host_sources(edits, view);
+    EnteredContainer container(std::move(view), std::move(sources), undo);
+    Notes notes = std::move(container.sources().notes);
+    try {
+        for (const Step step : steps) {
+            const Notes more = step(edits, container);
+            notes.insert(notes.end(), more.begin(), more.end());
+        }
+    } catch (...) {
+        undo.run(); // while there is what the log refers to
+        throw;
+    }
+    undo.drop();
+    return notes;
+}
+
+} // namespace ogh

@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "container/entry_steps.h"
+
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+
+#include "base/error.h"
+#include "base/text.h"
+#include "container/device_node.h"
+#include "edits/inner_path.h"
+
+namespace ogh {
+
+namespace {
+
+/** A node that not everybody may open is a trap: some libraries give up at the first EACCES. */
+bool is_for_everyone(const Inode &inode, const NodeEdit &node)
+{
+    return inode.is_node(number_of(node)) && (inode.mode & node.mode) == node.mode;
+}
+
+/** Makes the node in the container's /dev. @return whether there was something to do */
+bool make_node(const NodeEdit &node, Maker &maker)
+{
+    const auto make = [&](int folder, const std::string &name) {
+        return make_device_node(folder, name, node);
+    };
+    const auto is_right = [&](int, const Inode &inode) { return is_for_everyone(inode, node); };
+    return maker.make_entry(InnerPath::parse(node.container_path), {make, is_right});
+}
+
+/** Mounts the node where none can be made. @return whether there was something to do */
+bool mount_node(const NodeEdit &node, const DeviceMount &mount, EnteredContainer &container)
+{
+    const InnerPath path = InnerPath::parse(node.container_path);
+    const auto target = container.maker().node_target(path, [&](const Inode &inode) {
+        return inode.same_file(mount.inode) || is_for_everyone(inode, node);
+    });
+    if (target)
+        container.attach(mount.tree, mount.inode, *target, path);
+    return target.has_value();
+}
+
+bool leads_to(int link, const Inode &inode, const std::string &target)
+{
+    std::string found(target.size() + 1, '\0');
+    return S_ISLNK(inode.mode) &&
+           ::readlinkat(link, "", found.data(), found.size()) == static_cast<ssize_t>(target.size()) &&
+           found.starts_with(target);
+}
+
+/** An empty file is what others leave behind where they have mounted one. */
+bool is_left_behind(const Inode &inode)
+{
+    return inode.is(Kind::File) && inode.size == 0 && !inode.mount_root;
+}
+
+/** @return whether there was something to do */
+bool make_link(const LinkEdit &link, Maker &maker)
+{
+    const auto make = [&](int folder, const std::string &name) {
+        return ::symlinkat(link.target.c_str(), folder, name.c_str()) == 0 ? 0 : errno;
+    };
+    const auto is_right = [&](int fd, const Inode &inode) {
+        return link.only_if_absent ? !is_left_behind(inode) : leads_to(fd, inode, link.target);
+    };
+    return maker.make_entry(InnerPath::parse(link.container_path), {make, is_right});
+}
+
+} // namespace
+
+Notes allow_devices(const Edits &edits, EnteredContainer &container)
+{
+    auto &cgroups = container.sources().cgroups;
+    return cgroups ? cgroups->allow(rules_of(edits.nodes), container.undo()) : Notes();
+}
+
+Notes put_nodes(const Edits &edits, EnteredContainer &container)
+{
+    Notes notes;
+    if (!edits.nodes.empty() && !container.resolver().make_obstacle("/dev").empty())
+        notes.push_back({LogLevel::Warning,
+                         "the container's /dev is the host's, or shared with it: nothing is made "
+                         "there, and the nodes that it has are used"});
+    for (const NodeSource &node : container.sources().nodes) {
+        const bool done = node.mount ? mount_node(node.edit, *node.mount, container)
+                                     : make_node(node.edit, container.maker());
+        notes.push_back({done ? LogLevel::Info : LogLevel::Debug,
+                         quote(node.edit.container_path) + (done ? " is given" : " is there already")});
+    }
+    return notes;
+}
+
+Notes make_links(const Edits &edits, EnteredContainer &container)
+{
+    Notes notes;
+    for (const LinkEdit &link : edits.links) {
+        const std::string what = quote(link.container_path);
+        try {
+            if (!make_link(link, container.maker()))
+                notes.push_back({LogLevel::Debug, what + " is there already"});
+        } catch (const Error &error) {
+            if (!link.only_if_absent)
+                throw;
+            notes.push_back({LogLevel::Warning, "the link " + what + " is left out: " + error.what()});
+        }
+    }
+    return notes;
+}
+
+Notes replace_files(const Edits &edits, EnteredContainer &container)
+{
+    Notes notes;
+    for (const FileEdit &file : edits.files) {
+        if (file.how != FileEdit::How::Replace)
+            continue;
+        container.maker().write(file);
+        notes.push_back({LogLevel::Info, "wrote " + quote(file.container_path)});
+    }
+    container.maker().replace();
+    return notes;
+}
+
+} // namespace ogh

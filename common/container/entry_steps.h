@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "base/log.h"
+#include "container/entered_container.h"
+#include "edits/edits.h"
+
+namespace ogh {
+
+// Steps of commit() for devices, and for what is made in folders of the container. What is made in the image outlives a
+// container that does not start; its /dev and its device cgroups do not.
+
+/** Lets the container's processes open the devices of Edits::nodes. @throws Error */
+Notes allow_devices(const Edits &edits, EnteredContainer &container);
+
+/** Edits::nodes: made in the container's /dev, or mounted there where none can be made. @throws Error */
+Notes put_nodes(const Edits &edits, EnteredContainer &container);
+
+/** Edits::links. @throws Error, except for those that are optional */
+Notes make_links(const Edits &edits, EnteredContainer &container);
+
+/** Those of Edits::files that replace others. @throws Error */
+Notes replace_files(const Edits &edits, EnteredContainer &container);
+
+} // namespace ogh

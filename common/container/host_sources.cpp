@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "container/host_sources.h"
+
+#include <sys/mount.h>
+#include <linux/capability.h>
+
+#include <algorithm>
+#include <string>
+#include <utility>
+
+#include "container/device_node.h"
+#include "kernel/lock_mounts.h"
+#include "kernel/private_tmpfs.h"
+#include "kernel/process.h"
+#include "kernel/tmpfs.h"
+
+namespace ogh {
+
+namespace {
+
+ProcSource open_proc(const TmpfsEdit &edit, const std::string &label)
+{
+    constexpr unsigned attributes =
+        MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV | MOUNT_ATTR_NOEXEC | MOUNT_ATTR_RDONLY;
+    return {edit, open_sources(edit.mounts, std::nullopt),
+            MountTree(make_tmpfs({.label = label, .source = injected_source, .attributes = attributes}))};
+}
+
+/** Without the host's root its own nodes are mounted; otherwise they only have to be what the driver says. */
+std::vector<NodeSource> open_nodes(const std::vector<NodeEdit> &nodes, const ContainerView &view)
+{
+    std::vector<NodeSource> sources;
+    sources.reserve(nodes.size());
+    const bool as_host = in_initial_user_namespace();
+    if (as_host) {
+        require_capabilities({CAP_MKNOD}, "making device nodes");
+        check_host_nodes(nodes);
+    }
+    for (const NodeEdit &node : nodes) {
+        sources.push_back({node, std::nullopt});
+        if (!as_host)
+            sources.back().mount = open_device_mount(node, view.container().keeps_groups);
+    }
+    return sources;
+}
+
+/** All that has a path on the host, while that path means what it says. */
+HostSources open_by_path(const Edits &edits, const ContainerView &view)
+{
+    HostSources sources;
+    const Container &container = view.container();
+    sources.mounts = open_sources(edits.mounts, view.init().user_namespace());
+    if (edits.proc)
+        sources.proc = open_proc(*edits.proc, container.mount_label);
+    if (!edits.nodes.empty()) {
+        sources.cgroups.emplace(view.proc(), container.pid, container.cgroups_path);
+        sources.nodes = open_nodes(edits.nodes, view);
+    }
+    return sources;
+}
+
+bool needs_tmpfs(const Edits &edits, bool in_user_namespace)
+{
+    const bool mounts_a_file = std::any_of(edits.files.begin(), edits.files.end(), [](const FileEdit &file) {
+        return file.how == FileEdit::How::MountOver;
+    });
+    return edits.tree || mounts_a_file ||
+           (in_user_namespace && !(edits.mounts.empty() && edits.nodes.empty()));
+}
+
+void lock(HostSources &sources, const PrivateTmpfs &tmpfs)
+{
+    // What covers /proc is not among them: the container's root can take it away as a whole anyway, and what there is
+    // in it belongs to the host's root.
+    std::vector<MountTree *> trees;
+    trees.reserve(sources.mounts.size() + sources.overlays.size() + 1);
+    for (MountSource &source : sources.mounts)
+        trees.push_back(&source.tree);
+    if (sources.tree)
+        trees.push_back(&sources.tree->tree());
+    for (OverlayFile &file : sources.overlays)
+        trees.push_back(&file.tree);
+    if (!trees.empty())
+        lock_mounts(tmpfs, trees);
+}
+
+/** Puts together what needs a tmpfs for that; from its making on nothing of /proc has a path any more. */
+void put_together(const Edits &edits, const ContainerView &view, HostSources &sources)
+{
+    const PrivateTmpfs tmpfs(view.container().mount_label);
+    const auto &user_namespace = view.init().user_namespace();
+    const auto owner = root_of(user_namespace);
+    if (edits.tree)
+        sources.tree.emplace(*edits.tree, tmpfs, view.container().mount_label);
+    sources.overlays = make_overlay_files(edits.files, tmpfs, owner);
+    if (!user_namespace)
+        return;
+    size_t number = 0;
+    for (NodeSource &node : sources.nodes) {
+        if (!node.mount)
+            node.mount = make_device_mount(node.edit, tmpfs, "node" + std::to_string(number++), owner);
+    }
+    lock(sources, tmpfs);
+}
+
+} // namespace
+
+HostSources open_host_sources(const Edits &edits, const ContainerView &view)
+{
+    HostSources sources = open_by_path(edits, view);
+    const auto &user_namespace = view.init().user_namespace();
+    if (needs_tmpfs(edits, user_namespace.has_value()))
+        put_together(edits, view, sources);
+    if (user_namespace)
+        sources.notes = write_obstacles(sources.mounts, *user_namespace);
+    return sources;
+}
+
+} // namespace ogh

@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "container/maker.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <utility>
+
+#include "base/error.h"
+#include "base/text.h"
+#include "image/root_fs.h"
+#include "kernel/openat2.h"
+
+namespace ogh {
+
+Maker::Maker(Resolver &resolver, std::optional<FsCredentials> owner, UndoLog &undo)
+    : resolver_(resolver), owner_(owner), undo_(undo)
+{
+}
+
+Target Maker::mount_target(const InnerPath &path, Kind kind)
+{
+    const InnerFolder &parent = folder(path.parent);
+    // Trying to make it first saves a lookup in the usual case, and leaves no moment between look and make.
+    if (parent.make_obstacle.empty()) {
+        if (auto made = make(parent, path, kind))
+            return {std::move(*made), parent.inode, false};
+    }
+    return resolver_.mount_target(parent, path, kind);
+}
+
+std::optional<Target> Maker::node_target(const InnerPath &path, const Resolver::IsRight &is_right)
+{
+    const InnerFolder &parent = folder(path.parent);
+    if (parent.make_obstacle.empty()) {
+        if (auto made = make(parent, path, Kind::File))
+            return Target{std::move(*made), parent.inode, false};
+    }
+    return resolver_.node_target(parent, path, is_right);
+}
+
+const InnerFolder &Maker::folder(const std::string &path)
+{
+    if (const InnerFolder *const known = resolver_.folder(path))
+        return *known;
+    const InnerPath inner = InnerPath::parse(path);
+    const InnerFolder &parent = folder(inner.parent);
+    if (!parent.make_obstacle.empty())
+        throw cannot_make(path, parent.make_obstacle);
+    if (auto made = make(parent, inner, Kind::Directory))
+        return resolver_.folder(path, std::move(*made));
+    // Another hook was faster, or a symlink has the name.
+    const InnerFolder *const found = resolver_.folder(path);
+    if (found == nullptr)
+        throw Error(ExitCode::Failure, "cannot mount on " + quote(path) +
+                                           " in the container: it is a symlink that leads nowhere");
+    return *found;
+}
+
+std::optional<UniqueFd> Maker::make(const InnerFolder &parent, const InnerPath &path, Kind kind)
+{
+    auto made = make_placeholder(parent.fd.get(), path.name, kind, owner_, path.full());
+    if (made)
+        is_made(parent, path.name, kind);
+    if (made && kind == Kind::Directory && (parent.inode.mode & S_ISGID) != 0)
+        clear_setgid(made->get(), owner_, path.full()); // which the kernel passes on to folders
+    return made;
+}
+
+void Maker::is_made(const InnerFolder &parent, const std::string &name, Kind kind)
+{
+    // By name in a folder that is held: at worst something empty in the image goes.
+    const int flags = kind == Kind::Directory ? AT_REMOVEDIR : 0;
+    undo_.add([folder = parent.fd.get(), name, flags] { ::unlinkat(folder, name.c_str(), flags); });
+}
+
+bool Maker::has_to_make(const InnerFolder &parent, const InnerPath &path, const Entry &entry) const
+{
+    const std::string full = path.full();
+    const std::string what = quote(full) + " in the container";
+    if (const auto found = find_path(parent.fd.get(), path.name, O_PATH | O_NOFOLLOW, Walk::Beneath, what)) {
+        const Inode inode = Inode::of(found->get(), what);
+        if (entry.is_right(found->get(), inode))
+            return false;
+        if (inode.is(Kind::Directory))
+            throw cannot_make(full, "a folder has that name");
+        if (inode.mount_root)
+            throw cannot_make(full, "something else is mounted there");
+    }
+    if (!parent.make_obstacle.empty())
+        throw cannot_make(full, parent.make_obstacle);
+    return true;
+}
+
+bool Maker::make_entry(const InnerPath &path, const Entry &entry)
+{
+    const InnerFolder &parent = folder(path.parent);
+    // Trying saves a lookup and a rename in the usual case. What has an owner is made as that one, or given to it.
+    if (parent.make_obstacle.empty() && !owner_) {
+        const int error = entry.make(parent.fd.get(), path.name);
+        if (error == 0) {
+            is_made(parent, path.name, Kind::File);
+            return true;
+        }
+        if (error != EEXIST)
+            throw SystemError(error, "cannot make " + quote(path.full()) + " in the container");
+    }
+    if (!has_to_make(parent, path, entry))
+        return false;
+    AtomicFile file(parent.fd.get(), entry.make, owner_, path.full());
+    file.commit(path.name);
+    is_made(parent, path.name, Kind::File); // also where it replaced something: no node stays after a failure
+    return true;
+}
+
+void Maker::write(const FileEdit &file)
+{
+    const InnerPath path = InnerPath::parse(file.container_path);
+    const InnerFolder &parent = folder(path.parent);
+    if (!parent.make_obstacle.empty())
+        throw cannot_make(path.full(), parent.make_obstacle);
+    auto written =
+        std::make_unique<AtomicFile>(parent.fd.get(), file.content, file.mode, owner_, path.full());
+    written_.push_back({parent, path.name, std::move(written)});
+    undo_.add([this] { written_.clear(); });
+}
+
+void Maker::replace()
+{
+    for (const Written &written : written_) {
+        if (written.file->commit(written.name))
+            is_made(written.parent, written.name, Kind::File);
+    }
+}
+
+} // namespace ogh

@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/undo_log.h"
+#include "container/atomic_file.h"
+#include "container/resolver.h"
+#include "edits/edits.h"
+#include "edits/inner_path.h"
+
+namespace ogh {
+
+/** Makes folders, files, device nodes and symlinks in an entered container, and puts on the undo log that they go. */
+class Maker final {
+public:
+    /**
+     * @param resolver, undo outlive this; this outlives what it adds to `undo`
+     * @param owner of what is made: the container's root where that is not this process's own
+     */
+    Maker(Resolver &resolver, std::optional<FsCredentials> owner, UndoLog &undo);
+    Maker(const Maker &) = delete;
+    Maker &operator=(const Maker &) = delete;
+
+    /**
+     * As Resolver::mount_target(); where nothing has the name an empty placeholder is made, together with the folders
+     * above it.
+     * @throws Error also if it would have to be made in a volume
+     */
+    Target mount_target(const InnerPath &path, Kind kind);
+
+    /** The same as Resolver::node_target(). */
+    std::optional<Target> node_target(const InnerPath &path, const Resolver::IsRight &is_right);
+
+    /** What shall have a name, besides folders and plain files. */
+    struct Entry {
+        AtomicFile::Make make;
+        std::function<bool(int fd, const Inode &)> is_right; ///< whether what has the name (O_PATH) will do
+    };
+
+    /**
+     * Makes a device node or a symlink. What the image has under that name is replaced, never opened or followed,
+     * unless it will do.
+     * @return whether it was made
+     * @throws Error if a folder or a mount has the name, or nothing may be made there
+     */
+    bool make_entry(const InnerPath &path, const Entry &entry);
+
+    /**
+     * Writes a file under a temporary name in its folder, which is made if need be; replace() gives it its name.
+     * @throws Error if nothing may be made there, because it lies in a volume or on a shared mount
+     */
+    void write(const FileEdit &file);
+
+    /**
+     * Puts the files that were written in place of those that have their names, in the order of write(). What they
+     * replace is not brought back by the undo log.
+     */
+    void replace();
+
+private:
+    struct Written {
+        const InnerFolder &parent;
+        std::string name;
+        std::unique_ptr<AtomicFile> file;
+    };
+
+    const InnerFolder &folder(const std::string &path);
+    std::optional<UniqueFd> make(const InnerFolder &parent, const InnerPath &path, Kind kind);
+    void is_made(const InnerFolder &parent, const std::string &name, Kind kind);
+    [[nodiscard]] bool has_to_make(const InnerFolder &parent, const InnerPath &path,
+                                   const Entry &entry) const;
+
+    Resolver &resolver_;
+    std::optional<FsCredentials> owner_;
+    UndoLog &undo_;
+    std::vector<Written> written_;
+};
+
+} // namespace ogh

@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "container/mount_steps.h"
+
+#include "base/text.h"
+#include "edits/inner_path.h"
+
+namespace ogh {
+
+namespace {
+
+bool is_mounted_already(const Target &target, const MountSource &source)
+{
+    if (!target.existed || !target.inode.mount_root || !target.inode.same_file(source.inode))
+        return false;
+    return source.tree.looks_like(target.fd.get(), quote(source.edit.container_path));
+}
+
+Note attach_mount(const MountSource &source, EnteredContainer &container)
+{
+    const InnerPath path = InnerPath::parse(source.edit.container_path);
+    const std::string what = quote(source.edit.container_path);
+    const Target target = container.maker().mount_target(path, source.edit.kind);
+    if (is_mounted_already(target, source))
+        return {LogLevel::Debug, what + " is mounted already"};
+    container.attach(source.tree, source.inode, target, path);
+    return {LogLevel::Info, "mounted " + quote(source.edit.host_path) + " at " + what +
+                                (source.edit.read_only ? ", read-only" : ", writable")};
+}
+
+} // namespace
+
+Notes attach_mounts(const Edits &, EnteredContainer &container)
+{
+    Notes notes;
+    for (const MountSource &source : container.sources().mounts)
+        notes.push_back(attach_mount(source, container));
+    return notes;
+}
+
+Notes put_tree(const Edits &edits, EnteredContainer &container)
+{
+    if (!edits.tree)
+        return {};
+    const InnerPath path = InnerPath::parse(edits.tree->container_path);
+    const InjectedTree &tree = container.sources().tree.value();
+    container.attach(tree.tree(), tree.inode(), container.maker().mount_target(path, Kind::Directory), path);
+    return {{LogLevel::Info, "mounted a tree of files at " + quote(path.full())}};
+}
+
+Notes overlay_files(const Edits &, EnteredContainer &container)
+{
+    Notes notes;
+    for (const OverlayFile &file : container.sources().overlays) {
+        const InnerPath path = InnerPath::parse(file.container_path);
+        container.attach(file.tree, file.inode, container.maker().mount_target(path, Kind::File), path);
+        notes.push_back({LogLevel::Info, "mounted another file over " + quote(path.full())});
+    }
+    return notes;
+}
+
+} // namespace ogh

@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <functional>
+#include <map>
+#include <optional>
+#include <string>
+
+#include "base/unique_fd.h"
+#include "edits/inner_path.h"
+#include "image/init_process.h"
+#include "image/mount_policy.h"
+#include "kernel/inode.h"
+
+namespace ogh {
+
+/** What is open (O_PATH) inside a container to be mounted on. */
+struct Target {
+    UniqueFd fd;
+    Inode inode;
+    bool existed = false; ///< or it is a placeholder of this run
+};
+
+/** A folder of the container, looked up once and then used by descriptor. */
+struct InnerFolder {
+    UniqueFd fd;
+    Inode inode;
+    std::string make_obstacle; ///< why nothing may be made in it; "" if something may
+};
+
+/** Finds what there is in an entered container, and tells what may be done with it. It changes nothing. */
+class Resolver final {
+public:
+    /** @param mount_policy outlives this */
+    Resolver(EnteredRoot root, MountPolicy &mount_policy);
+    Resolver(const Resolver &) = delete;
+    Resolver &operator=(const Resolver &) = delete;
+
+    /**
+     * The folder at `path`, symlinks followed inside the root.
+     * @return nullptr if it does not exist; it lives as long as this
+     * @throws Error if something else has the name
+     */
+    const InnerFolder *folder(const std::string &path);
+
+    /** The same for one that was just made there. */
+    const InnerFolder &folder(const std::string &path, UniqueFd made);
+
+    /**
+     * What has the name in `parent`, symlinks followed inside the root, for a folder or file to be mounted on it.
+     * @throws Error if it does not exist, is of another kind, is the root itself, or lies on procfs or sysfs or on a
+     *         shared mount
+     */
+    [[nodiscard]] Target mount_target(const InnerFolder &parent, const InnerPath &path, Kind kind);
+
+    /** Whether what has a name will do as it is. */
+    using IsRight = std::function<bool(const Inode &)>;
+
+    /**
+     * The same for a device node to be mounted on it; what is there may be a node of the image.
+     * @param is_right asked about what is mounted there, or is in a folder of the host's where nothing is made
+     * @return nothing if that will do
+     */
+    [[nodiscard]] std::optional<Target> node_target(const InnerFolder &parent, const InnerPath &path,
+                                                    const IsRight &is_right);
+
+    /**
+     * A folder of /proc for a tmpfs to be mounted on it: on procfs, or on a tmpfs that the container alone has.
+     * @return nothing if it does not exist
+     * @throws Error if what is there lies anywhere else, or on a shared mount
+     */
+    [[nodiscard]] std::optional<Target> proc_target(const InnerPath &path);
+
+    /**
+     * Why nothing may be made in the folder `path`, which need not exist: it would lie in a volume, or on a shared
+     * mount; "" if it may.
+     */
+    [[nodiscard]] std::string make_obstacle(const std::string &path);
+
+    /** The mounts below the container's root whose source in the mount table is `source`. */
+    [[nodiscard]] std::vector<InnerMount> mounts_of(const std::string &source);
+
+    /** What the container sees at `path` now. @throws Error if nothing is there */
+    [[nodiscard]] Inode look(const InnerPath &path) const;
+
+private:
+    [[nodiscard]] const RootFs &root() const { return root_.files(); }
+    UniqueFd find_in(const InnerFolder &parent, const InnerPath &path) const;
+    void check_mountable(const Target &target, const std::string &path);
+
+    EnteredRoot root_;
+    MountPolicy &mount_policy_;
+    std::map<std::string, InnerFolder> folders_;
+};
+
+/** "cannot make 'PATH' in the container: WHY" */
+Error cannot_make(const std::string &path, const std::string &why);
+
+} // namespace ogh
