@@ -9,6 +9,7 @@
 
 #include "base/error.h"
 #include "base/text.h"
+#include "build_config.h"
 #include "oci/concourse_step.h"
 
 namespace ogh {
@@ -19,10 +20,7 @@ constexpr std::string_view prefix = "io.oci-gpu-hooks.";
 constexpr const char *key_variable = "OCI_GPU_HOOKS_KEY";
 
 /** Every key of the collection, without the prefix: each hook refuses what none of them knows. */
-constexpr std::array<std::string_view, 6> known_keys{
-    "mount-srv", "nvidia-devices",       "nvidia-devices.capabilities",
-    "amd-kfd",   "amd-kfd.capabilities", "ldcache-update",
-};
+constexpr auto known_keys = std::to_array<std::string_view>({OGH_REQUEST_KEYS});
 
 /** Reserved. A container that asks to have a GPU for itself must not start without that. */
 constexpr std::array<std::string_view, 4> lease_keys{"nvidia-devices.lease", "nvidia-devices.wait",
