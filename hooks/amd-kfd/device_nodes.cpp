@@ -27,9 +27,8 @@ DeviceNodes read_device_nodes(const Sysroot &sysroot, const Inventory &inventory
     if (selection.gpus.empty())
         return nodes;
     DrmClass drm(sysroot);
-    nodes.drm.reserve(selection.gpus.size());
     for (const size_t gpu : selection.gpus)
-        nodes.drm.push_back(read_drm(inventory.gpus[gpu], drm));
+        nodes.drm[gpu] = read_drm(inventory.gpus[gpu], drm);
     if (selection.capabilities.npu)
         nodes.npus = read_npus(sysroot);
     return nodes;

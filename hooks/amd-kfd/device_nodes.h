@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <map>
 #include <vector>
 
 #include "amd-kfd/gpu_selection.h"
@@ -13,8 +14,8 @@ namespace ogh::amd_kfd {
 
 /** What the inventory leaves out, since only what is chosen needs it. */
 struct DeviceNodes {
-    std::vector<DrmNodes> drm; ///< of GpuSelection::gpus, in that order; all have a render node
-    std::vector<Npu> npus;     ///< only with Capabilities::npu
+    std::map<size_t, DrmNodes> drm; ///< by index in Inventory::gpus; all have a render node
+    std::vector<Npu> npus;          ///< only with Capabilities::npu
 };
 
 /**

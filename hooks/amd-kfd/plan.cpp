@@ -53,10 +53,9 @@ Edits plan(const GpuSelection &selection, const Inventory &inventory, const Devi
     Nodes nodes(inventory.host_root, edits);
     const DeviceNumber kfd = inventory.kfd.value();
     nodes.add("/dev/kfd", kfd.major, kfd.minor);
-    for (size_t i = 0; i < selection.gpus.size(); ++i) {
-        const Gpu &gpu = inventory.gpus[selection.gpus[i]];
-        nodes.add_drm(gpu, host.drm[i].card, "-card");
-        nodes.add_drm(gpu, host.drm[i].render, "-render");
+    for (const auto &[gpu, drm] : host.drm) {
+        nodes.add_drm(inventory.gpus[gpu], drm.card, "-card");
+        nodes.add_drm(inventory.gpus[gpu], drm.render, "-render");
     }
     for (const Npu &npu : host.npus)
         nodes.add(accel_folder + npu.name, npu.number.major, npu.number.minor);

@@ -162,7 +162,7 @@ DeviceNodes read_device_nodes(const Sysroot &sysroot, const Inventory &inventory
     const Capabilities &capabilities = selection.capabilities;
     if (capabilities.has(Capability::Graphics) || capabilities.has(Capability::Display)) {
         for (const size_t gpu : selection.gpus)
-            nodes.drm.push_back(read_drm_nodes(sysroot, sysfs_folder(inventory.gpus[gpu].address)));
+            nodes.drm[gpu] = read_drm_nodes(sysroot, sysfs_folder(inventory.gpus[gpu].address));
     }
     Reader reader(sysroot, inventory);
     if (capabilities.has(Capability::Gds))

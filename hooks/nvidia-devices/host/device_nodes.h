@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <map>
 #include <string>
 #include <vector>
 
@@ -22,8 +23,8 @@ struct NamedNode {
 
 /** What the inventory leaves out, since few containers ask for it. */
 struct DeviceNodes {
-    std::vector<DrmNodes> drm; ///< of GpuSelection::gpus, in that order; empty without graphics and display
-    std::vector<NamedNode> named; ///< of Gds, Gdrcopy, Mofed and Nvswitch
+    std::map<size_t, DrmNodes> drm; ///< by index in Inventory::gpus; empty without graphics and display
+    std::vector<NamedNode> named;   ///< of Gds, Gdrcopy, Mofed and Nvswitch
 };
 
 /**

@@ -73,9 +73,8 @@ void add_dri(const GpuSelection &selection, const Inventory &inventory, const De
 {
     const auto &named = selection.capabilities.named;
     const bool is_named = named.contains(Capability::Graphics) || named.contains(Capability::Display);
-    for (size_t i = 0; i < host.drm.size(); ++i) {
-        const PciAddress &address = inventory.gpus[selection.gpus[i]].address;
-        const DrmNodes &drm = host.drm[i];
+    for (const auto &[gpu, drm] : host.drm) {
+        const PciAddress &address = inventory.gpus[gpu].address;
         nodes.add_drm(address, drm.card);
         nodes.add_drm(address, drm.render);
         if (!drm.card && !drm.render)

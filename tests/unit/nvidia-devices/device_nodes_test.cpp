@@ -90,8 +90,8 @@ BOOST_AUTO_TEST_CASE(drm_nodes_of_the_gpus_that_were_asked_for)
          {Capabilities{{Graphics}, false}, Capabilities{{Display}, false}, Capabilities{{}, true}}) {
         const DeviceNodes nodes = host.read({{1, 2}, capabilities});
         BOOST_REQUIRE(nodes.drm.size() == 2U);
-        BOOST_TEST((nodes.drm[0] == expected));
-        BOOST_TEST((nodes.drm[1] == DrmNodes{}));
+        BOOST_TEST((nodes.drm.at(1) == expected));
+        BOOST_TEST((nodes.drm.at(2) == DrmNodes{}));
     }
 }
 

@@ -145,8 +145,8 @@ BOOST_AUTO_TEST_CASE(a_missing_modeset_is_an_error_for_who_names_display)
 BOOST_AUTO_TEST_CASE(dri_nodes_with_links_by_address)
 {
     Case host({3, 4});
-    host.device_nodes.drm = {{DrmNode{"card2", 226, 2}, DrmNode{"renderD129", 226, 129}},
-                             {DrmNode{"card1", 226, 1}, std::nullopt}};
+    host.device_nodes.drm = {{0, {DrmNode{"card2", 226, 2}, DrmNode{"renderD129", 226, 129}}},
+                             {1, {DrmNode{"card1", 226, 1}, std::nullopt}}};
     const Edits edits = host.plan({0, 1}, named({Graphics}));
     BOOST_REQUIRE(edits.nodes.size() == 6U);
     BOOST_TEST((edits.nodes[3] == NodeEdit{"/dev/dri/card2", "/root of/dev/dri/card2", 226, 2}));
@@ -162,7 +162,7 @@ BOOST_AUTO_TEST_CASE(dri_nodes_with_links_by_address)
 BOOST_AUTO_TEST_CASE(addresses_are_those_of_the_gpus_that_were_chosen)
 {
     Case host({3, 4});
-    host.device_nodes.drm = {{std::nullopt, DrmNode{"renderD130", 226, 130}}};
+    host.device_nodes.drm = {{1, {std::nullopt, DrmNode{"renderD130", 226, 130}}}};
     const Edits edits = host.plan({1}, named({Graphics}));
     BOOST_TEST((edits.links ==
                 std::vector<LinkEdit>{{"/dev/dri/by-path/pci-0000:11:00.0-render", "../renderD130"}}));
@@ -178,7 +178,7 @@ BOOST_AUTO_TEST_CASE(a_gpu_without_dri_nodes_is_named)
          {Expected{named({Graphics}), LogLevel::Warning}, Expected{named({Display}), LogLevel::Warning},
           Expected{{{Graphics}, true}, LogLevel::Warning}, Expected{{{}, true}, LogLevel::Info}}) {
         Case host({3, 4});
-        host.device_nodes.drm = {{DrmNode{"card2", 226, 2}, std::nullopt}, {}};
+        host.device_nodes.drm = {{0, {DrmNode{"card2", 226, 2}, std::nullopt}}, {1, {}}};
         host.plan({0, 1}, capabilities);
         BOOST_REQUIRE(host.notes.size() == 1U);
         BOOST_TEST((host.notes[0].level == level));
