@@ -57,22 +57,22 @@ std::optional<UniqueFd> open_cgroup(const MountTable &mounts, const Hierarchy &h
 }
 
 /** The processes whose cgroups are looked up. */
-struct Places {
+struct CgroupNames {
     std::string init; ///< its /proc/PID/cgroup
     std::string runtime;
     std::string cgroups_path;
 };
 
 /** The container's own, outermost first; none if it has none there, or they cannot be reached: that is noted. */
-std::vector<Cgroup> open_cgroups(const MountTable &mounts, const Hierarchy &hierarchy, const Places &places,
-                                 Notes &notes)
+std::vector<Cgroup> open_cgroups(const MountTable &mounts, const Hierarchy &hierarchy,
+                                 const CgroupNames &names, Notes &notes)
 {
     std::vector<Cgroup> cgroups;
-    const std::optional<std::string> init = cgroup_of(places.init, hierarchy.controller);
-    const std::optional<std::string> runtime = cgroup_of(places.runtime, hierarchy.controller);
+    const std::optional<std::string> init = cgroup_of(names.init, hierarchy.controller);
+    const std::optional<std::string> runtime = cgroup_of(names.runtime, hierarchy.controller);
     if (!init || !runtime)
         return cgroups;
-    for (const std::string &path : container_cgroups(*init, *runtime, places.cgroups_path)) {
+    for (const std::string &path : container_cgroups(*init, *runtime, names.cgroups_path)) {
         std::optional<UniqueFd> fd = open_cgroup(mounts, hierarchy, path);
         if (!fd) {
             notes.push_back({LogLevel::Info, "no mount of this host shows the container's device cgroup " +
@@ -94,13 +94,13 @@ bool is_refusal(int error_number)
 DeviceCgroups::DeviceCgroups(const ProcFs &proc, pid_t init, const std::string &cgroups_path)
 {
     const MountTable mounts(proc.open_self("mountinfo").get());
-    const Places places{
+    const CgroupNames names{
         read_all(proc.open_of(init, "cgroup").get(), max_proc_cgroup, "the init process's cgroups"),
         read_all(proc.open_self("cgroup").get(), max_proc_cgroup, "this process's cgroups"), cgroups_path};
-    std::vector<Cgroup> first = open_cgroups(mounts, version_1, places, notes_);
+    std::vector<Cgroup> first = open_cgroups(mounts, version_1, names, notes_);
     if (!first.empty())
         hierarchies_.push_back(std::make_unique<DeviceCgroupV1>(std::move(first)));
-    std::vector<Cgroup> second = open_cgroups(mounts, version_2, places, notes_);
+    std::vector<Cgroup> second = open_cgroups(mounts, version_2, names, notes_);
     if (!second.empty())
         hierarchies_.push_back(std::make_unique<DeviceCgroupV2>(std::move(second)));
     if (hierarchies_.empty() && notes_.empty())

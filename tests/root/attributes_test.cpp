@@ -70,7 +70,7 @@ BOOST_AUTO_TEST_SUITE(attributes)
 BOOST_DATA_TEST_CASE_F(Tree, every_mount_of_a_tree_has_them, data::make({true, false}), read_only)
 {
     start();
-    BOOST_TEST(done(apply(data_at({"/srv/data"}, read_only))));
+    BOOST_TEST(done(commit(data_at({"/srv/data"}, read_only))));
     BOOST_TEST(places() == (Lines{"/srv/data", "/srv/data/memory", "/srv/data/memory/deep"}),
                boost::test_tools::per_element());
     for (const Mount &mount : container().added()) {
@@ -84,7 +84,7 @@ BOOST_DATA_TEST_CASE_F(Tree, every_mount_of_a_tree_has_them, data::make({true, f
 BOOST_DATA_TEST_CASE_F(Tree, what_is_read_only_cannot_be_changed_at_any_depth, data::make(levels), level)
 {
     start();
-    BOOST_TEST(done(apply(data_at({"/srv/data"}))));
+    BOOST_TEST(done(commit(data_at({"/srv/data"}))));
     const std::string at = "/srv/data" + std::string(level);
     BOOST_TEST(inside([&] { return ::creat((at + "/new").c_str(), 0644); }) == read_only_error);
     BOOST_TEST(inside([&] { return ::open((at + "/file").c_str(), O_WRONLY); }) == read_only_error);
@@ -100,7 +100,7 @@ BOOST_DATA_TEST_CASE_F(Tree, what_is_writable_is_so_at_any_depth_and_the_host_se
 {
     start();
     sources_may_change();
-    BOOST_TEST(done(apply(data_at({"/srv/out_rw"}, false))));
+    BOOST_TEST(done(commit(data_at({"/srv/out_rw"}, false))));
     const std::string at = "/srv/out_rw" + std::string(level);
     BOOST_TEST(inside([&] { return ::creat((at + "/new").c_str(), 0644); }).empty());
     BOOST_TEST(inside([&] { return ::unlink((at + "/file").c_str()); }).empty());
@@ -112,7 +112,7 @@ BOOST_DATA_TEST_CASE_F(Tree, a_device_node_does_not_open, data::make(levels) * d
                        level, read_only)
 {
     start();
-    BOOST_TEST(done(apply(data_at({"/srv/data"}, read_only))));
+    BOOST_TEST(done(commit(data_at({"/srv/data"}, read_only))));
     const std::string at = "/srv/data" + std::string(level);
     BOOST_TEST(inside([&] { return ::open((at + "/null").c_str(), O_RDONLY); }) == "Permission denied");
     BOOST_TEST(inside([&] { return ::open((at + "/disk").c_str(), O_RDONLY); }) == "Permission denied");
@@ -123,7 +123,7 @@ BOOST_DATA_TEST_CASE_F(Tree, a_device_node_does_not_open, data::make(levels) * d
 BOOST_DATA_TEST_CASE_F(Tree, setuid_has_no_effect, data::make(levels), level)
 {
     start();
-    BOOST_TEST(done(apply(data_at({"/srv/out_rw"}, false))));
+    BOOST_TEST(done(commit(data_at({"/srv/out_rw"}, false))));
     const std::string program = "/srv/out_rw" + std::string(level) + "/program";
     const Outcome outcome = container().inside([&] {
         struct statvfs filesystem {};
@@ -136,7 +136,7 @@ BOOST_DATA_TEST_CASE_F(Tree, setuid_has_no_effect, data::make(levels), level)
 BOOST_FIXTURE_TEST_CASE(a_plain_file_has_them_too, Tree)
 {
     start();
-    BOOST_TEST(done(apply(list_at("/srv/list"))));
+    BOOST_TEST(done(commit(list_at("/srv/list"))));
     BOOST_REQUIRE(container().added().size() == 1U);
     const Mount mount = container().added().front();
     BOOST_TEST((mount.has("ro") && mount.has("nosuid") && mount.has("nodev") && mount.tags.empty()), mount);
@@ -147,7 +147,7 @@ BOOST_FIXTURE_TEST_CASE(a_plain_file_has_them_too, Tree)
 BOOST_FIXTURE_TEST_CASE(what_the_host_mounts_later_does_not_appear_below, Tree)
 {
     start();
-    BOOST_TEST(done(apply(data_at({"/srv/data"}))));
+    BOOST_TEST(done(commit(data_at({"/srv/data"}))));
     make_mount("tmpfs", src("data/sub"), "tmpfs");
     const Lines seen = places();
     check_call(::umount2(src("data/sub").c_str(), 0), "umount");
@@ -160,7 +160,7 @@ BOOST_FIXTURE_TEST_CASE(attributes_of_the_host_that_are_not_named_stay, Tree)
     change_mount(src("data"), MS_REMOUNT | MS_BIND | MS_NOEXEC | MS_NOATIME);
     change_mount(src("data/memory"), MS_REMOUNT | MS_BIND | MS_RDONLY);
     start();
-    BOOST_TEST(done(apply(data_at({"/srv/out_rw"}, false))));
+    BOOST_TEST(done(commit(data_at({"/srv/out_rw"}, false))));
     const Mounts mounts = container().added();
     BOOST_REQUIRE(mounts.size() == 3U);
     BOOST_TEST((mounts[0].has("noexec") && mounts[0].has("noatime") && mounts[0].has("rw")), mounts[0]);

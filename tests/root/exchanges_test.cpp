@@ -91,7 +91,7 @@ private:
                 swap(race);
         };
         const Outcome outcome =
-            in_stepped_child(applying(data_at({place(race)}), container().pid()), SYS_setns, before);
+            in_stepped_child(committing(data_at({place(race)}), container().pid()), SYS_setns, before);
         check(race, outcome, first <= last_open && first == last);
         return steps >= first;
     }

@@ -63,7 +63,7 @@ struct Image : Sandbox {
         const std::string place =
             std::string(race.name).ends_with("new") ? "/etc/conf.d/new" : "/etc/conf.d/file";
         const Edits edits{.files = {{place, "ours", race.how}}};
-        const Outcome outcome = in_stepped_child(applying(edits, container().pid()), SYS_setns, before);
+        const Outcome outcome = in_stepped_child(committing(edits, container().pid()), SYS_setns, before);
         check_nothing_escaped();
         BOOST_TEST((outcome.code == 0 || (outcome.code == 1 && !outcome.text.empty())), outcome);
         (outcome.code == 0 ? succeeded : refused)++;

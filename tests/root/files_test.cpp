@@ -87,7 +87,7 @@ struct Image : Sandbox {
     void expect_refused(const Edits &edits, const std::string &words)
     {
         const Lines before = image();
-        BOOST_TEST(refused(apply(edits), words));
+        BOOST_TEST(refused(commit(edits), words));
         BOOST_TEST(differences(before, image()) == Lines(), boost::test_tools::per_element());
         BOOST_TEST(places() == Lines(), boost::test_tools::per_element());
     }
@@ -101,7 +101,7 @@ BOOST_DATA_TEST_CASE_F(Image, a_file_is_made_or_replaced_whole, data::make(mappe
 {
     start_mapped(mapped_root);
     const Conditions masked{.first = [] { ::umask(0077); }};
-    BOOST_TEST(done(apply(file_at({"/etc/old", "/etc/new", "/made/deep/new"}), masked)));
+    BOOST_TEST(done(commit(file_at({"/etc/old", "/etc/new", "/made/deep/new"}), masked)));
     const std::string owner = std::to_string(mapped_root) + ":" + std::to_string(mapped_root);
     for (const char *name : {"etc/old", "etc/new", "made/deep/new"}) {
         BOOST_TEST(text(name) == std::string("ours, /") + name);
@@ -117,7 +117,7 @@ BOOST_FIXTURE_TEST_CASE(where_renames_know_no_flags_files_are_replaced_all_the_s
     start();
     const Conditions without_flags{
         .first = [] { refuse_call_with(SYS_renameat2, EINVAL, 4, RENAME_NOREPLACE); }};
-    BOOST_TEST(done(apply(file_at({"/etc/old", "/etc/new"}), without_flags)));
+    BOOST_TEST(done(commit(file_at({"/etc/old", "/etc/new"}), without_flags)));
     BOOST_TEST(text("etc/old") == "ours, /etc/old");
     BOOST_TEST(text("etc/new") == "ours, /etc/new");
 }
@@ -126,7 +126,7 @@ BOOST_FIXTURE_TEST_CASE(whoever_has_the_old_file_open_still_reads_it, Image)
 {
     check_call(::link(rootfs("etc/old").c_str(), rootfs("etc/second-name").c_str()), "link");
     start();
-    BOOST_TEST(done(apply(file_at({"/etc/old"}))));
+    BOOST_TEST(done(commit(file_at({"/etc/old"}))));
     BOOST_TEST(text("etc/second-name") == "the image's");
 }
 
@@ -135,7 +135,7 @@ BOOST_FIXTURE_TEST_CASE(cve_2025_23267_a_symlink_with_the_name_is_replaced_not_f
     link("rootfs/etc/secret", outside("secret"));
     link("rootfs/etc/dangling", outside("nothing"));
     start();
-    BOOST_TEST(done(apply(file_at({"/etc/secret", "/etc/dangling"}))));
+    BOOST_TEST(done(commit(file_at({"/etc/secret", "/etc/dangling"}))));
     BOOST_TEST(made("etc/secret").starts_with("100644"));
     BOOST_TEST(made("etc/dangling").starts_with("100644"));
 }
@@ -147,7 +147,7 @@ BOOST_DATA_TEST_CASE_F(Image, cve_2025_23267_a_parent_that_leads_out_stays_insid
     folder("rootfs" + outside("dir"));
     file("rootfs" + outside("dir/f"), "the image's");
     start();
-    BOOST_TEST(done(apply(file_at({"/conf/f"}, mounted ? How::MountOver : How::Replace))));
+    BOOST_TEST(done(commit(file_at({"/conf/f"}, mounted ? How::MountOver : How::Replace))));
     BOOST_TEST(seen(outside("dir/f")) == "ours, /conf/f");
 }
 
@@ -171,7 +171,7 @@ BOOST_FIXTURE_TEST_CASE(a_fifo_or_node_is_replaced_and_never_opened, Image)
 {
     check_call(::mkfifo(rootfs("etc/fifo").c_str(), 0600), "mkfifo");
     start();
-    BOOST_TEST(done(apply(file_at({"/etc/fifo"}))));
+    BOOST_TEST(done(commit(file_at({"/etc/fifo"}))));
     BOOST_TEST(text("etc/fifo") == "ours, /etc/fifo");
     check_call(::mkfifo(rootfs("etc/fifo2").c_str(), 0600), "mkfifo");
     expect_refused(file_at({"/etc/fifo2"}, How::MountOver), "it is no plain file");
@@ -197,14 +197,14 @@ BOOST_DATA_TEST_CASE_F(Image, in_a_volume_nothing_is_made, data::make(mapped_roo
 BOOST_FIXTURE_TEST_CASE(a_file_in_a_volume_can_be_mounted_over, Image)
 {
     start({.set_up = [&](const std::string &root) { make_mount(outside(), root + "/etc", "", MS_BIND); }});
-    BOOST_TEST(done(apply(file_at({"/etc/secret"}, How::MountOver))));
+    BOOST_TEST(done(commit(file_at({"/etc/secret"}, How::MountOver))));
     BOOST_TEST(seen("/etc/secret") == "ours, /etc/secret");
 }
 
 BOOST_DATA_TEST_CASE_F(Image, what_is_mounted_over_stays_as_it_is, data::make(mapped_roots), mapped_root)
 {
     start_mapped(mapped_root);
-    BOOST_TEST(done(apply(file_at({"/etc/old", "/etc/new"}, How::MountOver))));
+    BOOST_TEST(done(commit(file_at({"/etc/old", "/etc/new"}, How::MountOver))));
     BOOST_TEST(places() == (Lines{"/etc/old", "/etc/new"}), boost::test_tools::per_element());
     BOOST_TEST(seen("/etc/old") == "ours, /etc/old");
     BOOST_TEST(seen("/etc/new") == "ours, /etc/new");
@@ -228,7 +228,7 @@ BOOST_DATA_TEST_CASE_F(Image, what_is_mounted_over_stays_as_it_is, data::make(ma
 BOOST_FIXTURE_TEST_CASE(the_root_of_a_user_namespace_cannot_write_to_it_nor_uncover_it, Image)
 {
     start_mapped(100000);
-    BOOST_TEST(done(apply(file_at({"/etc/old"}, How::MountOver))));
+    BOOST_TEST(done(commit(file_at({"/etc/old"}, How::MountOver))));
     mount_attr attr{};
     attr.attr_clr = MOUNT_ATTR_RDONLY;
     BOOST_TEST(inside([&] { return ::mount_setattr(AT_FDCWD, "/etc/old", 0, &attr, sizeof attr); }) ==

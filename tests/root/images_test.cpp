@@ -79,14 +79,14 @@ struct Image : Sandbox {
     void expect_refused(const Edits &edits, const std::string &words)
     {
         const Lines before = image();
-        BOOST_TEST(refused(apply(edits), words));
+        BOOST_TEST(refused(commit(edits), words));
         BOOST_TEST(places() == Lines(), boost::test_tools::per_element());
         BOOST_TEST(differences(before, image()) == Lines(), boost::test_tools::per_element());
     }
 
     void expect_mounted(const Edits &edits, const std::string &place)
     {
-        BOOST_TEST(done(apply(edits)));
+        BOOST_TEST(done(commit(edits)));
         BOOST_TEST(places() == Lines{place}, boost::test_tools::per_element());
     }
 };
@@ -240,15 +240,15 @@ BOOST_FIXTURE_TEST_CASE(an_overlay_is_a_root_like_any_other, Image)
         "lowerdir=" + path("lower") + ",upperdir=" + path("upper") + ",workdir=" + path("work");
     check_call(::mount("overlay", rootfs().c_str(), "overlay", 0, options.c_str()), "overlay");
     start();
-    BOOST_TEST(done(apply(data_at({"/srv/x", "/srv/y", "/opt/z"}))));
+    BOOST_TEST(done(commit(data_at({"/srv/x", "/srv/y", "/opt/z"}))));
     BOOST_TEST(places() == (Lines{"/srv/x", "/srv/y", "/opt/z"}), boost::test_tools::per_element());
 }
 
 BOOST_FIXTURE_TEST_CASE(an_image_without_anything_gets_what_is_needed, Sandbox)
 {
     start();
-    BOOST_TEST(done(apply(data_at({"/srv/x"}))));
-    BOOST_TEST(done(apply(list_at("/srv/list"))));
+    BOOST_TEST(done(commit(data_at({"/srv/x"}))));
+    BOOST_TEST(done(commit(list_at("/srv/list"))));
     BOOST_TEST(places() == (Lines{"/srv/x", "/srv/list"}), boost::test_tools::per_element());
 }
 

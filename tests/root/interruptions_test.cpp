@@ -56,7 +56,7 @@ BOOST_DATA_TEST_CASE_F(Image, a_hook_killed_at_any_step_leaves_the_host_alone_an
         reached = false;
         start_mapped(mapped_root);
         const Outcome outcome =
-            in_stepped_child(applying(edits(), container().pid()), SYS_pidfd_open, [&](const Step &now) {
+            in_stepped_child(committing(edits(), container().pid()), SYS_pidfd_open, [&](const Step &now) {
                 if (now.index == step) {
                     ::kill(now.pid, SIGKILL);
                     reached = true;
@@ -64,7 +64,7 @@ BOOST_DATA_TEST_CASE_F(Image, a_hook_killed_at_any_step_leaves_the_host_alone_an
             });
         BOOST_TEST(outcome.code == (reached ? 128 + SIGKILL : 0), outcome);
         check_nothing_escaped();
-        BOOST_TEST(done(apply(edits())));
+        BOOST_TEST(done(commit(edits())));
         BOOST_TEST(places() == expected(), boost::test_tools::per_element());
     }
     BOOST_TEST_MESSAGE("killed at each of " << step / stride << " steps");
@@ -79,7 +79,7 @@ BOOST_DATA_TEST_CASE_F(Image, an_init_that_ends_at_any_step_is_noticed_or_does_n
         reached = false;
         start_mapped(mapped_root);
         const Outcome outcome =
-            in_stepped_child(applying(edits(), container().pid()), SYS_pidfd_open, [&](const Step &now) {
+            in_stepped_child(committing(edits(), container().pid()), SYS_pidfd_open, [&](const Step &now) {
                 if (now.index == step) {
                     container().end();
                     reached = true;
@@ -107,7 +107,7 @@ BOOST_FIXTURE_TEST_CASE(an_init_killed_at_random_is_noticed_or_does_not_matter, 
             ::usleep(delay);
             ::kill(pid, SIGKILL);
         });
-        const Outcome outcome = apply(edits());
+        const Outcome outcome = commit(edits());
         if (outcome.code != 0) {
             BOOST_TEST(refused(outcome, "the container's init process has ended"));
             ++refusals;

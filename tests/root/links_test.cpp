@@ -51,7 +51,7 @@ struct Image : Sandbox {
     void expect(const Link &link, const std::string &place)
     {
         start();
-        const Outcome outcome = apply(data_at({place}));
+        const Outcome outcome = commit(data_at({place}));
         const std::string expected = with_outside(link.expected);
         if (expected.starts_with('/')) {
             BOOST_TEST(done(outcome));
@@ -147,7 +147,7 @@ BOOST_FIXTURE_TEST_CASE(a_target_that_links_to_its_own_folder_is_refused, Image)
 {
     plant({"srv/x", ".", ""});
     start();
-    BOOST_TEST(refused(apply(data_at({"/srv/x"})), "'/srv/x'"));
+    BOOST_TEST(refused(commit(data_at({"/srv/x"})), "'/srv/x'"));
 }
 
 // The kernel follows forty. But a lookup that it has to begin again, since something else was renamed or mounted
@@ -186,10 +186,10 @@ BOOST_FIXTURE_TEST_CASE(a_target_in_what_was_mounted_before_is_refused, Image)
     start();
     Lines before = image();
     // Not the shared mount of somebody: what the first of the two has put there.
-    const Outcome same = apply(data_at({"/srv/a", "/srv/b"}));
+    const Outcome same = commit(data_at({"/srv/a", "/srv/b"}));
     BOOST_TEST(refused(same, "cannot mount on '/srv/b' in the container"));
     BOOST_TEST(same.text.find("shared") == std::string::npos, same);
-    const Outcome below = apply(data_at({"/elsewhere/x", "/srv/c"}));
+    const Outcome below = commit(data_at({"/elsewhere/x", "/srv/c"}));
     BOOST_TEST(refused(below, "cannot mount on '/srv/c' in the container"));
     BOOST_TEST(below.text.find("shared") == std::string::npos, below);
     BOOST_TEST(differences(before, image()) == Lines(), boost::test_tools::per_element());
@@ -209,7 +209,7 @@ struct ImageWithProc : Image {
         folder("rootfs/proc");
         plant({name, target.c_str(), ""});
         start({.set_up = [](const std::string &rootfs) { make_mount("proc", rootfs + "/proc", "proc"); }});
-        BOOST_TEST(refused(apply(data_at({"/srv/x"})), words));
+        BOOST_TEST(refused(commit(data_at({"/srv/x"})), words));
         BOOST_TEST(places() == Lines(), boost::test_tools::per_element());
     }
 };

@@ -55,7 +55,7 @@ BOOST_DATA_TEST_CASE_F(Sandbox, names_of_any_bytes_are_mounted, data::make(odd_n
         return;
     start();
     for (int run = 0; run < 2; ++run) { // the second one finds the name in the mount table
-        BOOST_TEST(done(apply(data_at({place}))));
+        BOOST_TEST(done(commit(data_at({place}))));
         BOOST_TEST(places() == Lines{place}, boost::test_tools::per_element());
     }
 }
@@ -67,7 +67,7 @@ BOOST_DATA_TEST_CASE_F(Sandbox, names_of_any_bytes_are_quoted_in_one_line, data:
         return;
     file("rootfs" + place, "in the way");
     start();
-    BOOST_TEST(refused(apply(data_at({place})), "cannot mount on " + quote(place)));
+    BOOST_TEST(refused(commit(data_at({place})), "cannot mount on " + quote(place)));
 }
 
 BOOST_FIXTURE_TEST_CASE(sources_of_any_bytes_are_mounted, Sandbox)
@@ -75,7 +75,7 @@ BOOST_FIXTURE_TEST_CASE(sources_of_any_bytes_are_mounted, Sandbox)
     const std::string name = "new\nline \xff \x1b[31m";
     file("src/" + name + "/file", "odd");
     start();
-    BOOST_TEST(done(apply({{{src(name), "/srv/x", Kind::Directory, true}}})));
+    BOOST_TEST(done(commit({{{src(name), "/srv/x", Kind::Directory, true}}})));
     BOOST_TEST(places() == Lines{"/srv/x"}, boost::test_tools::per_element());
 }
 
@@ -83,12 +83,12 @@ BOOST_FIXTURE_TEST_CASE(a_name_of_255_bytes_is_mounted_and_one_of_256_refused, S
 {
     start();
     const std::string longest = "/srv/" + std::string(255, 'n');
-    BOOST_TEST(done(apply(data_at({longest}))));
+    BOOST_TEST(done(commit(data_at({longest}))));
     BOOST_TEST(places() == Lines{longest}, boost::test_tools::per_element());
     const Lines before = image();
-    BOOST_TEST(refused(apply(data_at({"/srv/" + std::string(256, 'n')})), "File name too long"));
-    BOOST_TEST(refused(apply(data_at({"/new/" + std::string(256, 'n')})), "File name too long"));
-    BOOST_TEST(refused(apply(data_at({"/" + std::string(256, 'n') + "/x"})), "File name too long"));
+    BOOST_TEST(refused(commit(data_at({"/srv/" + std::string(256, 'n')})), "File name too long"));
+    BOOST_TEST(refused(commit(data_at({"/new/" + std::string(256, 'n')})), "File name too long"));
+    BOOST_TEST(refused(commit(data_at({"/" + std::string(256, 'n') + "/x"})), "File name too long"));
     BOOST_TEST(differences(before, image()) == Lines(), boost::test_tools::per_element());
 }
 
@@ -97,7 +97,7 @@ BOOST_FIXTURE_TEST_CASE(a_path_of_4095_bytes_is_mounted, Sandbox)
     start();
     const std::string longest = long_path(PATH_MAX - 1);
     BOOST_REQUIRE(longest.size() == 4095U);
-    BOOST_TEST(done(apply(data_at({longest}))));
+    BOOST_TEST(done(commit(data_at({longest}))));
     BOOST_TEST(places() == Lines{longest}, boost::test_tools::per_element());
 }
 
@@ -106,7 +106,7 @@ BOOST_FIXTURE_TEST_CASE(a_path_of_4096_bytes_is_refused, Sandbox)
     start();
     const Lines before = image();
     for (const size_t length : {size_t{PATH_MAX}, size_t{PATH_MAX} + 300, size_t{4} * PATH_MAX})
-        BOOST_TEST(refused(apply(data_at({long_path(length)})), "File name too long"), length);
+        BOOST_TEST(refused(commit(data_at({long_path(length)})), "File name too long"), length);
     BOOST_TEST(differences(before, image()) == Lines(), boost::test_tools::per_element());
 }
 
@@ -117,14 +117,14 @@ BOOST_DATA_TEST_CASE_F(Sandbox, paths_that_are_none_are_refused,
 {
     start();
     const Lines before = image();
-    BOOST_TEST(refused(apply(data_at({place})), "the path " + quote(place), ExitCode::Usage));
+    BOOST_TEST(refused(commit(data_at({place})), "the path " + quote(place), ExitCode::Usage));
     BOOST_TEST(differences(before, image()) == Lines(), boost::test_tools::per_element());
 }
 
 BOOST_FIXTURE_TEST_CASE(a_path_with_nul_is_refused, Sandbox)
 {
     start();
-    BOOST_TEST(refused(apply(data_at({std::string("/srv/x\0y", 8)})), "\\x00", ExitCode::Usage));
+    BOOST_TEST(refused(commit(data_at({std::string("/srv/x\0y", 8)})), "\\x00", ExitCode::Usage));
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -45,7 +45,7 @@ struct Devices : Sandbox {
     {
         Conditions conditions{.first = first};
         conditions.capabilities.push_back(CAP_MKNOD);
-        return apply(edits, conditions);
+        return commit(edits, conditions);
     }
 
     void make_node(const std::string &name, unsigned minor_number, mode_t mode = S_IFCHR | 0666) const
@@ -338,7 +338,7 @@ BOOST_FIXTURE_TEST_CASE(after_a_failure_no_node_is_left_where_it_replaced_someth
 BOOST_FIXTURE_TEST_CASE(without_the_power_to_make_nodes_the_message_names_it, Devices)
 {
     start();
-    BOOST_TEST(refused(apply(one()), "CAP_MKNOD", ExitCode::Host));
+    BOOST_TEST(refused(commit(one()), "CAP_MKNOD", ExitCode::Host));
 }
 
 BOOST_FIXTURE_TEST_CASE(a_folder_that_has_the_name_of_a_link_is_refused_and_nodes_go_again, Devices)

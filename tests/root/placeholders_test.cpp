@@ -35,7 +35,7 @@ struct Image : Sandbox {
     {
         start();
         const Lines before = image();
-        BOOST_TEST(refused(apply(edits), "it is no folder"));
+        BOOST_TEST(refused(commit(edits), "it is no folder"));
         BOOST_TEST(differences(before, image()) == Lines(), boost::test_tools::per_element());
         BOOST_TEST(places() == Lines(), boost::test_tools::per_element());
     }
@@ -53,8 +53,8 @@ BOOST_DATA_TEST_CASE_F(Image, mode_and_owner_are_as_planned_whatever_the_umask,
 {
     start();
     const Conditions masked{.first = [mask = mask] { ::umask(static_cast<mode_t>(mask)); }};
-    BOOST_TEST(done(apply(data_at({"/srv/sub/x"}), masked)));
-    BOOST_TEST(done(apply(list_at("/srv/list"), masked)));
+    BOOST_TEST(done(commit(data_at({"/srv/sub/x"}), masked)));
+    BOOST_TEST(done(commit(list_at("/srv/list"), masked)));
     BOOST_TEST(made("srv") == folder_as_planned);
     BOOST_TEST(made("srv/sub") == folder_as_planned);
     BOOST_TEST(made("srv/sub/x") == folder_as_planned);
@@ -67,8 +67,8 @@ BOOST_FIXTURE_TEST_CASE(a_setgid_folder_does_not_pass_its_bit_on, Image)
     check_call(::chown(rootfs("srv").c_str(), 1000, 1000), "chown");
     check_call(::chmod(rootfs("srv").c_str(), 03777), "chmod");
     start();
-    BOOST_TEST(done(apply(data_at({"/srv/x"}))));
-    BOOST_TEST(done(apply(list_at("/srv/list"))));
+    BOOST_TEST(done(commit(data_at({"/srv/x"}))));
+    BOOST_TEST(done(commit(list_at("/srv/list"))));
     BOOST_TEST((made("srv/x").substr(0, 5) == "40755"), made("srv/x"));
     BOOST_TEST((made("srv/list").substr(0, 6) == "100644"), made("srv/list"));
 }
@@ -79,7 +79,7 @@ BOOST_FIXTURE_TEST_CASE(what_exists_keeps_mode_and_owner, Image)
     check_call(::chown(rootfs("srv/x").c_str(), 1000, 1001), "chown");
     check_call(::chmod(rootfs("srv/x").c_str(), 01711), "chmod");
     start();
-    BOOST_TEST(done(apply(data_at({"/srv/x"}))));
+    BOOST_TEST(done(commit(data_at({"/srv/x"}))));
     BOOST_TEST(made("srv/x") == "41711 1000:1001 size 0");
 }
 
@@ -124,9 +124,9 @@ BOOST_FIXTURE_TEST_CASE(after_a_failure_what_an_earlier_run_mounted_stays, Image
 {
     file("rootfs/srv/c", "in the way");
     start();
-    BOOST_TEST(done(apply(data_at({"/srv/a"}))));
+    BOOST_TEST(done(commit(data_at({"/srv/a"}))));
     const Lines before = image();
-    BOOST_TEST(refused(apply(data_at({"/srv/a", "/srv/b", "/srv/c"})), "it is no folder"));
+    BOOST_TEST(refused(commit(data_at({"/srv/a", "/srv/b", "/srv/c"})), "it is no folder"));
     BOOST_TEST(differences(before, image()) == Lines(), boost::test_tools::per_element());
     BOOST_TEST(places() == Lines{"/srv/a"}, boost::test_tools::per_element());
 }
@@ -137,7 +137,7 @@ BOOST_FIXTURE_TEST_CASE(a_source_that_is_gone_is_refused_before_anything_is_made
     const Lines before = image();
     Edits edits = data_at({"/srv/a"});
     edits.mounts.push_back({src("gone"), "/srv/gone", Kind::Directory, true});
-    BOOST_TEST(refused(apply(edits), "'" + src("gone") + "': No such file or directory"));
+    BOOST_TEST(refused(commit(edits), "'" + src("gone") + "': No such file or directory"));
     BOOST_TEST(differences(before, image()) == Lines(), boost::test_tools::per_element());
 }
 
@@ -150,9 +150,9 @@ BOOST_FIXTURE_TEST_CASE(a_source_that_became_a_link_or_a_file_is_refused, Image)
     const auto source = [&](const std::string &name) {
         return Edits{{{src(name), "/srv/x", Kind::Directory, true}}};
     };
-    BOOST_TEST(refused(apply(source("link")), "Too many levels of symbolic links"));
-    BOOST_TEST(refused(apply(source("up/src/data")), "Too many levels of symbolic links"));
-    BOOST_TEST(refused(apply(source("list")), "is no longer what it was"));
+    BOOST_TEST(refused(commit(source("link")), "Too many levels of symbolic links"));
+    BOOST_TEST(refused(commit(source("up/src/data")), "Too many levels of symbolic links"));
+    BOOST_TEST(refused(commit(source("list")), "is no longer what it was"));
     BOOST_TEST(differences(before, image()) == Lines(), boost::test_tools::per_element());
 }
 

@@ -75,7 +75,7 @@ BOOST_AUTO_TEST_SUITE(proc_covers)
 BOOST_FIXTURE_TEST_CASE(the_container_sees_our_files_and_its_own_folders, Cover)
 {
     start_with_tmpfs();
-    BOOST_TEST(done(apply(cover({"one"}))));
+    BOOST_TEST(done(commit(cover({"one"}))));
     expect_one();
     const Mounts added = container().added();
     BOOST_REQUIRE(added.size() == 2U);
@@ -87,7 +87,7 @@ BOOST_FIXTURE_TEST_CASE(the_container_sees_our_files_and_its_own_folders, Cover)
 BOOST_FIXTURE_TEST_CASE(it_covers_what_is_there_in_a_user_namespace_too, Cover)
 {
     start_with_tmpfs(100000);
-    BOOST_TEST(done(apply(cover({"one"}))));
+    BOOST_TEST(done(commit(cover({"one"}))));
     expect_one();
 }
 
@@ -97,14 +97,14 @@ BOOST_FIXTURE_TEST_CASE(procfs_itself_is_covered, Cover)
     Edits edits = cover({"one"});
     edits.proc->container_path = "/proc/driver";
     edits.proc->mounts[0].container_path = "/proc/driver/gpus/one";
-    BOOST_TEST(done(apply(edits)));
+    BOOST_TEST(done(commit(edits)));
     BOOST_TEST(container().added().size() == 2U);
 }
 
 BOOST_FIXTURE_TEST_CASE(where_there_is_no_such_folder_nothing_is_done, Cover)
 {
     start();
-    const Outcome outcome = apply(cover({"one"}));
+    const Outcome outcome = commit(cover({"one"}));
     BOOST_TEST(done(outcome));
     BOOST_TEST(outcome.text.find("nothing of it is to be covered") != std::string::npos, outcome);
     BOOST_TEST(container().added() == Mounts(), boost::test_tools::per_element());
@@ -114,7 +114,7 @@ BOOST_FIXTURE_TEST_CASE(a_folder_of_the_image_is_no_proc, Cover)
 {
     folder("rootfs/proc/driver/x");
     start();
-    BOOST_TEST(refused(apply(cover({"one"})), "neither on procfs nor on a tmpfs"));
+    BOOST_TEST(refused(commit(cover({"one"})), "neither on procfs nor on a tmpfs"));
 }
 
 BOOST_FIXTURE_TEST_CASE(a_link_to_a_folder_of_the_image_is_no_proc, Cover)
@@ -122,7 +122,7 @@ BOOST_FIXTURE_TEST_CASE(a_link_to_a_folder_of_the_image_is_no_proc, Cover)
     folder("rootfs/elsewhere/x");
     link("rootfs/proc/driver", "/elsewhere");
     start();
-    BOOST_TEST(refused(apply(cover({"one"})), "neither on procfs nor on a tmpfs"));
+    BOOST_TEST(refused(commit(cover({"one"})), "neither on procfs nor on a tmpfs"));
 }
 
 BOOST_FIXTURE_TEST_CASE(a_tmpfs_of_the_host_is_no_proc, Cover)
@@ -134,15 +134,15 @@ BOOST_FIXTURE_TEST_CASE(a_tmpfs_of_the_host_is_no_proc, Cover)
     start({.set_up = [this](const std::string &root) {
         make_mount(path("volume"), root + "/proc/driver", "", MS_BIND);
     }});
-    BOOST_TEST(refused(apply(cover({"one"})), "neither on procfs nor on a tmpfs"));
+    BOOST_TEST(refused(commit(cover({"one"})), "neither on procfs nor on a tmpfs"));
 }
 
 BOOST_FIXTURE_TEST_CASE(a_second_run_changes_nothing, Cover)
 {
     start_with_tmpfs();
-    BOOST_TEST(done(apply(cover({"one"}))));
+    BOOST_TEST(done(commit(cover({"one"}))));
     const Mounts first = container().added();
-    BOOST_TEST(done(apply(cover({"one"}))));
+    BOOST_TEST(done(commit(cover({"one"}))));
     BOOST_TEST(container().added() == first, boost::test_tools::per_element());
 }
 
@@ -150,8 +150,8 @@ BOOST_FIXTURE_TEST_CASE(a_second_request_adds_to_the_first, Cover)
 {
     for (const unsigned root : {0U, 100000U}) {
         start_with_tmpfs(root);
-        BOOST_TEST(done(apply(cover({"one"}))));
-        BOOST_TEST(done(apply(cover({"two"}))));
+        BOOST_TEST(done(commit(cover({"one"}))));
+        BOOST_TEST(done(commit(cover({"two"}))));
         BOOST_TEST(read("gpus/one/information") == "one");
         BOOST_TEST(read("gpus/two/information") == "two");
         const Mounts added = container().added();
@@ -164,14 +164,14 @@ BOOST_FIXTURE_TEST_CASE(a_second_request_adds_to_the_first, Cover)
 BOOST_FIXTURE_TEST_CASE(what_was_unmounted_meanwhile_is_mounted_again, Cover)
 {
     start_with_tmpfs();
-    BOOST_TEST(done(apply(cover({"one", "two"}))));
+    BOOST_TEST(done(commit(cover({"one", "two"}))));
     const Mounts first = container().added();
     const auto unmount = [] {
         check_call(::umount2("/proc/driver/x/gpus/two", MNT_DETACH), "umount");
         return std::string();
     };
     BOOST_TEST(container().inside(unmount) == Outcome{});
-    BOOST_TEST(done(apply(cover({"one", "two"}))));
+    BOOST_TEST(done(commit(cover({"one", "two"}))));
     BOOST_TEST(read("gpus/two/information") == "two");
     BOOST_TEST(container().added().size() == first.size());
 }
@@ -208,7 +208,7 @@ BOOST_FIXTURE_TEST_CASE(a_tmpfs_that_only_looks_like_ours_is_covered, Cover)
             write_all(fd.get(), content, name);
         }
     }});
-    BOOST_TEST(done(apply(cover({"one"}))));
+    BOOST_TEST(done(commit(cover({"one"}))));
     expect_one();
 }
 
@@ -217,7 +217,7 @@ BOOST_FIXTURE_TEST_CASE(after_a_failure_nothing_is_mounted, Cover)
     start_with_tmpfs();
     Edits edits = cover({"one"});
     edits.files.push_back({"/proc/driver/x/version", "mine", FileEdit::How::Replace});
-    BOOST_TEST(!done(apply(edits)));
+    BOOST_TEST(!done(commit(edits)));
     BOOST_TEST(container().added() == Mounts(), boost::test_tools::per_element());
 }
 

@@ -28,7 +28,7 @@ struct Host : Sandbox {
     {
         start();
         const Lines before = image();
-        BOOST_TEST(refused(apply(data_at({"/srv/a", "/srv/b"}), conditions), words, ExitCode::Host));
+        BOOST_TEST(refused(commit(data_at({"/srv/a", "/srv/b"}), conditions), words, ExitCode::Host));
         BOOST_TEST(places() == Lines(), boost::test_tools::per_element());
         BOOST_TEST(differences(before, image()) == Lines(), boost::test_tools::per_element());
     }
@@ -97,7 +97,7 @@ BOOST_FIXTURE_TEST_CASE(too_few_open_files_are_told, Host)
         const rlimit few{20, 20};
         check_call(::setrlimit(RLIMIT_NOFILE, &few), "setrlimit");
     };
-    BOOST_TEST(refused(apply(data_at(names), {.first = limit}), "raise LimitNOFILE", ExitCode::Host));
+    BOOST_TEST(refused(commit(data_at(names), {.first = limit}), "raise LimitNOFILE", ExitCode::Host));
     BOOST_TEST(places() == Lines(), boost::test_tools::per_element());
     BOOST_TEST(differences(before, image()) == Lines(), boost::test_tools::per_element());
 }
@@ -109,7 +109,7 @@ BOOST_DATA_TEST_CASE_F(Host, a_mount_that_is_refused_leaves_no_placeholder, data
     start();
     const Lines before = image();
     const Outcome outcome =
-        apply(data_at({"/srv/a", "/srv/b"}), {.first = [&] { refuse_call(SYS_move_mount, error); }});
+        commit(data_at({"/srv/a", "/srv/b"}), {.first = [&] { refuse_call(SYS_move_mount, error); }});
     BOOST_TEST(outcome.code != 0);
     BOOST_TEST(outcome.text.find("move_mount") != std::string::npos, outcome);
     BOOST_TEST(places() == Lines(), boost::test_tools::per_element());
@@ -121,7 +121,7 @@ BOOST_DATA_TEST_CASE_F(Host, a_namespace_that_cannot_be_entered_is_an_error, dat
 {
     start();
     const Lines before = image();
-    const Outcome outcome = apply(data_at({"/srv/a"}), {.first = [&] { refuse_call(SYS_setns, error); }});
+    const Outcome outcome = commit(data_at({"/srv/a"}), {.first = [&] { refuse_call(SYS_setns, error); }});
     BOOST_TEST(refused(outcome, "setns"));
     BOOST_TEST(places() == Lines(), boost::test_tools::per_element());
     BOOST_TEST(differences(before, image()) == Lines(), boost::test_tools::per_element());
@@ -144,7 +144,7 @@ BOOST_FIXTURE_TEST_CASE(cve_2026_115521_what_is_undone_is_not_told_by_links_at_p
     }});
     Edits edits = data_at({"/srv/a"});
     edits.mounts.push_back(list_at("/srv/b").mounts.front());
-    BOOST_TEST(refused(apply(edits), "'/srv/b' in the container: it is no plain file"));
+    BOOST_TEST(refused(commit(edits), "'/srv/b' in the container: it is no plain file"));
     BOOST_TEST(places() == Lines(), boost::test_tools::per_element());
     const auto look = [] { return std::string(::access("/victim/file", F_OK) == 0 ? "there" : "gone"); };
     BOOST_TEST(container().inside(look) == (Outcome{0, "there"}));

@@ -94,7 +94,7 @@ void Sandbox::start(const Creation &how)
     container_.emplace(rootfs(), how);
 }
 
-Work Sandbox::applying(const Edits &edits, pid_t pid, const Conditions &conditions) const
+Work Sandbox::committing(const Edits &edits, pid_t pid, const Conditions &conditions) const
 {
     return [this, edits, pid, conditions] {
         if (conditions.first)
@@ -112,9 +112,9 @@ Work Sandbox::applying(const Edits &edits, pid_t pid, const Conditions &conditio
     };
 }
 
-Outcome Sandbox::apply(const Edits &edits, const Conditions &conditions) const
+Outcome Sandbox::commit(const Edits &edits, const Conditions &conditions) const
 {
-    return in_child(applying(edits, container_->pid(), conditions));
+    return in_child(committing(edits, container_->pid(), conditions));
 }
 
 Edits Sandbox::data_at(const std::vector<std::string> &places, bool read_only) const

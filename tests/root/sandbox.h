@@ -19,7 +19,7 @@
 
 namespace ogh::test {
 
-/** What is different from how the hook calls apply(). */
+/** What is different from how the hook calls commit(). */
 struct Conditions {
     std::vector<unsigned> capabilities = {CAP_SYS_ADMIN, CAP_SYS_CHROOT, CAP_SYS_PTRACE, CAP_DAC_OVERRIDE,
                                           CAP_SETUID,    CAP_SETGID,     CAP_CHOWN};
@@ -50,11 +50,11 @@ public:
 
     [[nodiscard]] CreatedContainer &container() { return *container_; }
 
-    /** Calls apply() as the hook does, in a process of its own. */
-    [[nodiscard]] Outcome apply(const Edits &edits, const Conditions &conditions = {}) const;
+    /** Calls commit() as the hook does, in a process of its own. */
+    [[nodiscard]] Outcome commit(const Edits &edits, const Conditions &conditions = {}) const;
 
     /** What that process does, for those who run it in another way. */
-    [[nodiscard]] Work applying(const Edits &edits, pid_t pid, const Conditions &conditions = {}) const;
+    [[nodiscard]] Work committing(const Edits &edits, pid_t pid, const Conditions &conditions = {}) const;
 
     /** `src/data` at each of the places. */
     [[nodiscard]] Edits data_at(const std::vector<std::string> &places, bool read_only = true) const;
@@ -89,10 +89,10 @@ private:
     bool started_ = false;
 };
 
-/** Whether apply() did what was asked. */
+/** Whether commit() did what was asked. */
 boost::test_tools::assertion_result done(const Outcome &outcome);
 
-/** Whether apply() refused with this code and one clear line that contains `words`. */
+/** Whether commit() refused with this code and one clear line that contains `words`. */
 boost::test_tools::assertion_result refused(const Outcome &outcome, const std::string &words,
                                             ExitCode code = ExitCode::Failure);
 

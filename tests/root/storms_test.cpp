@@ -93,7 +93,7 @@ BOOST_DATA_TEST_CASE_F(Image, a_target_exchanged_with_a_link_out_never_leads_out
     const Exchangers exchangers(rootfs("srv/x"), rootfs("srv/y"));
     for (int round = 0; round < rounds; ++round) {
         start();
-        count(apply(data_at({"/srv/x"})));
+        count(commit(data_at({"/srv/x"})));
         check_round();
     }
     tell(target, exchangers);
@@ -109,7 +109,7 @@ BOOST_DATA_TEST_CASE_F(Image, a_folder_exchanged_with_a_link_out_never_gets_a_pl
     const Exchangers exchangers(rootfs("srv"), rootfs("other"));
     for (int round = 0; round < rounds; ++round) {
         start();
-        const Outcome outcome = apply(data_at({"/srv/a", "/srv/b", "/srv/c"}));
+        const Outcome outcome = commit(data_at({"/srv/a", "/srv/b", "/srv/c"}));
         count(outcome);
         check_round();
         bool left = false;
@@ -131,7 +131,7 @@ BOOST_FIXTURE_TEST_CASE(renames_elsewhere_are_no_reason_to_fail, Image)
     const Exchangers exchangers(path("elsewhere/a"), path("elsewhere/b"));
     for (int round = 0; round < rounds; ++round) {
         start();
-        const Outcome outcome = apply(data_at({"/srv/x"}));
+        const Outcome outcome = commit(data_at({"/srv/x"}));
         count(outcome);
         if (outcome.code != 0)
             BOOST_TEST(refused(outcome, "Resource temporarily unavailable"));
@@ -147,10 +147,10 @@ BOOST_FIXTURE_TEST_CASE(two_hooks_at_once_do_not_disturb_each_other, Image)
         start();
         const pid_t pid = container().pid();
         Child other([&] {
-            if (in_child(applying(data_at({"/srv/deep/1", "/srv/deep/2", "/srv/deep/3"}), pid)).code != 0)
+            if (in_child(committing(data_at({"/srv/deep/1", "/srv/deep/2", "/srv/deep/3"}), pid)).code != 0)
                 fail("the other hook");
         });
-        BOOST_TEST(done(apply(data_at({"/srv/deep/a", "/srv/deep/b", "/srv/deep/c"}))));
+        BOOST_TEST(done(commit(data_at({"/srv/deep/a", "/srv/deep/b", "/srv/deep/c"}))));
         BOOST_TEST(other.wait() == 0);
         BOOST_TEST(places().size() == 6U);
         std::filesystem::remove_all(rootfs("srv"));

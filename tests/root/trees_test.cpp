@@ -108,7 +108,7 @@ BOOST_DATA_TEST_CASE_F(Tree, the_container_sees_it_whole, data::make({0U, mapped
 {
     give_image_to_the_mapped_root();
     start({.mapped_root = root});
-    BOOST_TEST(done(apply(tree())));
+    BOOST_TEST(done(commit(tree())));
     BOOST_TEST(read("/opt/tree/lib64/libx.so.1") == "the library");
     BOOST_TEST(read("/opt/tree/share/a/text") == "ours");
     BOOST_TEST(read("/opt/tree/.own/given") == "first\n");
@@ -128,7 +128,7 @@ BOOST_DATA_TEST_CASE_F(Tree, only_what_says_so_can_be_written, data::make({0U, m
         check_call(::chown(src(name).c_str(), root, root), "chown");
     start({.mapped_root = root});
     sources_may_change();
-    BOOST_TEST(done(apply(tree())));
+    BOOST_TEST(done(commit(tree())));
     const auto make = [](const char *path) { return ::mknod(path, S_IFREG | 0644, 0); };
     BOOST_TEST(inside([&] { return make("/opt/tree/mine"); }) == ": Read-only file system");
     BOOST_TEST(inside([] { return ::truncate("/opt/tree/lib64/libx.so.1", 0); }) ==
@@ -140,7 +140,7 @@ BOOST_DATA_TEST_CASE_F(Tree, only_what_says_so_can_be_written, data::make({0U, m
 BOOST_FIXTURE_TEST_CASE(a_socket_in_it_can_be_connected_to, Tree)
 {
     start();
-    BOOST_TEST(done(apply(tree())));
+    BOOST_TEST(done(commit(tree())));
     BOOST_TEST(inside([] {
                    const UniqueFd fd(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
                    sockaddr_un address{AF_UNIX, "/opt/tree/run/s"};
@@ -152,7 +152,7 @@ BOOST_FIXTURE_TEST_CASE(in_a_user_namespace_it_is_locked, Tree)
 {
     give_image_to_the_mapped_root();
     start({.mapped_root = mapped});
-    BOOST_TEST(done(apply(tree())));
+    BOOST_TEST(done(commit(tree())));
     constexpr unsigned long writable = MS_REMOUNT | MS_BIND;
     const auto remount = [](const char *path) {
         return ::mount(nullptr, path, nullptr, writable | MS_NOSUID | MS_NODEV, nullptr);
@@ -167,7 +167,7 @@ BOOST_FIXTURE_TEST_CASE(what_stays_in_the_image_is_one_empty_folder, Tree)
 {
     const Lines before = image();
     start();
-    BOOST_TEST(done(apply(tree())));
+    BOOST_TEST(done(commit(tree())));
     container().end();
     Lines after = image();
     BOOST_TEST(after.size() == before.size() + 1);
@@ -182,7 +182,7 @@ BOOST_FIXTURE_TEST_CASE(after_a_failure_there_is_nothing, Tree)
     start();
     Edits edits = with_link("/opt/link");
     edits.files.push_back({"/etc/folder", "mine", FileEdit::How::Replace});
-    BOOST_TEST(!done(apply(edits)));
+    BOOST_TEST(!done(commit(edits)));
     BOOST_TEST(container().added() == Mounts(), boost::test_tools::per_element());
     ::rmdir(rootfs("etc/folder").c_str());
     ::rmdir(rootfs("etc").c_str());
@@ -195,11 +195,11 @@ BOOST_FIXTURE_TEST_CASE(a_source_of_another_kind_is_refused, Tree)
     start();
     Edits edits = tree();
     edits.tree->mounts[0].kind = Kind::Socket;
-    BOOST_TEST(refused(apply(edits), "no longer what it was"));
+    BOOST_TEST(refused(commit(edits), "no longer what it was"));
     edits.tree->mounts[0] = {src("none"), "/opt/tree/lib64/none", Kind::File};
-    BOOST_TEST(refused(apply(edits), "none"));
+    BOOST_TEST(refused(commit(edits), "none"));
     edits.tree->mounts[0] = {src("link"), "/opt/tree/lib64/none", Kind::File};
-    BOOST_TEST(refused(apply(edits), "link"));
+    BOOST_TEST(refused(commit(edits), "link"));
     BOOST_TEST(container().added() == Mounts(), boost::test_tools::per_element());
 }
 
@@ -208,8 +208,8 @@ BOOST_FIXTURE_TEST_CASE(another_tree_takes_the_place_of_the_first, Tree)
     for (const unsigned root : {0U, mapped}) {
         give_image_to_the_mapped_root();
         start({.mapped_root = root});
-        BOOST_TEST(done(apply(tree())));
-        BOOST_TEST(done(apply(tree("second\n"))));
+        BOOST_TEST(done(commit(tree())));
+        BOOST_TEST(done(commit(tree("second\n"))));
         BOOST_TEST(read("/opt/tree/.own/given") == "second\n");
         BOOST_TEST(read("/opt/tree/lib64/libx.so.1") == "the library");
     }
@@ -220,7 +220,7 @@ BOOST_FIXTURE_TEST_CASE(what_the_image_has_there_is_hidden_and_stays, Tree)
     file("rootfs/opt/tree/lib64/libx.so.1", "the image's");
     const Lines before = image();
     start();
-    BOOST_TEST(done(apply(tree())));
+    BOOST_TEST(done(commit(tree())));
     BOOST_TEST(read("/opt/tree/lib64/libx.so.1") == "the library");
     container().end();
     BOOST_TEST(image() == before, boost::test_tools::per_element());
@@ -231,7 +231,7 @@ BOOST_FIXTURE_TEST_CASE(a_link_of_the_image_leads_to_another_place_in_the_root, 
     folder("rootfs/outside");
     link("rootfs/opt/tree", "../../../outside");
     start();
-    BOOST_TEST(done(apply(tree())));
+    BOOST_TEST(done(commit(tree())));
     BOOST_TEST(read("/outside/lib64/libx.so.1") == "the library");
 }
 
@@ -239,7 +239,7 @@ BOOST_FIXTURE_TEST_CASE(a_place_that_is_no_folder_is_refused, Tree)
 {
     file("rootfs/opt/tree", "a file");
     start();
-    BOOST_TEST(refused(apply(tree()), "it is no folder"));
+    BOOST_TEST(refused(commit(tree()), "it is no folder"));
     BOOST_TEST(container().added() == Mounts(), boost::test_tools::per_element());
 }
 
@@ -249,15 +249,15 @@ BOOST_FIXTURE_TEST_CASE(in_a_volume_no_folder_is_made_for_it, Tree)
     start({.set_up = [this](const std::string &root) {
         make_mount(path("volume"), root + "/opt", "", MS_BIND);
     }});
-    BOOST_TEST(refused(apply(tree()), "volume"));
+    BOOST_TEST(refused(commit(tree()), "volume"));
 }
 
 BOOST_FIXTURE_TEST_CASE(a_link_is_made_where_the_image_has_nothing, Tree)
 {
     start();
-    BOOST_TEST(done(apply(with_link("/opt/a/b/link"))));
+    BOOST_TEST(done(commit(with_link("/opt/a/b/link"))));
     BOOST_TEST(read("/opt/a/b/link") == "ours");
-    BOOST_TEST(done(apply(with_link("/opt/a/b/link"))));
+    BOOST_TEST(done(commit(with_link("/opt/a/b/link"))));
 }
 
 BOOST_FIXTURE_TEST_CASE(what_the_image_has_of_that_name_stays, Tree)
@@ -271,7 +271,7 @@ BOOST_FIXTURE_TEST_CASE(what_the_image_has_of_that_name_stays, Tree)
         Edits edits = with_link(name);
         edits.links.pop_back();
         edits.tree.reset();
-        BOOST_TEST(done(apply(edits)), name);
+        BOOST_TEST(done(commit(edits)), name);
     }
     BOOST_TEST(image() == before, boost::test_tools::per_element());
 }
@@ -280,7 +280,7 @@ BOOST_FIXTURE_TEST_CASE(an_empty_file_is_no_file, Tree)
 {
     file("rootfs/opt/file", ""); // as others leave them behind
     start();
-    BOOST_TEST(done(apply(with_link("/opt/file"))));
+    BOOST_TEST(done(commit(with_link("/opt/file"))));
     BOOST_TEST(read("/opt/file") == "ours");
 }
 
@@ -294,7 +294,7 @@ BOOST_FIXTURE_TEST_CASE(a_link_that_cannot_be_made_is_a_warning, Tree)
         start({.set_up = [this](const std::string &root) {
             make_mount(path("volume"), root + "/etc", "", MS_BIND);
         }});
-        const Outcome outcome = apply(with_link(name));
+        const Outcome outcome = commit(with_link(name));
         BOOST_TEST(done(outcome), name);
         BOOST_TEST(outcome.text.find("is left out: ") != std::string::npos, outcome);
         BOOST_TEST(read("/opt/tree/lib64/libx.so.1") == "the library");
@@ -309,9 +309,9 @@ BOOST_FIXTURE_TEST_CASE(a_later_request_reads_what_an_earlier_one_left, Tree)
         give_image_to_the_mapped_root();
         start({.mapped_root = root});
         BOOST_TEST(earlier() == "nothing");
-        BOOST_TEST(done(apply(tree())));
+        BOOST_TEST(done(commit(tree())));
         BOOST_TEST(earlier() == "first\n");
-        BOOST_TEST(done(apply(tree("second\n"))));
+        BOOST_TEST(done(commit(tree("second\n"))));
         BOOST_TEST(earlier() == "second\n");
     }
 }

@@ -102,7 +102,7 @@ BOOST_AUTO_TEST_SUITE(user_namespaces)
 BOOST_DATA_TEST_CASE_F(Mapped, its_root_cannot_take_the_attributes_away, data::make(mounts), path)
 {
     start_mapped();
-    BOOST_TEST(done(apply(data_at({"/srv/data"}))));
+    BOOST_TEST(done(commit(data_at({"/srv/data"}))));
     for (const unsigned attribute : attributes)
         BOOST_TEST(inside([&] { return clear_attribute(path, attribute); }) == "Operation not permitted");
     BOOST_TEST(inside([&] { return ::mount(nullptr, path, nullptr, MS_REMOUNT | MS_BIND, nullptr); }) ==
@@ -114,7 +114,7 @@ BOOST_DATA_TEST_CASE_F(Mapped, its_root_cannot_take_the_attributes_away, data::m
 BOOST_FIXTURE_TEST_CASE(its_root_cannot_uncover_what_lies_below_a_mount, Mapped)
 {
     start_mapped();
-    BOOST_TEST(done(apply(data_at({"/srv/data"}))));
+    BOOST_TEST(done(commit(data_at({"/srv/data"}))));
     BOOST_TEST(inside([] { return ::umount2("/srv/data/memory", MNT_DETACH); }) == "Invalid argument");
     BOOST_TEST(inside([] { return ::mount("/srv/data", "/mnt", nullptr, MS_BIND, nullptr); }) ==
                "Invalid argument");
@@ -128,8 +128,8 @@ BOOST_FIXTURE_TEST_CASE(its_root_cannot_uncover_what_lies_below_a_mount, Mapped)
 BOOST_FIXTURE_TEST_CASE(what_is_made_belongs_to_its_root, Mapped)
 {
     start_mapped();
-    BOOST_TEST(done(apply(data_at({"/srv/x", "/new/y"}))));
-    BOOST_TEST(done(apply(list_at("/srv/list"))));
+    BOOST_TEST(done(commit(data_at({"/srv/x", "/new/y"}))));
+    BOOST_TEST(done(commit(list_at("/srv/list"))));
     for (const char *name : {"srv/x", "new", "new/y", "srv/list"}) {
         struct stat status {};
         check_call(::lstat(rootfs(name).c_str(), &status), name);
@@ -146,7 +146,7 @@ BOOST_FIXTURE_TEST_CASE(in_a_folder_of_another_owner_it_belongs_to_its_root_as_w
     Edits edits = data_at({"/srv/x"});
     edits.files = {{"/srv/conf", "text"}};
     edits.links = {{"/srv/link", "x"}};
-    BOOST_TEST(done(apply(edits)));
+    BOOST_TEST(done(commit(edits)));
     BOOST_TEST(made("srv/x") == "755 100000:100000");
     BOOST_TEST(made("srv/conf") == "644 100000:100000");
     BOOST_TEST(made("srv/link") == "777 100000:100000");
@@ -159,13 +159,13 @@ BOOST_FIXTURE_TEST_CASE(what_cannot_be_given_to_its_root_is_not_left_behind, Map
     const Lines before = image();
     Edits edits;
     edits.links = {{"/srv/link", "x"}};
-    const Outcome outcome = apply(edits, {.first = [] { refuse_call(SYS_fchownat, EPERM); }});
+    const Outcome outcome = commit(edits, {.first = [] { refuse_call(SYS_fchownat, EPERM); }});
     BOOST_TEST(outcome.text.find("cannot give '/srv/link' to the container's root") != std::string::npos,
                outcome);
     BOOST_TEST(image() == before, boost::test_tools::per_element());
     edits = {};
     edits.files = {{"/srv/conf", "text"}};
-    BOOST_TEST(refused(apply(edits, {.first = [] { refuse_call(SYS_fchown, EPERM); }}),
+    BOOST_TEST(refused(commit(edits, {.first = [] { refuse_call(SYS_fchown, EPERM); }}),
                        "cannot give '/srv/conf' to the container's root"));
     BOOST_TEST(image() == before, boost::test_tools::per_element());
 }
@@ -174,14 +174,14 @@ BOOST_FIXTURE_TEST_CASE(a_setgid_folder_does_not_pass_its_bit_on, Mapped)
 {
     check_call(::chmod(rootfs("srv").c_str(), 03777), "chmod");
     start_mapped();
-    BOOST_TEST(done(apply(data_at({"/srv/x"}))));
+    BOOST_TEST(done(commit(data_at({"/srv/x"}))));
     BOOST_TEST(made("srv/x") == "755 100000:100000");
 }
 
 BOOST_FIXTURE_TEST_CASE(a_tmpfs_of_the_container_is_part_of_its_root, Mapped)
 {
     start_mapped([](const std::string &rootfs) { make_mount("tmpfs", rootfs + "/srv", "tmpfs"); });
-    BOOST_TEST(done(apply(data_at({"/srv/x", "/srv/deep/y"}))));
+    BOOST_TEST(done(commit(data_at({"/srv/x", "/srv/deep/y"}))));
     BOOST_TEST(owner_inside("/srv/deep") == "0:0");
     BOOST_TEST(snapshot(rootfs("srv")).size() == 1U);
 }
@@ -190,7 +190,7 @@ BOOST_FIXTURE_TEST_CASE(in_a_volume_nothing_is_made, Mapped)
 {
     start_mapped(
         [&](const std::string &rootfs) { make_mount(outside(), rootfs + "/srv", "", MS_BIND | MS_REC); });
-    BOOST_TEST(refused(apply(data_at({"/srv/x"})), "it would lie in a volume ('/srv')"));
+    BOOST_TEST(refused(commit(data_at({"/srv/x"})), "it would lie in a volume ('/srv')"));
     BOOST_TEST(places() == Lines(), boost::test_tools::per_element());
 }
 
@@ -199,7 +199,7 @@ BOOST_FIXTURE_TEST_CASE(after_a_failure_nothing_is_left, Mapped)
     file("rootfs/srv/c", "in the way");
     start_mapped();
     const Lines before = image();
-    BOOST_TEST(refused(apply(data_at({"/srv/a", "/new/b", "/srv/c"})), "it is no folder"));
+    BOOST_TEST(refused(commit(data_at({"/srv/a", "/new/b", "/srv/c"})), "it is no folder"));
     BOOST_TEST(differences(before, image()) == Lines(), boost::test_tools::per_element());
     BOOST_TEST(places() == Lines(), boost::test_tools::per_element());
 }
@@ -210,10 +210,10 @@ BOOST_FIXTURE_TEST_CASE(a_second_run_changes_nothing, Mapped)
     Edits edits = idmapped("/srv/out_rw");
     edits.mounts.push_back(list_at("/srv/list").mounts.front());
     make_mount(src("data"), src("data"), "", MS_BIND); // without the tmpfs, which not every kernel can map
-    BOOST_TEST(done(apply(edits)));
+    BOOST_TEST(done(commit(edits)));
     const Mounts first = container().added();
     BOOST_TEST(first.size() == 2U);
-    BOOST_TEST(done(apply(edits)));
+    BOOST_TEST(done(commit(edits)));
     BOOST_TEST(container().added() == first, boost::test_tools::per_element());
     check_call(::umount2(src("data").c_str(), 0), "umount");
 }
@@ -221,7 +221,7 @@ BOOST_FIXTURE_TEST_CASE(a_second_run_changes_nothing, Mapped)
 BOOST_FIXTURE_TEST_CASE(what_it_cannot_write_is_told, Mapped)
 {
     start_mapped();
-    const Outcome outcome = apply(data_at({"/srv/out_rw"}, false));
+    const Outcome outcome = commit(data_at({"/srv/out_rw"}, false));
     BOOST_TEST(done(outcome));
     BOOST_TEST(outcome.text.find("'/srv/out_rw' is mounted writable, but") != std::string::npos, outcome);
     BOOST_TEST(inside([] { return ::creat("/srv/out_rw/new", 0644); }) == "Permission denied");
@@ -232,7 +232,7 @@ BOOST_FIXTURE_TEST_CASE(mapped_owners_are_its_own_and_it_can_write, Mapped)
     make_mount(src("data"), src("data"), "", MS_BIND);
     start_mapped();
     sources_may_change();
-    BOOST_TEST(done(apply(idmapped("/srv/out_rw"))));
+    BOOST_TEST(done(commit(idmapped("/srv/out_rw"))));
     BOOST_TEST(owner_inside("/srv/out_rw/file") == "0:0");
     BOOST_TEST(inside([] { return ::creat("/srv/out_rw/new", 0644); }).empty());
     struct stat status {};
@@ -249,7 +249,7 @@ BOOST_FIXTURE_TEST_CASE(a_hundred_folders_are_locked_at_once, Mapped)
     names.reserve(100);
     for (int i = 0; i < 100; ++i)
         names.push_back("/srv/" + std::to_string(i));
-    BOOST_TEST(done(apply(data_at(names))));
+    BOOST_TEST(done(commit(data_at(names))));
     BOOST_TEST(container().added().size() == 200U);
     BOOST_TEST(inside([] { return clear_attribute("/srv/99", MOUNT_ATTR_RDONLY); }) ==
                "Operation not permitted");

@@ -43,7 +43,7 @@ struct Host : Sandbox {
     void expect_refused(const Edits &edits, const std::string &words)
     {
         const Lines before = image();
-        BOOST_TEST(refused(apply(edits), words));
+        BOOST_TEST(refused(commit(edits), words));
         BOOST_TEST(places() == Lines(), boost::test_tools::per_element());
         BOOST_TEST(differences(before, image()) == Lines(), boost::test_tools::per_element());
         check_nothing_escaped();
@@ -66,7 +66,7 @@ BOOST_FIXTURE_TEST_CASE(in_a_volume_nothing_is_made, Host)
 BOOST_FIXTURE_TEST_CASE(what_exists_in_a_volume_is_mounted_over, Host)
 {
     start(with_volume(outside(), "/srv"));
-    BOOST_TEST(done(apply(data_at({"/srv/data", "/srv/dir/inner"}))));
+    BOOST_TEST(done(commit(data_at({"/srv/data", "/srv/dir/inner"}))));
     BOOST_TEST(places() == (Lines{"/srv/data", "/srv/dir/inner"}), boost::test_tools::per_element());
     const Outcome seen = container().inside([] { return snapshot("/srv/data").back(); });
     BOOST_TEST(seen.text.find("/sub") != std::string::npos, seen);
@@ -75,7 +75,7 @@ BOOST_FIXTURE_TEST_CASE(what_exists_in_a_volume_is_mounted_over, Host)
 BOOST_FIXTURE_TEST_CASE(a_plain_file_in_a_volume_is_mounted_over, Host)
 {
     start(with_volume(outside(), "/srv"));
-    BOOST_TEST(done(apply(list_at("/srv/secret"))));
+    BOOST_TEST(done(commit(list_at("/srv/secret"))));
     BOOST_TEST(places() == Lines{"/srv/secret"}, boost::test_tools::per_element());
 }
 
@@ -93,7 +93,7 @@ BOOST_FIXTURE_TEST_CASE(a_volume_below_the_target_folder_is_told_from_the_folder
     folder("rootfs/srv/volume");
     start(with_volume(outside(), "/srv/volume"));
     expect_refused(data_at({"/srv/volume/x"}), "it would lie in a volume");
-    BOOST_TEST(done(apply(data_at({"/srv/x"}))));
+    BOOST_TEST(done(commit(data_at({"/srv/x"}))));
     BOOST_TEST(places() == Lines{"/srv/x"}, boost::test_tools::per_element());
 }
 
@@ -125,7 +125,7 @@ BOOST_FIXTURE_TEST_CASE(a_btrfs_of_the_host_is_a_volume, Host)
     start(with_volume(path("btrfs"), "/srv"));
     expect_refused(data_at({"/srv/x"}), "it would lie in a volume ('/srv')");
     BOOST_TEST(snapshot(path("btrfs")).size() == 2U);
-    BOOST_TEST(done(apply(data_at({"/srv/existing"}))));
+    BOOST_TEST(done(commit(data_at({"/srv/existing"}))));
 }
 
 BOOST_FIXTURE_TEST_CASE(a_message_queue_filesystem_that_the_host_lacks_is_a_volume, Host)
@@ -156,8 +156,8 @@ BOOST_DATA_TEST_CASE_F(Host, what_lies_in_memory_of_the_container_is_part_of_its
                        data::make({"tmpfs", "ramfs"}), type)
 {
     start({.set_up = [=](const std::string &rootfs) { make_mount(type, rootfs + "/srv", type); }});
-    BOOST_TEST(done(apply(data_at({"/srv/x", "/srv/deep/y"}))));
-    BOOST_TEST(done(apply(list_at("/srv/list"))));
+    BOOST_TEST(done(commit(data_at({"/srv/x", "/srv/deep/y"}))));
+    BOOST_TEST(done(commit(list_at("/srv/list"))));
     BOOST_TEST(places() == (Lines{"/srv/x", "/srv/deep/y", "/srv/list"}), boost::test_tools::per_element());
     BOOST_TEST(snapshot(rootfs("srv")).size() == 1U); // on the host the folder is still empty
 }
@@ -182,14 +182,14 @@ BOOST_FIXTURE_TEST_CASE(a_shared_volume_elsewhere_does_not_matter, Host)
 {
     folder("rootfs/mnt");
     start(with_volume(shared_folder(), "/mnt", MS_SHARED));
-    BOOST_TEST(done(apply(data_at({"/srv/x"}))));
+    BOOST_TEST(done(commit(data_at({"/srv/x"}))));
     BOOST_TEST(places() == Lines{"/srv/x"}, boost::test_tools::per_element());
 }
 
 BOOST_FIXTURE_TEST_CASE(a_slave_volume_keeps_mounts_to_itself, Host)
 {
     start(with_volume(shared_folder(), "/srv", MS_SLAVE));
-    BOOST_TEST(done(apply(data_at({"/srv/x"}))));
+    BOOST_TEST(done(commit(data_at({"/srv/x"}))));
     BOOST_TEST(places() == Lines{"/srv/x"}, boost::test_tools::per_element());
 }
 
