@@ -9,7 +9,7 @@
 
 namespace ogh {
 
-// What is made in a tmpfs of our own, which is writable for nobody else.
+// What is made in a tmpfs of this collection, which is writable for nobody else.
 
 /** Makes the folder `path`, relative to `tmpfs`, with those above it, and opens it (O_PATH). @throws SystemError */
 UniqueFd make_injected_folders(int tmpfs, std::string_view path, const std::string &what);

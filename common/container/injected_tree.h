@@ -14,7 +14,7 @@
 namespace ogh {
 
 /**
- * Edits::tree in the making: a tmpfs of ours with files of the host mounted in it, put together before the container
+ * Edits::tree in the making: a tmpfs with files of the host mounted in it, put together before the container
  * is entered, so that it appears there whole or not at all.
  */
 class InjectedTree final {

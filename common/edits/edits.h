@@ -58,7 +58,7 @@ struct LinkEdit {
     bool operator==(const LinkEdit &) const = default;
 };
 
-/** A read-only tmpfs of ours that is mounted in a container, and what there is below it. */
+/** A read-only tmpfs of this collection that is mounted in a container, and what there is below it. */
 struct TmpfsEdit {
     struct File {
         std::string path; ///< relative to the tmpfs

@@ -34,7 +34,7 @@ std::optional<std::string> read_previous_request(ContainerView &view, const std:
             return std::nullopt;
         return read_all(reader.open(file->get(), inode, what).get(), max_size, what);
     } catch (const Error &) {
-        return std::nullopt; // an image that has something odd there has nothing of ours
+        return std::nullopt; // an image that has something odd there has nothing of an earlier request
     }
 }
 

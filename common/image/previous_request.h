@@ -9,10 +9,10 @@
 namespace ogh {
 
 /**
- * What an earlier request has left in a tmpfs of ours in this container, which is not entered yet: what is brought
+ * What an earlier request has left in an injected tmpfs of this container, which is not entered yet: what is brought
  * along depends on it.
  * @param path absolute inside the container
- * @return nothing if there is no such file, or it is not on a tmpfs of ours: an image may have one of that name
+ * @return nothing if there is no such file, or it is not on an injected tmpfs: an image may have one of that name
  */
 std::optional<std::string> read_previous_request(ContainerView &view, const std::string &path);
 

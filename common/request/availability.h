@@ -19,7 +19,7 @@ std::string label(const Candidate &candidate);
 /** "1 GPU", "2 GPUs" */
 std::string count_text(size_t count);
 
-/** The candidates under the host's policy, and how it is said what may be had. The arguments must outlive it. */
+/** The candidates under the host's policy, and how it is said what may be given. The arguments must outlive it. */
 class Availability final {
 public:
     Availability(const std::vector<Candidate> &candidates, const SelectionPolicy &policy);
@@ -36,7 +36,7 @@ public:
         return is_allowed(i) && is_usable(i) && candidates_[i].only_by_name.empty();
     }
 
-    /** For lists: why it cannot be had; "" if it can. */
+    /** For lists: why it cannot be given; "" if it can. */
     [[nodiscard]] std::string state(size_t i) const;
 
     /** How many devices there may be beside `used` ones. */

@@ -17,7 +17,7 @@ using IsFree = std::function<bool(const Candidate &)>;
 /**
  * Chooses devices. Pure.
  *
- * What is named must be had, all of it, or that is an error. `all` and groups are as much of them as the policy allows:
+ * What is named must be given, all of it, or that is an error. `all` and groups are as much of them as the policy allows:
  * where --max-devices cuts them short, free ones come first. `any:N` is N free ones beyond those.
  *
  * @param selectors with `environment` already replaced by what the variables say
@@ -26,7 +26,7 @@ using IsFree = std::function<bool(const Candidate &)>;
  * @param notes what is left out of `all` and of groups
  * @return places in `candidates`, ascending; empty only for `none`
  * @throws Error: NotAvailable for what this host does not have, with all that there is; Policy for what it does not
- *         allow, with all that may be had; Busy if too few are free for `any:N`; a candidate's own code for its problem
+ *         allow, with all that may be given; Busy if too few are free for `any:N`; a candidate's own code for its problem
  */
 std::vector<size_t> resolve(const Selectors &selectors, const std::vector<Candidate> &candidates,
                             const SelectionPolicy &policy, const IsFree &is_free, Notes &notes);

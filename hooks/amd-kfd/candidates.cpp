@@ -134,7 +134,7 @@ std::vector<Candidate> candidates(const Inventory &inventory)
         candidate.problem = gpu.problem;
         if (has_discrete && is_integrated(gpu))
             candidate.only_by_name =
-                "it is integrated, and this host has discrete ones; it can be had by name, "
+                "it is integrated, and this host has discrete ones; it can be given by name, "
                 "or as 'igpu'";
     }
     return list;

@@ -154,7 +154,7 @@ Inventory read_inventory(const Sysroot &sysroot, const Details &details, Notes &
     inventory.hidden = topology.hidden;
     if (inventory.hidden != 0)
         notes.push_back({LogLevel::Info, count_text(inventory.hidden) +
-                                             " of this host cannot be had: the device cgroup of this "
+                                             " of this host cannot be given: the device cgroup of this "
                                              "process does not let it open them"});
     if (!inventory.gpus.empty())
         return inventory;

@@ -46,7 +46,7 @@ struct Inventory {
     std::optional<DeviceNumber> kfd; ///< of /dev/kfd; nothing if the kernel has none
     std::string host_root;           ///< the sysroot, as this process names it; "" for `/`
     // Where KFD has no GPU, as far as it says why.
-    std::vector<std::string> graphics_alone; ///< devices that amdgpu has all the same
+    std::vector<std::string> graphics_alone; ///< devices that amdgpu has nevertheless
     bool is_wsl = false;                     ///< there is a /dev/dxg instead
 };
 

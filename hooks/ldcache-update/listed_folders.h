@@ -16,7 +16,7 @@ namespace ogh::ldcache_update {
  * Who was given a tree with a driver's files is given a loader cache that knows them, however that was asked for: by an
  * annotation, by the environment or by options of the other hook, which this one does not see. Looks at the mount table
  * of the container, which is not entered yet.
- * @return `auto` if it has a tmpfs of ours; nothing also if that cannot be seen, since nobody has asked
+ * @return `auto` if it has an injected tmpfs; nothing also if that cannot be seen, since nobody has asked
  */
 std::optional<RequestValue> asked_by_tree(const Container &container);
 

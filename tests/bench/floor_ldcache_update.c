@@ -4,7 +4,7 @@
 // an image with glibc, in the order of the hook. It reads the bytes that the hook reads and writes what it writes,
 // which somebody has to tell: CACHE is a file with the new cache, CONF the text of the drop-in.
 //
-// With `mount` the root is read-only: a file of our own is filled with the cache and mounted over the image's.
+// With `mount` the root is read-only: a new file is filled with the cache and mounted over the image's.
 // Nothing is made here for mounts that are not needed in the end.
 //
 // Keep in step with the hook: the benchmark prints `strace -c` of both side by side. One function is one step;

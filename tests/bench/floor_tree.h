@@ -11,7 +11,7 @@ int make_tmpfs(unsigned attributes);
 //
 //   m PATH HOST-PATH   a file or folder of the host, read-only; PATH is below the tree, as it is next
 //   w PATH HOST-PATH   the same, writable
-//   f PATH TEXT        a file of our own; `|` stands for the end of a line
+//   f PATH TEXT        a new file; `|` stands for the end of a line
 //   l PATH TARGET      a symlink
 //   o PATH TARGET      a symlink in the image, below its root
 void read_tree_list(const char *path);

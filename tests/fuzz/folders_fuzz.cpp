@@ -130,11 +130,11 @@ void check_plan(const FolderRequest &request, const Inventory &inventory, const 
     for (const std::string &name : request.names) {
         const ExitCode expected = verdict(name, inventory, policy);
         if (expected != ExitCode::Success) {
-            require(!outcome.value && outcome.code == expected, "a name that cannot be had is refused");
+            require(!outcome.value && outcome.code == expected, "a name that cannot be given is refused");
             return;
         }
     }
-    require(outcome.value.has_value(), "what can be had is not refused");
+    require(outcome.value.has_value(), "what can be given is not refused");
     check_edits(*outcome.value, request, inventory, policy);
 }
 

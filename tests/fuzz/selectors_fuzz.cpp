@@ -133,7 +133,7 @@ void check_chosen(const std::vector<size_t> &places, const std::vector<Candidate
             "each GPU is chosen once, in order");
     require(places.empty() == selectors.none, "only 'none' is nothing");
     require(!policy.max_devices || places.size() <= *policy.max_devices,
-            "there are not more than may be had");
+            "there are not more than may be given");
     require(places.size() >= selectors.any, "'any:N' is N");
     const bool is_cut = policy.max_devices && places.size() == *policy.max_devices;
     for (size_t i = 0; i < candidates.size(); ++i) {
@@ -144,7 +144,7 @@ void check_chosen(const std::vector<size_t> &places, const std::vector<Candidate
         const bool wanted =
             named || ((selectors.all || selectors.any != 0) && candidate.only_by_name.empty());
         const bool usable = candidate.problem.empty() && allowed;
-        require(!chosen || usable, "what is chosen may be had");
+        require(!chosen || usable, "what is chosen may be given");
         require(!chosen || wanted, "what is chosen was asked for");
         require(chosen || !is_named(selectors, candidate, Groups::DoNotCount), "what was named is chosen");
         require(chosen || !usable || !wanted || selectors.any != 0 || is_cut, "'all' is all");

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Files of ours that take the name of a file of the image, or are mounted over it.
+// Files of this collection that take the name of a file of the image, or are mounted over it.
 #include <fcntl.h>
 #include <sys/mount.h>
 #include <sys/stat.h>
@@ -109,7 +109,7 @@ BOOST_DATA_TEST_CASE_F(Image, a_file_is_made_or_replaced_whole, data::make(mappe
     }
     BOOST_TEST(made("made/deep") == "40755 " + owner);
     BOOST_TEST(image().size() == 7U,
-               "nothing else is left"); // the root, two folders of ours, etc, three files
+               "nothing else is left"); // the root, two folders of the edit, etc, three files
 }
 
 BOOST_FIXTURE_TEST_CASE(where_renames_know_no_flags_files_are_replaced_all_the_same, Image)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A tree of our own with files of the host, the links that lead into it, and what a later request reads of it.
+// A tree with files of the host, the links that lead into it, and what a later request reads of it.
 #include <sys/mount.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -298,7 +298,7 @@ BOOST_FIXTURE_TEST_CASE(a_link_that_cannot_be_made_is_a_warning, Tree)
         BOOST_TEST(done(outcome), name);
         BOOST_TEST(outcome.text.find("is left out: ") != std::string::npos, outcome);
         BOOST_TEST(read("/opt/tree/lib64/libx.so.1") == "the library");
-        BOOST_TEST(::unlink(rootfs("opt/other").c_str()) == 0); // the second link was made all the same
+        BOOST_TEST(::unlink(rootfs("opt/other").c_str()) == 0); // the second link was made nevertheless
     }
     BOOST_TEST(::rmdir(path("volume").c_str()) == 0); // nothing was made in it
 }
@@ -329,7 +329,7 @@ BOOST_FIXTURE_TEST_CASE(an_image_cannot_leave_an_earlier_request, Tree)
         std::ofstream(root + "/opt/tree/.own/given") << "forged";
     }});
     BOOST_TEST(earlier() == "nothing");
-    // Where another user has written it, below our own name.
+    // Where another user has written it, below the name that trees have.
     start({.set_up = [](const std::string &root) {
         make_mount("oci-gpu-hooks", root + "/opt/tree", "tmpfs");
         check_call(::mkdir((root + "/opt/tree/.own").c_str(), 0755), "mkdir");
@@ -337,7 +337,7 @@ BOOST_FIXTURE_TEST_CASE(an_image_cannot_leave_an_earlier_request, Tree)
         check_call(::chown((root + "/opt/tree/.own/given").c_str(), 1000, 1000), "chown");
     }});
     BOOST_TEST(earlier() == "nothing");
-    // Of root and below our own name, but not on a tmpfs.
+    // Of root and below the name that trees have, but not on a tmpfs.
     start({.set_up = [](const std::string &root) {
         make_mount("oci-gpu-hooks", root + "/opt/tree", "ramfs");
         check_call(::mkdir((root + "/opt/tree/.own").c_str(), 0755), "mkdir");

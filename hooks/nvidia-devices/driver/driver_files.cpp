@@ -172,7 +172,7 @@ private:
      * Something is missing without which a capability cannot work.
      * @param what it is
      * @return whether the capability is to have its other files; if not, it is left out
-     * @throws Error if it must be had, or is there for another kernel module than the one that is loaded
+     * @throws Error if it must be given, or is there for another kernel module than the one that is loaded
      */
     bool may_lack(Capability capability, const std::string &what, const LibrarySearch &search,
                   const LibraryMachine &machine, std::span<const std::string_view> names)

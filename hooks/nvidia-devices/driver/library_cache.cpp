@@ -59,7 +59,7 @@ std::vector<CachedLibrary> drivers_of(const LdCache &cache)
     return libraries;
 }
 
-/** Its bytes: mostly more than a hundred KiB, read in one go. @throws Error if they cannot be had */
+/** Its bytes: mostly more than a hundred KiB, read in one go. @throws Error if they cannot be read */
 std::optional<std::string> read_cache(const DriverRoot &root)
 {
     const auto cache = root.find(cache_path);

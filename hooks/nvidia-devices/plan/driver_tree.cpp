@@ -110,7 +110,7 @@ std::vector<DriverLibrary> loadable(const std::vector<DriverLibrary> &libraries,
 }
 
 /**
- * The libraries. Where the image's own goes before, its SONAME is a link to it, and the host's is not there at all: of
+ * The libraries. Where the image's own is preferred, its SONAME is a link to it, and the host's is not there at all: of
  * two in one folder, ldconfig takes a file before a link.
  */
 void plan_libraries(const DriverTree &tree, const Image &image, TmpfsEdit &edit, Notes &notes)
@@ -191,7 +191,7 @@ bool is_in_path(const std::string &path, const std::string &folder)
                        [&](const std::string &each) { return each == folder || each == folder + "/"; });
 }
 
-/** The links in the image's own folders; what the image has there goes before. */
+/** The links in the image's own folders; what the image has there stays. */
 class StandardLinks final {
 public:
     StandardLinks(const Image &image, Edits &edits) : image_(image), edits_(edits) {}

@@ -24,7 +24,7 @@ TreeRecord joined(const TreeRecord &one, const TreeRecord &other);
 /** For the tree. */
 std::string to_text(const TreeRecord &record);
 
-/** @return nothing if it is none of ours */
+/** @return nothing if it is no such record */
 std::optional<TreeRecord> parse_tree_record(std::string_view text);
 
 } // namespace ogh::nvidia_devices

@@ -12,7 +12,7 @@
 
 namespace ogh::nvidia_devices {
 
-/** What a container wants of the driver, in the words of NVIDIA_DRIVER_CAPABILITIES and, from Gds on, of our own. */
+/** What a container wants of the driver, in the words of NVIDIA_DRIVER_CAPABILITIES and, from Gds on, of this hook. */
 enum class Capability {
     Compute,
     Utility,
@@ -29,7 +29,7 @@ enum class Capability {
 
 /** A list of capabilities. */
 struct Capabilities {
-    std::set<Capability> named;         ///< each must be had
+    std::set<Capability> named;         ///< each must be given
     bool all = false;                   ///< Compute to Compat32 as well, as far as this host has them
     std::set<Capability> withheld = {}; ///< those of `all` that the host's policy does not hand out
 

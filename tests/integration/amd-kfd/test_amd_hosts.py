@@ -17,7 +17,7 @@ ROOTLESS = ("unshare", "--user", "--map-root-user")
 
 
 def test_list(amd_by_hand):
-    """Each GPU with what it takes to ask for it, what may help it, and why it cannot be had."""
+    """Each GPU with what it takes to ask for it, what may help it, and why it cannot be given."""
     rows = rows_of(amd_by_hand("--list", "--allow", "igpu"))
     assert list(rows[0]) == COLUMNS
     assert [list(row.values()) for row in rows] == [

@@ -119,7 +119,7 @@ def test_the_vendors_hook_in_the_container_is_named(by_hand, stage):
 
 
 def test_list(by_hand, machine):
-    """Each GPU with what it takes to ask for it, and why it cannot be had."""
+    """Each GPU with what it takes to ask for it, and why it cannot be given."""
     machine.exclude(1)
     machine.information(2, None)
     process = by_hand("--list", "--allow", f"0-3,{EIGHT[1].address}")

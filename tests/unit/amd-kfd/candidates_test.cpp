@@ -87,7 +87,7 @@ BOOST_AUTO_TEST_CASE(an_integrated_one_has_to_be_named_beside_a_discrete_one)
     BOOST_TEST((host.notes.front().level == LogLevel::Info));
     BOOST_TEST(host.notes.front().text ==
                "GPU 1 (0000:7a:00.0) is left out: it is integrated, and this host has "
-               "discrete ones; it can be had by name, or as 'igpu'");
+               "discrete ones; it can be given by name, or as 'igpu'");
     BOOST_TEST((host.refuse("any:2").code == ExitCode::NotAvailable));
 }
 

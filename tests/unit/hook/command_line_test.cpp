@@ -18,7 +18,7 @@ struct Program {
 
     Program()
     {
-        cli.add({"--allow", "NAME", "What may be had"}, allow);
+        cli.add({"--allow", "NAME", "What may be given"}, allow);
         cli.add({"--number", "N", "How many"}, number);
         cli.heading("Others");
         cli.add_choice({"--colour", "NAME", "Which"}, {"red", "green"}, [](const std::string &) {});

@@ -133,7 +133,7 @@ BOOST_AUTO_TEST_CASE(what_all_leaves_out)
                         "'graphics'" + gl, "'display'" + gl, "'ngx' needs 'libnvidia-ngx.so.555.42.07'" + end,
                         "'compat32' needs 32-bit libraries of the driver" + end}),
         boost::test_tools::per_element());
-    // Named beside `all` it must be had.
+    // Named beside `all` it must be given.
     const Capabilities both{{Capability::Graphics}, true};
     BOOST_TEST((failure_of([&] { static_cast<void>(host.read(both)); }).code == ExitCode::Host));
 }

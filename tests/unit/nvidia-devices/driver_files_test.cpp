@@ -223,7 +223,7 @@ BOOST_AUTO_TEST_CASE(firmware)
                                       std::string("usr/lib/firmware/updates"),
                                       "usr/lib/firmware/updates/" + std::string(std::begin(kernel.release)),
                                       std::string("srv/firmware")}) {
-        put(folder); // each goes before the one before it
+        put(folder); // each is found before the one before it
         check(folder, {"gsp_tu10x.bin"});
     }
     host.file(custom, "usr/lib/firmware\n"); // not absolute

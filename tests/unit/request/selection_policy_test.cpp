@@ -117,8 +117,9 @@ BOOST_AUTO_TEST_CASE(too_few_free_ones_are_busy)
     host.held = {0, 1, 2};
     const auto failure = host.refuse("any:2");
     BOOST_TEST((failure.code == ExitCode::Busy));
-    BOOST_TEST(failure.message == "no GPU 'any:2': of the 4 GPUs that may be had, 1 is free; this host has " +
-                                      std::string(all_four));
+    BOOST_TEST(failure.message ==
+               "no GPU 'any:2': of the 4 GPUs that may be given, 1 is free; this host has " +
+                   std::string(all_four));
     BOOST_TEST((host.refuse("any:5").code == ExitCode::NotAvailable));
     BOOST_TEST((host.refuse("3,any:1").code == ExitCode::Busy));
 }
