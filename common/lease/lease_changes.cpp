@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "lease/lease_changes.h"
+
+#include <algorithm>
+
+namespace ogh {
+
+namespace {
+
+/** The container's entry, a new one at the end if it has none. */
+Holding &entry_of(LeaseState &state, const Holder &holder, std::int64_t now, std::int64_t since)
+{
+    const auto found =
+        std::find_if(state.holdings.begin(), state.holdings.end(),
+                     [&](const Holding &holding) { return holding.holder.init == holder.init; });
+    if (found != state.holdings.end())
+        return *found;
+    return state.holdings.emplace_back(Holding{holder, {}, now, since});
+}
+
+LeasedDevice *find_device(Holding &holding, const LeaseKey &key)
+{
+    const auto found = std::find_if(holding.devices.begin(), holding.devices.end(),
+                                    [&](const LeasedDevice &device) { return device.key == key; });
+    return found == holding.devices.end() ? nullptr : &*found;
+}
+
+} // namespace
+
+Grant enter(LeaseState &state, const Holder &holder, const Ticket &request,
+            const std::vector<LeaseKey> &granted, std::int64_t now)
+{
+    remove_ticket(state, request.number);
+    Grant grant{holder.init, {}, {}};
+    if (granted.empty())
+        return grant;
+    Holding &entry = entry_of(state, holder, now, request.since);
+    for (const LeaseKey &key : granted) {
+        LeasedDevice *held = find_device(entry, key);
+        if (held == nullptr) {
+            entry.devices.push_back({key, request.demand.mode});
+            grant.added.push_back(key);
+        } else if (held->mode == LeaseMode::Shared && request.demand.mode == LeaseMode::Exclusive) {
+            held->mode = LeaseMode::Exclusive;
+            grant.raised.push_back(key);
+        } else {
+            continue;
+        }
+        state.last_used[key] = ++state.uses;
+    }
+    return grant;
+}
+
+void take_back(LeaseState &state, const Grant &grant)
+{
+    for (Holding &holding : state.holdings) {
+        if (holding.holder.init != grant.init)
+            continue;
+        std::erase_if(holding.devices, [&](const LeasedDevice &device) {
+            return std::find(grant.added.begin(), grant.added.end(), device.key) != grant.added.end();
+        });
+        for (const LeaseKey &key : grant.raised) {
+            if (LeasedDevice *held = find_device(holding, key))
+                held->mode = LeaseMode::Shared;
+        }
+    }
+    std::erase_if(state.holdings, [](const Holding &holding) { return holding.devices.empty(); });
+}
+
+std::uint64_t queue(LeaseState &state, Ticket ticket)
+{
+    ticket.number = ++state.numbers;
+    state.tickets.push_back(std::move(ticket));
+    return state.numbers;
+}
+
+void remove_ticket(LeaseState &state, std::uint64_t number)
+{
+    std::erase_if(state.tickets, [&](const Ticket &ticket) { return ticket.number == number; });
+}
+
+void remove_holder(LeaseState &state, const ProcessId &init)
+{
+    std::erase_if(state.holdings, [&](const Holding &holding) { return holding.holder.init == init; });
+}
+
+void expire(LeaseState &state, std::int64_t now)
+{
+    std::erase_if(state.tickets, [&](const Ticket &ticket) { return ticket.deadline_ns <= now; });
+}
+
+bool drain(LeaseState &state, const LeaseKey &key, std::int64_t since)
+{
+    const auto is_it = [&](const Drain &one) { return one.key == key; };
+    if (std::any_of(state.drains.begin(), state.drains.end(), is_it))
+        return false;
+    state.drains.push_back({key, since});
+    return true;
+}
+
+bool undrain(LeaseState &state, const LeaseKey &key)
+{
+    return std::erase_if(state.drains, [&](const Drain &one) { return one.key == key; }) > 0;
+}
+
+} // namespace ogh

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "lease/lease_state.h"
+
+namespace ogh {
+
+/** What was added to a container's leases, to take back just that. */
+struct Grant {
+    ProcessId init;
+    std::vector<LeaseKey> added;
+    std::vector<LeaseKey> raised; ///< from shared to exclusive
+};
+
+/** Enters what decide() has granted, and takes the ticket away if there is one. */
+Grant enter(LeaseState &state, const Holder &holder, const Ticket &request,
+            const std::vector<LeaseKey> &granted, std::int64_t now);
+
+/** Takes back what was added; what the container had before stays. */
+void take_back(LeaseState &state, const Grant &grant);
+
+/** Puts a request at the end of those that wait, and numbers it. @return the number */
+std::uint64_t queue(LeaseState &state, Ticket ticket);
+
+void remove_ticket(LeaseState &state, std::uint64_t number);
+
+/** Takes away all that the container has. */
+void remove_holder(LeaseState &state, const ProcessId &init);
+
+/** Takes away the tickets that do not count any more. */
+void expire(LeaseState &state, std::int64_t now);
+
+/** @return whether that was new */
+bool drain(LeaseState &state, const LeaseKey &key, std::int64_t since);
+
+/** @return whether there was such a drain, of just this key */
+bool undrain(LeaseState &state, const LeaseKey &key);
+
+} // namespace ogh

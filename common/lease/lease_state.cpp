@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "lease/lease_state.h"
+
+#include <set>
+#include <string_view>
+
+#include "base/text.h"
+
+namespace ogh {
+
+namespace {
+
+bool is_part_of(std::string_view part, std::string_view whole)
+{
+    return part.size() > whole.size() && part.starts_with(whole) && part[whole.size()] == '/';
+}
+
+/** A device of a container, seen from the GPU that it is of. */
+struct Use {
+    const Holding *holding;
+    const LeasedDevice *device;
+};
+
+bool exclude_each_other(const Use &a, const Use &b)
+{
+    return a.holding != b.holding && conflict(a.device->mode, b.device->mode) &&
+           overlap(a.device->key, b.device->key);
+}
+
+} // namespace
+
+bool overlap(const LeaseKey &a, const LeaseKey &b)
+{
+    return a == b || is_part_of(a, b) || is_part_of(b, a);
+}
+
+LeaseKey gpu_of(const LeaseKey &key)
+{
+    return key.substr(0, key.find('/'));
+}
+
+std::string contradiction(const LeaseState &state)
+{
+    std::set<ProcessId> inits;
+    std::map<LeaseKey, std::vector<Use>> gpus;
+    for (const Holding &holding : state.holdings) {
+        if (!inits.insert(holding.holder.init).second)
+            return "the process " + std::to_string(holding.holder.init.pid) + " has two entries";
+        for (const LeasedDevice &device : holding.devices)
+            gpus[gpu_of(device.key)].push_back({&holding, &device});
+    }
+    for (const auto &[gpu, uses] : gpus) {
+        // Whoever shares is in nobody's way but that of an exclusive one, of which there are few.
+        for (const Use &one : uses) {
+            if (one.device->mode != LeaseMode::Exclusive)
+                continue;
+            for (const Use &other : uses) {
+                if (exclude_each_other(one, other))
+                    return quote(one.device->key) + " is held exclusively, and by another one too";
+            }
+        }
+    }
+    return "";
+}
+
+} // namespace ogh

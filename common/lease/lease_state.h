@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <sys/types.h>
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace ogh {
+
+/**
+ * A GPU or a part of one, as leases name it: "VENDOR:PCI-ADDRESS", and for a part "/PART" behind it, with further parts
+ * of parts behind that: "nvidia:0000:1b:00.0", "amd:0000:1b:00.0/3", "nvidia:0000:1b:00.0/1/0". Whoever asks makes it
+ * the same for every name of the device.
+ */
+using LeaseKey = std::string;
+
+/** Whether who has the one has some of the other: it is the same, or one is a part of the other. Two parts do not. */
+bool overlap(const LeaseKey &a, const LeaseKey &b);
+
+/** The whole GPU that a key names, or of which it names a part. */
+LeaseKey gpu_of(const LeaseKey &key);
+
+enum class LeaseMode { Shared, Exclusive };
+
+/** Whether two containers may have overlapping devices in these modes at the same time: only if both share. */
+constexpr bool conflict(LeaseMode a, LeaseMode b)
+{
+    return a == LeaseMode::Exclusive || b == LeaseMode::Exclusive;
+}
+
+/** A process of this boot, which no other process is ever taken for. */
+struct ProcessId {
+    pid_t pid = 0;                   ///< as the pid namespace that wrote the state numbers it
+    std::uint64_t start_time = 0;    ///< clock ticks since boot, /proc/PID/stat field 22
+    std::uint64_t pid_namespace = 0; ///< inode of /proc/PID/ns/pid
+
+    auto operator<=>(const ProcessId &) const = default;
+};
+
+/** A container's own cgroup, the topmost one. */
+struct OwnCgroup {
+    std::string controller; ///< as /proc/PID/cgroup names the hierarchy; "" is version 2
+    std::string path;
+    std::uint64_t inode = 0; ///< of its folder: the same path may be made again; 0: whichever is there
+
+    bool operator==(const OwnCgroup &) const = default;
+};
+
+/** A container that has leases, or waits for them. */
+struct Holder {
+    ProcessId init;
+    /** Init is the first process of a pid namespace of its own: with init all of the container ends. */
+    bool own_pid_namespace = false;
+    std::optional<OwnCgroup> cgroup = {}; ///< nothing: it is in no cgroup that is only its own
+    std::string container = {};           ///< its id, whole; for people
+    std::string program = {};             ///< process.args[0] of config.json; decides whether it may be idle
+
+    bool operator==(const Holder &) const = default;
+};
+
+struct LeasedDevice {
+    LeaseKey key;
+    LeaseMode mode = LeaseMode::Shared;
+
+    bool operator==(const LeasedDevice &) const = default;
+};
+
+/** What one container has. */
+struct Holding {
+    Holder holder;
+    std::vector<LeasedDevice> devices;
+    std::int64_t taken_ns = 0; ///< of CLOCK_BOOTTIME: when it got the first of them
+    std::int64_t since = 0;    ///< the same in seconds of CLOCK_REALTIME; for people alone
+
+    bool operator==(const Holding &) const = default;
+};
+
+/** What a container asks for: all of it or nothing. */
+struct Demand {
+    std::vector<LeaseKey> fixed;
+    unsigned any = 0; ///< how many of `candidates` besides
+    std::vector<LeaseKey>
+        candidates; ///< the first where all else is equal; where a part is one, the whole is none
+    LeaseMode mode = LeaseMode::Shared;
+
+    bool operator==(const Demand &) const = default;
+};
+
+/** A request that waits. */
+struct Ticket {
+    std::uint64_t number = 0; ///< the lower one came earlier
+    ProcessId hook;           ///< the process that waits
+    Holder holder;
+    Demand demand;
+    std::int64_t deadline_ns = 0; ///< of CLOCK_BOOTTIME; from then on it does not count
+    std::int64_t since = 0;       ///< seconds of CLOCK_REALTIME; for people alone
+
+    bool operator==(const Ticket &) const = default;
+};
+
+/** A device that root keeps from being given. */
+struct Drain {
+    LeaseKey key;
+    std::int64_t since = 0; ///< seconds of CLOCK_REALTIME; for people alone
+
+    bool operator==(const Drain &) const = default;
+};
+
+/** All that is known of the leases of a host; a plain value. */
+struct LeaseState {
+    std::vector<Holding> holdings;
+    std::vector<Ticket> tickets; ///< in their order
+    std::vector<Drain> drains;
+    std::map<LeaseKey, std::uint64_t> last_used; ///< the greater, the later it was given
+    std::uint64_t uses = 0;                      ///< the greatest of them so far
+    std::uint64_t numbers = 0;                   ///< how many tickets there have been
+
+    bool operator==(const LeaseState &) const = default;
+};
+
+/** What of the state can never be: two holders of which one is exclusive, or a container twice; "" if all is well. */
+std::string contradiction(const LeaseState &state);
+
+} // namespace ogh
