@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <functional>
+#include <string>
+
+#include "lease/lease_rules.h"
+
+namespace ogh {
+
+/** How a message names a device, such as "GPU 0 (GPU-...)". */
+using NameDevice = std::function<std::string(const LeaseKey &)>;
+
+/**
+ * Who is in the way of the request, and since when, for a message: each device that cannot be had, by whom it is held,
+ * waited for or drained, with the ids of the containers whole.
+ * @param name nothing: a device is named by its key
+ */
+std::string busy_text(const LeaseState &state, const Decision &decision, const Demand &demand,
+                      const NameDevice &name);
+
+} // namespace ogh

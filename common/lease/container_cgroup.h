@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <sys/types.h>
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "lease/lease_state.h"
+#include "lease/processes.h"
+
+namespace ogh {
+
+/**
+ * The topmost cgroup that is a container's own, in version 2 or else in one of the hierarchies of version 1.
+ * @param init its /proc/PID/cgroup
+ * @param cgroups_path linux.cgroupsPath of config.json, or ""
+ * @param with_inode finds out its inode too, which takes longer. Where init lives as long as the container that is not
+ *        needed: the path cannot become another cgroup's meanwhile. Without, it is 0, and any is taken for it.
+ * @return nothing if it is in none of its own. @throws Error
+ */
+std::optional<OwnCgroup> find_own_cgroup(const Processes &processes, const std::string &init,
+                                         const std::string &cgroups_path, bool with_inode);
+
+/**
+ * The processes in the cgroup and in those below it, as this process's pid namespace numbers them (cgroup.procs;
+ * 0 is one of another namespace). None if it has been removed, or another one has its path now.
+ * @throws Error (Host) if that cannot be told
+ */
+std::vector<pid_t> processes_in(const Processes &processes, const OwnCgroup &cgroup);
+
+} // namespace ogh

@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <utility>
+#include <vector>
+
+#include "lease/lease_changes.h"
+#include "lease/lease_store.h"
+
+namespace ogh {
+
+/**
+ * Devices that a container has. What was added by it is given back at the end, unless keep() was called; what the
+ * container had before is not touched. Works after entering the container.
+ */
+class Lease final {
+public:
+    /** The devices, and no lease of them. */
+    explicit Lease(std::vector<LeaseKey> devices) : devices_(std::move(devices)) {}
+    Lease(const LeaseStore &store, Grant grant, std::vector<LeaseKey> devices)
+        : store_(&store), grant_(std::move(grant)), devices_(std::move(devices))
+    {
+    }
+    Lease(const Lease &) = delete;
+    Lease &operator=(const Lease &) = delete;
+    Lease(Lease &&other) noexcept;
+    ~Lease(); ///< gives it back as far as that is possible; what stays is free when the container has ended
+
+    /** All that was asked for: `fixed` of the demand in its order, and then what was chosen of the candidates. */
+    [[nodiscard]] const std::vector<LeaseKey> &devices() const { return devices_; }
+
+    /** The container is complete: it has the devices until it ends. */
+    void keep() noexcept { store_ = nullptr; }
+
+    /** Gives back what was added; a second time does nothing. For an undo log. @throws Error (Host) */
+    void release();
+
+private:
+    const LeaseStore *store_ = nullptr; ///< nothing: there is nothing to give back
+    Grant grant_;
+    std::vector<LeaseKey> devices_;
+};
+
+} // namespace ogh

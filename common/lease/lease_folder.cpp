@@ -1,0 +1,200 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "lease/lease_folder.h"
+
+#include <fcntl.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdio>
+
+#include "base/error.h"
+#include "base/file.h"
+#include "base/root_file.h"
+#include "base/text.h"
+
+namespace ogh {
+
+namespace {
+
+constexpr const char *state_name = "state.json";
+constexpr const char *new_name = "state.json.new"; ///< one name is enough: it is used with the lock held
+constexpr const char *lock_name = "lock";
+
+constexpr mode_t state_mode = 0644;
+constexpr mode_t lock_mode = 0600;
+
+struct stat status_of(int fd, const std::string &what)
+{
+    struct stat status {};
+    if (::fstat(fd, &status) != 0)
+        throw SystemError(errno, "cannot look at " + what, ExitCode::Host);
+    return status;
+}
+
+/** Whoever may write a folder on the way may put another one in its place. The host's root owns it, whoever asks. */
+void check_folder(int fd, const std::string &what)
+{
+    const struct stat status = status_of(fd, what);
+    if (status.st_uid != 0)
+        throw Error(ExitCode::Host, what + " does not belong to root");
+    if ((status.st_mode & (S_IWGRP | S_IWOTH)) != 0)
+        throw Error(ExitCode::Host, what + " may be written by others than root");
+}
+
+/** Nothing if it is missing. */
+std::optional<UniqueFd> open_folder(int parent, const std::string &name, const std::string &what)
+{
+    UniqueFd fd(::openat(parent, name.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+    if (!fd.valid() && errno == ENOENT)
+        return std::nullopt;
+    if (!fd.valid())
+        throw SystemError(errno, "cannot open " + what, ExitCode::Host);
+    check_folder(fd.get(), what);
+    return fd;
+}
+
+UniqueFd open_or_make_folder(int parent, const std::string &name, const std::string &what)
+{
+    if (auto found = open_folder(parent, name, what))
+        return std::move(*found);
+    // Another hook may be making it at this moment.
+    if (::mkdirat(parent, name.c_str(), 0755) != 0 && errno != EEXIST)
+        throw SystemError(errno, "cannot make " + what, ExitCode::Host);
+    if (auto made = open_folder(parent, name, what))
+        return std::move(*made);
+    throw Error(ExitCode::Host, what + " has gone the moment it was made");
+}
+
+UniqueFd root_of(const Sysroot &sysroot)
+{
+    auto root = sysroot.find("/");
+    if (!root)
+        throw Error(ExitCode::Host, "the host's root cannot be found");
+    return std::move(root->fd);
+}
+
+/** Opens one component after the other, none of which may be a symlink; `open` gives nothing to stop there. */
+template<typename Open> std::optional<UniqueFd> walk(const Sysroot &sysroot, const Open &open)
+{
+    UniqueFd fd = root_of(sysroot);
+    std::string path;
+    for (const char *name : {"run", "oci-gpu-hooks", "leases"}) {
+        path += std::string("/") + name;
+        std::optional<UniqueFd> next = open(fd.get(), name, "the folder " + quote(sysroot.on_host(path)));
+        if (!next)
+            return std::nullopt;
+        fd = std::move(*next);
+    }
+    return fd;
+}
+
+} // namespace
+
+LeaseFolder::LeaseFolder(const Sysroot &sysroot) : on_host_(sysroot.on_host(path))
+{
+    fd_ = *walk(sysroot, [](int parent, const char *name, const std::string &what) {
+        return std::optional(open_or_make_folder(parent, name, what));
+    });
+}
+
+std::optional<LeaseFolder> LeaseFolder::find(const Sysroot &sysroot)
+{
+    auto fd = walk(sysroot, open_folder);
+    if (!fd)
+        return std::nullopt;
+    return LeaseFolder(std::move(*fd), sysroot.on_host(path));
+}
+
+std::string LeaseFolder::named(const char *file) const
+{
+    return "the file " + quote(on_host_ + "/" + file);
+}
+
+UniqueFd LeaseFolder::open_lock() const
+{
+    UniqueFd fd(
+        ::openat(fd_.get(), lock_name, O_RDWR | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, lock_mode));
+    if (!fd.valid())
+        throw SystemError(errno, "cannot open " + named(lock_name), ExitCode::Host);
+    // Whoever can open it can lock it, and root would wait for them.
+    check_root_file(fd.get(), lock_mode, named(lock_name));
+    return fd;
+}
+
+UniqueFd LeaseFolder::lock() const
+{
+    constexpr int max_tries = 16;
+    for (int tries = 0; tries < max_tries; ++tries) {
+        UniqueFd fd = open_lock();
+        while (::flock(fd.get(), LOCK_EX) != 0) {
+            if (errno != EINTR)
+                throw SystemError(errno, "cannot lock " + named(lock_name), ExitCode::Host);
+        }
+        // If somebody has removed it meanwhile, the next one locks another file.
+        struct stat there {};
+        const struct stat ours = status_of(fd.get(), named(lock_name));
+        if (::fstatat(fd_.get(), lock_name, &there, AT_SYMLINK_NOFOLLOW) == 0 &&
+            there.st_dev == ours.st_dev && there.st_ino == ours.st_ino)
+            return fd;
+    }
+    throw Error(ExitCode::Host, named(lock_name) + " is removed again and again");
+}
+
+std::string LeaseFolder::read(size_t limit) const
+{
+    const UniqueFd fd(::openat(fd_.get(), state_name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
+    if (!fd.valid() && errno == ENOENT)
+        return "";
+    if (!fd.valid())
+        throw SystemError(errno, "cannot open " + named(state_name), ExitCode::Host);
+    const struct stat status = status_of(fd.get(), named(state_name));
+    if (!S_ISREG(status.st_mode) || status.st_uid != 0 || (status.st_mode & (S_IWGRP | S_IWOTH)) != 0)
+        throw Error(ExitCode::Host, named(state_name) + " is no plain file that only root may write; '" +
+                                        how_to_clear() + "' clears it while no container has a GPU");
+    std::string text;
+    try {
+        text = read_all(fd.get(), limit, named(state_name), static_cast<size_t>(status.st_size));
+    } catch (const Error &error) {
+        throw Error(ExitCode::Host, error.what());
+    }
+    if (text.empty())
+        throw Error(ExitCode::Host, named(state_name) + " is empty; '" + how_to_clear() +
+                                        "' clears it while no container has a GPU");
+    return text;
+}
+
+UniqueFd LeaseFolder::make_new() const
+{
+    // What a process left that was killed. Whoever holds the lock may remove it.
+    if (::unlinkat(fd_.get(), new_name, 0) != 0 && errno != ENOENT)
+        throw SystemError(errno, "cannot remove " + named(new_name), ExitCode::Host);
+    UniqueFd fd(
+        ::openat(fd_.get(), new_name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, state_mode));
+    if (!fd.valid())
+        throw SystemError(errno, "cannot make " + named(new_name), ExitCode::Host);
+    if (::fchmod(fd.get(), state_mode) != 0)
+        throw SystemError(errno, "cannot set the mode of " + named(new_name), ExitCode::Host);
+    return fd;
+}
+
+void LeaseFolder::write(const std::string &text) const
+{
+    {
+        const UniqueFd fd = make_new();
+        try {
+            write_all(fd.get(), text, named(new_name));
+        } catch (const SystemError &error) {
+            ::unlinkat(fd_.get(), new_name, 0);
+            throw Error(ExitCode::Host, error.what());
+        }
+    }
+    if (::renameat(fd_.get(), new_name, fd_.get(), state_name) != 0) {
+        const SystemError error(errno, "cannot replace " + named(state_name), ExitCode::Host);
+        ::unlinkat(fd_.get(), new_name, 0);
+        throw error;
+    }
+}
+
+} // namespace ogh

@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "base/unique_fd.h"
+#include "host/sysroot.h"
+
+namespace ogh {
+
+/**
+ * `/run/oci-gpu-hooks/leases` of the host: the state in a file that everybody may read, and a lock in another one that
+ * nobody but root may open, so that no user can hold root up. Held by descriptor: it works after entering a container.
+ */
+class LeaseFolder final {
+public:
+    static constexpr const char *path = "/run/oci-gpu-hooks/leases";
+
+    /**
+     * Makes what is missing of it (0755).
+     * @throws Error (Host) if it, or a folder that it is in, is not root's alone to write, is a symlink, or cannot be made
+     */
+    explicit LeaseFolder(const Sysroot &sysroot);
+
+    /** The folder as it is, for reading; nothing if there is none. @throws as above */
+    static std::optional<LeaseFolder> find(const Sysroot &sysroot);
+
+    /**
+     * Waits until no other process has the lock, and takes it; a process that ends gives it back.
+     * @return holds the lock until it is closed. @throws Error (Host)
+     */
+    [[nodiscard]] UniqueFd lock() const;
+
+    /** What the state file says; "" if there is none. Readable without the lock: it is only ever replaced. @throws Error (Host) */
+    [[nodiscard]] std::string read(size_t limit) const;
+
+    /** Replaces the state file as a whole; with the lock held. @throws Error (Host), and then it is as it was */
+    void write(const std::string &text) const;
+
+    /** What an administrator does if the folder cannot be used: the command. */
+    [[nodiscard]] std::string how_to_clear() const { return "rm -r " + on_host_; }
+
+private:
+    LeaseFolder(UniqueFd fd, std::string on_host) : fd_(std::move(fd)), on_host_(std::move(on_host)) {}
+
+    [[nodiscard]] UniqueFd open_lock() const;
+    [[nodiscard]] UniqueFd make_new() const;
+    [[nodiscard]] std::string named(const char *file) const;
+
+    UniqueFd fd_;
+    std::string on_host_; ///< its path, for people
+};
+
+} // namespace ogh

@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <sys/types.h>
+
+#include <chrono>
+#include <string>
+
+#include "lease/busy_text.h"
+#include "lease/lease_state.h"
+#include "lease/takeover.h"
+
+namespace ogh {
+
+/** What a container asks for. */
+struct LeaseRequest {
+    pid_t init = 0;                ///< of the container, from the state
+    std::string container;         ///< its id, from the state
+    std::string program = {};      ///< process.args[0] of config.json, or ""
+    std::string cgroups_path = {}; ///< linux.cgroupsPath of config.json, or ""
+    Demand demand;
+    std::chrono::nanoseconds wait{0}; ///< how long it may wait; 0: not at all
+    pid_t runtime = 0;                ///< this process's parent as it was at the start; needed for waiting
+    bool is_explicit = false; ///< a lease was asked for or demanded by name, and is not the default alone
+    TakeoverPolicy takeover = {};
+    NameDevice name_device = {}; ///< nothing: by its key
+};
+
+} // namespace ogh

@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "lease/leases.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+
+#include "base/error.h"
+#include "kernel/user_namespace.h"
+#include "lease/boot_clock.h"
+#include "lease/lease_changes.h"
+#include "lease/presence.h"
+#include "lease/taking.h"
+
+namespace ogh {
+
+namespace {
+
+/** Whether another container could have it ended now; false where that cannot be told. */
+bool is_idle(const Processes &processes, const Holding &holding, const TakeoverPolicy &policy)
+{
+    try {
+        return may_be_idle(holding, policy, boottime_ns()) && is_alone(processes, holding.holder);
+    } catch (const Error &) {
+        return false;
+    }
+}
+
+LeaseList list_of(const Processes &processes, const LeaseState &state, const Present &present,
+                  const TakeoverPolicy &policy)
+{
+    LeaseList list{{}, state.drains};
+    for (const Holding &holding : state.holdings) {
+        const Holder &holder = holding.holder;
+        const bool lives = present.holders.count(holder.init) != 0;
+        list.entries.push_back({holding.devices, std::nullopt, holder.container, holder.init.pid,
+                                holding.since, lives, lives && is_idle(processes, holding, policy)});
+    }
+    for (const Ticket &ticket : state.tickets) {
+        const bool lives = present.tickets.count(ticket.number) != 0;
+        list.entries.push_back(
+            {{}, ticket.demand, ticket.holder.container, ticket.holder.init.pid, ticket.since, lives, false});
+    }
+    return list;
+}
+
+} // namespace
+
+Leases::Leases(const Sysroot &sysroot) : store_(LeaseFolder(sysroot), processes_.space()) {}
+
+bool Leases::are_possible()
+{
+    return ::geteuid() == 0 && in_initial_user_namespace();
+}
+
+Lease Leases::take(const LeaseRequest &request)
+{
+    return Taking(processes_, store_, request).take();
+}
+
+bool Leases::drain(const LeaseKey &key)
+{
+    LeaseStore::Session session = store_.open();
+    const bool is_new = ogh::drain(session.state, key, unix_time());
+    session.save();
+    return is_new;
+}
+
+bool Leases::undrain(const LeaseKey &key)
+{
+    LeaseStore::Session session = store_.open();
+    const bool was_drained = ogh::undrain(session.state, key);
+    session.save();
+    return was_drained;
+}
+
+LeaseList Leases::list(const TakeoverPolicy &policy)
+{
+    LeaseStore::Session session = store_.open();
+    const Present present = drop_gone(processes_, session.state);
+    expire(session.state, boottime_ns());
+    session.save();
+    return list_of(processes_, session.state, present, policy);
+}
+
+LeaseList Leases::look(const Sysroot &sysroot, const TakeoverPolicy &policy)
+{
+    auto folder = LeaseFolder::find(sysroot);
+    if (!folder)
+        return {};
+    const Processes processes;
+    const LeaseState state = LeaseStore(std::move(*folder), processes.space()).read();
+    LeaseState living = state;
+    const Present present = drop_gone(processes, living);
+    return list_of(processes, state, present, policy);
+}
+
+Lease take_if_possible(Leases *leases, const LeaseRequest &request, Notes &notes)
+{
+    if (leases != nullptr)
+        return leases->take(request);
+    if (request.is_explicit)
+        throw Error(ExitCode::NotAvailable,
+                    "a lease is asked for, and only the host's root can take one: this is a rootless engine");
+    notes.push_back(
+        {LogLevel::Info, "no lease is taken: only the host's root can, and this is a rootless engine"});
+    const Demand &demand = request.demand;
+    std::vector<LeaseKey> devices = demand.fixed;
+    for (const LeaseKey &key : demand.candidates) {
+        const auto overlaps = [&](const LeaseKey &other) { return overlap(other, key); };
+        if (devices.size() < demand.fixed.size() + demand.any &&
+            std::none_of(devices.begin(), devices.end(), overlaps))
+            devices.push_back(key);
+    }
+    if (devices.size() < demand.fixed.size() + demand.any)
+        throw Error(ExitCode::Busy, "not as many devices as are asked for can be had");
+    return Lease(std::move(devices));
+}
+
+} // namespace ogh

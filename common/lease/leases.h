@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <sys/types.h>
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/log.h"
+#include "host/sysroot.h"
+#include "lease/lease.h"
+#include "lease/lease_request.h"
+#include "lease/lease_store.h"
+#include "lease/processes.h"
+#include "lease/takeover.h"
+
+namespace ogh {
+
+/** What is known of a container that has GPUs, or waits for them. */
+struct LeaseEntry {
+    std::vector<LeasedDevice> devices; ///< empty of one that waits
+    std::optional<Demand> waits_for;
+    std::string container;
+    pid_t pid = 0;          ///< of its init
+    std::int64_t since = 0; ///< seconds since 1970
+    bool lives = true;      ///< false is seen only by who may not take it off the list
+    bool is_idle = false;   ///< another container that wants its GPU may end it
+};
+
+/** All leases of a host at one moment; a plain value. */
+struct LeaseList {
+    std::vector<LeaseEntry> entries; ///< who has something, and then who waits, in the order of the queue
+    std::vector<Drain> drains;
+};
+
+/**
+ * The leases of this host: which container has which GPU, in LeaseFolder::path. Nobody has to give anything back: a lease
+ * ends with its container. Construct it on the host, as root; see LeaseFolder, state_for() and Processes for what is
+ * refused.
+ */
+class Leases final {
+public:
+    /** @throws Error (Host) */
+    explicit Leases(const Sysroot &sysroot);
+
+    /** Whether this process is the host's root; nobody else can take leases, as with a rootless engine. */
+    static bool are_possible();
+
+    /**
+     * Takes leases of all that is asked for, or of nothing; waits as long as it may. While it waits nothing is locked, and
+     * no time is spent; a container that has something already does not wait for more, which could be for ever.
+     *
+     * @return outlived by this object
+     * @throws Error: Busy that says who has what since when; Policy for an exclusive lease of a container whose end cannot
+     *         be told; Failure if the container or the runtime ends meanwhile; Host
+     */
+    [[nodiscard]] Lease take(const LeaseRequest &request);
+
+    /** Keeps a device from being given until undrain() or the next boot; who has it keeps it. @return whether that is new */
+    bool drain(const LeaseKey &key);
+
+    /** @return whether it was drained, by just this key */
+    bool undrain(const LeaseKey &key);
+
+    /** All that there is; what has ended goes. */
+    [[nodiscard]] LeaseList list(const TakeoverPolicy &policy);
+
+    /** The same for any user, as far as that one may see; changes nothing. */
+    static LeaseList look(const Sysroot &sysroot, const TakeoverPolicy &policy);
+
+private:
+    Processes processes_;
+    LeaseStore store_;
+};
+
+/**
+ * take() where leases are possible. Where they are not, the devices without a lease: all of `fixed`, and the first of the
+ * candidates; that is a note.
+ * @param leases nothing where Leases::are_possible() is false
+ * @throws Error (NotAvailable) if a lease was asked for and there can be none, and as take()
+ */
+Lease take_if_possible(Leases *leases, const LeaseRequest &request, Notes &notes);
+
+} // namespace ogh

@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+
+#include "lease/lease_rules.h"
+#include "lease/processes.h"
+
+namespace ogh {
+
+/** Who has been found alive, with what becomes readable when that may have changed; not valid where nothing does. */
+struct Present {
+    std::map<ProcessId, UniqueFd> holders; ///< by init
+    std::map<std::uint64_t, UniqueFd> tickets;
+};
+
+/**
+ * The container whose init that is.
+ * @param id of the container, and `program`: as in Holder
+ * @param cgroups_path linux.cgroupsPath of config.json, or ""
+ * @return it, and the pidfd of its init. @throws Error if init has ended
+ */
+std::pair<Holder, UniqueFd> find_holder(const Processes &processes, pid_t init, const std::string &id,
+                                        const std::string &program, const std::string &cgroups_path);
+
+/**
+ * Whether a container is still there: with a pid namespace of its own as long as its init, else as long as a process is
+ * in its cgroup.
+ * @return what to watch, of one of its processes; nothing if it has ended. @throws Error (Host) if that cannot be told
+ */
+std::optional<UniqueFd> find_container(const Processes &processes, const Holder &holder);
+
+/** Some process of the cgroup besides `except`. @return nothing if there is none; not valid if it cannot be held */
+std::optional<UniqueFd> find_another(const Processes &processes, const OwnCgroup &cgroup, pid_t except);
+
+/** Takes out of the state who has ended of those that the demand may meet, and says who has not. @throws Error */
+Present drop_gone(const Processes &processes, LeaseState &state, const Demand &demand);
+
+/** The same for all. */
+Present drop_gone(const Processes &processes, LeaseState &state);
+
+} // namespace ogh

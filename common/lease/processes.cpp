@@ -1,0 +1,192 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "lease/processes.h"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/vfs.h>
+#include <unistd.h>
+#include <linux/magic.h>
+
+#include <cerrno>
+
+#include "base/error.h"
+#include "base/file.h"
+#include "base/number.h"
+#include "base/text.h"
+
+namespace ogh {
+
+namespace {
+
+constexpr size_t max_file = size_t{1} << 20U;
+
+/** How much there is to read at once: a line of stat is shorter, and mostly all of status. */
+constexpr size_t usual_size = 2047;
+
+bool is_gone(int error_number)
+{
+    return error_number == ENOENT || error_number == ESRCH;
+}
+
+/** Who may not see a pid namespace has 0 for it: then the time tells them apart, as it does mostly anyway. */
+bool is_same(const ProcessId &a, const ProcessId &b)
+{
+    return a.pid == b.pid && a.start_time == b.start_time &&
+           (a.pid_namespace == b.pid_namespace || a.pid_namespace == 0 || b.pid_namespace == 0);
+}
+
+/** Nothing if no process has that number; it may be one of another thread of a process (EINVAL, since 6.15 ENOENT). */
+std::optional<UniqueFd> open_pidfd(pid_t pid)
+{
+    UniqueFd fd(static_cast<int>(::syscall(SYS_pidfd_open, pid, 0)));
+    if (fd.valid())
+        return fd;
+    if (is_gone(errno) || errno == EINVAL)
+        return std::nullopt;
+    throw SystemError(errno, "cannot hold the process " + std::to_string(pid) + " (pidfd_open)",
+                      ExitCode::Host);
+}
+
+} // namespace
+
+std::optional<std::uint64_t> start_time_of(std::string_view stat)
+{
+    // The command stands in parentheses and may have any of its own, and blanks, and line ends.
+    const size_t end = stat.rfind(')');
+    if (end == std::string_view::npos || end + 2 > stat.size())
+        return std::nullopt;
+    constexpr size_t first_after = 3;
+    constexpr size_t start_time = 22;
+    const auto fields = split_list(stat.substr(end + 2), ' ');
+    if (fields.size() <= start_time - first_after)
+        return std::nullopt;
+    return parse_number(fields[start_time - first_after]);
+}
+
+bool is_first_of_a_pid_namespace(std::string_view status)
+{
+    // The name in the first line has no line ends: they are escaped.
+    constexpr std::string_view label = "\nNSpid:\t";
+    const size_t start = status.find(label);
+    if (start == std::string_view::npos)
+        return false;
+    status.remove_prefix(start + label.size());
+    const auto numbers = split_list(status.substr(0, status.find('\n')), '\t');
+    return numbers.size() > 1 && numbers.back() == "1";
+}
+
+bool has_ended(int pidfd)
+{
+    pollfd entry{pidfd, POLLIN, 0};
+    return ::poll(&entry, 1, 0) > 0;
+}
+
+Processes::Processes() : proc_(::open("/proc", O_PATH | O_DIRECTORY | O_CLOEXEC))
+{
+    struct statfs filesystem {};
+    if (!proc_.valid() || ::fstatfs(proc_.get(), &filesystem) != 0 || filesystem.f_type != PROC_SUPER_MAGIC)
+        throw Error(ExitCode::Host, "/proc of the host is no procfs");
+    space_ = find_space();
+}
+
+ProcessSpace Processes::find_space() const
+{
+    const auto boot = read_path("sys/kernel/random/boot_id");
+    const auto own = pid_namespace_of("self");
+    const auto stat = read_path("1/stat");
+    const auto start = stat ? start_time_of(*stat) : std::nullopt;
+    if (!boot || !own || !start)
+        throw Error(ExitCode::Host, "/proc does not say which boot and which pid namespace this is");
+    // In /proc of another namespace this process has another number, or none. Without CAP_SYS_PTRACE that is not seen
+    // of process 1, which is no reason to list nothing.
+    if (const auto first = pid_namespace_of("1"); first && *first != *own)
+        throw Error(ExitCode::Host,
+                    "/proc shows the processes of another pid namespace than this process's own");
+    return {std::string(trimmed(boot->substr(0, boot->find('\n')))), *own, *start};
+}
+
+std::optional<HeldProcess> Processes::hold(pid_t pid) const
+{
+    std::optional<UniqueFd> pidfd = open_pidfd(pid);
+    if (!pidfd)
+        return std::nullopt;
+    const auto id = identity_of(pid);
+    if (!id || has_ended(pidfd->get()))
+        return std::nullopt;
+    return HeldProcess{*id, std::move(*pidfd)};
+}
+
+std::optional<UniqueFd> Processes::find(const ProcessId &id) const
+{
+    std::optional<UniqueFd> pidfd = open_pidfd(id.pid);
+    if (!pidfd)
+        return std::nullopt;
+    // Compared now that the number cannot become another process's any more.
+    const auto now = identity_of(id.pid);
+    if (!now || !is_same(*now, id) || has_ended(pidfd->get()))
+        return std::nullopt;
+    return pidfd;
+}
+
+std::optional<ProcessId> Processes::identity_of(pid_t pid) const
+{
+    const std::string process = std::to_string(pid);
+    const auto stat = read_path(process + "/stat");
+    if (!stat)
+        return std::nullopt;
+    const auto start = start_time_of(*stat);
+    if (!start)
+        throw Error(ExitCode::Host, "/proc/" + process + "/stat cannot be understood");
+    // 0: an ordinary user may not see it. It is one more thing to compare, and there is no reason to give up.
+    return ProcessId{pid, *start, pid_namespace_of(process).value_or(0)};
+}
+
+std::optional<std::uint64_t> Processes::pid_namespace_of(const std::string &process) const
+{
+    struct stat status {};
+    const std::string path = process + "/ns/pid";
+    if (::fstatat(proc_.get(), path.c_str(), &status, 0) == 0)
+        return status.st_ino;
+    if (is_gone(errno) || errno == EACCES || errno == EPERM)
+        return std::nullopt;
+    throw SystemError(errno, "cannot look at /proc/" + path, ExitCode::Host);
+}
+
+std::optional<std::string> Processes::read_path(const std::string &path) const
+{
+    const UniqueFd fd(::openat(proc_.get(), path.c_str(), O_RDONLY | O_NOFOLLOW | O_CLOEXEC));
+    if (!fd.valid() && is_gone(errno))
+        return std::nullopt;
+    if (!fd.valid())
+        throw SystemError(errno, "cannot open /proc/" + path, ExitCode::Host);
+    try {
+        return read_all(fd.get(), max_file, "/proc/" + path, usual_size);
+    } catch (const SystemError &error) {
+        if (is_gone(error.error_number()))
+            return std::nullopt;
+        throw;
+    }
+}
+
+std::optional<std::string> Processes::read(pid_t pid, const std::string &name) const
+{
+    return read_path(std::to_string(pid) + "/" + name);
+}
+
+std::string Processes::read_own(const std::string &name) const
+{
+    return read_path("self/" + name).value_or("");
+}
+
+UniqueFd Processes::open_own(const std::string &name) const
+{
+    const std::string path = "self/" + name;
+    UniqueFd fd(::openat(proc_.get(), path.c_str(), O_RDONLY | O_CLOEXEC));
+    if (!fd.valid())
+        throw SystemError(errno, "cannot open /proc/" + path, ExitCode::Host);
+    return fd;
+}
+
+} // namespace ogh

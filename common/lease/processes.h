@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <sys/types.h>
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "base/unique_fd.h"
+#include "lease/lease_file.h"
+#include "lease/lease_state.h"
+
+namespace ogh {
+
+/** Field 22 of /proc/PID/stat, in clock ticks; nothing if it is not there. The command in field 2 may be anything. */
+std::optional<std::uint64_t> start_time_of(std::string_view stat);
+
+/** Whether /proc/PID/status says that it is process 1 of a pid namespace below the one that reads it. */
+bool is_first_of_a_pid_namespace(std::string_view status);
+
+/** A process that is held: the number is its own as long as nothing is readable from the descriptor. */
+struct HeldProcess {
+    ProcessId id;
+    UniqueFd pidfd;
+};
+
+/**
+ * Who processes are, by this process's own /proc, which is opened at once: it works after entering a container too.
+ */
+class Processes final {
+public:
+    /** @throws Error (Host) if /proc is no procfs, or of another pid namespace than this process's */
+    Processes();
+
+    /** Where the numbers of processes are valid that this object knows. */
+    [[nodiscard]] const ProcessSpace &space() const { return space_; }
+
+    /** The process that has that number now. @return nothing if there is none. @throws Error */
+    [[nodiscard]] std::optional<HeldProcess> hold(pid_t pid) const;
+
+    /**
+     * The process that `id` means. It has ended when its pidfd is readable: the state in /proc is Z already when the
+     * first thread has ended and others go on.
+     * @return nothing if it has ended. @throws Error if that cannot be told
+     */
+    [[nodiscard]] std::optional<UniqueFd> find(const ProcessId &id) const;
+
+    /** What a file of the process says, such as "cgroup". @return nothing if there is no such process */
+    [[nodiscard]] std::optional<std::string> read(pid_t pid, const std::string &name) const;
+
+    /** The same of this process. @throws Error */
+    [[nodiscard]] std::string read_own(const std::string &name) const;
+
+    /** Opens a file of this process. @throws SystemError (Host) */
+    [[nodiscard]] UniqueFd open_own(const std::string &name) const;
+
+private:
+    [[nodiscard]] std::optional<ProcessId> identity_of(pid_t pid) const;
+    [[nodiscard]] std::optional<std::uint64_t> pid_namespace_of(const std::string &process) const;
+    [[nodiscard]] std::optional<std::string> read_path(const std::string &path) const;
+    [[nodiscard]] ProcessSpace find_space() const;
+
+    UniqueFd proc_;
+    ProcessSpace space_;
+};
+
+/** Whether a pidfd says that its process has ended. */
+bool has_ended(int pidfd);
+
+} // namespace ogh

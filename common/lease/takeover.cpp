@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "lease/takeover.h"
+
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <csignal>
+
+#include "base/error.h"
+#include "base/text.h"
+#include "lease/lease_changes.h"
+#include "lease/presence.h"
+#include "lease/wait.h"
+
+namespace ogh {
+
+namespace {
+
+constexpr int between_looks_ms = 100;
+
+/** Much more than the end of 31 processes takes; what holds one up longer is a call that no signal ends. */
+constexpr int end_limit_ms = 5000;
+
+/** Whether it may be idle once its lease is old enough. */
+bool may_become_idle(const Holder &holder, const TakeoverPolicy &policy)
+{
+    return policy.is_allowed && holder.own_pid_namespace && holder.cgroup &&
+           std::find(policy.idle_inits.begin(), policy.idle_inits.end(), holder.program) !=
+               policy.idle_inits.end();
+}
+
+/** CLOCK_BOOTTIME, ns. */
+std::int64_t idle_from(const Holding &holding, const TakeoverPolicy &policy)
+{
+    return holding.taken_ns + policy.idle_after.count();
+}
+
+bool is_in_the_way_of(const Holding &holding, const std::vector<LeaseKey> &keys, LeaseMode mode)
+{
+    return std::any_of(holding.devices.begin(), holding.devices.end(), [&](const LeasedDevice &device) {
+        return conflict(device.mode, mode) && std::any_of(keys.begin(), keys.end(), [&](const LeaseKey &key) {
+                   return overlap(key, device.key);
+               });
+    });
+}
+
+} // namespace
+
+bool may_be_idle(const Holding &holding, const TakeoverPolicy &policy, std::int64_t now)
+{
+    return may_become_idle(holding.holder, policy) && idle_from(holding, policy) <= now;
+}
+
+TakeoverPlan plan_takeover(const LeaseState &state, const Claim &claim, const Obstacles &obstacles,
+                           const TakeoverPolicy &policy, std::int64_t now)
+{
+    TakeoverPlan plan;
+    LeaseState without = state;
+    std::vector<const Holding *> idle;
+    for (const Holding &holding : state.holdings) {
+        if (obstacles.holders.count(holding.holder.init) == 0 || !may_become_idle(holding.holder, policy))
+            continue;
+        const std::int64_t from = idle_from(holding, policy);
+        if (from > now) {
+            plan.look_again = std::min(from, plan.look_again.value_or(from));
+            continue;
+        }
+        idle.push_back(&holding);
+        remove_holder(without, holding.holder.init);
+    }
+    const Decision decision = decide(without, claim, now);
+    if (!decision.granted)
+        return plan;
+    for (const Holding *holding : idle) {
+        if (is_in_the_way_of(*holding, *decision.granted, claim.demand.mode))
+            plan.holders.push_back(holding->holder);
+    }
+    return plan;
+}
+
+bool is_alone(const Processes &processes, const Holder &holder)
+{
+    return holder.cgroup && !find_another(processes, *holder.cgroup, holder.init.pid);
+}
+
+Takeover take_over(const Processes &processes, const Holder &holder)
+{
+    const auto init = processes.find(holder.init);
+    if (!init)
+        return {true, {}};
+    for (int look = 0; look < 2; ++look) {
+        if (auto another = find_another(processes, *holder.cgroup, holder.init.pid))
+            return {false, std::move(*another)};
+        if (look == 0 && ends_within_ms(init->get(), between_looks_ms))
+            return {true, {}};
+    }
+    if (::syscall(SYS_pidfd_send_signal, init->get(), SIGKILL, nullptr, 0) != 0 && errno != ESRCH)
+        throw SystemError(errno, "cannot end the idle container " + quote(holder.container), ExitCode::Host);
+    if (!ends_within_ms(init->get(), end_limit_ms))
+        throw Error(ExitCode::Host, "the idle container " + quote(holder.container) + " does not end (pid " +
+                                        std::to_string(holder.init.pid) + ")");
+    return {true, {}};
+}
+
+} // namespace ogh

@@ -1,0 +1,182 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "lease/taking.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+
+#include "base/error.h"
+#include "base/text.h"
+#include "lease/boot_clock.h"
+#include "lease/busy_text.h"
+#include "lease/lease_changes.h"
+
+namespace ogh {
+
+namespace {
+
+/** How long others stand back while a request that does not wait ends an idle container. */
+constexpr std::int64_t takeover_limit_ns = 15'000'000'000;
+
+HeldProcess this_process(const Processes &processes)
+{
+    auto self = processes.hold(::getpid());
+    if (!self)
+        throw Error(ExitCode::Host, "/proc does not show this process");
+    return std::move(*self);
+}
+
+bool has_something(const LeaseState &state, const ProcessId &init)
+{
+    return std::any_of(state.holdings.begin(), state.holdings.end(),
+                       [&](const Holding &holding) { return holding.holder.init == init; });
+}
+
+bool is_in(const LeaseState &state, std::uint64_t number)
+{
+    return std::any_of(state.tickets.begin(), state.tickets.end(),
+                       [&](const Ticket &ticket) { return ticket.number == number; });
+}
+
+/** When the next of these tickets does not count any more; tickets of processes that stand still have an end too. */
+std::int64_t next_deadline(const LeaseState &state, const std::set<std::uint64_t> &numbers,
+                           std::int64_t limit)
+{
+    for (const Ticket &ticket : state.tickets) {
+        if (numbers.count(ticket.number) != 0)
+            limit = std::min(limit, ticket.deadline_ns);
+    }
+    return limit;
+}
+
+template<typename Key>
+void move_valid(std::map<Key, UniqueFd> &from, const std::set<Key> &keys, std::vector<UniqueFd> &to)
+{
+    for (auto &[key, fd] : from) {
+        if (keys.count(key) != 0 && fd.valid())
+            to.push_back(std::move(fd));
+    }
+}
+
+} // namespace
+
+Taking::Taking(const Processes &processes, const LeaseStore &store, const LeaseRequest &request)
+    : processes_(processes), store_(store), request_(request),
+      holder_(find_holder(processes, request.init, request.container, request.program, request.cgroups_path)),
+      self_(this_process(processes)), deadline_ns_(boottime_ns() + request.wait.count())
+{
+    const Holder &holder = holder_.first;
+    if (request.demand.mode == LeaseMode::Exclusive && !holder.own_pid_namespace && !holder.cgroup)
+        throw Error(
+            ExitCode::Policy,
+            "an exclusive lease needs a container with a pid namespace or a cgroup of its own: without both "
+            "it cannot be told when it has ended");
+}
+
+Taking::~Taking()
+{
+    if (ticket_ == 0)
+        return;
+    try {
+        LeaseStore::Session session = store_.open();
+        remove_ticket(session.state, ticket_);
+        session.save();
+    } catch (...) { // NOLINT(bugprone-empty-catch): it goes with this process
+    }
+}
+
+Lease Taking::take()
+{
+    for (;;) {
+        Attempt attempt = try_now();
+        if (attempt.granted)
+            return {store_, std::move(attempt.grant), std::move(*attempt.granted)};
+        if (!attempt.takeover.holders.empty() && take_over_all(attempt))
+            continue;
+        if (!attempt.may_wait)
+            throw Error(ExitCode::Busy, attempt.busy);
+        wait_for(attempt);
+    }
+}
+
+Taking::Attempt Taking::try_now()
+{
+    LeaseStore::Session session = store_.open();
+    const std::int64_t now = boottime_ns();
+    Present present = drop_gone(processes_, session.state, request_.demand);
+    expire(session.state, now);
+    if (!is_in(session.state, ticket_))
+        ticket_ = 0;
+    const Claim claim{holder_.first.init, request_.demand, ticket_};
+    const Decision decision = decide(session.state, claim, now);
+    Attempt attempt;
+    if (decision.granted) {
+        Ticket request = ticket(now);
+        request.number = ticket_;
+        attempt.grant = enter(session.state, holder_.first, request, *decision.granted, now);
+        attempt.granted = decision.granted;
+    } else {
+        attempt = blocked(session.state, decision, std::move(present), now);
+    }
+    session.save();
+    if (attempt.granted)
+        ticket_ = 0;
+    return attempt;
+}
+
+Taking::Attempt Taking::blocked(LeaseState &state, const Decision &decision, Present present,
+                                std::int64_t now)
+{
+    Attempt attempt;
+    attempt.busy = busy_text(state, decision, request_.demand, request_.name_device);
+    attempt.may_wait =
+        !decision.is_hopeless && !has_something(state, holder_.first.init) && now < deadline_ns_;
+    attempt.wake_ns = next_deadline(state, decision.obstacles.tickets, deadline_ns_);
+    if (!decision.is_hopeless) {
+        const Claim claim{holder_.first.init, request_.demand, ticket_};
+        attempt.takeover = plan_takeover(state, claim, decision.obstacles, request_.takeover, now);
+        attempt.wake_ns = std::min(attempt.wake_ns, attempt.takeover.look_again.value_or(attempt.wake_ns));
+    }
+    move_valid(present.holders, decision.obstacles.holders, attempt.watched);
+    move_valid(present.tickets, decision.obstacles.tickets, attempt.watched);
+    const bool takes_over = !attempt.takeover.holders.empty();
+    if (ticket_ == 0 && (attempt.may_wait || takes_over))
+        enqueue(state, now, takes_over);
+    return attempt;
+}
+
+Ticket Taking::ticket(std::int64_t now) const
+{
+    return {0, self_.id, holder_.first, request_.demand, std::max(now, deadline_ns_), unix_time()};
+}
+
+void Taking::enqueue(LeaseState &state, std::int64_t now, bool for_takeover)
+{
+    Ticket request = ticket(now);
+    if (for_takeover)
+        request.deadline_ns = std::max(request.deadline_ns, now + takeover_limit_ns);
+    ticket_ = queue(state, std::move(request));
+}
+
+/** @return whether all have ended; else what to watch is added. */
+bool Taking::take_over_all(Attempt &attempt) const
+{
+    for (const Holder &holder : attempt.takeover.holders) {
+        Takeover result = take_over(processes_, holder);
+        if (result.has_ended)
+            continue;
+        if (result.busy_with.valid())
+            attempt.watched.push_back(std::move(result.busy_with));
+        return false;
+    }
+    return true;
+}
+
+void Taking::wait_for(const Attempt &attempt)
+{
+    if (!companions_)
+        companions_ = companions(std::move(holder_.second), request_.runtime);
+    sleep_until_one_ends(*companions_, attempt.watched, attempt.wake_ns);
+}
+
+} // namespace ogh

@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <vector>
+
+#include "lease/lease.h"
+#include "lease/lease_request.h"
+#include "lease/presence.h"
+#include "lease/wait.h"
+
+namespace ogh {
+
+/** One request on its way to its lease; its ticket goes with it. */
+class Taking final {
+public:
+    /** @throws Error if the container has ended, or must not have such a lease */
+    Taking(const Processes &processes, const LeaseStore &store, const LeaseRequest &request);
+    Taking(const Taking &) = delete;
+    Taking &operator=(const Taking &) = delete;
+    ~Taking();
+
+    /** See Leases::take(). */
+    Lease take();
+
+private:
+    /** What came of one look at the state. */
+    struct Attempt {
+        std::optional<std::vector<LeaseKey>> granted = {};
+        Grant grant = {};
+        std::string busy = {}; ///< what is in the way, for people
+        bool may_wait = false;
+        TakeoverPlan takeover = {};
+        std::vector<UniqueFd> watched = {};
+        std::int64_t wake_ns = 0;
+    };
+
+    Attempt try_now();
+    Attempt blocked(LeaseState &state, const Decision &decision, Present present, std::int64_t now);
+    void enqueue(LeaseState &state, std::int64_t now, bool for_takeover);
+    [[nodiscard]] Ticket ticket(std::int64_t now) const;
+    [[nodiscard]] bool take_over_all(Attempt &attempt) const;
+    void wait_for(const Attempt &attempt);
+
+    const Processes &processes_;
+    const LeaseStore &store_;
+    const LeaseRequest &request_;
+    std::pair<Holder, UniqueFd> holder_;
+    HeldProcess self_;
+    std::int64_t deadline_ns_;
+    std::optional<Companions> companions_; ///< once it waits
+    std::uint64_t ticket_ = 0;
+};
+
+} // namespace ogh

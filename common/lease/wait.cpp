@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "lease/wait.h"
+
+#include <poll.h>
+#include <sys/syscall.h>
+#include <sys/timerfd.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+
+#include "base/error.h"
+#include "lease/boot_clock.h"
+
+namespace ogh {
+
+namespace {
+
+Error ended(const char *who)
+{
+    return {ExitCode::Failure, std::string(who) + " ended while this hook waited for a GPU"};
+}
+
+/** A timeout of poll(2) would stand still while the host sleeps. */
+UniqueFd timer_until(std::int64_t until_ns)
+{
+    UniqueFd timer(::timerfd_create(CLOCK_BOOTTIME, TFD_CLOEXEC));
+    // A time of 0 would set no timer.
+    const std::int64_t time = std::max(until_ns, std::int64_t{1});
+    const itimerspec value{{0, 0}, {time / 1'000'000'000, time % 1'000'000'000}};
+    if (!timer.valid() || ::timerfd_settime(timer.get(), TFD_TIMER_ABSTIME, &value, nullptr) != 0)
+        throw SystemError(errno, "cannot set a timer (timerfd)");
+    return timer;
+}
+
+} // namespace
+
+Companions companions(UniqueFd init, pid_t runtime)
+{
+    UniqueFd parent(static_cast<int>(::syscall(SYS_pidfd_open, runtime, 0)));
+    const int error_number = errno;
+    // A process whose parent has ended gets another one. Asked after opening: so the number was the parent's then.
+    if (::getppid() != runtime)
+        throw ended("the runtime");
+    if (!parent.valid())
+        throw SystemError(error_number, "cannot hold the runtime's process (pidfd_open)");
+    return {std::move(init), std::move(parent)};
+}
+
+void sleep_until_one_ends(const Companions &companions, const std::vector<UniqueFd> &others,
+                          std::int64_t until_ns)
+{
+    const UniqueFd timer = timer_until(until_ns);
+    std::vector<pollfd> entries = {
+        {companions.init.get(), POLLIN, 0}, {companions.runtime.get(), POLLIN, 0}, {timer.get(), POLLIN, 0}};
+    for (const UniqueFd &other : others)
+        entries.push_back({other.get(), POLLIN, 0});
+    while (::poll(entries.data(), entries.size(), -1) < 0) {
+        if (errno != EINTR)
+            throw SystemError(errno, "cannot wait for processes (poll)");
+    }
+    if (entries[0].revents != 0)
+        throw ended("the container");
+    if (entries[1].revents != 0)
+        throw ended("the runtime");
+}
+
+bool ends_within_ms(int pidfd, int limit_ms)
+{
+    const std::int64_t end = boottime_ns() + limit_ms * std::int64_t{1'000'000};
+    for (;;) {
+        const std::int64_t left = std::max(std::int64_t{0}, end - boottime_ns());
+        const timespec timeout{left / 1'000'000'000, left % 1'000'000'000};
+        pollfd entry{pidfd, POLLIN, 0};
+        const int ready = ::ppoll(&entry, 1, &timeout, nullptr);
+        if (ready >= 0)
+            return ready > 0;
+        if (errno != EINTR)
+            throw SystemError(errno, "cannot wait for a process (ppoll)");
+    }
+}
+
+} // namespace ogh

@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <sys/types.h>
+
+#include <cstdint>
+#include <vector>
+
+#include "base/unique_fd.h"
+
+namespace ogh {
+
+/** Those without whom a hook need not wait any more. */
+struct Companions {
+    UniqueFd init;    ///< pidfd of the container's init
+    UniqueFd runtime; ///< pidfd of this process's parent
+};
+
+/**
+ * @param init its pidfd
+ * @param runtime this process's parent, as it was when the process started
+ * @throws Error if the parent has ended: the parent is another one now
+ */
+Companions companions(UniqueFd init, pid_t runtime);
+
+/**
+ * Sleeps until one of the processes has ended, or the time has come; looks at nothing meanwhile.
+ * @param others pidfds
+ * @param until_ns CLOCK_BOOTTIME
+ * @throws Error if one of the companions has ended
+ */
+void sleep_until_one_ends(const Companions &companions, const std::vector<UniqueFd> &others,
+                          std::int64_t until_ns);
+
+/** Waits for the end of one process, so long at most. @return whether it has ended */
+bool ends_within_ms(int pidfd, int limit_ms);
+
+} // namespace ogh

@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Leases of containers that are known by their cgroup: those without a pid namespace of their own, and idle ones.
+#include <unistd.h>
+
+#include <csignal>
+#include <fstream>
+#include <optional>
+
+#include <boost/test/data/test_case.hpp>
+#include <boost/test/unit_test.hpp>
+
+#include "base/error.h"
+#include "cgroup_host.h"
+#include "child.h"
+#include "lease/container_cgroup.h"
+#include "lease_host.h"
+
+using namespace ogh;
+using namespace ogh::test;
+using namespace std::chrono_literals;
+
+namespace data = boost::unit_test::data;
+
+namespace {
+
+constexpr int busy = static_cast<int>(ExitCode::Busy);
+
+const auto versions = data::make({1, 2});
+
+struct Cgroups : CgroupHost {
+    LeaseHost leases_host;
+
+    /** A cgroup for a container; processes join it by join(). */
+    std::string make_own(int version)
+    {
+        folder_ = version == 1 ? "v1" : "v2";
+        return make(version == 1 ? Version::One : Version::Two, "c");
+    }
+
+    void join(const std::string &cgroup, pid_t pid) const
+    {
+        std::ofstream procs(path(folder_) + cgroup + "/cgroup.procs");
+        if (!(procs << pid << std::flush))
+            fail("join " + cgroup);
+    }
+
+    LeaseRequest idle_one(const Init &init, const std::string &cgroup) const
+    {
+        LeaseRequest asked = LeaseHost::request(init, {"n:0"});
+        asked.program = "/tmp/gdn-init";
+        asked.cgroups_path = cgroup;
+        return asked;
+    }
+
+    LeaseRequest next(const Init &init) const
+    {
+        LeaseRequest asked = LeaseHost::request(init, {"n:0"});
+        asked.takeover.idle_after = 1ms;
+        return asked;
+    }
+
+private:
+    std::string folder_;
+};
+
+} // namespace
+
+BOOST_AUTO_TEST_SUITE(lease_cgroups)
+
+BOOST_DATA_TEST_CASE_F(Cgroups, without_a_pid_namespace_it_lasts_until_the_cgroup_is_empty, versions, version)
+{
+    const std::string cgroup = make_own(version);
+    Init init(Init::Kind::Joined);
+    Init other(Init::Kind::Joined);
+    const Init two;
+    join(cgroup, init.pid());
+    join(cgroup, other.pid());
+    LeaseRequest asked = LeaseHost::request(init, {"n:0"});
+    asked.cgroups_path = cgroup;
+    BOOST_TEST(leases_host.take(asked) == 0);
+    init.end();
+    BOOST_TEST(leases_host.take(LeaseHost::request(two, {"n:0"})) == busy);
+    other.end();
+    BOOST_TEST(leases_host.take(LeaseHost::request(two, {"n:0"})) == 0);
+}
+
+BOOST_DATA_TEST_CASE_F(Cgroups, an_idle_container_is_ended_for_the_next_one, versions, version)
+{
+    const std::string cgroup = make_own(version);
+    const Init init;
+    const Init two;
+    join(cgroup, init.pid());
+    BOOST_TEST(leases_host.take(idle_one(init, cgroup)) == 0);
+    BOOST_TEST(leases_host.take(LeaseHost::request(two, {"n:0"})) == busy); // not for 10 s
+    LeaseRequest none = next(two);
+    none.takeover.is_allowed = false;
+    BOOST_TEST(leases_host.take(none) == busy);
+    {
+        Init step(Init::Kind::Joined); // what a step runs
+        join(cgroup, step.pid());
+        BOOST_TEST(leases_host.take(next(two)) == busy);
+    }
+    const LeaseList before = leases_host.list(next(two).takeover);
+    BOOST_TEST(before.entries.front().is_idle);
+    BOOST_TEST(leases_host.take(next(two)) == 0);
+    const LeaseList after = leases_host.list();
+    BOOST_TEST(after.entries.size() == 1);
+}
+
+BOOST_FIXTURE_TEST_CASE(who_waits_takes_over_as_soon_as_it_may, Cgroups)
+{
+    const std::string cgroup = make_own(2);
+    const Init init;
+    const Init two;
+    join(cgroup, init.pid());
+    BOOST_TEST(leases_host.take(idle_one(init, cgroup)) == 0);
+    std::optional<Init> step(Init::Kind::Joined);
+    join(cgroup, step->pid());
+    LeaseRequest asked = next(two);
+    asked.takeover.idle_after = 300ms;
+    asked.wait = 20s;
+    Child waiter([&] {
+        asked.runtime = ::getppid();
+        ::_exit(leases_host.take(asked));
+    });
+    ::usleep(600'000);
+    BOOST_TEST(::kill(waiter.pid(), 0) == 0);
+    step.reset();
+    BOOST_TEST(waiter.wait() == 0);
+}
+
+BOOST_FIXTURE_TEST_CASE(another_program_is_never_idle, Cgroups)
+{
+    const std::string cgroup = make_own(2);
+    const Init init;
+    join(cgroup, init.pid());
+    LeaseRequest asked = idle_one(init, cgroup);
+    asked.program = "/usr/bin/python3";
+    BOOST_TEST(leases_host.take(asked) == 0);
+    BOOST_TEST(leases_host.take(next(Init())) == busy);
+}
+
+BOOST_AUTO_TEST_SUITE_END()

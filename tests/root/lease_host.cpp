@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "lease_host.h"
+
+#include <sched.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <csignal>
+#include <fstream>
+#include <sstream>
+#include <utility>
+
+#include "base/error.h"
+#include "child.h"
+
+namespace ogh::test {
+
+Init::Init(Kind kind)
+{
+    const unsigned long flags = SIGCHLD | (kind == Kind::Own ? CLONE_NEWPID : 0UL);
+    pid_ = static_cast<pid_t>(::syscall(SYS_clone, flags, nullptr, nullptr, nullptr, nullptr));
+    check_call(pid_, "clone");
+    if (pid_ > 0)
+        return;
+    ::prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
+    for (;;)
+        ::pause();
+}
+
+Init::Init(Init &&other) noexcept : pid_(std::exchange(other.pid_, -1)) {}
+
+Init &Init::operator=(Init &&other) noexcept
+{
+    if (this != &other) {
+        end();
+        pid_ = std::exchange(other.pid_, -1);
+    }
+    return *this;
+}
+
+void Init::end() noexcept
+{
+    if (pid_ > 0) {
+        ::kill(pid_, SIGKILL);
+        ::waitpid(pid_, nullptr, 0);
+    }
+    pid_ = -1;
+}
+
+std::string LeaseHost::state() const
+{
+    std::ostringstream text;
+    text << std::ifstream(state_path()).rdbuf();
+    return text.str();
+}
+
+void LeaseHost::write_state(const std::string &text) const
+{
+    std::ofstream(state_path()) << text;
+}
+
+LeaseRequest LeaseHost::request(const Init &init, std::vector<LeaseKey> keys, LeaseMode mode)
+{
+    LeaseRequest request;
+    request.init = init.pid();
+    request.container = "container-" + std::to_string(init.pid());
+    request.demand = {std::move(keys), 0, {}, mode};
+    request.runtime = ::getppid();
+    return request;
+}
+
+int LeaseHost::take(const LeaseRequest &request) const
+{
+    return static_cast<int>(refusal(request).code);
+}
+
+Failure LeaseHost::refusal(const LeaseRequest &request) const
+{
+    return failure_of([&] {
+        Leases here{Sysroot(path())};
+        here.take(request).keep();
+    });
+}
+
+} // namespace ogh::test

@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <sys/types.h>
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "../support/expect.h"
+#include "../support/temp_folder.h"
+#include "lease/leases.h"
+
+namespace ogh::test {
+
+/** The first process of a pid namespace of its own, or an ordinary one; it sleeps, and ends with this object. */
+class Init final {
+public:
+    enum class Kind { Own, Joined };
+    explicit Init(Kind kind = Kind::Own);
+    Init(Init &&other) noexcept;
+    Init &operator=(Init &&other) noexcept;
+    Init(const Init &) = delete;
+    Init &operator=(const Init &) = delete;
+    ~Init() { end(); }
+
+    [[nodiscard]] pid_t pid() const { return pid_; }
+    void end() noexcept;
+
+private:
+    pid_t pid_ = -1;
+};
+
+/** A host whose lease folder is below a folder of its own. */
+struct LeaseHost : TempFolder {
+    [[nodiscard]] LeaseList list(const TakeoverPolicy &policy = {}) const
+    {
+        return Leases(Sysroot(path())).list(policy);
+    }
+    [[nodiscard]] std::string state_path() const { return path("run/oci-gpu-hooks/leases/state.json"); }
+    [[nodiscard]] std::string state() const;
+    void write_state(const std::string &text) const;
+
+    /** A request for all of `keys` of the container whose init that is. */
+    [[nodiscard]] static LeaseRequest request(const Init &init, std::vector<LeaseKey> keys,
+                                              LeaseMode mode = LeaseMode::Exclusive);
+
+    /** Takes them for good. @return the exit code: 0, or of the error */
+    int take(const LeaseRequest &request) const;
+
+    /** What taking them fails with. */
+    [[nodiscard]] Failure refusal(const LeaseRequest &request) const;
+};
+
+} // namespace ogh::test

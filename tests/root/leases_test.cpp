@@ -1,0 +1,382 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Leases in a real folder, of real processes.
+#include <fcntl.h>
+#include <pthread.h>
+#include <sys/file.h>
+#include <sys/mount.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <array>
+#include <csignal>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+#include <thread>
+
+#include <boost/test/data/test_case.hpp>
+#include <boost/test/unit_test.hpp>
+
+#include "base/error.h"
+#include "cgroup_host.h"
+#include "child.h"
+#include "lease/boot_clock.h"
+#include "lease/lease_file.h"
+#include "lease_host.h"
+#include "seccomp.h"
+#include "support/expect.h"
+#include "support/lease_model.h"
+
+using namespace ogh;
+using namespace ogh::test;
+using namespace std::chrono_literals;
+
+namespace fs = std::filesystem;
+
+namespace {
+
+constexpr int busy = static_cast<int>(ExitCode::Busy);
+
+/** What a hook says that waits in a process of its own, whose parent is this one. */
+struct Waiter {
+    Waiter(const LeaseHost &host, LeaseRequest request)
+        : result(host.path("result")), child([&host, request, file = result]() mutable {
+              request.runtime = ::getppid();
+              request.wait = 20s;
+              std::string text = "0";
+              try {
+                  Leases leases{Sysroot(host.path())};
+                  leases.take(request).keep();
+              } catch (const Error &error) {
+                  text = error.what();
+              }
+              std::ofstream(file) << text;
+          })
+    {
+    }
+
+    /** Once its ticket is there. */
+    void wait_until_queued(const LeaseHost &host) const
+    {
+        for (int round = 0; round < 1000 && host.state().find("\"hook\"") == std::string::npos; ++round)
+            std::this_thread::sleep_for(2ms);
+        BOOST_TEST(host.state().find("\"hook\"") != std::string::npos);
+    }
+
+    std::string said()
+    {
+        child.wait();
+        std::string line;
+        std::getline(std::ifstream(result), line);
+        return line;
+    }
+
+    std::string result;
+    Child child;
+};
+
+} // namespace
+
+BOOST_AUTO_TEST_SUITE(leases)
+
+BOOST_FIXTURE_TEST_CASE(a_lease_lasts_as_long_as_the_container, LeaseHost)
+{
+    Init one;
+    const Init two;
+    BOOST_TEST(take(request(one, {"n:0"})) == 0);
+    const auto failure = refusal(request(two, {"n:0"}));
+    BOOST_TEST((failure.code == ExitCode::Busy));
+    BOOST_TEST(failure.says("n:0 is held exclusively by container 'container-" + std::to_string(one.pid()) +
+                            "' since 2"),
+               failure.message);
+    BOOST_TEST(take(request(two, {"n:1"})) == 0);
+    one.end();
+    BOOST_TEST(take(request(two, {"n:0"})) == 0);
+    const LeaseList left = list();
+    BOOST_TEST(left.entries.size() == 1);
+}
+
+BOOST_FIXTURE_TEST_CASE(what_is_not_kept_is_given_back, LeaseHost)
+{
+    const Init one;
+    const Init two;
+    Leases here{Sysroot(path())};
+    {
+        const Lease lease = here.take(request(one, {"n:0"}));
+        BOOST_TEST(take(request(two, {"n:0"})) == busy);
+    }
+    BOOST_TEST(take(request(two, {"n:0"})) == 0);
+}
+
+BOOST_FIXTURE_TEST_CASE(who_waits_goes_on_when_the_holder_ends, LeaseHost)
+{
+    Init one;
+    const Init two;
+    take(request(one, {"n:0"}));
+    Waiter waiter(*this, request(two, {"n:0"}));
+    waiter.wait_until_queued(*this);
+    BOOST_TEST(take(request(Init(), {"n:0"}, LeaseMode::Shared)) == busy);
+    const std::int64_t before = boottime_ns();
+    one.end();
+    BOOST_TEST(waiter.said() == "0");
+    BOOST_TEST(boottime_ns() - before < 1'000'000'000);
+    BOOST_TEST_MESSAGE("started " << (boottime_ns() - before) / 1000 << " us after the end");
+    BOOST_TEST(state().find("\"hook\"") == std::string::npos);
+}
+
+BOOST_FIXTURE_TEST_CASE(who_waits_ends_with_its_container_and_leaves_no_ticket, LeaseHost)
+{
+    const Init one;
+    Init two;
+    take(request(one, {"n:0"}));
+    Waiter waiter(*this, request(two, {"n:0"}));
+    waiter.wait_until_queued(*this);
+    two.end();
+    BOOST_TEST(waiter.said() == "the container ended while this hook waited for a GPU");
+    BOOST_TEST(state().find("\"hook\"") == std::string::npos);
+}
+
+BOOST_FIXTURE_TEST_CASE(who_waits_ends_with_its_runtime, LeaseHost)
+{
+    const Init one;
+    const Init two;
+    take(request(one, {"n:0"}));
+    const std::string told = path("told");
+    const Child runtime([&] {
+        const pid_t self = ::getpid();
+        if (::fork() == 0) {
+            LeaseRequest asked = request(two, {"n:0"});
+            asked.runtime = self;
+            asked.wait = 20s;
+            const auto failure = refusal(asked);
+            std::ofstream(told + ".new") << failure.message;
+            fs::rename(told + ".new", told);
+            ::_exit(0);
+        }
+        ::pause();
+    });
+    for (int round = 0; round < 1000 && state().find("\"hook\"") == std::string::npos; ++round)
+        std::this_thread::sleep_for(2ms);
+    runtime.kill();
+    for (int round = 0; round < 1000 && !fs::exists(told); ++round)
+        std::this_thread::sleep_for(2ms);
+    std::string line;
+    std::getline(std::ifstream(told), line);
+    BOOST_TEST(line == "the runtime ended while this hook waited for a GPU");
+    BOOST_TEST(state().find("\"hook\"") == std::string::npos);
+}
+
+BOOST_FIXTURE_TEST_CASE(the_ticket_of_a_hook_that_was_killed_does_not_count, LeaseHost)
+{
+    Init one;
+    const Init two;
+    take(request(one, {"n:0"}));
+    {
+        const Waiter waiter(*this, request(two, {"n:0"}));
+        waiter.wait_until_queued(*this);
+    }
+    one.end();
+    BOOST_TEST(take(request(Init(), {"n:0"})) == 0);
+    BOOST_TEST(state().find("\"hook\"") == std::string::npos);
+}
+
+BOOST_FIXTURE_TEST_CASE(a_wait_ends_at_its_deadline_and_a_second_request_does_not_wait, LeaseHost)
+{
+    const Init one;
+    const Init two;
+    take(request(one, {"n:0"}));
+    LeaseRequest asked = request(two, {"n:0"});
+    asked.wait = 50ms;
+    const std::int64_t before = boottime_ns();
+    BOOST_TEST(take(asked) == busy);
+    BOOST_TEST(boottime_ns() - before >= 50'000'000);
+    take(request(two, {"n:1"}));
+    asked.wait = 20s;
+    BOOST_TEST(take(asked) == busy);
+    BOOST_TEST(state().find("\"hook\"") == std::string::npos);
+}
+
+BOOST_FIXTURE_TEST_CASE(another_process_with_the_same_number_is_not_the_holder, LeaseHost)
+{
+    const Init one;
+    const Init two;
+    take(request(one, {"n:0"}));
+    LeaseFile file = parse_lease_file(state());
+    file.state.holdings.front().holder.init.start_time -= 1;
+    write_state(to_text(file));
+    BOOST_TEST(take(request(two, {"n:0"})) == 0);
+}
+
+BOOST_FIXTURE_TEST_CASE(a_process_whose_first_thread_has_ended_is_still_there, LeaseHost)
+{
+    std::array<int, 2> ends{};
+    check_call(::pipe2(ends.data(), O_CLOEXEC), "pipe2");
+    Child one([&] {
+        pthread_t thread{};
+        ::pthread_create(
+            &thread, nullptr,
+            [](void *) -> void * {
+                for (;;)
+                    ::pause();
+            },
+            nullptr);
+        char told = 0;
+        check_call(::read(ends[0], &told, 1), "read");
+        ::syscall(SYS_exit, 0); // this thread alone; pthread_exit() would be caught as an exception
+    });
+    const Init two;
+    LeaseRequest asked = request(two, {"n:0"}, LeaseMode::Shared);
+    asked.init = one.pid();
+    BOOST_TEST(take(asked) == 0);
+    check_call(::write(ends[1], "x", 1), "write");
+    const std::string status = "/proc/" + std::to_string(one.pid()) + "/status";
+    for (std::string text; text.find("State:\tZ") == std::string::npos;) {
+        std::ostringstream now;
+        now << std::ifstream(status).rdbuf();
+        text = now.str();
+    }
+    for (const int end : ends)
+        ::close(end);
+    BOOST_TEST(take(request(two, {"n:0"})) == busy);
+    one.kill();
+    one.wait();
+    BOOST_TEST(take(request(two, {"n:0"})) == 0);
+}
+
+BOOST_FIXTURE_TEST_CASE(without_a_pid_namespace_or_a_cgroup_of_its_own_nothing_is_exclusive, LeaseHost)
+{
+    const Init joined(Init::Kind::Joined);
+    BOOST_TEST(take(request(joined, {"n:0"})) == static_cast<int>(ExitCode::Policy));
+    BOOST_TEST(take(request(joined, {"n:0"}, LeaseMode::Shared)) == 0);
+}
+
+BOOST_FIXTURE_TEST_CASE(a_users_lock_on_what_it_may_open_holds_up_nobody, LeaseHost)
+{
+    const Init one;
+    take(request(one, {"n:0"}));
+    const UniqueFd theirs(::open(state_path().c_str(), O_RDONLY | O_CLOEXEC));
+    BOOST_TEST(::flock(theirs.get(), LOCK_EX) == 0);
+    const Outcome outcome = in_child([&] {
+        ::alarm(20);
+        return std::to_string(take(request(one, {"n:1"})));
+    });
+    BOOST_TEST((outcome == Outcome{0, "0"}), outcome);
+    struct stat status {};
+    BOOST_TEST(::stat(path("run/oci-gpu-hooks/leases/lock").c_str(), &status) == 0);
+    BOOST_TEST((status.st_mode & 07777U) == 0600U);
+    BOOST_TEST(::chmod(path("run/oci-gpu-hooks/leases/lock").c_str(), 0644) == 0);
+    BOOST_TEST(take(request(one, {"n:1"})) == static_cast<int>(ExitCode::Host));
+}
+
+BOOST_FIXTURE_TEST_CASE(a_drained_gpu_is_not_given, LeaseHost)
+{
+    const Init one;
+    Leases here{Sysroot(path())};
+    BOOST_TEST(here.drain("n:0"));
+    BOOST_TEST(take(request(one, {"n:0"})) == busy);
+    const LeaseList drained = list();
+    BOOST_TEST(drained.drains.size() == 1);
+    BOOST_TEST(here.undrain("n:0"));
+    BOOST_TEST(take(request(one, {"n:0"})) == 0);
+}
+
+namespace {
+
+struct Damage {
+    const char *name;
+    std::function<void(const LeaseHost &)> make;
+    const char *words;
+};
+
+const std::vector<Damage> &damages()
+{
+    static const std::vector<Damage> every = {
+        {"corrupt", [](const LeaseHost &host) { host.write_state("{\"version\":1"); }, "no valid JSON"},
+        {"empty", [](const LeaseHost &host) { host.write_state(""); }, "is empty"},
+        {"newer", [](const LeaseHost &host) { host.write_state("{\"version\":2}"); }, "has version 2"},
+        {"foreign",
+         [](const LeaseHost &host) {
+             LeaseFile file = parse_lease_file(host.state());
+             file.space.start_time += 1;
+             host.write_state(to_text(file));
+         },
+         "another pid namespace"},
+        {"huge", [](const LeaseHost &host) { fs::resize_file(host.state_path(), max_lease_file + 1); },
+         "larger than"},
+        {"a link",
+         [](const LeaseHost &host) {
+             fs::rename(host.state_path(), host.path("elsewhere"));
+             host.link("run/oci-gpu-hooks/leases/state.json", host.path("elsewhere"));
+         },
+         "cannot open"},
+        {"a user's file",
+         [](const LeaseHost &host) { check_call(::chown(host.state_path().c_str(), 1000, 0), "chown"); },
+         "no plain file that only root may write"},
+        {"writable file", [](const LeaseHost &host) { fs::permissions(host.state_path(), fs::perms(0666)); },
+         "no plain file that only root may write"},
+        {"writable folder",
+         [](const LeaseHost &host) { fs::permissions(host.path("run/oci-gpu-hooks"), fs::perms(0777)); },
+         "may be written by others than root"},
+        {"a user's folder",
+         [](const LeaseHost &host) {
+             check_call(::chown(host.path("run/oci-gpu-hooks/leases").c_str(), 1000, 0), "chown");
+         },
+         "does not belong to root"},
+        {"a link to a folder",
+         [](const LeaseHost &host) {
+             fs::rename(host.path("run/oci-gpu-hooks"), host.path("elsewhere"));
+             host.link("run/oci-gpu-hooks", host.path("elsewhere"));
+         },
+         "cannot open the folder"},
+        {"read-only",
+         [](const LeaseHost &host) {
+             check_call(::mount("none", host.path("run").c_str(), "tmpfs", MS_RDONLY, "mode=755"), "mount");
+         },
+         "Read-only file system"},
+        {"full",
+         [](const LeaseHost &host) {
+             check_call(::mount("none", host.path("run").c_str(), "tmpfs", 0, "nr_inodes=4,mode=755"),
+                        "mount");
+         },
+         "No space left on device"},
+    };
+    return every;
+}
+
+} // namespace
+
+BOOST_AUTO_TEST_CASE(what_is_not_as_it_should_be_is_refused_and_left_alone)
+{
+    for (const Damage &damage : damages()) {
+        BOOST_TEST_CONTEXT(damage.name)
+        {
+            const LeaseHost host;
+            const Init one;
+            BOOST_TEST(host.take(LeaseHost::request(one, {"n:0"})) == 0);
+            damage.make(host);
+            const std::string before = host.state();
+            const auto failure = host.refusal(LeaseHost::request(one, {"n:1"}));
+            BOOST_TEST((failure.code == ExitCode::Host));
+            BOOST_TEST(failure.says(damage.words), failure.message);
+            BOOST_TEST(host.state() == before);
+            ::umount2(host.path("run").c_str(), MNT_DETACH);
+        }
+    }
+}
+
+BOOST_FIXTURE_TEST_CASE(a_user_may_look_and_no_more, LeaseHost)
+{
+    const Init one;
+    take(request(one, {"n:0"}));
+    fs::permissions(path(), fs::perms(0755));
+    const Outcome outcome = in_child([&] {
+        check_call(::setresuid(1000, 1000, 1000), "setresuid");
+        const LeaseList list = Leases::look(Sysroot(path()), {});
+        return list.entries.front().container + (list.entries.front().lives ? " lives" : "");
+    });
+    BOOST_TEST((outcome == Outcome{0, "container-" + std::to_string(one.pid()) + " lives"}), outcome);
+}
+
+BOOST_AUTO_TEST_SUITE_END()
