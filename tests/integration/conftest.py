@@ -80,7 +80,7 @@ def remove(folder):
 @pytest.fixture
 def scratch():
     """A folder for one test. The real host must have nothing of it mounted afterwards."""
-    folder = Path(tempfile.mkdtemp(prefix="mount-srv-test-"))
+    folder = Path(tempfile.mkdtemp(prefix="test-"))
     # A container's root need not be the host's, so others must be able to walk through it.
     folder.chmod(0o755)
     yield folder

@@ -1,10 +1,21 @@
 # SPDX-License-Identifier: Apache-2.0
 """An OCI bundle: a busybox root filesystem and a config.json, as `runc spec` writes it."""
 
+import functools
 import json
 import subprocess
+import tempfile
 
 from . import rootfs
+
+
+@functools.cache
+def spec():
+    """The config.json that runc proposes, as text."""
+    with tempfile.TemporaryDirectory() as folder:
+        subprocess.run(["runc", "spec", "--bundle", folder], check=True)
+        with open(f"{folder}/config.json", encoding="utf-8") as file:
+            return file.read()
 
 
 class Bundle:
@@ -15,8 +26,7 @@ class Bundle:
         self.folder = folder
         folder.mkdir()
         self.rootfs = rootfs.make(folder / "rootfs")
-        subprocess.run(["runc", "spec", "--bundle", folder], check=True)
-        self.config = json.loads((folder / "config.json").read_text(encoding="utf-8"))
+        self.config = json.loads(spec())
         self.config["process"]["terminal"] = False
         self.config["root"]["readonly"] = False
         self.config["annotations"] = {}

@@ -21,27 +21,27 @@ class Host:
     journal = None
 
     def __init__(self, cgroup, propagation=SHARED_AS_SYSTEMD_DOES):
+        # Private first, then shared: peers among themselves, not of the real host.
+        set_up = [f"mount --make-r{propagation} /", "exec sleep infinity"]
+        if cgroup == "v2":
+            set_up.insert(0, "mount -t cgroup2 cgroup2 /sys/fs/cgroup")
+        if cgroup == "not-hybrid" and os.path.ismount(HYBRID):
+            set_up.insert(0, f"umount {HYBRID}")
         self._holder = subprocess.Popen(
-            ["unshare", "--mount", "--propagation", "private", "sleep", "infinity"],
+            ["unshare", "--mount", "--propagation", "private", "sh", "-ec", "; ".join(set_up)],
             stdin=subprocess.DEVNULL)
         try:
-            self._wait_for_namespace()
-            if cgroup == "v2":
-                self.run(["mount", "-t", "cgroup2", "cgroup2", "/sys/fs/cgroup"])
-            if cgroup == "not-hybrid" and os.path.ismount(HYBRID):
-                self.run(["umount", HYBRID])
-            # Private first (above), then shared: peers among themselves, not of the real host.
-            self.run(["mount", f"--make-r{propagation}", "/"])
+            self._wait_until_set_up()
             self._expected = self.table()
         except BaseException:
             self.close()
             raise
 
-    def _wait_for_namespace(self):
-        # unshare has done its work as soon as it has become the program that it runs.
+    def _wait_until_set_up(self):
+        # The shell has done its work as soon as it has become the last program that it runs.
         deadline = time.monotonic() + LIMIT_S
         while open(f"/proc/{self.pid}/comm", encoding="ascii").read() != "sleep\n":
-            assert time.monotonic() < deadline, "no private mount namespace"
+            assert self._holder.poll() is None and time.monotonic() < deadline, "no private mount namespace"
             time.sleep(0.002)
 
     @property
@@ -87,11 +87,11 @@ class Host:
 
     def _own_dev(self, folder):
         # With podman's locks, too: those in the real /dev/shm belong to every podman of the machine.
-        self.run(["mount", "-t", "tmpfs", "-o", "mode=755", "dev", folder])
-        self.run(["sh", "-ec", 'cd "$0"; mkdir pts; mkdir -m 1777 shm;'
+        self.run(["sh", "-ec", 'mount -t tmpfs -o mode=755 dev "$0"; cd "$0"; mkdir pts; mkdir -m 1777 shm;'
                                " mount --rbind /dev/pts pts; ln -s pts/ptmx ptmx;"
-                               ' cd /dev; cp -a null zero full random urandom tty "$0"', folder])
-        self.mount("--rbind", folder, "/dev")
+                               ' cd /dev; cp -a null zero full random urandom tty "$0"; mount --rbind "$0" /dev',
+                  folder])
+        self.expect_table_as_it_is()
 
     def keep_journal(self, folder):
         """From now on what hooks say to syslog on this host is in `journal`."""
