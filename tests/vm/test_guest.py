@@ -10,6 +10,9 @@ from pathlib import Path
 
 import pytest
 
+from hosts.amd import AmdHost
+from hosts.amd import Gpu as AmdGpu
+from hosts.nvidia import DRM, TWO, NvidiaHost
 from machine import Boot, Machine, write_payload
 
 HERE = Path(__file__).resolve().parent
@@ -19,6 +22,8 @@ BOOTS = {
     "apparmor": Boot("security=apparmor apparmor=1 drm_kms_helper.fbdev_emulation=0", devices=["virtio-gpu-pci"]),
     "selinux": Boot("security=selinux selinux=1 enforcing=0"),
 }
+# The machine's two render nodes, in the order in which guest/amd.sh loads their drivers.
+AMD = [AmdGpu("0000:0d:00.0", 0, 128), AmdGpu("0000:10:00.0", 1, 129)]
 # What the tests of a boot share; it tells why they cannot run.
 PREPARE = "prepare"
 LIMIT_S = 900
@@ -55,13 +60,23 @@ def installed(tmp_path_factory):
 
 
 @pytest.fixture(scope="module")
-def machines(request, image, installed, tmp_path_factory):
+def hosts(tmp_path_factory):
+    """Hosts with GPUs, for a machine that has no Python to make them: all but what its own kernel knows, see
+    guest/amd.sh. They have no nodes, as before udev makes any."""
+    folder = tmp_path_factory.mktemp("hosts")
+    for host in (NvidiaHost(folder / "nvidia", TWO), AmdHost(folder / "amd", AMD, drm=DRM)):
+        host.remove("dev")
+    return folder
+
+
+@pytest.fixture(scope="module")
+def machines(request, image, installed, hosts, tmp_path_factory):  # pylint: disable=too-many-arguments
     machines = {}
     try:
         for boot, tests in selected(request.session.items).items():
             folder = tmp_path_factory.mktemp(boot)
             payload = folder / "payload.tar"
-            write_payload(payload, {"guest": GUEST, "installed": installed}, tests)
+            write_payload(payload, {"guest": GUEST, "installed": installed, "hosts": hosts}, tests)
             machines[boot] = Machine(folder, image, payload, BOOTS[boot], LIMIT_S)
         yield machines
     finally:

@@ -7,11 +7,11 @@ import shutil
 
 import pytest
 
-from harness.amd import DRM, XT
 from harness.amd_container import given, refused
 from harness.dev_attacks import CLIMB, SPACES, TARGETS
 from harness.nvidia_container import without_dev
 from harness.source import tree
+from hosts.amd import DRM, XT
 
 pytest_plugins = ["harness.nvidia_fixtures", "harness.amd_fixtures"]
 

@@ -5,11 +5,11 @@ device rules."""
 
 import pytest
 
-from harness.amd import DRM
 from harness.amd_container import LINKS, SHOW, given, linked
 from harness.expect import started
 from harness.gpu_cells import CELLS, FEW
 from harness.nvidia_container import ALLOWED, DENIED, PROBE, alive, probed, told
+from hosts.amd import DRM
 
 pytest_plugins = ["harness.nvidia_fixtures", "harness.amd_fixtures"]
 

@@ -4,9 +4,9 @@ keeps from the hook itself, and what an engine without root cannot do."""
 
 import pytest
 
-from harness.amd import CPX, CPX_BLANKS, GIB, MI210, OLD, PHOENIX, RAPHAEL, SPX, TPX, XT, Gpu
 from harness.amd_container import asked, error_of, nodes_for, nothing, on_host, rows_of
 from harness.gpu import nodes_of
+from hosts.amd import CPX, CPX_BLANKS, GIB, MI210, OLD, PHOENIX, RAPHAEL, SPX, TPX, XT, Gpu
 
 pytest_plugins = ["harness.nvidia_fixtures", "harness.amd_fixtures"]
 

@@ -9,16 +9,16 @@ import stat
 import pytest
 
 from harness import engines
-from harness.amd import ACCEL, CPX, CPX_BLANKS, DRM, KFD, PHOENIX, RAPHAEL, TPX, XT
 from harness.amd_container import CAPABILITIES, LINKS, SHOW, given, linked, on_host, refused
 from harness.expect import started
 from harness.faults import strace
 from harness.ldcache import in_the_container
-from harness.nvidia import ONE, NvidiaHost
 from harness.nvidia_container import DENIED, in_vain, node, probed, told
 from harness.nvidia_container import KEY as NVIDIA_KEY
 from harness.nvidia_container import given as given_of_nvidia
 from harness.podman import PodmanBox
+from hosts.amd import ACCEL, CPX, CPX_BLANKS, DRM, KFD, PHOENIX, RAPHAEL, TPX, XT
+from hosts.nvidia import ONE, NvidiaHost
 
 pytest_plugins = ["harness.nvidia_fixtures", "harness.amd_fixtures"]
 

@@ -6,10 +6,10 @@ import hashlib
 
 import pytest
 
-from harness.amd import CPX, CPX_BLANKS, DRM, KFD, PHOENIX, RAPHAEL, XT, Gpu
 from harness.amd_container import CAPABILITIES, KEY, asked, error_of, nodes_for, nothing, on_host
 from harness.gpu import nodes_of
 from harness.source import tree
+from hosts.amd import CPX, CPX_BLANKS, DRM, KFD, PHOENIX, RAPHAEL, XT, Gpu
 
 pytest_plugins = ["harness.nvidia_fixtures", "harness.amd_fixtures"]
 

@@ -7,12 +7,12 @@ import shutil
 
 import pytest
 
-from harness.amd import DRM, KFD, RAPHAEL, XT
 from harness.amd_container import KEY, LINKS, SHOW, given, linked, on_host, refused
 from harness.bundle import Bundle
 from harness.expect import started
 from harness.nvidia_container import probed, told
 from harness.rootless import UID, RootlessBox, RootlessPodman, add_user
+from hosts.amd import DRM, KFD, RAPHAEL, XT
 
 pytest_plugins = ["harness.nvidia_fixtures", "harness.amd_fixtures"]
 

@@ -10,8 +10,8 @@ import pytest
 
 from harness import concourse, pipeline
 from harness.expect import started
-from harness.nvidia import EIGHT
 from harness.nvidia_container import PROBE, alive, given, probed, refused
+from hosts.nvidia import EIGHT
 
 pytest_plugins = ["harness.nvidia_fixtures"]
 

@@ -8,8 +8,8 @@ import subprocess
 import pytest
 
 from harness.bundle import Bundle
-from harness.nvidia import EIGHT
 from harness.nvidia_container import ALLOWED, PROBE, probed
+from hosts.nvidia import EIGHT
 
 pytest_plugins = ["harness.nvidia_fixtures"]
 

@@ -14,10 +14,10 @@ from harness.box import KEY, PREFIX
 from harness.every_hook import NAMES, box_of
 from harness.expect import started
 from harness.mounts import parse
-from harness.nvidia import CTL, MAJOR, UVM
 from harness.nvidia_container import PROBE, given, node, probed, without_proc_driver
 from harness.podman import LIMITS
 from harness.source import tree
+from hosts.nvidia import CTL, MAJOR, UVM
 
 pytest_plugins = ["harness.nvidia_fixtures", "harness.amd_fixtures", "harness.ldcache_fixtures",
                   "harness.driver_fixtures"]

@@ -5,8 +5,9 @@ from functools import partial
 
 import pytest
 
+from hosts.amd import DRM, KFD
+
 from . import gpu
-from .amd import DRM, KFD
 from .box import PREFIX
 from .nvidia_container import ALLOWED, PROBE, node
 

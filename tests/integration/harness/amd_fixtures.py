@@ -12,13 +12,13 @@ from pathlib import Path
 import pytest
 
 from harness import engines
-from harness.amd import AmdHost
 from harness.amd_container import KEY
 from harness.bundle import Bundle
 from harness.hooks_d import HookFile
 from harness.host import LIMIT_S
 from harness.ldcache import box_class
 from harness.plan import read_plan
+from hosts.amd import AmdHost
 
 
 @pytest.fixture(scope="session")

@@ -10,13 +10,13 @@ import pytest
 
 from harness import engines
 from harness.bundle import Bundle
-from harness.driver import LIB64, POINT
 from harness.driver_attacks import NEWER, PARENTS, SPACES
 from harness.host import Host
 from harness.ldcache import Chain
-from harness.nvidia import ONE, NvidiaHost
 from harness.nvidia_container import CAPABILITIES, KEY
 from harness.source import tree
+from hosts.driver import LIB64, POINT
+from hosts.nvidia import ONE, NvidiaHost
 
 # Of this machine, where a path that led out of the root would end.
 REAL = (POINT, "/nvidia", "/local", "/usr/bin/nvidia-smi", "/etc/vulkan", "/etc/OpenCL", "/etc/nvidia",

@@ -5,8 +5,9 @@ import os
 
 import pytest
 
+from hosts.driver import POINT, VERSION
+
 from . import engines
-from .driver import POINT, VERSION
 from .mounts import parse
 from .nvidia_container import refused
 

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """What a container has of the driver's files, and what was left in its image."""
 
+from hosts.driver import POINT
+
 from .box import Box
-from .driver import POINT
 from .expect import started
 from .ldcache import in_the_container
 from .mounts import parse

@@ -8,9 +8,9 @@ import os
 import pytest
 
 from harness import driver_images, engines
-from harness.driver import LIB64, Driver, Stubs
 from harness.nvidia_container import CAPABILITIES
 from harness.podman import PodmanBox
+from hosts.driver import LIB64, Driver, Stubs
 
 
 @pytest.fixture(name="stubs", scope="session")

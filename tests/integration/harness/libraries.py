@@ -8,7 +8,7 @@ import socket
 import subprocess
 from pathlib import Path
 
-from . import elf
+from hosts import elf
 
 SOURCES = Path(__file__).resolve().parents[2] / "roots"
 # SONAMEs that every Debian image has, too.

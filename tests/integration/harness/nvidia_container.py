@@ -8,11 +8,12 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 
+from hosts.nvidia import CTL, EIGHT, MAJOR, UVM
+
 from . import gpu, rootfs
 from .box import PREFIX
 from .gpu import nodes_of
 from .ldcache import in_the_container
-from .nvidia import CTL, EIGHT, MAJOR, UVM
 
 KEY = PREFIX + "nvidia-devices"
 CAPABILITIES = KEY + ".capabilities"

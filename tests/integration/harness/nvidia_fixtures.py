@@ -13,9 +13,9 @@ from harness.bundle import Bundle
 from harness.hooks_d import HookFile
 from harness.host import LIMIT_S, Host
 from harness.ldcache import box_class
-from harness.nvidia import EIGHT, NvidiaHost
 from harness.nvidia_container import KEY
 from harness.plan import read_plan
+from hosts.nvidia import EIGHT, NvidiaHost
 
 
 @pytest.fixture(scope="session")

@@ -8,11 +8,12 @@ import shutil
 
 import pytest
 
-from harness import elf, engines
+from harness import engines
 from harness.debian_root import LOADER
 from harness.expect import started
 from harness.ldcache import CACHE, CONF, read, refused, write
 from harness.source import tree
+from hosts import elf
 
 pytest_plugins = ["harness.ldcache_fixtures"]
 

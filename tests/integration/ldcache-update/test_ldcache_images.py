@@ -6,10 +6,11 @@ import stat
 
 import pytest
 
-from harness import debian_root, elf, engines
+from harness import debian_root, engines
 from harness.expect import started
 from harness.ldcache import AARCH64, CACHE, CONF, I386, PPC64, X86_64, Entry, read, snapshot, write
 from harness.source import tree
+from hosts import elf
 
 pytest_plugins = ["harness.ldcache_fixtures"]
 

@@ -12,9 +12,9 @@ from harness.dev_attacks import CLIMB, SPACES, TARGETS
 from harness.exchange import rounds, running
 from harness.ldcache import in_the_container
 from harness.mounts import parse
-from harness.nvidia import MAJOR
 from harness.nvidia_container import CAPABILITIES, in_vain, refused, without_dev, without_proc_driver
 from harness.source import tree
+from hosts.nvidia import MAJOR
 
 pytest_plugins = ["harness.nvidia_fixtures"]
 

@@ -8,9 +8,9 @@ from harness import engines
 from harness.expect import started
 from harness.gpu_cells import CELLS, FEW
 from harness.mounts import parse
-from harness.nvidia import CLOSED, MAJOR, PARAMS, REGISTRY
 from harness.nvidia_container import (ALLOWED, DENIED, PROBE, alive, given, node, probed, told,
                                       without_proc_driver)
+from hosts.nvidia import CLOSED, MAJOR, PARAMS, REGISTRY
 
 pytest_plugins = ["harness.nvidia_fixtures"]
 

@@ -8,12 +8,12 @@ import shutil
 
 import pytest
 
-from harness.driver import POINT, VERSION
 from harness.driver_attacks import (CLIMB, COMPAT, FILE, LINKS, LOOK, NEWER, OURS, PARENTS, PLACE, SHAPES,
                                     in_turns, look_at, plant)
 from harness.exchange import rounds, running
 from harness.nvidia_container import refused
 from harness.source import tree
+from hosts.driver import POINT, VERSION
 
 pytest_plugins = ["harness.nvidia_fixtures", "harness.ldcache_fixtures", "harness.driver_fixtures",
                   "harness.driver_attack_fixtures"]

@@ -8,11 +8,11 @@ import shutil
 
 import pytest
 
-from harness.driver import (DEBIAN, FOLDERS, LIB64, NIXOS, NO_CACHE, NO_CACHE_DEBIAN, POINT, PROFILE, VERSION,
-                            Driver)
-from harness.nvidia import OPEN
 from harness.nvidia_container import asked, error_of
 from harness.source import tree
+from hosts.driver import (DEBIAN, FOLDERS, LIB64, NIXOS, NO_CACHE, NO_CACHE_DEBIAN, POINT, PROFILE, VERSION,
+                            Driver)
+from hosts.nvidia import OPEN
 
 pytest_plugins = ["harness.nvidia_fixtures", "harness.ldcache_fixtures", "harness.driver_fixtures"]
 

@@ -10,12 +10,12 @@ from pathlib import Path
 import pytest
 
 from harness import driver_images, engines
-from harness.driver import PARTS, POINT, PROFILE, VERSION
 from harness.driver_container import LD_LIBRARY_PATH, environment, found, image_files, opened
 from harness.expect import started
 from harness.ldcache import CACHE, CONF, listed, read
 from harness.nvidia_container import CAPABILITIES, PROBE, given, probed, refused, told
 from harness.source import tree
+from hosts.driver import PARTS, POINT, PROFILE, VERSION
 
 pytest_plugins = ["harness.nvidia_fixtures", "harness.ldcache_fixtures", "harness.driver_fixtures"]
 

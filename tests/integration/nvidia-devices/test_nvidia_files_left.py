@@ -7,7 +7,6 @@ from pathlib import Path
 import pytest
 
 from harness import driver_images, engines
-from harness.driver import PARTS, POINT, VERSION
 from harness.driver_container import (IN_PATH, LD_LIBRARY_PATH, environment, image_files, left_in, mounts_of_tree,
                                       opened, snapshot)
 from harness.expect import started
@@ -15,6 +14,7 @@ from harness.ldcache import CACHE, CONF, in_the_container, mount_srv
 from harness.mounts import parse
 from harness.nvidia_container import CAPABILITIES, told
 from harness.podman import LIMITS
+from hosts.driver import PARTS, POINT, VERSION
 
 pytest_plugins = ["harness.nvidia_fixtures", "harness.ldcache_fixtures", "harness.driver_fixtures"]
 

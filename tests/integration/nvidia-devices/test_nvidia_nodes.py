@@ -10,10 +10,10 @@ import pytest
 from harness import engines
 from harness.expect import started
 from harness.ldcache import in_the_container
-from harness.nvidia import DRM, FS, GDR, MAJOR, MODESET, SWITCH, VERBS
 from harness.nvidia_container import (CAPABILITIES, DENIED, PROBE, given, in_vain, node, probed, refused,
                                       told, without_dev)
 from harness.source import tree
+from hosts.nvidia import DRM, FS, GDR, MAJOR, MODESET, SWITCH, VERBS
 
 pytest_plugins = ["harness.nvidia_fixtures"]
 

@@ -8,9 +8,9 @@ import json
 import pytest
 
 from harness.gpu import nodes_of
-from harness.nvidia import EIGHT
 from harness.nvidia_container import (CAPABILITIES, KEY, UVM_NODES, asked, error_of, gpus_of,
                                       nothing)
+from hosts.nvidia import EIGHT
 
 pytest_plugins = ["harness.nvidia_fixtures"]
 

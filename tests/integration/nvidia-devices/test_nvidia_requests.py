@@ -5,11 +5,11 @@ state make of that, and in which words it is refused. All of it by hand and with
 import pytest
 
 from harness.box import PREFIX
-from harness.driver import POINT
 from harness.gpu import nodes_of
-from harness.nvidia import EIGHT, MAJOR, ONE, OPEN, UVM
 from harness.nvidia_container import UVM_NODES, asked, error_of, gpus_of, nothing
 from harness.source import tree
+from hosts.driver import POINT
+from hosts.nvidia import EIGHT, MAJOR, ONE, OPEN, UVM
 
 pytest_plugins = ["harness.nvidia_fixtures"]
 

@@ -7,10 +7,10 @@ import pytest
 
 from harness.bundle import Bundle
 from harness.expect import started
-from harness.nvidia import MAJOR, PARAMS, UVM
 from harness.nvidia_container import ALLOWED, KEY, PROBE, given, probed, refused, told
 from harness.rootless import RootlessBox, RootlessPodman, add_user
 from harness.source import tree
+from hosts.nvidia import MAJOR, PARAMS, UVM
 
 pytest_plugins = ["harness.nvidia_fixtures"]
 

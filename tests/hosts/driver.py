@@ -7,10 +7,12 @@ import os
 import shutil
 import socket
 import subprocess
+import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 
-VERSION = "555.42.07"
+from .nvidia import VERSION
+
 POINT = "/usr/local/nvidia"
 
 # Of each library its name without `lib`; the number in its SONAME, without which that is the file's name; and its own
@@ -111,7 +113,7 @@ class Stubs:
     NAME = b"soname" * 12
 
     def __init__(self, folder):
-        sources = Path(__file__).resolve().parents[1]
+        sources = Path(__file__).resolve().parent
         self.program = folder / "nvidia-smi"
         self._run("gcc", "-O1", sources / "nvidia_smi.c", "-o", self.program)
         self._libraries = {bits: self._link(folder, sources.parent / "roots/stub.c", bits) for bits in (64, 32)}
@@ -190,6 +192,7 @@ class Driver:
                 self._add_library(part, library)
         self._add_files()
         if layout.cache:
+            (self.root / "etc").mkdir(exist_ok=True)
             (self.root / "etc/ld.so.conf").write_text("".join(f"{line}\n" for line in layout.cache))
             subprocess.run(["/sbin/ldconfig", "-r", self.root], check=True, stderr=subprocess.DEVNULL)
 
@@ -309,3 +312,9 @@ class Driver:
                  for name in (library.soname, f"{library.name}.so", library.file)}
         vendors = names.get("libGLX_nvidia.so.0")
         return names | ({"libGLX_indirect.so.0": vendors} if vendors else {})
+
+
+def install(root, layout=LIB64, bits=(64,)):
+    """The whole driver below a root, in place of what there is of one."""
+    with tempfile.TemporaryDirectory() as folder:
+        return Driver(root, Stubs(Path(folder)), layout, bits=bits)

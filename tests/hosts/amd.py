@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Hosts with AMD GPUs, put together below a folder (--sysroot). Every value is made up but for what tells the models
-apart. Linux gives no driver a major number over 511, so that no machine which runs the tests has one of these."""
+"""Hosts with AMD GPUs. Every value is made up but for what tells the models apart."""
 
-import os
 from dataclasses import dataclass
 
-from .nvidia import NvidiaHost
+from .sysroot import Sysroot
 
+# Linux gives no driver a major number over 511: no machine on which the hosts are made has one of these.
 DRM, KFD, ACCEL = 1226, 1511, 1261
+CONSOLE = "0000:c2:00.0"  # a graphics adapter of another maker, which computes nothing
 GIB = 1 << 30
 
 # What KFD says of a GPU, in its order; an old kernel (5.0) does not say those of NEW.
@@ -101,88 +101,48 @@ TPX = [Gpu("0000:01:00.0", 1 + k, 128 + k, 90402, 77, platform=f"amdgpu_xcp.{k -
        for k in range(8)]
 
 
-class AmdHost:
-    """A sysroot with what the driver shows in /proc, /sys and /dev, and a graphics adapter of another that is card0.
-    `blanks` have nodes and are not in KFD, which has `gpus` in order of their minors."""
+class AmdHost(Sysroot):
+    """What the driver shows, and a graphics adapter of another that is card0. `blanks` have nodes and are not in KFD, which
+    has `gpus` in order of their minors. `old`: by a kernel that says less of each. `drm` is the number of all nodes in
+    /dev/dri."""
 
-    write, node = NvidiaHost.write, NvidiaHost.node
-
-    def __init__(self, path, gpus=tuple(BOTH), blanks=(), old=False):
-        self.path, self.gpus = path, list(gpus)
-        path.mkdir(mode=0o755)
-        self.write("proc/devices", f"Character devices:\n  1 mem\n{DRM} drm\n{KFD} kfd\n\nBlock devices:\n  8 sd\n")
+    def __init__(self, path, gpus=tuple(BOTH), blanks=(), old=False, drm=DRM):
+        super().__init__(path)
+        self.gpus, self._drm = list(gpus), drm
+        self.proc_devices({"drm": drm, "kfd": KFD})
         self.write("sys/devices/virtual/kfd/kfd/dev", f"{KFD}:0\n")
         self.node("dev/kfd", KFD, 0, 0o660)
-        self._link("sys/class/kfd/kfd", "../../devices/virtual/kfd/kfd")
+        self.link("sys/class/kfd/kfd", "../../devices/virtual/kfd/kfd")
         self._kfd_node(0, 0, "cpu_cores_count 48\nsimd_count 0\nmem_banks_count 1\ndrm_render_minor 0\n")
         for number, gpu in enumerate(sorted(self.gpus, key=lambda gpu: gpu.render), 1):
             self._kfd_node(number, 40000 + number, gpu.properties(old))
             memory = f"heap_type 1\nsize_in_bytes {gpu.vram}\nflags 0\n"
             self.write(f"{self.topology(gpu)}/mem_banks/0/properties", memory)
         for gpu in [*self.gpus, *blanks]:
-            self._drm(gpu.device, gpu.nodes())
             unique = gpu.unique if gpu.drm_unique is None else gpu.drm_unique
-            folder = self._folder(gpu.device)
-            self.write(f"{folder}/unique_id", f"{unique:016x}\n")
-            self.write(f"{folder}/mem_info_vram_total", f"{gpu.vram}\n")
+            self.add_device(gpu.device, "amdgpu", unique_id=f"{unique:016x}", mem_info_vram_total=gpu.vram)
+            self._nodes(gpu.device, gpu.nodes())
         self.write("sys/class/drm/version", "drm 1.1.0 20060810\n")
         self.write("sys/class/drm/card1-DP-1/status", "connected\n")
         if 0 not in [gpu.card for gpu in self.gpus]:
-            self._drm("0000:c2:00.0", {"card0": 0}, "ast")
-
-    def __fspath__(self):
-        return str(self.path)
-
-    __str__ = __fspath__
-
-    @staticmethod
-    def _folder(device):
-        return f"sys/devices/{'platform' if device.startswith('amd') else f'pci{device[:4]}:00'}/{device}"
+            self.add_device(CONSOLE, "ast")
+            self._nodes(CONSOLE, {"card0": 0})
 
     def topology(self, gpu):
         """The GPU's folder in KFD, relative to the root."""
         number = sorted(each.render for each in self.gpus).index(gpu.render) + 1
         return f"sys/devices/virtual/kfd/kfd/topology/nodes/{number}"
 
-    def _link(self, name, target):
-        path = self.path / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.symlink_to(target)
-
     def _kfd_node(self, number, gpu_id, properties):
         folder = f"sys/devices/virtual/kfd/kfd/topology/nodes/{number}"
         self.write(f"{folder}/gpu_id", f"{gpu_id}\n")
         self.write(f"{folder}/properties", properties)
 
-    def _drm(self, device, nodes, driver="amdgpu"):
-        folder = self._folder(device)
+    def _nodes(self, device, nodes):
         for name, minor in nodes.items():
-            self.write(f"{folder}/drm/{name}/dev", f"{DRM}:{minor}\n")
-            self._link(f"{folder}/drm/{name}/device", f"../../../{device}")
-            self._link(f"sys/class/drm/{name}", f"../../{folder[4:]}/drm/{name}")
-            self.node(f"dev/dri/{name}", DRM, minor, 0o660)
-        self._link(f"{folder}/driver", f"../../../bus/pci/drivers/{driver}")
+            self.add_node("drm", device, name, self._drm, minor, "dri")
 
     def add_npu(self, number, driver):
         device = f"0000:c5:00.{number}"
-        folder = self._folder(device)
-        self.write(f"{folder}/accel/accel{number}/dev", f"{ACCEL}:{number}\n")
-        self._link(f"{folder}/accel/accel{number}/device", f"../../../{device}")
-        self._link(f"{folder}/driver", f"../../../bus/pci/drivers/{driver}")
-        self._link(f"sys/class/accel/accel{number}", f"../../{folder[4:]}/accel/accel{number}")
-        self.node(f"dev/accel/accel{number}", ACCEL, number, 0o660)
-
-    def state(self):
-        """All that there is to see of the nodes, but for when they were opened last."""
-        found = ((path, path.lstat()) for path in sorted((self.path / "dev").rglob("*")))
-        return [(str(path), status.st_ino, status.st_mode, status.st_rdev, status.st_uid, status.st_gid,
-                 status.st_nlink, status.st_mtime_ns, status.st_ctime_ns) for path, status in found]
-
-    def remove(self, name):
-        path = self.path / name
-        if path.is_dir() and not path.is_symlink():
-            for below in os.listdir(path):
-                self.remove(f"{name}/{below}")
-            path.rmdir()
-        else:
-            path.unlink()
+        self.add_device(device, driver)
+        self.add_node("accel", device, f"accel{number}", ACCEL, number, "accel")

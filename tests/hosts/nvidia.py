@@ -1,15 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Hosts with NVIDIA GPUs, put together below a folder (--sysroot). Every value is made up."""
+"""Hosts with NVIDIA GPUs. Every value is made up; the numbers of devices are the driver's own, or UNUSED ones."""
 
-import os
-import shutil
-import stat
 from dataclasses import dataclass
 
 from . import elf
+from .sysroot import Sysroot
 
 MAJOR, DRM, CTL, MODESET = 195, 226, 255, 254
 UVM, CAPS, FS, GDR, SWITCH, VERBS = 510, 511, 509, 508, 507, 231
+VERSION = "555.42.07"
+# Linux gives no driver a major number over 511: nothing answers for these, whatever machine the hosts are made on.
+UNUSED = {MAJOR: 1195, UVM: 1510, CAPS: 1511, DRM: 1226}
 
 CLOSED = ("NVRM version: NVIDIA UNIX x86_64 Kernel Module  555.42.07  Mon Jan  5 10:11:12 UTC 2026\n"
           "GCC version:  gcc version 12.9.1 (Example 12.9.1-1) \n")
@@ -48,37 +49,34 @@ ONE = [Gpu("0000:5e:00.0", 0, 1, 128)]
 EIGHT = [Gpu(f"0000:{bus}:00.0", minor, card, render) for bus, minor, card, render in (
     ("07", 5, 3, 130), ("0f", 2, 1, 128), ("47", 7, 8, 135), ("4e", 0, 2, 129),
     ("87", 3, 5, 131), ("90", 6, 4, 134), ("b7", 1, 7, 132), ("bd", 4, 6, 133))]
+FOUR = [Gpu(f"0000:{bus}:00.0", minor, 1 + number, 128 + number)
+        for number, (bus, minor) in enumerate((("18", 2), ("3b", 3), ("86", 0), ("af", 1)))]
+TWO = [Gpu("0000:18:00.0", 1, 1, 128), Gpu("0000:3b:00.0", 0, 2, 129)]
 
 
-class NvidiaHost:
-    """A sysroot with what the driver shows in /proc, /sys and /dev, and the libraries without which capabilities cannot
-    work; harness.driver has the rest of the driver's files."""
+class NvidiaHost(Sysroot):
+    """What the driver shows, and the libraries without which capabilities cannot work; hosts.driver has the rest of the
+    driver's files. `numbers` has what is instead of the driver's major numbers."""
 
-    def __init__(self, path, gpus, version=CLOSED):
-        self.path, self.gpus, self._devices = path, list(gpus), {}
-        path.mkdir(mode=0o755)
+    def __init__(self, path, gpus, version=CLOSED, numbers=None):
+        super().__init__(path)
+        self.gpus, self._devices, self._numbers = list(gpus), {}, numbers or {}
         self.write("proc/driver/nvidia/version", version)
-        self.install("555.42.07")
+        self.install(VERSION)
         self.write("proc/driver/nvidia/params", PARAMS)
         self.write("proc/driver/nvidia/registry", REGISTRY)
-        (path / "proc/driver/nvidia/gpus").mkdir()
+        (self.path / "proc/driver/nvidia/gpus").mkdir()
         self.devices(**{"nvidia": MAJOR, "nvidiactl": MAJOR, "nvidia-modeset": MAJOR, "drm": DRM,
                         "nvidia-uvm": UVM, "nvidia-caps": CAPS})
         for minor, name in ((CTL, "nvidiactl"), (MODESET, "nvidia-modeset")):
-            self.node(f"dev/{name}", MAJOR, minor)
+            self.node(f"dev/{name}", self._number(MAJOR), minor)
         for minor, name in enumerate(("nvidia-uvm", "nvidia-uvm-tools")):
-            self.node(f"dev/{name}", UVM, minor)
+            self.node(f"dev/{name}", self._number(UVM), minor)
         for gpu in self.gpus:
             self._add(gpu)
 
-    def __fspath__(self):
-        return str(self.path)
-
-    __str__ = __fspath__
-
-    def write(self, name, text):
-        (self.path / name).parent.mkdir(parents=True, exist_ok=True)
-        (self.path / name).write_text(text, encoding="utf-8")
+    def _number(self, major):
+        return self._numbers.get(major, major)
 
     def install(self, version):
         """The libraries of a driver's version, beside those that are there."""
@@ -87,31 +85,17 @@ class NvidiaHost:
         for name in ("libcuda", "libnvidia-ml", "libnvidia-encode", "libGLX_nvidia", "libnvidia-ngx"):
             (folder / f"{name}.so.{version}").write_bytes(elf.library(f"{name}.so.1"))
 
-    def node(self, name, major, minor, mode=0o666, kind=stat.S_IFCHR):
-        """A device node in place of what has the name."""
-        path = self.path / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.unlink(missing_ok=True)
-        os.mknod(path, kind | mode, os.makedev(major, minor))
-        path.chmod(mode)
-
     def devices(self, **more):
         """Adds lines to /proc/devices; a module without a number is not loaded any more."""
         self._devices.update(more)
-        lines = [f"{major:3} {name}" for name, major in self._devices.items() if major]
-        self.write("proc/devices", "\n".join(["Character devices:", "  1 mem", *lines, "", "Block devices:",
-                                              "  8 sd", ""]))
+        self.proc_devices({name: self._number(major) for name, major in self._devices.items() if major})
 
     def _add(self, gpu):
         self.write(f"proc/driver/nvidia/gpus/{gpu.address}/information", gpu.information())
-        self.node(f"dev/nvidia{gpu.minor}", MAJOR, gpu.minor)
-        device = f"sys/devices/pci0000:00/{gpu.address}"
+        self.node(f"dev/nvidia{gpu.minor}", self._number(MAJOR), gpu.minor)
+        self.add_device(gpu.address, "nvidia", vendor="0x10de", **{"class": "0x030200"})
         for name, minor in ((f"card{gpu.card}", gpu.card), (f"renderD{gpu.render}", gpu.render)):
-            self.write(f"{device}/drm/{name}/dev", f"{DRM}:{minor}\n")
-            self.node(f"dev/dri/{name}", DRM, minor, 0o660)
-        bus = self.path / "sys/bus/pci/devices"
-        bus.mkdir(parents=True, exist_ok=True)
-        (bus / gpu.address).symlink_to(f"../../../devices/pci0000:00/{gpu.address}")
+            self.add_node("drm", gpu.address, name, self._number(DRM), minor, "dri")
 
     def information(self, index, text):
         """What the driver says of a GPU from now on; None: nothing."""
@@ -125,7 +109,7 @@ class NvidiaHost:
 
     def unload(self):
         """No driver, as before it is loaded: its folder in /proc is gone, and it has no nodes."""
-        shutil.rmtree(self.path / "proc/driver")
+        self.remove("proc/driver")
         self.devices(**{name: None for name in self._devices})
         for path in (self.path / "dev").glob("nvidia*"):
             path.unlink()

@@ -1,0 +1,82 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A folder that hooks take for their host's root (--sysroot): what drivers show in /proc, /sys and /dev, linked as the
+kernel and udev do."""
+
+import os
+import shutil
+import stat
+from pathlib import Path
+
+
+class Sysroot:
+    """Paths are relative to the folder, `path`. Device nodes take root to be made; none is ever opened."""
+
+    def __init__(self, path):
+        self.path = Path(path)
+        self.path.mkdir(mode=0o755)
+
+    def __fspath__(self):
+        return str(self.path)
+
+    __str__ = __fspath__
+
+    def write(self, name, text):
+        path = self.path / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, encoding="utf-8")
+
+    def link(self, name, target):
+        path = self.path / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.symlink_to(target)
+
+    def node(self, name, major, minor, mode=0o666, kind=stat.S_IFCHR):
+        """A device node in place of what has the name."""
+        path = self.path / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.unlink(missing_ok=True)
+        os.mknod(path, kind | mode, os.makedev(major, minor))
+        path.chmod(mode)
+
+    def remove(self, name):
+        path = self.path / name
+        if path.is_dir() and not path.is_symlink():
+            shutil.rmtree(path)
+        else:
+            path.unlink()
+
+    def proc_devices(self, numbers):
+        """/proc/devices: `numbers` are the majors of character devices, by name."""
+        lines = [f"{major:3} {name}" for name, major in numbers.items()]
+        self.write("proc/devices", "\n".join(["Character devices:", "  1 mem", *lines, "", "Block devices:", "  8 sd",
+                                              ""]))
+
+    @staticmethod
+    def device_folder(device):
+        """Where sysfs has a device: `device` is a PCI address, or the name of a platform device."""
+        return f"sys/devices/{f'pci{device[:4]}:00' if ':' in device else 'platform'}/{device}"
+
+    def add_device(self, device, driver, **files):
+        """A device bound to a driver; `files` are further ones in its folder, with their lines."""
+        folder, bus = self.device_folder(device), "pci" if ":" in device else "platform"
+        for name, line in files.items():
+            self.write(f"{folder}/{name}", f"{line}\n")
+        self.link(f"{folder}/driver", f"../../../bus/{bus}/drivers/{driver}")
+        self.link(f"{folder}/subsystem", f"../../../bus/{bus}")
+        self.link(f"sys/bus/{bus}/devices/{device}", f"../../../{folder[4:]}")
+        return folder
+
+    def add_node(self, subsystem, device, name, major, minor, place):
+        """A node of a device in a class of sysfs, and in /dev at `place`; for its owner and group, as udev makes it."""
+        folder = f"{self.device_folder(device)}/{subsystem}/{name}"
+        self.write(f"{folder}/dev", f"{major}:{minor}\n")
+        self.link(f"{folder}/device", f"../../../{device}")
+        self.link(f"{folder}/subsystem", f"../../../../../class/{subsystem}")
+        self.link(f"sys/class/{subsystem}/{name}", f"../../{folder[4:]}")
+        self.node(f"dev/{place}/{name}", major, minor, 0o660)
+
+    def state(self):
+        """All that there is to see of the nodes in /dev, but for when they were opened last."""
+        found = ((path, path.lstat()) for path in sorted((self.path / "dev").rglob("*")))
+        return [(str(path), status.st_ino, status.st_mode, status.st_rdev, status.st_uid, status.st_gid,
+                 status.st_nlink, status.st_mtime_ns, status.st_ctime_ns) for path, status in found]
