@@ -102,9 +102,9 @@ TPX = [Gpu("0000:01:00.0", 1 + k, 128 + k, 90402, 77, platform=f"amdgpu_xcp.{k -
 
 
 class AmdHost(Sysroot):
-    """What the driver shows, and a graphics adapter of another that is card0. `blanks` have nodes and are not in KFD, which
-    has `gpus` in order of their minors. `old`: by a kernel that says less of each. `drm` is the number of all nodes in
-    /dev/dri."""
+    """What the driver shows, and a graphics adapter of another that is card0. `blanks` have nodes and are not in KFD,
+    which has `gpus` in order of their minors. `old`: by a kernel that says less of each. `drm` is the number of all
+    nodes in /dev/dri."""
 
     def __init__(self, path, gpus=tuple(BOTH), blanks=(), old=False, drm=DRM):
         super().__init__(path)

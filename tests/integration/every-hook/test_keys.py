@@ -15,12 +15,6 @@ LOOK = "ls /srv 2>/dev/null || echo nothing"
 ASKS = "OCI_GPU_HOOKS_MOUNT_SRV=datasets"
 
 
-@pytest.fixture(name="cgroup")
-def cgroup_fixture():
-    """No key has to do with it."""
-    return "as-found"
-
-
 @pytest.fixture(name="keys")
 def keys_fixture(scratch):
     """The host's key file, with two keys; the limits of the second are narrower."""

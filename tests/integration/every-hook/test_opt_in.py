@@ -82,30 +82,25 @@ def test_a_misspelt_key_beside_the_right_one_is_refused(srv, new_box):
     refused(box.run(), 2, "mount-svr")
 
 
-@pytest.mark.parametrize("key, value", [
-    (KEY + "=all", ""), (KEY + "=datasets,", "x_rw"), (KEY + "=datasets", ""),
-    ("user", f"root\n{KEY}=all"), ("bundle=/tmp", "all"), ("=" + KEY, "all"),
+@pytest.mark.parametrize("key, value, starts", [
+    (KEY + "=all", "", False), (KEY + "=datasets,", "x_rw", False), (KEY + "=datasets", "", False),
+    ("user", f"root\n{KEY}=all", True), ("bundle=/tmp", "all", True), ("=" + KEY, "all", True),
 ])
-def test_a_key_forged_with_an_equals_sign_gives_nothing(bare, key, value):
-    """runc hands annotations on as key=value and splits at the first equals sign."""
+def test_a_key_forged_with_an_equals_sign_gives_nothing(bare, key, value, starts):
+    """runc hands annotations on as key=value and splits at the first equals sign. A key of ours is a misspelt one."""
     box = bare()
     box.annotations[key] = value
-    result = box.run(LOOK)
-    if result.code == 0:
-        assert result.out == "nothing\n"
+    if starts:
+        assert started(box.run(LOOK)) == "nothing\n"
     else:
-        refused(result)
+        refused(box.run(LOOK), 2)
 
 
 def test_a_forged_key_adds_nothing_to_a_request(srv, new_box):
     srv.folders("datasets", "models")
     box = new_box("models")
     box.annotations[KEY + "=datasets,models"] = ""
-    result = box.run(LOOK)
-    if result.code == 0:
-        assert result.out == "models\n"
-    else:
-        refused(result)
+    refused(box.run(LOOK), 2)
 
 
 def test_a_forged_bundle_is_not_believed(srv, new_box, scratch):

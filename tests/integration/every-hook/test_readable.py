@@ -85,9 +85,10 @@ def look(box, engine, volume, trace):
 
 
 def cases(targets):
-    """All of them for the hooks that read files of an image, and one for each of the others."""
-    yield from (("ldcache-update", target, engine) for target in targets for engine in SPACES)
-    yield from (("nvidia-devices", target, SPACES[0]) for target in targets)
+    """All of them for the hooks that read files of an image, in turns with and without a user namespace, and one for
+    each of the others."""
+    yield from (("ldcache-update", target, SPACES[number % 2]) for number, target in enumerate(targets))
+    yield from (("nvidia-devices", target, SPACES[(number + 1) % 2]) for number, target in enumerate(targets))
     yield from ((name, targets[0], SPACES[1]) for name in ("nvidia-devices", "amd-kfd", "mount-srv"))
 
 

@@ -9,10 +9,12 @@ from hosts.amd import DRM, KFD
 
 from . import gpu
 from .box import PREFIX
+from .expect import refused_by
 from .nvidia_container import ALLOWED, PROBE, node
 
 KEY = PREFIX + "amd-kfd"
 CAPABILITIES = KEY + ".capabilities"
+refused = partial(refused_by, "amd-kfd")
 error_of = partial(gpu.error_of, "amd-kfd")
 asked = partial(gpu.asked, KEY)
 # Each node that there may be, and each link in /dev/dri/by-path with what it says.
@@ -39,18 +41,6 @@ def linked(*gpus):
     """What LINKS prints for these GPUs."""
     return "".join(sorted(f"{link} {target} {DRM:x}:{gpu.nodes()[target[3:]]:x}\n"
                           for gpu in gpus for link, target in gpu.links().items()))
-
-
-def refused(result, status=None, *words):
-    """The hook stopped the container and says why in one line with all of `words`; gives the line."""
-    assert result.code != 0 and result.out == "", (result.out, result.err)
-    message = result.hook_message
-    assert message.startswith(f"amd-kfd: container {result.name[:12]}: "), (result.err, result.said)
-    assert "\n" not in message, message
-    assert result.hook_status if status is None else result.hook_status == status, (result.err, message)
-    for word in words:
-        assert word in message, (word, message)
-    return message
 
 
 def nodes_for(*gpus, more=()):

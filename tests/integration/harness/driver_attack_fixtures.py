@@ -10,11 +10,13 @@ import pytest
 
 from harness import engines
 from harness.bundle import Bundle
-from harness.driver_attacks import NEWER, PARENTS, SPACES
+from harness.driver_attacks import NEWER, PARENTS
 from harness.host import Host
 from harness.ldcache import Chain
 from harness.nvidia_container import CAPABILITIES, KEY
 from harness.source import tree
+from harness.turns import SPACES
+from harness.unchanged import unchanged
 from hosts.driver import LIB64, POINT
 from hosts.nvidia import ONE, NvidiaHost
 
@@ -33,14 +35,8 @@ def outside_fixture(scratch, stubs):
         stubs.library(outside / folder / NEWER, "libcuda.so.1")
     (outside / "secret").write_text("of the host\n")
 
-    def seen():
-        times = [(path, path.lstat().st_mtime_ns, path.lstat().st_ino)
-                 for path in sorted([outside, *outside.rglob("*")])]
-        return tree(outside), times, [path for path in REAL if os.path.lexists(path)]
-
-    before = seen()
-    yield outside
-    assert seen() == before
+    with unchanged(outside, *REAL):
+        yield outside
 
 
 class Attacked:

@@ -3,15 +3,11 @@
 
 import os
 
-import pytest
-
 from hosts.driver import POINT, VERSION
 
-from . import engines
 from .mounts import parse
 from .nvidia_container import refused
 
-SPACES = [engines.RUNTIMES[0], engines.MAPPED[1]]  # by runc; by crun, with a user namespace
 CLIMB = "../../../../../../../../../../../../../../.."
 PLACE, COMPAT = POINT[1:], "usr/local/cuda/compat"
 NEWER = "libcuda.so.575.51.03"
@@ -29,14 +25,6 @@ LINKS = ("etc/vulkan/icd.d/nvidia_icd.json", "etc/OpenCL/vendors/nvidia.icd", "u
 SHAPES = {"file": lambda path: path.write_text("of the image"), "FIFO": os.mkfifo,
           "device": lambda path: os.mknod(path, 0o20666, os.makedev(1, 5)),
           "setuid": lambda path: (path.write_text(""), path.chmod(0o6755))}
-
-
-def in_turns(names, values):
-    """Each of the values with another engine than the one before: paths are walked in the same way under both."""
-    values = [value if isinstance(value, tuple) else (value,) for value in values]
-    return pytest.mark.parametrize(
-        f"box, {names}", [(SPACES[number % 2], *value) for number, value in enumerate(values)], indirect=["box"],
-        ids=lambda value: str(value).replace(CLIMB, "climb"))
 
 
 def look_at(box, scratch):

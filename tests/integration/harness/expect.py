@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """What a test may say of a container that ran, or was not allowed to."""
 
+from functools import partial
+
 
 def started(result):
     """The container ran its program to a good end; gives what it printed."""
@@ -8,20 +10,20 @@ def started(result):
     return result.out
 
 
-def refused(result, status=None, *words):
-    """The hook stopped the container: it says so in one line which has all of `words` in it, and
+def refused_by(hook, result, status=None, *words):
+    """The hook of this name stopped the container: it says so in one line which has all of `words` in it, and
     nothing of the container's program ran. Gives the message."""
     assert result.code != 0 and result.out == "", (result.out, result.err)
     message = result.hook_message
-    assert message.startswith(f"mount-srv: container {result.name[:12]}: "), result.err
+    assert message.startswith(f"{hook}: container {result.name[:12]}: "), (result.err, result.said)
     assert "\n" not in message, message
-    if status is None:
-        assert result.hook_status, result.err
-    else:
-        assert result.hook_status == status, result.err
+    assert result.hook_status if status is None else result.hook_status == status, (result.err, message)
     for word in words:
         assert word in message, (word, message)
     return message
+
+
+refused = partial(refused_by, "mount-srv")
 
 
 def refused_by_hand(process, status=None, *words):

@@ -4,11 +4,14 @@
 import re
 import struct
 from dataclasses import dataclass
+from functools import partial
 
 from .box import PREFIX, Box
+from .expect import refused_by
 from .podman import PodmanBox
 
 KEY = PREFIX + "ldcache-update"
+refused = partial(refused_by, "ldcache-update")
 CACHE, CONF = "etc/ld.so.cache", "etc/ld.so.conf.d/00-oci-gpu-hooks.conf"
 MAGIC = b"glibc-ld.so.cache1.1"
 OLD_MAGIC = b"ld.so-1.7.0\0"
@@ -78,19 +81,6 @@ class Chain(Box):
 
 def box_class(engine):
     return PodmanBox if engine.podman else Chain
-
-
-def refused(result, status=None, *words):
-    """The hook stopped the container and says why in one line with all of `words`; gives the line."""
-    assert result.code != 0 and result.out == "", (result.out, result.err)
-    assert result.said, result.err
-    message = result.said[-1]
-    assert message.startswith(f"ldcache-update: container {result.name[:12]}: "), result.said
-    assert "\n" not in message, message
-    assert result.hook_status if status is None else result.hook_status == status, result.err
-    for word in words:
-        assert word in message, (word, message)
-    return message
 
 
 def told(result, *words):

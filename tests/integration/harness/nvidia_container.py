@@ -12,11 +12,13 @@ from hosts.nvidia import CTL, EIGHT, MAJOR, UVM
 
 from . import gpu, rootfs
 from .box import PREFIX
+from .expect import refused_by
 from .gpu import nodes_of
 from .ldcache import in_the_container
 
 KEY = PREFIX + "nvidia-devices"
 CAPABILITIES = KEY + ".capabilities"
+refused = partial(refused_by, "nvidia-devices")
 error_of = partial(gpu.error_of, "nvidia-devices")
 asked = partial(gpu.asked, KEY)
 ALLOWED, DENIED = "No such device or address", "Operation not permitted"
@@ -66,18 +68,6 @@ def given(*gpus, said=ALLOWED, uvm=True):
         nodes["/dev/nvidia-uvm"] = node(UVM, 0, said)
         nodes["/dev/nvidia-uvm-tools"] = node(UVM, 1, said)
     return nodes
-
-
-def refused(result, status=None, *words):
-    """The hook stopped the container and says why in one line with all of `words`; gives the line."""
-    assert result.code != 0 and result.out == "", (result.out, result.err)
-    message = result.hook_message
-    assert message.startswith(f"nvidia-devices: container {result.name[:12]}: "), (result.err, result.said)
-    assert "\n" not in message, message
-    assert result.hook_status if status is None else result.hook_status == status, (result.err, message)
-    for word in words:
-        assert word in message, (word, message)
-    return message
 
 
 def told(result, *words):

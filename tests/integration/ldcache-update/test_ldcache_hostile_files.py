@@ -128,8 +128,9 @@ def test_a_forged_cache_leads_nowhere(box, name):
         assert each.path.startswith("/srv/driver/") or all(s in FORGED[name] for s in strings), each
 
 
-@pytest.mark.parametrize("size", [1 << 40, (1 << 31) + 5, 1 << 28])
-@pytest.mark.parametrize("begin", [b"", GOOD, header(count=1 << 26, strings=1 << 20), old(1 << 26, [])])
+@pytest.mark.parametrize("size, begin", [(1 << 40, GOOD), ((1 << 31) + 5, b""), (1 << 28, old(1 << 26, [])),
+                                         (1 << 28, header(count=1 << 26, strings=1 << 20))],
+                         ids=["1T", "2G", "old", "new"])
 def test_h9_a_huge_sparse_cache_is_not_read_whole(box, size, begin):
     with open(box.rootfs / CACHE, "wb") as file:
         file.write(begin)
@@ -228,7 +229,7 @@ def test_h19_libraries_cut_at_any_byte(srv_box):
 
 
 def test_a_folder_of_many_files(srv_box):
-    """As many as no driver has: they are taken, or refused in words, and soon."""
+    """As many as no driver has: they are taken, and soon."""
     box = srv_box("/opt/driver")
     box.timeout = 20
     folder = box.rootfs / "opt/driver"
@@ -237,7 +238,5 @@ def test_a_folder_of_many_files(srv_box):
     (folder / "libmany-0.so").write_bytes(whole)
     for number in range(1, 20000):
         os.link(folder / "libmany-0.so", folder / f"libmany-{number}.so")
-    result = box.run()
-    assert result.code == 0 or result.hook_status == 1, result.err
-    if result.code == 0:
-        assert len(added(box)) == 1
+    started(box.run())
+    assert len(added(box)) == 1

@@ -10,6 +10,7 @@ from harness import debian_root, engines
 from harness.expect import started
 from harness.ldcache import AARCH64, CACHE, CONF, I386, PPC64, X86_64, Entry, read, snapshot, write
 from harness.source import tree
+from harness.turns import in_turns
 from hosts import elf
 
 pytest_plugins = ["harness.ldcache_fixtures"]
@@ -35,7 +36,7 @@ def musl_box_fixture(ld_box, shop, driver):
     return make
 
 
-@pytest.mark.parametrize("engine", PLAIN, ids=str)
+@pytest.mark.parametrize("engine", [PLAIN[0], PLAIN[3]], ids=str)
 def test_a_musl_program_finds_the_folder_and_what_it_found_before(musl_box, engine):
     box = musl_box(engine=engine)
     script = f"{PROBE}; stat -c '%u:%g %a' /{PATH_FILE}"
@@ -68,8 +69,7 @@ def test_no_folder_is_in_the_path_file_twice(musl_box, text, shop):
     assert out == "libgpu.so.1 /opt/driver/libgpu.so.1\nlibimage.so.1 /opt/own/libimage.so.1\n"
 
 
-@pytest.mark.parametrize("engine", PLAIN, ids=str)
-@pytest.mark.parametrize("text", [None, "/opt/own\n"])
+@pytest.mark.parametrize("engine, text", [(PLAIN[1], None), (PLAIN[2], "/opt/own\n")], ids=str)
 def test_musl_on_a_read_only_root(musl_box, engine, text):
     box = musl_box(engine=engine, at="opt/own" if text else "usr/local/lib")
     box.config["root"]["readonly"] = True
@@ -114,12 +114,10 @@ def test_an_image_of_both_is_served_in_both(musl_box, shop):
 def test_a_strange_path_file_is_no_harm(musl_box, text):
     box = musl_box()
     (box.rootfs / PATH_FILE).write_bytes(text)
-    result = box.run()
-    assert result.code == 0 or result.hook_status == 1, result.err
+    started(box.run())
 
 
-@pytest.mark.parametrize("engine", PLAIN, ids=str)
-@pytest.mark.parametrize("request_", ["/opt/driver", "auto"])
+@pytest.mark.parametrize("engine, request_", [(PLAIN[0], "auto"), (PLAIN[3], "/opt/driver")], ids=str)
 def test_h18_an_image_without_a_c_library_is_left_alone(ld_box, driver, engine, request_):
     """A busybox image: a line in the log, and the container runs."""
     box = ld_box(request_, "--log-level", "info", engine=engine)
@@ -130,8 +128,7 @@ def test_h18_an_image_without_a_c_library_is_left_alone(ld_box, driver, engine, 
     assert len(result.said) >= 1 and tree(box.rootfs / "etc") == before
 
 
-@pytest.mark.parametrize("engine", engines.RUNTIMES, ids=str)
-@pytest.mark.parametrize("kept", [[], ["bin"], ["bin", "usr"], ["bin", "etc"]], ids=str)
+@in_turns("kept", [[], ["bin"], ["bin", "usr"], ["bin", "etc"]], "engine", among=engines.RUNTIMES)
 def test_h18_an_image_with_next_to_nothing(ld_box, engine, kept):
     """No /etc, no /usr, or an empty root: not a program to run, but the hook has no quarrel with it."""
     box = ld_box("auto", "--log-level", "info", engine=engine)

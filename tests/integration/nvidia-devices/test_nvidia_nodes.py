@@ -10,15 +10,15 @@ import pytest
 from harness import engines
 from harness.expect import started
 from harness.ldcache import in_the_container
-from harness.nvidia_container import (CAPABILITIES, DENIED, PROBE, given, in_vain, node, probed, refused,
-                                      told, without_dev)
-from harness.source import tree
+from harness.nvidia_container import (CAPABILITIES, DENIED, PROBE, given, in_vain, node, probed, told,
+                                      without_dev)
+from harness.turns import in_turns
 from hosts.nvidia import DRM, FS, GDR, MAJOR, MODESET, SWITCH, VERBS
 
 pytest_plugins = ["harness.nvidia_fixtures"]
 
 RUNC, CRUN = engines.RUNTIMES
-SPACES = [RUNC, CRUN, *engines.MAPPED]
+SPACES = [RUNC, engines.MAPPED[1]]
 SHOW = f"{PROBE} probe /dev/nvidia*"
 
 
@@ -52,7 +52,7 @@ def test_every_capability(nv_box, machine, engine):
                                   f"renderD{gpu.render}"]
 
 
-@pytest.mark.parametrize("engine", SPACES[1:3], ids=str)
+@pytest.mark.parametrize("engine", [CRUN], ids=str)
 def test_with_plan_nothing_is_given(nv_box, machine, engine):
     box = nv_box("1", "--plan", engine=engine)
     box.volume("/dev/other", machine.path / "dev/nvidia2")
@@ -80,8 +80,7 @@ FORGED = {
     "folder": lambda path: path.mkdir(), "FIFO": os.mkfifo}
 
 
-@pytest.mark.parametrize("kind", FORGED)
-@pytest.mark.parametrize("engine", [RUNC, engines.MAPPED[1]], ids=str)
+@in_turns("kind", FORGED, "engine")
 def test_h8_a_node_of_the_host_that_is_not_the_drivers(nv_box, machine, scratch, engine, kind):
     """cve_2025_31133: what the name leads to is not what was asked for. Nothing is given at all."""
     path = machine.path / "dev/nvidia2"
@@ -105,8 +104,7 @@ SHAPES = {
     "nvidia-uvm-tools": ["mknod -m 666 nvidia-uvm-tools c 510 1"] * 3}
 
 
-@pytest.mark.parametrize("number", range(3))
-@pytest.mark.parametrize("engine", [RUNC, CRUN], ids=str)
+@in_turns("number", range(3), "engine", among=(RUNC, CRUN))
 def test_what_is_in_the_containers_dev_is_not_believed(nv_box, machine, scratch, engine, number):
     """The right node stays if everyone may open it, all else of that name is replaced, and never opened: a
     FIFO would wait."""
@@ -127,26 +125,7 @@ def test_what_is_in_the_containers_dev_is_not_believed(nv_box, machine, scratch,
     assert (box.rootfs / "etc/passwd").read_text() == passwd
 
 
-@pytest.mark.parametrize("engine", SPACES, ids=str)
-@pytest.mark.parametrize("place, thing", [("nvidia2", "folder"), ("dri", "file"), ("dri/by-path", "file"),
-                                          ("dri", "FIFO")])
-def test_h7_a_folder_for_a_node_and_a_file_for_a_folder(nv_box, engine, place, thing):
-    """What is made before it is noticed is gone again."""
-    box = nv_box("1", engine=engine)
-    box.annotations[CAPABILITIES] = "graphics"
-    without_dev(box)
-    path = box.rootfs / "dev" / place
-    path.parent.mkdir(exist_ok=True)
-    {"folder": os.mkdir, "FIFO": os.mkfifo, "file": lambda path: path.write_text("")}[thing](path)
-    box.timeout = 20
-    before = tree(box.rootfs / "dev")
-    refused(box.run(), 1, f"/dev/{place}")
-    after = {name: each for name, each in tree(box.rootfs / "dev").items() if "nvidia" in str(name)
-             or "dri" in str(name)}
-    assert after == before
-
-
-@pytest.mark.parametrize("engine", engines.MAPPED, ids=str)
+@pytest.mark.parametrize("engine", engines.MAPPED[:1], ids=str)
 def test_in_a_user_namespace_what_the_image_has_stays_below(nv_box, engine):
     """There a node is mounted: over a file of any content."""
     box = nv_box("1", engine=engine)
@@ -154,19 +133,3 @@ def test_in_a_user_namespace_what_the_image_has_stays_below(nv_box, engine):
     (box.rootfs / "dev/nvidia2").write_text("of the image")
     assert probed(started(box.run(SHOW)))["/dev/nvidia2"] == node(MAJOR, 2)
     assert (box.rootfs / "dev/nvidia2").read_text() == "of the image"
-
-
-@pytest.mark.parametrize("engine", engines.MAPPED, ids=str)
-@pytest.mark.parametrize("target", ["/etc/passwd", "/nowhere", "nvidia2"])
-def test_in_a_user_namespace_a_link_in_a_nodes_place_stays_inside(nv_box, engine, target):
-    """What it leads to is mounted over, in this container alone; or it is refused."""
-    box = nv_box("1", engine=engine)
-    without_dev(box)
-    (box.rootfs / "dev/nvidia2").symlink_to(target)
-    before = tree(box.rootfs / "etc")
-    result = box.run("stat -Lc %t:%T /dev/nvidia2")
-    if result.code == 0:
-        assert result.out == "c3:2\n"
-    else:
-        refused(result, 1, "/dev/nvidia2")
-    assert tree(box.rootfs / "etc") == before and os.readlink(box.rootfs / "dev/nvidia2") == target

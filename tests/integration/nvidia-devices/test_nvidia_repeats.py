@@ -12,6 +12,7 @@ from harness.ldcache import mount_srv
 from harness.nvidia_container import (ALLOWED, CAPABILITIES, DENIED, PROBE, given, node, probed, refused,
                                       snapshot, told, without_dev)
 from harness.source import tree
+from harness.turns import in_turns
 
 pytest_plugins = ["harness.nvidia_fixtures"]
 
@@ -54,7 +55,7 @@ def test_a_second_request_adds_to_the_first(nv_box, machine, engine, cgroup):
     assert out.endswith("Read-only file system\n")
 
 
-@pytest.mark.parametrize("engine", [*engines.RUNTIMES, *engines.MAPPED, engines.PODMANS[0]], ids=str)
+@pytest.mark.parametrize("engine", [RUNC, engines.MAPPED[1]], ids=str)
 def test_with_mount_srv_in_one_container(nv_box, machine, hook, srv, engine):
     srv.folder("data")
     box = nv_box("0", engine=engine)
@@ -101,8 +102,7 @@ def test_a_dev_of_the_image_itself(nv_box, machine, engine):
     assert {"nvidia2", "nvidiactl", "nvidia-uvm"} <= kinds
 
 
-@pytest.mark.parametrize("engine", [RUNC, CRUN], ids=str)
-@pytest.mark.parametrize("has", ["all", "one less", "a wrong one"])
+@in_turns("has", ["all", "one less", "a wrong one"], "engine", among=(RUNC, CRUN))
 def test_the_hosts_own_dev(nv_box, nv_host, machine, engine, has):
     """Nothing is made there: the container uses what is there, or does not start."""
     box = nv_box("1", engine=engine)
