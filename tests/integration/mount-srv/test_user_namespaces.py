@@ -38,6 +38,7 @@ def owners(folder):
     return {(path.lstat().st_uid, path.lstat().st_gid) for path in [folder, *folder.iterdir()]}
 
 
+@pytest.mark.usefixtures("files")
 @in_turns("image_of", [0, ROOT, 4711], "engine", among=engines.MAPPED)
 def test_placeholders_belong_to_the_containers_root(engine_box, engine, image_of):
     """Whoever owns the image's root folder: host root, the container's root, or anyone else."""
@@ -47,6 +48,7 @@ def test_placeholders_belong_to_the_containers_root(engine_box, engine, image_of
     assert owners(box.rootfs / "srv") == {(ROOT, ROOT)}
 
 
+@pytest.mark.usefixtures("files")
 @in_turns("image_of", [0, 4711], "engine", among=engines.MAPPED)
 def test_in_a_srv_of_another_owner_they_belong_to_the_containers_root(engine_box, engine, image_of):
     box = engine_box(engine, "all")
