@@ -36,32 +36,10 @@ std::string changed(const std::string &from, const std::string &to)
     return text.replace(where, from.size(), to);
 }
 
-} // namespace
-
-BOOST_AUTO_TEST_SUITE(lease_file)
-
-BOOST_AUTO_TEST_CASE(what_is_written_is_read_again)
-{
-    const LeaseFile read = parse_lease_file(to_text(example()));
-    LeaseFile expected = example();
-    expected.state.holdings[1].holder.container = "b\\xff";
-    BOOST_TEST((read == expected));
-    BOOST_TEST(to_text(read) == to_text(example()));
-    BOOST_TEST((parse_lease_file(to_text({})).state == LeaseState{}));
-}
-
-BOOST_AUTO_TEST_CASE(a_cut_text_is_refused)
-{
-    const std::string whole = to_text(example());
-    for (size_t length = 0; length + 2 < whole.size(); length += 7) {
-        const auto error = failure_of([&] { parse_lease_file(whole.substr(0, length)); });
-        BOOST_TEST((error.code == ExitCode::Host), error.message);
-    }
-}
-
 struct Change {
     const char *from, *to, *words;
 };
+
 std::ostream &operator<<(std::ostream &out, const Change &change)
 {
     return out << change.to;
@@ -84,6 +62,29 @@ const auto changes = std::to_array<Change>({
     {"\"since\":12", "\"since\":18446744073709551615", "wrong value of 'since'"},
     {"\"3f2a\"", "\"3\\u0000a\"", "NUL"},
 });
+
+} // namespace
+
+BOOST_AUTO_TEST_SUITE(lease_file)
+
+BOOST_AUTO_TEST_CASE(what_is_written_is_read_again)
+{
+    const LeaseFile read = parse_lease_file(to_text(example()));
+    LeaseFile expected = example();
+    expected.state.holdings[1].holder.container = "b\\xff";
+    BOOST_TEST((read == expected));
+    BOOST_TEST(to_text(read) == to_text(example()));
+    BOOST_TEST((parse_lease_file(to_text({})).state == LeaseState{}));
+}
+
+BOOST_AUTO_TEST_CASE(a_cut_text_is_refused)
+{
+    const std::string whole = to_text(example());
+    for (size_t length = 0; length + 2 < whole.size(); length += 7) {
+        const auto error = failure_of([&] { parse_lease_file(whole.substr(0, length)); });
+        BOOST_TEST((error.code == ExitCode::Host), error.message);
+    }
+}
 
 BOOST_DATA_TEST_CASE(what_cannot_be_is_refused, data::make(changes))
 {
