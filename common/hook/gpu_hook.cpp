@@ -3,6 +3,7 @@
 
 #include <linux/capability.h>
 
+#include <memory>
 #include <string>
 
 #include "base/error.h"
@@ -19,6 +20,7 @@ struct Options {
     std::optional<unsigned> max_devices;
     std::optional<std::string> capabilities;       ///< what --request asks for beside GPUs
     std::optional<std::string> allow_capabilities; ///< the only ones that may be asked for
+    LeaseOptions leases;
     ListOptions list;
 };
 
@@ -33,13 +35,16 @@ void add_options(CommandLine &cli, Options &options)
     cli.add({"--allow-capabilities", "LIST",
              "The only capabilities that may be asked for, or none (default: every capability)"},
             options.allow_capabilities);
-    add_list_options(cli, "Print this host's GPUs, and do nothing else", options.list);
+    add_lease_options(cli, options.leases);
+    add_list_options(cli, "Print this host's GPUs and who has them, and do nothing else", ListFormats::OfGpus,
+                     options.list);
 }
 
 void check(const Options &options, const CommonOptions &common)
 {
     if (options.capabilities && !common.request)
         throw Error(ExitCode::Usage, "--capabilities needs --request");
+    check(options.leases);
     check(options.list);
 }
 
@@ -53,9 +58,13 @@ public:
 
     void print_list(const SelectionPolicy &policy)
     {
-        const HostListing list = vendor_.list(sysroot_, policy, notes_);
+        HostListing list = vendor_.list(sysroot_, policy, notes_);
         say_notes();
-        Hook::print(to_text(list, options_.list.format.value_or(ListFormat::Table)));
+        const TakeoverPolicy takeover = takeover_policy(options_.leases);
+        const LeaseList leases =
+            Leases::are_possible() ? Leases(sysroot_).list(takeover) : Leases::look(sysroot_, takeover);
+        Hook::print(to_text(list, {vendor_.gpus(), policy, leases, vendor_.tags()},
+                            options_.list.format.value_or(ListFormat::Table)));
     }
 
     void give(SelectionPolicy policy)
@@ -65,13 +74,33 @@ public:
         if (!request)
             return;
         vendor_.ask(*request, hook_.config());
-        const auto candidates = vendor_.find(sysroot_, *request, notes_);
+        auto candidates = vendor_.find(sysroot_, *request, notes_);
         if (!candidates)
             return say_notes();
-        const auto chosen = resolve(request->selectors, *candidates, request->policy, {}, notes_);
+        const Choice choice = resolve(request->selectors, *candidates, request->policy, notes_);
+        auto chosen = first_of(choice);
+        std::shared_ptr<GpuLease> lease;
+        if (!chosen.empty() && !hook_.options().plan) {
+            lease = take_lease(hook_, sysroot_, choice, *candidates, request->lease, notes_);
+            if (request->lease.terms.wait.count() != 0)
+                candidates = vendor_.find(sysroot_, *request, notes_); // the host may be another one by now
+            chosen = places_of(lease->devices(), candidates.value_or(std::vector<Candidate>()));
+        }
         const Edits edits = vendor_.plan(chosen, sysroot_, hook_, notes_);
         say_notes();
         hook_.carry_out(edits);
+        if (lease)
+            lease->keep();
+    }
+
+    /** --drain and --undrain */
+    void set_drained(const std::string &gpu, bool drained)
+    {
+        const RequestValue asked{gpu, drained ? "option '--drain'" : "option '--undrain'"};
+        const Selectors selectors = parse_allowed_selectors(asked);
+        const auto candidates = vendor_.find(sysroot_, {asked, selectors, {}, {}, {}, false}, notes_);
+        say_notes();
+        drain(sysroot_, selectors, candidates.value_or(std::vector<Candidate>()), drained);
     }
 
 private:
@@ -92,7 +121,20 @@ private:
                                     : "the container's environment asks for no GPU");
             return std::nullopt;
         }
-        return GpuRequest{*asked, *selectors, std::move(policy), capabilities(*asked), written.environment};
+        const auto max_devices = policy.max_devices;
+        return GpuRequest{*asked,
+                          *selectors,
+                          std::move(policy),
+                          capabilities(*asked),
+                          lease_details(max_devices),
+                          written.environment};
+    }
+
+    LeaseDetails lease_details(const std::optional<unsigned> &max_devices)
+    {
+        const std::string name = name_;
+        return {lease_terms(hook_.value(name + ".lease"), hook_.value(name + ".wait"), options_.leases),
+                takeover_policy(options_.leases), max_devices};
     }
 
     std::optional<Selectors> asked_of_tools()
@@ -142,6 +184,7 @@ int run_gpu_hook(const char *name, const char *description, int argc, const char
 {
     std::vector<unsigned> capabilities(device_cgroup_capabilities.begin(), device_cgroup_capabilities.end());
     capabilities.push_back(CAP_MKNOD);
+    capabilities.push_back(CAP_KILL); // to end an idle container for one that wants its GPU
     const auto body = [&](Hook &hook) {
         Options options;
         add_options(hook.cli(), options);
@@ -155,6 +198,9 @@ int run_gpu_hook(const char *name, const char *description, int argc, const char
         Run run(name, hook, vendor, options);
         if (options.list.list)
             run.print_list(policy);
+        else if (options.leases.drain || options.leases.undrain)
+            run.set_drained(options.leases.drain ? *options.leases.drain : *options.leases.undrain,
+                            options.leases.drain.has_value());
         else
             run.give(std::move(policy));
     };

@@ -8,7 +8,9 @@
 #include "base/log.h"
 #include "edits/edits.h"
 #include "hook/command_line.h"
+#include "hook/gpu_lease.h"
 #include "hook/hook.h"
+#include "hook/lease_listing.h"
 #include "hook/listing.h"
 #include "host/sysroot.h"
 #include "oci/config.h"
@@ -23,7 +25,8 @@ struct GpuRequest {
     Selectors selectors; ///< as its variables have it, where they choose the GPUs
     SelectionPolicy policy;
     std::optional<RequestValue> capabilities; ///< by name: the container's, or those of --capabilities
-    bool by_environment = false;              ///< its variables choose the GPUs: there is a config.json
+    LeaseDetails lease;
+    bool by_environment = false; ///< its variables choose the GPUs: there is a config.json
 };
 
 /**
@@ -45,6 +48,12 @@ public:
 
     /** The host's GPUs, for --list, after which nothing else is called. @throws Error if there are none */
     virtual HostListing list(const Sysroot &sysroot, const SelectionPolicy &policy, Notes &notes) = 0;
+
+    /** The GPUs of the last list() or find(), in that order. */
+    [[nodiscard]] virtual std::vector<Candidate> gpus() const = 0;
+
+    /** How a worker's tags call it. */
+    [[nodiscard]] virtual GpuTags tags() const = 0;
 
     /** What the container's variables ask of the vendor's own tools. @return nothing if they ask for no GPU */
     virtual std::optional<Selectors> asked_of_tools(const Config &config, Notes &notes) = 0;

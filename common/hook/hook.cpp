@@ -36,8 +36,8 @@ constexpr std::string_view keep_groups_annotation = "run.oci.keep_original_group
 
 } // namespace
 
-Hook::Hook(const char *name, const char *description, Log &log, const TimeLimit &limit)
-    : name_(name), log_(log), limit_(limit), cli_(name, description)
+Hook::Hook(const char *name, const char *description, Log &log, TimeLimit &limit)
+    : name_(name), parent_(::getppid()), log_(log), limit_(limit), cli_(name, description)
 {
 }
 
@@ -73,7 +73,8 @@ Hook::request(const std::function<std::optional<RequestValue>(const Container &)
                       config_->mount_label,
                       config_->cgroups_path,
                       config_->annotations.contains(keep_groups_annotation),
-                      config_->user};
+                      config_->user,
+                      state.id};
     } else if (!options_.plan || !options_.request) {
         throw Error(ExitCode::Usage,
                     "no container's state on stdin; this is a hook that a container runtime calls, "
@@ -186,7 +187,7 @@ int run_hook(const char *name, const char *description, const std::function<void
     };
     try {
         set_up_process();
-        const TimeLimit limit(time_limit);
+        TimeLimit limit(time_limit);
         log.connect();
         std::vector<unsigned> kept(common_capabilities.begin(), common_capabilities.end());
         kept.insert(kept.end(), capabilities.begin(), capabilities.end());

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <sys/types.h>
+
+#include <chrono>
 #include <functional>
 #include <optional>
 
@@ -22,7 +25,7 @@ namespace ogh {
  */
 class Hook final {
 public:
-    Hook(const char *name, const char *description, Log &log, const TimeLimit &limit);
+    Hook(const char *name, const char *description, Log &log, TimeLimit &limit);
     Hook(const Hook &) = delete;
     Hook &operator=(const Hook &) = delete;
 
@@ -79,6 +82,15 @@ public:
      */
     void try_to_carry_out(const Edits &edits);
 
+    /** The container that asks, once request() has said what; all empty with --plan by hand. */
+    [[nodiscard]] const Container &container() const { return container_; }
+
+    /** The process that has started this one: the runtime. It may have ended since. */
+    [[nodiscard]] pid_t parent() const { return parent_; }
+
+    /** Gives this run so much more time, for what it is going to wait for. */
+    void extend_time(std::chrono::seconds by) { limit_.extend(by); }
+
     /** What is to be taken back if the container does not get what it asks for. */
     [[nodiscard]] UndoLog &undo() { return undo_; }
 
@@ -97,8 +109,9 @@ private:
     void go_on_in_child_if_needed();
 
     const char *name_;
+    pid_t parent_;
     Log &log_;
-    const TimeLimit &limit_;
+    TimeLimit &limit_;
     CommandLine cli_;
     CommonOptions options_;
     std::optional<Config> config_;

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <iterator>
+#include <map>
 
 #include <nlohmann/json.hpp>
 
@@ -43,19 +44,43 @@ std::string in_capitals(std::string text)
     return text;
 }
 
+std::string as_table(const std::vector<std::string> &columns,
+                     const std::vector<std::vector<HostListing::Cell>> &rows)
+{
+    Table table(1);
+    for (const std::string &column : columns)
+        table.front().push_back(in_capitals(column));
+    for (const auto &row : rows) {
+        auto &line = table.emplace_back();
+        std::transform(row.begin(), row.end(), std::back_inserter(line), shown);
+    }
+    return to_text(table);
+}
+
 std::string as_table(const HostListing &listing)
 {
     Table facts;
     for (const auto &[name, value] : listing.facts)
         facts.push_back({name + ":", shown(value)});
-    Table table(1);
-    for (const std::string &column : listing.columns)
-        table.front().push_back(in_capitals(column));
-    for (const auto &row : listing.rows) {
-        auto &line = table.emplace_back();
-        std::transform(row.begin(), row.end(), std::back_inserter(line), shown);
+    std::string text = to_text(facts) + as_table(listing.columns, listing.rows);
+    for (const HostListing::Table &table : listing.further) {
+        if (!table.rows.empty())
+            text += "\n" + as_table(table.columns, table.rows);
     }
-    return to_text(facts) + to_text(table);
+    return text;
+}
+
+ordered_json as_json(const std::vector<std::string> &columns,
+                     const std::vector<std::vector<HostListing::Cell>> &rows)
+{
+    ordered_json array = ordered_json::array();
+    for (const auto &row : rows) {
+        ordered_json object = ordered_json::object();
+        for (size_t i = 0; i < row.size(); ++i)
+            object[columns.at(i)] = to_json(row[i]);
+        array.push_back(std::move(object));
+    }
+    return array;
 }
 
 std::string as_json(const HostListing &listing)
@@ -63,16 +88,17 @@ std::string as_json(const HostListing &listing)
     ordered_json document = ordered_json::object();
     for (const auto &[name, value] : listing.facts)
         document[name] = to_json(value);
-    ordered_json &rows = document[listing.name] = ordered_json::array();
-    for (const auto &row : listing.rows) {
-        ordered_json object = ordered_json::object();
-        for (size_t i = 0; i < row.size(); ++i)
-            object[listing.columns.at(i)] = to_json(row[i]);
-        rows.push_back(std::move(object));
-    }
+    document[listing.name] = as_json(listing.columns, listing.rows);
+    for (const HostListing::Table &table : listing.further)
+        document[table.name] = as_json(table.columns, table.rows);
     // ASCII alone: text of the host must not act on the terminal that shows it.
     return document.dump(2, ' ', true) + "\n";
 }
+
+const std::map<std::string, ListFormat> format_names{{"table", ListFormat::Table},
+                                                     {"json", ListFormat::Json},
+                                                     {"tags", ListFormat::Tags},
+                                                     {"status", ListFormat::Status}};
 
 } // namespace
 
@@ -81,13 +107,16 @@ HostListing::Cell known(std::string text)
     return text.empty() ? HostListing::Cell(nullptr) : HostListing::Cell(std::move(text));
 }
 
-void add_list_options(CommandLine &cli, const char *help, ListOptions &options)
+void add_list_options(CommandLine &cli, const char *help, ListFormats formats, ListOptions &options)
 {
+    const bool of_gpus = formats == ListFormats::OfGpus;
     cli.add_flag("--list", help, options.list);
-    cli.add_choice({"--format", "NAME", "Of --list: table or json (default: table)"}, {"table", "json"},
-                   [&](const std::string &name) {
-                       options.format = name == "json" ? ListFormat::Json : ListFormat::Table;
-                   });
+    cli.add_choice({"--format", "NAME",
+                    of_gpus ? "Of --list: table, json, tags or status (default: table)"
+                            : "Of --list: table or json (default: table)"},
+                   of_gpus ? std::vector<std::string>{"table", "json", "tags", "status"}
+                           : std::vector<std::string>{"table", "json"},
+                   [&](const std::string &name) { options.format = format_names.at(name); });
 }
 
 void check(const ListOptions &options)

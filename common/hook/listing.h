@@ -18,29 +18,39 @@ struct HostListing {
     /** A value; nullptr if it is not known. */
     using Cell = std::variant<std::nullptr_t, std::uint64_t, std::string>;
 
+    struct Table {
+        std::string name; ///< of the rows, as a member of JSON
+        std::vector<std::string> columns;
+        std::vector<std::vector<Cell>> rows;
+    };
+
     std::string name;                                ///< of the rows, as a member of JSON: "gpus"
     std::vector<std::pair<std::string, Cell>> facts; ///< what is said of the host as a whole
     std::vector<std::string> columns;                ///< in small letters
     std::vector<std::vector<Cell>> rows;             ///< a cell for each column
+    std::vector<Table> further = {};                 ///< a table without rows is shown to programs alone
 };
 
 /** A cell of a text that is not known if it is empty. */
 HostListing::Cell known(std::string text);
 
-enum class ListFormat { Table, Json };
+enum class ListFormat { Table, Json, Tags, Status };
 
 struct ListOptions {
     bool list = false;
     std::optional<ListFormat> format; ///< nothing: a table
 };
 
+/** Which formats a hook has. */
+enum class ListFormats { Common, OfGpus };
+
 /** @param help what is listed */
-void add_list_options(CommandLine &cli, const char *help, ListOptions &options);
+void add_list_options(CommandLine &cli, const char *help, ListFormats formats, ListOptions &options);
 
 /** @throws Error (Usage) if there is a format and no list */
 void check(const ListOptions &options);
 
-/** The text to print, with a newline at its end. */
+/** The text to print as a table or as JSON, with a newline at its end. */
 std::string to_text(const HostListing &listing, ListFormat format);
 
 } // namespace ogh

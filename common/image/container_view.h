@@ -23,6 +23,7 @@ struct Container {
     std::string cgroups_path = {}; ///< linux.cgroupsPath
     bool keeps_groups = false;     ///< its processes keep the groups of the engine's user (crun, keep-groups)
     ProcessUser user = {};
+    std::string id = {}; ///< whole, as the engine names it
 };
 
 /** What there is of a ContainerView once its container is entered: nothing that looks at the host, or at the image from it. */

@@ -137,6 +137,13 @@ TimeLimit::TimeLimit(milliseconds limit) : limit_(limit), end_(Clock::now() + li
     end_by_signal_after(limit);
 }
 
+void TimeLimit::extend(milliseconds by)
+{
+    limit_ += by;
+    end_ += by;
+    end_by_signal_after(time_until(end_));
+}
+
 void TimeLimit::go_on_in_child(const std::function<std::string(pid_t)> &where) const
 {
     const UniqueFd out = make_output();

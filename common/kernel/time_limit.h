@@ -21,6 +21,9 @@ class TimeLimit final {
 public:
     explicit TimeLimit(std::chrono::milliseconds limit);
 
+    /** Gives the process so much more time, for what it is going to wait for. */
+    void extend(std::chrono::milliseconds by);
+
     /**
      * Goes on in a child process, and returns there. This process waits for it, and passes on what the child writes to
      * descriptors 1 and 2, and its exit code: then it ends at once, without running destructors, for what there is to be

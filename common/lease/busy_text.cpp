@@ -70,8 +70,8 @@ std::string busy_text(const LeaseState &state, const Decision &decision, const D
         devices.push_back((name ? name(key) : key) + " is " + why_not(state, decision.obstacles, key));
     const std::string mode = demand.mode == LeaseMode::Exclusive ? "an exclusive" : "a shared";
     if (devices.empty())
-        return "not as many devices as are asked for can be had";
-    return "not all can be had in " + mode + " lease: " + joined(devices, "; ");
+        return "not as many devices as are asked for can be given";
+    return "not all can be given in " + mode + " lease: " + joined(devices, "; ");
 }
 
 } // namespace ogh

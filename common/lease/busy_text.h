@@ -12,7 +12,7 @@ namespace ogh {
 using NameDevice = std::function<std::string(const LeaseKey &)>;
 
 /**
- * Who is in the way of the request, and since when, for a message: each device that cannot be had, by whom it is held,
+ * Who is in the way of the request, and since when, for a message: each device that cannot be given, by whom it is held,
  * waited for or drained, with the ids of the containers whole.
  * @param name nothing: a device is named by its key
  */

@@ -4,6 +4,7 @@
 #include <sys/types.h>
 
 #include <chrono>
+#include <optional>
 #include <string>
 
 #include "lease/busy_text.h"
@@ -21,6 +22,8 @@ struct LeaseRequest {
     Demand demand;
     std::chrono::nanoseconds wait{0}; ///< how long it may wait; 0: not at all
     pid_t runtime = 0;                ///< this process's parent as it was at the start; needed for waiting
+    /** How many devices of the same vendor the container may have, those of earlier requests too; nothing: no limit. */
+    std::optional<unsigned> max_devices = {};
     bool is_explicit = false; ///< a lease was asked for or demanded by name, and is not the default alone
     TakeoverPolicy takeover = {};
     NameDevice name_device = {}; ///< nothing: by its key

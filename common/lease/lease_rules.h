@@ -22,7 +22,7 @@ struct Obstacles {
     std::set<ProcessId> holders;     ///< inits of the containers
     std::set<std::uint64_t> tickets; ///< of requests that came earlier and compete for a device
     std::set<LeaseKey> drains;       ///< what root has drained; nobody waits for that
-    std::set<LeaseKey> devices;      ///< those of the request that cannot be had now
+    std::set<LeaseKey> devices;      ///< those of the request that cannot be given now
 };
 
 /** What becomes of a request now. */
@@ -30,7 +30,7 @@ struct Decision {
     /** All that is asked for: `fixed` in its order, and then what was chosen. Nothing: something is in the way. */
     std::optional<std::vector<LeaseKey>> granted;
     Obstacles obstacles = {};
-    /** It cannot be had however long one waits, since too much of it is drained, or there are too few candidates. */
+    /** It cannot be given however long one waits, since too much of it is drained, or there are too few candidates. */
     bool is_hopeless = false;
 };
 

@@ -113,7 +113,7 @@ Lease take_if_possible(Leases *leases, const LeaseRequest &request, Notes &notes
             devices.push_back(key);
     }
     if (devices.size() < demand.fixed.size() + demand.any)
-        throw Error(ExitCode::Busy, "not as many devices as are asked for can be had");
+        throw Error(ExitCode::Busy, "not as many devices as are asked for can be given");
     return Lease(std::move(devices));
 }
 

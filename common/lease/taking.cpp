@@ -4,6 +4,8 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <set>
+#include <string_view>
 
 #include "base/error.h"
 #include "base/text.h"
@@ -30,6 +32,24 @@ bool has_something(const LeaseState &state, const ProcessId &init)
 {
     return std::any_of(state.holdings.begin(), state.holdings.end(),
                        [&](const Holding &holding) { return holding.holder.init == init; });
+}
+
+std::string_view vendor_of(const LeaseKey &key)
+{
+    return std::string_view(key).substr(0, key.find(':'));
+}
+
+/** How many devices of the same vendor the container has once these are granted. */
+size_t count_with(const LeaseState &state, const ProcessId &init, const std::vector<LeaseKey> &granted)
+{
+    std::set<LeaseKey> keys(granted.begin(), granted.end());
+    for (const Holding &holding : state.holdings) {
+        for (const LeasedDevice &device : holding.devices) {
+            if (holding.holder.init == init && vendor_of(device.key) == vendor_of(granted.front()))
+                keys.insert(device.key);
+        }
+    }
+    return keys.size();
 }
 
 bool is_in(const LeaseState &state, std::uint64_t number)
@@ -111,6 +131,7 @@ Taking::Attempt Taking::try_now()
     const Decision decision = decide(session.state, claim, now);
     Attempt attempt;
     if (decision.granted) {
+        check_count(session.state, *decision.granted);
         Ticket request = ticket(now);
         request.number = ticket_;
         attempt.grant = enter(session.state, holder_.first, request, *decision.granted, now);
@@ -122,6 +143,17 @@ Taking::Attempt Taking::try_now()
     if (attempt.granted)
         ticket_ = 0;
     return attempt;
+}
+
+void Taking::check_count(const LeaseState &state, const std::vector<LeaseKey> &granted) const
+{
+    if (!request_.max_devices || granted.empty())
+        return;
+    const size_t count = count_with(state, holder_.first.init, granted);
+    if (count > *request_.max_devices)
+        throw Error(ExitCode::Policy, "with what it was given before the container would have " +
+                                          std::to_string(count) + " GPUs, and --max-devices allows " +
+                                          std::to_string(*request_.max_devices));
 }
 
 Taking::Attempt Taking::blocked(LeaseState &state, const Decision &decision, Present present,

@@ -35,6 +35,7 @@ private:
     };
 
     Attempt try_now();
+    void check_count(const LeaseState &state, const std::vector<LeaseKey> &granted) const;
     Attempt blocked(LeaseState &state, const Decision &decision, Present present, std::int64_t now);
     void enqueue(LeaseState &state, std::int64_t now, bool for_takeover);
     [[nodiscard]] Ticket ticket(std::int64_t now) const;

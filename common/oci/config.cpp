@@ -86,17 +86,21 @@ ProcessUser read_user(const json &process)
 }
 
 /** Whatever is wrong with a hook is for the runtime to say. */
-std::vector<std::string> read_hook_paths(const json &config)
+std::vector<HookEntry> read_hooks(const json &config)
 {
-    std::vector<std::string> paths;
+    std::vector<HookEntry> entries;
     for (const json &hooks : object_member(config, "hooks")) {
         for (const json &hook : hooks.is_array() ? hooks : json::array()) {
             const json *path = hook.is_object() ? find_member(hook, "path") : nullptr;
-            if (path != nullptr && path->is_string())
-                paths.push_back(path->get<std::string>());
+            if (path == nullptr || !path->is_string())
+                continue;
+            HookEntry &entry = entries.emplace_back(HookEntry{path->get<std::string>()});
+            const json *timeout = find_member(hook, "timeout");
+            if (timeout != nullptr && timeout->is_number_unsigned())
+                entry.timeout = timeout->get<std::uint64_t>();
         }
     }
-    return paths;
+    return entries;
 }
 
 std::string read_program(const json &config)
@@ -158,7 +162,7 @@ Config parse_config(std::string_view text, const std::string &bundle)
     config.read_only = read_bool(object_member(document, "root"), "readonly");
     config.mount_label = string_member(object_member(document, "linux"), "mountLabel", what);
     config.cgroups_path = string_member(object_member(document, "linux"), "cgroupsPath", what);
-    config.hook_paths = read_hook_paths(document);
+    config.hooks = read_hooks(document);
     config.program = read_program(document);
     config.bind_targets = read_bind_targets(document);
     return config;

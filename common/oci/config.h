@@ -3,6 +3,7 @@
 
 #include <sys/types.h>
 
+#include <cstdint>
 #include <map>
 #include <optional>
 #include <string>
@@ -24,6 +25,14 @@ struct ProcessUser {
     bool operator==(const ProcessUser &) const = default;
 };
 
+/** A hook that the runtime calls for a container, at whichever stage. */
+struct HookEntry {
+    std::string path;
+    std::optional<std::uint64_t> timeout = {}; ///< seconds; nothing: it is waited for as long as it takes
+
+    bool operator==(const HookEntry &) const = default;
+};
+
 /** What the hooks need of a bundle's config.json (OCI runtime specification, "Configuration"). */
 struct Config {
     std::string rootfs; ///< absolute path of the container's root on the host
@@ -31,10 +40,10 @@ struct Config {
     std::vector<std::string> environment; ///< process.env, "NAME=VALUE"
     ProcessUser user;                     ///< process.user
     bool read_only = false;               ///< root.readonly; the runtime makes it so only after the hooks
-    std::string mount_label;  ///< linux.mountLabel, the SELinux context of mounts; "" if there is none
-    std::string cgroups_path; ///< linux.cgroupsPath; "" if there is none
-    std::vector<std::string> hook_paths; ///< the executables of all its hooks
-    std::string program;                 ///< process.args[0]; "" if there is none
+    std::string mount_label;      ///< linux.mountLabel, the SELinux context of mounts; "" if there is none
+    std::string cgroups_path;     ///< linux.cgroupsPath; "" if there is none
+    std::vector<HookEntry> hooks; ///< of all stages
+    std::string program;          ///< process.args[0]; "" if there is none
     std::vector<std::string>
         bind_targets; ///< the destinations of its mounts of type "bind", as they are written
 };

@@ -135,11 +135,4 @@ Error Availability::too_many(size_t wanted) const
                                   std::to_string(policy_.max_devices.value_or(0)) + "; " + text()};
 }
 
-Error Availability::not_free(const std::string &text, size_t free, size_t usable) const
-{
-    return {ExitCode::Busy, no_gpu(text, "") + "of the " + count_text(usable) + " that may be given, " +
-                                std::to_string(free) + (free == 1 ? " is free; " : " are free; ") +
-                                this->text()};
-}
-
 } // namespace ogh

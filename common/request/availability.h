@@ -51,7 +51,6 @@ public:
     [[nodiscard]] Error not_allowed(const std::string &text, const std::string &within = "") const;
     [[nodiscard]] Error unusable(size_t i, const std::string &text, const std::string &within = "") const;
     [[nodiscard]] Error too_many(size_t wanted) const;
-    [[nodiscard]] Error not_free(const std::string &text, size_t free, size_t usable) const;
 
 private:
     [[nodiscard]] bool is_cut_by_policy() const;

@@ -16,6 +16,7 @@ struct Candidate {
     /** Its place as the vendor's tools count; nothing for what they do not count. */
     std::optional<unsigned> index;
     PciAddress address;
+    std::string lease_key;           ///< the same for every name of it; see LeaseKey
     std::vector<std::string> names;  ///< each means this device; the case of letters does not matter
     std::vector<std::string> groups; ///< each means those devices of the group that may be given
     std::string description;         ///< for lists; plain text that can be pasted back, such as the UUID

@@ -22,10 +22,6 @@ constexpr const char *key_variable = "OCI_GPU_HOOKS_KEY";
 /** Every key of the collection, without the prefix: each hook refuses what none of them knows. */
 constexpr auto known_keys = std::to_array<std::string_view>({OGH_REQUEST_KEYS});
 
-/** Reserved. A container that asks to have a GPU for itself must not start without that. */
-constexpr std::array<std::string_view, 4> lease_keys{"nvidia-devices.lease", "nvidia-devices.wait",
-                                                     "amd-kfd.lease", "amd-kfd.wait"};
-
 template<typename Keys> bool contains(const Keys &keys, std::string_view key)
 {
     return std::find(keys.begin(), keys.end(), key) != keys.end();
@@ -50,12 +46,6 @@ const std::string *container_name(const Config &config)
     return nullptr;
 }
 
-Error no_leases(const std::string &origin)
-{
-    return {ExitCode::Usage,
-            "the " + origin + " asks for a lease of GPUs, and there are no leases yet: take it out"};
-}
-
 Error unknown_key(const std::string &key)
 {
     return {ExitCode::Usage, "no hook of oci-gpu-hooks knows the annotation " + quote(key) + "; known are " +
@@ -67,8 +57,6 @@ void check_key(const std::string &full, const Config &config)
 {
     const std::string_view key = std::string_view(full).substr(prefix.size());
     const size_t slash = key.find('/');
-    if (contains(lease_keys, key.substr(0, slash)))
-        throw no_leases("annotation " + quote(full));
     if (!contains(known_keys, key.substr(0, slash)) || slash == key.size() - 1)
         throw unknown_key(full);
     if (slash != std::string_view::npos && container_name(config) == nullptr)
@@ -94,15 +82,6 @@ std::string variable_name(std::string_view key)
     for (const char c : key)
         name += c == '-' || c == '.' ? '_' : static_cast<char>(c >= 'a' && c <= 'z' ? c - 'a' + 'A' : c);
     return name;
-}
-
-void check_variables(const Config &config)
-{
-    for (const std::string_view key : lease_keys) {
-        const std::string variable = variable_name(key);
-        if (environment_value(config, variable))
-            throw no_leases("environment variable " + quote(variable));
-    }
 }
 
 /** What the container's key allows. Neither the key nor its hash is ever part of a message. */
@@ -209,8 +188,6 @@ std::optional<RequestValue> find_any_request(std::string_view hook, const Config
     check_keys(*config);
     if (options.request && options.opt_in != OptIn::Always)
         return by_host();
-    if (options.opt_in == OptIn::Environment)
-        check_variables(*config);
     if (auto asked = find_value(hook, *config, options))
         return asked;
     if (options.opt_in != OptIn::Always) {

@@ -2,6 +2,7 @@
 #include "request/selection.h"
 
 #include <algorithm>
+#include <utility>
 #include <variant>
 
 #include "request/availability.h"
@@ -10,9 +11,9 @@ namespace ogh {
 
 namespace {
 
-class Resolver final {
+class Chooser final {
 public:
-    Resolver(const Availability &availability, Notes &notes)
+    Chooser(const Availability &availability, Notes &notes)
         : availability_(availability), notes_(notes), state_(availability.size(), State::Left)
     {
     }
@@ -39,51 +40,43 @@ public:
             throw availability_.missing("all");
     }
 
-    /** Takes of what `all` and groups offer as much as the policy allows. */
-    void settle(const IsFree &is_free)
+    /** Takes what `all` and groups offer, or lets any of it be chosen where the policy allows less. */
+    void settle()
     {
         const size_t taken = count(State::Taken);
         const size_t offered = count(State::Offered);
         if (taken > availability_.room(0) || (taken == 0 && offered != 0 && availability_.room(0) == 0))
             throw availability_.too_many(taken + offered);
         const size_t room = std::min(offered, availability_.room(taken));
-        size_t left = room;
-        if (room < offered) {
-            notes_.push_back({LogLevel::Info, "--max-devices allows " + std::to_string(taken + room) +
-                                                  " of the " + count_text(taken + offered) +
-                                                  " that were asked for"});
-            left = take_offered(left, is_free);
+        if (room == offered) {
+            std::replace(state_.begin(), state_.end(), State::Offered, State::Taken);
+            return;
         }
-        take_offered(left, [](const Candidate &) { return true; });
+        notes_.push_back({LogLevel::Info, "--max-devices allows " + std::to_string(taken + room) +
+                                              " of the " + count_text(taken + offered) +
+                                              " that were asked for"});
+        any_ = static_cast<unsigned>(room);
+        candidates_ = all_in(State::Offered);
     }
 
-    void take_any(unsigned wanted, const IsFree &is_free)
+    void take_any(unsigned wanted)
     {
         const std::string text = "any:" + std::to_string(wanted);
-        if (wanted > availability_.room(count(State::Taken)) && wanted <= count_common())
-            throw availability_.too_many(count(State::Taken) + wanted);
-        if (wanted > count_common())
-            throw availability_.missing(text);
-        std::vector<size_t> free;
-        for (size_t i = 0; i < availability_.size() && free.size() < wanted; ++i) {
-            if (availability_.is_common(i) && state_[i] != State::Taken && is_free(availability_.at(i)))
-                free.push_back(i);
+        const size_t used = count(State::Taken) + any_;
+        std::vector<size_t> common;
+        for (size_t i = 0; i < availability_.size(); ++i) {
+            if (availability_.is_common(i) && state_[i] != State::Taken)
+                common.push_back(i);
         }
-        if (free.size() < wanted)
-            throw availability_.not_free(text, free.size(), count_common());
-        for (const size_t i : free)
-            state_[i] = State::Taken;
+        if (wanted > availability_.room(used) && wanted <= common.size())
+            throw availability_.too_many(used + wanted);
+        if (wanted > common.size())
+            throw availability_.missing(text);
+        any_ = wanted;
+        candidates_ = std::move(common);
     }
 
-    [[nodiscard]] std::vector<size_t> taken() const
-    {
-        std::vector<size_t> places;
-        for (size_t i = 0; i < availability_.size(); ++i) {
-            if (state_[i] == State::Taken)
-                places.push_back(i);
-        }
-        return places;
-    }
+    [[nodiscard]] Choice choice() const { return {all_in(State::Taken), any_, candidates_}; }
 
 private:
     enum class State { Left, Offered, Taken };
@@ -93,13 +86,14 @@ private:
         return static_cast<size_t>(std::count(state_.begin(), state_.end(), state));
     }
 
-    /** How many there are for `any` that are not taken yet, free or not. */
-    [[nodiscard]] size_t count_common() const
+    [[nodiscard]] std::vector<size_t> all_in(State state) const
     {
-        size_t number = 0;
-        for (size_t i = 0; i < availability_.size(); ++i)
-            number += availability_.is_common(i) && state_[i] != State::Taken ? 1U : 0U;
-        return number;
+        std::vector<size_t> places;
+        for (size_t i = 0; i < availability_.size(); ++i) {
+            if (state_[i] == state)
+                places.push_back(i);
+        }
+        return places;
     }
 
     /** Ends with an error at the first index that there is none of, so it is never longer than the list. */
@@ -166,18 +160,6 @@ private:
         state_[i] = State::Taken;
     }
 
-    /** @return how many of `left` could not be taken */
-    size_t take_offered(size_t left, const IsFree &is_wanted)
-    {
-        for (size_t i = 0; i < availability_.size() && left != 0; ++i) {
-            if (state_[i] != State::Offered || !is_wanted(availability_.at(i)))
-                continue;
-            state_[i] = State::Taken;
-            --left;
-        }
-        return left;
-    }
-
     void note_left_out(size_t i)
     {
         const Candidate &candidate = availability_.at(i);
@@ -190,26 +172,35 @@ private:
     const Availability &availability_;
     Notes &notes_;
     std::vector<State> state_;
+    unsigned any_ = 0;
+    std::vector<size_t> candidates_;
 };
 
 } // namespace
 
-std::vector<size_t> resolve(const Selectors &selectors, const std::vector<Candidate> &candidates,
-                            const SelectionPolicy &policy, const IsFree &is_free, Notes &notes)
+Choice resolve(const Selectors &selectors, const std::vector<Candidate> &candidates,
+               const SelectionPolicy &policy, Notes &notes)
 {
     if (selectors.none)
         return {};
-    const IsFree ask = is_free ? is_free : [](const Candidate &) { return true; };
     const Availability availability(candidates, policy);
-    Resolver resolver(availability, notes);
+    Chooser chooser(availability, notes);
     for (const Selector &selector : selectors.named)
-        resolver.take(selector);
+        chooser.take(selector);
     if (selectors.all)
-        resolver.offer_all();
-    resolver.settle(ask);
+        chooser.offer_all();
+    chooser.settle();
     if (selectors.any != 0)
-        resolver.take_any(selectors.any, ask);
-    return resolver.taken();
+        chooser.take_any(selectors.any);
+    return chooser.choice();
+}
+
+std::vector<size_t> first_of(const Choice &choice)
+{
+    std::vector<size_t> places = choice.fixed;
+    places.insert(places.end(), choice.candidates.begin(), choice.candidates.begin() + choice.any);
+    std::sort(places.begin(), places.end());
+    return places;
 }
 
 } // namespace ogh

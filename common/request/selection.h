@@ -2,7 +2,6 @@
 #pragma once
 
 #include <cstddef>
-#include <functional>
 #include <vector>
 
 #include "base/log.h"
@@ -11,24 +10,30 @@
 
 namespace ogh {
 
-/** Whether nobody holds the device; asked only where there is a choice. */
-using IsFree = std::function<bool(const Candidate &)>;
+/** What a request means: places in the list of candidates, ascending. */
+struct Choice {
+    std::vector<size_t> fixed;
+    unsigned any = 0;               ///< how many of `candidates` besides: whoever knows what is free chooses
+    std::vector<size_t> candidates; ///< none of them is in `fixed`
+};
 
 /**
  * Chooses devices. Pure.
  *
  * What is named must be given, all of it, or that is an error. `all` and groups are as much of them as the policy allows:
- * where --max-devices cuts them short, free ones come first. `any:N` is N free ones beyond those.
+ * where --max-devices cuts them short, it is any of them. `any:N` is N beyond those that are named.
  *
  * @param selectors with `environment` already replaced by what the variables say
  * @param candidates in PCI order
- * @param is_free nothing: all are
  * @param notes what is left out of `all` and of groups
- * @return places in `candidates`, ascending; empty only for `none`
+ * @return nothing at all only for `none`
  * @throws Error: NotAvailable for what this host does not have, with all that there is; Policy for what it does not
- *         allow, with all that may be given; Busy if too few are free for `any:N`; a candidate's own code for its problem
+ *         allow, with all that may be given; a candidate's own code for its problem
  */
-std::vector<size_t> resolve(const Selectors &selectors, const std::vector<Candidate> &candidates,
-                            const SelectionPolicy &policy, const IsFree &is_free, Notes &notes);
+Choice resolve(const Selectors &selectors, const std::vector<Candidate> &candidates,
+               const SelectionPolicy &policy, Notes &notes);
+
+/** The choice where nothing is known of what is free: the first of the candidates. @return ascending */
+std::vector<size_t> first_of(const Choice &choice);
 
 } // namespace ogh

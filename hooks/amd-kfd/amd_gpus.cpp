@@ -27,6 +27,11 @@ HostListing AmdGpus::list(const Sysroot &sysroot, const SelectionPolicy &policy,
     return list_gpus(inventory_, policy);
 }
 
+std::vector<Candidate> AmdGpus::gpus() const
+{
+    return candidates(inventory_);
+}
+
 std::optional<Selectors> AmdGpus::asked_of_tools(const Config &config, Notes &)
 {
     return amd_visible_devices(config);

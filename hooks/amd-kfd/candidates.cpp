@@ -73,6 +73,13 @@ Names groups_of(const Gpu &gpu)
     return groups;
 }
 
+/** A partition is a part of the GPU, which is nobody's as a whole while somebody has a part. */
+std::string lease_key(const Gpu &gpu, bool is_partition)
+{
+    const std::string key = "amd:" + to_text(gpu.address);
+    return is_partition ? key + "/" + std::to_string(gpu.partition) : key;
+}
+
 /** How lists name each GPU, so that it can be pasted back and means no other. */
 class Descriptions final {
 public:
@@ -90,6 +97,8 @@ public:
             return uuid_text(gpu.kfd.unique_id);
         return addresses_.at(gpu.address) == 1 ? to_text(gpu.address) : render_name(gpu);
     }
+
+    [[nodiscard]] bool is_partition(const Gpu &gpu) const { return addresses_.at(gpu.address) != 1; }
 
 private:
     std::map<std::uint64_t, unsigned> unique_ids_;
@@ -128,6 +137,7 @@ std::vector<Candidate> candidates(const Inventory &inventory)
         Candidate &candidate = list.emplace_back();
         candidate.index = static_cast<unsigned>(list.size() - 1);
         candidate.address = gpu.address;
+        candidate.lease_key = lease_key(gpu, descriptions.is_partition(gpu));
         candidate.names = names_of(gpu);
         candidate.groups = groups_of(gpu);
         candidate.description = descriptions.of(gpu);

@@ -29,7 +29,8 @@ void add_options(ogh::CommandLine &cli, Options &options)
                  options.idmap);
     cli.add({"--allow", "NAME,...", "The only names that may be handed out (default: every name)"},
             options.allow);
-    ogh::add_list_options(cli, "Print what this host hands out, and do nothing else", options.list);
+    ogh::add_list_options(cli, "Print what this host hands out, and do nothing else",
+                          ogh::ListFormats::Common, options.list);
 }
 
 ogh::mount_srv::Policy policy_of(const Options &options)

@@ -61,6 +61,11 @@ HostListing NvidiaGpus::list(const Sysroot &sysroot, const SelectionPolicy &poli
     return list_gpus(inventory_, policy);
 }
 
+std::vector<Candidate> NvidiaGpus::gpus() const
+{
+    return candidates(inventory_);
+}
+
 std::optional<Selectors> NvidiaGpus::asked_of_tools(const Config &config, Notes &notes)
 {
     refuse_device_mounts(config);

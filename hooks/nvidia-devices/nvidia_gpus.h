@@ -17,6 +17,8 @@ public:
     void add_options(CommandLine &cli) override;
     void allow(const RequestValue &capabilities) override;
     HostListing list(const Sysroot &sysroot, const SelectionPolicy &policy, Notes &notes) override;
+    [[nodiscard]] std::vector<Candidate> gpus() const override;
+    [[nodiscard]] GpuTags tags() const override { return {"nvidia", "cuda"}; }
     std::optional<Selectors> asked_of_tools(const Config &config, Notes &notes) override;
 
     /** What the driver says of itself, without GPUs; and, if any are named, capabilities. */

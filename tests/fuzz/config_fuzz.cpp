@@ -71,19 +71,23 @@ void check_content(const Config &config, const json &document)
             "the environment is what config.json says");
 }
 
-/** Every text that is the path of a hook, whatever else is wrong there. */
+/** Everything with a path that is a text is a hook, whatever else is wrong there. */
 void check_hooks(const Config &config, const json &document)
 {
-    std::vector<std::string> paths;
+    std::vector<HookEntry> entries;
     const json *stages = member(document, "hooks");
     for (const json &hooks : stages == nullptr ? json::object() : *stages) {
         for (size_t i = 0; hooks.is_array() && i < hooks.size(); ++i) {
             const json *path = hooks[i].is_object() ? member(hooks[i], "path") : nullptr;
-            if (path != nullptr && path->is_string())
-                paths.push_back(path->get<std::string>());
+            if (path == nullptr || !path->is_string())
+                continue;
+            entries.push_back({path->get<std::string>()});
+            const json *timeout = member(hooks[i], "timeout");
+            if (timeout != nullptr && timeout->is_number_unsigned())
+                entries.back().timeout = timeout->get<std::uint64_t>();
         }
     }
-    require(config.hook_paths == paths, "hooks are what config.json says");
+    require(config.hooks == entries, "hooks are what config.json says");
 }
 
 /** Each variable by its name, in the plainest way. */

@@ -24,11 +24,10 @@ struct Case {
     RequestValue capabilities{"compute", "annotation 'k.capabilities'"};
     std::optional<std::string> allow;
     std::optional<unsigned> max_devices;
-    std::string held; ///< a digit for each GPU that is not free
     Config config;
 };
 
-/** A line each: `ask VALUE`, `capabilities VALUE`, `allow LIST`, `max DIGIT`, `held DIGITS`, `env NAME=VALUE`. */
+/** A line each: `ask VALUE`, `capabilities VALUE`, `allow LIST`, `max DIGIT`, `env NAME=VALUE`. */
 Case read_case(std::string_view input)
 {
     Case result;
@@ -45,15 +44,13 @@ Case read_case(std::string_view input)
             result.allow = rest;
         else if (word == "max")
             result.max_devices = rest.empty() ? 0U : static_cast<unsigned>(rest[0] - '0') % 10U;
-        else if (word == "held")
-            result.held = rest;
         else if (word == "env")
             result.config.environment.push_back(rest);
     }
     return result;
 }
 
-/** Of six: the fourth has a fault, the fifth is kept from use and has no index, the sixth is had by name alone. */
+/** Of six: the fourth has a fault, the fifth is kept from use and has no index, the sixth is given by name alone. */
 std::vector<Candidate> fixed_candidates()
 {
     std::vector<Candidate> list;
@@ -167,14 +164,11 @@ void check_choice(const Case &input, const Selectors &selectors)
         policy.allow = allowed.value;
     }
     const auto candidates = fixed_candidates();
-    const IsFree is_free = [&](const Candidate &candidate) {
-        return input.held.find(candidate.names.front()[4]) == std::string::npos;
-    };
     Notes notes;
-    const auto outcome = attempt([&] { return resolve(selectors, candidates, policy, is_free, notes); });
+    const auto outcome = attempt([&] { return first_of(resolve(selectors, candidates, policy, notes)); });
     for (const Note &note : notes)
         require(is_one_clean_line(note.text), "a note is one clean line");
-    require(outcome.code != ExitCode::Busy || !input.held.empty(), "what nobody holds is free");
+    require(outcome.code != ExitCode::Busy, "what is free is not looked at here");
     if (outcome.value)
         check_chosen(*outcome.value, candidates, selectors, policy);
     else

@@ -194,7 +194,7 @@ BOOST_FIXTURE_TEST_CASE(no_gpu_is_held_twice_or_lost_whoever_is_killed, LeaseHos
     BOOST_TEST(std::filesystem::exists(path("twice")), "a GPU was held twice");
     BOOST_TEST(done > containers / 2);
     BOOST_TEST_MESSAGE(done << " of " << containers << " were not killed");
-    // Nothing is lost: all of it can be had, once the last of those that were killed are gone.
+    // Nothing is lost: all of it can be given, once the last of those that were killed are gone.
     LeaseRequest all = request(Init(), {"n:0", "n:1", "n:2", "n:3"});
     const Init last;
     all.init = last.pid();

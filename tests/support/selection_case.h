@@ -39,11 +39,10 @@ inline std::vector<Candidate> two_sound()
     return list;
 }
 
-/** A host, its policy, and what is held by others. */
+/** A host and its policy. */
 struct Case {
     std::vector<Candidate> candidates = four();
     SelectionPolicy policy;
-    std::set<unsigned> held; ///< indices
     Notes notes;
 
     static Case allowing(const std::string &list)
@@ -60,14 +59,18 @@ struct Case {
         return result;
     }
 
-    /** Places separated by blanks. */
+    /** Places separated by blanks; in front of those of which any may be chosen: "0 any:2 of 1 3 4". */
     std::string choose(const std::string &value)
     {
-        const IsFree is_free = [&](const Candidate &candidate) { return !held.contains(*candidate.index); };
+        const Choice choice = resolve(parse_selectors({value, "annotation 'k'"}), candidates, policy, notes);
         std::string text;
-        for (const size_t place :
-             resolve(parse_selectors({value, "annotation 'k'"}), candidates, policy, is_free, notes))
-            text += (text.empty() ? "" : " ") + std::to_string(place);
+        const auto add = [&](const std::string &word) { text += (text.empty() ? "" : " ") + word; };
+        for (const size_t place : choice.fixed)
+            add(std::to_string(place));
+        if (choice.any != 0)
+            add("any:" + std::to_string(choice.any) + " of");
+        for (const size_t place : choice.candidates)
+            add(std::to_string(place));
         return text;
     }
 

@@ -70,9 +70,10 @@ std::optional<std::string> find_in(int folder, const std::string &what)
 
 std::optional<std::string> find_vendor_hook(const Config &config, const Sysroot &sysroot)
 {
-    const auto in_config = std::find_if(config.hook_paths.begin(), config.hook_paths.end(), is_vendor_hook);
-    if (in_config != config.hook_paths.end())
-        return "config.json (" + quote(*in_config) + ")";
+    const auto in_config = std::find_if(config.hooks.begin(), config.hooks.end(),
+                                        [](const HookEntry &hook) { return is_vendor_hook(hook.path); });
+    if (in_config != config.hooks.end())
+        return "config.json (" + quote(in_config->path) + ")";
     for (const char *folder : hook_folders) {
         try {
             const auto place = sysroot.find(folder);

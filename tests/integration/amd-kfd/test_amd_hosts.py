@@ -10,7 +10,7 @@ from hosts.amd import CPX, CPX_BLANKS, GIB, MI210, OLD, PHOENIX, RAPHAEL, SPX, T
 
 pytest_plugins = ["harness.nvidia_fixtures", "harness.amd_fixtures"]
 
-COLUMNS = ["INDEX", "ADDRESS", "RENDER", "CARD", "GFX", "TYPE", "VRAM", "ID", "HINT", "STATE"]
+COLUMNS = ["INDEX", "ADDRESS", "RENDER", "CARD", "GFX", "TYPE", "VRAM", "ID", "HINT", "LEASE", "STATE"]
 STRIX = [Gpu(f"0000:{bus}:00.0", bus, 128 + bus, gfx, simd=24, vram=GIB)
          for bus, gfx in ((10, 110500), (11, 110501), (12, 90012), (13, 100304), (14, 100301), (15, 100300))]
 ROOTLESS = ("unshare", "--user", "--map-root-user")
@@ -21,9 +21,10 @@ def test_list(amd_by_hand):
     rows = rows_of(amd_by_hand("--list", "--allow", "igpu"))
     assert list(rows[0]) == COLUMNS
     assert [list(row.values()) for row in rows] == [
-        ["0", XT.address, "renderD129", "card2", "gfx1100", "discrete", "20480 MiB", XT.uuid, "-", "not allowed"],
+        ["0", XT.address, "renderD129", "card2", "gfx1100", "discrete", "20480 MiB", XT.uuid, "-", "free",
+         "not allowed"],
         ["1", RAPHAEL.address, "renderD128", "card1", "gfx1036", "integrated", "512 MiB", "-",
-         "HSA_OVERRIDE_GFX_VERSION=10.3.0", ""]]
+         "HSA_OVERRIDE_GFX_VERSION=10.3.0", "free", ""]]
 
 
 @on_host(STRIX)

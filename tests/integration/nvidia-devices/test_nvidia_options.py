@@ -126,7 +126,7 @@ def test_list(by_hand, machine):
     assert process.returncode == 0, process.stderr
     driver, head, *rows = process.stdout.splitlines()
     assert driver == "driver:  555.42.07"
-    assert head.split() == ["INDEX", "ADDRESS", "UUID", "MODEL", "NODE", "STATE"]
+    assert head.split() == ["INDEX", "ADDRESS", "UUID", "MODEL", "NODE", "LEASE", "STATE"]
     assert [gpu.address in row for gpu, row in zip(EIGHT, rows, strict=True)] == [True] * 8
     assert rows[0].split()[0] == "0" and rows[7].split()[0] == "6"
     for gpu, row in zip(EIGHT, rows):
@@ -142,7 +142,8 @@ def test_list_for_programs(by_hand, machine):
     assert document["driver"] == "555.42.07"
     first, second, *_ = document["gpus"]
     assert first == {"index": 0, "address": EIGHT[0].address, "uuid": EIGHT[0].uuid, "model": "NVIDIA Example 48",
-                     "node": EIGHT[0].node, "state": ""}
+                     "node": EIGHT[0].node, "lease": "free", "state": ""}
+    assert document["leases"] == []
     assert second["index"] is None and "exclude" in second["state"]
 
 

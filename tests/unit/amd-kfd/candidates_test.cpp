@@ -29,7 +29,7 @@ struct Case {
         Notes ignored;
         const Inventory inventory =
             read_inventory(Sysroot(host.path()), details_for(selectors, policy), ignored);
-        return resolve(selectors, candidates(inventory), policy, {}, notes);
+        return first_of(resolve(selectors, candidates(inventory), policy, notes));
     }
 
     ogh::test::Failure refuse(const std::string &value)

@@ -63,10 +63,10 @@ void check_unusable(const Host &host, const std::string &why)
     const auto list = candidates(read(host));
     for (const char *value : {"all", "any:1"})
         BOOST_TEST((failure_of([&] {
-                        resolve(parse_selectors({value, "x"}), list, {}, {}, notes);
+                        first_of(resolve(parse_selectors({value, "x"}), list, {}, notes));
                     }).code == ExitCode::NotAvailable),
                    value);
-    const auto failure = failure_of([&] { resolve(parse_selectors({"0", "x"}), list, {}, {}, notes); });
+    const auto failure = failure_of([&] { first_of(resolve(parse_selectors({"0", "x"}), list, {}, notes)); });
     BOOST_TEST((failure.code == ExitCode::Host));
     BOOST_TEST(failure.says(why), failure.message);
 }
@@ -97,8 +97,8 @@ BOOST_AUTO_TEST_CASE(eight_gpus_in_pci_order_whatever_their_minors)
     BOOST_TEST(text_of(read(host)) == "0=0000:03:00.0/2 1=0000:26:00.0/3 2=0000:43:00.0/1 3=0000:63:00.0/0 "
                                       "4=0000:83:00.0/6 5=0000:a3:00.0/7 6=0000:c3:00.0/5 7=0000:e3:00.0/4");
     Notes notes;
-    BOOST_TEST((resolve(parse_selectors({"0,gpu-5a1c0de0-1111-4222-8333-012345678904", "x"}),
-                        candidates(read(host)), {}, {}, notes) == std::vector<size_t>{0, 7}));
+    BOOST_TEST((first_of(resolve(parse_selectors({"0,gpu-5a1c0de0-1111-4222-8333-012345678904", "x"}),
+                                 candidates(read(host)), {}, notes)) == std::vector<size_t>{0, 7}));
 }
 
 BOOST_AUTO_TEST_CASE(domains_come_first_and_may_have_more_digits)
@@ -191,9 +191,10 @@ BOOST_AUTO_TEST_CASE(an_excluded_gpu_has_no_index_and_is_not_handed_out)
         BOOST_TEST(text_of(inventory) == "-=0000:0d:00.0/3 0=0000:5e:00.0/3", line);
         Notes notes;
         const auto list = candidates(inventory);
-        BOOST_TEST((resolve(parse_selectors({"all", "x"}), list, {}, {}, notes) == std::vector<size_t>{1}));
+        BOOST_TEST(
+            (first_of(resolve(parse_selectors({"all", "x"}), list, {}, notes)) == std::vector<size_t>{1}));
         const auto failure = failure_of([&] {
-            resolve(parse_selectors({first_uuid, "x"}), list, {}, {}, notes);
+            first_of(resolve(parse_selectors({first_uuid, "x"}), list, {}, notes));
         });
         BOOST_TEST((failure.code == ExitCode::NotAvailable));
         BOOST_TEST(failure.says("NVreg_ExcludedGpus"), failure.message);
@@ -247,7 +248,7 @@ BOOST_AUTO_TEST_CASE(gpus_that_share_a_minor_are_not_handed_out)
                      NvidiaGpu::numbered("0000:1b:00.0", 0, "01"),
                      NvidiaGpu::numbered("0000:5e:00.0", 1, "02")});
     Notes notes;
-    BOOST_TEST((resolve(parse_selectors({"all", "x"}), candidates(read(host)), {}, {}, notes) ==
+    BOOST_TEST((first_of(resolve(parse_selectors({"all", "x"}), candidates(read(host)), {}, notes)) ==
                 std::vector<size_t>{1}));
     BOOST_TEST(notes.size() == 2U);
 }

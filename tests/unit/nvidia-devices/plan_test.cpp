@@ -241,7 +241,7 @@ BOOST_AUTO_TEST_CASE(from_the_host_to_the_plan)
         Notes notes;
         const Inventory inventory = read_inventory(sysroot, notes);
         const GpuSelection wanted{
-            resolve(parse_selectors({"2,7", "x"}), candidates(inventory), {}, {}, notes),
+            first_of(resolve(parse_selectors({"2,7", "x"}), candidates(inventory), {}, notes)),
             default_capabilities()};
         const Edits edits = plan(wanted, inventory, read_device_nodes(sysroot, inventory, wanted), notes);
         BOOST_REQUIRE(edits.nodes.size() == 5U);

@@ -23,7 +23,8 @@ std::string hook_file(const std::string &path)
 std::string found(const TempFolder &host, const std::vector<std::string> &paths = {})
 {
     Config config;
-    config.hook_paths = paths;
+    for (const std::string &path : paths)
+        config.hooks.push_back({path});
     return find_vendor_hook(config, Sysroot(host.path())).value_or("");
 }
 

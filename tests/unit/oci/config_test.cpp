@@ -38,11 +38,10 @@ BOOST_AUTO_TEST_CASE(the_cgroup_is_as_the_engine_names_it)
 BOOST_AUTO_TEST_CASE(executables_of_hooks_of_every_stage)
 {
     const Config config = parse_config(R"({"root":{"path":"/r"},"hooks":{
-        "prestart":[{"path":"/a","args":["x",{"path":"/no"}]},{"path":"/b"}],"later":[{"path":"/c","env":["A=1"]}]}})",
+        "prestart":[{"path":"/a","timeout":30,"args":["x",{"path":"/no"}]},{"path":"/b","timeout":"no"}],"later":[{"path":"/c","env":["A=1"]}]}})",
                                        "/b");
     // nlohmann/json sorts the stages.
-    BOOST_TEST(config.hook_paths == (std::vector<std::string>{"/c", "/a", "/b"}),
-               boost::test_tools::per_element());
+    BOOST_TEST((config.hooks == std::vector<HookEntry>{{"/c"}, {"/a", 30}, {"/b"}}));
 }
 
 BOOST_AUTO_TEST_CASE(the_program_and_what_is_bound_where)
@@ -70,11 +69,11 @@ BOOST_AUTO_TEST_CASE(whatever_is_wrong_with_a_hook_is_passed_over)
          {R"({})", R"({"prestart":null,"x":{"path":"/no"},"y":"/no"})",
           R"({"prestart":[null,1,"/no",["/no"],{},{"path":1},{"path":["/no"]},{"args":["/no"]}]})"}) {
         const std::string text = R"({"root":{"path":"/r"},"hooks":)" + std::string(hooks) + "}";
-        BOOST_TEST(parse_config(text, "/b").hook_paths.empty(), hooks);
+        BOOST_TEST(parse_config(text, "/b").hooks.empty(), hooks);
     }
     const Config config =
         parse_config(R"({"root":{"path":"/r"},"hooks":{"prestart":[1,{"path":"/a"}]}})", "/b");
-    BOOST_TEST(config.hook_paths == std::vector<std::string>{"/a"}, boost::test_tools::per_element());
+    BOOST_TEST((config.hooks == std::vector<HookEntry>{{"/a"}}));
 }
 
 BOOST_AUTO_TEST_CASE(what_is_absent_is_off)
@@ -83,7 +82,7 @@ BOOST_AUTO_TEST_CASE(what_is_absent_is_off)
     BOOST_TEST(!config.read_only);
     BOOST_TEST(config.mount_label.empty());
     BOOST_TEST(config.cgroups_path.empty());
-    BOOST_TEST(config.hook_paths.empty());
+    BOOST_TEST(config.hooks.empty());
 }
 
 BOOST_AUTO_TEST_CASE(a_relative_root_is_below_the_bundle)

@@ -65,32 +65,14 @@ BOOST_AUTO_TEST_CASE(another_hooks_annotation_is_not_ours)
     BOOST_TEST(c.value() == "-");
 }
 
-BOOST_AUTO_TEST_CASE(a_lease_is_an_error_for_every_hook_until_there_are_leases)
+BOOST_AUTO_TEST_CASE(the_keys_of_a_hook_are_known_to_all)
 {
-    for (const char *name : {"nvidia-devices.lease", "nvidia-devices.wait", "amd-kfd.lease", "amd-kfd.wait",
+    for (const char *name : {"nvidia-devices.capabilities", "nvidia-devices.lease", "nvidia-devices.wait",
                              "amd-kfd.lease/train", "amd-kfd.wait/other"}) {
         Case c;
         c.config.annotations = {{"io.oci-gpu-hooks." + std::string(name), "shared"},
                                 {"io.kubernetes.container.name", "train"}};
-        BOOST_TEST((c.failure().code == ExitCode::Usage), name);
-        BOOST_TEST(c.failure().says("no leases yet: take it out"), c.failure().message);
-        c.options.request.emplace("all");
-        BOOST_TEST((c.failure().code == ExitCode::Usage), name);
-    }
-}
-
-BOOST_AUTO_TEST_CASE(a_variable_for_a_lease_is_an_error_where_variables_count)
-{
-    for (const char *name :
-         {"NVIDIA_DEVICES_LEASE", "NVIDIA_DEVICES_WAIT", "AMD_KFD_LEASE", "AMD_KFD_WAIT"}) {
-        Case c;
-        c.config.environment = {"OCI_GPU_HOOKS_" + std::string(name) + "="};
         BOOST_TEST(c.value() == "-", name);
-        c.options.opt_in = OptIn::Environment;
-        BOOST_TEST((c.failure().code == ExitCode::Usage), name);
-        BOOST_TEST(c.failure().says(name), c.failure().message);
-        c.options.request.emplace("models");
-        BOOST_TEST(c.value() == "models", name);
     }
 }
 

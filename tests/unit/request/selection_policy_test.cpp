@@ -23,7 +23,7 @@ BOOST_AUTO_TEST_CASE(the_allow_list_is_the_limit)
     BOOST_TEST(Case::allowing("1,card4").choose("all") == "1 3");
     BOOST_TEST(Case::allowing("0-1,GPU-9z").choose("1") == "1");
     BOOST_TEST(Case::allowing("all").choose("3") == "3");
-    BOOST_TEST(Case::allowing("5e:00.0").choose("any:1") == "2");
+    BOOST_TEST(Case::allowing("5e:00.0").choose("any:1") == "any:1 of 2");
     for (const char *value : {"2", "1-2", "GPU-2a", "5e:00.0"}) {
         const auto failure = Case::allowing("1,3").refuse(value);
         BOOST_TEST((failure.code == ExitCode::Policy), value);
@@ -79,18 +79,16 @@ BOOST_AUTO_TEST_CASE(max_devices_is_the_limit_of_what_is_named)
     }
 }
 
-BOOST_AUTO_TEST_CASE(all_is_what_max_devices_allows_and_free_ones_first)
+BOOST_AUTO_TEST_CASE(all_is_any_of_them_where_max_devices_allows_less)
 {
     Case host = Case::at_most(2);
-    BOOST_TEST(host.choose("all") == "0 1");
+    BOOST_TEST(host.choose("all") == "any:2 of 0 1 2 3");
     BOOST_REQUIRE(host.notes.size() == 1U);
     BOOST_TEST(host.notes[0].text == "--max-devices allows 2 of the 4 GPUs that were asked for");
-    host.held = {0, 2};
-    BOOST_TEST(host.choose("all") == "1 3");
-    BOOST_TEST(host.choose("gfx1100") == "1 3");
-    BOOST_TEST(host.choose("2,all") == "1 2");
-    host.held = {0, 1, 2};
-    BOOST_TEST(host.choose("all") == "0 3");
+    BOOST_TEST(host.choose("gfx1100") == "any:2 of 0 1 2 3");
+    BOOST_TEST(host.choose("2,all") == "2 any:1 of 0 1 3");
+    BOOST_TEST((host.refuse("gfx1100,any:1").code == ExitCode::Policy));
+    BOOST_TEST(Case::at_most(4).choose("all") == "0 1 2 3");
 }
 
 BOOST_AUTO_TEST_CASE(no_device_is_allowed_by_a_limit_of_nothing)
@@ -100,35 +98,18 @@ BOOST_AUTO_TEST_CASE(no_device_is_allowed_by_a_limit_of_nothing)
     BOOST_TEST(Case::at_most(0).choose("none").empty());
 }
 
-BOOST_AUTO_TEST_CASE(any_takes_the_first_free_ones)
+BOOST_AUTO_TEST_CASE(any_is_left_to_who_knows_what_is_free)
 {
     Case host;
-    BOOST_TEST(host.choose("any:1") == "0");
-    host.held = {0, 2};
-    BOOST_TEST(host.choose("any:1") == "1");
-    BOOST_TEST(host.choose("any:2") == "1 3");
-    BOOST_TEST(host.choose("1,any:1") == "1 3");
-    BOOST_TEST(host.choose("0,any:1") == "0 1");
-}
-
-BOOST_AUTO_TEST_CASE(too_few_free_ones_are_busy)
-{
-    Case host;
-    host.held = {0, 1, 2};
-    const auto failure = host.refuse("any:2");
-    BOOST_TEST((failure.code == ExitCode::Busy));
-    BOOST_TEST(failure.message ==
-               "no GPU 'any:2': of the 4 GPUs that may be given, 1 is free; this host has " +
-                   std::string(all_four));
+    BOOST_TEST(host.choose("any:1") == "any:1 of 0 1 2 3");
+    BOOST_TEST(host.choose("1,any:1") == "1 any:1 of 0 2 3");
     BOOST_TEST((host.refuse("any:5").code == ExitCode::NotAvailable));
-    BOOST_TEST((host.refuse("3,any:1").code == ExitCode::Busy));
+    BOOST_TEST((Case::at_most(1).refuse("1,any:1").code == ExitCode::Policy));
 }
 
-BOOST_AUTO_TEST_CASE(without_a_function_all_are_free)
+BOOST_AUTO_TEST_CASE(where_nothing_is_known_the_first_are_taken)
 {
-    Notes notes;
-    BOOST_TEST(
-        (resolve(parse_selectors({"any:2", "x"}), four(), {}, {}, notes) == std::vector<size_t>{0, 1}));
+    BOOST_TEST((first_of({{1, 3}, 2, {0, 2, 4}}) == std::vector<size_t>{0, 1, 2, 3}));
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -1,0 +1,225 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "hook/gpu_lease.h"
+
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <memory>
+#include <utility>
+
+#include "base/duration.h"
+#include "base/error.h"
+#include "base/text.h"
+#include "request/availability.h"
+
+namespace ogh {
+
+namespace {
+
+std::chrono::seconds duration_of(const std::string &text, const std::string &origin)
+{
+    const auto duration = parse_duration(text);
+    if (!duration)
+        throw Error(ExitCode::Usage, "the " + origin + " is " + quote(text) +
+                                         ", which is no duration such as '90s', '5m' or '2h'");
+    return *duration;
+}
+
+/** The path may be another name of it, or a link to it. */
+bool is_this_executable(const std::string &path)
+{
+    struct stat own {};
+    struct stat other {};
+    return ::stat("/proc/self/exe", &own) == 0 && ::stat(path.c_str(), &other) == 0 &&
+           own.st_dev == other.st_dev && own.st_ino == other.st_ino;
+}
+
+std::vector<LeaseKey> keys_of(const std::vector<size_t> &places, const std::vector<Candidate> &candidates)
+{
+    std::vector<LeaseKey> keys;
+    keys.reserve(places.size());
+    for (const size_t place : places)
+        keys.push_back(candidates[place].lease_key);
+    return keys;
+}
+
+NameDevice namer(const std::vector<Candidate> &candidates)
+{
+    return [&candidates](const LeaseKey &key) {
+        const auto found = std::find_if(candidates.begin(), candidates.end(),
+                                        [&](const Candidate &each) { return each.lease_key == key; });
+        return found == candidates.end() ? key : "GPU " + label(*found);
+    };
+}
+
+} // namespace
+
+void add_lease_options(CommandLine &cli, LeaseOptions &options)
+{
+    cli.add_choice(
+        {"--min-lease", "NAME", "What a container has to accept: shared or exclusive (default: shared)"},
+        {"shared", "exclusive"}, [&](const std::string &name) {
+            options.least = name == "exclusive" ? LeaseMode::Exclusive : LeaseMode::Shared;
+        });
+    cli.add({"--max-wait", "TIME", "How long a container may wait for a GPU (default: 0s)"},
+            options.max_wait);
+    cli.add({"--idle-init", "PATH",
+             "A first program that only waits; may be given several times (default: /tmp/gdn-init)"},
+            options.idle_inits);
+    cli.add({"--idle-after", "TIME", "How old such a container is when it may be ended (default: 10s)"},
+            options.idle_after);
+    cli.add_flag("--no-takeover", "End no idle container for another one that wants its GPU",
+                 options.no_takeover);
+    cli.add({"--drain", "GPU",
+             "Give this GPU to nobody until --undrain or the next boot, and do nothing else (default: none)"},
+            options.drain);
+    cli.add({"--undrain", "GPU", "Give it again, and do nothing else (default: none)"}, options.undrain);
+}
+
+void check(const LeaseOptions &options)
+{
+    duration_of(options.max_wait, "option '--max-wait'");
+    duration_of(options.idle_after, "option '--idle-after'");
+    for (const std::string &path : options.idle_inits) {
+        if (!path.starts_with('/'))
+            throw Error(ExitCode::Usage, "--idle-init needs an absolute path, not " + quote(path));
+    }
+    if (options.drain && options.undrain)
+        throw Error(ExitCode::Usage, "--drain and --undrain exclude each other");
+}
+
+TakeoverPolicy takeover_policy(const LeaseOptions &options)
+{
+    TakeoverPolicy policy;
+    policy.is_allowed = !options.no_takeover;
+    if (!options.idle_inits.empty())
+        policy.idle_inits = options.idle_inits;
+    policy.idle_after = duration_of(options.idle_after, "option '--idle-after'");
+    return policy;
+}
+
+LeaseTerms lease_terms(const std::optional<RequestValue> &lease, const std::optional<RequestValue> &wait,
+                       const LeaseOptions &options)
+{
+    LeaseTerms terms{options.least, std::chrono::seconds(0), options.least == LeaseMode::Exclusive};
+    if (lease) {
+        const std::string_view name = trimmed(lease->value);
+        if (name != "shared" && name != "exclusive")
+            throw Error(ExitCode::Usage, "the " + lease->origin + " is " + quote(lease->value) +
+                                             ", and takes 'shared' or 'exclusive'");
+        if (name == "exclusive")
+            terms.mode = LeaseMode::Exclusive;
+        terms.is_explicit = true;
+    }
+    if (!wait)
+        return terms;
+    terms.wait = duration_of(std::string(trimmed(wait->value)), wait->origin);
+    const std::chrono::seconds most = duration_of(options.max_wait, "option '--max-wait'");
+    if (terms.wait > most)
+        throw Error(ExitCode::Policy, "the " + wait->origin + " asks to wait for " + to_text(terms.wait) +
+                                          ", and this host (--max-wait) allows " + to_text(most));
+    return terms;
+}
+
+void check_timeout(const std::vector<HookEntry> &hooks, std::chrono::seconds wait)
+{
+    constexpr std::chrono::seconds reserve{5};
+    for (const HookEntry &hook : hooks) {
+        if (!hook.timeout || *hook.timeout >= static_cast<std::uint64_t>((wait + reserve).count()) ||
+            !is_this_executable(hook.path))
+            continue;
+        throw Error(ExitCode::Usage,
+                    "the container may wait for " + to_text(wait) +
+                        ", and the runtime ends this hook after " + std::to_string(*hook.timeout) +
+                        " s; its 'timeout' has to be at least " + std::to_string((wait + reserve).count()) +
+                        " s, in the JSON file that registers it");
+    }
+}
+
+GpuLease::GpuLease(std::unique_ptr<Leases> leases, const LeaseRequest &request, Notes &notes)
+    : leases_(std::move(leases)), lease_(take_if_possible(leases_.get(), request, notes))
+{
+}
+
+void GpuLease::release() noexcept
+{
+    try {
+        lease_.release();
+    } catch (const Error &) {
+        return; // it is free when the container, which is not going to start, has ended
+    }
+}
+
+std::shared_ptr<GpuLease> take_lease(Hook &hook, const Sysroot &sysroot, const Choice &choice,
+                                     const std::vector<Candidate> &candidates, const LeaseDetails &details,
+                                     Notes &notes)
+{
+    const Config &config = hook.config().value();
+    if (details.terms.wait.count() != 0) {
+        check_timeout(config.hooks, details.terms.wait);
+        hook.extend_time(details.terms.wait);
+    }
+    LeaseRequest request;
+    request.init = hook.container().pid;
+    request.container = hook.container().id;
+    request.program = config.program;
+    request.cgroups_path = config.cgroups_path;
+    request.demand = {keys_of(choice.fixed, candidates), choice.any, keys_of(choice.candidates, candidates),
+                      details.terms.mode};
+    request.wait = details.terms.wait;
+    request.runtime = hook.parent();
+    request.is_explicit = details.terms.is_explicit;
+    request.takeover = details.takeover;
+    request.max_devices = details.max_devices;
+    request.name_device = namer(candidates);
+    auto leases = Leases::are_possible() ? std::make_unique<Leases>(sysroot) : nullptr;
+    const auto lease = std::make_shared<GpuLease>(std::move(leases), request, notes);
+    hook.undo().add([lease] { lease->release(); });
+    return lease;
+}
+
+std::vector<size_t> places_of(const std::vector<LeaseKey> &keys, const std::vector<Candidate> &candidates)
+{
+    std::vector<size_t> places;
+    for (const LeaseKey &key : keys) {
+        const auto found = std::find_if(candidates.begin(), candidates.end(),
+                                        [&](const Candidate &each) { return each.lease_key == key; });
+        if (found == candidates.end())
+            throw Error(ExitCode::NotAvailable, "the GPU " + quote(key) +
+                                                    " is not there any more: this host has lost it since the "
+                                                    "container asked for it");
+        if (!found->problem.empty())
+            throw Error(found->problem_code,
+                        "the GPU " + label(*found) + " cannot be given: " + found->problem);
+        places.push_back(static_cast<size_t>(found - candidates.begin()));
+    }
+    std::sort(places.begin(), places.end());
+    return places;
+}
+
+void drain(const Sysroot &sysroot, const Selectors &selectors, const std::vector<Candidate> &candidates,
+           bool drained)
+{
+    const SelectionPolicy everything;
+    const Availability availability(candidates, everything);
+    std::vector<LeaseKey> keys;
+    for (size_t i = 0; selectors.all && i < candidates.size(); ++i)
+        keys.push_back(candidates[i].lease_key);
+    for (const Selector &selector : selectors.named) {
+        const size_t before = keys.size();
+        for (const Candidate &candidate : candidates) {
+            if (std::visit(Means{candidate, false}, selector.what))
+                keys.push_back(candidate.lease_key);
+        }
+        if (keys.size() == before)
+            throw availability.unknown(selector.text);
+    }
+    if (!Leases::are_possible())
+        throw Error(ExitCode::Host, "only the host's root may drain a GPU");
+    Leases leases(sysroot);
+    for (const LeaseKey &key : keys)
+        drained ? leases.drain(key) : leases.undrain(key);
+}
+
+} // namespace ogh

@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/log.h"
+#include "hook/command_line.h"
+#include "hook/hook.h"
+#include "host/sysroot.h"
+#include "lease/leases.h"
+#include "request/candidate.h"
+#include "request/selection.h"
+
+namespace ogh {
+
+/** The host's side of leases. */
+struct LeaseOptions {
+    LeaseMode least = LeaseMode::Shared; ///< what every container has to accept
+    std::string max_wait = "0s";
+    std::vector<std::string> idle_inits; ///< empty: the default of TakeoverPolicy
+    std::string idle_after = "10s";
+    bool no_takeover = false;
+    std::optional<std::string> drain;
+    std::optional<std::string> undrain;
+};
+
+void add_lease_options(CommandLine &cli, LeaseOptions &options);
+
+/** @throws Error (Usage) for what is no duration or no absolute path, or --drain beside --undrain */
+void check(const LeaseOptions &options);
+
+/** @param options as check() accepts them */
+TakeoverPolicy takeover_policy(const LeaseOptions &options);
+
+/** What a container asks of the leases, within what the host's options allow. */
+struct LeaseTerms {
+    LeaseMode mode = LeaseMode::Shared;
+    std::chrono::seconds wait{0};
+    bool is_explicit = false; ///< asked for, or demanded by the host; not the default
+
+    bool operator==(const LeaseTerms &) const = default;
+};
+
+/**
+ * Understands the annotations `NAME.lease` (`shared`, `exclusive`) and `NAME.wait` (a duration).
+ * @param options as check() accepts them
+ * @throws Error: Usage; Policy for a wait that is longer than --max-wait
+ */
+LeaseTerms lease_terms(const std::optional<RequestValue> &lease, const std::optional<RequestValue> &wait,
+                       const LeaseOptions &options);
+
+/**
+ * Refuses a wait that the runtime would cut short: one that config.json has this executable with a timeout for that is
+ * not at least five seconds longer.
+ * @throws Error (Usage)
+ */
+void check_timeout(const std::vector<HookEntry> &hooks, std::chrono::seconds wait);
+
+/** What is left to say of a request, besides its devices. */
+struct LeaseDetails {
+    LeaseTerms terms;
+    TakeoverPolicy takeover;
+    std::optional<unsigned> max_devices; ///< of this vendor, together with what the container has already
+};
+
+/** Devices that a container has, from its lease on; without keep() they are given back when this goes. */
+class GpuLease final {
+public:
+    /** @param leases nothing where they are not possible */
+    GpuLease(std::unique_ptr<Leases> leases, const LeaseRequest &request, Notes &notes);
+
+    [[nodiscard]] const std::vector<LeaseKey> &devices() const { return lease_.devices(); }
+
+    /** The container is complete. */
+    void keep() noexcept { lease_.keep(); }
+
+    /** Gives back what was taken. */
+    void release() noexcept;
+
+private:
+    std::unique_ptr<Leases> leases_; ///< outlives what it has lent
+    Lease lease_;
+};
+
+/**
+ * Takes leases of what the choice means, or waits for them, and puts on the hook's undo log that they are given back.
+ * @throws Error as Leases::take() does
+ */
+std::shared_ptr<GpuLease> take_lease(Hook &hook, const Sysroot &sysroot, const Choice &choice,
+                                     const std::vector<Candidate> &candidates, const LeaseDetails &details,
+                                     Notes &notes);
+
+/**
+ * Where the devices are in the list, which may have been read anew since the lease was taken.
+ * @return ascending
+ * @throws Error (NotAvailable) if one is not there any more; its own code for its problem
+ */
+std::vector<size_t> places_of(const std::vector<LeaseKey> &keys, const std::vector<Candidate> &candidates);
+
+/**
+ * --drain, --undrain: keeps the devices from being given, or not any more.
+ * @throws Error: NotAvailable if there is none of them; Host if this process is not the host's root
+ */
+void drain(const Sysroot &sysroot, const Selectors &selectors, const std::vector<Candidate> &candidates,
+           bool drained);
+
+} // namespace ogh

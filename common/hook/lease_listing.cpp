@@ -1,0 +1,203 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "hook/lease_listing.h"
+
+#include <algorithm>
+#include <array>
+#include <ctime>
+
+#include "request/availability.h"
+
+namespace ogh {
+
+namespace {
+
+/** Of one GPU. */
+struct Use {
+    bool drained = false;
+    bool exclusive = false;
+    size_t holders = 0;
+
+    [[nodiscard]] bool is_free() const { return !drained && holders == 0; }
+};
+
+Use use_of(const LeaseKey &key, const LeaseList &leases)
+{
+    Use use;
+    use.drained = std::any_of(leases.drains.begin(), leases.drains.end(),
+                              [&](const Drain &drain) { return overlap(drain.key, key); });
+    for (const LeaseEntry &entry : leases.entries) {
+        for (const LeasedDevice &device : entry.devices) {
+            if (!overlap(device.key, key))
+                continue;
+            ++use.holders;
+            use.exclusive = use.exclusive || device.mode == LeaseMode::Exclusive;
+            break;
+        }
+    }
+    return use;
+}
+
+std::string lease_text(const Use &use)
+{
+    std::string text = use.drained ? "drained" : "";
+    if (use.holders != 0)
+        text += (text.empty() ? "" : ", ") + std::string(use.exclusive ? "exclusive" : "shared") +
+                (use.holders > 1 ? " by " + std::to_string(use.holders) : "");
+    return text.empty() ? "free" : text;
+}
+
+std::string time_text(std::int64_t seconds)
+{
+    const std::time_t time = seconds;
+    std::tm parts{};
+    std::array<char, 32> text{};
+    if (::gmtime_r(&time, &parts) == nullptr ||
+        std::strftime(text.data(), text.size(), "%Y-%m-%dT%H:%M:%SZ", &parts) == 0)
+        return "";
+    return text.data();
+}
+
+std::string short_label(const LeaseKey &key, const std::vector<Candidate> &gpus)
+{
+    const auto found =
+        std::find_if(gpus.begin(), gpus.end(), [&](const Candidate &gpu) { return gpu.lease_key == key; });
+    if (found == gpus.end())
+        return key;
+    return found->index ? std::to_string(*found->index) : found->description;
+}
+
+/** The devices of this vendor, "0,1"; what waits for any of some is "any:2 of 0,1,3". */
+class Devices final {
+public:
+    explicit Devices(const GpuState &state) : gpus_(state.gpus), prefix_(std::string(state.tags.type) + ":")
+    {
+    }
+
+    [[nodiscard]] std::string of(const LeaseEntry &entry) const
+    {
+        if (!entry.waits_for) {
+            std::vector<LeaseKey> keys;
+            for (const LeasedDevice &device : entry.devices)
+                keys.push_back(device.key);
+            return list(keys);
+        }
+        const Demand &demand = *entry.waits_for;
+        std::string text = list(demand.fixed);
+        if (const std::string any = list(demand.candidates); demand.any != 0 && !any.empty())
+            text += (text.empty() ? "any:" : " and any:") + std::to_string(demand.any) + " of " + any;
+        return text;
+    }
+
+private:
+    [[nodiscard]] std::string list(const std::vector<LeaseKey> &keys) const
+    {
+        std::string text;
+        for (const LeaseKey &key : keys) {
+            if (key.starts_with(prefix_))
+                text += (text.empty() ? "" : ",") + short_label(key, gpus_);
+        }
+        return text;
+    }
+
+    const std::vector<Candidate> &gpus_;
+    std::string prefix_;
+};
+
+bool is_exclusive(const LeaseEntry &entry)
+{
+    const auto exclusive = [](const LeasedDevice &device) { return device.mode == LeaseMode::Exclusive; };
+    return entry.waits_for ? entry.waits_for->mode == LeaseMode::Exclusive
+                           : std::any_of(entry.devices.begin(), entry.devices.end(), exclusive);
+}
+
+std::string state_text(const LeaseEntry &entry)
+{
+    if (!entry.lives)
+        return "ended";
+    if (entry.waits_for)
+        return "waiting";
+    return entry.is_idle ? "idle" : "running";
+}
+
+HostListing::Table entries_of(const GpuState &state)
+{
+    HostListing::Table table{"leases", {"container", "pid", "gpus", "lease", "since", "state"}, {}};
+    const Devices devices(state);
+    for (const LeaseEntry &entry : state.leases.entries) {
+        const std::string gpus = devices.of(entry);
+        if (gpus.empty())
+            continue; // another vendor's
+        table.rows.push_back({known(entry.container), static_cast<std::uint64_t>(entry.pid), gpus,
+                              is_exclusive(entry) ? "exclusive" : "shared", known(time_text(entry.since)),
+                              state_text(entry)});
+    }
+    return table;
+}
+
+/** The GPUs that may be given at all. */
+std::vector<const Candidate *> usable(const GpuState &state)
+{
+    const Availability availability(state.gpus, state.policy);
+    std::vector<const Candidate *> found;
+    for (size_t i = 0; i < availability.size(); ++i) {
+        if (availability.is_common(i))
+            found.push_back(&state.gpus[i]);
+    }
+    return found;
+}
+
+/** As Concourse's charm prints them for a worker. */
+std::string tags_of(const GpuState &state)
+{
+    std::string indices;
+    const auto gpus = usable(state);
+    for (const Candidate *gpu : gpus)
+        indices += (indices.empty() ? "" : ",") + short_label(gpu->lease_key, state.gpus);
+    if (gpus.empty())
+        return "";
+    return std::string(state.tags.platform) + "\ngpu\ngpu-type=" + state.tags.type +
+           "\ngpu-count=" + std::to_string(gpus.size()) + "\ngpu-devices=" + indices + "\n";
+}
+
+std::string status_of(const GpuState &state)
+{
+    size_t free = 0;
+    size_t exclusive = 0;
+    size_t shared = 0;
+    size_t drained = 0;
+    const auto gpus = usable(state);
+    for (const Candidate *gpu : gpus) {
+        const Use use = use_of(gpu->lease_key, state.leases);
+        free += use.is_free() ? 1U : 0U;
+        drained += use.drained ? 1U : 0U;
+        if (use.holders != 0)
+            ++(use.exclusive ? exclusive : shared);
+    }
+    const HostListing::Table entries = entries_of(state);
+    const auto waiting = std::count_if(entries.rows.begin(), entries.rows.end(), [](const auto &row) {
+        return row.back() == HostListing::Cell("waiting");
+    });
+    return std::string(state.tags.type) + ": " + count_text(gpus.size()) + ", " + std::to_string(free) +
+           " free, " + std::to_string(shared) + " shared, " + std::to_string(exclusive) + " exclusive, " +
+           std::to_string(drained) + " drained; " + std::to_string(waiting) + " waiting\n";
+}
+
+} // namespace
+
+std::string to_text(HostListing &listing, const GpuState &state, ListFormat format)
+{
+    if (format == ListFormat::Tags)
+        return tags_of(state);
+    if (format == ListFormat::Status)
+        return status_of(state);
+    // The state comes last: it is long, or empty.
+    listing.columns.insert(listing.columns.end() - 1, "lease");
+    for (size_t i = 0; i < listing.rows.size(); ++i) {
+        auto &row = listing.rows[i];
+        row.insert(row.end() - 1, lease_text(use_of(state.gpus.at(i).lease_key, state.leases)));
+    }
+    listing.further.push_back(entries_of(state));
+    return to_text(listing, format);
+}
+
+} // namespace ogh

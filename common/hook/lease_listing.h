@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "hook/listing.h"
+#include "lease/leases.h"
+#include "request/candidate.h"
+
+namespace ogh {
+
+/** What a worker's tags say of a vendor. */
+struct GpuTags {
+    const char *type;     ///< "nvidia"
+    const char *platform; ///< "cuda"
+};
+
+/** What is known of a host's GPUs besides their table. */
+struct GpuState {
+    std::vector<Candidate> gpus; ///< in the order of the rows
+    SelectionPolicy policy;
+    LeaseList leases;
+    GpuTags tags;
+};
+
+/**
+ * The text to print, with a newline at its end: a table or JSON with the lease of each GPU and with who has or waits for
+ * GPUs of this vendor; the tags of a worker of Concourse, one a line; or one line for a status bar.
+ * @param listing has a row for each GPU, the state in its last column; gets a column and a table more
+ */
+std::string to_text(HostListing &listing, const GpuState &state, ListFormat format);
+
+} // namespace ogh
