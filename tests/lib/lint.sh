@@ -30,6 +30,19 @@ lint_tidy() {
         sed -e '/ warnings\? generated\.$/d' -e 's/\x1b\[[0-9;]*m//g'
 }
 
+# The same for what was changed since TIDY_BASE (the commit before the last one), by the build that was just made.
+lint_tidy_changed() {
+    local changed
+    # What has no history, such as an archive, is not checked here: tests/long checks all.
+    changed=$(git -c safe.directory="$PWD" diff --name-only --diff-filter=d "${TIDY_BASE:-HEAD~1}" -- \
+        'common/*.cpp' 'hooks/*.cpp' 2>/dev/null) || return 0
+    [ -n "$changed" ] || return 0
+    printf '%s\n' "$changed"
+    # shellcheck disable=SC2086 # these names have no blanks
+    run-clang-tidy -quiet -p build/asan $changed 2>&1 |
+        sed -e '/ warnings\? generated\.$/d' -e 's/\x1b\[[0-9;]*m//g'
+}
+
 lint_shell() {
     local path first scripts=()
     project_files . || return
