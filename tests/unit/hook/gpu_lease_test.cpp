@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <boost/test/unit_test.hpp>
+
+#include "hook/gpu_lease.h"
+#include "support/expect.h"
+
+using namespace ogh;
+using namespace ogh::test;
+using std::chrono::seconds;
+
+namespace {
+
+std::optional<RequestValue> asks(const char *value)
+{
+    return RequestValue{value, "annotation 'k'"};
+}
+
+LeaseOptions waiting(const char *most)
+{
+    LeaseOptions options;
+    options.max_wait = most;
+    return options;
+}
+
+/** Three GPUs, and a fault of the last. */
+std::vector<Candidate> three()
+{
+    std::vector<Candidate> list(3);
+    for (unsigned i = 0; i < 3; ++i) {
+        list[i].index = i;
+        list[i].lease_key = "nvidia:" + std::to_string(i);
+        list[i].description = "GPU-" + std::to_string(i);
+    }
+    list[2].problem = "it does not answer";
+    return list;
+}
+
+} // namespace
+
+BOOST_AUTO_TEST_SUITE(gpu_lease)
+
+BOOST_AUTO_TEST_CASE(shared_and_at_once_is_what_nobody_has_to_ask_for)
+{
+    BOOST_TEST((lease_terms({}, {}, {}) == LeaseTerms{LeaseMode::Shared, seconds(0), false}));
+    BOOST_TEST(
+        (lease_terms(asks(" exclusive "), {}, {}) == LeaseTerms{LeaseMode::Exclusive, seconds(0), true}));
+    BOOST_TEST((lease_terms(asks("shared"), asks(" 2m"), waiting("5m")) ==
+                LeaseTerms{LeaseMode::Shared, seconds(120), true}));
+}
+
+BOOST_AUTO_TEST_CASE(the_host_may_demand_more_than_is_asked_for)
+{
+    LeaseOptions options;
+    options.least = LeaseMode::Exclusive;
+    const LeaseTerms exclusive{LeaseMode::Exclusive, seconds(0), true};
+    BOOST_TEST((lease_terms({}, {}, options) == exclusive));
+    BOOST_TEST((lease_terms(asks("shared"), {}, options) == exclusive));
+}
+
+BOOST_AUTO_TEST_CASE(what_cannot_be_understood)
+{
+    for (const char *value : {"none", "Exclusive", "exclusive,shared", "1"}) {
+        const auto failure = failure_of([&] { lease_terms(asks(value), {}, {}); });
+        BOOST_TEST((failure.code == ExitCode::Usage), value);
+        BOOST_TEST(failure.says("annotation 'k'"), failure.message);
+    }
+    BOOST_TEST((failure_of([] { lease_terms({}, asks("soon"), waiting("5m")); }).code == ExitCode::Usage));
+    LeaseOptions both;
+    both.drain = both.undrain = "0";
+    LeaseOptions relative;
+    relative.idle_inits = {"gdn-init"};
+    LeaseOptions odd;
+    odd.idle_after = "10";
+    for (const LeaseOptions &options : {both, relative, odd, waiting("-1s")})
+        BOOST_TEST((failure_of([&] { check(options); }).code == ExitCode::Usage));
+}
+
+BOOST_AUTO_TEST_CASE(a_wait_is_as_long_as_the_host_allows)
+{
+    const auto failure = failure_of([] { lease_terms({}, asks("5m"), waiting("90s")); });
+    BOOST_TEST((failure.code == ExitCode::Policy));
+    BOOST_TEST(failure.message ==
+               "the annotation 'k' asks to wait for 5m, and this host (--max-wait) allows 90s");
+    BOOST_TEST((failure_of([] { lease_terms({}, asks("1s"), {}); }).code == ExitCode::Policy));
+}
+
+BOOST_AUTO_TEST_CASE(the_runtime_has_to_wait_five_seconds_longer_for_this_executable)
+{
+    const auto refused = [](const std::string &path, std::optional<std::uint64_t> timeout) {
+        return !failure_of([&] {
+                    check_timeout({{"/no such file", 1}, {path, timeout}}, seconds(60));
+                }).message.empty();
+    };
+    BOOST_TEST(refused("/proc/self/exe", 64));
+    BOOST_TEST(!refused("/proc/self/exe", 65));
+    BOOST_TEST(!refused("/proc/self/exe", std::nullopt));
+    BOOST_TEST(!refused("/bin/sh", 1));
+}
+
+BOOST_AUTO_TEST_CASE(devices_are_found_again_in_a_list_that_was_read_anew)
+{
+    BOOST_TEST((places_of({"nvidia:1", "nvidia:0"}, three()) == std::vector<size_t>{0, 1}));
+    BOOST_TEST((failure_of([] { places_of({"nvidia:7"}, three()); }).code == ExitCode::NotAvailable));
+    const auto failure = failure_of([] { places_of({"nvidia:2"}, three()); });
+    BOOST_TEST((failure.code == ExitCode::Host));
+    BOOST_TEST(failure.message == "the GPU 2 (GPU-2) cannot be given: it does not answer");
+}
+
+BOOST_AUTO_TEST_SUITE_END()

@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <boost/test/unit_test.hpp>
+#include <nlohmann/json.hpp>
+
+#include "hook/lease_listing.h"
+
+using namespace ogh;
+
+namespace {
+
+/** Four GPUs: the third is drained, the last excluded. */
+struct Host {
+    HostListing listing{"gpus", {}, {"index", "state"}, {}};
+    GpuState state{{}, {}, {}, {"nvidia", "cuda"}};
+
+    Host()
+    {
+        for (unsigned i = 0; i < 4; ++i) {
+            listing.rows.push_back({std::uint64_t{i}, i == 3 ? "it is excluded" : ""});
+            Candidate &gpu = state.gpus.emplace_back();
+            gpu.index = i;
+            gpu.lease_key = "nvidia:" + std::to_string(i);
+        }
+        state.gpus[3].problem = "it is excluded";
+        state.leases.drains = {{"nvidia:2", 0}};
+    }
+
+    LeaseEntry &entry(const std::string &container, std::vector<LeasedDevice> devices)
+    {
+        LeaseEntry &entry = state.leases.entries.emplace_back();
+        entry.container = container;
+        entry.devices = std::move(devices);
+        entry.pid = 7;
+        entry.since = 1795381755;
+        return entry;
+    }
+
+    std::string text(ListFormat format) { return to_text(listing, state, format); }
+};
+
+} // namespace
+
+BOOST_FIXTURE_TEST_SUITE(lease_listing, Host)
+
+BOOST_AUTO_TEST_CASE(each_gpu_has_its_lease_and_each_container_its_gpus)
+{
+    entry("a", {{"nvidia:0", LeaseMode::Exclusive}, {"amd:0", LeaseMode::Exclusive}});
+    entry("b", {{"nvidia:1", LeaseMode::Shared}}).is_idle = true;
+    entry("c", {{"nvidia:1", LeaseMode::Shared}}).lives = false;
+    entry("d", {}).waits_for = Demand{{"nvidia:0"}, 1, {"nvidia:1", "nvidia:9"}, LeaseMode::Exclusive};
+    entry("other vendor", {{"amd:0", LeaseMode::Shared}});
+    BOOST_TEST(text(ListFormat::Table) ==
+               "INDEX  LEASE        STATE\n"
+               "0      exclusive\n"
+               "1      shared by 2\n"
+               "2      drained\n"
+               "3      free         it is excluded\n"
+               "\n"
+               "CONTAINER  PID  GPUS                       LEASE      SINCE                 STATE\n"
+               "a          7    0                          exclusive  2026-11-22T21:09:15Z  running\n"
+               "b          7    1                          shared     2026-11-22T21:09:15Z  idle\n"
+               "c          7    1                          shared     2026-11-22T21:09:15Z  ended\n"
+               "d          7    0 and any:1 of 1,nvidia:9  exclusive  2026-11-22T21:09:15Z  waiting\n");
+}
+
+BOOST_AUTO_TEST_CASE(programs_get_the_same_as_json)
+{
+    entry("a", {{"nvidia:0", LeaseMode::Shared}});
+    const auto document = nlohmann::json::parse(text(ListFormat::Json));
+    BOOST_TEST(document["gpus"][0] == nlohmann::json::parse(R"({"index":0,"lease":"shared","state":""})"));
+    BOOST_TEST(document["leases"] ==
+               nlohmann::json::parse(R"([{"container":"a","pid":7,"gpus":"0","lease":"shared",
+                   "since":"2026-11-22T21:09:15Z","state":"running"}])"));
+}
+
+BOOST_AUTO_TEST_CASE(where_nobody_has_anything_there_is_one_table)
+{
+    BOOST_TEST(text(ListFormat::Table).find("CONTAINER") == std::string::npos);
+}
+
+BOOST_AUTO_TEST_CASE(tags_of_a_worker_and_a_line_for_a_status_bar)
+{
+    entry("a", {{"nvidia:0", LeaseMode::Exclusive}});
+    entry("d", {}).waits_for = Demand{{"nvidia:0"}, 0, {}, LeaseMode::Shared};
+    BOOST_TEST(text(ListFormat::Tags) == "cuda\ngpu\ngpu-type=nvidia\ngpu-count=3\ngpu-devices=0,1,2\n");
+    BOOST_TEST(text(ListFormat::Status) ==
+               "nvidia: 3 GPUs, 1 free, 0 shared, 1 exclusive, 1 drained; 1 waiting\n");
+    state.gpus.clear();
+    BOOST_TEST(text(ListFormat::Tags).empty());
+}
+
+BOOST_AUTO_TEST_SUITE_END()
