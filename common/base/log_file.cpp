@@ -6,14 +6,13 @@
 #include <unistd.h>
 #include <linux/openat2.h>
 
-#include <array>
 #include <cerrno>
 #include <chrono>
-#include <cstdio>
 
 #include "base/error.h"
 #include "base/root_file.h"
 #include "base/text.h"
+#include "base/utc_text.h"
 
 namespace ogh {
 
@@ -32,20 +31,10 @@ UniqueFd open_or_make(const std::string &path, const std::string &what)
     return UniqueFd(static_cast<int>(fd));
 }
 
-/** As RFC 3339 has it; without the C library's time zones, which are files. */
 std::string now()
 {
-    using namespace std::chrono;
-    const auto time = floor<seconds>(system_clock::now());
-    const auto day = floor<days>(time);
-    const year_month_day date{day};
-    const hh_mm_ss<seconds> clock{time - day};
-    std::array<char, 64> text{};
-    std::snprintf(text.data(), text.size(), "%04d-%02u-%02uT%02ld:%02ld:%02ldZ",
-                  static_cast<int>(date.year()), static_cast<unsigned>(date.month()),
-                  static_cast<unsigned>(date.day()), static_cast<long>(clock.hours().count()),
-                  static_cast<long>(clock.minutes().count()), static_cast<long>(clock.seconds().count()));
-    return text.data();
+    const auto time = std::chrono::system_clock::now().time_since_epoch();
+    return utc_text(std::chrono::floor<std::chrono::seconds>(time).count());
 }
 
 } // namespace

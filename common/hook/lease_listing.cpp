@@ -2,9 +2,8 @@
 #include "hook/lease_listing.h"
 
 #include <algorithm>
-#include <array>
-#include <ctime>
 
+#include "base/utc_text.h"
 #include "request/availability.h"
 
 namespace ogh {
@@ -44,17 +43,6 @@ std::string lease_text(const Use &use)
         text += (text.empty() ? "" : ", ") + std::string(use.exclusive ? "exclusive" : "shared") +
                 (use.holders > 1 ? " by " + std::to_string(use.holders) : "");
     return text.empty() ? "free" : text;
-}
-
-std::string time_text(std::int64_t seconds)
-{
-    const std::time_t time = seconds;
-    std::tm parts{};
-    std::array<char, 32> text{};
-    if (::gmtime_r(&time, &parts) == nullptr ||
-        std::strftime(text.data(), text.size(), "%Y-%m-%dT%H:%M:%SZ", &parts) == 0)
-        return "";
-    return text.data();
 }
 
 std::string short_label(const LeaseKey &key, const std::vector<Candidate> &gpus)
@@ -128,7 +116,7 @@ HostListing::Table entries_of(const GpuState &state)
         if (gpus.empty())
             continue; // another vendor's
         table.rows.push_back({known(entry.container), static_cast<std::uint64_t>(entry.pid), gpus,
-                              is_exclusive(entry) ? "exclusive" : "shared", known(time_text(entry.since)),
+                              is_exclusive(entry) ? "exclusive" : "shared", known(utc_text(entry.since)),
                               state_text(entry)});
     }
     return table;

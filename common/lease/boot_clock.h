@@ -2,7 +2,6 @@
 #pragma once
 
 #include <cstdint>
-#include <string>
 
 namespace ogh {
 
@@ -11,8 +10,5 @@ std::int64_t boottime_ns();
 
 /** CLOCK_REALTIME, in seconds; for people alone. */
 std::int64_t unix_time();
-
-/** "2026-11-22T20:16:04Z" (RFC 3339), without the C library's time zones, which are files. */
-std::string utc_text(std::int64_t unix_seconds);
 
 } // namespace ogh

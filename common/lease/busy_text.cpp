@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "base/text.h"
-#include "lease/boot_clock.h"
+#include "base/utc_text.h"
 
 namespace ogh {
 
