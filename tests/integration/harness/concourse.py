@@ -49,7 +49,7 @@ def unprivileged(box):
     """As every step that does not say `privileged: true`: with a user namespace whose root is the highest id, and
     below the cgroup `garden`, which stays."""
     box.map_ids(*MAP)
-    box.config["linux"]["cgroupsPath"] = f"garden/{box.bundle.folder.parent.name}"
+    box.config["linux"]["cgroupsPath"] = f"garden/{box.bundle.folder.parent.name}-{box.bundle.folder.name}"
     for path in [box.rootfs, *box.rootfs.rglob("*"), *box.bundle.folder.glob("volume-*")]:
         os.lchown(path, LARGEST, LARGEST)
     return box

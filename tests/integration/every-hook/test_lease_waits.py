@@ -1,0 +1,195 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A container that waits for a GPU, by real engines: in order, not longer than it may, and not longer than it lives."""
+
+import os
+import signal
+import time
+from pathlib import Path
+
+import pytest
+
+from harness import engines
+from harness.expect import started
+from harness.leases import Container, Leases, ask, descendant
+from harness.nvidia_container import KEY, refused
+from harness.stopped import status, wait_until
+
+pytest_plugins = ["harness.nvidia_fixtures"]
+
+RUNC, CRUN = engines.RUNTIMES
+ENGINES = [RUNC, *engines.PODMANS]
+WAIT = ("--max-wait", "20s")
+
+
+@pytest.fixture(name="leases")
+def leases_fixture(nv_hook, machine):
+    return Leases(nv_hook.executable, machine)
+
+
+@pytest.fixture(name="asking")
+def asking_fixture(nv_box):
+    """A function that starts a container, which may have to wait: asking(request, lease, wait, engine=…)."""
+    containers = []
+
+    def start(request, lease="exclusive", wait="20s", *args, engine=RUNC):
+        box = ask(nv_box(request, *WAIT, *args, engine=engine), KEY, lease, wait)
+        containers.append(Container(box))
+        return containers[-1]
+
+    yield start
+    for container in reversed(containers):
+        container.end()
+
+
+@pytest.fixture(name="waiting")
+def waiting_fixture(asking, leases):
+    """The same, until it waits behind those that wait already; gives the container and its id, whole."""
+    def start(*args, **more):
+        before = leases.waiting()
+        container = asking(*args, **more)
+        wait_until(lambda: len(leases.waiting()) > len(before), "it does not wait", container.run.process)
+        return container, leases.waiting()[-1]
+
+    return start
+
+
+@pytest.mark.parametrize("engine", ENGINES, ids=str)
+def test_the_second_starts_when_the_first_ends(asking, waiting, leases, engine):
+    first = asking("0", engine=engine).ready()
+    second, name = waiting("0-1", engine=engine)
+    assert leases.rows("gpus", "lease", "state") == [("0", "exclusive", "running"), ("0,1", "exclusive", "waiting")]
+    first.end()
+    second.ready()
+    assert leases.rows("container", "gpus", "state") == [(name, "0,1", "running")]
+
+
+def test_waiters_come_in_order_and_who_does_not_wait_overtakes_nobody(asking, waiting, leases, nv_box):
+    """Not even a small request a large one; what nobody waits for is free for all."""
+    first = asking("0").ready()
+    second, _ = waiting("0-1")
+    third, name = waiting("1")
+    refused(ask(nv_box("1"), KEY, "shared").run(), 4, "GPU 1 ", "waited for by container", name)
+    assert started(ask(nv_box("any:1"), KEY, "exclusive").run()) == "started\n"
+    first.end()
+    second.ready()
+    assert leases.waiting() == [name]
+    second.end()
+    third.ready()
+    assert leases.waiting() == []
+
+
+def test_who_may_share_waits_together_for_who_may_not(asking, waiting, leases):
+    first = asking("0").ready()
+    others = [waiting("0", "shared")[0], waiting("any:8", "shared")[0]]
+    first.end()
+    for other in others:
+        other.ready()
+    assert leases.read()["gpus"][0]["lease"] == "shared by 2"
+
+
+def test_the_wait_for_any_ends_with_the_first_that_is_free(asking, waiting, leases):
+    first, second = asking("0-3").ready(), asking("4-7").ready()
+    third, name = waiting("any:2")
+    assert (name, "any:2 of 0,1,2,3,4,5,6,7") in leases.rows("container", "gpus")
+    second.end()
+    third.ready()
+    assert set(leases.rows("gpus")[-1][0].split(",")) < set("4567")
+    first.end()
+
+
+@pytest.mark.parametrize("engine", ENGINES[:2], ids=str)
+def test_at_the_end_of_its_time_it_says_who_has_it(asking, leases, engine):
+    first = asking("0").ready()
+    start = time.monotonic()
+    message = refused(asking("0", "shared", "1s", engine=engine).end(), 4, f"'{first.run.name}' since")
+    assert 1 <= time.monotonic() - start < 5, message
+    assert leases.waiting() == []
+
+
+def ended(pid):
+    """Or has a new parent that has not heard of it yet."""
+    try:
+        return status(pid)["State"].startswith("Z")
+    except OSError:
+        return True
+
+
+@pytest.mark.parametrize("engine", [RUNC, CRUN], ids=str)
+def test_a_waiter_ends_with_its_runtime(asking, waiting, leases, nv_hook, engine):
+    """After SIGKILL of `runc run` nothing else ends the hook."""
+    first = asking("0").ready()
+    second, _ = waiting("0", engine=engine)
+    hook = descendant(second.run.process.pid, nv_hook.executable)
+    second.kill()
+    wait_until(lambda: ended(hook), "the hook goes on")
+    assert leases.waiting() == []
+    first.end()
+    assert leases.are_free()
+
+
+def test_a_waiter_ends_with_the_containers_init(asking, waiting, leases):
+    """By runc alone: crun takes the end of init for that of a hook, and then waits until the hook's timeout."""
+    asking("0").ready()
+    second, name = waiting("0")
+    [init] = [pid for pid, container in leases.rows("pid", "container") if container == name]
+    os.kill(init, signal.SIGKILL)
+    refused(second.end(), 1, "the container ended while this hook waited for a GPU")
+    assert leases.waiting() == []
+
+
+def conmon_of(folder):
+    """conmon leaves its parent; its command line has a folder of podman's."""
+    for process in Path("/proc").glob("[0-9]*"):
+        try:
+            words = (process / "cmdline").read_bytes().split(b"\0")
+        except OSError:
+            continue  # gone meanwhile
+        if words[0].endswith(b"conmon") and os.fsencode(folder) in b" ".join(words):
+            return int(process.name)
+    raise AssertionError("no conmon")
+
+
+def test_a_waiter_ends_with_conmon(asking, waiting, leases, nv_hook, scratch):
+    asking("0").ready()
+    second, _ = waiting("0", engine=engines.PODMANS[1])
+    conmon = conmon_of(scratch)
+    hook = descendant(conmon, nv_hook.executable)
+    os.kill(conmon, signal.SIGKILL)
+    wait_until(lambda: ended(hook), "the hook goes on")
+    assert leases.waiting() == [] and second.end().code != 0
+
+
+def test_a_waiter_whose_podman_was_killed_has_the_gpu_until_it_is_removed(asking, waiting, leases):
+    """conmon and the runtime make the container nevertheless, and nobody ever starts it. podman does not know that it
+    is there; the runtime does."""
+    first = asking("0").ready()
+    second, name = waiting("0", engine=engines.PODMANS[1])
+    try:
+        second.kill()
+        first.end()
+        wait_until(lambda: not leases.waiting(), "it waits on")
+        assert leases.rows("container") == [(name,)]
+    finally:
+        second.box.host.run(["crun", "delete", "--force", name])
+    wait_until(leases.are_free, "it has the GPU still")
+
+
+@pytest.mark.parametrize("timeout", [24, 25, 0])
+def test_a_timeout_of_the_runtime_that_is_too_short_is_said_at_once(asking, nv_box, leases, timeout):
+    """It would end the hook in the middle of its wait; 0 is none."""
+    first = asking("0").ready()
+    box = ask(nv_box("0", *WAIT), KEY, "shared", "20s")
+    box.timeout = timeout
+    if timeout == 24:
+        refused(box.run(), 2, "20s", "'timeout' has to be at least 25 s")
+        return
+    second = Container(box)
+    wait_until(leases.waiting, "it does not wait", second.run.process)
+    first.end()
+    second.ready().end()
+
+
+def test_the_host_says_how_long_one_may_wait(nv_box):
+    """Also if there is nothing to wait for."""
+    refused(ask(nv_box("0", "--max-wait", "9s"), KEY, wait="10s").run(), 5, "10s", "--max-wait", "9s")
+    refused(ask(nv_box("0"), KEY, wait="1s").run(), 5, "--max-wait", "0s")

@@ -1,0 +1,264 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Who has a GPU keeps others from it, by real engines: exclusive and shared, all or nothing, and given back whatever
+becomes of the container."""
+
+import os
+import re
+
+import pytest
+
+from harness import amd_container, engines, nvidia_container
+from harness.amd_container import on_host
+from harness.bundle import Bundle
+from harness.expect import started
+from harness.faults import strace
+from harness.leases import Container, Leases, ask
+from harness.nvidia_container import KEY, in_vain, refused, told
+from harness.rootless import RootlessBox, RootlessPodman, add_user
+from hosts.amd import CPX, CPX_BLANKS, AmdHost
+
+pytest_plugins = ["harness.nvidia_fixtures", "harness.amd_fixtures"]
+
+RUNC, CRUN = engines.RUNTIMES
+TIME = r"since \d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ"
+SHOW = f"{nvidia_container.PROBE} probe $(ls -d /dev/nvidia* | sort)"
+NODES = "ls -d /dev/nvidia[0-9]* | sort | tr '\\n' ' '; echo"
+
+
+@pytest.fixture(name="leases")
+def leases_fixture(nv_hook, machine):
+    """What --list says on the host."""
+    return Leases(nv_hook.executable, machine)
+
+
+@pytest.fixture(name="holding")
+def holding_fixture(nv_box):
+    """A function that gives a container that runs: holding(request, lease, *options of the hook, engine=…)."""
+    containers = []
+
+    def hold(request, lease=None, *args, engine=RUNC):
+        containers.append(Container(ask(nv_box(request, *args, engine=engine), KEY, lease), NODES))
+        return containers[-1].ready()
+
+    yield hold
+    for container in containers:
+        container.end()
+
+
+def nodes(*gpus):
+    """What NODES prints."""
+    return " ".join(sorted(gpu.node for gpu in gpus)) + " \n"
+
+
+@pytest.mark.parametrize("engine", [RUNC, CRUN, engines.PODMANS[1]], ids=str)
+@pytest.mark.parametrize("first, second", [("exclusive", "shared"), ("shared", "exclusive")])
+def test_an_exclusive_lease_is_alone(nv_box, holding, leases, engine, first, second):
+    """The message names the holder, whole, and since when; what is not asked for in vain is given to nobody."""
+    container = holding("1", first, engine=engine)
+    [(holder, mode, state)] = leases.rows("container", "lease", "state")
+    assert (mode, state) == (first, "running") and re.fullmatch("[0-9a-f]{64}", holder)
+    message = refused(ask(nv_box("0-1", engine=engine), KEY, second).start("echo started").finish(), 4,
+                      "GPU 1 ", f"'{holder}'")
+    how = {"exclusive": "exclusively", "shared": "shared"}[first]
+    assert re.search(f"held {how} by container '{holder}' {TIME}$", message)
+    assert leases.rows("container", "gpus") == [(holder, "1")]
+    container.end()
+    assert container.result.name == holder and leases.are_free()
+
+
+def test_shared_leases_are_together_and_another_gpu_is_free(nv_box, holding, leases, machine):
+    holding("1")
+    holding("1", "shared")
+    assert started(ask(nv_box("2-7"), KEY, "exclusive").run(NODES)) == nodes(*machine.gpus[2:])
+    assert leases.rows("gpus", "lease") == [("1", "shared")] * 2
+    [gpu] = [gpu for gpu in leases.read()["gpus"] if gpu["lease"] != "free"]
+    assert gpu["lease"] == "shared by 2"
+
+
+def test_any_takes_what_is_free_and_each_gpu_in_turn(nv_box, holding, machine):
+    holding("0,2-7", "exclusive")
+    taken = holding("any:1")
+    assert taken.out == nodes(machine.gpus[1])
+    refused(ask(nv_box("any:2"), KEY, "shared").run(), 4)
+    taken.end()
+    assert started(ask(nv_box("any:1"), KEY, "exclusive").run(NODES)) == nodes(machine.gpus[1])
+
+
+def test_any_takes_the_one_that_was_used_longest_ago(nv_box, machine):
+    """Else all work were on the first one."""
+    for gpu in machine.gpus[:3]:
+        assert started(nv_box("any:1").run(NODES)) == nodes(gpu)
+
+
+@pytest.mark.parametrize("limit", [4, 3])
+def test_a_second_request_of_a_container_adds_and_policy_counts_both(nv_box, machine, leases, limit):
+    """As from two CDI devices. It is not in its own way, and what both ask for counts once."""
+    box = nv_box(None, "--min-lease", "exclusive", "--max-devices", str(limit), "--request", "0-1")
+    box.loader = "concourse"
+    box.first.append(box._entry())  # pylint: disable=protected-access
+    box.args[-1] = "1-3"
+    if limit == 4:
+        container = Container(box, NODES).ready()
+        assert container.out == nodes(*machine.gpus[:4])
+        assert leases.rows("gpus", "lease") == [("0,1,2,3", "exclusive")]
+        container.end()
+    else:
+        refused(box.run(), 5, "before", "4 GPUs", "--max-devices allows 3")
+    assert leases.are_free()
+
+
+@pytest.fixture(name="amd_machine_beside")
+def amd_machine_beside_fixture(nv_host, machine, scratch):
+    """AMD's GPUs of the same host: it has the same /run."""
+    beside = AmdHost(scratch / "beside")
+    for host in (machine, beside):
+        (host.path / "run").mkdir(exist_ok=True)
+    nv_host().mount("--bind", machine.path / "run", beside.path / "run")
+    return beside
+
+
+def test_amd_and_nvidia_in_one_container(nv_box, nv_host, amd_hook, amd_machine_beside, leases, machine):
+    """Each hook has its lease of the one container, and one cannot be had without the other."""
+    def both(lease):
+        box = ask(ask(nv_box("0"), KEY, lease), amd_container.KEY, lease)
+        box.annotations[amd_container.KEY] = "0"
+        box.last = [amd_hook.entry(["--sysroot", amd_machine_beside, "--log-level", "info"])]
+        return box
+
+    amd = Leases(amd_hook.executable, amd_machine_beside, before=nv_host().command([]))
+    container = Container(both("exclusive")).ready()
+    assert leases.rows("gpus", "lease") == amd.rows("gpus", "lease") == [("0", "exclusive")]
+    box = both("shared")
+    del box.annotations[KEY], box.annotations[f"{KEY}.lease"]
+    result = box.run()
+    amd_container.refused(result, 4, container.run.name)
+    container.end()
+    assert leases.are_free() and amd.are_free()
+    assert started(both("shared").run(NODES)) == nodes(machine.gpus[0])
+
+
+@on_host(CPX, blanks=CPX_BLANKS)
+def test_a_gpu_of_amd_and_its_partitions_exclude_each_other(amd_box, amd_hook, amd_machine):
+    leases = Leases(amd_hook.executable, amd_machine)
+    key = amd_container.KEY
+    part = Container(ask(amd_box("1:3"), key, "exclusive")).ready()
+    amd_container.refused(amd_box("0000:2b:00.0").run(), 4, part.run.name)
+    assert started(ask(amd_box("1:2,0:3"), key, "exclusive").run()) == "started\n"
+    part.end()
+    whole = Container(ask(amd_box("0000:2b:00.0"), key, "exclusive")).ready()
+    amd_container.refused(amd_box("1:3").run(), 4, whole.run.name)
+    whole.end()
+    assert leases.are_free()
+
+
+def fail_afterwards(box):
+    box.last = [{"path": "/bin/false", "args": ["false"]}]
+
+
+def lack_a_program(box):
+    (box.rootfs / "bin/sh").unlink()
+
+
+@pytest.mark.parametrize("spoil", [fail_afterwards, lack_a_program])
+@pytest.mark.parametrize("engine", [RUNC, CRUN], ids=str)
+def test_a_container_that_does_not_start_leaves_no_lease(nv_box, leases, engine, spoil):
+    box = ask(nv_box("all", engine=engine), KEY, "exclusive")
+    spoil(box)
+    result = box.run()
+    assert result.code != 0 and result.out == ""
+    assert started(ask(nv_box("all"), KEY, "exclusive").run()) == "started\n"
+    assert leases.are_free()
+
+
+def test_a_hook_that_fails_gives_back_at_once_and_after_the_nodes(nv_box, leases, scratch):
+    """The container goes on nevertheless: so it is not its end that frees them. Who takes them next must not meet
+    another one that still has their nodes."""
+    box = ask(nv_box("0-2"), KEY, "exclusive")
+    trace = scratch / "trace"
+    box.wrapper = ("/usr/bin/strace", "-qq", "-o", trace, "-e", "trace=flock,mknodat,unlinkat",
+                   "-e", "inject=mknodat:error=EIO:when=6")
+    in_vain(box, scratch / "code")
+    container = Container(box, "ls /dev").ready()
+    assert leases.are_free() and "nvidia" not in container.out
+    container.end()
+    assert (scratch / "code").read_text(encoding="ascii") == "1\n"
+    calls = re.findall(r"^(flock|unlinkat)\(.*= 0$", trace.read_text(encoding="ascii", errors="replace"), re.MULTILINE)
+    assert calls[0] == calls[-1] == "flock" and calls.count("unlinkat") >= 3, calls
+
+
+def test_a_plan_takes_no_lease_and_heeds_none(holding, plan, leases):
+    holding("all", "exclusive")
+    edits = plan("--request", "0")
+    assert nvidia_container.gpus_of(edits) == [0]
+    assert leases.rows("lease") == [("exclusive",)]
+
+
+def test_rootless_there_are_no_leases(nv_host, nv_hook, machine, scratch, leases):
+    """Which is said; who asks for one does not start."""
+    host = nv_host("v2")
+    os.chmod(host.path("/dev/log"), 0o666)
+    add_user(host, scratch)
+    podman = RootlessPodman(scratch / "podman")
+
+    def box(name):
+        made = RootlessBox(host, podman, Bundle(scratch / name), nv_hook, ["--sysroot", machine, "--log-level", "info"])
+        made.annotations[KEY] = "any:1"
+        return made
+
+    try:
+        result = box("first").run(NODES)
+        assert started(result) == nodes(machine.gpus[0])
+        told(result, "no lease is taken", "rootless")
+        for lease in ("shared", "exclusive"):
+            refused(ask(box(lease), KEY, lease).run(), 3, "a lease is asked for", "rootless")
+    finally:
+        podman.clean(host)
+    assert leases.are_free()
+
+
+def of_a_user(folder, host):  # pylint: disable=unused-argument
+    os.chown(folder, 1000, 1000)
+
+
+def for_everyone(folder, host):  # pylint: disable=unused-argument
+    folder.chmod(0o777)
+
+
+def a_symlink(folder, host):  # pylint: disable=unused-argument
+    folder.rename(folder.parent / "elsewhere")
+    folder.symlink_to("elsewhere")
+
+
+def read_only(folder, host):
+    host.mount("-t", "tmpfs", "-o", "ro,mode=755", "tmpfs", folder)
+
+
+@pytest.mark.parametrize("spoil", [of_a_user, for_everyone, a_symlink, read_only])
+def test_a_folder_that_is_not_roots_alone_stops_the_container(nv_box, nv_host, machine, spoil):
+    folder = machine.path / "run/oci-gpu-hooks/leases"
+    folder.mkdir(parents=True)
+    box = nv_box("0")
+    spoil(folder, nv_host())
+    refused(box.run(), 6, str(folder))
+
+
+def test_an_ordinary_user_sees_who_has_what(holding, leases):
+    holding("0", "exclusive")
+    user = ["setpriv", "--reuid=1000", "--regid=1000", "--clear-groups"]
+    seen = leases.read(user)
+    assert seen == leases.read()
+    [entry] = seen["leases"]
+    assert (entry["gpus"], entry["lease"], entry["state"]) == ("0", "exclusive", "running")
+    refused_to_drain = leases.run("--drain", "0", before=user)
+    assert refused_to_drain.returncode == 6 and "root" in refused_to_drain.stderr
+
+
+def test_a_drained_gpu_is_given_to_nobody(nv_box, holding, leases, machine):
+    """Who has it keeps it; the next reboot or root gives it again."""
+    holding("0")
+    assert leases.run("--drain", "0-6").returncode == 0
+    refused(nv_box("0").run(), 4, "drained by root since")
+    assert started(nv_box("any:1").run(NODES)) == nodes(machine.gpus[7])
+    assert leases.read()["gpus"][0]["lease"] == "drained, shared"
+    assert leases.run("--undrain", "0-6").returncode == 0
+    assert started(nv_box("0").run(NODES)) == nodes(machine.gpus[0])

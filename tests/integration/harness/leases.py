@@ -1,0 +1,116 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Containers that have GPUs for as long as a test wants, and what --list says of who has them."""
+
+import json
+import os
+import signal
+import subprocess
+from pathlib import Path
+
+from .host import LIMIT_S
+from .stopped import wait_until
+
+FOLDER = "run/oci-gpu-hooks/leases"
+FREE = {"lease": "free"}
+
+
+def ask(box, key, lease=None, wait=None):
+    """The annotations of the hook with this key."""
+    if lease:
+        box.annotations[f"{key}.lease"] = lease
+    if wait:
+        box.annotations[f"{key}.wait"] = wait
+    return box
+
+
+class Container:
+    """A container whose program says `ready`, and goes on until end(); meanwhile, `look` has said what is in `out`."""
+
+    def __init__(self, box, look="true"):
+        if hasattr(box, "options") and "--interactive" not in box.options:
+            box.options.append("--interactive")
+        self.box, self.out, self.result = box, "", None
+        self.run = box.start(f"{look}; echo ready; read line || true")
+
+    def ready(self):
+        """Waits until the program runs."""
+        stdout = self.run.process.stdout
+        while (line := stdout.readline()) not in ("ready\n", ""):
+            self.out += line
+        if not line:
+            result = self.end()
+            raise AssertionError((result.code, result.err, result.said))
+        return self
+
+    def end(self):
+        """Lets the program end, if it has not; gives the Result."""
+        if self.result is None:
+            self.result = self.run.finish()
+        return self.result
+
+    def kill(self):
+        """SIGKILL of the engine, or of the runtime where there is none."""
+        self.run.process.send_signal(signal.SIGKILL)
+        self.run.process.wait(LIMIT_S)
+        for file in (self.run.process.stdin, self.run.process.stdout, self.run.process.stderr):
+            file.close()
+        self.result = "killed"
+
+
+class Leases:
+    """--list of a hook on a host; `before` is a program that runs it."""
+
+    def __init__(self, executable, sysroot, before=()):
+        self._command = [*before, executable, "--sysroot", sysroot]
+
+    def run(self, *args, before=()):
+        """Runs the hook by hand."""
+        return subprocess.run([os.fspath(word) for word in (*before, *self._command, *args)], check=False,
+                              stdin=subprocess.DEVNULL, capture_output=True, encoding="utf-8", timeout=LIMIT_S)
+
+    def read(self, before=()):
+        """The whole list."""
+        process = self.run("--list", "--format", "json", before=before)
+        assert process.returncode == 0, process.stderr
+        return json.loads(process.stdout)
+
+    def rows(self, *columns):
+        """Who has or waits for GPUs: of each these columns."""
+        return [tuple(row[column] for column in columns) for row in self.read()["leases"]]
+
+    def waiting(self):
+        """The ids of those that wait, in the order of the queue."""
+        return [name for name, state in self.rows("container", "state") if state == "waiting"]
+
+    def wait_for(self, *names, process=None):
+        """Until just these containers wait, in this order."""
+        wait_until(lambda: self.waiting() == list(names), f"{names} do not wait", process)
+
+    def are_free(self):
+        """Nobody has or waits for anything."""
+        found = self.read()
+        return not found["leases"] and {gpu["lease"] for gpu in found["gpus"]} == {"free"}
+
+
+def children(pid):
+    """The processes that this one has started."""
+    found = []
+    for file in Path(f"/proc/{pid}/task").glob("*/children"):
+        try:
+            found += map(int, file.read_text(encoding="ascii").split())
+        except OSError:
+            pass  # gone meanwhile
+    return found
+
+
+def descendant(pid, executable):
+    """The process below this one that runs the file, or None."""
+    for child in children(pid):
+        try:
+            if os.path.samefile(f"/proc/{child}/exe", executable):
+                return child
+        except OSError:
+            continue
+        if found := descendant(child, executable):
+            return found
+    return None
