@@ -126,15 +126,25 @@ private:
                           *selectors,
                           std::move(policy),
                           capabilities(*asked),
-                          lease_details(max_devices),
+                          lease_details(*asked, max_devices),
                           written.environment};
     }
 
-    LeaseDetails lease_details(const std::optional<unsigned> &max_devices)
+    LeaseDetails lease_details(const RequestValue &asked, const std::optional<unsigned> &max_devices)
     {
         const std::string name = name_;
-        return {lease_terms(hook_.value(name + ".lease"), hook_.value(name + ".wait"), options_.leases),
+        auto wait = hook_.value(name + ".wait");
+        // Concourse's containers, and CDI's, have no way to say how long.
+        if (!wait && is_by_host(asked))
+            wait = RequestValue{options_.leases.max_wait, "option '--max-wait'"};
+        return {lease_terms(hook_.value(name + ".lease"), wait, options_.leases),
                 takeover_policy(options_.leases), max_devices};
+    }
+
+    /** Whether it is the host that asks, and not the container. */
+    [[nodiscard]] bool is_by_host(const RequestValue &asked) const
+    {
+        return hook_.options().request && (asked.for_all || hook_.options().opt_in != OptIn::Always);
     }
 
     std::optional<Selectors> asked_of_tools()
@@ -152,8 +162,7 @@ private:
     {
         if (auto own = hook_.value(std::string(name_) + ".capabilities"))
             return own;
-        const bool by_host = asked.for_all || hook_.options().opt_in != OptIn::Always;
-        if (options_.capabilities && hook_.options().request && by_host)
+        if (options_.capabilities && is_by_host(asked))
             return RequestValue{*options_.capabilities, "option '--capabilities'"};
         return std::nullopt;
     }

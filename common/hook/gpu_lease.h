@@ -48,6 +48,7 @@ struct LeaseTerms {
 
 /**
  * Understands the annotations `NAME.lease` (`shared`, `exclusive`) and `NAME.wait` (a duration).
+ * @param wait --max-wait itself where the host asks and the container cannot say
  * @param options as check() accepts them
  * @throws Error: Usage; Policy for a wait that is longer than --max-wait
  */

@@ -147,3 +147,11 @@ def test_a_right_node_of_a_volume_is_used(nv_box, machine):
     box.volume("/dev/nvidia2", machine.path / "dev/nvidia2")
     seen = probed(started(box.run(SHOW)))
     assert seen == given(machine.gpus[1]) and seen["/dev/nvidia2"] == node(195, 2, ALLOWED)
+
+
+@pytest.mark.parametrize("opt_in", [["--opt-in", "always"], []], ids=["always", "request"])
+def test_where_the_host_asks_it_waits_as_long_as_the_host_allows(nv_box, opt_in):
+    """Such a container has no way to say so. 30 s, the time that the runtime gives the hook, are too few for it."""
+    box = nv_box(None, *opt_in, "--request", "0", "--max-wait", "1m")
+    box.loader = "concourse"
+    refused(box.run("true"), 2, "wait for 1m", "at least 65 s")
