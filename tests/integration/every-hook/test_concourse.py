@@ -25,6 +25,8 @@ LOG = Path("/var/log/oci-gpu-hooks.log")
 HOOKS_DIR = "CONCOURSE_CONTAINERD_OCI_HOOKS_DIR"
 # Variables of Concourse's worker that the files name (worker/workercmd, and the BOSH release).
 WORKERS = {HOOKS_DIR, "CONCOURSE_RUNTIME", "CONCOURSE_TAG", "CONCOURSE_TEAM"}
+# Those of its web (atc/worker/placement.go).
+WEBS = {"CONCOURSE_CONTAINER_PLACEMENT_STRATEGY", "CONCOURSE_MAX_ACTIVE_TASKS_PER_WORKER"}
 
 
 def readme():
@@ -213,7 +215,7 @@ def test_what_the_examples_name_exists(built):
         named += text
         assert set(re.findall(r"OCI_GPU_HOOKS_\w+", text)) <= variables, path
         assert {*re.findall(r"io\.oci-gpu-hooks\.([\w.-]+)", text)} <= set(keys), path
-        assert set(re.findall(r"CONCOURSE_\w+", text)) <= WORKERS, path
+        assert set(re.findall(r"CONCOURSE_\w+", text)) <= WORKERS | WEBS, path
         for option in re.findall(r"(?<=[\"` ])--[a-z-]+", text):
             assert f"{option} " in helps or f"{option}\n" in helps, (path, option)
     assert variables <= set(re.findall(r"OCI_GPU_HOOKS_\w+", named)) | {"OCI_GPU_HOOKS_LDCACHE_UPDATE"}
