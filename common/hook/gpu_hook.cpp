@@ -191,9 +191,10 @@ private:
 int run_gpu_hook(const char *name, const char *description, int argc, const char *const *argv,
                  GpuVendor &vendor)
 {
-    std::vector<unsigned> capabilities(device_cgroup_capabilities.begin(), device_cgroup_capabilities.end());
-    capabilities.push_back(CAP_MKNOD);
-    capabilities.push_back(CAP_KILL); // to end an idle container for one that wants its GPU
+    std::vector<unsigned> linux_capabilities(device_cgroup_capabilities.begin(),
+                                             device_cgroup_capabilities.end());
+    linux_capabilities.push_back(CAP_MKNOD);
+    linux_capabilities.push_back(CAP_KILL); // to end an idle container for one that wants its GPU
     const auto body = [&](Hook &hook) {
         Options options;
         add_options(hook.cli(), options);
@@ -213,7 +214,7 @@ int run_gpu_hook(const char *name, const char *description, int argc, const char
         else
             run.give(std::move(policy));
     };
-    return run_hook(name, description, body, capabilities);
+    return run_hook(name, description, body, linux_capabilities);
 }
 
 } // namespace ogh

@@ -178,7 +178,7 @@ void Hook::try_to_carry_out(const Edits &edits)
 }
 
 int run_hook(const char *name, const char *description, const std::function<void(Hook &)> &body,
-             const std::vector<unsigned> &capabilities)
+             const std::vector<unsigned> &linux_capabilities)
 {
     Log log(name);
     const auto failed = [&](ExitCode code, std::string_view message) {
@@ -190,7 +190,7 @@ int run_hook(const char *name, const char *description, const std::function<void
         TimeLimit limit(time_limit);
         log.connect();
         std::vector<unsigned> kept(common_capabilities.begin(), common_capabilities.end());
-        kept.insert(kept.end(), capabilities.begin(), capabilities.end());
+        kept.insert(kept.end(), linux_capabilities.begin(), linux_capabilities.end());
         limit_capabilities(kept);
         Hook hook(name, description, log, limit);
         body(hook);

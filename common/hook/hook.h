@@ -123,10 +123,10 @@ private:
 
 /**
  * What main does for every hook: sets up the process, runs `body`, catches everything once and writes one line.
- * @param capabilities that this hook needs besides those that all need; numbers as in <linux/capability.h>
+ * @param linux_capabilities that this hook needs besides those that all need; numbers as in <linux/capability.h>
  * @return the exit code
  */
 int run_hook(const char *name, const char *description, const std::function<void(Hook &)> &body,
-             const std::vector<unsigned> &capabilities = {});
+             const std::vector<unsigned> &linux_capabilities = {});
 
 } // namespace ogh

@@ -14,7 +14,7 @@ namespace ogh::amd_kfd {
 
 /** What the inventory leaves out, since only what is chosen needs it. */
 struct DeviceNodes {
-    std::map<size_t, DrmNodes> drm; ///< by index in Inventory::gpus; all have a render node
+    std::map<size_t, DrmNodes> drm; ///< by place in Inventory::gpus; all have a render node
     std::vector<Npu> npus;          ///< only with Capabilities::npu
 };
 

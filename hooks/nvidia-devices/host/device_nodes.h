@@ -23,7 +23,7 @@ struct NamedNode {
 
 /** What the inventory leaves out, since few containers ask for it. */
 struct DeviceNodes {
-    std::map<size_t, DrmNodes> drm; ///< by index in Inventory::gpus; empty without graphics and display
+    std::map<size_t, DrmNodes> drm; ///< by place in Inventory::gpus; empty without graphics and display
     std::vector<NamedNode> named;   ///< of Gds, Gdrcopy, Mofed and Nvswitch
 };
 
