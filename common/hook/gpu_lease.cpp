@@ -3,6 +3,7 @@
 
 #include <sys/stat.h>
 #include <unistd.h>
+#include <linux/capability.h>
 
 #include <algorithm>
 #include <memory>
@@ -11,6 +12,7 @@
 #include "base/duration.h"
 #include "base/error.h"
 #include "base/text.h"
+#include "kernel/process.h"
 #include "request/availability.h"
 
 namespace ogh {
@@ -176,6 +178,7 @@ std::shared_ptr<GpuLease> take_lease(Hook &hook, const Sysroot &sysroot, const C
     auto leases = Leases::are_possible() ? std::make_unique<Leases>(sysroot) : nullptr;
     const auto lease = std::make_shared<GpuLease>(std::move(leases), request, notes);
     hook.undo().add([lease] { lease->release(); });
+    drop_capabilities({CAP_KILL}); // which only a takeover needs
     return lease;
 }
 
