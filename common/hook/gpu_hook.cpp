@@ -60,11 +60,10 @@ public:
     {
         HostListing list = vendor_.list(sysroot_, policy, notes_);
         say_notes();
-        const TakeoverPolicy takeover = takeover_policy(options_.leases);
-        const LeaseList leases =
-            Leases::are_possible() ? Leases(sysroot_).list(takeover) : Leases::look(sysroot_, takeover);
-        Hook::print(to_text(list, {vendor_.gpus(), policy, leases, vendor_.tags()},
-                            options_.list.format.value_or(ListFormat::Table)));
+        const ListFormat format = options_.list.format.value_or(ListFormat::Table);
+        const auto leases = list_leases(format);
+        Hook::print(leases ? to_text(list, {vendor_.gpus(), policy, *leases, vendor_.tags()}, format)
+                           : to_text(list, format));
     }
 
     void give(SelectionPolicy policy)
@@ -104,6 +103,26 @@ public:
     }
 
 private:
+    /** @return nothing where only the GPUs can be shown, which is said */
+    std::optional<LeaseList> list_leases(ListFormat format)
+    {
+        if (format == ListFormat::Tags)
+            return LeaseList();
+        const TakeoverPolicy takeover = takeover_policy(options_.leases);
+        if (Leases::are_possible())
+            return Leases(sysroot_).list(takeover);
+        try {
+            return Leases::look(sysroot_, takeover);
+        } catch (const Error &error) {
+            // In a user namespace of a rootless engine the host's root is nobody, and its folders are anybody's.
+            if (format == ListFormat::Status)
+                throw;
+            notes_.push_back({LogLevel::Warning, "who has which GPU is not shown: " + std::string(error.what())});
+            say_notes();
+            return std::nullopt;
+        }
+    }
+
     /** @return nothing if there is nothing to do, which stands in the notes */
     std::optional<GpuRequest> read_request(SelectionPolicy policy)
     {

@@ -45,7 +45,7 @@ bool has_variable(std::string_view hook, const Config &config);
  * options allow. Why there is nothing to do stands in `notes`.
  *
  * @param config nullptr if there is no container (--plan by hand): then only --request counts
- * @throws Error: Policy if it asks and --only leaves it out; Usage also for a key of this collection that no hook knows, and for one that is reserved: a
+ * @throws Error: Policy if it asks and --only leaves it out; Usage also for a key of this collection that no hook knows: a
  *         container must not silently start without what it asked for
  */
 std::optional<RequestValue> find_request(std::string_view hook, const Config *config,

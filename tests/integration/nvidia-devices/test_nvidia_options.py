@@ -4,6 +4,7 @@ this one, and --list; by hand, and with --plan."""
 
 import hashlib
 import json
+import subprocess
 
 import pytest
 
@@ -213,3 +214,12 @@ def test_a_key_has_a_limit_for_capabilities_of_its_own(plan, by_hand, scratch):
 def test_help_and_version_need_no_container(by_hand, option):
     process = by_hand(option)
     assert process.returncode == 0 and "nvidia-devices" in process.stdout and process.stderr == ""
+
+
+def test_a_list_in_a_rootless_engines_namespace_has_the_gpus(by_hand, machine, nv_hook):
+    """Who has them cannot be told there: the folder's owner is not known to be root."""
+    assert by_hand("--drain", "0").returncode == 0
+    command = ["unshare", "--user", "--map-user=5", nv_hook.executable, "--sysroot", machine, "--list"]
+    process = subprocess.run(command, check=False, capture_output=True, encoding="utf-8")
+    assert process.returncode == 0 and EIGHT[0].uuid in process.stdout and "LEASE" not in process.stdout, process
+    assert "who has which GPU is not shown: " in process.stderr
