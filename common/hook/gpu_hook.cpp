@@ -117,7 +117,8 @@ private:
             // In a user namespace of a rootless engine the host's root is nobody, and its folders are anybody's.
             if (format == ListFormat::Status)
                 throw;
-            notes_.push_back({LogLevel::Warning, "who has which GPU is not shown: " + std::string(error.what())});
+            notes_.push_back(
+                {LogLevel::Warning, "who has which GPU is not shown: " + std::string(error.what())});
             say_notes();
             return std::nullopt;
         }
