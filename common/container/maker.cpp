@@ -76,7 +76,7 @@ void Maker::is_made(const InnerFolder &parent, const std::string &name, Kind kin
     undo_.add([folder = parent.fd.get(), name, flags] { ::unlinkat(folder, name.c_str(), flags); });
 }
 
-bool Maker::has_to_make(const InnerFolder &parent, const InnerPath &path, const Entry &entry) const
+bool Maker::has_to_make(const InnerFolder &parent, const InnerPath &path, const Entry &entry)
 {
     const std::string full = path.full();
     const std::string what = quote(full) + " in the container";

@@ -72,8 +72,8 @@ private:
     const InnerFolder &folder(const std::string &path);
     std::optional<UniqueFd> make(const InnerFolder &parent, const InnerPath &path, Kind kind);
     void is_made(const InnerFolder &parent, const std::string &name, Kind kind);
-    [[nodiscard]] bool has_to_make(const InnerFolder &parent, const InnerPath &path,
-                                   const Entry &entry) const;
+    [[nodiscard]] static bool has_to_make(const InnerFolder &parent, const InnerPath &path,
+                                          const Entry &entry);
 
     Resolver &resolver_;
     std::optional<FsCredentials> owner_;

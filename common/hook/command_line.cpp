@@ -34,7 +34,7 @@ std::string why_unexpected(const CLI::App &app)
 
 void CommandLine::add(Describe describe)
 {
-    options_.push_back(
+    options_.emplace_back(
         [describe = std::move(describe), heading = heading_](CLI::App &app) { describe(app, heading); });
 }
 

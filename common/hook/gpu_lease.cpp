@@ -176,7 +176,7 @@ std::shared_ptr<GpuLease> take_lease(Hook &hook, const Sysroot &sysroot, const C
     request.max_devices = details.max_devices;
     request.name_device = namer(candidates);
     auto leases = Leases::are_possible() ? std::make_unique<Leases>(sysroot) : nullptr;
-    const auto lease = std::make_shared<GpuLease>(std::move(leases), request, notes);
+    auto lease = std::make_shared<GpuLease>(std::move(leases), request, notes);
     hook.undo().add([lease] { lease->release(); });
     drop_capabilities({CAP_KILL}); // which only a takeover needs
     return lease;

@@ -41,7 +41,7 @@ public:
     virtual ~GpuVendor() = default;
 
     /** Adds the options that this hook alone has. What they are written to lives as long as this. */
-    virtual void add_options(CommandLine &) {}
+    virtual void add_options(CommandLine & /*cli*/) {}
 
     /** Limits the capabilities to these, in the words of --allow-capabilities. Called again: to what is in both. */
     virtual void allow(const RequestValue &capabilities) = 0;

@@ -32,12 +32,12 @@ std::vector<Candidate> AmdGpus::gpus() const
     return candidates(inventory_);
 }
 
-std::optional<Selectors> AmdGpus::asked_of_tools(const Config &config, Notes &)
+std::optional<Selectors> AmdGpus::asked_of_tools(const Config &config, Notes & /*notes*/)
 {
     return amd_visible_devices(config);
 }
 
-void AmdGpus::ask(const GpuRequest &request, const std::optional<Config> &)
+void AmdGpus::ask(const GpuRequest &request, const std::optional<Config> & /*config*/)
 {
     if (request.capabilities)
         capabilities_ = parse_capabilities(*request.capabilities);
