@@ -1,0 +1,165 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What leases add to a hook: the time from looking at the host's leases until the container has its own, each in a fresh
+// process, as a hook is. Takes root.
+#include "lease/leases.h"
+
+#include <fcntl.h>
+#include <sched.h>
+#include <spawn.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <csignal>
+#include <cstdio>
+#include <cstdlib>
+#include <filesystem>
+#include <iostream>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+using namespace ogh;
+
+namespace {
+
+constexpr unsigned gpus = 64;
+constexpr unsigned containers = 200;
+constexpr unsigned rounds = 200;
+
+LeaseKey gpu(unsigned number)
+{
+    std::array<char, 32> text{};
+    std::snprintf(text.data(), text.size(), "nvidia:0000:%02x:00.0", number % gpus);
+    return text.data();
+}
+
+/** The first process of a pid namespace of its own, which sleeps until this one ends. */
+pid_t start_init()
+{
+    const auto pid = static_cast<pid_t>(::syscall(SYS_clone, SIGCHLD | CLONE_NEWPID, 0, 0, 0, 0));
+    if (pid < 0)
+        throw std::runtime_error("cannot make a pid namespace: this takes root");
+    if (pid > 0)
+        return pid;
+    ::prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
+    for (;;)
+        ::pause();
+}
+
+LeaseRequest request(pid_t init, Demand demand)
+{
+    LeaseRequest asked;
+    asked.init = init;
+    asked.container = std::string(64, 'c');
+    asked.program = "/usr/bin/some-program";
+    asked.demand = std::move(demand);
+    asked.runtime = ::getppid();
+    return asked;
+}
+
+/** What is measured, with what it asks for. */
+Demand demand_of(const std::string &name)
+{
+    if (name == "fixed")
+        return {{gpu(5)}, 0, {}, LeaseMode::Shared};
+    if (name == "free")
+        return {{"nvidia:0001:00:00.0"}, 0, {}, LeaseMode::Exclusive};
+    Demand demand{{}, 1, {}, LeaseMode::Shared};
+    for (unsigned number = 0; number < gpus; ++number)
+        demand.candidates.push_back(gpu(number));
+    return demand;
+}
+
+/** One hook: prints how long it took, in ns. */
+void once(const std::string &name, const std::string &sysroot, pid_t init)
+{
+    const LeaseRequest asked = request(init, demand_of(name));
+    const Sysroot host{sysroot};
+    const auto start = std::chrono::steady_clock::now();
+    {
+        Leases leases{host};
+        const Lease lease = leases.take(asked);
+        const auto end = std::chrono::steady_clock::now();
+        std::cout << std::chrono::duration_cast<std::chrono::nanoseconds>(end - start).count() << "\n";
+    }
+}
+
+/** @return ms */
+double measured(const std::string &name, const std::string &sysroot, pid_t init)
+{
+    std::array<int, 2> ends{};
+    if (::pipe2(ends.data(), O_CLOEXEC) != 0)
+        throw std::runtime_error("pipe2");
+    posix_spawn_file_actions_t actions{};
+    posix_spawn_file_actions_init(&actions);
+    posix_spawn_file_actions_adddup2(&actions, ends[1], 1);
+    std::array<std::string, 4> words = {"leases", name, sysroot, std::to_string(init)};
+    std::array<char *, 5> argv = {words[0].data(), words[1].data(), words[2].data(), words[3].data(),
+                                  nullptr};
+    pid_t child = 0;
+    if (::posix_spawn(&child, "/proc/self/exe", &actions, nullptr, argv.data(), nullptr) != 0)
+        throw std::runtime_error("posix_spawn");
+    posix_spawn_file_actions_destroy(&actions);
+    ::close(ends[1]);
+    std::array<char, 32> text{};
+    const ssize_t size = ::read(ends[0], text.data(), text.size() - 1);
+    ::close(ends[0]);
+    int status = 0;
+    ::waitpid(child, &status, 0);
+    if (size <= 0 || status != 0)
+        throw std::runtime_error("a measured process failed");
+    return std::strtod(text.data(), nullptr) / 1e6;
+}
+
+void report(const char *label, const char *name, const std::string &sysroot, pid_t init)
+{
+    std::vector<double> times;
+    for (unsigned round = 0; round < rounds; ++round)
+        times.push_back(measured(name, sysroot, init));
+    std::sort(times.begin(), times.end());
+    std::printf("%-44s min %.3f ms, median %.3f ms\n", label, times.front(), times[times.size() / 2]);
+}
+
+void compare(const std::string &sysroot)
+{
+    const pid_t init = start_init();
+    report("no other lease, exclusive", "free", sysroot, init);
+    std::vector<pid_t> inits;
+    for (unsigned number = 0; number < containers; ++number)
+        inits.push_back(start_init());
+    Leases leases{Sysroot{sysroot}};
+    for (unsigned number = 0; number < containers; ++number)
+        leases.take(request(inits[number], {{gpu(number)}, 0, {}, LeaseMode::Shared})).keep();
+    report("200 leases, one GPU without any, exclusive", "free", sysroot, init);
+    report("200 leases, one GPU that is shared", "fixed", sysroot, init);
+    report("200 leases, any one of 64 GPUs", "any", sysroot, init);
+    for (const pid_t pid : inits)
+        ::kill(pid, SIGKILL);
+    ::kill(init, SIGKILL);
+}
+
+} // namespace
+
+int main(int argc, char **argv)
+try {
+    const std::vector<std::string> words(argv + 1, argv + argc);
+    if (words.size() == 3) {
+        once(words[0], words[1], static_cast<pid_t>(std::stol(words[2])));
+        return 0;
+    }
+    std::string folder = "/dev/shm/leases-XXXXXX";
+    if (::mkdtemp(folder.data()) == nullptr)
+        throw std::runtime_error("mkdtemp");
+    compare(folder);
+    std::filesystem::remove_all(folder);
+    return 0;
+} catch (const std::exception &error) {
+    std::cerr << "leases: " << error.what() << "\n";
+    return 1;
+}
