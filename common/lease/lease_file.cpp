@@ -4,269 +4,230 @@
 #include <limits>
 
 #include "base/error.h"
-#include "base/json.h"
+#include "base/number.h"
 #include "base/text.h"
+#include "lease/lease_words.h"
 
 namespace ogh {
 
-using nlohmann::json;
-
 namespace {
 
-constexpr const char *what = "the lease file";
+constexpr auto most_time = static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max());
 
-const json &member(const json &object, const char *name)
-{
-    const json *found = object.is_object() ? find_member(object, name) : nullptr;
-    if (found == nullptr)
-        throw Error(ExitCode::Host, std::string(what) + " lacks " + quote(name));
-    return *found;
-}
+/** Reads the text line by line; which lines there may be, in which order, says read(). */
+class Reader final {
+public:
+    explicit Reader(std::string_view text) : left_(text) {}
 
-[[noreturn]] void refuse(const char *name)
-{
-    throw Error(ExitCode::Host, std::string(what) + " has a wrong value of " + quote(name));
-}
-
-std::uint64_t number(const json &object, const char *name,
-                     std::uint64_t most = std::numeric_limits<std::uint64_t>::max())
-{
-    const json &value = member(object, name);
-    if (!value.is_number_unsigned() || value.get<std::uint64_t>() > most)
-        refuse(name);
-    return value.get<std::uint64_t>();
-}
-
-std::int64_t time_of(const json &object, const char *name)
-{
-    return static_cast<std::int64_t>(number(object, name, std::numeric_limits<std::int64_t>::max()));
-}
-
-std::string text_of(const json &object, const char *name)
-{
-    return checked_string(member(object, name), name, what);
-}
-
-bool flag(const json &object, const char *name)
-{
-    const json &value = member(object, name);
-    if (!value.is_boolean())
-        refuse(name);
-    return value.get<bool>();
-}
-
-const json &list(const json &object, const char *name)
-{
-    const json &value = member(object, name);
-    if (!value.is_array())
-        refuse(name);
-    return value;
-}
-
-json from(const ProcessId &process)
-{
-    return {{"pid", process.pid}, {"start", process.start_time}, {"pid_namespace", process.pid_namespace}};
-}
-
-ProcessId process_of(const json &object)
-{
-    const auto pid = static_cast<pid_t>(number(object, "pid", std::numeric_limits<pid_t>::max()));
-    if (pid == 0)
-        refuse("pid");
-    return {pid, number(object, "start"), number(object, "pid_namespace")};
-}
-
-json from(const Holder &holder)
-{
-    json object = {{"init", from(holder.init)},
-                   {"own_pid_namespace", holder.own_pid_namespace},
-                   {"container", as_utf8(holder.container)},
-                   {"program", as_utf8(holder.program)}};
-    if (holder.cgroup)
-        object["cgroup"] = {{"controller", holder.cgroup->controller},
-                            {"path", as_utf8(holder.cgroup->path)},
-                            {"inode", holder.cgroup->inode}};
-    return object;
-}
-
-Holder holder_of(const json &object)
-{
-    Holder holder{process_of(member(object, "init")), flag(object, "own_pid_namespace")};
-    holder.container = text_of(object, "container");
-    holder.program = text_of(object, "program");
-    if (const json *cgroup = find_member(object, "cgroup"))
-        holder.cgroup =
-            OwnCgroup{text_of(*cgroup, "controller"), text_of(*cgroup, "path"), number(*cgroup, "inode")};
-    return holder;
-}
-
-const char *name_of(LeaseMode mode)
-{
-    return mode == LeaseMode::Exclusive ? "exclusive" : "shared";
-}
-
-LeaseMode mode_of(const json &object)
-{
-    const std::string text = text_of(object, "mode");
-    if (text != "exclusive" && text != "shared")
-        refuse("mode");
-    return text == "exclusive" ? LeaseMode::Exclusive : LeaseMode::Shared;
-}
-
-json from(const Holding &holding)
-{
-    json devices = json::array();
-    for (const LeasedDevice &device : holding.devices)
-        devices.push_back({{"key", device.key}, {"mode", name_of(device.mode)}});
-    return {{"holder", from(holding.holder)},
-            {"devices", std::move(devices)},
-            {"taken_ns", holding.taken_ns},
-            {"since", holding.since}};
-}
-
-Holding holding_of(const json &object)
-{
-    Holding holding{
-        holder_of(member(object, "holder")), {}, time_of(object, "taken_ns"), time_of(object, "since")};
-    for (const json &device : list(object, "devices"))
-        holding.devices.push_back({text_of(device, "key"), mode_of(device)});
-    return holding;
-}
-
-json from(const Demand &demand)
-{
-    return {{"fixed", demand.fixed},
-            {"any", demand.any},
-            {"candidates", demand.candidates},
-            {"mode", name_of(demand.mode)}};
-}
-
-std::vector<LeaseKey> keys_of(const json &object, const char *name)
-{
-    std::vector<LeaseKey> keys;
-    for (const json &key : list(object, name))
-        keys.push_back(checked_string(key, name, what));
-    return keys;
-}
-
-Demand demand_of(const json &object)
-{
-    return {keys_of(object, "fixed"),
-            static_cast<unsigned>(number(object, "any", std::numeric_limits<unsigned>::max())),
-            keys_of(object, "candidates"), mode_of(object)};
-}
-
-json from(const Ticket &ticket)
-{
-    return {{"number", ticket.number},           {"hook", from(ticket.hook)},
-            {"holder", from(ticket.holder)},     {"demand", from(ticket.demand)},
-            {"deadline_ns", ticket.deadline_ns}, {"since", ticket.since}};
-}
-
-Ticket ticket_of(const json &object)
-{
-    return {number(object, "number"),
-            process_of(member(object, "hook")),
-            holder_of(member(object, "holder")),
-            demand_of(member(object, "demand")),
-            time_of(object, "deadline_ns"),
-            time_of(object, "since")};
-}
-
-json from(const Drain &drain)
-{
-    return {{"key", drain.key}, {"since", drain.since}};
-}
-
-json from(const ProcessSpace &space)
-{
-    return {{"boot", space.boot}, {"pid_namespace", space.pid_namespace}, {"start", space.start_time}};
-}
-
-template<typename Item> json array_of(const std::vector<Item> &items)
-{
-    json array = json::array();
-    for (const Item &item : items)
-        array.push_back(from(item));
-    return array;
-}
-
-/** Numbers that are given out once must not come again. */
-void check_numbers(const LeaseState &state)
-{
-    std::uint64_t before = 0;
-    for (const Ticket &ticket : state.tickets) {
-        if (ticket.number <= before || ticket.number > state.numbers)
-            refuse("number");
-        before = ticket.number;
+    LeaseFile read()
+    {
+        LeaseFile file;
+        check_heading();
+        file.space = space();
+        file.state.uses = counter("uses");
+        file.state.numbers = counter("numbers");
+        while (next_is("holding"))
+            file.state.holdings.push_back(holding());
+        while (next_is("ticket"))
+            file.state.tickets.push_back(ticket(file.state));
+        while (next_is("drain"))
+            file.state.drains.push_back(drain());
+        while (next_is("used"))
+            add_use(file.state);
+        if (left_ != "end\n")
+            refuse();
+        return file;
     }
-    for (const auto &[key, use] : state.last_used) {
-        if (use > state.uses)
-            refuse("last_used");
+
+private:
+    [[noreturn]] void refuse() const
+    {
+        throw Error(ExitCode::Host, "the lease file cannot be understood from line " +
+                                        std::to_string(line_number_ + 1) + " on");
     }
-}
 
-LeaseState state_of(const json &document)
-{
-    LeaseState state;
-    for (const json &holding : list(document, "holdings"))
-        state.holdings.push_back(holding_of(holding));
-    for (const json &ticket : list(document, "tickets"))
-        state.tickets.push_back(ticket_of(ticket));
-    for (const json &drain : list(document, "drains"))
-        state.drains.push_back({text_of(drain, "key"), time_of(drain, "since")});
-    const json &used = member(document, "last_used");
-    if (!used.is_object())
-        refuse("last_used");
-    for (const auto &[key, value] : used.items())
-        state.last_used[key] = number(used, key.c_str());
-    state.uses = number(document, "uses");
-    state.numbers = number(document, "numbers");
-    check_numbers(state);
-    if (const std::string problem = contradiction(state); !problem.empty())
-        throw Error(ExitCode::Host, std::string(what) + " says what cannot be: " + problem);
-    return state;
-}
+    std::string_view line()
+    {
+        const size_t end = left_.find('\n');
+        if (end == std::string_view::npos)
+            refuse();
+        const std::string_view found = left_.substr(0, end);
+        left_.remove_prefix(end + 1);
+        ++line_number_;
+        return found;
+    }
 
-LeaseFile file_of(const json &document)
-{
-    const std::uint64_t version = number(document, "version");
-    if (version != lease_file_version)
-        throw Error(ExitCode::Host, std::string(what) + " has version " + std::to_string(version) +
-                                        ", and this program knows version " +
-                                        std::to_string(lease_file_version));
-    const json &space = member(document, "space");
-    return {{text_of(space, "boot"), number(space, "pid_namespace"), number(space, "start")},
-            state_of(document)};
-}
+    void check_heading()
+    {
+        std::string_view first = left_.substr(0, left_.find('\n'));
+        if (!first.starts_with(lease_file_heading))
+            throw Error(ExitCode::Host, "the lease file is none of this program's");
+        first.remove_prefix(lease_file_heading.size());
+        const auto version = parse_number(first);
+        if (first != std::to_string(lease_file_version))
+            throw Error(ExitCode::Host,
+                        "the lease file has version " + (version ? std::string(first) : quote(first)) +
+                            ", and this program knows version " + std::to_string(lease_file_version));
+        line();
+    }
+
+    bool next_is(std::string_view kind) const
+    {
+        return left_.starts_with(kind) && left_.substr(kind.size()).starts_with(' ');
+    }
+
+    /** The words behind the first one of a line of that kind. */
+    LeaseWords words(std::string_view kind)
+    {
+        if (!next_is(kind))
+            refuse();
+        const std::string_view found = line().substr(kind.size() + 1);
+        return {found, line_number_};
+    }
+
+    ProcessSpace space()
+    {
+        LeaseWords words = this->words("space");
+        ProcessSpace space{words.text("boot"), words.number("pid namespace"), words.number("start")};
+        words.end();
+        return space;
+    }
+
+    std::uint64_t counter(const char *name)
+    {
+        LeaseWords words = this->words(name);
+        const std::uint64_t value = words.number(name);
+        words.end();
+        return value;
+    }
+
+    static bool either(LeaseWords &words, const LeaseChoice &choice, const char *name)
+    {
+        const std::string_view word = words.word(name);
+        if (word != choice.yes && word != choice.no)
+            words.refuse(name);
+        return word == choice.yes;
+    }
+
+    static LeaseMode mode(LeaseWords &words)
+    {
+        return either(words, exclusive_or_shared, "mode") ? LeaseMode::Exclusive : LeaseMode::Shared;
+    }
+
+    static std::int64_t time(LeaseWords &words, const char *name)
+    {
+        return static_cast<std::int64_t>(words.number(name, most_time));
+    }
+
+    static LeaseKey key(LeaseWords &words)
+    {
+        LeaseKey key = words.text("key");
+        if (key.empty())
+            words.refuse("key");
+        return key;
+    }
+
+    static ProcessId process(LeaseWords &words)
+    {
+        const std::uint64_t pid = words.number("pid", std::numeric_limits<pid_t>::max());
+        if (pid == 0)
+            words.refuse("pid");
+        return {static_cast<pid_t>(pid), words.number("start")};
+    }
+
+    static Holder holder(LeaseWords &words)
+    {
+        Holder holder{process(words), either(words, own_or_joined, "pid namespace")};
+        const std::uint64_t inode = words.number("inode");
+        OwnCgroup cgroup{words.text("controller"), words.text("cgroup"), inode};
+        if (!cgroup.path.empty())
+            holder.cgroup = std::move(cgroup);
+        else if (inode != 0 || !cgroup.controller.empty())
+            words.refuse("cgroup");
+        holder.container = words.text("container");
+        holder.program = words.text("program");
+        words.end();
+        return holder;
+    }
+
+    Holding holding()
+    {
+        LeaseWords words = this->words("holding");
+        Holding holding;
+        holding.taken_ns = time(words, "taken");
+        holding.since = time(words, "since");
+        const std::uint64_t devices = words.number("devices");
+        if (devices == 0)
+            words.refuse("devices");
+        for (std::uint64_t count = 0; count < devices; ++count) {
+            const LeaseMode mode = Reader::mode(words);
+            holding.devices.push_back({key(words), mode});
+        }
+        holding.holder = holder(words);
+        return holding;
+    }
+
+    static Demand demand(LeaseWords &words)
+    {
+        Demand demand;
+        demand.mode = mode(words);
+        demand.fixed = words.list("fixed");
+        demand.any = static_cast<unsigned>(words.number("any", std::numeric_limits<unsigned>::max()));
+        demand.candidates = words.list("candidates");
+        return demand;
+    }
+
+    /** Numbers that are given out once must not come again. */
+    Ticket ticket(const LeaseState &state)
+    {
+        LeaseWords words = this->words("ticket");
+        Ticket ticket;
+        ticket.number = words.number("number", state.numbers);
+        if (ticket.number <= (state.tickets.empty() ? 0 : state.tickets.back().number))
+            words.refuse("number");
+        ticket.hook = process(words);
+        ticket.deadline_ns = time(words, "deadline");
+        ticket.since = time(words, "since");
+        ticket.demand = demand(words);
+        ticket.holder = holder(words);
+        return ticket;
+    }
+
+    Drain drain()
+    {
+        LeaseWords words = this->words("drain");
+        const std::int64_t since = time(words, "since");
+        Drain drain{key(words), since};
+        words.end();
+        return drain;
+    }
+
+    void add_use(LeaseState &state)
+    {
+        LeaseWords words = this->words("used");
+        const std::uint64_t use = words.number("use", state.uses);
+        const LeaseKey device = key(words);
+        if (!state.last_used.empty() && device <= state.last_used.rbegin()->first)
+            words.refuse("key");
+        state.last_used.emplace_hint(state.last_used.end(), device, use);
+        words.end();
+    }
+
+    std::string_view left_;
+    size_t line_number_ = 0;
+};
 
 } // namespace
-
-std::string to_text(const LeaseFile &file)
-{
-    const LeaseState &state = file.state;
-    const json document = {{"version", lease_file_version},
-                           {"space", from(file.space)},
-                           {"holdings", array_of(state.holdings)},
-                           {"tickets", array_of(state.tickets)},
-                           {"drains", array_of(state.drains)},
-                           {"last_used", state.last_used},
-                           {"uses", state.uses},
-                           {"numbers", state.numbers}};
-    return document.dump() + "\n";
-}
 
 LeaseFile parse_lease_file(std::string_view text)
 {
     if (text.size() > max_lease_file)
         throw Error(ExitCode::Host,
-                    std::string(what) + " is larger than " + std::to_string(max_lease_file) + " bytes");
-    try {
-        return file_of(
-            parse_object(text, what, [](const std::string &, const std::string &) { return true; }));
-    } catch (const Error &error) {
-        throw Error(ExitCode::Host, error.what());
-    }
+                    "the lease file is larger than " + std::to_string(max_lease_file) + " bytes");
+    LeaseFile file = Reader(text).read();
+    if (const std::string problem = contradiction(file.state); !problem.empty())
+        throw Error(ExitCode::Host, "the lease file says what cannot be: " + problem);
+    return file;
 }
 
 } // namespace ogh

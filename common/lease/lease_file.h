@@ -32,10 +32,32 @@ constexpr unsigned lease_file_version = 1;
 /** In bytes: some thousands of containers. */
 constexpr size_t max_lease_file = size_t{4} << 20U;
 
-/** The text of the file: JSON, the same for the same state. What is no UTF-8 is escaped. */
-std::string to_text(const LeaseFile &file);
+/** The first line, with the version behind it. */
+constexpr std::string_view lease_file_heading = "oci-gpu-hooks leases ";
 
-/** @throws Error (Host) if that is no such text, of another version, or says what cannot be */
+/** What stands in the file for one of two values. */
+struct LeaseChoice {
+    std::string_view yes, no;
+};
+constexpr LeaseChoice exclusive_or_shared = {"exclusive", "shared"};
+constexpr LeaseChoice own_or_joined = {"own", "joined"}; ///< the pid namespace
+
+/**
+ * Reads the state file: lines of words (see LeaseWords), of these kinds and in this order; what people chose comes last.
+ *
+ *     oci-gpu-hooks leases 1
+ *     space BOOT PID-NAMESPACE START
+ *     uses NUMBER
+ *     numbers NUMBER
+ *     holding TAKEN SINCE COUNT {MODE KEY}... HOLDER
+ *     ticket NUMBER PID START DEADLINE SINCE MODE FIXED ANY CANDIDATES HOLDER
+ *     drain SINCE KEY
+ *     used USE KEY
+ *     end
+ *
+ * HOLDER is PID START own|joined CGROUP-INODE CONTROLLER CGROUP CONTAINER PROGRAM. A state has one text only.
+ * @throws Error (Host) if that is no such text, of another version, or says what cannot be
+ */
 LeaseFile parse_lease_file(std::string_view text);
 
 } // namespace ogh

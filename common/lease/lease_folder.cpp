@@ -18,8 +18,8 @@ namespace ogh {
 
 namespace {
 
-constexpr const char *state_name = "state.json";
-constexpr const char *new_name = "state.json.new"; ///< one name is enough: it is used with the lock held
+constexpr const char *state_name = "state";
+constexpr const char *new_name = "state.new"; ///< one name is enough: it is used with the lock held
 constexpr const char *lock_name = "lock";
 
 constexpr mode_t state_mode = 0644;

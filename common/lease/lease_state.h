@@ -32,11 +32,13 @@ constexpr bool conflict(LeaseMode a, LeaseMode b)
     return a == LeaseMode::Exclusive || b == LeaseMode::Exclusive;
 }
 
-/** A process of this boot, which no other process is ever taken for. */
+/**
+ * A process of this boot, which no other process is ever taken for: all numbers would have to be given once more within
+ * the same clock tick, 10 ms.
+ */
 struct ProcessId {
-    pid_t pid = 0;                   ///< as the pid namespace that wrote the state numbers it
-    std::uint64_t start_time = 0;    ///< clock ticks since boot, /proc/PID/stat field 22
-    std::uint64_t pid_namespace = 0; ///< inode of /proc/PID/ns/pid
+    pid_t pid = 0;                ///< as the pid namespace that wrote the state numbers it
+    std::uint64_t start_time = 0; ///< clock ticks since boot, /proc/PID/stat field 22
 
     auto operator<=>(const ProcessId &) const = default;
 };

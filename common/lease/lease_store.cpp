@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "base/error.h"
+#include "lease/lease_text.h"
 
 namespace ogh {
 
@@ -29,16 +30,19 @@ LeaseState state_for(const ProcessSpace &space, const std::string &text, const s
 }
 
 LeaseStore::Session::Session(const LeaseStore &store, UniqueFd lock)
-    : state(store.read()), store_(store), lock_(std::move(lock)), saved_(state)
+    : store_(store), lock_(std::move(lock)), saved_(store.folder_.read(max_lease_file))
 {
+    state = state_for(store.space_, saved_, store.how_to_clear());
 }
 
 void LeaseStore::Session::save()
 {
-    if (state == saved_)
+    // A state has one text only, which tells faster than a copy of the state whether it has changed.
+    std::string text = to_text({store_.space_, state});
+    if (text == saved_ || (saved_.empty() && state == LeaseState()))
         return;
-    store_.folder_.write(to_text({store_.space_, state}));
-    saved_ = state;
+    store_.folder_.write(text);
+    saved_ = std::move(text);
 }
 
 } // namespace ogh

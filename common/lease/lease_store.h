@@ -41,7 +41,7 @@ public:
 
         const LeaseStore &store_;
         UniqueFd lock_;
-        LeaseState saved_;
+        std::string saved_; ///< what the file says
     };
 
     /** @throws Error (Host) */

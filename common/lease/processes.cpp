@@ -30,13 +30,6 @@ bool is_gone(int error_number)
     return error_number == ENOENT || error_number == ESRCH;
 }
 
-/** Who may not see a pid namespace has 0 for it: then the time tells them apart, as it does mostly anyway. */
-bool is_same(const ProcessId &a, const ProcessId &b)
-{
-    return a.pid == b.pid && a.start_time == b.start_time &&
-           (a.pid_namespace == b.pid_namespace || a.pid_namespace == 0 || b.pid_namespace == 0);
-}
-
 /** Nothing if no process has that number; it may be one of another thread of a process (EINVAL, since 6.15 ENOENT). */
 std::optional<UniqueFd> open_pidfd(pid_t pid)
 {
@@ -125,7 +118,7 @@ std::optional<UniqueFd> Processes::find(const ProcessId &id) const
         return std::nullopt;
     // Compared now that the number cannot become another process's any more.
     const auto now = identity_of(id.pid);
-    if (!now || !is_same(*now, id) || has_ended(pidfd->get()))
+    if (!now || *now != id || has_ended(pidfd->get()))
         return std::nullopt;
     return pidfd;
 }
@@ -139,8 +132,7 @@ std::optional<ProcessId> Processes::identity_of(pid_t pid) const
     const auto start = start_time_of(*stat);
     if (!start)
         throw Error(ExitCode::Host, "/proc/" + process + "/stat cannot be understood");
-    // 0: an ordinary user may not see it. It is one more thing to compare, and there is no reason to give up.
-    return ProcessId{pid, *start, pid_namespace_of(process).value_or(0)};
+    return ProcessId{pid, *start};
 }
 
 std::optional<std::uint64_t> Processes::pid_namespace_of(const std::string &process) const

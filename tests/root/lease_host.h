@@ -37,7 +37,7 @@ struct LeaseHost : TempFolder {
     {
         return Leases(Sysroot(path())).list(policy);
     }
-    [[nodiscard]] std::string state_path() const { return path("run/oci-gpu-hooks/leases/state.json"); }
+    [[nodiscard]] std::string state_path() const { return path("run/oci-gpu-hooks/leases/state"); }
     [[nodiscard]] std::string state() const;
     void write_state(const std::string &text) const;
 

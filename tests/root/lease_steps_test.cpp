@@ -125,7 +125,7 @@ BOOST_FIXTURE_TEST_CASE(the_folder_does_as_the_rules_say, LeaseHost)
                 if (holding.holder.init.pid == inits[who].pid())
                     return holding.holder.init;
             }
-            return ProcessId{inits[who].pid(), 0, 0};
+            return ProcessId{inits[who].pid(), 0};
         };
         if (step.kind == LeaseStep::Kind::Ask || step.kind == LeaseStep::Kind::AskAndWait) {
             LeaseRequest asked = request(inits[who], {});

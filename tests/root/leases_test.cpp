@@ -24,6 +24,7 @@
 #include "child.h"
 #include "lease/boot_clock.h"
 #include "lease/lease_file.h"
+#include "lease/lease_text.h"
 #include "lease_host.h"
 #include "seccomp.h"
 #include "support/expect.h"
@@ -60,9 +61,9 @@ struct Waiter {
     /** Once its ticket is there. */
     void wait_until_queued(const LeaseHost &host) const
     {
-        for (int round = 0; round < 1000 && host.state().find("\"hook\"") == std::string::npos; ++round)
+        for (int round = 0; round < 1000 && host.state().find("\nticket ") == std::string::npos; ++round)
             std::this_thread::sleep_for(2ms);
-        BOOST_TEST(host.state().find("\"hook\"") != std::string::npos);
+        BOOST_TEST(host.state().find("\nticket ") != std::string::npos);
     }
 
     std::string said()
@@ -123,7 +124,7 @@ BOOST_FIXTURE_TEST_CASE(who_waits_goes_on_when_the_holder_ends, LeaseHost)
     BOOST_TEST(waiter.said() == "0");
     BOOST_TEST(boottime_ns() - before < 1'000'000'000);
     BOOST_TEST_MESSAGE("started " << (boottime_ns() - before) / 1000 << " us after the end");
-    BOOST_TEST(state().find("\"hook\"") == std::string::npos);
+    BOOST_TEST(state().find("\nticket ") == std::string::npos);
 }
 
 BOOST_FIXTURE_TEST_CASE(who_waits_ends_with_its_container_and_leaves_no_ticket, LeaseHost)
@@ -135,7 +136,7 @@ BOOST_FIXTURE_TEST_CASE(who_waits_ends_with_its_container_and_leaves_no_ticket, 
     waiter.wait_until_queued(*this);
     two.end();
     BOOST_TEST(waiter.said() == "the container ended while this hook waited for a GPU");
-    BOOST_TEST(state().find("\"hook\"") == std::string::npos);
+    BOOST_TEST(state().find("\nticket ") == std::string::npos);
 }
 
 BOOST_FIXTURE_TEST_CASE(who_waits_ends_with_its_runtime, LeaseHost)
@@ -157,7 +158,7 @@ BOOST_FIXTURE_TEST_CASE(who_waits_ends_with_its_runtime, LeaseHost)
         }
         ::pause();
     });
-    for (int round = 0; round < 1000 && state().find("\"hook\"") == std::string::npos; ++round)
+    for (int round = 0; round < 1000 && state().find("\nticket ") == std::string::npos; ++round)
         std::this_thread::sleep_for(2ms);
     runtime.kill();
     for (int round = 0; round < 1000 && !fs::exists(told); ++round)
@@ -165,7 +166,7 @@ BOOST_FIXTURE_TEST_CASE(who_waits_ends_with_its_runtime, LeaseHost)
     std::string line;
     std::getline(std::ifstream(told), line);
     BOOST_TEST(line == "the runtime ended while this hook waited for a GPU");
-    BOOST_TEST(state().find("\"hook\"") == std::string::npos);
+    BOOST_TEST(state().find("\nticket ") == std::string::npos);
 }
 
 BOOST_FIXTURE_TEST_CASE(the_ticket_of_a_hook_that_was_killed_does_not_count, LeaseHost)
@@ -179,7 +180,7 @@ BOOST_FIXTURE_TEST_CASE(the_ticket_of_a_hook_that_was_killed_does_not_count, Lea
     }
     one.end();
     BOOST_TEST(take(request(Init(), {"n:0"})) == 0);
-    BOOST_TEST(state().find("\"hook\"") == std::string::npos);
+    BOOST_TEST(state().find("\nticket ") == std::string::npos);
 }
 
 BOOST_FIXTURE_TEST_CASE(a_wait_ends_at_its_deadline_and_a_second_request_does_not_wait, LeaseHost)
@@ -195,7 +196,7 @@ BOOST_FIXTURE_TEST_CASE(a_wait_ends_at_its_deadline_and_a_second_request_does_no
     take(request(two, {"n:1"}));
     asked.wait = 20s;
     BOOST_TEST(take(asked) == busy);
-    BOOST_TEST(state().find("\"hook\"") == std::string::npos);
+    BOOST_TEST(state().find("\nticket ") == std::string::npos);
 }
 
 BOOST_FIXTURE_TEST_CASE(another_process_with_the_same_number_is_not_the_holder, LeaseHost)
@@ -293,9 +294,11 @@ struct Damage {
 const std::vector<Damage> &damages()
 {
     static const std::vector<Damage> every = {
-        {"corrupt", [](const LeaseHost &host) { host.write_state("{\"version\":1"); }, "no valid JSON"},
+        {"corrupt", [](const LeaseHost &host) { host.write_state("oci-gpu-hooks leases 1\nspace"); },
+         "cannot be understood"},
         {"empty", [](const LeaseHost &host) { host.write_state(""); }, "is empty"},
-        {"newer", [](const LeaseHost &host) { host.write_state("{\"version\":2}"); }, "has version 2"},
+        {"newer", [](const LeaseHost &host) { host.write_state("oci-gpu-hooks leases 2\n"); },
+         "has version 2"},
         {"foreign",
          [](const LeaseHost &host) {
              LeaseFile file = parse_lease_file(host.state());
@@ -308,7 +311,7 @@ const std::vector<Damage> &damages()
         {"a link",
          [](const LeaseHost &host) {
              fs::rename(host.state_path(), host.path("elsewhere"));
-             host.link("run/oci-gpu-hooks/leases/state.json", host.path("elsewhere"));
+             host.link("run/oci-gpu-hooks/leases/state", host.path("elsewhere"));
          },
          "cannot open"},
         {"a user's file",

@@ -41,7 +41,7 @@ public:
         now_ += 1;
         const LeaseStep step = steps_.next();
         while (containers_.size() < 12)
-            containers_.push_back({{{++pids_, 1, 1}, true, {}, "c"}, {}, 0, {}});
+            containers_.push_back({{{++pids_, 1}, true, {}, "c"}, {}, 0, {}});
         Container &container = containers_[step.container % containers_.size()];
         if (step.kind == Kind::Ask || step.kind == Kind::AskAndWait)
             ask(container, step.demand, step.kind == Kind::AskAndWait);

@@ -15,7 +15,7 @@ constexpr LeaseMode exclusive = LeaseMode::Exclusive;
 
 Holder container(pid_t pid)
 {
-    return {{pid, 1, 1}, true, {}, "c" + std::to_string(pid)};
+    return {{pid, 1}, true, {}, "c" + std::to_string(pid)};
 }
 
 Demand all_of(Keys keys, LeaseMode mode)
@@ -34,7 +34,7 @@ struct Host {
 
     Decision ask(pid_t pid, const Demand &demand, std::uint64_t ticket = 0) const
     {
-        return decide(state, {{pid, 1, 1}, demand, ticket}, now);
+        return decide(state, {{pid, 1}, demand, ticket}, now);
     }
 
     /** The devices that it got; "" if something is in the way. */
@@ -53,10 +53,10 @@ struct Host {
 
     std::uint64_t wait(pid_t pid, const Demand &demand, std::int64_t deadline = 1000)
     {
-        return queue(state, {0, {pid + 1000, 1, 1}, container(pid), demand, deadline, 0});
+        return queue(state, {0, {pid + 1000, 1}, container(pid), demand, deadline, 0});
     }
 
-    void end(pid_t pid) { remove_holder(state, {pid, 1, 1}); }
+    void end(pid_t pid) { remove_holder(state, {pid, 1}); }
 
     Grant last;
 };
@@ -81,7 +81,7 @@ BOOST_FIXTURE_TEST_CASE(an_exclusive_lease_excludes_all_others, Host)
     for (const LeaseMode mode : {shared, exclusive}) {
         const Decision decision = ask(2, all_of({"a"}, mode));
         BOOST_TEST(!decision.granted);
-        BOOST_TEST((decision.obstacles.holders == std::set<ProcessId>{{1, 1, 1}}));
+        BOOST_TEST((decision.obstacles.holders == std::set<ProcessId>{{1, 1}}));
         BOOST_TEST(!decision.is_hopeless);
     }
     end(1);
