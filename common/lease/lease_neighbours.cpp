@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "lease/lease_neighbours.h"
+
+#include <algorithm>
+
+#include "lease/by_gpu.h"
+
+namespace ogh {
+
+namespace {
+
+/** What a request meets: the devices that overlap one of its own. */
+class Neighbourhood final {
+public:
+    explicit Neighbourhood(const Demand &demand)
+    {
+        for (const LeaseKey *key : devices_of(demand))
+            keys_.add(*key, key);
+    }
+
+    [[nodiscard]] bool has(const LeaseKey &key) const
+    {
+        const auto &near = keys_.near(key);
+        return std::any_of(near.begin(), near.end(),
+                           [&](const LeaseKey *other) { return overlap(*other, key); });
+    }
+
+private:
+    ByGpu<const LeaseKey *> keys_;
+};
+
+} // namespace
+
+std::vector<const LeaseKey *> devices_of(const Demand &demand)
+{
+    std::vector<const LeaseKey *> keys;
+    for (const LeaseKey &key : demand.fixed)
+        keys.push_back(&key);
+    if (demand.any > 0) {
+        for (const LeaseKey &key : demand.candidates)
+            keys.push_back(&key);
+    }
+    return keys;
+}
+
+std::set<ProcessId> holders_near(const LeaseState &state, const Demand &demand)
+{
+    const Neighbourhood near(demand);
+    std::set<ProcessId> found;
+    for (const Holding &holding : state.holdings) {
+        if (std::any_of(holding.devices.begin(), holding.devices.end(),
+                        [&](const LeasedDevice &device) { return near.has(device.key); }))
+            found.insert(holding.holder.init);
+    }
+    return found;
+}
+
+std::set<std::uint64_t> tickets_near(const LeaseState &state, const Demand &demand)
+{
+    const Neighbourhood near(demand);
+    std::set<std::uint64_t> found;
+    for (const Ticket &ticket : state.tickets) {
+        const auto keys = devices_of(ticket.demand);
+        if (std::any_of(keys.begin(), keys.end(), [&](const LeaseKey *key) { return near.has(*key); }))
+            found.insert(ticket.number);
+    }
+    return found;
+}
+
+} // namespace ogh
