@@ -19,12 +19,15 @@ namespace ogh::test {
 
 Init::Init(Kind kind)
 {
+    const UniqueFd parent(static_cast<int>(::syscall(SYS_pidfd_open, ::getpid(), 0)));
     const unsigned long flags = SIGCHLD | (kind == Kind::Own ? CLONE_NEWPID : 0UL);
     pid_ = static_cast<pid_t>(::syscall(SYS_clone, flags, nullptr, nullptr, nullptr, nullptr));
     check_call(pid_, "clone");
     if (pid_ > 0)
         return;
     ::prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
+    if (has_ended(parent.get()))
+        ::_exit(1); // before it could be asked for a signal
     for (;;)
         ::pause();
 }
