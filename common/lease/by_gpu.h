@@ -3,22 +3,21 @@
 
 #include <string_view>
 #include <unordered_map>
+#include <utility>
 #include <vector>
-
-#include "lease/lease_state.h"
 
 namespace ogh {
 
-/** What belongs to devices, found by the GPU that they are of: devices of others never overlap. Refers to the keys. */
+/** What belongs to devices, found by the GPU that they are of (gpu_of()): devices of others never overlap. */
 template<typename Item> class ByGpu final {
 public:
-    void add(const LeaseKey &key, Item item) { items_[gpu_of(key)].push_back(std::move(item)); }
+    void add(std::string_view gpu, Item item) { items_[gpu].push_back(std::move(item)); }
 
-    /** All that was added for devices of the same GPU, in that order. */
-    [[nodiscard]] const std::vector<Item> &near(const LeaseKey &key) const
+    /** All that was added for devices of that GPU, in that order. */
+    [[nodiscard]] const std::vector<Item> &near(std::string_view gpu) const
     {
         static const std::vector<Item> nothing;
-        const auto found = items_.find(gpu_of(key));
+        const auto found = items_.find(gpu);
         return found == items_.end() ? nothing : found->second;
     }
 

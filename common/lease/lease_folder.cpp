@@ -167,11 +167,17 @@ std::string LeaseFolder::read(size_t limit) const
 
 UniqueFd LeaseFolder::make_new() const
 {
-    // What a process left that was killed. Whoever holds the lock may remove it.
-    if (::unlinkat(fd_.get(), new_name, 0) != 0 && errno != ENOENT)
-        throw SystemError(errno, "cannot remove " + named(new_name), ExitCode::Host);
-    UniqueFd fd(
-        ::openat(fd_.get(), new_name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, state_mode));
+    const auto make = [&] {
+        return UniqueFd(
+            ::openat(fd_.get(), new_name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, state_mode));
+    };
+    UniqueFd fd = make();
+    if (!fd.valid() && errno == EEXIST) {
+        // What a process left that was killed. Whoever holds the lock may remove it.
+        if (::unlinkat(fd_.get(), new_name, 0) != 0)
+            throw SystemError(errno, "cannot remove " + named(new_name), ExitCode::Host);
+        fd = make();
+    }
     if (!fd.valid())
         throw SystemError(errno, "cannot make " + named(new_name), ExitCode::Host);
     if (::fchmod(fd.get(), state_mode) != 0)

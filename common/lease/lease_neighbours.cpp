@@ -15,12 +15,12 @@ public:
     explicit Neighbourhood(const Demand &demand)
     {
         for (const LeaseKey *key : devices_of(demand))
-            keys_.add(*key, key);
+            keys_.add(gpu_of(*key), key);
     }
 
     [[nodiscard]] bool has(const LeaseKey &key) const
     {
-        const auto &near = keys_.near(key);
+        const auto &near = keys_.near(gpu_of(key));
         return std::any_of(near.begin(), near.end(),
                            [&](const LeaseKey *other) { return overlap(*other, key); });
     }

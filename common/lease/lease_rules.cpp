@@ -4,16 +4,12 @@
 #include <algorithm>
 #include <tuple>
 
+#include "lease/by_gpu.h"
+#include "lease/lease_neighbours.h"
+
 namespace ogh {
 
 namespace {
-
-bool names(const Demand &demand, const LeaseKey &key)
-{
-    const auto is_it = [&](const LeaseKey &other) { return overlap(other, key); };
-    return std::any_of(demand.fixed.begin(), demand.fixed.end(), is_it) ||
-           (demand.any > 0 && std::any_of(demand.candidates.begin(), demand.candidates.end(), is_it));
-}
 
 /** Whether `key` is that device or a part of it. */
 bool covers(const LeaseKey &device, const LeaseKey &key)
@@ -21,18 +17,17 @@ bool covers(const LeaseKey &device, const LeaseKey &key)
     return overlap(device, key) && device.size() <= key.size();
 }
 
-bool compete(const Demand &a, const Demand &b)
-{
-    const auto is_named = [&](const LeaseKey &key) { return names(a, key); };
-    return std::any_of(b.fixed.begin(), b.fixed.end(), is_named) ||
-           (b.any > 0 && std::any_of(b.candidates.begin(), b.candidates.end(), is_named));
-}
+/** A device of a container. */
+struct Use {
+    const Holding *holding;
+    const LeasedDevice *device;
+};
 
-bool is_near(const Holding &holding, const Demand &demand)
-{
-    return std::any_of(holding.devices.begin(), holding.devices.end(),
-                       [&](const LeasedDevice &device) { return names(demand, device.key); });
-}
+/** A device that a request may get which came earlier. */
+struct Wish {
+    const Ticket *ticket;
+    const LeaseKey *key;
+};
 
 /** One request against the state as it is. */
 class Question final {
@@ -40,6 +35,16 @@ public:
     Question(const LeaseState &state, const Claim &claim, std::int64_t now)
         : state_(state), claim_(claim), now_(now), own_(find_own())
     {
+        for (const Holding &holding : state.holdings) {
+            for (const LeasedDevice &device : holding.devices)
+                uses_.add(gpu_of(device.key), {&holding, &device});
+        }
+        for (const Ticket &ticket : state.tickets) {
+            if (!is_ahead(ticket) || !conflict(ticket.demand.mode, claim.demand.mode))
+                continue;
+            for (const LeaseKey *key : devices_of(ticket.demand))
+                wishes_.add(gpu_of(*key), {&ticket, key});
+        }
     }
 
     Decision answer()
@@ -59,7 +64,7 @@ public:
     }
 
 private:
-    using Rank = std::tuple<bool, bool, size_t, std::uint64_t, size_t>;
+    using Rank = std::tuple<bool, bool, size_t, std::uint64_t>;
 
     [[nodiscard]] const Holding *find_own() const
     {
@@ -115,25 +120,18 @@ private:
             if (overlap(drain.key, key))
                 found.drains.insert(drain.key);
         }
-        for (const Holding &holding : state_.holdings) {
-            if (&holding != own_ && excludes(holding, key))
-                found.holders.insert(holding.holder.init);
+        for (const Use &use : uses_.near(gpu_of(key))) {
+            if (use.holding != own_ && conflict(use.device->mode, claim_.demand.mode) &&
+                overlap(use.device->key, key))
+                found.holders.insert(use.holding->holder.init);
         }
-        for (const Ticket &ticket : state_.tickets) {
-            if (is_ahead(ticket) && conflict(ticket.demand.mode, claim_.demand.mode) &&
-                names(ticket.demand, key) && !stands_in_the_way(ticket, key))
-                found.tickets.insert(ticket.number);
+        for (const Wish &wish : wishes_.near(gpu_of(key))) {
+            if (overlap(*wish.key, key) && !stands_in_the_way(*wish.ticket, key))
+                found.tickets.insert(wish.ticket->number);
         }
         if (!found.drains.empty() || !found.holders.empty() || !found.tickets.empty())
             found.devices.insert(key);
         return found;
-    }
-
-    [[nodiscard]] bool excludes(const Holding &holding, const LeaseKey &key) const
-    {
-        return std::any_of(holding.devices.begin(), holding.devices.end(), [&](const LeasedDevice &device) {
-            return conflict(device.mode, claim_.demand.mode) && overlap(device.key, key);
-        });
     }
 
     /** Adds as many candidates as are asked for to what is granted, or what is in the way of them. */
@@ -154,24 +152,49 @@ private:
             decision.is_hopeless = decision.is_hopeless || possible < wanted;
             return add(decision.obstacles, met);
         }
-        for (unsigned count = 0; count < wanted; ++count) {
-            granted.push_back(best_of(free, granted));
-            std::erase(free, granted.back());
-        }
+        take_best(std::move(free), granted);
     }
 
     /** The candidates besides what is granted, of which no two overlap: where a part is one, the whole is none. */
     [[nodiscard]] std::vector<LeaseKey> eligible(const std::vector<LeaseKey> &granted) const
     {
-        const std::vector<LeaseKey> &candidates = claim_.demand.candidates;
+        ByGpu<const LeaseKey *> candidates;
+        ByGpu<const LeaseKey *> taken;
+        for (const LeaseKey &key : claim_.demand.candidates)
+            candidates.add(gpu_of(key), &key);
+        for (const LeaseKey &key : granted)
+            taken.add(gpu_of(key), &key);
         std::vector<LeaseKey> found;
-        for (const LeaseKey &key : candidates) {
-            const auto is_part = [&](const LeaseKey &other) { return other != key && covers(key, other); };
-            if (!overlaps_one_of(granted, key) && !overlaps_one_of(found, key) &&
-                std::none_of(candidates.begin(), candidates.end(), is_part))
+        for (const LeaseKey &key : claim_.demand.candidates) {
+            const auto is_part = [&](const LeaseKey *other) { return *other != key && covers(key, *other); };
+            const auto overlaps = [&](const LeaseKey *other) { return overlap(*other, key); };
+            const auto &before = taken.near(gpu_of(key));
+            const auto &all = candidates.near(gpu_of(key));
+            if (std::none_of(before.begin(), before.end(), overlaps) &&
+                std::none_of(all.begin(), all.end(), is_part)) {
                 found.push_back(key);
+                taken.add(gpu_of(key), &key);
+            }
         }
         return found;
+    }
+
+    /** Adds as many of those that are free as are asked for, the best ones. */
+    void take_best(std::vector<LeaseKey> free, std::vector<LeaseKey> &granted) const
+    {
+        std::vector<Rank> ranks;
+        for (const LeaseKey &key : free)
+            ranks.push_back(rank_of(key));
+        for (unsigned count = 0; count < claim_.demand.any; ++count) {
+            // What is granted before may be what breaks a GPU up.
+            for (size_t i = 0; i < free.size(); ++i)
+                std::get<1>(ranks[i]) = breaks_up_a_gpu(free[i], granted);
+            const auto best = std::min_element(ranks.begin(), ranks.end());
+            const auto place = free.begin() + (best - ranks.begin());
+            granted.push_back(std::move(*place));
+            free.erase(place);
+            ranks.erase(best);
+        }
     }
 
     static bool overlaps_one_of(const std::vector<LeaseKey> &keys, const LeaseKey &key)
@@ -180,49 +203,41 @@ private:
                            [&](const LeaseKey &other) { return overlap(other, key); });
     }
 
-    [[nodiscard]] LeaseKey best_of(const std::vector<LeaseKey> &free,
-                                   const std::vector<LeaseKey> &granted) const
-    {
-        return *std::min_element(free.begin(), free.end(), [&](const LeaseKey &a, const LeaseKey &b) {
-            return rank_of(a, granted) < rank_of(b, granted);
-        });
-    }
-
-    /** The lowest is chosen. */
-    [[nodiscard]] Rank rank_of(const LeaseKey &key, const std::vector<LeaseKey> &granted) const
+    /** The lowest is chosen; where all is equal, the first one. */
+    [[nodiscard]] Rank rank_of(const LeaseKey &key) const
     {
         const auto used = state_.last_used.find(key);
-        const auto place = std::find(claim_.demand.candidates.begin(), claim_.demand.candidates.end(), key);
-        return {!has(key), breaks_up_a_gpu(key, granted), holders_of(key),
-                used == state_.last_used.end() ? 0 : used->second,
-                static_cast<size_t>(place - claim_.demand.candidates.begin())};
+        return {!has(key), false, holders_of(key), used == state_.last_used.end() ? 0 : used->second};
     }
 
     [[nodiscard]] bool breaks_up_a_gpu(const LeaseKey &key, const std::vector<LeaseKey> &granted) const
     {
-        const LeaseKey gpu = gpu_of(key);
-        const auto is_part = [&](const LeaseKey &other) { return other != gpu && gpu_of(other) == gpu; };
-        if (key == gpu || std::any_of(granted.begin(), granted.end(), is_part))
+        const std::string_view gpu = gpu_of(key);
+        if (key == gpu)
             return false;
-        return std::none_of(state_.holdings.begin(), state_.holdings.end(), [&](const Holding &holding) {
-            return std::any_of(holding.devices.begin(), holding.devices.end(),
-                               [&](const LeasedDevice &device) { return is_part(device.key); });
-        });
+        const auto is_part = [&](const LeaseKey &other) { return other != gpu && gpu_of(other) == gpu; };
+        const auto &uses = uses_.near(gpu_of(key));
+        return std::none_of(granted.begin(), granted.end(), is_part) &&
+               std::none_of(uses.begin(), uses.end(),
+                            [&](const Use &use) { return is_part(use.device->key); });
     }
 
     [[nodiscard]] size_t holders_of(const LeaseKey &key) const
     {
-        return static_cast<size_t>(
-            std::count_if(state_.holdings.begin(), state_.holdings.end(), [&](const Holding &holding) {
-                return std::any_of(holding.devices.begin(), holding.devices.end(),
-                                   [&](const LeasedDevice &device) { return overlap(device.key, key); });
-            }));
+        std::set<const Holding *> holders;
+        for (const Use &use : uses_.near(gpu_of(key))) {
+            if (overlap(use.device->key, key))
+                holders.insert(use.holding);
+        }
+        return holders.size();
     }
 
     const LeaseState &state_;
     const Claim &claim_;
     std::int64_t now_;
     const Holding *own_;
+    ByGpu<Use> uses_;
+    ByGpu<Wish> wishes_; ///< of those that are in this one's way, if they are ahead of it
 };
 
 } // namespace
@@ -230,26 +245,6 @@ private:
 Decision decide(const LeaseState &state, const Claim &claim, std::int64_t now)
 {
     return Question(state, claim, now).answer();
-}
-
-std::set<ProcessId> holders_near(const LeaseState &state, const Demand &demand)
-{
-    std::set<ProcessId> found;
-    for (const Holding &holding : state.holdings) {
-        if (is_near(holding, demand))
-            found.insert(holding.holder.init);
-    }
-    return found;
-}
-
-std::set<std::uint64_t> tickets_near(const LeaseState &state, const Demand &demand)
-{
-    std::set<std::uint64_t> found;
-    for (const Ticket &ticket : state.tickets) {
-        if (compete(ticket.demand, demand))
-            found.insert(ticket.number);
-    }
-    return found;
 }
 
 } // namespace ogh

@@ -50,10 +50,4 @@ struct Decision {
  */
 Decision decide(const LeaseState &state, const Claim &claim, std::int64_t now);
 
-/** The containers that have something which overlaps what is asked for: those that it is worth looking after. */
-std::set<ProcessId> holders_near(const LeaseState &state, const Demand &demand);
-
-/** The same for requests that wait, by number. */
-std::set<std::uint64_t> tickets_near(const LeaseState &state, const Demand &demand);
-
 } // namespace ogh

@@ -5,6 +5,7 @@
 #include <string_view>
 
 #include "base/text.h"
+#include "lease/by_gpu.h"
 
 namespace ogh {
 
@@ -34,22 +35,22 @@ bool overlap(const LeaseKey &a, const LeaseKey &b)
     return a == b || is_part_of(a, b) || is_part_of(b, a);
 }
 
-LeaseKey gpu_of(const LeaseKey &key)
+std::string_view gpu_of(const LeaseKey &key)
 {
-    return key.substr(0, key.find('/'));
+    return std::string_view(key).substr(0, key.find('/'));
 }
 
 std::string contradiction(const LeaseState &state)
 {
     std::set<ProcessId> inits;
-    std::map<LeaseKey, std::vector<Use>> gpus;
+    ByGpu<Use> uses_by_gpu;
     for (const Holding &holding : state.holdings) {
         if (!inits.insert(holding.holder.init).second)
             return "the process " + std::to_string(holding.holder.init.pid) + " has two entries";
         for (const LeasedDevice &device : holding.devices)
-            gpus[gpu_of(device.key)].push_back({&holding, &device});
+            uses_by_gpu.add(gpu_of(device.key), {&holding, &device});
     }
-    for (const auto &[gpu, uses] : gpus) {
+    for (const auto &[gpu, uses] : uses_by_gpu) {
         // Whoever shares is in nobody's way but that of an exclusive one, of which there are few.
         for (const Use &one : uses) {
             if (one.device->mode != LeaseMode::Exclusive)

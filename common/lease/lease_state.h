@@ -7,6 +7,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace ogh {
@@ -21,8 +22,8 @@ using LeaseKey = std::string;
 /** Whether who has the one has some of the other: it is the same, or one is a part of the other. Two parts do not. */
 bool overlap(const LeaseKey &a, const LeaseKey &b);
 
-/** The whole GPU that a key names, or of which it names a part. */
-LeaseKey gpu_of(const LeaseKey &key);
+/** The whole GPU that a key names, or of which it names a part; as long as the key lasts. */
+std::string_view gpu_of(const LeaseKey &key);
 
 enum class LeaseMode { Shared, Exclusive };
 

@@ -5,6 +5,7 @@
 
 #include "base/error.h"
 #include "lease/container_cgroup.h"
+#include "lease/lease_neighbours.h"
 
 namespace ogh {
 
@@ -15,27 +16,10 @@ Error ended()
     return {ExitCode::Failure, "the container's init process has ended"};
 }
 
-Present drop(const Processes &processes, LeaseState &state, const std::set<ProcessId> &holders,
-             const std::set<std::uint64_t> &tickets)
+/** Whether it has ended for certain. Without its init it may be there still, by its cgroup. */
+bool is_missing(const Processes &processes, const Holder &holder)
 {
-    Present present;
-    std::erase_if(state.holdings, [&](const Holding &holding) {
-        if (holders.count(holding.holder.init) == 0)
-            return false;
-        auto found = find_container(processes, holding.holder);
-        if (found)
-            present.holders[holding.holder.init] = std::move(*found);
-        return !found;
-    });
-    std::erase_if(state.tickets, [&](const Ticket &ticket) {
-        if (tickets.count(ticket.number) == 0)
-            return false;
-        auto found = processes.find(ticket.hook);
-        if (found)
-            present.tickets[ticket.number] = std::move(*found);
-        return !found;
-    });
-    return present;
+    return !Processes::is_taken(holder.init.pid) && !find_container(processes, holder);
 }
 
 } // namespace
@@ -44,11 +28,11 @@ std::pair<Holder, UniqueFd> find_holder(const Processes &processes, pid_t init, 
                                         const std::string &program, const std::string &cgroups_path)
 {
     auto held = processes.hold(init);
-    const auto status = held ? processes.read(init, "status") : std::nullopt;
     const auto cgroups = held ? processes.read(init, "cgroup") : std::nullopt;
-    if (!status || !cgroups)
+    if (!cgroups)
         throw ended();
-    Holder holder{held->id, is_first_of_a_pid_namespace(*status)};
+    const std::string pidfd = processes.read_own("fdinfo/" + std::to_string(held->pidfd.get()));
+    Holder holder{held->id, is_first_of_a_pid_namespace(pidfd)};
     holder.cgroup = find_own_cgroup(processes, *cgroups, cgroups_path, !holder.own_pid_namespace);
     holder.container = id;
     holder.program = program;
@@ -83,20 +67,50 @@ std::optional<UniqueFd> find_another(const Processes &processes, const OwnCgroup
     return std::move(held->pidfd);
 }
 
-Present drop_gone(const Processes &processes, LeaseState &state, const Demand &demand)
+void drop_missing(const Processes &processes, LeaseState &state, const Demand &demand)
 {
-    return drop(processes, state, holders_near(state, demand), tickets_near(state, demand));
+    const auto holders = holders_near(state, demand);
+    const auto tickets = tickets_near(state, demand);
+    std::erase_if(state.holdings, [&](const Holding &holding) {
+        return holders.count(holding.holder.init) != 0 && is_missing(processes, holding.holder);
+    });
+    std::erase_if(state.tickets, [&](const Ticket &ticket) {
+        return tickets.count(ticket.number) != 0 && !Processes::is_taken(ticket.hook.pid);
+    });
+}
+
+bool drop_gone(const Processes &processes, LeaseState &state, const Obstacles &obstacles, Present &present)
+{
+    const size_t holders = std::erase_if(state.holdings, [&](const Holding &holding) {
+        const ProcessId &init = holding.holder.init;
+        if (obstacles.holders.count(init) == 0 || present.holders.count(init) != 0)
+            return false;
+        auto found = find_container(processes, holding.holder);
+        if (found)
+            present.holders[init] = std::move(*found);
+        return !found;
+    });
+    const size_t tickets = std::erase_if(state.tickets, [&](const Ticket &ticket) {
+        if (obstacles.tickets.count(ticket.number) == 0 || present.tickets.count(ticket.number) != 0)
+            return false;
+        auto found = processes.find(ticket.hook);
+        if (found)
+            present.tickets[ticket.number] = std::move(*found);
+        return !found;
+    });
+    return holders + tickets > 0;
 }
 
 Present drop_gone(const Processes &processes, LeaseState &state)
 {
-    std::set<ProcessId> holders;
-    std::set<std::uint64_t> tickets;
+    Obstacles all;
     for (const Holding &holding : state.holdings)
-        holders.insert(holding.holder.init);
+        all.holders.insert(holding.holder.init);
     for (const Ticket &ticket : state.tickets)
-        tickets.insert(ticket.number);
-    return drop(processes, state, holders, tickets);
+        all.tickets.insert(ticket.number);
+    Present present;
+    drop_gone(processes, state, all, present);
+    return present;
 }
 
 } // namespace ogh

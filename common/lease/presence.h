@@ -35,10 +35,20 @@ std::optional<UniqueFd> find_container(const Processes &processes, const Holder 
 /** Some process of the cgroup besides `except`. @return nothing if there is none; not valid if it cannot be held */
 std::optional<UniqueFd> find_another(const Processes &processes, const OwnCgroup &cgroup, pid_t except);
 
-/** Takes out of the state who has ended of those that the demand may meet, and says who has not. @throws Error */
-Present drop_gone(const Processes &processes, LeaseState &state, const Demand &demand);
+/**
+ * Takes out of the state who has ended, of those that the demand may meet, as far as the number of a process tells: it is
+ * no process's any more. The number of one that is left may be another process's. @throws Error
+ */
+void drop_missing(const Processes &processes, LeaseState &state, const Demand &demand);
 
-/** The same for all. */
+/**
+ * Looks closely at those that are in the way, and takes out of the state who has ended.
+ * @param present who has been looked at already; who has not ended is added
+ * @return whether somebody had ended. @throws Error
+ */
+bool drop_gone(const Processes &processes, LeaseState &state, const Obstacles &obstacles, Present &present);
+
+/** Looks closely at all. */
 Present drop_gone(const Processes &processes, LeaseState &state);
 
 } // namespace ogh

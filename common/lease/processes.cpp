@@ -10,6 +10,7 @@
 #include <linux/magic.h>
 
 #include <cerrno>
+#include <csignal>
 
 #include "base/error.h"
 #include "base/file.h"
@@ -58,15 +59,15 @@ std::optional<std::uint64_t> start_time_of(std::string_view stat)
     return parse_number(fields[start_time - first_after]);
 }
 
-bool is_first_of_a_pid_namespace(std::string_view status)
+bool is_first_of_a_pid_namespace(std::string_view information)
 {
     // The name in the first line has no line ends: they are escaped.
     constexpr std::string_view label = "\nNSpid:\t";
-    const size_t start = status.find(label);
+    const size_t start = information.find(label);
     if (start == std::string_view::npos)
         return false;
-    status.remove_prefix(start + label.size());
-    const auto numbers = split_list(status.substr(0, status.find('\n')), '\t');
+    information.remove_prefix(start + label.size());
+    const auto numbers = split_list(information.substr(0, information.find('\n')), '\t');
     return numbers.size() > 1 && numbers.back() == "1";
 }
 
@@ -121,6 +122,11 @@ std::optional<UniqueFd> Processes::find(const ProcessId &id) const
     if (!now || *now != id || has_ended(pidfd->get()))
         return std::nullopt;
     return pidfd;
+}
+
+bool Processes::is_taken(pid_t pid)
+{
+    return ::kill(pid, 0) == 0 || errno != ESRCH;
 }
 
 std::optional<ProcessId> Processes::identity_of(pid_t pid) const

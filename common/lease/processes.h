@@ -17,8 +17,11 @@ namespace ogh {
 /** Field 22 of /proc/PID/stat, in clock ticks; nothing if it is not there. The command in field 2 may be anything. */
 std::optional<std::uint64_t> start_time_of(std::string_view stat);
 
-/** Whether /proc/PID/status says that it is process 1 of a pid namespace below the one that reads it. */
-bool is_first_of_a_pid_namespace(std::string_view status);
+/**
+ * Whether a process is number 1 of a pid namespace below the one that reads it.
+ * @param information with the line NSpid, as /proc/PID/status has it, and the fdinfo of a pidfd, which takes less time
+ */
+bool is_first_of_a_pid_namespace(std::string_view information);
 
 /** A process that is held: the number is its own as long as nothing is readable from the descriptor. */
 struct HeldProcess {
@@ -46,6 +49,9 @@ public:
      * @return nothing if it has ended. @throws Error if that cannot be told
      */
     [[nodiscard]] std::optional<UniqueFd> find(const ProcessId &id) const;
+
+    /** Whether some process has that number now, it may have ended a moment ago: for a first look, which takes no time. */
+    [[nodiscard]] static bool is_taken(pid_t pid);
 
     /** What a file of the process says, such as "cgroup". @return nothing if there is no such process */
     [[nodiscard]] std::optional<std::string> read(pid_t pid, const std::string &name) const;

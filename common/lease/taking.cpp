@@ -20,12 +20,12 @@ namespace {
 /** How long others stand back while a request that does not wait ends an idle container. */
 constexpr std::int64_t takeover_limit_ns = 15'000'000'000;
 
-HeldProcess this_process(const Processes &processes)
+ProcessId identity_of_this(const Processes &processes)
 {
-    auto self = processes.hold(::getpid());
+    const auto self = processes.hold(::getpid());
     if (!self)
         throw Error(ExitCode::Host, "/proc does not show this process");
-    return std::move(*self);
+    return self->id;
 }
 
 bool has_something(const LeaseState &state, const ProcessId &init)
@@ -83,7 +83,7 @@ void move_valid(std::map<Key, UniqueFd> &from, const std::set<Key> &keys, std::v
 Taking::Taking(const Processes &processes, const LeaseStore &store, const LeaseRequest &request)
     : processes_(processes), store_(store), request_(request),
       holder_(find_holder(processes, request.init, request.container, request.program, request.cgroups_path)),
-      self_(this_process(processes)), deadline_ns_(boottime_ns() + request.wait.count())
+      deadline_ns_(boottime_ns() + request.wait.count())
 {
     const Holder &holder = holder_.first;
     if (request.demand.mode == LeaseMode::Exclusive && !holder.own_pid_namespace && !holder.cgroup)
@@ -123,12 +123,16 @@ Taking::Attempt Taking::try_now()
 {
     LeaseStore::Session session = store_.open();
     const std::int64_t now = boottime_ns();
-    Present present = drop_gone(processes_, session.state, request_.demand);
+    drop_missing(processes_, session.state, request_.demand);
     expire(session.state, now);
     if (!is_in(session.state, ticket_))
         ticket_ = 0;
     const Claim claim{holder_.first.init, request_.demand, ticket_};
-    const Decision decision = decide(session.state, claim, now);
+    // Whoever is in nobody's way need not be looked at closely, which takes longest.
+    Present present;
+    Decision decision = decide(session.state, claim, now);
+    while (!decision.granted && drop_gone(processes_, session.state, decision.obstacles, present))
+        decision = decide(session.state, claim, now);
     Attempt attempt;
     if (decision.granted) {
         check_count(session.state, *decision.granted);
@@ -179,12 +183,13 @@ Taking::Attempt Taking::blocked(LeaseState &state, const Decision &decision, Pre
 
 Ticket Taking::ticket(std::int64_t now) const
 {
-    return {0, self_.id, holder_.first, request_.demand, std::max(now, deadline_ns_), unix_time()};
+    return {0, {}, holder_.first, request_.demand, std::max(now, deadline_ns_), unix_time()};
 }
 
 void Taking::enqueue(LeaseState &state, std::int64_t now, bool for_takeover)
 {
     Ticket request = ticket(now);
+    request.hook = identity_of_this(processes_);
     if (for_takeover)
         request.deadline_ns = std::max(request.deadline_ns, now + takeover_limit_ns);
     ticket_ = queue(state, std::move(request));

@@ -46,7 +46,6 @@ private:
     const LeaseStore &store_;
     const LeaseRequest &request_;
     std::pair<Holder, UniqueFd> holder_;
-    HeldProcess self_;
     std::int64_t deadline_ns_;
     std::optional<Companions> companions_; ///< once it waits
     std::uint64_t ticket_ = 0;
