@@ -43,7 +43,8 @@ constexpr int busy = static_cast<int>(ExitCode::Busy);
 /** What a hook says that waits in a process of its own, whose parent is this one. */
 struct Waiter {
     Waiter(const LeaseHost &host, LeaseRequest request)
-        : result(host.path("result")), child([&host, request, file = result]() mutable {
+        : result(host.path("result-" + std::to_string(request.init))),
+          child([&host, request, file = result]() mutable {
               request.runtime = ::getppid();
               request.wait = 20s;
               std::string text = "0";
@@ -58,12 +59,13 @@ struct Waiter {
     {
     }
 
-    /** Once its ticket is there. */
-    void wait_until_queued(const LeaseHost &host) const
+    /** Once its ticket is there, or the one of that number. */
+    void wait_until_queued(const LeaseHost &host, unsigned number = 0) const
     {
-        for (int round = 0; round < 1000 && host.state().find("\nticket ") == std::string::npos; ++round)
+        const std::string ticket = "\nticket " + (number == 0 ? "" : std::to_string(number) + " ");
+        for (int round = 0; round < 1000 && host.state().find(ticket) == std::string::npos; ++round)
             std::this_thread::sleep_for(2ms);
-        BOOST_TEST(host.state().find("\nticket ") != std::string::npos);
+        BOOST_TEST(host.state().find(ticket) != std::string::npos);
     }
 
     std::string said()
@@ -125,6 +127,24 @@ BOOST_FIXTURE_TEST_CASE(who_waits_goes_on_when_the_holder_ends, LeaseHost)
     BOOST_TEST(boottime_ns() - before < 1'000'000'000);
     BOOST_TEST_MESSAGE("started " << (boottime_ns() - before) / 1000 << " us after the end");
     BOOST_TEST(state().find("\nticket ") == std::string::npos);
+}
+
+BOOST_FIXTURE_TEST_CASE(of_two_that_wait_the_first_is_first, LeaseHost)
+{
+    Init one;
+    Init two;
+    const Init three;
+    take(request(one, {"n:0"}));
+    Waiter first(*this, request(two, {"n:0"}));
+    first.wait_until_queued(*this, 1);
+    Waiter second(*this, request(three, {"n:0"}));
+    second.wait_until_queued(*this, 2);
+    one.end();
+    BOOST_TEST(first.said() == "0");
+    BOOST_TEST(state().find("\nticket 2 ") != std::string::npos);
+    BOOST_TEST(!fs::exists(second.result));
+    two.end();
+    BOOST_TEST(second.said() == "0");
 }
 
 BOOST_FIXTURE_TEST_CASE(who_waits_ends_with_its_container_and_leaves_no_ticket, LeaseHost)
