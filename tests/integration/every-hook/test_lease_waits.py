@@ -18,7 +18,7 @@ pytest_plugins = ["harness.nvidia_fixtures"]
 
 RUNC, CRUN = engines.RUNTIMES
 ENGINES = [RUNC, *engines.PODMANS]
-WAIT = ("--max-wait", "20s")
+WAIT = ("--max-wait", "20m")
 
 
 @pytest.fixture(name="leases")
@@ -31,14 +31,21 @@ def asking_fixture(nv_box):
     """A function that starts a container, which may have to wait: asking(request, lease, wait, engine=…)."""
     containers = []
 
-    def start(request, lease="exclusive", wait="20s", *args, engine=RUNC):
-        box = ask(nv_box(request, *WAIT, *args, engine=engine), KEY, lease, wait)
+    def start(request, lease="exclusive", wait="20s", engine=RUNC, timeout=None):
+        box = ask(nv_box(request, *WAIT, engine=engine), KEY, lease, wait)
+        box.timeout = timeout
         containers.append(Container(box))
         return containers[-1]
 
     yield start
     for container in reversed(containers):
         container.end()
+
+
+def spent(pid):
+    """The CPU time of a process so far, in ticks."""
+    fields = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8").rpartition(")")[2].split()
+    return int(fields[11]) + int(fields[12])
 
 
 @pytest.fixture(name="waiting")
@@ -95,6 +102,33 @@ def test_the_wait_for_any_ends_with_the_first_that_is_free(asking, waiting, leas
     third.ready()
     assert set(leases.rows("gpus")[-1][0].split(",")) < set("4567")
     first.end()
+
+
+def test_the_host_is_looked_at_again_after_a_wait(asking, waiting, machine):
+    """It may be another one by then."""
+    first = asking("0").ready()
+    second, _ = waiting("0-1")
+    machine.remove(f"proc/driver/nvidia/gpus/{machine.gpus[1].address}")
+    first.end()
+    refused(second.end(), 3, "GPU", "not there any more")
+
+
+def test_many_that_wait_take_no_time(asking, waiting, leases, nv_hook):
+    """WAITERS of them for WAIT_SECONDS: by default a few, for a moment. The longest wait is longer than a hook may take
+    that does not wait."""
+    count, seconds = int(os.environ.get("WAITERS", "8")), float(os.environ.get("WAIT_SECONDS", "0.5"))
+    first = asking("0").ready()
+    others = [waiting("0", "shared", "20m", timeout=0)[0] for _ in range(count)]
+    hooks = [descendant(other.run.process.pid, nv_hook.executable) for other in others]
+    before = [spent(hook) for hook in hooks]
+    time.sleep(seconds)
+    after = [spent(hook) for hook in hooks]
+    print(f"{count} hooks waited {seconds} s and took {(sum(after) - sum(before)) * 10} ms of CPU time")
+    assert after == before
+    first.end()
+    for other in others:
+        other.ready()
+    assert leases.read()["gpus"][0]["lease"] == f"shared by {count}"
 
 
 @pytest.mark.parametrize("engine", ENGINES[:2], ids=str)

@@ -1,0 +1,74 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Containers that compete for four GPUs, while containers, hooks and runtimes are killed: nobody ever has what another
+one has to itself, and no GPU is lost. STORM says of how many containers: 200 in tests/long."""
+
+import os
+import random
+
+import pytest
+
+from harness import concourse
+from harness.expect import started
+from harness.leases import Leases, ask
+from harness.nvidia_container import KEY
+from harness.storm import FATES, Member, rage
+from hosts.nvidia import FOUR
+
+pytest_plugins = ["harness.nvidia_fixtures"]
+
+COUNT = int(os.environ.get("STORM", "20"))
+REQUESTS = {"0": 1, "1": 1, "2-3": 2, "any:1": 1, "any:2": 2, "all": 4}
+NODES = "ls -d /dev/nvidia[0-9]*"
+MODES = {"exclusive": ["exclusive"], "mixed": ["exclusive", "shared", "shared"]}
+
+
+@pytest.mark.parametrize("machine", [FOUR], indirect=True, ids=["four"])
+@pytest.mark.parametrize("kind", MODES)
+def test_a_storm(nv_box, nv_hook, machine, kind):
+    chance = random.Random()
+    seen = set()
+
+    def start():
+        request, mode = chance.choice(list(REQUESTS)), chance.choice(MODES[kind])
+        box = ask(nv_box(request, "--max-wait", "10m", cgroup="as-found"), KEY, mode, "10m")
+        box.timeout = 0
+        script = f"{NODES}; sleep {chance.uniform(0, .2):.3f}"
+        fate = chance.choice(FATES)
+        delay = chance.choice([0, chance.uniform(0, .01), chance.uniform(0, .3)])
+        return Member(box, script, REQUESTS[request], mode, fate, delay)
+
+    def look(members):
+        seen.update(name for member in members for name in member.nodes())
+
+    members = rage([start] * COUNT, look)
+    for member in members:
+        if member.fate in FATES:
+            assert len(started(member.result).split()) == member.count
+    leases = Leases(nv_hook.executable, machine)
+    assert leases.are_free()
+    assert len(seen) > 1, "nothing was seen of what they had"
+    assert len(started(ask(nv_box("all", cgroup="as-found"), KEY, "exclusive").run(NODES)).split()) == len(FOUR)
+
+
+@pytest.mark.parametrize("machine", [FOUR], indirect=True, ids=["four"])
+def test_a_storm_of_steps_that_take_over(nv_box, nv_hook, machine):
+    """Of which each is idle from its start on; the last ones stay."""
+    chance = random.Random()
+
+    def start():
+        request = chance.choice(["0", "1-2", "any:1", "any:2"])
+        options = ("--max-wait", "10m", "--idle-after", "0s")
+        box = concourse.make(ask(nv_box(request, *options, cgroup="as-found"), KEY, "exclusive", "10m"), "task")
+        box.timeout = 0
+        return Member(box, f"{NODES}; read line", REQUESTS.get(request, 2), "exclusive", "ends", 0)
+
+    def look(members):
+        if len(members) <= len(FOUR) and len(leases.waiting()) == 0:
+            for member in members:
+                member.kill_init()
+
+    leases = Leases(nv_hook.executable, machine)
+    for member in rage([start] * COUNT, look):
+        # As nobody has to be of any age, some are ended before their program has begun.
+        assert member.result.code in (137, 1) and len(member.result.out.split()) in (0, member.count), member.result
+    assert leases.are_free()
