@@ -195,13 +195,14 @@ def test_a_waiter_ends_with_conmon(asking, waiting, leases, nv_hook, scratch):
 
 def test_a_waiter_whose_podman_was_killed_has_the_gpu_until_it_is_removed(asking, waiting, leases):
     """conmon and the runtime make the container nevertheless, and nobody ever starts it. podman does not know that it
-    is there; the runtime does."""
+    runs; the runtime does."""
     first = asking("0").ready()
     second, name = waiting("0", engine=engines.PODMANS[1])
     try:
         second.kill()
         first.end()
         wait_until(lambda: not leases.waiting(), "it waits on")
+        second.box.host.run(second.box.runtime.command("rm", "--force", "--time", "0", name))
         assert leases.rows("container") == [(name,)]
     finally:
         second.box.host.run(["crun", "delete", "--force", name])
@@ -217,6 +218,16 @@ def test_a_timeout_of_the_runtime_that_is_too_short_is_said_at_once(asking, nv_b
     if timeout == 24:
         refused(box.run(), 2, "20s", "'timeout' has to be at least 25 s")
         return
+    second = Container(box)
+    wait_until(leases.waiting, "it does not wait", second.run.process)
+    first.end()
+    second.ready().end()
+
+
+def test_where_the_host_asks_one_waits_as_long_as_it_allows(asking, nv_box, leases):
+    first = asking("0").ready()
+    box = nv_box(None, "--request", "0", "--max-wait", "20s", "--min-lease", "exclusive")
+    box.loader = "concourse"
     second = Container(box)
     wait_until(leases.waiting, "it does not wait", second.run.process)
     first.end()
