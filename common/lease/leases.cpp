@@ -26,6 +26,12 @@ bool is_idle(const Processes &processes, const Holding &holding, const TakeoverP
     }
 }
 
+/** Only for lists. The number is the init's as long as that lives, which was looked at before. */
+bool has_never_started(const Processes &processes, const Holder &holder)
+{
+    return has_executed_nothing(processes.read(holder.init.pid, "stat").value_or(""));
+}
+
 LeaseList list_of(const Processes &processes, const LeaseState &state, const Present &present,
                   const TakeoverPolicy &policy)
 {
@@ -34,7 +40,8 @@ LeaseList list_of(const Processes &processes, const LeaseState &state, const Pre
         const Holder &holder = holding.holder;
         const bool lives = present.holders.count(holder.init) != 0;
         list.entries.push_back({holding.devices, std::nullopt, holder.container, holder.init.pid,
-                                holding.since, lives, lives && is_idle(processes, holding, policy)});
+                                holding.since, lives, lives && is_idle(processes, holding, policy),
+                                lives && has_never_started(processes, holder)});
     }
     for (const Ticket &ticket : state.tickets) {
         const bool lives = present.tickets.count(ticket.number) != 0;

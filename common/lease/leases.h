@@ -22,10 +22,11 @@ struct LeaseEntry {
     std::vector<LeasedDevice> devices; ///< empty of one that waits
     std::optional<Demand> waits_for;
     std::string container;
-    pid_t pid = 0;          ///< of its init
-    std::int64_t since = 0; ///< seconds since 1970
-    bool lives = true;      ///< false is seen only by who may not take it off the list
-    bool is_idle = false;   ///< another container that wants its GPU may end it
+    pid_t pid = 0;              ///< of its init
+    std::int64_t since = 0;     ///< seconds since 1970
+    bool lives = true;          ///< false is seen only by who may not take it off the list
+    bool is_idle = false;       ///< another container that wants its GPU may end it
+    bool never_started = false; ///< its init has not executed the container's program yet
 };
 
 /** All leases of a host at one moment; a plain value. */

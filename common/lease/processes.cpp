@@ -43,20 +43,33 @@ std::optional<UniqueFd> open_pidfd(pid_t pid)
                       ExitCode::Host);
 }
 
-} // namespace
-
-std::optional<std::uint64_t> start_time_of(std::string_view stat)
+/** A field of /proc/PID/stat behind the command, from 3. */
+std::optional<std::uint64_t> number_in(std::string_view stat, size_t field)
 {
     // The command stands in parentheses and may have any of its own, and blanks, and line ends.
     const size_t end = stat.rfind(')');
     if (end == std::string_view::npos || end + 2 > stat.size())
         return std::nullopt;
     constexpr size_t first_after = 3;
-    constexpr size_t start_time = 22;
     const auto fields = split_list(stat.substr(end + 2), ' ');
-    if (fields.size() <= start_time - first_after)
+    if (fields.size() <= field - first_after)
         return std::nullopt;
-    return parse_number(fields[start_time - first_after]);
+    return parse_number(fields[field - first_after]);
+}
+
+} // namespace
+
+std::optional<std::uint64_t> start_time_of(std::string_view stat)
+{
+    constexpr size_t start_time = 22;
+    return number_in(stat, start_time);
+}
+
+bool has_executed_nothing(std::string_view stat)
+{
+    constexpr size_t flags = 9;
+    constexpr std::uint64_t forked_without_exec = 0x40; // PF_FORKNOEXEC of the kernel's include/linux/sched.h
+    return (number_in(stat, flags).value_or(0) & forked_without_exec) != 0;
 }
 
 bool is_first_of_a_pid_namespace(std::string_view information)

@@ -18,6 +18,12 @@ namespace ogh {
 std::optional<std::uint64_t> start_time_of(std::string_view stat);
 
 /**
+ * Whether /proc/PID/stat (field 9, PF_FORKNOEXEC) says that the process has executed no program since it was forked. The
+ * init of a container that a runtime has created is such a one until the container is started. False if unknown.
+ */
+bool has_executed_nothing(std::string_view stat);
+
+/**
  * Whether a process is number 1 of a pid namespace below the one that reads it.
  * @param information with the line NSpid, as /proc/PID/status has it, and the fdinfo of a pidfd, which takes less time
  */

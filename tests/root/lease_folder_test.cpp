@@ -6,6 +6,7 @@
 #include <sys/mount.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <unistd.h>
 
 #include <fstream>
 #include <optional>
@@ -140,6 +141,28 @@ BOOST_FIXTURE_TEST_CASE(who_is_in_nobodys_way_is_looked_at_closely_by_a_list, Le
     BOOST_TEST(take(any_of_two(two, LeaseMode::Exclusive)) == 0);
     BOOST_TEST(state().find(" exclusive n:1 ") != std::string::npos, state());
     BOOST_TEST(list().entries.size() == 1);
+}
+
+BOOST_FIXTURE_TEST_CASE(a_list_tells_who_has_executed_nothing_yet, LeaseHost)
+{
+    const Init created;
+    const Child started([] {
+        ::execl("/bin/sleep", "sleep", "100", nullptr);
+        ::_exit(1);
+    });
+    BOOST_TEST(take(request(created, {"n:0"})) == 0);
+    LeaseRequest asked = request(created, {"n:1"}, LeaseMode::Shared);
+    asked.init = started.pid();
+    BOOST_TEST(take(asked) == 0);
+    std::string name;
+    for (int round = 0; round < 1000 && name != "sleep"; ++round) {
+        std::ifstream("/proc/" + std::to_string(started.pid()) + "/comm") >> name;
+        std::this_thread::sleep_for(2ms);
+    }
+    const LeaseList now = list();
+    BOOST_TEST_REQUIRE(now.entries.size() == 2);
+    BOOST_TEST(now.entries.front().never_started);
+    BOOST_TEST(!now.entries.back().never_started);
 }
 
 BOOST_AUTO_TEST_SUITE_END()
