@@ -81,10 +81,10 @@ def new_key_fixture(keys):
 
 
 @pytest.fixture(name="garden")
-def garden_fixture(nv_host):
+def garden_fixture(nv_host, scratch):
     """Takes the cgroup away that stays when unprivileged containers have ended."""
     yield nv_host("as-found")
-    nv_host().run(["find", "/sys/fs/cgroup", "-type", "d", "-name", "garden", "-delete"])
+    concourse.remove_garden(nv_host(), scratch)
 
 
 @pytest.fixture(name="worker")

@@ -198,15 +198,20 @@ def test_a_waiter_whose_podman_was_killed_has_the_gpu_until_it_is_removed(asking
     runs; the runtime does."""
     first = asking("0").ready()
     second, name = waiting("0", engine=engines.PODMANS[1])
+    host, podman = second.box.host, second.box.runtime
+    [init] = [pid for pid, container in leases.rows("pid", "container") if container == name]
     try:
         second.kill()
         first.end()
-        wait_until(lambda: not leases.waiting(), "it waits on")
-        second.box.host.run(second.box.runtime.command("rm", "--force", "--time", "0", name))
-        assert leases.rows("container") == [(name,)]
+        wait_until(lambda: '"created"' in host.run(["crun", "state", name], check=False).stdout, "it is not made")
+        host.run(podman.command("rm", "--force", "--time", "0", name))
+        assert leases.rows("container", "pid") == [(name, init)]
+        host.run(["crun", "delete", "--force", name])
+        wait_until(lambda: ended(init), "it goes on")
     finally:
-        second.box.host.run(["crun", "delete", "--force", name])
-    wait_until(leases.are_free, "it has the GPU still")
+        if not ended(init):
+            os.kill(init, signal.SIGKILL)
+    assert leases.are_free()
 
 
 @pytest.mark.parametrize("timeout", [24, 25, 0])

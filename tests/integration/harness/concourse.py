@@ -45,11 +45,21 @@ def make(box, step, *volumes, params=(), image=()):
     return box
 
 
+def garden(scratch):
+    """The cgroup's name in one test: others run at the same time."""
+    return f"garden-{scratch.name}"
+
+
+def remove_garden(host, scratch):
+    """Takes away the cgroup that stays when unprivileged containers have ended."""
+    host.run(["find", "/sys/fs/cgroup", "-ignore_readdir_race", "-type", "d", "-name", garden(scratch), "-delete"])
+
+
 def unprivileged(box):
     """As every step that does not say `privileged: true`: with a user namespace whose root is the highest id, and
-    below the cgroup `garden`, which stays."""
+    below the cgroup `garden`, which stays until remove_garden()."""
     box.map_ids(*MAP)
-    box.config["linux"]["cgroupsPath"] = f"garden/{box.bundle.folder.parent.name}-{box.bundle.folder.name}"
+    box.config["linux"]["cgroupsPath"] = f"{garden(box.bundle.folder.parent)}/{box.bundle.folder.name}"
     for path in [box.rootfs, *box.rootfs.rglob("*"), *box.bundle.folder.glob("volume-*")]:
         os.lchown(path, LARGEST, LARGEST)
     return box
