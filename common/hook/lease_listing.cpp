@@ -104,6 +104,8 @@ std::string state_text(const LeaseEntry &entry)
         return "ended";
     if (entry.waits_for)
         return "waiting";
+    if (entry.never_started)
+        return "never started";
     return entry.is_idle ? "idle" : "running";
 }
 

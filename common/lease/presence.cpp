@@ -2,6 +2,7 @@
 #include "lease/presence.h"
 
 #include <algorithm>
+#include <climits>
 
 #include "base/error.h"
 #include "lease/container_cgroup.h"
@@ -34,8 +35,10 @@ std::pair<Holder, UniqueFd> find_holder(const Processes &processes, pid_t init, 
     const std::string pidfd = processes.read_own("fdinfo/" + std::to_string(held->pidfd.get()));
     Holder holder{held->id, is_first_of_a_pid_namespace(pidfd)};
     holder.cgroup = find_own_cgroup(processes, *cgroups, cgroups_path, !holder.own_pid_namespace);
-    holder.container = id;
-    holder.program = program;
+    // Long texts of containers must not fill the file, which would refuse everybody. No idle init has such a path, and
+    // no runtime such an id: it is the name of a folder.
+    holder.container = id.substr(0, NAME_MAX);
+    holder.program = program.size() < PATH_MAX ? program : "";
     // Alive now means that all of that was its own.
     if (has_ended(held->pidfd.get()))
         throw ended();

@@ -47,12 +47,13 @@ BOOST_AUTO_TEST_CASE(each_gpu_has_its_lease_and_each_container_its_gpus)
     entry("a", {{"nvidia:0", LeaseMode::Exclusive}, {"amd:0", LeaseMode::Exclusive}});
     entry("b", {{"nvidia:1", LeaseMode::Shared}}).is_idle = true;
     entry("c", {{"nvidia:1", LeaseMode::Shared}}).lives = false;
+    entry("e", {{"nvidia:1", LeaseMode::Shared}}).never_started = true;
     entry("d", {}).waits_for = Demand{{"nvidia:0"}, 1, {"nvidia:1", "nvidia:9"}, LeaseMode::Exclusive};
     entry("other vendor", {{"amd:0", LeaseMode::Shared}});
     BOOST_TEST(text(ListFormat::Table) ==
                "INDEX  LEASE        STATE\n"
                "0      exclusive\n"
-               "1      shared by 2\n"
+               "1      shared by 3\n"
                "2      drained\n"
                "3      free         it is excluded\n"
                "\n"
@@ -60,6 +61,7 @@ BOOST_AUTO_TEST_CASE(each_gpu_has_its_lease_and_each_container_its_gpus)
                "a          7    0                          exclusive  2026-11-22T21:09:15Z  running\n"
                "b          7    1                          shared     2026-11-22T21:09:15Z  idle\n"
                "c          7    1                          shared     2026-11-22T21:09:15Z  ended\n"
+               "e          7    1                          shared     2026-11-22T21:09:15Z  never started\n"
                "d          7    0 and any:1 of 1,nvidia:9  exclusive  2026-11-22T21:09:15Z  waiting\n");
 }
 
