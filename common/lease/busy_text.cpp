@@ -31,7 +31,7 @@ void add_holders(const LeaseState &state, const Obstacles &obstacles, const Leas
     for (const Holding &holding : state.holdings) {
         const auto device = std::find_if(holding.devices.begin(), holding.devices.end(),
                                          [&](const LeasedDevice &held) { return overlap(held.key, key); });
-        if (device == holding.devices.end() || obstacles.holders.count(holding.holder.init) == 0)
+        if (device == holding.devices.end() || !obstacles.holders.contains(holding.holder.init))
             continue;
         why.push_back("held " + std::string(device->mode == LeaseMode::Exclusive ? "exclusively" : "shared") +
                       " by container " + quote(holding.holder.container) + since(holding.since));
@@ -54,7 +54,7 @@ std::string why_not(const LeaseState &state, const Obstacles &obstacles, const L
     }
     add_holders(state, obstacles, key, why);
     for (const Ticket &ticket : state.tickets) {
-        if (obstacles.tickets.count(ticket.number) != 0 && asks_for(ticket.demand, key))
+        if (obstacles.tickets.contains(ticket.number) && asks_for(ticket.demand, key))
             why.push_back("waited for by container " + quote(ticket.holder.container) + since(ticket.since));
     }
     return joined(why, ", ");

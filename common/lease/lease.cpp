@@ -23,7 +23,7 @@ void Lease::release()
     if (store == nullptr || (grant_.added.empty() && grant_.raised.empty()))
         return;
     LeaseStore::Session session = store->open();
-    take_back(session.state, grant_);
+    take_back(session.state(), grant_);
     session.save();
 }
 

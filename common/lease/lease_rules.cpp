@@ -11,10 +11,10 @@ namespace ogh {
 
 namespace {
 
-/** Whether `key` is that device or a part of it. */
-bool covers(const LeaseKey &device, const LeaseKey &key)
+/** Whether `part` is that device or a part of it. */
+bool covers(const LeaseKey &whole, const LeaseKey &part)
 {
-    return overlap(device, key) && device.size() <= key.size();
+    return overlap(whole, part) && whole.size() <= part.size();
 }
 
 /** A device of a container. */

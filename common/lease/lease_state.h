@@ -41,7 +41,11 @@ struct ProcessId {
     pid_t pid = 0;                ///< as the pid namespace that wrote the state numbers it
     std::uint64_t start_time = 0; ///< clock ticks since boot, /proc/PID/stat field 22
 
-    auto operator<=>(const ProcessId &) const = default;
+    bool operator==(const ProcessId &) const = default;
+    bool operator<(const ProcessId &other) const
+    {
+        return pid != other.pid ? pid < other.pid : start_time < other.start_time;
+    }
 };
 
 /** A container's own cgroup, the topmost one. */

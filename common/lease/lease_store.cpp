@@ -32,14 +32,14 @@ LeaseState state_for(const ProcessSpace &space, const std::string &text, const s
 LeaseStore::Session::Session(const LeaseStore &store, UniqueFd lock)
     : store_(store), lock_(std::move(lock)), saved_(store.folder_.read(max_lease_file))
 {
-    state = state_for(store.space_, saved_, store.how_to_clear());
+    state_ = state_for(store.space_, saved_, store.how_to_clear());
 }
 
 void LeaseStore::Session::save()
 {
     // A state has one text only, which tells faster than a copy of the state whether it has changed.
-    std::string text = to_text({store_.space_, state});
-    if (text == saved_ || (saved_.empty() && state == LeaseState()))
+    std::string text = to_text({store_.space_, state_});
+    if (text == saved_ || (saved_.empty() && state_ == LeaseState()))
         return;
     store_.folder_.write(text);
     saved_ = std::move(text);

@@ -30,7 +30,7 @@ public:
     /** The state while no other process changes it; do not wait for anything meanwhile. */
     class Session final {
     public:
-        LeaseState state;
+        [[nodiscard]] LeaseState &state() { return state_; }
 
         /** Writes the state if it has changed. @throws Error (Host), and then it is as it was */
         void save();
@@ -41,6 +41,7 @@ public:
 
         const LeaseStore &store_;
         UniqueFd lock_;
+        LeaseState state_;
         std::string saved_; ///< what the file says
     };
 

@@ -38,13 +38,13 @@ LeaseList list_of(const Processes &processes, const LeaseState &state, const Pre
     LeaseList list{{}, state.drains};
     for (const Holding &holding : state.holdings) {
         const Holder &holder = holding.holder;
-        const bool lives = present.holders.count(holder.init) != 0;
+        const bool lives = present.holders.contains(holder.init);
         list.entries.push_back({holding.devices, std::nullopt, holder.container, holder.init.pid,
                                 holding.since, lives, lives && is_idle(processes, holding, policy),
                                 lives && has_never_started(processes, holder)});
     }
     for (const Ticket &ticket : state.tickets) {
-        const bool lives = present.tickets.count(ticket.number) != 0;
+        const bool lives = present.tickets.contains(ticket.number);
         list.entries.push_back(
             {{}, ticket.demand, ticket.holder.container, ticket.holder.init.pid, ticket.since, lives, false});
     }
@@ -68,7 +68,7 @@ Lease Leases::take(const LeaseRequest &request)
 bool Leases::drain(const LeaseKey &key)
 {
     LeaseStore::Session session = store_.open();
-    const bool is_new = ogh::drain(session.state, key, unix_time());
+    const bool is_new = ogh::drain(session.state(), key, unix_time());
     session.save();
     return is_new;
 }
@@ -76,7 +76,7 @@ bool Leases::drain(const LeaseKey &key)
 bool Leases::undrain(const LeaseKey &key)
 {
     LeaseStore::Session session = store_.open();
-    const bool was_drained = ogh::undrain(session.state, key);
+    const bool was_drained = ogh::undrain(session.state(), key);
     session.save();
     return was_drained;
 }
@@ -84,10 +84,10 @@ bool Leases::undrain(const LeaseKey &key)
 LeaseList Leases::list(const TakeoverPolicy &policy)
 {
     LeaseStore::Session session = store_.open();
-    const Present present = drop_gone(processes_, session.state);
-    expire(session.state, boottime_ns());
+    const Present present = drop_gone(processes_, session.state());
+    expire(session.state(), boottime_ns());
     session.save();
-    return list_of(processes_, session.state, present, policy);
+    return list_of(processes_, session.state(), present, policy);
 }
 
 LeaseList Leases::look(const Sysroot &sysroot, const TakeoverPolicy &policy)

@@ -75,10 +75,10 @@ void drop_missing(const Processes &processes, LeaseState &state, const Demand &d
     const auto holders = holders_near(state, demand);
     const auto tickets = tickets_near(state, demand);
     std::erase_if(state.holdings, [&](const Holding &holding) {
-        return holders.count(holding.holder.init) != 0 && is_missing(processes, holding.holder);
+        return holders.contains(holding.holder.init) && is_missing(processes, holding.holder);
     });
     std::erase_if(state.tickets, [&](const Ticket &ticket) {
-        return tickets.count(ticket.number) != 0 && !Processes::is_taken(ticket.hook.pid);
+        return tickets.contains(ticket.number) && !Processes::is_taken(ticket.hook.pid);
     });
 }
 
@@ -86,7 +86,7 @@ bool drop_gone(const Processes &processes, LeaseState &state, const Obstacles &o
 {
     const size_t holders = std::erase_if(state.holdings, [&](const Holding &holding) {
         const ProcessId &init = holding.holder.init;
-        if (obstacles.holders.count(init) == 0 || present.holders.count(init) != 0)
+        if (!obstacles.holders.contains(init) || present.holders.contains(init))
             return false;
         auto found = find_container(processes, holding.holder);
         if (found)
@@ -94,7 +94,7 @@ bool drop_gone(const Processes &processes, LeaseState &state, const Obstacles &o
         return !found;
     });
     const size_t tickets = std::erase_if(state.tickets, [&](const Ticket &ticket) {
-        if (obstacles.tickets.count(ticket.number) == 0 || present.tickets.count(ticket.number) != 0)
+        if (!obstacles.tickets.contains(ticket.number) || present.tickets.contains(ticket.number))
             return false;
         auto found = processes.find(ticket.hook);
         if (found)

@@ -60,7 +60,7 @@ TakeoverPlan plan_takeover(const LeaseState &state, const Claim &claim, const Ob
     LeaseState without = state;
     std::vector<const Holding *> idle;
     for (const Holding &holding : state.holdings) {
-        if (obstacles.holders.count(holding.holder.init) == 0 || !may_become_idle(holding.holder, policy))
+        if (!obstacles.holders.contains(holding.holder.init) || !may_become_idle(holding.holder, policy))
             continue;
         const std::int64_t from = idle_from(holding, policy);
         if (from > now) {

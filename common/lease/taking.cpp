@@ -63,7 +63,7 @@ std::int64_t next_deadline(const LeaseState &state, const std::set<std::uint64_t
                            std::int64_t limit)
 {
     for (const Ticket &ticket : state.tickets) {
-        if (numbers.count(ticket.number) != 0)
+        if (numbers.contains(ticket.number))
             limit = std::min(limit, ticket.deadline_ns);
     }
     return limit;
@@ -73,7 +73,7 @@ template<typename Key>
 void move_valid(std::map<Key, UniqueFd> &from, const std::set<Key> &keys, std::vector<UniqueFd> &to)
 {
     for (auto &[key, fd] : from) {
-        if (keys.count(key) != 0 && fd.valid())
+        if (keys.contains(key) && fd.valid())
             to.push_back(std::move(fd));
     }
 }
@@ -99,7 +99,7 @@ Taking::~Taking()
         return;
     try {
         LeaseStore::Session session = store_.open();
-        remove_ticket(session.state, ticket_);
+        remove_ticket(session.state(), ticket_);
         session.save();
     } catch (...) { // NOLINT(bugprone-empty-catch): it goes with this process
     }
@@ -123,25 +123,25 @@ Taking::Attempt Taking::try_now()
 {
     LeaseStore::Session session = store_.open();
     const std::int64_t now = boottime_ns();
-    drop_missing(processes_, session.state, request_.demand);
-    expire(session.state, now);
-    if (!is_in(session.state, ticket_))
+    drop_missing(processes_, session.state(), request_.demand);
+    expire(session.state(), now);
+    if (!is_in(session.state(), ticket_))
         ticket_ = 0;
     const Claim claim{holder_.first.init, request_.demand, ticket_};
     // Whoever is in nobody's way need not be looked at closely, which takes longest.
     Present present;
-    Decision decision = decide(session.state, claim, now);
-    while (!decision.granted && drop_gone(processes_, session.state, decision.obstacles, present))
-        decision = decide(session.state, claim, now);
+    Decision decision = decide(session.state(), claim, now);
+    while (!decision.granted && drop_gone(processes_, session.state(), decision.obstacles, present))
+        decision = decide(session.state(), claim, now);
     Attempt attempt;
     if (decision.granted) {
-        check_count(session.state, *decision.granted);
+        check_count(session.state(), *decision.granted);
         Ticket request = ticket(now);
         request.number = ticket_;
-        attempt.grant = enter(session.state, holder_.first, request, *decision.granted, now);
+        attempt.grant = enter(session.state(), holder_.first, request, *decision.granted, now);
         attempt.granted = decision.granted;
     } else {
-        attempt = blocked(session.state, decision, std::move(present), now);
+        attempt = blocked(session.state(), decision, std::move(present), now);
     }
     session.save();
     if (attempt.granted)
