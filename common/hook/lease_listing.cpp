@@ -187,7 +187,13 @@ std::string to_text(HostListing &listing, const GpuState &state, ListFormat form
         row.insert(row.end() - 1, lease_text(use_of(state.gpus.at(i).lease_key, state.leases)));
     }
     listing.further.push_back(entries_of(state));
-    return to_text(listing, format);
+    std::string text = to_text(listing, format);
+    const auto &entries = state.leases.entries;
+    const bool has_left_over = std::any_of(entries.begin(), entries.end(),
+                                           [](const LeaseEntry &entry) { return entry.never_started; });
+    if (format == ListFormat::Table && has_left_over)
+        text += "\nWhat nobody is going to start is ended by 'runc delete -f CONTAINER', or crun.\n";
+    return text;
 }
 
 } // namespace ogh

@@ -62,7 +62,9 @@ BOOST_AUTO_TEST_CASE(each_gpu_has_its_lease_and_each_container_its_gpus)
                "b          7    1                          shared     2026-11-22T21:09:15Z  idle\n"
                "c          7    1                          shared     2026-11-22T21:09:15Z  ended\n"
                "e          7    1                          shared     2026-11-22T21:09:15Z  never started\n"
-               "d          7    0 and any:1 of 1,nvidia:9  exclusive  2026-11-22T21:09:15Z  waiting\n");
+               "d          7    0 and any:1 of 1,nvidia:9  exclusive  2026-11-22T21:09:15Z  waiting\n"
+               "\n"
+               "What nobody is going to start is ended by 'runc delete -f CONTAINER', or crun.\n");
 }
 
 BOOST_AUTO_TEST_CASE(programs_get_the_same_as_json)
