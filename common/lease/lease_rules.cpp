@@ -183,6 +183,7 @@ private:
     void take_best(std::vector<LeaseKey> free, std::vector<LeaseKey> &granted) const
     {
         std::vector<Rank> ranks;
+        ranks.reserve(free.size());
         for (const LeaseKey &key : free)
             ranks.push_back(rank_of(key));
         for (unsigned count = 0; count < claim_.demand.any; ++count) {

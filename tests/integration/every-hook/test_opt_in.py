@@ -181,14 +181,6 @@ def test_always_under_another_engine_looks_at_no_environment(everywhere):
     assert started(box.run(LOOK)) == "models\n"
 
 
-@pytest.mark.parametrize("key", ["nvidia-devices.lease", "amd-kfd.wait"])
-def test_a_lease_is_refused_by_the_other_hooks_too(srv, new_box, key):
-    srv.folder("datasets")
-    box = new_box("datasets")
-    box.annotations[PREFIX + key] = "exclusive"
-    refused(box.run(), 2, PREFIX + key, "take it out")
-
-
 def test_messages_go_to_a_file_as_well(everywhere, scratch):
     file = scratch / "hooks.log"
     for name, code in (("models", 0), ("nonsense", 3)):

@@ -14,7 +14,7 @@ from harness.driver_attacks import NEWER, PARENTS
 from harness.host import Host
 from harness.ldcache import Chain
 from harness.nvidia_container import CAPABILITIES, KEY
-from harness.source import tree
+from harness.source import host_tree
 from harness.turns import SPACES
 from harness.unchanged import unchanged
 from hosts.driver import LIB64, POINT
@@ -57,10 +57,10 @@ def attacked_fixture(driver_of):
     with tempfile.TemporaryDirectory(prefix="attacked-") as folder:
         os.chmod(folder, 0o755)
         victim = Attacked(Path(folder), driver_of(LIB64))
-        before = tree(victim.machine.path)
+        before = host_tree(victim.machine.path)
         try:
             yield victim
-            assert tree(victim.machine.path) == before
+            assert host_tree(victim.machine.path) == before
         finally:
             victim.host.close()
 

@@ -46,3 +46,8 @@ def tree(folder):
             content = path.read_bytes()
         seen[path.relative_to(folder)] = (status.st_mode, status.st_uid, status.st_gid, content)
     return seen
+
+
+def host_tree(folder):
+    """The same of a host, but for what hooks write down there: who has which GPU."""
+    return {path: what for path, what in tree(folder).items() if path.parts[0] != "run"}

@@ -9,7 +9,7 @@ from harness.expect import started
 from harness.faults import strace
 from harness.nvidia_container import (CAPABILITIES, DENIED, PROBE, given, in_vain, probed, refused, snapshot,
                                       without_dev)
-from harness.source import tree
+from harness.source import host_tree, tree
 
 pytest_plugins = ["harness.nvidia_fixtures"]
 
@@ -51,7 +51,7 @@ def test_what_was_given_is_taken_back(make, machine, scratch, cell, call, when):
     box = make(*cell)
     box.wrapper = strace("-e", f"inject={call}:error=ENOSPC:when={when}")
     in_vain(box, scratch / "status")
-    machine_before, image_before = tree(machine.path), tree(box.rootfs)
+    machine_before, image_before = host_tree(machine.path), tree(box.rootfs)
     result = box.run(LOOK)
     *volumes, end = started(result).split("\n", 2)
     assert (scratch / "status").read_text() in ("1\n", "6\n"), result.said
@@ -60,7 +60,7 @@ def test_what_was_given_is_taken_back(make, machine, scratch, cell, call, when):
     left = [name for name in end.split() if "nvidia" in name and not name.startswith("volume-")]
     assert left == ["/proc/driver/nvidia:"] or left == []
     assert "dri" not in end.split() and ".oci-gpu-hooks" not in end and end.endswith("0\n"), end
-    assert tree(machine.path) == machine_before
+    assert host_tree(machine.path) == machine_before
     image = tree(box.rootfs)
     assert image_before.items() <= image.items()
     assert not [path for path in image if path not in image_before and "nvidia" in str(path)]
