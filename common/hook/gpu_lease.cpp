@@ -49,9 +49,8 @@ std::vector<LeaseKey> keys_of(const std::vector<size_t> &places, const std::vect
 NameDevice namer(const std::vector<Candidate> &candidates)
 {
     return [&candidates](const LeaseKey &key) {
-        const auto found = std::find_if(candidates.begin(), candidates.end(),
-                                        [&](const Candidate &each) { return each.lease_key == key; });
-        return found == candidates.end() ? key : "GPU " + label(*found);
+        const Candidate *const found = find_by_lease_key(candidates, key);
+        return found == nullptr ? key : "GPU " + label(*found);
     };
 }
 
@@ -186,16 +185,15 @@ std::vector<size_t> places_of(const std::vector<LeaseKey> &keys, const std::vect
 {
     std::vector<size_t> places;
     for (const LeaseKey &key : keys) {
-        const auto found = std::find_if(candidates.begin(), candidates.end(),
-                                        [&](const Candidate &each) { return each.lease_key == key; });
-        if (found == candidates.end())
+        const Candidate *const found = find_by_lease_key(candidates, key);
+        if (found == nullptr)
             throw Error(ExitCode::NotAvailable, "the GPU " + quote(key) +
                                                     " is not there any more: this host has lost it since the "
                                                     "container asked for it");
         if (!found->problem.empty())
             throw Error(found->problem_code,
                         "the GPU " + label(*found) + " cannot be given: " + found->problem);
-        places.push_back(static_cast<size_t>(found - candidates.begin()));
+        places.push_back(static_cast<size_t>(found - candidates.data()));
     }
     std::sort(places.begin(), places.end());
     return places;

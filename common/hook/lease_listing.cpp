@@ -47,9 +47,8 @@ std::string lease_text(const Use &use)
 
 std::string short_label(const LeaseKey &key, const std::vector<Candidate> &gpus)
 {
-    const auto found =
-        std::find_if(gpus.begin(), gpus.end(), [&](const Candidate &gpu) { return gpu.lease_key == key; });
-    if (found == gpus.end())
+    const Candidate *const found = find_by_lease_key(gpus, key);
+    if (found == nullptr)
         return key;
     return found->index ? std::to_string(*found->index) : found->description;
 }

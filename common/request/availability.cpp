@@ -54,6 +54,13 @@ bool Means::operator()(const DeviceName &name) const
     return has_name(candidate.names, name.text) || (with_groups && has_name(candidate.groups, name.text));
 }
 
+const Candidate *find_by_lease_key(const std::vector<Candidate> &candidates, const std::string &key)
+{
+    const auto found = std::find_if(candidates.begin(), candidates.end(),
+                                    [&](const Candidate &each) { return each.lease_key == key; });
+    return found == candidates.end() ? nullptr : &*found;
+}
+
 std::string label(const Candidate &candidate)
 {
     if (!candidate.index)

@@ -13,6 +13,9 @@ namespace ogh {
 /** Whether one of the candidate's names is `wanted`, in letters of either case. */
 bool has_name(const std::vector<std::string> &names, const std::string &wanted);
 
+/** The device that leases name by that key. @return nullptr if there is none */
+const Candidate *find_by_lease_key(const std::vector<Candidate> &candidates, const std::string &key);
+
 /** "0 (GPU-…)"; what has no index is called by its description alone. */
 std::string label(const Candidate &candidate);
 
