@@ -63,6 +63,13 @@ void CommandLine::add_flag(const char *name, const char *help, bool &flag)
     add([=, &flag](CLI::App &app, const char *heading) { app.add_flag(name, flag, help)->group(heading); });
 }
 
+void CommandLine::add_words(const char *name, const char *help, std::vector<std::string> &words)
+{
+    add([=, &words](CLI::App &app, const char *) {
+        app.add_option(name, words, help)->type_name("")->group("Arguments");
+    });
+}
+
 void CommandLine::add_choice(const Option &option, const std::vector<std::string> &names,
                              const std::function<void(const std::string &)> &choose)
 {
@@ -90,7 +97,7 @@ std::optional<std::string> CommandLine::parse(int argc, const char *const *argv)
     try {
         app.parse(argc, argv);
     } catch (const CLI::CallForHelp &) {
-        return app.help() + "See " + name_ + "(8).\n";
+        return app.help() + "See " + (page_ != nullptr ? page_ : name_ + std::string("(8)")) + ".\n";
     } catch (const CLI::CallForVersion &version) {
         return std::string(version.what()) + "\n";
     } catch (const CLI::ExtrasError &) {

@@ -15,7 +15,11 @@ namespace ogh {
 /** The options of an executable. Behind it is a library of headers that takes long to compile: it stays in one file. */
 class CommandLine final {
 public:
-    CommandLine(const char *name, const char *description) : name_(name), description_(description) {}
+    /** @param page that --help refers to; the one of that name in section 8 if nullptr */
+    CommandLine(const char *name, const char *description, const char *page = nullptr)
+        : name_(name), description_(description), page_(page)
+    {
+    }
     CommandLine(const CommandLine &) = delete;
     CommandLine &operator=(const CommandLine &) = delete;
 
@@ -36,6 +40,9 @@ public:
     void add(const Option &option, std::vector<std::string> &values); ///< may be given several times
     void add_flag(const char *name, const char *help, bool &flag);
 
+    /** What stands on the command line without an option. @param name what --help calls one of them */
+    void add_words(const char *name, const char *help, std::vector<std::string> &words);
+
     /** An option that takes one of `names`. @param choose called with it */
     void add_choice(const Option &option, const std::vector<std::string> &names,
                     const std::function<void(const std::string &)> &choose);
@@ -55,6 +62,7 @@ private:
 
     const char *name_;
     const char *description_;
+    const char *page_;
     const char *heading_ = "Options";
     std::vector<std::function<void(CLI::App &)>> options_;
 };
