@@ -19,6 +19,8 @@ int main(int argc, char **argv)
             if (!asked)
                 return;
             const auto request = ogh::ldcache_update::parse_library_request(*asked, further);
+            if (request == ogh::ldcache_update::LibraryRequest())
+                return hook.carry_out({}); // `none`: then the image does not matter
             ogh::Notes notes;
             const auto image = ogh::ldcache_update::read_image(hook.look(), request, notes);
             const auto edits = ogh::ldcache_update::plan(image, hook.read_only(), notes);
