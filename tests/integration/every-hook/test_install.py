@@ -16,6 +16,7 @@ HOOKS = {
     "mount-srv": "10-mount-srv.json",
     "nvidia-devices": "20-nvidia-devices.json",
 }
+COMMAND = "oci-gpu-hooks"
 EXAMPLES = SOURCE_ROOT / "examples"
 MAN_PAGES = ["man7/oci-gpu-hooks.7", *(f"man8/{name}.8" for name in HOOKS)]
 
@@ -42,12 +43,13 @@ class Layout:
     def __init__(self, options):
         prefix = Path(options["prefix"])
         self.execdir = prefix / options["libexecdir"] / "oci/hooks.d"
+        self.bindir = prefix / options["bindir"]
         self.mandir = prefix / options["mandir"]
         self.hooksdir = Path(options["hooksdir"])
         self.examples = prefix / options["datadir"] / "doc/oci-gpu-hooks/examples"
 
     def files(self):
-        return sorted([*(self.execdir / name for name in HOOKS),
+        return sorted([*(self.execdir / name for name in HOOKS), self.bindir / COMMAND,
                        *(self.hooksdir / name for name in HOOKS.values()),
                        *(self.mandir / page for page in MAN_PAGES),
                        *(self.examples / name for name in example_files())])
@@ -90,7 +92,7 @@ def test_no_empty_folder_is_installed(destdir):
 def test_modes_let_everybody_read_and_only_hooks_run(destdir):
     for path in destdir.rglob("*"):
         mode = path.stat().st_mode & 0o7777
-        runs = path.is_dir() or path.name in HOOKS
+        runs = path.is_dir() or path.name in (*HOOKS, COMMAND)
         assert mode == (0o755 if runs else 0o644), path
 
 

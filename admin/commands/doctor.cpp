@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "commands/doctor.h"
+
+#include <unistd.h>
+
+#include <cstdlib>
+#include <vector>
+
+#include "commands/command.h"
+#include "doctor/check_engine.h"
+#include "doctor/check_host.h"
+#include "engines/engines.h"
+#include "report/report.h"
+
+namespace ogh::admin {
+
+namespace {
+
+std::vector<Section> examine(const std::shared_ptr<const Sysroot> &sysroot)
+{
+    std::vector<Section> sections{check_host(*sysroot)};
+    const std::vector<Engine> engines = find_engines(sysroot);
+    for (const Engine &engine : engines)
+        sections.push_back(check_engine(engine));
+    if (engines.empty())
+        sections.push_back(
+            {"engines",
+             {{Severity::Note, "there is no engine that reads files of hooks",
+               "for runc and crun alone the hooks go into config.json, see oci-gpu-hooks(7)"}}});
+    return sections;
+}
+
+} // namespace
+
+int doctor(int argc, const char *const *argv)
+{
+    CommandOptions options;
+    bool as_json = false;
+    CommandLine cli("oci-gpu-hooks doctor",
+                    "Whether engines call the hooks, with which policy, and what is wrong.", page);
+    cli.add_choice({"--format", "NAME", "text or json (default: text)"}, {"text", "json"},
+                   [&](const std::string &name) { as_json = name == "json"; });
+    if (!parse(cli, options, argc, argv))
+        return EXIT_SUCCESS;
+    const std::vector<Section> sections = examine(options.open());
+    print(as_json ? to_json(sections) : to_text(sections, ::isatty(STDOUT_FILENO) != 0));
+    return exit_status(worst(sections));
+}
+
+} // namespace ogh::admin

@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "commands/list.h"
+
+#include <algorithm>
+#include <cstdlib>
+
+#include "base/error.h"
+#include "base/text.h"
+#include "commands/command.h"
+#include "engines/engines.h"
+#include "engines/installed_hooks.h"
+
+namespace ogh::admin {
+
+namespace {
+
+/** ldcache-update has nothing to list. */
+bool lists_something(const InstalledHook &hook)
+{
+    return hook.hook->name != "ldcache-update";
+}
+
+bool is_gpu_hook(const InstalledHook &hook)
+{
+    return hook.hook->gives_gpus;
+}
+
+/** A host need not have what a hook gives. */
+bool has_nothing(const ProgramOutput &output)
+{
+    return output.exit_status == static_cast<int>(ExitCode::NotAvailable);
+}
+
+std::vector<InstalledHook> those(const std::shared_ptr<const Sysroot> &sysroot,
+                                 bool (*is_wanted)(const InstalledHook &))
+{
+    std::vector<InstalledHook> hooks = installed_hooks(*sysroot, find_engines(sysroot));
+    hooks.erase(std::remove_if(hooks.begin(), hooks.end(),
+                               [&](const InstalledHook &hook) { return !is_wanted(hook); }),
+                hooks.end());
+    if (hooks.empty())
+        throw Error(ExitCode::Host,
+                    "none of the hooks is installed on this host; 'oci-gpu-hooks doctor' says more");
+    return hooks;
+}
+
+int print_lists(const std::shared_ptr<const Sysroot> &sysroot)
+{
+    int status = 0;
+    std::string gap;
+    for (const InstalledHook &hook : those(sysroot, lists_something)) {
+        const ProgramOutput output = run_hook(*sysroot, hook, {"--list"});
+        print(gap + title_of(hook) + "\n");
+        print(output.exit_status == 0 ? output.out : message_of(hook, output) + "\n");
+        gap = "\n";
+        if (output.exit_status != 0 && !has_nothing(output))
+            status = output.exit_status;
+    }
+    return status;
+}
+
+/** The same for what programs read: nothing but what the hooks print. */
+int print_format(const std::shared_ptr<const Sysroot> &sysroot, const char *format)
+{
+    int status = 0;
+    for (const InstalledHook &hook : those(sysroot, is_gpu_hook)) {
+        const ProgramOutput output = run_hook(*sysroot, hook, {"--list", "--format", format});
+        if (output.exit_status == 0) {
+            print(output.out);
+        } else if (!has_nothing(output)) {
+            throw Error(static_cast<ExitCode>(output.exit_status),
+                        std::string(hook.hook->name) + ": " + message_of(hook, output));
+        }
+    }
+    return status;
+}
+
+} // namespace
+
+int list(int argc, const char *const *argv)
+{
+    CommandOptions options;
+    CommandLine cli("oci-gpu-hooks list", "What this host hands out, and who has which GPU.", page);
+    return parse(cli, options, argc, argv) ? print_lists(options.open()) : EXIT_SUCCESS;
+}
+
+int tags(int argc, const char *const *argv)
+{
+    CommandOptions options;
+    CommandLine cli("oci-gpu-hooks tags",
+                    "Words that describe this host's GPUs, for the tags of a CI worker.", page);
+    return parse(cli, options, argc, argv) ? print_format(options.open(), "tags") : EXIT_SUCCESS;
+}
+
+int status(int argc, const char *const *argv)
+{
+    CommandOptions options;
+    CommandLine cli("oci-gpu-hooks status", "One line for each hook: how many GPUs, and how many are free.",
+                    page);
+    return parse(cli, options, argc, argv) ? print_format(options.open(), "status") : EXIT_SUCCESS;
+}
+
+} // namespace ogh::admin

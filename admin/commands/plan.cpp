@@ -1,0 +1,212 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "commands/plan.h"
+
+#include <algorithm>
+#include <array>
+#include <cstdlib>
+#include <iterator>
+#include <map>
+#include <optional>
+
+#include <nlohmann/json.hpp>
+
+#include "base/error.h"
+#include "base/text.h"
+#include "build_config.h"
+#include "commands/command.h"
+#include "engines/engines.h"
+#include "engines/installed_hooks.h"
+
+namespace ogh::admin {
+
+namespace {
+
+using nlohmann::json;
+
+constexpr auto known_keys = std::to_array<std::string_view>({OGH_REQUEST_KEYS});
+
+/** What is asked of one hook. */
+struct Asked {
+    std::string value;
+    std::optional<std::string> capabilities;
+};
+
+using AskedByHook = std::map<std::string, Asked>;
+
+/** The key without the prefix of all annotations. @throws Error (Usage) */
+std::string known_key(std::string key)
+{
+    if (key.starts_with(annotation_prefix))
+        key.erase(0, annotation_prefix.size());
+    if (std::find(known_keys.begin(), known_keys.end(), key) != known_keys.end())
+        return key;
+    throw Error(ExitCode::Usage, "no hook knows the annotation " + quote(key) + "; there are " +
+                                     quote_list({known_keys.begin(), known_keys.end()}));
+}
+
+AskedByHook parse_words(const std::vector<std::string> &words)
+{
+    AskedByHook asked;
+    std::map<std::string, std::string> details;
+    for (const std::string &word : words) {
+        const size_t end = word.find('=');
+        if (end == std::string::npos)
+            throw Error(ExitCode::Usage, "an annotation is KEY=VALUE, and not " + quote(word));
+        const std::string key = known_key(word.substr(0, end));
+        const std::string value = word.substr(end + 1);
+        if (find_hook(key) != nullptr)
+            asked[key].value = value;
+        else
+            details[key] = value;
+    }
+    for (const auto &[key, value] : details) {
+        const std::string hook = key.substr(0, key.find('.'));
+        const auto found = asked.find(hook);
+        if (found == asked.end())
+            throw Error(ExitCode::Usage, quote(key) + " asks for nothing without " + quote(hook));
+        // Nobody's lease is taken or waited for in a plan.
+        if (key.ends_with(".capabilities"))
+            found->second.capabilities = value;
+    }
+    if (asked.empty())
+        throw Error(ExitCode::Usage, "which annotations? For example: oci-gpu-hooks plan mount-srv=all");
+    return asked;
+}
+
+constexpr std::array asks_with_value = {"--opt-in", "--request", "--key-file", "--only", "--capabilities"};
+
+/** The policy without who may ask and what the host asks for: an annotation takes the place of that. */
+std::vector<std::string> policy_options(const std::vector<std::string> &options)
+{
+    std::vector<std::string> kept;
+    for (size_t i = 0; i < options.size(); ++i) {
+        const std::string name = options[i].substr(0, options[i].find('='));
+        const bool asks =
+            std::find(asks_with_value.begin(), asks_with_value.end(), name) != asks_with_value.end();
+        if (asks && name == options[i])
+            ++i; // its value
+        else if (!asks && name != "--all-steps")
+            kept.push_back(options[i]);
+    }
+    return kept;
+}
+
+std::string text_of(const json &object, const char *name)
+{
+    const auto found = object.find(name);
+    return found != object.end() && found->is_string() ? found->get<std::string>() : "";
+}
+
+std::string device_line(const json &node)
+{
+    return "  device  " + text_of(node, "path") + "  " + std::to_string(node.value("major", 0)) + ":" +
+           std::to_string(node.value("minor", 0)) + " " + text_of(node, "permissions");
+}
+
+std::string mount_line(const json &mount)
+{
+    std::string options;
+    const json list = mount.value("options", json::array());
+    for (const json &option : list)
+        options += (options.empty() ? "" : ",") + option.get<std::string>();
+    return "  mount   " + text_of(mount, "containerPath") + "  from " + text_of(mount, "hostPath") + "  " +
+           options;
+}
+
+/** What stands as JSON in an annotation ("links"): a list of texts, or of objects with a path. */
+std::vector<std::string> further_lines(std::string name, const std::string &content)
+{
+    if (name.ends_with('s'))
+        name.pop_back();
+    std::vector<std::string> lines;
+    const json list = json::parse(content);
+    for (const json &each : list) {
+        std::string word = name;
+        word.resize(8, ' ');
+        if (each.is_string())
+            lines.push_back("  " + word + each.get<std::string>());
+        else
+            lines.push_back("  " + word + text_of(each, "path") +
+                            (each.contains("target") ? "  -> " + text_of(each, "target") : ""));
+    }
+    return lines;
+}
+
+/** For people, a line for each thing; the form is in "--plan" of oci-gpu-hooks(7). */
+std::string in_lines(const std::string &plan)
+{
+    if (plan.empty())
+        return "  nothing\n";
+    std::vector<std::string> lines;
+    const json document = json::parse(plan);
+    for (const json &device : document.at("devices")) {
+        const json edits = device.value("containerEdits", json::object());
+        const json nodes = edits.value("deviceNodes", json::array());
+        const json mounts = edits.value("mounts", json::array());
+        const json further = device.value("annotations", json::object());
+        std::transform(nodes.begin(), nodes.end(), std::back_inserter(lines), device_line);
+        std::transform(mounts.begin(), mounts.end(), std::back_inserter(lines), mount_line);
+        for (const auto &[key, value] : further.items()) {
+            auto more = further_lines(key.substr(key.rfind('/') + 1), value.get<std::string>());
+            lines.insert(lines.end(), more.begin(), more.end());
+        }
+    }
+    std::string text;
+    for (const std::string &line : lines)
+        text += printable(line) + "\n";
+    return text.empty() ? "  nothing\n" : text;
+}
+
+int print_plan(const Sysroot &sysroot, InstalledHook hook, const Asked &asked, bool as_json)
+{
+    const std::string title = title_of(hook);
+    hook.options = policy_options(hook.options);
+    std::vector<std::string> words{"--plan", "--request", asked.value};
+    if (asked.capabilities)
+        words.insert(words.end(), {"--capabilities", *asked.capabilities});
+    const ProgramOutput output = run_hook(sysroot, hook, words);
+    if (as_json)
+        print(output.out);
+    else
+        print(title + "\n" +
+              (output.exit_status == 0 ? in_lines(output.out) : "  " + message_of(hook, output) + "\n"));
+    return output.exit_status;
+}
+
+int print_plans(const std::shared_ptr<const Sysroot> &sysroot, const std::vector<std::string> &words,
+                bool as_json)
+{
+    const AskedByHook asked = parse_words(words);
+    const std::vector<InstalledHook> hooks = installed_hooks(*sysroot, find_engines(sysroot));
+    int status = 0;
+    for (const auto &[name, what] : asked) {
+        bool is_installed = false;
+        for (const InstalledHook &hook : hooks)
+            if (hook.hook->name == name) {
+                is_installed = true;
+                status = std::max(status, print_plan(*sysroot, hook, what, as_json));
+            }
+        if (!is_installed)
+            throw Error(ExitCode::Host, name + " is not installed on this host");
+    }
+    return status;
+}
+
+} // namespace
+
+int plan(int argc, const char *const *argv)
+{
+    CommandOptions options;
+    std::vector<std::string> words;
+    bool as_json = false;
+    CommandLine cli("oci-gpu-hooks plan", "What a container would get by these annotations, now.", page);
+    cli.add_words("KEY=VALUE", "Annotations, with or without 'io.oci-gpu-hooks.': nvidia-devices=any:1",
+                  words);
+    cli.add_choice({"--format", "NAME", "text or json (default: text)"}, {"text", "json"},
+                   [&](const std::string &name) { as_json = name == "json"; });
+    if (!parse(cli, options, argc, argv))
+        return EXIT_SUCCESS;
+    return print_plans(options.open(), words, as_json);
+}
+
+} // namespace ogh::admin

@@ -1,0 +1,11 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "engines/engine.h"
+
+namespace ogh::admin {
+
+/** Which folders the engine reads, which files of ours are in force there, and what is wrong. */
+Section check_engine(const Engine &engine);
+
+} // namespace ogh::admin

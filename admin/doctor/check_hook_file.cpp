@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "doctor/check_hook_file.h"
+
+#include <algorithm>
+#include <charconv>
+#include <optional>
+
+#include "base/duration.h"
+#include "base/error.h"
+#include "base/text.h"
+#include "doctor/check_executable.h"
+#include "engines/installed_hooks.h"
+#include "registration/policy_words.h"
+
+namespace ogh::admin {
+
+namespace {
+
+/** What the hook itself takes of the timeout; "Waiting" in oci-gpu-hooks(7). */
+constexpr std::int64_t hook_seconds = 5;
+
+std::optional<Finding> check_stages(const HookFile &file)
+{
+    if (file.stages == std::vector<std::string>{"createRuntime"})
+        return std::nullopt;
+    const bool is_called =
+        std::find(file.stages.begin(), file.stages.end(), "createRuntime") != file.stages.end();
+    return Finding{Severity::Error,
+                   quote(file.path) +
+                       (is_called
+                            ? " names other stages than createRuntime: the hook runs more than once, or fails"
+                            : " does not name the stage createRuntime: the hook cannot do its work"),
+                   R"(write "stages": ["createRuntime"])"};
+}
+
+/** A value that no annotation has by chance. */
+constexpr const char *any_value = "all";
+
+std::optional<Finding> check_when(const Engine &engine, const HookFile &file)
+{
+    if (engine.rules == FolderRules::EveryFile)
+        return std::nullopt; // not evaluated
+    const std::string key = std::string(annotation_prefix) + std::string(file.ours->name);
+    if (needs_every_container(file)) {
+        if (is_called_for(file, "org.example.other", any_value))
+            return std::nullopt;
+        return Finding{Severity::Error,
+                       quote(file.path) +
+                           " lets containers ask without an annotation, and its 'when' does not call "
+                           "the hook for these: they get nothing, without a word",
+                       R"(write "when": {"always": true})"};
+    }
+    if (!is_called_for(file, key, any_value))
+        return Finding{Severity::Error,
+                       quote(file.path) + ": 'when' does not match the annotation " + quote(key) +
+                           ": who asks gets nothing, without a word",
+                       R"(write "when": {"annotations": {"^io\\.oci-gpu-hooks\\.": ".*"}})"};
+    if (!is_called_for(file, key + "s", any_value) || !is_called_for(file, key, ""))
+        return Finding{Severity::Warning,
+                       quote(file.path) +
+                           ": 'when' does not match misspelt keys and empty values: such a container "
+                           "starts without what it asks for, without a word",
+                       R"(write "when": {"annotations": {"^io\\.oci-gpu-hooks\\.": ".*"}})"};
+    return std::nullopt;
+}
+
+std::optional<Finding> check_environment(const HookFile &file)
+{
+    if (file.has_environment)
+        return std::nullopt;
+    return Finding{Severity::Warning,
+                   quote(file.path) +
+                       " gives the hook no environment of its own: it gets that of whoever starts "
+                       "containers",
+                   R"(write "env": ["PATH=/usr/sbin:/usr/bin:/sbin:/bin"] into "hook")"};
+}
+
+std::optional<Finding> check_timeout(const HookFile &file)
+{
+    const auto wait = option_of(file, "--max-wait");
+    const auto longest = wait ? parse_duration(*wait) : std::nullopt;
+    const std::int64_t needed = (longest ? longest->count() : 25) + hook_seconds;
+    if (!file.timeout_s || *file.timeout_s >= needed)
+        return std::nullopt;
+    return Finding{Severity::Error,
+                   quote(file.path) + " ends the hook after " + std::to_string(*file.timeout_s) +
+                       " s, and it may take longer" + (wait ? ": --max-wait is " + quote(*wait) : ""),
+                   "write \"timeout\": " + std::to_string(needed)};
+}
+
+/** What the hook itself says of its options: it is asked for something that is cheap and changes nothing. */
+std::optional<Finding> check_options(const Engine &engine, const HookFile &file)
+{
+    InstalledHook hook{file.ours, file.executable, {}, {}};
+    if (!file.args.empty())
+        hook.options.assign(file.args.begin() + 1, file.args.end());
+    const bool lists = file.ours->name != "ldcache-update";
+    if (!lists && option_of(file, "--request"))
+        return std::nullopt; // it may not be given twice, and without a container nothing else is cheap
+    const ProgramOutput output = run_hook(*engine.sysroot, hook,
+                                          lists ? std::vector<std::string>{"--list"}
+                                                : std::vector<std::string>{"--plan", "--request", "none"});
+    const bool is_empty_host = output.exit_status == static_cast<int>(ExitCode::NotAvailable);
+    if (output.exit_status == 0 || is_empty_host) {
+        if (!output.err.empty() && !is_empty_host)
+            return Finding{Severity::Warning, message_of(hook, output),
+                           "see " + std::string(file.ours->name) + "(8)"};
+        return std::nullopt;
+    }
+    return Finding{Severity::Error, quote(file.path) + ": " + message_of(hook, output),
+                   "mend 'args' in the file, see " + std::string(file.ours->name) + "(8)"};
+}
+
+std::string named(const HookFile &file)
+{
+    return std::string(file.ours->name) + " by " + quote(file.path);
+}
+
+} // namespace
+
+Findings check_hook_file(const Engine &engine, const HookFile &file)
+{
+    Findings findings = check_executable(*engine.sysroot, file);
+    const bool is_sound = std::none_of(findings.begin(), findings.end(),
+                                       [](const Finding &each) { return each.severity == Severity::Error; });
+    for (const auto &finding :
+         {check_stages(file), check_when(engine, file), check_environment(file), check_timeout(file)})
+        if (finding)
+            findings.push_back(*finding);
+    if (is_sound)
+        if (const auto options = check_options(engine, file))
+            findings.push_back(*options);
+    const bool is_right = std::none_of(findings.begin(), findings.end(),
+                                       [](const Finding &each) { return each.severity == Severity::Error; });
+    findings.insert(findings.begin(),
+                    {is_right ? Severity::Ok : Severity::Note, named(file) + ": " + policy_words(file), ""});
+    return findings;
+}
+
+} // namespace ogh::admin

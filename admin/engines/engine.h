@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "host/sysroot.h"
+#include "registration/hook_folders.h"
+#include "report/finding.h"
+
+namespace ogh::admin {
+
+/** A container engine of this host, and which of our files it uses. */
+struct Engine {
+    std::string name;  ///< "podman"
+    std::string title; ///< how it is called in what people read: "podman", "concourse worker (pid 812)"
+    std::string folders_from; ///< what says which folders it reads: "its default", "hooks_dir of '/etc/…'"
+    std::string remedy;       ///< how it is made to read another folder
+    FolderRules rules = FolderRules::HooksD;
+    std::vector<std::string> folder_paths;  ///< that it reads, the later one wins
+    std::shared_ptr<const Sysroot> sysroot; ///< the files as it sees them
+    std::vector<HookFolder> folders;        ///< of folder_paths, in this order
+    Findings findings;                      ///< of its configuration
+};
+
+/** Reads the folders that folder_paths names. */
+void read_folders(Engine &engine);
+
+} // namespace ogh::admin

@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "engines/engine.h"
+
+namespace ogh::admin {
+
+/** Where an engine's option hooks_dir stands. podman and CRI-O have one of that name. */
+struct HooksDirOption {
+    std::string table; ///< "engine"
+    std::vector<std::string>
+        files; ///< in the order in which the engine reads them: the last that has it wins
+    std::vector<std::string> default_folders; ///< where no file has it
+    std::vector<std::string> empty_folders;   ///< where it is an empty list
+};
+
+/** Sets folder_paths, folders_from and findings of the engine by its files. */
+void read_hooks_dir(Engine &engine, const HooksDirOption &option);
+
+/** The files of a folder of drop-ins, sorted by name, with the folder in front. @param suffix that their names have */
+std::vector<std::string> drop_ins(const Sysroot &sysroot, const std::string &folder,
+                                  const std::string &suffix);
+
+} // namespace ogh::admin

@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "engines/installed_hooks.h"
+
+#include <algorithm>
+
+#include "base/error.h"
+#include "base/text.h"
+
+namespace ogh::admin {
+
+namespace {
+
+/** More than a hook takes for itself, see "TIME LIMIT" in oci-gpu-hooks(7). */
+constexpr std::chrono::seconds run_limit{30};
+
+void add_call(std::vector<InstalledHook> &hooks, const HookFile &file, const std::string &engine)
+{
+    if (file.ours == nullptr || !file.problem.empty())
+        return;
+    const std::vector<std::string> options(file.args.empty() ? file.args.end() : file.args.begin() + 1,
+                                           file.args.end());
+    const auto same = std::find_if(hooks.begin(), hooks.end(), [&](const InstalledHook &other) {
+        return other.executable == file.executable && other.options == options;
+    });
+    if (same == hooks.end())
+        hooks.push_back({file.ours, file.executable, options, {engine}});
+    else if (same->engines.back() != engine)
+        same->engines.push_back(engine);
+}
+
+} // namespace
+
+std::vector<InstalledHook> installed_hooks(const Sysroot &sysroot, const std::vector<Engine> &engines)
+{
+    std::vector<InstalledHook> hooks;
+    for (const Engine &engine : engines)
+        for (const FileInForce &each : files_in_force(engine.folders))
+            add_call(hooks, *each.file, engine.title);
+    for (const OurHook &hook : our_hooks()) {
+        const bool is_called = std::any_of(hooks.begin(), hooks.end(),
+                                           [&](const InstalledHook &other) { return other.hook == &hook; });
+        if (!is_called && sysroot.find(hook.executable))
+            hooks.push_back({&hook, std::string(hook.executable), {}, {}});
+    }
+    std::stable_sort(hooks.begin(), hooks.end(), [](const InstalledHook &one, const InstalledHook &other) {
+        return one.hook < other.hook;
+    });
+    return hooks;
+}
+
+std::string title_of(const InstalledHook &hook)
+{
+    std::string text(hook.hook->name);
+    if (hook.engines.empty())
+        return text + ", which no engine calls";
+    for (size_t i = 0; i < hook.engines.size(); ++i)
+        text += (i == 0 ? ", as " : i + 1 < hook.engines.size() ? ", " : " and ") + hook.engines[i];
+    return text + (hook.engines.size() == 1 ? " calls it" : " call it");
+}
+
+ProgramOutput run_hook(const Sysroot &sysroot, const InstalledHook &hook,
+                       const std::vector<std::string> &options)
+{
+    const auto place = sysroot.find(hook.executable);
+    if (!place)
+        throw Error(ExitCode::Host, "there is no " + quote(sysroot.on_host(hook.executable)));
+    std::vector<std::string> words{sysroot.on_host(place->path)};
+    words.insert(words.end(), hook.options.begin(), hook.options.end());
+    const std::string root = sysroot.on_host("/");
+    if (root != "/" && std::find(words.begin(), words.end(), "--sysroot") == words.end())
+        words.insert(words.end(), {"--sysroot", root});
+    words.insert(words.end(), options.begin(), options.end());
+    return run_program(words, run_limit);
+}
+
+std::string message_of(const InstalledHook &hook, const ProgramOutput &output)
+{
+    std::string text = output.err;
+    while (text.ends_with('\n'))
+        text.pop_back();
+    text = text.substr(text.rfind('\n') + 1);
+    const std::string prefix = std::string(hook.hook->name) + ": ";
+    return text.starts_with(prefix) ? text.substr(prefix.size()) : text;
+}
+
+} // namespace ogh::admin

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "engines/engine.h"
+#include "engines/programs.h"
+#include "registration/hooks.h"
+
+namespace ogh::admin {
+
+/** One of our hooks, with the options with which engines call it: the host's policy. */
+struct InstalledHook {
+    const OurHook *hook;
+    std::string executable;           ///< below the sysroot
+    std::vector<std::string> options; ///< without the name
+    std::vector<std::string> engines; ///< that call it so; empty if none does, then there are no options
+};
+
+/** Each hook once for each way in which engines call it, in their order; those that are installed and not called too. */
+std::vector<InstalledHook> installed_hooks(const Sysroot &sysroot, const std::vector<Engine> &engines);
+
+/** "nvidia-devices, as podman calls it" */
+std::string title_of(const InstalledHook &hook);
+
+/** Runs it with its own options and these. @param sysroot handed on to it, and where it is looked up */
+ProgramOutput run_hook(const Sysroot &sysroot, const InstalledHook &hook,
+                       const std::vector<std::string> &options);
+
+/** The last line that it has written to standard error, without its name. */
+std::string message_of(const InstalledHook &hook, const ProgramOutput &output);
+
+} // namespace ogh::admin

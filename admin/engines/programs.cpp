@@ -1,0 +1,160 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "engines/programs.h"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <spawn.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <csignal>
+#include <utility>
+
+#include "base/error.h"
+#include "base/text.h"
+#include "base/unique_fd.h"
+
+namespace ogh::admin {
+
+namespace {
+
+constexpr std::array folders = {"/usr/local/sbin", "/usr/local/bin", "/usr/sbin",
+                                "/usr/bin",        "/sbin",          "/bin"};
+constexpr size_t max_output = size_t{1} << 20U;
+
+struct Pipe {
+    UniqueFd read_end;
+    UniqueFd write_end;
+
+    Pipe()
+    {
+        std::array<int, 2> ends{};
+        if (::pipe2(ends.data(), O_CLOEXEC) != 0)
+            throw SystemError(errno, "cannot make a pipe");
+        read_end = UniqueFd(ends[0]);
+        write_end = UniqueFd(ends[1]);
+    }
+};
+
+/** The descriptors that a program is started with; posix_spawn(3). */
+class Descriptors final {
+public:
+    Descriptors() { ::posix_spawn_file_actions_init(&actions_); }
+    Descriptors(const Descriptors &) = delete;
+    Descriptors &operator=(const Descriptors &) = delete;
+    ~Descriptors() { ::posix_spawn_file_actions_destroy(&actions_); }
+
+    void nothing_to_read()
+    {
+        ::posix_spawn_file_actions_addopen(&actions_, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
+    }
+    void write_to(int number, int fd) { ::posix_spawn_file_actions_adddup2(&actions_, fd, number); }
+    [[nodiscard]] const posix_spawn_file_actions_t *get() const { return &actions_; }
+
+private:
+    posix_spawn_file_actions_t actions_{};
+};
+
+pid_t spawn(const std::vector<std::string> &words, int out, int err)
+{
+    Descriptors descriptors;
+    descriptors.nothing_to_read();
+    descriptors.write_to(STDOUT_FILENO, out);
+    descriptors.write_to(STDERR_FILENO, err);
+    std::vector<std::string> copies(words);
+    std::vector<char *> argv;
+    for (std::string &word : copies)
+        argv.push_back(word.data());
+    argv.push_back(nullptr);
+    std::string path = "PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
+    std::array<char *, 2> environment{path.data(), nullptr};
+    pid_t pid = -1;
+    const int error = ::posix_spawn(&pid, words.front().c_str(), descriptors.get(), nullptr, argv.data(),
+                                    environment.data());
+    if (error != 0)
+        throw SystemError(error, "cannot run " + quote(words.front()), ExitCode::Host);
+    return pid;
+}
+
+/** @return whether there may be more */
+bool take(int fd, std::string &text)
+{
+    std::array<char, 16384> buffer{};
+    const ssize_t length = ::read(fd, buffer.data(), buffer.size());
+    if (length <= 0)
+        return length < 0 && errno == EINTR;
+    text.append(buffer.data(), std::min(static_cast<size_t>(length), max_output - text.size()));
+    return true;
+}
+
+/** Reads both to their ends. @return false if that took longer than until `deadline` */
+bool read_both(std::array<pollfd, 2> ends, ProgramOutput &output,
+               std::chrono::steady_clock::time_point deadline)
+{
+    std::array<std::string *, 2> texts{&output.out, &output.err};
+    while (ends[0].fd >= 0 || ends[1].fd >= 0) {
+        const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(
+            deadline - std::chrono::steady_clock::now());
+        if (left.count() <= 0)
+            return false;
+        if (::poll(ends.data(), ends.size(), static_cast<int>(left.count())) < 0 && errno != EINTR)
+            throw SystemError(errno, "cannot wait for what a program prints");
+        for (size_t i = 0; i < ends.size(); ++i)
+            if (ends.at(i).revents != 0 && !take(ends.at(i).fd, *texts.at(i)))
+                ends.at(i).fd = -1;
+    }
+    return true;
+}
+
+int wait_for(pid_t pid)
+{
+    int status = 0;
+    while (::waitpid(pid, &status, 0) < 0)
+        if (errno != EINTR)
+            throw SystemError(errno, "cannot wait for a program");
+    return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
+}
+
+bool is_executable(const ResolvedPath &place)
+{
+    struct stat status {};
+    return ::fstat(place.fd.get(), &status) == 0 && S_ISREG(status.st_mode) && (status.st_mode & 0111U) != 0;
+}
+
+} // namespace
+
+std::optional<std::string> find_program(const Sysroot &sysroot, const std::string &name)
+{
+    for (const char *const folder : folders) {
+        const std::string path = std::string(folder) + "/" + name;
+        const auto place = sysroot.find(path);
+        if (place && is_executable(*place))
+            return path;
+    }
+    return std::nullopt;
+}
+
+ProgramOutput run_program(const std::vector<std::string> &words, std::chrono::seconds limit)
+{
+    const auto deadline = std::chrono::steady_clock::now() + limit;
+    Pipe out;
+    Pipe err;
+    const pid_t pid = spawn(words, out.write_end.get(), err.write_end.get());
+    out.write_end.reset();
+    err.write_end.reset();
+    ProgramOutput output;
+    const bool is_done =
+        read_both({{{out.read_end.get(), POLLIN, 0}, {err.read_end.get(), POLLIN, 0}}}, output, deadline);
+    if (!is_done)
+        ::kill(pid, SIGKILL);
+    output.exit_status = wait_for(pid);
+    if (!is_done)
+        throw Error(ExitCode::Host, quote(words.front()) + " did not end in " +
+                                        std::to_string(limit.count()) + " s, and was killed");
+    return output;
+}
+
+} // namespace ogh::admin

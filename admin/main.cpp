@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <array>
+#include <cstdio>
+#include <exception>
+#include <string>
+#include <string_view>
+
+#include "base/error.h"
+#include "base/text.h"
+#include "build_config.h"
+#include "commands/command.h"
+#include "commands/doctor.h"
+#include "commands/list.h"
+#include "commands/plan.h"
+
+namespace {
+
+constexpr std::array commands{
+    ogh::admin::Command{"list", "What this host hands out, and who has which GPU", ogh::admin::list},
+    ogh::admin::Command{"tags", "Words for the tags of a CI worker", ogh::admin::tags},
+    ogh::admin::Command{"status", "One line for each hook: GPUs, and how many are free", ogh::admin::status},
+    ogh::admin::Command{"plan", "What a container would get by annotations: plan KEY=VALUE...",
+                        ogh::admin::plan},
+    ogh::admin::Command{"doctor", "Whether engines call the hooks, and what is wrong if not",
+                        ogh::admin::doctor},
+};
+
+std::string help()
+{
+    std::string text =
+        "usage: oci-gpu-hooks COMMAND [OPTION...]\n\nHooks that give containers GPUs and folders: what "
+        "they do on this host.\n\n";
+    for (const ogh::admin::Command &command : commands) {
+        std::string name(command.name);
+        name.resize(12, ' ');
+        text += "  " + name + command.summary + "\n";
+    }
+    return text + "\nEach has --help. --version prints the version. See oci-gpu-hooks(1).\n";
+}
+
+int run(int argc, const char *const *argv)
+{
+    const std::string_view word = argc > 1 ? argv[1] : "";
+    if (word == "--help" || word == "-h") {
+        ogh::admin::print(help());
+        return 0;
+    }
+    if (word == "--version") {
+        ogh::admin::print("oci-gpu-hooks " OGH_VERSION "\n");
+        return 0;
+    }
+    const auto *const command =
+        std::find_if(commands.begin(), commands.end(), [&](const auto &each) { return word == each.name; });
+    if (command == commands.end())
+        throw ogh::Error(ogh::ExitCode::Usage,
+                         (word.empty() ? "no command is named" : "there is no command " + ogh::quote(word)) +
+                             "; 'oci-gpu-hooks --help' lists them");
+    return command->run(argc - 1, argv + 1);
+}
+
+int failed(ogh::ExitCode code, const char *message)
+{
+    std::fprintf(stderr, "oci-gpu-hooks: %s\n", message);
+    return static_cast<int>(code);
+}
+
+} // namespace
+
+int main(int argc, char **argv)
+{
+    try {
+        return run(argc, argv);
+    } catch (const ogh::Error &error) {
+        return failed(error.code(), error.what());
+    } catch (const std::exception &error) {
+        return failed(ogh::ExitCode::Failure, error.what());
+    }
+}

@@ -1,0 +1,169 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "registration/hook_file.h"
+
+#include <algorithm>
+#include <array>
+#include <regex>
+
+#include "base/error.h"
+#include "base/json.h"
+#include "base/text.h"
+
+namespace ogh::admin {
+
+namespace {
+
+using nlohmann::json;
+
+// oci-hooks(5); precreate is podman's own.
+constexpr std::array<std::string_view, 7> known_stages = {
+    "prestart", "createRuntime", "createContainer", "startContainer", "poststart", "poststop", "precreate"};
+
+constexpr std::string_view version_read = "1.0.0";
+
+std::vector<std::string> strings(const json *list, const std::string &name, const char *what)
+{
+    std::vector<std::string> found;
+    if (list == nullptr)
+        return found;
+    if (!list->is_array())
+        throw Error(ExitCode::Host, std::string(what) + ": '" + name + "' is no list");
+    for (const json &each : *list)
+        found.push_back(checked_string(each, name, what));
+    return found;
+}
+
+std::optional<bool> flag(const json &object, const char *name, const char *what)
+{
+    const json *const value = find_member(object, name);
+    if (value == nullptr)
+        return std::nullopt;
+    if (!value->is_boolean())
+        throw Error(ExitCode::Host, std::string(what) + ": '" + name + "' is neither true nor false");
+    return value->get<bool>();
+}
+
+const json &object_member(const json &object, const char *name, const char *what)
+{
+    const json *const value = find_member(object, name);
+    if (value == nullptr || !value->is_object())
+        throw Error(ExitCode::Host, std::string(what) + ": '" + name + "' is missing, or is no object");
+    return *value;
+}
+
+void check_pattern(const std::string &pattern)
+{
+    try {
+        const std::regex compiled(pattern);
+    } catch (const std::regex_error &) {
+        throw Error(ExitCode::Host, "in 'when': " + quote(pattern) + " is no regular expression");
+    }
+}
+
+When read_when(const json &document)
+{
+    const json &object = object_member(document, "when", "the file");
+    When when{flag(object, "always", "'when'"),
+              flag(object, "hasBindMounts", "'when'"),
+              {},
+              strings(find_member(object, "commands"), "commands", "'when'")};
+    if (const json *const annotations = find_member(object, "annotations")) {
+        if (!annotations->is_object())
+            throw Error(ExitCode::Host, "'when': 'annotations' is no object");
+        for (const auto &[key, value] : annotations->items())
+            when.annotations.emplace(key, checked_string(value, key, "'when'"));
+    }
+    for (const auto &[key, value] : when.annotations) {
+        check_pattern(key);
+        check_pattern(value);
+    }
+    for (const std::string &command : when.commands)
+        check_pattern(command);
+    return when;
+}
+
+void read_hook(const json &hook, HookFile &file)
+{
+    file.executable = string_member(hook, "path", "'hook'");
+    if (!file.executable.starts_with('/'))
+        throw Error(ExitCode::Host, "'hook': the path is not absolute: " + quote(file.executable));
+    file.args = strings(find_member(hook, "args"), "args", "'hook'");
+    file.has_environment = !strings(find_member(hook, "env"), "env", "'hook'").empty();
+    if (const json *const timeout = find_member(hook, "timeout")) {
+        if (!timeout->is_number_integer())
+            throw Error(ExitCode::Host, "'hook': 'timeout' is no whole number of seconds");
+        file.timeout_s = timeout->get<std::int64_t>();
+    }
+}
+
+void read_document(std::string_view text, HookFile &file)
+{
+    const json document = parse_object(text, "the file", [](const auto &, const auto &) { return true; });
+    const std::string version = string_member(document, "version", "the file");
+    if (version != version_read)
+        throw Error(ExitCode::Host, "the version is " + quote(version) + " and not '1.0.0'");
+    read_hook(object_member(document, "hook", "the file"), file);
+    file.when = read_when(document);
+    file.stages = strings(find_member(document, "stages"), "stages", "the file");
+    for (const std::string &stage : file.stages)
+        if (std::find(known_stages.begin(), known_stages.end(), stage) == known_stages.end())
+            throw Error(ExitCode::Host, "there is no stage " + quote(stage));
+    if (file.stages.empty())
+        throw Error(ExitCode::Host, "'stages' names no stage");
+}
+
+/** By the executable, or by what it is to be called, as with a link of another name. */
+const OurHook *which_of_ours(const HookFile &file)
+{
+    const auto last = [](const std::string &path) { return path.substr(path.rfind('/') + 1); };
+    if (const OurHook *const hook = find_hook(last(file.executable)))
+        return hook;
+    return file.args.empty() ? nullptr : find_hook(last(file.args.front()));
+}
+
+bool matches(const std::string &text, const std::string &pattern)
+{
+    return std::regex_search(text, std::regex(pattern));
+}
+
+} // namespace
+
+HookFile parse_hook_file(const std::string &path, std::string_view text)
+{
+    HookFile file;
+    file.path = path;
+    file.name = path.substr(path.rfind('/') + 1);
+    try {
+        read_document(text, file);
+    } catch (const Error &error) {
+        file.problem = error.what();
+    }
+    file.ours = which_of_ours(file);
+    return file;
+}
+
+bool is_called_for(const HookFile &file, const std::string &key, const std::string &value)
+{
+    const When &when = file.when;
+    if (when.always.value_or(true) == false || when.has_bind_mounts || !when.commands.empty())
+        return false;
+    for (const auto &[wanted_key, wanted_value] : when.annotations)
+        if (!matches(key, wanted_key) || !matches(value, wanted_value))
+            return false;
+    return when.always || !when.annotations.empty(); // without any condition it is never called
+}
+
+std::optional<std::string> option_of(const HookFile &file, std::string_view name)
+{
+    std::optional<std::string> value;
+    for (size_t i = 1; i < file.args.size(); ++i) {
+        const std::string_view word = file.args[i];
+        if (word == name && i + 1 < file.args.size())
+            value = file.args[++i];
+        else if (word.size() > name.size() && word.starts_with(name) && word[name.size()] == '=')
+            value = word.substr(name.size() + 1);
+    }
+    return value;
+}
+
+} // namespace ogh::admin

@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "registration/hooks.h"
+
+namespace ogh::admin {
+
+/** The conditions under which an engine calls a hook; all that are set have to be met. */
+struct When {
+    std::optional<bool> always;
+    std::optional<bool> has_bind_mounts;
+    std::map<std::string, std::string>
+        annotations;                   ///< regular expressions, unanchored, of a key and its value
+    std::vector<std::string> commands; ///< the same, of the container's program
+};
+
+/**
+ * A file that registers a hook: schema 1.0.0 of hooks.d, oci-hooks(5) of containers/common. Where `problem` says that
+ * an engine cannot read it, the rest is as far as it was read.
+ */
+struct HookFile {
+    std::string path; ///< as the engine names it
+    std::string name; ///< the last component
+    std::string problem;
+
+    std::string executable;
+    std::vector<std::string> args; ///< the whole command line, the hook's name first
+    bool has_environment = false;  ///< not empty
+    std::optional<std::int64_t> timeout_s;
+    When when;
+    std::vector<std::string> stages;
+
+    const OurHook *ours = nullptr; ///< which of this collection it calls; nullptr if it is another one
+};
+
+/** @param path as the engine names it */
+HookFile parse_hook_file(const std::string &path, std::string_view text);
+
+/** Whether the engine calls the hook for a container with this annotation and without volumes. */
+bool is_called_for(const HookFile &file, const std::string &key, const std::string &value);
+
+/** The value of the last `--NAME VALUE` or `--NAME=VALUE` of the args. */
+std::optional<std::string> option_of(const HookFile &file, std::string_view name);
+
+} // namespace ogh::admin

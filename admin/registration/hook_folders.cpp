@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "registration/hook_folders.h"
+
+#include <dirent.h>
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <cctype>
+
+#include "base/error.h"
+#include "base/text.h"
+#include "host/host_file.h"
+#include "kernel/folder_entries.h"
+
+namespace ogh::admin {
+
+namespace {
+
+constexpr size_t max_file_size = size_t{1} << 20U;
+
+std::string in_small_letters(std::string text)
+{
+    std::transform(text.begin(), text.end(), text.begin(),
+                   [](unsigned char letter) { return static_cast<char>(std::tolower(letter)); });
+    return text;
+}
+
+bool is_folder(const ResolvedPath &place)
+{
+    struct stat status {};
+    return ::fstat(place.fd.get(), &status) == 0 && S_ISDIR(status.st_mode);
+}
+
+/** @return nothing for a folder, which engines pass over */
+std::optional<HookFile> read_file(const Sysroot &sysroot, const std::string &path)
+{
+    HookFile unreadable;
+    unreadable.path = path;
+    unreadable.name = path.substr(path.rfind('/') + 1);
+    try {
+        const auto place = sysroot.find(path);
+        if (place && is_folder(*place))
+            return std::nullopt;
+        const auto text = place ? read_host_file(sysroot, place->path, max_file_size) : std::nullopt;
+        if (text)
+            return parse_hook_file(path, *text);
+        unreadable.problem = "it is a symlink that leads nowhere";
+    } catch (const Error &error) {
+        unreadable.problem = error.what();
+    }
+    return unreadable;
+}
+
+} // namespace
+
+HookFolder read_hook_folder(const Sysroot &sysroot, const std::string &path, FolderRules rules)
+{
+    HookFolder folder{path, false, {}, {}, {}};
+    try {
+        const auto place = sysroot.find(path);
+        if (!place)
+            return folder;
+        folder.exists = true;
+        const FolderListing listing{quote(path), [](std::string_view) { return true; }, 0, ExitCode::Host};
+        for (const FolderEntry &entry : list_folder(place->fd.get(), listing)) {
+            if (rules == FolderRules::HooksD && !entry.name.ends_with(".json")) {
+                folder.passed_over.push_back(entry.name);
+                continue;
+            }
+            if (auto file = read_file(sysroot, path + "/" + entry.name))
+                folder.files.push_back(std::move(*file));
+        }
+    } catch (const Error &error) {
+        folder.problem = error.what();
+    }
+    return folder;
+}
+
+std::vector<FileInForce> files_in_force(const std::vector<HookFolder> &folders)
+{
+    std::vector<FileInForce> found;
+    for (const HookFolder &folder : folders)
+        for (const HookFile &file : folder.files) {
+            const auto same = std::find_if(found.begin(), found.end(), [&](const FileInForce &other) {
+                return other.file->name == file.name;
+            });
+            if (same == found.end()) {
+                found.push_back({&file, {}});
+                continue;
+            }
+            same->replaced.push_back(same->file);
+            same->file = &file;
+        }
+    std::stable_sort(found.begin(), found.end(), [](const FileInForce &one, const FileInForce &other) {
+        return in_small_letters(one.file->name) < in_small_letters(other.file->name);
+    });
+    return found;
+}
+
+} // namespace ogh::admin

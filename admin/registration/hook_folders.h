@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "host/sysroot.h"
+#include "registration/hook_file.h"
+
+namespace ogh::admin {
+
+/** How an engine chooses among the files of its folders. */
+enum class FolderRules {
+    HooksD,   ///< *.json, the later folder's file of a name alone, in the order of the names in small letters
+    EveryFile ///< one folder, whatever the names; `when` is ignored: Concourse, worker/runtime/backend.go
+};
+
+/** One folder that an engine reads. */
+struct HookFolder {
+    std::string path;
+    bool exists = false;
+    std::string problem;                  ///< why it cannot be read, or is not what it should be
+    std::vector<HookFile> files;          ///< that the engine takes for registrations, by name
+    std::vector<std::string> passed_over; ///< names that it does not look at
+};
+
+/** Reads one folder, as the engine would. @param sysroot the engine's files */
+HookFolder read_hook_folder(const Sysroot &sysroot, const std::string &path, FolderRules rules);
+
+/** A file that an engine uses, and those that it therefore does not. */
+struct FileInForce {
+    const HookFile *file;
+    std::vector<const HookFile *> replaced; ///< of the same name, in folders that it reads before
+};
+
+/** In the order in which the engine calls them; it refers to the folders. */
+std::vector<FileInForce> files_in_force(const std::vector<HookFolder> &folders);
+
+} // namespace ogh::admin

@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "registration/hooks.h"
+
+#include <algorithm>
+#include <array>
+
+#include "admin_config.h"
+
+namespace ogh::admin {
+
+namespace {
+
+constexpr std::array hooks{OGH_OUR_HOOKS};
+
+} // namespace
+
+const std::string_view default_hooks_folder = OGH_HOOKS_FOLDER;
+
+std::span<const OurHook> our_hooks()
+{
+    return hooks;
+}
+
+const OurHook *find_hook(std::string_view name)
+{
+    const auto found =
+        std::find_if(hooks.begin(), hooks.end(), [&](const OurHook &hook) { return hook.name == name; });
+    return found == hooks.end() ? nullptr : &*found;
+}
+
+} // namespace ogh::admin

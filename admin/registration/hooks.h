@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <span>
+#include <string>
+#include <string_view>
+
+namespace ogh::admin {
+
+/** A hook of this collection, as it was built. */
+struct OurHook {
+    std::string_view name;       ///< "nvidia-devices"
+    std::string_view file;       ///< "20-nvidia-devices.json": engines call hooks in the order of these names
+    std::string_view executable; ///< where it is installed
+    bool gives_gpus;
+};
+
+/** All of them, in the order in which engines call them. */
+std::span<const OurHook> our_hooks();
+
+/** @return nullptr if there is none of that name */
+const OurHook *find_hook(std::string_view name);
+
+/** The folder of JSON files that engines read by default, as this was built. */
+extern const std::string_view default_hooks_folder;
+
+/** The folder for those that the host has changed. */
+inline constexpr std::string_view own_hooks_folder = "/etc/containers/oci/hooks.d";
+
+/** Annotations of this collection begin with it. */
+inline constexpr std::string_view annotation_prefix = "io.oci-gpu-hooks.";
+
+} // namespace ogh::admin

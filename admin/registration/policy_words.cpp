@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "registration/policy_words.h"
+
+#include <algorithm>
+#include <vector>
+
+#include "base/text.h"
+
+namespace ogh::admin {
+
+namespace {
+
+std::string who_asks(const HookFile &file)
+{
+    const auto opt_in = option_of(file, "--opt-in");
+    const auto request = option_of(file, "--request");
+    const auto keys = option_of(file, "--key-file");
+    std::string who;
+    if (opt_in == "always")
+        who = "every container, unless it asks for something else itself: " + quote(request.value_or(""));
+    else if (request)
+        who = "every container that this file is called for: " + quote(*request);
+    else if (opt_in == "environment" && keys)
+        who = "whoever sets annotations, or the container's environment with a key of " + quote(*keys);
+    else if (opt_in == "environment")
+        who = "whoever sets annotations or the container's environment, its image's author included";
+    else
+        who = "whoever sets annotations";
+    if (const auto only = option_of(file, "--only"))
+        who += ", only where " + quote(*only);
+    return who;
+}
+
+struct Limit {
+    const char *option;
+    const char *words;
+};
+
+constexpr Limit limits[] = {
+    {"--allow", "of these alone: "},
+    {"--max-devices", "GPUs for one container at most: "},
+    {"--min-lease", "leases at least: "},
+    {"--max-wait", "waits at most: "},
+    {"--allow-capabilities", "capabilities at most: "},
+    {"--source-dir", "from the folder "},
+    {"--writable", "writable: "},
+};
+
+} // namespace
+
+std::string policy_words(const HookFile &file)
+{
+    std::string text;
+    for (const Limit &limit : limits)
+        if (const auto value = option_of(file, limit.option))
+            text += (text.empty() ? "" : "; ") + std::string(limit.words) + quote(*value);
+    return who_asks(file) + "; " + (text.empty() ? "no limit" : text);
+}
+
+bool needs_every_container(const HookFile &file)
+{
+    const auto opt_in = option_of(file, "--opt-in");
+    return opt_in == "always" || opt_in == "environment" || option_of(file, "--request");
+}
+
+} // namespace ogh::admin

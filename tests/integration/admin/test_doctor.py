@@ -1,0 +1,186 @@
+# SPDX-License-Identifier: Apache-2.0
+"""oci-gpu-hooks doctor: a host on which all is well, and then one thing after the other broken."""
+
+import json
+import os
+
+import pytest
+
+from harness.admin import BOTH_FOLDERS, EXECDIR, FILES, OWN, SHIPPED
+
+pytest_plugins = ["harness.admin_fixtures"]
+
+OK, WARNING, ERROR = 0, 7, 6
+MOUNT_SRV = f"{SHIPPED}/{FILES['mount-srv']}"
+NVIDIA = f"{SHIPPED}/{FILES['nvidia-devices']}"
+
+
+def test_nothing_is_wrong(command):
+    findings, status = command.doctor()
+    assert status == OK
+    assert {severity for severity, _, _ in findings} <= {"ok", "note"}
+    for name, file in FILES.items():
+        assert ("ok", f"{name} by '/{SHIPPED}/{file}': whoever sets annotations; no limit", "") in findings
+
+
+def test_the_policy_in_words(command, installed_host):
+    installed_host.hooks_dir()
+    installed_host.put(f"{OWN}/{FILES['nvidia-devices']}", installed_host.document(
+        "nvidia-devices", ["--allow", "0,1", "--max-devices=1"]))
+    findings, status = command.doctor()
+    assert status == OK
+    assert ("ok", f"nvidia-devices by '/{OWN}/{FILES['nvidia-devices']}': whoever sets annotations; of these alone: "
+                  "'0,1'; GPUs for one container at most: '1'", "") in findings
+    assert ("note", f"'/{NVIDIA}' is not in force: '/{OWN}/{FILES['nvidia-devices']}' takes its place",
+            "") in findings
+
+
+def own_copy(host, path=f"{OWN}/{FILES['mount-srv']}"):
+    host.put(path, host.document("mount-srv", ["--allow", "datasets"]))
+
+
+def change_hook(**members):
+    return lambda host: host.change(MOUNT_SRV, lambda document: document["hook"].update(members))
+
+
+def change_file(**members):
+    return lambda host: host.change(MOUNT_SRV, lambda document: document.update(members))
+
+
+def with_args(*args):
+    return lambda host: host.put(MOUNT_SRV, host.document("mount-srv", args))
+
+
+def with_owner(host):
+    os.chown(host.path / EXECDIR / "mount-srv", 1000, 0)
+
+
+def with_mode(name, mode):
+    return lambda host: (host.path / name).chmod(mode)
+
+
+def no_executable(host):
+    host.remove(f"{EXECDIR}/mount-srv")
+
+
+def typo_in_folder(host):
+    host.hooks_dir('["/usr/share/container/oci/hooks.d"]')
+
+
+def typo_in_key(host):
+    host.write("etc/containers/containers.conf", f"[engine]\nhook_dir = {BOTH_FOLDERS}\n")
+
+
+def wrong_table(host):
+    host.write("etc/containers/containers.conf", f"[containers]\nhooks_dir = {BOTH_FOLDERS}\n")
+
+
+def no_toml(host):
+    host.write("etc/containers/containers.conf", "[engine\n")
+
+
+def drop_in_wins(host):
+    host.hooks_dir()
+    own_copy(host)
+    host.write("etc/containers/containers.conf.d/99-mine.conf", f'[engine]\nhooks_dir = ["/{SHIPPED}"]\n')
+
+
+def by_two_names(host):
+    own_copy(host, f"{SHIPPED}/15-mount-srv.json")
+
+
+def another_version(host):
+    """A program that says something else, in place of the hook."""
+    host.remove(f"{EXECDIR}/mount-srv")
+    path = host.path / EXECDIR / "mount-srv"
+    path.write_text("#!/bin/sh\necho mount-srv 0.0.1\n", encoding="utf-8")
+    path.chmod(0o755)
+
+
+def broken_executable(host):
+    (host.path / EXECDIR / "mount-srv").write_text("no program", encoding="utf-8")
+
+
+# What is broken, by what: exit status, words of a finding, words of what to do about it.
+BROKEN = {
+    "own copy in a folder that is not read": (own_copy, ERROR, "podman does not read that folder", "hooks_dir ="),
+    "folder with a typo": (typo_in_folder, ERROR, "there is no folder '/usr/share/container/oci/hooks.d'", "name"),
+    "key with a typo": (typo_in_key, ERROR, "has 'hook_dir' in [engine], which is no option", "as 'hooks_dir'"),
+    "key in the wrong table": (wrong_table, ERROR, "has hooks_dir in [containers]", "below [engine]"),
+    "containers.conf is no TOML": (no_toml, ERROR, "is no TOML, line 1", "mend the file"),
+    "drop-in that takes the folder away": (drop_in_wins, ERROR, "podman does not read that folder", "hooks_dir ="),
+    "by two names": (by_two_names, ERROR, "mount-srv is called by each of", "remove one"),
+    "no executable": (no_executable, ERROR, "which is not there", "install the hooks again"),
+    "executable of another user": (with_owner, ERROR, "belongs to user 1000", "give it to root"),
+    "executable that all may write": (with_mode(f"{EXECDIR}/mount-srv", 0o777), ERROR, "written by others", "0755"),
+    "folder that a group may write": (with_mode(EXECDIR, 0o775), ERROR, "a folder on the way", "0755"),
+    "another version": (another_version, WARNING, "says 'mount-srv 0.0.1'", "of one version"),
+    "no program": (broken_executable, ERROR, "cannot run", "install the hooks again"),
+    "no JSON": (lambda host: host.write(MOUNT_SRV, "{"), ERROR, "starts no container like this", "mend the file"),
+    "another schema": (change_file(version="0.1.0"), ERROR, "the version is '0.1.0'", "mend the file"),
+    "unknown stage": (change_file(stages=["createRuntim"]), ERROR, "no stage 'createRuntim'", "mend the file"),
+    "no stage": (change_file(stages=[]), ERROR, "names no stage", "mend the file"),
+    "another stage": (change_file(stages=["createContainer"]), ERROR, "does not name the stage", "createRuntime"),
+    "two stages": (change_file(stages=["prestart", "createRuntime"]), ERROR, "names other stages", "createRuntime"),
+    "path that is not absolute": (change_hook(path="mount-srv"), ERROR, "is not absolute", "mend the file"),
+    "no environment": (change_hook(env=[]), WARNING, "no environment of its own", '"env"'),
+    "timeout too short": (change_hook(timeout=5), ERROR, "ends the hook after 5 s", '"timeout": 30'),
+    "timeout for waiting": (
+        lambda host: host.put(NVIDIA, host.document("nvidia-devices", ["--max-wait", "5m"])), ERROR,
+        "--max-wait is '5m'", '"timeout": 305'),
+    "when that matches nothing": (change_file(when={"annotations": {"^org\\.example": ".*"}}), ERROR,
+                                  "does not match the annotation", '"when"'),
+    "when without conditions": (change_file(when={}), ERROR, "does not match the annotation", '"when"'),
+    "when for one key": (change_file(when={"annotations": {"^io\\.oci-gpu-hooks\\.mount-srv$": ".+"}}), WARNING,
+                         "misspelt keys", '"when"'),
+    "when that is no expression": (change_file(when={"annotations": {"(": ".*"}}), ERROR, "no regular expression",
+                                   "mend the file"),
+    "when that does not fit the opt-in": (with_args("--opt-in", "always", "--request", "all"), ERROR,
+                                          "without an annotation", '"always": true'),
+    "option that there is not": (with_args("--alow", "datasets"), ERROR, "unknown option '--alow'", "'args'"),
+    "value that there is not": (with_args("--writable", "often"), ERROR, "--writable", "'args'"),
+    "old kernel": (lambda host: host.write("proc/sys/kernel/osrelease", "5.10.0-9-amd64\n"), ERROR, "is too old",
+                   "newer kernel"),
+}
+
+
+@pytest.mark.parametrize("name", BROKEN)
+def test_what_is_broken_is_found(command, installed_host, name):
+    break_it, status, text, remedy = BROKEN[name]
+    break_it(installed_host)
+    findings, found_status = command.doctor()
+    bad = [each for each in findings if each[0] in ("warning", "error")]
+    assert any(text in each[1] and remedy in each[2] for each in bad), findings
+    assert all(each[2] for each in bad), "each says what to do"
+    assert found_status == status
+
+
+def test_no_hook_is_called(command, installed_host):
+    for file in FILES.values():
+        installed_host.remove(f"{SHIPPED}/{file}")
+    findings, status = command.doctor()
+    assert ("warning", "it calls none of the hooks of this collection",
+            "oci-gpu-hooks install --engine podman") in findings
+    assert status == WARNING
+
+
+def test_text_is_plain_in_a_pipe(command):
+    done = command.run("doctor")
+    assert done.returncode == OK and "\033" not in done.stdout
+    assert done.stdout.startswith("this host\n  ok       Linux 6.1.0-example\n\npodman\n  note     it reads")
+
+
+def test_text_has_colours_on_a_terminal(oci_gpu_hooks, installed_host):
+    ours, theirs = os.openpty()
+    with os.fdopen(ours, "rb", buffering=0) as terminal:
+        pid = os.posix_spawn(oci_gpu_hooks, ["oci-gpu-hooks", "doctor", "--sysroot", str(installed_host)], {},
+                             file_actions=[(os.POSIX_SPAWN_DUP2, theirs, 1)])
+        os.waitpid(pid, 0)
+        os.close(theirs)
+        assert b"\033[32mok" in terminal.read(4096)
+
+
+def test_control_characters_do_not_reach_the_terminal(command, installed_host):
+    installed_host.hooks_dir(json.dumps(["/etc/\u001b[2J"]))
+    done = command.run("doctor")
+    assert "\033" not in done.stdout and "x1b" in done.stdout

@@ -1,0 +1,108 @@
+# SPDX-License-Identifier: Apache-2.0
+"""oci-gpu-hooks list, tags, status and plan: what the installed hooks say, with the policy in force."""
+
+import subprocess
+
+import pytest
+from hosts import nvidia
+
+from harness.admin import FILES, SHIPPED
+
+pytest_plugins = ["harness.admin_fixtures"]
+
+
+@pytest.fixture(name="gpus")
+def gpus_fixture(installed_host, tmp_path):
+    """The same host with two GPUs."""
+    other = nvidia.NvidiaHost(tmp_path / "gpus", nvidia.TWO, numbers=nvidia.UNUSED)
+    subprocess.run(["cp", "-a", f"{other}/.", installed_host.path], check=True)
+    return other.gpus
+
+
+def test_list(command, gpus):
+    done = command.run("list")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout.startswith("mount-srv, as podman calls it\nNAME ")
+    assert "\n\nnvidia-devices, as podman calls it\ndriver: " in done.stdout
+    assert all(gpu.uuid in done.stdout for gpu in gpus)
+    assert "\n\namd-kfd, as podman calls it\nthis host has no AMD GPU" in done.stdout
+
+
+def test_list_has_the_policy_in_force(command, gpus, installed_host):
+    installed_host.put(f"{SHIPPED}/{FILES['nvidia-devices']}",
+                       installed_host.document("nvidia-devices", ["--allow", "1"]))
+    done = command.run("list")
+    line = next(line for line in done.stdout.splitlines() if gpus[0].uuid in line)
+    assert "policy" in line or "not allowed" in line, line
+
+
+def test_list_without_an_engine(command, gpus, installed_host):
+    installed_host.remove("usr/bin/podman")
+    done = command.run("list")
+    assert done.returncode == 0 and "nvidia-devices, which no engine calls\ndriver: " in done.stdout, gpus
+
+
+def test_list_without_hooks(command, installed_host):
+    for file in FILES.values():
+        installed_host.remove(f"{SHIPPED}/{file}")
+    installed_host.remove("usr/local/libexec")
+    done = command.run("list")
+    assert (done.returncode, done.stdout) == (6, "")
+    assert "none of the hooks is installed" in done.stderr
+
+
+def test_tags_and_status(command, gpus):
+    assert command.run("tags").stdout.splitlines()[:3] == ["cuda", "gpu", "gpu-type=nvidia"]
+    assert command.run("status").stdout == (f"nvidia: {len(gpus)} GPUs, {len(gpus)} free, 0 shared, 0 exclusive, "
+                                            "0 drained; 0 waiting\n")
+
+
+def test_plan(command, gpus):
+    done = command.run("plan", "nvidia-devices=1", "io.oci-gpu-hooks.mount-srv=datasets")
+    assert (done.returncode, done.stderr) == (0, "")
+    lines = done.stdout.splitlines()
+    assert lines[0] == "mount-srv, as podman calls it"
+    assert lines[1].startswith("  mount   /srv/datasets  from ")
+    node = f"  device  {gpus[1].node}  {nvidia.UNUSED[nvidia.MAJOR]}:{gpus[1].minor} rw"
+    assert node in lines and f"  cgroup  c {nvidia.UNUSED[nvidia.MAJOR]}:{gpus[1].minor} rw" in lines
+
+
+def test_plan_is_within_the_policy(command, gpus, installed_host):
+    installed_host.put(f"{SHIPPED}/{FILES['nvidia-devices']}", installed_host.document(
+        "nvidia-devices", ["--opt-in", "always", "--request", "any:1", "--allow", "1"], {"always": True}))
+    done = command.run("plan", "nvidia-devices=0")
+    assert done.returncode == 3 or done.returncode == 5, gpus
+    assert "--allow" in done.stdout
+
+
+@pytest.mark.parametrize("words, message", [
+    ([], "which annotations?"),
+    (["mount-srv"], "is KEY=VALUE, and not 'mount-srv'"),
+    (["mount_srv=all"], "no hook knows the annotation 'mount_srv'; there are 'mount-srv', "),
+    (["nvidia-devices.capabilities=all"], "asks for nothing without 'nvidia-devices'"),
+])
+def test_plan_of_what_cannot_be_asked(command, words, message):
+    done = command.run("plan", *words)
+    assert (done.returncode, done.stdout) == (2, "") and message in done.stderr
+
+
+@pytest.mark.parametrize("args, status, text", [
+    ([], 2, "no command is named"),
+    (["lst"], 2, "there is no command 'lst'"),
+    (["list", "--al"], 2, "unknown option '--al'"),
+    (["list", "more"], 2, "unexpected argument 'more'"),
+])
+def test_wrong_command_lines(oci_gpu_hooks, args, status, text):
+    done = subprocess.run([oci_gpu_hooks, *args], check=False, capture_output=True, text=True)
+    assert (done.returncode, done.stdout) == (status, "") and text in done.stderr
+
+
+def test_help_and_version(oci_gpu_hooks):
+    def said(*args):
+        return subprocess.run([oci_gpu_hooks, *args], check=True, capture_output=True, text=True).stdout
+
+    for command in ("list", "tags", "status", "plan", "doctor"):
+        assert f"\n  {command} " in said("--help")
+        assert f"Usage: oci-gpu-hooks {command} " in said(command, "--help")
+        assert "See oci-gpu-hooks(1).\n" in said(command, "--help")
+    assert said("--version") == said("list", "--version").replace(" list", "")

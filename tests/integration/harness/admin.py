@@ -1,0 +1,78 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A host on which the hooks are installed, in a folder (--sysroot), and the command oci-gpu-hooks run for it."""
+
+import json
+import shutil
+import subprocess
+
+from hosts.sysroot import Sysroot
+
+from .host import LIMIT_S
+
+SHIPPED = "usr/share/containers/oci/hooks.d"
+OWN = "etc/containers/oci/hooks.d"
+EXECDIR = "usr/local/libexec/oci/hooks.d"
+FILES = {"mount-srv": "10-mount-srv.json", "nvidia-devices": "20-nvidia-devices.json", "amd-kfd": "21-amd-kfd.json",
+         "ldcache-update": "90-ldcache-update.json"}
+BOTH_FOLDERS = f'["/{SHIPPED}", "/{OWN}"]'
+
+
+class InstalledHost(Sysroot):
+    """All hooks, with their files as they are shipped; `programs` are engines that seem to be there."""
+
+    def __init__(self, path, built, programs=("podman",)):
+        super().__init__(path)
+        self.write("proc/sys/kernel/osrelease", "6.1.0-example\n")
+        (self.path / "srv/datasets").mkdir(parents=True)
+        for folder in (SHIPPED, EXECDIR):
+            (self.path / folder).mkdir(parents=True)
+        for name, file in FILES.items():
+            shutil.copy(built / "hooks" / name / name, self.path / EXECDIR)
+            self.put(f"{SHIPPED}/{file}", self.document(name, []))
+        for program in programs:
+            self.program(program)
+
+    def program(self, name):
+        path = self.path / "usr/bin" / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy("/bin/true", path)
+
+    @staticmethod
+    def document(hook, args, when=None):
+        """What the installed file of the hook says, with further args."""
+        return {"version": "1.0.0",
+                "hook": {"path": f"/{EXECDIR}/{hook}", "args": [hook, *args],
+                         "env": ["PATH=/usr/sbin:/usr/bin:/sbin:/bin"], "timeout": 30},
+                "when": when or {"annotations": {r"^io\.oci-gpu-hooks\.": ".*"}},
+                "stages": ["createRuntime"]}
+
+    def put(self, name, document):
+        self.write(name, json.dumps(document))
+
+    def change(self, name, change):
+        """Have `change` do something to what a JSON file says."""
+        document = json.loads((self.path / name).read_text("utf-8"))
+        change(document)
+        self.put(name, document)
+
+    def hooks_dir(self, folders=BOTH_FOLDERS):
+        self.write("etc/containers/containers.conf", f"[engine]\nhooks_dir = {folders}\n")
+
+
+class Command:
+    """oci-gpu-hooks for a host."""
+
+    def __init__(self, executable, host=None):
+        self._executable, self._host = executable, host
+
+    def run(self, name, *args):
+        sysroot = ["--sysroot", self._host.path] if self._host else []
+        return subprocess.run([self._executable, name, *sysroot, *args], check=False, capture_output=True,
+                              stdin=subprocess.DEVNULL, encoding="utf-8", timeout=LIMIT_S, env={})
+
+    def doctor(self, *args):
+        """Its findings: (severity, text, remedy), and the exit status."""
+        done = self.run("doctor", "--format", "json", *args)
+        assert done.stderr == "", done.stderr
+        return [(each["severity"], each["text"], each["remedy"])
+                for section in json.loads(done.stdout)["sections"] for each in section["findings"]], done.returncode
