@@ -11,7 +11,7 @@ packages=(
     ca-certificates dpkg-dev xz-utils
     # to test
     libboost-test-dev python3 python3-pytest
-    attr btrfs-progs busybox-static e2fsprogs jq libcap2-bin mount musl procps strace util-linux
+    attr btrfs-progs busybox-static e2fsprogs fish jq libcap2-bin mount musl procps strace util-linux zsh
     crun podman runc uidmap
     debian-archive-keyring mmdebstrap qemu-system-x86
     hyperfine

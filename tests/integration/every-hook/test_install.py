@@ -17,8 +17,10 @@ HOOKS = {
     "nvidia-devices": "20-nvidia-devices.json",
 }
 COMMAND = "oci-gpu-hooks"
+COMPLETIONS = ["bash-completion/completions/oci-gpu-hooks", "fish/vendor_completions.d/oci-gpu-hooks.fish",
+               "zsh/site-functions/_oci-gpu-hooks"]
 EXAMPLES = SOURCE_ROOT / "examples"
-MAN_PAGES = ["man7/oci-gpu-hooks.7", *(f"man8/{name}.8" for name in HOOKS)]
+MAN_PAGES = ["man1/oci-gpu-hooks.1", "man7/oci-gpu-hooks.7", *(f"man8/{name}.8" for name in HOOKS)]
 
 
 def meson(*args):
@@ -46,12 +48,14 @@ class Layout:
         self.bindir = prefix / options["bindir"]
         self.mandir = prefix / options["mandir"]
         self.hooksdir = Path(options["hooksdir"])
+        self.datadir = prefix / options["datadir"]
         self.examples = prefix / options["datadir"] / "doc/oci-gpu-hooks/examples"
 
     def files(self):
         return sorted([*(self.execdir / name for name in HOOKS), self.bindir / COMMAND,
                        *(self.hooksdir / name for name in HOOKS.values()),
                        *(self.mandir / page for page in MAN_PAGES),
+                       *(self.datadir / file for file in COMPLETIONS),
                        *(self.examples / name for name in example_files())])
 
 
@@ -92,7 +96,7 @@ def test_no_empty_folder_is_installed(destdir):
 def test_modes_let_everybody_read_and_only_hooks_run(destdir):
     for path in destdir.rglob("*"):
         mode = path.stat().st_mode & 0o7777
-        runs = path.is_dir() or path.name in (*HOOKS, COMMAND)
+        runs = path.is_dir() or path.name in HOOKS or path.parent.name == "bin"
         assert mode == (0o755 if runs else 0o644), path
 
 

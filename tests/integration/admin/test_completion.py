@@ -1,0 +1,80 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The completion of oci-gpu-hooks, in real shells."""
+
+import os
+import shutil
+import subprocess
+
+import pytest
+
+from harness.admin import FILES
+
+pytest_plugins = ["harness.admin_fixtures"]
+
+COMMANDS = ["doctor", "list", "plan", "status", "tags"]
+KEYS = sorted(f"{hook}{key}=" for hook in FILES for key in ("", ".capabilities")
+              if not key or hook in ("nvidia-devices", "amd-kfd"))
+
+# Each prints what it offers for the words in "$@", the last of which is being typed.
+BASH = """source "$COMPLETIONS/oci-gpu-hooks.bash"
+COMP_WORDS=("$@") COMP_CWORD=$(($# - 1))
+_oci_gpu_hooks
+printf '%s\\n' "${COMPREPLY[@]}"
+"""
+ZSH = """compadd() { while [[ $1 != -- ]]; do shift; done; shift; print -rl -- ${(M)@:#$PREFIX*} }
+_files() { print -rl -- $PREFIX*(/) }
+words=("$@") CURRENT=$# PREFIX=${@[-1]}
+source "$COMPLETIONS/_oci-gpu-hooks"
+"""
+FISH = """source "$COMPLETIONS/oci-gpu-hooks.fish"
+complete -C "$argv" | string split -f 1 \\t; true
+"""
+
+
+@pytest.fixture(name="offered", params=["bash", "zsh", "fish"])
+def offered_fixture(request, build_root, oci_gpu_hooks, tmp_path):
+    """What a shell offers for the words."""
+    binaries = tmp_path / "bin"
+    binaries.mkdir()
+    os.symlink(oci_gpu_hooks, binaries / "oci-gpu-hooks")
+    script = {"bash": BASH, "zsh": ZSH, "fish": FISH}[request.param]
+    assert shutil.which(request.param)
+
+    def offered(*words):
+        words = ["oci-gpu-hooks", *words]
+        given = [" ".join(words)] if request.param == "fish" else words
+        head = [] if request.param == "fish" else [request.param]
+        done = subprocess.run(
+            [request.param, "-c", script, *head, *given], check=True, capture_output=True, text=True, cwd=tmp_path,
+            env={"PATH": f"{binaries}:/usr/bin:/bin", "COMPLETIONS": str(build_root / "completions"),
+                 "HOME": str(tmp_path)})
+        assert done.stderr == ""
+        return sorted(filter(None, done.stdout.splitlines()))
+    return offered
+
+
+def test_commands(offered):
+    assert offered("") == COMMANDS
+    assert offered("pl") == ["plan"]
+
+
+def test_options(offered):
+    assert offered("doctor", "--") == ["--format", "--help", "--sysroot", "--version"]
+    assert offered("list", "--s") == ["--sysroot"]
+    assert offered("list", "--sysroot", "/", "--h") == ["--help"]
+
+
+def test_values(offered):
+    assert offered("doctor", "--format", "") == ["json", "text"]
+    assert offered("doctor", "--format", "j") == ["json"]
+
+
+def test_keys(offered):
+    assert offered("plan", "") == KEYS
+    assert offered("plan", "mount-srv=all", "am") == [key for key in KEYS if key.startswith("am")]
+
+
+def test_folders(offered, tmp_path):
+    (tmp_path / "folder").mkdir()
+    (tmp_path / "file").touch()
+    assert [name.rstrip("/") for name in offered("list", "--sysroot", "f")] == ["folder"]
