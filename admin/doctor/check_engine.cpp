@@ -45,6 +45,30 @@ Findings check_syntax(const Engine &engine)
     return findings;
 }
 
+/** Such a hook is left out without a word, or what it is a copy of is in force. */
+Findings check_missing(const Engine &engine)
+{
+    Findings findings;
+    for (const HookFolder &folder : engine.folders)
+        for (const HookFile &file : folder.files)
+            if (file.is_missing && file.ours != nullptr)
+                findings.push_back({Severity::Error,
+                                    quote(file.path) + " names " + quote(file.executable) +
+                                        ", which is not there: " + engine.name +
+                                        " leaves the file out without a word",
+                                    "install the hooks again, or mend 'path' in the file"});
+    return findings;
+}
+
+/** A host's own copy is there for its policy. */
+Finding replaced(const HookFile &other, const HookFile &in_force)
+{
+    const bool is_own = other.path.starts_with(std::string(own_hooks_folder) + "/");
+    return {is_own ? Severity::Error : Severity::Note,
+            quote(other.path) + " is not in force: " + quote(in_force.path) + " takes its place",
+            is_own ? "name the folder of the host's own copies last" : ""};
+}
+
 Findings check_files(const Engine &engine)
 {
     Findings findings;
@@ -53,10 +77,7 @@ Findings check_files(const Engine &engine)
             continue;
         add(findings, check_hook_file(engine, *each.file));
         for (const HookFile *const other : each.replaced)
-            findings.push_back(
-                {Severity::Note,
-                 quote(other->path) + " is not in force: " + quote(each.file->path) + " takes its place",
-                 ""});
+            findings.push_back(replaced(*other, *each.file));
     }
     return findings;
 }
@@ -120,7 +141,10 @@ Section check_engine(const Engine &engine)
 {
     Section section{engine.title, check_folders(engine)};
     add(section.findings, engine.findings);
+    if (engine.is_stopped)
+        return section;
     add(section.findings, check_syntax(engine));
+    add(section.findings, check_missing(engine));
     add(section.findings, check_files(engine));
     add(section.findings, check_twice(engine));
     add(section.findings, check_unread(engine));

@@ -76,8 +76,7 @@ Findings check_executable(const Sysroot &sysroot, const HookFile &file)
         const auto place = sysroot.find(file.executable);
         if (!place)
             return {{Severity::Error,
-                     quote(file.path) + " names " + quote(file.executable) +
-                         ", which is not there: podman and CRI-O leave such a hook out without a word",
+                     quote(file.path) + " names " + quote(file.executable) + ", which is not there",
                      "install the hooks again, or mend 'path' in the file"}};
         if (const auto writers = check_writers(sysroot, file))
             return {*writers}; // and it is not run

@@ -18,7 +18,7 @@ std::optional<Engine> find_crio(const std::shared_ptr<const Sysroot> &sysroot)
     std::vector<std::string> files = {"/etc/crio/crio.conf"};
     for (std::string &path : drop_ins(*sysroot, "/etc/crio/crio.conf.d", ""))
         files.push_back(std::move(path));
-    read_hooks_dir(engine, {"crio.runtime", std::move(files), {"/usr/share/containers/oci/hooks.d"}, {}});
+    read_hooks_dir(engine, {"crio.runtime", std::move(files), {"/usr/share/containers/oci/hooks.d"}});
     read_folders(engine);
     return engine;
 }

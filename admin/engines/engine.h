@@ -22,6 +22,7 @@ struct Engine {
     std::shared_ptr<const Sysroot> sysroot; ///< the files as it sees them
     std::vector<HookFolder> folders;        ///< of folder_paths, in this order
     Findings findings;                      ///< of its configuration
+    bool is_stopped = false;                ///< by its configuration: it starts no container at all
 };
 
 /** Reads the folders that folder_paths names. */

@@ -49,7 +49,7 @@ void read_file(Engine &engine, const HooksDirOption &option, const std::string &
     const auto folders = file->strings(option.table, key);
     if (!folders)
         return;
-    engine.folder_paths = folders->empty() ? option.empty_folders : *folders;
+    engine.folder_paths = *folders;
     engine.folders_from = "hooks_dir of " + quote(path);
 }
 
@@ -63,6 +63,7 @@ void read_hooks_dir(Engine &engine, const HooksDirOption &option)
         try {
             read_file(engine, option, path);
         } catch (const Error &error) {
+            engine.is_stopped = true;
             engine.findings.push_back({Severity::Error, error.what(),
                                        "mend the file: " + engine.name + " starts no container like this"});
         }

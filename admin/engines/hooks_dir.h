@@ -14,7 +14,6 @@ struct HooksDirOption {
     std::vector<std::string>
         files; ///< in the order in which the engine reads them: the last that has it wins
     std::vector<std::string> default_folders; ///< where no file has it
-    std::vector<std::string> empty_folders;   ///< where it is an empty list
 };
 
 /** Sets folder_paths, folders_from and findings of the engine by its files. */

@@ -29,11 +29,8 @@ std::optional<Engine> find_podman(const std::shared_ptr<const Sysroot> &sysroot)
     engine.sysroot = sysroot;
     engine.remedy = "have in /etc/containers/containers.conf, below [engine]: hooks_dir = "
                     R"(["/usr/share/containers/oci/hooks.d", "/etc/containers/oci/hooks.d"])";
-    // DefaultDir alone is the default; both folders are read where the list is empty, pkg/hooks of containers/common.
-    read_hooks_dir(engine, {"engine",
-                            configuration_files(*sysroot),
-                            {"/usr/share/containers/oci/hooks.d"},
-                            {"/usr/share/containers/oci/hooks.d", "/etc/containers/oci/hooks.d"}});
+    // DefaultDir of pkg/hooks in containers/common.
+    read_hooks_dir(engine, {"engine", configuration_files(*sysroot), {"/usr/share/containers/oci/hooks.d"}});
     read_folders(engine);
     return engine;
 }

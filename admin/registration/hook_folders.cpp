@@ -42,8 +42,11 @@ std::optional<HookFile> read_file(const Sysroot &sysroot, const std::string &pat
         if (place && is_folder(*place))
             return std::nullopt;
         const auto text = place ? read_host_file(sysroot, place->path, max_file_size) : std::nullopt;
-        if (text)
-            return parse_hook_file(path, *text);
+        if (text) {
+            HookFile file = parse_hook_file(path, *text);
+            file.is_missing = file.problem.empty() && !sysroot.find(file.executable);
+            return file;
+        }
         unreadable.problem = "it is a symlink that leads nowhere";
     } catch (const Error &error) {
         unreadable.problem = error.what();
@@ -81,6 +84,8 @@ std::vector<FileInForce> files_in_force(const std::vector<HookFolder> &folders)
     std::vector<FileInForce> found;
     for (const HookFolder &folder : folders)
         for (const HookFile &file : folder.files) {
+            if (file.is_missing)
+                continue;
             const auto same = std::find_if(found.begin(), found.end(), [&](const FileInForce &other) {
                 return other.file->name == file.name;
             });

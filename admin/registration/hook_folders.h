@@ -33,7 +33,10 @@ struct FileInForce {
     std::vector<const HookFile *> replaced; ///< of the same name, in folders that it reads before
 };
 
-/** In the order in which the engine calls them; it refers to the folders. */
+/**
+ * In the order in which the engine calls them; it refers to the folders. A file whose executable is missing is none of
+ * them, and takes no other one's place: readDir in pkg/hooks of containers/common.
+ */
 std::vector<FileInForce> files_in_force(const std::vector<HookFolder> &folders);
 
 } // namespace ogh::admin
