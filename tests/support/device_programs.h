@@ -14,7 +14,7 @@ namespace ogh::test {
 constexpr int any = -1;
 
 /** A line of a runtime's list; the last that matches decides. */
-struct Line {
+struct DeviceLine {
     char type = 'a'; ///< c, b, or a for both
     int major = any;
     int minor = any;
@@ -22,7 +22,7 @@ struct Line {
     bool allow = true;
 };
 
-using Lines = std::vector<Line>;
+using DeviceLines = std::vector<DeviceLine>;
 
 inline bpf_insn insn(int code, int to, int from, int offset, int value)
 {
@@ -62,7 +62,7 @@ inline DeviceProgram always(int answer)
 }
 
 /** A block that goes to its end unless the line matches; `access` is left of what the block has to compare. */
-inline DeviceProgram block_of(const Line &line, const DeviceProgram &access)
+inline DeviceProgram block_of(const DeviceLine &line, const DeviceProgram &access)
 {
     DeviceProgram block;
     if (line.type != 'a')
@@ -83,7 +83,7 @@ inline DeviceProgram block_of(const Line &line, const DeviceProgram &access)
 }
 
 /** Ends with the line for everything: the kernel refuses instructions that nothing leads to. */
-inline void add_blocks(DeviceProgram &program, const Lines &lines, DeviceProgram (*access)(unsigned))
+inline void add_blocks(DeviceProgram &program, const DeviceLines &lines, DeviceProgram (*access)(unsigned))
 {
     for (auto line = lines.rbegin(); line != lines.rend(); ++line) {
         const DeviceProgram block = block_of(*line, access(line->access));
@@ -95,7 +95,7 @@ inline void add_blocks(DeviceProgram &program, const Lines &lines, DeviceProgram
 }
 
 /** As runc shapes it: the type is read as a half word, and R1 is used up. */
-inline DeviceProgram like_runc(const Lines &lines)
+inline DeviceProgram like_runc(const DeviceLines &lines)
 {
     DeviceProgram program = {
         insn(BPF_LDX | BPF_MEM | BPF_H, BPF_REG_2, BPF_REG_1, 0, 0),
@@ -113,7 +113,7 @@ inline DeviceProgram like_runc(const Lines &lines)
 }
 
 /** As crun shapes it: whole words, masked. */
-inline DeviceProgram like_crun(const Lines &lines)
+inline DeviceProgram like_crun(const DeviceLines &lines)
 {
     DeviceProgram program = {
         load_word(BPF_REG_2, 0), insn(BPF_ALU | BPF_AND | BPF_K, BPF_REG_2, 0, 0, 0xffff),
@@ -152,7 +152,7 @@ inline DeviceProgram like_a_compiler()
 }
 
 /** What runc gives every container, much shortened; c 5:0 is one that is allowed for reading alone. */
-inline Lines usual_lines()
+inline DeviceLines usual_lines()
 {
     constexpr unsigned all = access_mknod | access_read | access_write;
     return {
