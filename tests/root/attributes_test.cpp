@@ -17,6 +17,8 @@
 #include "base/unique_fd.h"
 #include "sandbox.h"
 
+BOOST_AUTO_TEST_SUITE(attributes)
+
 using namespace ogh;
 using namespace ogh::test;
 namespace data = boost::unit_test::data;
@@ -64,8 +66,6 @@ const auto levels = std::to_array<const char *>({"", "/memory", "/memory/deep"})
 const std::string read_only_error = "Read-only file system";
 
 } // namespace
-
-BOOST_AUTO_TEST_SUITE(attributes)
 
 BOOST_DATA_TEST_CASE_F(Tree, every_mount_of_a_tree_has_them, data::make({true, false}), read_only)
 {

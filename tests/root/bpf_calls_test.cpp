@@ -15,6 +15,8 @@
 #include "support/device_programs.h"
 #include "version2.h"
 
+BOOST_AUTO_TEST_SUITE(bpf_calls)
+
 using namespace ogh;
 using namespace ogh::test;
 
@@ -47,8 +49,6 @@ Bytes read_from(pid_t pid, std::uint64_t address)
 }
 
 } // namespace
-
-BOOST_AUTO_TEST_SUITE(bpf_calls)
 
 /** From Linux 6.17 to before 7.2, BPF_PROG_QUERY writes 8 bytes at offset 56, whatever size it is given. */
 BOOST_FIXTURE_TEST_CASE(the_kernel_gets_the_whole_attr_and_writes_nothing_behind_it, Version2)

@@ -19,10 +19,10 @@
 #include "support/expect.h"
 #include "version2.h"
 
+BOOST_AUTO_TEST_SUITE(device_cgroup_limits)
+
 using namespace ogh;
 using namespace ogh::test;
-
-BOOST_AUTO_TEST_SUITE(device_cgroup_limits)
 
 BOOST_FIXTURE_TEST_CASE(an_ancestor_that_denies_is_an_error_and_stays_as_it_is, Version2)
 {

@@ -14,6 +14,8 @@
 #include "support/device_programs.h"
 #include "version2.h"
 
+BOOST_AUTO_TEST_SUITE(device_cgroup_mounts)
+
 using namespace ogh;
 using namespace ogh::test;
 
@@ -53,8 +55,6 @@ struct Version1 : CgroupHost {
 };
 
 } // namespace
-
-BOOST_AUTO_TEST_SUITE(device_cgroup_mounts)
 
 BOOST_FIXTURE_TEST_CASE(a_filesystem_that_covers_the_cgroups_is_none, Version1)
 {

@@ -11,6 +11,8 @@
 #include "support/device_programs.h"
 #include "support/expect.h"
 
+BOOST_AUTO_TEST_SUITE(device_cgroup_v1)
+
 using namespace ogh;
 using namespace ogh::test;
 
@@ -48,8 +50,6 @@ struct Version1 : CgroupHost {
 };
 
 } // namespace
-
-BOOST_AUTO_TEST_SUITE(device_cgroup_v1)
 
 BOOST_FIXTURE_TEST_CASE(the_rules_are_allowed_and_all_else_is_as_it_was, Version1)
 {

@@ -9,11 +9,11 @@
 #include "support/expect.h"
 #include "version2.h"
 
+BOOST_AUTO_TEST_SUITE(device_cgroup_v2)
+
 using namespace ogh;
 using namespace ogh::test;
 namespace data = boost::unit_test::data;
-
-BOOST_AUTO_TEST_SUITE(device_cgroup_v2)
 
 BOOST_DATA_TEST_CASE_F(Version2, each_program_allows_the_rules_and_answers_as_before, data::make(ways), way)
 {

@@ -14,6 +14,8 @@
 #include "sandbox.h"
 #include "support/expect.h"
 
+BOOST_AUTO_TEST_SUITE(entering)
+
 using namespace ogh;
 using namespace ogh::test;
 namespace data = boost::unit_test::data;
@@ -33,8 +35,6 @@ constexpr const char *ended = "the container's init process has ended";
 constexpr const char *pivoted = "so it has pivoted already; this hook belongs at the stage createRuntime";
 
 } // namespace
-
-BOOST_AUTO_TEST_SUITE(entering)
 
 BOOST_DATA_TEST_CASE_F(Host, pids_below_2_are_refused, data::make({-4711, -1, 0, 1}), pid)
 {

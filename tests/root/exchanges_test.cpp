@@ -21,6 +21,8 @@
 #include "sandbox.h"
 #include "stepped.h"
 
+BOOST_AUTO_TEST_SUITE(exchanges)
+
 using namespace ogh;
 using namespace ogh::test;
 namespace data = boost::unit_test::data;
@@ -147,8 +149,6 @@ private:
 };
 
 } // namespace
-
-BOOST_AUTO_TEST_SUITE(exchanges)
 
 BOOST_DATA_TEST_CASE_F(Image, at_no_step_an_exchange_leads_out_of_the_root, data::make(races), race)
 {

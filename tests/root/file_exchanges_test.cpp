@@ -16,6 +16,8 @@
 #include "sandbox.h"
 #include "stepped.h"
 
+BOOST_AUTO_TEST_SUITE(file_exchanges)
+
 using namespace ogh;
 using namespace ogh::test;
 namespace data = boost::unit_test::data;
@@ -75,8 +77,6 @@ struct Image : Sandbox {
 };
 
 } // namespace
-
-BOOST_AUTO_TEST_SUITE(file_exchanges)
 
 BOOST_DATA_TEST_CASE_F(Image, cve_2026_24260_at_no_step_an_exchange_leads_out_of_the_root, data::make(races),
                        race)

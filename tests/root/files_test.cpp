@@ -21,6 +21,8 @@
 #include "sandbox.h"
 #include "seccomp.h"
 
+BOOST_AUTO_TEST_SUITE(files)
+
 using namespace ogh;
 using namespace ogh::test;
 namespace data = boost::unit_test::data;
@@ -94,8 +96,6 @@ struct Image : Sandbox {
 };
 
 } // namespace
-
-BOOST_AUTO_TEST_SUITE(files)
 
 BOOST_DATA_TEST_CASE_F(Image, a_file_is_made_or_replaced_whole, data::make(mapped_roots), mapped_root)
 {

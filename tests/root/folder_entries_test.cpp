@@ -15,6 +15,8 @@
 #include "kernel/folder_entries.h"
 #include "support/temp_folder.h"
 
+BOOST_AUTO_TEST_SUITE(folder_entries)
+
 using namespace ogh;
 using namespace ogh::test;
 
@@ -35,8 +37,6 @@ struct WithoutTypes : TempFolder {
 };
 
 } // namespace
-
-BOOST_AUTO_TEST_SUITE(folder_entries)
 
 BOOST_FIXTURE_TEST_CASE(types_that_the_filesystem_does_not_tell_are_looked_up, WithoutTypes)
 {

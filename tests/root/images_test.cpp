@@ -20,6 +20,8 @@
 #include "base/unique_fd.h"
 #include "sandbox.h"
 
+BOOST_AUTO_TEST_SUITE(images)
+
 using namespace ogh;
 using namespace ogh::test;
 namespace data = boost::unit_test::data;
@@ -102,8 +104,6 @@ void make_read_only(const std::string &rootfs)
 }
 
 } // namespace
-
-BOOST_AUTO_TEST_SUITE(images)
 
 BOOST_FIXTURE_TEST_CASE(a_file_where_a_folder_is_needed_is_refused, Image)
 {

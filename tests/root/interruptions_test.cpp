@@ -15,6 +15,8 @@
 #include "sandbox.h"
 #include "stepped.h"
 
+BOOST_AUTO_TEST_SUITE(interruptions)
+
 using namespace ogh;
 using namespace ogh::test;
 
@@ -45,8 +47,6 @@ struct Image : Sandbox {
 };
 
 } // namespace
-
-BOOST_AUTO_TEST_SUITE(interruptions)
 
 BOOST_DATA_TEST_CASE_F(Image, a_hook_killed_at_any_step_leaves_the_host_alone_and_the_next_run_repairs,
                        data::make(mapped_roots), mapped_root)

@@ -16,6 +16,8 @@
 #include "lease/container_cgroup.h"
 #include "lease_host.h"
 
+BOOST_AUTO_TEST_SUITE(lease_cgroups)
+
 using namespace ogh;
 using namespace ogh::test;
 using namespace std::chrono_literals;
@@ -65,8 +67,6 @@ private:
 };
 
 } // namespace
-
-BOOST_AUTO_TEST_SUITE(lease_cgroups)
 
 BOOST_DATA_TEST_CASE_F(Cgroups, without_a_pid_namespace_it_lasts_until_the_cgroup_is_empty, versions, version)
 {

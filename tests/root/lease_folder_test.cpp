@@ -21,6 +21,8 @@
 #include "lease/lease_text.h"
 #include "lease_host.h"
 
+BOOST_AUTO_TEST_SUITE(lease_folder)
+
 using namespace ogh;
 using namespace ogh::test;
 using namespace std::chrono_literals;
@@ -57,8 +59,6 @@ LeaseRequest any_of_two(const Init &init, LeaseMode mode)
 }
 
 } // namespace
-
-BOOST_AUTO_TEST_SUITE(lease_folder)
 
 BOOST_FIXTURE_TEST_CASE(a_hook_in_another_pid_namespace_is_told_what_to_do, LeaseHost)
 {

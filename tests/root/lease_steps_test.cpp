@@ -23,6 +23,8 @@
 #include "stepped.h"
 #include "support/lease_model.h"
 
+BOOST_AUTO_TEST_SUITE(lease_steps)
+
 using namespace ogh;
 using namespace ogh::test;
 using namespace std::chrono_literals;
@@ -46,8 +48,6 @@ Work taking(const LeaseHost &host, const Init &init, const std::vector<LeaseKey>
 }
 
 } // namespace
-
-BOOST_AUTO_TEST_SUITE(lease_steps)
 
 BOOST_FIXTURE_TEST_CASE(a_hook_killed_at_any_step_leaves_what_the_next_one_repairs, LeaseHost)
 {

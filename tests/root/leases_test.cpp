@@ -30,6 +30,8 @@
 #include "support/expect.h"
 #include "support/lease_model.h"
 
+BOOST_AUTO_TEST_SUITE(leases)
+
 using namespace ogh;
 using namespace ogh::test;
 using namespace std::chrono_literals;
@@ -81,8 +83,6 @@ struct Waiter {
 };
 
 } // namespace
-
-BOOST_AUTO_TEST_SUITE(leases)
 
 BOOST_FIXTURE_TEST_CASE(a_lease_lasts_as_long_as_the_container, LeaseHost)
 {

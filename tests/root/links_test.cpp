@@ -12,6 +12,8 @@
 
 #include "sandbox.h"
 
+BOOST_AUTO_TEST_SUITE(links)
+
 using namespace ogh;
 using namespace ogh::test;
 namespace data = boost::unit_test::data;
@@ -109,8 +111,6 @@ const auto planted_links = std::to_array<Link>({
 });
 
 } // namespace
-
-BOOST_AUTO_TEST_SUITE(links)
 
 BOOST_DATA_TEST_CASE_F(Image, a_link_is_followed_inside_the_root_or_refused, data::make(planted_links),
                        planted)

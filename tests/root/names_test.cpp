@@ -10,6 +10,8 @@
 #include "base/text.h"
 #include "sandbox.h"
 
+BOOST_AUTO_TEST_SUITE(names)
+
 using namespace ogh;
 using namespace ogh::test;
 namespace data = boost::unit_test::data;
@@ -45,8 +47,6 @@ std::string long_path(size_t length)
 }
 
 } // namespace
-
-BOOST_AUTO_TEST_SUITE(names)
 
 BOOST_DATA_TEST_CASE_F(Sandbox, names_of_any_bytes_are_mounted, data::make(odd_names), name)
 {

@@ -16,6 +16,8 @@
 #include "kernel/process.h"
 #include "sandbox.h"
 
+BOOST_AUTO_TEST_SUITE(nodes)
+
 using namespace ogh;
 using namespace ogh::test;
 namespace data = boost::unit_test::data;
@@ -92,8 +94,6 @@ struct Devices : Sandbox {
 const auto umasks = data::make({0, 022, 077, 0777});
 
 } // namespace
-
-BOOST_AUTO_TEST_SUITE(nodes)
 
 BOOST_DATA_TEST_CASE_F(Devices, number_mode_and_owner_are_as_planned_whatever_the_umask, umasks, mask)
 {

@@ -12,6 +12,8 @@
 
 #include "sandbox.h"
 
+BOOST_AUTO_TEST_SUITE(placeholders)
+
 using namespace ogh;
 using namespace ogh::test;
 namespace data = boost::unit_test::data;
@@ -45,8 +47,6 @@ const char *const folder_as_planned = "40755 0:0 size 0";
 const char *const file_as_planned = "100644 0:0 size 0";
 
 } // namespace
-
-BOOST_AUTO_TEST_SUITE(placeholders)
 
 BOOST_DATA_TEST_CASE_F(Image, mode_and_owner_are_as_planned_whatever_the_umask,
                        data::make({0, 022, 077, 0777}), mask)

@@ -13,6 +13,8 @@
 #include "container/commit.h"
 #include "sandbox.h"
 
+BOOST_AUTO_TEST_SUITE(proc_covers)
+
 using namespace ogh;
 using namespace ogh::test;
 
@@ -69,8 +71,6 @@ struct Cover : Sandbox {
 };
 
 } // namespace
-
-BOOST_AUTO_TEST_SUITE(proc_covers)
 
 BOOST_FIXTURE_TEST_CASE(the_container_sees_our_files_and_its_own_folders, Cover)
 {

@@ -25,6 +25,8 @@
 #include "kernel/process.h"
 #include "support/temp_folder.h"
 
+BOOST_AUTO_TEST_SUITE(process)
+
 using namespace ogh;
 using namespace ogh::test;
 namespace data = boost::unit_test::data;
@@ -93,8 +95,6 @@ std::string mask(const std::vector<unsigned> &capabilities)
 void nothing() {}
 
 } // namespace
-
-BOOST_AUTO_TEST_SUITE(process)
 
 BOOST_FIXTURE_TEST_CASE(descriptors_above_2_are_closed, Process)
 {

@@ -17,6 +17,8 @@
 #include "sandbox.h"
 #include "seccomp.h"
 
+BOOST_AUTO_TEST_SUITE(refusals)
+
 using namespace ogh;
 using namespace ogh::test;
 namespace data = boost::unit_test::data;
@@ -65,8 +67,6 @@ const auto calls = std::to_array<Call>({
 });
 
 } // namespace
-
-BOOST_AUTO_TEST_SUITE(refusals)
 
 BOOST_DATA_TEST_CASE_F(Host, a_missing_capability_is_named, data::make(needed), capability)
 {

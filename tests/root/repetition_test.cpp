@@ -8,10 +8,10 @@
 
 #include "sandbox.h"
 
+BOOST_AUTO_TEST_SUITE(repetition)
+
 using namespace ogh;
 using namespace ogh::test;
-
-BOOST_AUTO_TEST_SUITE(repetition)
 
 BOOST_FIXTURE_TEST_CASE(a_second_run_changes_nothing, Sandbox)
 {

@@ -16,6 +16,8 @@
 #include "exchangers.h"
 #include "sandbox.h"
 
+BOOST_AUTO_TEST_SUITE(storms)
+
 using namespace ogh;
 using namespace ogh::test;
 namespace data = boost::unit_test::data;
@@ -82,8 +84,6 @@ struct Image : Sandbox {
 };
 
 } // namespace
-
-BOOST_AUTO_TEST_SUITE(storms)
 
 BOOST_DATA_TEST_CASE_F(Image, a_target_exchanged_with_a_link_out_never_leads_out, data::make(ways_out),
                        target)

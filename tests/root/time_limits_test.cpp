@@ -28,6 +28,8 @@
 #include "kernel/time_limit.h"
 #include "support/temp_folder.h"
 
+BOOST_AUTO_TEST_SUITE(time_limits)
+
 using namespace ogh;
 using namespace ogh::test;
 namespace fs = std::filesystem;
@@ -132,8 +134,6 @@ struct Fifo : TempFolder {
 };
 
 } // namespace
-
-BOOST_AUTO_TEST_SUITE(time_limits)
 
 BOOST_AUTO_TEST_CASE(a_process_that_takes_too_long_is_ended_by_a_signal)
 {

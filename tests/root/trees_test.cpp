@@ -17,6 +17,8 @@
 #include "image/previous_request.h"
 #include "sandbox.h"
 
+BOOST_AUTO_TEST_SUITE(trees)
+
 using namespace ogh;
 using namespace ogh::test;
 namespace data = boost::unit_test::data;
@@ -101,8 +103,6 @@ private:
 };
 
 } // namespace
-
-BOOST_AUTO_TEST_SUITE(trees)
 
 BOOST_DATA_TEST_CASE_F(Tree, the_container_sees_it_whole, data::make({0U, mapped}), root)
 {

@@ -20,6 +20,8 @@
 #include "sandbox.h"
 #include "seccomp.h"
 
+BOOST_AUTO_TEST_SUITE(user_namespaces)
+
 using namespace ogh;
 using namespace ogh::test;
 namespace data = boost::unit_test::data;
@@ -96,8 +98,6 @@ constexpr auto attributes = std::to_array<unsigned>({MOUNT_ATTR_RDONLY, MOUNT_AT
 const auto mounts = std::to_array<const char *>({"/srv/data", "/srv/data/memory"});
 
 } // namespace
-
-BOOST_AUTO_TEST_SUITE(user_namespaces)
 
 BOOST_DATA_TEST_CASE_F(Mapped, its_root_cannot_take_the_attributes_away, data::make(mounts), path)
 {

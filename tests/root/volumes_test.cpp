@@ -12,6 +12,8 @@
 
 #include "sandbox.h"
 
+BOOST_AUTO_TEST_SUITE(volumes)
+
 using namespace ogh;
 using namespace ogh::test;
 namespace data = boost::unit_test::data;
@@ -51,8 +53,6 @@ struct Host : Sandbox {
 };
 
 } // namespace
-
-BOOST_AUTO_TEST_SUITE(volumes)
 
 BOOST_FIXTURE_TEST_CASE(in_a_volume_nothing_is_made, Host)
 {

@@ -19,6 +19,8 @@
 #include "mounts.h"
 #include "support/temp_folder.h"
 
+BOOST_AUTO_TEST_SUITE(walks)
+
 using namespace ogh;
 using namespace ogh::test;
 namespace data = boost::unit_test::data;
@@ -129,8 +131,6 @@ private:
 };
 
 } // namespace
-
-BOOST_AUTO_TEST_SUITE(walks)
 
 BOOST_DATA_TEST_CASE_F(Tree, a_path_is_walked_so_far_and_no_further, data::make(cases), one)
 {

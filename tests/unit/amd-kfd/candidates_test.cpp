@@ -5,6 +5,8 @@
 #include "support/amd_host.h"
 #include "support/expect.h"
 
+BOOST_AUTO_TEST_SUITE(amd_kfd_candidates)
+
 using namespace ogh;
 using namespace ogh::amd_kfd;
 using ogh::test::AmdGpu;
@@ -44,8 +46,6 @@ Details details_of(const std::string &value)
 }
 
 } // namespace
-
-BOOST_AUTO_TEST_SUITE(amd_kfd_candidates)
 
 BOOST_AUTO_TEST_CASE(every_kind_of_name)
 {

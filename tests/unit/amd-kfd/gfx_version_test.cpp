@@ -3,9 +3,9 @@
 
 #include "amd-kfd/gfx_version.h"
 
-using namespace ogh::amd_kfd;
-
 BOOST_AUTO_TEST_SUITE(amd_kfd_gfx_version)
+
+using namespace ogh::amd_kfd;
 
 BOOST_AUTO_TEST_CASE(names_end_in_two_hexadecimal_digits)
 {

@@ -4,6 +4,8 @@
 #include "amd-kfd/gpu_table.h"
 #include "support/amd_host.h"
 
+BOOST_AUTO_TEST_SUITE(amd_kfd_gpu_table)
+
 using namespace ogh;
 using namespace ogh::amd_kfd;
 using ogh::test::AmdGpu;
@@ -20,8 +22,6 @@ std::string list(const std::vector<AmdGpu> &gpus, const SelectionPolicy &policy 
 }
 
 } // namespace
-
-BOOST_AUTO_TEST_SUITE(amd_kfd_gpu_table)
 
 BOOST_AUTO_TEST_CASE(a_line_for_each_gpu)
 {

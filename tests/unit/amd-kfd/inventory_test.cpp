@@ -5,6 +5,8 @@
 #include "support/amd_host.h"
 #include "support/expect.h"
 
+BOOST_AUTO_TEST_SUITE(amd_kfd_inventory)
+
 using namespace ogh;
 using namespace ogh::amd_kfd;
 using ogh::test::AmdGpu;
@@ -38,8 +40,6 @@ void check_problem(const AmdHost &host, const std::string &problem)
 }
 
 } // namespace
-
-BOOST_AUTO_TEST_SUITE(amd_kfd_inventory)
 
 BOOST_AUTO_TEST_CASE(discrete_and_integrated_and_a_bmc)
 {

@@ -4,6 +4,8 @@
 #include "amd-kfd/inventory.h"
 #include "support/amd_host.h"
 
+BOOST_AUTO_TEST_SUITE(amd_kfd_no_gpu)
+
 using namespace ogh;
 using namespace ogh::amd_kfd;
 using ogh::test::AmdGpu;
@@ -26,8 +28,6 @@ void check_none(const AmdHost &host, ExitCode code, const std::string &text)
 }
 
 } // namespace
-
-BOOST_AUTO_TEST_SUITE(amd_kfd_no_gpu)
 
 BOOST_AUTO_TEST_CASE(hosts_without_gpus)
 {

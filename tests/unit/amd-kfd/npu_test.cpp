@@ -6,6 +6,8 @@
 #include "support/amd_host.h"
 #include "support/expect.h"
 
+BOOST_AUTO_TEST_SUITE(amd_kfd_npu)
+
 using namespace ogh;
 using namespace ogh::amd_kfd;
 using ogh::test::AmdHost;
@@ -24,8 +26,6 @@ Capabilities parse(const std::string &value)
 }
 
 } // namespace
-
-BOOST_AUTO_TEST_SUITE(amd_kfd_npu)
 
 BOOST_AUTO_TEST_CASE(those_of_amds_driver)
 {

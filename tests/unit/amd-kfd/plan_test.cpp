@@ -6,6 +6,8 @@
 #include "support/amd_host.h"
 #include "support/expect.h"
 
+BOOST_AUTO_TEST_SUITE(amd_kfd_plan)
+
 using namespace ogh;
 using namespace ogh::amd_kfd;
 using ogh::test::AmdGpu;
@@ -53,8 +55,6 @@ Inventory with_versions(const std::vector<unsigned> &versions)
 }
 
 } // namespace
-
-BOOST_AUTO_TEST_SUITE(amd_kfd_plan)
 
 BOOST_AUTO_TEST_CASE(nodes_and_links_of_one_gpu)
 {

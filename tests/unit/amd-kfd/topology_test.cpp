@@ -10,14 +10,14 @@
 #include "support/amd_host.h"
 #include "support/expect.h"
 
+BOOST_AUTO_TEST_SUITE(amd_kfd_topology)
+
 using namespace ogh;
 using namespace ogh::amd_kfd;
 using ogh::test::AmdGpu;
 using ogh::test::AmdHost;
 using ogh::test::failure_of;
 using State = ogh::amd_kfd::SysfsFile::State;
-
-BOOST_AUTO_TEST_SUITE(amd_kfd_topology)
 
 BOOST_AUTO_TEST_CASE(properties_of_a_current_kernel)
 {

@@ -3,10 +3,10 @@
 
 #include "base/duration.h"
 
+BOOST_AUTO_TEST_SUITE(duration)
+
 using namespace ogh;
 using std::chrono::seconds;
-
-BOOST_AUTO_TEST_SUITE(duration)
 
 BOOST_AUTO_TEST_CASE(digits_and_one_unit)
 {

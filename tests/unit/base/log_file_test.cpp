@@ -15,6 +15,8 @@
 #include "support/expect.h"
 #include "support/temp_folder.h"
 
+BOOST_AUTO_TEST_SUITE(log_file)
+
 using namespace ogh;
 using ogh::test::failure_of;
 using ogh::test::TempFolder;
@@ -33,8 +35,6 @@ test::Failure refusal(const std::string &path)
 }
 
 } // namespace
-
-BOOST_AUTO_TEST_SUITE(log_file)
 
 BOOST_AUTO_TEST_CASE(lines_are_added_with_their_time)
 {

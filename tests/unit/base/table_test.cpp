@@ -3,9 +3,9 @@
 
 #include "base/table.h"
 
-using namespace ogh;
-
 BOOST_AUTO_TEST_SUITE(table)
+
+using namespace ogh;
 
 BOOST_AUTO_TEST_CASE(columns_stand_two_blanks_apart)
 {

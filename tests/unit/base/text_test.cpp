@@ -3,9 +3,9 @@
 
 #include "base/text.h"
 
-using namespace ogh;
-
 BOOST_AUTO_TEST_SUITE(text)
+
+using namespace ogh;
 
 BOOST_AUTO_TEST_CASE(quoted_text_stands_in_single_quotes)
 {

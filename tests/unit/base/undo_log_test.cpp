@@ -5,6 +5,8 @@
 
 #include "base/undo_log.h"
 
+BOOST_AUTO_TEST_SUITE(undo_log)
+
 using namespace ogh;
 
 namespace {
@@ -20,9 +22,7 @@ struct Steps {
 
 } // namespace
 
-BOOST_FIXTURE_TEST_SUITE(undo_log, Steps)
-
-BOOST_AUTO_TEST_CASE(what_was_done_last_is_taken_back_first_and_once)
+BOOST_FIXTURE_TEST_CASE(what_was_done_last_is_taken_back_first_and_once, Steps)
 {
     {
         UndoLog log;
@@ -35,7 +35,7 @@ BOOST_AUTO_TEST_CASE(what_was_done_last_is_taken_back_first_and_once)
     BOOST_TEST(undone == "bac");
 }
 
-BOOST_AUTO_TEST_CASE(what_is_dropped_stays)
+BOOST_FIXTURE_TEST_CASE(what_is_dropped_stays, Steps)
 {
     UndoLog log;
     log.add(step('a'));
@@ -44,7 +44,7 @@ BOOST_AUTO_TEST_CASE(what_is_dropped_stays)
     BOOST_TEST(undone.empty());
 }
 
-BOOST_AUTO_TEST_CASE(a_part_comes_after_what_was_done_before_it)
+BOOST_FIXTURE_TEST_CASE(a_part_comes_after_what_was_done_before_it, Steps)
 {
     UndoLog log;
     log.add(step('a'));

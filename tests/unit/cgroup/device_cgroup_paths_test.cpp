@@ -4,6 +4,8 @@
 #include "cgroup/device_cgroup_paths.h"
 #include "cgroup/device_list.h"
 
+BOOST_AUTO_TEST_SUITE(device_cgroup_paths)
+
 using namespace ogh;
 
 namespace {
@@ -19,8 +21,6 @@ constexpr const char *hybrid = "9:name=systemd:/s\n"
                                "0::/u\n";
 
 } // namespace
-
-BOOST_AUTO_TEST_SUITE(device_cgroup_paths)
 
 BOOST_AUTO_TEST_CASE(a_hierarchy_is_found_by_its_controller)
 {

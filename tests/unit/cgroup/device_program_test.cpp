@@ -10,6 +10,8 @@
 #include "support/device_programs.h"
 #include "support/expect.h"
 
+BOOST_AUTO_TEST_SUITE(device_program)
+
 using namespace ogh;
 using namespace ogh::test;
 
@@ -84,8 +86,6 @@ std::uint64_t calculated(int operation, std::uint64_t a, std::uint64_t b, int wi
 }
 
 } // namespace
-
-BOOST_AUTO_TEST_SUITE(device_program)
 
 BOOST_AUTO_TEST_CASE(the_runtimes_programs_answer_as_their_lists_say)
 {

@@ -6,6 +6,8 @@
 
 #include "edits/edits.h"
 
+BOOST_AUTO_TEST_SUITE(edits)
+
 using namespace ogh;
 
 namespace {
@@ -23,8 +25,6 @@ nlohmann::json planned(const Edits &edits)
 }
 
 } // namespace
-
-BOOST_AUTO_TEST_SUITE(edits)
 
 BOOST_AUTO_TEST_CASE(json_is_a_specification_of_one_device)
 {

@@ -4,10 +4,10 @@
 #include "edits/inner_path.h"
 #include "support/expect.h"
 
+BOOST_AUTO_TEST_SUITE(inner_path)
+
 using namespace ogh;
 using ogh::test::failure_of;
-
-BOOST_AUTO_TEST_SUITE(inner_path)
 
 BOOST_AUTO_TEST_CASE(a_path_is_taken_apart_at_its_last_name)
 {

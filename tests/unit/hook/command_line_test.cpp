@@ -6,6 +6,8 @@
 #include "hook/command_line.h"
 #include "support/expect.h"
 
+BOOST_AUTO_TEST_SUITE(command_line)
+
 using namespace ogh;
 using ogh::test::failure_of;
 
@@ -39,8 +41,6 @@ template<typename... Words> std::string refusal(const Words... words)
 }
 
 } // namespace
-
-BOOST_AUTO_TEST_SUITE(command_line)
 
 BOOST_AUTO_TEST_CASE(help_lists_options_in_their_order_and_itself_last)
 {

@@ -4,6 +4,8 @@
 #include "hook/gpu_lease.h"
 #include "support/expect.h"
 
+BOOST_AUTO_TEST_SUITE(gpu_lease)
+
 using namespace ogh;
 using namespace ogh::test;
 using std::chrono::seconds;
@@ -36,8 +38,6 @@ std::vector<Candidate> three()
 }
 
 } // namespace
-
-BOOST_AUTO_TEST_SUITE(gpu_lease)
 
 BOOST_AUTO_TEST_CASE(shared_and_at_once_is_what_nobody_has_to_ask_for)
 {

@@ -4,6 +4,8 @@
 
 #include "hook/lease_listing.h"
 
+BOOST_AUTO_TEST_SUITE(lease_listing)
+
 using namespace ogh;
 
 namespace {
@@ -40,9 +42,7 @@ struct Host {
 
 } // namespace
 
-BOOST_FIXTURE_TEST_SUITE(lease_listing, Host)
-
-BOOST_AUTO_TEST_CASE(each_gpu_has_its_lease_and_each_container_its_gpus)
+BOOST_FIXTURE_TEST_CASE(each_gpu_has_its_lease_and_each_container_its_gpus, Host)
 {
     entry("a", {{"nvidia:0", LeaseMode::Exclusive}, {"amd:0", LeaseMode::Exclusive}});
     entry("b", {{"nvidia:1", LeaseMode::Shared}}).is_idle = true;
@@ -67,7 +67,7 @@ BOOST_AUTO_TEST_CASE(each_gpu_has_its_lease_and_each_container_its_gpus)
                "What nobody is going to start is ended by 'runc delete -f CONTAINER', or crun.\n");
 }
 
-BOOST_AUTO_TEST_CASE(programs_get_the_same_as_json)
+BOOST_FIXTURE_TEST_CASE(programs_get_the_same_as_json, Host)
 {
     entry("a", {{"nvidia:0", LeaseMode::Shared}});
     const auto document = nlohmann::json::parse(text(ListFormat::Json));
@@ -77,12 +77,12 @@ BOOST_AUTO_TEST_CASE(programs_get_the_same_as_json)
                    "since":"2026-11-22T21:09:15Z","state":"running"}])"));
 }
 
-BOOST_AUTO_TEST_CASE(where_nobody_has_anything_there_is_one_table)
+BOOST_FIXTURE_TEST_CASE(where_nobody_has_anything_there_is_one_table, Host)
 {
     BOOST_TEST(text(ListFormat::Table).find("CONTAINER") == std::string::npos);
 }
 
-BOOST_AUTO_TEST_CASE(tags_of_a_worker_and_a_line_for_a_status_bar)
+BOOST_FIXTURE_TEST_CASE(tags_of_a_worker_and_a_line_for_a_status_bar, Host)
 {
     entry("a", {{"nvidia:0", LeaseMode::Exclusive}});
     entry("d", {}).waits_for = Demand{{"nvidia:0"}, 0, {}, LeaseMode::Shared};

@@ -5,6 +5,8 @@
 #include "hook/listing.h"
 #include "support/expect.h"
 
+BOOST_AUTO_TEST_SUITE(listing)
+
 using namespace ogh;
 using ogh::test::failure_of;
 
@@ -16,8 +18,6 @@ const HostListing two{"things",
                       {{"a", std::uint64_t{12}, ""}, {"b\xff\n", nullptr, "broken"}}};
 
 } // namespace
-
-BOOST_AUTO_TEST_SUITE(listing)
 
 BOOST_AUTO_TEST_CASE(people_get_a_table)
 {

@@ -5,11 +5,11 @@
 #include "support/expect.h"
 #include "support/nvidia_host.h"
 
+BOOST_AUTO_TEST_SUITE(drm_nodes)
+
 using namespace ogh;
 using ogh::test::failure_of;
 using ogh::test::NvidiaHost;
-
-BOOST_AUTO_TEST_SUITE(drm_nodes)
 
 BOOST_AUTO_TEST_CASE(card_and_render_node_by_pci_address)
 {

@@ -6,6 +6,8 @@
 
 #include "host/pci_address.h"
 
+BOOST_AUTO_TEST_SUITE(pci_address)
+
 using namespace ogh;
 
 namespace {
@@ -18,8 +20,6 @@ std::string again(std::string_view text, PciDomain domain = PciDomain::Required)
 }
 
 } // namespace
-
-BOOST_AUTO_TEST_SUITE(pci_address)
 
 BOOST_AUTO_TEST_CASE(an_address_has_four_numbers)
 {

@@ -5,6 +5,8 @@
 #include "support/expect.h"
 #include "support/temp_folder.h"
 
+BOOST_AUTO_TEST_SUITE(proc_devices)
+
 using namespace ogh;
 using ogh::test::failure_of;
 using ogh::test::TempFolder;
@@ -33,8 +35,6 @@ unsigned number_of(std::string_view name, std::string_view text = sample)
 }
 
 } // namespace
-
-BOOST_AUTO_TEST_SUITE(proc_devices)
 
 BOOST_AUTO_TEST_CASE(a_driver_has_a_major_number)
 {

@@ -5,11 +5,11 @@
 #include "support/expect.h"
 #include "support/temp_folder.h"
 
+BOOST_AUTO_TEST_SUITE(sysroot)
+
 using namespace ogh;
 using ogh::test::failure_of;
 using ogh::test::TempFolder;
-
-BOOST_AUTO_TEST_SUITE(sysroot)
 
 BOOST_AUTO_TEST_CASE(a_sysroot_is_an_existing_absolute_folder)
 {

@@ -5,6 +5,8 @@
 #include "support/image_in_folder.h"
 #include "support/temp_folder.h"
 
+BOOST_AUTO_TEST_SUITE(c_library)
+
 using namespace ogh;
 using ogh::test::ImageInFolder;
 using ogh::test::TempFolder;
@@ -21,8 +23,6 @@ struct Image : TempFolder {
 };
 
 } // namespace
-
-BOOST_AUTO_TEST_SUITE(c_library)
 
 BOOST_FIXTURE_TEST_CASE(an_image_without_a_loader_has_neither, Image)
 {

@@ -10,6 +10,8 @@
 #include "support/expect.h"
 #include "support/temp_folder.h"
 
+BOOST_AUTO_TEST_SUITE(mount_table)
+
 using namespace ogh;
 using ogh::test::failure_of;
 using ogh::test::TempFolder;
@@ -38,8 +40,6 @@ MountTable read_with(const char *more_lines)
 }
 
 } // namespace
-
-BOOST_AUTO_TEST_SUITE(mount_table)
 
 BOOST_AUTO_TEST_CASE(shared_mounts_are_told_from_private_and_slave_ones)
 {

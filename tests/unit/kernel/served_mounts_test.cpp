@@ -7,6 +7,8 @@
 #include "kernel/served_mounts.h"
 #include "support/temp_folder.h"
 
+BOOST_AUTO_TEST_SUITE(served_mounts)
+
 using namespace ogh;
 using ogh::test::TempFolder;
 
@@ -19,7 +21,7 @@ std::vector<std::string> served_in(const std::string &text)
     folder.file("mountinfo", text);
     const UniqueFd fd(::open(folder.path("mountinfo").c_str(), O_RDONLY | O_CLOEXEC));
     std::vector<std::string> found;
-    for (const TypedMount &mount : served_mounts(MountTable(fd.get())))
+    for (const TypedMount &mount : ogh::served_mounts(MountTable(fd.get())))
         found.push_back(mount.type + " at " + mount.point);
     return found;
 }
@@ -30,8 +32,6 @@ std::string line_of(const std::string &type, const std::string &point = "/x")
 }
 
 } // namespace
-
-BOOST_AUTO_TEST_SUITE(served_mounts)
 
 BOOST_AUTO_TEST_CASE(a_filesystem_of_the_kernels_own_is_not_served)
 {

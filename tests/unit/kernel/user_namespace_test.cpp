@@ -6,10 +6,10 @@
 #include "kernel/user_namespace.h"
 #include "support/expect.h"
 
+BOOST_AUTO_TEST_SUITE(user_namespace)
+
 using namespace ogh;
 using ogh::test::failure_of;
-
-BOOST_AUTO_TEST_SUITE(user_namespace)
 
 BOOST_AUTO_TEST_CASE(an_ordinary_map_is_one_range)
 {

@@ -7,6 +7,8 @@
 
 #include "ldcache-update/cache_order.h"
 
+BOOST_AUTO_TEST_SUITE(ldcache_update_cache_order)
+
 using namespace ogh;
 using namespace ogh::ldcache_update;
 
@@ -48,8 +50,6 @@ bool in_order(const std::vector<LdCacheEntry> &entries)
 }
 
 } // namespace
-
-BOOST_AUTO_TEST_SUITE(ldcache_update_cache_order)
 
 BOOST_AUTO_TEST_CASE(digits_are_compared_as_numbers)
 {

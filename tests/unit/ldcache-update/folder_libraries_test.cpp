@@ -8,6 +8,8 @@
 
 #include "ldcache-update/folder_libraries.h"
 
+BOOST_AUTO_TEST_SUITE(ldcache_update_folder_libraries)
+
 using namespace ogh;
 using namespace ogh::ldcache_update;
 
@@ -49,8 +51,6 @@ std::string chosen(std::vector<FoundFile> files, const std::string &subfolder = 
 }
 
 } // namespace
-
-BOOST_AUTO_TEST_SUITE(ldcache_update_folder_libraries)
 
 BOOST_AUTO_TEST_CASE(libraries_are_known_by_their_names)
 {

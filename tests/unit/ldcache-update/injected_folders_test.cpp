@@ -12,6 +12,8 @@
 #include "support/image_in_folder.h"
 #include "support/temp_folder.h"
 
+BOOST_AUTO_TEST_SUITE(ldcache_update_injected_folders)
+
 using namespace ogh;
 using namespace ogh::ldcache_update;
 using ogh::test::ElfImage;
@@ -56,8 +58,6 @@ struct Folders : TempFolder {
 using Found = std::vector<std::string>;
 
 } // namespace
-
-BOOST_AUTO_TEST_SUITE(ldcache_update_injected_folders)
 
 BOOST_FIXTURE_TEST_CASE(a_folder_of_several_names_counts_once, Folders)
 {

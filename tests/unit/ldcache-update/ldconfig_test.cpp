@@ -26,13 +26,6 @@
 #include "support/elf_image.h"
 #include "support/temp_folder.h"
 
-using namespace ogh;
-using namespace ogh::ldcache_update;
-using ogh::test::ElfImage;
-using ogh::test::TempFolder;
-
-namespace fs = std::filesystem;
-
 namespace {
 
 constexpr const char *program = "/sbin/ldconfig";
@@ -45,6 +38,19 @@ boost::test_tools::assertion_result has_ldconfig(boost::unit_test::test_unit_id 
     return false;
 #endif
 }
+
+} // namespace
+
+BOOST_AUTO_TEST_SUITE(ldcache_update_ldconfig, *boost::unit_test::precondition(has_ldconfig))
+
+using namespace ogh;
+using namespace ogh::ldcache_update;
+using ogh::test::ElfImage;
+using ogh::test::TempFolder;
+
+namespace fs = std::filesystem;
+
+namespace {
 
 std::string content_of(const std::string &path)
 {
@@ -183,8 +189,6 @@ struct Root : TempFolder {
 };
 
 } // namespace
-
-BOOST_AUTO_TEST_SUITE(ldcache_update_ldconfig, *boost::unit_test::precondition(has_ldconfig))
 
 BOOST_AUTO_TEST_CASE(the_machines_own_cache_is_read_as_ldconfig_prints_it)
 {

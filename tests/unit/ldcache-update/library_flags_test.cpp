@@ -5,6 +5,8 @@
 
 #include "ldcache-update/library_flags.h"
 
+BOOST_AUTO_TEST_SUITE(ldcache_update_library_flags)
+
 using namespace ogh;
 using namespace ogh::ldcache_update;
 
@@ -21,8 +23,6 @@ std::int32_t flags(std::uint16_t machine, bool is_64, std::uint32_t processor_fl
 }
 
 } // namespace
-
-BOOST_AUTO_TEST_SUITE(ldcache_update_library_flags)
 
 BOOST_AUTO_TEST_CASE(x86_has_three_kinds)
 {

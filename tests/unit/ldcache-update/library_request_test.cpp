@@ -4,6 +4,8 @@
 #include "ldcache-update/library_request.h"
 #include "support/expect.h"
 
+BOOST_AUTO_TEST_SUITE(ldcache_update_library_request)
+
 using namespace ogh;
 using namespace ogh::ldcache_update;
 using ogh::test::failure_of;
@@ -16,8 +18,6 @@ LibraryRequest parse(const std::string &value, const std::vector<std::string> &f
 }
 
 } // namespace
-
-BOOST_AUTO_TEST_SUITE(ldcache_update_library_request)
 
 BOOST_AUTO_TEST_CASE(auto_and_folders_stand_side_by_side_in_order_and_none_twice)
 {

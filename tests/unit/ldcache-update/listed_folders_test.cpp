@@ -4,6 +4,8 @@
 #include "ldcache-update/listed_folders.h"
 #include "support/expect.h"
 
+BOOST_AUTO_TEST_SUITE(ldcache_update_listed_folders)
+
 using namespace ogh;
 using namespace ogh::ldcache_update;
 using ogh::test::failure_of;
@@ -13,8 +15,6 @@ namespace {
 using Folders = std::vector<std::string>;
 
 } // namespace
-
-BOOST_AUTO_TEST_SUITE(ldcache_update_listed_folders)
 
 BOOST_AUTO_TEST_CASE(each_line_is_a_folder_of_the_tree)
 {

@@ -9,6 +9,8 @@
 #include "support/elf_image.h"
 #include "support/ld_cache_image.h"
 
+BOOST_AUTO_TEST_SUITE(ldcache_update_merged_cache)
+
 using namespace ogh;
 using namespace ogh::ldcache_update;
 using ogh::test::CacheForm;
@@ -81,8 +83,6 @@ CacheImage make_image()
 }
 
 } // namespace
-
-BOOST_AUTO_TEST_SUITE(ldcache_update_merged_cache)
 
 BOOST_AUTO_TEST_CASE(without_a_cache_the_added_libraries_make_one)
 {

@@ -5,6 +5,8 @@
 #include "ldcache-update/plan.h"
 #include "loader/ld_cache.h"
 
+BOOST_AUTO_TEST_SUITE(ldcache_update_plan)
+
 using namespace ogh;
 using namespace ogh::ldcache_update;
 using How = FileEdit::How;
@@ -110,8 +112,6 @@ const Lines cache_and_conf{"/etc/ld.so.conf.d/00-oci-gpu-hooks.conf replace", "/
 } // namespace
 
 #define CHECK_EQUAL_LINES(a, b) BOOST_TEST((a) == (b), boost::test_tools::per_element())
-
-BOOST_AUTO_TEST_SUITE(ldcache_update_plan)
 
 BOOST_AUTO_TEST_CASE(the_cache_gets_the_libraries_and_ldconfig_learns_the_folders)
 {

@@ -7,6 +7,8 @@
 #include "lease/lease_text.h"
 #include "support/expect.h"
 
+BOOST_AUTO_TEST_SUITE(lease_file)
+
 using namespace ogh;
 using ogh::test::failure_of;
 
@@ -87,8 +89,6 @@ const auto changes = std::to_array<Change>({
 });
 
 } // namespace
-
-BOOST_AUTO_TEST_SUITE(lease_file)
 
 BOOST_AUTO_TEST_CASE(what_is_written_is_read_again)
 {

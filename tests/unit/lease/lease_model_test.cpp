@@ -11,6 +11,8 @@
 #include "lease/lease_rules.h"
 #include "support/lease_model.h"
 
+BOOST_AUTO_TEST_SUITE(lease_model)
+
 using namespace ogh;
 using namespace ogh::test;
 
@@ -196,8 +198,6 @@ private:
 };
 
 } // namespace
-
-BOOST_AUTO_TEST_SUITE(lease_model)
 
 BOOST_AUTO_TEST_CASE(whatever_happens_the_rules_hold)
 {

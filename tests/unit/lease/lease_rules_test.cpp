@@ -4,6 +4,8 @@
 #include "lease/lease_changes.h"
 #include "lease/lease_rules.h"
 
+BOOST_AUTO_TEST_SUITE(lease_rules)
+
 using namespace ogh;
 
 namespace {
@@ -62,8 +64,6 @@ struct Host {
 };
 
 } // namespace
-
-BOOST_AUTO_TEST_SUITE(lease_rules)
 
 BOOST_AUTO_TEST_CASE(a_gpu_overlaps_its_parts_and_parts_do_not_overlap)
 {

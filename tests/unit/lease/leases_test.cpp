@@ -4,6 +4,8 @@
 #include "lease/leases.h"
 #include "support/expect.h"
 
+BOOST_AUTO_TEST_SUITE(leases)
+
 using namespace ogh;
 using ogh::test::failure_of;
 
@@ -17,8 +19,6 @@ LeaseRequest request()
 }
 
 } // namespace
-
-BOOST_AUTO_TEST_SUITE(leases)
 
 BOOST_AUTO_TEST_CASE(without_leases_the_first_that_do_not_overlap_are_given_with_a_note)
 {

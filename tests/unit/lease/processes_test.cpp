@@ -3,6 +3,8 @@
 
 #include "lease/processes.h"
 
+BOOST_AUTO_TEST_SUITE(processes)
+
 using namespace ogh;
 
 namespace {
@@ -14,8 +16,6 @@ std::string stat_of(const std::string &command)
 }
 
 } // namespace
-
-BOOST_AUTO_TEST_SUITE(processes)
 
 BOOST_AUTO_TEST_CASE(the_start_time_is_found_whatever_the_command_is)
 {

@@ -14,6 +14,8 @@
 #include "support/elf_image.h"
 #include "support/temp_folder.h"
 
+BOOST_AUTO_TEST_SUITE(elf_library)
+
 using namespace ogh;
 using ogh::test::ElfImage;
 using ogh::test::patch;
@@ -68,8 +70,6 @@ template<typename Number> std::string patched(const ElfImage &image, size_t at, 
 }
 
 } // namespace
-
-BOOST_AUTO_TEST_SUITE(elf_library)
 
 BOOST_AUTO_TEST_CASE(libraries_of_both_classes_are_read)
 {

@@ -17,6 +17,8 @@
 #include "support/elf_image.h"
 #include "support/versioned_library.h"
 
+BOOST_AUTO_TEST_SUITE(glibc_versions)
+
 using namespace ogh;
 using ogh::test::ElfImage;
 using ogh::test::patch;
@@ -46,8 +48,6 @@ const std::vector<Names> glibcs_own{{"libc.so.6"}, {"GLIBC_2.2.5"},       {"GLIB
                                     {"GLIBC_2.9"}, {"GLIBC_ABI_DT_RELR"}, {"GLIBC_PRIVATE"}};
 
 } // namespace
-
-BOOST_AUTO_TEST_SUITE(glibc_versions)
 
 BOOST_AUTO_TEST_CASE(names_of_versions)
 {

@@ -7,6 +7,8 @@
 #include "support/ld_cache_image.h"
 #include "support/parsed_cache.h"
 
+BOOST_AUTO_TEST_SUITE(ld_cache_extensions)
+
 using namespace ogh;
 using ogh::test::CacheImage;
 using ogh::test::make_image;
@@ -32,8 +34,6 @@ std::string subfolders(const std::string &bytes)
 }
 
 } // namespace
-
-BOOST_AUTO_TEST_SUITE(ld_cache_extensions)
 
 BOOST_AUTO_TEST_CASE(hwcaps_with_other_bits_are_those_of_older_times)
 {

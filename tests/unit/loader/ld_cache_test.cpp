@@ -8,6 +8,8 @@
 #include "support/ld_cache_image.h"
 #include "support/parsed_cache.h"
 
+BOOST_AUTO_TEST_SUITE(ld_cache)
+
 using namespace ogh;
 using ogh::test::CacheForm;
 using ogh::test::CacheImage;
@@ -31,8 +33,6 @@ constexpr const char *too_many = "it has more entries than would fit into it";
 constexpr const char *byte_order = "it is for machines of another byte order";
 
 } // namespace
-
-BOOST_AUTO_TEST_SUITE(ld_cache)
 
 BOOST_AUTO_TEST_CASE(the_new_form_is_read_alone_and_embedded)
 {

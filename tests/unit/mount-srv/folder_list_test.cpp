@@ -3,10 +3,10 @@
 
 #include "mount-srv/folder_list.h"
 
+BOOST_AUTO_TEST_SUITE(mount_srv_folder_list)
+
 using namespace ogh;
 using namespace ogh::mount_srv;
-
-BOOST_AUTO_TEST_SUITE(mount_srv_folder_list)
 
 BOOST_AUTO_TEST_CASE(each_entry_with_how_it_is_handed_out_or_why_not)
 {

@@ -4,6 +4,8 @@
 #include "mount-srv/folder_request.h"
 #include "support/expect.h"
 
+BOOST_AUTO_TEST_SUITE(mount_srv_folder_request)
+
 using namespace ogh;
 using namespace ogh::mount_srv;
 using ogh::test::failure_of;
@@ -16,8 +18,6 @@ FolderRequest parse(const std::string &value)
 }
 
 } // namespace
-
-BOOST_AUTO_TEST_SUITE(mount_srv_folder_request)
 
 BOOST_AUTO_TEST_CASE(all_is_everything)
 {

@@ -7,6 +7,8 @@
 #include "support/expect.h"
 #include "support/temp_folder.h"
 
+BOOST_AUTO_TEST_SUITE(mount_srv_inventory)
+
 using namespace ogh;
 using namespace ogh::mount_srv;
 using ogh::test::failure_of;
@@ -39,8 +41,6 @@ constexpr const char *writable_problem =
     "point it at anything";
 
 } // namespace
-
-BOOST_AUTO_TEST_SUITE(mount_srv_inventory)
 
 BOOST_AUTO_TEST_CASE(folders_and_plain_files_are_offered_in_order)
 {

@@ -4,6 +4,8 @@
 #include "mount-srv/plan.h"
 #include "support/expect.h"
 
+BOOST_AUTO_TEST_SUITE(mount_srv_plan)
+
 using namespace ogh;
 using namespace ogh::mount_srv;
 using ogh::test::failure_of;
@@ -57,8 +59,6 @@ Edits plan_quietly(const FolderRequest &request, const Policy &policy = {}, cons
 }
 
 } // namespace
-
-BOOST_AUTO_TEST_SUITE(mount_srv_plan)
 
 BOOST_AUTO_TEST_CASE(all_is_what_the_host_offers)
 {

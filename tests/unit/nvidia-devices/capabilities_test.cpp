@@ -4,6 +4,8 @@
 #include "nvidia-devices/request/capabilities.h"
 #include "support/expect.h"
 
+BOOST_AUTO_TEST_SUITE(nvidia_devices_capabilities)
+
 using namespace ogh;
 using namespace ogh::nvidia_devices;
 using ogh::test::failure_of;
@@ -38,8 +40,6 @@ const Capabilities usual = named({Compute, Utility});
 const Capabilities everything = {{}, true};
 
 } // namespace
-
-BOOST_AUTO_TEST_SUITE(nvidia_devices_capabilities)
 
 BOOST_AUTO_TEST_CASE(the_default_is_compute_and_utility)
 {

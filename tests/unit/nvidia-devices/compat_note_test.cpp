@@ -12,6 +12,8 @@
 #include "nvidia-devices/image/compat_note.h"
 #include "support/compat_library.h"
 
+BOOST_AUTO_TEST_SUITE(nvidia_devices_compat_note)
+
 using namespace ogh;
 using namespace ogh::nvidia_devices;
 using namespace std::string_literals;
@@ -77,8 +79,6 @@ CompatLibrary of_class(bool is_64)
 const auto both_classes = std::array{of_class(true), of_class(false)};
 
 } // namespace
-
-BOOST_AUTO_TEST_SUITE(nvidia_devices_compat_note)
 
 BOOST_AUTO_TEST_CASE(the_majors_are_read_from_libraries_of_both_classes)
 {

@@ -13,6 +13,8 @@
 #include "support/image_in_folder.h"
 #include "support/temp_folder.h"
 
+BOOST_AUTO_TEST_SUITE(nvidia_devices_cuda_compat)
+
 using namespace ogh;
 using namespace ogh::nvidia_devices;
 using ogh::test::CompatLibrary;
@@ -102,8 +104,6 @@ bool wins(const std::string &theirs, const std::string &ours,
 }
 
 } // namespace
-
-BOOST_AUTO_TEST_SUITE(nvidia_devices_cuda_compat)
 
 BOOST_AUTO_TEST_CASE(without_a_note_the_higher_major_version_wins)
 {

@@ -8,6 +8,8 @@
 #include "support/expect.h"
 #include "support/nvidia_host.h"
 
+BOOST_AUTO_TEST_SUITE(nvidia_devices_device_nodes)
+
 using namespace ogh;
 using namespace ogh::nvidia_devices;
 using ogh::test::Failure;
@@ -60,8 +62,6 @@ struct Host : NvidiaHost {
 };
 
 } // namespace
-
-BOOST_AUTO_TEST_SUITE(nvidia_devices_device_nodes)
 
 BOOST_AUTO_TEST_CASE(nothing_is_read_that_was_not_asked_for)
 {

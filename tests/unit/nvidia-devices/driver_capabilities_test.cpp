@@ -4,6 +4,8 @@
 #include "nvidia-devices/driver/library_table.h"
 #include "support/driver_host.h"
 
+BOOST_AUTO_TEST_SUITE(nvidia_devices_driver_capabilities)
+
 using namespace ogh;
 using namespace ogh::nvidia_devices;
 using ogh::test::all_capabilities;
@@ -37,8 +39,6 @@ Names names_of(const std::vector<DriverLibrary> &libraries)
 }
 
 } // namespace
-
-BOOST_AUTO_TEST_SUITE(nvidia_devices_driver_capabilities)
 
 BOOST_AUTO_TEST_CASE(libraries_of_each_capability)
 {

@@ -13,6 +13,8 @@
 #include "base/unique_fd.h"
 #include "support/driver_host.h"
 
+BOOST_AUTO_TEST_SUITE(nvidia_devices_driver_files)
+
 using namespace ogh;
 using namespace ogh::nvidia_devices;
 using ogh::test::DriverHost;
@@ -48,8 +50,6 @@ struct Host : DriverHost {
 };
 
 } // namespace
-
-BOOST_AUTO_TEST_SUITE(nvidia_devices_driver_files)
 
 BOOST_AUTO_TEST_CASE(programs)
 {

@@ -3,6 +3,8 @@
 
 #include "support/driver_host.h"
 
+BOOST_AUTO_TEST_SUITE(nvidia_devices_driver_libraries)
+
 using namespace ogh;
 using namespace ogh::nvidia_devices;
 using ogh::test::DriverHost;
@@ -18,8 +20,6 @@ namespace {
 const std::set<Capability> libcuda{Capability::Compute}; // the one that it cannot work without
 
 } // namespace
-
-BOOST_AUTO_TEST_SUITE(nvidia_devices_driver_libraries)
 
 BOOST_AUTO_TEST_CASE(in_lib64_by_the_cache)
 {

@@ -4,11 +4,11 @@
 #include "nvidia-devices/driver/driver_root.h"
 #include "support/temp_folder.h"
 
+BOOST_AUTO_TEST_SUITE(nvidia_devices_driver_root)
+
 using namespace ogh;
 using namespace ogh::nvidia_devices;
 using ogh::test::TempFolder;
-
-BOOST_AUTO_TEST_SUITE(nvidia_devices_driver_root)
 
 BOOST_AUTO_TEST_CASE(what_cannot_be_reached_is_not_there)
 {

@@ -4,9 +4,9 @@
 #include "nvidia-devices/host/driver_params.h"
 #include "nvidia-devices/host/driver_version.h"
 
-using namespace ogh::nvidia_devices;
-
 BOOST_AUTO_TEST_SUITE(nvidia_devices_driver)
+
+using namespace ogh::nvidia_devices;
 
 BOOST_AUTO_TEST_CASE(version_lines_of_all_kinds)
 {

@@ -6,6 +6,8 @@
 #include "edits/edits.h"
 #include "nvidia-devices/plan/driver_tree.h"
 
+BOOST_AUTO_TEST_SUITE(nvidia_devices_driver_tree)
+
 using namespace ogh;
 using namespace ogh::nvidia_devices;
 
@@ -86,8 +88,6 @@ struct Host {
 constexpr const char *profile = "share/nvidia/nvidia-application-profiles-rc.d/10-container.conf";
 
 } // namespace
-
-BOOST_AUTO_TEST_SUITE(nvidia_devices_driver_tree)
 
 BOOST_FIXTURE_TEST_CASE(libraries_have_their_soname_and_a_development_name, Host)
 {

@@ -5,6 +5,8 @@
 #include "nvidia-devices/host/gpu_table.h"
 #include "support/nvidia_host.h"
 
+BOOST_AUTO_TEST_SUITE(nvidia_devices_gpu_table)
+
 using namespace ogh;
 using namespace ogh::nvidia_devices;
 using ogh::test::NvidiaGpu;
@@ -29,8 +31,6 @@ SelectionPolicy allowing(const std::string &list)
 }
 
 } // namespace
-
-BOOST_AUTO_TEST_SUITE(nvidia_devices_gpu_table)
 
 BOOST_AUTO_TEST_CASE(a_line_for_each_gpu)
 {

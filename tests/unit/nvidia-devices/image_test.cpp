@@ -8,6 +8,8 @@
 #include "support/temp_folder.h"
 #include "support/versioned_library.h"
 
+BOOST_AUTO_TEST_SUITE(nvidia_devices_image)
+
 using namespace ogh;
 using namespace ogh::nvidia_devices;
 using ogh::test::CompatLibrary;
@@ -39,8 +41,6 @@ struct ImageRoot : TempFolder {
 };
 
 } // namespace
-
-BOOST_AUTO_TEST_SUITE(nvidia_devices_image)
 
 BOOST_FIXTURE_TEST_CASE(an_image_with_nothing_in_it_is_as_one_that_was_not_looked_at, ImageRoot)
 {

@@ -7,6 +7,8 @@
 #include "support/expect.h"
 #include "support/nvidia_host.h"
 
+BOOST_AUTO_TEST_SUITE(nvidia_devices_inventory)
+
 using namespace ogh;
 using namespace ogh::nvidia_devices;
 using ogh::test::failure_of;
@@ -72,8 +74,6 @@ void check_unusable(const Host &host, const std::string &why)
 }
 
 } // namespace
-
-BOOST_AUTO_TEST_SUITE(nvidia_devices_inventory)
 
 BOOST_AUTO_TEST_CASE(one_gpu)
 {

@@ -5,6 +5,8 @@
 
 #include "support/driver_host.h"
 
+BOOST_AUTO_TEST_SUITE(nvidia_devices_library_search)
+
 using namespace ogh;
 using namespace ogh::nvidia_devices;
 using ogh::test::DriverHost;
@@ -19,8 +21,6 @@ const std::string version = DriverHost::version;
 const std::set<Capability> libcuda{Capability::Compute}; // the one that it cannot work without
 
 } // namespace
-
-BOOST_AUTO_TEST_SUITE(nvidia_devices_library_search)
 
 BOOST_AUTO_TEST_CASE(something_else_under_the_name)
 {

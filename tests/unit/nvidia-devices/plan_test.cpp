@@ -5,6 +5,8 @@
 #include "support/expect.h"
 #include "support/nvidia_host.h"
 
+BOOST_AUTO_TEST_SUITE(nvidia_devices_plan)
+
 using namespace ogh;
 using namespace ogh::nvidia_devices;
 using ogh::test::failure_of;
@@ -65,8 +67,6 @@ struct Case {
 };
 
 } // namespace
-
-BOOST_AUTO_TEST_SUITE(nvidia_devices_plan)
 
 BOOST_AUTO_TEST_CASE(nodes_of_one_gpu)
 {

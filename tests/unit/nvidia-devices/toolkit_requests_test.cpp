@@ -4,6 +4,8 @@
 #include "nvidia-devices/request/toolkit_requests.h"
 #include "support/expect.h"
 
+BOOST_AUTO_TEST_SUITE(nvidia_devices_toolkit_requests)
+
 using namespace ogh;
 using namespace ogh::nvidia_devices;
 using ogh::test::Failure;
@@ -33,8 +35,6 @@ Failure refused(const std::string &target)
 }
 
 } // namespace
-
-BOOST_AUTO_TEST_SUITE(nvidia_devices_toolkit_requests)
 
 BOOST_AUTO_TEST_CASE(gpus_named_by_mounts_are_refused)
 {

@@ -3,9 +3,9 @@
 
 #include "nvidia-devices/plan/tree_record.h"
 
-using namespace ogh::nvidia_devices;
-
 BOOST_AUTO_TEST_SUITE(nvidia_devices_tree_record)
+
+using namespace ogh::nvidia_devices;
 
 BOOST_AUTO_TEST_CASE(it_can_be_read_back)
 {

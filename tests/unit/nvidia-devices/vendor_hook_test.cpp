@@ -6,6 +6,8 @@
 #include "nvidia-devices/host/vendor_hook.h"
 #include "support/temp_folder.h"
 
+BOOST_AUTO_TEST_SUITE(nvidia_devices_vendor_hook)
+
 using namespace ogh;
 using namespace ogh::nvidia_devices;
 using ogh::test::TempFolder;
@@ -29,8 +31,6 @@ std::string found(const TempFolder &host, const std::vector<std::string> &paths 
 }
 
 } // namespace
-
-BOOST_AUTO_TEST_SUITE(nvidia_devices_vendor_hook)
 
 BOOST_AUTO_TEST_CASE(usually_there_is_none)
 {

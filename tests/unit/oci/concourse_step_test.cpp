@@ -3,6 +3,8 @@
 
 #include "oci/concourse_step.h"
 
+BOOST_AUTO_TEST_SUITE(concourse_step)
+
 using namespace ogh;
 
 namespace {
@@ -19,12 +21,10 @@ Config container(const std::vector<std::string> &volumes)
 
 bool is(ConcourseStep step, const std::vector<std::string> &volumes)
 {
-    return concourse_step(container(volumes)) == step;
+    return ogh::concourse_step(container(volumes)) == step;
 }
 
 } // namespace
-
-BOOST_AUTO_TEST_SUITE(concourse_step)
 
 BOOST_AUTO_TEST_CASE(what_another_engine_runs_is_none)
 {

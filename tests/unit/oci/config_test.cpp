@@ -7,11 +7,11 @@
 #include "support/expect.h"
 #include "support/temp_folder.h"
 
+BOOST_AUTO_TEST_SUITE(config)
+
 using namespace ogh;
 using ogh::test::failure_of;
 using ogh::test::TempFolder;
-
-BOOST_AUTO_TEST_SUITE(config)
 
 BOOST_AUTO_TEST_CASE(only_what_is_needed_is_read)
 {

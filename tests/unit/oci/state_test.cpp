@@ -4,10 +4,10 @@
 #include "oci/state.h"
 #include "support/expect.h"
 
+BOOST_AUTO_TEST_SUITE(state)
+
 using namespace ogh;
 using ogh::test::failure_of;
-
-BOOST_AUTO_TEST_SUITE(state)
 
 BOOST_AUTO_TEST_CASE(runc_state_is_read)
 {

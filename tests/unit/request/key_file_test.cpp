@@ -8,6 +8,8 @@
 #include "support/expect.h"
 #include "support/temp_folder.h"
 
+BOOST_AUTO_TEST_SUITE(key_file)
+
 using namespace ogh;
 using ogh::test::failure_of;
 using ogh::test::TempFolder;
@@ -24,8 +26,6 @@ test::Failure wrong(const std::string &text)
 }
 
 } // namespace
-
-BOOST_AUTO_TEST_SUITE(key_file)
 
 BOOST_AUTO_TEST_CASE(a_key_is_known_by_its_hash)
 {

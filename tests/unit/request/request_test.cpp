@@ -5,6 +5,8 @@
 #include "request/request.h"
 #include "support/expect.h"
 
+BOOST_AUTO_TEST_SUITE(request)
+
 using namespace ogh;
 using ogh::test::failure_of;
 
@@ -36,8 +38,6 @@ struct Case {
 };
 
 } // namespace
-
-BOOST_AUTO_TEST_SUITE(request)
 
 BOOST_AUTO_TEST_CASE(a_container_that_does_not_ask_gets_nothing)
 {

@@ -4,10 +4,10 @@
 #include "request/selection_policy.h"
 #include "support/selection_case.h"
 
+BOOST_AUTO_TEST_SUITE(selection_policy)
+
 using namespace ogh;
 using namespace ogh::test;
-
-BOOST_AUTO_TEST_SUITE(selection_policy)
 
 BOOST_AUTO_TEST_CASE(a_group_under_a_policy)
 {

@@ -3,10 +3,10 @@
 
 #include "support/selection_case.h"
 
+BOOST_AUTO_TEST_SUITE(selection)
+
 using namespace ogh;
 using namespace ogh::test;
-
-BOOST_AUTO_TEST_SUITE(selection)
 
 BOOST_AUTO_TEST_CASE(all_is_everything_and_none_is_nothing)
 {

@@ -4,6 +4,8 @@
 #include "request/selectors.h"
 #include "support/expect.h"
 
+BOOST_AUTO_TEST_SUITE(selectors)
+
 using namespace ogh;
 using ogh::test::failure_of;
 
@@ -33,8 +35,6 @@ void check_refused(const std::string &value)
 }
 
 } // namespace
-
-BOOST_AUTO_TEST_SUITE(selectors)
 
 BOOST_AUTO_TEST_CASE(keywords)
 {

@@ -7,6 +7,8 @@
 #include "request/visible_devices.h"
 #include "support/expect.h"
 
+BOOST_AUTO_TEST_SUITE(visible_devices)
+
 using namespace ogh;
 using ogh::test::failure_of;
 
@@ -53,8 +55,6 @@ std::string amd_value(const std::string &value)
 }
 
 } // namespace
-
-BOOST_AUTO_TEST_SUITE(visible_devices)
 
 BOOST_AUTO_TEST_CASE(nvidia_unset_empty_and_void_ask_for_nothing)
 {
