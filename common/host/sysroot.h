@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <sys/types.h>
+
 #include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "base/unique_fd.h"
 
@@ -25,6 +28,15 @@ public:
     /** @throws Error (Host) if `path` is no directory */
     explicit Sysroot(const std::string &path);
 
+    /**
+     * The tree as a process sees it, which may have a mount namespace and a root of its own. Symlinks in it lead
+     * where they lead for that process, and /proc in it is followed by what its links say, not by where they lead.
+     * @param host where its folder /proc/PID is
+     * @return nothing if there is no such process
+     * @throws SystemError (Host) if this process may not look
+     */
+    [[nodiscard]] static std::optional<Sysroot> of_process(const Sysroot &host, pid_t pid);
+
     /** Asked about each folder on the way, before it is left for a name in it or for `..`; throws to refuse. */
     using Guard = std::function<void(int directory)>;
 
@@ -35,11 +47,16 @@ public:
      */
     [[nodiscard]] std::optional<ResolvedPath> find(std::string_view path, const Guard &guard = {}) const;
 
-    /** The same path as this process names it, with the sysroot in front; it contains no symlink. */
+    /**
+     * The same path as this process names it, with the sysroot in front. It contains no symlink but that of
+     * /proc/PID/root, which leads to another mount namespace and so has no other name.
+     */
     [[nodiscard]] std::string on_host(const std::string &path) const;
 
 private:
-    std::string path_; ///< canonical; "" for `/`
+    Sysroot(std::string path, UniqueFd fd) : path_(std::move(path)), fd_(std::move(fd)) {}
+
+    std::string path_; ///< canonical, or a process's `root`; "" for `/`
     UniqueFd fd_;
 };
 
