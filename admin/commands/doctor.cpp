@@ -3,12 +3,14 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <vector>
 
 #include "commands/command.h"
 #include "doctor/check_engine.h"
 #include "doctor/check_host.h"
+#include "engines/concourse.h"
 #include "engines/engines.h"
 #include "report/report.h"
 
@@ -22,6 +24,12 @@ std::vector<Section> examine(const std::shared_ptr<const Sysroot> &sysroot)
     const std::vector<Engine> engines = find_engines(sysroot);
     for (const Engine &engine : engines)
         sections.push_back(check_engine(engine));
+    const bool has_worker = std::any_of(engines.begin(), engines.end(),
+                                        [](const Engine &engine) { return engine.name == "concourse"; });
+    if (!has_worker && is_concourse_installed(*sysroot))
+        sections.push_back({"concourse",
+                            {{Severity::Note, "it is installed, and no worker of it runs",
+                              "start the worker: which folder of hooks it reads is known only then"}}});
     if (engines.empty())
         sections.push_back(
             {"engines",

@@ -38,10 +38,15 @@ Findings check_syntax(const Engine &engine)
     Findings findings;
     for (const FileInForce &each : files_in_force(engine.folders))
         if (!each.file->problem.empty())
-            findings.push_back({Severity::Error,
-                                quote(each.file->path) + " cannot be read: " + each.file->problem + "; " +
-                                    engine.name + " starts no container like this",
-                                "mend the file, or remove it"});
+            findings.push_back(
+                {Severity::Error,
+                 quote(each.file->path) + " cannot be read: " + each.file->problem + "; " +
+                     (engine.rules == FolderRules::EveryFile
+                          ? "a worker does not start with a file that is no JSON"
+                          : engine.name + " starts no container like this"),
+                 engine.rules == FolderRules::EveryFile
+                     ? "mend the file, or remove it: each file of the folder is read, whatever its name"
+                     : "mend the file, or remove it"});
     return findings;
 }
 
@@ -116,13 +121,14 @@ Findings check_unread(const Engine &engine)
     for (const std::string_view folder : {own_hooks_folder, default_hooks_folder}) {
         if (reads(engine, folder))
             continue;
+        const bool is_meant = folder == own_hooks_folder || engine.folder_paths.empty();
         for (const HookFile &file :
              read_hook_folder(*engine.sysroot, std::string(folder), FolderRules::HooksD).files)
             if (file.ours != nullptr)
                 findings.push_back(
-                    {folder == own_hooks_folder ? Severity::Error : Severity::Note,
+                    {is_meant ? Severity::Error : Severity::Note,
                      quote(file.path) + " is not in force: " + engine.name + " does not read that folder",
-                     folder == own_hooks_folder ? engine.remedy : ""});
+                     is_meant ? engine.remedy : ""});
     }
     return findings;
 }

@@ -9,6 +9,7 @@
 #include "base/error.h"
 #include "base/text.h"
 #include "build_config.h"
+#include "engines/host_copy.h"
 #include "engines/programs.h"
 
 namespace ogh::admin {
@@ -67,21 +68,47 @@ std::optional<Finding> check_version(const Sysroot &sysroot, const HookFile &fil
                    "install the hooks and this command of one version"};
 }
 
+/** What lies in another root was made for it, and is not for this process to execute. */
+std::optional<Finding> check_copy(const Engine &engine, const HookFile &file)
+{
+    const auto copy = find_host_copy(engine, file);
+    if (!copy)
+        return Finding{Severity::Note,
+                       quote(file.executable) + " lies in the root of " + engine.title +
+                           ", and this host has none to compare it with",
+                       ""};
+    if (copy->is_same)
+        return std::nullopt;
+    return Finding{Severity::Warning,
+                   quote(file.executable) + " in the root of " + engine.title + " is not the same file as " +
+                       quote(copy->executable) + " of this host",
+                   "install the hooks of one version on the host and there"};
+}
+
+Finding missing(const Engine &engine, const HookFile &file)
+{
+    return {Severity::Error,
+            quote(file.path) + " names " + quote(file.executable) + ", which is not there" +
+                (engine.rules == FolderRules::EveryFile ? ": no container is created" : ""),
+            "install the hooks again" +
+                std::string(has_own_root(engine) ? " where the worker sees them" : "") +
+                ", or mend 'path' in the file"};
+}
+
 } // namespace
 
-Findings check_executable(const Sysroot &sysroot, const HookFile &file)
+Findings check_executable(const Engine &engine, const HookFile &file)
 {
     Findings findings;
     try {
-        const auto place = sysroot.find(file.executable);
+        const auto place = engine.sysroot->find(file.executable);
         if (!place)
-            return {{Severity::Error,
-                     quote(file.path) + " names " + quote(file.executable) + ", which is not there",
-                     "install the hooks again, or mend 'path' in the file"}};
-        if (const auto writers = check_writers(sysroot, file))
+            return {missing(engine, file)};
+        if (const auto writers = check_writers(*engine.sysroot, file))
             return {*writers}; // and it is not run
-        if (const auto version = check_version(sysroot, file, place->path))
-            findings.push_back(*version);
+        if (const auto finding = has_own_root(engine) ? check_copy(engine, file)
+                                                      : check_version(*engine.sysroot, file, place->path))
+            findings.push_back(*finding);
     } catch (const Error &error) {
         findings.push_back({Severity::Error, error.what(), "install the hooks again"});
     }

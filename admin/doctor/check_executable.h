@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "host/sysroot.h"
+#include "engines/engine.h"
 #include "registration/hook_file.h"
 #include "report/finding.h"
 
@@ -9,8 +9,8 @@ namespace ogh::admin {
 
 /**
  * Whether the executable that a file names is there, can be changed by root alone, and is of this version; nothing if
- * all of that is so. @param sysroot the files as the engine sees them
+ * all of that is so. Where the engine has a root of its own, nothing is run: it is compared with the host's.
  */
-Findings check_executable(const Sysroot &sysroot, const HookFile &file);
+Findings check_executable(const Engine &engine, const HookFile &file);
 
 } // namespace ogh::admin

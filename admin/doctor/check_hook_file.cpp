@@ -9,6 +9,7 @@
 #include "base/error.h"
 #include "base/text.h"
 #include "doctor/check_executable.h"
+#include "engines/host_copy.h"
 #include "engines/installed_hooks.h"
 #include "registration/policy_words.h"
 
@@ -88,26 +89,63 @@ std::optional<Finding> check_timeout(const HookFile &file)
                    "write \"timeout\": " + std::to_string(needed)};
 }
 
-/** What the hook itself says of its options: it is asked for something that is cheap and changes nothing. */
-std::optional<Finding> check_options(const Engine &engine, const HookFile &file)
+/** Nobody but the host itself and, by a key, a task can ask on Concourse. */
+std::optional<Finding> check_opt_in(const Engine &engine, const HookFile &file)
+{
+    if (engine.rules != FolderRules::EveryFile || needs_every_container(file) ||
+        file.ours->name == "ldcache-update")
+        return std::nullopt;
+    return Finding{
+        Severity::Warning,
+        quote(file.path) + " gives to containers with annotations alone, and a pipeline can set none",
+        R"(write "--opt-in", "always", "--request", ... or "--opt-in", "environment", "--key-file", )"
+        R"(... into "args", see "Concourse" in oci-gpu-hooks(7))"};
+}
+
+/** Asked for something that is cheap and changes nothing. */
+std::vector<std::string> cheap_question(const HookFile &file)
+{
+    if (file.ours->name != "ldcache-update")
+        return {"--list"};
+    return {"--plan", "--request", "none"};
+}
+
+/** The hook as the engine calls it, or this host's own of the same bytes; nothing if neither may be run. */
+std::optional<InstalledHook> runnable(const Engine &engine, const HookFile &file)
 {
     InstalledHook hook{file.ours, file.executable, {}, {}};
     if (!file.args.empty())
         hook.options.assign(file.args.begin() + 1, file.args.end());
+    if (!has_own_root(engine))
+        return hook;
+    const auto copy = find_host_copy(engine, file);
+    if (!copy || !copy->is_same)
+        return std::nullopt;
+    hook.executable = copy->executable;
+    return hook;
+}
+
+/** What the hook itself says of its options. */
+std::optional<Finding> check_options(const Engine &engine, const HookFile &file)
+{
     const bool lists = file.ours->name != "ldcache-update";
     if (!lists && option_of(file, "--request"))
         return std::nullopt; // it may not be given twice, and without a container nothing else is cheap
-    const ProgramOutput output = run_hook(*engine.sysroot, hook,
-                                          lists ? std::vector<std::string>{"--list"}
-                                                : std::vector<std::string>{"--plan", "--request", "none"});
+    const auto hook = runnable(engine, file);
+    if (!hook)
+        return std::nullopt;
+    const ProgramOutput output = run_hook(*engine.host, *hook, cheap_question(file));
     const bool is_empty_host = output.exit_status == static_cast<int>(ExitCode::NotAvailable);
+    // Of a root of its own it sees other files than the host's, which only its command line does not depend on.
+    if (has_own_root(engine) && output.exit_status != static_cast<int>(ExitCode::Usage))
+        return std::nullopt;
     if (output.exit_status == 0 || is_empty_host) {
         if (!output.err.empty() && !is_empty_host)
-            return Finding{Severity::Warning, message_of(hook, output),
+            return Finding{Severity::Warning, message_of(*hook, output),
                            "see " + std::string(file.ours->name) + "(8)"};
         return std::nullopt;
     }
-    return Finding{Severity::Error, quote(file.path) + ": " + message_of(hook, output),
+    return Finding{Severity::Error, quote(file.path) + ": " + message_of(*hook, output),
                    "mend 'args' in the file, see " + std::string(file.ours->name) + "(8)"};
 }
 
@@ -120,11 +158,11 @@ std::string named(const HookFile &file)
 
 Findings check_hook_file(const Engine &engine, const HookFile &file)
 {
-    Findings findings = check_executable(*engine.sysroot, file);
+    Findings findings = check_executable(engine, file);
     const bool is_sound = std::none_of(findings.begin(), findings.end(),
                                        [](const Finding &each) { return each.severity == Severity::Error; });
-    for (const auto &finding :
-         {check_stages(file), check_when(engine, file), check_environment(file), check_timeout(file)})
+    for (const auto &finding : {check_stages(file), check_when(engine, file), check_opt_in(engine, file),
+                                check_environment(file), check_timeout(file)})
         if (finding)
             findings.push_back(*finding);
     if (is_sound)

@@ -12,7 +12,7 @@ std::optional<Engine> find_crio(const std::shared_ptr<const Sysroot> &sysroot)
         return std::nullopt;
     Engine engine;
     engine.name = engine.title = "crio";
-    engine.sysroot = sysroot;
+    engine.sysroot = engine.host = sysroot;
     engine.remedy = "have in a file of /etc/crio/crio.conf.d, below [crio.runtime]: hooks_dir = "
                     R"(["/usr/share/containers/oci/hooks.d", "/etc/containers/oci/hooks.d"])";
     std::vector<std::string> files = {"/etc/crio/crio.conf"};

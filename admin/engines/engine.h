@@ -20,10 +20,17 @@ struct Engine {
     FolderRules rules = FolderRules::HooksD;
     std::vector<std::string> folder_paths;  ///< that it reads, the later one wins
     std::shared_ptr<const Sysroot> sysroot; ///< the files as it sees them
+    std::shared_ptr<const Sysroot> host;    ///< this host's own, the same unless it has a root of its own
     std::vector<HookFolder> folders;        ///< of folder_paths, in this order
     Findings findings;                      ///< of its configuration
     bool is_stopped = false;                ///< by its configuration: it starts no container at all
 };
+
+/** Whether it sees other files than this process: nothing there is executed here, it would be the host's root's. */
+inline bool has_own_root(const Engine &engine)
+{
+    return engine.sysroot != engine.host;
+}
 
 /** Reads the folders that folder_paths names. */
 void read_folders(Engine &engine);

@@ -33,9 +33,12 @@ void add_call(std::vector<InstalledHook> &hooks, const HookFile &file, const std
 std::vector<InstalledHook> installed_hooks(const Sysroot &sysroot, const std::vector<Engine> &engines)
 {
     std::vector<InstalledHook> hooks;
-    for (const Engine &engine : engines)
+    for (const Engine &engine : engines) {
+        if (has_own_root(engine))
+            continue; // what lies there cannot be run here
         for (const FileInForce &each : files_in_force(engine.folders))
             add_call(hooks, *each.file, engine.title);
+    }
     for (const OurHook &hook : our_hooks()) {
         const bool is_called = std::any_of(hooks.begin(), hooks.end(),
                                            [&](const InstalledHook &other) { return other.hook == &hook; });

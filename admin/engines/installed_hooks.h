@@ -18,7 +18,10 @@ struct InstalledHook {
     std::vector<std::string> engines; ///< that call it so; empty if none does, then there are no options
 };
 
-/** Each hook once for each way in which engines call it, in their order; those that are installed and not called too. */
+/**
+ * Each hook once for each way in which engines call it, in their order; those that are installed and not called too.
+ * Engines with a root of their own are left out.
+ */
 std::vector<InstalledHook> installed_hooks(const Sysroot &sysroot, const std::vector<Engine> &engines);
 
 /** "nvidia-devices, as podman calls it" */

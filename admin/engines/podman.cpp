@@ -26,7 +26,7 @@ std::optional<Engine> find_podman(const std::shared_ptr<const Sysroot> &sysroot)
         return std::nullopt;
     Engine engine;
     engine.name = engine.title = "podman";
-    engine.sysroot = sysroot;
+    engine.sysroot = engine.host = sysroot;
     engine.remedy = "have in /etc/containers/containers.conf, below [engine]: hooks_dir = "
                     R"(["/usr/share/containers/oci/hooks.d", "/etc/containers/oci/hooks.d"])";
     // DefaultDir of pkg/hooks in containers/common.

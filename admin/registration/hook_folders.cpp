@@ -70,8 +70,11 @@ HookFolder read_hook_folder(const Sysroot &sysroot, const std::string &path, Fol
                 folder.passed_over.push_back(entry.name);
                 continue;
             }
-            if (auto file = read_file(sysroot, path + "/" + entry.name))
-                folder.files.push_back(std::move(*file));
+            auto file = read_file(sysroot, path + "/" + entry.name);
+            if (!file)
+                continue;
+            file->is_missing = file->is_missing && rules == FolderRules::HooksD;
+            folder.files.push_back(std::move(*file));
         }
     } catch (const Error &error) {
         folder.problem = error.what();
