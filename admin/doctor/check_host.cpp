@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "doctor/check_host.h"
 
-#include <cstdio>
+#include <optional>
 #include <string>
+#include <vector>
 
 #include "base/error.h"
+#include "base/number.h"
 #include "base/text.h"
 #include "host/host_file.h"
 
@@ -21,11 +23,12 @@ Finding check_kernel(const Sysroot &sysroot)
     constexpr size_t limit = 4096;
     std::string release = read_host_file(sysroot, "/proc/sys/kernel/osrelease", limit).value_or("");
     release = release.substr(0, release.find('\n'));
-    unsigned major = 0;
-    unsigned minor = 0;
-    if (std::sscanf(release.c_str(), "%u.%u", &major, &minor) != 2)
+    const std::vector<std::string> parts = split_list(release, '.');
+    const auto major = parse_number(parts.front());
+    const auto minor = parts.size() > 1 ? parse_number(parts[1].substr(0, parts[1].find('-'))) : std::nullopt;
+    if (!major || !minor)
         return {Severity::Warning, "the kernel's version is not known: " + quote(release), "mount /proc"};
-    if (major > oldest_major || (major == oldest_major && minor >= oldest_minor))
+    if (*major > oldest_major || (*major == oldest_major && *minor >= oldest_minor))
         return {Severity::Ok, "Linux " + release, ""};
     return {Severity::Error, "Linux " + release + " is too old: the hooks need 5.12", "run a newer kernel"};
 }

@@ -66,6 +66,7 @@ pid_t spawn(const std::vector<std::string> &words, int out, int err)
     descriptors.write_to(STDERR_FILENO, err);
     std::vector<std::string> copies(words);
     std::vector<char *> argv;
+    argv.reserve(copies.size() + 1);
     for (std::string &word : copies)
         argv.push_back(word.data());
     argv.push_back(nullptr);

@@ -145,7 +145,7 @@ HookFile parse_hook_file(const std::string &path, std::string_view text)
 bool is_called_for(const HookFile &file, const std::string &key, const std::string &value)
 {
     const When &when = file.when;
-    if (when.always.value_or(true) == false || when.has_bind_mounts || !when.commands.empty())
+    if (!when.always.value_or(true) || when.has_bind_mounts || !when.commands.empty())
         return false;
     for (const auto &[wanted_key, wanted_value] : when.annotations)
         if (!matches(key, wanted_key) || !matches(value, wanted_value))

@@ -23,7 +23,7 @@ std::span<const OurHook> our_hooks()
 
 const OurHook *find_hook(std::string_view name)
 {
-    const auto found =
+    const auto *const found =
         std::find_if(hooks.begin(), hooks.end(), [&](const OurHook &hook) { return hook.name == name; });
     return found == hooks.end() ? nullptr : &*found;
 }

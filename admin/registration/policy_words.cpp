@@ -2,6 +2,7 @@
 #include "registration/policy_words.h"
 
 #include <algorithm>
+#include <array>
 #include <vector>
 
 #include "base/text.h"
@@ -36,14 +37,14 @@ struct Limit {
     const char *words;
 };
 
-constexpr Limit limits[] = {
-    {"--allow", "of these alone: "},
-    {"--max-devices", "GPUs for one container at most: "},
-    {"--min-lease", "leases at least: "},
-    {"--max-wait", "waits at most: "},
-    {"--allow-capabilities", "capabilities at most: "},
-    {"--source-dir", "from the folder "},
-    {"--writable", "writable: "},
+constexpr std::array limits{
+    Limit{"--allow", "of these alone: "},
+    Limit{"--max-devices", "GPUs for one container at most: "},
+    Limit{"--min-lease", "leases at least: "},
+    Limit{"--max-wait", "waits at most: "},
+    Limit{"--allow-capabilities", "capabilities at most: "},
+    Limit{"--source-dir", "from the folder "},
+    Limit{"--writable", "writable: "},
 };
 
 } // namespace

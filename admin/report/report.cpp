@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "report/report.h"
 
+#include <array>
+
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
@@ -21,11 +23,11 @@ struct Look {
 // Colours of ECMA-48, SGR: green, none, yellow, red.
 const Look &look_of(Severity severity)
 {
-    static constexpr Look looks[] = {{"ok     ", "ok", "\033[32m"},
-                                     {"note   ", "note", ""},
-                                     {"warning", "warning", "\033[33m"},
-                                     {"ERROR  ", "error", "\033[1;31m"}};
-    return looks[static_cast<size_t>(severity)];
+    static constexpr std::array<Look, 4> looks{{{"ok     ", "ok", "\033[32m"},
+                                                {"note   ", "note", ""},
+                                                {"warning", "warning", "\033[33m"},
+                                                {"ERROR  ", "error", "\033[1;31m"}}};
+    return looks.at(static_cast<size_t>(severity));
 }
 
 std::string line_of(const Finding &finding, bool colour)

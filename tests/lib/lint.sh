@@ -26,7 +26,7 @@ lint_format() {
 # With the compiler flags of the clang build in build/shared. Only what runs as root on other people's hosts: the tests would take longer
 # than all other checks together. By hand: run-clang-tidy -p build/shared tests
 lint_tidy() {
-    run-clang-tidy -quiet -p build/shared '/(common|hooks)/.*\.cpp$' 2>&1 |
+    run-clang-tidy -quiet -p build/shared '/(admin|common|hooks)/.*\.cpp$' 2>&1 |
         sed -e '/ warnings\? generated\.$/d' -e 's/\x1b\[[0-9;]*m//g'
 }
 
@@ -35,7 +35,7 @@ lint_tidy_changed() {
     local changed
     # What has no history, such as an archive, is not checked here: tests/long checks all.
     changed=$(git -c safe.directory="$PWD" diff --name-only --diff-filter=d "${TIDY_BASE:-HEAD~1}" -- \
-        'common/*.cpp' 'hooks/*.cpp' 2>/dev/null) || return 0
+        'admin/*.cpp' 'common/*.cpp' 'hooks/*.cpp' 2>/dev/null) || return 0
     [ -n "$changed" ] || return 0
     printf '%s\n' "$changed"
     # shellcheck disable=SC2086 # these names have no blanks
