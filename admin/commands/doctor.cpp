@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "commands/command.h"
+#include "doctor/check_cdi.h"
 #include "doctor/check_engine.h"
 #include "doctor/check_host.h"
 #include "engines/concourse.h"
@@ -35,6 +36,10 @@ std::vector<Section> examine(const std::shared_ptr<const Sysroot> &sysroot)
             {"engines",
              {{Severity::Note, "there is no engine that reads files of hooks",
                "for runc and crun alone the hooks go into config.json, see oci-gpu-hooks(7)"}}});
+    for (Section &section : check_cdi_engines(*sysroot))
+        sections.push_back(std::move(section));
+    if (auto section = check_cdi(sysroot))
+        sections.push_back(std::move(*section));
     return sections;
 }
 

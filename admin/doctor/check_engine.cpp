@@ -5,6 +5,7 @@
 
 #include "base/text.h"
 #include "doctor/check_hook_file.h"
+#include "doctor/check_vendors.h"
 
 namespace ogh::admin {
 
@@ -154,6 +155,7 @@ Section check_engine(const Engine &engine)
     add(section.findings, check_files(engine));
     add(section.findings, check_twice(engine));
     add(section.findings, check_unread(engine));
+    add(section.findings, check_vendors(engine));
     if (!calls_any_of_ours(engine))
         section.findings.push_back({Severity::Warning, "it calls none of the hooks of this collection",
                                     "oci-gpu-hooks install --engine " + engine.name});

@@ -8,6 +8,7 @@
 #include "base/error.h"
 #include "base/number.h"
 #include "base/text.h"
+#include "doctor/check_vendors.h"
 #include "host/host_file.h"
 
 namespace ogh::admin {
@@ -37,7 +38,9 @@ Finding check_kernel(const Sysroot &sysroot)
 
 Section check_host(const Sysroot &sysroot)
 {
-    return {"this host", {check_kernel(sysroot)}};
+    Section section{"this host", {check_kernel(sysroot)}};
+    add(section.findings, check_vendor_units(sysroot));
+    return section;
 }
 
 } // namespace ogh::admin

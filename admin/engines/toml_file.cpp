@@ -6,6 +6,8 @@
 #include <functional>
 #include <utility>
 
+#include <nlohmann/json.hpp>
+
 #include "base/error.h"
 #include "base/text.h"
 #include "host/host_file.h"
@@ -19,6 +21,29 @@ constexpr size_t max_size = size_t{1} << 20U;
 const toml::table *find_table(const toml::table &document, const std::string &table)
 {
     return table.empty() ? &document : document.at_path(table).as_table();
+}
+
+nlohmann::json convert(const toml::node &node)
+{
+    if (const toml::table *const table = node.as_table()) {
+        nlohmann::json object = nlohmann::json::object();
+        for (const auto &[key, value] : *table)
+            object[std::string(key.str())] = convert(value);
+        return object;
+    }
+    if (const toml::array *const array = node.as_array()) {
+        nlohmann::json list = nlohmann::json::array();
+        for (const toml::node &each : *array)
+            list.push_back(convert(each));
+        return list;
+    }
+    if (const auto *const text = node.as_string())
+        return text->get();
+    if (const auto *const flag = node.as_boolean())
+        return flag->get();
+    if (const auto *const number = node.as_integer())
+        return number->get();
+    return nullptr;
 }
 
 } // namespace
@@ -93,6 +118,11 @@ std::vector<std::string> TomlFile::tables_with(const std::string &key) const
     };
     look(content_->document, "");
     return found;
+}
+
+nlohmann::json TomlFile::to_json() const
+{
+    return convert(content_->document);
 }
 
 } // namespace ogh::admin

@@ -6,6 +6,8 @@
 #include <string>
 #include <vector>
 
+#include <nlohmann/json_fwd.hpp>
+
 #include "host/sysroot.h"
 
 namespace ogh::admin {
@@ -39,6 +41,9 @@ public:
 
     /** The tables, dotted, in which there is this key; "" is the file itself. */
     [[nodiscard]] std::vector<std::string> tables_with(const std::string &key) const;
+
+    /** All of it but dates and times: names with dots in them cannot be said in the questions above. */
+    [[nodiscard]] nlohmann::json to_json() const;
 
 private:
     struct Content;

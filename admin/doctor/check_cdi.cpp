@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "doctor/check_cdi.h"
+
+#include <algorithm>
+#include <cctype>
+#include <cstdio>
+
+#include "base/error.h"
+#include "base/text.h"
+#include "doctor/check_executable.h"
+
+namespace ogh::admin {
+
+namespace {
+
+bool is_of_gpus(const std::string &kind)
+{
+    return kind.starts_with("nvidia.com/") || kind.starts_with("amd.com/") ||
+           kind.find("gpu") != std::string::npos;
+}
+
+/** Names that begin with a digit came with 0.5.0. */
+std::optional<Finding> check_names(const CdiSpec &spec)
+{
+    const size_t start = spec.version.starts_with('v') ? 1 : 0;
+    unsigned major = 0;
+    unsigned minor = 0;
+    if (std::sscanf(spec.version.c_str() + start, "%u.%u", &major, &minor) != 2 || major > 0 || minor >= 5)
+        return std::nullopt;
+    const auto found = std::find_if(spec.devices.begin(), spec.devices.end(), [](const std::string &name) {
+        return !name.empty() && std::isdigit(static_cast<unsigned char>(name.front())) != 0;
+    });
+    if (found == spec.devices.end())
+        return std::nullopt;
+    return Finding{Severity::Error,
+                   quote(spec.path) + " has cdiVersion " + quote(spec.version) + " and a device " +
+                       quote(*found) +
+                       ": names may begin with a digit since 0.5.0, and engines pass the file over",
+                   R"(write "cdiVersion": "0.5.0")"};
+}
+
+Findings check_hook(const std::shared_ptr<const Sysroot> &sysroot, const HookFile &hook)
+{
+    Engine engine;
+    engine.host = engine.sysroot = sysroot;
+    Findings findings = check_executable(engine, hook);
+    if (hook.stages != std::vector<std::string>{"createRuntime"})
+        findings.push_back({Severity::Error,
+                            quote(hook.path) + " calls " + quote(hook.ours->name) +
+                                " at another stage than createRuntime: it cannot do its work",
+                            R"(write "hookName": "createRuntime")"});
+    if (!option_of(hook, "--request") && hook.ours->name != "ldcache-update")
+        findings.push_back({Severity::Warning,
+                            quote(hook.path) + " calls " + quote(hook.ours->name) +
+                                " without --request: the name of the device asks for nothing",
+                            "write what it stands for into 'args', or make the file again by --cdi"});
+    return findings;
+}
+
+Findings check_ours(const std::shared_ptr<const Sysroot> &sysroot, const CdiSpec &spec)
+{
+    Findings findings;
+    std::vector<const HookFile *> seen;
+    for (const HookFile &hook : spec.hooks) {
+        const bool is_known = std::any_of(seen.begin(), seen.end(), [&](const HookFile *other) {
+            return other->executable == hook.executable && other->stages == hook.stages;
+        });
+        if (hook.ours == nullptr || is_known)
+            continue;
+        seen.push_back(&hook);
+        add(findings, check_hook(sysroot, hook));
+    }
+    if (findings.empty())
+        findings.push_back({Severity::Ok,
+                            quote(spec.path) + ": " + std::to_string(spec.devices.size()) + " devices of " +
+                                quote(spec.kind) + ", by the hooks of this collection",
+                            ""});
+    return findings;
+}
+
+Findings check_spec(const std::shared_ptr<const Sysroot> &sysroot, const CdiSpec &spec)
+{
+    if (!spec.problem.empty())
+        return {{Severity::Warning, spec.problem + "; engines pass the file over",
+                 "mend the file, or remove it"}};
+    Findings findings;
+    if (const auto names = check_names(spec))
+        findings.push_back(*names);
+    if (spec.is_ours())
+        add(findings, check_ours(sysroot, spec));
+    else if (is_of_gpus(spec.kind))
+        findings.push_back({Severity::Warning,
+                            quote(spec.path) + " has " + std::to_string(spec.devices.size()) +
+                                " devices of " + quote(spec.kind) +
+                                ": whoever may name one to an engine gets it past the hooks, " +
+                                "their policy and their leases",
+                            "remove it, if the hooks alone are to give GPUs"});
+    return findings;
+}
+
+} // namespace
+
+std::optional<Section> check_cdi(const std::shared_ptr<const Sysroot> &sysroot)
+{
+    Section section{"CDI", {}};
+    try {
+        for (const CdiSpec &spec : read_cdi_files(*sysroot, default_cdi_folders))
+            add(section.findings, check_spec(sysroot, spec));
+    } catch (const Error &error) {
+        section.findings.push_back({Severity::Error, error.what(), "mend the folder"});
+    }
+    return section.findings.empty() ? std::nullopt : std::optional(std::move(section));
+}
+
+} // namespace ogh::admin

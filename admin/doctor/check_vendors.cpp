@@ -1,0 +1,158 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "doctor/check_vendors.h"
+
+#include <array>
+
+#include "base/error.h"
+#include "base/text.h"
+#include "engines/document.h"
+#include "registration/vendors.h"
+
+namespace ogh::admin {
+
+namespace {
+
+using nlohmann::json;
+
+constexpr const char *refresh = "nvidia-cdi-refresh";
+
+std::string past_the_policy(const VendorTool &tool)
+{
+    return "an image that sets " + std::string(tool.variable) + " gets GPUs past the hooks and their policy";
+}
+
+/** A file of the same folder as those of our hooks. */
+Finding check_hook(const HookFile &file, const VendorTool &tool, const std::string &previous)
+{
+    return {Severity::Warning,
+            quote(file.path) + " calls " + tool.vendor + "'s own hook " + quote(file.executable) +
+                (previous.empty() ? ", before those of this collection" : ", after " + previous) + ": " +
+                past_the_policy(tool),
+            "remove the file, if the hooks of this collection are to give GPUs"};
+}
+
+const json *containerd_runtimes(const json &document, const char *member)
+{
+    for (const auto *const plugin : {"io.containerd.grpc.v1.cri", "io.containerd.cri.v1.runtime"})
+        if (const json *const found = find_value(document, {"plugins", plugin, "containerd", member}))
+            return found;
+    return nullptr;
+}
+
+/** Where a switch of it bears on who gets GPUs. */
+Findings check_switch(const Sysroot &sysroot)
+{
+    constexpr const char *file = "/etc/nvidia-container-runtime/config.toml";
+    const json document = read_document(sysroot, file).value_or(json::object());
+    const json *const accepts =
+        find_value(document, {"accept-nvidia-visible-devices-envvar-when-unprivileged"});
+    if (accepts == nullptr || !accepts->is_boolean() || accepts->get<bool>())
+        return {};
+    return {{Severity::Note,
+             quote(file) + " lets the variable of an image count in privileged containers alone", ""}};
+}
+
+} // namespace
+
+Runtimes runtimes_of_docker(const json &daemon_json)
+{
+    Runtimes runtimes{{}, text_at(daemon_json, {"default-runtime"})};
+    if (const json *const named = find_value(daemon_json, {"runtimes"});
+        named != nullptr && named->is_object())
+        for (const auto &[name, value] : named->items())
+            runtimes.named.push_back({name, text_at(value, {"path"})});
+    return runtimes;
+}
+
+Runtimes runtimes_of_containerd(const json &config_toml)
+{
+    Runtimes runtimes;
+    if (const json *const name = containerd_runtimes(config_toml, "default_runtime_name"))
+        runtimes.by_default = name->is_string() ? name->get<std::string>() : "";
+    if (const json *const named = containerd_runtimes(config_toml, "runtimes");
+        named != nullptr && named->is_object())
+        for (const auto &[name, value] : named->items())
+            runtimes.named.push_back({name, text_at(value, {"options", "BinaryName"})});
+    return runtimes;
+}
+
+Runtimes runtimes_of_podman(const json &containers_conf)
+{
+    Runtimes runtimes{{}, text_at(containers_conf, {"engine", "runtime"})};
+    if (const json *const named = find_value(containers_conf, {"engine", "runtimes"});
+        named != nullptr && named->is_object())
+        for (const auto &[name, value] : named->items())
+            for (const auto &path :
+                 texts_at(containers_conf, {"engine", "runtimes", name}).value_or(std::vector<std::string>{}))
+                runtimes.named.push_back({name, path});
+    return runtimes;
+}
+
+Findings check_runtimes(const Runtimes &runtimes, const std::string &file)
+{
+    Findings findings;
+    for (const Runtimes::Named &each : runtimes.named) {
+        const VendorTool *const tool = find_vendor_tool(each.executable);
+        if (tool == nullptr)
+            continue;
+        const bool is_default = each.name == runtimes.by_default;
+        findings.push_back({Severity::Warning,
+                            quote(file) + " has " + tool->vendor + "'s runtime " + quote(each.name) +
+                                (is_default ? " for all containers: " : ": where it is asked for, ") +
+                                past_the_policy(*tool),
+                            is_default ? "have another runtime by default, and remove this one"
+                                       : "remove it, if the hooks alone are to give GPUs"});
+    }
+    if (const VendorTool *const tool = find_vendor_tool(runtimes.by_default))
+        findings.push_back({Severity::Warning,
+                            quote(file) + " has " + tool->vendor +
+                                "'s runtime for all containers: " + past_the_policy(*tool),
+                            "have another runtime"});
+    return findings;
+}
+
+Findings check_vendors(const Engine &engine)
+{
+    Findings findings;
+    std::string previous;
+    for (const FileInForce &each : files_in_force(engine.folders)) {
+        if (each.file->ours != nullptr)
+            previous = each.file->ours->name;
+        else if (const VendorTool *const tool = find_vendor_tool(each.file->executable))
+            findings.push_back(check_hook(*each.file, *tool, previous));
+    }
+    try {
+        if (engine.name == "podman")
+            for (const char *const file :
+                 {"/usr/share/containers/containers.conf", "/etc/containers/containers.conf"})
+                add(findings,
+                    check_runtimes(
+                        runtimes_of_podman(read_document(*engine.sysroot, file).value_or(json::object())),
+                        file));
+        if (!findings.empty())
+            add(findings, check_switch(*engine.sysroot));
+    } catch (const Error &) {
+        return findings; // of its own files the engine's section says more
+    }
+    return findings;
+}
+
+Findings check_vendor_units(const Sysroot &sysroot)
+{
+    constexpr std::array folders{"/etc/systemd/system/multi-user.target.wants",
+                                 "/etc/systemd/system/paths.target.wants",
+                                 "/etc/systemd/system/default.target.wants"};
+    for (const char *const folder : folders)
+        for (const char *const suffix : {".path", ".service"}) {
+            const auto place = sysroot.find(std::string(folder));
+            if (place && sysroot.find(std::string(folder) + "/" + refresh + suffix))
+                return {
+                    {Severity::Warning,
+                     "the unit " + std::string(refresh) + suffix +
+                         " is enabled: it makes NVIDIA's CDI specification anew, with all GPUs",
+                     "systemctl disable --now " + std::string(refresh) + ".path " + refresh + ".service"}};
+        }
+    return {};
+}
+
+} // namespace ogh::admin

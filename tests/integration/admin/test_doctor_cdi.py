@@ -1,0 +1,156 @@
+# SPDX-License-Identifier: Apache-2.0
+"""oci-gpu-hooks doctor: CDI specifications, the engines that read them, and other vendors' ways to GPUs."""
+
+import json
+import os
+
+import pytest
+
+from harness.admin import EXECDIR, SHIPPED
+
+pytest_plugins = ["harness.admin_fixtures"]
+
+OK, WARNING, ERROR = 0, 7, 6
+SPEC = "etc/cdi/oci-gpu-hooks.json"
+DAEMON = "etc/docker/daemon.json"
+CONTAINERD = "etc/containerd/config.toml"
+LEGACY_HOOK = "usr/bin/nvidia-container-runtime-hook"
+VENDOR_YAML = """# made by a tool
+---
+cdiVersion: "0.5.0"
+kind: nvidia.com/gpu
+devices:
+  - name: "0"
+    containerEdits: &edits
+      deviceNodes:
+        - path: /dev/nvidia0
+  - {name: all, containerEdits: *edits}
+"""
+
+
+def spec(version="0.6.0", name="0", **hook):
+    """One device, by nvidia-devices."""
+    hook = {"hookName": "createRuntime", "path": f"/{EXECDIR}/nvidia-devices",
+            "args": ["nvidia-devices", "--request", "0"], **hook}
+    return {"cdiVersion": version, "kind": "oci-gpu-hooks.io/gpu",
+            "devices": [{"name": name, "containerEdits": {"hooks": [hook]}}]}
+
+
+@pytest.fixture(name="host")
+def host_fixture(installed_host):
+    """With docker and containerd, which give the devices of a specification of ours."""
+    for program in ("dockerd", "containerd"):
+        installed_host.program(program)
+    installed_host.link("var/run", "/run")
+    installed_host.put(SPEC, spec())
+    installed_host.put(DAEMON, {"features": {"cdi": True}})
+    installed_host.write(CONTAINERD, 'version = 2\n[plugins."io.containerd.grpc.v1.cri"]\nenable_cdi = true\n')
+    return installed_host
+
+
+def test_nothing_is_wrong(command, host):
+    done = command.run("doctor", "--format", "json")
+    sections = {each["title"]: each["findings"] for each in json.loads(done.stdout)["sections"]}
+    assert done.returncode == OK, sections
+    for engine in ("docker", "containerd"):
+        assert sections[engine] == [{"severity": "ok", "remedy": "",
+                                     "text": "it gives the devices of the CDI specifications"}]
+    assert sections["CDI"][0]["text"] == (f"'/{SPEC}': 1 devices of 'oci-gpu-hooks.io/gpu', by the hooks of this "
+                                          "collection"), host
+
+
+def test_without_a_specification(command, host):
+    host.remove("etc/cdi")
+    findings, status = command.doctor()
+    assert status == OK
+    assert sum(each[1].startswith("it calls no hooks by itself") for each in findings) == 2
+
+
+def put(name, document):
+    return lambda host: host.put(name, document)
+
+
+def write(name, text):
+    return lambda host: host.write(name, text)
+
+
+def legacy_hook(name):
+    def break_it(host):
+        host.program(os.path.basename(LEGACY_HOOK))
+        host.put(f"{SHIPPED}/{name}", {"version": "1.0.0", "stages": ["prestart"], "when": {"always": True},
+                                       "hook": {"path": f"/{LEGACY_HOOK}", "args": ["hook", "prestart"]}})
+    return break_it
+
+
+def with_unit(host):
+    host.link("etc/systemd/system/multi-user.target.wants/nvidia-cdi-refresh.path",
+              "/usr/lib/systemd/system/nvidia-cdi-refresh.path")
+    host.write("usr/lib/systemd/system/nvidia-cdi-refresh.path", "[Path]\n")
+
+
+RUNTIME = '[plugins."io.containerd.cri.v1.runtime".containerd.runtimes.nvidia.options]\n' \
+          'BinaryName = "/usr/bin/nvidia-container-runtime"\n'
+BROKEN = {
+    "CDI switched off in docker": (put(DAEMON, {"features": {"cdi": False}}), ERROR, "CDI is switched off", "daemon"),
+    "CDI not switched on in docker": (put(DAEMON, {}), WARNING, "CDI is not switched on", "daemon.json"),
+    "daemon.json is no JSON": (write(DAEMON, "{"), ERROR, "daemon.json': the file", "mend"),
+    "another folder in docker": (put(DAEMON, {"features": {"cdi": True}, "cdi-spec-dirs": ["/run/other"]}), ERROR,
+                                 "none of the folders that it reads: '/run/other'", "one of these"),
+    "CDI switched off in containerd": (
+        write(CONTAINERD, 'version = 3\n[plugins."io.containerd.cri.v1.runtime"]\nenable_cdi = false\n'), ERROR,
+        "CDI is switched off", "enable_cdi"),
+    "CDI not switched on in containerd": (write(CONTAINERD, "version = 2\n"), WARNING, "not switched on", "enable_cdi"),
+    "config.toml is no TOML": (write(CONTAINERD, "[plugins"), ERROR, "is no TOML", "mend"),
+    "specification is no JSON": (write(SPEC, "{"), WARNING, "engines pass the file over", "mend"),
+    "specification without a kind": (put(SPEC, {"cdiVersion": "0.6.0"}), WARNING, "no 'kind'", "mend"),
+    "name that needs a later version": (put(SPEC, spec("0.3.0")), ERROR, "names may begin with a digit since", "0.5.0"),
+    "specification without its executable": (put(SPEC, spec(path="/opt/nvidia-devices")), ERROR, "is not there",
+                                             "install the hooks again"),
+    "specification with another stage": (put(SPEC, spec(hookName="createContainer")), ERROR, "another stage",
+                                         "createRuntime"),
+    "specification without a request": (put(SPEC, spec(args=["nvidia-devices"])), WARNING, "without --request",
+                                        "--cdi"),
+    "vendor's specification, YAML": (write("run/cdi/nvidia.yaml", VENDOR_YAML), WARNING,
+                                     "'/var/run/cdi/nvidia.yaml' has 2 devices of 'nvidia.com/gpu'", "remove it"),
+    "vendor's specification, JSON": (put("etc/cdi/amd.json", {"cdiVersion": "0.6.0", "kind": "amd.com/gpu"}), WARNING,
+                                     "'amd.com/gpu': whoever may name one", "remove it"),
+    "specification is no YAML": (write("etc/cdi/x.yaml", "a: [b\nc: d"), WARNING, "it is no YAML, line 2", "mend"),
+    "too many aliases": (write("etc/cdi/x.yaml", "a: &a [x,x,x,x,x,x,x,x,x,x]\n" + "".join(
+        f"{name}: &{name} [{','.join([f'*{other}'] * 10)}]\n" for other, name in zip("abcdefg", "bcdefgh"))), WARNING,
+        "too large", "mend"),
+    "vendor's hook after ours": (legacy_hook("oci-nvidia-hook.json"), WARNING,
+                                 "NVIDIA's own hook '/usr/bin/nvidia-container-runtime-hook', after ldcache-update",
+                                 "remove the file"),
+    "vendor's hook before ours": (legacy_hook("00-nvidia.json"), WARNING, ", before those of this", "remove the file"),
+    "vendor's runtime in docker": (
+        put(DAEMON, {"features": {"cdi": True}, "runtimes": {"nvidia": {"path": "nvidia-container-runtime"}}}),
+        WARNING, "runtime 'nvidia': where it is asked for, an image that sets NVIDIA_VISIBLE_DEVICES", "remove it"),
+    "vendor's runtime by default in docker": (
+        put(DAEMON, {"features": {"cdi": True}, "default-runtime": "amd",
+                     "runtimes": {"amd": {"path": "/usr/bin/amd-container-runtime"}}}),
+        WARNING, "AMD's runtime 'amd' for all containers", "another runtime"),
+    "vendor's runtime in containerd": (write(CONTAINERD, "version = 3\n" + RUNTIME), WARNING,
+                                       "NVIDIA's runtime 'nvidia'", "remove it"),
+    "vendor's runtime in podman": (
+        write("etc/containers/containers.conf",
+              '[engine]\nruntime = "nv"\n[engine.runtimes]\nnv = ["/usr/bin/nvidia-container-runtime"]\n'),
+        WARNING, "'/etc/containers/containers.conf' has NVIDIA's runtime 'nv' for all containers", "another"),
+    "unit that makes a specification": (with_unit, WARNING, "nvidia-cdi-refresh.path is enabled", "systemctl disable"),
+}
+
+
+@pytest.mark.parametrize("name", BROKEN)
+def test_what_is_broken_is_found(command, host, name):
+    break_it, status, text, remedy = BROKEN[name]
+    break_it(host)
+    findings, found_status = command.doctor()
+    bad = [each for each in findings if each[0] in ("warning", "error")]
+    assert any(text in each[1] and remedy in each[2] for each in bad), findings
+    assert all(each[2] for each in bad), "each says what to do"
+    assert found_status == status
+
+
+def test_what_a_specification_says_does_not_move_the_terminal(command, host):
+    host.put("etc/cdi/x.json", {"cdiVersion": "0.6.0", "kind": "nvidia.com/\u001b[2J\u202e"})
+    done = command.run("doctor")
+    assert "\033" not in done.stdout and "\u202e" not in done.stdout and "x1b" in done.stdout
