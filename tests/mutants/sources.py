@@ -9,11 +9,11 @@ from pathlib import Path
 from table import Wrong
 
 TOP = Path(__file__).resolve().parents[2]
-BELOW = ("common", "hooks")
+BELOW = ("admin", "common", "hooks")
 
 
 def find(top, file):
-    """The one file of that name below common/ or hooks/; folders in front of it are some that it lies in."""
+    """The one file of that name below one of BELOW; folders in front of it are some that it lies in."""
     *folders, name = file.split("/")
     found = [path for below in BELOW for path in (top / below).rglob(name)
              if set(folders) <= set(path.relative_to(top).parts)]

@@ -155,6 +155,15 @@ def test_what_is_broken_is_found(command, installed_host, name):
     assert found_status == status
 
 
+def test_what_others_may_change_is_not_run(command, installed_host, tmp_path):
+    path = installed_host.path / EXECDIR / "mount-srv"
+    path.unlink()
+    path.write_text(f"#!/bin/sh\ntouch {tmp_path}/was-run\n", encoding="utf-8")
+    path.chmod(0o777)
+    assert command.doctor()[1] == ERROR
+    assert not (tmp_path / "was-run").exists()
+
+
 def test_no_hook_is_called(command, installed_host):
     for file in FILES.values():
         installed_host.remove(f"{SHIPPED}/{file}")
