@@ -91,6 +91,21 @@ std::vector<std::string> container_cgroups(const std::string &init, const std::s
     return {above.front()};
 }
 
+std::vector<std::string> scope_cgroups(const std::vector<std::string> &own, const std::string &runtime,
+                                       const std::string &cgroups_path)
+{
+    std::vector<std::string> found;
+    const auto add = [&](const std::string &path) {
+        if (path.ends_with(".scope") && !is_same_or_below(runtime, path))
+            found.push_back(path);
+    };
+    if (cgroups_path.empty() && !own.empty())
+        add(parent_of(own.front()));
+    for (const std::string &path : own)
+        add(path);
+    return found;
+}
+
 std::optional<std::string> path_below(const std::string &path, const std::string &mount_root)
 {
     if (!is_same_or_below(path, mount_root))

@@ -27,6 +27,15 @@ std::vector<std::string> container_cgroups(const std::string &init, const std::s
                                            const std::string &cgroups_path);
 
 /**
+ * Those that a scope of systemd's has which was made for this container, outermost first: of its own ones, and of the
+ * one above them where no path names them (crun then puts the process into one below its scope).
+ *
+ * @param own what container_cgroups() has found; @param runtime and cgroups_path as it took them
+ */
+std::vector<std::string> scope_cgroups(const std::vector<std::string> &own, const std::string &runtime,
+                                       const std::string &cgroups_path);
+
+/**
  * Where the cgroup `path` is below a mount that shows the cgroup `mount_root`: "." or a relative path; nothing if
  * it is not there.
  */

@@ -63,25 +63,32 @@ struct CgroupNames {
     std::string cgroups_path;
 };
 
-/** The container's own, outermost first; none if it has none there, or they cannot be reached: that is noted. */
-std::vector<Cgroup> open_cgroups(const MountTable &mounts, const Hierarchy &hierarchy,
-                                 const CgroupNames &names, Notes &notes)
+/** What there is of the container in one hierarchy. */
+struct OwnCgroups {
+    std::vector<Cgroup> cgroups = {}; ///< outermost first
+    std::vector<std::string> scopes = {};
+};
+
+/** The container's own; none if it has none there, or they cannot be reached: that is noted. */
+OwnCgroups open_cgroups(const MountTable &mounts, const Hierarchy &hierarchy, const CgroupNames &names,
+                        Notes &notes)
 {
-    std::vector<Cgroup> cgroups;
     const std::optional<std::string> init = cgroup_of(names.init, hierarchy.controller);
     const std::optional<std::string> runtime = cgroup_of(names.runtime, hierarchy.controller);
     if (!init || !runtime)
-        return cgroups;
-    for (const std::string &path : container_cgroups(*init, *runtime, names.cgroups_path)) {
+        return {};
+    const std::vector<std::string> paths = container_cgroups(*init, *runtime, names.cgroups_path);
+    OwnCgroups own{{}, scope_cgroups(paths, *runtime, names.cgroups_path)};
+    for (const std::string &path : paths) {
         std::optional<UniqueFd> fd = open_cgroup(mounts, hierarchy, path);
         if (!fd) {
             notes.push_back({LogLevel::Info, "no mount of this host shows the container's device cgroup " +
                                                  quote(path) + "; it is left as it is"});
             return {};
         }
-        cgroups.push_back({std::move(*fd), path});
+        own.cgroups.push_back({std::move(*fd), path});
     }
-    return cgroups;
+    return own;
 }
 
 } // namespace
@@ -97,12 +104,14 @@ DeviceCgroups::DeviceCgroups(const ProcFs &proc, pid_t init, const std::string &
     const CgroupNames names{
         read_all(proc.open_of(init, "cgroup").get(), max_proc_cgroup, "the init process's cgroups"),
         read_all(proc.open_self("cgroup").get(), max_proc_cgroup, "this process's cgroups"), cgroups_path};
-    std::vector<Cgroup> first = open_cgroups(mounts, version_1, names, notes_);
-    if (!first.empty())
-        hierarchies_.push_back(std::make_unique<DeviceCgroupV1>(std::move(first)));
-    std::vector<Cgroup> second = open_cgroups(mounts, version_2, names, notes_);
-    if (!second.empty())
-        hierarchies_.push_back(std::make_unique<DeviceCgroupV2>(std::move(second)));
+    OwnCgroups first = open_cgroups(mounts, version_1, names, notes_);
+    OwnCgroups second = open_cgroups(mounts, version_2, names, notes_);
+    // systemd gives a unit the same path in both.
+    scopes_ = std::move(first.scopes.empty() ? second.scopes : first.scopes);
+    if (!first.cgroups.empty())
+        hierarchies_.push_back(std::make_unique<DeviceCgroupV1>(std::move(first.cgroups)));
+    if (!second.cgroups.empty())
+        hierarchies_.push_back(std::make_unique<DeviceCgroupV2>(std::move(second.cgroups)));
     if (hierarchies_.empty() && notes_.empty())
         notes_.push_back({LogLevel::Info, "the container has no device cgroup of its own; none is changed"});
 }

@@ -41,7 +41,11 @@ public:
      */
     Notes allow(const DeviceRules &rules, UndoLog &undo);
 
+    /** Those that a scope of systemd's may have which is this container's, see scope_cgroups(); mostly one or none. */
+    [[nodiscard]] const std::vector<std::string> &scopes() const { return scopes_; }
+
 private:
+    std::vector<std::string> scopes_;
     Notes notes_; ///< on what was found, said with the first allow()
     std::vector<std::unique_ptr<DeviceCgroup>> hierarchies_;
 };

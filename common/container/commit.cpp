@@ -18,13 +18,16 @@ namespace {
 using Step = Notes (*)(const Edits &, EnteredContainer &);
 
 /** The order in which a container is changed. */
-constexpr std::array<Step, 8> steps = {
+constexpr std::array<Step, 9> steps = {
     allow_devices, // The likeliest to be refused, and nothing has been made in the container by then.
     attach_mounts, // All mounts come before what is replaced, which is for good.
-    put_nodes,     put_tree,
+    put_nodes,
+    put_tree,
     make_links, // They lead into the tree.
-    overlay_proc,  overlay_files,
-    replace_files, // The last: what a file replaces is gone.
+    overlay_proc,
+    overlay_files,
+    replace_files,          // What a file replaces is gone.
+    allow_devices_in_scope, // The last: it cannot be undone, and cannot fail.
 };
 
 } // namespace

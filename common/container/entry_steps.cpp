@@ -10,6 +10,7 @@
 #include "base/text.h"
 #include "container/device_node.h"
 #include "edits/inner_path.h"
+#include "systemd/scope_unit.h"
 
 namespace ogh {
 
@@ -75,6 +76,14 @@ Notes allow_devices(const Edits &edits, EnteredContainer &container)
 {
     auto &cgroups = container.sources().cgroups;
     return cgroups ? cgroups->allow(rules_of(edits.nodes), container.undo()) : Notes();
+}
+
+Notes allow_devices_in_scope(const Edits &edits, EnteredContainer &container)
+{
+    HostSources &sources = container.sources();
+    if (!sources.systemd)
+        return {};
+    return allow_in_scope(*sources.systemd, sources.cgroups->scopes(), checked(rules_of(edits.nodes)));
 }
 
 Notes put_nodes(const Edits &edits, EnteredContainer &container)

@@ -13,6 +13,9 @@ namespace ogh {
 /** Lets the container's processes open the devices of Edits::nodes. @throws Error */
 Notes allow_devices(const Edits &edits, EnteredContainer &container);
 
+/** The same for systemd, where it has rules of its own for the container; see allow_in_scope(). Never throws. */
+Notes allow_devices_in_scope(const Edits &edits, EnteredContainer &container);
+
 /** Edits::nodes: made in the container's /dev, or mounted there where none can be made. @throws Error */
 Notes put_nodes(const Edits &edits, EnteredContainer &container);
 

@@ -54,6 +54,8 @@ HostSources open_by_path(const Edits &edits, const ContainerView &view)
         sources.proc = open_proc(*edits.proc, container.mount_label);
     if (!edits.nodes.empty()) {
         sources.cgroups.emplace(view.proc(), container.pid, container.cgroups_path);
+        if (!sources.cgroups->scopes().empty())
+            sources.systemd = ManagerConnection::open(sources.notes);
         sources.nodes = open_nodes(edits.nodes, view);
     }
     return sources;
@@ -111,8 +113,10 @@ HostSources open_host_sources(const Edits &edits, const ContainerView &view)
     const auto &user_namespace = view.init().user_namespace();
     if (needs_tmpfs(edits, user_namespace.has_value()))
         put_together(edits, view, sources);
-    if (user_namespace)
-        sources.notes = write_obstacles(sources.mounts, *user_namespace);
+    if (user_namespace) {
+        const Notes more = write_obstacles(sources.mounts, *user_namespace);
+        sources.notes.insert(sources.notes.end(), more.begin(), more.end());
+    }
     return sources;
 }
 

@@ -12,6 +12,7 @@
 #include "container/overlay_file.h"
 #include "edits/edits.h"
 #include "image/container_view.h"
+#include "systemd/manager_connection.h"
 
 namespace ogh {
 
@@ -39,7 +40,9 @@ struct HostSources {
     std::optional<ProcSource> proc = {};
     std::vector<OverlayFile> overlays = {};
     std::optional<DeviceCgroups> cgroups = {}; ///< the container's own; nothing if there are no nodes
-    Notes notes = {};                          ///< what is worth saying about them in this container
+    std::optional<ManagerConnection> systemd =
+        {};           ///< to whom a scope of the container belongs, if it has one
+    Notes notes = {}; ///< what is worth saying about them in this container
 };
 
 /**

@@ -70,6 +70,27 @@ BOOST_AUTO_TEST_CASE(the_nearest_cgroup_of_that_name_counts)
     BOOST_TEST((container_cgroups("/c/c/x", "/", "c") == Paths{"/c/c", "/c/c/x"}));
 }
 
+BOOST_AUTO_TEST_CASE(a_scope_of_the_containers_own_is_found)
+{
+    const std::string scope = "/machine.slice/libpod-4f.scope";
+    const std::string named = "machine.slice:libpod:4f";
+    BOOST_TEST((scope_cgroups({scope}, "/system.slice/x", named) == Paths{scope}));
+    BOOST_TEST((scope_cgroups({scope, scope + "/container"}, "/", named) == Paths{scope}));
+    BOOST_TEST((scope_cgroups({"/garden/x"}, "/system.slice/worker.service", "garden/x") == Paths{}));
+    BOOST_TEST((scope_cgroups({}, "/", "") == Paths{}));
+    // crun makes up a name where it is told none.
+    BOOST_TEST((scope_cgroups({scope + "/container"}, "/", "") == Paths{scope}));
+    BOOST_TEST((scope_cgroups({"/x.scope/a/container"}, "/", "") == Paths{}));
+}
+
+BOOST_AUTO_TEST_CASE(a_scope_that_has_others_in_it_is_not_the_containers)
+{
+    const std::string session = "/user.slice/session-3.scope";
+    BOOST_TEST((scope_cgroups({session + "/c1"}, session, "") == Paths{}));
+    BOOST_TEST((scope_cgroups({session + "/c1"}, session + "/runtime", "") == Paths{}));
+    BOOST_TEST((scope_cgroups({"/jobs.scope/c1"}, "/system.slice/x", "/jobs.scope/c1") == Paths{}));
+}
+
 BOOST_AUTO_TEST_CASE(the_runtimes_own_cgroup_and_those_above_are_never_the_containers)
 {
     BOOST_TEST((container_cgroups("/", "/", "/") == Paths{}));
