@@ -12,16 +12,16 @@ namespace {
 
 constexpr size_t gap = 2;
 
-bool is_continuation(char byte)
+/** In UTF-8. */
+bool begins_character(char byte)
 {
-    return (static_cast<unsigned char>(byte) & 0xC0U) == 0x80U;
+    return (static_cast<unsigned char>(byte) & 0xC0U) != 0x80U;
 }
 
 /** How many characters; a terminal is taken to give each one column. */
 size_t width_of(std::string_view utf8)
 {
-    return static_cast<size_t>(
-        std::count_if(utf8.begin(), utf8.end(), [](char byte) { return !is_continuation(byte); }));
+    return static_cast<size_t>(std::count_if(utf8.begin(), utf8.end(), begins_character));
 }
 
 } // namespace

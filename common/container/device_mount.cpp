@@ -20,11 +20,11 @@ namespace ogh {
 namespace {
 
 // Not noexec, as some bind nodes: drivers' libraries may map a device with PROT_EXEC, and nobody runs a device.
-constexpr MountAttributes attributes = {.has_nodes = true};
+constexpr MountAttributes node_attributes = {.has_nodes = true};
 
 DeviceMount source_of(int fd, const std::string &what)
 {
-    return {Inode::of(fd, what), MountTree(fd, attributes, what)};
+    return {Inode::of(fd, what), MountTree(fd, node_attributes, what)};
 }
 
 UniqueFd make_node(const NodeEdit &node, const PrivateTmpfs &tmpfs, const std::string &name,

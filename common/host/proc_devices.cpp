@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "base/device_number.h"
 #include "base/error.h"
 #include "base/number.h"
 #include "base/text.h"
@@ -13,7 +14,6 @@ namespace ogh {
 namespace {
 
 constexpr size_t max_size = 65536;
-constexpr unsigned max_major = 0xFFF; // of the kernel's 32-bit device numbers, 20 bits are the minor
 
 } // namespace
 

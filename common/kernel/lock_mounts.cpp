@@ -19,7 +19,7 @@ namespace {
 
 constexpr const char *what_fails = "cannot lock the mounts for a user namespace";
 
-void check(bool done, const char *what)
+void check_lock(bool done, const char *what)
 {
     if (!done)
         throw SystemError(errno, std::string(what_fails) + " (" + what + ")");
@@ -54,15 +54,15 @@ void lock_mounts(const PrivateTmpfs &tmpfs, const std::vector<MountTree *> &tree
         trees[i]->attach(tmpfs.make(std::to_string(i), kind).get(), "a folder for locking");
     }
     const UniqueFd result(::memfd_create("trees", MFD_CLOEXEC));
-    check(result.valid(), "memfd_create");
+    check_lock(result.valid(), "memfd_create");
     const auto error =
         run_in_child(what_fails, [&] { return copy_in_child(tmpfs.fd(), trees.size(), result.get()); });
     errno = error.value_or(EINTR);
-    check(errno == 0, "user namespace");
-    check(::lseek(result.get(), 0, SEEK_SET) == 0, "lseek");
+    check_lock(errno == 0, "user namespace");
+    check_lock(::lseek(result.get(), 0, SEEK_SET) == 0, "lseek");
     for (MountTree *tree : trees) {
         int fd = -1;
-        check(::read(result.get(), &fd, sizeof fd) == sizeof fd, "read");
+        check_lock(::read(result.get(), &fd, sizeof fd) == sizeof fd, "read");
         *tree = MountTree(UniqueFd(fd));
     }
 }

@@ -13,7 +13,7 @@ namespace ogh {
 
 namespace {
 
-void check(bool done, const std::string &what)
+void check_tmpfs(bool done, const std::string &what)
 {
     if (!done)
         throw SystemError(errno, "cannot make a tmpfs (" + what + ")");
@@ -21,7 +21,8 @@ void check(bool done, const std::string &what)
 
 void set(const UniqueFd &context, const char *key, const char *value)
 {
-    check(::fsconfig(context.get(), FSCONFIG_SET_STRING, key, value, 0) == 0, std::string("fsconfig ") + key);
+    check_tmpfs(::fsconfig(context.get(), FSCONFIG_SET_STRING, key, value, 0) == 0,
+                std::string("fsconfig ") + key);
 }
 
 /** Elsewhere the kernel refuses the option. */
@@ -36,15 +37,15 @@ bool has_selinux()
 UniqueFd make_tmpfs(const TmpfsOptions &options)
 {
     const UniqueFd context(::fsopen("tmpfs", FSOPEN_CLOEXEC));
-    check(context.valid(), "fsopen");
+    check_tmpfs(context.valid(), "fsopen");
     set(context, "mode", "0755");
     if (options.source != nullptr)
         set(context, "source", options.source);
     if (!options.label.empty() && has_selinux())
         set(context, "context", options.label.c_str());
-    check(::fsconfig(context.get(), FSCONFIG_CMD_CREATE, nullptr, nullptr, 0) == 0, "fsconfig");
+    check_tmpfs(::fsconfig(context.get(), FSCONFIG_CMD_CREATE, nullptr, nullptr, 0) == 0, "fsconfig");
     UniqueFd root(::fsmount(context.get(), FSMOUNT_CLOEXEC, options.attributes));
-    check(root.valid(), "fsmount");
+    check_tmpfs(root.valid(), "fsmount");
     return root;
 }
 

@@ -17,12 +17,12 @@ bool is_part_of(std::string_view part, std::string_view whole)
 }
 
 /** A device of a container, seen from the GPU that it is of. */
-struct Use {
+struct HeldDevice {
     const Holding *holding;
     const LeasedDevice *device;
 };
 
-bool exclude_each_other(const Use &a, const Use &b)
+bool exclude_each_other(const HeldDevice &a, const HeldDevice &b)
 {
     return a.holding != b.holding && conflict(a.device->mode, b.device->mode) &&
            overlap(a.device->key, b.device->key);
@@ -43,7 +43,7 @@ std::string_view gpu_of(const LeaseKey &key)
 std::string contradiction(const LeaseState &state)
 {
     std::set<ProcessId> inits;
-    ByGpu<Use> uses_by_gpu;
+    ByGpu<HeldDevice> uses_by_gpu;
     for (const Holding &holding : state.holdings) {
         if (!inits.insert(holding.holder.init).second)
             return "the process " + std::to_string(holding.holder.init.pid) + " has two entries";
@@ -52,10 +52,10 @@ std::string contradiction(const LeaseState &state)
     }
     for (const auto &[gpu, uses] : uses_by_gpu) {
         // Whoever shares is in nobody's way but that of an exclusive one, of which there are few.
-        for (const Use &one : uses) {
+        for (const HeldDevice &one : uses) {
             if (one.device->mode != LeaseMode::Exclusive)
                 continue;
-            for (const Use &other : uses) {
+            for (const HeldDevice &other : uses) {
                 if (exclude_each_other(one, other))
                     return quote(one.device->key) + " is held exclusively, and by another one too";
             }

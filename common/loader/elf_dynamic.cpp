@@ -7,8 +7,6 @@
 #include <iterator>
 #include <string_view>
 
-#include "base/error.h"
-
 namespace ogh {
 
 namespace {
@@ -16,11 +14,6 @@ namespace {
 /** A dynamic section has an entry for each library that is needed; the largest known have fewer than 150. */
 constexpr size_t dynamic_limit = 512;
 constexpr size_t dynamic_step = 64; ///< entries read at once
-
-[[noreturn]] void refuse(const char *why)
-{
-    throw Error(ExitCode::NotAvailable, why);
-}
 
 /** Takes in entries until all tags have their values, or the section ends. */
 class Scan final {
@@ -61,19 +54,19 @@ std::vector<std::optional<std::uint64_t>> read_dynamic(const ElfFile &file,
     const auto segment = std::find_if(segments.begin(), segments.end(),
                                       [](const ElfSegment &each) { return each.type == PT_DYNAMIC; });
     if (segment == segments.end())
-        refuse("it has no dynamic section");
+        refuse_library("it has no dynamic section");
     const size_t each = 2 * file.address_size();
     const std::uint64_t count = segment->size / each;
     Scan scan(tags);
     for (std::uint64_t done = 0; done < count && !scan.is_complete(); done += dynamic_step) {
         if (done >= dynamic_limit)
-            refuse("its dynamic section is too long");
+            refuse_library("its dynamic section is too long");
         const size_t size = std::min<std::uint64_t>(dynamic_step, count - done) * each;
         const std::uint64_t offset =
             segment->offset + done * each; // cannot wrap: the first part has been read
         const std::string bytes = file.read(offset, size);
         if (bytes.size() < size)
-            refuse("it is cut short");
+            refuse_library("it is cut short");
         for (size_t at = 0; at < size && !scan.is_complete(); at += each)
             scan.take(file.address_at(bytes, at), file.address_at(bytes, at + file.address_size()));
     }

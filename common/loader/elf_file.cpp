@@ -24,11 +24,6 @@ constexpr size_t head_size = 1024;
 /** Real libraries have 7 to 14. */
 constexpr size_t segment_limit = 64;
 
-[[noreturn]] void refuse(const char *why)
-{
-    throw Error(ExitCode::NotAvailable, why);
-}
-
 [[noreturn]] void refuse_with_reason(int error_number)
 {
     throw Error(ExitCode::NotAvailable, std::string("it cannot be read: ") + std::strerror(error_number));
@@ -40,7 +35,7 @@ std::uint64_t plain_file_size(int fd)
     if (::fstat(fd, &status) != 0)
         refuse_with_reason(errno);
     if (!S_ISREG(status.st_mode))
-        refuse("it is no plain file");
+        refuse_library("it is no plain file");
     return static_cast<std::uint64_t>(status.st_size);
 }
 
@@ -67,17 +62,17 @@ std::string read_at(int fd, std::uint64_t offset, size_t size)
 void check_identification(std::string_view head)
 {
     if (!head.starts_with(std::string_view(ELFMAG, SELFMAG)))
-        refuse("it is no ELF file");
+        refuse_library("it is no ELF file");
     if (head.size() < sizeof(Elf32_Ehdr))
-        refuse("it is cut short");
+        refuse_library("it is cut short");
     if (head[EI_CLASS] != ELFCLASS32 && head[EI_CLASS] != ELFCLASS64)
-        refuse("it is of an unknown ELF class");
+        refuse_library("it is of an unknown ELF class");
     if (head[EI_DATA] != ELFDATA2LSB)
-        refuse("it is for machines of another byte order");
+        refuse_library("it is for machines of another byte order");
     if (head[EI_VERSION] != EV_CURRENT)
-        refuse("it is of an unknown ELF version");
+        refuse_library("it is of an unknown ELF version");
     if (load_little_endian<std::uint16_t>(head, offsetof(Elf32_Ehdr, e_type)) != ET_DYN)
-        refuse("it is no shared library");
+        refuse_library("it is no shared library");
 }
 
 std::string read_head(int fd)
@@ -89,11 +84,16 @@ std::string read_head(int fd)
 
 } // namespace
 
+[[noreturn]] void refuse_library(const char *why)
+{
+    throw Error(ExitCode::NotAvailable, why);
+}
+
 ElfFile::ElfFile(int fd)
     : fd_(fd), size_(plain_file_size(fd)), head_(read_head(fd)), is_64_(head_[EI_CLASS] == ELFCLASS64)
 {
     if (is_64_ && head_.size() < sizeof(Elf64_Ehdr))
-        refuse("it is cut short");
+        refuse_library("it is cut short");
     machine_ = load_little_endian<std::uint16_t>(head_, offsetof(Elf32_Ehdr, e_machine));
     processor_flags_ = load_little_endian<std::uint32_t>(head_, is_64_ ? offsetof(Elf64_Ehdr, e_flags)
                                                                        : offsetof(Elf32_Ehdr, e_flags));
@@ -105,7 +105,7 @@ std::string ElfFile::read(std::uint64_t offset, size_t size) const
     if (offset <= head_.size() && size <= head_.size() - offset)
         return head_.substr(offset, size);
     if (offset > static_cast<std::uint64_t>(INT64_MAX) - size)
-        refuse("it is cut short");
+        refuse_library("it is cut short");
     return read_at(fd_, offset, size);
 }
 
@@ -150,17 +150,17 @@ void ElfFile::read_segments()
     const size_t each = is_64_ ? sizeof(Elf64_Phdr) : sizeof(Elf32_Phdr);
     const auto count = load_little_endian<std::uint16_t>(head_, size_at + sizeof(Elf64_Half));
     if (load_little_endian<std::uint16_t>(head_, size_at) != each)
-        refuse("its program headers are of an unknown size");
+        refuse_library("its program headers are of an unknown size");
     if (count > segment_limit)
-        refuse("it has more than 64 program headers");
+        refuse_library("it has more than 64 program headers");
     const std::string bytes = read(offset, count * each);
     if (bytes.size() < count * each)
-        refuse("it is cut short");
+        refuse_library("it is cut short");
     for (size_t at = 0; at < bytes.size(); at += each) {
         const ElfSegment segment = segment_at(bytes, at);
         // What is mapped beyond the end of the file kills the process that touches it.
         if (segment.type == PT_LOAD && (segment.size > size_ || segment.offset > size_ - segment.size))
-            refuse("it is cut short");
+            refuse_library("it is cut short");
         segments_.push_back(segment);
     }
 }

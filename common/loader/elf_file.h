@@ -9,6 +9,9 @@
 
 namespace ogh {
 
+/** @throws Error (NotAvailable): why a file is no library that can be used. */
+[[noreturn]] void refuse_library(const char *why);
+
 /** PT_*, where it lies in the file, and where in memory. */
 struct ElfSegment {
     std::uint32_t type = 0;

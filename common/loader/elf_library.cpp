@@ -22,11 +22,6 @@ constexpr size_t note_header_size = 12;
 constexpr size_t note_limit = 1024; ///< bytes of one segment of notes that are looked at
 constexpr size_t note_segment_limit = 4;
 
-[[noreturn]] void refuse(const char *why)
-{
-    throw Error(ExitCode::NotAvailable, why);
-}
-
 bool can_be_a_name(std::string_view soname)
 {
     return std::none_of(soname.begin(), soname.end(), [](char c) {
@@ -44,14 +39,15 @@ std::string read_soname(const ElfFile &file)
     if (!name)
         return "";
     if (!strings || *name > UINT64_MAX - *strings)
-        refuse("its SONAME lies outside of it");
+        refuse_library("its SONAME lies outside of it");
     const auto offset = file.offset_of(*strings + *name);
     if (!offset)
-        refuse("its SONAME lies outside of it");
+        refuse_library("its SONAME lies outside of it");
     std::string soname = file.read(*offset, NAME_MAX + 1);
     const size_t length = soname.find('\0');
     if (length == std::string::npos)
-        refuse(soname.size() > NAME_MAX ? "its SONAME is longer than a file name can be" : "it is cut short");
+        refuse_library(soname.size() > NAME_MAX ? "its SONAME is longer than a file name can be"
+                                                : "it is cut short");
     soname.resize(length);
     return can_be_a_name(soname) ? soname : "";
 }

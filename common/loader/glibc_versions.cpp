@@ -25,7 +25,7 @@ constexpr size_t section_limit = size_t{32} << 10U;
 constexpr size_t version_limit = 256; ///< glibc itself has 45
 constexpr size_t name_limit = 64;     ///< of glibc's; others may be longer, and do not matter
 
-[[noreturn]] void refuse()
+[[noreturn]] void refuse_versions()
 {
     throw Error(ExitCode::NotAvailable, "its symbol versions lie outside of it");
 }
@@ -70,7 +70,7 @@ public:
             return;
         const auto offset = file.offset_of(*dynamic[1]);
         if (!dynamic[0] || !dynamic[2] || !offset)
-            refuse();
+            refuse_versions();
         strings_ = *dynamic[0];
         count_ = *dynamic[2];
         bytes_ = file.read(*offset, section_limit);
@@ -98,7 +98,7 @@ private:
         for (;;) {
             check(item, layout_.name_size);
             if (left-- == 0)
-                refuse();
+                refuse_versions();
             versions.add(name_at(number(item + layout_.name)));
             const std::uint64_t next = number(item + layout_.next_name);
             if (next == 0)
@@ -111,7 +111,7 @@ private:
     void check(std::uint64_t at, size_t size) const
     {
         if (at > bytes_.size() || size > bytes_.size() - at)
-            refuse();
+            refuse_versions();
     }
 
     [[nodiscard]] std::uint32_t number(std::uint64_t at) const
@@ -123,7 +123,7 @@ private:
     {
         const auto offset = place > UINT64_MAX - strings_ ? std::nullopt : file_.offset_of(strings_ + place);
         if (!offset)
-            refuse();
+            refuse_versions();
         const std::string name = file_.read(*offset, name_limit);
         return name.substr(0, name.find('\0'));
     }

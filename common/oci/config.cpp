@@ -17,7 +17,7 @@ using nlohmann::json;
 
 namespace {
 
-constexpr const char *what = "config.json";
+constexpr const char *config_name = "config.json";
 constexpr size_t max_size = size_t{16} << 20U;
 
 /** A member that must be an object if it is there; the shared empty one stands for its absence. */
@@ -28,7 +28,7 @@ const json &object_member(const json &object, const char *name)
     if (member == nullptr)
         return empty;
     if (!member->is_object())
-        throw Error(ExitCode::Failure, std::string(what) + ": " + quote(name) + " is no object");
+        throw Error(ExitCode::Failure, std::string(config_name) + ": " + quote(name) + " is no object");
     return *member;
 }
 
@@ -40,13 +40,13 @@ const json &array_member(const json &object, const char *name)
     if (member == nullptr)
         return empty;
     if (!member->is_array())
-        throw Error(ExitCode::Failure, std::string(what) + ": " + quote(name) + " is no array");
+        throw Error(ExitCode::Failure, std::string(config_name) + ": " + quote(name) + " is no array");
     return *member;
 }
 
 std::string read_rootfs(const json &config, const std::string &bundle)
 {
-    const std::string path = string_member(object_member(config, "root"), "path", what);
+    const std::string path = string_member(object_member(config, "root"), "path", config_name);
     if (path.empty())
         throw Error(ExitCode::Failure, "config.json has no root.path");
     return path.starts_with('/') ? path : bundle + "/" + path;
@@ -56,7 +56,7 @@ std::vector<std::string> read_environment(const json &config)
 {
     std::vector<std::string> environment;
     for (const json &entry : array_member(object_member(config, "process"), "env"))
-        environment.push_back(checked_string(entry, "process.env", what));
+        environment.push_back(checked_string(entry, "process.env", config_name));
     return environment;
 }
 
@@ -134,7 +134,7 @@ bool read_bool(const json &object, const char *name)
     if (member == nullptr)
         return false;
     if (!member->is_boolean())
-        throw Error(ExitCode::Failure, std::string(what) + ": " + quote(name) + " is no boolean");
+        throw Error(ExitCode::Failure, std::string(config_name) + ": " + quote(name) + " is no boolean");
     return member->get<bool>();
 }
 
@@ -152,16 +152,16 @@ bool is_needed(const std::string &member, const std::string &inner)
 
 Config parse_config(std::string_view text, const std::string &bundle)
 {
-    const json document = parse_object(text, what, is_needed);
+    const json document = parse_object(text, config_name, is_needed);
     Config config;
     config.rootfs = read_rootfs(document, bundle);
     for (const auto &[key, value] : object_member(document, "annotations").items())
-        config.annotations.emplace(key, checked_string(value, key, what));
+        config.annotations.emplace(key, checked_string(value, key, config_name));
     config.environment = read_environment(document);
     config.user = read_user(object_member(document, "process"));
     config.read_only = read_bool(object_member(document, "root"), "readonly");
-    config.mount_label = string_member(object_member(document, "linux"), "mountLabel", what);
-    config.cgroups_path = string_member(object_member(document, "linux"), "cgroupsPath", what);
+    config.mount_label = string_member(object_member(document, "linux"), "mountLabel", config_name);
+    config.cgroups_path = string_member(object_member(document, "linux"), "cgroupsPath", config_name);
     config.hooks = read_hooks(document);
     config.program = read_program(document);
     config.bind_targets = read_bind_targets(document);

@@ -12,7 +12,7 @@ namespace ogh {
 
 namespace {
 
-constexpr const char *what = "the container's state on stdin";
+constexpr const char *state_name = "the container's state on stdin";
 
 pid_t read_pid(const nlohmann::json &state)
 {
@@ -20,11 +20,11 @@ pid_t read_pid(const nlohmann::json &state)
     if (pid == nullptr)
         return 0;
     if (!pid->is_number_integer())
-        throw Error(ExitCode::Failure, std::string(what) + " has a pid that is no whole number");
+        throw Error(ExitCode::Failure, std::string(state_name) + " has a pid that is no whole number");
     // An unsigned value above the signed range would come out negative: both lie outside.
     const auto value = pid->get<std::int64_t>();
     if (value < 0 || value > std::numeric_limits<pid_t>::max())
-        throw Error(ExitCode::Failure, std::string(what) + " has a pid out of range");
+        throw Error(ExitCode::Failure, std::string(state_name) + " has a pid out of range");
     return static_cast<pid_t>(value);
 }
 
@@ -43,17 +43,17 @@ std::string read_not_creating(const nlohmann::json &state)
 
 State parse_state(std::string_view text)
 {
-    const auto state = parse_object(text, what, [](const std::string &key, const std::string &) {
+    const auto state = parse_object(text, state_name, [](const std::string &key, const std::string &) {
         return key == "id" || key == "pid" || key == "bundle" || key == "status";
     });
     State result;
-    result.id = string_member(state, "id", what);
+    result.id = string_member(state, "id", state_name);
     result.pid = read_pid(state);
     result.not_creating = read_not_creating(state);
-    result.bundle = string_member(state, "bundle", what);
+    result.bundle = string_member(state, "bundle", state_name);
     if (!result.bundle.starts_with('/'))
         throw Error(ExitCode::Failure,
-                    std::string(what) + " has no absolute bundle, but " + quote(result.bundle));
+                    std::string(state_name) + " has no absolute bundle, but " + quote(result.bundle));
     return result;
 }
 

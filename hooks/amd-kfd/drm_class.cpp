@@ -15,8 +15,8 @@ namespace ogh::amd_kfd {
 
 namespace {
 
-constexpr const char *class_folder = "/sys/class/drm";
-constexpr size_t max_nodes = 4096;
+constexpr const char *drm_folder = "/sys/class/drm";
+constexpr size_t max_drm_nodes = 4096;
 constexpr unsigned max_minor = 0xFFFFF;
 constexpr std::string_view card_prefix = "card";
 constexpr std::string_view render_prefix = "renderD";
@@ -36,7 +36,7 @@ std::string render_name(unsigned render_minor)
 }
 
 DrmClass::DrmClass(const Sysroot &sysroot)
-    : place_(sysroot.find(class_folder)), what_(sysroot.on_host(class_folder))
+    : place_(sysroot.find(drm_folder)), what_(sysroot.on_host(drm_folder))
 {
 }
 
@@ -81,7 +81,7 @@ std::vector<std::string> DrmClass::amdgpu_devices() const
         return devices;
     const auto is_render = [](std::string_view name) { return number_of(name, render_prefix).has_value(); };
     for (const auto &entry :
-         list_folder(place_->fd.get(), {quote(what_), is_render, max_nodes, ExitCode::Host})) {
+         list_folder(place_->fd.get(), {quote(what_), is_render, max_drm_nodes, ExitCode::Host})) {
         if (linked_name(place_->fd.get(), entry.name + "/device/driver") == "amdgpu")
             devices.push_back(linked_name(place_->fd.get(), entry.name + "/device"));
     }
@@ -99,7 +99,7 @@ std::string DrmClass::listed_card(unsigned render_minor) const
     if (!folder.valid())
         throw SystemError(errno, "cannot open " + what, ExitCode::Host);
     const auto is_card = [](std::string_view name) { return number_of(name, card_prefix).has_value(); };
-    const auto cards = list_folder(folder.get(), {what, is_card, max_nodes, ExitCode::Host});
+    const auto cards = list_folder(folder.get(), {what, is_card, max_drm_nodes, ExitCode::Host});
     return cards.empty() ? "" : cards.front().name;
 }
 

@@ -17,7 +17,7 @@ namespace {
 
 constexpr const char *kfd_folder = "/sys/class/kfd/kfd";
 constexpr const char *nodes_folder = "topology/nodes";
-constexpr size_t max_nodes = 1024;
+constexpr size_t max_kfd_nodes = 1024;
 constexpr std::uint64_t max_banks = 16;
 
 /** The heap of a memory bank that is the GPU's own; the first of them is the part that a CPU can reach. */
@@ -71,7 +71,7 @@ KfdTopology KfdClass::topology() const
     if (!nodes.valid())
         throw SystemError(errno, "cannot open " + quote(what), ExitCode::Host);
     const auto is_node = [](std::string_view name) { return parse_number(name).has_value(); };
-    for (const auto &entry : list_folder(nodes.get(), {quote(what), is_node, max_nodes, ExitCode::Host}))
+    for (const auto &entry : list_folder(nodes.get(), {quote(what), is_node, max_kfd_nodes, ExitCode::Host}))
         add_node(topology, entry.name, read_sysfs_file(nodes.get(), entry.name + "/properties", what));
     return topology;
 }

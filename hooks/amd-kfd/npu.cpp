@@ -13,10 +13,10 @@ namespace ogh::amd_kfd {
 
 namespace {
 
-constexpr const char *class_folder = "/sys/class/accel";
+constexpr const char *accel_class = "/sys/class/accel";
 constexpr std::string_view prefix = "accel";
 constexpr const char *driver = "amdxdna";
-constexpr size_t max_nodes = 1024;
+constexpr size_t max_accel_nodes = 1024;
 
 bool is_accel(std::string_view name)
 {
@@ -28,10 +28,10 @@ bool is_accel(std::string_view name)
 std::vector<Npu> read_npus(const Sysroot &sysroot)
 {
     std::vector<Npu> npus;
-    const std::string what = sysroot.on_host(class_folder);
-    if (const auto folder = sysroot.find(class_folder)) {
+    const std::string what = sysroot.on_host(accel_class);
+    if (const auto folder = sysroot.find(accel_class)) {
         const int fd = folder->fd.get();
-        for (const auto &entry : list_folder(fd, {quote(what), is_accel, max_nodes, ExitCode::Host})) {
+        for (const auto &entry : list_folder(fd, {quote(what), is_accel, max_accel_nodes, ExitCode::Host})) {
             if (linked_name(fd, entry.name + "/device/driver") != driver)
                 continue;
             if (const auto number = read_device_number(fd, entry.name + "/dev", what))

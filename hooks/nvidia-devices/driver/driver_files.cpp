@@ -68,9 +68,9 @@ CapabilityBits wanted_by(const Capabilities &asked)
 }
 
 /** One call of read_driver_files(). */
-class Reader final {
+class FilesReader final {
 public:
-    Reader(const Sysroot &sysroot, const FilesRequest &request, Notes &notes)
+    FilesReader(const Sysroot &sysroot, const FilesRequest &request, Notes &notes)
         : root_(sysroot), request_(request), notes_(notes), cache_(read_library_cache(root_, notes))
     {
     }
@@ -246,7 +246,7 @@ DriverFiles read_driver_files(const Sysroot &root, const FilesRequest &request, 
     if (wanted.is_empty())
         return {};
     refuse_compat32_alone(request, wanted);
-    return Reader(root, request, notes).read(wanted);
+    return FilesReader(root, request, notes).read(wanted);
 }
 
 } // namespace ogh::nvidia_devices

@@ -7,18 +7,18 @@ namespace ogh::nvidia_devices {
 
 namespace {
 
-constexpr CapabilityBits for_utility{Capability::Utility};
+constexpr CapabilityBits with_utility{Capability::Utility};
 constexpr CapabilityBits for_programs_of_compute{Capability::Compute};
 constexpr CapabilityBits for_display{Capability::Display};
 
 /** libnvidia-container's (src/nvc_info.c), and those that only nvidia-container-toolkit's CDI generator brings. */
 constexpr std::array<ProgramName, 9> programs{{
-    {"nvidia-smi", for_utility},
-    {"nvidia-debugdump", for_utility},
-    {"nvidia-persistenced", for_utility},
-    {"nv-fabricmanager", for_utility},
-    {"nvidia-imex", for_utility},     // CDI
-    {"nvidia-imex-ctl", for_utility}, // CDI
+    {"nvidia-smi", with_utility},
+    {"nvidia-debugdump", with_utility},
+    {"nvidia-persistenced", with_utility},
+    {"nv-fabricmanager", with_utility},
+    {"nvidia-imex", with_utility},     // CDI
+    {"nvidia-imex-ctl", with_utility}, // CDI
     {"nvidia-cuda-mps-control", for_programs_of_compute},
     {"nvidia-cuda-mps-server", for_programs_of_compute},
     {"nvidia-xconfig", for_display}, // CDI

@@ -16,7 +16,7 @@ constexpr CapabilityBits for_ngx{Capability::Ngx};
  * Graphics brings two of compute's libraries too: the shader compilers load libnvidia-gpucomp, and GBM's back end,
  * nvidia-drm_gbm.so, is libnvidia-allocator under another name.
  */
-constexpr std::array<LibraryName, 47> names{{
+constexpr std::array<LibraryName, 47> known_libraries{{
     {"libnvidia-ml", for_utility},
     {"libnvidia-cfg", for_utility},
     {"libnvidia-nscq", for_utility},
@@ -83,7 +83,7 @@ constexpr std::array<CapabilityNeed, 6> needs{{
 
 std::span<const LibraryName> library_names()
 {
-    return names;
+    return known_libraries;
 }
 
 std::span<const CapabilityNeed> capability_needs()

@@ -65,9 +65,11 @@ std::vector<std::pair<unsigned, std::string>> numbered(const std::optional<Resol
 }
 
 /** Of one request: the capabilities one after the other. */
-class Reader final {
+class NodesReader final {
 public:
-    Reader(const Sysroot &sysroot, const Inventory &inventory) : sysroot_(sysroot), inventory_(inventory) {}
+    NodesReader(const Sysroot &sysroot, const Inventory &inventory) : sysroot_(sysroot), inventory_(inventory)
+    {
+    }
 
     /** Which minors there are stands nowhere but in the nodes. */
     void read_gds()
@@ -164,7 +166,7 @@ DeviceNodes read_device_nodes(const Sysroot &sysroot, const Inventory &inventory
         for (const size_t gpu : selection.gpus)
             nodes.drm[gpu] = read_drm_nodes(sysroot, sysfs_folder(inventory.gpus[gpu].address));
     }
-    Reader reader(sysroot, inventory);
+    NodesReader reader(sysroot, inventory);
     if (capabilities.has(Capability::Gds))
         reader.read_gds();
     if (capabilities.has(Capability::Gdrcopy))

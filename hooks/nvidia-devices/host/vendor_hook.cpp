@@ -21,8 +21,8 @@ constexpr std::array<std::string_view, 2> vendor_hooks{"nvidia-container-runtime
                                                        "nvidia-container-toolkit"};
 constexpr std::array<const char *, 2> hook_folders{"/usr/share/containers/oci/hooks.d",
                                                    "/etc/containers/oci/hooks.d"};
-constexpr size_t max_files = 256;
-constexpr size_t max_file_size = 65536;
+constexpr size_t max_hooks = 256;
+constexpr size_t max_hook_size = 65536;
 
 bool is_vendor_hook(std::string_view path)
 {
@@ -51,12 +51,12 @@ bool names_vendor_hook(std::string_view json)
 std::optional<std::string> find_in(int folder, const std::string &what)
 {
     const auto is_json = [](std::string_view name) { return name.ends_with(".json"); };
-    for (const auto &entry : list_folder(folder, {quote(what), is_json, max_files, ExitCode::Host})) {
+    for (const auto &entry : list_folder(folder, {quote(what), is_json, max_hooks, ExitCode::Host})) {
         if (entry.type != DT_REG)
             continue;
         const std::string file = quote(what + "/" + entry.name);
         try {
-            const auto text = read_file_in(folder, entry.name, max_file_size, file);
+            const auto text = read_file_in(folder, entry.name, max_hook_size, file);
             if (text && names_vendor_hook(*text))
                 return file;
         } catch (const Error &) {

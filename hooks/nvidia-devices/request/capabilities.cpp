@@ -24,7 +24,7 @@ struct Name {
 };
 
 /** In the order of the enumeration. */
-constexpr std::array<Name, 11> names{{
+constexpr std::array<Name, 11> capability_names{{
     {"compute", Capability::Compute, nullptr},
     {"utility", Capability::Utility, nullptr},
     {"video", Capability::Video, nullptr},
@@ -48,7 +48,7 @@ bool is_known(const Name &name, Grammar grammar)
 Error refused(const RequestValue &asked, const std::string &why, Grammar grammar)
 {
     std::string list = "'all'";
-    for (const Name &name : names) {
+    for (const Name &name : capability_names) {
         if (is_known(name, grammar))
             list += ", " + quote(name.text);
     }
@@ -60,12 +60,13 @@ void add_item(Capabilities &capabilities, const std::string &item, const Request
 {
     if (item.empty())
         throw refused(asked, "an empty item", grammar);
-    const auto *const name = std::find_if(names.begin(), names.end(), [&](const Name &candidate) {
-        return candidate.text == item && is_known(candidate, grammar);
-    });
+    const auto *const name =
+        std::find_if(capability_names.begin(), capability_names.end(), [&](const Name &candidate) {
+            return candidate.text == item && is_known(candidate, grammar);
+        });
     if (item == "all")
         capabilities.all = true;
-    else if (name != names.end())
+    else if (name != capability_names.end())
         capabilities.named.insert(name->capability);
     else
         throw refused(asked, quote(item) + ", which is no capability,", grammar);
@@ -90,7 +91,7 @@ Capabilities driver_capabilities(const Config &config)
 
 std::string_view name_of(Capability capability)
 {
-    return names.at(static_cast<size_t>(capability)).text;
+    return capability_names.at(static_cast<size_t>(capability)).text;
 }
 
 std::string to_text(const Capabilities &capabilities)
@@ -125,7 +126,7 @@ Capabilities permitted(const Capabilities &wanted, const std::optional<Capabilit
         return wanted;
     std::vector<std::string> offer;
     Capabilities left = wanted;
-    for (const Name &name : names) {
+    for (const Name &name : capability_names) {
         if (allowed->has(name.capability))
             offer.emplace_back(name.text);
         else if (wanted.is_in_all(name.capability))
@@ -136,7 +137,7 @@ Capabilities permitted(const Capabilities &wanted, const std::optional<Capabilit
     if (refused != wanted.named.end())
         throw capability_not_allowed(name_of(*refused), offer);
     const auto is_left = [&](const Name &name) { return left.has(name.capability); };
-    if (wanted.all && std::none_of(names.begin(), names.end(), is_left))
+    if (wanted.all && std::none_of(capability_names.begin(), capability_names.end(), is_left))
         throw capability_not_allowed("all", offer);
     return left;
 }
@@ -144,7 +145,7 @@ Capabilities permitted(const Capabilities &wanted, const std::optional<Capabilit
 Capabilities capabilities_of_environment(const Config &config)
 {
     Capabilities capabilities = driver_capabilities(config);
-    for (const Name &name : names) {
+    for (const Name &name : capability_names) {
         if (name.variable != nullptr && environment_value(config, name.variable) == "enabled")
             capabilities.named.insert(name.capability);
     }
