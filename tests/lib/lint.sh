@@ -1,9 +1,9 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: Apache-2.0
 #
-# To be sourced, in the project's folder and with pipefail set: the checks of the sources, one function each. Files
-# that are not committed yet count, ignored ones do not. A check that finds no file fails, so that none is lost when
-# files move.
+# To be sourced after build.sh, in the project's folder and with pipefail set: the checks of the sources, one function
+# each. Files that are not committed yet count, ignored ones do not. A check that finds no file fails, so that none is
+# lost when files move.
 
 # project_files PATTERN… : fills the array `files`.
 project_files() {
@@ -23,14 +23,20 @@ lint_format() {
     project_files '*.cpp' '*.h' && clang-format --dry-run -Werror "${files[@]}"
 }
 
-# With the compiler flags of the clang build in build/shared. Only what runs as root on other people's hosts: the tests would take longer
-# than all other checks together. By hand: run-clang-tidy -p build/shared tests
-lint_tidy() {
-    run-clang-tidy -quiet -p build/shared '/(admin|common|hooks)/.*\.cpp$' 2>&1 |
+# run_tidy FILE… , as regular expressions. A folder that is only set up says how clang compiles each file by itself: the
+# build in build/asan compiles several as one, which clang-tidy would not find by their names.
+run_tidy() {
+    configure build/shared clang -Dcpp_args=-g1 -Dlink=shared -Doptimization=0 >/dev/null || return
+    run-clang-tidy -quiet -p build/shared "$@" 2>&1 |
         sed -e '/ warnings\? generated\.$/d' -e 's/\x1b\[[0-9;]*m//g'
 }
 
-# The same for what was changed since TIDY_BASE (the commit before the last one), by the build that was just made.
+# Only what runs as root on other people's hosts: the tests would take longer than all other checks together.
+lint_tidy() {
+    run_tidy '/(admin|common|hooks)/.*\.cpp$'
+}
+
+# The same for what was changed since TIDY_BASE (the commit before the last one).
 lint_tidy_changed() {
     local changed
     # What has no history, such as an archive, is not checked here: tests/long checks all.
@@ -39,8 +45,7 @@ lint_tidy_changed() {
     [ -n "$changed" ] || return 0
     printf '%s\n' "$changed"
     # shellcheck disable=SC2086 # these names have no blanks
-    run-clang-tidy -quiet -p build/asan $changed 2>&1 |
-        sed -e '/ warnings\? generated\.$/d' -e 's/\x1b\[[0-9;]*m//g'
+    run_tidy $changed
 }
 
 lint_shell() {
