@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Fixtures for oci-gpu-hooks, the command."""
 
+import shutil
 from pathlib import Path
 
 import pytest
@@ -16,7 +17,9 @@ def oci_gpu_hooks_fixture(build_root):
 
 @pytest.fixture(name="installed_host")
 def installed_host_fixture(tmp_path, built):
-    return InstalledHost(tmp_path / "host", built)
+    """Gone with the test: the executables of a hundred of them would be gigabytes."""
+    yield InstalledHost(tmp_path / "host", built)
+    shutil.rmtree(tmp_path / "host")
 
 
 @pytest.fixture(name="command")
