@@ -8,6 +8,8 @@
 
 #include "base/error.h"
 #include "cgroup/device_cgroups.h"
+#include "hook/cdi_option.h"
+#include "hook/cdi_spec.h"
 #include "request/selection_policy.h"
 
 namespace ogh {
@@ -22,6 +24,7 @@ struct Options {
     std::optional<std::string> allow_capabilities; ///< the only ones that may be asked for
     LeaseOptions leases;
     ListOptions list;
+    bool cdi = false;
 };
 
 void add_options(CommandLine &cli, Options &options)
@@ -38,11 +41,13 @@ void add_options(CommandLine &cli, Options &options)
     add_lease_options(cli, options.leases);
     add_list_options(cli, "Print this host's GPUs and who has them, and do nothing else", ListFormats::OfGpus,
                      options.list);
+    add_cdi_option(cli, options.cdi);
 }
 
 void check(const Options &options, const CommonOptions &common)
 {
-    if (options.capabilities && !common.request)
+    check_cdi(options.cdi, options.list.list, common);
+    if (options.capabilities && !common.request && !options.cdi)
         throw Error(ExitCode::Usage, "--capabilities needs --request");
     check(options.leases);
     check(options.list);
@@ -64,6 +69,23 @@ public:
         const auto leases = list_leases(format);
         Hook::print(leases ? to_text(list, {vendor_.gpus(), policy, *leases, vendor_.tags()}, format)
                            : to_text(list, format));
+    }
+
+    /** @param words the command line */
+    void print_cdi(std::vector<std::string> words, const SelectionPolicy &policy)
+    {
+        try {
+            static_cast<void>(vendor_.list(sysroot_, policy, notes_));
+        } catch (const Error &error) {
+            // The specification is for the day when there is one as well, and says nothing of UUIDs then.
+            if (error.code() != ExitCode::NotAvailable)
+                throw;
+            notes_.push_back({LogLevel::Warning, std::string(error.what()) + ", ignoring"});
+        }
+        say_notes();
+        Hook::print(cdi_text(
+            {name_, std::move(words), true, options_.leases.max_wait, gpu_device_names(vendor_.gpus())},
+            sysroot_));
     }
 
     void give(SelectionPolicy policy)
@@ -228,6 +250,8 @@ int run_gpu_hook(const char *name, const char *description, int argc, const char
         Run run(name, hook, vendor, options);
         if (options.list.list)
             run.print_list(policy);
+        else if (options.cdi)
+            run.print_cdi({argv, argv + argc}, policy);
         else if (options.leases.drain || options.leases.undrain)
             run.set_drained(options.leases.drain ? *options.leases.drain : *options.leases.undrain,
                             options.leases.drain.has_value());

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "edits/inner_path.h"
+#include "hook/cdi_option.h"
 #include "hook/hook.h"
 #include "hook/listing.h"
 #include "mount-srv/folder_list.h"
@@ -16,6 +17,7 @@ struct Options {
     bool idmap = false;
     std::optional<std::string> allow;
     ogh::ListOptions list;
+    bool cdi = false;
 };
 
 void add_options(ogh::CommandLine &cli, Options &options)
@@ -31,6 +33,7 @@ void add_options(ogh::CommandLine &cli, Options &options)
             options.allow);
     ogh::add_list_options(cli, "Print what this host hands out, and do nothing else",
                           ogh::ListFormats::Common, options.list);
+    ogh::add_cdi_option(cli, options.cdi);
 }
 
 ogh::mount_srv::Policy policy_of(const Options &options)
@@ -54,6 +57,18 @@ void print_list(const ogh::mount_srv::Inventory &inventory, const ogh::mount_srv
                              options.format.value_or(ogh::ListFormat::Table)));
 }
 
+/** All, and each that is there; not what has another meaning in a request. */
+std::vector<std::string> device_names(const ogh::mount_srv::Inventory &inventory,
+                                      const ogh::mount_srv::Policy &policy)
+{
+    std::vector<std::string> names{"all"};
+    for (const auto &folder : inventory.folders)
+        if (is_allowed(folder.name, policy) && folder.name != "none" &&
+            folder.name.find(':') == std::string::npos)
+            names.push_back(folder.name);
+    return names;
+}
+
 } // namespace
 
 int main(int argc, char **argv)
@@ -64,11 +79,17 @@ int main(int argc, char **argv)
         if (!hook.parse(argc, argv))
             return;
         ogh::check(options.list);
+        ogh::check_cdi(options.cdi, options.list.list, hook.options());
         auto policy = policy_of(options);
         const auto source_dir = ogh::absolute_folder(options.source_dir, "--source-dir");
         const ogh::Sysroot sysroot(hook.options().sysroot);
         if (options.list.list) {
             print_list(ogh::mount_srv::read_inventory(sysroot, source_dir), policy, options.list);
+            return;
+        }
+        if (options.cdi) {
+            const auto names = device_names(ogh::mount_srv::read_inventory(sysroot, source_dir), policy);
+            ogh::Hook::print(ogh::cdi_text({"mount-srv", {argv, argv + argc}, false, "", names}, sysroot));
             return;
         }
         const auto asked = hook.request();

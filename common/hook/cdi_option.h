@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <chrono>
+#include <string>
+#include <vector>
+
+#include "hook/command_line.h"
+#include "hook/options.h"
+#include "host/sysroot.h"
+
+namespace ogh {
+
+/** --cdi: a hook prints a specification of the Container Device Interface by which engines call it. */
+void add_cdi_option(CommandLine &cli, bool &cdi);
+
+/** What --cdi does not go with. @throws Error (Usage) for what asks, or says who may ask: the device does */
+void check_cdi(bool cdi, bool list, const CommonOptions &options);
+
+/** What is printed. */
+struct CdiRequest {
+    std::string hook;
+    std::vector<std::string>
+        words; ///< the whole command line: its options are those that the hook is called with
+    bool with_libraries = false; ///< ldcache-update is called too, where it lies beside this executable
+    std::string max_wait = "0s"; ///< how long the hook may wait
+    std::vector<std::string> devices;
+};
+
+/**
+ * @param sysroot in front of the executable's path, which the specification does not have
+ * @throws SystemError if /proc/self/exe cannot be read
+ */
+std::string cdi_text(const CdiRequest &request, const Sysroot &sysroot);
+
+/** How long a runtime is to let a hook run that may wait for so long ("5m"; "" for none): longer than it takes itself. */
+std::chrono::seconds hook_timeout(const std::string &max_wait);
+
+} // namespace ogh
