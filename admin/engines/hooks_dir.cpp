@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "engines/hooks_dir.h"
 
+#include <dirent.h>
+
 #include <algorithm>
 
 #include "base/error.h"
@@ -80,7 +82,8 @@ std::vector<std::string> drop_ins(const Sysroot &sysroot, const std::string &fol
     const FolderListing listing{quote(folder), [&](std::string_view name) { return name.ends_with(suffix); },
                                 0, ExitCode::Host};
     for (const FolderEntry &entry : list_folder(place->fd.get(), listing))
-        paths.push_back(folder + "/" + entry.name);
+        if (entry.type != DT_DIR)
+            paths.push_back(folder + "/" + entry.name);
     return paths;
 }
 
