@@ -2,61 +2,15 @@
 """What the doctor says of podman's folders, held against what podman itself does with them."""
 
 import json
-import shutil
 
 import pytest
 
-from harness import rootfs as root_filesystem
-from harness.admin import BOTH_FOLDERS, FILES, OWN, SHIPPED, InstalledHost
-from harness.host import Host
-from harness.podman import LIMITS
+from harness.admin import BOTH_FOLDERS, FILES, OWN, SHIPPED
 
 pytest_plugins = ["harness.admin_fixtures"]
 
 FILE = FILES["mount-srv"]
 EVERYTHING, SOME, NOTHING = ["datasets", "models"], ["datasets"], []
-
-
-class RealHost(InstalledHost):
-    """Files of an InstalledHost in the place of this machine's own, for one mount namespace."""
-
-    def __init__(self, path, built, host):
-        super().__init__(path, built, programs=())
-        (self.path / "srv/models").mkdir()
-        (self.path / "etc/containers").mkdir(parents=True)
-        for name in ("etc/containers", "usr/share/containers", "usr/local", "srv"):
-            if name == "usr/share/containers":  # podman has more of its own there
-                shutil.copytree("/usr/share/containers", self.path / name, dirs_exist_ok=True)
-            host.mount("--bind", self.path / name, f"/{name}")
-
-
-@pytest.fixture(name="machine")
-def machine_fixture(scratch):
-    host = Host("not-hybrid")
-    yield host
-    host.close()
-
-
-@pytest.fixture(name="files")
-def files_fixture(scratch, built, machine):
-    return RealHost(scratch / "host", built, machine)
-
-
-@pytest.fixture(name="seen")
-def seen_fixture(scratch, machine):
-    """What a container that asks for all sees; None if podman starts none."""
-    rootfs = root_filesystem.make(scratch / "rootfs")
-    (rootfs / "srv").mkdir()
-
-    def seen():
-        done = machine.run(
-            ["podman", "--root", scratch / "root", "--runroot", scratch / "run", "--tmpdir", scratch / "tmp",
-             "--cgroup-manager", "cgroupfs", "--storage-driver", "vfs", "--events-backend", "file", "--runtime", "runc",
-             "run", "--rm", "--network", "none", "--log-driver", "none", *LIMITS,
-             "--annotation", "io.oci-gpu-hooks.mount-srv=all", "--rootfs", rootfs, "ls", "/srv"], check=False)
-        print(done.stderr)
-        return sorted(done.stdout.split()) if done.returncode == 0 else None
-    return seen
 
 
 def policy(files, path=f"{OWN}/{FILE}"):

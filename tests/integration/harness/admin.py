@@ -59,6 +59,19 @@ class InstalledHost(Sysroot):
         self.write("etc/containers/containers.conf", f"[engine]\nhooks_dir = {folders}\n")
 
 
+class RealHost(InstalledHost):
+    """Files of an InstalledHost in the place of this machine's own, for one mount namespace."""
+
+    def __init__(self, path, built, host):
+        super().__init__(path, built, programs=())
+        (self.path / "srv/models").mkdir()
+        (self.path / "etc/containers").mkdir(parents=True)
+        for name in ("etc/containers", "usr/share/containers", "usr/local", "srv"):
+            if name == "usr/share/containers":  # podman has more of its own there
+                shutil.copytree("/usr/share/containers", self.path / name, dirs_exist_ok=True)
+            host.mount("--bind", self.path / name, f"/{name}")
+
+
 class Command:
     """oci-gpu-hooks for a host."""
 

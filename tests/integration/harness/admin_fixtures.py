@@ -6,7 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from .admin import Command, InstalledHost
+from . import rootfs as root_filesystem
+from .admin import Command, InstalledHost, RealHost
+from .host import Host
+from .podman import LIMITS
 
 
 @pytest.fixture(name="oci_gpu_hooks", scope="session")
@@ -25,3 +28,35 @@ def installed_host_fixture(tmp_path, built):
 @pytest.fixture(name="command")
 def command_fixture(oci_gpu_hooks, installed_host):
     return Command(oci_gpu_hooks, installed_host)
+
+
+@pytest.fixture(name="machine")
+def machine_fixture(scratch):
+    host = Host("not-hybrid")
+    yield host
+    host.close()
+
+
+@pytest.fixture(name="files")
+def files_fixture(scratch, built, machine):
+    return RealHost(scratch / "host", built, machine)
+
+
+@pytest.fixture(name="seen")
+def seen_fixture(scratch, machine):
+    """What a container sees that asks for all, or with other options of podman's; None if podman starts none."""
+    rootfs = root_filesystem.make(scratch / "rootfs")
+    (rootfs / "srv").mkdir()
+
+    def seen(*options):
+        for left in (rootfs / "srv").iterdir():  # what the container before had things mounted on
+            left.rmdir()
+        options = options or ("--annotation", "io.oci-gpu-hooks.mount-srv=all")
+        done = machine.run(
+            ["podman", "--root", scratch / "root", "--runroot", scratch / "run", "--tmpdir", scratch / "tmp",
+             "--cgroup-manager", "cgroupfs", "--storage-driver", "vfs", "--events-backend", "file", "--runtime", "runc",
+             "run", "--rm", "--network", "none", "--log-driver", "none", *LIMITS,
+             *options, "--rootfs", rootfs, "ls", "/srv"], check=False)
+        print(done.stderr)
+        return sorted(done.stdout.split()) if done.returncode == 0 else None
+    return seen
