@@ -9,8 +9,10 @@
 #include "base/error.h"
 #include "base/text.h"
 #include "build_config.h"
+#include "commands/cdi.h"
 #include "commands/command.h"
 #include "commands/doctor.h"
+#include "commands/install.h"
 #include "commands/list.h"
 #include "commands/plan.h"
 
@@ -24,6 +26,10 @@ constexpr std::array commands{
                         ogh::admin::plan},
     ogh::admin::Command{"doctor", "Whether engines call the hooks, and what is wrong if not",
                         ogh::admin::doctor},
+    ogh::admin::Command{"install", "Has an engine call the hooks, with the policy that is given",
+                        ogh::admin::install},
+    ogh::admin::Command{"uninstall", "Removes what install has written", ogh::admin::uninstall},
+    ogh::admin::Command{"cdi", "CDI specifications whose devices call the hooks", ogh::admin::cdi},
 };
 
 std::string help()

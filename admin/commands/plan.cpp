@@ -16,6 +16,7 @@
 #include "commands/command.h"
 #include "engines/engines.h"
 #include "engines/installed_hooks.h"
+#include "registration/policy_words.h"
 
 namespace ogh::admin {
 
@@ -71,24 +72,6 @@ AskedByHook parse_words(const std::vector<std::string> &words)
     if (asked.empty())
         throw Error(ExitCode::Usage, "which annotations? For example: oci-gpu-hooks plan mount-srv=all");
     return asked;
-}
-
-constexpr std::array asks_with_value = {"--opt-in", "--request", "--key-file", "--only", "--capabilities"};
-
-/** The policy without who may ask and what the host asks for: an annotation takes the place of that. */
-std::vector<std::string> policy_options(const std::vector<std::string> &options)
-{
-    std::vector<std::string> kept;
-    for (size_t i = 0; i < options.size(); ++i) {
-        const std::string name = options[i].substr(0, options[i].find('='));
-        const bool asks =
-            std::find(asks_with_value.begin(), asks_with_value.end(), name) != asks_with_value.end();
-        if (asks && name == options[i])
-            ++i; // its value
-        else if (!asks && name != "--all-steps")
-            kept.push_back(options[i]);
-    }
-    return kept;
 }
 
 std::string text_of(const json &object, const char *name)

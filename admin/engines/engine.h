@@ -16,6 +16,7 @@ struct Engine {
     std::string name;  ///< "podman"
     std::string title; ///< how it is called in what people read: "podman", "concourse worker (pid 812)"
     std::string folders_from; ///< what says which folders it reads: "its default", "hooks_dir of '/etc/…'"
+    std::string folders_file; ///< the file that says it; "" for a default
     std::string remedy;       ///< how it is made to read another folder
     FolderRules rules = FolderRules::HooksD;
     std::vector<std::string> folder_paths;  ///< that it reads, the later one wins

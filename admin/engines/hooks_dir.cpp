@@ -53,6 +53,7 @@ void read_file(Engine &engine, const HooksDirOption &option, const std::string &
         return;
     engine.folder_paths = *folders;
     engine.folders_from = "hooks_dir of " + quote(path);
+    engine.folders_file = path;
 }
 
 } // namespace

@@ -47,6 +47,8 @@ constexpr std::array limits{
     Limit{"--writable", "writable: "},
 };
 
+constexpr std::array asks_with_value = {"--opt-in", "--request", "--key-file", "--capabilities"};
+
 } // namespace
 
 std::string policy_words(const HookFile &file)
@@ -56,6 +58,21 @@ std::string policy_words(const HookFile &file)
         if (const auto value = option_of(file, limit.option))
             text += (text.empty() ? "" : "; ") + std::string(limit.words) + quote(*value);
     return who_asks(file) + "; " + (text.empty() ? "no limit" : text);
+}
+
+std::vector<std::string> policy_options(const std::vector<std::string> &options)
+{
+    std::vector<std::string> kept;
+    for (size_t i = 0; i < options.size(); ++i) {
+        const std::string name = options[i].substr(0, options[i].find('='));
+        const bool asks =
+            std::find(asks_with_value.begin(), asks_with_value.end(), name) != asks_with_value.end();
+        if (asks && name == options[i])
+            ++i; // its value
+        else if (!asks && name != "--all-steps")
+            kept.push_back(options[i]);
+    }
+    return kept;
 }
 
 bool needs_every_container(const HookFile &file)

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "registration/hook_file.h"
 
@@ -12,6 +13,12 @@ namespace ogh::admin {
  * limit", "nobody: the host asks for every container ('any:1'); at most 1 GPU, exclusive".
  */
 std::string policy_words(const HookFile &file);
+
+/**
+ * The options of a hook without who may ask and what the host asks for: where somebody else asks, what takes the place of
+ * that. What limits a request, --only too, stays.
+ */
+std::vector<std::string> policy_options(const std::vector<std::string> &options);
 
 /** Whether the file has to be called for containers without an annotation of ours: "when": {"always": true}. */
 bool needs_every_container(const HookFile &file);

@@ -101,7 +101,7 @@ def test_help_and_version(oci_gpu_hooks):
     def said(*args):
         return subprocess.run([oci_gpu_hooks, *args], check=True, capture_output=True, text=True).stdout
 
-    for command in ("list", "tags", "status", "plan", "doctor"):
+    for command in ("list", "tags", "status", "plan", "doctor", "install", "uninstall", "cdi"):
         assert f"\n  {command} " in said("--help")
         assert f"Usage: oci-gpu-hooks {command} " in said(command, "--help")
         assert "See oci-gpu-hooks(1).\n" in said(command, "--help")

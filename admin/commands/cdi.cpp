@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "commands/cdi.h"
+
+#include <cstdlib>
+
+#include "base/error.h"
+#include "base/text.h"
+#include "commands/command.h"
+#include "install/cdi_plan.h"
+#include "install/install_plan.h"
+
+namespace ogh::admin {
+
+int cdi(int argc, const char *const *argv)
+{
+    CommandOptions options;
+    InstallRequest request;
+    std::vector<std::string> names;
+    CommandLine cli("oci-gpu-hooks cdi",
+                    "Specifications of the Container Device Interface whose devices call the hooks.", page);
+    cli.add_words("HOOK", "Which hooks (default: all)", names);
+    if (!parse(cli, options, argc, argv))
+        return EXIT_SUCCESS;
+    for (const std::string &name : names) {
+        request.hooks.push_back(find_hook(name));
+        if (request.hooks.back() == nullptr || !has_cdi(*request.hooks.back()))
+            throw Error(ExitCode::Usage, "there is no hook " + quote(name) + " with CDI devices");
+    }
+    const InstallHost host{options.open(), {}};
+    for (const OurHook *const hook : wanted_hooks(host, request))
+        if (has_cdi(*hook))
+            print(cdi_of(*host.sysroot, *hook, policy_in_force(host.sysroot, *hook)));
+    return EXIT_SUCCESS;
+}
+
+} // namespace ogh::admin

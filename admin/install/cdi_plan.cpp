@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "install/cdi_plan.h"
+
+#include "base/error.h"
+#include "base/text.h"
+#include "engines/engines.h"
+#include "engines/installed_hooks.h"
+#include "registration/policy_words.h"
+
+namespace ogh::admin {
+
+namespace {
+
+std::string path_of(const OurHook &hook)
+{
+    return "/etc/cdi/oci-gpu-hooks-" + std::string(hook.name) + ".json";
+}
+
+std::string how_to_ask(const std::string &engine, const OurHook &hook)
+{
+    const std::string device = "io.oci-gpu-hooks/" + std::string(hook.name) + "=all";
+    if (engine == "docker")
+        return "whoever may use Docker asks by: docker run --device " + device + " IMAGE";
+    return "whoever may name a device asks by " + device +
+           ", with CRI as the value of an annotation cdi.k8s.io/NAME";
+}
+
+const char *what_to_set(const std::string &engine)
+{
+    return engine == "docker" ? "dockerd reads /etc/cdi where its daemon.json has \"features\": {\"cdi\": "
+                                "true}, or by default if it "
+                                "is new enough; 'docker info' lists its CDI folders"
+                              : "containerd reads /etc/cdi for containers of CRI; before 2.0 only with "
+                                "enable_cdi = true below "
+                                "[plugins.\"io.containerd.grpc.v1.cri\"] of its config.toml";
+}
+
+} // namespace
+
+bool has_cdi(const OurHook &hook)
+{
+    return hook.name != "ldcache-update";
+}
+
+std::string cdi_of(const Sysroot &sysroot, const OurHook &hook, const std::vector<std::string> &options)
+{
+    const InstalledHook installed{&hook, std::string(hook.executable), options, {}};
+    const ProgramOutput output = run_hook(sysroot, installed, {"--cdi"});
+    if (output.exit_status != 0)
+        throw Error(static_cast<ExitCode>(output.exit_status),
+                    std::string(hook.name) + ": " + message_of(installed, output));
+    return output.out;
+}
+
+std::vector<std::string> policy_in_force(const std::shared_ptr<const Sysroot> &sysroot, const OurHook &hook)
+{
+    std::optional<std::vector<std::string>> found;
+    for (const InstalledHook &installed : installed_hooks(*sysroot, find_engines(sysroot))) {
+        if (installed.hook != &hook)
+            continue;
+        auto options = policy_options(installed.options);
+        if (found && *found != options)
+            throw Error(ExitCode::Host,
+                        "engines call " + std::string(hook.name) +
+                            " with different options: say which ones the devices are to have, "
+                            "behind its name");
+        found = std::move(options);
+    }
+    return found.value_or(std::vector<std::string>());
+}
+
+InstallPlan plan_cdi(const InstallHost &host, const InstallRequest &request)
+{
+    InstallPlan plan;
+    for (const OurHook *const hook : wanted_hooks(host, request)) {
+        if (!has_cdi(*hook)) {
+            if (!request.hooks.empty())
+                throw Error(ExitCode::Usage,
+                            std::string(hook->name) +
+                                " has no devices of its own: it is called with those of GPU hooks");
+            continue;
+        }
+        const auto given = wanted_options(host, request, path_of(*hook));
+        const auto options = given ? *given : policy_in_force(host.sysroot, *hook);
+        plan.files.push_back(planned_file(request, path_of(*hook), cdi_of(*host.sysroot, *hook, options),
+                                          std::string(hook->name), options));
+        plan.said.push_back(how_to_ask(request.engine, *hook));
+    }
+    plan.said.emplace_back(what_to_set(request.engine));
+    return plan;
+}
+
+} // namespace ogh::admin

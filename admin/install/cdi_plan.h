@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "install/install_plan.h"
+
+namespace ogh::admin {
+
+/** Whether the hook has --cdi: ldcache-update goes along with the others. */
+bool has_cdi(const OurHook &hook);
+
+/**
+ * What a hook says with --cdi.
+ * @param options its policy
+ * @throws Error with the hook's exit status and its message
+ */
+std::string cdi_of(const Sysroot &sysroot, const OurHook &hook, const std::vector<std::string> &options);
+
+/**
+ * The policy with which engines call the hook by files of hooks, without who may ask: a CDI specification is not to give
+ * more than these do.
+ * @throws Error (Host) if engines call it with different ones
+ */
+std::vector<std::string> policy_in_force(const std::shared_ptr<const Sysroot> &sysroot, const OurHook &hook);
+
+/** Specifications in /etc/cdi, for Docker and containerd. */
+InstallPlan plan_cdi(const InstallHost &host, const InstallRequest &request);
+
+} // namespace ogh::admin

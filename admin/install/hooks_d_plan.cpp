@@ -1,0 +1,234 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "install/hooks_d_plan.h"
+
+#include <algorithm>
+#include <array>
+#include <string_view>
+
+#include "base/error.h"
+#include "base/text.h"
+#include "doctor/check_hook_file.h"
+#include "install/hook_file_text.h"
+#include "install/host_writer.h"
+#include "registration/policy_words.h"
+
+namespace ogh::admin {
+
+namespace {
+
+/** A folder of the engine's configuration, whose files are read in the order of their names. */
+struct DropIns {
+    std::string_view engine;
+    const char *folder;
+    const char *table;
+    bool every_file_counts; ///< and not *.conf alone: then nothing else may lie there, not even for a moment
+};
+
+constexpr std::array all_drop_ins = {
+    DropIns{"podman", "/etc/containers/containers.conf.d", "engine", false},
+    DropIns{"crio", "/etc/crio/crio.conf.d", "crio.runtime", true},
+};
+
+/** After the files of packages, and with room for those of an administrator. */
+constexpr const char *drop_in_name = "/90-oci-gpu-hooks.conf";
+
+const DropIns *find_drop_ins(std::string_view engine)
+{
+    const auto *const found = std::find_if(all_drop_ins.begin(), all_drop_ins.end(),
+                                           [&](const DropIns &each) { return each.engine == engine; });
+    return found == all_drop_ins.end() ? nullptr : found;
+}
+
+std::string own_folder()
+{
+    return std::string(own_hooks_folder);
+}
+
+bool is_own_folder(const std::string &path)
+{
+    return path == own_folder() || path == own_folder() + "/";
+}
+
+std::string policy_line(const HookFile &file)
+{
+    return std::string(file.ours->name) + " by " + quote(file.path) + ": " + policy_words(file);
+}
+
+const HookFile *find_by_name(const HookFolder &folder, std::string_view name)
+{
+    const auto found = std::find_if(folder.files.begin(), folder.files.end(),
+                                    [&](const HookFile &file) { return file.name == name; });
+    return found == folder.files.end() ? nullptr : &*found;
+}
+
+class Planner final {
+public:
+    Planner(const InstallHost &host, const InstallRequest &request, const Engine &engine)
+        : host_(host), request_(request), engine_(engine),
+          own_(read_hook_folder(*host.sysroot, own_folder(), FolderRules::HooksD)),
+          in_force_(files_in_force(engine.folders))
+    {
+        is_read_ = std::any_of(engine.folder_paths.begin(), engine.folder_paths.end(), is_own_folder);
+    }
+
+    InstallPlan plan()
+    {
+        for (const OurHook *const hook : wanted_hooks(host_, request_))
+            plan_hook(*hook);
+        if (!is_read_ && needs_folder_)
+            plan_drop_in();
+        return std::move(plan_);
+    }
+
+private:
+    /** The file by which the engine calls the hook, nullptr if none. @throws Error (Host) if there are two */
+    [[nodiscard]] const HookFile *file_in_force(const OurHook &hook) const
+    {
+        const HookFile *found = nullptr;
+        for (const FileInForce &each : in_force_) {
+            if (each.file->ours != &hook)
+                continue;
+            if (found != nullptr)
+                throw Error(ExitCode::Host, engine_.name + " calls " + std::string(hook.name) + " by " +
+                                                quote(found->path) + " and by " + quote(each.file->path) +
+                                                ": remove one of them");
+            found = each.file;
+        }
+        return found;
+    }
+
+    /** Without options, what is there stays: nobody takes a policy away by asking for none. */
+    void plan_hook(const OurHook &hook)
+    {
+        const HookFile *const called_by = file_in_force(hook);
+        const std::string name = called_by != nullptr ? called_by->name : std::string(hook.file);
+        const std::string path = own_folder() + "/" + name;
+        const HookFile *const own = find_by_name(own_, name);
+        if (request_.options.empty() && (called_by != nullptr || own != nullptr)) {
+            const HookFile &file = called_by != nullptr && (is_read_ || own == nullptr) ? *called_by : *own;
+            keep(file);
+            return;
+        }
+        check_later_folders(name);
+        const auto options = wanted_options(host_, request_, path).value_or(std::vector<std::string>());
+        std::string text = hook_file_text(hook, options);
+        check_hook_text(engine_, path, text);
+        plan_.files.push_back(planned_file(request_, path, std::move(text), std::string(hook.name), options));
+        needs_folder_ = true;
+    }
+
+    void keep(const HookFile &file)
+    {
+        for (const Finding &finding : check_hook_file(engine_, file))
+            if (finding.severity == Severity::Error)
+                throw Error(ExitCode::Host, finding.text + "; " + finding.remedy);
+        plan_.said.push_back(policy_line(file));
+        needs_folder_ = needs_folder_ || file.path.starts_with(own_folder() + "/");
+    }
+
+    /** Of two files of a name the one in the later folder counts. */
+    void check_later_folders(const std::string &name) const
+    {
+        bool is_later = false;
+        for (const HookFolder &folder : engine_.folders) {
+            if (is_later && find_by_name(folder, name) != nullptr)
+                throw Error(ExitCode::Host, quote(folder.path + "/" + name) +
+                                                " takes the place of what is in " + quote(own_folder()) +
+                                                ": remove it, or change it there");
+            is_later = is_later || is_own_folder(folder.path);
+        }
+    }
+
+    void plan_drop_in()
+    {
+        const DropIns *const drop_ins = find_drop_ins(engine_.name);
+        if (drop_ins == nullptr)
+            throw Error(ExitCode::Failure, "it is not known where " + engine_.name + " is configured");
+        const std::string path = drop_in_path(engine_.name);
+        if (engine_.folders_file.starts_with(drop_ins->folder + std::string("/")) &&
+            engine_.folders_file > path)
+            throw Error(ExitCode::Host, quote(engine_.folders_file) + " has hooks_dir and is read after " +
+                                            quote(path) + ": add " + quote(own_folder()) +
+                                            " to hooks_dir there, at the end, and run this again");
+        check_what_comes_into_force();
+        std::string folders;
+        for (const std::string &folder : engine_.folder_paths)
+            folders += quoted(folder) + ", ";
+        PlannedFile file = planned_file(request_, path,
+                                        "# Written by oci-gpu-hooks install; the later folder wins.\n[" +
+                                            std::string(drop_ins->table) + "]\nhooks_dir = [" + folders +
+                                            quoted(own_folder()) + "]\n",
+                                        "", {});
+        if (drop_ins->every_file_counts)
+            file.way = folder_of(drop_ins->folder);
+        plan_.files.push_back(std::move(file));
+    }
+
+    /** What lies in the folder so far, unread. */
+    void check_what_comes_into_force()
+    {
+        for (const HookFile &file : own_.files) {
+            const bool is_planned =
+                std::any_of(plan_.files.begin(), plan_.files.end(),
+                            [&](const PlannedFile &planned) { return planned.file.path == file.path; });
+            if (is_planned)
+                continue;
+            if (!file.problem.empty())
+                throw Error(ExitCode::Host, quote(file.path) + " cannot be read: " + file.problem + "; " +
+                                                engine_.name +
+                                                " starts no container where it reads that folder: mend it");
+            plan_.said.push_back("comes into force with this: " +
+                                 (file.ours != nullptr ? policy_line(file) : quote(file.path)));
+        }
+    }
+
+    /** A string of TOML; folders with other letters are none that anybody has. */
+    [[nodiscard]] static std::string quoted(const std::string &text)
+    {
+        if (printable(text) != text || text.find_first_of("\"\\") != std::string::npos)
+            throw Error(ExitCode::Host, "hooks_dir has " + quote(text) + ", which cannot be carried over");
+        return '"' + text + '"';
+    }
+
+    const InstallHost &host_;
+    const InstallRequest &request_;
+    const Engine &engine_;
+    HookFolder own_;
+    std::vector<FileInForce> in_force_;
+    bool is_read_ = false;      ///< the folder for the host's own files
+    bool needs_folder_ = false; ///< something of it is to be in force
+    InstallPlan plan_;
+};
+
+} // namespace
+
+std::string drop_in_path(const std::string &engine)
+{
+    const DropIns *const drop_ins = find_drop_ins(engine);
+    return drop_ins == nullptr ? "" : drop_ins->folder + std::string(drop_in_name);
+}
+
+// The files of hooks come first and hooks_dir last. Until the folder is read they count for nothing, and what was in
+// force stays so; then all of them count at once. The other way round, what somebody has left in that folder would be in
+// force until it is replaced. Where the folder is read already each file is replaced in one step.
+InstallPlan plan_hooks_d(const InstallHost &host, const InstallRequest &request, const Engine &engine)
+{
+    return Planner(host, request, engine).plan();
+}
+
+void check_in_force(const std::vector<Change> &changes, const Engine &engine)
+{
+    const std::vector<FileInForce> files = files_in_force(engine.folders);
+    for (const Change &change : changes) {
+        const std::string &path = change.planned.file.path;
+        const bool is_called = std::any_of(files.begin(), files.end(), [&](const FileInForce &each) {
+            return folder_of(each.file->path) == folder_of(path) && each.file->name == name_of(path);
+        });
+        if (change.fate != Fate::Theirs && !change.planned.file.hook.empty() && !is_called)
+            throw Error(ExitCode::Host, quote(path) + " would not be in force: " + engine.name + " reads " +
+                                            quote_list(engine.folder_paths) + " (" + engine.folders_from +
+                                            ")");
+    }
+}
+
+} // namespace ogh::admin

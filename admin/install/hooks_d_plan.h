@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "engines/engine.h"
+#include "install/changes.h"
+#include "install/install_plan.h"
+
+namespace ogh::admin {
+
+/**
+ * For podman and CRI-O: files of /etc/containers/oci/hooks.d for hooks that are to have options or that the engine does
+ * not call yet, and then the option hooks_dir that names the folder, where the engine does not read it.
+ * @throws Error where what is written would not be in force, or would bring something into force that is broken
+ */
+InstallPlan plan_hooks_d(const InstallHost &host, const InstallRequest &request, const Engine &engine);
+
+/** @param engine as it is found afterwards @throws Error (Host) if it does not call each hook by the planned file */
+void check_in_force(const std::vector<Change> &changes, const Engine &engine);
+
+/** The engine's file that names the folders, as plan_hooks_d() writes it; "" for one that has none. */
+std::string drop_in_path(const std::string &engine);
+
+} // namespace ogh::admin

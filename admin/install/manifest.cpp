@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "install/manifest.h"
+
+#include <nettle/sha2.h>
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+
+#include <nlohmann/json.hpp>
+
+#include "base/error.h"
+#include "base/json.h"
+#include "base/text.h"
+#include "host/host_file.h"
+
+namespace ogh::admin {
+
+namespace {
+
+using nlohmann::json;
+using nlohmann::ordered_json;
+
+constexpr size_t max_size = size_t{1} << 20U;
+
+constexpr const char *what = "the list of what 'install' has written (/var/lib/oci-gpu-hooks/installed.json)";
+
+std::vector<std::string> strings(const json &object, const char *name)
+{
+    std::vector<std::string> found;
+    if (const json *const list = find_member(object, name))
+        for (const json &each : *list)
+            found.push_back(checked_string(each, name, what));
+    return found;
+}
+
+InstalledFile parse_file(const json &object)
+{
+    return {string_member(object, "path", what), strings(object, "sha256"), strings(object, "engines"),
+            string_member(object, "hook", what), strings(object, "options")};
+}
+
+void add_missing(std::vector<std::string> &list, const std::vector<std::string> &more)
+{
+    for (const std::string &each : more)
+        if (std::find(list.begin(), list.end(), each) == list.end())
+            list.push_back(each);
+}
+
+} // namespace
+
+std::string sha256_of(std::string_view text)
+{
+    sha256_ctx context{};
+    sha256_init(&context);
+    sha256_update(&context, text.size(), reinterpret_cast<const std::uint8_t *>(text.data()));
+    std::array<std::uint8_t, SHA256_DIGEST_SIZE> hash{};
+    sha256_digest(&context, hash.size(), hash.data());
+    constexpr const char *digits = "0123456789abcdef";
+    std::string hex;
+    for (const std::uint8_t byte : hash)
+        hex += {digits[byte >> 4U], digits[byte & 15U]};
+    return hex;
+}
+
+bool InstalledFile::has_text(std::string_view text) const
+{
+    return std::find(hashes.begin(), hashes.end(), sha256_of(text)) != hashes.end();
+}
+
+Manifest Manifest::read(const Sysroot &sysroot)
+{
+    Manifest manifest;
+    const auto text = read_host_file(sysroot, path, max_size);
+    if (!text)
+        return manifest;
+    try {
+        const json document = parse_object(*text, what, [](const auto &, const auto &) { return true; });
+        for (const json &file : document.at("files"))
+            manifest.files.push_back(parse_file(file));
+    } catch (const json::exception &error) {
+        throw Error(ExitCode::Host, std::string(what) + " is not as 'install' writes it: " + error.what());
+    } catch (const Error &error) {
+        throw Error(ExitCode::Host, error.what());
+    }
+    return manifest;
+}
+
+std::string Manifest::to_text() const
+{
+    ordered_json list = ordered_json::array();
+    for (const InstalledFile &file : files)
+        list.push_back({{"path", file.path},
+                        {"sha256", file.hashes},
+                        {"engines", file.engines},
+                        {"hook", file.hook},
+                        {"options", file.options}});
+    return ordered_json::object({{"files", list}})
+               .dump(2, ' ', true, ordered_json::error_handler_t::replace) +
+           "\n";
+}
+
+const InstalledFile *Manifest::find(std::string_view wanted) const
+{
+    const auto found = std::find_if(files.begin(), files.end(),
+                                    [&](const InstalledFile &file) { return file.path == wanted; });
+    return found == files.end() ? nullptr : &*found;
+}
+
+void Manifest::add(const InstalledFile &file)
+{
+    const auto found = std::find_if(files.begin(), files.end(),
+                                    [&](const InstalledFile &other) { return other.path == file.path; });
+    if (found == files.end()) {
+        files.push_back(file);
+        return;
+    }
+    add_missing(found->hashes, file.hashes);
+    add_missing(found->engines, file.engines);
+    found->hook = file.hook;
+    found->options = file.options;
+}
+
+} // namespace ogh::admin

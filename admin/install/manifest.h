@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "host/sysroot.h"
+
+namespace ogh::admin {
+
+/** SHA-256, in hexadecimal digits. */
+std::string sha256_of(std::string_view text);
+
+/** A file that was written for engines, and that is to be known again. */
+struct InstalledFile {
+    std::string path;
+    std::vector<std::string> hashes;  ///< that it may have: more than one while it is being replaced
+    std::vector<std::string> engines; ///< that it was written for
+    std::string hook;                 ///< that it registers; "" for a file of an engine's configuration
+    std::vector<std::string> options; ///< of the hook
+
+    [[nodiscard]] bool has_text(std::string_view text) const;
+};
+
+/**
+ * What `install` has written on this host: a file that differs from what stands here was changed by somebody, and is
+ * theirs.
+ */
+struct Manifest {
+    static constexpr const char *path = "/var/lib/oci-gpu-hooks/installed.json";
+
+    std::vector<InstalledFile> files; ///< in the order in which they were first written
+
+    /** @throws Error (Host) if it cannot be read, or is not what to_text() gives */
+    static Manifest read(const Sysroot &sysroot);
+
+    [[nodiscard]] std::string to_text() const;
+
+    [[nodiscard]] const InstalledFile *find(std::string_view wanted) const;
+
+    /** Adds the file, or changes what is said of it: its engines and hashes are added to those that it has. */
+    void add(const InstalledFile &file);
+};
+
+} // namespace ogh::admin

@@ -1,0 +1,336 @@
+# SPDX-License-Identifier: Apache-2.0
+"""oci-gpu-hooks install and uninstall: what is on the host afterwards, and what the doctor says of it."""
+
+import json
+import os
+import re
+import subprocess
+
+import pytest
+
+from harness.admin import BOTH_FOLDERS, EXECDIR, FILES, OWN, SHIPPED
+
+pytest_plugins = ["harness.admin_fixtures"]
+
+CONF_D = "etc/containers/containers.conf.d"
+DROP_INS = {"podman": (f"{CONF_D}/90-oci-gpu-hooks.conf", "engine"),
+            "crio": ("etc/crio/crio.conf.d/90-oci-gpu-hooks.conf", "crio.runtime")}
+CONCOURSE = "etc/oci-gpu-hooks/concourse-hooks.d"
+MANIFEST = "var/lib/oci-gpu-hooks/installed.json"
+OWN_COPY = f"{OWN}/{FILES['mount-srv']}"
+ALLOW = ("mount-srv", "--allow", "datasets")
+ENGINES = ("podman", "crio", "concourse", "docker", "containerd")
+
+
+def files(host):
+    """Each file of the host that may be written: its text, or where a symlink leads."""
+    return {str(path.relative_to(host.path)): os.readlink(path) if path.is_symlink() else path.read_text("utf-8")
+            for top in ("etc", "var", "usr/share") for path in (host.path / top).rglob("*")
+            if path.is_symlink() or path.is_file()}
+
+
+def document(host, path):
+    return json.loads((host.path / path).read_text("utf-8"))
+
+
+def install(command, engine, *words):
+    return command.run("install", "--engine", engine, *words)
+
+
+def installed(command, engine, *words):
+    done = install(command, engine, *words)
+    assert (done.returncode, done.stderr) == (0, "")
+    return done.stdout
+
+
+def no_errors(command):
+    findings, status = command.doctor()
+    assert status == 0, [each for each in findings if each[0] not in ("ok", "note")]
+    return [text for _, text, _ in findings]
+
+
+@pytest.fixture(name="host")
+def host_fixture(installed_host):
+    return installed_host
+
+
+@pytest.fixture(name="only")
+def only_fixture(host):
+    """A function that leaves the host this engine alone: what is not in force for another one is an error."""
+    def only(engine):
+        if engine == "crio":
+            host.remove("usr/bin/podman")
+            host.program("crio")
+    return only
+
+
+@pytest.mark.parametrize("engine", DROP_INS)
+def test_a_policy_comes_into_force(command, host, only, engine):
+    only(engine)
+    said = installed(command, engine, *ALLOW)
+    path, table = DROP_INS[engine]
+    assert f"wrote '/{OWN_COPY}'\nwrote '/{path}'\n" in said
+    assert document(host, OWN_COPY) == host.document("mount-srv", ["--allow", "datasets"])
+    assert (host.path / path).read_text("utf-8").endswith(
+        f"\n[{table}]\nhooks_dir = {BOTH_FOLDERS}\n")
+    status = (host.path / OWN_COPY).stat()
+    assert (status.st_uid, status.st_mode & 0o777) == (0, 0o644)
+    assert f"mount-srv by '/{OWN_COPY}': whoever sets annotations; of these alone: 'datasets'" in no_errors(command)
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_a_dry_run_writes_nothing_and_a_second_run_neither(command, host, only, engine):
+    only(engine)
+    words = ("nvidia-devices", "mount-srv", "--allow", "0")
+    before = files(host)
+    shown = installed(command, engine, "--dry-run", *words)
+    assert files(host) == before and not (host.path / "var").exists()
+    installed(command, engine, *words)
+    after = files(host)
+    for name in set(after) - set(before) - {MANIFEST}:
+        assert f"'/{name}' would be written:\n{after[name]}" in shown, shown
+    assert "wrote" not in installed(command, engine, *words)
+    assert files(host) == after
+    no_errors(command)
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_uninstall_takes_away_what_was_written(command, host, only, engine):
+    only(engine)
+    before = files(host)
+    installed(command, engine, "nvidia-devices", "--max-devices", "1")
+    done = command.run("uninstall", "--dry-run")
+    assert "would remove '/etc/" in done.stdout and files(host) != before
+    done = command.run("uninstall", "--engine", engine)
+    assert (done.returncode, done.stderr) == (0, "")
+    gone = re.findall("^removed '(.*)'$", done.stdout, re.MULTILINE)
+    assert gone and files(host) == before
+    assert engine not in DROP_INS or gone[-1] == f"/{DROP_INS[engine][0]}", "the folder is read until it is empty"
+    no_errors(command)
+    assert "nothing to do" in command.run("uninstall").stdout
+
+
+def test_what_is_shipped_is_enough_without_options(command, host):
+    before = files(host)
+    said = installed(command, "podman")
+    assert files(host) == before
+    assert f"amd-kfd by '/{SHIPPED}/{FILES['amd-kfd']}': whoever sets annotations; no limit\n" in said
+
+
+def test_no_options_take_no_policy_away(command, host):
+    for engine in ("podman", "concourse", "docker"):
+        installed(command, engine, *ALLOW)
+    before = files(host)
+    for engine in ("podman", "concourse", "docker"):
+        installed(command, engine, "mount-srv")
+    assert files(host) == before
+
+
+def test_a_hook_without_a_file_gets_one(command, host):
+    for file in FILES.values():
+        host.remove(f"{SHIPPED}/{file}")
+    installed(command, "podman")
+    assert sorted(path.name for path in (host.path / OWN).iterdir()) == sorted(FILES.values())
+    assert f"ldcache-update by '/{OWN}/{FILES['ldcache-update']}': whoever sets annotations; no limit" in \
+        no_errors(command)
+
+
+@pytest.mark.parametrize("options, when, timeout", [
+    (["--opt-in", "always", "--request", "any:1"], {"always": True}, 30),
+    (["--opt-in", "environment"], {"always": True}, 30),
+    (["--max-wait", "5m"], {"annotations": {r"^io\.oci-gpu-hooks\.": ".*"}}, 305),
+])
+def test_when_and_timeout_fit_the_options(command, host, options, when, timeout):
+    installed(command, "podman", "nvidia-devices", *options)
+    file = document(host, f"{OWN}/{FILES['nvidia-devices']}")
+    assert (file["when"], file["hook"]["timeout"]) == (when, timeout)
+    no_errors(command)
+
+
+def edit(path):
+    path.write_text(path.read_text("utf-8").replace("datasets", "models"), encoding="utf-8")
+
+
+def make_link(path):
+    path.unlink()
+    path.symlink_to("/srv/elsewhere")
+
+
+@pytest.mark.parametrize("change", [edit, make_link])
+def test_what_somebody_has_changed_stays(command, host, change):
+    """And nothing else is changed, so that no folder comes into force with a policy that nobody asked for."""
+    installed(command, "podman", *ALLOW)
+    change(host.path / OWN_COPY)
+    before = files(host)
+    done = install(command, "podman", "mount-srv", "nvidia-devices", "--allow", "0")
+    assert done.returncode == 6 and f"'/{OWN_COPY}': not written by this command" in done.stderr
+    after = files(host)
+    assert after.pop(f"{OWN_COPY}.new") == json.dumps(host.document("mount-srv", ["--allow", "0"]), indent=2) + "\n"
+    assert {**after, MANIFEST: ""} == {**before, MANIFEST: ""}
+    done = command.run("uninstall")
+    assert done.returncode == 6 and f"'/{OWN_COPY}' was changed by somebody, and stays" in done.stderr
+    assert (host.path / DROP_INS["podman"][0]).exists(), "what is in force by it stays in force"
+    assert not (host.path / f"{OWN_COPY}.new").exists() and files(host)[OWN_COPY] == before[OWN_COPY]
+
+
+def test_a_file_that_is_there_already_is_not_overwritten(command, host):
+    host.put(OWN_COPY, host.document("mount-srv", ["--allow", "models"]))
+    before = files(host)
+    assert install(command, "podman", *ALLOW).returncode == 6
+    assert files(host)[OWN_COPY] == before[OWN_COPY] and DROP_INS["podman"][0] not in files(host)
+
+
+def test_another_engine_keeps_what_both_use(command, host):
+    host.program("crio")
+    for engine in DROP_INS:
+        installed(command, engine, *ALLOW)
+    assert command.run("uninstall", "--engine", "podman").returncode == 6, "CRI-O's file is of use to podman as well"
+    assert OWN_COPY in files(host)
+    assert command.run("uninstall").returncode == 0
+    assert not {OWN_COPY, *(path for path, _ in DROP_INS.values())} & set(files(host))
+
+
+def test_folders_that_the_engine_reads_stay(command, host):
+    (host.path / "opt/hooks.d").mkdir(parents=True)
+    host.hooks_dir(f'["/{SHIPPED}", "/opt/hooks.d"]')
+    installed(command, "podman", *ALLOW)
+    assert f'["/{SHIPPED}", "/opt/hooks.d", "/{OWN}"]' in files(host)[DROP_INS["podman"][0]]
+    no_errors(command)
+
+
+def test_no_drop_in_where_the_folder_is_read(command, host):
+    host.hooks_dir()
+    installed(command, "podman", *ALLOW)
+    assert DROP_INS["podman"][0] not in files(host)
+
+
+def later_option(host):
+    host.write(f"{CONF_D}/99-mine.conf", f'[engine]\nhooks_dir = ["/{SHIPPED}"]\n')
+
+
+def later_folder(host):
+    host.hooks_dir(f'["/{SHIPPED}", "/{OWN}", "/opt/hooks.d"]')
+    host.put(f"opt/hooks.d/{FILES['mount-srv']}", host.document("mount-srv", []))
+
+
+def broken_file(host):
+    host.write(f"{OWN}/50-other.json", "{")
+
+
+def two_files(host):
+    host.put(f"{SHIPPED}/15-mount-srv.json", host.document("mount-srv", []))
+
+
+def link_on_the_way(host):
+    (host.path / "opt/oci").mkdir(parents=True)
+    (host.path / "etc/containers").mkdir(parents=True)
+    (host.path / "etc/containers/oci").symlink_to("/opt/oci")
+
+
+def writable_folder(host):
+    (host.path / OWN).mkdir(parents=True)
+    (host.path / OWN).chmod(0o775)
+
+
+@pytest.mark.parametrize("prepare, words, status, message", [
+    (later_option, ALLOW, 6, "'/etc/containers/containers.conf.d/99-mine.conf' has hooks_dir and is read after"),
+    (later_folder, ALLOW, 6, "'/opt/hooks.d/10-mount-srv.json' takes the place of"),
+    (broken_file, ALLOW, 6, "'/etc/containers/oci/hooks.d/50-other.json' cannot be read"),
+    (two_files, ALLOW, 6, "podman calls mount-srv by"),
+    (link_on_the_way, ALLOW, 6, "'/etc/containers/oci' is a symlink, which is not followed"),
+    (writable_folder, ALLOW, 6, "others than root may write to the folder '/etc/containers/oci/hooks.d'"),
+    (lambda host: None, ("mount-srv", "--alow", "datasets"), 6, "unknown option '--alow'"),
+    (lambda host: None, ("mount_srv",), 2, "there is no hook 'mount_srv'; there are 'mount-srv', "),
+    (lambda host: None, ("--folder", "/x"), 2, "--folder is for --engine concourse alone"),
+    (lambda host: host.remove("usr/bin/podman"), (), 6, "there is no podman on this host"),
+    (lambda host: host.remove(f"{EXECDIR}/mount-srv"), ALLOW, 6, "which is not there"),
+])
+def test_what_would_not_be_in_force_is_refused(command, host, prepare, words, status, message):
+    prepare(host)
+    before = files(host)
+    done = install(command, "podman", *words)
+    assert done.returncode == status and message in done.stderr, done
+    assert files(host) == before
+
+
+def test_without_an_engine(command):
+    done = command.run("install")
+    assert done.returncode == 2 and "which engine? --engine takes 'podman', " in done.stderr
+
+
+def test_what_comes_into_force_too_is_said(command, host):
+    host.put(f"{OWN}/{FILES['nvidia-devices']}", host.document("nvidia-devices", ["--max-devices", "1"]))
+    said = installed(command, "podman", *ALLOW)
+    assert f"comes into force with this: nvidia-devices by '/{OWN}/{FILES['nvidia-devices']}': whoever sets " \
+        "annotations; GPUs for one container at most: '1'" in said
+
+
+def test_concourse(command, host):
+    """Every file of the folder is a hook for it."""
+    said = installed(command, "concourse", "nvidia-devices", "--opt-in", "environment", "--max-devices", "1")
+    path = f"{CONCOURSE}/{FILES['nvidia-devices']}"
+    assert document(host, path)["hook"]["args"] == ["nvidia-devices", "--opt-in", "environment", "--max-devices", "1"]
+    assert f"Environment=CONCOURSE_CONTAINERD_OCI_HOOKS_DIR=/{CONCOURSE}\n" in said
+    assert "systemctl restart concourse-worker" in said and "ldcache-update is not called" in said
+    edit_me = host.path / path
+    edit_me.write_text(edit_me.read_text("utf-8").replace("1", "2"), encoding="utf-8")
+    assert install(command, "concourse", "nvidia-devices", "--max-devices", "3").returncode == 6
+    assert [each.name for each in (host.path / CONCOURSE).iterdir()] == [FILES["nvidia-devices"]]
+    assert (host.path / "etc/oci-gpu-hooks/20-nvidia-devices.json.new").exists()
+    host.write("opt/worker/README", "which hooks these are")
+    done = install(command, "concourse", "--folder", "/opt/worker", *ALLOW)
+    assert done.returncode == 6 and "'/opt/worker/README': Concourse takes every file" in done.stderr
+
+
+@pytest.mark.parametrize("engine, words", [("docker", '"features": {"cdi": true}'), ("containerd", "enable_cdi = true")])
+def test_cdi_devices_have_the_policy_of_the_host(command, host, engine, words):
+    """Without options, that of the engines which read files of hooks: a device is no way around it."""
+    installed(command, "podman", "nvidia-devices", "--max-devices", "1", "--opt-in", "environment")
+    assert words in installed(command, engine)
+    names = sorted(path.name for path in (host.path / "etc/cdi").iterdir())
+    assert names == [f"oci-gpu-hooks-{hook}.json" for hook in ("amd-kfd", "mount-srv", "nvidia-devices")]
+    spec = document(host, "etc/cdi/oci-gpu-hooks-nvidia-devices.json")
+    assert (spec["cdiVersion"], spec["kind"]) == ("0.5.0", "io.oci-gpu-hooks/nvidia-devices")
+    devices = {device["name"]: device["containerEdits"]["hooks"] for device in spec["devices"]}
+    gpu, libraries = devices["any:2"]
+    assert gpu["args"] == ["nvidia-devices", "--max-devices", "1", "--request", "any:2"]
+    assert gpu["path"] == f"/{EXECDIR}/nvidia-devices"
+    assert libraries["path"] == f"/{EXECDIR}/ldcache-update" and libraries["args"][1:] == ["--request", "auto"]
+    assert {"all", "0", "31", "any:1", "any:8"} <= set(devices)
+    assert command.run("cdi", "nvidia-devices").stdout == json.dumps(spec, indent=2) + "\n"
+
+
+RENAMES = range(1, 5)
+
+
+@pytest.mark.parametrize("number", RENAMES)
+def test_a_policy_is_never_looser_in_between(oci_gpu_hooks, command, host, number):
+    """Killed at each of the steps by which a file gets its name. A file that somebody has left in the folder, which is
+    not read so far, allows more; the policy before is that of the installed file."""
+    host.put(f"{SHIPPED}/{FILES['mount-srv']}", host.document("mount-srv", ["--allow", "datasets,models"]))
+    host.put(OWN_COPY, host.document("mount-srv", []))
+    text = (host.path / OWN_COPY).read_text("utf-8")
+    host.write(MANIFEST, json.dumps({"files": [{
+        "path": f"/{OWN_COPY}", "engines": ["podman"], "hook": "mount-srv", "options": [],
+        "sha256": [subprocess.run(["sha256sum"], input=text, check=True, capture_output=True,
+                                  encoding="utf-8").stdout.split()[0]]}]}))
+    done = subprocess.run(["strace", "-f", "-qq", "-o", "/dev/null", "-e",
+                           f"inject=renameat,renameat2:signal=KILL:when={number}", oci_gpu_hooks, "install",
+                           "--engine", "podman", "--sysroot", host.path, *ALLOW], check=False, capture_output=True)
+    assert done.returncode != 0
+    policies = [text for _, text, _ in command.doctor()[0] if text.startswith("mount-srv by ")]
+    assert len(policies) == 1 and "of these alone: " in policies[0], policies
+    installed(command, "podman", *ALLOW)
+    assert any("of these alone: 'datasets'" in text for text in no_errors(command))
+    assert not [name for name in files(host) if ".oci-gpu-hooks" in name], "what the first run has left is gone"
+
+
+def test_a_failure_leaves_all_as_it_was(oci_gpu_hooks, host):
+    before = files(host)
+    for number in RENAMES:
+        done = subprocess.run(["strace", "-f", "-qq", "-o", "/dev/null", "-e",
+                               f"inject=renameat,renameat2:error=EIO:when={number}", oci_gpu_hooks, "install",
+                               "--engine", "podman", "--sysroot", host.path, *ALLOW],
+                              check=False, capture_output=True, encoding="utf-8")
+        assert done.returncode == 6 and "Input/output error" in done.stderr, done
+        assert files(host) == before and not (host.path / "etc/containers").exists()
