@@ -3,6 +3,7 @@
 // The interface is described in org.freedesktop.systemd1(5).
 #include "systemd/scope_unit.h"
 
+#include <string_view>
 #include <utility>
 
 #include "base/error.h"
@@ -69,18 +70,17 @@ std::string unit_of(ManagerConnection &manager, const std::string &cgroup)
     return values_of(replies.front(), "o").take_object_path();
 }
 
-/** Asked first: what is no scope has none of the other properties. */
-std::string id_of(ManagerConnection &manager, const std::string &unit)
-{
-    return text_of(manager.call({property_call(unit, "Unit", "Id")}).front());
-}
+/** How the object of a scope ends: `.` is escaped (sd_bus_path_encode(3)). What is no scope lacks its properties. */
+constexpr std::string_view scope_object = "_2escope";
 
-UnitDevices look_at(ManagerConnection &manager, const std::string &unit, const std::string &id)
+UnitDevices look_at(ManagerConnection &manager, const std::string &unit)
 {
-    const auto replies = manager.call({property_call(unit, "Scope", "ControlGroup"),
-                                       property_call(unit, "Scope", "DevicePolicy"),
-                                       property_call(unit, "Scope", "DeviceAllow")});
-    return {id, text_of(replies[0]), text_of(replies[1]), devices_of(replies[2])};
+    if (!unit.ends_with(scope_object))
+        return {text_of(manager.call({property_call(unit, "Unit", "Id")}).front()), "", "", {}};
+    const auto replies = manager.call(
+        {property_call(unit, "Unit", "Id"), property_call(unit, "Scope", "ControlGroup"),
+         property_call(unit, "Scope", "DevicePolicy"), property_call(unit, "Scope", "DeviceAllow")});
+    return {text_of(replies[0]), text_of(replies[1]), text_of(replies[2]), devices_of(replies[3])};
 }
 
 /** For as long as the unit lives: nothing is written below /etc. */
@@ -107,10 +107,8 @@ void allow(ManagerConnection &manager, const std::string &id, const AllowedDevic
 
 Note allow_in(ManagerConnection &manager, const std::vector<std::string> &scopes, const DeviceRules &rules)
 {
-    const std::string object = unit_of(manager, scopes.back());
-    const std::string id = id_of(manager, object);
-    const UnitDevices unit =
-        id.ends_with(".scope") ? look_at(manager, object, id) : UnitDevices{id, "", "", {}};
+    const UnitDevices unit = look_at(manager, unit_of(manager, scopes.back()));
+    const std::string &id = unit.id;
     if (!is_containers_own(unit, scopes))
         return {LogLevel::Info,
                 "systemd's unit " + quote(id) + " is not the container's own, and stays as it is"};

@@ -97,9 +97,9 @@ inline std::string error_to(std::uint32_t serial, const std::string &name, const
 /** What systemd says to all that allow_in_scope() asks and tells it, if it restricts the unit. */
 inline std::string replies_on(const UnitDevices &unit)
 {
-    std::string replies = manager_welcome + reply_to(1, object("/org/freedesktop/systemd1/unit/x")) +
-                          reply_to(2, text_property(unit.id));
-    return replies + reply_to(3, text_property(unit.control_group)) +
+    const std::string type = unit.id.substr(unit.id.rfind('.') + 1);
+    return manager_welcome + reply_to(1, object("/org/freedesktop/systemd1/unit/x_2e" + type)) +
+           reply_to(2, text_property(unit.id)) + reply_to(3, text_property(unit.control_group)) +
            reply_to(4, text_property(unit.device_policy)) + reply_to(5, devices_property(unit.device_allow)) +
            reply_to(6);
 }
