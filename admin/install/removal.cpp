@@ -84,6 +84,26 @@ private:
     Removal removal_;
 };
 
+/** A name, or what stands for one that is not known. */
+std::string known_text(const json &lease, const char *name)
+{
+    const auto found = lease.find(name);
+    return found != lease.end() && found->is_string() ? quote(found->get<std::string>())
+                                                      : "that is not known";
+}
+
+/** @param text "leases" of --list --format json, see nvidia-devices(8) */
+void add_leases(const std::string &text, const std::string &hook, std::set<std::string> &lines)
+{
+    const json listing = json::parse(text, nullptr, false);
+    if (!listing.is_object() || !listing.contains("leases"))
+        throw Error(ExitCode::Host, "its list is no JSON with leases");
+    for (const json &lease : listing.at("leases"))
+        if (lease.is_object())
+            lines.insert("container " + known_text(lease, "container") + " has GPU " +
+                         known_text(lease, "gpus") + " by " + hook + ", until it ends");
+}
+
 } // namespace
 
 Removal plan_removal(const Manifest &manifest, const std::optional<std::string> &engine,
@@ -103,14 +123,15 @@ std::vector<std::string> containers_with_gpus(const std::shared_ptr<const Sysroo
     for (const InstalledHook &hook : installed_hooks(*sysroot, find_engines(sysroot))) {
         if (!hook.hook->gives_gpus)
             continue;
-        const ProgramOutput output = run_hook(*sysroot, hook, {"--list", "--format", "json"});
-        if (output.exit_status != 0)
-            continue; // as where there is no GPU
-        const json listing = json::parse(output.out, nullptr, false);
-        for (const json &lease : listing.value("leases", json::array()))
-            lines.insert("container " + quote(lease.value("container", "?")) + " has GPU " +
-                         lease.value("gpus", "?") + " by " + std::string(hook.hook->name) +
-                         ", until it ends");
+        try {
+            // Without a GPU there is no list.
+            if (const ProgramOutput output = run_hook(*sysroot, hook, {"--list", "--format", "json"});
+                output.exit_status == 0)
+                add_leases(output.out, std::string(hook.hook->name), lines);
+        } catch (const Error &error) {
+            lines.insert("who has GPUs by " + std::string(hook.hook->name) +
+                         " is not known: " + error.what());
+        }
     }
     return {lines.begin(), lines.end()};
 }

@@ -110,6 +110,19 @@ def test_uninstall_takes_away_what_was_written(command, host, only, engine):
     assert "nothing to do" in command.run("uninstall").stdout
 
 
+def test_uninstall_says_who_has_gpus(command, host):
+    listed = {"leases": [{"container": "3f2a9c0d", "gpus": "0,1"}, {"container": None, "gpus": "2"}]}
+    for name, text in ("nvidia-devices", json.dumps(listed)), ("amd-kfd", "no list"):
+        path = host.path / EXECDIR / name
+        path.unlink()
+        path.write_text(f"#!/bin/sh\necho '{text}'\n", encoding="utf-8")
+        path.chmod(0o755)
+    said = command.run("uninstall").stdout
+    assert "container '3f2a9c0d' has GPU '0,1' by nvidia-devices, until it ends\n" in said
+    assert "container that is not known has GPU '2' by nvidia-devices" in said
+    assert "who has GPUs by amd-kfd is not known: its list is no JSON" in said
+
+
 def test_what_is_shipped_is_enough_without_options(command, host):
     before = files(host)
     said = installed(command, "podman")
