@@ -17,7 +17,9 @@ from machine import Boot, Machine, write_payload
 
 HERE = Path(__file__).resolve().parent
 GUEST = HERE / "guest"
-IMAGES = HERE.parents[1] / "build/vm"
+# Another release of Debian's than this machine's, see make_release.
+RELEASE = os.environ.get("VM_RELEASE")
+IMAGES = HERE.parents[1] / (f"build/vm-{RELEASE}" if RELEASE else "build/vm")
 BOOTS = {
     "apparmor": Boot("security=apparmor apparmor=1 drm_kms_helper.fbdev_emulation=0", devices=["virtio-gpu-pci"]),
     "selinux": Boot("security=selinux selinux=1 enforcing=0"),
@@ -46,7 +48,7 @@ def selected(items):
 
 @pytest.fixture(scope="module")
 def image():
-    subprocess.run([HERE / "make_root", IMAGES], check=True)
+    subprocess.run([HERE / "make_release", RELEASE] if RELEASE else [HERE / "make_root", IMAGES], check=True)
     return IMAGES / "root.img"
 
 
