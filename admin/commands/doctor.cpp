@@ -9,6 +9,7 @@
 
 #include "commands/command.h"
 #include "doctor/check_cdi.h"
+#include "doctor/check_devices.h"
 #include "doctor/check_engine.h"
 #include "doctor/check_host.h"
 #include "engines/concourse.h"
@@ -36,6 +37,8 @@ std::vector<Section> examine(const std::shared_ptr<const Sysroot> &sysroot)
             {"engines",
              {{Severity::Note, "there is no engine that reads files of hooks",
                "for runc and crun alone the hooks go into config.json, see oci-gpu-hooks(7)"}}});
+    if (auto section = check_devices(sysroot, installed_hooks(*sysroot, engines)))
+        sections.push_back(std::move(*section));
     for (Section &section : check_cdi_engines(*sysroot))
         sections.push_back(std::move(section));
     if (auto section = check_cdi(sysroot))

@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "engines/installed_hooks.h"
+#include "report/finding.h"
+
+namespace ogh::admin {
+
+/**
+ * What the hooks give: GPUs with their drivers, folders; whether what --allow names exists; labels of SELinux. Nothing if
+ * there is nothing to say.
+ */
+std::optional<Section> check_devices(const std::shared_ptr<const Sysroot> &sysroot,
+                                     const std::vector<InstalledHook> &hooks);
+
+} // namespace ogh::admin
