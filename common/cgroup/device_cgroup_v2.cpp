@@ -2,12 +2,9 @@
 #include "cgroup/device_cgroup_v2.h"
 
 #include <fcntl.h>
-#include <sys/vfs.h>
-#include <linux/magic.h>
 
 #include <algorithm>
 #include <cerrno>
-#include <filesystem>
 #include <iterator>
 #include <memory>
 #include <set>
@@ -16,6 +13,7 @@
 #include "base/error.h"
 #include "base/text.h"
 #include "cgroup/bpf.h"
+#include "cgroup/cgroup_folder.h"
 
 namespace ogh {
 
@@ -31,18 +29,6 @@ bool has(const std::vector<std::uint32_t> &ids, std::uint32_t id)
 std::string name_of(const std::string &path)
 {
     return "the device cgroup " + quote(path) + " (version 2)";
-}
-
-/** The parent of a cgroup, or nothing above the topmost that is mounted. */
-std::optional<Cgroup> parent_of(const Cgroup &cgroup)
-{
-    Cgroup parent{UniqueFd(::openat(cgroup.fd.get(), "..", O_RDONLY | O_DIRECTORY | O_CLOEXEC)),
-                  std::filesystem::path(cgroup.path).parent_path().string()};
-    struct statfs filesystem {};
-    if (!parent.fd.valid() || ::fstatfs(parent.fd.get(), &filesystem) != 0 ||
-        filesystem.f_type != CGROUP2_SUPER_MAGIC)
-        return std::nullopt;
-    return parent;
 }
 
 /** Which cgroup above `lowest` has the program, for messages. */

@@ -1,10 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cgroup/device_cgroups.h"
 
-#include <fcntl.h>
-#include <sys/vfs.h>
-#include <linux/magic.h>
-
 #include <cerrno>
 #include <optional>
 #include <utility>
@@ -12,49 +8,17 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "base/text.h"
+#include "cgroup/cgroup_folder.h"
 #include "cgroup/device_cgroup_paths.h"
 #include "cgroup/device_cgroup_v1.h"
 #include "cgroup/device_cgroup_v2.h"
 #include "kernel/mount_table.h"
-#include "kernel/openat2.h"
 
 namespace ogh {
 
 namespace {
 
 constexpr size_t max_proc_cgroup = size_t{1} << 20U;
-
-/** A hierarchy: its controller as /proc/PID/cgroup names it, and its filesystem. */
-struct Hierarchy {
-    const char *controller;
-    decltype(std::declval<struct statfs>().f_type) magic;
-};
-
-constexpr Hierarchy version_1 = {"devices", CGROUP_SUPER_MAGIC};
-constexpr Hierarchy version_2 = {"", CGROUP2_SUPER_MAGIC};
-
-bool is_of(int fd, const Hierarchy &hierarchy)
-{
-    struct statfs filesystem {};
-    return ::fstatfs(fd, &filesystem) == 0 && filesystem.f_type == hierarchy.magic;
-}
-
-/** The cgroup's folder; nothing if no mount shows it. A mount that lies below another one is not found. */
-std::optional<UniqueFd> open_cgroup(const MountTable &mounts, const Hierarchy &hierarchy,
-                                    const std::string &path)
-{
-    for (const CgroupMount &mount : mounts.cgroup_mounts(hierarchy.controller)) {
-        const std::optional<std::string> below = path_below(path, mount.root);
-        const UniqueFd top(::open(mount.point.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
-        if (!below || !top.valid() || !is_of(top.get(), hierarchy))
-            continue;
-        std::optional<UniqueFd> found =
-            find_path(top.get(), *below, O_RDONLY | O_DIRECTORY, Walk::OneStep, "the cgroup " + quote(path));
-        if (found)
-            return found;
-    }
-    return std::nullopt;
-}
 
 /** The processes whose cgroups are looked up. */
 struct CgroupNames {
@@ -70,7 +34,7 @@ struct OwnCgroups {
 };
 
 /** The container's own; none if it has none there, or they cannot be reached: that is noted. */
-OwnCgroups open_cgroups(const MountTable &mounts, const Hierarchy &hierarchy, const CgroupNames &names,
+OwnCgroups open_cgroups(const MountTable &mounts, const CgroupHierarchy &hierarchy, const CgroupNames &names,
                         Notes &notes)
 {
     const std::optional<std::string> init = cgroup_of(names.init, hierarchy.controller);
@@ -104,8 +68,8 @@ DeviceCgroups::DeviceCgroups(const ProcFs &proc, pid_t init, const std::string &
     const CgroupNames names{
         read_all(proc.open_of(init, "cgroup").get(), max_proc_cgroup, "the init process's cgroups"),
         read_all(proc.open_self("cgroup").get(), max_proc_cgroup, "this process's cgroups"), cgroups_path};
-    OwnCgroups first = open_cgroups(mounts, version_1, names, notes_);
-    OwnCgroups second = open_cgroups(mounts, version_2, names, notes_);
+    OwnCgroups first = open_cgroups(mounts, cgroup_version_1, names, notes_);
+    OwnCgroups second = open_cgroups(mounts, cgroup_version_2, names, notes_);
     // systemd gives a unit the same path in both.
     scopes_ = std::move(first.scopes.empty() ? second.scopes : first.scopes);
     if (!first.cgroups.empty())
