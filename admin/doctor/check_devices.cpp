@@ -8,6 +8,7 @@
 #include "doctor/check_executable.h"
 #include "doctor/check_labels.h"
 #include "engines/drivers.h"
+#include "registration/policy_words.h"
 
 namespace ogh::admin {
 

@@ -2,7 +2,6 @@
 #include "engines/installed_hooks.h"
 
 #include <algorithm>
-#include <array>
 
 #include "base/error.h"
 #include "base/text.h"
@@ -13,8 +12,6 @@ namespace {
 
 /** More than a hook takes for itself, see "TIME LIMIT" in oci-gpu-hooks(7). */
 constexpr std::chrono::seconds run_limit{30};
-
-constexpr std::array asks_with_value = {"--opt-in", "--request", "--key-file", "--only", "--capabilities"};
 
 void add_call(std::vector<InstalledHook> &hooks, const HookFile &file, const std::string &engine)
 {
@@ -52,21 +49,6 @@ std::vector<InstalledHook> installed_hooks(const Sysroot &sysroot, const std::ve
         return one.hook < other.hook;
     });
     return hooks;
-}
-
-std::vector<std::string> policy_options(const std::vector<std::string> &options)
-{
-    std::vector<std::string> kept;
-    for (size_t i = 0; i < options.size(); ++i) {
-        const std::string name = options[i].substr(0, options[i].find('='));
-        const bool asks =
-            std::find(asks_with_value.begin(), asks_with_value.end(), name) != asks_with_value.end();
-        if (asks && name == options[i])
-            ++i; // its value
-        else if (!asks && name != "--all-steps")
-            kept.push_back(options[i]);
-    }
-    return kept;
 }
 
 std::string title_of(const InstalledHook &hook)

@@ -24,9 +24,6 @@ struct InstalledHook {
  */
 std::vector<InstalledHook> installed_hooks(const Sysroot &sysroot, const std::vector<Engine> &engines);
 
-/** The policy without who may ask and what the host asks for: something else is asked for in their place. */
-std::vector<std::string> policy_options(const std::vector<std::string> &options);
-
 /** "nvidia-devices, as podman calls it" */
 std::string title_of(const InstalledHook &hook);
 

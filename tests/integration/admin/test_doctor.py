@@ -155,8 +155,9 @@ def test_what_is_broken_is_found(command, installed_host, name):
     assert found_status == status
 
 
-def test_what_others_may_change_is_not_run(command, installed_host, tmp_path):
-    path = installed_host.path / EXECDIR / "mount-srv"
+@pytest.mark.parametrize("hook", ["mount-srv", "nvidia-devices"])
+def test_what_others_may_change_is_not_run(command, installed_host, tmp_path, hook):
+    path = installed_host.path / EXECDIR / hook
     path.unlink()
     path.write_text(f"#!/bin/sh\ntouch {tmp_path}/was-run\n", encoding="utf-8")
     path.chmod(0o777)
