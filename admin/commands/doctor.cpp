@@ -7,13 +7,18 @@
 #include <cstdlib>
 #include <vector>
 
+#include "base/error.h"
+#include "base/text.h"
 #include "commands/command.h"
 #include "doctor/check_cdi.h"
+#include "doctor/check_containers.h"
 #include "doctor/check_devices.h"
 #include "doctor/check_engine.h"
+#include "doctor/check_executable.h"
 #include "doctor/check_host.h"
 #include "engines/concourse.h"
 #include "engines/engines.h"
+#include "engines/installed_hooks.h"
 #include "report/report.h"
 
 namespace ogh::admin {
@@ -37,11 +42,24 @@ std::vector<Section> examine(const std::shared_ptr<const Sysroot> &sysroot)
             {"engines",
              {{Severity::Note, "there is no engine that reads files of hooks",
                "for runc and crun alone the hooks go into config.json, see oci-gpu-hooks(7)"}}});
-    if (auto section = check_devices(sysroot, installed_hooks(*sysroot, engines)))
+    const std::vector<InstalledHook> hooks = runnable_hooks(sysroot, installed_hooks(*sysroot, engines));
+    if (auto section = check_devices(*sysroot, hooks))
         sections.push_back(std::move(*section));
     for (Section &section : check_cdi_engines(*sysroot))
         sections.push_back(std::move(section));
     if (auto section = check_cdi(sysroot))
+        sections.push_back(std::move(*section));
+    if (auto section = check_containers(*sysroot, hooks, ""))
+        sections.push_back(std::move(*section));
+    return sections;
+}
+
+/** One container alone, by the beginning of its id. */
+std::vector<Section> examine_container(const std::shared_ptr<const Sysroot> &sysroot, const std::string &id)
+{
+    std::vector<Section> sections;
+    const auto hooks = runnable_hooks(sysroot, installed_hooks(*sysroot, find_engines(sysroot)));
+    if (auto section = check_containers(*sysroot, hooks, id))
         sections.push_back(std::move(*section));
     return sections;
 }
@@ -52,13 +70,19 @@ int doctor(int argc, const char *const *argv)
 {
     CommandOptions options;
     bool as_json = false;
+    std::vector<std::string> words;
     CommandLine cli("oci-gpu-hooks doctor",
                     "Whether engines call the hooks, with which policy, and what is wrong.", page);
     cli.add_choice({"--format", "NAME", "text or json (default: text)"}, {"text", "json"},
                    [&](const std::string &name) { as_json = name == "json"; });
+    cli.add_words("CONTAINER", "The beginning of a container's id: of that one alone", words);
     if (!parse(cli, options, argc, argv))
         return EXIT_SUCCESS;
-    const std::vector<Section> sections = examine(options.open());
+    if (words.size() > 1)
+        throw Error(ExitCode::Usage, "one container at a time, and not " + quote_list(words));
+    const auto sysroot = options.open();
+    const std::vector<Section> sections =
+        words.empty() ? examine(sysroot) : examine_container(sysroot, words.front());
     print(as_json ? to_json(sections) : to_text(sections, ::isatty(STDOUT_FILENO) != 0));
     return exit_status(worst(sections));
 }

@@ -5,7 +5,6 @@
 
 #include "base/error.h"
 #include "base/text.h"
-#include "doctor/check_executable.h"
 #include "doctor/check_labels.h"
 #include "engines/drivers.h"
 #include "registration/policy_words.h"
@@ -13,27 +12,6 @@
 namespace ogh::admin {
 
 namespace {
-
-HookFile file_of(const InstalledHook &hook)
-{
-    HookFile file;
-    file.path = hook.executable;
-    file.executable = hook.executable;
-    file.args = hook.options;
-    file.args.insert(file.args.begin(), std::string(hook.hook->name));
-    file.ours = hook.hook;
-    return file;
-}
-
-/** What the engines' sections find fault with is not run. */
-bool may_run(const std::shared_ptr<const Sysroot> &sysroot, const InstalledHook &hook)
-{
-    Engine engine;
-    engine.sysroot = engine.host = sysroot;
-    const Findings findings = check_executable(engine, file_of(hook));
-    return std::none_of(findings.begin(), findings.end(),
-                        [](const Finding &each) { return each.severity == Severity::Error; });
-}
 
 ProgramOutput ask(const Sysroot &sysroot, InstalledHook hook, const std::string &request)
 {
@@ -63,7 +41,7 @@ bool has_nothing(const ProgramOutput &output)
 Findings check_allowed(const Sysroot &sysroot, const InstalledHook &hook)
 {
     Findings findings;
-    const auto allowed = option_of(file_of(hook), "--allow");
+    const auto allowed = option_of(hook_file(hook), "--allow");
     const InstalledHook free = without_allow(hook);
     if (!allowed || (hook.hook->gives_gpus && has_nothing(ask(sysroot, free, "any:1"))))
         return findings; // a host may have no GPU of that vendor's, whatever its file allows
@@ -154,20 +132,18 @@ Findings check_amd(const Sysroot &sysroot)
 
 } // namespace
 
-std::optional<Section> check_devices(const std::shared_ptr<const Sysroot> &sysroot,
-                                     const std::vector<InstalledHook> &hooks)
+std::optional<Section> check_devices(const Sysroot &sysroot, const std::vector<InstalledHook> &hooks)
 {
     Section section{"GPUs and folders", {}};
     try {
-        add(section.findings, check_bound(*sysroot));
-        add(section.findings, check_nvidia(*sysroot));
-        add(section.findings, check_amd(*sysroot));
-        for (const InstalledHook &hook : hooks)
-            if (may_run(sysroot, hook)) {
-                add(section.findings, check_one_gpu(*sysroot, hook));
-                add(section.findings, check_allowed(*sysroot, hook));
-            }
-        add(section.findings, check_labels(*sysroot, hooks));
+        add(section.findings, check_bound(sysroot));
+        add(section.findings, check_nvidia(sysroot));
+        add(section.findings, check_amd(sysroot));
+        for (const InstalledHook &hook : hooks) {
+            add(section.findings, check_one_gpu(sysroot, hook));
+            add(section.findings, check_allowed(sysroot, hook));
+        }
+        add(section.findings, check_labels(sysroot, hooks));
     } catch (const Error &error) {
         section.findings.push_back({Severity::Error, error.what(), "mend that, and run this again"});
     }

@@ -12,8 +12,8 @@ namespace ogh::admin {
 /**
  * What the hooks give: GPUs with their drivers, folders; whether what --allow names exists; labels of SELinux. Nothing if
  * there is nothing to say.
+ * @param hooks that may be run
  */
-std::optional<Section> check_devices(const std::shared_ptr<const Sysroot> &sysroot,
-                                     const std::vector<InstalledHook> &hooks);
+std::optional<Section> check_devices(const Sysroot &sysroot, const std::vector<InstalledHook> &hooks);
 
 } // namespace ogh::admin

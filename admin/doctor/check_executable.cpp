@@ -3,6 +3,7 @@
 
 #include <sys/stat.h>
 
+#include <algorithm>
 #include <optional>
 #include <string>
 
@@ -113,6 +114,20 @@ Findings check_executable(const Engine &engine, const HookFile &file)
         findings.push_back({Severity::Error, error.what(), "install the hooks again"});
     }
     return findings;
+}
+
+std::vector<InstalledHook> runnable_hooks(const std::shared_ptr<const Sysroot> &sysroot,
+                                          std::vector<InstalledHook> hooks)
+{
+    Engine engine;
+    engine.sysroot = engine.host = sysroot;
+    const auto is_wrong = [&](const InstalledHook &hook) {
+        const Findings findings = check_executable(engine, hook_file(hook));
+        return std::any_of(findings.begin(), findings.end(),
+                           [](const Finding &each) { return each.severity == Severity::Error; });
+    };
+    hooks.erase(std::remove_if(hooks.begin(), hooks.end(), is_wrong), hooks.end());
+    return hooks;
 }
 
 } // namespace ogh::admin

@@ -1,7 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <memory>
+#include <vector>
+
 #include "engines/engine.h"
+#include "engines/installed_hooks.h"
 #include "registration/hook_file.h"
 #include "report/finding.h"
 
@@ -12,5 +16,9 @@ namespace ogh::admin {
  * all of that is so. Where the engine has a root of its own, nothing is run: it is compared with the host's.
  */
 Findings check_executable(const Engine &engine, const HookFile &file);
+
+/** Those with whose executable there is nothing wrong: the others are not run. */
+std::vector<InstalledHook> runnable_hooks(const std::shared_ptr<const Sysroot> &sysroot,
+                                          std::vector<InstalledHook> hooks);
 
 } // namespace ogh::admin

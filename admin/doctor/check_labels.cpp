@@ -63,10 +63,7 @@ Findings check_labels(const Sysroot &sysroot, const std::vector<InstalledHook> &
     for (const InstalledHook &hook : hooks) {
         if (hook.hook->name != "mount-srv")
             continue;
-        HookFile file;
-        file.args = hook.options;
-        file.args.insert(file.args.begin(), "mount-srv");
-        add(findings, check_folder(sysroot, option_of(file, "--source-dir").value_or("/srv")));
+        add(findings, check_folder(sysroot, option_of(hook_file(hook), "--source-dir").value_or("/srv")));
     }
     return findings;
 }

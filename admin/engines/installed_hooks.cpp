@@ -51,6 +51,16 @@ std::vector<InstalledHook> installed_hooks(const Sysroot &sysroot, const std::ve
     return hooks;
 }
 
+HookFile hook_file(const InstalledHook &hook)
+{
+    HookFile file;
+    file.path = file.executable = hook.executable;
+    file.args = hook.options;
+    file.args.insert(file.args.begin(), std::string(hook.hook->name));
+    file.ours = hook.hook;
+    return file;
+}
+
 std::string title_of(const InstalledHook &hook)
 {
     std::string text(hook.hook->name);

@@ -24,6 +24,9 @@ struct InstalledHook {
  */
 std::vector<InstalledHook> installed_hooks(const Sysroot &sysroot, const std::vector<Engine> &engines);
 
+/** A file that would have it called so, as far as executable and args go. */
+HookFile hook_file(const InstalledHook &hook);
+
 /** "nvidia-devices, as podman calls it" */
 std::string title_of(const InstalledHook &hook);
 
