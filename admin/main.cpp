@@ -15,6 +15,7 @@
 #include "commands/install.h"
 #include "commands/list.h"
 #include "commands/plan.h"
+#include "engines/trial.h"
 
 namespace {
 
@@ -54,6 +55,11 @@ int run(int argc, const char *const *argv)
     }
     if (word == "--version") {
         ogh::admin::print("oci-gpu-hooks " OGH_VERSION "\n");
+        return 0;
+    }
+    // Not for people: the program of the containers that 'doctor --try' starts.
+    if (word == "--probe") {
+        ogh::admin::print(ogh::admin::probe());
         return 0;
     }
     const auto *const command =

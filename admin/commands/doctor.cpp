@@ -16,9 +16,11 @@
 #include "doctor/check_engine.h"
 #include "doctor/check_executable.h"
 #include "doctor/check_host.h"
+#include "doctor/try_engine.h"
 #include "engines/concourse.h"
 #include "engines/engines.h"
 #include "engines/installed_hooks.h"
+#include "engines/trial_folder.h"
 #include "report/report.h"
 
 namespace ogh::admin {
@@ -64,25 +66,44 @@ std::vector<Section> examine_container(const std::shared_ptr<const Sysroot> &sys
     return sections;
 }
 
+std::vector<Section> try_all(const std::shared_ptr<const Sysroot> &sysroot,
+                             const std::vector<std::string> &wanted)
+{
+    if (sysroot->on_host("/") != "/")
+        throw Error(ExitCode::Usage, "--try starts containers on this host, and --sysroot names another one");
+    return try_engines(*sysroot, runnable_hooks(sysroot, installed_hooks(*sysroot, find_engines(sysroot))),
+                       wanted);
+}
+
 } // namespace
 
 int doctor(int argc, const char *const *argv)
 {
     CommandOptions options;
     bool as_json = false;
+    bool tries = false;
     std::vector<std::string> words;
     CommandLine cli("oci-gpu-hooks doctor",
                     "Whether engines call the hooks, with which policy, and what is wrong.", page);
     cli.add_choice({"--format", "NAME", "text or json (default: text)"}, {"text", "json"},
                    [&](const std::string &name) { as_json = name == "json"; });
-    cli.add_words("CONTAINER", "The beginning of a container's id: of that one alone", words);
+    cli.add_flag("--try",
+                 "Start containers with podman, runc and crun, or those that are named, and remove them",
+                 tries);
+    cli.add_words("CONTAINER", "The beginning of a container's id: of that one alone; with --try an engine",
+                  words);
     if (!parse(cli, options, argc, argv))
         return EXIT_SUCCESS;
-    if (words.size() > 1)
+    if (words.size() > 1 && !tries)
         throw Error(ExitCode::Usage, "one container at a time, and not " + quote_list(words));
     const auto sysroot = options.open();
-    const std::vector<Section> sections =
-        words.empty() ? examine(sysroot) : examine_container(sysroot, words.front());
+    std::vector<Section> sections;
+    if (tries) {
+        const SignalsWait until_all_is_removed;
+        sections = try_all(sysroot, words);
+    } else {
+        sections = words.empty() ? examine(sysroot) : examine_container(sysroot, words.front());
+    }
     print(as_json ? to_json(sections) : to_text(sections, ::isatty(STDOUT_FILENO) != 0));
     return exit_status(worst(sections));
 }

@@ -27,12 +27,11 @@ constexpr std::array places{Place{"/dev", "nvidia"},       Place{"/dev", "kfd"},
 
 } // namespace
 
-std::vector<ContainerNode> gpu_nodes_of(const Sysroot &sysroot, pid_t pid)
+std::vector<ContainerNode> gpu_nodes(const Sysroot &root)
 {
     std::vector<ContainerNode> nodes;
-    const auto root = Sysroot::of_process(sysroot, pid);
     for (const Place &place : places) {
-        const auto folder = root ? root->find(place.folder) : std::nullopt;
+        const auto folder = root.find(place.folder);
         if (!folder)
             continue;
         const auto is_wanted = [&](std::string_view name) { return name.starts_with(place.prefix); };
@@ -46,6 +45,12 @@ std::vector<ContainerNode> gpu_nodes_of(const Sysroot &sysroot, pid_t pid)
         }
     }
     return nodes;
+}
+
+std::vector<ContainerNode> gpu_nodes_of(const Sysroot &sysroot, pid_t pid)
+{
+    const auto root = Sysroot::of_process(sysroot, pid);
+    return root ? gpu_nodes(*root) : std::vector<ContainerNode>{};
 }
 
 } // namespace ogh::admin

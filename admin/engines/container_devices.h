@@ -17,7 +17,10 @@ struct ContainerNode {
     DeviceRule rule;  ///< its number, to be read and written
 };
 
-/** Those in the /dev of the process, by name; nothing is opened, and what is no character device is left out. */
+/** Those in /dev of that root, by name; nothing is opened, and what is no character device is left out. */
+std::vector<ContainerNode> gpu_nodes(const Sysroot &root);
+
+/** The same of a process's root, none if it has ended. */
 std::vector<ContainerNode> gpu_nodes_of(const Sysroot &sysroot, pid_t pid);
 
 } // namespace ogh::admin

@@ -58,6 +58,27 @@ private:
     posix_spawn_file_actions_t actions_{};
 };
 
+/** A program is not to inherit that this one has signals wait. */
+class NoSignalsBlocked final {
+public:
+    NoSignalsBlocked()
+    {
+        sigset_t none{};
+        ::sigemptyset(&none);
+        ::posix_spawnattr_init(&attributes_);
+        ::posix_spawnattr_setsigmask(&attributes_, &none);
+        ::posix_spawnattr_setflags(&attributes_, POSIX_SPAWN_SETSIGMASK);
+    }
+    NoSignalsBlocked(const NoSignalsBlocked &) = delete;
+    NoSignalsBlocked &operator=(const NoSignalsBlocked &) = delete;
+    ~NoSignalsBlocked() { ::posix_spawnattr_destroy(&attributes_); }
+
+    [[nodiscard]] const posix_spawnattr_t *get() const { return &attributes_; }
+
+private:
+    posix_spawnattr_t attributes_{};
+};
+
 pid_t spawn(const std::vector<std::string> &words, int out, int err)
 {
     Descriptors descriptors;
@@ -73,8 +94,9 @@ pid_t spawn(const std::vector<std::string> &words, int out, int err)
     std::string path = "PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
     std::array<char *, 2> environment{path.data(), nullptr};
     pid_t pid = -1;
-    const int error = ::posix_spawn(&pid, words.front().c_str(), descriptors.get(), nullptr, argv.data(),
-                                    environment.data());
+    const NoSignalsBlocked attributes;
+    const int error = ::posix_spawn(&pid, words.front().c_str(), descriptors.get(), attributes.get(),
+                                    argv.data(), environment.data());
     if (error != 0)
         throw SystemError(error, "cannot run " + quote(words.front()), ExitCode::Host);
     return pid;

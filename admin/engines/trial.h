@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "engines/installed_hooks.h"
+#include "engines/programs.h"
+
+namespace ogh::admin {
+
+/** Which program starts a container, and which hooks a runtime is told of that reads no folder of them. */
+struct TrialEngine {
+    std::string name;       ///< "podman", "runc", "crun"
+    std::string executable; ///< of this host
+    std::vector<InstalledHook> hooks;
+};
+
+/**
+ * Starts a container that asks by these annotations, with storage of its own, and takes it away. Its program is
+ * probe(), whose text is the output.
+ * @throws Error, SystemError
+ */
+ProgramOutput start_trial(const TrialEngine &engine, const std::map<std::string, std::string> &annotations);
+
+/** What the program of such a container prints: a line for each folder in /srv and each node of a GPU. */
+std::string probe();
+
+} // namespace ogh::admin

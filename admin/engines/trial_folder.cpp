@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "engines/trial_folder.h"
+
+#include <fcntl.h>
+#include <sys/sendfile.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdlib>
+#include <filesystem>
+
+#include "base/error.h"
+#include "base/file.h"
+#include "base/text.h"
+#include "base/unique_fd.h"
+
+namespace ogh::admin {
+
+namespace {
+
+constexpr mode_t for_everybody = 0755;
+
+void copy_self(const std::string &path)
+{
+    const UniqueFd self(::open("/proc/self/exe", O_RDONLY | O_CLOEXEC));
+    const UniqueFd copy(::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, for_everybody));
+    struct stat status {};
+    if (!self.valid() || !copy.valid() || ::fstat(self.get(), &status) != 0)
+        throw SystemError(errno, "cannot copy this program to " + quote(path));
+    for (off_t left = status.st_size; left > 0;) {
+        const ssize_t written = ::sendfile(copy.get(), self.get(), nullptr, static_cast<size_t>(left));
+        if (written <= 0)
+            throw SystemError(errno, "cannot copy this program to " + quote(path));
+        left -= written;
+    }
+    if (::fchmod(copy.get(), for_everybody) != 0)
+        throw SystemError(errno, "cannot make " + quote(path) + " executable");
+}
+
+/** Taking away what lies below a mount would be taking away what is somebody else's. */
+bool has_mounts(const std::string &folder)
+{
+    constexpr size_t max_table = size_t{1} << 26U;
+    const UniqueFd table(::open("/proc/self/mountinfo", O_RDONLY | O_CLOEXEC));
+    return !table.valid() ||
+           read_all(table.get(), max_table, "the mount table").find(" " + folder + "/") != std::string::npos;
+}
+
+} // namespace
+
+SignalsWait::SignalsWait()
+{
+    sigset_t set{};
+    ::sigemptyset(&set);
+    for (const int signal : {SIGINT, SIGTERM, SIGHUP})
+        ::sigaddset(&set, signal);
+    ::sigprocmask(SIG_BLOCK, &set, &before_);
+}
+
+SignalsWait::~SignalsWait()
+{
+    ::sigprocmask(SIG_SETMASK, &before_, nullptr);
+}
+
+bool SignalsWait::is_one_waiting()
+{
+    sigset_t waiting{};
+    ::sigpending(&waiting);
+    return ::sigismember(&waiting, SIGINT) == 1 || ::sigismember(&waiting, SIGTERM) == 1 ||
+           ::sigismember(&waiting, SIGHUP) == 1;
+}
+
+TrialFolder::TrialFolder() : path_("/tmp/oci-gpu-hooks-try.XXXXXX")
+{
+    if (::mkdtemp(path_.data()) == nullptr)
+        throw SystemError(errno, "cannot make a folder in /tmp");
+    try {
+        const ::mode_t mask = ::umask(0022);
+        for (const char *const name : {"dev", "etc", "proc", "run", "srv", "sys", "tmp"})
+            std::filesystem::create_directories(path_ + "/rootfs/" + name);
+        copy_self(path_ + "/rootfs/probe");
+        ::umask(mask);
+    } catch (...) {
+        std::error_code ignored;
+        std::filesystem::remove_all(path_, ignored);
+        throw;
+    }
+}
+
+TrialFolder::~TrialFolder()
+{
+    std::error_code ignored;
+    try {
+        if (!has_mounts(path_))
+            std::filesystem::remove_all(path_, ignored);
+    } catch (const Error &) {
+        return; // it stays
+    }
+}
+
+} // namespace ogh::admin
