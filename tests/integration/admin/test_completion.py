@@ -59,7 +59,7 @@ def test_commands(offered):
 
 
 def test_options(offered):
-    assert offered("doctor", "--") == ["--format", "--help", "--sysroot", "--version"]
+    assert offered("doctor", "--") == ["--format", "--help", "--sysroot", "--try", "--version"]
     assert offered("list", "--s") == ["--sysroot"]
     assert offered("list", "--sysroot", "/", "--h") == ["--help"]
 
