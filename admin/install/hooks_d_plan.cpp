@@ -66,9 +66,9 @@ public:
     Planner(const InstallHost &host, const InstallRequest &request, const Engine &engine)
         : host_(host), request_(request), engine_(engine),
           own_(read_hook_folder(*host.sysroot, own_folder(), FolderRules::HooksD)),
-          in_force_(files_in_force(engine.folders))
+          in_force_(files_in_force(engine.folders)),
+          is_read_(std::any_of(engine.folder_paths.begin(), engine.folder_paths.end(), is_own_folder))
     {
-        is_read_ = std::any_of(engine.folder_paths.begin(), engine.folder_paths.end(), is_own_folder);
     }
 
     InstallPlan plan()
@@ -195,7 +195,7 @@ private:
     const Engine &engine_;
     HookFolder own_;
     std::vector<FileInForce> in_force_;
-    bool is_read_ = false;      ///< the folder for the host's own files
+    bool is_read_;              ///< the folder for the host's own files
     bool needs_folder_ = false; ///< something of it is to be in force
     InstallPlan plan_;
 };

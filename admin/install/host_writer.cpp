@@ -121,10 +121,11 @@ HostWriter::HostWriter(const Sysroot &sysroot)
 void HostWriter::lock()
 {
     lock_ = reopened(make_folder(state_folder).get(), state_folder);
-    if (::flock(lock_.get(), LOCK_EX | LOCK_NB) != 0)
-        throw errno == EWOULDBLOCK
-            ? Error(ExitCode::Busy, "another 'oci-gpu-hooks install' or 'uninstall' is at work")
-            : failed("cannot lock", state_folder);
+    if (::flock(lock_.get(), LOCK_EX | LOCK_NB) != 0) {
+        if (errno != EWOULDBLOCK)
+            throw failed("cannot lock", state_folder);
+        throw Error(ExitCode::Busy, "another 'oci-gpu-hooks install' or 'uninstall' is at work");
+    }
     keep(); // the folder may stay
 }
 

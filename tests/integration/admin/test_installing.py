@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """oci-gpu-hooks install and uninstall: what is on the host afterwards, and what the doctor says of it."""
 
+import fcntl
 import json
 import os
 import re
@@ -264,6 +265,20 @@ def test_what_would_not_be_in_force_is_refused(command, host, prepare, words, st
     done = install(command, "podman", *words)
     assert done.returncode == status and message in done.stderr, done
     assert files(host) == before
+
+
+def test_two_at_a_time(command, host):
+    folder = (host.path / MANIFEST).parent
+    folder.mkdir(parents=True)
+    lock = os.open(folder, os.O_RDONLY)
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        for done in install(command, "podman", *ALLOW), command.run("uninstall"):
+            assert done.returncode == 4 and "is at work" in done.stderr
+    finally:
+        os.close(lock)
+    assert not (host.path / OWN_COPY).exists()
+    installed(command, "podman", *ALLOW)
 
 
 def test_without_an_engine(command):

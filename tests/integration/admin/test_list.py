@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """oci-gpu-hooks list, tags, status and plan: what the installed hooks say, with the policy in force."""
 
+import json
 import subprocess
 
 import pytest
@@ -73,6 +74,16 @@ def test_plan_is_within_the_policy(command, gpus, installed_host):
     done = command.run("plan", "nvidia-devices=0")
     assert done.returncode == 3 or done.returncode == 5, gpus
     assert "--allow" in done.stdout
+
+
+def test_cdi_has_the_gpus_of_the_day(command, gpus):
+    done = command.run("cdi", "nvidia-devices", "mount-srv")
+    assert (done.returncode, done.stderr) == (0, "")
+    spec, end = json.JSONDecoder().raw_decode(done.stdout)
+    names = [device["name"] for device in spec["devices"]]
+    assert [gpu.uuid for gpu in gpus] == names[-len(gpus):] and len(names) == 41 + len(gpus)
+    assert json.loads(done.stdout[end:])["kind"] == "io.oci-gpu-hooks/mount-srv"
+    assert command.run("cdi", "ldcache-update").returncode == 2
 
 
 @pytest.mark.parametrize("words, message", [
