@@ -6,14 +6,19 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
+#include <chrono>
 #include <cstdlib>
 #include <filesystem>
+#include <thread>
+#include <vector>
 
 #include "base/error.h"
 #include "base/file.h"
 #include "base/text.h"
 #include "base/unique_fd.h"
+#include "engines/running_programs.h"
 
 namespace ogh::admin {
 
@@ -45,6 +50,24 @@ bool has_mounts(const std::string &folder)
     const UniqueFd table(::open("/proc/self/mountinfo", O_RDONLY | O_CLOEXEC));
     return !table.valid() ||
            read_all(table.get(), max_table, "the mount table").find(" " + folder + "/") != std::string::npos;
+}
+
+bool is_used(const std::string &folder)
+{
+    const auto names_it = [&](const std::vector<std::string> &words) {
+        return std::any_of(words.begin(), words.end(),
+                           [&](const std::string &word) { return word.find(folder) != std::string::npos; });
+    };
+    return has_mounts(folder) || !running_programs(Sysroot("/"), names_it).empty();
+}
+
+/** podman takes its containers away in processes that it leaves behind. */
+void wait_until_unused(const std::string &folder)
+{
+    constexpr int tries = 300;
+    constexpr std::chrono::milliseconds pause{50};
+    for (int i = 0; i < tries && is_used(folder); ++i)
+        std::this_thread::sleep_for(pause);
 }
 
 } // namespace
@@ -92,6 +115,7 @@ TrialFolder::~TrialFolder()
 {
     std::error_code ignored;
     try {
+        wait_until_unused(path_);
         if (!has_mounts(path_))
             std::filesystem::remove_all(path_, ignored);
     } catch (const Error &) {
