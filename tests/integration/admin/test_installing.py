@@ -82,7 +82,7 @@ def test_a_policy_comes_into_force(command, host, only, engine):
 @pytest.mark.parametrize("engine", ENGINES)
 def test_a_dry_run_writes_nothing_and_a_second_run_neither(command, host, only, engine):
     only(engine)
-    words = ("nvidia-devices", "mount-srv", "--allow", "0")
+    words = ("nvidia-devices", "amd-kfd", "--max-devices", "1")
     before = files(host)
     shown = installed(command, engine, "--dry-run", *words)
     assert files(host) == before and not (host.path / "var").exists()
