@@ -16,7 +16,7 @@ namespace ogh::admin {
 
 namespace {
 
-constexpr size_t max_size = size_t{1} << 20U;
+constexpr size_t max_toml_size = size_t{1} << 20U;
 
 const toml::table *find_table(const toml::table &document, const std::string &table)
 {
@@ -64,7 +64,7 @@ TomlFile::~TomlFile() = default;
 std::optional<TomlFile> TomlFile::read(const Sysroot &sysroot, const std::string &path)
 {
     const auto place = sysroot.find(path);
-    const auto text = place ? read_host_file(sysroot, place->path, max_size) : std::nullopt;
+    const auto text = place ? read_host_file(sysroot, place->path, max_toml_size) : std::nullopt;
     if (!text)
         return std::nullopt;
     try {

@@ -21,7 +21,7 @@ namespace {
 using nlohmann::json;
 using nlohmann::ordered_json;
 
-constexpr size_t max_size = size_t{1} << 20U;
+constexpr size_t max_manifest_size = size_t{1} << 20U;
 
 constexpr const char *what = "the list of what 'install' has written (/var/lib/oci-gpu-hooks/installed.json)";
 
@@ -71,7 +71,7 @@ bool InstalledFile::has_text(std::string_view text) const
 Manifest Manifest::read(const Sysroot &sysroot)
 {
     Manifest manifest;
-    const auto text = read_host_file(sysroot, path, max_size);
+    const auto text = read_host_file(sysroot, path, max_manifest_size);
     if (!text)
         return manifest;
     try {
