@@ -14,7 +14,7 @@ namespace ogh::admin {
 
 namespace {
 
-constexpr size_t max_nodes = 4096;
+constexpr size_t max_device_nodes = 4096;
 
 struct Place {
     const char *folder;
@@ -35,8 +35,8 @@ std::vector<ContainerNode> gpu_nodes(const Sysroot &root)
         if (!folder)
             continue;
         const auto is_wanted = [&](std::string_view name) { return name.starts_with(place.prefix); };
-        for (const FolderEntry &entry :
-             list_folder(folder->fd.get(), {quote(place.folder), is_wanted, max_nodes, ExitCode::Host})) {
+        for (const FolderEntry &entry : list_folder(
+                 folder->fd.get(), {quote(place.folder), is_wanted, max_device_nodes, ExitCode::Host})) {
             struct stat status {};
             if (::fstatat(folder->fd.get(), entry.name.c_str(), &status, AT_SYMLINK_NOFOLLOW) == 0 &&
                 S_ISCHR(status.st_mode))

@@ -18,7 +18,7 @@ namespace {
 
 using nlohmann::json;
 
-constexpr size_t max_file = 65536;
+constexpr size_t max_stat = 65536;
 
 /** A folder with a folder for each container. */
 struct StateFolder {
@@ -75,7 +75,7 @@ std::optional<json> read_state(const Sysroot &sysroot, const std::string &folder
 /** Whether the process is still the one that the runtime started: numbers are given again. */
 bool is_running(const Sysroot &sysroot, pid_t pid, std::int64_t started)
 {
-    const auto stat = read_host_file(sysroot, "/proc/" + std::to_string(pid) + "/stat", max_file);
+    const auto stat = read_host_file(sysroot, "/proc/" + std::to_string(pid) + "/stat", max_stat);
     const auto ticks = start_time_of(stat.value_or(""));
     return ticks && (started == 0 || static_cast<std::int64_t>(*ticks) == started);
 }

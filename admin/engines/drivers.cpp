@@ -19,7 +19,7 @@ namespace ogh::admin {
 
 namespace {
 
-constexpr size_t max_file = 65536;
+constexpr size_t max_driver_file = 65536;
 constexpr unsigned largest = 0xffffffff;
 constexpr std::array library_folders{"/usr/lib64",
                                      "/usr/lib/x86_64-linux-gnu",
@@ -41,7 +41,7 @@ std::vector<FolderEntry> names_in(const Sysroot &sysroot, const std::string &fol
 /** "0x030000\n" */
 unsigned hexadecimal(const Sysroot &sysroot, const std::string &path)
 {
-    const std::string text = read_host_file(sysroot, path, max_file).value_or("");
+    const std::string text = read_host_file(sysroot, path, max_driver_file).value_or("");
     if (!text.starts_with("0x"))
         return 0;
     return static_cast<unsigned>(std::min<std::uint64_t>(
@@ -88,7 +88,7 @@ std::vector<PciGpu> pci_gpus(const Sysroot &sysroot)
 
 std::optional<std::string> nvidia_module_version(const Sysroot &sysroot)
 {
-    std::string text = read_host_file(sysroot, "/proc/driver/nvidia/version", max_file).value_or("");
+    std::string text = read_host_file(sysroot, "/proc/driver/nvidia/version", max_driver_file).value_or("");
     text = text.substr(0, text.find('\n'));
     for (const std::string &word : split_list(text, ' '))
         if (!word.empty() && is_version(word))

@@ -16,7 +16,7 @@ namespace {
 
 using nlohmann::json;
 
-constexpr size_t max_nodes = 1'000'000;
+constexpr size_t max_yaml_nodes = 1'000'000;
 constexpr int max_depth = 64;
 
 class Parser final {
@@ -56,7 +56,7 @@ private:
 
     [[nodiscard]] json convert(const yaml_node_t &one, int depth)
     {
-        if (depth > max_depth || ++nodes_ > max_nodes)
+        if (depth > max_depth || ++nodes_ > max_yaml_nodes)
             throw Error(ExitCode::Host, "it is nested too deep, or too large");
         if (one.type == YAML_SCALAR_NODE)
             return text_of(one);

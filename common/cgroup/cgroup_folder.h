@@ -25,6 +25,9 @@ extern const CgroupHierarchy cgroup_version_2;
 std::optional<UniqueFd> open_cgroup(const MountTable &mounts, const CgroupHierarchy &hierarchy,
                                     const std::string &path);
 
+/** How far up parent_of() is to be followed: cgroups are far less deep. */
+constexpr int max_cgroup_depth = 256;
+
 /** The parent of a cgroup of version 2; nothing above the topmost that is mounted. */
 std::optional<Cgroup> parent_of(const Cgroup &cgroup);
 

@@ -19,8 +19,6 @@ namespace ogh {
 
 namespace {
 
-constexpr int max_depth = 256; // of cgroups, far more than there are
-
 bool has(const std::vector<std::uint32_t> &ids, std::uint32_t id)
 {
     return std::find(ids.begin(), ids.end(), id) != ids.end();
@@ -35,7 +33,7 @@ std::string name_of(const std::string &path)
 std::string whose(const Cgroup &lowest, std::uint32_t id)
 {
     std::optional<Cgroup> cgroup = parent_of(lowest);
-    for (int depth = 0; cgroup && depth < max_depth; ++depth) {
+    for (int depth = 0; cgroup && depth < max_cgroup_depth; ++depth) {
         if (has(bpf::attached_programs(cgroup->fd.get()).ids, id))
             return name_of(cgroup->path);
         cgroup = parent_of(*cgroup);

@@ -19,8 +19,6 @@ namespace ogh {
 namespace {
 
 constexpr size_t max_file = size_t{1} << 20U;
-constexpr int max_depth = 256; // of cgroups, far more than there are
-
 void add_of_list(const Cgroup &cgroup, const DeviceRules &rules, std::vector<DeviceDenial> &denials)
 {
     const UniqueFd fd(::openat(cgroup.fd.get(), "devices.list", O_RDONLY | O_CLOEXEC | O_NOFOLLOW));
@@ -52,7 +50,7 @@ void add_of_program(const Cgroup &cgroup, std::uint32_t id, const DeviceRules &r
 void add_of_programs(Cgroup lowest, const DeviceRules &rules, std::vector<DeviceDenial> &denials)
 {
     std::optional<Cgroup> cgroup(std::move(lowest));
-    for (int depth = 0; cgroup && depth < max_depth; ++depth) {
+    for (int depth = 0; cgroup && depth < max_cgroup_depth; ++depth) {
         for (const std::uint32_t id : bpf::attached_programs(cgroup->fd.get()).ids)
             add_of_program(*cgroup, id, rules, denials);
         cgroup = parent_of(*cgroup);
