@@ -3,11 +3,11 @@
 
 #include <algorithm>
 #include <cctype>
-#include <cstdio>
 
 #include "base/error.h"
 #include "base/text.h"
 #include "doctor/check_executable.h"
+#include "registration/version_number.h"
 
 namespace ogh::admin {
 
@@ -22,10 +22,8 @@ bool is_of_gpus(const std::string &kind)
 /** Names that begin with a digit came with 0.5.0. */
 std::optional<Finding> check_names(const CdiSpec &spec)
 {
-    const size_t start = spec.version.starts_with('v') ? 1 : 0;
-    unsigned major = 0;
-    unsigned minor = 0;
-    if (std::sscanf(spec.version.c_str() + start, "%u.%u", &major, &minor) != 2 || major > 0 || minor >= 5)
+    const auto version = parse_version(spec.version);
+    if (!version || *version >= VersionNumber{0, 5})
         return std::nullopt;
     const auto found = std::find_if(spec.devices.begin(), spec.devices.end(), [](const std::string &name) {
         return !name.empty() && std::isdigit(static_cast<unsigned char>(name.front())) != 0;

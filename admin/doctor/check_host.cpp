@@ -1,35 +1,30 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "doctor/check_host.h"
 
-#include <optional>
 #include <string>
-#include <vector>
 
 #include "base/error.h"
-#include "base/number.h"
 #include "base/text.h"
 #include "doctor/check_vendors.h"
 #include "host/host_file.h"
+#include "registration/version_number.h"
 
 namespace ogh::admin {
 
 namespace {
 
 // mount_setattr(2) came with 5.12.
-constexpr unsigned oldest_major = 5;
-constexpr unsigned oldest_minor = 12;
+constexpr VersionNumber oldest{5, 12};
 
 Finding check_kernel(const Sysroot &sysroot)
 {
     constexpr size_t limit = 4096;
     std::string release = read_host_file(sysroot, "/proc/sys/kernel/osrelease", limit).value_or("");
     release = release.substr(0, release.find('\n'));
-    const std::vector<std::string> parts = split_list(release, '.');
-    const auto major = parse_number(parts.front());
-    const auto minor = parts.size() > 1 ? parse_number(parts[1].substr(0, parts[1].find('-'))) : std::nullopt;
-    if (!major || !minor)
+    const auto version = parse_version(release);
+    if (!version)
         return {Severity::Warning, "the kernel's version is not known: " + quote(release), "mount /proc"};
-    if (*major > oldest_major || (*major == oldest_major && *minor >= oldest_minor))
+    if (*version >= oldest)
         return {Severity::Ok, "Linux " + release, ""};
     return {Severity::Error, "Linux " + release + " is too old: the hooks need 5.12", "run a newer kernel"};
 }

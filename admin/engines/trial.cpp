@@ -49,9 +49,9 @@ ProgramOutput run_podman(const TrialEngine &engine, const std::string &folder, c
 {
     std::vector<std::string> words{"run", "--rm", "--network", "none", "--log-driver", "none"};
     for (const auto &[key, value] : annotations)
-        words.insert(words.end(), {"--annotation", key + "=" + value});
+        words.insert(words.end(), {"--annotation", std::string(key).append("=").append(value)});
     words.insert(words.end(), {"--rootfs", folder + "/rootfs", "/probe", probe_option});
-    const ProgramOutput output = run_program(podman(engine, folder, words), start_limit);
+    ProgramOutput output = run_program(podman(engine, folder, words), start_limit);
     run_program(podman(engine, folder, {"rm", "--all", "--force", "--time", "0"}), start_limit);
     return output;
 }
@@ -115,7 +115,7 @@ ProgramOutput run_runtime(const TrialEngine &engine, const std::string &folder,
     const std::vector<std::string> base{engine.executable, "--root", folder + "/state"};
     std::vector<std::string> words = base;
     words.insert(words.end(), {"run", "--bundle", folder, id});
-    const ProgramOutput output = run_program(words, start_limit);
+    ProgramOutput output = run_program(words, start_limit);
     words = base;
     words.insert(words.end(), {"delete", "--force", id});
     run_program(words, start_limit); // one that has ended is none: whatever it says

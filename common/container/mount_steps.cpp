@@ -29,7 +29,7 @@ Note attach_mount(const MountSource &source, EnteredContainer &container)
 
 } // namespace
 
-Notes attach_mounts(const Edits &, EnteredContainer &container)
+Notes attach_mounts(const Edits & /*edits*/, EnteredContainer &container)
 {
     Notes notes;
     for (const MountSource &source : container.sources().mounts)
@@ -47,7 +47,7 @@ Notes put_tree(const Edits &edits, EnteredContainer &container)
     return {{LogLevel::Info, "mounted a tree of files at " + quote(path.full())}};
 }
 
-Notes overlay_files(const Edits &, EnteredContainer &container)
+Notes overlay_files(const Edits & /*edits*/, EnteredContainer &container)
 {
     Notes notes;
     for (const OverlayFile &file : container.sources().overlays) {
