@@ -36,17 +36,18 @@ Findings check_folder(const Sysroot &sysroot, const std::string &source)
     const auto place = sysroot.find(source);
     if (!place)
         return findings;
+    const std::string remedy =
+        "semanage fcontext -a -t container_file_t '" + source + "(/.*)?'; restorecon -R " + source;
     const auto is_other = [](std::string_view name) { return name != "." && name != ".."; };
     const FolderListing listing{quote(source), is_other, 0, ExitCode::Host};
     for (const FolderEntry &entry : list_folder(place->fd.get(), listing)) {
         const auto folder = sysroot.find(source + "/" + entry.name);
         const std::string type = folder ? type_of(folder->fd.get()) : "";
         if (folder && !type.starts_with("container_"))
-            findings.push_back(
-                {Severity::Warning,
-                 "SELinux is enforced, and the type of " + quote(source + "/" + entry.name) + " is " +
-                     quote(type) + ": containers may not read it",
-                 "semanage fcontext -a -t container_file_t '" + source + "(/.*)?'; restorecon -R " + source});
+            findings.push_back({Severity::Warning,
+                                "SELinux is enforced, and the type of " + quote(source + "/" + entry.name) +
+                                    " is " + quote(type) + ": containers may not read it",
+                                remedy});
     }
     return findings;
 }

@@ -90,7 +90,7 @@ void try_gifts(const Sysroot &host, const TrialEngine &engine, Findings &finding
     const auto requests = possible_requests(host, engine.hooks);
     std::string words;
     for (const auto &[key, value] : requests)
-        words += (words.empty() ? "" : ", ") + quote(key + "=" + value);
+        words.append(words.empty() ? "" : ", ").append(quote(std::string(key).append("=").append(value)));
     if (requests.empty())
         return;
     const ProgramOutput output = start_trial(engine, requests);

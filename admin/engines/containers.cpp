@@ -2,6 +2,7 @@
 #include "engines/containers.h"
 
 #include <algorithm>
+#include <array>
 #include <climits>
 #include <optional>
 
@@ -26,11 +27,11 @@ struct StateFolder {
     const char *runtime;
 };
 
-constexpr StateFolder state_folders[] = {
-    {"/run/runc", "runc"},
-    {"/run/docker/runtime-runc/*", "runc"},
-    {"/run/containerd/runc/*", "runc"},
-    {"/run/crun", "crun"},
+constexpr std::array state_folders{
+    StateFolder{"/run/runc", "runc"},
+    StateFolder{"/run/docker/runtime-runc/*", "runc"},
+    StateFolder{"/run/containerd/runc/*", "runc"},
+    StateFolder{"/run/crun", "crun"},
 };
 
 std::vector<std::string> folders_in(const Sysroot &sysroot, const std::string &path)
