@@ -65,6 +65,10 @@ lint_man() {
     project_files 'man/*.[1-9]' && (cd man && mandoc -T lint "${files[@]#man/}")
 }
 
+lint_docs() {
+    docs/make --check
+}
+
 lint_spelling() {
     # Nd is a macro of man pages; "\nown" is the word own at the start of a line; renderD128 is a device node.
     project_files . && codespell --ignore-words-list nd,optin,renderd --ignore-regex '\\n' "${files[@]}"
