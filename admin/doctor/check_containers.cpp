@@ -12,6 +12,7 @@
 #include "engines/containers.h"
 #include "engines/document.h"
 #include "registration/keys.h"
+#include "registration/path_names.h"
 
 namespace ogh::admin {
 
@@ -27,9 +28,8 @@ std::string named(const RunningContainer &container)
 
 bool is_called(const RunningContainer &container, const OurHook &hook)
 {
-    return std::any_of(container.hooks.begin(), container.hooks.end(), [&](const std::string &path) {
-        return path.substr(path.rfind('/') + 1) == hook.name;
-    });
+    return std::any_of(container.hooks.begin(), container.hooks.end(),
+                       [&](const std::string &path) { return name_of(path) == hook.name; });
 }
 
 bool calls_ours(const RunningContainer &container)

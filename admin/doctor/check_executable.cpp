@@ -58,9 +58,7 @@ std::optional<Finding> check_version(const Sysroot &sysroot, const HookFile &fil
                        quote(file.executable) + " does not run here (exit status " +
                            std::to_string(output.exit_status) + ")",
                        "install the hooks again"};
-    std::string said = output.out;
-    while (said.ends_with('\n'))
-        said.pop_back();
+    const std::string said = last_line(output.out);
     const std::string expected = std::string(file.ours->name) + " " OGH_VERSION;
     if (said == expected)
         return std::nullopt;

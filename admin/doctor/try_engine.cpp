@@ -7,6 +7,7 @@
 #include "base/error.h"
 #include "base/text.h"
 #include "build_config.h"
+#include "engines/programs.h"
 #include "engines/trial.h"
 #include "engines/trial_folder.h"
 #include "registration/policy_words.h"
@@ -19,13 +20,6 @@ constexpr std::array known_engines{"podman", "runc", "crun"};
 
 /** No hook knows it, and each that is called ends with exit status 2 for it. */
 constexpr const char *refused_key = "io.oci-gpu-hooks.doctor-try";
-
-std::string last_line(std::string text)
-{
-    while (text.ends_with('\n'))
-        text.pop_back();
-    return text.substr(text.rfind('\n') + 1);
-}
 
 std::string in_words(const std::string &output)
 {

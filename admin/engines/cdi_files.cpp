@@ -9,6 +9,7 @@
 #include "base/text.h"
 #include "engines/document.h"
 #include "kernel/folder_entries.h"
+#include "registration/path_names.h"
 
 namespace ogh::admin {
 
@@ -27,7 +28,7 @@ void add_hooks(CdiSpec &spec, const json &object)
         hook.executable = text_at(each, {"path"});
         hook.args = texts_at(each, {"args"}).value_or(std::vector<std::string>{});
         hook.stages = {text_at(each, {"hookName"})};
-        hook.ours = find_hook(hook.executable.substr(hook.executable.rfind('/') + 1));
+        hook.ours = find_hook(name_of(hook.executable));
         spec.hooks.push_back(std::move(hook));
     }
 }

@@ -13,17 +13,13 @@
 #include "engines/programs.h"
 #include "engines/running_programs.h"
 #include "engines/runtime_wrapper.h"
+#include "registration/path_names.h"
 
 namespace ogh::admin {
 
 namespace {
 
 constexpr const char *usual_place = "/usr/local/concourse/bin/concourse";
-
-std::string last_of(const std::string &path)
-{
-    return path.substr(path.rfind('/') + 1);
-}
 
 bool has_word(const std::vector<std::string> &words, const char *word)
 {
@@ -32,7 +28,7 @@ bool has_word(const std::vector<std::string> &words, const char *word)
 
 bool is_worker(const std::vector<std::string> &words)
 {
-    return last_of(words.front()) == "concourse" &&
+    return name_of(words.front()) == "concourse" &&
            (has_word(words, "worker") || has_word(words, "quickstart"));
 }
 

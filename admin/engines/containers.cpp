@@ -12,6 +12,7 @@
 #include "host/host_file.h"
 #include "kernel/folder_entries.h"
 #include "lease/processes.h"
+#include "registration/path_names.h"
 
 namespace ogh::admin {
 
@@ -99,7 +100,7 @@ std::optional<RunningContainer> read_container(const Sysroot &sysroot, const std
                                                const char *runtime)
 {
     const bool is_crun = std::string_view(runtime) == "crun";
-    RunningContainer container{folder.substr(folder.rfind('/') + 1), runtime, 0, "", "", {}, {}};
+    RunningContainer container{name_of(folder), runtime, 0, "", "", {}, {}};
     try {
         const auto state = read_state(sysroot, folder, is_crun);
         if (!state)

@@ -14,6 +14,7 @@
 #include "base/text.h"
 #include "host/host_file.h"
 #include "kernel/folder_entries.h"
+#include "registration/path_names.h"
 
 namespace ogh::admin {
 
@@ -56,8 +57,7 @@ std::string bound_driver(const Sysroot &sysroot, const std::string &folder)
     const ssize_t length = place ? ::readlinkat(place->fd.get(), "driver", target.data(), target.size()) : -1;
     if (length <= 0)
         return "";
-    const std::string path(target.data(), static_cast<size_t>(length));
-    return path.substr(path.rfind('/') + 1);
+    return name_of({target.data(), static_cast<size_t>(length)});
 }
 
 bool is_version(const std::string &word)

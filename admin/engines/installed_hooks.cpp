@@ -88,10 +88,7 @@ ProgramOutput run_hook(const Sysroot &sysroot, const InstalledHook &hook,
 
 std::string message_of(const InstalledHook &hook, const ProgramOutput &output)
 {
-    std::string text = output.err;
-    while (text.ends_with('\n'))
-        text.pop_back();
-    text = text.substr(text.rfind('\n') + 1);
+    const std::string text = last_line(output.err);
     const std::string prefix = std::string(hook.hook->name) + ": ";
     return text.starts_with(prefix) ? text.substr(prefix.size()) : text;
 }

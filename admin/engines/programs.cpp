@@ -180,4 +180,11 @@ ProgramOutput run_program(const std::vector<std::string> &words, std::chrono::se
     return output;
 }
 
+std::string last_line(std::string output)
+{
+    while (output.ends_with('\n'))
+        output.pop_back();
+    return output.substr(output.rfind('\n') + 1);
+}
+
 } // namespace ogh::admin

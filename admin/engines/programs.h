@@ -29,4 +29,7 @@ struct ProgramOutput {
  */
 ProgramOutput run_program(const std::vector<std::string> &words, std::chrono::seconds limit);
 
+/** The last line of what a program has printed, without its end. */
+std::string last_line(std::string output);
+
 } // namespace ogh::admin

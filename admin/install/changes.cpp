@@ -5,6 +5,7 @@
 
 #include "base/error.h"
 #include "base/text.h"
+#include "registration/path_names.h"
 
 namespace ogh::admin {
 

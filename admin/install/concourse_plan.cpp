@@ -9,6 +9,7 @@
 #include "install/hook_file_text.h"
 #include "install/host_writer.h"
 #include "registration/hook_folders.h"
+#include "registration/path_names.h"
 
 namespace ogh::admin {
 

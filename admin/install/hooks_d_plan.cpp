@@ -10,6 +10,7 @@
 #include "doctor/check_hook_file.h"
 #include "install/hook_file_text.h"
 #include "install/host_writer.h"
+#include "registration/path_names.h"
 #include "registration/policy_words.h"
 
 namespace ogh::admin {

@@ -13,6 +13,7 @@
 #include "base/file.h"
 #include "base/text.h"
 #include "kernel/openat2.h"
+#include "registration/path_names.h"
 
 namespace ogh::admin {
 
@@ -100,17 +101,6 @@ void put(int folder, int aside, const std::string &path, std::string_view text)
 }
 
 } // namespace
-
-std::string folder_of(const std::string &path)
-{
-    const size_t end = path.rfind('/');
-    return end == 0 ? "/" : path.substr(0, end);
-}
-
-std::string name_of(const std::string &path)
-{
-    return path.substr(path.rfind('/') + 1);
-}
 
 HostWriter::HostWriter(const Sysroot &sysroot)
 {

@@ -58,10 +58,4 @@ private:
     UndoLog undo_;
 };
 
-/** The folder that the path is in. */
-std::string folder_of(const std::string &path);
-
-/** Its last component. */
-std::string name_of(const std::string &path);
-
 } // namespace ogh::admin

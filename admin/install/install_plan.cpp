@@ -3,6 +3,7 @@
 
 #include "base/error.h"
 #include "install/host_writer.h"
+#include "registration/path_names.h"
 
 namespace ogh::admin {
 

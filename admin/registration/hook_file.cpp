@@ -8,6 +8,7 @@
 #include "base/error.h"
 #include "base/json.h"
 #include "base/text.h"
+#include "registration/path_names.h"
 
 namespace ogh::admin {
 
@@ -115,10 +116,9 @@ void read_document(std::string_view text, HookFile &file)
 /** By the executable, or by what it is to be called, as with a link of another name. */
 const OurHook *which_of_ours(const HookFile &file)
 {
-    const auto last = [](const std::string &path) { return path.substr(path.rfind('/') + 1); };
-    if (const OurHook *const hook = find_hook(last(file.executable)))
+    if (const OurHook *const hook = find_hook(name_of(file.executable)))
         return hook;
-    return file.args.empty() ? nullptr : find_hook(last(file.args.front()));
+    return file.args.empty() ? nullptr : find_hook(name_of(file.args.front()));
 }
 
 bool matches(const std::string &text, const std::string &pattern)
@@ -132,7 +132,7 @@ HookFile parse_hook_file(const std::string &path, std::string_view text)
 {
     HookFile file;
     file.path = path;
-    file.name = path.substr(path.rfind('/') + 1);
+    file.name = name_of(path);
     try {
         read_document(text, file);
     } catch (const Error &error) {

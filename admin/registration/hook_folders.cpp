@@ -11,6 +11,7 @@
 #include "base/text.h"
 #include "host/host_file.h"
 #include "kernel/folder_entries.h"
+#include "registration/path_names.h"
 
 namespace ogh::admin {
 
@@ -36,7 +37,7 @@ std::optional<HookFile> read_file(const Sysroot &sysroot, const std::string &pat
 {
     HookFile unreadable;
     unreadable.path = path;
-    unreadable.name = path.substr(path.rfind('/') + 1);
+    unreadable.name = name_of(path);
     try {
         const auto place = sysroot.find(path);
         if (place && is_folder(*place))
