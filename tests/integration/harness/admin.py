@@ -89,3 +89,12 @@ class Command:
         assert done.stderr == "", done.stderr
         return [(each["severity"], each["text"], each["remedy"])
                 for section in json.loads(done.stdout)["sections"] for each in section["findings"]], done.returncode
+
+    def finds(self, status, text, remedy):
+        """The doctor ends with this status, one of its findings has these words, and each says what to do."""
+        findings, found_status = self.doctor()
+        bad = [each for each in findings if each[0] in ("warning", "error")]
+        assert any(text in each[1] and remedy in each[2] for each in bad), findings
+        assert all(each[2] for each in bad), "each says what to do"
+        assert found_status == status
+
