@@ -60,9 +60,8 @@ int print_lists(const std::shared_ptr<const Sysroot> &sysroot)
 }
 
 /** The same for what programs read: nothing but what the hooks print. */
-int print_format(const std::shared_ptr<const Sysroot> &sysroot, const char *format)
+void print_format(const std::shared_ptr<const Sysroot> &sysroot, const char *format)
 {
-    int status = 0;
     for (const InstalledHook &hook : those(sysroot, is_gpu_hook)) {
         const ProgramOutput output = run_hook(*sysroot, hook, {"--list", "--format", format});
         if (output.exit_status == 0) {
@@ -72,7 +71,6 @@ int print_format(const std::shared_ptr<const Sysroot> &sysroot, const char *form
                         std::string(hook.hook->name) + ": " + message_of(hook, output));
         }
     }
-    return status;
 }
 
 } // namespace
@@ -89,7 +87,9 @@ int tags(int argc, const char *const *argv)
     CommandOptions options;
     CommandLine cli("oci-gpu-hooks tags",
                     "Words that describe this host's GPUs, for the tags of a CI worker.", page);
-    return parse(cli, options, argc, argv) ? print_format(options.open(), "tags") : EXIT_SUCCESS;
+    if (parse(cli, options, argc, argv))
+        print_format(options.open(), "tags");
+    return EXIT_SUCCESS;
 }
 
 int status(int argc, const char *const *argv)
@@ -97,7 +97,9 @@ int status(int argc, const char *const *argv)
     CommandOptions options;
     CommandLine cli("oci-gpu-hooks status", "One line for each hook: how many GPUs, and how many are free.",
                     page);
-    return parse(cli, options, argc, argv) ? print_format(options.open(), "status") : EXIT_SUCCESS;
+    if (parse(cli, options, argc, argv))
+        print_format(options.open(), "status");
+    return EXIT_SUCCESS;
 }
 
 } // namespace ogh::admin
