@@ -19,6 +19,18 @@ packages=(
     clang-format clang-tidy codespell git mandoc shellcheck
 )
 
+# To be called before the functions below by tests/long, which takes more than each run does.
+add_long_packages() {
+    packages+=(
+        # to make Debian's packages
+        debhelper lintian
+        # to make rpm's
+        rpm rpmlint
+        # to cross-build
+        g++-aarch64-linux-gnu qemu-user
+    )
+}
+
 # Prints those of the packages that are not installed, one on a line.
 missing_packages() {
     local installed
