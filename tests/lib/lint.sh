@@ -66,7 +66,7 @@ lint_man() {
 }
 
 lint_docs() {
-    docs/make --check
+    docs/make --check && docs/links
 }
 
 lint_spelling() {
