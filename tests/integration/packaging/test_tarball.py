@@ -3,6 +3,7 @@
 
 import json
 import os
+import re
 import shutil
 import stat
 import subprocess
@@ -11,7 +12,10 @@ from pathlib import Path
 
 import pytest
 
+from harness import newcomer
 from harness.admin import EXECDIR, FILES, OWN, SHIPPED
+
+pytest_plugins = ["harness.newcomer_fixtures"]
 
 SOURCE_ROOT = Path(__file__).resolve().parents[3]
 SHARE = "usr/local/share/oci-gpu-hooks"
@@ -221,3 +225,27 @@ def test_a_damaged_archive_installs_nothing(unpacked, root):
 def test_wrong_options(unpacked, args):
     done = subprocess.run([unpacked / "install", *args], check=False, capture_output=True, text=True)
     assert done.returncode == 2 and done.stderr
+
+
+def test_what_a_newcomer_types(shell, gpus, scratch):
+    """Only where the host's GPUs are is not as README.md says. Nobody is left with a line that does not work."""
+    (install, _), *others = newcomer.blocks("Ten lines")
+    assert shell(install).returncode == 0
+    file = scratch / "host" / SHIPPED / FILES["nvidia-devices"]
+    document = json.loads(file.read_text("utf-8"))
+    document["hook"]["args"] += ["--sysroot", str(gpus)]
+    file.write_text(json.dumps(document), encoding="utf-8")
+    ways = [line for line, _ in newcomer.blocks("Three ways in") if line.startswith("oci-gpu-hooks ")]
+    guide = newcomer.moving_over()
+    assert len(others) == 5 and len(ways) == 5 and len(guide) == 6
+    for line, expected in [*others, *((line, None) for line in ways + guide)]:
+        done = shell(line)
+        assert expected is not None or done.returncode == 0, (line, done)
+        if expected is not None:
+            said = " ".join((done.stdout + done.stderr).split())
+            assert re.fullmatch(newcomer.pattern_of(expected), said), (line, said)
+        if line.startswith("oci-gpu-hooks list"):
+            shown = done.stdout
+    (_, expected), = [example for example in newcomer.blocks("More examples") if example[0] == "oci-gpu-hooks list"]
+    squeezed = [line.split() for line in shown.splitlines()]
+    assert all(line.split() in squeezed for line in expected.splitlines()), shown
