@@ -69,6 +69,19 @@ lint_docs() {
     docs/make --check && docs/links
 }
 
+# The version is a line of meson.build: what names it elsewhere would be forgotten at a release. CHANGELOG.md begins with it,
+# and it and SECURITY.md speak of versions that were.
+lint_version() {
+    local version
+    version=$(sed -n "s/^    version : '\(.*\)',$/\1/p" meson.build)
+    if [ -z "$version" ] || ! grep -m 1 '^## ' CHANGELOG.md | grep -qF "## $version"; then
+        echo "CHANGELOG.md does not begin with the version of meson.build, '$version'"
+        return 1
+    fi
+    project_files ':!CHANGELOG.md' ':!SECURITY.md' || return
+    ! grep -HnE "oci-gpu-hooks[-_ ]v?${version//./\\.}" -- "${files[@]}"
+}
+
 lint_spelling() {
     # Nd is a macro of man pages; "\nown" is the word own at the start of a line; renderD128 is a device node.
     project_files . && codespell --ignore-words-list nd,optin,renderd --ignore-regex '\\n' "${files[@]}"
