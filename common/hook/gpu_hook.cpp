@@ -193,7 +193,7 @@ private:
     {
         if (!hook_.config())
             throw Error(ExitCode::Usage, "'env' needs a container: its state on stdin");
-        return vendor_.asked_of_tools(*hook_.config(), notes_);
+        return vendor_.asked_of_tools(*hook_.config());
     }
 
     /**

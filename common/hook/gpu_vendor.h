@@ -56,7 +56,7 @@ public:
     [[nodiscard]] virtual GpuTags tags() const = 0;
 
     /** What the container's variables ask of the vendor's own tools. @return nothing if they ask for no GPU */
-    virtual std::optional<Selectors> asked_of_tools(const Config &config, Notes &notes) = 0;
+    virtual std::optional<Selectors> asked_of_tools(const Config &config) = 0;
 
     /** Whether `none` gives a container something nevertheless. */
     [[nodiscard]] virtual bool has_use_for_none() const = 0;

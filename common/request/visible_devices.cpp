@@ -95,6 +95,22 @@ bool is_bare_unique_id(const std::string &item)
 
 } // namespace
 
+std::vector<std::string> parse_variable_names(const RequestValue &list)
+{
+    const auto is_letter = [](char c) {
+        return (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') || c == '_';
+    };
+    const auto is_wrong = [&](char c) { return !is_letter(c) && (c < '0' || c > '9'); };
+    Items names = split_list(list.value);
+    for (const std::string &name : names) {
+        if (name.empty() || !is_letter(name.front()) || std::any_of(name.begin(), name.end(), is_wrong))
+            throw Error(ExitCode::Usage,
+                        "the " + list.origin + " has " + quote(name) + " in " + quote(list.value) +
+                            "; it takes names of environment variables, separated by commas");
+    }
+    return names;
+}
+
 bool is_legacy_cuda_image(const Config &config)
 {
     return !environment_value(config, "CUDA_VERSION").value_or("").empty() &&

@@ -27,6 +27,12 @@ namespace ogh {
 std::optional<Selectors> nvidia_visible_devices(const Config &config,
                                                 const std::vector<std::string> &swarm_variables = {});
 
+/**
+ * Names of environment variables, separated by commas, for `swarm_variables`.
+ * @throws Error (Usage) for what no variable could be called
+ */
+std::vector<std::string> parse_variable_names(const RequestValue &list);
+
 /** NVIDIA's toolkit's rule for images that were made before NVIDIA_REQUIRE_CUDA was: they ask for all there is. */
 bool is_legacy_cuda_image(const Config &config);
 

@@ -32,7 +32,7 @@ std::vector<Candidate> AmdGpus::gpus() const
     return candidates(inventory_);
 }
 
-std::optional<Selectors> AmdGpus::asked_of_tools(const Config &config, Notes & /*notes*/)
+std::optional<Selectors> AmdGpus::asked_of_tools(const Config &config)
 {
     return amd_visible_devices(config);
 }

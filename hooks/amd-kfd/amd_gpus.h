@@ -17,7 +17,7 @@ public:
     HostListing list(const Sysroot &sysroot, const SelectionPolicy &policy, Notes &notes) override;
     [[nodiscard]] std::vector<Candidate> gpus() const override;
     [[nodiscard]] GpuTags tags() const override { return {"amd", "rocm"}; }
-    std::optional<Selectors> asked_of_tools(const Config &config, Notes &notes) override;
+    std::optional<Selectors> asked_of_tools(const Config &config) override;
     [[nodiscard]] bool has_use_for_none() const override { return false; }
     void ask(const GpuRequest &request, const std::optional<Config> &config) override;
     std::optional<std::vector<Candidate>> find(const Sysroot &sysroot, const GpuRequest &request,

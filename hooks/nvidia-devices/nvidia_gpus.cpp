@@ -9,7 +9,9 @@
 #include "nvidia-devices/plan/driver_tree.h"
 #include "nvidia-devices/plan/plan.h"
 #include "nvidia-devices/plan/requested_tree.h"
+#include "nvidia-devices/plan/requirement_check.h"
 #include "nvidia-devices/request/gpu_selection.h"
+#include "nvidia-devices/request/image_requirements.h"
 #include "nvidia-devices/request/toolkit_requests.h"
 #include "request/visible_devices.h"
 
@@ -47,6 +49,9 @@ void warn_of_vendor_hook(const Hook &hook, const Sysroot &sysroot, Notes &notes)
 void NvidiaGpus::add_options(CommandLine &cli)
 {
     cli.add({"--driver-root", "DIR", "Where the driver's files are (default: /)"}, driver_root_);
+    cli.add({"--swarm-resource", "NAME,...",
+             "Variables that take the place of NVIDIA_VISIBLE_DEVICES with 'env' (default: none)"},
+            swarm_resource_);
 }
 
 void NvidiaGpus::allow(const RequestValue &capabilities)
@@ -66,13 +71,23 @@ std::vector<Candidate> NvidiaGpus::gpus() const
     return candidates(inventory_);
 }
 
-std::optional<Selectors> NvidiaGpus::asked_of_tools(const Config &config, Notes &notes)
+std::optional<Selectors> NvidiaGpus::asked_of_tools(const Config &config)
 {
     refuse_device_mounts(config);
-    auto selectors = nvidia_visible_devices(config);
-    if (selectors && !selectors->none)
-        check_further_variables(config, notes);
+    auto selectors = nvidia_visible_devices(config, swarm_variables());
+    if (!selectors)
+        return selectors;
+    refuse_further_variables(config);
+    if (!selectors->none)
+        requirements_ = requirements_of(config);
     return selectors;
+}
+
+std::vector<std::string> NvidiaGpus::swarm_variables() const
+{
+    if (!swarm_resource_)
+        return {};
+    return parse_variable_names({*swarm_resource_, "option '--swarm-resource'"});
 }
 
 void NvidiaGpus::ask(const GpuRequest &request, const std::optional<Config> &config)
@@ -106,6 +121,7 @@ std::optional<std::vector<Candidate>> NvidiaGpus::find(const Sysroot &sysroot, c
 
 Edits NvidiaGpus::plan(const std::vector<size_t> &chosen, const Sysroot &sysroot, Hook &hook, Notes &notes)
 {
+    check_requirements(requirements_, sysroot, inventory_, chosen, notes);
     const GpuSelection selection{chosen, capabilities_};
     Edits edits =
         nvidia_devices::plan(selection, inventory_, read_device_nodes(sysroot, inventory_, selection), notes);

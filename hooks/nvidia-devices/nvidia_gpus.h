@@ -8,6 +8,7 @@
 #include "hook/gpu_vendor.h"
 #include "nvidia-devices/host/inventory.h"
 #include "nvidia-devices/request/capabilities.h"
+#include "nvidia-devices/request/requirement.h"
 
 namespace ogh::nvidia_devices {
 
@@ -19,7 +20,7 @@ public:
     HostListing list(const Sysroot &sysroot, const SelectionPolicy &policy, Notes &notes) override;
     [[nodiscard]] std::vector<Candidate> gpus() const override;
     [[nodiscard]] GpuTags tags() const override { return {"nvidia", "cuda"}; }
-    std::optional<Selectors> asked_of_tools(const Config &config, Notes &notes) override;
+    std::optional<Selectors> asked_of_tools(const Config &config) override;
 
     /** What the driver says of itself, without GPUs; and, if any are named, capabilities. */
     [[nodiscard]] bool has_use_for_none() const override { return true; }
@@ -30,9 +31,14 @@ public:
     Edits plan(const std::vector<size_t> &chosen, const Sysroot &sysroot, Hook &hook, Notes &notes) override;
 
 private:
+    /** @throws Error (Usage) */
+    [[nodiscard]] std::vector<std::string> swarm_variables() const;
+
     std::string driver_root_ = "/";
+    std::optional<std::string> swarm_resource_;
     std::vector<Capabilities> allowed_;
     Capabilities capabilities_;
+    std::vector<Requirement> requirements_;
     bool has_files_ = true;
     Inventory inventory_;
 };

@@ -3,10 +3,8 @@
 
 #include <algorithm>
 #include <array>
-#include <set>
 #include <string>
 #include <string_view>
-#include <vector>
 
 #include "base/error.h"
 #include "base/text.h"
@@ -21,27 +19,9 @@ constexpr std::array<std::string_view, 2> device_folders{"/var/run/nvidia-contai
 
 constexpr const char *imex_variable = "NVIDIA_IMEX_CHANNELS";
 
-/** As Go's strconv.ParseBool has it; anything else is false. */
-bool is_true(std::string_view value)
-{
-    constexpr std::array<std::string_view, 6> words{"1", "t", "T", "true", "TRUE", "True"};
-    return std::find(words.begin(), words.end(), value) != words.end();
-}
-
-/** The names of the variables that say what the image needs of a driver. */
-std::vector<std::string> requirements(const Config &config)
-{
-    std::set<std::string> names;
-    if (is_true(environment_value(config, "NVIDIA_DISABLE_REQUIRE").value_or("")))
-        return {};
-    for (const std::string &entry : config.environment) {
-        const std::string name = entry.substr(0, entry.find('='));
-        if (name.starts_with("NVIDIA_REQUIRE_") && !name.starts_with("NVIDIA_REQUIRE_JETPACK") &&
-            !environment_value(config, name).value_or("").empty())
-            names.insert(name);
-    }
-    return {names.begin(), names.end()};
-}
+/** Each stands for the right to see or to change how every GPU of the host is divided. */
+constexpr std::array<const char *, 2> mig_variables{"NVIDIA_MIG_CONFIG_DEVICES",
+                                                    "NVIDIA_MIG_MONITOR_DEVICES"};
 
 } // namespace
 
@@ -58,17 +38,21 @@ void refuse_device_mounts(const Config &config)
     }
 }
 
-void check_further_variables(const Config &config, Notes &notes)
+void refuse_further_variables(const Config &config)
 {
     const std::string channels = environment_value(config, imex_variable).value_or("");
     if (!channels.empty() && channels != "all")
         throw Error(ExitCode::Usage, "the environment variable " + quote(imex_variable) +
                                          " asks for IMEX channels (" + quote(channels) +
                                          "), which this hook cannot give yet; leave it out");
-    if (const auto names = requirements(config); !names.empty())
-        notes.push_back({LogLevel::Warning, "what the image needs of the driver is not checked (" +
-                                                quote_list(names) +
-                                                "): with a driver that is too old its programs fail"});
+    for (const char *name : mig_variables) {
+        const std::string value = environment_value(config, name).value_or("");
+        if (!value.empty())
+            throw Error(ExitCode::Usage,
+                        "the environment variable " + quote(name) + " is " + quote(value) +
+                            ": it asks to manage how GPUs are divided (MIG), which this hook cannot give; "
+                            "leave it out, and do that on the host");
+    }
 }
 
 } // namespace ogh::nvidia_devices

@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "base/log.h"
 #include "oci/config.h"
 
 namespace ogh::nvidia_devices {
 
 // What else than NVIDIA_VISIBLE_DEVICES and NVIDIA_DRIVER_CAPABILITIES tells NVIDIA's toolkit what a container wants, and
-// is not supported here: nobody is to find out by a program that fails.
+// cannot be given here: nobody is to find out by a program that fails.
 
 /**
  * GPUs may be named by mounts too, `/var/run/nvidia-container-devices/GPU`, which win over the environment there.
@@ -16,10 +15,10 @@ namespace ogh::nvidia_devices {
 void refuse_device_mounts(const Config &config);
 
 /**
- * For a container that asks for GPUs.
- * @param notes a warning where NVIDIA_REQUIRE_* is not checked, on which the toolkit does not start some containers
- * @throws Error (Usage) if it asks for IMEX channels; a lone `all` means none there
+ * For a container whose environment chooses its GPUs, none of them included.
+ * @throws Error (Usage) if it asks for IMEX channels, of which a lone `all` means none there, or to divide GPUs
+ *         (NVIDIA_MIG_CONFIG_DEVICES, NVIDIA_MIG_MONITOR_DEVICES)
  */
-void check_further_variables(const Config &config, Notes &notes);
+void refuse_further_variables(const Config &config);
 
 } // namespace ogh::nvidia_devices

@@ -52,19 +52,30 @@ def test_the_environments_capabilities_count_with_env_alone(plan, by_hand, machi
 
 
 def test_what_else_is_asked_of_nvidias_tools_is_not_passed_over(by_hand):
-    """A list of GPUs as mounts, and IMEX channels, are errors with `env`; requirements are not checked, which is said."""
+    """With `env`: GPUs as mounts, IMEX channels and managing MIG are errors, and so is a driver that is too old."""
     mount = {"destination": "/var/run/nvidia-container-devices/0", "type": "bind", "source": "/dev/null"}
     visible = "NVIDIA_VISIBLE_DEVICES=0"
     for env in ([], [visible], ["NVIDIA_VISIBLE_DEVICES=void"]):
         error_of(by_hand("--plan", **asked("env", env=env), mounts=[mount]), 2, mount["destination"])
     error_of(by_hand("--plan", **asked("env", env=[visible, "NVIDIA_IMEX_CHANNELS=0"])), 2, "NVIDIA_IMEX_CHANNELS")
-    required = [visible, "NVIDIA_REQUIRE_CUDA=cuda>=99.0"]
-    process = by_hand("--plan", **asked("env", env=required))
-    assert process.returncode == 0 and "'NVIDIA_REQUIRE_CUDA'" in process.stderr
+    error_of(by_hand("--plan", **asked("env", env=[visible, "NVIDIA_MIG_CONFIG_DEVICES=all"])), 2, "(MIG)")
+    required = [visible, "NVIDIA_REQUIRE_CUDA=cuda>=12.6"]
+    error_of(by_hand("--plan", **asked("env", env=required)), 3, "'cuda>=12.6'", "'NVIDIA_REQUIRE_CUDA'",
+             f"GPU 0 ({EIGHT[0].uuid}) has cuda 12.5;")
+    process = by_hand("--plan", **asked("env", env=[visible, "NVIDIA_REQUIRE_ARCH=arch>=9"]))
+    assert process.returncode == 0 and "cannot be told" in process.stderr
     for config in (asked("0", env=[*required, "NVIDIA_IMEX_CHANNELS=0"]) | {"mounts": [mount]},
-                   asked("env", env=[*required, "NVIDIA_DISABLE_REQUIRE=true"])):
+                   asked("env", env=[*required, "NVIDIA_DISABLE_REQUIRE=true"]),
+                   asked("env", env=["NVIDIA_VISIBLE_DEVICES=none", *required[1:]])):
         process = by_hand("--plan", **config)
         assert process.returncode == 0 and process.stderr == ""
+
+
+def test_the_hosts_swarm_variables_take_the_place_of_the_other(plan, by_hand):
+    config = asked("env", env=["NVIDIA_VISIBLE_DEVICES=all", "DOCKER_RESOURCE_GPU=3"])
+    assert gpus_of(plan(**config)) == list(range(8))
+    assert gpus_of(plan("--swarm-resource", "DOCKER_RESOURCE_GPU", **config)) == [3]
+    error_of(by_hand("--plan", "--swarm-resource", "DOCKER-RESOURCE", **config), 2, "'--swarm-resource'")
 
 
 def test_without_the_selector_env_the_environment_does_not_count(plan):

@@ -13,18 +13,11 @@ using ogh::test::failure_of;
 
 namespace {
 
-/** What is said of a container with this environment; "" for nothing. */
-std::string warning(const std::vector<std::string> &environment)
+ExitCode code_of(const std::vector<std::string> &environment)
 {
     Config config;
     config.environment = environment;
-    Notes notes;
-    check_further_variables(config, notes);
-    if (notes.empty())
-        return "";
-    BOOST_TEST(notes.size() == 1U);
-    BOOST_TEST((notes[0].level == LogLevel::Warning));
-    return notes[0].text;
+    return failure_of([&] { refuse_further_variables(config); }).code;
 }
 
 Failure refused(const std::string &target)
@@ -51,27 +44,18 @@ BOOST_AUTO_TEST_CASE(gpus_named_by_mounts_are_refused)
 
 BOOST_AUTO_TEST_CASE(imex_channels_are_refused)
 {
-    const auto code = [](const char *entry) { return failure_of([&] { warning({entry}); }).code; };
-    BOOST_TEST((code("NVIDIA_IMEX_CHANNELS=0,1") == ExitCode::Usage));
+    BOOST_TEST((code_of({"NVIDIA_IMEX_CHANNELS=0,1"}) == ExitCode::Usage));
     for (const char *entry : {"NVIDIA_IMEX_CHANNELS=", "NVIDIA_IMEX_CHANNELS=all", "NVIDIA_IMEX_CHANNEL=0"})
-        BOOST_TEST((code(entry) == ExitCode::Success), entry);
+        BOOST_TEST((code_of({entry}) == ExitCode::Success), entry);
 }
 
-BOOST_AUTO_TEST_CASE(requirements_are_not_checked_which_is_said)
+BOOST_AUTO_TEST_CASE(managing_mig_is_refused)
 {
-    BOOST_TEST(warning({"NVIDIA_REQUIRE_CUDA=cuda>=12.4", "NVIDIA_REQUIRE_ARCH=arch>=7"}) ==
-               "what the image needs of the driver is not checked ('NVIDIA_REQUIRE_ARCH', "
-               "'NVIDIA_REQUIRE_CUDA'): with a driver that is too old its programs fail");
-    for (const char *entry :
-         {"NVIDIA_REQUIRE_CUDA=", "NVIDIA_REQUIRE_CUDA", "NVIDIA_REQUIRE_JETPACK=csv-mounts=all",
-          "NVIDIA_REQUIRED=x", "CUDA_VERSION=12.4.1"})
-        BOOST_TEST(warning({entry}) == "", entry);
-    const std::string cuda = "NVIDIA_REQUIRE_CUDA=cuda>=12.4";
-    BOOST_TEST(warning({cuda, "NVIDIA_REQUIRE_CUDA="}) == ""); // the last counts
-    for (const char *word : {"1", "t", "T", "true", "TRUE", "True"})
-        BOOST_TEST(warning({cuda, "NVIDIA_DISABLE_REQUIRE=" + std::string(word)}) == "", word);
-    for (const char *word : {"", "0", "yes", "tRUE"})
-        BOOST_TEST(warning({cuda, "NVIDIA_DISABLE_REQUIRE=" + std::string(word)}) != "", word);
+    for (const std::string name : {"NVIDIA_MIG_CONFIG_DEVICES", "NVIDIA_MIG_MONITOR_DEVICES"}) {
+        for (const char *value : {"all", "0", "void"})
+            BOOST_TEST((code_of({name + "=" + value}) == ExitCode::Usage), name + "=" + value);
+        BOOST_TEST((code_of({name + "="}) == ExitCode::Success), name);
+    }
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -114,6 +114,14 @@ BOOST_AUTO_TEST_CASE(nvidia_swarm_variables_replace_the_other)
     BOOST_TEST(nvidia({"NVIDIA_VISIBLE_DEVICES=0", "DOCKER_RESOURCE_GPU=1"}) == "0");
 }
 
+BOOST_AUTO_TEST_CASE(names_of_variables)
+{
+    const auto parsed = [](const std::string &list) { return parse_variable_names({list, "option '--o'"}); };
+    BOOST_TEST((parsed("DOCKER_RESOURCE_GPU, _x9") == Environment{"DOCKER_RESOURCE_GPU", "_x9"}));
+    for (const char *list : {"", "A,", "9A", "A B", "A=B", "A-B", "\xc3\xa4"})
+        BOOST_TEST((failure_of([&] { parsed(list); }).code == ExitCode::Usage), list);
+}
+
 BOOST_AUTO_TEST_CASE(amd_unset_empty_and_void_ask_for_nothing)
 {
     BOOST_TEST(amd({"NVIDIA_VISIBLE_DEVICES=all", "AMD_VISIBLE_DEVICES"}) == "-");

@@ -1,0 +1,232 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a container's environment asks of NVIDIA's toolkit, value by value: what comes of it there (libnvidia-container 1.17
+// and nvidia-container-toolkit 1.20), what comes of it here with `env`, and why where that is not the same.
+#include <boost/test/unit_test.hpp>
+
+#include "nvidia-devices/host/inventory.h"
+#include "nvidia-devices/request/capabilities.h"
+#include "nvidia-devices/request/image_requirements.h"
+#include "nvidia-devices/request/toolkit_requests.h"
+#include "request/visible_devices.h"
+
+BOOST_AUTO_TEST_SUITE(nvidia_devices_toolkit_table)
+
+using namespace ogh;
+using namespace ogh::nvidia_devices;
+
+namespace {
+
+struct Row {
+    std::string_view environment; ///< variables, "; " between
+    std::string_view there;
+    std::string_view here; ///< "GPUs; capabilities; requirements", "nothing", or "exit N"
+    std::string_view why_not_the_same = "";
+};
+
+constexpr std::string_view mig_is_missing = "no parts of GPUs are given yet";
+
+std::vector<std::string> parts_of(std::string_view text)
+{
+    std::vector<std::string> parts;
+    while (!text.empty()) {
+        const size_t end = std::min(text.find("; "), text.size());
+        parts.emplace_back(text.substr(0, end));
+        text.remove_prefix(std::min(end + 2, text.size()));
+    }
+    return parts;
+}
+
+/** A host with the GPUs 0 and 1. */
+std::vector<Candidate> two_gpus()
+{
+    Inventory inventory;
+    for (const char *const uuid :
+         {"GPU-5a1c0de0-1111-4222-8333-0123456789a0", "GPU-5a1c0de0-1111-4222-8333-0123456789a1"}) {
+        Gpu gpu;
+        gpu.address.bus = static_cast<std::uint8_t>(0x5e + inventory.gpus.size());
+        gpu.information.uuid = uuid;
+        inventory.gpus.push_back(gpu);
+    }
+    return candidates(inventory);
+}
+
+std::string gpus_of(const Selectors &selectors)
+{
+    Notes notes;
+    std::string text;
+    for (const size_t gpu : first_of(resolve(selectors, two_gpus(), {}, notes)))
+        text += (text.empty() ? "" : ",") + std::to_string(gpu);
+    return text.empty() ? "none" : text;
+}
+
+/** With --swarm-resource DOCKER_RESOURCE_GPU,DOCKER_RESOURCE_MORE; a part that begins with a slash is a mount. */
+std::string outcome_of(std::string_view environment)
+{
+    Config config;
+    for (std::string &part : parts_of(environment))
+        (part.starts_with('/') ? config.bind_targets : config.environment).push_back(std::move(part));
+    try {
+        refuse_device_mounts(config);
+        const auto selectors =
+            nvidia_visible_devices(config, {"DOCKER_RESOURCE_GPU", "DOCKER_RESOURCE_MORE"});
+        if (!selectors)
+            return "nothing";
+        refuse_further_variables(config);
+        std::string text = gpus_of(*selectors) + "; " + to_text(capabilities_of_environment(config));
+        for (const Requirement &requirement : requirements_of(config))
+            text += "; " + requirement.text;
+        return text;
+    } catch (const Error &error) {
+        return "exit " + std::to_string(static_cast<int>(error.code()));
+    }
+}
+
+void check(const std::vector<Row> &rows)
+{
+    for (const Row &row : rows) {
+        BOOST_TEST_CONTEXT(row.environment)
+        {
+            BOOST_TEST(outcome_of(row.environment) == row.here);
+            BOOST_TEST((row.there == row.here) == row.why_not_the_same.empty());
+        }
+    }
+}
+
+} // namespace
+
+BOOST_AUTO_TEST_CASE(which_gpus)
+{
+    check({
+        {"PATH=/bin", "nothing", "nothing"},
+        {"NVIDIA_VISIBLE_DEVICES=", "nothing", "nothing"},
+        {"NVIDIA_VISIBLE_DEVICES= , ", "nothing", "nothing"},
+        {"NVIDIA_VISIBLE_DEVICES=void", "nothing", "nothing"},
+        {"NVIDIA_VISIBLE_DEVICES=0,void", "nothing", "nothing"},
+        {"NVIDIA_VISIBLE_DEVICES=all,void", "nothing", "nothing"},
+        {"NVIDIA_VISIBLE_DEVICES=none", "none; compute,utility", "none; compute,utility"},
+        {"NVIDIA_VISIBLE_DEVICES=all", "0,1; compute,utility", "0,1; compute,utility"},
+        {"NVIDIA_VISIBLE_DEVICES=1,all", "0,1; compute,utility", "0,1; compute,utility"},
+        {"NVIDIA_VISIBLE_DEVICES=0,none,all", "none; compute,utility", "none; compute,utility"},
+        {"NVIDIA_VISIBLE_DEVICES=all,none", "0,1; compute,utility", "0,1; compute,utility"},
+        {"NVIDIA_VISIBLE_DEVICES=All", "start fails", "exit 3", "the same in words: it is no GPU"},
+        {"NVIDIA_VISIBLE_DEVICES=1", "1; compute,utility", "1; compute,utility"},
+        {"NVIDIA_VISIBLE_DEVICES= 1 ,, 0 ,", "0,1; compute,utility", "0,1; compute,utility"},
+        {"NVIDIA_VISIBLE_DEVICES=0; NVIDIA_VISIBLE_DEVICES=1", "1; compute,utility", "1; compute,utility"},
+        {"NVIDIA_VISIBLE_DEVICES=1,1", "1 and an empty place in the list", "1; compute,utility",
+         "their defect: an item that stands twice is one"},
+        {"NVIDIA_VISIBLE_DEVICES=GPU-5a1c0de0-1111-4222-8333-0123456789a1", "1; compute,utility",
+         "1; compute,utility"},
+        {"NVIDIA_VISIBLE_DEVICES=gpu-5A1C0DE0-1111-4222-8333-0123456789A1", "1; compute,utility",
+         "1; compute,utility"},
+        {"NVIDIA_VISIBLE_DEVICES=GPU-5a1c0de0", "start fails; of old, the first that begins so", "exit 3",
+         "the beginning of a UUID may be that of another GPU tomorrow"},
+        {"NVIDIA_VISIBLE_DEVICES=00000000:5F:00.0", "1; compute,utility", "1; compute,utility"},
+        {"NVIDIA_VISIBLE_DEVICES=7", "start fails", "exit 3", "the same, with all that there is"},
+        {"NVIDIA_VISIBLE_DEVICES=0,7", "start fails", "exit 3", "the same"},
+        {"NVIDIA_VISIBLE_DEVICES=0-1", "start fails", "0,1; compute,utility",
+         "what a selector means, it means here too"},
+        {"NVIDIA_VISIBLE_DEVICES=any:1", "start fails", "exit 2", "the same: the variable names GPUs"},
+        {"NVIDIA_VISIBLE_DEVICES=env", "start fails", "exit 2", "the same"},
+        {"NVIDIA_VISIBLE_DEVICES=-1", "start fails", "exit 2", "the same"},
+        {"NVIDIA_VISIBLE_DEVICES=0:1", "part 1 of GPU 0", "exit 3", mig_is_missing},
+        {"NVIDIA_VISIBLE_DEVICES=MIG-5a1c0de0-1111-4222-8333-0123456789ff", "that part", "exit 3",
+         mig_is_missing},
+        {"NVIDIA_VISIBLE_DEVICES=MIG-GPU-5a1c0de0-1111-4222-8333-0123456789a0/1/0", "that part", "exit 3",
+         mig_is_missing},
+        {"NVIDIA_VISIBLE_DEVICES=nvidia.com/gpu=0", "a CDI device of any file", "exit 2",
+         "CDI devices are the engine's: --device"},
+    });
+}
+
+BOOST_AUTO_TEST_CASE(swarm_variables)
+{
+    check({
+        {"DOCKER_RESOURCE_GPU=1; NVIDIA_VISIBLE_DEVICES=all", "1; compute,utility", "1; compute,utility"},
+        {"DOCKER_RESOURCE_MORE=1; DOCKER_RESOURCE_GPU=0", "0,1; compute,utility", "0,1; compute,utility"},
+        {"DOCKER_RESOURCE_GPU=; NVIDIA_VISIBLE_DEVICES=all", "nothing", "nothing"},
+        {"DOCKER_RESOURCE_GPU=void,1; NVIDIA_VISIBLE_DEVICES=all", "nothing", "nothing"},
+        {"DOCKER_RESOURCE_OTHER=1; NVIDIA_VISIBLE_DEVICES=0", "0; compute,utility", "0; compute,utility"},
+    });
+}
+
+BOOST_AUTO_TEST_CASE(which_capabilities)
+{
+    check({
+        {"NVIDIA_VISIBLE_DEVICES=0; NVIDIA_DRIVER_CAPABILITIES=", "0; compute,utility", "0; compute,utility"},
+        {"NVIDIA_VISIBLE_DEVICES=0; NVIDIA_DRIVER_CAPABILITIES= , ", "0; compute,utility",
+         "0; compute,utility"},
+        {"NVIDIA_VISIBLE_DEVICES=0; NVIDIA_DRIVER_CAPABILITIES= video ,,ngx", "0; video,ngx", "0; video,ngx"},
+        {"NVIDIA_VISIBLE_DEVICES=0; NVIDIA_DRIVER_CAPABILITIES=all", "0; all", "0; all"},
+        {"NVIDIA_VISIBLE_DEVICES=0; NVIDIA_DRIVER_CAPABILITIES=all,video", "0; all", "0; all,video",
+         "what is named must be there, what is only of 'all' need not"},
+        {"NVIDIA_VISIBLE_DEVICES=0; NVIDIA_DRIVER_CAPABILITIES=gds", "start fails", "exit 2", "the same"},
+        {"NVIDIA_VISIBLE_DEVICES=0; NVIDIA_DRIVER_CAPABILITIES=Video", "start fails", "exit 2", "the same"},
+        {"NVIDIA_VISIBLE_DEVICES=none; NVIDIA_DRIVER_CAPABILITIES=utility", "none; utility", "none; utility"},
+        {"NVIDIA_VISIBLE_DEVICES=0; NVIDIA_GDS=enabled", "0; compute,utility,gds", "0; compute,utility,gds"},
+        {"NVIDIA_VISIBLE_DEVICES=0; NVIDIA_GDS=Enabled", "0; compute,utility", "0; compute,utility"},
+        {"NVIDIA_VISIBLE_DEVICES=0; NVIDIA_MOFED=enabled; NVIDIA_NVSWITCH=1", "0; compute,utility,mofed",
+         "0; compute,utility,mofed"},
+        {"NVIDIA_GDRCOPY=enabled", "nothing", "nothing"},
+    });
+}
+
+BOOST_AUTO_TEST_CASE(images_from_before_requirements)
+{
+    check({
+        {"CUDA_VERSION=9.0.176", "0,1; all; cuda>=9.0", "0,1; all; cuda>=9.0"},
+        {"CUDA_VERSION=9.0.176; NVIDIA_REQUIRE_CUDA=", "0,1; all; cuda>=9.0", "0,1; all; cuda>=9.0"},
+        {"CUDA_VERSION=9.0; NVIDIA_VISIBLE_DEVICES=", "nothing", "nothing"},
+        {"CUDA_VERSION=9.0; NVIDIA_VISIBLE_DEVICES=1", "1; all; cuda>=9.0", "1; all; cuda>=9.0"},
+        {"CUDA_VERSION=9.0; NVIDIA_DRIVER_CAPABILITIES=", "0,1; compute,utility; cuda>=9.0",
+         "0,1; compute,utility; cuda>=9.0"},
+        {"CUDA_VERSION=9.0; NVIDIA_DISABLE_REQUIRE=true", "0,1; all", "0,1; all"},
+        {"CUDA_VERSION=x", "start fails", "exit 2", "the same"},
+        {"CUDA_VERSION=12.4.1; NVIDIA_REQUIRE_CUDA=cuda>=12.4", "nothing", "nothing"},
+        {"CUDA_VERSION=", "nothing", "nothing"},
+    });
+}
+
+BOOST_AUTO_TEST_CASE(what_is_required)
+{
+    check({
+        {"NVIDIA_VISIBLE_DEVICES=0; NVIDIA_REQUIRE_CUDA=cuda>=12.4", "0; compute,utility; cuda>=12.4",
+         "0; compute,utility; cuda>=12.4"},
+        {"NVIDIA_VISIBLE_DEVICES=0; NVIDIA_REQUIRE_X=arch>=7; NVIDIA_REQUIRE_A=driver>1",
+         "0; compute,utility; driver>1; arch>=7", "0; compute,utility; driver>1; arch>=7"},
+        {"NVIDIA_VISIBLE_DEVICES=0; NVIDIA_REQUIRE_JETPACK=csv-mounts=all", "0; compute,utility",
+         "0; compute,utility"},
+        {"NVIDIA_VISIBLE_DEVICES=0; NVIDIA_REQUIRE_CUDA=oops; NVIDIA_DISABLE_REQUIRE=1", "0; compute,utility",
+         "0; compute,utility"},
+        {"NVIDIA_VISIBLE_DEVICES=0; NVIDIA_REQUIRE_CUDA=cuda>=1; NVIDIA_DISABLE_REQUIRE=yes",
+         "0; compute,utility; cuda>=1", "0; compute,utility; cuda>=1"},
+        {"NVIDIA_VISIBLE_DEVICES=0; NVIDIA_REQUIRE_CUDA=cuda=>12", "start fails", "exit 2", "the same"},
+        {"NVIDIA_VISIBLE_DEVICES=0; NVIDIA_REQUIRE_CUDA=memory>=1", "start fails", "exit 2", "the same"},
+        {"NVIDIA_VISIBLE_DEVICES=0; NVIDIA_REQUIRE_CUDA=brand<tesla", "start fails", "exit 2", "the same"},
+        {"NVIDIA_VISIBLE_DEVICES=0; NVIDIA_REQUIRE_CUDA=cuda>=1 oops",
+         "starts where the first alternative holds", "exit 2",
+         "their defect: whether it is an error depends on the host"},
+        {"NVIDIA_VISIBLE_DEVICES=0; NVIDIA_REQUIRE_CUDA=cuda!12", "taken for cuda!=12", "exit 2",
+         "their defect: '!' is no operator"},
+        {"NVIDIA_VISIBLE_DEVICES=0; NVIDIA_REQUIRE_CUDA=cuda>=12..4", "taken for cuda>=12.4", "exit 2",
+         "their defect: '12..4' is no version"},
+        {"NVIDIA_VISIBLE_DEVICES=void; NVIDIA_REQUIRE_CUDA=oops", "nothing", "nothing"},
+    });
+}
+
+BOOST_AUTO_TEST_CASE(what_is_not_given)
+{
+    check({
+        {"NVIDIA_VISIBLE_DEVICES=all; NVIDIA_MIG_CONFIG_DEVICES=all",
+         "with CAP_SYS_ADMIN the right to divide GPUs; else start fails", "exit 2", mig_is_missing},
+        {"NVIDIA_VISIBLE_DEVICES=all; NVIDIA_MIG_MONITOR_DEVICES=all",
+         "with CAP_SYS_ADMIN the right to look at it; else start fails", "exit 2", mig_is_missing},
+        {"NVIDIA_VISIBLE_DEVICES=0; NVIDIA_MIG_CONFIG_DEVICES=", "0; compute,utility", "0; compute,utility"},
+        {"NVIDIA_VISIBLE_DEVICES=void; NVIDIA_MIG_CONFIG_DEVICES=all", "nothing", "nothing"},
+        {"/var/run/nvidia-container-devices/0", "0, where the host accepts mounts; else nothing", "exit 2",
+         "not understood yet, and a container must not start without its GPU"},
+        {"/var/run/nvidia-container-devices2/0; NVIDIA_VISIBLE_DEVICES=1", "the GPU '2/0'",
+         "1; compute,utility", "their defect: a name ends at a slash"},
+    });
+}
+
+BOOST_AUTO_TEST_SUITE_END()
