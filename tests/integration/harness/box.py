@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """One container with the hook registered, ready to run."""
 
-from . import mounts
+from . import mounts, proc_folders
 
 PREFIX = "io.oci-gpu-hooks."
 KEY = PREFIX + "mount-srv"
@@ -16,6 +16,7 @@ class Box:
     stage       where the hook is registered
     times       how often it is registered
     first       other hooks of that stage, which run before it
+    in_proc     folders in /proc with a tmpfs that the runtime does not mount: a hook does, before all others
     loader      "engine" evaluates `when`; "concourse" runs every hook for every container
     timeout     seconds for the hook, in place of the file's; 0 for none, so that the runtime waits for ever
     no_env      the hook's entry lacks `env`, as one that somebody wrote by hand
@@ -25,7 +26,7 @@ class Box:
         self.host, self.runtime, self.bundle, self.hook = host, runtime, bundle, hook
         self.args, self.wrapper, self.timeout = args, (), None
         self.stage, self.times, self.first, self.loader = "createRuntime", 1, [], "engine"
-        self.no_env = False
+        self.no_env, self.in_proc = False, []
         if request is not None:
             self.annotations[KEY] = request
 
@@ -46,6 +47,12 @@ class Box:
         self.bundle.mount(destination, source, "rbind", *options)
 
     def tmpfs(self, destination):
+        if destination.startswith("/proc/") and not proc_folders.are_mounts(self.runtime.name):
+            self.in_proc.append(destination)
+        else:
+            self._tmpfs(destination)
+
+    def _tmpfs(self, destination):
         self.bundle.mount(destination, "tmpfs", "nosuid", "mode=755", fstype="tmpfs")
 
     def environment(self, setting):
@@ -67,7 +74,7 @@ class Box:
     def start(self, script):
         """Begin running `script` as the container's program."""
         self.bundle.script(script)
-        self.bundle.hook(self.stage, self.first + self._entries())
+        self.bundle.hook(self.stage, proc_folders.hooks(self.in_proc) + self.first + self._entries())
         self.bundle.write()
         return self.runtime.start(self.host, self.bundle)
 

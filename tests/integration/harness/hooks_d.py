@@ -45,3 +45,9 @@ class HookFile:
         """Write the file for an engine that reads it itself, with this entry and stage."""
         document = {**self.document, "hook": entry, "stages": [stage]}
         path.write_text(json.dumps(document), encoding="utf-8")
+
+
+def write_for_all(path, entry, stage):
+    """Write the file of a hook of the tests' own, which runs for each container."""
+    path.write_text(json.dumps({"version": "1.0.0", "hook": entry, "when": {"always": True}, "stages": [stage]}),
+                    encoding="utf-8")

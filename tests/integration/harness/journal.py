@@ -44,7 +44,8 @@ class Journal:
             lines = list(self._lines)
         said = [re.sub(r"^<\d+>.{16}", "", line.rstrip("\n\0"), flags=re.DOTALL) for line in lines]
         said = [re.sub(r"^(\S+)\[\d+\]: ", r"\1: ", line) for line in said]
-        return [line for line in said if f": container {container[:12]}: " in line]
+        # And not conmon's, which repeats what a runtime wrote.
+        return [line for line in said if re.match(rf"[\w-]+: container {container[:12]}: ", line)]
 
     def _send(self, datagram):
         with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as sender:

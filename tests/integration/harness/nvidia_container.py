@@ -129,6 +129,7 @@ def without_dev(box):
 
 def without_proc_driver(box):
     """This kernel has no driver, as it is in truth."""
+    box.in_proc = []
     if hasattr(box, "options"):
         box.options = [word for word in box.options if "/proc/driver" not in word and word != "--tmpfs"]
     box.config["mounts"] = [m for m in box.config["mounts"] if "/proc/driver" not in m["destination"]]

@@ -2,12 +2,16 @@
 """podman, with storage of its own, running containers from a root filesystem (--rootfs). It reads
 the hooks.d file itself and so decides by its `when`."""
 
+import functools
 import json
 import os
 import secrets
+import subprocess
 import time
 
+from . import proc_folders
 from .box import Box
+from .hooks_d import write_for_all
 from .host import LIMIT_S
 from .runtime import Run, begin
 
@@ -15,12 +19,23 @@ from .runtime import Run, begin
 LIMITS = ("--ulimit", "nofile=1024:1024", "--ulimit", "nproc=1024:1024")
 
 
+@functools.cache
+def is_version_4():
+    return " version 4." in subprocess.run(["podman", "--version"], check=True, capture_output=True, text=True).stdout
+
+
+def quoted(annotation):
+    """podman 4.3 takes the option's value for a line of CSV, so a list of folders has to be quoted; podman 5 would
+    take the quotes for a part of the key."""
+    return f'"{annotation}"' if is_version_4() else annotation
+
+
 class Podman:
     """podman on top of `runtime`, "runc" or "crun"."""
 
     def __init__(self, folder, runtime):
         folder.mkdir()
-        self._folder, self.runtime = folder, runtime
+        self._folder, self.name = folder, runtime
         self.hooks = folder / "hooks.d"
         self.hooks.mkdir()
 
@@ -29,13 +44,13 @@ class Podman:
         return ["podman", "--root", folder / "root", "--runroot", folder / "run",
                 "--tmpdir", folder / "tmp", "--cgroup-manager", "cgroupfs",
                 "--storage-driver", "vfs", "--events-backend", "file",
-                "--runtime", self.runtime, "--hooks-dir", self.hooks, *args]
+                "--runtime", self.name, "--hooks-dir", self.hooks, *args]
 
     def start(self, host, options, program):
         """Start a container; gives its Run."""
         nickname = secrets.token_hex(4)
         # The container's own cgroup is no part of these tests, and crun has none on hybrid hosts.
-        cgroups = ["--cgroups=disabled"] if self.runtime == "crun" else []
+        cgroups = ["--cgroups=disabled"] if self.name == "crun" else []
         run = begin(host, nickname, self.command(
             "run", "--rm", "--network", "none", "--log-driver", "none", *LIMITS, *cgroups,
             "--name", nickname, *options, *program))
@@ -80,7 +95,7 @@ class PodmanBox(Box):
         self.options += ["--volume", ":".join((f"{source}:{destination}", *filter(None, [
             ",".join(options)])))]
 
-    def tmpfs(self, destination):
+    def _tmpfs(self, destination):
         self.options += ["--tmpfs", f"{destination}:mode=755"]
 
     def environment(self, setting):
@@ -101,8 +116,10 @@ class PodmanBox(Box):
     def start(self, script):
         for number in range(self.times):
             self.hook.write(self.runtime.hooks / f"{number}.json", self._entry(), self.stage)
-        # podman takes the option's value for a line of CSV, so a list of folders has to be quoted.
-        annotations = [word for key, value in self.annotations.items()
-                       for word in ("--annotation", f'"{key}={value}"')]
+        for entry in proc_folders.hooks(self.in_proc):
+            # podman takes hooks in the order of their files' names.
+            write_for_all(self.runtime.hooks / "0-first.json", entry, self.stage)
+        annotations = [word for pair in self.annotations.items()
+                       for word in ("--annotation", quoted("=".join(pair)))]
         return self.runtime.start(self.host, [*annotations, *self.options],
                                   ["--rootfs", self.rootfs, "sh", "-c", script])
