@@ -32,3 +32,18 @@ write_debian_sources() {
     fi
     "$debian_sources_folder/../deps/source_entries" <<<"$lists" | sed "s/^Types: deb-src\$/Types: $type/" >"$output"
 }
+
+# write_release_sources RELEASE FOLDER OUTPUT : the same entries for binary packages, with another release in place of the
+# machine's own. All of them are signed by keys of the package debian-archive-keyring.
+write_release_sources() {
+    local release=$1 folder=$2 output=$3 own
+    own=$(. /etc/os-release && echo "$VERSION_CODENAME")
+    write_debian_sources deb "$folder" "$folder/debian.sources" || return
+    awk -v own="Suites: $own" -v other="Suites: $release" \
+        'BEGIN { RS = ""; ORS = "\n\n" } ("\n" $0 "\n") ~ ("\n" own "\n") { sub(own, other); print }' \
+        "$folder/debian.sources" >"$output"
+    if [ ! -s "$output" ]; then
+        echo "the apt sources of this machine have no entry for its own release '$own'" >&2
+        return 1
+    fi
+}
