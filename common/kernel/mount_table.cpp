@@ -2,7 +2,7 @@
 #include "kernel/mount_table.h"
 
 #include <fcntl.h>
-#include <libmount/libmount.h>
+#include <libmount.h>
 #include <sys/mount.h>
 #include <unistd.h>
 
