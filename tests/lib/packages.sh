@@ -22,6 +22,8 @@ packages=(
 # To be called before the functions below by tests/long, which takes more than each run does.
 add_long_packages() {
     packages+=(
+        # to make the tarball at another date
+        faketime
         # to make Debian's packages
         debhelper lintian
         # to make rpm's
