@@ -21,10 +21,10 @@ SOURCE_ROOT = Path(__file__).resolve().parents[3]
 SHARE = "usr/local/share/oci-gpu-hooks"
 
 
-def make(build_root, output, **environment):
+def make(build_root, output):
     done = subprocess.run([SOURCE_ROOT / "packaging/tarball", "--build", build_root, output], check=True,
-                          capture_output=True, text=True, env={**os.environ, **environment})
-    return Path(done.stdout.strip())
+                          capture_output=True, text=True)
+    return Path(done.stdout.splitlines()[0])
 
 
 @pytest.fixture(name="archive", scope="module")
@@ -81,13 +81,6 @@ def test_the_archive_names_its_version(archive, build_root):
     subprocess.run(["sha256sum", "-c", "--quiet", f"{archive.name}.sha256"], check=True, cwd=archive.parent)
 
 
-def test_the_same_build_makes_the_same_archive(archive, build_root, tmp_path):
-    os.umask(0o077)
-    again = make(build_root, tmp_path / "again", TZ="Asia/Tokyo", HOME="/nonexistent")
-    os.umask(0o022)
-    assert again.read_bytes() == archive.read_bytes()
-
-
 def test_executables_are_static_and_stripped(unpacked):
     for path in [unpacked / "usr/local/bin/oci-gpu-hooks", *(unpacked / EXECDIR / name for name in FILES)]:
         said = subprocess.run(["readelf", "--sections", "--program-headers", "--wide", path], check=True,
@@ -97,7 +90,7 @@ def test_executables_are_static_and_stripped(unpacked):
 
 def test_licences_are_in_it(unpacked):
     names = {path.name for path in (unpacked / "licenses").iterdir()}
-    assert {"oci-gpu-hooks", "libmount-dev", "libblkid-dev", "libcap-ng-dev", "nettle-dev", "LGPL-2.1",
+    assert {"oci-gpu-hooks", "util-linux", "libc6-dev", "libcap-ng-dev", "nettle-dev", "libyaml-dev", "LGPL-2.1",
             "LGPL-3"} <= names
 
 
