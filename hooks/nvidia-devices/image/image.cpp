@@ -4,6 +4,7 @@
 #include "base/text.h"
 #include "image/c_library.h"
 #include "kernel/inode.h"
+#include "nvidia-devices/driver/library_machine.h"
 #include "nvidia-devices/image/image_file.h"
 
 namespace ogh::nvidia_devices {
@@ -11,16 +12,15 @@ namespace ogh::nvidia_devices {
 namespace {
 
 /** Where Debian and its descendants have the libraries of this machine. */
-#if defined(__aarch64__)
-constexpr const char *triplet_folder = "/usr/lib/aarch64-linux-gnu";
-#else
-constexpr const char *triplet_folder = "/usr/lib/x86_64-linux-gnu";
-#endif
+std::string triplet_folder()
+{
+    return std::string("/usr/lib/") + native_machine().triplet;
+}
 
 /** Where distributions have glibc for this machine: those with a folder for each machine, those with lib64, and Arch. */
 std::optional<GlibcVersions> read_glibc(const ImageReader &reader)
 {
-    const std::string triplet(triplet_folder);
+    const std::string triplet = triplet_folder();
     const std::string without_usr = triplet.substr(triplet.find("/lib"));
     for (const std::string &folder : {triplet, without_usr, std::string("/usr/lib64"), std::string("/lib64"),
                                       std::string("/usr/lib"), std::string("/lib")}) {
@@ -46,8 +46,8 @@ Image read_image(const ImageReader &reader, const Config &config, Notes &notes)
     image.has_only_musl = !has_glibc(reader) && !musl_machines(reader).empty();
     if (image.has_only_musl) // it gets no libraries
         return image;
-    if (has_folder(reader, triplet_folder)) {
-        image.library_folder = triplet_folder;
+    if (has_folder(reader, triplet_folder())) {
+        image.library_folder = triplet_folder();
         image.xorg_folder = "/usr/lib/xorg";
     }
     image.glibc = read_glibc(reader);
