@@ -30,6 +30,7 @@ constexpr auto known_keys = std::to_array<std::string_view>({OGH_REQUEST_KEYS});
 struct Asked {
     std::string value;
     std::optional<std::string> capabilities;
+    std::optional<std::string> imex;
 };
 
 using AskedByHook = std::map<std::string, Asked>;
@@ -68,6 +69,8 @@ AskedByHook parse_words(const std::vector<std::string> &words)
         // Nobody's lease is taken or waited for in a plan.
         if (key.ends_with(".capabilities"))
             found->second.capabilities = value;
+        else if (key.ends_with(".imex"))
+            found->second.imex = value;
     }
     if (asked.empty())
         throw Error(ExitCode::Usage, "which annotations? For example: oci-gpu-hooks plan mount-srv=all");
@@ -147,6 +150,8 @@ int print_plan(const Sysroot &sysroot, InstalledHook hook, const Asked &asked, b
     std::vector<std::string> words{"--plan", "--request", asked.value};
     if (asked.capabilities)
         words.insert(words.end(), {"--capabilities", *asked.capabilities});
+    if (asked.imex)
+        words.insert(words.end(), {"--imex", *asked.imex});
     const ProgramOutput output = run_hook(sysroot, hook, words);
     if (as_json)
         print(output.out);

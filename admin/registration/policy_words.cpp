@@ -43,11 +43,12 @@ constexpr std::array limits{
     Limit{"--min-lease", "leases at least: "},
     Limit{"--max-wait", "waits at most: "},
     Limit{"--allow-capabilities", "capabilities at most: "},
+    Limit{"--allow-imex", "IMEX channels at most: "},
     Limit{"--source-dir", "from the folder "},
     Limit{"--writable", "writable: "},
 };
 
-constexpr std::array asks_with_value = {"--opt-in", "--request", "--key-file", "--capabilities"};
+constexpr std::array asks_with_value = {"--opt-in", "--request", "--key-file", "--capabilities", "--imex"};
 
 } // namespace
 

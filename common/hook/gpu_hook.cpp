@@ -94,7 +94,7 @@ public:
         say_notes();
         if (!request)
             return;
-        vendor_.ask(*request, hook_.config());
+        vendor_.ask(*request, hook_);
         auto candidates = vendor_.find(sysroot_, *request, notes_);
         if (!candidates)
             return say_notes();

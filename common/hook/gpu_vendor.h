@@ -62,7 +62,7 @@ public:
     [[nodiscard]] virtual bool has_use_for_none() const = 0;
 
     /** Understands which capabilities are asked for. @throws Error: Usage; Policy for what allow() leaves out */
-    virtual void ask(const GpuRequest &request, const std::optional<Config> &config) = 0;
+    virtual void ask(const GpuRequest &request, const Hook &hook) = 0;
 
     /**
      * Reads what the host has.

@@ -37,7 +37,7 @@ std::optional<Selectors> AmdGpus::asked_of_tools(const Config &config)
     return amd_visible_devices(config);
 }
 
-void AmdGpus::ask(const GpuRequest &request, const std::optional<Config> & /*config*/)
+void AmdGpus::ask(const GpuRequest &request, const Hook & /*hook*/)
 {
     if (request.capabilities)
         capabilities_ = parse_capabilities(*request.capabilities);

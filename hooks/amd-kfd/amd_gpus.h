@@ -19,7 +19,7 @@ public:
     [[nodiscard]] GpuTags tags() const override { return {"amd", "rocm"}; }
     std::optional<Selectors> asked_of_tools(const Config &config) override;
     [[nodiscard]] bool has_use_for_none() const override { return false; }
-    void ask(const GpuRequest &request, const std::optional<Config> &config) override;
+    void ask(const GpuRequest &request, const Hook &hook) override;
     std::optional<std::vector<Candidate>> find(const Sysroot &sysroot, const GpuRequest &request,
                                                Notes &notes) override;
     Edits plan(const std::vector<size_t> &chosen, const Sysroot &sysroot, Hook &hook, Notes &notes) override;

@@ -4,6 +4,7 @@
 #include "image/previous_request.h"
 #include "nvidia-devices/host/device_nodes.h"
 #include "nvidia-devices/host/gpu_table.h"
+#include "nvidia-devices/host/imex.h"
 #include "nvidia-devices/host/vendor_hook.h"
 #include "nvidia-devices/image/image.h"
 #include "nvidia-devices/plan/driver_tree.h"
@@ -49,6 +50,9 @@ void warn_of_vendor_hook(const Hook &hook, const Sysroot &sysroot, Notes &notes)
 void NvidiaGpus::add_options(CommandLine &cli)
 {
     cli.add({"--driver-root", "DIR", "Where the driver's files are (default: /)"}, driver_root_);
+    cli.add({"--imex", "LIST", "IMEX channels that --request asks for beside GPUs (default: none)"}, imex_);
+    cli.add({"--allow-imex", "LIST", "The only IMEX channels that may be asked for, or all (default: none)"},
+            allow_imex_);
     cli.add({"--swarm-resource", "NAME,...",
              "Variables that take the place of NVIDIA_VISIBLE_DEVICES with 'env' (default: none)"},
             swarm_resource_);
@@ -63,7 +67,10 @@ HostListing NvidiaGpus::list(const Sysroot &sysroot, const SelectionPolicy &poli
 {
     inventory_ = read_inventory(sysroot, notes);
     require_gpu(inventory_);
-    return list_gpus(inventory_, policy);
+    HostListing listing = list_gpus(inventory_, policy);
+    if (const auto channels = imex_fact(inventory_, imex_policy()))
+        listing.facts.emplace_back("imex", *channels);
+    return listing;
 }
 
 std::vector<Candidate> NvidiaGpus::gpus() const
@@ -77,7 +84,7 @@ std::optional<Selectors> NvidiaGpus::asked_of_tools(const Config &config)
     auto selectors = nvidia_visible_devices(config, swarm_variables());
     if (!selectors)
         return selectors;
-    refuse_further_variables(config);
+    refuse_mig_variables(config);
     if (!selectors->none)
         requirements_ = requirements_of(config);
     return selectors;
@@ -90,13 +97,13 @@ std::vector<std::string> NvidiaGpus::swarm_variables() const
     return parse_variable_names({*swarm_resource_, "option '--swarm-resource'"});
 }
 
-void NvidiaGpus::ask(const GpuRequest &request, const std::optional<Config> &config)
+void NvidiaGpus::ask(const GpuRequest &request, const Hook &hook)
 {
     std::optional<Capabilities> named;
     if (request.capabilities)
         named = parse_capabilities(*request.capabilities);
     else if (request.by_environment)
-        named = capabilities_of_environment(*config);
+        named = capabilities_of_environment(*hook.config());
     capabilities_ = named.value_or(default_capabilities());
     // `none` is what a host gives every container as a default: it is to cost nothing.
     has_files_ = !request.selectors.none || named;
@@ -104,6 +111,29 @@ void NvidiaGpus::ask(const GpuRequest &request, const std::optional<Config> &con
         return;
     for (const Capabilities &allowed : allowed_)
         capabilities_ = permitted(capabilities_, allowed);
+    ask_for_channels(request, hook);
+}
+
+ImexPolicy NvidiaGpus::imex_policy() const
+{
+    return allow_imex_ ? ImexPolicy({*allow_imex_, "option '--allow-imex'"}) : ImexPolicy();
+}
+
+void NvidiaGpus::ask_for_channels(const GpuRequest &request, const Hook &hook)
+{
+    const bool is_by_host =
+        hook.options().request && (request.asked.for_all || hook.options().opt_in != OptIn::Always);
+    if (imex_ && !hook.options().request)
+        throw Error(ExitCode::Usage, "--imex needs --request");
+    if (request.selectors.none)
+        return; // a container without a GPU has no use for them, and gets no node
+    if (const auto asked = hook.value("nvidia-devices.imex"))
+        imex_channels_ = parse_imex_channels(*asked);
+    else if (imex_ && is_by_host)
+        imex_channels_ = parse_imex_channels({*imex_, "option '--imex'"});
+    else if (request.by_environment)
+        imex_channels_ = imex_channels_of_environment(*hook.config());
+    imex_policy().require(imex_channels_);
 }
 
 std::optional<std::vector<Candidate>> NvidiaGpus::find(const Sysroot &sysroot, const GpuRequest &request,
@@ -116,13 +146,14 @@ std::optional<std::vector<Candidate>> NvidiaGpus::find(const Sysroot &sysroot, c
         return std::nullopt;
     }
     require_driver(inventory_);
+    require_imex_channels(inventory_, imex_channels_);
     return candidates(inventory_);
 }
 
 Edits NvidiaGpus::plan(const std::vector<size_t> &chosen, const Sysroot &sysroot, Hook &hook, Notes &notes)
 {
     check_requirements(requirements_, sysroot, inventory_, chosen, notes);
-    const GpuSelection selection{chosen, capabilities_};
+    const GpuSelection selection{chosen, capabilities_, imex_channels_};
     Edits edits =
         nvidia_devices::plan(selection, inventory_, read_device_nodes(sysroot, inventory_, selection), notes);
     if (has_files_)

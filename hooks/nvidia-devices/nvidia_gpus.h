@@ -8,6 +8,7 @@
 #include "hook/gpu_vendor.h"
 #include "nvidia-devices/host/inventory.h"
 #include "nvidia-devices/request/capabilities.h"
+#include "nvidia-devices/request/imex_channels.h"
 #include "nvidia-devices/request/requirement.h"
 
 namespace ogh::nvidia_devices {
@@ -25,7 +26,7 @@ public:
     /** What the driver says of itself, without GPUs; and, if any are named, capabilities. */
     [[nodiscard]] bool has_use_for_none() const override { return true; }
 
-    void ask(const GpuRequest &request, const std::optional<Config> &config) override;
+    void ask(const GpuRequest &request, const Hook &hook) override;
     std::optional<std::vector<Candidate>> find(const Sysroot &sysroot, const GpuRequest &request,
                                                Notes &notes) override;
     Edits plan(const std::vector<size_t> &chosen, const Sysroot &sysroot, Hook &hook, Notes &notes) override;
@@ -34,11 +35,20 @@ private:
     /** @throws Error (Usage) */
     [[nodiscard]] std::vector<std::string> swarm_variables() const;
 
+    /** @throws Error (Usage) */
+    [[nodiscard]] ImexPolicy imex_policy() const;
+
+    /** @throws Error: Usage; Policy for what the host does not hand out */
+    void ask_for_channels(const GpuRequest &request, const Hook &hook);
+
     std::string driver_root_ = "/";
     std::optional<std::string> swarm_resource_;
     std::vector<Capabilities> allowed_;
     Capabilities capabilities_;
     std::vector<Requirement> requirements_;
+    std::optional<std::string> imex_;       ///< what --request asks for beside GPUs
+    std::optional<std::string> allow_imex_; ///< the only ones that may be asked for
+    std::vector<unsigned> imex_channels_;
     bool has_files_ = true;
     Inventory inventory_;
 };

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "nvidia-devices/request/capabilities.h"
+#include "nvidia-devices/request/imex_channels.h"
 #include "promise.h"
 #include "request/selection.h"
 #include "request/selectors.h"
@@ -203,6 +204,26 @@ void check_capabilities(const Outcome<Capabilities> &outcome)
         require(outcome.value->has(each) == outcome.value->named.contains(each), "'all' is not all of these");
 }
 
+void check_channels(const RequestValue &asked)
+{
+    const auto channels = attempt([&] { return nvidia_devices::parse_imex_channels(asked); });
+    const auto policy = attempt([&] { return nvidia_devices::ImexPolicy(asked); });
+    for (const ExitCode code : {channels.code, policy.code})
+        require(code == ExitCode::Success || code == ExitCode::Usage, "channels are refused as a wrong use");
+    if (!channels.value)
+        return;
+    const auto &list = *channels.value;
+    require(!list.empty() && list.size() <= 256, "some channels are asked for, and not too many");
+    require(std::is_sorted(list.begin(), list.end(), std::less_equal<>()), "each channel once, in order");
+    require(list.back() < 1U << 20U, "a channel is one that there may be");
+    require(policy.value.has_value(), "what may be asked for may be handed out");
+    require(attempt([&] {
+                policy.value->require(list);
+                return true;
+            }).value.has_value(),
+            "who hands out what is asked for refuses nothing");
+}
+
 } // namespace
 
 void check(std::string_view input)
@@ -212,6 +233,7 @@ void check(std::string_view input)
     if (selectors && !selectors->environment)
         check_choice(request, *selectors);
     check_environment(request);
+    check_channels(request.asked);
     check_capabilities(attempt([&] { return nvidia_devices::parse_capabilities(request.capabilities); }));
     check_capabilities(attempt([&] { return nvidia_devices::capabilities_of_environment(request.config); }));
 }

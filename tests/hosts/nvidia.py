@@ -7,7 +7,7 @@ from . import elf
 from .sysroot import Sysroot
 
 MAJOR, DRM, CTL, MODESET = 195, 226, 255, 254
-UVM, CAPS, FS, GDR, SWITCH, VERBS = 510, 511, 509, 508, 507, 231
+UVM, CAPS, FS, GDR, SWITCH, IMEX, VERBS = 510, 511, 509, 508, 507, 506, 231
 VERSION = "555.42.07"
 # Linux gives no driver a major number over 511: nothing answers for these, whatever machine the hosts are made on.
 UNUSED = {MAJOR: 1195, UVM: 1510, CAPS: 1511, DRM: 1226}
@@ -117,6 +117,12 @@ class NvidiaHost(Sysroot):
     def old(self):
         """Until driver 550.40 the node's name in /proc/devices was another."""
         self.devices(nvidia=None, nvidiactl=None, **{"nvidia-frontend": MAJOR})
+
+    def add_imex(self, channels):
+        """As a driver in an NVLink domain: so many channels, of which /dev has none."""
+        self.devices(**{"nvidia-caps-imex-channels": IMEX})
+        self.remove("proc/driver/nvidia/params")
+        self.write("proc/driver/nvidia/params", f"{PARAMS}ImexChannelCount: {channels}\n")
 
     def add_others(self):
         """GPUDirect Storage, GDRCopy, InfiniBand and NVSwitch."""

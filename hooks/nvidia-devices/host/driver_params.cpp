@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "nvidia-devices/host/driver_params.h"
 
+#include "base/number.h"
 #include "base/text.h"
 
 namespace ogh::nvidia_devices {
@@ -16,6 +17,16 @@ bool has_key(std::string_view line)
 }
 
 } // namespace
+
+std::optional<std::uint64_t> driver_param(std::string_view text, std::string_view name)
+{
+    for (const std::string &line : split_list(text, '\n')) {
+        const size_t colon = line.find(':');
+        if (colon != std::string::npos && trimmed(std::string_view(line).substr(0, colon)) == name)
+            return parse_number(trimmed(std::string_view(line).substr(colon + 1)));
+    }
+    return std::nullopt;
+}
 
 std::string params_for_container(std::string_view text)
 {

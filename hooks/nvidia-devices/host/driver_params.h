@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -12,5 +14,8 @@ namespace ogh::nvidia_devices {
  * first, since nvidia-modprobe reads no further than the first value that is no number.
  */
 std::string params_for_container(std::string_view text);
+
+/** A number of /proc/driver/nvidia/params; nothing if the driver does not have it. Of equal names the first counts. */
+std::optional<std::uint64_t> driver_param(std::string_view text, std::string_view name);
 
 } // namespace ogh::nvidia_devices

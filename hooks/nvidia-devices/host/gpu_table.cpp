@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "nvidia-devices/host/gpu_table.h"
 
+#include "nvidia-devices/host/imex.h"
 #include "request/availability.h"
 
 namespace ogh::nvidia_devices {
@@ -23,6 +24,14 @@ HostListing list_gpus(const Inventory &inventory, const SelectionPolicy &policy)
                              availability.state(i)});
     }
     return list;
+}
+
+std::optional<std::string> imex_fact(const Inventory &inventory, const ImexPolicy &policy)
+{
+    const unsigned count = imex_channel_count(inventory);
+    if (count == 0)
+        return std::nullopt;
+    return "0-" + std::to_string(count - 1) + ", allowed: " + policy.text();
 }
 
 } // namespace ogh::nvidia_devices

@@ -15,6 +15,7 @@ constexpr unsigned uvm_tools_minor = 1;
 
 constexpr const char *proc_folder = "/proc/driver/nvidia";
 constexpr const char *dri_folder = "/dev/dri/";
+constexpr const char *imex_path = "/dev/nvidia-caps-imex-channels/channel";
 
 /** Everything that has to do with nodes. */
 class Nodes final {
@@ -52,6 +53,15 @@ public:
         else
             notes.push_back({LogLevel::Info, "the node of display is left out of 'all': the kernel module " +
                                                  std::string(modeset_devices) + " is not loaded"});
+    }
+
+    void add_imex(const std::vector<unsigned> &channels)
+    {
+        if (channels.empty())
+            return;
+        const unsigned major_number = module_major(inventory_, imex_devices);
+        for (const unsigned channel : channels)
+            add(imex_path + std::to_string(channel), major_number, channel);
     }
 
     void add_drm(const PciAddress &address, const std::optional<DrmNode> &node)
@@ -95,6 +105,7 @@ void plan_nodes(const GpuSelection &selection, const Inventory &inventory, const
     if (capabilities.has(Capability::Display))
         nodes.add_modeset(capabilities.named.contains(Capability::Display), notes);
     add_dri(selection, inventory, host, nodes, notes);
+    nodes.add_imex(selection.imex_channels);
     for (const NamedNode &node : host.named)
         nodes.add(node.path, node.major, node.minor);
 }

@@ -13,6 +13,7 @@ struct GpuSelection {
     std::vector<size_t>
         gpus; ///< places in Inventory::gpus, ascending; none: what the driver says of itself alone
     Capabilities capabilities;
+    std::vector<unsigned> imex_channels = {}; ///< ascending; the driver has them
 };
 
 } // namespace ogh::nvidia_devices

@@ -17,8 +17,6 @@ namespace {
 constexpr std::array<std::string_view, 2> device_folders{"/var/run/nvidia-container-devices/",
                                                          "/run/nvidia-container-devices/"};
 
-constexpr const char *imex_variable = "NVIDIA_IMEX_CHANNELS";
-
 /** Each stands for the right to see or to change how every GPU of the host is divided. */
 constexpr std::array<const char *, 2> mig_variables{"NVIDIA_MIG_CONFIG_DEVICES",
                                                     "NVIDIA_MIG_MONITOR_DEVICES"};
@@ -38,13 +36,8 @@ void refuse_device_mounts(const Config &config)
     }
 }
 
-void refuse_further_variables(const Config &config)
+void refuse_mig_variables(const Config &config)
 {
-    const std::string channels = environment_value(config, imex_variable).value_or("");
-    if (!channels.empty() && channels != "all")
-        throw Error(ExitCode::Usage, "the environment variable " + quote(imex_variable) +
-                                         " asks for IMEX channels (" + quote(channels) +
-                                         "), which this hook cannot give yet; leave it out");
     for (const char *name : mig_variables) {
         const std::string value = environment_value(config, name).value_or("");
         if (!value.empty())

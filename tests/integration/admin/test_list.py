@@ -74,6 +74,7 @@ def test_plan_is_within_the_policy(command, gpus, installed_host):
     done = command.run("plan", "nvidia-devices=0")
     assert done.returncode == 3 or done.returncode == 5, gpus
     assert "--allow" in done.stdout
+    assert "(--allow-imex)" in command.run("plan", "nvidia-devices=1", "nvidia-devices.imex=0").stdout
 
 
 def test_cdi_has_the_gpus_of_the_day(command, gpus):

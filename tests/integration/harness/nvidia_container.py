@@ -18,6 +18,7 @@ from .ldcache import in_the_container
 
 KEY = PREFIX + "nvidia-devices"
 CAPABILITIES = KEY + ".capabilities"
+CHANNELS = KEY + ".imex"
 refused = partial(refused_by, "nvidia-devices")
 error_of = partial(gpu.error_of, "nvidia-devices")
 asked = partial(gpu.asked, KEY)

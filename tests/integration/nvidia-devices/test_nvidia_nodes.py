@@ -10,10 +10,10 @@ import pytest
 from harness import engines
 from harness.expect import started
 from harness.ldcache import in_the_container
-from harness.nvidia_container import (CAPABILITIES, DENIED, PROBE, given, in_vain, node, probed, told,
-                                      without_dev)
+from harness.nvidia_container import (CAPABILITIES, CHANNELS, DENIED, PROBE, given, in_vain, node, probed, refused,
+                                      told, without_dev)
 from harness.turns import in_turns
-from hosts.nvidia import DRM, FS, GDR, MAJOR, MODESET, SWITCH, VERBS
+from hosts.nvidia import DRM, FS, GDR, IMEX, MAJOR, MODESET, SWITCH, VERBS
 
 pytest_plugins = ["harness.nvidia_fixtures"]
 
@@ -50,6 +50,23 @@ def test_every_capability(nv_box, machine, engine):
                                   f"{path}-render ../renderD{gpu.render} {DRM:x}:{gpu.render:x}",
                                   *["755 0:0 directory"] * 3, "by-path", f"card{gpu.card}",
                                   f"renderD{gpu.render}"]
+
+
+@pytest.mark.parametrize("engine", [RUNC], ids=str)
+def test_imex_channels(nv_box, machine, engine):
+    """Those that were asked for and no others, by the driver's number: the host's /dev has none. One that the host does
+    not hand out stops the container."""
+    machine.add_imex(8)
+    machine.node("dev/channel", IMEX, 1)
+    box = nv_box("1", "--allow-imex", "0-3", engine=engine)
+    box.annotations[CHANNELS] = "3, 0"
+    box.volume("/dev/other", machine.path / "dev/channel")
+    folder = "/dev/nvidia-caps-imex-channels"
+    out = started(box.run(f"{PROBE} probe {folder}/* /dev/other"))
+    assert probed(out) == {**{f"{folder}/channel{n}": node(IMEX, n) for n in (0, 3)},
+                           "/dev/other": node(IMEX, 1, DENIED)}
+    box.annotations[CHANNELS] = "0,4"
+    refused(box.run("true"), 5, "'4'", "(--allow-imex)", "0-3")
 
 
 @pytest.mark.parametrize("engine", [CRUN], ids=str)

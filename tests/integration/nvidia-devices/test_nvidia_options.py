@@ -9,9 +9,9 @@ import subprocess
 import pytest
 
 from harness.gpu import nodes_of
-from harness.nvidia_container import (CAPABILITIES, KEY, UVM_NODES, asked, error_of, gpus_of,
+from harness.nvidia_container import (CAPABILITIES, CHANNELS, KEY, UVM_NODES, asked, error_of, gpus_of,
                                       nothing)
-from hosts.nvidia import EIGHT
+from hosts.nvidia import EIGHT, IMEX
 
 pytest_plugins = ["harness.nvidia_fixtures"]
 
@@ -52,12 +52,11 @@ def test_the_environments_capabilities_count_with_env_alone(plan, by_hand, machi
 
 
 def test_what_else_is_asked_of_nvidias_tools_is_not_passed_over(by_hand):
-    """With `env`: GPUs as mounts, IMEX channels and managing MIG are errors, and so is a driver that is too old."""
+    """With `env`: GPUs as mounts and managing MIG are errors, and so is a driver that is too old."""
     mount = {"destination": "/var/run/nvidia-container-devices/0", "type": "bind", "source": "/dev/null"}
     visible = "NVIDIA_VISIBLE_DEVICES=0"
     for env in ([], [visible], ["NVIDIA_VISIBLE_DEVICES=void"]):
         error_of(by_hand("--plan", **asked("env", env=env), mounts=[mount]), 2, mount["destination"])
-    error_of(by_hand("--plan", **asked("env", env=[visible, "NVIDIA_IMEX_CHANNELS=0"])), 2, "NVIDIA_IMEX_CHANNELS")
     error_of(by_hand("--plan", **asked("env", env=[visible, "NVIDIA_MIG_CONFIG_DEVICES=all"])), 2, "(MIG)")
     required = [visible, "NVIDIA_REQUIRE_CUDA=cuda>=12.6"]
     error_of(by_hand("--plan", **asked("env", env=required)), 3, "'cuda>=12.6'", "'NVIDIA_REQUIRE_CUDA'",
@@ -69,6 +68,40 @@ def test_what_else_is_asked_of_nvidias_tools_is_not_passed_over(by_hand):
                    asked("env", env=["NVIDIA_VISIBLE_DEVICES=none", *required[1:]])):
         process = by_hand("--plan", **config)
         assert process.returncode == 0 and process.stderr == ""
+
+
+@pytest.mark.parametrize("options, value, env, outcome", [
+    (["--allow-imex", "0-3"], "3,0-1,1", None, [0, 1, 3]), (["--allow-imex", "all"], "7", None, [7]),
+    ([], "0", None, 5), (["--allow-imex", "0-3"], "4", None, 5), (["--allow-imex", "all"], "8", None, 3),
+    (["--allow-imex", "all"], "0-256", None, 2), (["--allow-imex", "all"], "1048576", None, 2),
+    (["--allow-imex", "x"], "0", None, 2), (["--allow-imex", "all"], None, "0,,2", [0, 2]),
+    (["--allow-imex", "all"], None, "all", []), (["--allow-imex", "all"], "1", "2", [1]), ([], None, "0", 5)])
+def test_imex_channels_are_given_within_the_policy(plan, by_hand, machine, options, value, env, outcome):
+    """By annotation; with `env` also by the environment, which the annotation wins over."""
+    machine.add_imex(8)
+    config = asked("0" if env is None else "env", env=["NVIDIA_VISIBLE_DEVICES=0", f"NVIDIA_IMEX_CHANNELS={env or 5}"],
+                   **({} if value is None else {CHANNELS: value}))
+    if isinstance(outcome, int):
+        error_of(by_hand("--plan", *options, **config), outcome)
+    else:
+        edits = plan(*options, **config)
+        folder = "/dev/nvidia-caps-imex-channels/channel"
+        assert [path for path in nodes_of(edits) if "imex" in path] == [f"{folder}{channel}" for channel in outcome]
+        assert {f"c {IMEX}:{channel} rw" for channel in outcome} <= {*edits["cgroup"]}
+
+
+def test_imex_channels_of_this_host(by_hand, plan, machine):
+    """--list says how many there are, and which may be asked for; a container without a GPU gets none."""
+    error_of(by_hand("--plan", "--allow-imex", "all", **asked("0", **{CHANNELS: "0"})), 3, "no IMEX channels")
+    machine.add_imex(8)
+    by_host = plan("--request", "0", "--imex", "5", "--allow-imex", "4-7", **asked("1", **{CHANNELS: "7"}))
+    assert [path[-8:] for path in nodes_of(by_host) if "imex" in path] == ["channel5"]
+    error_of(by_hand("--plan", "--request", "0", "--imex", "5"), 5, "'5'")
+    error_of(by_hand("--plan", "--imex", "5", **asked("0")), 2, "--request")
+    assert "\nimex:    0-7, allowed: none\n" in by_hand("--list").stdout
+    listed = json.loads(by_hand("--list", "--format", "json", "--allow-imex", "0-3").stdout)
+    assert listed["imex"] == "0-7, allowed: 0-3"
+    assert nodes_of(plan(**asked("none", **{CHANNELS: "0"}))) == []
 
 
 def test_the_hosts_swarm_variables_take_the_place_of_the_other(plan, by_hand):

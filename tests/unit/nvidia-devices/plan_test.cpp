@@ -105,6 +105,23 @@ BOOST_AUTO_TEST_CASE(uvm_goes_with_compute_and_video)
         BOOST_TEST(host.nodes({0}, named({each})) == "/dev/nvidia3=195:3" + std::string(other_nodes));
 }
 
+BOOST_AUTO_TEST_CASE(imex_channels_have_the_number_of_proc_devices)
+{
+    Case host({3}, std::string(usual_devices) + "512 nvidia-caps-imex-channels\n");
+    const auto nodes_with = [&](const std::vector<size_t> &gpus) {
+        std::string text;
+        for (const NodeEdit &node :
+             nvidia_devices::plan({gpus, named({Utility}), {0, 7}}, host.inventory, {}, host.notes).nodes)
+            text += node.container_path + "=" + std::to_string(node.major) + ":" +
+                    std::to_string(node.minor) + " ";
+        return text;
+    };
+    BOOST_TEST(nodes_with({0}).ends_with("/dev/nvidia-caps-imex-channels/channel0=512:0 "
+                                         "/dev/nvidia-caps-imex-channels/channel7=512:7 "));
+    BOOST_TEST(nodes_with({}) == "");
+    BOOST_TEST(host.nodes({0}).find("imex") == std::string::npos);
+}
+
 BOOST_AUTO_TEST_CASE(a_missing_uvm_is_an_error)
 {
     Case host({0}, "195 nvidia\n510 nvidia-uvm-tools\n");

@@ -17,7 +17,7 @@ ExitCode code_of(const std::vector<std::string> &environment)
 {
     Config config;
     config.environment = environment;
-    return failure_of([&] { refuse_further_variables(config); }).code;
+    return failure_of([&] { refuse_mig_variables(config); }).code;
 }
 
 Failure refused(const std::string &target)
@@ -40,13 +40,6 @@ BOOST_AUTO_TEST_CASE(gpus_named_by_mounts_are_refused)
     for (const char *target : {"/var/run/nvidia-container-devices", "/var/run/nvidia-container-devices2/x",
                                "/x/var/run/nvidia-container-devices/0", ""})
         BOOST_TEST((refused(target).code == ExitCode::Success), target);
-}
-
-BOOST_AUTO_TEST_CASE(imex_channels_are_refused)
-{
-    BOOST_TEST((code_of({"NVIDIA_IMEX_CHANNELS=0,1"}) == ExitCode::Usage));
-    for (const char *entry : {"NVIDIA_IMEX_CHANNELS=", "NVIDIA_IMEX_CHANNELS=all", "NVIDIA_IMEX_CHANNEL=0"})
-        BOOST_TEST((code_of({entry}) == ExitCode::Success), entry);
 }
 
 BOOST_AUTO_TEST_CASE(managing_mig_is_refused)

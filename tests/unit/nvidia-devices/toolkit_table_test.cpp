@@ -6,6 +6,7 @@
 #include "nvidia-devices/host/inventory.h"
 #include "nvidia-devices/request/capabilities.h"
 #include "nvidia-devices/request/image_requirements.h"
+#include "nvidia-devices/request/imex_channels.h"
 #include "nvidia-devices/request/toolkit_requests.h"
 #include "request/visible_devices.h"
 
@@ -71,10 +72,12 @@ std::string outcome_of(std::string_view environment)
             nvidia_visible_devices(config, {"DOCKER_RESOURCE_GPU", "DOCKER_RESOURCE_MORE"});
         if (!selectors)
             return "nothing";
-        refuse_further_variables(config);
+        refuse_mig_variables(config);
         std::string text = gpus_of(*selectors) + "; " + to_text(capabilities_of_environment(config));
         for (const Requirement &requirement : requirements_of(config))
             text += "; " + requirement.text;
+        for (const unsigned channel : imex_channels_of_environment(config))
+            text += "; channel " + std::to_string(channel);
         return text;
     } catch (const Error &error) {
         return "exit " + std::to_string(static_cast<int>(error.code()));
@@ -210,6 +213,30 @@ BOOST_AUTO_TEST_CASE(what_is_required)
         {"NVIDIA_VISIBLE_DEVICES=0; NVIDIA_REQUIRE_CUDA=cuda>=12..4", "taken for cuda>=12.4", "exit 2",
          "their defect: '12..4' is no version"},
         {"NVIDIA_VISIBLE_DEVICES=void; NVIDIA_REQUIRE_CUDA=oops", "nothing", "nothing"},
+    });
+}
+
+/** Where the host's --allow-imex has them; there every channel is given. */
+BOOST_AUTO_TEST_CASE(which_imex_channels)
+{
+    check({
+        {"NVIDIA_VISIBLE_DEVICES=0; NVIDIA_IMEX_CHANNELS=", "0; compute,utility", "0; compute,utility"},
+        {"NVIDIA_VISIBLE_DEVICES=0; NVIDIA_IMEX_CHANNELS=all", "0; compute,utility", "0; compute,utility"},
+        {"NVIDIA_VISIBLE_DEVICES=0; NVIDIA_IMEX_CHANNELS=0,void", "0; compute,utility", "0; compute,utility"},
+        {"NVIDIA_VISIBLE_DEVICES=0; NVIDIA_IMEX_CHANNELS= 2,, 0", "0; compute,utility; channel 0; channel 2",
+         "0; compute,utility; channel 0; channel 2"},
+        {"NVIDIA_VISIBLE_DEVICES=0; NVIDIA_IMEX_CHANNELS=0,0", "channel 0 and an empty place in the list",
+         "0; compute,utility; channel 0", "their defect: an item that stands twice is one"},
+        {"NVIDIA_VISIBLE_DEVICES=0; NVIDIA_IMEX_CHANNELS=none", "an item without a name",
+         "0; compute,utility", "their defect: none is no channel"},
+        {"NVIDIA_VISIBLE_DEVICES=0; NVIDIA_IMEX_CHANNELS=0,all", "start fails", "exit 2", "the same"},
+        {"NVIDIA_VISIBLE_DEVICES=0; NVIDIA_IMEX_CHANNELS=channel0", "start fails; a CDI device is called so",
+         "exit 2", "the variable has numbers"},
+        {"NVIDIA_VISIBLE_DEVICES=0; NVIDIA_IMEX_CHANNELS=1048576", "start fails since 1.20; a node before",
+         "exit 2", "there is no such channel"},
+        {"NVIDIA_VISIBLE_DEVICES=0; NVIDIA_IMEX_CHANNELS=0-1", "start fails",
+         "0; compute,utility; channel 0; channel 1", "ranges are as in the annotation"},
+        {"NVIDIA_VISIBLE_DEVICES=void; NVIDIA_IMEX_CHANNELS=0", "nothing", "nothing"},
     });
 }
 

@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "nvidia-devices/request/imex_channels.h"
+
+#include <algorithm>
+#include <set>
+#include <string_view>
+
+#include "base/error.h"
+#include "base/number.h"
+#include "base/text.h"
+
+namespace ogh::nvidia_devices {
+
+namespace {
+
+constexpr const char *channels_variable = "NVIDIA_IMEX_CHANNELS";
+
+Error no_channels(const RequestValue &asked, const std::string &why)
+{
+    return {ExitCode::Usage, "the " + asked.origin + " " + why + " in " + quote(asked.value) +
+                                 "; it takes numbers of IMEX channels, 0 to " +
+                                 std::to_string(imex_channel_limit - 1) +
+                                 ", and ranges of them ('0-3'), separated by commas"};
+}
+
+/** A leading zero would make two ways to say the same. */
+unsigned parse_channel(std::string_view text, const std::string &item, const RequestValue &asked)
+{
+    const auto number = parse_small_number(text, imex_channel_limit - 1);
+    if (!number || (text.size() > 1 && text.front() == '0'))
+        throw no_channels(asked, "has " + quote(item) + ", which is no channel,");
+    return *number;
+}
+
+IndexRange parse_channel_range(const std::string &item, const RequestValue &asked)
+{
+    const std::string_view text = item;
+    const size_t dash = text.find('-');
+    const IndexRange range{
+        parse_channel(text.substr(0, dash), item, asked),
+        parse_channel(dash == std::string_view::npos ? text : text.substr(dash + 1), item, asked)};
+    if (range.last < range.first)
+        throw no_channels(asked, "has the range " + quote(item) + ", which runs backwards,");
+    return range;
+}
+
+std::vector<unsigned> channels_in(const std::vector<std::string> &items, const RequestValue &asked)
+{
+    std::set<unsigned> channels;
+    for (const std::string &item : items) {
+        const IndexRange range = parse_channel_range(item, asked);
+        for (unsigned channel = range.first; channel <= range.last; ++channel) {
+            channels.insert(channel);
+            if (channels.size() > max_imex_channels)
+                throw no_channels(asked,
+                                  "asks for more than " + std::to_string(max_imex_channels) + " channels");
+        }
+    }
+    return {channels.begin(), channels.end()};
+}
+
+} // namespace
+
+std::vector<unsigned> parse_imex_channels(const RequestValue &asked)
+{
+    return channels_in(split_list(asked.value), asked);
+}
+
+ImexPolicy::ImexPolicy(const RequestValue &list) : all_(trimmed(list.value) == "all")
+{
+    if (all_)
+        return;
+    for (const std::string &item : split_list(list.value))
+        ranges_.push_back(parse_channel_range(item, list));
+}
+
+void ImexPolicy::require(const std::vector<unsigned> &channels) const
+{
+    const auto refused =
+        std::find_if(channels.begin(), channels.end(), [&](unsigned channel) { return !has(channel); });
+    if (refused != channels.end())
+        throw Error(ExitCode::Policy,
+                    "no IMEX channel '" + std::to_string(*refused) +
+                        "': the host's policy (--allow-imex) does not hand it out; it hands out " + text());
+}
+
+std::string ImexPolicy::text() const
+{
+    std::string text = all_ ? "all" : "";
+    for (const IndexRange &range : ranges_) {
+        text += (text.empty() ? "" : ",") + std::to_string(range.first);
+        if (range.last != range.first)
+            text += "-" + std::to_string(range.last);
+    }
+    return text.empty() ? "none" : text;
+}
+
+bool ImexPolicy::has(unsigned channel) const
+{
+    return all_ || std::any_of(ranges_.begin(), ranges_.end(), [&](const IndexRange &range) {
+               return channel >= range.first && channel <= range.last;
+           });
+}
+
+std::vector<unsigned> imex_channels_of_environment(const Config &config)
+{
+    const RequestValue asked{environment_value(config, channels_variable).value_or(""),
+                             "environment variable " + quote(channels_variable)};
+    if (asked.value.size() > max_request_size)
+        throw Error(ExitCode::Usage,
+                    "the " + asked.origin + " is longer than " + std::to_string(max_request_size) + " bytes");
+    auto items = split_list(asked.value);
+    std::erase(items, "");
+    const auto has = [&](const char *word) {
+        return std::find(items.begin(), items.end(), word) != items.end();
+    };
+    if (has("void") || has("none") || (items.size() == 1 && has("all")))
+        return {};
+    return channels_in(items, asked);
+}
+
+} // namespace ogh::nvidia_devices
