@@ -1,0 +1,77 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The files in examples/kubernetes: containerd takes its part, and a container that starts from the spec that they make
+gets what the pod's annotations say, as containerd's CRI hands them on."""
+
+import json
+import os
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from harness.expect import started
+from harness.nvidia_container import KEY, PROBE, given, probed
+
+pytest_plugins = ["harness.nvidia_fixtures"]
+
+EXAMPLES = Path(__file__).resolve().parents[3] / "examples/kubernetes"
+NAMESPACE, CONTAINER = "io.kubernetes.cri.sandbox-namespace", "io.kubernetes.cri.container-name"
+ONLY = ("--only", f"{NAMESPACE}=ml")
+NODES = f"{PROBE} probe /dev/nvidia*"
+
+
+@pytest.fixture(name="pod_box")
+def pod_box_fixture(nv_box, nv_host, scratch):
+    """A container of a pod that asks for a GPU for the container called train."""
+    def make(name, namespace):
+        box = nv_box(None, *ONLY, cgroup="v2")
+        file = scratch / "20-nvidia-devices.json"
+        file.write_text(json.dumps({"version": "1.0.0", "hook": box.hook.entry(box.args)}), encoding="utf-8")
+        made = nv_host("v2").run([EXAMPLES / "containerd/make-base-spec", file]).stdout
+        # What containerd puts into it for each container.
+        spec, own = json.loads(made), box.bundle.config
+        spec["root"] = own["root"]
+        spec["process"].update(terminal=False, cwd="/", env=own["process"]["env"])
+        spec["linux"].update(cgroupsPath=f"/kubernetes-{os.getpid()}")
+        spec["annotations"] = {f"{KEY}/train": "1", CONTAINER: name, NAMESPACE: namespace}
+        box.bundle.config = spec
+        return box
+
+    return make
+
+
+def run(box, script):
+    box.bundle.script(script)
+    box.bundle.write()
+    return box.runtime.start(box.host, box.bundle).finish()
+
+
+def test_the_container_that_the_annotation_names(pod_box, machine):
+    assert probed(started(run(pod_box("train", "ml"), NODES))) == given(machine.gpus[1])
+
+
+def test_another_container_of_the_pod(pod_box):
+    assert started(run(pod_box("log", "ml"), "echo /dev/nvidia*")) == "/dev/nvidia*\n"
+
+
+def test_another_namespace(pod_box):
+    result = run(pod_box("train", "web"), NODES)
+    assert result.code != 0 and result.out == "" and "exit status 5" in result.err and NAMESPACE in result.err
+
+
+def runtimes(*words):
+    """The runtimes of containerd's configuration, each with its lines."""
+    shown = subprocess.run(["containerd", *words], check=True, capture_output=True, encoding="utf-8").stdout
+    tables = [table.partition("]\n") for table in shown.split(".containerd.runtimes.")[1:]]
+    return {name: text.split("[plugins")[0] for name, _, text in tables}
+
+
+def test_containerd_takes_the_configuration(tmp_path):
+    """Behind its own: a file with one runtime alone takes the default one away."""
+    file = tmp_path / "config.toml"
+    default = subprocess.run(["containerd", "config", "default"], check=True, capture_output=True, encoding="utf-8")
+    file.write_text(default.stdout + (EXAMPLES / "containerd/containerd-1.7.toml").read_text("utf-8"), encoding="utf-8")
+    shown = runtimes("--config", file, "config", "dump")
+    assert 'pod_annotations = ["io.oci-gpu-hooks.*", "io.oci-gpu-hooks.*/*"]' in shown["gpu"]
+    assert 'base_runtime_spec = "/etc/containerd/oci-gpu-hooks.json"' in shown["gpu"]
+    assert shown["runc"] == runtimes("config", "default")["runc"]
