@@ -16,13 +16,14 @@ SHARED_AS_SYSTEMD_DOES = "shared"
 
 
 class Host:
-    """A mount namespace held open by one process; commands enter it by nsenter."""
+    """A mount namespace held open by one process; commands enter it by nsenter. `set_up` are commands of a shell, which
+    run in it first."""
 
     journal = None
 
-    def __init__(self, cgroup, propagation=SHARED_AS_SYSTEMD_DOES):
+    def __init__(self, cgroup, propagation=SHARED_AS_SYSTEMD_DOES, set_up=()):
         # Private first, then shared: peers among themselves, not of the real host.
-        set_up = [f"mount --make-r{propagation} /", "exec sleep infinity"]
+        set_up = [*set_up, f"mount --make-r{propagation} /", "exec sleep infinity"]
         if cgroup == "v2":
             set_up.insert(0, "mount -t cgroup2 cgroup2 /sys/fs/cgroup")
         if cgroup == "not-hybrid" and os.path.ismount(HYBRID):
@@ -56,7 +57,7 @@ class Host:
         """Run a command on this host; gives the CompletedProcess, output as text."""
         return subprocess.run(self.command(argv), check=check, capture_output=True,
                               encoding="utf-8", errors="surrogateescape",
-                              timeout=LIMIT_S, **options)
+                              **{"timeout": LIMIT_S, **options})
 
     def mount(self, *args):
         """A mount that the test wants on the host: from now on part of what is expected."""

@@ -1,0 +1,272 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Debian's package, built from its source package, installed, upgraded and removed in releases of Debian's own."""
+
+import os
+import re
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from harness.admin import FILES, OWN, SHIPPED
+from harness.box import PREFIX, Box
+from harness.bundle import Bundle
+from harness.debian_host import APT, LIMIT_S, PROJECT, DebianHost, tree
+from harness.hooks_d import HookFile
+from harness.leases import FOLDER, Container, ask
+from harness.podman import LIMITS
+from harness.runtime import Runc
+from hosts.amd import AmdHost
+
+RELEASES = ("bookworm", "trixie")
+BUILD = """
+    cd "$0"
+    dpkg-source -x "$1" tree
+    cd tree
+    export DEB_BUILD_OPTIONS=noautodbgsym # they take as long as the rest to be compressed
+    exec dpkg-buildpackage --build=binary --unsigned-changes --unsigned-buildinfo"""
+EXECDIR = "usr/libexec/oci/hooks.d"
+EXECUTABLES = {f"{EXECDIR}/{name}" for name in FILES}
+REGISTERED = {f"{SHIPPED}/{name}" for name in FILES.values()}
+DOC = "usr/share/doc/oci-gpu-hooks"
+MANIFEST = "var/lib/oci-gpu-hooks/installed.json"
+PAGES = ("man1/oci-gpu-hooks.1", "man7/oci-gpu-hooks.7", *(f"man8/{name}.8" for name in FILES))
+COMPLETIONS = ("usr/share/bash-completion/completions/oci-gpu-hooks", "usr/share/zsh/vendor-completions/_oci-gpu-hooks",
+               "usr/share/fish/vendor_completions.d/oci-gpu-hooks.fish")
+DOCS = ("CHANGELOG.md", "README.Debian", "README.md", "SECURITY.md", "changelog", "copyright")
+
+
+def expected_files():
+    """By their names before debhelper compressed those of more than 4 kB."""
+    examples = [path.relative_to(PROJECT).as_posix() for path in (PROJECT / "examples").rglob("*")
+                if path.is_file() and path.name != "meson.build"]
+    return {"usr/bin/oci-gpu-hooks", *COMPLETIONS, *EXECUTABLES, *REGISTERED,
+            *(f"usr/share/man/{page}" for page in PAGES),
+            *(f"{DOC}/{name}" for name in (*DOCS, *examples))}
+
+
+def version_of(deb):
+    return subprocess.run(["dpkg-deb", "--field", deb, "Version"], check=True, capture_output=True,
+                          text=True).stdout.strip()
+
+
+@pytest.fixture(name="folder", scope="module")
+def folder_fixture(tmp_path_factory):
+    """What the tests and the releases share."""
+    folder = tmp_path_factory.mktemp("shared")
+    for path in (folder, *folder.parents[:2]):
+        path.chmod(0o755)
+    return folder
+
+
+@pytest.fixture(name="source", scope="module")
+def source_fixture(folder):
+    """The .dsc."""
+    subprocess.run([PROJECT / "packaging/deb", "--source", folder / "source"], check=True, capture_output=True)
+    dsc, = (folder / "source").glob("*.dsc")
+    return dsc
+
+
+@pytest.fixture(name="builder", scope="module")
+def builder_fixture(folder, tmp_path_factory):
+    """A function that gives the host on which a release builds."""
+    hosts = {}
+
+    def builder(release):
+        if release not in hosts:
+            hosts[release] = DebianHost(tree(release, "build"), tmp_path_factory.mktemp(f"build-{release}"), folder)
+        return hosts[release]
+    yield builder
+    for host in hosts.values():
+        host.close()
+
+
+@pytest.fixture(name="packages", scope="module")
+def packages_fixture(folder, source, builder):
+    """A function that gives what a release makes of the source package, by the package's name."""
+    made = {}
+
+    def build(release, work="a", before=()):
+        if (release, work) not in made:
+            place = folder / release / work
+            place.mkdir(parents=True)
+            builder(release).run([*before, "sh", "-ec", BUILD, place, source])
+            made[release, work] = {deb.name.split("_")[0]: deb for deb in place.glob("*.deb")}
+        return made[release, work]
+    return build
+
+
+@pytest.fixture(name="debian", params=RELEASES)
+def debian_fixture(request, packages):
+    """A function that gives a fresh host of the release: debian(kind), whose `packages` are those it has made."""
+    hosts, scratch = [], request.getfixturevalue("scratch")
+    built = packages(request.param)
+
+    def fresh(kind):
+        (scratch / "shared").mkdir()
+        host = DebianHost(tree(request.param, kind), scratch / "host", scratch / "shared")
+        hosts.append(host)
+        host.shared, host.deb = scratch / "shared", scratch / "shared" / built["oci-gpu-hooks"].name
+        shutil.copy(built["oci-gpu-hooks"], host.deb)
+        return host
+    yield fresh
+    for host in hosts:
+        host.close()
+
+
+def older(deb):
+    """A version before, with a file more, and another JSON file."""
+    folder, result = deb.parent / "older", deb.parent / "older.deb"
+    subprocess.run(["dpkg-deb", "--raw-extract", deb, folder], check=True)
+    control = folder / "DEBIAN/control"
+    control.write_text(re.sub("(?m)^Version: .*", "Version: 0.0.1", control.read_text("utf-8")), encoding="utf-8")
+    (folder / "DEBIAN/md5sums").unlink()
+    (folder / SHIPPED / "11-older.json").write_text("{}", encoding="utf-8")
+    with open(folder / SHIPPED / FILES["mount-srv"], "a", encoding="utf-8") as file:
+        file.write("\n")
+    subprocess.run(["dpkg-deb", "--root-owner-group", "-Zgzip", "--build", folder, result], check=True,
+                   capture_output=True)
+    return result
+
+
+@pytest.mark.parametrize("release", RELEASES)
+def test_lintian_has_nothing_to_say(release, source, packages, builder):
+    said = builder(release).run(["lintian", "--allow-root", "--fail-on", "error,warning", source,
+                                 *packages(release).values()], check=False)
+    assert said.returncode == 0 and said.stdout == "", said.stdout
+
+
+def test_the_same_sources_make_the_same_package(source, packages):
+    """In another folder, on another day, in another time zone, with another umask."""
+    first = packages("bookworm")
+    second = packages("bookworm", "another/and/much/longer/folder",
+                      ("faketime", "-f", "+400d", "env", "TZ=Asia/Tokyo", "sh", "-c", 'umask 077; exec "$0" "$@"'))
+    assert set(first) == {"oci-gpu-hooks"}
+    assert second["oci-gpu-hooks"].read_bytes() == first["oci-gpu-hooks"].read_bytes()
+
+
+def test_install_and_purge_leave_a_plain_debian_as_it_was(debian):
+    host = debian("plain")
+    host.apt("install", host.deb)
+    listed = [path for path in host.run(["dpkg", "-L", "oci-gpu-hooks"]).stdout.split()
+              if not os.path.isdir(host.path(path))]
+    assert {path[1:].removesuffix(".gz") for path in listed} == expected_files()
+    assert {path[1:] for path in listed} <= host.changes()
+    control = Path(host.path("/var/lib/dpkg/info")).glob("oci-gpu-hooks.*")
+    assert {path.suffix for path in control} == {".list", ".md5sums", ".postrm"}, "no other script, no conffiles"
+    host.run(["mkdir", "-p", "/srv/datasets"])
+    assert "/srv/datasets" in host.run(["oci-gpu-hooks", "list"]).stdout
+    for name, file in FILES.items():
+        path = HookFile(host.path(f"/{SHIPPED}/{file}"), None).document["hook"]["path"]
+        assert path == f"/{EXECDIR}/{name}" and host.run([path, "--version"]).stdout.startswith(f"{name} ")
+    host.run(["rmdir", "/srv/datasets"])
+    host.apt("purge", "--autoremove", "oci-gpu-hooks")
+    assert host.changes() == set()
+
+
+def in_order(host, *args):
+    """Runs apt; gives the executables and JSON files that dpkg has put in place or removed, in its order."""
+    log = host.shared / "log"
+    subprocess.run(["strace", "-f", "--seccomp-bpf", "-z", "-qq", "-e", "signal=none", "-e", "trace=rename,unlink", "-o",
+                    log, *host.command([*APT, *args])], check=True, capture_output=True, timeout=LIMIT_S)
+    paths = re.findall(r'"/([^"]*)"\) += 0', log.read_text("utf-8"))
+    return [path for path in paths if path in {*EXECUTABLES, *REGISTERED}]
+
+
+def test_an_engine_never_finds_a_hook_without_its_executable(debian):
+    host = debian("plain")
+    installed = in_order(host, "install", host.deb)
+    assert set(installed[:4]) == EXECUTABLES and set(installed[4:]) == REGISTERED
+    removed = in_order(host, "remove", "oci-gpu-hooks")
+    assert set(removed[:4]) == REGISTERED and set(removed[4:]) == EXECUTABLES
+
+
+@pytest.fixture(name="engines")
+def engines_fixture(debian):
+    """A release with podman and runc, an older version of the package, a policy for podman, two folders, and GPUs whose
+    leases are where the host's own are."""
+    host = debian("engines")
+    host.apt("install", older(host.deb))
+    host.run(["mkdir", "-p", "/srv/datasets", "/srv/models"])
+    host.machine = AmdHost(host.shared / "machine")
+    (host.machine.path / "run").mkdir()
+    host.mount("--bind", "/run", host.machine.path / "run")
+    done = host.run(["oci-gpu-hooks", "install", "--engine", "podman", "mount-srv", "--allow", "datasets"])
+    print(done.stdout, done.stderr)
+    return host
+
+
+def policy(host):
+    """What is in /etc of the hooks."""
+    folder = Path(host.path("/etc/containers"))
+    return {path.name: path.read_bytes() for part in ("oci/hooks.d", "containers.conf.d")
+            for path in (folder / part).iterdir()}
+
+
+def gpu_box(host, name):
+    """A container of runc's that asks for the first GPU, for itself."""
+    hook = HookFile(host.path(f"/{SHIPPED}/{FILES['amd-kfd']}"), f"/{EXECDIR}/amd-kfd")
+    runtime, bundle = Runc(host.shared / f"{name}-runtime"), Bundle(host.shared / name)
+    box = Box(host, runtime, bundle, hook, ["--sysroot", host.machine])
+    box.annotations[f"{PREFIX}amd-kfd"] = "0"
+    return ask(box, f"{PREFIX}amd-kfd", lease="exclusive")
+
+
+def podman_sees(host, request):
+    """The folders that a container gets; podman reads what it reads by default. None if it starts none."""
+    rootfs = Bundle(host.shared / f"podman-{request}").rootfs
+    (rootfs / "srv").mkdir()
+    done = host.run(["podman", "--cgroup-manager", "cgroupfs", "--storage-driver", "vfs", "--events-backend", "file",
+                     "--runtime", "runc", "run", "--rm", "--network", "none", "--log-driver", "none", *LIMITS,
+                     "--annotation", f"{PREFIX}mount-srv={request}", "--rootfs", rootfs, "ls", "/srv"], check=False)
+    print(done.stderr)
+    shutil.rmtree(rootfs.parent)
+    return done.stdout.split() if done.returncode == 0 else None
+
+
+def test_an_upgrade_and_a_purge_beside_a_running_container(engines):
+    host = engines
+    before = policy(host)
+    assert FILES["mount-srv"] in before and len(before) == 2, "the drop-in without which it is not in force"
+    container = Container(gpu_box(host, "running"), "ls /dev/dri").ready()
+    assert "card2" in container.out.split()
+    leases = Path(host.path(f"/{FOLDER}"))
+    held = {path.name: path.read_bytes() for path in leases.iterdir()}
+    assert held
+
+    def is_untouched():
+        runtime, name = container.box.runtime, container.run.name
+        assert '"running"' in host.run(runtime.command("state", name)).stdout
+        assert "renderD129" in host.run(runtime.command("exec", name, "ls", "/dev/dri")).stdout
+        assert {path.name: path.read_bytes() for path in leases.iterdir()} == held
+        assert policy(host) == before
+        host.check()
+
+    host.apt("install", host.deb)
+    is_untouched()
+    assert host.run(["dpkg-query", "-W", "-f", "${Version}", "oci-gpu-hooks"]).stdout == version_of(host.deb)
+    assert {path.name for path in Path(host.path(f"/{SHIPPED}")).iterdir()} == set(FILES.values())
+    refused = gpu_box(host, "refused").run()
+    assert refused.code != 0 and refused.hook_status == 4, (refused.err, refused.out)
+    assert podman_sees(host, "all") == ["datasets"]
+    assert podman_sees(host, "models") is None
+
+    host.apt("remove", "oci-gpu-hooks")
+    is_untouched()
+    assert not Path(host.path(f"/{SHIPPED}")).exists() and Path(host.path(f"/{MANIFEST}")).exists()
+    host.apt("install", host.deb)
+    assert podman_sees(host, "all") == ["datasets"], "the policy is in force again"
+    host.apt("purge", "oci-gpu-hooks")
+    is_untouched()
+    assert not Path(host.path(f"/{MANIFEST}")).parent.exists()
+    container.end()
+
+
+def test_uninstall_before_a_purge_leaves_nothing(engines):
+    host = engines
+    host.run(["oci-gpu-hooks", "uninstall"])
+    host.run(["rmdir", "/srv/datasets", "/srv/models"])
+    host.apt("purge", "--autoremove", "oci-gpu-hooks")
+    assert {path for path in host.changes() if not Path(host.path(f"/{path}")).is_dir()} == set()
+    assert not Path(host.path(f"/{MANIFEST}")).parent.exists()
