@@ -16,8 +16,10 @@ int cdi(int argc, const char *const *argv)
     CommandOptions options;
     InstallRequest request;
     std::vector<std::string> names;
+    std::string kind;
     CommandLine cli("oci-gpu-hooks cdi",
                     "Specifications of the Container Device Interface whose devices call the hooks.", page);
+    cli.add({"--kind", "KIND", "Of the devices: the vendor's, and not the hook's own"}, kind);
     cli.add_words("HOOK", "Which hooks (default: all)", names);
     if (!parse(cli, options, argc, argv))
         return EXIT_SUCCESS;
@@ -26,10 +28,12 @@ int cdi(int argc, const char *const *argv)
         if (request.hooks.back() == nullptr || !has_cdi(*request.hooks.back()))
             throw Error(ExitCode::Usage, "there is no hook " + quote(name) + " with CDI devices");
     }
+    if (!kind.empty() && names.size() != 1)
+        throw Error(ExitCode::Usage, "--kind needs the one hook whose vendor has that kind");
     const InstallHost host{options.open(), {}};
     for (const OurHook *const hook : wanted_hooks(host, request))
         if (has_cdi(*hook))
-            print(cdi_of(*host.sysroot, *hook, policy_in_force(host.sysroot, *hook)));
+            print(cdi_of(*host.sysroot, *hook, policy_in_force(host.sysroot, *hook), kind));
     return EXIT_SUCCESS;
 }
 

@@ -13,6 +13,11 @@ namespace ogh::admin {
 
 namespace {
 
+std::string folder_of(const std::string &path)
+{
+    return path.substr(0, path.rfind('/'));
+}
+
 bool is_of_gpus(const std::string &kind)
 {
     return kind.starts_with("nvidia.com/") || kind.starts_with("amd.com/") ||
@@ -76,6 +81,34 @@ Findings check_ours(const std::shared_ptr<const Sysroot> &sysroot, const CdiSpec
     return findings;
 }
 
+bool has_device_of(const CdiSpec &spec, const CdiSpec &other)
+{
+    return spec.kind == other.kind &&
+           std::any_of(spec.devices.begin(), spec.devices.end(), [&](const std::string &name) {
+               return std::find(other.devices.begin(), other.devices.end(), name) != other.devices.end();
+           });
+}
+
+/** Devices of ours that another file has as well: engines take the later folder's, or neither of one folder. */
+Findings check_rivals(const std::vector<CdiSpec> &specs)
+{
+    Findings findings;
+    for (const CdiSpec &ours : specs)
+        for (const CdiSpec &other : specs) {
+            // Of two of ours each is met once, as the first and as the second.
+            if (!ours.is_ours() || (other.is_ours() && other.path <= ours.path) ||
+                !has_device_of(ours, other))
+                continue;
+            const bool is_beside = folder_of(ours.path) == folder_of(other.path);
+            findings.push_back({Severity::Error,
+                                quote(other.path) + " has devices of " + quote(ours.kind) + " that " +
+                                    quote(ours.path) + " has, by the hooks: engines " +
+                                    (is_beside ? "give neither" : "take those of the later folder"),
+                                "remove one of them: rm " + printable(other.path)});
+        }
+    return findings;
+}
+
 Findings check_spec(const std::shared_ptr<const Sysroot> &sysroot, const CdiSpec &spec)
 {
     if (!spec.problem.empty())
@@ -102,8 +135,10 @@ std::optional<Section> check_cdi(const std::shared_ptr<const Sysroot> &sysroot)
 {
     Section section{"CDI", {}};
     try {
-        for (const CdiSpec &spec : read_cdi_files(*sysroot, default_cdi_folders))
+        const std::vector<CdiSpec> specs = read_cdi_files(*sysroot, default_cdi_folders);
+        for (const CdiSpec &spec : specs)
             add(section.findings, check_spec(sysroot, spec));
+        add(section.findings, check_rivals(specs));
     } catch (const Error &error) {
         section.findings.push_back({Severity::Error, error.what(), "mend the folder"});
     }

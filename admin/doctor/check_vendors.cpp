@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "doctor/check_vendors.h"
 
-#include <array>
-
 #include "base/error.h"
 #include "base/text.h"
 #include "engines/document.h"
+#include "host/systemd_units.h"
 #include "registration/vendors.h"
 
 namespace ogh::admin {
@@ -139,19 +138,12 @@ Findings check_vendors(const Engine &engine)
 
 Findings check_vendor_units(const Sysroot &sysroot)
 {
-    constexpr std::array folders{"/etc/systemd/system/multi-user.target.wants",
-                                 "/etc/systemd/system/paths.target.wants",
-                                 "/etc/systemd/system/default.target.wants"};
-    for (const char *const folder : folders)
-        for (const char *const suffix : {".path", ".service"}) {
-            const auto place = sysroot.find(std::string(folder));
-            if (place && sysroot.find(std::string(folder) + "/" + refresh + suffix))
-                return {
-                    {Severity::Warning,
+    for (const char *const suffix : {".path", ".service"})
+        if (is_enabled_unit(sysroot, std::string(refresh) + suffix))
+            return {{Severity::Warning,
                      "the unit " + std::string(refresh) + suffix +
                          " is enabled: it makes NVIDIA's CDI specification anew, with all GPUs",
                      "systemctl disable --now " + std::string(refresh) + ".path " + refresh + ".service"}};
-        }
     return {};
 }
 

@@ -42,10 +42,14 @@ bool has_cdi(const OurHook &hook)
     return hook.name != "ldcache-update";
 }
 
-std::string cdi_of(const Sysroot &sysroot, const OurHook &hook, const std::vector<std::string> &options)
+std::string cdi_of(const Sysroot &sysroot, const OurHook &hook, const std::vector<std::string> &options,
+                   const std::string &kind)
 {
     const InstalledHook installed{&hook, std::string(hook.executable), options, {}};
-    const ProgramOutput output = run_hook(sysroot, installed, {"--cdi"});
+    std::vector<std::string> words{"--cdi"};
+    if (!kind.empty())
+        words.insert(words.end(), {"--kind", kind});
+    const ProgramOutput output = run_hook(sysroot, installed, words);
     if (output.exit_status != 0)
         throw Error(static_cast<ExitCode>(output.exit_status),
                     std::string(hook.name) + ": " + message_of(installed, output));

@@ -14,9 +14,11 @@ bool has_cdi(const OurHook &hook);
 /**
  * What a hook says with --cdi.
  * @param options its policy
+ * @param kind of --kind; "" for the hook's own
  * @throws Error with the hook's exit status and its message
  */
-std::string cdi_of(const Sysroot &sysroot, const OurHook &hook, const std::vector<std::string> &options);
+std::string cdi_of(const Sysroot &sysroot, const OurHook &hook, const std::vector<std::string> &options,
+                   const std::string &kind = "");
 
 /**
  * The policy with which engines call the hook by files of hooks, without who may ask: a CDI specification is not to give

@@ -7,17 +7,18 @@
 #include <array>
 #include <cerrno>
 #include <climits>
+#include <string_view>
 
 #include "base/duration.h"
 #include "base/error.h"
-#include "hook/cdi_spec.h"
 
 namespace ogh {
 
 namespace {
 
 constexpr const char *option = "--cdi";
-constexpr const char *sysroot_option = "--sysroot";
+// Where this process is to look, and what the devices are called: none of it is for the hook that is called.
+constexpr std::array<std::string_view, 2> own_options{"--sysroot", "--kind"};
 
 /** Where this executable lies, as the host of the sysroot names it. */
 std::string own_executable(const Sysroot &sysroot)
@@ -33,14 +34,17 @@ std::string own_executable(const Sysroot &sysroot)
     return path;
 }
 
-/** The command line's options but --cdi, and --sysroot, which says where this process is to look. */
+/** The command line's options but --cdi and those that are for this process alone. */
 std::vector<std::string> carried_options(const std::vector<std::string> &words)
 {
     std::vector<std::string> carried;
     for (size_t i = 1; i < words.size(); ++i) {
-        if (words[i] == sysroot_option)
+        const std::string_view word = words[i];
+        const std::string_view name = word.substr(0, word.find('='));
+        const bool is_own = std::find(own_options.begin(), own_options.end(), name) != own_options.end();
+        if (is_own && name == word)
             ++i; // its value
-        else if (words[i] != option && !words[i].starts_with(sysroot_option + std::string("=")))
+        else if (!is_own && word != option)
             carried.push_back(words[i]);
     }
     return carried;
@@ -51,6 +55,14 @@ std::vector<std::string> carried_options(const std::vector<std::string> &words)
 void add_cdi_option(CommandLine &cli, bool &cdi)
 {
     cli.add_flag(option, "Print a CDI specification whose devices call this hook, and do nothing else", cdi);
+}
+
+void add_cdi_kind_option(CommandLine &cli, const std::string &vendor_kind, std::string &kind)
+{
+    cli.add_choice(
+        {"--kind", "KIND",
+         "Of the devices of --cdi: the vendor's, which they stand in for (default: the hook's own)"},
+        {vendor_kind}, [&kind](const std::string &name) { kind = name; });
 }
 
 void check_cdi(bool cdi, bool list, const CommonOptions &options)
@@ -66,8 +78,13 @@ void check_cdi(bool cdi, bool list, const CommonOptions &options)
 
 std::string cdi_text(const CdiRequest &request, const Sysroot &sysroot)
 {
-    CdiSpec spec{request.hook, own_executable(sysroot),        carried_options(request.words),
-                 "",           hook_timeout(request.max_wait), request.devices};
+    CdiSpec spec{request.hook,
+                 request.kind,
+                 own_executable(sysroot),
+                 carried_options(request.words),
+                 "",
+                 hook_timeout(request.max_wait),
+                 request.devices};
     const std::string beside = spec.executable.substr(0, spec.executable.rfind('/')) + "/ldcache-update";
     // An engine starts no container by a specification whose executable is missing.
     if (request.with_libraries && sysroot.find(beside))

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "hook/cdi_spec.h"
 #include "hook/command_line.h"
 #include "hook/options.h"
 #include "host/sysroot.h"
@@ -13,6 +14,9 @@ namespace ogh {
 
 /** --cdi: a hook prints a specification of the Container Device Interface by which engines call it. */
 void add_cdi_option(CommandLine &cli, bool &cdi);
+
+/** --kind for a hook whose vendor's tools have a kind of their own; `kind` stays empty without it. */
+void add_cdi_kind_option(CommandLine &cli, const std::string &vendor_kind, std::string &kind);
 
 /** What --cdi does not go with. @throws Error (Usage) for what asks, or says who may ask: the device does */
 void check_cdi(bool cdi, bool list, const CommonOptions &options);
@@ -24,7 +28,8 @@ struct CdiRequest {
         words; ///< the whole command line: its options are those that the hook is called with
     bool with_libraries = false; ///< ldcache-update is called too, where it lies beside this executable
     std::string max_wait = "0s"; ///< how long the hook may wait
-    std::vector<std::string> devices;
+    std::vector<CdiDevice> devices;
+    std::string kind = ""; ///< "" is the hook's own
 };
 
 /**

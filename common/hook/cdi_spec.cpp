@@ -39,15 +39,15 @@ ordered_json call(const std::string &executable, const std::vector<std::string> 
  * The calls stand in the device and not beside the list of devices: what stands there is done once for the file, and
  * not once for each device that a container has.
  */
-ordered_json device(const CdiSpec &spec, const std::string &name)
+ordered_json device(const CdiSpec &spec, const CdiDevice &device)
 {
     std::vector<std::string> args{spec.hook};
     args.insert(args.end(), spec.options.begin(), spec.options.end());
-    args.insert(args.end(), {"--request", name});
+    args.insert(args.end(), {"--request", device.request});
     ordered_json hooks = ordered_json::array({call(spec.executable, args, spec.timeout)});
     if (!spec.ldcache_update.empty())
         hooks.push_back(call(spec.ldcache_update, {"ldcache-update", "--request", "auto"}, spec.timeout));
-    return {{"name", name}, {"containerEdits", ordered_json::object({{"hooks", std::move(hooks)}})}};
+    return {{"name", device.name}, {"containerEdits", ordered_json::object({{"hooks", std::move(hooks)}})}};
 }
 
 } // namespace
@@ -65,24 +65,36 @@ std::string to_json(const CdiSpec &spec)
 {
     ordered_json devices = ordered_json::array();
     std::set<std::string> names;
-    for (const std::string &name : spec.devices)
-        if (is_cdi_name(name) && names.insert(name).second)
-            devices.push_back(device(spec, name));
-    const ordered_json document = {
-        {"cdiVersion", cdi_version}, {"kind", "io.oci-gpu-hooks/" + spec.hook}, {"devices", devices}};
+    for (const CdiDevice &each : spec.devices)
+        if (is_cdi_name(each.name) && names.insert(each.name).second)
+            devices.push_back(device(spec, each));
+    const ordered_json document = {{"cdiVersion", cdi_version},
+                                   {"kind", spec.kind.empty() ? "io.oci-gpu-hooks/" + spec.hook : spec.kind},
+                                   {"devices", devices}};
     return document.dump(2) + "\n";
 }
 
-std::vector<std::string> gpu_device_names(const std::vector<Candidate> &gpus)
+std::vector<CdiDevice> gpu_devices(const std::vector<Candidate> &gpus)
 {
-    std::vector<std::string> names{"all"};
+    std::vector<CdiDevice> devices = devices_named({"all"});
     for (unsigned i = 0; i < gpu_indices; ++i)
-        names.push_back(std::to_string(i));
+        devices.push_back({std::to_string(i), std::to_string(i)});
     for (unsigned i = 1; i <= most_of_any; ++i)
-        names.push_back("any:" + std::to_string(i));
+        devices.push_back({"any:" + std::to_string(i), "any:" + std::to_string(i)});
+    for (unsigned i = 0; i < gpu_indices; ++i)
+        devices.push_back({"gpu" + std::to_string(i), std::to_string(i)});
     for (const Candidate &gpu : gpus)
-        names.push_back(gpu.description);
-    return names;
+        devices.push_back({gpu.description, gpu.description});
+    return devices;
+}
+
+std::vector<CdiDevice> devices_named(const std::vector<std::string> &names)
+{
+    std::vector<CdiDevice> devices;
+    devices.reserve(names.size());
+    for (const std::string &name : names)
+        devices.push_back({name, name});
+    return devices;
 }
 
 } // namespace ogh

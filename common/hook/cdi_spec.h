@@ -13,14 +13,23 @@ namespace ogh {
 // A specification of the Container Device Interface by which engines call a hook: its devices are names that may be
 // asked for, and what each brings is the call. SPEC.md of tags.cncf.io/container-device-interface.
 
+/** A name, and what it stands for in the grammar of the annotation. */
+struct CdiDevice {
+    std::string name;
+    std::string request;
+
+    bool operator==(const CdiDevice &) const = default;
+};
+
 /** What it is made of. */
 struct CdiSpec {
-    std::string hook;                 ///< "mount-srv": the kind is io.oci-gpu-hooks/mount-srv
+    std::string hook;                 ///< "mount-srv"
+    std::string kind;                 ///< "" is io.oci-gpu-hooks/HOOK
     std::string executable;           ///< of the hook
     std::vector<std::string> options; ///< the host's policy, given to the hook in front of the request
     std::string ldcache_update;       ///< an executable that is called afterwards; "" for none
     std::chrono::seconds timeout{0};  ///< after which the runtime ends a hook
-    std::vector<std::string> devices; ///< each is what is asked for, in the grammar of the annotation
+    std::vector<CdiDevice> devices;
 };
 
 /** Whether CDI allows that as the name of a device: letters, digits and, within, `_ - . :`. */
@@ -34,8 +43,11 @@ std::string to_json(const CdiSpec &spec);
 
 /**
  * What may be asked of a hook for GPUs, whether this host has it or not, so that the specification stays right where the
- * hardware changes; and the UUIDs that the GPUs of this day have.
+ * hardware changes; and the UUIDs that the GPUs of this day have. "gpu0" is what LXD calls "0".
  */
-std::vector<std::string> gpu_device_names(const std::vector<Candidate> &gpus);
+std::vector<CdiDevice> gpu_devices(const std::vector<Candidate> &gpus);
+
+/** Names that are what they stand for. */
+std::vector<CdiDevice> devices_named(const std::vector<std::string> &names);
 
 } // namespace ogh

@@ -25,9 +25,10 @@ struct Options {
     LeaseOptions leases;
     ListOptions list;
     bool cdi = false;
+    std::string cdi_kind;
 };
 
-void add_options(CommandLine &cli, Options &options)
+void add_options(CommandLine &cli, const GpuVendor &vendor, Options &options)
 {
     cli.add({"--allow", "GPU,...", "The only GPUs that may be handed out (default: every GPU)"},
             options.allow);
@@ -42,11 +43,14 @@ void add_options(CommandLine &cli, Options &options)
     add_list_options(cli, "Print this host's GPUs and who has them, and do nothing else", ListFormats::OfGpus,
                      options.list);
     add_cdi_option(cli, options.cdi);
+    add_cdi_kind_option(cli, vendor.vendor_cdi().kind, options.cdi_kind);
 }
 
 void check(const Options &options, const CommonOptions &common)
 {
     check_cdi(options.cdi, options.list.list, common);
+    if (!options.cdi && !options.cdi_kind.empty())
+        throw Error(ExitCode::Usage, "--kind needs --cdi");
     if (options.capabilities && !common.request && !options.cdi)
         throw Error(ExitCode::Usage, "--capabilities needs --request");
     check(options.leases);
@@ -74,6 +78,9 @@ public:
     /** @param words the command line */
     void print_cdi(std::vector<std::string> words, const SelectionPolicy &policy)
     {
+        const VendorCdi cdi = vendor_.vendor_cdi();
+        if (!options_.cdi_kind.empty())
+            check_stand_in(sysroot_, cdi, name_);
         try {
             static_cast<void>(vendor_.list(sysroot_, policy, notes_));
         } catch (const Error &error) {
@@ -83,8 +90,10 @@ public:
             notes_.push_back({LogLevel::Warning, std::string(error.what()) + ", ignoring"});
         }
         say_notes();
+        std::vector<CdiDevice> devices = gpu_devices(vendor_.gpus());
+        devices.insert(devices.end(), cdi.devices.begin(), cdi.devices.end());
         Hook::print(cdi_text(
-            {name_, std::move(words), true, options_.leases.max_wait, gpu_device_names(vendor_.gpus())},
+            {name_, std::move(words), true, options_.leases.max_wait, std::move(devices), options_.cdi_kind},
             sysroot_));
     }
 
@@ -239,7 +248,7 @@ int run_gpu_hook(const char *name, const char *description, int argc, const char
     linux_capabilities.push_back(CAP_KILL); // to end an idle container for one that wants its GPU
     const auto body = [&](Hook &hook) {
         Options options;
-        add_options(hook.cli(), options);
+        add_options(hook.cli(), vendor, options);
         vendor.add_options(hook.cli());
         if (!hook.parse(argc, argv))
             return;

@@ -7,6 +7,7 @@
 
 #include "base/log.h"
 #include "edits/edits.h"
+#include "hook/cdi_stand_in.h"
 #include "hook/command_line.h"
 #include "hook/gpu_lease.h"
 #include "hook/hook.h"
@@ -54,6 +55,9 @@ public:
 
     /** How a worker's tags call it. */
     [[nodiscard]] virtual GpuTags tags() const = 0;
+
+    /** What CDI devices are called by the vendor's own tools, and who else makes them. */
+    [[nodiscard]] virtual VendorCdi vendor_cdi() const = 0;
 
     /** What the container's variables ask of the vendor's own tools. @return nothing if they ask for no GPU */
     virtual std::optional<Selectors> asked_of_tools(const Config &config) = 0;

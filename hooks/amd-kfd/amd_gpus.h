@@ -17,6 +17,7 @@ public:
     HostListing list(const Sysroot &sysroot, const SelectionPolicy &policy, Notes &notes) override;
     [[nodiscard]] std::vector<Candidate> gpus() const override;
     [[nodiscard]] GpuTags tags() const override { return {"amd", "rocm"}; }
+    [[nodiscard]] VendorCdi vendor_cdi() const override { return {"amd.com/gpu", {}, {{"igpu0", "igpu"}}}; }
     std::optional<Selectors> asked_of_tools(const Config &config) override;
     [[nodiscard]] bool has_use_for_none() const override { return false; }
     void ask(const GpuRequest &request, const Hook &hook) override;

@@ -21,6 +21,11 @@ public:
     HostListing list(const Sysroot &sysroot, const SelectionPolicy &policy, Notes &notes) override;
     [[nodiscard]] std::vector<Candidate> gpus() const override;
     [[nodiscard]] GpuTags tags() const override { return {"nvidia", "cuda"}; }
+    /** The units of nvidia-container-toolkit 1.18 and later write /var/run/cdi/nvidia.yaml. */
+    [[nodiscard]] VendorCdi vendor_cdi() const override
+    {
+        return {"nvidia.com/gpu", {"nvidia-cdi-refresh.path", "nvidia-cdi-refresh.service"}, {}};
+    }
     std::optional<Selectors> asked_of_tools(const Config &config) override;
 
     /** What the driver says of itself, without GPUs; and, if any are named, capabilities. */

@@ -112,6 +112,10 @@ BROKEN = {
                                         "--cdi"),
     "vendor's specification, YAML": (write("run/cdi/nvidia.yaml", VENDOR_YAML), WARNING,
                                      "'/var/run/cdi/nvidia.yaml' has 2 devices of 'nvidia.com/gpu'", "remove it"),
+    "vendor's specification beside ours": (
+        put("run/cdi/nvidia.json", {**spec(), "devices": [{"name": "0"}, {"name": "1"}]}), ERROR,
+        "'/var/run/cdi/nvidia.json' has devices of 'oci-gpu-hooks.io/gpu' that", "rm /var/run/cdi/nvidia.json"),
+    "ours twice": (put("etc/cdi/zz.json", spec()), ERROR, "'/etc/cdi/zz.json' has devices", "rm /etc/cdi/zz.json"),
     "vendor's specification, JSON": (put("etc/cdi/amd.json", {"cdiVersion": "0.6.0", "kind": "amd.com/gpu"}), WARNING,
                                      "'amd.com/gpu': whoever may name one", "remove it"),
     "specification is no YAML": (write("etc/cdi/x.yaml", "a: [b\nc: d"), WARNING, "it is no YAML, line 2", "mend"),

@@ -82,9 +82,13 @@ def test_cdi_has_the_gpus_of_the_day(command, gpus):
     assert (done.returncode, done.stderr) == (0, "")
     spec, end = json.JSONDecoder().raw_decode(done.stdout)
     names = [device["name"] for device in spec["devices"]]
-    assert [gpu.uuid for gpu in gpus] == names[-len(gpus):] and len(names) == 41 + len(gpus)
+    assert [gpu.uuid for gpu in gpus] == names[-len(gpus):] and len(names) == 73 + len(gpus)
     assert json.loads(done.stdout[end:])["kind"] == "io.oci-gpu-hooks/mount-srv"
     assert command.run("cdi", "ldcache-update").returncode == 2
+    done = command.run("cdi", "--kind", "nvidia.com/gpu", "nvidia-devices")
+    assert json.loads(done.stdout) == {**spec, "kind": "nvidia.com/gpu"}
+    assert command.run("cdi", "--kind", "amd.com/gpu", "nvidia-devices").returncode == 2
+    assert command.run("cdi", "--kind", "nvidia.com/gpu").returncode == 2
 
 
 @pytest.mark.parametrize("words, message", [

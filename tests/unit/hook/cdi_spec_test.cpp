@@ -15,8 +15,10 @@ using ogh::test::failure_of;
 
 BOOST_AUTO_TEST_CASE(each_device_calls_the_hook_and_then_ldcache_update)
 {
-    const CdiSpec spec{
-        "amd-kfd", "/x/amd-kfd", {"--allow", "0"}, "/x/ldcache-update", std::chrono::seconds{30}, {"any:1"}};
+    const CdiSpec spec{"amd-kfd",           "",
+                       "/x/amd-kfd",        {"--allow", "0"},
+                       "/x/ldcache-update", std::chrono::seconds{30},
+                       {{"any:1", "any:1"}}};
     const auto expected = nlohmann::json::parse(R"({"cdiVersion": "0.5.0", "kind": "io.oci-gpu-hooks/amd-kfd",
         "devices": [{"name": "any:1", "containerEdits": {"hooks": [
             {"hookName": "createRuntime", "path": "/x/amd-kfd", "timeout": 30,
@@ -29,9 +31,13 @@ BOOST_AUTO_TEST_CASE(each_device_calls_the_hook_and_then_ldcache_update)
 
 BOOST_AUTO_TEST_CASE(names_that_cdi_refuses_are_left_out)
 {
-    CdiSpec spec{"mount-srv", "/x/mount-srv",
-                 {},          "",
-                 {},          {"a", "a", ".b", "c d", "_", "e_", "", "0.1-x:y", "\xc3\xa4"}};
+    const CdiSpec spec{"mount-srv",
+                       "",
+                       "/x/mount-srv",
+                       {},
+                       "",
+                       {},
+                       devices_named({"a", "a", ".b", "c d", "_", "e_", "", "0.1-x:y", "\xc3\xa4"})};
     const auto document = nlohmann::json::parse(to_json(spec));
     BOOST_TEST(document["devices"].size() == 2U);
     BOOST_TEST(document["devices"][1]["name"] == "0.1-x:y");
@@ -40,13 +46,27 @@ BOOST_AUTO_TEST_CASE(names_that_cdi_refuses_are_left_out)
 
 BOOST_AUTO_TEST_CASE(gpus_have_names_that_do_not_depend_on_the_day)
 {
-    const auto names = gpu_device_names({});
-    BOOST_TEST(names.size() == 41U);
+    const auto devices = gpu_devices({});
+    BOOST_TEST(devices.size() == 73U);
+    const auto has = [&](const CdiDevice &device) {
+        return std::find(devices.begin(), devices.end(), device) != devices.end();
+    };
     for (const char *name : {"all", "0", "31", "any:1", "any:8"})
-        BOOST_TEST((std::find(names.begin(), names.end(), name) != names.end()));
+        BOOST_TEST(has({name, name}));
+    BOOST_TEST(has({"gpu31", "31"}));
     Candidate gpu;
     gpu.description = "GPU-5a1c0de0-1111-4222-8333-012345678901";
-    BOOST_TEST(gpu_device_names({gpu}).back() == gpu.description);
+    BOOST_TEST(gpu_devices({gpu}).back().name == gpu.description);
+}
+
+BOOST_AUTO_TEST_CASE(a_device_asks_for_what_its_name_stands_for)
+{
+    const CdiSpec spec{"amd-kfd", "amd.com/gpu", "/x/amd-kfd", {}, "", {}, {{"gpu1", "1"}}};
+    const auto document = nlohmann::json::parse(to_json(spec));
+    BOOST_TEST(document["kind"] == "amd.com/gpu");
+    BOOST_TEST(document["devices"][0]["name"] == "gpu1");
+    BOOST_TEST(document["devices"][0]["containerEdits"]["hooks"][0]["args"] ==
+               nlohmann::json::parse(R"(["amd-kfd", "--request", "1"])"));
 }
 
 BOOST_AUTO_TEST_CASE(a_runtime_lets_a_hook_wait)
