@@ -177,11 +177,12 @@ private:
                           *selectors,
                           std::move(policy),
                           capabilities(*asked),
-                          lease_details(*asked, max_devices),
+                          lease_details(*asked, *selectors, max_devices),
                           written.environment};
     }
 
-    LeaseDetails lease_details(const RequestValue &asked, const std::optional<unsigned> &max_devices)
+    LeaseDetails lease_details(const RequestValue &asked, const Selectors &selectors,
+                               const std::optional<unsigned> &max_devices)
     {
         const std::string name = name_;
         auto wait = hook_.value(name + ".wait");
@@ -189,7 +190,22 @@ private:
         if (!wait && is_by_host(asked))
             wait = RequestValue{options_.leases.max_wait, "option '--max-wait'"};
         return {lease_terms(hook_.value(name + ".lease"), wait, options_.leases),
-                takeover_policy(options_.leases), max_devices};
+                takeover_policy(options_.leases), max_devices, lease_name(asked, selectors), selectors.all};
+    }
+
+    /**
+     * Two requests of a container of which each asks for any GPU add up, and the same one that comes twice does not: who
+     * asks tells them apart. CDI names a device once.
+     */
+    [[nodiscard]] std::string lease_name(const RequestValue &asked, const Selectors &selectors) const
+    {
+        const std::string name = name_;
+        if (selectors.all)
+            return name + " all";
+        if (selectors.any == 0)
+            return "";
+        const std::string who = asked.for_all ? "always" : is_by_host(asked) ? "device" : "container";
+        return name + " any:" + std::to_string(selectors.any) + " by " + who;
     }
 
     /** Whether it is the host that asks, and not the container. */

@@ -173,6 +173,9 @@ std::shared_ptr<GpuLease> take_lease(Hook &hook, const Sysroot &sysroot, const C
     request.is_explicit = details.terms.is_explicit;
     request.takeover = details.takeover;
     request.max_devices = details.max_devices;
+    request.name = details.name;
+    request.is_for_all = details.is_for_all;
+    request.others = keys_of(choice.others, candidates);
     request.name_device = namer(candidates);
     auto leases = Leases::are_possible() ? std::make_unique<Leases>(sysroot) : nullptr;
     auto lease = std::make_shared<GpuLease>(std::move(leases), request, notes);

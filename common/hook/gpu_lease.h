@@ -67,6 +67,8 @@ struct LeaseDetails {
     LeaseTerms terms;
     TakeoverPolicy takeover;
     std::optional<unsigned> max_devices; ///< of this vendor, together with what the container has already
+    std::string name = {};               ///< as LeaseRequest has it
+    bool is_for_all = false;
 };
 
 /** Devices that a container has, from its lease on; without keep() they are given back when this goes. */

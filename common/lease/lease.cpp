@@ -20,7 +20,7 @@ Lease::~Lease()
 void Lease::release()
 {
     const LeaseStore *store = std::exchange(store_, nullptr);
-    if (store == nullptr || (grant_.added.empty() && grant_.raised.empty()))
+    if (store == nullptr || (grant_.added.empty() && grant_.raised.empty() && !grant_.requests_before))
         return;
     LeaseStore::Session session = store->open();
     take_back(session.state(), grant_);

@@ -59,6 +59,8 @@ void take_back(LeaseState &state, const Grant &grant)
         std::erase_if(holding.devices, [&](const LeasedDevice &device) {
             return std::find(grant.added.begin(), grant.added.end(), device.key) != grant.added.end();
         });
+        if (grant.requests_before)
+            holding.requests = *grant.requests_before;
         for (const LeaseKey &key : grant.raised) {
             if (LeasedDevice *held = find_device(holding, key))
                 held->mode = LeaseMode::Shared;

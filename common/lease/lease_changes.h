@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "lease/lease_state.h"
@@ -12,7 +13,8 @@ namespace ogh {
 struct Grant {
     ProcessId init;
     std::vector<LeaseKey> added;
-    std::vector<LeaseKey> raised; ///< from shared to exclusive
+    std::vector<LeaseKey> raised;                        ///< from shared to exclusive
+    std::optional<GrantedRequests> requests_before = {}; ///< if they have changed
 };
 
 /** Enters what decide() has granted, and takes the ticket away if there is one. */

@@ -164,7 +164,19 @@ private:
             holding.devices.push_back({key(words), mode});
         }
         holding.holder = holder(words);
+        while (next_is("request"))
+            add_request(holding.requests);
         return holding;
+    }
+
+    void add_request(GrantedRequests &requests)
+    {
+        LeaseWords words = this->words("request");
+        const std::string name = words.text("name");
+        if (name.empty() || (!requests.empty() && name <= requests.rbegin()->first))
+            words.refuse("name");
+        requests.emplace_hint(requests.end(), name, words.list("devices"));
+        words.end();
     }
 
     static Demand demand(LeaseWords &words)

@@ -50,12 +50,13 @@ constexpr LeaseChoice own_or_joined = {"own", "joined"}; ///< the pid namespace
  *     uses NUMBER
  *     numbers NUMBER
  *     holding TAKEN SINCE COUNT {MODE KEY}... HOLDER
+ *     request NAME DEVICES
  *     ticket NUMBER PID START DEADLINE SINCE MODE FIXED ANY CANDIDATES HOLDER
  *     drain SINCE KEY
  *     used USE KEY
  *     end
  *
- * HOLDER is PID START own|joined CGROUP-INODE CONTROLLER CGROUP CONTAINER PROGRAM. A state has one text only.
+ * A request is one of the holding above it. HOLDER is PID START own|joined CGROUP-INODE CONTROLLER CGROUP CONTAINER PROGRAM. A state has one text only.
  * @throws Error (Host) if that is no such text, of another version, or says what cannot be
  */
 LeaseFile parse_lease_file(std::string_view text);

@@ -20,6 +20,11 @@ struct LeaseRequest {
     std::string program = {};      ///< process.args[0] of config.json, or ""
     std::string cgroups_path = {}; ///< linux.cgroupsPath of config.json, or ""
     Demand demand;
+    /** The same for the same request of this container: it is granted once. "" if it leaves no choice. */
+    std::string name = {};
+    bool is_for_all = false; ///< `all`: there is no more to be had besides
+    /** What takes the place of a device that was chosen for an earlier request, and that this one names. */
+    std::vector<LeaseKey> others = {};
     std::chrono::nanoseconds wait{0}; ///< how long it may wait; 0: not at all
     pid_t runtime = 0;                ///< this process's parent as it was at the start; needed for waiting
     /** How many devices of the same vendor the container may have, those of earlier requests too; nothing: no limit. */

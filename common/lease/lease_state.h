@@ -76,12 +76,19 @@ struct LeasedDevice {
     bool operator==(const LeasedDevice &) const = default;
 };
 
+/**
+ * The requests of a container that leave a choice, by LeaseRequest::name, each with the devices that were chosen for it;
+ * without any: it was for all of them.
+ */
+using GrantedRequests = std::map<std::string, std::vector<LeaseKey>>;
+
 /** What one container has. */
 struct Holding {
     Holder holder;
     std::vector<LeasedDevice> devices;
     std::int64_t taken_ns = 0; ///< of CLOCK_BOOTTIME: when it got the first of them
     std::int64_t since = 0;    ///< the same in seconds of CLOCK_REALTIME; for people alone
+    GrantedRequests requests = {};
 
     bool operator==(const Holding &) const = default;
 };

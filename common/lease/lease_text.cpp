@@ -55,6 +55,12 @@ void add_holding(std::string &text, const Holding &holding)
     }
     add_holder(text, holding.holder);
     text += '\n';
+    for (const auto &[name, devices] : holding.requests) {
+        text += "request";
+        add_word(text, name);
+        add_list(text, devices);
+        text += '\n';
+    }
 }
 
 void add_ticket(std::string &text, const Ticket &ticket)

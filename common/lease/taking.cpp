@@ -127,7 +127,8 @@ Taking::Attempt Taking::try_now()
     expire(session.state(), now);
     if (!is_in(session.state(), ticket_))
         ticket_ = 0;
-    const Claim claim{holder_.first.init, request_.demand, ticket_};
+    further_ = beside_earlier(session.state(), holder_.first.init, request_);
+    const Claim claim{holder_.first.init, further_.demand, ticket_};
     // Whoever is in nobody's way need not be looked at closely, which takes longest.
     Present present;
     Decision decision = decide(session.state(), claim, now);
@@ -139,6 +140,8 @@ Taking::Attempt Taking::try_now()
         Ticket request = ticket(now);
         request.number = ticket_;
         attempt.grant = enter(session.state(), holder_.first, request, *decision.granted, now);
+        attempt.grant.requests_before =
+            note_request(session.state(), holder_.first.init, further_, *decision.granted);
         attempt.granted = decision.granted;
     } else {
         attempt = blocked(session.state(), decision, std::move(present), now);
@@ -164,12 +167,12 @@ Taking::Attempt Taking::blocked(LeaseState &state, const Decision &decision, Pre
                                 std::int64_t now)
 {
     Attempt attempt;
-    attempt.busy = busy_text(state, decision, request_.demand, request_.name_device);
+    attempt.busy = busy_text(state, decision, further_.demand, request_.name_device);
     attempt.may_wait =
         !decision.is_hopeless && !has_something(state, holder_.first.init) && now < deadline_ns_;
     attempt.wake_ns = next_deadline(state, decision.obstacles.tickets, deadline_ns_);
     if (!decision.is_hopeless) {
-        const Claim claim{holder_.first.init, request_.demand, ticket_};
+        const Claim claim{holder_.first.init, further_.demand, ticket_};
         attempt.takeover = plan_takeover(state, claim, decision.obstacles, request_.takeover, now);
         attempt.wake_ns = std::min(attempt.wake_ns, attempt.takeover.look_again.value_or(attempt.wake_ns));
     }
@@ -183,7 +186,7 @@ Taking::Attempt Taking::blocked(LeaseState &state, const Decision &decision, Pre
 
 Ticket Taking::ticket(std::int64_t now) const
 {
-    return {0, {}, holder_.first, request_.demand, std::max(now, deadline_ns_), unix_time()};
+    return {0, {}, holder_.first, further_.demand, std::max(now, deadline_ns_), unix_time()};
 }
 
 void Taking::enqueue(LeaseState &state, std::int64_t now, bool for_takeover)

@@ -3,6 +3,7 @@
 
 #include <vector>
 
+#include "lease/further_request.h"
 #include "lease/lease.h"
 #include "lease/lease_request.h"
 #include "lease/presence.h"
@@ -47,6 +48,7 @@ private:
     const LeaseRequest &request_;
     std::pair<Holder, UniqueFd> holder_;
     std::int64_t deadline_ns_;
+    FurtherRequest further_;               ///< as of the last look at the state
     std::optional<Companions> companions_; ///< once it waits
     std::uint64_t ticket_ = 0;
 };

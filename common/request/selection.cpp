@@ -63,11 +63,7 @@ public:
     {
         const std::string text = "any:" + std::to_string(wanted);
         const size_t used = count(State::Taken) + any_;
-        std::vector<size_t> common;
-        for (size_t i = 0; i < availability_.size(); ++i) {
-            if (availability_.is_common(i) && state_[i] != State::Taken)
-                common.push_back(i);
-        }
+        std::vector<size_t> common = others();
         if (wanted > availability_.room(used) && wanted <= common.size())
             throw availability_.too_many(used + wanted);
         if (wanted > common.size())
@@ -76,7 +72,7 @@ public:
         candidates_ = std::move(common);
     }
 
-    [[nodiscard]] Choice choice() const { return {all_in(State::Taken), any_, candidates_}; }
+    [[nodiscard]] Choice choice() const { return {all_in(State::Taken), any_, candidates_, others()}; }
 
 private:
     enum class State { Left, Offered, Taken };
@@ -91,6 +87,16 @@ private:
         std::vector<size_t> places;
         for (size_t i = 0; i < availability_.size(); ++i) {
             if (state_[i] == state)
+                places.push_back(i);
+        }
+        return places;
+    }
+
+    [[nodiscard]] std::vector<size_t> others() const
+    {
+        std::vector<size_t> places;
+        for (size_t i = 0; i < availability_.size(); ++i) {
+            if (availability_.is_common(i) && state_[i] != State::Taken)
                 places.push_back(i);
         }
         return places;

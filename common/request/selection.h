@@ -13,8 +13,9 @@ namespace ogh {
 /** What a request means: places in the list of candidates, ascending. */
 struct Choice {
     std::vector<size_t> fixed;
-    unsigned any = 0;               ///< how many of `candidates` besides: whoever knows what is free chooses
-    std::vector<size_t> candidates; ///< none of them is in `fixed`
+    unsigned any = 0;                ///< how many of `candidates` besides: whoever knows what is free chooses
+    std::vector<size_t> candidates;  ///< none of them is in `fixed`
+    std::vector<size_t> others = {}; ///< all that `any` could mean; none of them is in `fixed`
 };
 
 /**

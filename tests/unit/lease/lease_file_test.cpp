@@ -21,8 +21,9 @@ LeaseFile example()
     const Holder plain{{17, 4711}, true, {}, "3f2a", "/tmp/gdn-init"};
     const Holder joined{{18, 4712}, false, OwnCgroup{"", "/machine/x", 99}, "b\xff, \\", "-"};
     LeaseFile file{{"0b5c", 4026531836, 3}, {}};
-    file.state.holdings = {{plain, {{"a", LeaseMode::Exclusive}}, 5, 6},
-                           {joined, {{"b/1", LeaseMode::Shared}}, 7, 8}};
+    file.state.holdings = {
+        {plain, {{"a", LeaseMode::Exclusive}}, 5, 6},
+        {joined, {{"b/1", LeaseMode::Shared}}, 7, 8, {{"n all", {}}, {"n any:1", {"b/1"}}}}};
     file.state.tickets = {{3, {19, 1}, plain, {{"a"}, 2, {"b", "c"}, LeaseMode::Exclusive}, 10, 11}};
     file.state.drains = {{"d", 12}};
     file.state.last_used = {{"a", 2}, {"b/1", 1}};
@@ -63,6 +64,9 @@ const auto changes = std::to_array<Change>({
     {"1 exclusive a", "2 exclusive a", "wrong value of 'mode'"},
     {"1 exclusive a", "1 greedy a", "wrong value of 'mode'"},
     {"1 exclusive a", "1 exclusive -", "wrong value of 'key'"},
+    {"request n\\x20all -", "request n\\x20any:1 -", "wrong value of 'name' in line 8"},
+    {"request n\\x20all -", "request - -", "wrong value of 'name' in line 7"},
+    {"request n\\x20all -", "request n\\x20all", "wrong value of 'devices'"},
     {"ticket 3", "ticket 5", "wrong value of 'number'"},
     {"ticket 3", "ticket 0", "wrong value of 'number'"},
     {"b,c", "b,", "wrong value of 'candidates'"},
@@ -76,7 +80,7 @@ const auto changes = std::to_array<Change>({
     {"drain 12 d", "drain 12 d e", "wrong value of 'end of the line'"},
     {"drain 12 d", "drain 12 d ", "wrong value of 'end of the line'"},
     {"drain 12 d", "drain 12", "wrong value of 'key'"},
-    {"drain 12 d", "drained 12 d", "cannot be understood from line 8 on"},
+    {"drain 12 d", "drained 12 d", "cannot be understood from line 10 on"},
     {"end", "end\n", "cannot be understood"},
     {"numbers 4\n", "", "cannot be understood from line 4 on"},
     {"3f2a", "3\\x00a", "wrong value of 'container'"},
@@ -108,6 +112,8 @@ BOOST_AUTO_TEST_CASE(the_text_is_one_line_a_thing_and_what_people_chose_is_escap
                "holding 5 6 1 exclusive a 17 4711 own 0 - - 3f2a /tmp/gdn-init\n"
                "holding 7 8 1 shared b/1 18 4712 joined 99 - /machine/x "
                "b\\xff\\x2c\\x20\\x5c \\x2d\n"
+               "request n\\x20all -\n"
+               "request n\\x20any:1 b/1\n"
                "ticket 3 19 1 10 11 exclusive a 2 b,c 17 4711 own 0 - - 3f2a /tmp/gdn-init\n"
                "drain 12 d\n"
                "used 2 a\n"

@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "lease/lease_request.h"
+#include "lease/lease_state.h"
+
+namespace ogh {
+
+// The requests of one container add up, in whatever order they come: it has what is named, once, and besides as many
+// devices as `any` asks for in all of them. A request that comes again, as from a hook that is registered twice, is
+// granted what it was granted before. A container that starts again is another one: it has another init.
+
+/** What is left of a request for a container that may have devices by earlier ones. */
+struct FurtherRequest {
+    Demand demand;
+    std::string name = {};   ///< LeaseRequest::name; "" if there is nothing to be noted
+    bool is_for_all = false; ///< then what is chosen is not noted: nothing takes its place
+    std::vector<LeaseKey> displaced =
+        {}; ///< chosen for earlier requests, and now named: others are chosen instead
+};
+
+/**
+ * The request beside what the container has. Pure.
+ * @throws Error (NotAvailable) if there are not so many devices besides
+ */
+FurtherRequest beside_earlier(const LeaseState &state, const ProcessId &init, const LeaseRequest &request);
+
+/**
+ * Notes with the container's entry what was chosen.
+ * @param granted as decide() grants it for the demand
+ * @return what was noted there before, if that has changed
+ */
+std::optional<GrantedRequests> note_request(LeaseState &state, const ProcessId &init,
+                                            const FurtherRequest &request,
+                                            const std::vector<LeaseKey> &granted);
+
+} // namespace ogh
