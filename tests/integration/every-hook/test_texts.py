@@ -5,31 +5,17 @@ test, and podman has storage of its own."""
 import json
 import re
 import shlex
-import subprocess
-from pathlib import Path
 
 import pytest
 
 from harness import debian_root, engines
 from harness.expect import started
+from harness.pages import PROJECT, page, value_at
 from harness.podman import LIMITS, is_version_4
 
 pytest_plugins = ["harness.ldcache_fixtures"]
 
-PROJECT = Path(__file__).resolve().parents[3]
 IMAGE = "localhost/words"
-
-
-def page(name):
-    """A man page as a person reads it, without bold type."""
-    text = subprocess.run(["mandoc", "-T", "utf8", PROJECT / "man" / name], check=True,
-                          capture_output=True, encoding="utf-8").stdout
-    return re.sub(".\b", "", text)
-
-
-def value_at(text, place):
-    """The JSON value that begins there."""
-    return json.JSONDecoder().raw_decode(text[place:].lstrip())[0]
 
 
 def hooks_and_annotations(text):
