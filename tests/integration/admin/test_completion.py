@@ -12,8 +12,8 @@ from harness.admin import FILES
 pytest_plugins = ["harness.admin_fixtures"]
 
 COMMANDS = ["cdi", "doctor", "install", "list", "plan", "status", "tags", "uninstall"]
-KEYS = sorted(f"{hook}{key}=" for hook in FILES for key in ("", ".capabilities")
-              if not key or hook in ("nvidia-devices", "amd-kfd"))
+KEYS = sorted(["nvidia-devices.imex=", *(f"{hook}{key}=" for hook in FILES for key in ("", ".capabilities")
+                                         if not key or hook in ("nvidia-devices", "amd-kfd"))])
 
 # Each prints what it offers for the words in "$@", the last of which is being typed.
 BASH = """source "$COMPLETIONS/oci-gpu-hooks.bash"

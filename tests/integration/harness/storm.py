@@ -47,7 +47,11 @@ class Member:
             return
         for pid in children(self.run.process.pid):
             if is_init(pid):
-                self._pid, self._pidfd = pid, os.pidfd_open(pid)
+                try:
+                    self._pidfd = os.pidfd_open(pid)
+                except ProcessLookupError:
+                    continue  # it ended meanwhile
+                self._pid = pid
                 return
 
     def nodes(self):

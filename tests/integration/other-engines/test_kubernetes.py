@@ -27,7 +27,7 @@ def pod_box_fixture(nv_box, nv_host, scratch):
         box = nv_box(None, *ONLY, cgroup="v2")
         file = scratch / "20-nvidia-devices.json"
         file.write_text(json.dumps({"version": "1.0.0", "hook": box.hook.entry(box.args)}), encoding="utf-8")
-        made = nv_host("v2").run([EXAMPLES / "containerd/make-base-spec", file]).stdout
+        made = nv_host("v2").run(["sh", EXAMPLES / "containerd/make-base-spec", file]).stdout
         # What containerd puts into it for each container.
         spec, own = json.loads(made), box.bundle.config
         spec["root"] = own["root"]
