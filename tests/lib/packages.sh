@@ -29,7 +29,7 @@ add_long_packages() {
         # to make rpm's
         rpm rpmlint
         # to cross-build
-        g++-aarch64-linux-gnu qemu-user
+        g++-aarch64-linux-gnu
     )
 }
 
