@@ -19,12 +19,12 @@ json convert(const YamlDocument &document, const YamlNode &node)
         return std::string(document.text(node));
     if (node.type == YamlNode::Type::Sequence) {
         json list = json::array();
-        for (size_t i = 0; i < document.size(node); ++i)
+        for (size_t i = 0; i < YamlDocument::size(node); ++i)
             list.push_back(convert(document, document.member(node, i)));
         return list;
     }
     json object = json::object();
-    for (size_t i = 0; i < document.size(node); i += 2)
+    for (size_t i = 0; i < YamlDocument::size(node); i += 2)
         if (const YamlNode &key = document.member(node, i); key.type == YamlNode::Type::Scalar)
             object[std::string(document.text(key))] = convert(document, document.member(node, i + 1));
     return object;

@@ -71,7 +71,7 @@ private:
         line();
     }
 
-    bool next_is(std::string_view kind) const
+    [[nodiscard]] bool next_is(std::string_view kind) const
     {
         return left_.starts_with(kind) && left_.substr(kind.size()).starts_with(' ');
     }

@@ -57,7 +57,7 @@ public:
     [[nodiscard]] std::string_view tag(const YamlNode &node) const { return in_text(node.tag_); }
 
     /** Of a sequence: its items. Of a mapping: a key, its value, the next key, and so on. Not in order of lines. */
-    [[nodiscard]] size_t size(const YamlNode &node) const { return node.value_.count; }
+    [[nodiscard]] static size_t size(const YamlNode &node) { return node.value_.count; }
     [[nodiscard]] const YamlNode &member(const YamlNode &node, size_t index) const
     {
         return nodes_[members_[node.value_.first + index]];

@@ -63,8 +63,7 @@ Edits AmdGpus::plan(const std::vector<size_t> &chosen, const Sysroot &sysroot, H
 {
     const GpuSelection selection{chosen, capabilities_};
     check_rootless(selection.gpus, inventory_, !in_initial_user_namespace());
-    const Edits edits =
-        amd_kfd::plan(selection, inventory_, read_device_nodes(sysroot, inventory_, selection));
+    Edits edits = amd_kfd::plan(selection, inventory_, read_device_nodes(sysroot, inventory_, selection));
     const auto environment = hook.config() ? hook.config()->environment : std::vector<std::string>();
     const Notes hints = override_notes(selection.gpus, inventory_, environment);
     notes.insert(notes.end(), hints.begin(), hints.end());

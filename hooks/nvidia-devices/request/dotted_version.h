@@ -23,7 +23,8 @@ public:
     /** "12.4"; at least two parts. */
     [[nodiscard]] std::string text() const;
 
-    auto operator<=>(const DottedVersion &) const = default;
+    bool operator==(const DottedVersion &) const = default;
+    auto operator<=>(const DottedVersion &other) const { return parts_ <=> other.parts_; }
 
 private:
     void drop_zeros();

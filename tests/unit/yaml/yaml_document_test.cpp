@@ -18,7 +18,7 @@ std::string written(const YamlDocument &document, const YamlNode &node)
         return (node.plain ? "" : "'") + std::string(document.text(node));
     const bool is_list = node.type == YamlNode::Type::Sequence;
     std::string text = is_list ? "[" : "{";
-    for (size_t i = 0; i < document.size(node); ++i)
+    for (size_t i = 0; i < YamlDocument::size(node); ++i)
         text += (i == 0                   ? ""
                  : !is_list && i % 2 == 1 ? ":"
                                           : ",") +
