@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <set>
 
 namespace ogh {
 
@@ -158,6 +159,17 @@ std::vector<std::string> split_list(std::string_view text, char separator)
             return parts;
         text.remove_prefix(end + 1);
     }
+}
+
+std::vector<std::string> without_repeats(const std::vector<std::string> &texts)
+{
+    std::vector<std::string> result;
+    std::set<std::string_view> known;
+    for (const std::string &text : texts) {
+        if (known.insert(text).second)
+            result.push_back(text);
+    }
+    return result;
 }
 
 } // namespace ogh

@@ -32,4 +32,7 @@ std::vector<std::string> split_list(std::string_view text, char separator = ',')
 /** Without blanks and tabs at both ends. */
 std::string_view trimmed(std::string_view text);
 
+/** The same texts in the same order, without those that have been there before. */
+std::vector<std::string> without_repeats(const std::vector<std::string> &texts);
+
 } // namespace ogh

@@ -2,7 +2,6 @@
 #include "ldcache-update/library_request.h"
 
 #include <algorithm>
-#include <set>
 
 #include "base/error.h"
 #include "base/text.h"
@@ -55,17 +54,6 @@ LibraryRequest parse_library_request(const RequestValue &asked, const std::vecto
         throw Error(ExitCode::Usage,
                     "the " + asked.origin + " has more than " + std::to_string(max_folders) + " folders");
     return request;
-}
-
-std::vector<std::string> without_repeats(const std::vector<std::string> &folders)
-{
-    std::vector<std::string> result;
-    std::set<std::string_view> known;
-    for (const std::string &folder : folders) {
-        if (known.insert(folder).second)
-            result.push_back(folder);
-    }
-    return result;
 }
 
 } // namespace ogh::ldcache_update

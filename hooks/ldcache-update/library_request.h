@@ -25,9 +25,6 @@ struct LibraryRequest {
  */
 LibraryRequest parse_library_request(const RequestValue &asked, const std::vector<std::string> &further);
 
-/** The same folders in the same order, without those that have been there before. */
-std::vector<std::string> without_repeats(const std::vector<std::string> &folders);
-
 /** More make no sense, and each is compared with every entry of a cache. */
 constexpr size_t max_folders = 256;
 

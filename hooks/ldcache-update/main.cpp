@@ -3,7 +3,7 @@
 #include "ldcache-update/image.h"
 #include "ldcache-update/library_request.h"
 #include "ldcache-update/listed_folders.h"
-#include "ldcache-update/plan.h"
+#include "libraries/loader_plan.h"
 
 int main(int argc, char **argv)
 {
@@ -23,7 +23,7 @@ int main(int argc, char **argv)
                 return hook.carry_out({}); // `none`: then the image does not matter
             ogh::Notes notes;
             const auto image = ogh::ldcache_update::read_image(hook.look(), request, notes);
-            const auto edits = ogh::ldcache_update::plan(image, hook.read_only(), notes);
+            const auto edits = ogh::plan_loader_files(image, hook.read_only(), notes);
             hook.note(notes);
             if (asked->implied)
                 hook.try_to_carry_out(edits);

@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "base/little_endian.h"
-#include "ldcache-update/cache_order.h"
-#include "ldcache-update/merged_cache.h"
+#include "libraries/cache_order.h"
+#include "libraries/merged_cache.h"
 #include "loader/ld_cache.h"
 #include "promise.h"
 #include "target.h"

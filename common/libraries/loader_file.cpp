@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "ldcache-update/image_file.h"
+#include "libraries/loader_file.h"
 
 #include <sys/stat.h>
 #include <sys/xattr.h>
@@ -10,7 +10,7 @@
 #include "edits/inner_path.h"
 #include "kernel/inode.h"
 
-namespace ogh::ldcache_update {
+namespace ogh {
 
 namespace {
 
@@ -25,9 +25,9 @@ mode_t mode_like(int opened, const Inode &old)
     return is_for_everyone && !has_acl ? 0644 : 0600;
 }
 
-ImageFile read(ContainerView &view, const std::string &path, size_t limit)
+LoaderFile read(ContainerView &view, const std::string &path, size_t limit)
 {
-    ImageFile file;
+    LoaderFile file;
     const ImageReader reader = view.reader(ReadAs::Root);
     const auto found = reader.find(path);
     if (!found)
@@ -35,7 +35,7 @@ ImageFile read(ContainerView &view, const std::string &path, size_t limit)
     const std::string what = quote(path) + " in the container";
     const Inode inode = Inode::of(found->get(), what);
     file.is_mount = inode.mount_root;
-    file.state = ImageFile::State::Other;
+    file.state = LoaderFile::State::Other;
     file.problem = reader.read_obstacle(found->get(), inode);
     if (file.problem.empty() && inode.size > limit)
         file.problem = "is larger than " + std::to_string(limit) + " bytes";
@@ -45,7 +45,7 @@ ImageFile read(ContainerView &view, const std::string &path, size_t limit)
         const UniqueFd opened = reader.open(found->get(), inode, what);
         file.content = read_all(opened.get(), limit, what, inode.size);
         file.mode = mode_like(opened.get(), inode);
-        file.state = ImageFile::State::Plain;
+        file.state = LoaderFile::State::Plain;
     } catch (const SystemError &error) {
         file.problem = std::string("cannot be read by the container's root: ") + error.what();
     }
@@ -54,11 +54,11 @@ ImageFile read(ContainerView &view, const std::string &path, size_t limit)
 
 } // namespace
 
-ImageFile read_image_file(ContainerView &view, const std::string &path, size_t limit)
+LoaderFile read_loader_file(ContainerView &view, const std::string &path, size_t limit)
 {
-    ImageFile file = read(view, path, limit);
+    LoaderFile file = read(view, path, limit);
     file.replace_obstacle = view.mount_policy().make_obstacle(InnerPath::parse(path).parent, view.root());
     return file;
 }
 
-} // namespace ogh::ldcache_update
+} // namespace ogh

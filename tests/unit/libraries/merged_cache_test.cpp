@@ -5,14 +5,13 @@
 
 #include <boost/test/unit_test.hpp>
 
-#include "ldcache-update/merged_cache.h"
+#include "libraries/merged_cache.h"
 #include "support/elf_image.h"
 #include "support/ld_cache_image.h"
 
-BOOST_AUTO_TEST_SUITE(ldcache_update_merged_cache)
+BOOST_AUTO_TEST_SUITE(merged_cache)
 
 using namespace ogh;
-using namespace ogh::ldcache_update;
 using ogh::test::CacheForm;
 using ogh::test::CacheImage;
 using ogh::test::patch;

@@ -8,10 +8,10 @@
 
 #include "image/container_view.h"
 
-namespace ogh::ldcache_update {
+namespace ogh {
 
 /** One of the loader's files in the image, as the plan must know it. */
-struct ImageFile {
+struct LoaderFile {
     enum class State {
         Absent, ///< or a symlink that leads nowhere
         Plain,
@@ -31,6 +31,6 @@ struct ImageFile {
  * in a volume is not read: ReadAs::Root.
  * @param limit in bytes; a larger file is not read
  */
-ImageFile read_image_file(ContainerView &view, const std::string &path, size_t limit);
+LoaderFile read_loader_file(ContainerView &view, const std::string &path, size_t limit);
 
-} // namespace ogh::ldcache_update
+} // namespace ogh

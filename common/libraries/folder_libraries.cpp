@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "ldcache-update/folder_libraries.h"
+#include "libraries/folder_libraries.h"
 
 #include <algorithm>
 #include <map>
@@ -7,10 +7,10 @@
 #include <utility>
 
 #include "base/text.h"
-#include "ldcache-update/cache_order.h"
-#include "ldcache-update/library_flags.h"
+#include "libraries/cache_order.h"
+#include "libraries/library_flags.h"
 
-namespace ogh::ldcache_update {
+namespace ogh {
 
 namespace {
 
@@ -147,4 +147,4 @@ void add_file_names(const std::string &folder, const std::vector<FoundFile> &fil
     }
 }
 
-} // namespace ogh::ldcache_update
+} // namespace ogh

@@ -6,7 +6,7 @@
 
 #include "loader/elf_library.h"
 
-namespace ogh::ldcache_update {
+namespace ogh {
 
 /**
  * The flags by which the loader of the library's own machine knows it in a cache, whatever machine this is. For
@@ -15,4 +15,4 @@ namespace ogh::ldcache_update {
  */
 std::optional<std::int32_t> library_flags(const ElfLibrary &library);
 
-} // namespace ogh::ldcache_update
+} // namespace ogh

@@ -11,7 +11,7 @@
 #include "base/log.h"
 #include "loader/elf_library.h"
 
-namespace ogh::ldcache_update {
+namespace ogh {
 
 /** A library in a folder. */
 struct FoundFile {
@@ -61,4 +61,4 @@ std::vector<AddedLibrary> choose_libraries(const std::string &folder, const std:
 void add_file_names(const std::string &folder, const std::vector<FoundFile> &files,
                     std::vector<AddedLibrary> &libraries);
 
-} // namespace ogh::ldcache_update
+} // namespace ogh

@@ -6,9 +6,9 @@
 
 #include "base/log.h"
 #include "image/image_reader.h"
-#include "ldcache-update/folder_libraries.h"
+#include "libraries/folder_libraries.h"
 
-namespace ogh::ldcache_update {
+namespace ogh {
 
 /** Folders of the container, absolute, none twice. */
 struct InjectedFolders {
@@ -36,4 +36,4 @@ constexpr size_t max_library_files = 32768;
 std::vector<AddedLibrary> read_injected_folders(const ImageReader &reader, const InjectedFolders &folders,
                                                 Notes &notes);
 
-} // namespace ogh::ldcache_update
+} // namespace ogh

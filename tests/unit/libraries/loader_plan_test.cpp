@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <boost/test/unit_test.hpp>
 
-#include "ldcache-update/merged_cache.h"
-#include "ldcache-update/plan.h"
+#include "libraries/loader_plan.h"
+#include "libraries/merged_cache.h"
 #include "loader/ld_cache.h"
 
-BOOST_AUTO_TEST_SUITE(ldcache_update_plan)
+BOOST_AUTO_TEST_SUITE(loader_plan)
 
 using namespace ogh;
-using namespace ogh::ldcache_update;
 using How = FileEdit::How;
 
 namespace {
@@ -17,9 +16,9 @@ constexpr const char *folder = "/opt/lib";
 constexpr const char *own_text = "# Folders that were put into this container by oci-gpu-hooks\n/opt/lib\n";
 constexpr const char *include_line = "include /etc/ld.so.conf.d/*.conf\n";
 
-ImageFile plain(std::string content)
+LoaderFile plain(std::string content)
 {
-    return {.state = ImageFile::State::Plain,
+    return {.state = LoaderFile::State::Plain,
             .content = std::move(content),
             .problem = {},
             .replace_obstacle = {}};
@@ -37,9 +36,9 @@ std::string old_cache(const std::string &path = "/lib/libc.so.6")
 }
 
 /** Debian's files, and one library to add. */
-Image debian()
+LoaderImage debian()
 {
-    Image image;
+    LoaderImage image;
     image.has_glibc = true;
     image.cache = plain(old_cache());
     image.conf = plain(include_line);
@@ -49,14 +48,14 @@ Image debian()
 }
 
 /** An image after this plan. */
-Image after(Image image, const Edits &edits)
+LoaderImage after(LoaderImage image, const Edits &edits)
 {
     for (const FileEdit &edit : edits.files) {
-        ImageFile *file = edit.container_path == cache_path      ? &image.cache
-                          : edit.container_path == conf_path     ? &image.conf
-                          : edit.container_path == own_conf_path ? &image.own_conf
-                                                                 : &image.musl.at(0).file;
-        file->state = ImageFile::State::Plain;
+        LoaderFile *file = edit.container_path == loader_cache_path      ? &image.cache
+                           : edit.container_path == loader_conf_path     ? &image.conf
+                           : edit.container_path == own_loader_conf_path ? &image.own_conf
+                                                                         : &image.musl.at(0).file;
+        file->state = LoaderFile::State::Plain;
         file->content = edit.content;
         file->is_mount = edit.how == How::MountOver;
     }
@@ -67,7 +66,10 @@ struct Planned {
     Edits edits;
     Notes notes;
 
-    explicit Planned(const Image &image, bool read_only = false) { edits = plan(image, read_only, notes); }
+    explicit Planned(const LoaderImage &image, bool read_only = false)
+    {
+        edits = plan_loader_files(image, read_only, notes);
+    }
 
     /** "PATH replace" or "PATH mount", in order. */
     [[nodiscard]] std::vector<std::string> files() const
@@ -98,7 +100,7 @@ struct Planned {
     [[nodiscard]] std::vector<std::string> names() const
     {
         std::vector<std::string> names;
-        const auto parsed = parse_ld_cache(content(cache_path));
+        const auto parsed = parse_ld_cache(content(loader_cache_path));
         for (const LdCacheEntry &entry : std::get<LdCache>(parsed).entries)
             names.emplace_back(entry.name);
         return names;
@@ -118,30 +120,30 @@ BOOST_AUTO_TEST_CASE(the_cache_gets_the_libraries_and_ldconfig_learns_the_folder
     const Planned planned(debian());
     CHECK_EQUAL_LINES(planned.files(), cache_and_conf);
     CHECK_EQUAL_LINES(planned.names(), (Lines{"libnew.so.1", "libc.so.6"}));
-    BOOST_TEST(planned.content(own_conf_path) == own_text);
+    BOOST_TEST(planned.content(own_loader_conf_path) == own_text);
     BOOST_TEST(planned.notes.empty());
 }
 
 BOOST_AUTO_TEST_CASE(a_second_run_has_nothing_to_do)
 {
     for (const bool read_only : {false, true}) {
-        const Image image = after(debian(), Planned(debian(), read_only).edits);
+        const LoaderImage image = after(debian(), Planned(debian(), read_only).edits);
         BOOST_TEST((Planned(image, read_only).edits == Edits{}));
     }
 }
 
 BOOST_AUTO_TEST_CASE(under_a_read_only_root_the_cache_alone_is_mounted_over)
 {
-    Image image = debian();
+    LoaderImage image = debian();
     image.conf = {};
     CHECK_EQUAL_LINES(Planned(image, true).files(), Lines{"/etc/ld.so.cache mount"});
 }
 
 BOOST_AUTO_TEST_CASE(in_a_volume_nothing_is_written)
 {
-    Image image = debian();
+    LoaderImage image = debian();
     image.conf = plain("/usr/lib\n");
-    for (ImageFile *file : {&image.cache, &image.conf, &image.own_conf})
+    for (LoaderFile *file : {&image.cache, &image.conf, &image.own_conf})
         file->replace_obstacle = "it would lie in a volume ('/etc')";
     const Planned planned(image);
     CHECK_EQUAL_LINES(planned.files(), Lines{"/etc/ld.so.cache mount"});
@@ -152,7 +154,7 @@ BOOST_AUTO_TEST_CASE(in_a_volume_nothing_is_written)
 
 BOOST_AUTO_TEST_CASE(what_is_mounted_on_is_mounted_over)
 {
-    Image image = debian();
+    LoaderImage image = debian();
     image.cache.is_mount = true;
     CHECK_EQUAL_LINES(Planned(image).files(),
                       (Lines{"/etc/ld.so.conf.d/00-oci-gpu-hooks.conf replace", "/etc/ld.so.cache mount"}));
@@ -160,21 +162,22 @@ BOOST_AUTO_TEST_CASE(what_is_mounted_on_is_mounted_over)
 
 BOOST_AUTO_TEST_CASE(ld_so_conf_keeps_what_is_in_it)
 {
-    Image image = debian();
+    LoaderImage image = debian();
     image.conf = plain("# mine\n/opt/mine\n");
     const Planned planned(image);
     CHECK_EQUAL_LINES(planned.files(), (Lines{"/etc/ld.so.conf.d/00-oci-gpu-hooks.conf replace",
                                               "/etc/ld.so.conf replace", "/etc/ld.so.cache replace"}));
-    BOOST_TEST(planned.content(conf_path) ==
+    BOOST_TEST(planned.content(loader_conf_path) ==
                "include /etc/ld.so.conf.d/00-oci-gpu-hooks.conf\n# mine\n/opt/mine\n");
     image.conf = {};
-    BOOST_TEST(Planned(image).content(conf_path) == "include /etc/ld.so.conf.d/00-oci-gpu-hooks.conf\n");
+    BOOST_TEST(Planned(image).content(loader_conf_path) ==
+               "include /etc/ld.so.conf.d/00-oci-gpu-hooks.conf\n");
 }
 
 BOOST_AUTO_TEST_CASE(an_ld_so_conf_that_cannot_be_read_stays)
 {
-    Image image = debian();
-    image.conf = {.state = ImageFile::State::Other,
+    LoaderImage image = debian();
+    image.conf = {.state = LoaderFile::State::Other,
                   .content = {},
                   .problem = "is no plain file",
                   .replace_obstacle = {}};
@@ -185,19 +188,19 @@ BOOST_AUTO_TEST_CASE(an_ld_so_conf_that_cannot_be_read_stays)
 
 BOOST_AUTO_TEST_CASE(folders_of_an_earlier_run_stay_behind_the_new_ones)
 {
-    Image image = debian();
+    LoaderImage image = debian();
     image.own_conf = plain("# any\n/opt/old # x\n  /opt/lib\n\n");
-    BOOST_TEST(Planned(image).content(own_conf_path) == std::string(own_text) + "/opt/old\n");
+    BOOST_TEST(Planned(image).content(own_loader_conf_path) == std::string(own_text) + "/opt/old\n");
 }
 
 BOOST_AUTO_TEST_CASE(a_cache_that_is_none_is_named_and_replaced)
 {
-    Image image = debian();
+    LoaderImage image = debian();
     image.cache = plain("no cache");
     Planned planned(image);
     BOOST_TEST(planned.warns("'/etc/ld.so.cache' in the container cannot be used"));
     CHECK_EQUAL_LINES(planned.names(), Lines{"libnew.so.1"});
-    image.cache = {.state = ImageFile::State::Other,
+    image.cache = {.state = LoaderFile::State::Other,
                    .content = {},
                    .problem = "is no plain file",
                    .replace_obstacle = {}};
@@ -208,7 +211,7 @@ BOOST_AUTO_TEST_CASE(a_cache_that_is_none_is_named_and_replaced)
 
 BOOST_AUTO_TEST_CASE(without_a_cache_one_is_made_of_the_folders_alone)
 {
-    Image image = debian();
+    LoaderImage image = debian();
     image.cache = {};
     const Planned planned(image);
     CHECK_EQUAL_LINES(planned.names(), Lines{"libnew.so.1"});
@@ -217,7 +220,7 @@ BOOST_AUTO_TEST_CASE(without_a_cache_one_is_made_of_the_folders_alone)
 
 BOOST_AUTO_TEST_CASE(entries_that_lead_outside_the_cache_are_named)
 {
-    Image image = debian();
+    LoaderImage image = debian();
     image.cache.content = old_cache();
     image.cache.content[0x30 + 8] =
         '\xff'; // the low byte of the first path's offset, behind a header of 48 bytes
@@ -229,7 +232,7 @@ BOOST_AUTO_TEST_CASE(entries_that_lead_outside_the_cache_are_named)
 
 BOOST_AUTO_TEST_CASE(without_libraries_the_cache_stays_as_it_is)
 {
-    Image image = debian();
+    LoaderImage image = debian();
     image.libraries.clear();
     CHECK_EQUAL_LINES(Planned(image).files(), Lines{cache_and_conf.front()});
     image.cache = {};
@@ -238,7 +241,7 @@ BOOST_AUTO_TEST_CASE(without_libraries_the_cache_stays_as_it_is)
 
 BOOST_AUTO_TEST_CASE(old_entries_of_a_folder_go_even_if_nothing_takes_their_place)
 {
-    Image image = debian();
+    LoaderImage image = debian();
     image.libraries.clear();
     image.cache = plain(old_cache("/opt/lib/libc.so.6"));
     CHECK_EQUAL_LINES(Planned(image).names(), Lines());
@@ -246,7 +249,7 @@ BOOST_AUTO_TEST_CASE(old_entries_of_a_folder_go_even_if_nothing_takes_their_plac
 
 BOOST_AUTO_TEST_CASE(variants_for_newer_processors_are_for_a_glibc_that_knows_them)
 {
-    Image image = debian();
+    LoaderImage image = debian();
     image.libraries.push_back(library("libfast.so.1", "x86-64-v3"));
     CHECK_EQUAL_LINES(Planned(image).names(), (Lines{"libnew.so.1", "libfast.so.1", "libc.so.6"}));
     // The form without extensions, as glibc before 2.33 has it: their offset, at byte 32 of the header, is 0.
@@ -256,7 +259,7 @@ BOOST_AUTO_TEST_CASE(variants_for_newer_processors_are_for_a_glibc_that_knows_th
 
 BOOST_AUTO_TEST_CASE(musl_searches_the_folders_before_its_own)
 {
-    Image image = debian();
+    LoaderImage image = debian();
     image.has_glibc = false;
     image.musl = {{"/etc/ld-musl-x86_64.path", {}}};
     for (const bool read_only :
@@ -271,7 +274,7 @@ BOOST_AUTO_TEST_CASE(musl_searches_the_folders_before_its_own)
 
 BOOST_AUTO_TEST_CASE(musls_own_file_keeps_what_is_in_it)
 {
-    Image image = debian();
+    LoaderImage image = debian();
     image.has_glibc = false;
     image.folders = {"/opt/lib", "/a", "/b"};
     image.musl = {{"/etc/ld-musl-x86_64.path", plain("/own:/b:/lib\n/x")}};
@@ -282,25 +285,25 @@ BOOST_AUTO_TEST_CASE(musls_own_file_keeps_what_is_in_it)
     image.musl.front().file = plain("");
     BOOST_TEST(Planned(image).content("/etc/ld-musl-x86_64.path") == "/opt/lib\n/a\n/b\n");
     image.musl.front().file.state =
-        ImageFile::State::Other; // what musl searches otherwise is not lost with it
+        LoaderFile::State::Other; // what musl searches otherwise is not lost with it
     BOOST_TEST(Planned(image).content("/etc/ld-musl-x86_64.path") ==
                "/opt/lib\n/a\n/b\n/lib\n/usr/local/lib\n/usr/lib\n");
 }
 
 BOOST_AUTO_TEST_CASE(what_is_written_has_the_mode_for_what_it_replaces)
 {
-    Image image = debian();
+    LoaderImage image = debian();
     image.cache.mode = image.conf.mode = 0600;
     for (const bool read_only : {false, true}) {
         for (const FileEdit &file : Planned(image, read_only).edits.files)
-            BOOST_TEST(file.mode == (file.container_path == own_conf_path ? 0644U : 0600U),
+            BOOST_TEST(file.mode == (file.container_path == own_loader_conf_path ? 0644U : 0600U),
                        file.container_path);
     }
 }
 
 BOOST_AUTO_TEST_CASE(without_a_loader_or_a_folder_there_is_nothing_to_do)
 {
-    Image image = debian();
+    LoaderImage image = debian();
     image.has_glibc = false;
     Planned planned(image);
     BOOST_TEST((planned.edits == Edits{}));
@@ -330,10 +333,10 @@ BOOST_AUTO_TEST_CASE(long_lists_of_an_image_take_no_quadratic_time)
     std::string lines;
     while (lines.size() < 1000000)
         lines += "/" + std::to_string(lines.size()) + "\n";
-    Image image = debian();
+    LoaderImage image = debian();
     image.own_conf = plain(lines);
     image.musl = {{"/etc/ld-musl-x86_64.path", plain(lines)}};
-    BOOST_TEST(Planned(image).content(own_conf_path) == own_text + lines);
+    BOOST_TEST(Planned(image).content(own_loader_conf_path) == own_text + lines);
     BOOST_TEST(Planned(image).content("/etc/ld-musl-x86_64.path") == "/opt/lib\n" + lines);
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "ldcache-update/plan.h"
+#include "libraries/loader_plan.h"
 
 #include <fnmatch.h>
 
@@ -7,11 +7,10 @@
 #include <variant>
 
 #include "base/text.h"
-#include "ldcache-update/library_request.h"
-#include "ldcache-update/merged_cache.h"
+#include "libraries/merged_cache.h"
 #include "loader/ld_cache.h"
 
-namespace ogh::ldcache_update {
+namespace ogh {
 
 namespace {
 
@@ -25,7 +24,7 @@ void warn(Notes &notes, const std::string &text)
 }
 
 /** Why the file stays as it is though it should be another; "" if it can be replaced. */
-std::string replace_obstacle(const ImageFile &file)
+std::string replace_obstacle(const LoaderFile &file)
 {
     if (!file.replace_obstacle.empty())
         return file.replace_obstacle;
@@ -33,10 +32,10 @@ std::string replace_obstacle(const ImageFile &file)
 }
 
 /** A file that a loader reads: it has to be right, in one way or the other. */
-void must_be(const std::string &path, const ImageFile &file, std::string content, bool read_only,
+void must_be(const std::string &path, const LoaderFile &file, std::string content, bool read_only,
              Edits &edits)
 {
-    if (file.state == ImageFile::State::Plain && file.content == content)
+    if (file.state == LoaderFile::State::Plain && file.content == content)
         return;
     const bool replace = !read_only && replace_obstacle(file).empty();
     edits.files.push_back(
@@ -44,10 +43,10 @@ void must_be(const std::string &path, const ImageFile &file, std::string content
 }
 
 /** A file that only a later ldconfig reads: worth a warning if it cannot be written. */
-void should_be(const std::string &path, const ImageFile &file, std::string content, Edits &edits,
+void should_be(const std::string &path, const LoaderFile &file, std::string content, Edits &edits,
                Notes &notes)
 {
-    if (file.state == ImageFile::State::Plain && file.content == content)
+    if (file.state == LoaderFile::State::Plain && file.content == content)
         return;
     const std::string why = replace_obstacle(file);
     if (why.empty())
@@ -78,7 +77,7 @@ std::vector<std::string> joined(std::vector<std::string> first, const std::vecto
 }
 
 /** An earlier run's folders stay: they belong to this container as well. */
-std::string own_conf(const Image &image)
+std::string own_conf(const LoaderImage &image)
 {
     std::string text = own_conf_head;
     for (const std::string &folder : joined(image.folders, folder_lines(image.own_conf.content)))
@@ -86,17 +85,17 @@ std::string own_conf(const Image &image)
     return text;
 }
 
-void plan_conf(const Image &image, Edits &edits, Notes &notes)
+void plan_conf(const LoaderImage &image, Edits &edits, Notes &notes)
 {
-    should_be(own_conf_path, image.own_conf, own_conf(image), edits, notes);
-    if (image.conf.state == ImageFile::State::Other) {
-        warn(notes, quote(conf_path) + " in the container " + image.conf.problem +
+    should_be(own_loader_conf_path, image.own_conf, own_conf(image), edits, notes);
+    if (image.conf.state == LoaderFile::State::Other) {
+        warn(notes, quote(loader_conf_path) + " in the container " + image.conf.problem +
                         ", ignoring; a later ldconfig in the container loses the folders");
         return;
     }
     if (!includes_own_conf(image.conf.content))
-        should_be(conf_path, image.conf, "include " + std::string(own_conf_path) + "\n" + image.conf.content,
-                  edits, notes);
+        should_be(loader_conf_path, image.conf,
+                  "include " + std::string(own_loader_conf_path) + "\n" + image.conf.content, edits, notes);
 }
 
 /** A glibc before 2.33 knows nothing of glibc-hwcaps; it writes no extensions. */
@@ -107,24 +106,25 @@ std::vector<AddedLibrary> libraries_for(const LdCache *cache, std::vector<AddedL
     return libraries;
 }
 
-void plan_cache(const Image &image, bool read_only, Edits &edits, Notes &notes)
+void plan_cache(const LoaderImage &image, bool read_only, Edits &edits, Notes &notes)
 {
     std::variant<LdCache, NoLdCache> parsed = NoLdCache{image.cache.problem};
-    if (image.cache.state == ImageFile::State::Plain)
+    if (image.cache.state == LoaderFile::State::Plain)
         parsed = parse_ld_cache(image.cache.content);
     const auto *cache = std::get_if<LdCache>(&parsed);
-    if (cache == nullptr && image.cache.state != ImageFile::State::Absent)
-        warn(notes, quote(cache_path) + " in the container cannot be used, a new one takes its place: " +
+    if (cache == nullptr && image.cache.state != LoaderFile::State::Absent)
+        warn(notes, quote(loader_cache_path) +
+                        " in the container cannot be used, a new one takes its place: " +
                         std::get<NoLdCache>(parsed).why);
     if (cache != nullptr && cache->left_out > 0)
-        warn(notes, quote(cache_path) + " in the container has " + std::to_string(cache->left_out) +
+        warn(notes, quote(loader_cache_path) + " in the container has " + std::to_string(cache->left_out) +
                         " entries that lead outside of it, which are left out");
     const auto libraries = libraries_for(cache, image.libraries);
     std::string merged = merged_cache(cache, image.folders, libraries);
     // Without libraries, and without old entries that go, the image's own file is as good.
     if (libraries.empty() && (cache == nullptr || merged == merged_cache(cache, {}, {})))
         return;
-    must_be(cache_path, image.cache, std::move(merged), read_only, edits);
+    must_be(loader_cache_path, image.cache, std::move(merged), read_only, edits);
 }
 
 /** musl takes both for the end of a folder. */
@@ -143,8 +143,8 @@ std::vector<std::string> musl_folders(std::string_view text)
 void plan_musl(const MuslPath &musl, const std::vector<std::string> &folders, bool read_only, Edits &edits,
                Notes &notes)
 {
-    const bool absent = musl.file.state == ImageFile::State::Absent;
-    const bool plain = musl.file.state == ImageFile::State::Plain;
+    const bool absent = musl.file.state == LoaderFile::State::Absent;
+    const bool plain = musl.file.state == LoaderFile::State::Plain;
     if (!absent && !plain)
         warn(notes, quote(musl.path) + " in the container " + musl.file.problem +
                         ", a new one with musl's own folders takes its place");
@@ -173,14 +173,14 @@ bool includes_own_conf(std::string_view conf)
         std::replace(patterns.begin(), patterns.end(), '\t', ' ');
         for (const std::string &pattern : split_list(patterns, ' ')) {
             const std::string absolute = pattern.starts_with('/') ? pattern : "/etc/" + pattern;
-            if (::fnmatch(absolute.c_str(), own_conf_path, FNM_PATHNAME | FNM_PERIOD) == 0)
+            if (::fnmatch(absolute.c_str(), own_loader_conf_path, FNM_PATHNAME | FNM_PERIOD) == 0)
                 return true;
         }
     }
     return false;
 }
 
-Edits plan(const Image &image, bool read_only, Notes &notes)
+Edits plan_loader_files(const LoaderImage &image, bool read_only, Notes &notes)
 {
     Edits edits;
     if (image.folders.empty()) {
@@ -203,4 +203,4 @@ Edits plan(const Image &image, bool read_only, Notes &notes)
     return edits;
 }
 
-} // namespace ogh::ldcache_update
+} // namespace ogh

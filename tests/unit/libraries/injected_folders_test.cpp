@@ -7,15 +7,14 @@
 #include <boost/test/unit_test.hpp>
 
 #include "base/error.h"
-#include "ldcache-update/injected_folders.h"
+#include "libraries/injected_folders.h"
 #include "support/elf_image.h"
 #include "support/image_in_folder.h"
 #include "support/temp_folder.h"
 
-BOOST_AUTO_TEST_SUITE(ldcache_update_injected_folders)
+BOOST_AUTO_TEST_SUITE(injected_folders)
 
 using namespace ogh;
-using namespace ogh::ldcache_update;
 using ogh::test::ElfImage;
 using ogh::test::ImageInFolder;
 using ogh::test::TempFolder;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "ldcache-update/cache_order.h"
+#include "libraries/cache_order.h"
 
 #include <algorithm>
 #include <bit>
@@ -8,7 +8,7 @@
 #include "base/little_endian.h"
 #include "loader/ld_cache_format.h"
 
-namespace ogh::ldcache_update {
+namespace ogh {
 
 using namespace ld_cache_format;
 
@@ -142,4 +142,4 @@ bool goes_before(const LdCacheEntry &a, const LdCacheEntry &b, CharSign sign)
     return order != 0 ? order < 0 : a.os_version > b.os_version;
 }
 
-} // namespace ogh::ldcache_update
+} // namespace ogh

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "ldcache-update/library_flags.h"
+#include "libraries/library_flags.h"
 
 #include <elf.h>
 
 #include "loader/ld_cache_format.h"
 
-namespace ogh::ldcache_update {
+namespace ogh {
 
 using namespace ld_cache_format;
 
@@ -40,4 +40,4 @@ std::optional<std::int32_t> library_flags(const ElfLibrary &library)
     return std::nullopt;
 }
 
-} // namespace ogh::ldcache_update
+} // namespace ogh

@@ -3,12 +3,11 @@
 
 #include <boost/test/unit_test.hpp>
 
-#include "ldcache-update/library_flags.h"
+#include "libraries/library_flags.h"
 
-BOOST_AUTO_TEST_SUITE(ldcache_update_library_flags)
+BOOST_AUTO_TEST_SUITE(library_flags)
 
 using namespace ogh;
-using namespace ogh::ldcache_update;
 
 namespace {
 

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "ldcache-update/merged_cache.h"
+#include "libraries/merged_cache.h"
 
 #include <algorithm>
 #include <string_view>
 
-#include "ldcache-update/cache_order.h"
+#include "libraries/cache_order.h"
 #include "loader/ld_cache_writer.h"
 
-namespace ogh::ldcache_update {
+namespace ogh {
 
 namespace {
 
@@ -117,4 +117,4 @@ std::string merged_cache(const LdCache *image, const std::vector<std::string> &f
     return write_ld_cache(all, with_extensions);
 }
 
-} // namespace ogh::ldcache_update
+} // namespace ogh

@@ -20,8 +20,8 @@
 #include <boost/test/unit_test.hpp>
 
 #include "base/unique_fd.h"
-#include "ldcache-update/folder_libraries.h"
-#include "ldcache-update/merged_cache.h"
+#include "libraries/folder_libraries.h"
+#include "libraries/merged_cache.h"
 #include "loader/elf_library.h"
 #include "support/elf_image.h"
 #include "support/temp_folder.h"
@@ -41,10 +41,9 @@ boost::test_tools::assertion_result has_ldconfig(boost::unit_test::test_unit_id 
 
 } // namespace
 
-BOOST_AUTO_TEST_SUITE(ldcache_update_ldconfig, *boost::unit_test::precondition(has_ldconfig))
+BOOST_AUTO_TEST_SUITE(ldconfig, *boost::unit_test::precondition(has_ldconfig))
 
 using namespace ogh;
-using namespace ogh::ldcache_update;
 using ogh::test::ElfImage;
 using ogh::test::TempFolder;
 

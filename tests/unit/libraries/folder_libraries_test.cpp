@@ -6,12 +6,11 @@
 
 #include <boost/test/unit_test.hpp>
 
-#include "ldcache-update/folder_libraries.h"
+#include "libraries/folder_libraries.h"
 
-BOOST_AUTO_TEST_SUITE(ldcache_update_folder_libraries)
+BOOST_AUTO_TEST_SUITE(folder_libraries)
 
 using namespace ogh;
-using namespace ogh::ldcache_update;
 
 namespace {
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "ldcache-update/injected_folders.h"
+#include "libraries/injected_folders.h"
 
 #include <dirent.h>
 #include <fcntl.h>
@@ -17,7 +17,7 @@
 #include "kernel/openat2.h"
 #include "loader/elf_library.h"
 
-namespace ogh::ldcache_update {
+namespace ogh {
 
 namespace {
 
@@ -232,4 +232,4 @@ std::vector<AddedLibrary> read_injected_folders(const ImageReader &reader, const
     return libraries;
 }
 
-} // namespace ogh::ldcache_update
+} // namespace ogh

@@ -6,7 +6,7 @@
 
 #include "loader/ld_cache.h"
 
-namespace ogh::ldcache_update {
+namespace ogh {
 
 /**
  * Whether the loader takes a char above 127 for less than 0, as C does on x86, or for more than 127, as on ARM and
@@ -35,4 +35,4 @@ int compare_entries(const LdCacheEntry &a, const LdCacheEntry &b, CharSign sign)
 /** The order of a whole cache: as compare_entries, and for a newer OS first. */
 bool goes_before(const LdCacheEntry &a, const LdCacheEntry &b, CharSign sign);
 
-} // namespace ogh::ldcache_update
+} // namespace ogh

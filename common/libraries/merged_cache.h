@@ -4,10 +4,10 @@
 #include <string>
 #include <vector>
 
-#include "ldcache-update/folder_libraries.h"
+#include "libraries/folder_libraries.h"
 #include "loader/ld_cache.h"
 
-namespace ogh::ldcache_update {
+namespace ogh {
 
 /**
  * The bytes of an ld.so.cache with the image's entries and the added ones, in the new form alone (see
@@ -27,4 +27,4 @@ namespace ogh::ldcache_update {
 std::string merged_cache(const LdCache *image, const std::vector<std::string> &folders,
                          const std::vector<AddedLibrary> &added);
 
-} // namespace ogh::ldcache_update
+} // namespace ogh

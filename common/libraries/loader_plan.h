@@ -7,9 +7,9 @@
 
 #include "base/log.h"
 #include "edits/edits.h"
-#include "ldcache-update/image.h"
+#include "libraries/loader_image.h"
 
-namespace ogh::ldcache_update {
+namespace ogh {
 
 /**
  * What makes the loaders of an image find the libraries. Pure. What is right already is not touched, so that a second
@@ -18,7 +18,7 @@ namespace ogh::ldcache_update {
  *        written
  * @param notes what could not be used, and why there is nothing to do
  */
-Edits plan(const Image &image, bool read_only, Notes &notes);
+Edits plan_loader_files(const LoaderImage &image, bool read_only, Notes &notes);
 
 /**
  * Whether ldconfig reads our file by an include line of this text of ld.so.conf, whose patterns are as glob(7) has
@@ -26,4 +26,4 @@ Edits plan(const Image &image, bool read_only, Notes &notes);
  */
 bool includes_own_conf(std::string_view conf);
 
-} // namespace ogh::ldcache_update
+} // namespace ogh

@@ -5,12 +5,11 @@
 
 #include <boost/test/unit_test.hpp>
 
-#include "ldcache-update/cache_order.h"
+#include "libraries/cache_order.h"
 
-BOOST_AUTO_TEST_SUITE(ldcache_update_cache_order)
+BOOST_AUTO_TEST_SUITE(cache_order)
 
 using namespace ogh;
-using namespace ogh::ldcache_update;
 
 namespace {
 
