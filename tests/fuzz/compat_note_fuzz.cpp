@@ -9,8 +9,8 @@
 #include <utility>
 
 #include "base/unique_fd.h"
-#include "nvidia-devices/image/compat_note.h"
-#include "nvidia-devices/image/cuda_compat.h"
+#include "nvidia/compat_note.h"
+#include "nvidia/cuda_compat.h"
 #include "promise.h"
 #include "target.h"
 

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "host/proc_devices.h"
-#include "nvidia-devices/host/driver_params.h"
+#include "nvidia/driver_params.h"
 #include "nvidia-devices/host/driver_version.h"
 #include "nvidia-devices/host/gpu_information.h"
 #include "promise.h"

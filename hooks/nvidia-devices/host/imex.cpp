@@ -2,7 +2,7 @@
 #include "nvidia-devices/host/imex.h"
 
 #include "base/text.h"
-#include "nvidia-devices/host/driver_params.h"
+#include "nvidia/driver_params.h"
 #include "nvidia-devices/request/imex_channels.h"
 
 namespace ogh::nvidia_devices {

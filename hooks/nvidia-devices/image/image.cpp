@@ -5,7 +5,7 @@
 #include "image/c_library.h"
 #include "kernel/inode.h"
 #include "nvidia-devices/driver/library_machine.h"
-#include "nvidia-devices/image/image_file.h"
+#include "nvidia/image_file.h"
 
 namespace ogh::nvidia_devices {
 

@@ -7,7 +7,7 @@
 #include "base/log.h"
 #include "image/image_reader.h"
 #include "loader/glibc_versions.h"
-#include "nvidia-devices/image/cuda_compat.h"
+#include "nvidia/cuda_compat.h"
 #include "oci/config.h"
 
 namespace ogh::nvidia_devices {

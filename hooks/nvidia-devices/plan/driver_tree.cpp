@@ -2,20 +2,17 @@
 #include "nvidia-devices/plan/driver_tree.h"
 
 #include <algorithm>
-#include <array>
-#include <charconv>
-#include <cstdint>
 #include <map>
 #include <set>
 
 #include "base/text.h"
 #include "kernel/tmpfs.h"
+#include "nvidia/egl_profile.h"
 
 namespace ogh::nvidia_devices {
 
 namespace {
 
-constexpr const char *profile_name = "nvidia-application-profiles-rc.d/10-container.conf";
 constexpr const char *allocator_soname = "libnvidia-allocator.so.1";
 constexpr const char *vendor_library = "libGLX_nvidia.so.0";
 constexpr const char *indirect_name =
@@ -137,23 +134,6 @@ void plan_libraries(const DriverTree &tree, const Image &image, TmpfsEdit &edit,
     edit.files.push_back({folder_list_name, list});
 }
 
-/**
- * Which GPUs programs with EGL see, by the minor numbers of their nodes; the driver takes the mask in hexadecimal, so
- * that this is not quite JSON.
- */
-std::string application_profile(const std::set<unsigned> &minors)
-{
-    constexpr unsigned bits = 64;
-    std::uint64_t mask = 0;
-    for (const unsigned minor : minors)
-        mask |= minor < bits ? std::uint64_t{1} << minor : 0;
-    std::array<char, bits / 4> digits{};
-    const char *const end = std::to_chars(digits.begin(), digits.end(), mask, 16).ptr;
-    return R"({"profiles": [{"name": "_container_", "settings": ["EGLVisibleDGPUDevices", 0x)" +
-           std::string(digits.data(), static_cast<size_t>(end - digits.data())) +
-           R"(]}], "rules": [{"pattern": [], "profile": "_container_"}]})" + "\n";
-}
-
 bool has_graphics(const DriverTree &tree)
 {
     return tree.record.capabilities.has(Capability::Graphics) ||
@@ -180,7 +160,7 @@ TmpfsEdit plan_tree(const DriverTree &tree, const Image &image, Notes &notes)
     edit.files.push_back({record_name, to_text(tree.record)});
     if (has_graphics(tree))
         edit.files.push_back(
-            {std::string("share/nvidia/") + profile_name, application_profile(tree.record.minors)});
+            {std::string("share/nvidia/") + egl_profile_name, egl_profile(tree.record.minors)});
     return edit;
 }
 
@@ -221,7 +201,8 @@ void plan_links(const DriverTree &tree, const Image &image, Edits &edits)
         links.add_file(file);
     if (!has_graphics(tree))
         return;
-    links.add(std::string("/etc/nvidia/") + profile_name, std::string("share/nvidia/") + profile_name);
+    links.add(std::string("/etc/nvidia/") + egl_profile_name,
+              std::string("share/nvidia/") + egl_profile_name);
     const auto &libraries = tree.files.libraries;
     const bool has_allocator =
         std::any_of(libraries.begin(), libraries.end(), [](const DriverLibrary &library) {

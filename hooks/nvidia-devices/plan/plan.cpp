@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "nvidia-devices/plan/plan.h"
 
-#include "nvidia-devices/host/driver_params.h"
+#include "nvidia/driver_params.h"
 
 namespace ogh::nvidia_devices {
 

@@ -222,7 +222,7 @@ BOOST_AUTO_TEST_CASE(the_choice_is_that_of_ldconfig)
         for (const AddedLibrary &library : root.choose("/usr/lib", subfolder))
             added.push_back(library);
     }
-    root.file("etc/ours", merged_cache(nullptr, {}, added));
+    root.file("etc/ours", ogh::merged_cache(nullptr, {}, added));
     BOOST_TEST(printed(root.path("etc/ours")) == printed(root.cache("new")));
 }
 
@@ -238,7 +238,7 @@ BOOST_AUTO_TEST_CASE(ldconfig_prints_what_is_written_here)
     for (const std::string form : {"new", "compat", "old"}) {
         const std::string bytes = content_of(root.cache(form));
         const LdCache cache = parse(bytes);
-        const std::string merged = merged_cache(&cache, {"/opt/gpu"}, added);
+        const std::string merged = ogh::merged_cache(&cache, {"/opt/gpu"}, added);
         root.file("etc/merged", merged);
         BOOST_TEST(printed(root.path("etc/merged")) == described(parse(merged)));
         BOOST_TEST(run({"-p", "-C", root.path("etc/merged")}).find("oci-gpu-hooks") != std::string::npos);
@@ -251,7 +251,7 @@ BOOST_AUTO_TEST_CASE(ldconfigs_order_is_kept)
     const Root root;
     const std::string bytes = content_of(root.cache("new"));
     const LdCache cache = parse(bytes);
-    root.file("etc/merged", merged_cache(&cache, {"/opt/gpu"}, {}));
+    root.file("etc/merged", ogh::merged_cache(&cache, {"/opt/gpu"}, {}));
     BOOST_TEST(printed(root.path("etc/merged")) == printed(root.cache("new")));
 }
 

@@ -18,7 +18,7 @@ std::int32_t flags(std::uint16_t machine, bool is_64, std::uint32_t processor_fl
     library.machine = machine;
     library.is_64 = is_64;
     library.processor_flags = processor_flags;
-    return library_flags(library).value_or(-1);
+    return ogh::library_flags(library).value_or(-1);
 }
 
 } // namespace

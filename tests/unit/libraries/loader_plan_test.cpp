@@ -32,7 +32,7 @@ AddedLibrary library(const std::string &name, const std::string &subfolder = "")
 /** A cache of the image's own. */
 std::string old_cache(const std::string &path = "/lib/libc.so.6")
 {
-    return merged_cache(nullptr, {}, {{"libc.so.6", path, 0x0303, 0, ""}});
+    return ogh::merged_cache(nullptr, {}, {{"libc.so.6", path, 0x0303, 0, ""}});
 }
 
 /** Debian's files, and one library to add. */

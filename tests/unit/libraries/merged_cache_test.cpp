@@ -32,10 +32,10 @@ LdCache parse(const std::string &bytes)
 std::string merge(const std::string &image, const std::vector<AddedLibrary> &added)
 {
     const LdCache cache = parse(image);
-    std::string merged = merged_cache(&cache, folders, added);
+    std::string merged = ogh::merged_cache(&cache, folders, added);
     const LdCache again = parse(merged);
     BOOST_TEST(again.left_out == 0U);
-    BOOST_TEST((merged_cache(&again, folders, added) == merged));
+    BOOST_TEST((ogh::merged_cache(&again, folders, added) == merged));
     size_t added_size = 0;
     for (const AddedLibrary &library : added)
         added_size += 24 + 4 + library.name.size() + library.path.size() + library.subfolder.size() + 3;
@@ -87,17 +87,17 @@ BOOST_AUTO_TEST_CASE(without_a_cache_the_added_libraries_make_one)
 {
     const std::vector<AddedLibrary> added = {library("liba.so.1"), library("libb.so.2"),
                                              below_hwcaps("libb.so.2", "x86-64-v2")};
-    const std::string bytes = merged_cache(nullptr, folders, added);
+    const std::string bytes = ogh::merged_cache(nullptr, folders, added);
     BOOST_TEST(describe(bytes) == "/opt/gpu/glibc-hwcaps/x86-64-v2/libb.so.2[x86-64-v2] "
                                   "/opt/gpu/libb.so.2 /opt/gpu/liba.so.1");
     BOOST_TEST(parse(bytes).has_extensions);
     const LdCache again = parse(bytes);
-    BOOST_TEST((merged_cache(&again, folders, added) == bytes));
+    BOOST_TEST((ogh::merged_cache(&again, folders, added) == bytes));
 }
 
 BOOST_AUTO_TEST_CASE(the_bytes_are_those_of_the_format)
 {
-    const std::string bytes = merged_cache(
+    const std::string bytes = ogh::merged_cache(
         nullptr, {},
         {{"liba.so.1", "/d/liba.so.1", 0x0303, 0x00030200, ""}, {"b", "/d/libb", 0x0A03, 1, "v2"}});
     using namespace std::string_literals;
@@ -204,7 +204,7 @@ BOOST_AUTO_TEST_CASE(a_cache_from_before_extensions_stays_so)
 
 BOOST_AUTO_TEST_CASE(a_cache_of_nothing_can_be_read_again)
 {
-    BOOST_TEST(describe(merged_cache(nullptr, {}, {})).empty());
+    BOOST_TEST(describe(ogh::merged_cache(nullptr, {}, {})).empty());
     CacheImage image;
     image.entries = {{"liba.so", "/opt/gpu/liba.so"}};
     for (const bool extensions : {true, false}) {
@@ -245,7 +245,7 @@ BOOST_AUTO_TEST_CASE(equal_entries_stay_in_their_order_when_others_are_sorted)
 
 BOOST_AUTO_TEST_CASE(a_hwcaps_name_stands_once_in_its_section)
 {
-    const std::string bytes = merged_cache(
+    const std::string bytes = ogh::merged_cache(
         nullptr, {},
         {below_hwcaps("liba.so", "v2"), below_hwcaps("libb.so", "v2"), below_hwcaps("libc.so", "v3")});
     const size_t extensions = load_little_endian<std::uint32_t>(bytes, 32);

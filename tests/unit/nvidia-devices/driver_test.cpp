@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <boost/test/unit_test.hpp>
 
-#include "nvidia-devices/host/driver_params.h"
+#include "nvidia/driver_params.h"
 #include "nvidia-devices/host/driver_version.h"
 
 BOOST_AUTO_TEST_SUITE(nvidia_devices_driver)
 
+using namespace ogh;
 using namespace ogh::nvidia_devices;
 
 BOOST_AUTO_TEST_CASE(version_lines_of_all_kinds)

@@ -8,7 +8,7 @@
 #include "base/log.h"
 #include "image/image_reader.h"
 
-namespace ogh::nvidia_devices {
+namespace ogh {
 
 /** Where CUDA images carry a newer user-space driver for older kernel modules. */
 constexpr const char *cuda_compat_folder = "/usr/local/cuda/compat";
@@ -45,4 +45,4 @@ std::optional<CudaCompat> read_cuda_compat(const ImageReader &reader, Notes &not
  */
 bool is_preferred(const CudaCompat &compat, const std::string &version);
 
-} // namespace ogh::nvidia_devices
+} // namespace ogh

@@ -9,13 +9,12 @@
 #include <boost/test/unit_test.hpp>
 
 #include "base/unique_fd.h"
-#include "nvidia-devices/image/compat_note.h"
+#include "nvidia/compat_note.h"
 #include "support/compat_library.h"
 
-BOOST_AUTO_TEST_SUITE(nvidia_devices_compat_note)
+BOOST_AUTO_TEST_SUITE(compat_note)
 
 using namespace ogh;
-using namespace ogh::nvidia_devices;
 using namespace std::string_literals;
 using ogh::test::CompatLibrary;
 using ogh::test::ElfImage;

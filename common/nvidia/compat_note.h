@@ -4,7 +4,7 @@
 #include <optional>
 #include <vector>
 
-namespace ogh::nvidia_devices {
+namespace ogh {
 
 /**
  * The major versions of drivers that a libcuda for forward compatibility says it works with: member "Driver" of the
@@ -15,4 +15,4 @@ namespace ogh::nvidia_devices {
  */
 std::optional<std::vector<unsigned>> read_compat_note(int fd);
 
-} // namespace ogh::nvidia_devices
+} // namespace ogh

@@ -7,7 +7,7 @@
 #include "base/unique_fd.h"
 #include "image/image_reader.h"
 
-namespace ogh::nvidia_devices {
+namespace ogh {
 
 /**
  * Opens a plain file of an image, or what a link leads to in the root if that is one; nothing else is ever opened.
@@ -15,4 +15,4 @@ namespace ogh::nvidia_devices {
  */
 std::optional<UniqueFd> open_image_file(const ImageReader &reader, const std::string &path);
 
-} // namespace ogh::nvidia_devices
+} // namespace ogh

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "nvidia-devices/image/image_file.h"
+#include "nvidia/image_file.h"
 
 #include "base/error.h"
 #include "base/text.h"
 #include "kernel/inode.h"
 
-namespace ogh::nvidia_devices {
+namespace ogh {
 
 std::optional<UniqueFd> open_image_file(const ImageReader &reader, const std::string &path)
 {
@@ -20,4 +20,4 @@ std::optional<UniqueFd> open_image_file(const ImageReader &reader, const std::st
     }
 }
 
-} // namespace ogh::nvidia_devices
+} // namespace ogh

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "nvidia-devices/host/driver_params.h"
+#include "nvidia/driver_params.h"
 
 #include "base/number.h"
 #include "base/text.h"
 
-namespace ogh::nvidia_devices {
+namespace ogh {
 
 namespace {
 
@@ -45,4 +45,4 @@ std::string params_for_container(std::string_view text)
     return found ? result : std::string(masked) + "\n" + result;
 }
 
-} // namespace ogh::nvidia_devices
+} // namespace ogh

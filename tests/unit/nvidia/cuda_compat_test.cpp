@@ -8,15 +8,14 @@
 #include <boost/test/unit_test.hpp>
 
 #include "base/unique_fd.h"
-#include "nvidia-devices/image/cuda_compat.h"
+#include "nvidia/cuda_compat.h"
 #include "support/compat_library.h"
 #include "support/image_in_folder.h"
 #include "support/temp_folder.h"
 
-BOOST_AUTO_TEST_SUITE(nvidia_devices_cuda_compat)
+BOOST_AUTO_TEST_SUITE(cuda_compat)
 
 using namespace ogh;
-using namespace ogh::nvidia_devices;
 using ogh::test::CompatLibrary;
 using ogh::test::ElfImage;
 using ogh::test::ImageInFolder;

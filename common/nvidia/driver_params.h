@@ -6,7 +6,7 @@
 #include <string>
 #include <string_view>
 
-namespace ogh::nvidia_devices {
+namespace ogh {
 
 /**
  * /proc/driver/nvidia/params as a container must see it: ModifyDeviceFiles is 0, or the driver's libraries and
@@ -18,4 +18,4 @@ std::string params_for_container(std::string_view text);
 /** A number of /proc/driver/nvidia/params; nothing if the driver does not have it. Of equal names the first counts. */
 std::optional<std::uint64_t> driver_param(std::string_view text, std::string_view name);
 
-} // namespace ogh::nvidia_devices
+} // namespace ogh

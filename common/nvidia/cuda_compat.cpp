@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "nvidia-devices/image/cuda_compat.h"
+#include "nvidia/cuda_compat.h"
 
 #include <algorithm>
 #include <array>
@@ -12,10 +12,10 @@
 #include "base/text.h"
 #include "kernel/folder_entries.h"
 #include "loader/elf_library.h"
-#include "nvidia-devices/image/compat_note.h"
-#include "nvidia-devices/image/image_file.h"
+#include "nvidia/compat_note.h"
+#include "nvidia/image_file.h"
 
-namespace ogh::nvidia_devices {
+namespace ogh {
 
 namespace {
 
@@ -168,4 +168,4 @@ bool is_preferred(const CudaCompat &compat, const std::string &version)
     return std::find(drivers.begin(), drivers.end(), ours->front()) != drivers.end() && *theirs > *ours;
 }
 
-} // namespace ogh::nvidia_devices
+} // namespace ogh

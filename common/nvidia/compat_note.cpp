@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "nvidia-devices/image/compat_note.h"
+#include "nvidia/compat_note.h"
 
 #include <elf.h>
 
@@ -14,7 +14,7 @@
 #include "base/little_endian.h"
 #include "loader/elf_file.h"
 
-namespace ogh::nvidia_devices {
+namespace ogh {
 
 using nlohmann::json;
 
@@ -159,4 +159,4 @@ std::optional<std::vector<unsigned>> read_compat_note(int fd)
     }
 }
 
-} // namespace ogh::nvidia_devices
+} // namespace ogh
