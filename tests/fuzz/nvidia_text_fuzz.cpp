@@ -6,9 +6,9 @@
 #include <vector>
 
 #include "host/proc_devices.h"
-#include "nvidia/driver_params.h"
 #include "nvidia-devices/host/driver_version.h"
 #include "nvidia-devices/host/gpu_information.h"
+#include "nvidia/driver_params.h"
 #include "promise.h"
 #include "target.h"
 

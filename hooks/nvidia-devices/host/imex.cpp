@@ -2,8 +2,8 @@
 #include "nvidia-devices/host/imex.h"
 
 #include "base/text.h"
-#include "nvidia/driver_params.h"
 #include "nvidia-devices/request/imex_channels.h"
+#include "nvidia/driver_params.h"
 
 namespace ogh::nvidia_devices {
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <boost/test/unit_test.hpp>
 
-#include "nvidia/driver_params.h"
 #include "nvidia-devices/host/driver_version.h"
+#include "nvidia/driver_params.h"
 
 BOOST_AUTO_TEST_SUITE(nvidia_devices_driver)
 
