@@ -3,7 +3,6 @@
 
 #include <fcntl.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <array>
@@ -13,6 +12,7 @@
 #include "base/error.h"
 #include "base/text.h"
 #include "container/device_node.h"
+#include "host/node_access.h"
 #include "kernel/openat2.h"
 
 namespace ogh {
@@ -43,13 +43,6 @@ std::string mode_text(mode_t mode)
     std::array<char, 8> text{};
     std::snprintf(text.data(), text.size(), "%04o", mode & 07777U);
     return text.data();
-}
-
-/** Asked of the kernel: the ids of a node that this user namespace has no number for cannot be compared. */
-bool may_open(int fd)
-{
-    // The C library's faccessat takes no O_PATH descriptor.
-    return ::syscall(SYS_faccessat2, fd, "", R_OK | W_OK, AT_EMPTY_PATH | AT_EACCESS) == 0;
 }
 
 /** In a user namespace the engine's user has the number that this process has. */
@@ -90,7 +83,8 @@ DeviceMount open_device_mount(const NodeEdit &node, bool keeps_groups)
                         ", and without the host's root no device node can be made; have the host "
                         "make it at boot");
     DeviceMount mount = source_of(fd->get(), what);
-    if (!may_open(fd->get()) || (needs_group(mount.inode) && !keeps_groups))
+    // Asked of the kernel: the ids of a node that this user namespace has no number for cannot be compared.
+    if (access_of(fd->get()) != NodeAccess::Open || (needs_group(mount.inode) && !keeps_groups))
         throw cannot_open(what, mount.inode.mode);
     return mount;
 }

@@ -200,8 +200,8 @@ private:
     [[nodiscard]] std::string lease_name(const RequestValue &asked, const Selectors &selectors) const
     {
         const std::string name = name_;
-        if (selectors.all)
-            return name + " all";
+        if (selectors.all || selectors.allowed)
+            return name + (selectors.all ? " all" : " allowed");
         if (selectors.any == 0)
             return "";
         const std::string who = asked.for_all ? "always" : is_by_host(asked) ? "device" : "container";

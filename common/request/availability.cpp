@@ -119,6 +119,21 @@ Error Availability::missing(const std::string &text) const
     return is_cut_by_policy() ? not_allowed(text) : unknown(text);
 }
 
+Error Availability::none_open(const std::string &text) const
+{
+    std::string closed;
+    for (size_t i = 0; i < candidates_.size(); ++i) {
+        if (!is_usable(i))
+            continue;
+        if (candidates_[i].closed.empty())
+            return missing(text);
+        closed += (closed.empty() ? "" : "; ") + label(candidates_[i]) + ": " + candidates_[i].closed;
+    }
+    if (closed.empty())
+        return unknown(text);
+    return {ExitCode::NotAvailable, no_gpu(text, "") + "this process may open none: " + closed};
+}
+
 Error Availability::unknown(const std::string &text, const std::string &within) const
 {
     return {ExitCode::NotAvailable, no_gpu(text, within) + this->text()};

@@ -49,6 +49,8 @@ public:
 
     /** There is not enough of it: by --allow, or at all. */
     [[nodiscard]] Error missing(const std::string &text) const;
+    /** This process may open nothing of what may be given. */
+    [[nodiscard]] Error none_open(const std::string &text) const;
     /** There is no such thing. */
     [[nodiscard]] Error unknown(const std::string &text, const std::string &within = "") const;
     [[nodiscard]] Error not_allowed(const std::string &text, const std::string &within = "") const;

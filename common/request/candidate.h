@@ -24,6 +24,8 @@ struct Candidate {
     ExitCode problem_code = ExitCode::Host; ///< of the error if it is asked for nevertheless
     /** Why `all` and `any` leave it out although a name or a group may have it; "" if they do not. */
     std::string only_by_name;
+    std::string closed =
+        {}; ///< why this process may not open it; "" if it may, or nobody asked for `allowed`
 };
 
 /** The host's side. */

@@ -28,16 +28,16 @@ public:
 
     void offer_all()
     {
-        for (size_t i = 0; i < availability_.size(); ++i) {
-            if (state_[i] != State::Left || !availability_.is_allowed(i))
-                continue;
-            if (availability_.is_common(i))
-                state_[i] = State::Offered;
-            else
-                note_left_out(i);
-        }
+        offer_where([](const Candidate &) { return true; });
         if (count(State::Taken) + count(State::Offered) == 0)
             throw availability_.missing("all");
+    }
+
+    void offer_open()
+    {
+        offer_where([](const Candidate &candidate) { return candidate.closed.empty(); });
+        if (count(State::Taken) + count(State::Offered) == 0)
+            throw availability_.none_open("allowed");
     }
 
     /** Takes what `all` and groups offer, or lets any of it be chosen where the policy allows less. */
@@ -100,6 +100,19 @@ private:
                 places.push_back(i);
         }
         return places;
+    }
+
+    /** All that anybody may have and that `is_wanted`. */
+    template<typename Wanted> void offer_where(const Wanted &is_wanted)
+    {
+        for (size_t i = 0; i < availability_.size(); ++i) {
+            if (state_[i] != State::Left || !availability_.is_allowed(i))
+                continue;
+            if (availability_.is_common(i) && is_wanted(availability_.at(i)))
+                state_[i] = State::Offered;
+            else
+                note_left_out(i);
+        }
     }
 
     /** Ends with an error at the first index that there is none of, so it is never longer than the list. */
@@ -170,7 +183,9 @@ private:
     {
         const Candidate &candidate = availability_.at(i);
         const bool is_fault = !candidate.problem.empty() && candidate.problem_code == ExitCode::Host;
-        const std::string &why = candidate.problem.empty() ? candidate.only_by_name : candidate.problem;
+        const std::string &why = !candidate.problem.empty()        ? candidate.problem
+                                 : !candidate.only_by_name.empty() ? candidate.only_by_name
+                                                                   : candidate.closed;
         notes_.push_back({is_fault ? LogLevel::Warning : LogLevel::Info,
                           "GPU " + label(candidate) + " is left out: " + why});
     }
@@ -195,6 +210,8 @@ Choice resolve(const Selectors &selectors, const std::vector<Candidate> &candida
         chooser.take(selector);
     if (selectors.all)
         chooser.offer_all();
+    if (selectors.allowed)
+        chooser.offer_open();
     chooser.settle();
     if (selectors.any != 0)
         chooser.take_any(selectors.any);

@@ -22,13 +22,14 @@ struct Choice {
  * Chooses devices. Pure.
  *
  * What is named must be given, all of it, or that is an error. `all` and groups are as much of them as the policy allows:
- * where --max-devices cuts them short, it is any of them. `any:N` is N beyond those that are named.
+ * where --max-devices cuts them short, it is any of them. `any:N` is N beyond those that are named. `allowed` is
+ * of `all` what this process may open itself.
  *
  * @param selectors with `environment` already replaced by what the variables say
  * @param candidates in PCI order
  * @param notes what is left out of `all` and of groups
  * @return nothing at all only for `none`
- * @throws Error: NotAvailable for what this host does not have, with all that there is; Policy for what it does not
+ * @throws Error: NotAvailable for what this host does not have, with all that there is, and where nothing may be opened; Policy for what it does not
  *         allow, with all that may be given; a candidate's own code for its problem
  */
 Choice resolve(const Selectors &selectors, const std::vector<Candidate> &candidates,

@@ -2,6 +2,7 @@
 #include "request/selectors.h"
 
 #include <algorithm>
+#include <array>
 #include <set>
 
 #include "base/error.h"
@@ -16,14 +17,14 @@ constexpr size_t max_name_size = 128;
 constexpr unsigned max_number =
     999'999'999; // far above what a host has; a range of that size is never walked
 constexpr std::string_view any_prefix = "any:";
+constexpr std::array<std::string_view, 5> keywords{"any", "all", "allowed", "none", "env"};
 
 Error refused(const RequestValue &asked, const std::string &why)
 {
-    return {
-        ExitCode::Usage,
-        "the " + asked.origin + " " + why + " in " + quote(asked.value) +
-            "; it takes 'all', 'none', 'env', 'any:N', indices and ranges ('0', '0-3'), PCI addresses and "
-            "names of GPUs, separated by commas"};
+    return {ExitCode::Usage,
+            "the " + asked.origin + " " + why + " in " + quote(asked.value) +
+                "; it takes 'all', 'none', 'env', 'any:N', 'allowed', indices and ranges ('0', '0-3'), PCI "
+                "addresses and names of GPUs, separated by commas"};
 }
 
 bool is_name_character(char c)
@@ -69,14 +70,18 @@ void add_item(Selectors &selectors, const std::string &item, const RequestValue 
         throw refused(asked, "has " + quote(item) + " beside others");
     if (item == "all")
         selectors.all = true;
+    else if (item == "allowed")
+        selectors.allowed = true;
     else if (!item.starts_with(any_prefix))
         selectors.named.push_back(parse_selector(item, asked));
     else if (selectors.any == 0)
         selectors.any = parse_any(item, asked);
     else
         throw refused(asked, "has 'any:N' twice");
-    if (selectors.all && selectors.any != 0)
-        throw refused(asked, "has 'any:N' beside 'all'");
+    if ((selectors.all || selectors.allowed) && selectors.any != 0)
+        throw refused(asked, "has 'any:N' beside 'all' or 'allowed'");
+    if (selectors.all && selectors.allowed)
+        throw refused(asked, "has 'allowed' beside 'all'");
 }
 
 } // namespace
@@ -91,8 +96,8 @@ Selector parse_selector(std::string_view item, const RequestValue &asked)
         return {std::string(item), parse_range(item, asked)};
     if (const auto address = parse_pci_address(item, PciDomain::Optional))
         return {std::string(item), *address};
-    if (!std::all_of(item.begin(), item.end(), is_name_character) || item == "any" ||
-        item.starts_with(any_prefix) || item == "all" || item == "none" || item == "env")
+    if (!std::all_of(item.begin(), item.end(), is_name_character) || item.starts_with(any_prefix) ||
+        std::find(keywords.begin(), keywords.end(), item) != keywords.end())
         throw refused(asked, "has " + quote(item) + ", which names no GPU,");
     return {std::string(item), DeviceName{std::string(item)}};
 }
@@ -116,9 +121,10 @@ Selectors parse_selectors(const RequestValue &asked)
 Selectors parse_allowed_selectors(const RequestValue &asked)
 {
     Selectors selectors = parse_selectors(asked);
-    if (selectors.none || selectors.environment || selectors.any != 0)
+    if (selectors.none || selectors.environment || selectors.any != 0 || selectors.allowed)
         throw Error(ExitCode::Usage,
-                    "the " + asked.origin + " has 'none', 'env' or 'any:N' in " + quote(asked.value) +
+                    "the " + asked.origin + " has 'none', 'env', 'any:N' or 'allowed' in " +
+                        quote(asked.value) +
                         "; it takes 'all', indices and ranges, PCI addresses and names of GPUs");
     return selectors;
 }

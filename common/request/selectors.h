@@ -41,20 +41,21 @@ struct Selectors {
     bool all = false;
     unsigned any = 0;            ///< N of `any:N`; 0 if it was not asked for
     std::vector<Selector> named; ///< as they were written, without repeats
+    bool allowed = false;        ///< `allowed`: of `all`, what this process may open itself
 
     bool operator==(const Selectors &) const = default;
 };
 
 /**
- * Understands `none`, `env`, or a list, separated by commas, of `all`, `any:N`, indices and ranges, PCI addresses and
- * names. Blanks around items and repeats are allowed.
- * @throws Error (Usage) for an empty item or one that nothing could be called; `none` or `env` beside others; `any:N`
- *         beside `all` or another `any:N`
+ * Understands `none`, `env`, or a list, separated by commas, of `all`, `any:N`, `allowed`, indices and ranges, PCI
+ * addresses and names. Blanks around items and repeats are allowed.
+ * @throws Error (Usage) for an empty item or one that nothing could be called; `none` or `env` beside others; two of
+ *         `all`, `allowed`, `any:N` and another `any:N`
  */
 Selectors parse_selectors(const RequestValue &asked);
 
 /**
- * A list of GPUs that the host allows: the same without `none`, `env` and `any:N`.
+ * A list of GPUs that the host allows: the same without `none`, `env`, `any:N` and `allowed`.
  * @throws Error (Usage)
  */
 Selectors parse_allowed_selectors(const RequestValue &asked);

@@ -50,8 +50,11 @@ std::optional<std::vector<Candidate>> AmdGpus::find(const Sysroot &sysroot, cons
 {
     inventory_ = read_inventory(sysroot, details_for(request.selectors, request.policy), notes);
     const auto why = why_none(inventory_);
-    if (!why)
+    if (!why) {
+        if (request.selectors.allowed)
+            read_access(sysroot, inventory_);
         return candidates(inventory_);
+    }
     // What the host asks for every container is not asked of a host without GPUs.
     if (!request.asked.for_all || why->code() != ExitCode::NotAvailable)
         throw Error(*why);

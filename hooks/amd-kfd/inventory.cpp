@@ -163,6 +163,18 @@ Inventory read_inventory(const Sysroot &sysroot, const Details &details, Notes &
     return inventory;
 }
 
+void read_access(const Sysroot &sysroot, Inventory &inventory)
+{
+    const DrmClass drm(sysroot);
+    for (Gpu &gpu : inventory.gpus) {
+        if (!gpu.problem.empty())
+            continue;
+        const auto node = drm.render(*gpu.kfd.render_minor);
+        gpu.access = node ? read_node_access(sysroot, dri_folder + node->name, {node->major, node->minor})
+                          : NodeAccess::NoNode;
+    }
+}
+
 std::optional<Error> why_none(const Inventory &inventory)
 {
     if (!inventory.gpus.empty()) {

@@ -11,6 +11,7 @@
 #include "base/error.h"
 #include "base/log.h"
 #include "host/drm_nodes.h"
+#include "host/node_access.h"
 #include "host/pci_address.h"
 #include "host/sysroot.h"
 
@@ -24,10 +25,11 @@ struct Gpu {
     PciAddress address;     ///< its own, or that of the GPU that it is a partition of
     unsigned parent = 0;    ///< which of the host's addresses that is, in PCI order
     unsigned partition = 0; ///< which of those with that address it is
-    std::optional<DrmNode> card;         ///< only with Details::cards
-    std::uint64_t drm_unique_id = 0;     ///< of the whole GPU; only with Details::unique_ids; 0: none
-    std::optional<std::uint64_t> memory; ///< bytes; only with Details::memory
-    std::string problem;                 ///< why it cannot be handed out; "" if it can
+    std::optional<DrmNode> card;          ///< only with Details::cards
+    std::uint64_t drm_unique_id = 0;      ///< of the whole GPU; only with Details::unique_ids; 0: none
+    std::optional<std::uint64_t> memory;  ///< bytes; only with Details::memory
+    std::string problem;                  ///< why it cannot be handed out; "" if it can
+    NodeAccess access = NodeAccess::Open; ///< to its render node, as read_access() finds it
 };
 
 /** What is read only for those who ask for it: a host may have dozens of partitions. */
@@ -62,11 +64,20 @@ struct Inventory {
  */
 Inventory read_inventory(const Sysroot &sysroot, const Details &details, Notes &notes);
 
+/**
+ * Notes of each GPU whether this process may open its render node below the sysroot. That is the one that counts: KFD
+ * asks the device cgroup for it, too (kfd_devcgroup_check_permission() in amdkfd).
+ * @throws Error (Host) if /dev cannot be looked at
+ */
+void read_access(const Sysroot &sysroot, Inventory &inventory);
+
 /** Why there is no GPU for anybody: the error for who asks for one; NotAvailable if the host has none, else Host. */
 std::optional<Error> why_none(const Inventory &inventory);
 
 /** "renderD129"; "" if it has none. */
 std::string render_name(const Gpu &gpu);
+
+constexpr const char *dri_folder = "/dev/dri/";
 
 /**
  * Whether the GPU is a part of a CPU: its gfx version is one that only those have; where the kernel does not say that,

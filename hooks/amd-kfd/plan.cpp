@@ -11,7 +11,6 @@ namespace ogh::amd_kfd {
 
 namespace {
 
-constexpr const char *dri_folder = "/dev/dri/";
 constexpr const char *accel_folder = "/dev/accel/";
 
 /** What udev's links in /dev/dri/by-path begin with. */
@@ -64,7 +63,11 @@ Edits plan(const GpuSelection &selection, const Inventory &inventory, const Devi
 
 void check_rootless(const std::vector<size_t> &gpus, const Inventory &inventory, bool rootless)
 {
-    const size_t there = inventory.gpus.size();
+    // What the device cgroup keeps from this process, KFD keeps from the container.
+    const auto there =
+        static_cast<size_t>(std::count_if(inventory.gpus.begin(), inventory.gpus.end(), [](const Gpu &gpu) {
+            return gpu.access != NodeAccess::DeniedByCgroup;
+        }));
     if (!rootless || gpus.empty() || gpus.size() == there)
         return;
     throw Error(ExitCode::Host,

@@ -147,6 +147,8 @@ std::optional<std::vector<Candidate>> NvidiaGpus::find(const Sysroot &sysroot, c
     }
     require_driver(inventory_);
     require_imex_channels(inventory_, imex_channels_);
+    if (request.selectors.allowed)
+        read_access(sysroot, inventory_);
     return candidates(inventory_);
 }
 

@@ -65,6 +65,7 @@ std::vector<Candidate> fixed_candidates()
         candidate.description = candidate.names.front();
         list.push_back(candidate);
     }
+    list[2].closed = "the device cgroup keeps it";
     list[3].problem = "it does not answer";
     list[4].problem = "it is excluded";
     list[4].problem_code = ExitCode::NotAvailable;
@@ -78,6 +79,7 @@ std::string text_of(const Selectors &selectors)
     if (selectors.none || selectors.environment)
         return selectors.none ? "none" : "env";
     std::string text = selectors.all        ? "all"
+                       : selectors.allowed  ? "allowed"
                        : selectors.any != 0 ? "any:" + std::to_string(selectors.any)
                                             : "";
     for (const Selector &selector : selectors.named)
@@ -87,10 +89,11 @@ std::string text_of(const Selectors &selectors)
 
 void check_words(const Selectors &selectors)
 {
-    const bool others = selectors.all || selectors.any != 0 || !selectors.named.empty();
+    const bool others = selectors.all || selectors.allowed || selectors.any != 0 || !selectors.named.empty();
     require(!(selectors.none && selectors.environment) && (selectors.none || selectors.environment) != others,
             "'none' and 'env' stand alone, and something is always asked for");
-    require(!selectors.all || selectors.any == 0, "'all' leaves nothing for 'any:N'");
+    require(selectors.all + selectors.allowed + (selectors.any != 0) < 2,
+            "'all', 'allowed' and 'any:N' leave nothing for each other");
 }
 
 std::optional<Selectors> check_selectors(const RequestValue &asked)
@@ -140,7 +143,9 @@ void check_chosen(const std::vector<size_t> &places, const std::vector<Candidate
         const bool allowed = !policy.allow || policy.allow->all || is_named(*policy.allow, candidate);
         const bool named = is_named(selectors, candidate);
         const bool wanted =
-            named || ((selectors.all || selectors.any != 0) && candidate.only_by_name.empty());
+            named ||
+            ((selectors.all || selectors.any != 0 || (selectors.allowed && candidate.closed.empty())) &&
+             candidate.only_by_name.empty());
         const bool usable = candidate.problem.empty() && allowed;
         require(!chosen || usable, "what is chosen may be given");
         require(!chosen || wanted, "what is chosen was asked for");

@@ -78,6 +78,11 @@ void refuse_shared_minors(std::vector<Gpu> &gpus)
     }
 }
 
+std::string node_path(const Gpu &gpu)
+{
+    return "/dev/nvidia" + std::to_string(gpu.information.minor.value_or(0));
+}
+
 } // namespace
 
 Inventory read_inventory(const Sysroot &sysroot, Notes &notes)
@@ -105,6 +110,16 @@ Inventory read_inventory(const Sysroot &sysroot, Notes &notes)
     read_gpus(sysroot, inventory, notes);
     refuse_shared_minors(inventory.gpus);
     return inventory;
+}
+
+void read_access(const Sysroot &sysroot, Inventory &inventory)
+{
+    for (Gpu &gpu : inventory.gpus) {
+        if (!gpu.problem.empty())
+            continue;
+        gpu.access =
+            read_node_access(sysroot, node_path(gpu), {gpu_major(inventory), *gpu.information.minor});
+    }
 }
 
 void require_driver(const Inventory &inventory)
@@ -140,6 +155,7 @@ std::vector<Candidate> candidates(const Inventory &inventory)
         }
         candidate.problem = gpu.problem;
         candidate.problem_code = gpu.problem_code;
+        candidate.closed = obstacle_text(gpu.access, inventory.host_root + node_path(gpu));
         list.push_back(std::move(candidate));
     }
     return list;

@@ -8,6 +8,7 @@
 
 #include "base/error.h"
 #include "base/log.h"
+#include "host/node_access.h"
 #include "host/pci_address.h"
 #include "host/proc_devices.h"
 #include "host/sysroot.h"
@@ -24,6 +25,7 @@ struct Gpu {
     GpuInformation information;
     std::string problem; ///< why it cannot be handed out; "" if it can
     ExitCode problem_code = ExitCode::Success;
+    NodeAccess access = NodeAccess::Open; ///< to /dev/nvidiaN, as read_access() finds it
 };
 
 /** What this host has of NVIDIA's. */
@@ -47,6 +49,12 @@ struct Inventory {
  * @throws Error (Host) if the driver is loaded and its list of GPUs, or /proc/devices, cannot be read
  */
 Inventory read_inventory(const Sysroot &sysroot, Notes &notes);
+
+/**
+ * Notes of each GPU whether this process may open its node below the sysroot.
+ * @throws Error (Host) if /dev cannot be looked at
+ */
+void read_access(const Sysroot &sysroot, Inventory &inventory);
 
 /** @throws Error (NotAvailable) if the host has no driver */
 void require_driver(const Inventory &inventory);

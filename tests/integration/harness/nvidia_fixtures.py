@@ -95,9 +95,9 @@ def stand_in():
 
 @pytest.fixture
 def by_hand(nv_hook, machine, scratch, stand_in):
-    """A function that runs the hook without a container: by_hand(*options, **config). With `config`, members
-    of config.json, it gets the state of a container that has just been created, with an empty root."""
-    def run(*args, **config):
+    """A function that runs the hook without a container: by_hand(*options, wrapper=(), **config). With
+    `config`, members of config.json, it gets the state of a container that has just been created, with an empty root."""
+    def run(*args, wrapper=(), **config):
         text = ""
         if config:
             (scratch / "bundle/rootfs").mkdir(parents=True, exist_ok=True)
@@ -105,8 +105,9 @@ def by_hand(nv_hook, machine, scratch, stand_in):
             (scratch / "bundle/config.json").write_text(json.dumps(config), encoding="utf-8")
             text = json.dumps({"ociVersion": "1.0.2", "id": "x", "status": "creating",
                                "pid": stand_in.pid, "bundle": str(scratch / "bundle")})
-        return subprocess.run([nv_hook.executable, "--sysroot", machine, *map(os.fspath, args)], check=False,
-                              input=text, capture_output=True, encoding="utf-8", timeout=LIMIT_S)
+        words = [*wrapper, nv_hook.executable, "--sysroot", machine, *args]
+        return subprocess.run([os.fspath(word) for word in words], check=False, input=text, capture_output=True,
+                              encoding="utf-8", timeout=LIMIT_S)
     return run
 
 

@@ -140,4 +140,35 @@ BOOST_AUTO_TEST_CASE(a_group_is_what_may_be_had_of_it)
     BOOST_TEST((of(list).refuse("gfx1100").code == ExitCode::Host));
 }
 
+BOOST_AUTO_TEST_CASE(allowed_is_what_this_process_may_open_of_all)
+{
+    auto list = four();
+    list[0].closed = "its cgroup keeps it";
+    list[2].only_by_name = "it is integrated";
+    Case host = of(list);
+    BOOST_TEST(host.choose("allowed") == "1 3");
+    BOOST_REQUIRE(host.notes.size() == 2U);
+    BOOST_TEST(host.notes[0].text == "GPU 0 (GPU-0a) is left out: its cgroup keeps it");
+    BOOST_TEST(host.choose("0,allowed") == "0 1 3"); // by name, it is whoever makes the node that decides
+    BOOST_TEST(host.choose("all") == "0 1 3");
+    host.policy.max_devices = 1;
+    BOOST_TEST(host.choose("allowed") == "any:1 of 1 3");
+}
+
+BOOST_AUTO_TEST_CASE(none_allowed_is_an_error_that_says_why)
+{
+    auto list = two_sound();
+    list[0].closed = list[1].closed = "its cgroup keeps it";
+    const auto failure = of(list).refuse("allowed");
+    BOOST_TEST((failure.code == ExitCode::NotAvailable));
+    BOOST_TEST(failure.message ==
+               "no GPU 'allowed': this process may open none: 0 (GPU-0a): its cgroup keeps "
+               "it; 1 (GPU-1a): its cgroup keeps it");
+    list[0].closed.clear();
+    Case policy = Case::allowing("1");
+    policy.candidates = list;
+    BOOST_TEST((policy.refuse("allowed").code == ExitCode::Policy));
+    BOOST_TEST(of({}).refuse("allowed").message == "no GPU 'allowed': this host has none");
+}
+
 BOOST_AUTO_TEST_SUITE_END()

@@ -31,7 +31,7 @@ void check_refused(const std::string &value)
     const auto failure = failure_of([&] { parse(value); });
     BOOST_TEST((failure.code == ExitCode::Usage), value);
     BOOST_TEST(failure.says("the annotation 'k' has "), failure.message);
-    BOOST_TEST(failure.says("it takes 'all', 'none', 'env', 'any:N'"), failure.message);
+    BOOST_TEST(failure.says("it takes 'all', 'none', 'env', 'any:N', 'allowed'"), failure.message);
 }
 
 } // namespace
@@ -42,6 +42,8 @@ BOOST_AUTO_TEST_CASE(keywords)
     BOOST_TEST((parse("none") == Selectors{true, false, false, 0, {}}));
     BOOST_TEST((parse(" env") == Selectors{false, true, false, 0, {}}));
     BOOST_TEST((parse("any:2") == Selectors{false, false, false, 2, {}}));
+    BOOST_TEST((parse("allowed, allowed") == Selectors{false, false, false, 0, {}, true}));
+    BOOST_TEST((parse("0,allowed") == Selectors{false, false, false, 0, parse("0").named, true}));
 }
 
 BOOST_AUTO_TEST_CASE(none_and_env_stand_alone)
@@ -93,9 +95,10 @@ BOOST_AUTO_TEST_CASE(any_takes_a_number)
         check_refused(value);
 }
 
-BOOST_AUTO_TEST_CASE(any_stands_once_and_not_beside_all)
+BOOST_AUTO_TEST_CASE(all_any_and_allowed_stand_alone)
 {
-    for (const char *value : {"any:1,any:2", "all,any:1", "any:1,all"})
+    for (const char *value :
+         {"any:1,any:2", "all,any:1", "any:1,all", "allowed,any:1", "any:1,allowed", "all,allowed"})
         check_refused(value);
     BOOST_TEST((parse("0,any:1") == Selectors{false, false, false, 1, parse("0").named}));
 }
@@ -116,14 +119,14 @@ BOOST_AUTO_TEST_CASE(an_item_has_a_length)
     check_refused(std::string(129, 'a'));
 }
 
-BOOST_AUTO_TEST_CASE(an_allow_list_has_no_none_env_and_any)
+BOOST_AUTO_TEST_CASE(an_allow_list_has_no_other_word_than_all)
 {
     const auto allow = [](const std::string &value) {
         return parse_allowed_selectors({value, "option '--allow'"});
     };
     BOOST_TEST((allow("0-3,card1") == parse("0-3,card1")));
     BOOST_TEST(allow("all").all);
-    for (const char *value : {"none", "env", "any:1", "0,any:1"})
+    for (const char *value : {"none", "env", "any:1", "0,any:1", "allowed", "0,allowed"})
         BOOST_TEST((failure_of([&] { allow(value); }).code == ExitCode::Usage), value);
 }
 

@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string>
+
+#include "base/device_number.h"
+#include "host/sysroot.h"
+
+namespace ogh {
+
+/** Whether this process may open a device read-write. */
+enum class NodeAccess {
+    Open,
+    DeniedByCgroup, ///< its device cgroup does not let it
+    DeniedByMode,   ///< owner, group and mode of the node, an ACL or a security module
+    NoNode,         ///< the host has none of that number there
+};
+
+/**
+ * Asked of the kernel, by descriptor and without opening, which could wake a GPU that sleeps: inode_permission() in
+ * fs/namei.c looks at modes and at the device cgroup (either version) before any driver is called, for faccessat2 as
+ * for open. The cgroup alone answers EPERM (security/device_cgroup.c).
+ * @param fd O_PATH will do
+ */
+NodeAccess access_of(int fd);
+
+/**
+ * @param path of the node, below the sysroot
+ * @throws Error (Host) if it cannot be looked at
+ */
+NodeAccess read_node_access(const Sysroot &sysroot, const std::string &path, const DeviceNumber &number);
+
+/** Why the node cannot be opened, for messages; "" if it can. @param path as this process names it */
+std::string obstacle_text(NodeAccess access, const std::string &path);
+
+} // namespace ogh
