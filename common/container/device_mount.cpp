@@ -27,14 +27,11 @@ DeviceMount source_of(int fd, const std::string &what)
     return {Inode::of(fd, what), MountTree(fd, node_attributes, what)};
 }
 
-UniqueFd make_node(const NodeEdit &node, const PrivateTmpfs &tmpfs, const std::string &name,
-                   const std::optional<FsCredentials> &owner)
+UniqueFd make_node(const NodeEdit &node, const PrivateTmpfs &tmpfs, const std::string &name)
 {
     const std::string what = "the device node " + quote(node.container_path);
     if (const int error = make_device_node(tmpfs.fd(), name, node); error != 0)
         throw SystemError(error, "cannot make " + what, ExitCode::Host);
-    if (owner && ::fchownat(tmpfs.fd(), name.c_str(), owner->uid, owner->gid, AT_SYMLINK_NOFOLLOW) != 0)
-        throw SystemError(errno, "cannot give " + what + " to the container's root");
     return open_path(tmpfs.fd(), name, O_PATH | O_NOFOLLOW, Walk::OneStep, what);
 }
 
@@ -66,10 +63,9 @@ Error cannot_open(const std::string &what, mode_t mode)
 
 } // namespace
 
-DeviceMount make_device_mount(const NodeEdit &node, const PrivateTmpfs &tmpfs, const std::string &name,
-                              const std::optional<FsCredentials> &owner)
+DeviceMount make_device_mount(const NodeEdit &node, const PrivateTmpfs &tmpfs, const std::string &name)
 {
-    const UniqueFd made = make_node(node, tmpfs, name, owner);
+    const UniqueFd made = make_node(node, tmpfs, name);
     return source_of(made.get(), quote(node.container_path));
 }
 

@@ -1,11 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <optional>
 #include <string>
 
 #include "edits/edits.h"
-#include "kernel/fs_credentials.h"
 #include "kernel/inode.h"
 #include "kernel/mount_tree.h"
 #include "kernel/private_tmpfs.h"
@@ -22,11 +20,10 @@ struct DeviceMount {
  * Makes a node on a tmpfs of the host for a container with a user namespace, which has no filesystem of its own that
  * could hold one.
  * @param name of it on the tmpfs, which nothing else has
- * @param owner the container's root
+ * @param node with its owner as this process numbers it
  * @throws Error (Host) if this process may not make nodes
  */
-DeviceMount make_device_mount(const NodeEdit &node, const PrivateTmpfs &tmpfs, const std::string &name,
-                              const std::optional<FsCredentials> &owner);
+DeviceMount make_device_mount(const NodeEdit &node, const PrivateTmpfs &tmpfs, const std::string &name);
 
 /**
  * Takes the host's own node, for an engine without the host's root.

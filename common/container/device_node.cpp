@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
+#include <unistd.h>
 
 #include <cerrno>
 
@@ -21,15 +22,17 @@ std::string number_text(dev_t number)
     return std::to_string(major(number)) + ":" + std::to_string(minor(number));
 }
 
-std::string description(const Inode &inode)
+std::string description(mode_t mode, dev_t number)
 {
-    if (S_ISCHR(inode.mode))
-        return "the character device " + number_text(inode.node);
-    if (S_ISBLK(inode.mode))
-        return "the block device " + number_text(inode.node);
-    if (S_ISLNK(inode.mode))
+    if (S_ISCHR(mode))
+        return "the character device " + number_text(number);
+    if (S_ISBLK(mode))
+        return "the block device " + number_text(number);
+    if (S_ISFIFO(mode))
+        return "a FIFO";
+    if (S_ISLNK(mode))
         return "a symlink";
-    return S_ISDIR(inode.mode) ? "a folder" : "no device";
+    return S_ISDIR(mode) ? "a folder" : "no device";
 }
 
 std::optional<UniqueFd> find_host_node(const std::string &path, const std::string &what)
@@ -51,8 +54,12 @@ dev_t number_of(const NodeEdit &node)
 int make_device_node(int folder, const std::string &name, const NodeEdit &node)
 {
     const mode_t before = ::umask(0);
-    const int error = ::mknodat(folder, name.c_str(), S_IFCHR | node.mode, number_of(node)) == 0 ? 0 : errno;
+    const bool made = ::mknodat(folder, name.c_str(), node.type | node.mode, number_of(node)) == 0;
+    int error = made ? 0 : errno;
     ::umask(before);
+    if (made && node.owner != NodeOwner() &&
+        ::fchownat(folder, name.c_str(), node.owner.uid, node.owner.gid, AT_SYMLINK_NOFOLLOW) != 0)
+        error = errno;
     return error;
 }
 
@@ -63,10 +70,10 @@ std::optional<UniqueFd> open_host_node(const NodeEdit &node)
     if (!found)
         return std::nullopt;
     const Inode inode = Inode::of(found->get(), what);
-    if (!inode.is_node(number_of(node)))
+    if (!inode.is_node(node.type, number_of(node)))
         throw Error(ExitCode::Host,
-                    what + " of this host is " + description(inode) + ", and not the character device " +
-                        number_text(number_of(node)) +
+                    what + " of this host is " + description(inode.mode, inode.node) + ", and not " +
+                        description(node.type, number_of(node)) +
                         " that the driver has; remove it, and let the driver or udev make it");
     return found;
 }

@@ -19,7 +19,10 @@ namespace {
 /** A node that not everybody may open is a trap: some libraries give up at the first EACCES. */
 bool is_for_everyone(const Inode &inode, const NodeEdit &node)
 {
-    return inode.is_node(number_of(node)) && (inode.mode & node.mode) == node.mode;
+    // Where all have the same permissions it does not matter whose it is.
+    const bool is_theirs = (node.mode >> 6U & 7U) == (node.mode & 7U) ||
+                           node.owner == NodeOwner{.uid = inode.uid, .gid = inode.gid};
+    return inode.is_node(node.type, number_of(node)) && is_theirs && (inode.mode & node.mode) == node.mode;
 }
 
 /** Makes the node in the container's /dev. @return whether there was something to do */
@@ -81,9 +84,10 @@ Notes allow_devices(const Edits &edits, EnteredContainer &container)
 Notes allow_devices_in_scope(const Edits &edits, EnteredContainer &container)
 {
     HostSources &sources = container.sources();
-    if (!sources.systemd)
+    const DeviceRules rules = checked(rules_of(edits.nodes));
+    if (!sources.systemd || rules.empty())
         return {};
-    return allow_in_scope(*sources.systemd, sources.cgroups->scopes(), checked(rules_of(edits.nodes)));
+    return allow_in_scope(*sources.systemd, sources.cgroups->scopes(), rules);
 }
 
 Notes put_nodes(const Edits &edits, EnteredContainer &container)

@@ -61,13 +61,28 @@ HostSources open_by_path(const Edits &edits, const ContainerView &view)
     return sources;
 }
 
+/** Inside a container this process may give nothing to another user; what it brings along can be theirs. */
+bool is_owned(const NodeEdit &node)
+{
+    return node.owner != NodeOwner();
+}
+
 bool needs_tmpfs(const Edits &edits, bool in_user_namespace)
 {
     const bool mounts_a_file = std::any_of(edits.files.begin(), edits.files.end(), [](const FileEdit &file) {
         return file.how == FileEdit::How::MountOver;
     });
-    return edits.tree || mounts_a_file ||
+    const bool owned = std::any_of(edits.nodes.begin(), edits.nodes.end(), is_owned);
+    return edits.tree || mounts_a_file || owned ||
            (in_user_namespace && !(edits.mounts.empty() && edits.nodes.empty()));
+}
+
+/** As this process numbers it; whoever the container has no number for is its root. */
+NodeOwner outside_of(const NodeOwner &owner, const UserNamespace &user_namespace)
+{
+    const auto root = [](const IdMap &ids) { return ids.root().value_or(0); };
+    return {.uid = user_namespace.uids.outside(owner.uid).value_or(root(user_namespace.uids)),
+            .gid = user_namespace.gids.outside(owner.gid).value_or(root(user_namespace.gids))};
 }
 
 void lock(HostSources &sources, const PrivateTmpfs &tmpfs)
@@ -95,14 +110,16 @@ void put_together(const Edits &edits, const ContainerView &view, HostSources &so
     if (edits.tree)
         sources.tree.emplace(*edits.tree, tmpfs, view.container().mount_label);
     sources.overlays = make_overlay_files(edits.files, tmpfs, owner);
-    if (!user_namespace)
-        return;
     size_t number = 0;
     for (NodeSource &node : sources.nodes) {
-        if (!node.mount)
-            node.mount = make_device_mount(node.edit, tmpfs, "node" + std::to_string(number++), owner);
+        if (node.mount || (!user_namespace && !is_owned(node.edit)))
+            continue;
+        if (user_namespace)
+            node.edit.owner = outside_of(node.edit.owner, *user_namespace);
+        node.mount = make_device_mount(node.edit, tmpfs, "node" + std::to_string(number++));
     }
-    lock(sources, tmpfs);
+    if (user_namespace)
+        lock(sources, tmpfs);
 }
 
 } // namespace

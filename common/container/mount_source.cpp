@@ -17,7 +17,10 @@ namespace {
 MountSource copy_source(const MountEdit &edit, int idmap)
 {
     const OpenedSource opened = open_source(edit);
-    const MountAttributes attributes{edit.read_only, edit.idmap ? idmap : -1};
+    const MountAttributes attributes{.read_only = edit.read_only,
+                                     .idmap = edit.idmap ? idmap : -1,
+                                     .recursive = edit.recursive,
+                                     .further = edit.attributes};
     return {edit, opened.inode, MountTree(opened.fd.get(), attributes, quote(edit.host_path))};
 }
 

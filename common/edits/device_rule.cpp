@@ -9,17 +9,22 @@
 
 namespace ogh {
 
-std::string to_text(const DeviceRule &rule)
+std::string access_text(unsigned access)
 {
-    std::string text = rule.type == DeviceRule::Type::Char ? "c " : "b ";
-    text += std::to_string(rule.major) + ":" + std::to_string(rule.minor) + " ";
-    if ((rule.access & access_read) != 0)
+    std::string text;
+    if ((access & access_read) != 0)
         text += 'r';
-    if ((rule.access & access_write) != 0)
+    if ((access & access_write) != 0)
         text += 'w';
-    if ((rule.access & access_mknod) != 0)
+    if ((access & access_mknod) != 0)
         text += 'm';
     return text;
+}
+
+std::string to_text(const DeviceRule &rule)
+{
+    return (rule.type == DeviceRule::Type::Char ? "c " : "b ") + std::to_string(rule.major) + ":" +
+           std::to_string(rule.minor) + " " + access_text(rule.access);
 }
 
 std::string to_text(const DeviceRules &rules)

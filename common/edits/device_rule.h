@@ -27,6 +27,9 @@ struct DeviceRule {
 
 using DeviceRules = std::vector<DeviceRule>;
 
+/** As CDI and cgroup version 1 write it: "rwm", or less. */
+std::string access_text(unsigned access);
+
 /** As devices.allow of cgroup version 1 takes it: "c 195:0 rw". */
 std::string to_text(const DeviceRule &rule);
 

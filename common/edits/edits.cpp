@@ -1,8 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "edits/edits.h"
 
+#include <sys/mount.h>
+
 #include <algorithm>
+#include <array>
 #include <iterator>
+#include <utility>
 
 #include <nlohmann/json.hpp>
 
@@ -26,12 +30,18 @@ ordered_json file_to_json(const FileEdit &file)
     return json;
 }
 
+constexpr auto attribute_words = std::to_array<std::pair<std::uint64_t, const char *>>(
+    {{MOUNT_ATTR_NOEXEC, "noexec"}, {MOUNT_ATTR_NOATIME, "noatime"}, {MOUNT_ATTR_NODIRATIME, "nodiratime"}});
+
 ordered_json mount_to_json(const MountEdit &mount)
 {
-    const char *bind = mount.kind == Kind::Directory ? "rbind" : "bind";
+    const char *bind = mount.kind == Kind::Directory && mount.recursive ? "rbind" : "bind";
     ordered_json options = {bind, mount.read_only ? "ro" : "rw", "nosuid", "nodev", "rprivate"};
     if (mount.idmap)
         options.push_back("ridmap");
+    for (const auto &[attribute, word] : attribute_words)
+        if ((mount.attributes & attribute) == attribute)
+            options.push_back(word);
     return {{"hostPath", as_utf8(mount.host_path)},
             {"containerPath", as_utf8(mount.container_path)},
             {"options", options}};
@@ -39,13 +49,23 @@ ordered_json mount_to_json(const MountEdit &mount)
 
 ordered_json node_to_json(const NodeEdit &node)
 {
-    return {{"path", as_utf8(node.container_path)},
-            {"hostPath", as_utf8(node.host_path)},
-            {"type", "c"},
-            {"major", node.major},
-            {"minor", node.minor},
-            {"fileMode", node.mode},
-            {"permissions", "rw"}};
+    ordered_json json = {{"path", as_utf8(node.container_path)},
+                         {"hostPath", as_utf8(node.host_path)},
+                         {"type", S_ISBLK(node.type)    ? "b"
+                                  : S_ISFIFO(node.type) ? "p"
+                                                        : "c"}};
+    if (!S_ISFIFO(node.type)) {
+        json["major"] = node.major;
+        json["minor"] = node.minor;
+    }
+    json["fileMode"] = node.mode;
+    if (node.access != 0)
+        json["permissions"] = access_text(node.access);
+    if (node.owner != NodeOwner()) {
+        json["uid"] = node.owner.uid;
+        json["gid"] = node.owner.gid;
+    }
+    return json;
 }
 
 template<typename Edit>
@@ -120,9 +140,11 @@ void annotate(ordered_json &device, const char *name, const ordered_json &value)
 DeviceRules rules_of(const std::vector<NodeEdit> &nodes)
 {
     DeviceRules rules;
-    std::transform(nodes.begin(), nodes.end(), std::back_inserter(rules), [](const NodeEdit &node) {
-        return DeviceRule{DeviceRule::Type::Char, node.major, node.minor, access_read | access_write};
-    });
+    for (const NodeEdit &node : nodes) {
+        const auto type = S_ISBLK(node.type) ? DeviceRule::Type::Block : DeviceRule::Type::Char;
+        if (node.access != 0 && !S_ISFIFO(node.type))
+            rules.push_back({type, node.major, node.minor, node.access});
+    }
     return rules;
 }
 

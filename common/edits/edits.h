@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <sys/stat.h>
 #include <sys/types.h>
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
@@ -18,7 +20,10 @@ struct MountEdit {
     std::string container_path; ///< absolute inside the container
     Kind kind = Kind::Directory;
     bool read_only = true;
-    bool idmap = false; ///< in a user namespace, map the owners of the files into it
+    bool idmap = false;    ///< in a user namespace, map the owners of the files into it
+    bool recursive = true; ///< with all that is mounted below it
+    std::uint64_t attributes =
+        0; ///< of the mount, beyond those that each has: MOUNT_ATTR_* of <linux/mount.h>
 
     bool operator==(const MountEdit &) const = default;
 };
@@ -38,13 +43,24 @@ struct FileEdit {
     bool operator==(const FileEdit &) const = default;
 };
 
-/** A character device that a container may use: a node, and a rule of its device cgroups. */
+/** Whom a node belongs to, as the container numbers them. */
+struct NodeOwner {
+    uid_t uid = 0;
+    gid_t gid = 0;
+
+    bool operator==(const NodeOwner &) const = default;
+};
+
+/** A device that a container may use: a node, and a rule of its device cgroups. */
 struct NodeEdit {
     std::string container_path; ///< absolute inside the container
     std::string host_path;      ///< as this process names it; the host need not have it
     unsigned major = 0;
     unsigned minor = 0;
-    mode_t mode = 0666; ///< for everyone: the private /dev and the device cgroup are the gate
+    mode_t mode = 0666;    ///< for everyone: the private /dev and the device cgroup are the gate
+    mode_t type = S_IFCHR; ///< or S_IFBLK; S_IFIFO is no device, and has neither numbers nor a rule
+    unsigned access = access_read | access_write; ///< of the rule; 0: there is none
+    NodeOwner owner = {};
 
     bool operator==(const NodeEdit &) const = default;
 };
@@ -90,7 +106,7 @@ struct Edits {
     bool operator==(const Edits &) const = default;
 };
 
-/** What the device cgroups have to allow for these nodes: reading and writing. */
+/** What the device cgroups have to allow for these nodes. */
 DeviceRules rules_of(const std::vector<NodeEdit> &nodes);
 
 /**

@@ -53,9 +53,9 @@ bool Inode::same_file(const Inode &other) const
     return device == other.device && number == other.number;
 }
 
-bool Inode::is_node(dev_t device_number) const
+bool Inode::is_node(mode_t type, dev_t device_number) const
 {
-    return S_ISCHR(mode) && node == device_number;
+    return (mode & S_IFMT) == type && (S_ISFIFO(type) || node == device_number);
 }
 
 } // namespace ogh

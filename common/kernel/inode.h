@@ -30,8 +30,8 @@ struct Inode {
     [[nodiscard]] bool is(Kind kind) const;
     [[nodiscard]] bool same_file(const Inode &other) const;
 
-    /** Whether it is the node of that character device. */
-    [[nodiscard]] bool is_node(dev_t device_number) const;
+    /** Whether it is the node of that device. @param type S_IFCHR or S_IFBLK; or S_IFIFO, which has no number */
+    [[nodiscard]] bool is_node(mode_t type, dev_t device_number) const;
 };
 
 } // namespace ogh

@@ -47,12 +47,17 @@ unsigned long attributes_in_force(int fd, const std::string &what)
 } // namespace
 
 MountTree::MountTree(int source, const MountAttributes &attributes, const std::string &what)
-    : fd_(::open_tree(source, "", AT_EMPTY_PATH | AT_RECURSIVE | OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC))
+    : fd_(::open_tree(source, "",
+                      (attributes.recursive ? AT_RECURSIVE : 0U) | AT_EMPTY_PATH | OPEN_TREE_CLONE |
+                          OPEN_TREE_CLOEXEC))
 {
     if (!fd_.valid())
         throw failure("cannot copy the mount of " + what + " (open_tree)");
     mount_attr attr{};
-    attr.attr_set = MOUNT_ATTR_NOSUID;
+    attr.attr_set = MOUNT_ATTR_NOSUID | attributes.further;
+    // NOATIME is one of several values of the same bits; the kernel wants them cleared first.
+    if ((attributes.further & MOUNT_ATTR_NOATIME) != 0)
+        attr.attr_clr = MOUNT_ATTR__ATIME;
     if (!attributes.has_nodes)
         attr.attr_set |= MOUNT_ATTR_NODEV;
     if (attributes.read_only)

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstdint>
 #include <string>
 
 #include "base/unique_fd.h"
@@ -13,6 +14,8 @@ struct MountAttributes {
     bool read_only = false;
     int idmap = -1;         ///< a user namespace whose ids the files' owners are mapped to; -1: as they are
     bool has_nodes = false; ///< device nodes in it may be opened
+    bool recursive = true;  ///< with what is mounted below it
+    std::uint64_t further = 0; ///< MOUNT_ATTR_* besides these
 };
 
 /**
@@ -22,7 +25,7 @@ struct MountAttributes {
 class MountTree final {
 public:
     /**
-     * Copies what `source` (O_PATH) refers to, recursively, and gives the copy its attributes all the way
+     * Copies what `source` (O_PATH) refers to, and gives the copy its attributes all the way
      * down: always nosuid and private, and nodev unless the nodes are what it is for.
      * @param what names the source in messages
      * @throws SystemError; exit code Host where the kernel lacks the calls (mount_setattr: Linux 5.12), or a
