@@ -30,6 +30,8 @@ struct LoaderImage {
     std::vector<MuslPath> musl;          ///< one for each loader of musl
     std::vector<std::string> folders;    ///< to be searched, in order
     std::vector<AddedLibrary> libraries; ///< in them
+    /** Whether they are all that lie in the folders. If not, the image's entries for these folders stay. */
+    bool has_all_libraries = true;
 };
 
 /**

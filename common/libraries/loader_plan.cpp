@@ -120,7 +120,8 @@ void plan_cache(const LoaderImage &image, bool read_only, Edits &edits, Notes &n
         warn(notes, quote(loader_cache_path) + " in the container has " + std::to_string(cache->left_out) +
                         " entries that lead outside of it, which are left out");
     const auto libraries = libraries_for(cache, image.libraries);
-    std::string merged = merged_cache(cache, image.folders, libraries);
+    const auto left_out = image.has_all_libraries ? image.folders : std::vector<std::string>();
+    std::string merged = merged_cache(cache, left_out, libraries);
     // Without libraries, and without old entries that go, the image's own file is as good.
     if (libraries.empty() && (cache == nullptr || merged == merged_cache(cache, {}, {})))
         return;

@@ -6,19 +6,17 @@
 #include "base/error.h"
 #include "base/text.h"
 #include "edits/inner_path.h"
+#include "libraries/loader_folder.h"
 
 namespace ogh::ldcache_update {
 
 namespace {
 
-/** The loader's files take folders one a line, and split them at these. */
-constexpr std::string_view separators = ":;\n\t\v\f\r =#";
-
 std::string checked_folder(const std::string &folder, const std::string &origin)
 {
     const size_t last = folder.find_last_not_of('/');
     const std::string path = folder.substr(0, std::max(last + 1, size_t{1}));
-    if (folder.find_first_of(separators) != std::string::npos)
+    if (!can_be_in_loader_files(folder))
         throw Error(ExitCode::Usage, "the " + origin + " has the folder " + quote(folder) +
                                          ", with a character that the loader's files cannot hold");
     try {
