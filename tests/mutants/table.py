@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 FILE = Path(__file__).with_name("table.txt")
-HOOKS = ("mount-srv", "nvidia-devices", "amd-kfd", "ldcache-update")
+HOOKS = ("mount-srv", "nvidia-devices", "amd-kfd", "cdi-devices", "ldcache-update")
 
 
 class Wrong(Exception):

@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <sys/types.h>
+
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "cdi-devices/host/driver_proc.h"
+#include "cdi-devices/plan/vendor_hooks.h"
+#include "cdi-devices/spec/spec.h"
+#include "host/sysroot.h"
+#include "libraries/folder_libraries.h"
+
+namespace ogh::cdi_devices {
+
+/** What the host has at a path. */
+struct HostFile {
+    std::string path; ///< as this process names it; of what is mounted without any symlink
+    mode_t mode = 0;  ///< with its type; 0 if there is nothing
+    dev_t device = 0; ///< the number of a device node
+
+    bool operator==(const HostFile &) const = default;
+};
+
+/** What the host has of what edits name, by their host paths. */
+struct HostFiles {
+    std::map<std::string, HostFile> nodes;  ///< what itself has the name, be it a symlink
+    std::map<std::string, HostFile> mounts; ///< what symlinks lead to
+    std::map<std::string, std::vector<FoundFile>> libraries = {}; ///< by VendorActions::library_folders
+    std::string driver_version = {}; ///< of NVIDIA's driver, if something is missing and it is loaded
+    std::optional<DriverProc> driver_proc = {}; ///< if VendorActions::masks_params
+};
+
+/** The path of a node on the host. */
+const std::string &host_path_of(const DeviceNode &node);
+
+/** @throws Error (Host) */
+HostFiles look_at_host(const ContainerEdits &edits, const VendorActions &actions, const Sysroot &sysroot);
+
+} // namespace ogh::cdi_devices

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cdi-devices/image.h"
+
+#include <string>
+
+#include "cdi-devices/plan/driver_plan.h"
+#include "image/c_library.h"
+#include "libraries/injected_folders.h"
+#include "nvidia/cuda_compat.h"
+
+namespace ogh::cdi_devices {
+
+namespace {
+
+constexpr size_t max_profile_size = 65536;
+
+std::vector<AddedLibrary> read_compat(const ImageReader &reader, const std::string &driver, Notes &notes)
+{
+    const auto compat = read_cuda_compat(reader, notes);
+    if (!compat || !is_preferred(*compat, driver))
+        return {};
+    return read_injected_folders(reader, {{cuda_compat_folder}, {}}, notes);
+}
+
+} // namespace
+
+bool needs_image(const VendorActions &actions)
+{
+    return !actions.library_folders.empty() || actions.compat_driver || actions.limits_egl;
+}
+
+Image read_image(ContainerView &view, const VendorActions &actions, Notes &notes)
+{
+    Image image;
+    bool glibc = false;
+    std::vector<std::string> machines;
+    { // One reader at a time: this one sees what the container's process may see.
+        const ImageReader reader = view.reader(ReadAs::Process);
+        glibc = has_glibc(reader);
+        machines = musl_machines(reader);
+        if (actions.compat_driver)
+            image.compat = read_compat(reader, *actions.compat_driver, notes);
+    }
+    if (!actions.library_folders.empty() || !image.compat.empty())
+        image.loader = read_loader_image(view, glibc, machines);
+    if (actions.limits_egl)
+        image.egl_profile = read_loader_file(view, egl_profile_path, max_profile_size);
+    return image;
+}
+
+} // namespace ogh::cdi_devices

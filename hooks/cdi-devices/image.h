@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <vector>
+
+#include "base/log.h"
+#include "cdi-devices/plan/vendor_hooks.h"
+#include "image/container_view.h"
+#include "libraries/loader_image.h"
+
+namespace ogh::cdi_devices {
+
+/** What the plan must know of the container's image; hostile. */
+struct Image {
+    LoaderImage loader;
+    std::vector<AddedLibrary>
+        compat; ///< of its libraries for CUDA's forward compatibility, if they are to be used
+    LoaderFile egl_profile;
+};
+
+/** Whether any of it matters. */
+bool needs_image(const VendorActions &actions);
+
+/** @param notes files that are left out @throws Error */
+Image read_image(ContainerView &view, const VendorActions &actions, Notes &notes);
+
+} // namespace ogh::cdi_devices

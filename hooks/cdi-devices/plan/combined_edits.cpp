@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cdi-devices/plan/combined_edits.h"
+
+#include <algorithm>
+#include <set>
+#include <string>
+#include <string_view>
+
+namespace ogh::cdi_devices {
+
+namespace {
+
+template<typename Item> void append(std::vector<Item> &list, const std::vector<Item> &more)
+{
+    list.insert(list.end(), more.begin(), more.end());
+}
+
+void add(ContainerEdits &all, const ContainerEdits &edits)
+{
+    append(all.env, edits.env);
+    append(all.nodes, edits.nodes);
+    append(all.mounts, edits.mounts);
+    append(all.hooks, edits.hooks);
+    append(all.groups, edits.groups);
+    append(all.net_devices, edits.net_devices);
+    all.intel_rdt = all.intel_rdt || edits.intel_rdt;
+}
+
+/** Keeps the last of those with the same path, in its place. */
+template<typename Item> void keep_last(std::vector<Item> &list, std::string Item::*path)
+{
+    std::set<std::string_view> seen;
+    std::vector<Item> kept;
+    for (auto item = list.rbegin(); item != list.rend(); ++item)
+        if (seen.insert((*item).*path).second)
+            kept.push_back(*item);
+    std::reverse(kept.begin(), kept.end());
+    list = std::move(kept);
+}
+
+/** How many names its path has. */
+size_t depth(const Mount &mount)
+{
+    const std::string &path = mount.container_path;
+    size_t names = 0;
+    for (size_t i = 1; i < path.size(); ++i)
+        names += path[i] != '/' && path[i - 1] == '/' ? 1U : 0U;
+    return names;
+}
+
+} // namespace
+
+ContainerEdits combine(const std::vector<FoundDevice> &devices)
+{
+    ContainerEdits all;
+    std::set<const SpecFile *> seen;
+    for (const auto &[file, device] : devices) {
+        if (seen.insert(file).second)
+            add(all, file->spec.edits);
+        add(all, device->edits);
+    }
+    keep_last(all.nodes, &DeviceNode::path);
+    keep_last(all.mounts, &Mount::container_path);
+    std::stable_sort(all.mounts.begin(), all.mounts.end(),
+                     [](const Mount &one, const Mount &other) { return depth(one) < depth(other); });
+    return all;
+}
+
+} // namespace ogh::cdi_devices

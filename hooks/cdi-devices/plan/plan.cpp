@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cdi-devices/plan/plan.h"
+
+#include <algorithm>
+#include <array>
+#include <iterator>
+#include <string_view>
+#include <utility>
+
+#include "base/error.h"
+#include "base/text.h"
+#include "cdi-devices/plan/driver_plan.h"
+#include "cdi-devices/plan/library_plan.h"
+#include "cdi-devices/plan/mount_plan.h"
+#include "cdi-devices/plan/node_plan.h"
+#include "libraries/loader_plan.h"
+#include "nvidia/cuda_compat.h"
+
+namespace ogh::cdi_devices {
+
+namespace {
+
+/** Variables that only keep the vendor's own tools from doing the same: without them nothing is missing. */
+constexpr auto needless = std::to_array<std::string_view>({"NVIDIA_VISIBLE_DEVICES=void"});
+constexpr std::string_view vendors_own = "NVIDIA_CTK_LIBCUDA_DIR=";
+
+bool is_needless(const std::string &variable)
+{
+    return std::find(needless.begin(), needless.end(), variable) != needless.end() ||
+           variable.starts_with(vendors_own);
+}
+
+template<typename List, typename Text>
+void add_missing(std::string &missing, const char *what, const List &list, const Text &text)
+{
+    std::string items;
+    for (const auto &item : list)
+        items += (items.empty() ? "" : ", ") + text(item);
+    if (!items.empty())
+        missing += (missing.empty() ? "" : "; ") + std::string(what) + " " + items;
+}
+
+/** One warning of what only who writes config.json could do. */
+void note_missing(const ContainerEdits &edits, const PlanContext &context, Notes &notes)
+{
+    std::vector<std::string> variables;
+    std::copy_if(
+        edits.env.begin(), edits.env.end(), std::back_inserter(variables), [&](const std::string &variable) {
+            const auto &has = context.environment;
+            return !is_needless(variable) && std::find(has.begin(), has.end(), variable) == has.end();
+        });
+    std::vector<std::uint32_t> groups = edits.groups;
+    std::erase(groups, 0U);
+    std::string missing;
+    add_missing(missing, "the environment", variables, [](const std::string &text) { return quote(text); });
+    add_missing(missing, "the groups", groups, [](std::uint32_t group) { return std::to_string(group); });
+    if (!variables.empty() && context.require_env)
+        throw Error(ExitCode::Policy,
+                    "the container lacks what the specification says of the environment, and a "
+                    "hook cannot give it (--require-env): " +
+                        quote_list(variables) + "; start it with these");
+    if (!missing.empty())
+        notes.push_back({LogLevel::Warning, "a hook cannot give a container what the specification says of " +
+                                                missing + "; start it with them if they are needed"});
+}
+
+void refuse_impossible(const ContainerEdits &edits)
+{
+    if (edits.intel_rdt || !edits.net_devices.empty())
+        throw Error(ExitCode::Policy, std::string("a specification has ") +
+                                          (edits.intel_rdt ? "'intelRdt'" : "'netDevices'") +
+                                          ", which only a runtime can do");
+}
+
+} // namespace
+
+Edits plan(const ContainerEdits &edits, const VendorActions &actions, const HostFiles &files,
+           const PlanContext &context, Notes &notes)
+{
+    refuse_impossible(edits);
+    Edits planned;
+    planned.links = actions.links;
+    for (const DeviceNode &node : edits.nodes)
+        planned.nodes.push_back(plan_node(node, files.nodes.at(host_path_of(node)), context.user));
+    for (const Mount &mount : edits.mounts)
+        planned.mounts.push_back(
+            plan_mount(mount, files.mounts.at(mount.host_path), context.writable, files.driver_version));
+    change_modes(actions.modes, planned.nodes);
+    if (files.driver_proc)
+        planned.proc = plan_driver_proc(*files.driver_proc);
+    note_missing(edits, context, notes);
+    return planned;
+}
+
+void add_image_edits(const VendorActions &actions, const HostFiles &files, Image image, bool read_only,
+                     Edits &planned, Notes &notes)
+{
+    LoaderImage &loader = image.loader;
+    if (!image.compat.empty())
+        loader.folders.emplace_back(cuda_compat_folder);
+    loader.folders.insert(loader.folders.end(), actions.library_folders.begin(),
+                          actions.library_folders.end());
+    loader.libraries =
+        added_libraries(actions.library_folders, files.libraries, planned.links, image.compat, notes);
+    loader.has_all_libraries = false;
+    if (!loader.folders.empty())
+        planned.files = plan_loader_files(loader, read_only, notes).files;
+    if (!actions.limits_egl)
+        return;
+    if (auto file = plan_egl_profile(planned.nodes, image.egl_profile, notes))
+        planned.files.push_back(std::move(*file));
+}
+
+} // namespace ogh::cdi_devices

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <sys/types.h>
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "cdi-devices/spec/spec.h"
+#include "edits/edits.h"
+
+namespace ogh::cdi_devices {
+
+/** `chmod`: what permissions a path of the container is to have. */
+struct ModeChange {
+    std::string path;
+    mode_t mode = 0;
+
+    bool operator==(const ModeChange &) const = default;
+};
+
+/** What the hooks of specifications are for. */
+struct VendorActions {
+    std::vector<LinkEdit> links = {};              ///< create-symlinks
+    std::vector<std::string> library_folders = {}; ///< update-ldcache: the container's, none twice
+    std::optional<std::string> compat_driver = {}; ///< enable-cuda-compat: the version of the host's driver
+    bool masks_params = false;                     ///< disable-device-node-modification
+    bool limits_egl = false;                       ///< update-application-profile
+    std::vector<ModeChange> modes = {};            ///< chmod
+
+    bool operator==(const VendorActions &) const = default;
+};
+
+/**
+ * What vendors' hooks would do, so that this hook does it: no program of a specification is run. Those of NVIDIA are
+ * known (nvidia-cdi-hook, nvidia-ctk hook; their options are those of its releases up to 1.20). Pure.
+ * @throws Error (Policy) that names any other hook, and any option that is not known
+ */
+VendorActions vendor_actions(const std::vector<SpecHook> &hooks);
+
+} // namespace ogh::cdi_devices

@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cdi-devices/request/device_choice.h"
+
+#include <algorithm>
+
+#include "base/error.h"
+#include "base/text.h"
+#include "cdi-devices/spec/names.h"
+
+namespace ogh::cdi_devices {
+
+namespace {
+
+/** What may be asked for here, whole, so that it can be pasted back. */
+std::string offer(const DeviceIndex &index, const Policy &policy, const std::string &kind)
+{
+    std::vector<std::string> names;
+    for (const auto &[name, found] : index.devices())
+        if ((kind.empty() || name.kind == kind) && policy.allows(name))
+            names.push_back(name.full());
+    if (!names.empty())
+        return "this host has " + quote_list(names);
+    return kind.empty() ? "this host's CDI specifications have none" : offer(index, policy, "");
+}
+
+std::string why_missing(const DeviceName &name, const DeviceIndex &index)
+{
+    const auto conflict = index.conflicts().find(name);
+    return conflict == index.conflicts().end()
+               ? quote(name.full())
+               : quote(name.full()) + " (it is in both " + conflict->second + ")";
+}
+
+void refuse_missing(const DeviceRequest &request, const DeviceIndex &index, const Policy &policy)
+{
+    std::string missing;
+    std::string kind;
+    for (const DeviceName &name : request.devices) {
+        if (index.find(name))
+            continue;
+        kind = missing.empty() || kind == name.kind ? name.kind : "";
+        missing += (missing.empty() ? "" : ", ") + why_missing(name, index);
+    }
+    if (!missing.empty())
+        throw Error(ExitCode::NotAvailable, "no device " + missing + ": " + offer(index, policy, kind));
+}
+
+} // namespace
+
+DeviceIndex::DeviceIndex(const std::vector<SpecFile> &files)
+{
+    for (const SpecFile &file : files)
+        for (const Device &device : file.spec.devices) {
+            DeviceName name{file.spec.kind, device.name};
+            const auto [known, is_new] = devices_.try_emplace(name, FoundDevice{&file, &device});
+            if (is_new)
+                continue;
+            if (known->second.file->folder == file.folder)
+                conflicts_.try_emplace(std::move(name),
+                                       quote(known->second.file->path) + " and " + quote(file.path));
+            else
+                known->second = {&file, &device}; // the later folder wins
+        }
+    for (const auto &[name, files_of_it] : conflicts_)
+        devices_.erase(name);
+}
+
+std::optional<FoundDevice> DeviceIndex::find(const DeviceName &name) const
+{
+    const auto known = devices_.find(name);
+    return known == devices_.end() ? std::nullopt : std::optional(known->second);
+}
+
+void Policy::allow(const std::optional<std::string> &list)
+{
+    if (!list)
+        return;
+    std::set<std::string> names;
+    for (const std::string &word : split_list(*list)) {
+        const auto [kind, name, has_device] = split_name(word);
+        std::string problem = kind_problem(kind);
+        if (problem.empty() && has_device)
+            problem = device_problem(name);
+        if (!problem.empty())
+            throw Error(ExitCode::Usage, "--allow has " + quote(word) + ": " + problem +
+                                             "; it takes 'vendor.com/class' and 'vendor.com/class=name'");
+        names.insert(word);
+    }
+    allowed_.push_back(std::move(names));
+}
+
+void Policy::at_most(std::optional<unsigned> devices)
+{
+    if (devices)
+        most_ = std::min(*devices, most_.value_or(*devices));
+}
+
+bool Policy::allows(const DeviceName &name) const
+{
+    return std::all_of(allowed_.begin(), allowed_.end(), [&](const std::set<std::string> &names) {
+        return names.contains(name.kind) || names.contains(name.full());
+    });
+}
+
+std::vector<FoundDevice> choose(const DeviceRequest &request, const DeviceIndex &index, const Policy &policy)
+{
+    for (const DeviceName &name : request.devices)
+        if (!policy.allows(name))
+            throw Error(ExitCode::Policy, "the host's policy (--allow) does not hand out " +
+                                              quote(name.full()) + "; " + offer(index, policy, name.kind));
+    if (!request.kinds.empty())
+        throw Error(ExitCode::Usage, "devices are asked for by name, and not all of " +
+                                         quote(request.kinds.front()) + ": " +
+                                         offer(index, policy, request.kinds.front()));
+    if (policy.most() && request.devices.size() > *policy.most())
+        throw Error(ExitCode::Policy, "the host's policy (--max-devices) allows a container " +
+                                          std::to_string(*policy.most()) + " devices, and it asks for " +
+                                          std::to_string(request.devices.size()));
+    refuse_missing(request, index, policy);
+    std::vector<FoundDevice> chosen;
+    for (const DeviceName &name : request.devices)
+        chosen.push_back(index.find(name).value());
+    return chosen;
+}
+
+} // namespace ogh::cdi_devices

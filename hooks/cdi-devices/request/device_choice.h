@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "cdi-devices/request/device_request.h"
+#include "cdi-devices/spec/folders.h"
+
+namespace ogh::cdi_devices {
+
+/** Where a device is described. */
+struct FoundDevice {
+    const SpecFile *file = nullptr;
+    const Device *device = nullptr;
+};
+
+/** All devices that the specifications of a host describe, by their names. */
+class DeviceIndex final {
+public:
+    /** @param files outlive this */
+    explicit DeviceIndex(const std::vector<SpecFile> &files);
+
+    /** @return nothing if there is none, or two files of one folder have it */
+    [[nodiscard]] std::optional<FoundDevice> find(const DeviceName &name) const;
+
+    /** What two files of one folder both have: nobody can have such a device. */
+    [[nodiscard]] const std::map<DeviceName, std::string> &conflicts() const { return conflicts_; }
+
+    [[nodiscard]] const std::map<DeviceName, FoundDevice> &devices() const { return devices_; }
+
+private:
+    std::map<DeviceName, FoundDevice> devices_;
+    std::map<DeviceName, std::string> conflicts_; ///< which files
+};
+
+/** The host's side: which devices may be handed out, and how many to one container. */
+class Policy final {
+public:
+    /** @param list of KIND and KIND=NAME; nothing: all. @throws Error (Usage) */
+    void allow(const std::optional<std::string> &list);
+    void at_most(std::optional<unsigned> devices);
+
+    [[nodiscard]] bool allows(const DeviceName &name) const;
+    [[nodiscard]] std::optional<unsigned> most() const { return most_; }
+
+private:
+    std::vector<std::set<std::string>> allowed_; ///< a device has to be in each
+    std::optional<unsigned> most_;
+};
+
+/**
+ * The devices that the container gets. Pure.
+ * @throws Error: NotAvailable that names all that this host does not have, with what it has; Policy; Usage for a kind
+ *         without a name, which lists its devices
+ */
+std::vector<FoundDevice> choose(const DeviceRequest &request, const DeviceIndex &index, const Policy &policy);
+
+} // namespace ogh::cdi_devices

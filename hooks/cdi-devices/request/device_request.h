@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "request/request.h"
+
+namespace ogh::cdi_devices {
+
+/** A device by its qualified name: vendor.com/class=name. */
+struct DeviceName {
+    std::string kind;
+    std::string name;
+
+    [[nodiscard]] std::string full() const { return kind + "=" + name; }
+    auto operator<=>(const DeviceName &) const = default;
+};
+
+/** Which devices a container asks for, each once, in their order. */
+struct DeviceRequest {
+    std::vector<DeviceName> devices;
+    std::vector<std::string>
+        kinds; ///< those that were asked for without a name: an error that lists their devices
+
+    bool operator==(const DeviceRequest &) const = default;
+};
+
+/**
+ * Understands `none`, or qualified names, separated by commas; blanks around them are allowed.
+ * @throws Error (Usage) for what is no such name
+ */
+DeviceRequest parse_device_request(const RequestValue &asked);
+
+} // namespace ogh::cdi_devices

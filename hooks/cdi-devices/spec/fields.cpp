@@ -1,0 +1,225 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cdi-devices/spec/fields.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <utility>
+
+#include "base/text.h"
+#include "cdi-devices/spec/scalar.h"
+
+namespace ogh::cdi_devices {
+
+namespace {
+
+constexpr std::string_view merge_key = "<<";
+
+char lower(char c)
+{
+    return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+}
+
+std::string lower_case(std::string_view text)
+{
+    std::string lowered(text);
+    std::transform(lowered.begin(), lowered.end(), lowered.begin(), lower);
+    return lowered;
+}
+
+bool same_word(std::string_view one, std::string_view other)
+{
+    return std::equal(one.begin(), one.end(), other.begin(), other.end(),
+                      [](char a, char b) { return lower(a) == lower(b); });
+}
+
+Scalar scalar_of(const YamlDocument &document, const YamlNode &node)
+{
+    return resolve_scalar(document.text(node), node.plain, document.tag(node));
+}
+
+Error wrong_at(const YamlNode &node, const std::string &why)
+{
+    return {ExitCode::Host, "line " + std::to_string(node.line) + ": " + why};
+}
+
+std::string key_of(const YamlDocument &document, const YamlNode &node)
+{
+    if (node.type != YamlNode::Type::Scalar)
+        throw wrong_at(node, "a key is no text");
+    const Scalar key = scalar_of(document, node);
+    if (std::holds_alternative<std::monostate>(key))
+        throw wrong_at(node, "a key is null");
+    return to_string(key);
+}
+
+template<typename Names> void check_unique(Names names, const YamlNode &node)
+{
+    std::sort(names.begin(), names.end());
+    const auto twice = std::adjacent_find(names.begin(), names.end());
+    if (twice != names.end())
+        throw wrong_at(node, "the key " + quote(*twice) + " is there twice");
+}
+
+} // namespace
+
+Error Value::wrong(const std::string &why) const
+{
+    return wrong_at(*node_, why);
+}
+
+bool Value::is_null() const
+{
+    return node_->type == YamlNode::Type::Scalar &&
+           std::holds_alternative<std::monostate>(scalar_of(*document_, *node_));
+}
+
+std::string Value::text() const
+{
+    if (node_->type != YamlNode::Type::Scalar)
+        throw wrong("it is no text");
+    std::string text = to_string(scalar_of(*document_, *node_));
+    if (text.find('\0') != std::string::npos)
+        throw wrong("it has a NUL character");
+    return text;
+}
+
+std::int64_t Value::number(std::int64_t least, std::int64_t most) const
+{
+    const Scalar scalar =
+        node_->type == YamlNode::Type::Scalar ? scalar_of(*document_, *node_) : Scalar(true);
+    std::optional<std::int64_t> value;
+    if (std::holds_alternative<std::monostate>(scalar))
+        value = 0;
+    else if (const auto *whole = std::get_if<std::int64_t>(&scalar))
+        value = *whole;
+    else if (const auto *real = std::get_if<double>(&scalar))
+        // 08 is one of these.
+        if (constexpr double beyond = 9223372036854775808.0;
+            *real == std::floor(*real) && std::abs(*real) < beyond)
+            value = static_cast<std::int64_t>(*real);
+    if (!value)
+        throw wrong("it is no whole number");
+    if (*value < least || *value > most)
+        throw wrong("the number " + std::to_string(*value) + " is too small or too large");
+    return *value;
+}
+
+std::vector<Value> Value::list() const
+{
+    std::vector<Value> items;
+    if (is_null())
+        return items;
+    if (node_->type != YamlNode::Type::Sequence)
+        throw wrong("it is no list");
+    items.reserve(document_->size(*node_));
+    for (size_t i = 0; i < document_->size(*node_); ++i)
+        items.emplace_back(*document_, document_->member(*node_, i));
+    return items;
+}
+
+std::vector<std::string> Value::texts() const
+{
+    std::vector<std::string> texts;
+    for (const Value &item : list())
+        texts.push_back(item.text());
+    return texts;
+}
+
+Fields::Fields(const Value &value, Case names_as)
+{
+    if (value.is_null())
+        return;
+    add(value);
+    std::vector<std::string> names;
+    names.reserve(fields_.size());
+    for (const Field &field : fields_)
+        names.push_back(names_as == Case::Any ? lower_case(field.name) : field.name);
+    check_unique(std::move(names), *value.node_);
+}
+
+void Fields::add(const Value &mapping)
+{
+    const YamlDocument &document = *mapping.document_;
+    const YamlNode &node = *mapping.node_;
+    if (node.type != YamlNode::Type::Mapping)
+        throw mapping.wrong("it is no mapping");
+    for (size_t i = 0; i < document.size(node); i += 2) {
+        const YamlNode &key = document.member(node, i);
+        const Value value(document, document.member(node, i + 1));
+        std::string name = key_of(document, key);
+        if (key.plain && name == merge_key)
+            merge(value);
+        else
+            fields_.push_back({std::move(name), value});
+    }
+}
+
+void Fields::merge(const Value &value)
+{
+    if (value.node_->type != YamlNode::Type::Sequence)
+        return add(value);
+    for (const Value &each : value.list())
+        add(each);
+}
+
+std::optional<Value> Fields::take(std::string_view name)
+{
+    for (Field &field : fields_) {
+        if (!same_word(field.name, name))
+            continue;
+        field.taken = true;
+        return field.value.is_null() ? std::nullopt : std::optional(field.value);
+    }
+    return std::nullopt;
+}
+
+std::string Fields::text(std::string_view name)
+{
+    const auto value = take(name);
+    return value ? value->text() : "";
+}
+
+std::vector<Value> Fields::list(std::string_view name)
+{
+    const auto value = take(name);
+    return value ? value->list() : std::vector<Value>();
+}
+
+std::vector<std::string> Fields::texts(std::string_view name)
+{
+    const auto value = take(name);
+    return value ? value->texts() : std::vector<std::string>();
+}
+
+std::int64_t Fields::number(std::string_view name)
+{
+    const auto value = take(name);
+    using Limits = std::numeric_limits<std::int64_t>;
+    return value ? value->number(Limits::min(), Limits::max()) : 0;
+}
+
+std::optional<std::uint32_t> Fields::small_number(std::string_view name)
+{
+    const auto value = take(name);
+    if (!value)
+        return std::nullopt;
+    return static_cast<std::uint32_t>(value->number(0, std::numeric_limits<std::uint32_t>::max()));
+}
+
+void Fields::finish() const
+{
+    for (const Field &field : fields_)
+        if (!field.taken)
+            throw field.value.wrong("the field " + quote(field.name) + " is not known");
+}
+
+std::vector<std::pair<std::string, std::string>> Fields::all() const
+{
+    std::vector<std::pair<std::string, std::string>> all;
+    for (const Field &field : fields_)
+        all.emplace_back(field.name, field.value.text());
+    return all;
+}
+
+} // namespace ogh::cdi_devices

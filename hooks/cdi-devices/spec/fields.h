@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "base/error.h"
+#include "yaml/yaml_document.h"
+
+namespace ogh::cdi_devices {
+
+/** A value of a specification, as strict as the reference implementation (encoding/json of Go) is about what it may be. */
+class Value final {
+public:
+    Value(const YamlDocument &document, const YamlNode &node) : document_(&document), node_(&node) {}
+
+    [[nodiscard]] bool is_null() const;
+
+    /** @throws Error (Host) for a list, a mapping, or a NUL in it: it would cut a path short */
+    [[nodiscard]] std::string text() const;
+
+    /** @throws Error (Host) if it is no whole number from `least` to `most`. Null is 0 */
+    [[nodiscard]] std::int64_t number(std::int64_t least, std::int64_t most) const;
+
+    /** @throws Error (Host) if it is no list; null is an empty one */
+    [[nodiscard]] std::vector<Value> list() const;
+
+    /** Each a text; null is an empty list. */
+    [[nodiscard]] std::vector<std::string> texts() const;
+
+    [[nodiscard]] Error wrong(const std::string &why) const;
+
+private:
+    friend class Fields;
+
+    const YamlDocument *document_;
+    const YamlNode *node_;
+};
+
+/** How names are compared. */
+enum class Case { Any, Exact };
+
+/** A mapping. Each of its fields has to be asked for, or is not known. */
+class Fields final {
+public:
+    /**
+     * @param value null is an empty one
+     * @throws Error (Host) if it is no mapping, a key is no text or is there twice
+     */
+    explicit Fields(const Value &value, Case names = Case::Any);
+
+    /** The field of that name, in whatever case it is written; nothing if it is absent or null. */
+    [[nodiscard]] std::optional<Value> take(std::string_view name);
+
+    [[nodiscard]] std::string text(std::string_view name);
+    [[nodiscard]] std::vector<Value> list(std::string_view name);
+    [[nodiscard]] std::vector<std::string> texts(std::string_view name);
+    [[nodiscard]] std::int64_t number(std::string_view name);
+    [[nodiscard]] std::optional<std::uint32_t> small_number(std::string_view name);
+
+    /** All of them as texts, whatever their names. */
+    [[nodiscard]] std::vector<std::pair<std::string, std::string>> all() const;
+
+    /** @throws Error (Host) that names a field which was not asked for */
+    void finish() const;
+
+private:
+    struct Field {
+        std::string name;
+        Value value;
+        bool taken = false;
+    };
+
+    void add(const Value &mapping);
+    void merge(const Value &value);
+
+    std::vector<Field> fields_;
+};
+
+} // namespace ogh::cdi_devices

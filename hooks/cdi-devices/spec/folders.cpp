@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cdi-devices/spec/folders.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <optional>
+#include <set>
+#include <utility>
+
+#include "base/error.h"
+#include "base/file.h"
+#include "base/text.h"
+#include "cdi-devices/spec/parse.h"
+#include "kernel/folder_entries.h"
+#include "kernel/user_namespace.h"
+
+namespace ogh::cdi_devices {
+
+namespace {
+
+constexpr size_t max_file_size = size_t{4}
+                                 << 20U; // that of a server with a thousand parts of GPUs has 0.2 MB
+constexpr size_t max_files = 10'000;
+constexpr uid_t overflow_uid = 65534;
+
+/** Whether nobody but root can write it; or this user, whose engine it is then. */
+void require_root_alone(int fd, const std::string &what)
+{
+    struct stat status {};
+    if (::fstat(fd, &status) != 0)
+        throw SystemError(errno, "cannot look at " + what, ExitCode::Host);
+    // A rootless engine's user namespace has no number for the host's root.
+    const bool is_root = status.st_uid == 0 || status.st_uid == ::geteuid() ||
+                         (status.st_uid == overflow_uid && !in_initial_user_namespace());
+    if (!is_root)
+        throw Error(ExitCode::Host,
+                    what + " belongs to uid " + std::to_string(status.st_uid) + ", and not to root");
+    constexpr mode_t others_write = S_IWGRP | S_IWOTH;
+    if ((status.st_mode & others_write) != 0)
+        throw Error(ExitCode::Host, what + " may be written by others than root");
+}
+
+bool is_spec_name(std::string_view name)
+{
+    return name.ends_with(".json") || name.ends_with(".yaml");
+}
+
+/** One folder with specifications. */
+class Folder final {
+public:
+    Folder(const Sysroot &sysroot, std::string path, ResolvedPath place)
+        : sysroot_(sysroot), path_(std::move(path)), place_(std::move(place))
+    {
+    }
+
+    [[nodiscard]] std::vector<FolderEntry> entries() const
+    {
+        return list_folder(place_.fd.get(), {quote(path_), is_spec_name, max_files, ExitCode::Host});
+    }
+
+    /** @return the text; nothing for a folder of such a name */
+    [[nodiscard]] std::optional<std::string> read(const FolderEntry &entry) const
+    {
+        if (entry.type == DT_DIR)
+            return std::nullopt;
+        if (entry.type == DT_REG)
+            return read_in(place_.fd.get(), entry.name);
+        // A symlink: where it leads is nobody else's either.
+        const auto file = sysroot_.find(place_.path + "/" + entry.name, check_folder);
+        if (!file)
+            throw Error(ExitCode::Host, "it is a symlink that leads nowhere");
+        const size_t slash = file->path.rfind('/');
+        const auto folder = sysroot_.find(slash == 0 ? "/" : file->path.substr(0, slash), check_folder);
+        return folder ? std::optional(read_in(folder->fd.get(), file->path.substr(slash + 1))) : std::nullopt;
+    }
+
+    static void check_folder(int folder) { require_root_alone(folder, "a folder on the way to it"); }
+
+private:
+    static std::string read_in(int folder, const std::string &name)
+    {
+        const UniqueFd fd(::openat(folder, name.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
+        struct stat status {};
+        if (!fd.valid() || ::fstat(fd.get(), &status) != 0)
+            throw SystemError(errno, "it cannot be read", ExitCode::Host);
+        if (!S_ISREG(status.st_mode))
+            throw Error(ExitCode::Host, "it is no plain file");
+        require_root_alone(fd.get(), "it");
+        return read_all(fd.get(), max_file_size, "it", static_cast<size_t>(status.st_size));
+    }
+
+    const Sysroot &sysroot_;
+    std::string path_;
+    ResolvedPath place_;
+};
+
+std::optional<ResolvedPath> find_folder(const Sysroot &sysroot, const std::string &path)
+{
+    try {
+        auto place = sysroot.find(path, Folder::check_folder);
+        if (place)
+            require_root_alone(place->fd.get(), "it");
+        return place;
+    } catch (const Error &error) {
+        throw Error(ExitCode::Host, "the folder " + quote(path) + " with CDI specifications is not used: " +
+                                        error.what() + "; who writes there could give any file of the host");
+    }
+}
+
+} // namespace
+
+std::vector<SpecFile> read_folders(const Sysroot &sysroot, const std::vector<std::string> &folders,
+                                   Notes &notes)
+{
+    std::vector<SpecFile> files;
+    std::set<std::string> seen;
+    for (size_t number = 0; number < folders.size(); ++number) {
+        auto place = find_folder(sysroot, folders[number]);
+        if (!place || !seen.insert(place->path).second)
+            continue;
+        const Folder folder(sysroot, folders[number], std::move(*place));
+        for (const FolderEntry &entry : folder.entries()) {
+            const std::string path = folders[number] + "/" + entry.name;
+            try {
+                if (const auto text = folder.read(entry))
+                    files.push_back({path, number, parse_spec(*text)});
+            } catch (const Error &error) {
+                notes.push_back({LogLevel::Warning, quote(path) + " is passed over: " + error.what()});
+            }
+        }
+    }
+    return files;
+}
+
+} // namespace ogh::cdi_devices

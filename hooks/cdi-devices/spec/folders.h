@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "base/log.h"
+#include "cdi-devices/spec/spec.h"
+#include "host/sysroot.h"
+
+namespace ogh::cdi_devices {
+
+/** A file with a specification. */
+struct SpecFile {
+    std::string path;
+    size_t folder = 0; ///< which of the folders it lies in; what is in a later one wins
+    Spec spec = {};
+};
+
+/** The folders that engines read. */
+inline const std::vector<std::string> default_folders{"/etc/cdi", "/var/run/cdi"};
+
+/**
+ * Reads all files of the folders, `.json` and `.yaml`, in the order of their names. A folder that does not exist has none.
+ * @param notes why a file is passed over: it is no valid specification, or somebody else than root could have written it
+ * @throws Error (Host) if somebody else could put files into a folder
+ */
+std::vector<SpecFile> read_folders(const Sysroot &sysroot, const std::vector<std::string> &folders,
+                                   Notes &notes);
+
+} // namespace ogh::cdi_devices

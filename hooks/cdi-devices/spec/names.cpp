@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cdi-devices/spec/names.h"
+
+#include <algorithm>
+
+#include "base/text.h"
+
+namespace ogh::cdi_devices {
+
+namespace {
+
+bool is_letter(char c)
+{
+    return (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z');
+}
+
+bool is_letter_or_digit(char c)
+{
+    return is_letter(c) || (c >= '0' && c <= '9');
+}
+
+/** @param further what may stand between the first and the last character besides letters and digits */
+std::string problem_of(std::string_view name, const char *what, bool digit_first, std::string_view further)
+{
+    if (name.empty())
+        return std::string("an empty ") + what;
+    const auto refused = [&](const char *why) {
+        return std::string("the ") + what + " " + quote(name) + " " + why;
+    };
+    if (!is_letter(name.front()) && !(digit_first && is_letter_or_digit(name.front())))
+        return refused(digit_first ? "begins with no letter or digit" : "begins with no letter");
+    if (!is_letter_or_digit(name.back()))
+        return refused("ends in no letter or digit");
+    const auto is_fine = [&](char c) {
+        return is_letter_or_digit(c) || further.find(c) != std::string_view::npos;
+    };
+    return std::all_of(name.begin(), name.end(), is_fine) ? "" : refused("has a character that no name has");
+}
+
+bool is_domain_label(std::string_view label)
+{
+    const auto is_small = [](char c) { return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9'); };
+    return !label.empty() && is_small(label.front()) && is_small(label.back()) &&
+           std::all_of(label.begin(), label.end(), [&](char c) { return is_small(c) || c == '-'; });
+}
+
+bool is_domain(std::string_view domain)
+{
+    constexpr size_t longest = 253;
+    while (true) {
+        const size_t dot = std::min(domain.find('.'), domain.size());
+        if (domain.size() > longest || !is_domain_label(domain.substr(0, dot)))
+            return false;
+        if (dot == domain.size())
+            return true;
+        domain.remove_prefix(dot + 1);
+    }
+}
+
+} // namespace
+
+std::string vendor_problem(std::string_view name)
+{
+    return problem_of(name, "vendor", false, "_-.");
+}
+
+std::string class_problem(std::string_view name)
+{
+    return problem_of(name, "class", false, "_-.");
+}
+
+std::string device_problem(std::string_view name)
+{
+    return problem_of(name, "device name", true, "_-.:");
+}
+
+std::string kind_problem(std::string_view kind)
+{
+    const size_t slash = kind.find('/');
+    if (slash == std::string_view::npos)
+        return "the kind " + quote(kind) + " is not like vendor.com/class";
+    const std::string vendor = vendor_problem(kind.substr(0, slash));
+    return vendor.empty() ? class_problem(kind.substr(slash + 1)) : vendor;
+}
+
+std::string annotation_problem(std::string_view key)
+{
+    constexpr size_t longest = 63;
+    std::string small(key); // its case does not matter to who checks it
+    std::transform(small.begin(), small.end(), small.begin(),
+                   [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; });
+    const size_t slash = small.find('/');
+    const std::string_view name = std::string_view(small).substr(slash == std::string::npos ? 0 : slash + 1);
+    const bool has_domain = slash == std::string::npos || is_domain(std::string_view(small).substr(0, slash));
+    if (!has_domain || name.size() > longest || !problem_of(name, "name", true, "_-.").empty())
+        return "the annotation " + quote(key) + " is not like domain.com/name";
+    return "";
+}
+
+QualifiedName split_name(std::string_view name)
+{
+    const size_t sign = name.find('=');
+    if (sign == std::string_view::npos)
+        return {std::string(name), "", false};
+    return {std::string(name.substr(0, sign)), std::string(name.substr(sign + 1)), true};
+}
+
+} // namespace ogh::cdi_devices

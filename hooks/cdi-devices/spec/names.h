@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string>
+#include <string_view>
+
+namespace ogh::cdi_devices {
+
+// The names that SPEC.md of the Container Device Interface allows. Each says why a name is none, or "".
+
+std::string vendor_problem(std::string_view name);
+std::string class_problem(std::string_view name);
+std::string device_problem(std::string_view name);
+
+/** "vendor.com/class" */
+std::string kind_problem(std::string_view kind);
+
+/** A key of annotations, as Kubernetes has them: a name, perhaps with a domain and `/` in front. */
+std::string annotation_problem(std::string_view key);
+
+/** "vendor.com/class=name", taken apart and not checked; nothing of what is absent. */
+struct QualifiedName {
+    std::string kind;
+    std::string device;
+    bool has_device = false; ///< it has a `=`
+};
+
+QualifiedName split_name(std::string_view name);
+
+} // namespace ogh::cdi_devices

@@ -1,0 +1,253 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cdi-devices/spec/parse.h"
+
+#include <algorithm>
+#include <array>
+#include <limits>
+#include <set>
+
+#include "base/text.h"
+#include "cdi-devices/spec/fields.h"
+#include "cdi-devices/spec/names.h"
+#include "cdi-devices/spec/version.h"
+
+namespace ogh::cdi_devices {
+
+namespace {
+
+constexpr size_t most_annotations = size_t{256} << 10U; // bytes
+
+void require(const std::string &problem, const Value &at)
+{
+    if (!problem.empty())
+        throw at.wrong(problem);
+}
+
+/** Reads a specification, and notes the first version that has all it is made of. */
+class Parser final {
+public:
+    explicit Parser(const Value &root) : fields_(root), root_(root) {}
+
+    [[nodiscard]] Spec read()
+    {
+        Spec spec;
+        spec.version = fields_.text("cdiVersion");
+        version_ = parse_version(spec.version);
+        spec.kind = fields_.text("kind");
+        read_annotations(fields_);
+        if (const auto edits = fields_.take("containerEdits"))
+            spec.edits = read_edits(*edits);
+        for (const Value &device : fields_.list("devices"))
+            spec.devices.push_back(read_device(device));
+        fields_.finish();
+        check(spec);
+        return spec;
+    }
+
+private:
+    void check(const Spec &spec)
+    {
+        if (!version_)
+            throw root_.wrong(spec.version.empty() ? "it has no 'cdiVersion'"
+                                                   : "the version " + quote(spec.version) + " is not known");
+        require(kind_problem(spec.kind), root_);
+        if (spec.kind.find('.', spec.kind.find('/')) != std::string::npos)
+            since(v0_6, "a dot in the class");
+        if (*version_ < needed_)
+            throw root_.wrong("the version " + quote(spec.version) + " does not have " + feature_);
+        if (spec.devices.empty())
+            throw root_.wrong("it has no device");
+        std::set<std::string_view> names;
+        for (const Device &device : spec.devices)
+            if (!names.insert(device.name).second)
+                throw root_.wrong("it has two devices " + quote(device.name));
+    }
+
+    void since(const Version &version, const std::string &feature)
+    {
+        if (needed_ < version) {
+            needed_ = version;
+            feature_ = feature;
+        }
+    }
+
+    Device read_device(const Value &value)
+    {
+        Fields fields(value);
+        Device device;
+        device.name = fields.text("name");
+        require(device_problem(device.name), value);
+        if (device.name.front() >= '0' && device.name.front() <= '9')
+            since(v0_5, "a device name that begins with a digit");
+        read_annotations(fields);
+        if (const auto edits = fields.take("containerEdits"))
+            device.edits = read_edits(*edits);
+        fields.finish();
+        if (device.edits.empty())
+            throw value.wrong("the device " + quote(device.name) + " has no edits");
+        return device;
+    }
+
+    void read_annotations(Fields &fields)
+    {
+        const auto value = fields.take("annotations");
+        if (!value)
+            return;
+        size_t size = 0;
+        for (const auto &[key, text] : Fields(*value, Case::Exact).all()) {
+            since(v0_6, "annotations");
+            require(annotation_problem(key), *value);
+            size += key.size() + text.size();
+        }
+        if (size > most_annotations)
+            throw value->wrong("the annotations are too long");
+    }
+
+    ContainerEdits read_edits(const Value &value)
+    {
+        Fields fields(value);
+        ContainerEdits edits;
+        edits.env = read_env(fields, value);
+        for (const Value &node : fields.list("deviceNodes"))
+            edits.nodes.push_back(read_node(node));
+        for (const Value &device : fields.list("netDevices"))
+            edits.net_devices.push_back(read_net_device(device));
+        for (const Value &hook : fields.list("hooks"))
+            edits.hooks.push_back(read_hook(hook));
+        for (const Value &mount : fields.list("mounts"))
+            edits.mounts.push_back(read_mount(mount));
+        if (const auto rdt = fields.take("intelRdt")) {
+            read_rdt(*rdt);
+            edits.intel_rdt = true;
+        }
+        for (const Value &group : fields.list("additionalGids")) {
+            since(v0_7, "'additionalGids'");
+            edits.groups.push_back(
+                static_cast<std::uint32_t>(group.number(0, std::numeric_limits<std::uint32_t>::max())));
+        }
+        fields.finish();
+        return edits;
+    }
+
+    static std::vector<std::string> read_env(Fields &fields, const Value &at)
+    {
+        auto env = fields.texts("env");
+        for (const std::string &each : env)
+            if (const size_t sign = each.find('='); sign == std::string::npos || sign == 0)
+                throw at.wrong("the variable " + quote(each) + " is not like NAME=VALUE");
+        return env;
+    }
+
+    DeviceNode read_node(const Value &value)
+    {
+        Fields fields(value);
+        DeviceNode node;
+        node.path = fields.text("path");
+        node.host_path = fields.text("hostPath");
+        node.type = fields.text("type");
+        node.major = fields.number("major");
+        node.minor = fields.number("minor");
+        node.file_mode = fields.small_number("fileMode");
+        node.permissions = fields.text("permissions");
+        node.uid = fields.small_number("uid");
+        node.gid = fields.small_number("gid");
+        fields.finish();
+        if (!node.host_path.empty())
+            since(v0_5, "'hostPath' of a device");
+        if (node.path.empty())
+            throw value.wrong("a device node has no 'path'");
+        constexpr auto types = std::to_array<std::string_view>({"", "b", "c", "u", "p"});
+        if (std::find(types.begin(), types.end(), node.type) == types.end())
+            throw value.wrong("no device node has the type " + quote(node.type));
+        if (node.permissions == "none")
+            since(v1_1_1, "the permissions 'none'");
+        else if (node.permissions.find_first_not_of("rwm") != std::string::npos)
+            throw value.wrong("no device node has the permissions " + quote(node.permissions));
+        return node;
+    }
+
+    std::string read_net_device(const Value &value)
+    {
+        Fields fields(value);
+        since(v1_1, "'netDevices'");
+        std::string host_name = fields.text("hostInterfaceName");
+        const std::string name = fields.text("name");
+        fields.finish();
+        if (host_name.empty() || name.empty())
+            throw value.wrong("a network device without its two names");
+        return host_name;
+    }
+
+    static SpecHook read_hook(const Value &value)
+    {
+        Fields fields(value);
+        SpecHook hook;
+        hook.name = fields.text("hookName");
+        hook.path = fields.text("path");
+        hook.args = fields.texts("args");
+        hook.env = read_env(fields, value);
+        if (const auto timeout = fields.take("timeout"))
+            static_cast<void>(timeout->number(std::numeric_limits<std::int64_t>::min(),
+                                              std::numeric_limits<std::int64_t>::max()));
+        fields.finish();
+        constexpr auto stages = std::to_array<std::string_view>(
+            {"prestart", "createRuntime", "createContainer", "startContainer", "poststart", "poststop"});
+        if (std::find(stages.begin(), stages.end(), hook.name) == stages.end())
+            throw value.wrong("a hook is called at " + quote(hook.name) + ", which is no stage");
+        if (hook.path.empty())
+            throw value.wrong("a hook has no 'path'");
+        return hook;
+    }
+
+    Mount read_mount(const Value &value)
+    {
+        Fields fields(value);
+        Mount mount;
+        mount.host_path = fields.text("hostPath");
+        mount.container_path = fields.text("containerPath");
+        mount.type = fields.text("type");
+        mount.options = fields.texts("options");
+        fields.finish();
+        if (!mount.type.empty())
+            since(v0_4, "'type' of a mount");
+        if (mount.host_path.empty() || mount.container_path.empty())
+            throw value.wrong("a mount without 'hostPath' or 'containerPath'");
+        return mount;
+    }
+
+    void read_rdt(const Value &value)
+    {
+        since(v0_7, "'intelRdt'");
+        Fields fields(value);
+        const std::string id = fields.text("closID");
+        static_cast<void>(fields.text("l3CacheSchema"));
+        static_cast<void>(fields.text("memBwSchema"));
+        for (const char *flag : {"enableCMT", "enableMBM"})
+            if (fields.take(flag) && version_ && !(*version_ < v1_1))
+                throw value.wrong(std::string("the field '") + flag + "' is not known");
+        if (fields.take("enableMonitoring") || !fields.texts("schemata").empty())
+            since(v1_1, "what it says of 'intelRdt'");
+        fields.finish();
+        constexpr size_t longest = 4096;
+        if (id.size() >= longest || id == "." || id == ".." || id.find_first_of("/\n") != std::string::npos)
+            throw value.wrong("the class " + quote(id) + " of 'intelRdt' is no name of a file");
+    }
+
+    Fields fields_;
+    Value root_;
+    std::optional<Version> version_;
+    Version needed_ = v0_1;
+    std::string feature_;
+};
+
+} // namespace
+
+Spec parse_spec(std::string_view text)
+{
+    const YamlDocument document(text);
+    if (document.root() == nullptr)
+        throw Error(ExitCode::Host, "it is empty");
+    return Parser(Value(document, *document.root())).read();
+}
+
+} // namespace ogh::cdi_devices

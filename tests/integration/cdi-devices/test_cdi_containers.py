@@ -1,0 +1,125 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a container gets of a device that a specification of the Container Device Interface describes."""
+
+import json
+import stat
+from functools import partial
+
+import pytest
+
+from harness import engines
+from harness.cdi_fixtures import MAJOR
+from harness.expect import refused_by, started
+from harness.nvidia_container import ALLOWED, DENIED, PROBE, Seen, probed
+
+pytest_plugins = ["harness.nvidia_fixtures", "harness.cdi_fixtures"]
+
+refused = partial(refused_by, "cdi-devices")
+RUNC = engines.RUNTIMES[0]
+LINKS = {"hookName": "createContainer", "path": "/usr/bin/nvidia-cdi-hook",
+         "args": ["nvidia-cdi-hook", "create-symlinks", "--link", "libgpu.so.1::/usr/lib/vendor/libgpu.so"]}
+
+
+@pytest.fixture
+def gpus(cdi_host):
+    """Two devices with a node each, and what they have in common."""
+    cdi_host.device("gpu0", 0)
+    cdi_host.device("gpu1", 1)
+    cdi_host.device("store", 2, 0o666, stat.S_IFBLK)
+    cdi_host.file("opt/vendor/libgpu.so.1.2.3")
+    (cdi_host.path / "opt/vendor/libgpu.so.1").symlink_to("libgpu.so.1.2.3")
+    cdi_host.file("opt/vendor/state/file")
+    mounts = [{"hostPath": "/opt/vendor/state", "containerPath": "/var/lib/vendor", "options": ["rw", "rbind"]},
+              {"hostPath": "/opt/vendor/libgpu.so.1", "containerPath": "/usr/lib/vendor/libgpu.so.1",
+               "options": ["bind", "nosuid"]}]
+    cdi_host.spec("gpu.json", {
+        "0": {"deviceNodes": [{"path": "/dev/dri/gpu0", "hostPath": "/dev/gpu0"},
+                              {"path": "/dev/store", "permissions": "r", "uid": 1000, "fileMode": 0o600}]},
+        "1": {"deviceNodes": [{"path": "/dev/dri/gpu1", "hostPath": "/dev/gpu1"}]}},
+                  containerEdits={"mounts": mounts, "hooks": [LINKS], "env": ["VENDOR=yes"]})
+    return cdi_host
+
+
+@pytest.mark.parametrize("engine", [RUNC, engines.MAPPED[1]], ids=str)
+def test_a_device(cdi_box, gpus, engine):
+    """Its nodes can be opened, and no other one's; mounts are read-only unless they are said to be writable."""
+    box = cdi_box("vendor.com/gpu=0", engine=engine)
+    (box.rootfs / "usr/lib/vendor").mkdir(parents=True)
+    box.tmpfs("/usr/lib/vendor")
+    (gpus.path / "opt/vendor/state").chmod(0o777)
+    out = started(box.run(
+        f"{PROBE} probe /dev/dri/gpu0 /dev/dri/gpu1 /dev/store; echo --; cat /usr/lib/vendor/libgpu.so;"
+        " { echo x > /usr/lib/vendor/libgpu.so.1; } 2>&1; echo mine > /var/lib/vendor/new; ls /var/lib/vendor"))
+    nodes, files = out.split("--\n")
+    seen = probed(nodes)
+    assert seen["/dev/dri/gpu0"] == Seen("character special file", "660", "0:0", (MAJOR, 0), ALLOWED)
+    assert seen["/dev/dri/gpu1"] is None or seen["/dev/dri/gpu1"].said == DENIED
+    assert seen["/dev/store"] == Seen("block special file", "600", "1000:0", (MAJOR, 2))
+    assert files.startswith("of the host\n") and "Read-only file system" in files and files.endswith("file\nnew\n")
+    assert (gpus.path / "opt/vendor/state/new").read_text(encoding="utf-8") == "mine\n"
+
+
+def test_what_a_hook_cannot_do_is_said_once(cdi_box, gpus):
+    result = cdi_box("vendor.com/gpu=0,vendor.com/gpu=1").run()
+    started(result)
+    assert str(result.said).count("'VENDOR=yes'") == 1, result.said
+
+
+def test_never_writable(cdi_box, gpus):
+    box = cdi_box("vendor.com/gpu=1", "--writable", "never")
+    assert "Read-only" in started(box.run("{ echo x > /var/lib/vendor/new; } 2>&1 || true"))
+
+
+def test_who_did_not_ask_gets_nothing(cdi_box, gpus):
+    assert started(cdi_box().run("ls /dev/dri /var/lib/vendor 2>/dev/null || true")) == ""
+
+
+@pytest.mark.parametrize("request_of, args, status, words", [
+    ("vendor.com/gpu=7", (), 3, ("no device 'vendor.com/gpu=7'", "'vendor.com/gpu=0', 'vendor.com/gpu=1'")),
+    ("vendor.com/gpu=0", ("--allow", "vendor.com/gpu=1"), 5, ("--allow",)),
+], ids=["missing", "policy"])
+def test_refusals(cdi_box, gpus, request_of, args, status, words):
+    refused(cdi_box(request_of, *args).run(), status, *words)
+
+
+def test_a_hook_that_is_not_known_is_not_run(cdi_box, cdi_host):
+    """Nor is anything else done."""
+    trap = cdi_host.file("opt/trap", f"#!/bin/sh\ntouch {cdi_host.path}/ran\n")
+    trap.chmod(0o755)
+    cdi_host.spec("x.json", {"x": {"hooks": [{"hookName": "createContainer", "path": str(trap)}]}})
+    refused(cdi_box("vendor.com/gpu=x").run(), 5, "no program of a specification is run", "opt/trap")
+    assert not (cdi_host.path / "ran").exists()
+
+
+def test_a_stale_specification(cdi_box, cdi_host):
+    """The driver was updated, and the specification was not."""
+    gone = "/usr/lib/libcuda.so.555.42.06"
+    cdi_host.spec("x.json", {"x": {"mounts": [{"hostPath": gone, "containerPath": gone}]}})
+    refused(cdi_box("vendor.com/gpu=x").run(), 6, gone, "this host lacks it")
+    cdi_host.write("sys/module/nvidia/version", "560.35.03\n")
+    refused(cdi_box("vendor.com/gpu=x").run(), 6, gone, "560.35.03 is loaded", "nvidia-ctk cdi generate")
+
+
+def test_what_others_could_write_is_not_used(cdi_by_hand, gpus):
+    """A file of theirs is passed over; a folder of theirs may not have any."""
+    ask = ("--plan", "--request", "vendor.com/gpu=0")
+    assert json.loads(cdi_by_hand(*ask).stdout)["devices"][0]["containerEdits"]["deviceNodes"]
+    spec = gpus.path / "etc/cdi/gpu.json"
+    spec.chmod(0o664)
+    process = cdi_by_hand(*ask)
+    assert process.returncode == 3 and "passed over: it may be written by others" in process.stderr
+    spec.chmod(0o644)
+    (gpus.path / "etc").chmod(0o777)
+    process = cdi_by_hand(*ask)
+    assert process.returncode == 6 and "a folder on the way to it may be written" in process.stderr
+
+
+def test_list(cdi_by_hand, gpus):
+    gpus.spec("later.json", {"1": {"env": ["A=b"]}}, "run/cdi")
+    gpus.file("etc/cdi/bad.yaml", "cdiVersion: 0.5.0\n")
+    process = cdi_by_hand("--list", "--format", "json")
+    assert process.returncode == 0 and "'/etc/cdi/bad.yaml' is passed over" in process.stderr, process.stderr
+    rows = {row["device"]: row for row in json.loads(process.stdout)["devices"]}
+    assert list(rows) == ["vendor.com/gpu=0", "vendor.com/gpu=1"]
+    assert rows["vendor.com/gpu=0"]["nodes"] == 2 and rows["vendor.com/gpu=0"]["mounts"] == 2
+    assert rows["vendor.com/gpu=1"]["specification"] == "/var/run/cdi/later.json"
