@@ -39,7 +39,7 @@ const char *what_to_set(const std::string &engine)
 
 bool has_cdi(const OurHook &hook)
 {
-    return hook.name != "ldcache-update";
+    return hook.name != "ldcache-update" && hook.name != "cdi-devices";
 }
 
 std::string cdi_of(const Sysroot &sysroot, const OurHook &hook, const std::vector<std::string> &options,

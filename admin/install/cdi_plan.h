@@ -8,7 +8,7 @@
 
 namespace ogh::admin {
 
-/** Whether the hook has --cdi: ldcache-update goes along with the others. */
+/** Whether the hook has --cdi: ldcache-update goes along with the others, and cdi-devices gives what others describe. */
 bool has_cdi(const OurHook &hook);
 
 /**

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 import pytest
 
-from harness import engines
+from harness import cdi_fixtures, engines
 from harness.exchange import rounds, running
 from harness.expect import refused_by
 from harness.ldcache import in_the_container
@@ -21,7 +21,7 @@ from hosts.amd import DRM, KFD, XT
 from hosts.nvidia import DRM as REAL_DRM
 from hosts.nvidia import EIGHT, MAJOR
 
-pytest_plugins = ["harness.nvidia_fixtures", "harness.amd_fixtures"]
+pytest_plugins = ["harness.nvidia_fixtures", "harness.amd_fixtures", "harness.cdi_fixtures"]
 
 RUNC, CRUN = engines.RUNTIMES
 CLIMB = "../../../../../../../../../../../../../../.."
@@ -61,10 +61,13 @@ class Hook:
 NVIDIA = Hook("nvidia-devices", {"nvidia2": (MAJOR, 2), "dri/card1": (REAL_DRM, 1), "dri/renderD128": (REAL_DRM, 128)},
               EIGHT[1].address)
 AMD = Hook("amd-kfd", {"kfd": (KFD, 0), "dri/card2": (DRM, 2), "dri/renderD129": (DRM, 129)}, XT.address)
+CDI = Hook("cdi-devices", {"gpu0": (cdi_fixtures.MAJOR, 0), "dri/card1": (cdi_fixtures.MAJOR, 1),
+                           "dri/renderD130": (cdi_fixtures.MAJOR, 130)}, cdi_fixtures.ADDRESS)
 # By runc; and by crun, with a user namespace, where a node is mounted and not made.
-BOXES = [(NVIDIA, RUNC), (AMD, engines.MAPPED[1]), (AMD, RUNC), (NVIDIA, engines.MAPPED[1])]
+BOXES = [(NVIDIA, RUNC), (AMD, engines.MAPPED[1]), (AMD, RUNC), (NVIDIA, engines.MAPPED[1]), (CDI, RUNC),
+         (CDI, engines.MAPPED[1])]
 # Of all that the folder of the host has what would be made, were it somewhere in the host's root.
-NAMES = [f"{folder}{name}" for folder in ("/", "/dev/") for hook in (NVIDIA, AMD)
+NAMES = [f"{folder}{name}" for folder in ("/", "/dev/") for hook in (NVIDIA, AMD, CDI)
          for name in ("by-path", *map(os.path.basename, hook.nodes))]
 
 all_boxes = pytest.mark.parametrize("box", BOXES, ids=lambda box: f"{box[0]}-{box[1]}", indirect=True)
@@ -81,7 +84,7 @@ def outside_fixture(scratch):
     outside = scratch / "outside"
     for name in ("dev/dri/by-path", "dri/by-path", "by-path"):
         (outside / name).mkdir(parents=True)
-    for hook in (NVIDIA, AMD):
+    for hook in (NVIDIA, AMD, CDI):
         for name in (*hook.nodes, *map(os.path.basename, hook.nodes), f"dev/{hook.first}"):
             (outside / name).write_text("of the host\n")
             (outside / name).chmod(0o600)
@@ -97,6 +100,9 @@ def box_fixture(request):
         box = request.getfixturevalue("nv_box")("1", engine=engine)
         box.annotations[CAPABILITIES] = "compute,graphics"
         box.machine = request.getfixturevalue("machine")
+    elif hook == CDI:
+        box = request.getfixturevalue("cdi_box")("vendor.com/gpu=0", engine=engine)
+        box.machine = request.getfixturevalue("cdi_gpu")
     else:
         box = request.getfixturevalue("amd_box")("0", engine=engine)
         box.machine = request.getfixturevalue("amd_machine")
@@ -209,10 +215,10 @@ def test_h7_a_second_name_of_a_file_is_not_touched(box, outside, watch, number):
 
 
 @each("place, thing", [("first", "folder"), ("dri/renderD129", "folder"), ("dri", "file"), ("dri/by-path", "file"),
-                       ("dri", "FIFO"), (f"dri/by-path/pci-{XT.address}-render", "folder")])
+                       ("dri", "FIFO"), ("link", "folder")])
 def test_h7_a_folder_for_a_node_and_a_file_for_a_folder(box, place, thing):
     """What is made before it is noticed is gone again."""
-    place = box.gives.first if place == "first" else place
+    place = {"first": box.gives.first, "link": f"dri/by-path/pci-{box.gives.address}-card"}.get(place, place)
     path = box.rootfs / "dev" / place
     path.parent.mkdir(exist_ok=True, parents=True)
     {"folder": os.mkdir, "FIFO": os.mkfifo, "file": lambda path: path.write_text("")}[thing](path)

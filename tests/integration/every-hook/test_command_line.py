@@ -7,7 +7,7 @@ import subprocess
 
 import pytest
 
-HOOKS = {"mount-srv": "--source-dir", "nvidia-devices": "--allow", "amd-kfd": "--allow",
+HOOKS = {"mount-srv": "--source-dir", "nvidia-devices": "--allow", "amd-kfd": "--allow", "cdi-devices": "--spec-dir",
          "ldcache-update": "--folder"}
 
 

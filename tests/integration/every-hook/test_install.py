@@ -12,6 +12,7 @@ SOURCE_ROOT = Path(__file__).resolve().parents[3]
 HOOKS_DIR = Path("/usr/share/containers/oci/hooks.d")
 HOOKS = {
     "amd-kfd": "21-amd-kfd.json",
+    "cdi-devices": "22-cdi-devices.json",
     "ldcache-update": "90-ldcache-update.json",
     "mount-srv": "10-mount-srv.json",
     "nvidia-devices": "20-nvidia-devices.json",
@@ -182,6 +183,8 @@ def test_a_build_for_users(tmp_path, prefix, libexecdir, execdir):
         document = json.loads((build / "oci-hooks.d" / file).read_text("utf-8"))
         assert document["hook"]["path"] == f"{execdir}/{name}"
         assert document["hook"]["path"] in placed.values()
+        if name == "cdi-devices":
+            continue  # which devices a worker's specifications have is that host's own
         example = json.loads((build / f"examples/concourse-by-key-{file}").read_text("utf-8"))
         assert example["hook"]["path"] == f"{execdir}/{name}"
 

@@ -10,7 +10,7 @@ from harness.faults import strace
 from harness.source import tree
 
 pytest_plugins = ["harness.nvidia_fixtures", "harness.amd_fixtures", "harness.ldcache_fixtures",
-                  "harness.driver_fixtures"]
+                  "harness.driver_fixtures", "harness.cdi_fixtures"]
 
 
 @pytest.mark.parametrize("name, call, error, said", [
@@ -18,6 +18,8 @@ pytest_plugins = ["harness.nvidia_fixtures", "harness.amd_fixtures", "harness.ld
     ("mount-srv", "mount_setattr", "ENOSYS", "mount_setattr"), ("mount-srv", "move_mount", "EPERM", "move_mount"),
     ("mount-srv", "setns", "EPERM", "setns"), ("nvidia-devices", "fsopen", "ENOSYS", "fsopen"),
     ("nvidia-devices", "mknodat", "EPERM", ""), ("amd-kfd", "mknodat", "EPERM", ""),
+    ("cdi-devices", "mknodat", "EPERM", ""), ("cdi-devices", "openat2", "EPERM", "openat2"),
+    ("cdi-devices", "mount_setattr", "ENOSYS", "mount_setattr"),
     ("amd-kfd", "openat2", "EPERM", "openat2"), ("ldcache-update", "openat2", "EPERM", "openat2"),
     ("ldcache-update", "setns", "ENOSYS", ""), ("ldcache-update", "renameat2", "EPERM", "")])
 def test_it_fails_closed_and_names_the_call(request, name, call, error, said):

@@ -20,7 +20,7 @@ from harness.source import tree
 from hosts.nvidia import CTL, MAJOR, UVM
 
 pytest_plugins = ["harness.nvidia_fixtures", "harness.amd_fixtures", "harness.ldcache_fixtures",
-                  "harness.driver_fixtures"]
+                  "harness.driver_fixtures", "harness.cdi_fixtures"]
 
 RUNC, CRUN = engines.RUNTIMES
 CLIMB = "../" * 15

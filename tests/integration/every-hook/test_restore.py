@@ -19,7 +19,7 @@ from harness.runtime import Runc, begin
 from harness.source import tree
 
 pytest_plugins = ["harness.nvidia_fixtures", "harness.amd_fixtures", "harness.ldcache_fixtures",
-                  "harness.driver_fixtures"]
+                  "harness.driver_fixtures", "harness.cdi_fixtures"]
 
 STAND_IN = Path(__file__).resolve().parents[1] / "harness/criu_stand_in.py"
 

@@ -13,7 +13,7 @@ SHIPPED = "usr/share/containers/oci/hooks.d"
 OWN = "etc/containers/oci/hooks.d"
 EXECDIR = "usr/local/libexec/oci/hooks.d"
 FILES = {"mount-srv": "10-mount-srv.json", "nvidia-devices": "20-nvidia-devices.json", "amd-kfd": "21-amd-kfd.json",
-         "ldcache-update": "90-ldcache-update.json"}
+         "cdi-devices": "22-cdi-devices.json", "ldcache-update": "90-ldcache-update.json"}
 BOTH_FOLDERS = f'["/{SHIPPED}", "/{OWN}"]'
 
 

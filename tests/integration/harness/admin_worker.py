@@ -12,7 +12,8 @@ BOOTED = 1_000_000_000
 FOLDER = "opt/hooks"
 ALWAYS = {"mount-srv": ["--opt-in", "always", "--request", "all"],
           "nvidia-devices": ["--opt-in", "always", "--request", "any:1"],
-          "amd-kfd": ["--opt-in", "always", "--request", "any:1"], "ldcache-update": []}
+          "amd-kfd": ["--opt-in", "always", "--request", "any:1"],
+          "cdi-devices": ["--opt-in", "always", "--request", "none"], "ldcache-update": []}
 
 
 class Worker(Sysroot):

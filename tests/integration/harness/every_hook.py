@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A container of each of the four hooks, for what has to hold for all of them. A test file names the fixtures of all in
+"""A container of each of the hooks, for what has to hold for all of them. A test file names the fixtures of all in
 its `pytest_plugins`."""
 
 from . import engines
 
-NAMES = ("mount-srv", "nvidia-devices", "amd-kfd", "ldcache-update")
+NAMES = ("mount-srv", "nvidia-devices", "amd-kfd", "ldcache-update", "cdi-devices")
 
 
 def box_of(name, fixture, engine=engines.RUNTIMES[0]):
@@ -16,5 +16,8 @@ def box_of(name, fixture, engine=engines.RUNTIMES[0]):
         return fixture("srv_box")(engine=engine)
     if name == "amd-kfd":
         return fixture("amd_box")("all", engine=engine)
+    if name == "cdi-devices":
+        fixture("cdi_gpu")
+        return fixture("cdi_box")("vendor.com/gpu=0", engine=engine)
     fixture("installed")
     return fixture("files_box")("all", request="all", engine=engine, cache=False)

@@ -60,7 +60,7 @@ def test_the_same_libraries_make_the_same_executables(folders, tmp_path):
     tree, kit = folders
     made = relink(kit).stdout.split()
     assert {Path(path).name for path in made} == {
-        "amd-kfd", "ldcache-update", "mount-srv", "nvidia-devices", "oci-gpu-hooks"}
+        "amd-kfd", "cdi-devices", "ldcache-update", "mount-srv", "nvidia-devices", "oci-gpu-hooks"}
     for path in map(Path, made):
         assert without_build_id(path, tmp_path) == without_build_id(installed(tree, path.name), tmp_path)
         versions = [subprocess.run([file, "--version"], check=True, capture_output=True).stdout
