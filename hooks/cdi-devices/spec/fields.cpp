@@ -48,8 +48,8 @@ std::string key_of(const YamlDocument &document, const YamlNode &node)
     if (node.type != YamlNode::Type::Scalar)
         throw wrong_at(node, "a key is no text");
     const Scalar key = scalar_of(document, node);
-    if (std::holds_alternative<std::monostate>(key))
-        throw wrong_at(node, "a key is null");
+    if (std::holds_alternative<std::monostate>(key) || std::holds_alternative<std::uint64_t>(key))
+        throw wrong_at(node, "a key is null, or a number that is too large");
     return to_string(key);
 }
 
@@ -118,6 +118,17 @@ std::vector<Value> Value::list() const
     return items;
 }
 
+bool Value::flag() const
+{
+    if (is_null())
+        return false;
+    const Scalar scalar =
+        node_->type == YamlNode::Type::Scalar ? scalar_of(*document_, *node_) : Scalar(std::string());
+    if (!std::holds_alternative<bool>(scalar))
+        throw wrong("it is neither true nor false");
+    return std::get<bool>(scalar);
+}
+
 std::vector<std::string> Value::texts() const
 {
     std::vector<std::string> texts;
@@ -148,7 +159,7 @@ void Fields::add(const Value &mapping)
         const YamlNode &key = document.member(node, i);
         const Value value(document, document.member(node, i + 1));
         std::string name = key_of(document, key);
-        if (key.plain && name == merge_key)
+        if (key.plain && name == merge_key && document.tag(key).empty())
             merge(value);
         else
             fields_.push_back({std::move(name), value});
@@ -199,6 +210,12 @@ std::int64_t Fields::number(std::string_view name)
     return value ? value->number(Limits::min(), Limits::max()) : 0;
 }
 
+bool Fields::flag(std::string_view name)
+{
+    const auto value = take(name);
+    return value && value->flag();
+}
+
 std::optional<std::uint32_t> Fields::small_number(std::string_view name)
 {
     const auto value = take(name);
@@ -214,12 +231,10 @@ void Fields::finish() const
             throw field.value.wrong("the field " + quote(field.name) + " is not known");
 }
 
-std::vector<std::pair<std::string, std::string>> Fields::all() const
+void Fields::check_texts() const
 {
-    std::vector<std::pair<std::string, std::string>> all;
     for (const Field &field : fields_)
-        all.emplace_back(field.name, field.value.text());
-    return all;
+        static_cast<void>(field.value.text());
 }
 
 } // namespace ogh::cdi_devices

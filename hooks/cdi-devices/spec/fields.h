@@ -29,6 +29,9 @@ public:
     /** @throws Error (Host) if it is no list; null is an empty one */
     [[nodiscard]] std::vector<Value> list() const;
 
+    /** @throws Error (Host) if it is neither true nor false; null is false */
+    [[nodiscard]] bool flag() const;
+
     /** Each a text; null is an empty list. */
     [[nodiscard]] std::vector<std::string> texts() const;
 
@@ -60,10 +63,13 @@ public:
     [[nodiscard]] std::vector<Value> list(std::string_view name);
     [[nodiscard]] std::vector<std::string> texts(std::string_view name);
     [[nodiscard]] std::int64_t number(std::string_view name);
+    [[nodiscard]] bool flag(std::string_view name);
     [[nodiscard]] std::optional<std::uint32_t> small_number(std::string_view name);
 
-    /** All of them as texts, whatever their names. */
-    [[nodiscard]] std::vector<std::pair<std::string, std::string>> all() const;
+    [[nodiscard]] bool empty() const { return fields_.empty(); }
+
+    /** @throws Error (Host) if one of them, whatever its name, is no text */
+    void check_texts() const;
 
     /** @throws Error (Host) that names a field which was not asked for */
     void finish() const;

@@ -7,8 +7,8 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <map>
 #include <optional>
-#include <set>
 #include <utility>
 
 #include "base/error.h"
@@ -56,6 +56,9 @@ public:
         : sysroot_(sysroot), path_(std::move(path)), place_(std::move(place))
     {
     }
+
+    /** As it was given. */
+    [[nodiscard]] const std::string &path() const { return path_; }
 
     [[nodiscard]] std::vector<FolderEntry> entries() const
     {
@@ -111,28 +114,35 @@ std::optional<ResolvedPath> find_folder(const Sysroot &sysroot, const std::strin
     }
 }
 
+void read_folder(const Folder &folder, size_t number, std::vector<SpecFile> &files, Notes &notes)
+{
+    for (const FolderEntry &entry : folder.entries()) {
+        const std::string path = folder.path() + "/" + entry.name;
+        try {
+            if (const auto text = folder.read(entry))
+                files.push_back({path, number, parse_spec(*text)});
+        } catch (const Error &error) {
+            notes.push_back({LogLevel::Warning, quote(path) + " is passed over: " + error.what()});
+        }
+    }
+}
+
 } // namespace
 
 std::vector<SpecFile> read_folders(const Sysroot &sysroot, const std::vector<std::string> &folders,
                                    Notes &notes)
 {
-    std::vector<SpecFile> files;
-    std::set<std::string> seen;
+    std::vector<std::optional<ResolvedPath>> places;
+    std::map<std::string, size_t> last; // one that is given twice is where it is given last
     for (size_t number = 0; number < folders.size(); ++number) {
-        auto place = find_folder(sysroot, folders[number]);
-        if (!place || !seen.insert(place->path).second)
-            continue;
-        const Folder folder(sysroot, folders[number], std::move(*place));
-        for (const FolderEntry &entry : folder.entries()) {
-            const std::string path = folders[number] + "/" + entry.name;
-            try {
-                if (const auto text = folder.read(entry))
-                    files.push_back({path, number, parse_spec(*text)});
-            } catch (const Error &error) {
-                notes.push_back({LogLevel::Warning, quote(path) + " is passed over: " + error.what()});
-            }
-        }
+        places.push_back(find_folder(sysroot, folders[number]));
+        if (places.back())
+            last[places.back()->path] = number;
     }
+    std::vector<SpecFile> files;
+    for (size_t number = 0; number < folders.size(); ++number)
+        if (places[number] && last.at(places[number]->path) == number)
+            read_folder({sysroot, folders[number], std::move(*places[number])}, number, files, notes);
     return files;
 }
 

@@ -37,26 +37,6 @@ std::string problem_of(std::string_view name, const char *what, bool digit_first
     return std::all_of(name.begin(), name.end(), is_fine) ? "" : refused("has a character that no name has");
 }
 
-bool is_domain_label(std::string_view label)
-{
-    const auto is_small = [](char c) { return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9'); };
-    return !label.empty() && is_small(label.front()) && is_small(label.back()) &&
-           std::all_of(label.begin(), label.end(), [&](char c) { return is_small(c) || c == '-'; });
-}
-
-bool is_domain(std::string_view domain)
-{
-    constexpr size_t longest = 253;
-    while (true) {
-        const size_t dot = std::min(domain.find('.'), domain.size());
-        if (domain.size() > longest || !is_domain_label(domain.substr(0, dot)))
-            return false;
-        if (dot == domain.size())
-            return true;
-        domain.remove_prefix(dot + 1);
-    }
-}
-
 } // namespace
 
 std::string vendor_problem(std::string_view name)
@@ -81,20 +61,6 @@ std::string kind_problem(std::string_view kind)
         return "the kind " + quote(kind) + " is not like vendor.com/class";
     const std::string vendor = vendor_problem(kind.substr(0, slash));
     return vendor.empty() ? class_problem(kind.substr(slash + 1)) : vendor;
-}
-
-std::string annotation_problem(std::string_view key)
-{
-    constexpr size_t longest = 63;
-    std::string small(key); // its case does not matter to who checks it
-    std::transform(small.begin(), small.end(), small.begin(),
-                   [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; });
-    const size_t slash = small.find('/');
-    const std::string_view name = std::string_view(small).substr(slash == std::string::npos ? 0 : slash + 1);
-    const bool has_domain = slash == std::string::npos || is_domain(std::string_view(small).substr(0, slash));
-    if (!has_domain || name.size() > longest || !problem_of(name, "name", true, "_-.").empty())
-        return "the annotation " + quote(key) + " is not like domain.com/name";
-    return "";
 }
 
 QualifiedName split_name(std::string_view name)

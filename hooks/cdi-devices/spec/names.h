@@ -15,9 +15,6 @@ std::string device_problem(std::string_view name);
 /** "vendor.com/class" */
 std::string kind_problem(std::string_view kind);
 
-/** A key of annotations, as Kubernetes has them: a name, perhaps with a domain and `/` in front. */
-std::string annotation_problem(std::string_view key);
-
 /** "vendor.com/class=name", taken apart and not checked; nothing of what is absent. */
 struct QualifiedName {
     std::string kind;

@@ -15,8 +15,6 @@ namespace ogh::cdi_devices {
 
 namespace {
 
-constexpr size_t most_annotations = size_t{256} << 10U; // bytes
-
 void require(const std::string &problem, const Value &at)
 {
     if (!problem.empty())
@@ -93,14 +91,11 @@ private:
         const auto value = fields.take("annotations");
         if (!value)
             return;
-        size_t size = 0;
-        for (const auto &[key, text] : Fields(*value, Case::Exact).all()) {
+        // The reference means to check their keys, and does not: its check is of another type than they have.
+        const Fields annotations(*value, Case::Exact);
+        annotations.check_texts();
+        if (!annotations.empty())
             since(v0_6, "annotations");
-            require(annotation_problem(key), *value);
-            size += key.size() + text.size();
-        }
-        if (size > most_annotations)
-            throw value->wrong("the annotations are too long");
     }
 
     ContainerEdits read_edits(const Value &value)
@@ -110,8 +105,7 @@ private:
         edits.env = read_env(fields, value);
         for (const Value &node : fields.list("deviceNodes"))
             edits.nodes.push_back(read_node(node));
-        for (const Value &device : fields.list("netDevices"))
-            edits.net_devices.push_back(read_net_device(device));
+        edits.net_devices = read_net_devices(fields);
         for (const Value &hook : fields.list("hooks"))
             edits.hooks.push_back(read_hook(hook));
         for (const Value &mount : fields.list("mounts"))
@@ -159,23 +153,28 @@ private:
         constexpr auto types = std::to_array<std::string_view>({"", "b", "c", "u", "p"});
         if (std::find(types.begin(), types.end(), node.type) == types.end())
             throw value.wrong("no device node has the type " + quote(node.type));
-        if (node.permissions == "none")
-            since(v1_1_1, "the permissions 'none'");
-        else if (node.permissions.find_first_not_of("rwm") != std::string::npos)
+        if (node.permissions != "none" && node.permissions.find_first_not_of("rwm") != std::string::npos)
             throw value.wrong("no device node has the permissions " + quote(node.permissions));
         return node;
     }
 
-    std::string read_net_device(const Value &value)
+    std::vector<std::string> read_net_devices(Fields &edits)
     {
-        Fields fields(value);
-        since(v1_1, "'netDevices'");
-        std::string host_name = fields.text("hostInterfaceName");
-        const std::string name = fields.text("name");
-        fields.finish();
-        if (host_name.empty() || name.empty())
-            throw value.wrong("a network device without its two names");
-        return host_name;
+        std::vector<std::string> host_names;
+        std::set<std::string> seen_hosts;
+        std::set<std::string> seen;
+        for (const Value &value : edits.list("netDevices")) {
+            since(v1_1, "'netDevices'");
+            Fields fields(value);
+            host_names.push_back(fields.text("hostInterfaceName"));
+            const std::string name = fields.text("name");
+            fields.finish();
+            if (host_names.back().empty() || name.empty())
+                throw value.wrong("a network device without its two names");
+            if (!seen_hosts.insert(host_names.back()).second || !seen.insert(name).second)
+                throw value.wrong("two network devices have a name in common");
+        }
+        return host_names;
     }
 
     static SpecHook read_hook(const Value &value)
@@ -222,21 +221,26 @@ private:
         const std::string id = fields.text("closID");
         static_cast<void>(fields.text("l3CacheSchema"));
         static_cast<void>(fields.text("memBwSchema"));
-        for (const char *flag : {"enableCMT", "enableMBM"})
-            if (fields.take(flag) && version_ && !(*version_ < v1_1))
-                throw value.wrong(std::string("the field '") + flag + "' is not known");
-        if (fields.take("enableMonitoring") || !fields.texts("schemata").empty())
+        if (version_ && *version_ < v1_1) // later ones do not know them
+            for (const char *flag : {"enableCMT", "enableMBM"})
+                static_cast<void>(fields.flag(flag));
+        const auto schemata = fields.take("schemata");
+        if (schemata)
+            static_cast<void>(schemata->texts());
+        if (fields.flag("enableMonitoring") || schemata) // an empty list too
             since(v1_1, "what it says of 'intelRdt'");
         fields.finish();
-        constexpr size_t longest = 4096;
-        if (id.size() >= longest || id == "." || id == ".." || id.find_first_of("/\n") != std::string::npos)
+        constexpr size_t longest = 4095;
+        if (id == "/") // the class of all that have no other
+            return;
+        if (id.size() > longest || id == "." || id == ".." || id.find_first_of("/\n") != std::string::npos)
             throw value.wrong("the class " + quote(id) + " of 'intelRdt' is no name of a file");
     }
 
     Fields fields_;
     Value root_;
     std::optional<Version> version_;
-    Version needed_ = v0_1;
+    Version needed_ = v0_3;
     std::string feature_;
 };
 

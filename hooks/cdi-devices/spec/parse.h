@@ -8,7 +8,7 @@
 namespace ogh::cdi_devices {
 
 /**
- * A specification, in JSON or YAML: versions 0.1.0 to 1.1.1. Whatever the reference implementation refuses is refused.
+ * A specification, in JSON or YAML: versions 0.3.0 to 1.1.1. Whatever the reference implementation refuses is refused.
  * Pure.
  * @throws Error (Host) that says what is wrong, and in which line
  */

@@ -188,15 +188,13 @@ Scalar resolve_scalar(std::string_view text, bool plain, std::string_view tag)
     if (!tag.starts_with(core))
         return std::string(text);
     const std::string_view type = tag.substr(core.size());
-    if (type == "binary")
-        throw Error(ExitCode::Host, "the tag '!!binary' is not understood here");
+    if (type == "binary" || type == "timestamp")
+        throw Error(ExitCode::Host, "the tag " + quote("!!" + std::string(type)) + " is not understood here");
     if (type != "bool" && type != "int" && type != "float" && type != "null")
         return std::string(text);
     Scalar value = resolve_plain(text);
-    if (type == "float" && is_integer(value))
-        value = std::holds_alternative<std::int64_t>(value)
-                    ? static_cast<double>(std::get<std::int64_t>(value))
-                    : static_cast<double>(std::get<std::uint64_t>(value));
+    if (const auto *whole = std::get_if<std::int64_t>(&value); type == "float" && whole != nullptr)
+        value = static_cast<double>(*whole);
     const bool fits = type == "bool"    ? std::holds_alternative<bool>(value)
                       : type == "int"   ? is_integer(value)
                       : type == "float" ? std::holds_alternative<double>(value)

@@ -9,9 +9,7 @@ namespace ogh::cdi_devices {
 
 std::optional<Version> parse_version(std::string_view text)
 {
-    constexpr auto versions = std::to_array<std::pair<std::string_view, Version>>({{"0.1.0", v0_1},
-                                                                                   {"0.2.0", {0, 2, 0}},
-                                                                                   {"0.3.0", {0, 3, 0}},
+    constexpr auto versions = std::to_array<std::pair<std::string_view, Version>>({{"0.3.0", v0_3},
                                                                                    {"0.4.0", v0_4},
                                                                                    {"0.5.0", v0_5},
                                                                                    {"0.6.0", v0_6},
@@ -19,7 +17,7 @@ std::optional<Version> parse_version(std::string_view text)
                                                                                    {"0.8.0", {0, 8, 0}},
                                                                                    {"1.0.0", {1, 0, 0}},
                                                                                    {"1.1.0", v1_1},
-                                                                                   {"1.1.1", v1_1_1}});
+                                                                                   {"1.1.1", {1, 1, 1}}});
     if (text.starts_with('v'))
         text.remove_prefix(1);
     const auto known = std::find_if(versions.begin(), versions.end(),

@@ -3,10 +3,10 @@
 
 #include <boost/test/unit_test.hpp>
 
-#include "yaml/yaml_document.h"
 #include "cdi-devices/spec/fields.h"
 #include "cdi-devices/spec/scalar.h"
 #include "support/expect.h"
+#include "yaml/yaml_document.h"
 
 BOOST_AUTO_TEST_SUITE(cdi_devices_scalar)
 
@@ -99,12 +99,14 @@ constexpr auto cases = std::to_array<Case>({
     {"!!int x", refused, refused},
     {"!!bool yes", "true", refused},
     {"!!float 5", "5", "5"},
+    {"!!float 18446744073709551615", refused, refused},
     {"! 5", "5", refused},
     {"!own 5", "5", refused},
     {"[]", refused, refused},
     {"{}", refused, refused},
-    // Where it differs: nobody writes a path in base64.
+    // Where it differs: nobody writes a path in base64, or as a date.
     {"!!binary aGk=", refused, refused},
+    {"!!timestamp 2001-01-01", refused, refused},
 });
 
 template<typename Read> std::string read(const char *written, const Read &as)
