@@ -63,6 +63,8 @@ public:
         return nodes_[members_[node.value_.first + index]];
     }
 
+    class Builder;
+
 private:
     class Reader;
 

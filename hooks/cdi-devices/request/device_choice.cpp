@@ -52,8 +52,10 @@ DeviceIndex::DeviceIndex(const std::vector<SpecFile> &files)
     for (const SpecFile &file : files)
         for (const Device &device : file.spec.devices) {
             DeviceName name{file.spec.kind, device.name};
-            const auto [known, is_new] = devices_.try_emplace(name, FoundDevice{&file, &device});
-            if (is_new)
+            const size_t before = devices_.size();
+            // Who writes a file has them in order.
+            const auto known = devices_.try_emplace(devices_.end(), name, FoundDevice{&file, &device});
+            if (devices_.size() != before)
                 continue;
             if (known->second.file->folder == file.folder)
                 conflicts_.try_emplace(std::move(name),

@@ -20,13 +20,6 @@ char lower(char c)
     return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
 }
 
-std::string lower_case(std::string_view text)
-{
-    std::string lowered(text);
-    std::transform(lowered.begin(), lowered.end(), lowered.begin(), lower);
-    return lowered;
-}
-
 bool same_word(std::string_view one, std::string_view other)
 {
     return std::equal(one.begin(), one.end(), other.begin(), other.end(),
@@ -53,14 +46,6 @@ std::string key_of(const YamlDocument &document, const YamlNode &node)
     return to_string(key);
 }
 
-template<typename Names> void check_unique(Names names, const YamlNode &node)
-{
-    std::sort(names.begin(), names.end());
-    const auto twice = std::adjacent_find(names.begin(), names.end());
-    if (twice != names.end())
-        throw wrong_at(node, "the key " + quote(*twice) + " is there twice");
-}
-
 } // namespace
 
 Error Value::wrong(const std::string &why) const
@@ -70,7 +55,8 @@ Error Value::wrong(const std::string &why) const
 
 bool Value::is_null() const
 {
-    return node_->type == YamlNode::Type::Scalar &&
+    constexpr size_t longest = 4; // "null"
+    return node_->type == YamlNode::Type::Scalar && document_->text(*node_).size() <= longest &&
            std::holds_alternative<std::monostate>(scalar_of(*document_, *node_));
 }
 
@@ -142,11 +128,21 @@ Fields::Fields(const Value &value, Case names_as)
     if (value.is_null())
         return;
     add(value);
-    std::vector<std::string> names;
+    std::vector<std::string_view> names;
     names.reserve(fields_.size());
     for (const Field &field : fields_)
-        names.push_back(names_as == Case::Any ? lower_case(field.name) : field.name);
-    check_unique(std::move(names), *value.node_);
+        names.emplace_back(field.name);
+    const auto as_written = [&](char c) { return names_as == Case::Any ? lower(c) : c; };
+    std::sort(names.begin(), names.end(), [&](std::string_view one, std::string_view other) {
+        return std::lexicographical_compare(one.begin(), one.end(), other.begin(), other.end(),
+                                            [&](char a, char b) { return as_written(a) < as_written(b); });
+    });
+    const auto twice =
+        std::adjacent_find(names.begin(), names.end(), [&](std::string_view one, std::string_view other) {
+            return names_as == Case::Any ? same_word(one, other) : one == other;
+        });
+    if (twice != names.end())
+        throw value.wrong("the key " + quote(*twice) + " is there twice");
 }
 
 void Fields::add(const Value &mapping)
@@ -155,6 +151,7 @@ void Fields::add(const Value &mapping)
     const YamlNode &node = *mapping.node_;
     if (node.type != YamlNode::Type::Mapping)
         throw mapping.wrong("it is no mapping");
+    fields_.reserve(fields_.size() + document.size(node) / 2);
     for (size_t i = 0; i < document.size(node); i += 2) {
         const YamlNode &key = document.member(node, i);
         const Value value(document, document.member(node, i + 1));

@@ -35,7 +35,9 @@ public:
         read_annotations(fields_);
         if (const auto edits = fields_.take("containerEdits"))
             spec.edits = read_edits(*edits);
-        for (const Value &device : fields_.list("devices"))
+        const auto devices = fields_.list("devices");
+        spec.devices.reserve(devices.size());
+        for (const Value &device : devices)
             spec.devices.push_back(read_device(device));
         fields_.finish();
         check(spec);
@@ -103,7 +105,9 @@ private:
         Fields fields(value);
         ContainerEdits edits;
         edits.env = read_env(fields, value);
-        for (const Value &node : fields.list("deviceNodes"))
+        const auto nodes = fields.list("deviceNodes");
+        edits.nodes.reserve(nodes.size());
+        for (const Value &node : nodes)
             edits.nodes.push_back(read_node(node));
         edits.net_devices = read_net_devices(fields);
         for (const Value &hook : fields.list("hooks"))

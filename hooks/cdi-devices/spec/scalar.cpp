@@ -139,9 +139,13 @@ std::string without_separators(std::string_view text)
 
 Scalar resolve_plain(std::string_view text)
 {
+    // Most can be nothing else than a text by their first character.
+    constexpr std::string_view beginnings = "~.+-0123456789yYnNtTfFoO";
+    const char first = text.empty() ? '~' : text.front();
+    if (beginnings.find(first) == std::string_view::npos)
+        return std::string(text);
     if (auto word = find_word(text))
         return *word;
-    const char first = text.front(); // "" is a word
     if (first == '.')
         return parse_float(without_separators(text)).value_or(std::string(text));
     if (!is_digit(first) && first != '+' && first != '-')

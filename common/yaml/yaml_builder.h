@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/error.h"
+#include "yaml/yaml_document.h"
+
+namespace ogh {
+
+/** What is wrong with a text, and in which line of it. */
+Error refused_yaml(size_t line, const std::string &why);
+
+/**
+ * Makes a document of values that are told one after the other, within its limits.
+ * Each function throws Error (Host) if the limits do not allow what it adds.
+ */
+class YamlDocument::Builder final {
+public:
+    using Index = std::uint32_t; ///< of a value
+
+    /** @param text_size about how long the text is */
+    Builder(YamlDocument &document, size_t text_size);
+
+    Index add_scalar(std::string_view text, bool plain, std::string_view tag, size_t line);
+
+    /** A sequence or a mapping, of which the members follow. */
+    Index open(YamlNode::Type type, std::string_view tag, size_t line);
+
+    /** That which was opened last ends. */
+    Index close(size_t line);
+
+    /** A value that has ended, once more. */
+    void repeat(Index value) { place(value); }
+
+    /** How many are open. */
+    [[nodiscard]] size_t depth() const { return open_.size(); }
+
+private:
+    struct Open {
+        Index node;
+        size_t first; ///< of its members, in `pending_`
+    };
+
+    Index add(YamlNode::Type type, std::string_view tag, size_t line);
+    YamlNode::Range store(std::string_view text);
+    void place(Index index);
+    void weigh(YamlNode &node, std::span<const Index> members, size_t line) const;
+
+    YamlDocument &document_;
+    std::vector<Open> open_;
+    std::vector<Index> pending_; ///< members of those that have not ended
+};
+
+} // namespace ogh

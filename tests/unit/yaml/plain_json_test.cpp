@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <string>
+
+#include <boost/test/unit_test.hpp>
+
+#include "support/expect.h"
+#include "yaml/plain_json.h"
+
+BOOST_AUTO_TEST_SUITE(plain_json)
+
+using namespace ogh;
+using test::failure_of;
+
+namespace {
+
+/** All that is known of a value and of what is in it. */
+std::string written(const YamlDocument &document, const YamlNode &node)
+{
+    std::string text = std::to_string(node.line) + (node.plain ? "p" : "") + std::string(document.tag(node));
+    if (node.type == YamlNode::Type::Scalar)
+        return text + "<" + std::string(document.text(node)) + ">";
+    text += node.type == YamlNode::Type::Sequence ? "[" : "{";
+    for (size_t i = 0; i < YamlDocument::size(node); ++i)
+        text += written(document, document.member(node, i));
+    return text + (node.type == YamlNode::Type::Sequence ? "]" : "}");
+}
+
+std::string read(const std::string &text)
+{
+    std::string values;
+    const std::string why =
+        failure_of([&] {
+            const YamlDocument document(text);
+            values = document.root() == nullptr ? "nothing" : written(document, *document.root());
+        }).message;
+    return values + why;
+}
+
+/** Whether it is of the form that needs no library. */
+bool is_plain(const std::string &text)
+{
+    YamlDocument document("");
+    YamlDocument::Builder builder(document, text.size());
+    return read_plain_json(text, builder);
+}
+
+} // namespace
+
+BOOST_AUTO_TEST_CASE(it_is_read_as_the_library_reads_it)
+{
+    for (const char *text : {"{}", "{\"a\":1}", "{\"a\": [], \"b\": {}, \"\": \"\"}\n",
+                             "{\n\t\"a\": \"x y: #z, [{'\",\n\t\"b\":\n0660}",
+                             "{\"a\": [1, -2.5e+3 ,\"3\",\n true,false , null, [[{\"x\": [\n]}]]]\n}\n\n",
+                             "{\"a\": \"\\\"\\\\\\/\\\"\"}", "{\"\\/\": 0, \"a\": 1, \"a\": 2}",
+                             "{\"a\": 08, \"b\": 1-2, \"c\": 1..2, \"d\": 0e}"})
+        BOOST_TEST_CONTEXT(text)
+        {
+            BOOST_TEST(is_plain(text));
+            BOOST_TEST(read(text) == read(std::string(text) + " #")); // JSON has no comments
+        }
+}
+
+BOOST_AUTO_TEST_CASE(whatever_else_there_is_the_library_reads)
+{
+    for (const char *text : {"",
+                             " {}",
+                             "[]",
+                             "a: 1",
+                             "{",
+                             "}",
+                             "{}}",
+                             "{},",
+                             "{} x",
+                             "{}\n---\n{}",
+                             "{a: 1}",
+                             "{\"a\"}",
+                             "{\"a\" : 1}",
+                             "{\"a\"\n: 1}",
+                             "{\"a\": }",
+                             "{\"a\": 1,}",
+                             "{,}",
+                             "{\"a\": [,]}",
+                             "{\"a\": [1,]}",
+                             "{\"a\": [1 2]}",
+                             "{\"a\": [1}",
+                             "{\"a\": 1]",
+                             "{\"a\": 1 # x\n}",
+                             "{\"a\": x}",
+                             "{\"a\": truex}",
+                             "{\"a\": nulltrue}",
+                             "{\"a\": -}",
+                             "{\"a\": - 1}",
+                             "{\"a\": +1}",
+                             "{\"a\": .5}",
+                             "{\"a\": 1:2}",
+                             "{\"a\": 0x1}",
+                             "{\"a\": 1_0}",
+                             "{\"a\": 'x'}",
+                             "{\"a\": \"x\"y}",
+                             "{\"a\": \"\\u0041\"}",
+                             "{\"a\": \"\\n\"}",
+                             "{\"a\": \"\\",
+                             "{\"a\": \"x",
+                             "{\"a\": \"x\ny\"}",
+                             "{\"a\": \"x\ty\"}",
+                             "{\"a\": \"\x7f\"}",
+                             "{\"a\": \"ä\"}",
+                             "{\"a\":\r1}",
+                             "{\"a\": &x 1, \"b\": *x}",
+                             "{\"a\": !!str 1}",
+                             "{? \"a\": 1}",
+                             "{\"a\": \"x\" \"y\"}",
+                             "{\"a\": {\"b\": 1} {}}"})
+        BOOST_TEST_CONTEXT(text)
+        {
+            BOOST_TEST(!is_plain(text));
+        }
+    BOOST_TEST(!is_plain(std::string("{\"a\": \"\0\"}", 10)));
+    BOOST_TEST(is_plain("{\"" + std::string(900, 'a') + "\": 1}"));
+    BOOST_TEST(!is_plain("{\"" + std::string(1100, 'a') + "\": 1}"));
+    BOOST_TEST(read("{'a': 1}") == "1{1<a>1p<1>}");
+}
+
+BOOST_AUTO_TEST_CASE(it_is_bounded_as_all_is)
+{
+    const auto nested = [](size_t depth) {
+        return "{\"a\":" + std::string(depth - 1, '[') + std::string(depth - 1, ']') + "}";
+    };
+    BOOST_TEST(read(nested(64)).starts_with("1{"));
+    BOOST_TEST(read(nested(65)) == "it is no YAML, line 1: it is nested deeper than 64 levels");
+    std::string many = "{\"a\":[0";
+    for (size_t i = 0; i < YamlDocument::max_weight; ++i)
+        many += ",0";
+    BOOST_TEST(read(many + "]}") == "it is no YAML, line 1: it is too large");
+}
+
+BOOST_AUTO_TEST_SUITE_END()
