@@ -101,4 +101,18 @@ NodeEdit plan_node(const DeviceNode &node, const HostFile &host, const NodeOwner
     return edit;
 }
 
+NodeEdit plan_mounted_node(const Mount &mount, const HostFile &host, const NodeOwner &user)
+{
+    NodeEdit edit;
+    edit.container_path = node_target(mount.container_path);
+    edit.host_path = host.path;
+    edit.type = host.mode & S_IFMT;
+    edit.major = major(host.device);
+    edit.minor = minor(host.device);
+    edit.mode = mode_of({}, host);
+    edit.access = 0;
+    edit.owner = user;
+    return edit;
+}
+
 } // namespace ogh::cdi_devices

@@ -15,4 +15,12 @@ namespace ogh::cdi_devices {
  */
 NodeEdit plan_node(const DeviceNode &node, const HostFile &host, const NodeOwner &user);
 
+/**
+ * What a mount of a device node comes to, such as Intel's of the links in /dev/dri/by-path: another name for it, without
+ * a rule of the device cgroup, which a mount brings none of. Every mount of this collection is nodev. Pure.
+ * @param host a device node
+ * @throws Error as node_target()
+ */
+NodeEdit plan_mounted_node(const Mount &mount, const HostFile &host, const NodeOwner &user);
+
 } // namespace ogh::cdi_devices

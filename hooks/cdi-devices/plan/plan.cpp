@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cdi-devices/plan/plan.h"
 
+#include <sys/stat.h>
+
 #include <algorithm>
 #include <array>
 #include <iterator>
@@ -82,9 +84,13 @@ Edits plan(const ContainerEdits &edits, const VendorActions &actions, const Host
     planned.links = actions.links;
     for (const DeviceNode &node : edits.nodes)
         planned.nodes.push_back(plan_node(node, files.nodes.at(host_path_of(node)), context.user));
-    for (const Mount &mount : edits.mounts)
-        planned.mounts.push_back(
-            plan_mount(mount, files.mounts.at(mount.host_path), context.writable, files.driver_version));
+    for (const Mount &mount : edits.mounts) {
+        const HostFile &host = files.mounts.at(mount.host_path);
+        if (S_ISCHR(host.mode) || S_ISBLK(host.mode))
+            planned.nodes.push_back(plan_mounted_node(mount, host, context.user));
+        else
+            planned.mounts.push_back(plan_mount(mount, host, context.writable, files.driver_version));
+    }
     change_modes(actions.modes, planned.nodes);
     if (files.driver_proc)
         planned.proc = plan_driver_proc(*files.driver_proc);

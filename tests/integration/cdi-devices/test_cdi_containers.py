@@ -59,6 +59,62 @@ def test_a_device(cdi_box, gpus, engine):
     assert (gpus.path / "opt/vendor/state/new").read_text(encoding="utf-8") == "mine\n"
 
 
+@pytest.mark.parametrize("engine", [RUNC, engines.MAPPED[1]], ids=str)
+def test_a_jetson(cdi_box, cdi_host, engine):
+    """219 mounts at places that the image lacks, 65 links by one hook, and nodes by their paths; in a second run none
+    of it is done again."""
+    names = [f"libnv{number}.so" for number in range(219)]
+    links = [f"{name}::/usr/lib/tegra/{name}.1" for name in names[:65]]
+    for name in names:
+        cdi_host.file(f"usr/lib/tegra-host/{name}", name)
+    cdi_host.device("nvmap", 1, 0o666)
+    cdi_host.device("nvhost-ctrl", 2, 0o666)
+    cdi_host.spec("tegra.json", {"all": {
+        "deviceNodes": [{"path": "/dev/nvmap"}, {"path": "/dev/nvhost-ctrl"}],
+        "mounts": [{"hostPath": f"/usr/lib/tegra-host/{name}", "containerPath": f"/usr/lib/tegra/{name}",
+                    "options": ["ro", "nosuid", "nodev", "bind"]} for name in names],
+        "hooks": [{"hookName": "createContainer", "path": "/usr/bin/nvidia-ctk",
+                   "args": ["nvidia-ctk", "hook", "create-symlinks",
+                            *(word for link in links for word in ("--link", link))]}]}})
+    box = cdi_box("vendor.com/gpu=all", engine=engine)
+    box.times = 2
+    out = started(box.run(f"{PROBE} probe /dev/nvmap /dev/nvhost-ctrl; echo --; cd /usr/lib/tegra; cat *.so; echo;"
+                          " ls -l | grep -c ' -> '; grep -c ' /usr/lib/tegra/' /proc/self/mountinfo"))
+    nodes, rest = out.split("--\n")
+    assert [seen.said for seen in probed(nodes).values()] == [ALLOWED, ALLOWED]
+    assert rest == "".join(sorted(names)) + "\n65\n219\n"
+
+
+def test_an_intel_gpu(cdi_box, cdi_host):
+    """Its links by path are mounts of device nodes, and its folder of links one of a folder."""
+    by_path = "/dev/dri/by-path/pci-0000:00:02.0-card"
+    cdi_host.device("dri/card0", 5, 0o660)
+    cdi_host.device("dri/renderD128", 6, 0o666)
+    cdi_host.link(by_path[1:], "../card0")
+    for options in ({"options": ["bind", "rw"]}, {"type": "none", "options": ["bind", "ro", "nosuid"]}):
+        cdi_host.spec("intel.json", {"gpu0": {
+            "deviceNodes": [{"path": "/dev/dri/card0"}, {"path": "/dev/dri/renderD128"}],
+            "mounts": [{"hostPath": by_path, "containerPath": by_path, **options}]}}, cdiVersion="0.6.0")
+        seen = probed(started(cdi_box("vendor.com/gpu=gpu0").run(
+            f"{PROBE} probe /dev/dri/card0 /dev/dri/renderD128 {by_path}")))
+        assert seen[by_path] == seen["/dev/dri/card0"] == \
+            Seen("character special file", "660", "0:0", (MAJOR, 5), ALLOWED)
+
+
+@pytest.mark.parametrize("cgroup", ["not-hybrid", "v2"])
+def test_a_block_device(cdi_box, cdi_host, cgroup):
+    """It may be read, and not be written; that of which no node is given may not be opened at all."""
+    for name, minor in (("disk", 7), ("other", 8)):
+        cdi_host.device(name, minor, 0o666, stat.S_IFBLK)
+    cdi_host.spec("x.json", {"disk": {"deviceNodes": [{"path": "/dev/disk", "permissions": "r"}]}})
+    box = cdi_box("vendor.com/gpu=disk", cgroup=cgroup)
+    box.add_capability("CAP_MKNOD")
+    out = started(box.run(f"mknod /other b {MAJOR} 8; for f in '</dev/disk' '>/dev/disk' '</other'; do"
+                          " eval \"{ : $f; } 2>&1\" | sed 's/.*: //'; echo; done"))
+    read, written, other = out.split("\n\n")[:3] if "\n\n" in out else out.split("\n")[:3]
+    assert (read, written, other) == (ALLOWED, DENIED, DENIED)
+
+
 def test_what_a_hook_cannot_do_is_said_once(cdi_box, gpus):
     result = cdi_box("vendor.com/gpu=0,vendor.com/gpu=1").run()
     started(result)

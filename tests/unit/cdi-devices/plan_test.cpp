@@ -191,9 +191,12 @@ BOOST_AUTO_TEST_CASE(a_vendors_links_are_made_without_the_vendors_program)
     BOOST_TEST(
         (planned(hook_with(with({"/usr/bin/nvidia-ctk", "hook"}), "/opt/nvidia-ctk")).links == expected));
     for (const ContainerEdits &edits :
-         {hook_with(with({"nvidia-ctk"}), "/opt/nvidia-ctk"), hook_with(with({"other"}), "/opt/other"),
-          hook_with(with({"nvidia-cdi-hook"}), "/usr/bin/nvidia-cdi-hook", "startContainer"), hook_with({}),
-          hook_with({"nvidia-cdi-hook"}), hook_with({"nvidia-cdi-hook", "update-ldcache", "--folder", "/"}),
+         {hook_with(with({"nvidia-ctk"}), "/opt/nvidia-ctk"),
+          hook_with(with({"other"}), "/opt/other"),
+          hook_with(with({"nvidia-cdi-hook"}), "/usr/bin/nvidia-cdi-hook", "startContainer"),
+          hook_with({}),
+          hook_with({"nvidia-cdi-hook"}),
+          hook_with({"nvidia-cdi-hook", "update-ldcache", "--folder", "/"}),
           hook_with({"nvidia-cdi-hook", "update-ldcache", "--folder", "/a:/b"}),
           hook_with({"nvidia-cdi-hook", "update-ldcache", "--other", "/a"}),
           hook_with({"nvidia-cdi-hook", "update-ldcache", "/a"}),
@@ -271,8 +274,8 @@ BOOST_AUTO_TEST_CASE(libraries_and_links_to_them_are_found_by_their_names)
 BOOST_AUTO_TEST_CASE(egl_is_limited_to_the_gpus_that_are_given)
 {
     Notes notes;
-    std::vector<NodeEdit> nodes{{"/dev/nvidia3", "", 195, 3}, {"/dev/nvidiactl", "", 195, 255},
-                                {"/dev/nvidia", "", 1, 7}};
+    std::vector<NodeEdit> nodes{
+        {"/dev/nvidia3", "", 195, 3}, {"/dev/nvidiactl", "", 195, 255}, {"/dev/nvidia", "", 1, 7}};
     const auto file = plan_egl_profile(nodes, {}, notes);
     BOOST_REQUIRE(file.has_value());
     BOOST_TEST(file->content.find("\"EGLVisibleDGPUDevices\", 0x8]") != std::string::npos);
@@ -294,6 +297,20 @@ BOOST_AUTO_TEST_CASE(missing_variables_are_an_error_where_the_host_says_so)
     const Failure failure = failure_of([&] { planned(edits, nothing, {.require_env = true}); });
     BOOST_TEST((failure.code == ExitCode::Policy && failure.says("'A=b'")));
     planned(edits, nothing, {.require_env = true, .environment = {"A=b"}});
+}
+
+BOOST_AUTO_TEST_CASE(a_mount_of_a_device_node_is_another_name_for_it)
+{
+    const auto at = [](const char *path) {
+        return ContainerEdits{.mounts = {{"/dev/dri/by-path/x-card", path, "", {"ro"}}}};
+    };
+    const Edits edits = planned(at("/dev/dri/by-path/x-card"), char_node, {.user = {1000, 0}});
+    BOOST_TEST(edits.mounts.empty());
+    BOOST_TEST(
+        (edits.nodes == std::vector<NodeEdit>{
+                            {"/dev/dri/by-path/x-card", "/host/dev/x", 7, 9, 0640, S_IFCHR, 0, {1000, 0}}}));
+    BOOST_TEST((rules_of(edits.nodes).empty()));
+    BOOST_TEST((why_not(at("/opt/card"), char_node).code == ExitCode::Policy));
 }
 
 BOOST_AUTO_TEST_CASE(what_a_hook_cannot_do_is_one_warning)
