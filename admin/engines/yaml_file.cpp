@@ -5,7 +5,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "yaml/yaml_document.h"
+#include "yaml/yaml_text.h"
 
 namespace ogh::admin {
 
@@ -34,7 +34,7 @@ json convert(const YamlDocument &document, const YamlNode &node)
 
 json parse_yaml(std::string_view text)
 {
-    const YamlDocument document(text);
+    const YamlDocument document = read_yaml(text);
     return document.root() == nullptr ? json() : convert(document, *document.root());
 }
 

@@ -27,7 +27,7 @@ bool is_plain(char c)
 /** A text that is read from its beginning to its end, without recursion. */
 class PlainJson final {
 public:
-    PlainJson(std::string_view text, YamlDocument::Builder &builder) : text_(text), builder_(builder) {}
+    PlainJson(std::string_view text, YamlBuilder &builder) : text_(text), builder_(builder) {}
 
     bool read()
     {
@@ -176,7 +176,7 @@ private:
     }
 
     std::string_view text_;
-    YamlDocument::Builder &builder_;
+    YamlBuilder &builder_;
     std::string closing_; ///< what ends each that is open
     size_t position_ = 0;
     size_t line_ = 1;
@@ -184,7 +184,7 @@ private:
 
 } // namespace
 
-bool read_plain_json(std::string_view text, YamlDocument::Builder &builder)
+bool read_plain_json(std::string_view text, YamlBuilder &builder)
 {
     return PlainJson(text, builder).read();
 }

@@ -13,6 +13,6 @@ namespace ogh {
  * @return false if the text is anything else, and then the document is of no use
  * @throws Error (Host) as the builder
  */
-bool read_plain_json(std::string_view text, YamlDocument::Builder &builder);
+bool read_plain_json(std::string_view text, YamlBuilder &builder);
 
 } // namespace ogh

@@ -23,7 +23,7 @@ Error refused_yaml(size_t line, const std::string &why)
     return {ExitCode::Host, "it is no YAML, line " + std::to_string(line) + ": " + why};
 }
 
-YamlDocument::Builder::Builder(YamlDocument &document, size_t text_size) : document_(document)
+YamlBuilder::YamlBuilder(YamlDocument &document, size_t text_size) : document_(document)
 {
     constexpr size_t bytes_per_node = 8; // of a file that is nothing but short names
     document_.text_.reserve(text_size);
@@ -31,8 +31,8 @@ YamlDocument::Builder::Builder(YamlDocument &document, size_t text_size) : docum
     document_.members_.reserve(text_size / bytes_per_node);
 }
 
-YamlDocument::Builder::Index YamlDocument::Builder::add_scalar(std::string_view text, bool plain,
-                                                               std::string_view tag, size_t line)
+YamlBuilder::Index YamlBuilder::add_scalar(std::string_view text, bool plain, std::string_view tag,
+                                           size_t line)
 {
     const Index index = add(YamlNode::Type::Scalar, tag, line);
     YamlNode &node = document_.nodes_[index];
@@ -43,10 +43,9 @@ YamlDocument::Builder::Index YamlDocument::Builder::add_scalar(std::string_view 
     return index;
 }
 
-YamlDocument::Builder::Index YamlDocument::Builder::open(YamlNode::Type type, std::string_view tag,
-                                                         size_t line)
+YamlBuilder::Index YamlBuilder::open(YamlNode::Type type, std::string_view tag, size_t line)
 {
-    if (open_.size() == max_depth)
+    if (open_.size() == YamlDocument::max_depth)
         throw too_deep(line);
     // Until it has ended nothing is in it, so that a walk over the nodes has an end.
     const Index index = add(type, tag, line);
@@ -54,7 +53,7 @@ YamlDocument::Builder::Index YamlDocument::Builder::open(YamlNode::Type type, st
     return index;
 }
 
-YamlDocument::Builder::Index YamlDocument::Builder::close(size_t line)
+YamlBuilder::Index YamlBuilder::close(size_t line)
 {
     const auto [index, first] = open_.back();
     YamlNode &node = document_.nodes_[index];
@@ -69,7 +68,7 @@ YamlDocument::Builder::Index YamlDocument::Builder::close(size_t line)
     return index;
 }
 
-void YamlDocument::Builder::weigh(YamlNode &node, std::span<const Index> members, size_t line) const
+void YamlBuilder::weigh(YamlNode &node, std::span<const Index> members, size_t line) const
 {
     size_t weight = 1;
     for (const Index index : members) {
@@ -77,17 +76,16 @@ void YamlDocument::Builder::weigh(YamlNode &node, std::span<const Index> members
         node.height_ = std::max(node.height_, member.height_ + 1);
         weight += member.weight_;
     }
-    if (weight > max_weight)
+    if (weight > YamlDocument::max_weight)
         throw refused_yaml(line, "it is too large");
-    if (node.height_ > max_depth)
+    if (node.height_ > YamlDocument::max_depth)
         throw too_deep(line);
     node.weight_ = static_cast<std::uint32_t>(weight);
 }
 
-YamlDocument::Builder::Index YamlDocument::Builder::add(YamlNode::Type type, std::string_view tag,
-                                                        size_t line)
+YamlBuilder::Index YamlBuilder::add(YamlNode::Type type, std::string_view tag, size_t line)
 {
-    if (document_.nodes_.size() >= max_weight || pending_.size() >= max_weight)
+    if (document_.nodes_.size() >= YamlDocument::max_weight || pending_.size() >= YamlDocument::max_weight)
         throw refused_yaml(line, "it is too large");
     YamlNode node;
     node.type = type;
@@ -98,14 +96,14 @@ YamlDocument::Builder::Index YamlDocument::Builder::add(YamlNode::Type type, std
     return static_cast<Index>(document_.nodes_.size() - 1);
 }
 
-YamlNode::Range YamlDocument::Builder::store(std::string_view text)
+YamlNode::Range YamlBuilder::store(std::string_view text)
 {
     const YamlNode::Range range{static_cast<Index>(document_.text_.size()), static_cast<Index>(text.size())};
     document_.text_ += text;
     return range;
 }
 
-void YamlDocument::Builder::place(Index index)
+void YamlBuilder::place(Index index)
 {
     if (open_.empty())
         document_.root_ = index;

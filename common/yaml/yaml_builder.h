@@ -19,12 +19,12 @@ Error refused_yaml(size_t line, const std::string &why);
  * Makes a document of values that are told one after the other, within its limits.
  * Each function throws Error (Host) if the limits do not allow what it adds.
  */
-class YamlDocument::Builder final {
+class YamlBuilder final {
 public:
     using Index = std::uint32_t; ///< of a value
 
     /** @param text_size about how long the text is */
-    Builder(YamlDocument &document, size_t text_size);
+    YamlBuilder(YamlDocument &document, size_t text_size);
 
     Index add_scalar(std::string_view text, bool plain, std::string_view tag, size_t line);
 

@@ -18,6 +18,7 @@ struct YamlNode {
     std::uint32_t line = 0; ///< where it begins; the first is 1
 
 private:
+    friend class YamlBuilder;
     friend class YamlDocument;
     struct Range {
         std::uint32_t first = 0;
@@ -31,7 +32,7 @@ private:
 };
 
 /**
- * The first document of a text in YAML 1.1, as libyaml reads it: what a scalar stands for is for the caller to say. An
+ * A document of YAML 1.1: what a scalar stands for is for the caller to say. read_yaml() makes it of a text. An
  * alias is the very node that its anchor names. A small text can stand for an endless one by them, so the limits are those
  * of a walk over the nodes that follows them: it may be recursive, and copy all that it meets.
  */
@@ -40,9 +41,6 @@ public:
     static constexpr std::uint32_t max_depth = 64;
     static constexpr size_t max_weight =
         1'000'000; ///< a node counts as one, and 64 bytes of its text as one more
-
-    /** @throws Error (Host) if it is no YAML, or goes beyond the limits above */
-    explicit YamlDocument(std::string_view text);
 
     /** The outermost value; nullptr if there is none. It lives as long as the document. */
     [[nodiscard]] const YamlNode *root() const
@@ -63,10 +61,8 @@ public:
         return nodes_[members_[node.value_.first + index]];
     }
 
-    class Builder;
-
 private:
-    class Reader;
+    friend class YamlBuilder;
 
     [[nodiscard]] std::string_view in_text(const YamlNode::Range &range) const
     {

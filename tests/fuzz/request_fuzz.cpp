@@ -101,7 +101,8 @@ bool is_misspelt(const std::string &key)
     const auto begins = [&](std::string_view known) { return rest.starts_with(known); };
     if (begins(hook) && rest.size() > hook.size())
         return rest[hook.size()] != '/' || rest.size() == hook.size() + 1;
-    return !begins(hook) && !begins("nvidia-devices") && !begins("amd-kfd") && !begins("cdi-devices") && !begins("ldcache-update");
+    return !begins(hook) && !begins("nvidia-devices") && !begins("amd-kfd") && !begins("cdi-devices") &&
+           !begins("ldcache-update");
 }
 
 bool has_misspelt_key(const Config &config)

@@ -10,6 +10,7 @@
 #include "cdi-devices/spec/fields.h"
 #include "cdi-devices/spec/names.h"
 #include "cdi-devices/spec/version.h"
+#include "yaml/yaml_text.h"
 
 namespace ogh::cdi_devices {
 
@@ -252,7 +253,7 @@ private:
 
 Spec parse_spec(std::string_view text)
 {
-    const YamlDocument document(text);
+    const YamlDocument document = read_yaml(text);
     if (document.root() == nullptr)
         throw Error(ExitCode::Host, "it is empty");
     return Parser(Value(document, *document.root())).read();

@@ -6,7 +6,7 @@
 #include "cdi-devices/spec/fields.h"
 #include "cdi-devices/spec/scalar.h"
 #include "support/expect.h"
-#include "yaml/yaml_document.h"
+#include "yaml/yaml_text.h"
 
 BOOST_AUTO_TEST_SUITE(cdi_devices_scalar)
 
@@ -111,7 +111,7 @@ constexpr auto cases = std::to_array<Case>({
 
 template<typename Read> std::string read(const char *written, const Read &as)
 {
-    const YamlDocument document(std::string("x: ") + written);
+    const YamlDocument document = read_yaml(std::string("x: ") + written);
     const Value value(document, document.member(*document.root(), 1));
     std::string text = refused;
     failure_of([&] { text = as(value); });

@@ -5,6 +5,7 @@
 
 #include "support/expect.h"
 #include "yaml/plain_json.h"
+#include "yaml/yaml_text.h"
 
 BOOST_AUTO_TEST_SUITE(plain_json)
 
@@ -30,7 +31,7 @@ std::string read(const std::string &text)
     std::string values;
     const std::string why =
         failure_of([&] {
-            const YamlDocument document(text);
+            const YamlDocument document = read_yaml(text);
             values = document.root() == nullptr ? "nothing" : written(document, *document.root());
         }).message;
     return values + why;
@@ -39,8 +40,8 @@ std::string read(const std::string &text)
 /** Whether it is of the form that needs no library. */
 bool is_plain(const std::string &text)
 {
-    YamlDocument document("");
-    YamlDocument::Builder builder(document, text.size());
+    YamlDocument document;
+    YamlBuilder builder(document, text.size());
     return read_plain_json(text, builder);
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "yaml/yaml_document.h"
+#include "yaml/yaml_text.h"
 
 #include <yaml.h>
 
@@ -67,10 +67,8 @@ private:
     yaml_parser_t parser_{};
 };
 
-} // namespace
-
 /** Makes a document of the library's events, without recursion. */
-class YamlDocument::Reader final {
+class Reader final {
 public:
     Reader(std::string_view text, YamlDocument &document) : parser_(text), builder_(document, text.size()) {}
 
@@ -85,7 +83,7 @@ public:
     }
 
 private:
-    using Index = Builder::Index;
+    using Index = YamlBuilder::Index;
 
     void take(const Event &event)
     {
@@ -153,20 +151,21 @@ private:
     }
 
     Parser parser_;
-    Builder builder_;
+    YamlBuilder builder_;
     std::vector<std::string> open_anchors_; ///< of each that has not ended; "" for none
     std::map<std::string, std::optional<Index>, std::less<>> anchors_; ///< nothing: it has not ended
 };
 
-YamlDocument::YamlDocument(std::string_view text)
+} // namespace
+
+YamlDocument read_yaml(std::string_view text)
 {
-    if (Builder builder(*this, text.size()); read_plain_json(text, builder))
-        return;
-    text_.clear();
-    nodes_.clear();
-    members_.clear();
-    root_ = -1;
-    Reader(text, *this).read();
+    YamlDocument plain;
+    if (YamlBuilder builder(plain, text.size()); read_plain_json(text, builder))
+        return plain;
+    YamlDocument document;
+    Reader(text, document).read();
+    return document;
 }
 
 } // namespace ogh
