@@ -31,9 +31,14 @@ if [ ! -e "$amd" ]; then
     look_at "$amd" "$amd_hook_file"
 fi
 
-# ask_for_amd_gpu VALUE : and for the host's programs. /other is the first GPU's node, made by hand.
+# ask_for_amd_gpu VALUE : and for the host's programs.
 ask_for_amd_gpu() {
     ask_for_gpu "$1" "$amd_key" "$amd_hook_file"
+    add_programs
+}
+
+# add_programs : the host's own, and /other, which is the first GPU's node, made by hand.
+add_programs() {
     mkdir "$bundle/rootfs/usr"
     ln -s usr/lib usr/lib64 "$bundle/rootfs"
     edit '.mounts += [{destination: "/usr", type: "bind", source: "/usr", options: ["bind", "ro"]}]'
