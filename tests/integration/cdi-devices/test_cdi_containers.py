@@ -40,7 +40,7 @@ def gpus(cdi_host):
     return cdi_host
 
 
-@pytest.mark.parametrize("engine", [RUNC, engines.MAPPED[1]], ids=str)
+@pytest.mark.parametrize("engine", [RUNC, engines.MAPPED[1], engines.PODMANS[1], engines.MAPPED_PODMANS[0]], ids=str)
 def test_a_device(cdi_box, gpus, engine):
     """Its nodes can be opened, and no other one's; mounts are read-only unless they are said to be writable."""
     box = cdi_box("vendor.com/gpu=0", engine=engine)
