@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cdi-devices/device_hook.h"
 
+#include <algorithm>
 #include <optional>
 #include <string>
 #include <vector>
@@ -12,6 +13,7 @@
 #include "cdi-devices/plan/plan.h"
 #include "cdi-devices/request/device_choice.h"
 #include "cdi-devices/request/device_request.h"
+#include "cdi-devices/request/engine_annotations.h"
 #include "cdi-devices/spec/folders.h"
 #include "hook/listing.h"
 
@@ -25,6 +27,7 @@ struct Options {
     std::optional<unsigned> max_devices;
     Writable writable = Writable::Stated;
     bool require_env = false;
+    bool engine_annotations = false;
     ListOptions list;
 };
 
@@ -53,6 +56,10 @@ void add_options(CommandLine &cli, Options &options)
         "Start no container that lacks a variable which a specification sets, as a hook cannot set it "
         "(default: warn)",
         options.require_env);
+    cli.add_flag(
+        "--engine-annotations",
+        "Annotations cdi.k8s.io/... of engines ask as well; not with --only (default: they are not read)",
+        options.engine_annotations);
     add_list_options(cli, "Print the devices of this host's specifications, and do nothing else",
                      ListFormats::Common, options.list);
 }
@@ -83,13 +90,33 @@ PlanContext context_of(const Hook &hook, const Options &options)
     return context;
 }
 
+/** What the container asks for, by both kinds of annotations. */
+DeviceRequest asked_for(const Hook &hook, const RequestValue &asked, const Options &options)
+{
+    DeviceRequest request = parse_device_request(asked);
+    if (!options.engine_annotations || !hook.config())
+        return request;
+    for (const DeviceName &device : parse_engine_annotations(*hook.config()).devices)
+        if (std::find(request.devices.begin(), request.devices.end(), device) == request.devices.end())
+            request.devices.push_back(device);
+    return request;
+}
+
+/** `none`, besides what annotations for engines ask for; nothing if they ask for nothing. */
+std::optional<RequestValue> asked_by_engine(const Hook &hook, const Options &options)
+{
+    if (!options.engine_annotations || parse_engine_annotations(hook.config().value()) == DeviceRequest())
+        return std::nullopt;
+    return RequestValue{.value = "none", .origin = "annotations 'cdi.k8s.io/...'"};
+}
+
 /** What the container asks for, of what the files describe. */
 Edits planned(Hook &hook, const RequestValue &asked, Policy policy, const std::vector<SpecFile> &files,
               const Options &options)
 {
     policy.allow(asked.limits.allow);
     policy.at_most(asked.limits.max_devices);
-    const auto chosen = choose(parse_device_request(asked), DeviceIndex(files), policy);
+    const auto chosen = choose(asked_for(hook, asked, options), DeviceIndex(files), policy);
     const ContainerEdits edits = combine(chosen);
     const VendorActions actions = vendor_actions(edits.hooks);
     const HostFiles host = look_at_host(edits, actions, Sysroot(hook.options().sysroot));
@@ -111,6 +138,10 @@ void run(Hook &hook, int argc, char **argv)
     if (!hook.parse(argc, argv))
         return;
     check(options.list);
+    if (options.engine_annotations && !hook.options().only.empty())
+        throw Error(ExitCode::Usage,
+                    "--engine-annotations and --only cannot be combined: what engines are asked "
+                    "for is not looked at by --only");
     const Policy policy = policy_of(options);
     const auto folders = folders_of(options);
     const Sysroot sysroot(hook.options().sysroot);
@@ -121,7 +152,8 @@ void run(Hook &hook, int argc, char **argv)
         Hook::print(to_text(list_devices(files, policy), options.list.format.value_or(ListFormat::Table)));
         return;
     }
-    const auto asked = hook.request();
+    const auto asked =
+        hook.request([&](const Container & /*container*/) { return asked_by_engine(hook, options); });
     if (!asked)
         return;
     hook.watch_time(); // what is mounted may be on any filesystem

@@ -121,6 +121,26 @@ def test_what_a_hook_cannot_do_is_said_once(cdi_box, gpus):
     assert str(result.said).count("'VENDOR=yes'") == 1, result.said
 
 
+def test_annotations_of_engines(cdi_box, cdi_by_hand, gpus):
+    """They count where the host says so, and add up with the hook's own."""
+    look = "ls /dev/dri 2>/dev/null || true"
+    engine = {"cdi.k8s.io/plugin_1": "vendor.com/gpu=1", "cdi.k8s.io/plugin_2": "vendor.com/gpu=1"}
+    for own, args, given in ((None, (), []), (None, ("--engine-annotations",), ["gpu1"]),
+                             ("vendor.com/gpu=0", (), ["gpu0"]),
+                             ("vendor.com/gpu=0", ("--engine-annotations",), ["gpu0", "gpu1"])):
+        box = cdi_box(own, *args)
+        box.loader = "concourse"
+        box.annotations.update(engine)
+        assert started(box.run(look)).split() == given
+    box.annotations["cdi.k8s.io/plugin_2"] = "vendor.com/gpu=1, vendor.com/gpu=0"
+    refused(box.run(), 2, "' vendor.com/gpu=0'")
+    box.annotations.update(engine)
+    box.args = [*box.args, "--allow", "vendor.com/gpu=0"]
+    refused(box.run(), 5, "vendor.com/gpu=1")
+    process = cdi_by_hand("--engine-annotations", "--only", "a=b", "--plan", "--request", "none")
+    assert process.returncode == 2 and "--only" in process.stderr
+
+
 def test_never_writable(cdi_box, gpus):
     box = cdi_box("vendor.com/gpu=1", "--writable", "never")
     assert "Read-only" in started(box.run("{ echo x > /var/lib/vendor/new; } 2>&1 || true"))
