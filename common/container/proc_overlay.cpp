@@ -48,8 +48,7 @@ std::vector<const MountSource *> missing_in(int tmpfs, const TmpfsEdit &edit,
     std::vector<const MountSource *> missing;
     for (const MountSource &source : sources) {
         const std::string what = quote(source.edit.container_path);
-        const auto found =
-            find_path(tmpfs, relative(source.edit, edit), O_PATH | O_DIRECTORY, Walk::Beneath, what);
+        const auto found = find_path(tmpfs, relative(source.edit, edit), O_PATH, Walk::Beneath, what);
         if (!found || !Inode::of(found->get(), what).mount_root)
             missing.push_back(&source);
     }
@@ -114,8 +113,9 @@ Notes overlay_proc(const Edits &edits, EnteredContainer &container)
             write_injected_file(tmpfs, file, quote(edit.container_path + "/" + file.path));
     }
     for (const MountSource *source : missing) {
-        const UniqueFd folder = make_injected_folders(tmpfs, relative(source->edit, edit), what);
-        container.attach_in_injected(source->tree, folder.get(), quote(source->edit.container_path));
+        const UniqueFd target =
+            make_injected_target(tmpfs, relative(source->edit, edit), source->edit.kind, what);
+        container.attach_in_injected(source->tree, target.get(), quote(source->edit.container_path));
     }
     change(tmpfs, MOUNT_ATTR_RDONLY, 0, what);
     return {{LogLevel::Info, (covered ? "added to what covers " : "mounted a tmpfs over ") + what}};

@@ -46,7 +46,7 @@ bool Means::operator()(const IndexRange &range) const
 
 bool Means::operator()(const PciAddress &address) const
 {
-    return candidate.address == address;
+    return !candidate.whole && candidate.address == address;
 }
 
 bool Means::operator()(const DeviceName &name) const
@@ -77,9 +77,12 @@ std::string count_text(size_t count)
 Availability::Availability(const std::vector<Candidate> &candidates, const SelectionPolicy &policy)
     : candidates_(candidates), policy_(policy)
 {
+    const auto is_allowed = [&](const std::optional<Selectors> &allow, const Candidate &candidate) {
+        return is_allowed_by(allow, candidate) ||
+               (candidate.whole && is_allowed_by(allow, candidates[*candidate.whole]));
+    };
     for (const Candidate &candidate : candidates)
-        allowed_.push_back(is_allowed_by(policy.allow, candidate) &&
-                           is_allowed_by(policy.allow_too, candidate));
+        allowed_.push_back(is_allowed(policy.allow, candidate) && is_allowed(policy.allow_too, candidate));
 }
 
 size_t Availability::room(size_t used) const

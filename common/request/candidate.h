@@ -16,6 +16,8 @@ struct Candidate {
     /** Its place as the vendor's tools count; nothing for what they do not count. */
     std::optional<unsigned> index;
     PciAddress address;
+    /** Of a part of a device: that device's place in the list. It is allowed where that one is. */
+    std::optional<size_t> whole = {};
     std::string lease_key;           ///< the same for every name of it; see LeaseKey
     std::vector<std::string> names;  ///< each means this device; the case of letters does not matter
     std::vector<std::string> groups; ///< each means those devices of the group that may be given

@@ -2,9 +2,11 @@
 #include "nvidia-devices/nvidia_gpus.h"
 
 #include "image/previous_request.h"
+#include "nvidia-devices/host/candidates.h"
 #include "nvidia-devices/host/device_nodes.h"
 #include "nvidia-devices/host/gpu_table.h"
 #include "nvidia-devices/host/imex.h"
+#include "nvidia-devices/host/mig_devices.h"
 #include "nvidia-devices/host/vendor_hook.h"
 #include "nvidia-devices/image/image.h"
 #include "nvidia-devices/plan/driver_tree.h"
@@ -149,13 +151,17 @@ std::optional<std::vector<Candidate>> NvidiaGpus::find(const Sysroot &sysroot, c
     require_imex_channels(inventory_, imex_channels_);
     if (request.selectors.allowed)
         read_access(sysroot, inventory_);
-    return candidates(inventory_);
+    auto list = candidates(inventory_);
+    refuse_library_names(request.selectors, list);
+    return list;
 }
 
 Edits NvidiaGpus::plan(const std::vector<size_t> &chosen, const Sysroot &sysroot, Hook &hook, Notes &notes)
 {
-    check_requirements(requirements_, sysroot, inventory_, chosen, notes);
-    const GpuSelection selection{chosen, capabilities_, imex_channels_};
+    GpuSelection selection = selection_of(chosen, inventory_);
+    selection.capabilities = capabilities_;
+    selection.imex_channels = imex_channels_;
+    check_requirements(requirements_, sysroot, inventory_, selection.gpus, notes);
     Edits edits =
         nvidia_devices::plan(selection, inventory_, read_device_nodes(sysroot, inventory_, selection), notes);
     if (has_files_)

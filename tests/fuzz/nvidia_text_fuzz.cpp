@@ -8,6 +8,7 @@
 #include "host/proc_devices.h"
 #include "nvidia-devices/host/driver_version.h"
 #include "nvidia-devices/host/gpu_information.h"
+#include "nvidia-devices/host/mig.h"
 #include "nvidia/driver_params.h"
 #include "promise.h"
 #include "target.h"
@@ -134,6 +135,33 @@ void check_devices(std::string_view input)
         require(seen.contains(name) == devices.major_of(name).has_value(), "no other driver is there");
 }
 
+void check_cap_access(std::string_view input)
+{
+    const auto node = parse_cap_access(input);
+    const auto minor = value_of(input, "DeviceFileMinor");
+    const auto mode = value_of(input, "DeviceFileMode");
+    const auto minor_number = minor ? number_of(*minor, 8191) : std::nullopt;
+    const auto mode_number = mode ? number_of(*mode, 0777) : std::nullopt;
+    require(node.has_value() == (minor_number && mode_number), "a node has a minor and a mode");
+    if (node)
+        require(node->minor == minor_number && node->mode == mode_number, "they are what the driver says");
+}
+
+/** The first line of a name counts, and each name is one of the text's. */
+void check_mig_minors(std::string_view input)
+{
+    std::set<std::string_view> seen;
+    for (const std::string_view line : lines_of(input)) {
+        const size_t blank = line.find(' ');
+        if (blank == std::string_view::npos || !seen.insert(line.substr(0, blank)).second)
+            continue;
+        require(mig_minor(input, line.substr(0, blank)) == number_of(line.substr(blank + 1), 8191),
+                "a right has the number that stands beside it");
+    }
+    for (const char *name : {"config", "gpu0/gi1/access", "gpu0/gi1/ci0/access"})
+        require(seen.contains(name) || !mig_minor(input, name), "no other right is there");
+}
+
 } // namespace
 
 void check(std::string_view input)
@@ -142,6 +170,8 @@ void check(std::string_view input)
     check_version(input);
     check_params(input);
     check_devices(input);
+    check_cap_access(input);
+    check_mig_minors(input);
 }
 
 } // namespace ogh::fuzz

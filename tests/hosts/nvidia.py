@@ -54,6 +54,11 @@ FOUR = [Gpu(f"0000:{bus}:00.0", minor, 1 + number, 128 + number)
 TWO = [Gpu("0000:18:00.0", 1, 1, 128), Gpu("0000:3b:00.0", 0, 2, 129)]
 
 
+def gi_minor(gpu, gpu_instance):
+    """Of the node in /dev/nvidia-caps for a GPU instance; those of its compute instances follow."""
+    return 3 + 135 * gpu.minor + 9 * gpu_instance
+
+
 class NvidiaHost(Sysroot):
     """What the driver shows, and the libraries without which capabilities cannot work; hosts.driver has the rest of the
     driver's files. `numbers` has what is instead of the driver's major numbers."""
@@ -117,6 +122,30 @@ class NvidiaHost(Sysroot):
     def old(self):
         """Until driver 550.40 the node's name in /proc/devices was another."""
         self.devices(nvidia=None, nvidiactl=None, **{"nvidia-frontend": MAJOR})
+
+    def add_instance(self, index, gpu_instance, compute_instance):
+        """A part of a GPU (MIG). Its nodes are not in /dev: a driver makes none by itself."""
+        gpu = self.gpus[index]
+        minor = gi_minor(gpu, gpu_instance)
+        folder = f"proc/driver/nvidia/capabilities/gpu{gpu.minor}/mig/gi{gpu_instance}"
+        self.cap(f"{folder}/access", minor)
+        self.cap(f"{folder}/ci{compute_instance}/access", minor + 1 + compute_instance)
+        self.mig_minors()
+
+    def cap(self, name, minor, mode=0o444):
+        self.write(name, f"DeviceFileMinor: {minor}\nDeviceFileMode: {mode}\nDeviceFileModify: 1\n")
+
+    def mig_minors(self):
+        """All that GPUs could be divided into, and the rights to do so and to see it: as the driver lists them, whether
+        or not there is any of it."""
+        lines = ["config 1", "monitor 2"]
+        for gpu in self.gpus:
+            for outer in range(15):
+                minor, name = gi_minor(gpu, outer), f"gpu{gpu.minor}/gi{outer}"
+                lines += [f"{name}/access {minor}", *(f"{name}/ci{n}/access {minor + 1 + n}" for n in range(8))]
+        self.write("proc/driver/nvidia-caps/mig-minors", "\n".join([*lines, ""]))
+        self.cap("proc/driver/nvidia/capabilities/mig/config", 1, 0o400)
+        self.cap("proc/driver/nvidia/capabilities/mig/monitor", 2)
 
     def add_imex(self, channels):
         """As a driver in an NVLink domain: so many channels, of which /dev has none."""

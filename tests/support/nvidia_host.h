@@ -88,6 +88,41 @@ public:
         file("proc/driver/nvidia/gpus/" + gpu.folder + "/information", gpu.information());
     }
 
+    /** A compute instance of a GPU instance (MIG), as the driver shows it; and all that GPUs could be divided into. */
+    void instance(unsigned gpu, unsigned gpu_instance, unsigned compute_instance) const
+    {
+        const std::string outer = "proc/driver/nvidia/capabilities/gpu" + std::to_string(gpu) + "/mig/gi" +
+                                  std::to_string(gpu_instance);
+        const unsigned minor = 3 + 135 * gpu + 9 * gpu_instance;
+        cap(outer, minor);
+        cap(outer + "/ci" + std::to_string(compute_instance), minor + 1 + compute_instance);
+        file("proc/driver/nvidia-caps/mig-minors", mig_minors());
+    }
+
+    /** A file `access` of the driver's. */
+    void cap(const std::string &folder, unsigned minor, unsigned mode = 0444) const
+    {
+        file(folder + "/access", "DeviceFileMinor: " + std::to_string(minor) +
+                                     "\nDeviceFileMode: " + std::to_string(mode) + "\nDeviceFileModify: 1\n");
+    }
+
+    /** For GPUs of the minors 0 to 7. */
+    static std::string mig_minors()
+    {
+        std::string text = "config 1\nmonitor 2\n";
+        unsigned minor = 3;
+        for (unsigned gpu = 0; gpu < 8; ++gpu) {
+            for (unsigned outer = 0; outer < 15; ++outer) {
+                const std::string name = "gpu" + std::to_string(gpu) + "/gi" + std::to_string(outer);
+                text += name + "/access " + std::to_string(minor++) + "\n";
+                for (unsigned inner = 0; inner < 8; ++inner)
+                    text +=
+                        name + "/ci" + std::to_string(inner) + "/access " + std::to_string(minor++) + "\n";
+            }
+        }
+        return text;
+    }
+
     /** Card and render node of a PCI device, in sysfs as the kernel has it: the bus's folder holds symlinks. */
     void drm(const std::string &address, unsigned card, unsigned render_minor) const
     {

@@ -5,23 +5,20 @@
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
 
-#include <algorithm>
 #include <cerrno>
 #include <optional>
 #include <string_view>
 
 #include "base/device_number.h"
-#include "base/number.h"
 #include "base/text.h"
 #include "host/host_file.h"
-#include "kernel/folder_entries.h"
+#include "nvidia-devices/host/numbered_names.h"
 
 namespace ogh::nvidia_devices {
 
 namespace {
 
 constexpr unsigned nvswitch_control = 255; // the minor above all switches
-constexpr size_t max_nodes = 1024;
 constexpr size_t max_number_size = 64;
 constexpr const char *device_folder = "/dev";
 constexpr const char *verbs_folder = "/sys/class/infiniband_verbs";
@@ -36,32 +33,11 @@ Error nothing_there(const std::string &what, const std::string &module)
             "this host has no " + what + "; 'modprobe " + module + "' on the host loads its driver"};
 }
 
-/** The number behind `prefix`, written as the kernel writes it; nothing if the name is any other. */
-std::optional<unsigned> number_behind(std::string_view prefix, std::string_view name, unsigned limit)
-{
-    if (!name.starts_with(prefix))
-        return std::nullopt;
-    name.remove_prefix(prefix.size());
-    const auto number = parse_small_number(name, limit);
-    return number && (name.size() == 1 || name.front() != '0') ? number : std::nullopt;
-}
-
 /** The names in a folder of the host that are `prefix` and a number, in the order of the numbers. */
-std::vector<std::pair<unsigned, std::string>> numbered(const std::optional<ResolvedPath> &folder,
-                                                       const std::string &what, std::string_view prefix,
-                                                       unsigned limit)
+std::vector<NumberedName> numbered(const std::optional<ResolvedPath> &folder, const std::string &what,
+                                   std::string_view prefix, unsigned limit)
 {
-    std::vector<std::pair<unsigned, std::string>> found;
-    if (!folder)
-        return found;
-    const auto is_wanted = [&](std::string_view name) {
-        return number_behind(prefix, name, limit).has_value();
-    };
-    for (const auto &entry :
-         list_folder(folder->fd.get(), {quote(what), is_wanted, max_nodes, ExitCode::Host}))
-        found.emplace_back(*number_behind(prefix, entry.name, limit), entry.name);
-    std::sort(found.begin(), found.end());
-    return found;
+    return folder ? numbered_names(folder->fd.get(), {what, prefix, limit}) : std::vector<NumberedName>();
 }
 
 /** Of one request: the capabilities one after the other. */
@@ -163,8 +139,10 @@ DeviceNodes read_device_nodes(const Sysroot &sysroot, const Inventory &inventory
         return nodes;
     const Capabilities &capabilities = selection.capabilities;
     if (capabilities.has(Capability::Graphics) || capabilities.has(Capability::Display)) {
-        for (const size_t gpu : selection.gpus)
-            nodes.drm[gpu] = read_drm_nodes(sysroot, sysfs_folder(inventory.gpus[gpu].address));
+        for (const size_t gpu : selection.gpus) {
+            if (!inventory.gpus[gpu].is_divided)
+                nodes.drm[gpu] = read_drm_nodes(sysroot, sysfs_folder(inventory.gpus[gpu].address));
+        }
     }
     NodesReader reader(sysroot, inventory);
     if (capabilities.has(Capability::Gds))

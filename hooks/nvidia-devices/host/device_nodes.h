@@ -23,8 +23,9 @@ struct NamedNode {
 
 /** What the inventory leaves out, since few containers ask for it. */
 struct DeviceNodes {
-    std::map<size_t, DrmNodes> drm; ///< by place in Inventory::gpus; empty without graphics and display
-    std::vector<NamedNode> named;   ///< of Gds, Gdrcopy, Mofed and Nvswitch
+    std::map<size_t, DrmNodes>
+        drm; ///< by place in Inventory::gpus; none without graphics and display, or of what is divided
+    std::vector<NamedNode> named; ///< of Gds, Gdrcopy, Mofed and Nvswitch
 };
 
 /**

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "nvidia-devices/host/gpu_table.h"
 
+#include "nvidia-devices/host/candidates.h"
 #include "nvidia-devices/host/imex.h"
+#include "nvidia-devices/host/mig_devices.h"
 #include "request/availability.h"
 
 namespace ogh::nvidia_devices {
@@ -14,7 +16,7 @@ HostListing list_gpus(const Inventory &inventory, const SelectionPolicy &policy)
                      {{"driver", known(inventory.version ? inventory.version->version : "")}},
                      {"index", "address", "uuid", "model", "node", "state"},
                      {}};
-    for (size_t i = 0; i < gpus.size(); ++i) {
+    for (size_t i = 0; i < inventory.gpus.size(); ++i) {
         const GpuInformation &information = inventory.gpus[i].information;
         const auto &index = gpus[i].index;
         const auto &number = information.minor;
@@ -22,6 +24,15 @@ HostListing list_gpus(const Inventory &inventory, const SelectionPolicy &policy)
                              to_text(gpus[i].address), known(information.uuid), known(information.model),
                              known(number ? "/dev/nvidia" + std::to_string(*number) : ""),
                              availability.state(i)});
+    }
+    size_t i = inventory.gpus.size();
+    for (const auto &[gpu, place] : instance_places(inventory)) {
+        const MigInstance &instance = inventory.gpus[gpu].instances[place];
+        list.rows.push_back({nullptr, to_text(gpus[i].address), gpus[i].description,
+                             known(inventory.gpus[gpu].information.model),
+                             known(instance.problem.empty() ? cap_node_path(instance.compute_node) : ""),
+                             availability.state(i)});
+        ++i;
     }
     return list;
 }

@@ -11,7 +11,7 @@
 
 namespace ogh::nvidia_devices {
 
-/** What --list says: the driver's version, and a row for each GPU, in the order of Inventory::gpus. Pure. */
+/** What --list says: the driver's version, and a row for each of candidates(), in that order. Pure. */
 HostListing list_gpus(const Inventory &inventory, const SelectionPolicy &policy);
 
 /** The IMEX channels that the driver has, and those that may be given: "0-2047, allowed: 0-3"; nothing if it has none. */

@@ -78,9 +78,22 @@ void refuse_shared_minors(std::vector<Gpu> &gpus)
     }
 }
 
-std::string node_path(const Gpu &gpu)
+/** A GPU that may be divided, and cannot be told how, is not given as if it were whole. */
+void read_instances(const Sysroot &sysroot, Inventory &inventory)
 {
-    return "/dev/nvidia" + std::to_string(gpu.information.minor.value_or(0));
+    MigReader reader(sysroot);
+    inventory.capabilities_folder = reader.folder();
+    for (Gpu &gpu : inventory.gpus) {
+        if (!gpu.problem.empty())
+            continue;
+        try {
+            auto instances = reader.instances_of(*gpu.information.minor);
+            gpu.is_divided = instances.has_value();
+            gpu.instances = std::move(instances).value_or(std::vector<MigInstance>());
+        } catch (const Error &error) {
+            set_problem(gpu, ExitCode::Host, error.what());
+        }
+    }
 }
 
 } // namespace
@@ -109,7 +122,13 @@ Inventory read_inventory(const Sysroot &sysroot, Notes &notes)
     inventory.devices = read_proc_devices(sysroot);
     read_gpus(sysroot, inventory, notes);
     refuse_shared_minors(inventory.gpus);
+    read_instances(sysroot, inventory);
     return inventory;
+}
+
+std::string node_path(const Gpu &gpu)
+{
+    return "/dev/nvidia" + std::to_string(gpu.information.minor.value_or(0));
 }
 
 void read_access(const Sysroot &sysroot, Inventory &inventory)
@@ -136,29 +155,6 @@ void require_gpu(const Inventory &inventory)
         throw Error(ExitCode::NotAvailable,
                     "this host has no NVIDIA GPU (its driver is loaded, and there is none in " +
                         std::string(driver_folder) + "/gpus)");
-}
-
-std::vector<Candidate> candidates(const Inventory &inventory)
-{
-    std::vector<Candidate> list;
-    unsigned next = 0;
-    for (const Gpu &gpu : inventory.gpus) {
-        Candidate candidate;
-        if (!gpu.information.is_excluded)
-            candidate.index = next++;
-        candidate.address = gpu.address;
-        candidate.lease_key = "nvidia:" + to_text(gpu.address);
-        candidate.description = to_text(gpu.address);
-        if (!gpu.information.uuid.empty()) {
-            candidate.names.push_back(gpu.information.uuid);
-            candidate.description = gpu.information.uuid;
-        }
-        candidate.problem = gpu.problem;
-        candidate.problem_code = gpu.problem_code;
-        candidate.closed = obstacle_text(gpu.access, inventory.host_root + node_path(gpu));
-        list.push_back(std::move(candidate));
-    }
-    return list;
 }
 
 unsigned gpu_major(const Inventory &inventory)

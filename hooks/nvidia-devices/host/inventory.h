@@ -14,7 +14,7 @@
 #include "host/sysroot.h"
 #include "nvidia-devices/host/driver_version.h"
 #include "nvidia-devices/host/gpu_information.h"
-#include "request/selection.h"
+#include "nvidia-devices/host/mig.h"
 
 namespace ogh::nvidia_devices {
 
@@ -25,7 +25,9 @@ struct Gpu {
     GpuInformation information;
     std::string problem; ///< why it cannot be handed out; "" if it can
     ExitCode problem_code = ExitCode::Success;
-    NodeAccess access = NodeAccess::Open; ///< to /dev/nvidiaN, as read_access() finds it
+    NodeAccess access = NodeAccess::Open;    ///< to /dev/nvidiaN, as read_access() finds it
+    bool is_divided = false;                 ///< into GPU instances (MIG)
+    std::vector<MigInstance> instances = {}; ///< the compute instances in them
 };
 
 /** What this host has of NVIDIA's. */
@@ -34,8 +36,9 @@ struct Inventory {
     std::optional<DriverVersion> version; ///< nothing if it cannot be understood
     std::vector<Gpu> gpus;                ///< in PCI order
     ProcDevices devices;
-    std::string host_root;   ///< the sysroot, as this process names it; "" for `/`
-    std::string gpus_folder; ///< gpus below the driver's folder in /proc, as this process names it
+    std::string host_root;           ///< the sysroot, as this process names it; "" for `/`
+    std::string gpus_folder;         ///< gpus below the driver's folder in /proc, as this process names it
+    std::string capabilities_folder; ///< the same for capabilities; "" if there is none
     // Files of the driver's folder in /proc, as they are.
     std::string version_text;
     std::string params; ///< "" if there is none
@@ -50,6 +53,9 @@ struct Inventory {
  */
 Inventory read_inventory(const Sysroot &sysroot, Notes &notes);
 
+/** "/dev/nvidia3"; of a GPU that has a minor. */
+std::string node_path(const Gpu &gpu);
+
 /**
  * Notes of each GPU whether this process may open its node below the sysroot.
  * @throws Error (Host) if /dev cannot be looked at
@@ -61,13 +67,6 @@ void require_driver(const Inventory &inventory);
 
 /** @throws Error (NotAvailable) if the host has no driver, or the driver no GPU */
 void require_gpu(const Inventory &inventory);
-
-/**
- * The GPUs as one may ask for them: by index, address and UUID, in the order of Inventory::gpus.
- *
- * An excluded GPU has no index: NVML counts those apart, and index 1 here must be what nvidia-smi calls 1.
- */
-std::vector<Candidate> candidates(const Inventory &inventory);
 
 // Names in /proc/devices.
 constexpr std::string_view uvm_devices = "nvidia-uvm";

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "nvidia-devices/plan/plan.h"
 
+#include "nvidia-devices/plan/mig_plan.h"
 #include "nvidia/driver_params.h"
 
 namespace ogh::nvidia_devices {
@@ -83,14 +84,19 @@ void add_dri(const GpuSelection &selection, const Inventory &inventory, const De
 {
     const auto &named = selection.capabilities.named;
     const bool is_named = named.contains(Capability::Graphics) || named.contains(Capability::Display);
+    const LogLevel level = is_named ? LogLevel::Warning : LogLevel::Info;
+    // Few instances can draw, and which they are is not known here.
+    if (!selection.instances.empty() &&
+        (selection.capabilities.has(Capability::Graphics) || selection.capabilities.has(Capability::Display)))
+        notes.push_back({level, "instances of a GPU (MIG) get no node of it in /dev/dri"});
     for (const auto &[gpu, drm] : host.drm) {
         const PciAddress &address = inventory.gpus[gpu].address;
         nodes.add_drm(address, drm.card);
         nodes.add_drm(address, drm.render);
         if (!drm.card && !drm.render)
-            notes.push_back({is_named ? LogLevel::Warning : LogLevel::Info,
-                             "GPU " + to_text(address) +
-                                 " has no node in /dev/dri; 'modprobe nvidia-drm' on the host makes it one"});
+            notes.push_back(
+                {level, "GPU " + to_text(address) +
+                            " has no node in /dev/dri; 'modprobe nvidia-drm' on the host makes it one"});
     }
 }
 
@@ -134,6 +140,7 @@ Edits plan(const GpuSelection &selection, const Inventory &inventory, const Devi
     if (!selection.gpus.empty())
         plan_nodes(selection, inventory, host, edits, notes);
     edits.proc = plan_proc(selection.gpus, inventory);
+    plan_instances(selection, inventory, edits);
     return edits;
 }
 

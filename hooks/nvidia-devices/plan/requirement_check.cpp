@@ -5,6 +5,7 @@
 
 #include "base/error.h"
 #include "base/text.h"
+#include "nvidia-devices/host/candidates.h"
 #include "nvidia-devices/host/gpu_facts.h"
 #include "request/availability.h"
 

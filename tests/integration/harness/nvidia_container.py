@@ -55,9 +55,9 @@ def probed(text):
     return seen
 
 
-def node(major, minor, said=ALLOWED, owner="0:0"):
+def node(major, minor, said=ALLOWED, owner="0:0", mode="666"):
     """A node that the container was given."""
-    return Seen("character special file", "666", owner, (major, minor), said)
+    return Seen("character special file", mode, owner, (major, minor), said)
 
 
 def given(*gpus, said=ALLOWED, uvm=True):

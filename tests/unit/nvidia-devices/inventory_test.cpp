@@ -3,7 +3,9 @@
 
 #include <boost/test/unit_test.hpp>
 
+#include "nvidia-devices/host/candidates.h"
 #include "nvidia-devices/host/inventory.h"
+#include "request/selection.h"
 #include "support/expect.h"
 #include "support/nvidia_host.h"
 

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <boost/test/unit_test.hpp>
 
+#include "nvidia-devices/host/candidates.h"
 #include "nvidia-devices/plan/plan.h"
+#include "request/selection.h"
 #include "support/expect.h"
 #include "support/nvidia_host.h"
 

@@ -3,11 +3,14 @@
 // and nvidia-container-toolkit 1.20), what comes of it here with `env`, and why where that is not the same.
 #include <boost/test/unit_test.hpp>
 
+#include "nvidia-devices/host/candidates.h"
 #include "nvidia-devices/host/inventory.h"
+#include "nvidia-devices/host/mig_devices.h"
 #include "nvidia-devices/request/capabilities.h"
 #include "nvidia-devices/request/image_requirements.h"
 #include "nvidia-devices/request/imex_channels.h"
 #include "nvidia-devices/request/toolkit_requests.h"
+#include "request/selection.h"
 #include "request/visible_devices.h"
 
 BOOST_AUTO_TEST_SUITE(nvidia_devices_toolkit_table)
@@ -24,7 +27,8 @@ struct Row {
     std::string_view why_not_the_same = "";
 };
 
-constexpr std::string_view mig_is_missing = "no parts of GPUs are given yet";
+constexpr std::string_view mig_is_missing = "no right to divide GPUs is given";
+constexpr std::string_view library_is_missing = "NVIDIA's library alone knows that, and is not loaded";
 
 std::vector<std::string> parts_of(std::string_view text)
 {
@@ -37,8 +41,8 @@ std::vector<std::string> parts_of(std::string_view text)
     return parts;
 }
 
-/** A host with the GPUs 0 and 1. */
-std::vector<Candidate> two_gpus()
+/** A host with the GPUs 0 and 1, or, if they are divided, with 0/1/0 and 0/2/0 of the GPU 0, and the GPU 1. */
+std::vector<Candidate> two_gpus(bool is_divided)
 {
     Inventory inventory;
     for (const char *const uuid :
@@ -48,20 +52,30 @@ std::vector<Candidate> two_gpus()
         gpu.information.uuid = uuid;
         inventory.gpus.push_back(gpu);
     }
+    if (is_divided) {
+        inventory.gpus[0].is_divided = true;
+        inventory.gpus[0].instances = {{1, 0}, {2, 0}};
+    }
     return candidates(inventory);
 }
 
-std::string gpus_of(const Selectors &selectors)
+std::string gpus_of(const Selectors &selectors, bool is_divided)
 {
     Notes notes;
     std::string text;
-    for (const size_t gpu : first_of(resolve(selectors, two_gpus(), {}, notes)))
-        text += (text.empty() ? "" : ",") + std::to_string(gpu);
+    const auto gpus = two_gpus(is_divided);
+    refuse_library_names(selectors, gpus);
+    for (const size_t gpu : first_of(resolve(selectors, gpus, {}, notes))) {
+        const std::string &key = gpus[gpu].lease_key;
+        text += (text.empty() ? "" : ",") +
+                (gpus[gpu].whole ? std::to_string(*gpus[gpu].whole) + key.substr(key.find('/'))
+                                 : std::to_string(gpu));
+    }
     return text.empty() ? "none" : text;
 }
 
 /** With --swarm-resource DOCKER_RESOURCE_GPU,DOCKER_RESOURCE_MORE; a part that begins with a slash is a mount. */
-std::string outcome_of(std::string_view environment)
+std::string outcome_of(std::string_view environment, bool is_divided)
 {
     Config config;
     for (std::string &part : parts_of(environment))
@@ -73,7 +87,8 @@ std::string outcome_of(std::string_view environment)
         if (!selectors)
             return "nothing";
         refuse_mig_variables(config);
-        std::string text = gpus_of(*selectors) + "; " + to_text(capabilities_of_environment(config));
+        std::string text =
+            gpus_of(*selectors, is_divided) + "; " + to_text(capabilities_of_environment(config));
         for (const Requirement &requirement : requirements_of(config))
             text += "; " + requirement.text;
         for (const unsigned channel : imex_channels_of_environment(config))
@@ -84,12 +99,12 @@ std::string outcome_of(std::string_view environment)
     }
 }
 
-void check(const std::vector<Row> &rows)
+void check(const std::vector<Row> &rows, bool is_divided = false)
 {
     for (const Row &row : rows) {
         BOOST_TEST_CONTEXT(row.environment)
         {
-            BOOST_TEST(outcome_of(row.environment) == row.here);
+            BOOST_TEST(outcome_of(row.environment, is_divided) == row.here);
             BOOST_TEST((row.there == row.here) == row.why_not_the_same.empty());
         }
     }
@@ -131,14 +146,30 @@ BOOST_AUTO_TEST_CASE(which_gpus)
         {"NVIDIA_VISIBLE_DEVICES=any:1", "start fails", "exit 2", "the same: the variable names GPUs"},
         {"NVIDIA_VISIBLE_DEVICES=env", "start fails", "exit 2", "the same"},
         {"NVIDIA_VISIBLE_DEVICES=-1", "start fails", "exit 2", "the same"},
-        {"NVIDIA_VISIBLE_DEVICES=0:1", "part 1 of GPU 0", "exit 3", mig_is_missing},
-        {"NVIDIA_VISIBLE_DEVICES=MIG-5a1c0de0-1111-4222-8333-0123456789ff", "that part", "exit 3",
-         mig_is_missing},
-        {"NVIDIA_VISIBLE_DEVICES=MIG-GPU-5a1c0de0-1111-4222-8333-0123456789a0/1/0", "that part", "exit 3",
-         mig_is_missing},
         {"NVIDIA_VISIBLE_DEVICES=nvidia.com/gpu=0", "a CDI device of any file", "exit 2",
          "CDI devices are the engine's: --device"},
     });
+}
+
+/** Where the GPU 0 is divided. */
+BOOST_AUTO_TEST_CASE(which_instances)
+{
+    check({{"NVIDIA_VISIBLE_DEVICES=all", "1,0/1/0,0/2/0; compute,utility", "1,0/1/0,0/2/0; compute,utility"},
+           {"NVIDIA_VISIBLE_DEVICES=1", "1; compute,utility", "1; compute,utility"},
+           {"NVIDIA_VISIBLE_DEVICES=0", "the node of the GPU alone", "0; compute,utility",
+            "a program could do nothing without instances: it gets all of them"},
+           {"NVIDIA_VISIBLE_DEVICES=MIG-GPU-5a1c0de0-1111-4222-8333-0123456789a0/2/0",
+            "0/2/0; compute,utility", "0/2/0; compute,utility"},
+           {"NVIDIA_VISIBLE_DEVICES=mig-gpu-5A1C0DE0-1111-4222-8333-0123456789A0/1/0",
+            "0/1/0; compute,utility", "0/1/0; compute,utility"},
+           {"NVIDIA_VISIBLE_DEVICES=MIG-GPU-5a1c0de0-1111-4222-8333-0123456789a0/3/0", "start fails",
+            "exit 3", "the same, with all that there is"},
+           {"NVIDIA_VISIBLE_DEVICES=MIG-GPU-5a1c0de0-1111-4222-8333-0123456789a0", "start fails", "exit 3",
+            "the same"},
+           {"NVIDIA_VISIBLE_DEVICES=0:1", "the second instance of GPU 0", "exit 3", library_is_missing},
+           {"NVIDIA_VISIBLE_DEVICES=MIG-5a1c0de0-1111-4222-8333-0123456789ff", "that instance", "exit 3",
+            library_is_missing}},
+          true);
 }
 
 BOOST_AUTO_TEST_CASE(swarm_variables)

@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <vector>
+
+#include "nvidia-devices/host/inventory.h"
+#include "request/candidate.h"
+
+namespace ogh::nvidia_devices {
+
+/**
+ * The GPUs as one may ask for them: by index, address and UUID, in the order of Inventory::gpus, and then the instances of
+ * those that are divided, as add_instances() has them.
+ *
+ * An excluded GPU has no index: NVML counts those apart, and index 1 here must be what nvidia-smi calls 1.
+ */
+std::vector<Candidate> candidates(const Inventory &inventory);
+
+} // namespace ogh::nvidia_devices

@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "nvidia-devices/host/mig.h"
+
+#include <fcntl.h>
+
+#include <algorithm>
+
+#include "base/error.h"
+#include "base/number.h"
+#include "base/text.h"
+#include "host/host_file.h"
+#include "kernel/openat2.h"
+#include "nvidia-devices/host/numbered_names.h"
+
+namespace ogh::nvidia_devices {
+
+namespace {
+
+constexpr const char *minors_file = "/proc/driver/nvidia-caps/mig-minors";
+constexpr size_t max_access_size = 4096;
+constexpr size_t max_minors_size = size_t{1} << 20U; // 110 KB with 32 GPUs
+constexpr unsigned max_cap_minor = 8191;             // of NV_CAPS_MINORS in the kernel module
+constexpr unsigned max_mode = 0777;
+constexpr unsigned max_instance = 255; // of one GPU; drivers have 15 GPU instances of 8 compute instances
+
+std::string number_text(std::string_view prefix, unsigned number)
+{
+    return std::string(prefix) + std::to_string(number);
+}
+
+} // namespace
+
+std::string cap_node_path(const CapNode &node)
+{
+    return "/dev/nvidia-caps/nvidia-cap" + std::to_string(node.minor);
+}
+
+std::optional<CapNode> parse_cap_access(std::string_view text)
+{
+    std::optional<unsigned> minor;
+    std::optional<unsigned> mode;
+    for (const std::string &line : split_list(text, '\n')) {
+        const size_t colon = line.find(':');
+        if (colon == std::string::npos)
+            continue;
+        const std::string_view key = trimmed(std::string_view(line).substr(0, colon));
+        const std::string_view value = trimmed(std::string_view(line).substr(colon + 1));
+        if (key == "DeviceFileMinor")
+            minor = parse_small_number(value, max_cap_minor);
+        else if (key == "DeviceFileMode")
+            mode = parse_small_number(value, max_mode);
+    }
+    return minor && mode ? std::optional(CapNode{*minor, *mode}) : std::nullopt;
+}
+
+std::optional<unsigned> mig_minor(std::string_view minors, std::string_view name)
+{
+    while (!minors.empty()) {
+        const std::string_view line = minors.substr(0, minors.find('\n'));
+        if (line.size() > name.size() && line.starts_with(name) && line[name.size()] == ' ')
+            return parse_small_number(line.substr(name.size() + 1), max_cap_minor);
+        minors.remove_prefix(std::min(line.size() + 1, minors.size()));
+    }
+    return std::nullopt;
+}
+
+std::string gpu_instance_access(unsigned gpu_minor, unsigned gpu_instance)
+{
+    return number_text("gpu", gpu_minor) + number_text("/mig/gi", gpu_instance) + "/access";
+}
+
+std::string compute_instance_access(unsigned gpu_minor, const MigInstance &instance)
+{
+    return number_text("gpu", gpu_minor) + number_text("/mig/gi", instance.gpu_instance) +
+           number_text("/ci", instance.compute_instance) + "/access";
+}
+
+MigReader::MigReader(const Sysroot &sysroot) : sysroot_(sysroot)
+{
+    auto found = sysroot.find(capabilities_folder);
+    if (!found)
+        return;
+    folder_ = std::move(found->fd);
+    folder_name_ = sysroot.on_host(found->path);
+}
+
+const std::string &MigReader::minors()
+{
+    if (!minors_)
+        minors_ = read_host_file(sysroot_, minors_file, max_minors_size).value_or("");
+    return *minors_;
+}
+
+/** A wrong number would give the right to another instance, or to divide every GPU: the driver says it twice. */
+CapNode MigReader::read_access(int mig, const std::string &path, const std::string &name)
+{
+    const std::string what = quote(folder_name_ + "/" + path);
+    const auto text = read_file_in(mig, path.substr(path.find("/gi") + 1), max_access_size, what);
+    const auto node = text ? parse_cap_access(*text) : std::nullopt;
+    if (!node)
+        throw Error(ExitCode::Host, "the driver names no usable node in " + what);
+    if (mig_minor(minors(), name) != node->minor)
+        throw Error(ExitCode::Host, what + " has the minor " + std::to_string(node->minor) + ", and " +
+                                        quote(sysroot_.on_host(minors_file)) + " does not");
+    return *node;
+}
+
+MigInstance MigReader::read_instance(int mig, unsigned gpu_minor, unsigned gpu_instance,
+                                     unsigned compute_instance)
+{
+    MigInstance instance{gpu_instance, compute_instance};
+    // Without the folder `mig`, which mig-minors does not have.
+    const std::string name = number_text("gpu", gpu_minor) + number_text("/gi", gpu_instance);
+    try {
+        instance.gpu_node = read_access(mig, gpu_instance_access(gpu_minor, gpu_instance), name + "/access");
+        instance.compute_node = read_access(mig, compute_instance_access(gpu_minor, instance),
+                                            name + number_text("/ci", compute_instance) + "/access");
+    } catch (const Error &error) {
+        instance.problem = error.what();
+    }
+    return instance;
+}
+
+std::optional<std::vector<MigInstance>> MigReader::instances_of(unsigned gpu_minor)
+{
+    if (!folder_.valid())
+        return std::nullopt;
+    const std::string name = number_text("gpu", gpu_minor) + "/mig";
+    const std::string what = folder_name_ + "/" + name;
+    const auto mig = find_path(folder_.get(), name, O_PATH | O_DIRECTORY, Walk::Beneath, quote(what));
+    if (!mig)
+        return std::nullopt;
+    const auto gpu_instances = numbered_names(mig->get(), {what, "gi", max_instance});
+    if (gpu_instances.empty())
+        return std::nullopt;
+    std::vector<MigInstance> instances;
+    for (const NumberedName &outer : gpu_instances) {
+        const std::string folder = what + "/" + outer.name;
+        const UniqueFd fd =
+            open_path(mig->get(), outer.name, O_PATH | O_DIRECTORY, Walk::Beneath, quote(folder));
+        for (const NumberedName &inner : numbered_names(fd.get(), {folder, "ci", max_instance}))
+            instances.push_back(read_instance(mig->get(), gpu_minor, outer.number, inner.number));
+    }
+    return instances;
+}
+
+} // namespace ogh::nvidia_devices

@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "nvidia-devices/host/mig_devices.h"
+
+#include <algorithm>
+
+#include "base/text.h"
+#include "request/availability.h"
+
+namespace ogh::nvidia_devices {
+
+namespace {
+
+std::string numbers_of(const MigInstance &instance)
+{
+    return "/" + std::to_string(instance.gpu_instance) + "/" + std::to_string(instance.compute_instance);
+}
+
+Candidate candidate_of(const Inventory &inventory, const InstancePlace &place, const Candidate &whole)
+{
+    const Gpu &gpu = inventory.gpus[place.gpu];
+    const MigInstance &instance = gpu.instances[place.instance];
+    Candidate candidate;
+    candidate.address = gpu.address;
+    candidate.whole = place.gpu;
+    candidate.lease_key = whole.lease_key + numbers_of(instance);
+    candidate.description = instance_name(gpu, instance);
+    candidate.names = {candidate.description, to_text(gpu.address) + numbers_of(instance)};
+    candidate.problem = whole.problem.empty() ? instance.problem : whole.problem;
+    candidate.problem_code = whole.problem.empty() ? ExitCode::Host : whole.problem_code;
+    candidate.closed = whole.closed;
+    return candidate;
+}
+
+/** "0:1" */
+bool is_pair(std::string_view name)
+{
+    const size_t colon = name.find(':');
+    const auto is_number = [](std::string_view text) {
+        return !text.empty() && text.find_first_not_of("0123456789") == std::string_view::npos;
+    };
+    return colon != std::string_view::npos && is_number(name.substr(0, colon)) &&
+           is_number(name.substr(colon + 1));
+}
+
+bool starts_with_word(std::string_view name, std::string_view word)
+{
+    return has_name({std::string(word)}, std::string(name.substr(0, word.size())));
+}
+
+bool is_of_library(const std::string &name)
+{
+    return is_pair(name) || (starts_with_word(name, "MIG-") && !starts_with_word(name, "MIG-GPU-"));
+}
+
+} // namespace
+
+std::vector<InstancePlace> instance_places(const Inventory &inventory)
+{
+    std::vector<InstancePlace> places;
+    for (size_t gpu = 0; gpu < inventory.gpus.size(); ++gpu) {
+        for (size_t i = 0; i < inventory.gpus[gpu].instances.size(); ++i)
+            places.push_back({gpu, i});
+    }
+    return places;
+}
+
+std::string instance_name(const Gpu &gpu, const MigInstance &instance)
+{
+    const std::string &uuid = gpu.information.uuid;
+    return (uuid.empty() ? to_text(gpu.address) : "MIG-" + uuid) + numbers_of(instance);
+}
+
+void add_instances(const Inventory &inventory, std::vector<Candidate> &list)
+{
+    for (size_t gpu = 0; gpu < inventory.gpus.size(); ++gpu) {
+        if (inventory.gpus[gpu].is_divided)
+            list[gpu].only_by_name = "it is divided (MIG), and its instances are taken instead";
+    }
+    for (const InstancePlace &place : instance_places(inventory))
+        list.push_back(candidate_of(inventory, place, list[place.gpu]));
+}
+
+GpuSelection selection_of(const std::vector<size_t> &chosen, const Inventory &inventory)
+{
+    GpuSelection selection;
+    const size_t gpus = inventory.gpus.size();
+    const auto places = instance_places(inventory);
+    for (const size_t place : chosen)
+        selection.gpus.push_back(place < gpus ? place : places.at(place - gpus).gpu);
+    std::sort(selection.gpus.begin(), selection.gpus.end());
+    selection.gpus.erase(std::unique(selection.gpus.begin(), selection.gpus.end()), selection.gpus.end());
+    const auto is_chosen = [&](size_t place) {
+        return std::binary_search(chosen.begin(), chosen.end(), place);
+    };
+    for (size_t i = 0; i < places.size(); ++i) {
+        const MigInstance &instance = inventory.gpus[places[i].gpu].instances[places[i].instance];
+        if (is_chosen(gpus + i) || (is_chosen(places[i].gpu) && instance.problem.empty()))
+            selection.instances.push_back(places[i]);
+    }
+    return selection;
+}
+
+void refuse_library_names(const Selectors &selectors, const std::vector<Candidate> &list)
+{
+    for (const Selector &selector : selectors.named) {
+        const auto *const name = std::get_if<DeviceName>(&selector.what);
+        if (name == nullptr || !is_of_library(name->text))
+            continue;
+        std::vector<std::string> instances;
+        for (const Candidate &candidate : list) {
+            if (candidate.whole)
+                instances.push_back(candidate.description);
+        }
+        throw Error(ExitCode::NotAvailable,
+                    "no GPU " + quote(selector.text) +
+                        ": how the instances of a GPU (MIG) are counted, and UUIDs of theirs, NVIDIA's "
+                        "library alone knows, which this hook does not load; " +
+                        (instances.empty() ? "this host has no instances"
+                                           : "ask for them as " + quote_list(instances)));
+    }
+}
+
+} // namespace ogh::nvidia_devices

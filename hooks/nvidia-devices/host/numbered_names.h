@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace ogh::nvidia_devices {
+
+/** A name that is a word and a number, as the kernel writes it: "gi7". */
+struct NumberedName {
+    unsigned number = 0;
+    std::string name;
+};
+
+struct NumberedNames {
+    std::string folder;      ///< as this process names it, for messages
+    std::string_view prefix; ///< the word
+    unsigned limit = 0;      ///< the highest number that counts
+};
+
+/**
+ * The names in an open folder (O_PATH will do) that are the word and a number, in the order of the numbers.
+ * @throws Error (Host) if it cannot be read, or has more than 1024 of them
+ */
+std::vector<NumberedName> numbered_names(int folder, const NumberedNames &wanted);
+
+} // namespace ogh::nvidia_devices

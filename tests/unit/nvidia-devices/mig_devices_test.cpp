@@ -1,0 +1,231 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <boost/test/unit_test.hpp>
+
+#include "lease/lease_state.h"
+#include "nvidia-devices/host/candidates.h"
+#include "nvidia-devices/host/gpu_table.h"
+#include "nvidia-devices/host/mig_devices.h"
+#include "nvidia-devices/plan/plan.h"
+#include "request/availability.h"
+#include "request/selection.h"
+#include "support/expect.h"
+#include "support/nvidia_host.h"
+
+BOOST_AUTO_TEST_SUITE(nvidia_devices_mig_devices)
+
+using namespace ogh;
+using namespace ogh::nvidia_devices;
+using ogh::test::Failure;
+using ogh::test::failure_of;
+using ogh::test::NvidiaGpu;
+using ogh::test::NvidiaHost;
+
+namespace {
+
+constexpr const char *uuid = "GPU-5a1c0de0-1111-4222-8333-0123456789a1";
+
+/** GPU 0 is whole, and has the minor 1; GPU 1 is divided into 1/0, 1/1 and 7/0, and has the minor 0. */
+struct Host : NvidiaHost {
+    Inventory inventory;
+    std::vector<Candidate> list;
+    mutable Notes notes;
+
+    Host()
+        : NvidiaHost(
+              {NvidiaGpu::numbered("0000:18:00.0", 1, "a0"), NvidiaGpu::numbered("0000:3b:00.0", 0, "a1")})
+    {
+        instance(0, 7, 0);
+        instance(0, 1, 1);
+        instance(0, 1, 0);
+        read();
+    }
+
+    void read()
+    {
+        inventory = read_inventory(Sysroot(path()), notes);
+        list = candidates(inventory);
+    }
+
+    /** "GPUs; instances", by their places. */
+    [[nodiscard]] std::string chosen(const std::string &asked, const SelectionPolicy &policy = {}) const
+    {
+        const Selectors selectors = parse_selectors({asked, "x"});
+        const GpuSelection selection =
+            selection_of(first_of(resolve(selectors, list, policy, notes)), inventory);
+        std::string text;
+        for (const size_t gpu : selection.gpus)
+            text += std::to_string(gpu) + " ";
+        text += ";";
+        for (const auto &[gpu, instance] : selection.instances)
+            text += " " + std::to_string(gpu) + ":" + std::to_string(instance);
+        return text;
+    }
+
+    [[nodiscard]] Failure failure(const std::string &asked, const SelectionPolicy &policy = {}) const
+    {
+        return failure_of([&] { static_cast<void>(chosen(asked, policy)); });
+    }
+
+    [[nodiscard]] Edits plan(const std::string &asked, Notes &said) const
+    {
+        GpuSelection selection =
+            selection_of(first_of(resolve(parse_selectors({asked, "x"}), list, {}, said)), inventory);
+        selection.capabilities = {{Capability::Utility}, false};
+        return nvidia_devices::plan(selection, inventory, {}, said);
+    }
+};
+
+std::string name_of(const std::string &instance)
+{
+    return "MIG-" + std::string(uuid) + "/" + instance;
+}
+
+SelectionPolicy allowing(const std::string &allow)
+{
+    return {parse_allowed_selectors({allow, "x"}), {}};
+}
+
+} // namespace
+
+BOOST_AUTO_TEST_CASE(an_instance_by_its_name)
+{
+    const Host host;
+    BOOST_TEST(host.chosen(name_of("1/0")) == "1 ; 1:0");
+    BOOST_TEST(host.chosen("mig-gpu-5A1C0DE0-1111-4222-8333-0123456789A1/7/0") == "1 ; 1:2");
+    BOOST_TEST(host.chosen("0000:3b:00.0/1/1") == "1 ; 1:1");
+    BOOST_TEST(host.chosen("0," + name_of("7/0") + "," + name_of("1/0")) == "0 1 ; 1:0 1:2");
+    const auto failure = host.failure(name_of("2/0"));
+    BOOST_TEST((failure.code == ExitCode::NotAvailable));
+    BOOST_TEST(failure.says("this host has 0 (GPU-"), failure.message);
+    BOOST_TEST(failure.says(name_of("7/0")), failure.message);
+}
+
+BOOST_AUTO_TEST_CASE(all_and_any_take_instances_of_what_is_divided)
+{
+    const Host host;
+    BOOST_TEST(host.chosen("all") == "0 1 ; 1:0 1:1 1:2");
+    BOOST_TEST(host.chosen("any:4") == "0 1 ; 1:0 1:1 1:2");
+    BOOST_TEST((host.failure("any:5").code == ExitCode::NotAvailable));
+    BOOST_TEST(host.list.size() == 5U);
+}
+
+BOOST_AUTO_TEST_CASE(a_divided_gpu_by_its_own_name_is_all_of_its_instances)
+{
+    const Host host;
+    for (const std::string asked : {"1", uuid, "0000:3b:00.0"})
+        BOOST_TEST(host.chosen(asked) == "1 ; 1:0 1:1 1:2", asked);
+    BOOST_TEST(host.chosen("1," + name_of("1/0")) == "1 ; 1:0 1:1 1:2");
+    BOOST_TEST(host.chosen("0") == "0 ;");
+}
+
+BOOST_AUTO_TEST_CASE(an_instance_that_has_a_problem_is_left_out)
+{
+    Host host;
+    host.cap("proc/driver/nvidia/capabilities/gpu0/mig/gi1/ci1", 2);
+    host.read();
+    BOOST_TEST(host.chosen("1") == "1 ; 1:0 1:2");
+    BOOST_TEST(host.chosen("all") == "0 1 ; 1:0 1:2");
+    BOOST_TEST((host.failure(name_of("1/1")).code == ExitCode::Host));
+}
+
+BOOST_AUTO_TEST_CASE(the_hosts_policy)
+{
+    const Host host;
+    BOOST_TEST(host.chosen(name_of("1/0"), allowing("1")) == "1 ; 1:0");
+    BOOST_TEST(host.chosen("all", allowing("1")) == "1 ; 1:0 1:1 1:2");
+    BOOST_TEST(host.chosen("all", allowing(name_of("1/0"))) == "1 ; 1:0");
+    for (const std::string asked : {"1", "0000:3b:00.0", "0"})
+        BOOST_TEST((host.failure(asked, allowing(name_of("1/0"))).code == ExitCode::Policy), asked);
+    BOOST_TEST((host.failure(name_of("1/0"), allowing("0")).code == ExitCode::Policy));
+    SelectionPolicy both = allowing("1");
+    both.allow_too = parse_allowed_selectors({name_of("7/0"), "x"});
+    BOOST_TEST(host.chosen("all", both) == "1 ; 1:2");
+    BOOST_TEST((host.failure(name_of("1/0"), both).code == ExitCode::Policy));
+    BOOST_TEST((host.failure(name_of("1/0") + "," + name_of("1/1"), {{}, 1}).code == ExitCode::Policy));
+}
+
+BOOST_AUTO_TEST_CASE(leases_exclude_a_gpu_and_its_instances)
+{
+    const Host host;
+    const auto key = [&](size_t place) { return host.list.at(place).lease_key; };
+    BOOST_TEST(key(2) == "nvidia:0000:3b:00.0/1/0");
+    for (size_t place = 2; place < 5; ++place) {
+        BOOST_TEST(overlap(key(place), key(1)));
+        BOOST_TEST(!overlap(key(place), key(0)));
+        BOOST_TEST(gpu_of(key(place)) == key(1));
+    }
+    BOOST_TEST(!overlap(key(2), key(3)));
+}
+
+BOOST_AUTO_TEST_CASE(what_the_library_alone_knows)
+{
+    const Host host;
+    const auto failure = [](const std::string &asked, const std::vector<Candidate> &list) {
+        return failure_of([&] { refuse_library_names(parse_selectors({asked, "x"}), list); });
+    };
+    for (const std::string asked : {"0:1", "MIG-5a1c0de0-1111-4222-8333-0123456789ff", "mig-1g.10gb"}) {
+        BOOST_TEST((failure(asked, host.list).code == ExitCode::NotAvailable), asked);
+        BOOST_TEST(failure("0," + asked, host.list).says("no GPU '" + asked + "'"), asked);
+        BOOST_TEST(failure(asked, host.list).says("ask for them as '" + name_of("1/0") + "', '"), asked);
+        BOOST_TEST(failure(asked, {}).says("this host has no instances"), asked);
+    }
+    for (const std::string asked : {"0", "all", "0000:3b:00.0/1/1", "3b:00.0", "GPU-1", "MIG-GPU-1/2/3", "M"})
+        BOOST_TEST((failure(asked, host.list).code == ExitCode::Success), asked);
+}
+
+BOOST_AUTO_TEST_CASE(nodes_and_files_of_the_chosen_instances_alone)
+{
+    const Host host;
+    Notes notes;
+    const Edits edits = host.plan(name_of("1/0") + "," + name_of("1/1"), notes);
+    const auto cap = [&](unsigned minor) {
+        const std::string path = "/dev/nvidia-caps/nvidia-cap" + std::to_string(minor);
+        return NodeEdit{path, host.path() + path, 511, minor, 0444};
+    };
+    const std::vector<NodeEdit> nodes = {{"/dev/nvidia0", host.path("dev/nvidia0"), 195, 0},
+                                         {"/dev/nvidiactl", host.path("dev/nvidiactl"), 195, 255},
+                                         cap(12),
+                                         cap(13),
+                                         cap(14)};
+    BOOST_TEST((edits.nodes == nodes));
+    std::vector<MountEdit> mounts = {
+        {host.path("proc/driver/nvidia/gpus/0000:3b:00.0"), "/proc/driver/nvidia/gpus/0000:3b:00.0"}};
+    for (const std::string access : {"gi1/access", "gi1/ci0/access", "gi1/ci1/access"}) {
+        const std::string path = "proc/driver/nvidia/capabilities/gpu0/mig/" + access;
+        mounts.push_back({host.path(path), "/" + path, Kind::File});
+    }
+    BOOST_TEST((edits.proc->mounts == mounts));
+    BOOST_TEST(host.plan("0", notes).nodes.size() == 2U);
+}
+
+BOOST_AUTO_TEST_CASE(a_driver_without_such_nodes)
+{
+    Host host;
+    host.devices("195 nvidia\n510 nvidia-uvm\n512 nvidia-caps-imex-channels\n");
+    host.read();
+    Notes notes;
+    const auto failure = failure_of([&] { static_cast<void>(host.plan("1", notes)); });
+    BOOST_TEST((failure.code == ExitCode::Host));
+    BOOST_TEST(failure.says("has no nvidia-caps in /proc/devices"), failure.message);
+}
+
+BOOST_AUTO_TEST_CASE(a_gpu_without_a_uuid)
+{
+    NvidiaHost host({{"0000:5e:00.0", 0, ""}});
+    host.instance(0, 1, 0);
+    Notes notes;
+    const auto list = candidates(read_inventory(Sysroot(host.path()), notes));
+    BOOST_TEST(list.at(1).description == "0000:5e:00.0/1/0");
+}
+
+BOOST_AUTO_TEST_CASE(the_list_has_a_line_for_each)
+{
+    const Host host;
+    const HostListing listing = list_gpus(host.inventory, {});
+    BOOST_REQUIRE(listing.rows.size() == 5U);
+    const std::vector<HostListing::Cell> expected = {
+        nullptr, "0000:3b:00.0", name_of("1/1"), "NVIDIA Example 48", "/dev/nvidia-caps/nvidia-cap14", ""};
+    BOOST_TEST((listing.rows[3] == expected));
+}
+
+BOOST_AUTO_TEST_SUITE_END()
