@@ -42,20 +42,24 @@ std::string mode_text(mode_t mode)
     return text.data();
 }
 
-/** In a user namespace the engine's user has the number that this process has. */
-bool needs_group(const Inode &inode)
+/**
+ * In a user namespace the engine's user has the number that this process has.
+ * @param mode of the node as its driver makes it
+ */
+bool needs_group(const Inode &inode, mode_t mode)
 {
-    constexpr mode_t others = S_IROTH | S_IWOTH;
-    constexpr mode_t owner = S_IRUSR | S_IWUSR;
+    const mode_t others = mode & (S_IROTH | S_IWOTH);
+    const mode_t owner = mode & (S_IRUSR | S_IWUSR);
     return (inode.mode & others) != others && !(inode.uid == ::geteuid() && (inode.mode & owner) == owner);
 }
 
-Error cannot_open(const std::string &what, mode_t mode)
+Error cannot_open(const std::string &what, mode_t mode, mode_t wanted)
 {
     return {
         ExitCode::Host,
         "this user may not open " + what + " in a container (mode " + mode_text(mode) +
-            "); on the host, give it mode 0666, or put the user into its group ('usermod -aG GROUP USER', "
+            "); on the host, give it mode " + mode_text(wanted) +
+            ", or put the user into its group ('usermod -aG GROUP USER', "
             "with "
             "the group that 'ls -l' shows, such as render) and start the container with that group (podman: "
             "--group-add keep-groups, with crun)"};
@@ -80,8 +84,9 @@ DeviceMount open_device_mount(const NodeEdit &node, bool keeps_groups)
                         "make it at boot");
     DeviceMount mount = source_of(fd->get(), what);
     // Asked of the kernel: the ids of a node that this user namespace has no number for cannot be compared.
-    if (access_of(fd->get()) != NodeAccess::Open || (needs_group(mount.inode) && !keeps_groups))
-        throw cannot_open(what, mount.inode.mode);
+    if (access_of(fd->get(), node.mode) != NodeAccess::Open ||
+        (needs_group(mount.inode, node.mode) && !keeps_groups))
+        throw cannot_open(what, mount.inode.mode, node.mode);
     return mount;
 }
 

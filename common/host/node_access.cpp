@@ -14,15 +14,17 @@
 
 namespace ogh {
 
-NodeAccess access_of(int fd)
+NodeAccess access_of(int fd, mode_t mode)
 {
+    const int wanted = (mode & (S_IWUSR | S_IWGRP | S_IWOTH)) != 0 ? R_OK | W_OK : R_OK;
     // The C library's faccessat takes no O_PATH descriptor, and may go by the mode alone.
-    if (::syscall(SYS_faccessat2, fd, "", R_OK | W_OK, AT_EMPTY_PATH | AT_EACCESS) == 0)
+    if (::syscall(SYS_faccessat2, fd, "", wanted, AT_EMPTY_PATH | AT_EACCESS) == 0)
         return NodeAccess::Open;
     return errno == EPERM ? NodeAccess::DeniedByCgroup : NodeAccess::DeniedByMode;
 }
 
-NodeAccess read_node_access(const Sysroot &sysroot, const std::string &path, const DeviceNumber &number)
+NodeAccess read_node_access(const Sysroot &sysroot, const std::string &path, const DeviceNumber &number,
+                            mode_t mode)
 {
     const auto node = sysroot.find(path);
     if (!node)
@@ -32,7 +34,7 @@ NodeAccess read_node_access(const Sysroot &sysroot, const std::string &path, con
         throw SystemError(errno, "cannot look at " + quote(sysroot.on_host(path)), ExitCode::Host);
     if (!S_ISCHR(status.st_mode) || status.st_rdev != makedev(number.major, number.minor))
         return NodeAccess::NoNode;
-    return access_of(node->fd.get());
+    return access_of(node->fd.get(), mode);
 }
 
 std::string obstacle_text(NodeAccess access, const std::string &path)

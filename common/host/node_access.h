@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <sys/types.h>
+
 #include <string>
 
 #include "base/device_number.h"
@@ -8,7 +10,7 @@
 
 namespace ogh {
 
-/** Whether this process may open a device read-write. */
+/** Whether this process may open a device. */
 enum class NodeAccess {
     Open,
     DeniedByCgroup, ///< its device cgroup does not let it
@@ -21,14 +23,16 @@ enum class NodeAccess {
  * fs/namei.c looks at modes and at the device cgroup (either version) before any driver is called, for faccessat2 as
  * for open. The cgroup alone answers EPERM (security/device_cgroup.c).
  * @param fd O_PATH will do
+ * @param mode of the node as its driver makes it: one that nobody may write to is to be read alone
  */
-NodeAccess access_of(int fd);
+NodeAccess access_of(int fd, mode_t mode = 0666);
 
 /**
  * @param path of the node, below the sysroot
  * @throws Error (Host) if it cannot be looked at
  */
-NodeAccess read_node_access(const Sysroot &sysroot, const std::string &path, const DeviceNumber &number);
+NodeAccess read_node_access(const Sysroot &sysroot, const std::string &path, const DeviceNumber &number,
+                            mode_t mode = 0666);
 
 /** Why the node cannot be opened, for messages; "" if it can. @param path as this process names it */
 std::string obstacle_text(NodeAccess access, const std::string &path);

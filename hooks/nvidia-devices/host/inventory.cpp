@@ -138,6 +138,13 @@ void read_access(const Sysroot &sysroot, Inventory &inventory)
             continue;
         gpu.access =
             read_node_access(sysroot, node_path(gpu), {gpu_major(inventory), *gpu.information.minor});
+        const auto caps = inventory.devices.major_of(caps_devices);
+        for (MigInstance &instance : gpu.instances) {
+            const CapNode &node = instance.compute_node;
+            instance.access =
+                caps ? read_node_access(sysroot, cap_node_path(node), {*caps, node.minor}, node.mode)
+                     : NodeAccess::NoNode;
+        }
     }
 }
 

@@ -57,7 +57,7 @@ Inventory read_inventory(const Sysroot &sysroot, Notes &notes);
 std::string node_path(const Gpu &gpu);
 
 /**
- * Notes of each GPU whether this process may open its node below the sysroot.
+ * Notes of each GPU, and of each instance, whether this process may open its node below the sysroot.
  * @throws Error (Host) if /dev cannot be looked at
  */
 void read_access(const Sysroot &sysroot, Inventory &inventory);

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/unique_fd.h"
+#include "host/node_access.h"
 #include "host/sysroot.h"
 
 namespace ogh::nvidia_devices {
@@ -36,7 +37,8 @@ struct MigInstance {
     unsigned compute_instance = 0;
     CapNode gpu_node = {};
     CapNode compute_node = {};
-    std::string problem = {}; ///< why it cannot be handed out; "" if it can
+    std::string problem = {};             ///< why it cannot be handed out; "" if it can
+    NodeAccess access = NodeAccess::Open; ///< to the node of the compute instance, as read_access() finds it
 
     bool operator==(const MigInstance &) const = default;
 };

@@ -27,7 +27,10 @@ Candidate candidate_of(const Inventory &inventory, const InstancePlace &place, c
     candidate.names = {candidate.description, to_text(gpu.address) + numbers_of(instance)};
     candidate.problem = whole.problem.empty() ? instance.problem : whole.problem;
     candidate.problem_code = whole.problem.empty() ? ExitCode::Host : whole.problem_code;
-    candidate.closed = whole.closed;
+    candidate.closed =
+        whole.closed.empty()
+            ? obstacle_text(instance.access, inventory.host_root + cap_node_path(instance.compute_node))
+            : whole.closed;
     return candidate;
 }
 

@@ -19,7 +19,7 @@ from harness.nvidia_container import KEY, PROBE, error_of, given, gpus_of, probe
 from harness.plan import read_plan
 from harness.rootless import UID, RootlessBox, RootlessPodman, add_user
 from hosts.amd import DRM, XT
-from hosts.nvidia import EIGHT, MAJOR
+from hosts.nvidia import CAPS, EIGHT, MAJOR, gi_minor
 
 pytest_plugins = ["harness.nvidia_fixtures", "harness.amd_fixtures"]
 
@@ -59,6 +59,18 @@ def test_by_hand(limits, by_hand, version):
         error_of(by_hand("--plan", "--request", "allowed", *args, wrapper=group.wrapper), status, words)
     # All others ask no such question.
     assert gpus_of(read_plan(by_hand("--plan", "--request", "all", wrapper=group.wrapper).stdout)) == [*range(8)]
+
+
+def test_instances_of_a_gpu(limits, by_hand, machine):
+    """A batch system gives a job the nodes of some instances (MIG), and with them that of the GPU."""
+    for compute_instance in range(3):
+        minor = gi_minor(EIGHT[1], 1) + 1 + compute_instance
+        machine.add_instance(1, 1, compute_instance)
+        machine.node(f"dev/nvidia-caps/nvidia-cap{minor}", CAPS, minor, 0o444)
+    group = limits("v1", CAPS, [minor])
+    edits = read_plan(by_hand("--plan", "--request", "allowed", wrapper=group.wrapper).stdout)
+    assert [path for path in any_gpu.nodes_of(edits) if "caps" in path] == [
+        f"/dev/nvidia-caps/nvidia-cap{gi_minor(EIGHT[1], 1) + n}" for n in range(3)]
 
 
 def test_nothing_is_allowed(limits, by_hand):

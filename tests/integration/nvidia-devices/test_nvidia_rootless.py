@@ -10,7 +10,7 @@ from harness.expect import started
 from harness.nvidia_container import ALLOWED, KEY, PROBE, given, probed, refused, told
 from harness.rootless import RootlessBox, RootlessPodman, add_user
 from harness.source import tree
-from hosts.nvidia import MAJOR, PARAMS, UVM
+from hosts.nvidia import CAPS, MAJOR, PARAMS, UVM, gi_minor
 
 pytest_plugins = ["harness.nvidia_fixtures"]
 
@@ -44,6 +44,19 @@ def test_the_hosts_nodes_open(box, machine):
     assert proc == machine.gpus[1].address + "\n" + PARAMS.replace("Files: 1", "Files: 0")
     assert tree(machine.path) == before
     told(result, "device cgroup")
+
+
+def test_an_instance_of_a_gpu(box, machine):
+    """The driver's mode of its nodes is 0444: they are there to be read."""
+    machine.add_instance(1, 1, 0)
+    outer = gi_minor(machine.gpus[1], 1)
+    for minor in (outer, outer + 1):
+        machine.node(f"dev/nvidia-caps/nvidia-cap{minor}", CAPS, minor, 0o444)
+    seen = probed(started(box.run(f"{PROBE.replace('<>', '<')} probe /dev/nvidia-caps/*")))
+    assert {path: (each.mode, each.number, each.said) for path, each in seen.items()} == {
+        f"/dev/nvidia-caps/nvidia-cap{minor}": ("444", (CAPS, minor), ALLOWED) for minor in (outer, outer + 1)}
+    machine.node(f"dev/nvidia-caps/nvidia-cap{outer}", CAPS, outer, 0o400)
+    refused(box.run("true"), 6, f"nvidia-cap{outer}'", "give it mode 0444")
 
 
 def test_in_a_further_user_namespace_the_hosts_nodes_open_too(box, machine):
