@@ -111,7 +111,7 @@ def test_h8_a_node_of_the_host_that_is_not_the_drivers(nv_box, machine, scratch,
     assert seen == {"/dev/nvidia*": None, "/dev/other": seen["/dev/other"]}
     assert seen["/dev/other"].said == DENIED
     assert (scratch / "status").read_text() == "6\n"
-    told(result, f"'{path}'", "195:2", {"plain file": "no device", "FIFO": "no device"}.get(kind, kind))
+    told(result, f"'{path}'", "195:2", {"plain file": "no device"}.get(kind, kind))
 
 
 SHAPES = {
