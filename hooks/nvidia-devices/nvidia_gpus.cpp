@@ -15,6 +15,7 @@
 #include "nvidia-devices/plan/requirement_check.h"
 #include "nvidia-devices/request/gpu_selection.h"
 #include "nvidia-devices/request/image_requirements.h"
+#include "nvidia-devices/request/mig_rights.h"
 #include "nvidia-devices/request/toolkit_requests.h"
 #include "request/visible_devices.h"
 
@@ -86,7 +87,6 @@ std::optional<Selectors> NvidiaGpus::asked_of_tools(const Config &config)
     auto selectors = nvidia_visible_devices(config, swarm_variables());
     if (!selectors)
         return selectors;
-    refuse_mig_variables(config);
     if (!selectors->none)
         requirements_ = requirements_of(config);
     return selectors;
@@ -113,6 +113,7 @@ void NvidiaGpus::ask(const GpuRequest &request, const Hook &hook)
         return;
     for (const Capabilities &allowed : allowed_)
         capabilities_ = permitted(capabilities_, allowed);
+    require_mig_rights(capabilities_, !allowed_.empty(), hook.config() ? &*hook.config() : nullptr);
     ask_for_channels(request, hook);
 }
 

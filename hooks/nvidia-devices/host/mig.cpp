@@ -92,28 +92,60 @@ const std::string &MigReader::minors()
 }
 
 /** A wrong number would give the right to another instance, or to divide every GPU: the driver says it twice. */
-CapNode MigReader::read_access(int mig, const std::string &path, const std::string &name)
+std::optional<CapNode> MigReader::read_node(const std::string &path, const std::string &name)
 {
     const std::string what = quote(folder_name_ + "/" + path);
-    const auto text = read_file_in(mig, path.substr(path.find("/gi") + 1), max_access_size, what);
-    const auto node = text ? parse_cap_access(*text) : std::nullopt;
+    const auto text = read_file_in(folder_.get(), path, max_access_size, what);
+    if (!text)
+        return std::nullopt;
+    const auto node = parse_cap_access(*text);
     if (!node)
         throw Error(ExitCode::Host, "the driver names no usable node in " + what);
     if (mig_minor(minors(), name) != node->minor)
         throw Error(ExitCode::Host, what + " has the minor " + std::to_string(node->minor) + ", and " +
                                         quote(sysroot_.on_host(minors_file)) + " does not");
+    return node;
+}
+
+CapNode MigReader::read_access(const std::string &path, const std::string &name)
+{
+    const auto node = read_node(path, name);
+    if (!node)
+        throw Error(ExitCode::Host, "the driver names no usable node in " + quote(folder_name_ + "/" + path));
     return *node;
 }
 
-MigInstance MigReader::read_instance(int mig, unsigned gpu_minor, unsigned gpu_instance,
-                                     unsigned compute_instance)
+CapNode MigReader::right(const std::string &name)
+{
+    const auto node = folder_.valid() ? read_node("mig/" + name, name) : std::nullopt;
+    if (!node)
+        throw Error(ExitCode::NotAvailable, "this host's driver cannot divide GPUs: it has no " +
+                                                std::string(capabilities_folder) + "/mig/" + name);
+    return *node;
+}
+
+std::vector<CapNode> MigReader::possible_instances(unsigned gpu_minor)
+{
+    std::vector<CapNode> nodes;
+    const std::string prefix = number_text("gpu", gpu_minor) + "/gi";
+    for (const std::string &line : split_list(minors(), '\n')) {
+        const size_t blank = line.find(' ');
+        if (!line.starts_with(prefix) || blank == std::string::npos)
+            continue;
+        if (const auto minor = parse_small_number(std::string_view(line).substr(blank + 1), max_cap_minor))
+            nodes.push_back({*minor});
+    }
+    return nodes;
+}
+
+MigInstance MigReader::read_instance(unsigned gpu_minor, unsigned gpu_instance, unsigned compute_instance)
 {
     MigInstance instance{gpu_instance, compute_instance};
     // Without the folder `mig`, which mig-minors does not have.
     const std::string name = number_text("gpu", gpu_minor) + number_text("/gi", gpu_instance);
     try {
-        instance.gpu_node = read_access(mig, gpu_instance_access(gpu_minor, gpu_instance), name + "/access");
-        instance.compute_node = read_access(mig, compute_instance_access(gpu_minor, instance),
+        instance.gpu_node = read_access(gpu_instance_access(gpu_minor, gpu_instance), name + "/access");
+        instance.compute_node = read_access(compute_instance_access(gpu_minor, instance),
                                             name + number_text("/ci", compute_instance) + "/access");
     } catch (const Error &error) {
         instance.problem = error.what();
@@ -139,7 +171,7 @@ std::optional<std::vector<MigInstance>> MigReader::instances_of(unsigned gpu_min
         const UniqueFd fd =
             open_path(mig->get(), outer.name, O_PATH | O_DIRECTORY, Walk::Beneath, quote(folder));
         for (const NumberedName &inner : numbered_names(fd.get(), {folder, "ci", max_instance}))
-            instances.push_back(read_instance(mig->get(), gpu_minor, outer.number, inner.number));
+            instances.push_back(read_instance(gpu_minor, outer.number, inner.number));
     }
     return instances;
 }

@@ -79,12 +79,23 @@ public:
      */
     std::optional<std::vector<MigInstance>> instances_of(unsigned gpu_minor);
 
-    /** The text of mig-minors, read once; "" if there is none. @throws Error (Host) */
-    const std::string &minors();
+    /**
+     * The node of a right over all GPUs.
+     * @param name "config" or "monitor"
+     * @throws Error: NotAvailable if the driver has no such right; Host
+     */
+    CapNode right(const std::string &name);
+
+    /** The nodes of all instances that a GPU could be divided into, in the driver's order. @throws Error (Host) */
+    std::vector<CapNode> possible_instances(unsigned gpu_minor);
 
 private:
-    CapNode read_access(int mig, const std::string &path, const std::string &name);
-    MigInstance read_instance(int mig, unsigned gpu_minor, unsigned gpu_instance, unsigned compute_instance);
+    /** The text of mig-minors, read once; "" if there is none. @throws Error (Host) */
+    const std::string &minors();
+    /** Nothing if there is no such file. */
+    std::optional<CapNode> read_node(const std::string &path, const std::string &name);
+    CapNode read_access(const std::string &path, const std::string &name);
+    MigInstance read_instance(unsigned gpu_minor, unsigned gpu_instance, unsigned compute_instance);
 
     const Sysroot &sysroot_;
     UniqueFd folder_;

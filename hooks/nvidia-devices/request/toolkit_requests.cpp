@@ -17,10 +17,6 @@ namespace {
 constexpr std::array<std::string_view, 2> device_folders{"/var/run/nvidia-container-devices/",
                                                          "/run/nvidia-container-devices/"};
 
-/** Each stands for the right to see or to change how every GPU of the host is divided. */
-constexpr std::array<const char *, 2> mig_variables{"NVIDIA_MIG_CONFIG_DEVICES",
-                                                    "NVIDIA_MIG_MONITOR_DEVICES"};
-
 } // namespace
 
 void refuse_device_mounts(const Config &config)
@@ -33,18 +29,6 @@ void refuse_device_mounts(const Config &config)
                 "the container asks for GPUs by the mount " + quote(target) +
                     ", which this hook does not understand; let it ask by its environment (Kubernetes' "
                     "device plugin: --device-list-strategy=envvar) or by annotation");
-    }
-}
-
-void refuse_mig_variables(const Config &config)
-{
-    for (const char *name : mig_variables) {
-        const std::string value = environment_value(config, name).value_or("");
-        if (!value.empty())
-            throw Error(ExitCode::Usage,
-                        "the environment variable " + quote(name) + " is " + quote(value) +
-                            ": it asks to manage how GPUs are divided (MIG), which this hook cannot give; "
-                            "leave it out, and do that on the host");
     }
 }
 

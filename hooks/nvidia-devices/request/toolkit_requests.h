@@ -14,11 +14,4 @@ namespace ogh::nvidia_devices {
  */
 void refuse_device_mounts(const Config &config);
 
-/**
- * For a container whose environment chooses its GPUs, none of them included.
- * @throws Error (Usage) if it asks to divide GPUs, or to see how they are (NVIDIA_MIG_CONFIG_DEVICES,
- *         NVIDIA_MIG_MONITOR_DEVICES)
- */
-void refuse_mig_variables(const Config &config);
-
 } // namespace ogh::nvidia_devices

@@ -57,7 +57,7 @@ def test_what_else_is_asked_of_nvidias_tools_is_not_passed_over(by_hand):
     visible = "NVIDIA_VISIBLE_DEVICES=0"
     for env in ([], [visible], ["NVIDIA_VISIBLE_DEVICES=void"]):
         error_of(by_hand("--plan", **asked("env", env=env), mounts=[mount]), 2, mount["destination"])
-    error_of(by_hand("--plan", **asked("env", env=[visible, "NVIDIA_MIG_CONFIG_DEVICES=all"])), 2, "(MIG)")
+    error_of(by_hand("--plan", **asked("env", env=[visible, "NVIDIA_MIG_CONFIG_DEVICES=all"])), 5, "'mig-config'")
     required = [visible, "NVIDIA_REQUIRE_CUDA=cuda>=12.6"]
     error_of(by_hand("--plan", **asked("env", env=required)), 3, "'cuda>=12.6'", "'NVIDIA_REQUIRE_CUDA'",
              f"GPU 0 ({EIGHT[0].uuid}) has cuda 12.5;")

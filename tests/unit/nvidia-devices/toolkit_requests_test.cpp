@@ -13,13 +13,6 @@ using ogh::test::failure_of;
 
 namespace {
 
-ExitCode code_of(const std::vector<std::string> &environment)
-{
-    Config config;
-    config.environment = environment;
-    return failure_of([&] { refuse_mig_variables(config); }).code;
-}
-
 Failure refused(const std::string &target)
 {
     Config config;
@@ -40,15 +33,6 @@ BOOST_AUTO_TEST_CASE(gpus_named_by_mounts_are_refused)
     for (const char *target : {"/var/run/nvidia-container-devices", "/var/run/nvidia-container-devices2/x",
                                "/x/var/run/nvidia-container-devices/0", ""})
         BOOST_TEST((refused(target).code == ExitCode::Success), target);
-}
-
-BOOST_AUTO_TEST_CASE(managing_mig_is_refused)
-{
-    for (const std::string name : {"NVIDIA_MIG_CONFIG_DEVICES", "NVIDIA_MIG_MONITOR_DEVICES"}) {
-        for (const char *value : {"all", "0", "void"})
-            BOOST_TEST((code_of({name + "=" + value}) == ExitCode::Usage), name + "=" + value);
-        BOOST_TEST((code_of({name + "="}) == ExitCode::Success), name);
-    }
 }
 
 BOOST_AUTO_TEST_SUITE_END()

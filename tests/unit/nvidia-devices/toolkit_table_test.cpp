@@ -9,6 +9,7 @@
 #include "nvidia-devices/request/capabilities.h"
 #include "nvidia-devices/request/image_requirements.h"
 #include "nvidia-devices/request/imex_channels.h"
+#include "nvidia-devices/request/mig_rights.h"
 #include "nvidia-devices/request/toolkit_requests.h"
 #include "request/selection.h"
 #include "request/visible_devices.h"
@@ -27,7 +28,6 @@ struct Row {
     std::string_view why_not_the_same = "";
 };
 
-constexpr std::string_view mig_is_missing = "no right to divide GPUs is given";
 constexpr std::string_view library_is_missing = "NVIDIA's library alone knows that, and is not loaded";
 
 std::vector<std::string> parts_of(std::string_view text)
@@ -74,10 +74,11 @@ std::string gpus_of(const Selectors &selectors, bool is_divided)
     return text.empty() ? "none" : text;
 }
 
-/** With --swarm-resource DOCKER_RESOURCE_GPU,DOCKER_RESOURCE_MORE; a part that begins with a slash is a mount. */
+/** With --swarm-resource DOCKER_RESOURCE_GPU,DOCKER_RESOURCE_MORE, and where --allow-capabilities has all; a part that begins with a slash is a mount. */
 std::string outcome_of(std::string_view environment, bool is_divided)
 {
     Config config;
+    config.may_administer = environment.ends_with("CAP_SYS_ADMIN");
     for (std::string &part : parts_of(environment))
         (part.starts_with('/') ? config.bind_targets : config.environment).push_back(std::move(part));
     try {
@@ -86,9 +87,9 @@ std::string outcome_of(std::string_view environment, bool is_divided)
             nvidia_visible_devices(config, {"DOCKER_RESOURCE_GPU", "DOCKER_RESOURCE_MORE"});
         if (!selectors)
             return "nothing";
-        refuse_mig_variables(config);
-        std::string text =
-            gpus_of(*selectors, is_divided) + "; " + to_text(capabilities_of_environment(config));
+        const Capabilities capabilities = capabilities_of_environment(config);
+        require_mig_rights(capabilities, true, &config);
+        std::string text = gpus_of(*selectors, is_divided) + "; " + to_text(capabilities);
         for (const Requirement &requirement : requirements_of(config))
             text += "; " + requirement.text;
         for (const unsigned channel : imex_channels_of_environment(config))
@@ -271,13 +272,24 @@ BOOST_AUTO_TEST_CASE(which_imex_channels)
     });
 }
 
+/** Where the host's --allow-capabilities names them; there they are always given. */
+BOOST_AUTO_TEST_CASE(dividing_gpus)
+{
+    check({
+        {"NVIDIA_VISIBLE_DEVICES=all; NVIDIA_MIG_CONFIG_DEVICES=all; CAP_SYS_ADMIN",
+         "0,1; compute,utility,mig-config", "0,1; compute,utility,mig-config"},
+        {"NVIDIA_VISIBLE_DEVICES=all; NVIDIA_MIG_MONITOR_DEVICES=all; CAP_SYS_ADMIN",
+         "0,1; compute,utility,mig-monitor", "0,1; compute,utility,mig-monitor"},
+        {"NVIDIA_VISIBLE_DEVICES=all; NVIDIA_MIG_CONFIG_DEVICES=all", "start fails", "exit 5", "the same"},
+        {"NVIDIA_VISIBLE_DEVICES=all; NVIDIA_MIG_MONITOR_DEVICES=all", "start fails", "exit 5", "the same"},
+        {"NVIDIA_VISIBLE_DEVICES=0; NVIDIA_MIG_CONFIG_DEVICES=0; CAP_SYS_ADMIN", "start fails", "exit 2",
+         "the same"},
+    });
+}
+
 BOOST_AUTO_TEST_CASE(what_is_not_given)
 {
     check({
-        {"NVIDIA_VISIBLE_DEVICES=all; NVIDIA_MIG_CONFIG_DEVICES=all",
-         "with CAP_SYS_ADMIN the right to divide GPUs; else start fails", "exit 2", mig_is_missing},
-        {"NVIDIA_VISIBLE_DEVICES=all; NVIDIA_MIG_MONITOR_DEVICES=all",
-         "with CAP_SYS_ADMIN the right to look at it; else start fails", "exit 2", mig_is_missing},
         {"NVIDIA_VISIBLE_DEVICES=0; NVIDIA_MIG_CONFIG_DEVICES=", "0; compute,utility", "0; compute,utility"},
         {"NVIDIA_VISIBLE_DEVICES=void; NVIDIA_MIG_CONFIG_DEVICES=all", "nothing", "nothing"},
         {"/var/run/nvidia-container-devices/0", "0, where the host accepts mounts; else nothing", "exit 2",
