@@ -18,11 +18,8 @@ bool is_digit(char c)
     return c >= '0' && c <= '9';
 }
 
-/** What may stand in a string as it is. */
-bool is_plain(char c)
-{
-    return c >= ' ' && c <= '~' && c != '"' && c != '\\';
-}
+/** What may stand in a string as it is. No function: this is asked for each character of a file. */
+constexpr auto is_plain = [](char c) { return c >= ' ' && c <= '~' && c != '"' && c != '\\'; };
 
 /** A text that is read from its beginning to its end, without recursion. */
 class PlainJson final {

@@ -31,6 +31,11 @@ Scalar scalar_of(const YamlDocument &document, const YamlNode &node)
     return resolve_scalar(document.text(node), node.plain, document.tag(node));
 }
 
+bool is_mere(const YamlDocument &document, const YamlNode &node)
+{
+    return is_mere_text(document.text(node), node.plain, document.tag(node));
+}
+
 Error wrong_at(const YamlNode &node, const std::string &why)
 {
     return {ExitCode::Host, "line " + std::to_string(node.line) + ": " + why};
@@ -40,6 +45,8 @@ std::string key_of(const YamlDocument &document, const YamlNode &node)
 {
     if (node.type != YamlNode::Type::Scalar)
         throw wrong_at(node, "a key is no text");
+    if (is_mere(document, node))
+        return std::string(document.text(node));
     const Scalar key = scalar_of(document, node);
     if (std::holds_alternative<std::monostate>(key) || std::holds_alternative<std::uint64_t>(key))
         throw wrong_at(node, "a key is null, or a number that is too large");
@@ -55,8 +62,7 @@ Error Value::wrong(const std::string &why) const
 
 bool Value::is_null() const
 {
-    constexpr size_t longest = 4; // "null"
-    return node_->type == YamlNode::Type::Scalar && document_->text(*node_).size() <= longest &&
+    return node_->type == YamlNode::Type::Scalar && !is_mere(*document_, *node_) &&
            std::holds_alternative<std::monostate>(scalar_of(*document_, *node_));
 }
 
@@ -64,7 +70,8 @@ std::string Value::text() const
 {
     if (node_->type != YamlNode::Type::Scalar)
         throw wrong("it is no text");
-    std::string text = to_string(scalar_of(*document_, *node_));
+    std::string text = is_mere(*document_, *node_) ? std::string(document_->text(*node_))
+                                                   : to_string(scalar_of(*document_, *node_));
     if (text.find('\0') != std::string::npos)
         throw wrong("it has a NUL character");
     return text;
@@ -128,6 +135,26 @@ Fields::Fields(const Value &value, Case names_as)
     if (value.is_null())
         return;
     add(value);
+    check_unique(value, names_as);
+}
+
+/** There may be any number of them, as there are annotations; but most have a few, and nothing is made of these. */
+void Fields::check_unique(const Value &value, Case names_as) const
+{
+    constexpr size_t few = 12;
+    const auto is_same = [&](std::string_view one, std::string_view other) {
+        return names_as == Case::Any ? same_word(one, other) : one == other;
+    };
+    const auto wrong = [&](std::string_view name) {
+        return value.wrong("the key " + quote(name) + " is there twice");
+    };
+    if (fields_.size() <= few) {
+        for (auto one = fields_.begin(); one != fields_.end(); ++one)
+            if (std::any_of(fields_.begin(), one,
+                            [&](const Field &other) { return is_same(one->name, other.name); }))
+                throw wrong(one->name);
+        return;
+    }
     std::vector<std::string_view> names;
     names.reserve(fields_.size());
     for (const Field &field : fields_)
@@ -137,12 +164,8 @@ Fields::Fields(const Value &value, Case names_as)
         return std::lexicographical_compare(one.begin(), one.end(), other.begin(), other.end(),
                                             [&](char a, char b) { return as_written(a) < as_written(b); });
     });
-    const auto twice =
-        std::adjacent_find(names.begin(), names.end(), [&](std::string_view one, std::string_view other) {
-            return names_as == Case::Any ? same_word(one, other) : one == other;
-        });
-    if (twice != names.end())
-        throw value.wrong("the key " + quote(*twice) + " is there twice");
+    if (const auto twice = std::adjacent_find(names.begin(), names.end(), is_same); twice != names.end())
+        throw wrong(*twice);
 }
 
 void Fields::add(const Value &mapping)

@@ -83,6 +83,7 @@ private:
 
     void add(const Value &mapping);
     void merge(const Value &value);
+    void check_unique(const Value &value, Case names_as) const;
 
     std::vector<Field> fields_;
 };

@@ -139,13 +139,9 @@ std::string without_separators(std::string_view text)
 
 Scalar resolve_plain(std::string_view text)
 {
-    // Most can be nothing else than a text by their first character.
-    constexpr std::string_view beginnings = "~.+-0123456789yYnNtTfFoO";
-    const char first = text.empty() ? '~' : text.front();
-    if (beginnings.find(first) == std::string_view::npos)
-        return std::string(text);
     if (auto word = find_word(text))
         return *word;
+    const char first = text.front(); // "" is a word
     if (first == '.')
         return parse_float(without_separators(text)).value_or(std::string(text));
     if (!is_digit(first) && first != '+' && first != '-')
@@ -183,9 +179,15 @@ std::string digits_of(float value)
 
 } // namespace
 
+bool is_mere_text(std::string_view text, bool plain, std::string_view tag)
+{
+    constexpr std::string_view others = "~.+-0123456789yYnNtTfFoO";
+    return tag.empty() && (!plain || (!text.empty() && others.find(text.front()) == std::string_view::npos));
+}
+
 Scalar resolve_scalar(std::string_view text, bool plain, std::string_view tag)
 {
-    if (tag.empty() && !plain)
+    if (is_mere_text(text, plain, tag))
         return std::string(text);
     if (tag.empty())
         return resolve_plain(text);

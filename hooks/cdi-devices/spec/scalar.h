@@ -21,6 +21,9 @@ using Scalar = std::variant<std::monostate, bool, std::int64_t, std::uint64_t, d
  */
 Scalar resolve_scalar(std::string_view text, bool plain, std::string_view tag);
 
+/** Whether it can be nothing else than this text, by its first character. Most can, and this is quick to say. */
+bool is_mere_text(std::string_view text, bool plain, std::string_view tag);
+
 /** The same where a text is wanted: a number is written anew (`0x10` is "16"), and null is "". */
 std::string to_string(const Scalar &scalar);
 

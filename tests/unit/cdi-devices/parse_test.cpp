@@ -189,6 +189,14 @@ BOOST_AUTO_TEST_CASE(what_is_not_known_or_twice_is_refused)
             BOOST_TEST(why_not(text) != "");
         }
     BOOST_TEST(why_not(with_edits("<<: {env: [A=b]}")) == "");
+    std::string annotations;
+    for (int i = 0; i < 20; ++i)
+        annotations += "a" + std::to_string(i) + ": b, A" + std::to_string(i) + ": b, ";
+    const auto annotated = [&](const std::string &more) {
+        return why_not(with_edits("env: [A=b]", "0.6.0", "annotations: {" + annotations + more + "}, "));
+    };
+    BOOST_TEST(annotated("") == "");
+    BOOST_TEST(annotated("a7: b").find("'a7' is there twice") != std::string::npos);
     BOOST_TEST(why_not("{x: &a {env: [A=b]}, cdiVersion: 0.5.0, kind: v/c}") != "");
 }
 
