@@ -37,6 +37,11 @@ void check(std::string_view input)
     const auto outcome = attempt([&] { return parse_spec(input); });
     require(outcome.value || outcome.code == ExitCode::Host,
             "a specification that is wrong is the host's fault");
+    if (input.starts_with('{')) {
+        // With a comment it is no JSON, which is read in a way of its own.
+        const auto as_yaml = attempt([&] { return parse_spec(std::string(input) + "\n#"); });
+        require(as_yaml.value == outcome.value, "JSON is read in another way than YAML");
+    }
     if (!outcome.value)
         return;
     const SpecFile file{"/etc/cdi/a.yaml", 0, *outcome.value};
