@@ -101,7 +101,7 @@ def by_hook(plan):
         rules.add((kind, *map(int, number.split(":")), "".join(sorted(access))))
     mounts = [(mount["containerPath"], mount["hostPath"], "ro" in mount["options"]) for mount in edits["mounts"]]
     nodes = {each["path"]: {"major": 0, "minor": 0, "uid": 0, "gid": 0, **each} for each in edits["deviceNodes"]}
-    return nodes, rules, sorted(mounts)
+    return nodes, rules, mounts
 
 
 def same_node(ours, theirs):
@@ -144,7 +144,9 @@ def test_both_make_the_same_of_a_device(machine):
     said, plan = machine.hook("--plan", "--writable", "spec", "--request", ",".join(names))
     assert plan, said[-4000:]
     (nodes, rules, mounts), (their_nodes, their_rules, their_mounts) = by_hook(plan), by_podman(config)
-    assert nodes.keys() == their_nodes.keys() and mounts == their_mounts
+    assert nodes.keys() == their_nodes.keys() and sorted(mounts) == their_mounts
+    depths = [place.count("/") for place, *_ in mounts]  # of one depth podman 4.3 has another order
+    assert depths == sorted(depths)
     assert not [(node, their_nodes[path]) for path, node in nodes.items() if not same_node(node, their_nodes[path])]
     # podman lets nobody open what it made of type u.
     assert their_rules <= rules
