@@ -31,7 +31,7 @@ public:
         if (!at('{'))
             return false;
         open();
-        for (bool is_first = true; closing_.size() != 0;) {
+        for (bool is_first = true; !closing_.empty();) {
             skip_blanks();
             if (!is_first || !at(closing_.back())) {
                 if (closing_.back() == '}' && !read_key())

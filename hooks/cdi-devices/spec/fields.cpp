@@ -105,8 +105,8 @@ std::vector<Value> Value::list() const
         return items;
     if (node_->type != YamlNode::Type::Sequence)
         throw wrong("it is no list");
-    items.reserve(document_->size(*node_));
-    for (size_t i = 0; i < document_->size(*node_); ++i)
+    items.reserve(YamlDocument::size(*node_));
+    for (size_t i = 0; i < YamlDocument::size(*node_); ++i)
         items.emplace_back(*document_, document_->member(*node_, i));
     return items;
 }
@@ -174,8 +174,8 @@ void Fields::add(const Value &mapping)
     const YamlNode &node = *mapping.node_;
     if (node.type != YamlNode::Type::Mapping)
         throw mapping.wrong("it is no mapping");
-    fields_.reserve(fields_.size() + document.size(node) / 2);
-    for (size_t i = 0; i < document.size(node); i += 2) {
+    fields_.reserve(fields_.size() + YamlDocument::size(node) / 2);
+    for (size_t i = 0; i < YamlDocument::size(node); i += 2) {
         const YamlNode &key = document.member(node, i);
         const Value value(document, document.member(node, i + 1));
         std::string name = key_of(document, key);
