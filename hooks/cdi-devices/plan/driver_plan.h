@@ -4,6 +4,7 @@
 #include <optional>
 #include <vector>
 
+#include "base/log.h"
 #include "cdi-devices/host/driver_proc.h"
 #include "cdi-devices/plan/vendor_hooks.h"
 #include "edits/edits.h"
