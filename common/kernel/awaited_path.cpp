@@ -23,11 +23,25 @@ constexpr auto calls_by_path = std::to_array<long>(
     {SYS_openat2, SYS_openat, SYS_statx, SYS_newfstatat, SYS_readlinkat, SYS_faccessat, SYS_faccessat2,
      SYS_open_tree, SYS_mkdirat, SYS_mknodat, SYS_unlinkat, SYS_fchownat, SYS_fchmodat, SYS_move_mount});
 
+/** Calls whose first argument is a descriptor, and that may wait for its filesystem. */
+constexpr auto calls_by_descriptor = std::to_array<long>(
+    {SYS_read,         SYS_readv,           SYS_pread64, SYS_write,      SYS_writev,     SYS_pwrite64,
+     SYS_close,        SYS_fstat,           SYS_fstatfs, SYS_getdents64, SYS_lseek,      SYS_fcntl,
+     SYS_ioctl,        SYS_flock,           SYS_fsync,   SYS_fdatasync,  SYS_ftruncate,  SYS_fallocate,
+     SYS_fchmod,       SYS_fchown,          SYS_fchdir,  SYS_fgetxattr,  SYS_flistxattr, SYS_fsetxattr,
+     SYS_sendfile,     SYS_copy_file_range, SYS_linkat,  SYS_renameat,   SYS_renameat2,  SYS_utimensat,
+     SYS_mount_setattr});
+
 struct Call {
     long number = 0;
     unsigned long first = 0;
     unsigned long second = 0;
 };
+
+template<size_t Count> bool is_one_of(const std::array<long, Count> &calls, long number)
+{
+    return std::find(calls.begin(), calls.end(), number) != calls.end();
+}
 
 std::string folder_of(pid_t pid)
 {
@@ -90,10 +104,11 @@ try {
     const auto call = call_of(pid);
     if (!call)
         return std::nullopt;
-    const auto path =
-        std::find(calls_by_path.begin(), calls_by_path.end(), call->number) != calls_by_path.end()
-            ? text_at(pid, call->second)
-            : std::string();
+    const bool by_path = is_one_of(calls_by_path, call->number);
+    // Any other has something else in its registers, which may look like the number of a descriptor.
+    if (!by_path && !is_one_of(calls_by_descriptor, call->number))
+        return std::nullopt;
+    const auto path = by_path ? text_at(pid, call->second) : std::string();
     if (!path)
         return std::nullopt;
     if (static_cast<int>(call->first) == AT_FDCWD)

@@ -1,13 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
 """The files in examples/kubernetes: containerd takes its part, and a container that starts from the spec that they make
-gets what the pod's annotations say, as containerd's CRI hands them on."""
+gets what the pod's annotations say, as containerd's CRI hands them on. Kubernetes' own types take what is for the
+cluster."""
 
 import json
 import os
 import subprocess
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
+import yaml
+from kubernetes.client import ApiClient
 
 from harness.expect import started
 from harness.nvidia_container import KEY, PROBE, given, probed
@@ -75,3 +79,20 @@ def test_containerd_takes_the_configuration(tmp_path):
     assert 'pod_annotations = ["io.oci-gpu-hooks.*", "io.oci-gpu-hooks.*/*"]' in shown["gpu"]
     assert 'base_runtime_spec = "/etc/containerd/oci-gpu-hooks.json"' in shown["gpu"]
     assert shown["runc"] == runtimes("config", "default")["runc"]
+
+
+def taken(document):
+    """What Kubernetes' type for a document makes of it: without the fields that it does not know. Raises ValueError for
+    one that lacks a field, or has a value that is not allowed."""
+    api = ApiClient()
+    kind = f"V1{document['kind']}"
+    return api.sanitize_for_serialization(api.deserialize(SimpleNamespace(data=json.dumps(document)), kind))
+
+
+@pytest.mark.parametrize("path", sorted((EXAMPLES / "cluster").iterdir()), ids=lambda path: path.name)
+def test_kubernetes_knows_each_field(path):
+    for document in yaml.safe_load_all(path.read_text("utf-8")):
+        assert document["apiVersion"].rpartition("/")[2] == "v1"
+        assert taken(document) == document
+        document["metadata"]["nmae"] = "x"
+        assert taken(document) != document
