@@ -94,5 +94,5 @@ def test_kubernetes_knows_each_field(path):
     for document in yaml.safe_load_all(path.read_text("utf-8")):
         assert document["apiVersion"].rpartition("/")[2] == "v1"
         assert taken(document) == document
-        document["metadata"]["nmae"] = "x"
+        document["metadata"]["unknown"] = "x"
         assert taken(document) != document
