@@ -2,6 +2,7 @@
 """The files of examples/concourse, and what oci-gpu-hooks(7) says of Concourse: each folder of hooks is put in force as
 a worker does it, and the steps of each pipeline run as its containers."""
 
+import json
 import re
 import subprocess
 from pathlib import Path
@@ -9,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from harness import concourse, pipeline
-from harness.expect import started
+from harness.expect import refused_by, started
 from harness.nvidia_container import PROBE, alive, given, probed, refused
 from hosts.nvidia import EIGHT
 
@@ -70,7 +71,7 @@ def new_key_fixture(keys):
     def make(**limits):
         said = subprocess.run(["sh", "-c", line], check=True, capture_output=True, encoding="ascii").stdout
         [key], [digest] = re.findall(r"^key: (\S+)$", said, re.M), re.findall(r"^([0-9a-f]{64} nightly)$", said, re.M)
-        for name in ("mount-srv", "nvidia-devices", "amd-kfd"):
+        for name in ("mount-srv", "nvidia-devices", "amd-kfd", "cdi-devices"):
             file = keys / f"{name}.keys"
             file.write_text(f"# keys\n{digest} {limits.get(name.replace('-', '_'), '')}\n", encoding="ascii")
             file.chmod(0o600)
@@ -102,7 +103,8 @@ def worker_fixture(nv_box, machine, built, srv, keys, scratch, garden):  # pylin
             EXAMPLES / folder, built / "hooks", replaced={str(KEYS): keys, str(LOG): scratch / "hooks.log"},
             options={"nvidia-devices": ["--sysroot", machine],
                      "mount-srv": ["--source-dir", srv],
-                     "amd-kfd": ["--sysroot", machine]})
+                     "amd-kfd": ["--sysroot", machine],
+                     "cdi-devices": ["--sysroot", machine]})
         return box
 
     return make
@@ -117,8 +119,9 @@ def gpu_and_folders(text):
 @pytest.mark.parametrize("folder", FOLDERS)
 def test_a_folder_for_the_worker_has_nothing_but_hooks(folder):
     """Concourse takes each file for a hook, and does not start with one that it cannot parse."""
-    names = sorted(path.name for path in (EXAMPLES / folder).iterdir())
-    assert names == sorted(path.name.removesuffix(".in") for path in (PROJECT / "oci-hooks.d").glob("*.in"))
+    names = {path.name for path in (EXAMPLES / folder).iterdir()}
+    hooks = {path.name.removesuffix(".in") for path in (PROJECT / "oci-hooks.d").glob("*.in")}
+    assert names == hooks - ({"22-cdi-devices.json"} if folder == "by-tag" else set())
 
 
 def test_the_pipelines_are_those_that_are_shown():
@@ -134,6 +137,19 @@ def test_a_step_with_the_key_gets_what_it_asks_for(worker, new_key, mapped):
     assert f"OCI_GPU_HOOKS_KEY={key}" in params
     nodes, folders = gpu_and_folders(started(worker("by-key", "task", *params, mapped=mapped).run(LOOK)))
     assert nodes == given(EIGHT[0]) and folders == ["datasets", "outputs_writable"]
+
+
+def test_devices_of_a_specification_are_asked_for_as_the_others_are(worker, new_key, machine):
+    spec = machine.path / "etc/cdi/intel.json"
+    spec.parent.mkdir(parents=True, exist_ok=True)
+    devices = [{"name": name, "containerEdits": {"deviceNodes": [{"path": f"/dev/nvidia{name}"}]}} for name in "01"]
+    spec.write_text(json.dumps({"cdiVersion": "0.5.0", "kind": "intel.com/gpu", "devices": devices}), encoding="ascii")
+    ask = "OCI_GPU_HOOKS_CDI_DEVICES=intel.com/gpu="
+    look = f"{PROBE} probe $(ls -d /dev/nvidia*)"
+    for folder, more in (("by-key", [f"OCI_GPU_HOOKS_KEY={new_key()}"]), ("by-team", [])):
+        assert [*probed(started(worker(folder, "task", f"{ask}1", *more).run(look)))] == ["/dev/nvidia1"]
+    refused_by("cdi-devices", worker("by-key", "task", f"{ask}1").run(look), 5, "OCI_GPU_HOOKS_KEY")
+    refused_by("cdi-devices", worker("by-team", "task", f"{ask}0,intel.com/gpu=1").run(look), 5, "--max-devices")
 
 
 def test_a_key_of_another_pipeline_gets_nothing(worker, new_key):
@@ -280,5 +296,5 @@ def test_the_lines_of_the_readme_that_set_a_worker_up(scratch):
     file = scratch / "etc/oci-gpu-hooks/nvidia-devices.keys"
     assert file.read_text(encoding="ascii") == line and file.stat().st_mode & 0o777 == 0o600
     assert file.parent.stat().st_mode & 0o777 == 0o700
-    assert len(list((scratch / "etc/concourse/oci-hooks.d").iterdir())) == 4
+    assert len(list((scratch / "etc/concourse/oci-hooks.d").iterdir())) == 5
     assert (scratch / "etc/systemd/system/concourse-worker.service.d/oci-gpu-hooks.conf").is_file()
