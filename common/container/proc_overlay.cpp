@@ -113,9 +113,9 @@ Notes overlay_proc(const Edits &edits, EnteredContainer &container)
             write_injected_file(tmpfs, file, quote(edit.container_path + "/" + file.path));
     }
     for (const MountSource *source : missing) {
-        const UniqueFd target =
+        const UniqueFd inside =
             make_injected_target(tmpfs, relative(source->edit, edit), source->edit.kind, what);
-        container.attach_in_injected(source->tree, target.get(), quote(source->edit.container_path));
+        container.attach_in_injected(source->tree, inside.get(), quote(source->edit.container_path));
     }
     change(tmpfs, MOUNT_ATTR_RDONLY, 0, what);
     return {{LogLevel::Info, (covered ? "added to what covers " : "mounted a tmpfs over ") + what}};
