@@ -16,7 +16,6 @@
 
 namespace ogh::fuzz {
 
-using namespace nvidia_devices;
 using namespace std::string_view_literals;
 
 namespace {

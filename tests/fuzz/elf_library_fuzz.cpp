@@ -17,8 +17,6 @@
 
 namespace ogh::fuzz {
 
-using namespace ldcache_update;
-
 namespace {
 
 UniqueFd file_of(std::string_view bytes)

@@ -17,8 +17,6 @@
 
 namespace ogh::fuzz {
 
-using namespace ldcache_update;
-
 namespace {
 
 const std::vector<std::string> folders = {"/opt/gpu", "/usr/lib"};
