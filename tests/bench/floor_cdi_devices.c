@@ -7,7 +7,7 @@
 //
 // usage: floor-cdi-devices PID BUNDLE ROOTFS HOST CGROUP MAJOR {NAME MINOR}...  < state
 //
-// NAME is below /dev/cdi.
+// NAME is below /dev/cdi, there or in its folder `caps`.
 
 #include "floor.h"
 #include "floor_cgroup.h"
@@ -102,6 +102,7 @@ static void make_nodes(int root)
     look_at(dev, &stx);
     must(mkdirat(dev, "cdi", 0755), "cdi");
     int folder = must(openat2(dev, "cdi", O_PATH | O_DIRECTORY, BENEATH), "cdi");
+    must(mkdirat(folder, "caps", 0755), "caps");
     for (int i = 0; i < node_count; i++) {
         mode_t before = umask(0);
         must(mknodat(folder, names[i], S_IFCHR | 0666, makedev(devices[i].major, devices[i].minor)), names[i]);
