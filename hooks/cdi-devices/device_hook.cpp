@@ -111,12 +111,10 @@ std::optional<RequestValue> asked_by_engine(const Hook &hook, const Options &opt
 }
 
 /** What the container asks for, of what the files describe. */
-Edits planned(Hook &hook, const RequestValue &asked, Policy policy, const std::vector<SpecFile> &files,
-              const Options &options)
+Edits planned(Hook &hook, const DeviceRequest &request, const Policy &policy,
+              const std::vector<SpecFile> &files, const Options &options)
 {
-    policy.allow(asked.limits.allow);
-    policy.at_most(asked.limits.max_devices);
-    const auto chosen = choose(asked_for(hook, asked, options), DeviceIndex(files), policy);
+    const auto chosen = choose(request, DeviceIndex(files), policy);
     const ContainerEdits edits = combine(chosen);
     const VendorActions actions = vendor_actions(edits.hooks);
     const HostFiles host = look_at_host(edits, actions, Sysroot(hook.options().sysroot));
@@ -142,12 +140,12 @@ void run(Hook &hook, int argc, char **argv)
         throw Error(ExitCode::Usage,
                     "--engine-annotations and --only cannot be combined: what engines are asked "
                     "for is not looked at by --only");
-    const Policy policy = policy_of(options);
+    Policy policy = policy_of(options);
     const auto folders = folders_of(options);
     const Sysroot sysroot(hook.options().sysroot);
     Notes notes;
     if (options.list.list) {
-        const auto files = read_folders(sysroot, folders, notes);
+        const auto files = read_folders(sysroot, folders, {}, notes);
         hook.note(notes);
         Hook::print(to_text(list_devices(files, policy), options.list.format.value_or(ListFormat::Table)));
         return;
@@ -156,10 +154,15 @@ void run(Hook &hook, int argc, char **argv)
         hook.request([&](const Container & /*container*/) { return asked_by_engine(hook, options); });
     if (!asked)
         return;
+    policy.allow(asked->limits.allow);
+    policy.at_most(asked->limits.max_devices);
+    const DeviceRequest request = asked_for(hook, *asked, options);
     hook.watch_time(); // what is mounted may be on any filesystem
-    const auto files = read_folders(sysroot, folders, notes);
+    const auto files = read_folders(
+        sysroot, folders,
+        [&](std::string_view kind, std::string_view name) { return asks_for(request, kind, name); }, notes);
     hook.note(notes);
-    hook.carry_out(planned(hook, *asked, policy, files, options));
+    hook.carry_out(planned(hook, request, policy, files, options));
 }
 
 } // namespace ogh::cdi_devices

@@ -42,4 +42,10 @@ DeviceRequest parse_device_request(const RequestValue &asked)
     return request;
 }
 
+bool asks_for(const DeviceRequest &request, std::string_view kind, std::string_view name)
+{
+    return std::any_of(request.devices.begin(), request.devices.end(),
+                       [&](const DeviceName &each) { return each.kind == kind && each.name == name; });
+}
+
 } // namespace ogh::cdi_devices

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "request/request.h"
@@ -31,5 +32,7 @@ struct DeviceRequest {
  * @throws Error (Usage) for what is no such name
  */
 DeviceRequest parse_device_request(const RequestValue &asked);
+
+bool asks_for(const DeviceRequest &request, std::string_view kind, std::string_view name);
 
 } // namespace ogh::cdi_devices

@@ -114,13 +114,14 @@ std::optional<ResolvedPath> find_folder(const Sysroot &sysroot, const std::strin
     }
 }
 
-void read_folder(const Folder &folder, size_t number, std::vector<SpecFile> &files, Notes &notes)
+void read_folder(const Folder &folder, size_t number, const IsWanted &is_wanted, std::vector<SpecFile> &files,
+                 Notes &notes)
 {
     for (const FolderEntry &entry : folder.entries()) {
         const std::string path = folder.path() + "/" + entry.name;
         try {
             if (const auto text = folder.read(entry))
-                files.push_back({path, number, parse_spec(*text)});
+                files.push_back({path, number, parse_spec(*text, is_wanted)});
         } catch (const Error &error) {
             notes.push_back({LogLevel::Warning, quote(path) + " is passed over: " + error.what()});
         }
@@ -130,7 +131,7 @@ void read_folder(const Folder &folder, size_t number, std::vector<SpecFile> &fil
 } // namespace
 
 std::vector<SpecFile> read_folders(const Sysroot &sysroot, const std::vector<std::string> &folders,
-                                   Notes &notes)
+                                   const IsWanted &is_wanted, Notes &notes)
 {
     std::vector<std::optional<ResolvedPath>> places;
     std::map<std::string, size_t> last; // one that is given twice is where it is given last
@@ -142,7 +143,8 @@ std::vector<SpecFile> read_folders(const Sysroot &sysroot, const std::vector<std
     std::vector<SpecFile> files;
     for (size_t number = 0; number < folders.size(); ++number)
         if (places[number] && last.at(places[number]->path) == number)
-            read_folder({sysroot, folders[number], std::move(*places[number])}, number, files, notes);
+            read_folder({sysroot, folders[number], std::move(*places[number])}, number, is_wanted, files,
+                        notes);
     return files;
 }
 

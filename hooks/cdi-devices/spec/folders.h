@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "base/log.h"
+#include "cdi-devices/spec/parse.h"
 #include "cdi-devices/spec/spec.h"
 #include "host/sysroot.h"
 
@@ -22,10 +23,11 @@ inline const std::vector<std::string> default_folders{"/etc/cdi", "/var/run/cdi"
 
 /**
  * Reads all files of the folders, `.json` and `.yaml`, in the order of their names. A folder that does not exist has none.
+ * @param is_wanted as for parse_spec()
  * @param notes why a file is passed over: it is no valid specification, or somebody else than root could have written it
  * @throws Error (Host) if somebody else could put files into a folder
  */
 std::vector<SpecFile> read_folders(const Sysroot &sysroot, const std::vector<std::string> &folders,
-                                   Notes &notes);
+                                   const IsWanted &is_wanted, Notes &notes);
 
 } // namespace ogh::cdi_devices

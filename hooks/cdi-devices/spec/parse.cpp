@@ -25,7 +25,9 @@ void require(const std::string &problem, const Value &at)
 /** Reads a specification, and notes the first version that has all it is made of. */
 class Parser final {
 public:
-    explicit Parser(const Value &root) : fields_(root), root_(root) {}
+    Parser(const Value &root, const IsWanted &is_wanted) : fields_(root), root_(root), is_wanted_(is_wanted)
+    {
+    }
 
     [[nodiscard]] Spec read()
     {
@@ -39,7 +41,7 @@ public:
         const auto devices = fields_.list("devices");
         spec.devices.reserve(devices.size());
         for (const Value &device : devices)
-            spec.devices.push_back(read_device(device));
+            spec.devices.push_back(read_device(device, spec.kind));
         fields_.finish();
         check(spec);
         return spec;
@@ -72,7 +74,7 @@ private:
         }
     }
 
-    Device read_device(const Value &value)
+    Device read_device(const Value &value, const std::string &kind)
     {
         Fields fields(value);
         Device device;
@@ -86,6 +88,8 @@ private:
         fields.finish();
         if (device.edits.empty())
             throw value.wrong("the device " + quote(device.name) + " has no edits");
+        if (is_wanted_ && !is_wanted_(kind, device.name))
+            device.edits = {};
         return device;
     }
 
@@ -244,6 +248,7 @@ private:
 
     Fields fields_;
     Value root_;
+    const IsWanted &is_wanted_;
     std::optional<Version> version_;
     Version needed_ = v0_3;
     std::string feature_;
@@ -251,12 +256,12 @@ private:
 
 } // namespace
 
-Spec parse_spec(std::string_view text)
+Spec parse_spec(std::string_view text, const IsWanted &is_wanted)
 {
     const YamlDocument document = read_yaml(text);
     if (document.root() == nullptr)
         throw Error(ExitCode::Host, "it is empty");
-    return Parser(Value(document, *document.root())).read();
+    return Parser(Value(document, *document.root()), is_wanted).read();
 }
 
 } // namespace ogh::cdi_devices

@@ -1,17 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <functional>
 #include <string_view>
 
 #include "cdi-devices/spec/spec.h"
 
 namespace ogh::cdi_devices {
 
+/** Whether somebody wants to know more of a device than its name: called with its kind and its name. */
+using IsWanted = std::function<bool(std::string_view, std::string_view)>;
+
 /**
  * A specification, in JSON or YAML: versions 0.3.0 to 1.1.1. Whatever the reference implementation refuses is refused.
  * Pure.
+ * @param is_wanted the edits of other devices are checked, and left out: a file may have a thousand. Empty: all are
  * @throws Error (Host) that says what is wrong, and in which line
  */
-Spec parse_spec(std::string_view text);
+Spec parse_spec(std::string_view text, const IsWanted &is_wanted = {});
 
 } // namespace ogh::cdi_devices

@@ -139,7 +139,8 @@ std::string without_separators(std::string_view text)
 
 Scalar resolve_plain(std::string_view text)
 {
-    if (auto word = find_word(text))
+    const bool begins_with_digit = !text.empty() && is_digit(text.front());
+    if (auto word = begins_with_digit ? std::nullopt : find_word(text)) // most are numbers
         return *word;
     const char first = text.front(); // "" is a word
     if (first == '.')

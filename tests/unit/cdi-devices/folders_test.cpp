@@ -34,7 +34,7 @@ public:
     Words read(const Words &folders)
     {
         notes.clear();
-        files = read_folders(Sysroot(tree.path()), folders, notes);
+        files = read_folders(Sysroot(tree.path()), folders, {}, notes);
         Words paths;
         for (const SpecFile &file : files)
             paths.push_back(file.path);

@@ -41,6 +41,28 @@ std::string named(const std::string &kind, const std::string &name, const std::s
 
 } // namespace
 
+BOOST_AUTO_TEST_CASE(the_edits_of_a_device_that_nobody_wants_are_checked_and_left_out)
+{
+    const auto spec_of = [](const std::string &path) {
+        return R"({"cdiVersion": "0.5.0", "devices": [
+            {"name": "a", "containerEdits": {"deviceNodes": [{"path": ")" +
+               path + R"("}]}},
+            {"name": "b", "containerEdits": {"deviceNodes": [{"path": "/dev/b"}]}}],
+            "kind": "v.com/c", "containerEdits": {"env": ["A=b"]}})";
+    };
+    const IsWanted b = [](std::string_view kind, std::string_view name) {
+        return kind == "v.com/c" && name == "b";
+    };
+    const Spec spec = parse_spec(spec_of("/dev/a"), b);
+    BOOST_TEST_REQUIRE(spec.devices.size() == 2U);
+    BOOST_TEST((spec.devices[0] == Device{"a", {}}));
+    BOOST_TEST((spec.devices[1] == Device{"b", {.nodes = {{.path = "/dev/b"}}}}));
+    BOOST_TEST((spec.edits == ContainerEdits{.env = {"A=b"}}));
+    BOOST_TEST(failure_of([&] {
+                   static_cast<void>(parse_spec(spec_of(""), b));
+               }).message.find("has no 'path'") != std::string::npos);
+}
+
 BOOST_AUTO_TEST_CASE(all_that_a_specification_says)
 {
     const Spec spec = parse_spec(R"(cdiVersion: v1.1.0
