@@ -40,7 +40,7 @@ void add_options(CommandLine &cli, Options &options)
         options.folders);
     cli.add({"--allow", "KIND[=NAME],...", "The only devices that may be handed out (default: every device)"},
             options.allow);
-    cli.add({"--max-devices", "N", "How many devices one container may have (default: no limit)"},
+    cli.add({"--max-devices", "N", "How many devices one request may have (default: no limit)"},
             options.max_devices);
     cli.add_choice(
         {"--writable", "NAME",
