@@ -50,7 +50,7 @@ Error not_there(const std::string &path, std::string_view what)
 
 std::string allowed_path(const std::string &path)
 {
-    const std::string cleaned = clean_path(path);
+    std::string cleaned = clean_path(path);
     if (cleaned == "/")
         throw not_there(path, "/");
     for (const std::string_view place : closed)
@@ -88,7 +88,7 @@ std::string mount_target(const std::string &path)
 
 std::string node_target(const std::string &path)
 {
-    const std::string cleaned = allowed_path(path);
+    std::string cleaned = allowed_path(path);
     if (!is_within(cleaned, "/dev"))
         throw Error(ExitCode::Policy, "a specification has the device node " + quote(path) +
                                           ", and nodes are made below '/dev' alone");

@@ -202,8 +202,9 @@ VendorActions vendor_actions(const std::vector<SpecHook> &hooks)
         const auto called = vendor_action(hook);
         if (!called)
             throw refused(hook, "no program of a specification is run, and what this one does is not known");
-        const auto known = std::find_if(known_actions.begin(), known_actions.end(),
-                                        [&](const NamedAction &each) { return each.name == called->first; });
+        const auto *const known =
+            std::find_if(known_actions.begin(), known_actions.end(),
+                         [&](const NamedAction &each) { return each.name == called->first; });
         if (known == known_actions.end())
             throw refused(hook, "what " + quote(called->first) +
                                     " does is not done by this hook; see cdi-devices(8) for those that are");

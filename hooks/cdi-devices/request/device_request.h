@@ -3,6 +3,7 @@
 
 #include <string>
 #include <string_view>
+#include <tuple>
 #include <vector>
 
 #include "request/request.h"
@@ -15,7 +16,11 @@ struct DeviceName {
     std::string name;
 
     [[nodiscard]] std::string full() const { return kind + "=" + name; }
-    auto operator<=>(const DeviceName &) const = default;
+    bool operator==(const DeviceName &) const = default;
+    bool operator<(const DeviceName &other) const
+    {
+        return std::tie(kind, name) < std::tie(other.kind, other.name);
+    }
 };
 
 /** Which devices a container asks for, each once, in their order. */

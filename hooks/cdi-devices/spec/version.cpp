@@ -20,8 +20,8 @@ std::optional<Version> parse_version(std::string_view text)
                                                                                    {"1.1.1", {1, 1, 1}}});
     if (text.starts_with('v'))
         text.remove_prefix(1);
-    const auto known = std::find_if(versions.begin(), versions.end(),
-                                    [&](const auto &version) { return version.first == text; });
+    const auto *const known = std::find_if(versions.begin(), versions.end(),
+                                           [&](const auto &version) { return version.first == text; });
     return known == versions.end() ? std::nullopt : std::optional(known->second);
 }
 
