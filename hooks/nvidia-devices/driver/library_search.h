@@ -63,14 +63,13 @@ private:
     struct WantedLibrary;
 
     const ResolvedPath *add_folder(const std::string &path);
-    std::optional<DriverLibrary> in_folders(const WantedLibrary &selection, size_t first);
-    std::optional<DriverLibrary> in_folder(const ResolvedPath &folder, const WantedLibrary &selection);
-    std::optional<DriverLibrary> through_cache(const WantedLibrary &selection);
-    std::optional<DriverLibrary> in_subfolders(const WantedLibrary &selection, std::string_view subfolder);
-    std::optional<DriverLibrary> resolve(const std::string &path, const WantedLibrary &selection);
+    std::optional<DriverLibrary> in_folders(const WantedLibrary &wanted, size_t first);
+    std::optional<DriverLibrary> in_folder(const ResolvedPath &folder, const WantedLibrary &wanted);
+    std::optional<DriverLibrary> through_cache(const WantedLibrary &wanted);
+    std::optional<DriverLibrary> in_subfolders(const WantedLibrary &wanted, std::string_view subfolder);
+    std::optional<DriverLibrary> resolve(const std::string &path, const WantedLibrary &wanted);
     std::optional<DriverLibrary> take(const ResolvedPath &folder, const std::string &file,
-                                      const std::optional<LibraryFile> &library,
-                                      const WantedLibrary &selection);
+                                      const std::optional<LibraryFile> &library, const WantedLibrary &wanted);
     void prefer(const std::string &path);
     [[nodiscard]] DriverLibrary describe(const ResolvedPath &folder, const std::string &file,
                                          const LibraryFile &library) const;

@@ -149,8 +149,9 @@ Capabilities capabilities_of_environment(const Config &config)
 {
     Capabilities capabilities = driver_capabilities(config);
     for (const Name &name : capability_names) {
-        const std::string value =
-            name.variable == nullptr ? "" : environment_value(config, name.variable).value_or("");
+        if (name.variable == nullptr)
+            continue;
+        const std::string value = environment_value(config, name.variable).value_or("");
         if (value == name.value)
             capabilities.named.insert(name.capability);
         else if (!value.empty() && name.capability >= Capability::MigConfig)
