@@ -197,9 +197,9 @@ void LeaseFolder::write(const std::string &text) const
         }
     }
     if (::renameat(fd_.get(), new_name, fd_.get(), state_name) != 0) {
-        const SystemError error(errno, "cannot replace " + named(state_name), ExitCode::Host);
+        const int why = errno;
         ::unlinkat(fd_.get(), new_name, 0);
-        throw error;
+        throw SystemError(why, "cannot replace " + named(state_name), ExitCode::Host);
     }
 }
 
