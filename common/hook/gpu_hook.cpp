@@ -7,60 +7,21 @@
 #include <string>
 
 #include "base/error.h"
+#include "base/text.h"
 #include "cgroup/device_cgroups.h"
 #include "hook/cdi_option.h"
 #include "hook/cdi_spec.h"
+#include "hook/gpu_options.h"
 #include "request/selection_policy.h"
 
 namespace ogh {
 
 namespace {
 
-/** What every hook for GPUs takes besides the common options; the host's side. */
-struct Options {
-    std::optional<std::string> allow;
-    std::optional<unsigned> max_devices;
-    std::optional<std::string> capabilities;       ///< what --request asks for beside GPUs
-    std::optional<std::string> allow_capabilities; ///< the only ones that may be asked for
-    LeaseOptions leases;
-    ListOptions list;
-    bool cdi = false;
-    std::string cdi_kind;
-};
-
-void add_options(CommandLine &cli, const GpuVendor &vendor, Options &options)
-{
-    cli.add({"--allow", "GPU,...", "The only GPUs that may be handed out (default: every GPU)"},
-            options.allow);
-    cli.add({"--max-devices", "N", "How many GPUs one container may have (default: no limit)"},
-            options.max_devices);
-    cli.add({"--capabilities", "LIST", "What --request asks for beside GPUs (default: see the annotation)"},
-            options.capabilities);
-    cli.add({"--allow-capabilities", "LIST",
-             "The only capabilities that may be asked for, or none (default: every capability)"},
-            options.allow_capabilities);
-    add_lease_options(cli, options.leases);
-    add_list_options(cli, "Print this host's GPUs and who has them, and do nothing else", ListFormats::OfGpus,
-                     options.list);
-    add_cdi_option(cli, options.cdi);
-    add_cdi_kind_option(cli, vendor.vendor_cdi().kind, options.cdi_kind);
-}
-
-void check(const Options &options, const CommonOptions &common)
-{
-    check_cdi(options.cdi, options.list.list, common);
-    if (!options.cdi && !options.cdi_kind.empty())
-        throw Error(ExitCode::Usage, "--kind needs --cdi");
-    if (options.capabilities && !common.request && !options.cdi)
-        throw Error(ExitCode::Usage, "--capabilities needs --request");
-    check(options.leases);
-    check(options.list);
-}
-
 /** One run: what is asked, what of that there is, and what becomes of it. */
 class Run final {
 public:
-    Run(const char *name, Hook &hook, GpuVendor &vendor, const Options &options)
+    Run(const char *name, Hook &hook, GpuVendor &vendor, const GpuOptions &options)
         : name_(name), hook_(hook), vendor_(vendor), options_(options), sysroot_(hook.options().sysroot)
     {
     }
@@ -158,7 +119,11 @@ private:
     /** @return nothing if there is nothing to do, which stands in the notes */
     std::optional<GpuRequest> read_request(SelectionPolicy policy)
     {
+        const DevicePlugin plugin{vendor_.plugin_names(), plugin_sources()};
+        hook_.set_plugin(plugin);
         const auto asked = hook_.request();
+        if (plugin.from.empty() && hook_.config())
+            check_plugin_mounts(asked, plugin.names);
         if (!asked)
             return std::nullopt;
         limit(policy, asked->limits);
@@ -178,7 +143,29 @@ private:
                           std::move(policy),
                           capabilities(*asked),
                           lease_details(*asked, *selectors, max_devices),
-                          written.environment};
+                          written.environment || asked->plugin};
+    }
+
+    /** What --from says. */
+    [[nodiscard]] std::vector<PluginSource> plugin_sources() const
+    {
+        return options_.from
+                   ? parse_plugin_sources({*options_.from, "option '--from'"}, vendor_.plugin_names())
+                   : std::vector<PluginSource>();
+    }
+
+    /** Where mounts do not ask, a container that has them starts only with what it asks for otherwise. */
+    void check_plugin_mounts(const std::optional<RequestValue> &asked, const PluginNames &names)
+    {
+        const Config &config = *hook_.config();
+        if (!asked && !vendor_.is_served_by_vendor(config))
+            return refuse_plugin_mounts(config, names);
+        const auto mount = find_plugin_mount(config, names);
+        if (asked && mount && !is_by_host(*asked) && trimmed(asked->value) != "none")
+            notes_.push_back({LogLevel::Warning, "the mount " + quote(*mount) +
+                                                     " does not count: this host lets containers ask, and "
+                                                     "no device plugin (--from); the " +
+                                                     asked->origin + " does"});
     }
 
     LeaseDetails lease_details(const RequestValue &asked, const Selectors &selectors,
@@ -248,7 +235,7 @@ private:
     const char *name_;
     Hook &hook_;
     GpuVendor &vendor_;
-    const Options &options_;
+    const GpuOptions &options_;
     Sysroot sysroot_;
     Notes notes_;
 };
@@ -263,8 +250,8 @@ int run_gpu_hook(const char *name, const char *description, int argc, const char
     linux_capabilities.push_back(CAP_MKNOD);
     linux_capabilities.push_back(CAP_KILL); // to end an idle container for one that wants its GPU
     const auto body = [&](Hook &hook) {
-        Options options;
-        add_options(hook.cli(), vendor, options);
+        GpuOptions options;
+        add_gpu_options(hook.cli(), vendor.vendor_cdi().kind, options);
         vendor.add_options(hook.cli());
         if (!hook.parse(argc, argv))
             return;

@@ -15,6 +15,7 @@
 #include "hook/listing.h"
 #include "host/sysroot.h"
 #include "oci/config.h"
+#include "request/device_plugin.h"
 #include "request/request.h"
 #include "request/selection.h"
 
@@ -27,7 +28,7 @@ struct GpuRequest {
     SelectionPolicy policy;
     std::optional<RequestValue> capabilities; ///< by name: the container's, or those of --capabilities
     LeaseDetails lease;
-    bool by_environment = false; ///< its variables choose the GPUs: there is a config.json
+    bool by_environment = false; ///< its variables choose, or a device plugin does: there is a config.json
 };
 
 /**
@@ -58,6 +59,12 @@ public:
 
     /** What CDI devices are called by the vendor's own tools, and who else makes them. */
     [[nodiscard]] virtual VendorCdi vendor_cdi() const = 0;
+
+    /** What Kubernetes' device plugin for its GPUs says, and where. */
+    [[nodiscard]] virtual PluginNames plugin_names() const = 0;
+
+    /** Whether the vendor's own tools have put something into config.json: then they give what its mounts ask for. */
+    [[nodiscard]] virtual bool is_served_by_vendor(const Config &config) const = 0;
 
     /** What the container's variables ask of the vendor's own tools. @return nothing if they ask for no GPU */
     virtual std::optional<Selectors> asked_of_tools(const Config &config) = 0;

@@ -6,6 +6,7 @@
 #include <chrono>
 #include <functional>
 #include <optional>
+#include <utility>
 
 #include "base/log.h"
 #include "base/undo_log.h"
@@ -31,6 +32,9 @@ public:
 
     [[nodiscard]] CommandLine &cli() { return cli_; }
     [[nodiscard]] const CommonOptions &options() const { return options_; }
+
+    /** What a device plugin of Kubernetes counts for in request(), for a hook for GPUs. */
+    void set_plugin(DevicePlugin plugin) { options_.plugin = std::move(plugin); }
 
     /**
      * Parses the command line.

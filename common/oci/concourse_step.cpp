@@ -49,8 +49,8 @@ ConcourseStep concourse_step(const Config &config)
     bool task = false;
     bool resource = false;
     bool other = false;
-    for (const std::string &target : config.bind_targets) {
-        const std::string path = plain(target);
+    for (const BindMount &bind : config.binds) {
+        const std::string path = plain(bind.destination);
         if (is_task_folder(path))
             task = true;
         else if (contains(resource_folders, path))

@@ -111,21 +111,21 @@ std::string read_program(const json &config)
 }
 
 /** Whatever is wrong with a mount is for the runtime to say. */
-std::vector<std::string> read_bind_targets(const json &config)
+std::vector<BindMount> read_binds(const json &config)
 {
-    std::vector<std::string> targets;
+    std::vector<BindMount> binds;
     const json *mounts = find_member(config, "mounts");
     if (mounts == nullptr || !mounts->is_array())
-        return targets;
+        return binds;
     const auto text = [](const json &mount, const char *name) {
         const json *member = mount.is_object() ? find_member(mount, name) : nullptr;
         return member != nullptr && member->is_string() ? member->get<std::string>() : std::string();
     };
     for (const json &mount : *mounts) {
         if (text(mount, "type") == "bind")
-            targets.push_back(text(mount, "destination"));
+            binds.push_back({text(mount, "destination"), text(mount, "source")});
     }
-    return targets;
+    return binds;
 }
 
 bool read_bool(const json &object, const char *name)
@@ -167,7 +167,7 @@ Config parse_config(std::string_view text, const std::string &bundle)
     config.cgroups_path = string_member(object_member(document, "linux"), "cgroupsPath", config_name);
     config.hooks = read_hooks(document);
     config.program = read_program(document);
-    config.bind_targets = read_bind_targets(document);
+    config.binds = read_binds(document);
     return config;
 }
 

@@ -33,6 +33,14 @@ struct HookEntry {
     bool operator==(const HookEntry &) const = default;
 };
 
+/** A mount of type "bind", its members as they are written; "" for one that is absent. */
+struct BindMount {
+    std::string destination;
+    std::string source = {};
+
+    bool operator==(const BindMount &) const = default;
+};
+
 /** What the hooks need of a bundle's config.json (OCI runtime specification, "Configuration"). */
 struct Config {
     std::string rootfs; ///< absolute path of the container's root on the host
@@ -45,8 +53,7 @@ struct Config {
     std::string cgroups_path;     ///< linux.cgroupsPath; "" if there is none
     std::vector<HookEntry> hooks; ///< of all stages
     std::string program;          ///< process.args[0]; "" if there is none
-    std::vector<std::string>
-        bind_targets; ///< the destinations of its mounts of type "bind", as they are written
+    std::vector<BindMount> binds; ///< its mounts of type "bind", in its order
 };
 
 /**

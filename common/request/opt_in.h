@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "request/device_plugin.h"
 #include "request/key_file.h"
 
 namespace ogh {
@@ -24,6 +25,7 @@ struct OptInOptions {
     std::optional<std::string> key_file; ///< absolute; with OptIn::Environment
     std::optional<KeyFile> keys;         ///< what is in it, once it is needed
     std::vector<std::string> only;       ///< KEY=PATTERN each
+    DevicePlugin plugin;                 ///< of hooks for GPUs
 };
 
 } // namespace ogh

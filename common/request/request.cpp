@@ -178,6 +178,24 @@ std::optional<RequestValue> find_value(std::string_view key, const Config &confi
 
 namespace {
 
+/** find_request(), but for --only, where the host believes a device plugin: the container itself can only say `none`. */
+std::optional<RequestValue> find_plugins_request(std::string_view hook, const Config &config,
+                                                 const OptInOptions &options, Notes &notes)
+{
+    if (auto own = find_value(hook, config, options)) {
+        if (trimmed(own->value) == "none")
+            return own;
+        throw Error(ExitCode::Policy, "the " + own->origin +
+                                          " does not count here: the host has a device plugin choose "
+                                          "(--from); let the pod ask for its resource, or for 'none'");
+    }
+    auto asked = find_plugin_request(config, options.plugin, notes);
+    if (!asked)
+        notes.push_back(
+            {LogLevel::Info, "nothing to do: no device plugin has given this container a device"});
+    return asked;
+}
+
 /** find_request(), but for --only. */
 std::optional<RequestValue> find_any_request(std::string_view hook, const Config *config,
                                              const OptInOptions &options, Notes &notes)
@@ -186,6 +204,8 @@ std::optional<RequestValue> find_any_request(std::string_view hook, const Config
     if (config == nullptr)
         return by_host();
     check_keys(*config);
+    if (!options.plugin.from.empty())
+        return find_plugins_request(hook, *config, options, notes);
     if (options.request && options.opt_in != OptIn::Always)
         return by_host();
     if (auto asked = find_value(hook, *config, options))
@@ -212,19 +232,29 @@ bool has_variable(std::string_view hook, const Config &config)
                        [&](const std::string &entry) { return entry.starts_with(name); });
 }
 
-std::optional<RequestValue> find_request(std::string_view hook, const Config *config,
-                                         const OptInOptions &options, Notes &notes)
+namespace {
+
+std::optional<RequestValue> keep_if_allowed(std::optional<RequestValue> asked, const Config &config,
+                                            const OptInOptions &options, Notes &notes)
 {
-    auto asked = find_any_request(hook, config, options, notes);
-    if (!asked || config == nullptr)
+    if (!asked)
         return asked;
-    const std::string why = only_obstacle(*config, options.only);
+    const std::string why = only_obstacle(config, options.only);
     if (why.empty())
         return asked;
     if (!asked->for_all)
         throw Error(ExitCode::Policy, "this container may not ask: " + why);
     notes.push_back({LogLevel::Info, "nothing to do: " + why});
     return std::nullopt;
+}
+
+} // namespace
+
+std::optional<RequestValue> find_request(std::string_view hook, const Config *config,
+                                         const OptInOptions &options, Notes &notes)
+{
+    auto asked = find_any_request(hook, config, options, notes);
+    return config == nullptr ? asked : keep_if_allowed(std::move(asked), *config, options, notes);
 }
 
 } // namespace ogh

@@ -8,22 +8,10 @@
 
 #include "base/log.h"
 #include "oci/config.h"
-#include "request/key_file.h"
 #include "request/opt_in.h"
+#include "request/request_value.h"
 
 namespace ogh {
-
-/** What somebody asks of one hook for a container, in the hook's own grammar. */
-struct RequestValue {
-    std::string value;     ///< never empty
-    std::string origin;    ///< who asks, for messages: "annotation 'io.oci-gpu-hooks.mount-srv'"
-    bool for_all = false;  ///< the host asks it for every container (--opt-in always), and not for this one
-    bool implied = false;  ///< another hook was asked, and this one goes along with it
-    KeyLimits limits = {}; ///< of the key that it was asked with
-};
-
-/** The longest value that is looked at, in bytes. */
-constexpr size_t max_request_size = 65536;
 
 /**
  * The value of the annotation `io.oci-gpu-hooks.KEY`, or of the variable that stands for it with --opt-in
@@ -42,11 +30,12 @@ bool has_variable(std::string_view hook, const Config &config);
 
 /**
  * What the container asks of `hook`, by annotation, by its environment or by the host's --request, as the
- * options allow. Why there is nothing to do stands in `notes`.
+ * options allow; where the host believes a device plugin (--from), what that has given the container, unless it asks for
+ * `none` itself. Why there is nothing to do stands in `notes`.
  *
  * @param config nullptr if there is no container (--plan by hand): then only --request counts
- * @throws Error: Policy if it asks and --only leaves it out; Usage also for a key of this collection that no hook knows: a
- *         container must not silently start without what it asked for
+ * @throws Error: Policy if it asks and --only leaves it out, or if it asks itself beside a plugin; Usage also for a key
+ *         of this collection that no hook knows: a container must not silently start without what it asked for
  */
 std::optional<RequestValue> find_request(std::string_view hook, const Config *config,
                                          const OptInOptions &options, Notes &notes);

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "host/pci_address.h"
-#include "request/request.h"
+#include "request/request_value.h"
 
 namespace ogh {
 

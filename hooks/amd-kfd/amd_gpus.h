@@ -18,6 +18,8 @@ public:
     [[nodiscard]] std::vector<Candidate> gpus() const override;
     [[nodiscard]] GpuTags tags() const override { return {"amd", "rocm"}; }
     [[nodiscard]] VendorCdi vendor_cdi() const override { return {"amd.com/gpu", {}, {{"igpu0", "igpu"}}}; }
+    [[nodiscard]] PluginNames plugin_names() const override { return {"AMD_VISIBLE_DEVICES"}; }
+    [[nodiscard]] bool is_served_by_vendor(const Config & /*config*/) const override { return false; }
     std::optional<Selectors> asked_of_tools(const Config &config) override;
     [[nodiscard]] bool has_use_for_none() const override { return false; }
     void ask(const GpuRequest &request, const Hook &hook) override;

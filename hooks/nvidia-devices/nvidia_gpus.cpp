@@ -16,7 +16,6 @@
 #include "nvidia-devices/request/gpu_selection.h"
 #include "nvidia-devices/request/image_requirements.h"
 #include "nvidia-devices/request/mig_rights.h"
-#include "nvidia-devices/request/toolkit_requests.h"
 #include "request/visible_devices.h"
 
 namespace ogh::nvidia_devices {
@@ -83,13 +82,8 @@ std::vector<Candidate> NvidiaGpus::gpus() const
 
 std::optional<Selectors> NvidiaGpus::asked_of_tools(const Config &config)
 {
-    refuse_device_mounts(config);
-    auto selectors = nvidia_visible_devices(config, swarm_variables());
-    if (!selectors)
-        return selectors;
-    if (!selectors->none)
-        requirements_ = requirements_of(config);
-    return selectors;
+    refuse_plugin_mounts(config, plugin_names());
+    return nvidia_visible_devices(config, swarm_variables());
 }
 
 std::vector<std::string> NvidiaGpus::swarm_variables() const
@@ -101,6 +95,8 @@ std::vector<std::string> NvidiaGpus::swarm_variables() const
 
 void NvidiaGpus::ask(const GpuRequest &request, const Hook &hook)
 {
+    if (request.by_environment && !request.selectors.none)
+        requirements_ = requirements_of(*hook.config());
     std::optional<Capabilities> named;
     if (request.capabilities)
         named = parse_capabilities(*request.capabilities);
@@ -130,8 +126,15 @@ void NvidiaGpus::ask_for_channels(const GpuRequest &request, const Hook &hook)
         throw Error(ExitCode::Usage, "--imex needs --request");
     if (request.selectors.none)
         return; // a container without a GPU has no use for them, and gets no node
-    if (const auto asked = hook.value("nvidia-devices.imex"))
+    const auto asked = hook.value("nvidia-devices.imex");
+    if (asked && request.asked.plugin)
+        throw Error(ExitCode::Policy, "the " + asked->origin +
+                                          " does not count here: the host has a device plugin choose "
+                                          "(--from), channels as well");
+    if (asked)
         imex_channels_ = parse_imex_channels(*asked);
+    else if (request.asked.plugin)
+        imex_channels_ = imex_channels_of_plugin(*hook.config(), *request.asked.plugin);
     else if (imex_ && is_by_host)
         imex_channels_ = parse_imex_channels({*imex_, "option '--imex'"});
     else if (request.by_environment)

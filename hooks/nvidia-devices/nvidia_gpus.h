@@ -9,6 +9,7 @@
 #include "nvidia-devices/host/inventory.h"
 #include "nvidia-devices/request/capabilities.h"
 #include "nvidia-devices/request/imex_channels.h"
+#include "nvidia-devices/request/plugin_names.h"
 #include "nvidia-devices/request/requirement.h"
 
 namespace ogh::nvidia_devices {
@@ -25,6 +26,11 @@ public:
     [[nodiscard]] VendorCdi vendor_cdi() const override
     {
         return {"nvidia.com/gpu", {"nvidia-cdi-refresh.path", "nvidia-cdi-refresh.service"}, {}};
+    }
+    [[nodiscard]] PluginNames plugin_names() const override { return nvidia_plugin_names(); }
+    [[nodiscard]] bool is_served_by_vendor(const Config &config) const override
+    {
+        return has_vendor_hook(config);
     }
     std::optional<Selectors> asked_of_tools(const Config &config) override;
 

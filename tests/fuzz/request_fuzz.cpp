@@ -39,7 +39,7 @@ void add_line(Case &input, const std::string &line)
     else if (word == "program")
         input.config.program = rest;
     else if (word == "bind")
-        input.config.bind_targets.push_back(rest);
+        input.config.binds.push_back({rest});
     else if (word == "request")
         input.options.request = rest;
     else if (word == "opt-in")
@@ -126,10 +126,9 @@ bool was_said(const std::string &value, const Case &input)
 /** A volume that a get or put has; whatever else is mounted, the host's request is not for it. */
 bool is_resource(const Config &config)
 {
-    const auto &targets = config.bind_targets;
-    return config.program == "/tmp/gdn-init" &&
-           std::any_of(targets.begin(), targets.end(), [](const auto &target) {
-               return target == "/tmp/build/get" || target == "/tmp/build/put";
+    const auto &binds = config.binds;
+    return config.program == "/tmp/gdn-init" && std::any_of(binds.begin(), binds.end(), [](const auto &bind) {
+               return bind.destination == "/tmp/build/get" || bind.destination == "/tmp/build/put";
            });
 }
 

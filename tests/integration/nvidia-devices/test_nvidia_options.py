@@ -63,7 +63,7 @@ def test_what_else_is_asked_of_nvidias_tools_is_not_passed_over(by_hand):
              f"GPU 0 ({EIGHT[0].uuid}) has cuda 12.5;")
     process = by_hand("--plan", **asked("env", env=[visible, "NVIDIA_REQUIRE_ARCH=arch>=9"]))
     assert process.returncode == 0 and "cannot be told" in process.stderr
-    for config in (asked("0", env=[*required, "NVIDIA_IMEX_CHANNELS=0"]) | {"mounts": [mount]},
+    for config in (asked("0", env=[*required, "NVIDIA_IMEX_CHANNELS=0"]),
                    asked("env", env=[*required, "NVIDIA_DISABLE_REQUIRE=true"]),
                    asked("env", env=["NVIDIA_VISIBLE_DEVICES=none", *required[1:]])):
         process = by_hand("--plan", **config)

@@ -10,7 +10,7 @@
 #include "nvidia-devices/request/image_requirements.h"
 #include "nvidia-devices/request/imex_channels.h"
 #include "nvidia-devices/request/mig_rights.h"
-#include "nvidia-devices/request/toolkit_requests.h"
+#include "nvidia-devices/request/plugin_names.h"
 #include "request/selection.h"
 #include "request/visible_devices.h"
 
@@ -79,10 +79,14 @@ std::string outcome_of(std::string_view environment, bool is_divided)
 {
     Config config;
     config.may_administer = environment.ends_with("CAP_SYS_ADMIN");
-    for (std::string &part : parts_of(environment))
-        (part.starts_with('/') ? config.bind_targets : config.environment).push_back(std::move(part));
+    for (std::string &part : parts_of(environment)) {
+        if (part.starts_with('/'))
+            config.binds.push_back({std::move(part), "/dev/null"});
+        else
+            config.environment.push_back(std::move(part));
+    }
     try {
-        refuse_device_mounts(config);
+        refuse_plugin_mounts(config, nvidia_plugin_names());
         const auto selectors =
             nvidia_visible_devices(config, {"DOCKER_RESOURCE_GPU", "DOCKER_RESOURCE_MORE"});
         if (!selectors)

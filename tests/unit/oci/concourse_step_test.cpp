@@ -14,8 +14,10 @@ Config container(const std::vector<std::string> &volumes)
 {
     Config config;
     config.program = "/tmp/gdn-init";
-    config.bind_targets = {"/tmp/gdn-init", "/scratch", "/etc/hosts", "/etc/hostname", "/etc/resolv.conf"};
-    config.bind_targets.insert(config.bind_targets.end(), volumes.begin(), volumes.end());
+    for (const char *each : {"/tmp/gdn-init", "/scratch", "/etc/hosts", "/etc/hostname", "/etc/resolv.conf"})
+        config.binds.push_back({each});
+    for (const std::string &volume : volumes)
+        config.binds.push_back({volume});
     return config;
 }
 

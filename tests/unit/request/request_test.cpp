@@ -185,7 +185,7 @@ BOOST_AUTO_TEST_CASE(always_leaves_out_concourses_resource_steps)
     c.config.program = "/tmp/gdn-init";
     for (const char *volume : {"/tmp/build/put", "/tmp/build/run"}) {
         c.options.all_steps = false;
-        c.config.bind_targets = {volume};
+        c.config.binds = {BindMount{volume}};
         BOOST_TEST(c.value() == "-");
         c.config.annotations = {{key, "datasets"}};
         BOOST_TEST(c.value() == "datasets");
@@ -203,7 +203,7 @@ BOOST_AUTO_TEST_CASE(always_leaves_out_no_task_whatever_its_environment)
     c.config.environment = {"PATH=/bin", "BUILD_TYPE=Release", "BUILD_TEAM_NAME=main"};
     BOOST_TEST(c.value() == "models");
     c.config.program = "/tmp/gdn-init";
-    c.config.bind_targets = {"/scratch", "/tmp/build/0123abcd"};
+    c.config.binds = {BindMount{"/scratch"}, BindMount{"/tmp/build/0123abcd"}};
     BOOST_TEST(c.value() == "models");
 }
 
@@ -213,7 +213,7 @@ BOOST_AUTO_TEST_CASE(a_container_of_concourse_that_is_like_no_step_is_not_left_o
     c.options.opt_in = OptIn::Always;
     c.options.request.emplace("models");
     c.config.program = "/tmp/gdn-init";
-    c.config.bind_targets = {"/tmp/build/put", "/tmp/build/0123abcd"};
+    c.config.binds = {BindMount{"/tmp/build/put"}, BindMount{"/tmp/build/0123abcd"}};
     Notes notes;
     BOOST_TEST(!find_request("mount-srv", &c.config, c.options, notes));
     BOOST_REQUIRE(notes.size() == 1);

@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "hook/command_line.h"
+#include "hook/gpu_lease.h"
+#include "hook/listing.h"
+#include "hook/options.h"
+
+namespace ogh {
+
+/** What every hook for GPUs takes besides the common options; the host's side. */
+struct GpuOptions {
+    std::optional<std::string> allow;
+    std::optional<unsigned> max_devices;
+    std::optional<std::string> capabilities;       ///< what --request asks for beside GPUs
+    std::optional<std::string> allow_capabilities; ///< the only ones that may be asked for
+    std::optional<std::string> from;               ///< what a device plugin's word is taken from
+    LeaseOptions leases;
+    ListOptions list;
+    bool cdi = false;
+    std::string cdi_kind;
+};
+
+/** @param cdi_kind what the vendor's own tools call its devices: "nvidia.com/gpu" */
+void add_gpu_options(CommandLine &cli, const std::string &cdi_kind, GpuOptions &options);
+
+/** @throws Error (Usage) if options are given that only make sense with others, or not beside them */
+void check(const GpuOptions &options, const CommonOptions &common);
+
+} // namespace ogh

@@ -1,0 +1,232 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "request/device_plugin.h"
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+#include "base/error.h"
+#include "base/text.h"
+#include "request/selectors.h"
+
+namespace ogh {
+
+namespace {
+
+constexpr std::array<std::pair<std::string_view, PluginSource>, 3> source_names{
+    {{"mounts", PluginSource::Mounts},
+     {"cdi-annotations", PluginSource::CdiAnnotations},
+     {"environment", PluginSource::Environment}}};
+
+/** What images say in the vendors' variables, and no plugin does. */
+constexpr std::array<std::string_view, 5> words_of_images{"all", "All", "ALL", "none", "void"};
+
+template<typename List> bool has_item(const List &list, std::string_view item)
+{
+    return std::find(list.begin(), list.end(), item) != list.end();
+}
+
+bool is_letter_or_digit(char c)
+{
+    return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
+}
+
+/** A name of one device as plugins have them: a UUID, an index, and `all`. No `..`, nothing with a slash, no range. */
+bool is_device_name(const std::string &name)
+{
+    const auto is_inner = [](char c) {
+        return is_letter_or_digit(c) || c == '-' || c == ':' || c == '.' || c == '_';
+    };
+    const bool is_range =
+        name.find_first_not_of("0123456789-") == std::string::npos && name.find('-') != std::string::npos;
+    return !name.empty() && is_letter_or_digit(name.front()) && !is_range &&
+           std::all_of(name.begin(), name.end(), is_inner);
+}
+
+RequestValue asked_by(const std::vector<std::string> &devices, const std::string &origin, PluginSource source)
+{
+    RequestValue asked{.value = {}, .origin = origin, .plugin = source};
+    for (const std::string &device : devices)
+        asked.value += (asked.value.empty() ? "" : ",") + device;
+    if (asked.value.size() > max_request_size)
+        throw Error(ExitCode::Usage,
+                    "the " + origin + " are longer than " + std::to_string(max_request_size) + " bytes");
+    for (const std::string &device : devices) {
+        if (!is_device_name(device))
+            throw Error(ExitCode::Usage, "the " + origin + " have " + quote(device) +
+                                             ", which is no name of a device that a plugin would give");
+        if (device != "all")
+            static_cast<void>(parse_selector(device, asked)); // no other keyword
+    }
+    return asked;
+}
+
+/** What is behind the vendor's folder in a mount's target; nothing if it is somewhere else. */
+std::optional<std::string> name_in(const std::string &target, const PluginNames &names)
+{
+    for (const std::string_view folder : names.folders) {
+        if (target.starts_with(folder))
+            return target.substr(folder.size());
+    }
+    return std::nullopt;
+}
+
+/** What the plugin names: its devices, and what goes along with them. */
+struct Named {
+    std::vector<std::string> devices;
+    std::vector<std::string> others;
+};
+
+Named named_by_mounts(const Config &config, const PluginNames &names)
+{
+    Named named;
+    for (const BindMount &bind : config.binds) {
+        const auto name = name_in(bind.destination, names);
+        if (!name)
+            continue;
+        // Whoever writes a pod can mount a volume there; a file of the host's takes a hostPath.
+        if (bind.source != "/dev/null")
+            throw Error(ExitCode::Usage, "the mount " + quote(bind.destination) +
+                                             " names a device, and its source is " + quote(bind.source) +
+                                             ", where a device plugin has '/dev/null'");
+        if (!names.other_folder.empty() && name->starts_with(names.other_folder))
+            named.others.push_back(name->substr(names.other_folder.size()));
+        else
+            named.devices.push_back(*name);
+    }
+    return named;
+}
+
+void add_annotation(const std::string &key, const std::string &value, const PluginNames &names, Named &named)
+{
+    for (const std::string &item : split_list(value)) {
+        const size_t end = std::min(item.find('='), item.size());
+        const std::string_view kind = std::string_view(item).substr(0, end);
+        const bool is_device = has_item(names.kinds, kind);
+        if (!is_device && !has_item(names.other_kinds, kind))
+            continue; // for somebody else
+        if (end == item.size())
+            throw Error(ExitCode::Usage,
+                        "the annotation " + quote(key) + " has " + quote(item) + ", which is no CDI device");
+        (is_device ? named.devices : named.others).push_back(item.substr(end + 1));
+    }
+}
+
+Named named_by_annotations(const Config &config, const PluginNames &names)
+{
+    Named named;
+    for (const std::string_view prefix : names.prefixes) {
+        for (auto entry = config.annotations.lower_bound(prefix);
+             entry != config.annotations.end() && entry->first.starts_with(prefix); ++entry)
+            add_annotation(entry->first, entry->second, names, named);
+    }
+    return named;
+}
+
+std::string origin_of(PluginSource source, const PluginNames &names)
+{
+    return source == PluginSource::Mounts
+               ? "mounts in " + quote(names.folders.front())
+               : "annotations " + quote(std::string(names.prefixes.front()) + "...");
+}
+
+std::optional<RequestValue> asked_by_names(const Named &named, PluginSource source, const PluginNames &names)
+{
+    const std::string origin = origin_of(source, names);
+    if (!named.devices.empty())
+        return asked_by(named.devices, origin, source);
+    if (!named.others.empty())
+        throw Error(ExitCode::Usage, "the " + origin + " name no device, but " + quote(named.others.front()) +
+                                         " of what is given with one");
+    return std::nullopt;
+}
+
+std::optional<RequestValue> asked_by_environment(const Config &config, const PluginNames &names, Notes &notes)
+{
+    const auto value = environment_value(config, names.variable);
+    if (!value)
+        return std::nullopt;
+    for (const std::string &item : split_list(*value)) {
+        if (!has_item(words_of_images, item))
+            continue;
+        notes.push_back({LogLevel::Info, "the environment variable " + quote(names.variable) + " has " +
+                                             quote(item) + ", which an image says and no device plugin"});
+        return std::nullopt;
+    }
+    return RequestValue{.value = "env",
+                        .origin = "environment variable " + quote(names.variable),
+                        .plugin = PluginSource::Environment};
+}
+
+} // namespace
+
+std::vector<PluginSource> parse_plugin_sources(const RequestValue &list, const PluginNames &names)
+{
+    const auto is_used = [&](PluginSource source) {
+        return source == PluginSource::Mounts           ? !names.folders.empty()
+               : source == PluginSource::CdiAnnotations ? !names.kinds.empty()
+                                                        : true;
+    };
+    std::vector<PluginSource> sources;
+    std::vector<std::string> words;
+    for (const auto &[word, source] : source_names) {
+        if (is_used(source))
+            words.emplace_back(word);
+    }
+    for (const std::string &item : split_list(list.value)) {
+        if (!has_item(words, item))
+            throw Error(ExitCode::Usage, "the " + list.origin + " has " + quote(item) + "; it takes " +
+                                             quote_list(words) + ", separated by commas");
+        sources.push_back(std::find_if(source_names.begin(), source_names.end(), [&](const auto &each) {
+                              return each.first == item;
+                          })->second);
+    }
+    std::sort(sources.begin(), sources.end());
+    return sources;
+}
+
+std::optional<RequestValue> find_plugin_request(const Config &config, const DevicePlugin &plugin,
+                                                Notes &notes)
+{
+    const PluginNames &names = plugin.names;
+    if (std::find(plugin.from.begin(), plugin.from.end(), PluginSource::Mounts) == plugin.from.end())
+        refuse_plugin_mounts(config, names);
+    for (const PluginSource source : plugin.from) {
+        auto asked = source == PluginSource::Mounts
+                         ? asked_by_names(named_by_mounts(config, names), source, names)
+                     : source == PluginSource::CdiAnnotations
+                         ? asked_by_names(named_by_annotations(config, names), source, names)
+                         : asked_by_environment(config, names, notes);
+        if (asked)
+            return asked;
+    }
+    return std::nullopt;
+}
+
+std::vector<std::string> find_plugin_others(const Config &config, const PluginNames &names,
+                                            PluginSource source)
+{
+    return source == PluginSource::Mounts           ? named_by_mounts(config, names).others
+           : source == PluginSource::CdiAnnotations ? named_by_annotations(config, names).others
+                                                    : std::vector<std::string>();
+}
+
+std::optional<std::string> find_plugin_mount(const Config &config, const PluginNames &names)
+{
+    const auto bind = std::find_if(config.binds.begin(), config.binds.end(), [&](const BindMount &each) {
+        return name_in(each.destination, names).has_value();
+    });
+    return bind == config.binds.end() ? std::nullopt : std::optional(bind->destination);
+}
+
+void refuse_plugin_mounts(const Config &config, const PluginNames &names)
+{
+    if (const auto mount = find_plugin_mount(config, names))
+        throw Error(ExitCode::Usage,
+                    "the mount " + quote(*mount) +
+                        " asks for a GPU, as Kubernetes' device plugin does, and this host does not let "
+                        "mounts ask: add '--from', 'mounts' to this hook's args, or let the container ask "
+                        "by annotation and the plugin do without volume-mounts");
+}
+
+} // namespace ogh

@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/log.h"
+#include "oci/config.h"
+#include "request/request_value.h"
+
+namespace ogh {
+
+// Kubernetes' device plugins count a node's devices and choose those of a container; kubelet hands on to the engine what
+// the plugin answers (AllocateResponse in k8s.io/kubelet's api.proto), and the engine writes it into config.json.
+
+/** Where a vendor's plugin names devices, and how. */
+struct PluginNames {
+    std::string_view variable;                ///< "NVIDIA_VISIBLE_DEVICES"
+    std::vector<std::string_view> kinds = {}; ///< of CDI: "nvidia.com/gpu"; none: it names none of CDI's
+    std::vector<std::string_view> prefixes = {"cdi.k8s.io/"}; ///< of the keys of CDI's annotations
+    std::vector<std::string_view> folders = {}; ///< with `/` at the end; none: it makes no mounts
+    // What it names in the same ways beside GPUs: NVIDIA's IMEX channels.
+    std::string_view other_folder = {}; ///< in the folders, with `/` at the end
+    std::vector<std::string_view> other_kinds = {};
+};
+
+/** What a host believes of a device plugin. */
+struct DevicePlugin {
+    PluginNames names;
+    std::vector<PluginSource> from = {}; ///< ascending; none: containers ask themselves
+};
+
+/**
+ * Understands --from: `mounts`, `cdi-annotations`, `environment`, in any order, separated by commas.
+ * @throws Error (Usage) for anything else, and for what this vendor's plugin does not do
+ */
+std::vector<PluginSource> parse_plugin_sources(const RequestValue &list, const PluginNames &names);
+
+/**
+ * What the plugin has given the container, as selectors: of the sources that the host believes the first that says
+ * anything, in the order of PluginSource. The environment's value is `env`; one with `all`, `none` or `void` in it is an
+ * image's own, which a note says: no plugin names devices so. A mount counts by what config.json has for its source and
+ * destination.
+ *
+ * @return nothing if none says anything
+ * @throws Error (Usage) for what no plugin says: a name that is none, a mount in its folder that is not of /dev/null; as
+ *         refuse_plugin_mounts() where mounts are not believed
+ */
+std::optional<RequestValue> find_plugin_request(const Config &config, const DevicePlugin &plugin,
+                                                Notes &notes);
+
+/** The names beside devices that the plugin gives by `source`; none by the environment. @throws Error (Usage) */
+std::vector<std::string> find_plugin_others(const Config &config, const PluginNames &names,
+                                            PluginSource source);
+
+/** The first mount in the plugin's folder, whatever its source. */
+std::optional<std::string> find_plugin_mount(const Config &config, const PluginNames &names);
+
+/**
+ * A container is not to start without the devices that its mounts name, and without a word.
+ * @throws Error (Usage) if there is such a mount
+ */
+void refuse_plugin_mounts(const Config &config, const PluginNames &names);
+
+} // namespace ogh

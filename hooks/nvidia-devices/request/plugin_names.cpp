@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "nvidia-devices/request/plugin_names.h"
+
+#include <algorithm>
+#include <array>
+#include <string>
+#include <string_view>
+
+#include "base/text.h"
+#include "nvidia-devices/request/imex_channels.h"
+
+namespace ogh::nvidia_devices {
+
+namespace {
+
+/** The programs that its specifications and its runtime wrapper have a container call. */
+constexpr std::array<std::string_view, 4> vendor_programs{
+    "nvidia-container-runtime-hook", "nvidia-container-toolkit", "nvidia-cdi-hook", "nvidia-ctk"};
+
+} // namespace
+
+PluginNames nvidia_plugin_names()
+{
+    return {"NVIDIA_VISIBLE_DEVICES",
+            {"nvidia.com/gpu", "k8s.device-plugin.nvidia.com/gpu"},
+            {"cdi.k8s.io/", "nvidia.cdi.k8s.io/"},
+            {"/var/run/nvidia-container-devices/", "/run/nvidia-container-devices/"},
+            "imex/",
+            {"nvidia.com/imex-channel", "k8s.device-plugin.nvidia.com/imex-channel"}};
+}
+
+std::vector<unsigned> imex_channels_of_plugin(const Config &config, PluginSource source)
+{
+    if (source == PluginSource::Environment)
+        return imex_channels_of_environment(config);
+    RequestValue asked{"",
+                       source == PluginSource::Mounts ? "mounts in 'imex'" : "annotations for IMEX channels"};
+    for (const std::string &name : find_plugin_others(config, nvidia_plugin_names(), source))
+        asked.value += (asked.value.empty() ? "" : ",") + name;
+    return asked.value.empty() ? std::vector<unsigned>() : parse_imex_channels(asked);
+}
+
+bool has_vendor_hook(const Config &config)
+{
+    return std::any_of(config.hooks.begin(), config.hooks.end(), [](const HookEntry &hook) {
+        const std::string_view path = hook.path;
+        const std::string_view name = path.substr(path.rfind('/') + 1); // npos + 1 is 0
+        return std::find(vendor_programs.begin(), vendor_programs.end(), name) != vendor_programs.end();
+    });
+}
+
+} // namespace ogh::nvidia_devices

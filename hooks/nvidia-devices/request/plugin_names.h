@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <vector>
+
+#include "oci/config.h"
+#include "request/device_plugin.h"
+
+namespace ogh::nvidia_devices {
+
+/**
+ * How NVIDIA's device plugin for Kubernetes names GPUs, by its `deviceListStrategy`. Its own kind of CDI is that of the
+ * specification which it writes itself, and its own prefix of annotations what NVIDIA's operator sets, so that engines
+ * leave them to others.
+ */
+PluginNames nvidia_plugin_names();
+
+/** The IMEX channels that the plugin gives in the place where it names the GPUs. @throws Error (Usage) */
+std::vector<unsigned> imex_channels_of_plugin(const Config &config, PluginSource source);
+
+/** Whether NVIDIA's tools have put a hook of theirs into config.json: its runtime wrapper, or an engine by CDI. */
+bool has_vendor_hook(const Config &config);
+
+} // namespace ogh::nvidia_devices
