@@ -17,7 +17,9 @@ std::string who_asks(const HookFile &file)
     const auto request = option_of(file, "--request");
     const auto keys = option_of(file, "--key-file");
     std::string who;
-    if (opt_in == "always")
+    if (const auto from = option_of(file, "--from"))
+        who = "Kubernetes' device plugin, by " + quote(*from);
+    else if (opt_in == "always")
         who = "every container, unless it asks for something else itself: " + quote(request.value_or(""));
     else if (request)
         who = "every container that this file is called for: " + quote(*request);
@@ -48,7 +50,8 @@ constexpr std::array limits{
     Limit{"--writable", "writable: "},
 };
 
-constexpr std::array asks_with_value = {"--opt-in", "--request", "--key-file", "--capabilities", "--imex"};
+constexpr std::array asks_with_value = {"--opt-in",       "--request", "--key-file",
+                                        "--capabilities", "--imex",    "--from"};
 
 } // namespace
 
@@ -79,7 +82,8 @@ std::vector<std::string> policy_options(const std::vector<std::string> &options)
 bool needs_every_container(const HookFile &file)
 {
     const auto opt_in = option_of(file, "--opt-in");
-    return opt_in == "always" || opt_in == "environment" || option_of(file, "--request");
+    return opt_in == "always" || opt_in == "environment" || option_of(file, "--request") ||
+           option_of(file, "--from");
 }
 
 } // namespace ogh::admin

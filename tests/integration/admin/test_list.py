@@ -75,6 +75,11 @@ def test_plan_is_within_the_policy(command, gpus, installed_host):
     assert done.returncode == 3 or done.returncode == 5, gpus
     assert "--allow" in done.stdout
     assert "(--allow-imex)" in command.run("plan", "nvidia-devices=1", "nvidia-devices.imex=0").stdout
+    installed_host.put(f"{SHIPPED}/{FILES['nvidia-devices']}", installed_host.document(
+        "nvidia-devices", ["--from", "mounts", "--allow", "1"], {"always": True}))
+    assert command.run("plan", "nvidia-devices=1").returncode == 0
+    assert "--allow" in command.run("plan", "nvidia-devices=0").stdout
+    assert "by 'mounts'" in command.run("doctor").stdout
 
 
 def test_cdi_has_the_gpus_of_the_day(command, gpus):
