@@ -128,6 +128,48 @@ std::vector<BindMount> read_binds(const json &config)
     return binds;
 }
 
+/** A member that is an array; an empty one for anything else, where what is wrong is for the runtime to say. */
+const json &any_array(const json &object, const char *name)
+{
+    static const json empty = json::array();
+    const json *member = object.is_object() ? find_member(object, name) : nullptr;
+    return member != nullptr && member->is_array() ? *member : empty;
+}
+
+/** A member whatever it is, in the same way. */
+const json &any_member(const json &object, const char *name)
+{
+    static const json empty = json::object();
+    const json *member = object.is_object() ? find_member(object, name) : nullptr;
+    return member != nullptr ? *member : empty;
+}
+
+std::vector<std::string> read_devices(const json &config)
+{
+    std::vector<std::string> paths;
+    for (const json &device : any_array(any_member(config, "linux"), "devices")) {
+        const json &path = any_member(device, "path");
+        if (path.is_string())
+            paths.push_back(path.get<std::string>());
+    }
+    return paths;
+}
+
+/** Of the rules that are for every device the last one counts. */
+bool read_allows_every_device(const json &config)
+{
+    bool allows = false;
+    for (const json &rule : any_array(any_member(any_member(config, "linux"), "resources"), "devices")) {
+        const auto is_for_some = [&](const char *name) {
+            const json &member = any_member(rule, name);
+            return (member.is_string() && member != "a") || (member.is_number() && member != -1);
+        };
+        if (rule.is_object() && !is_for_some("type") && !is_for_some("major") && !is_for_some("minor"))
+            allows = any_member(rule, "allow") == true;
+    }
+    return allows;
+}
+
 bool read_bool(const json &object, const char *name)
 {
     const json *member = find_member(object, name);
@@ -144,7 +186,8 @@ bool is_needed(const std::string &member, const std::string &inner)
         return inner.empty() || inner == "args" || inner == "env" || inner == "user" ||
                inner == "capabilities";
     if (member == "linux")
-        return inner.empty() || inner == "mountLabel" || inner == "cgroupsPath";
+        return inner.empty() || inner == "mountLabel" || inner == "cgroupsPath" || inner == "devices" ||
+               inner == "resources";
     return member == "root" || member == "annotations" || member == "hooks" || member == "mounts";
 }
 
@@ -168,6 +211,8 @@ Config parse_config(std::string_view text, const std::string &bundle)
     config.hooks = read_hooks(document);
     config.program = read_program(document);
     config.binds = read_binds(document);
+    config.devices = read_devices(document);
+    config.allows_every_device = read_allows_every_device(document);
     return config;
 }
 

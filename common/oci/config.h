@@ -54,6 +54,8 @@ struct Config {
     std::vector<HookEntry> hooks; ///< of all stages
     std::string program;          ///< process.args[0]; "" if there is none
     std::vector<BindMount> binds; ///< its mounts of type "bind", in its order
+    std::vector<std::string> devices; ///< the paths of linux.devices, as they are written
+    bool allows_every_device = false; ///< linux.resources.devices does, as for a privileged container
 };
 
 /**

@@ -13,8 +13,9 @@ namespace ogh {
 
 namespace {
 
-constexpr std::array<std::pair<std::string_view, PluginSource>, 3> source_names{
-    {{"mounts", PluginSource::Mounts},
+constexpr std::array<std::pair<std::string_view, PluginSource>, 4> source_names{
+    {{"nodes", PluginSource::Nodes},
+     {"mounts", PluginSource::Mounts},
      {"cdi-annotations", PluginSource::CdiAnnotations},
      {"environment", PluginSource::Environment}}};
 
@@ -77,6 +78,19 @@ struct Named {
     std::vector<std::string> others;
 };
 
+Named named_by_nodes(const Config &config, const PluginNames &names)
+{
+    Named named;
+    if (config.allows_every_device || !has_item(config.devices, names.control_node))
+        return named; // a privileged container has all nodes of the host's
+    for (const std::string &path : config.devices) {
+        if (path.starts_with(names.node_folder) &&
+            std::string_view(path).substr(names.node_folder.size()).starts_with(names.node_prefix))
+            named.devices.push_back(path.substr(names.node_folder.size()));
+    }
+    return named;
+}
+
 Named named_by_mounts(const Config &config, const PluginNames &names)
 {
     Named named;
@@ -125,13 +139,24 @@ Named named_by_annotations(const Config &config, const PluginNames &names)
 
 std::string origin_of(PluginSource source, const PluginNames &names)
 {
-    return source == PluginSource::Mounts
+    return source == PluginSource::Nodes ? "nodes beside " + quote(names.control_node)
+           : source == PluginSource::Mounts
                ? "mounts in " + quote(names.folders.front())
                : "annotations " + quote(std::string(names.prefixes.front()) + "...");
 }
 
-std::optional<RequestValue> asked_by_names(const Named &named, PluginSource source, const PluginNames &names)
+/** Of a source that has names. */
+Named named_by(PluginSource source, const Config &config, const PluginNames &names)
 {
+    return source == PluginSource::Nodes    ? named_by_nodes(config, names)
+           : source == PluginSource::Mounts ? named_by_mounts(config, names)
+                                            : named_by_annotations(config, names);
+}
+
+std::optional<RequestValue> asked_by_names(PluginSource source, const Config &config,
+                                           const PluginNames &names)
+{
+    const Named named = named_by(source, config, names);
     const std::string origin = origin_of(source, names);
     if (!named.devices.empty())
         return asked_by(named.devices, origin, source);
@@ -163,7 +188,8 @@ std::optional<RequestValue> asked_by_environment(const Config &config, const Plu
 std::vector<PluginSource> parse_plugin_sources(const RequestValue &list, const PluginNames &names)
 {
     const auto is_used = [&](PluginSource source) {
-        return source == PluginSource::Mounts           ? !names.folders.empty()
+        return source == PluginSource::Nodes            ? !names.control_node.empty()
+               : source == PluginSource::Mounts         ? !names.folders.empty()
                : source == PluginSource::CdiAnnotations ? !names.kinds.empty()
                                                         : true;
     };
@@ -192,11 +218,8 @@ std::optional<RequestValue> find_plugin_request(const Config &config, const Devi
     if (std::find(plugin.from.begin(), plugin.from.end(), PluginSource::Mounts) == plugin.from.end())
         refuse_plugin_mounts(config, names);
     for (const PluginSource source : plugin.from) {
-        auto asked = source == PluginSource::Mounts
-                         ? asked_by_names(named_by_mounts(config, names), source, names)
-                     : source == PluginSource::CdiAnnotations
-                         ? asked_by_names(named_by_annotations(config, names), source, names)
-                         : asked_by_environment(config, names, notes);
+        auto asked = source == PluginSource::Environment ? asked_by_environment(config, names, notes)
+                                                         : asked_by_names(source, config, names);
         if (asked)
             return asked;
     }
@@ -206,9 +229,8 @@ std::optional<RequestValue> find_plugin_request(const Config &config, const Devi
 std::vector<std::string> find_plugin_others(const Config &config, const PluginNames &names,
                                             PluginSource source)
 {
-    return source == PluginSource::Mounts           ? named_by_mounts(config, names).others
-           : source == PluginSource::CdiAnnotations ? named_by_annotations(config, names).others
-                                                    : std::vector<std::string>();
+    return source == PluginSource::Environment ? std::vector<std::string>()
+                                               : named_by(source, config, names).others;
 }
 
 std::optional<std::string> find_plugin_mount(const Config &config, const PluginNames &names)

@@ -24,6 +24,10 @@ struct PluginNames {
     // What it names in the same ways beside GPUs: NVIDIA's IMEX channels.
     std::string_view other_folder = {}; ///< in the folders, with `/` at the end
     std::vector<std::string_view> other_kinds = {};
+    // The nodes that it has the engine make.
+    std::string_view control_node = {}; ///< that comes with all others; none: it has none made
+    std::string_view node_folder = {};  ///< of the others, with `/` at the end
+    std::string_view node_prefix = {};  ///< of the names of those there which name a device
 };
 
 /** What a host believes of a device plugin. */
@@ -33,16 +37,16 @@ struct DevicePlugin {
 };
 
 /**
- * Understands --from: `mounts`, `cdi-annotations`, `environment`, in any order, separated by commas.
+ * Understands --from: `nodes`, `mounts`, `cdi-annotations`, `environment`, in any order, separated by commas.
  * @throws Error (Usage) for anything else, and for what this vendor's plugin does not do
  */
 std::vector<PluginSource> parse_plugin_sources(const RequestValue &list, const PluginNames &names);
 
 /**
  * What the plugin has given the container, as selectors: of the sources that the host believes the first that says
- * anything, in the order of PluginSource. The environment's value is `env`; one with `all`, `none` or `void` in it is an
- * image's own, which a note says: no plugin names devices so. A mount counts by what config.json has for its source and
- * destination.
+ * anything, in the order of PluginSource. Nodes of a privileged container are no plugin's. The environment's value is
+ * `env`; one with `all`, `none` or `void` in it is an image's own, which a note says: no plugin names devices so. A mount
+ * counts by what config.json has for its source and destination.
  *
  * @return nothing if none says anything
  * @throws Error (Usage) for what no plugin says: a name that is none, a mount in its folder that is not of /dev/null; as

@@ -11,6 +11,7 @@ namespace ogh {
 
 /** Where kubelet has put what a device plugin gave a container; the stronger ones first. */
 enum class PluginSource {
+    Nodes,          ///< that the engine makes
     Mounts,         ///< of /dev/null, on names in a folder of the vendor's
     CdiAnnotations, ///< `cdi.k8s.io/…`
     Environment,    ///< the variable that the vendor's own tools read

@@ -18,7 +18,14 @@ public:
     [[nodiscard]] std::vector<Candidate> gpus() const override;
     [[nodiscard]] GpuTags tags() const override { return {"amd", "rocm"}; }
     [[nodiscard]] VendorCdi vendor_cdi() const override { return {"amd.com/gpu", {}, {{"igpu0", "igpu"}}}; }
-    [[nodiscard]] PluginNames plugin_names() const override { return {"AMD_VISIBLE_DEVICES"}; }
+    /** AMD's plugin names nothing: it has the engine make the nodes that ROCm needs. */
+    [[nodiscard]] PluginNames plugin_names() const override
+    {
+        return {.variable = "AMD_VISIBLE_DEVICES",
+                .control_node = "/dev/kfd",
+                .node_folder = "/dev/dri/",
+                .node_prefix = "renderD"};
+    }
     [[nodiscard]] bool is_served_by_vendor(const Config & /*config*/) const override { return false; }
     std::optional<Selectors> asked_of_tools(const Config &config) override;
     [[nodiscard]] bool has_use_for_none() const override { return false; }

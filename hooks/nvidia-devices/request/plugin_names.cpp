@@ -21,12 +21,12 @@ constexpr std::array<std::string_view, 4> vendor_programs{
 
 PluginNames nvidia_plugin_names()
 {
-    return {"NVIDIA_VISIBLE_DEVICES",
-            {"nvidia.com/gpu", "k8s.device-plugin.nvidia.com/gpu"},
-            {"cdi.k8s.io/", "nvidia.cdi.k8s.io/"},
-            {"/var/run/nvidia-container-devices/", "/run/nvidia-container-devices/"},
-            "imex/",
-            {"nvidia.com/imex-channel", "k8s.device-plugin.nvidia.com/imex-channel"}};
+    return {.variable = "NVIDIA_VISIBLE_DEVICES",
+            .kinds = {"nvidia.com/gpu", "k8s.device-plugin.nvidia.com/gpu"},
+            .prefixes = {"cdi.k8s.io/", "nvidia.cdi.k8s.io/"},
+            .folders = {"/var/run/nvidia-container-devices/", "/run/nvidia-container-devices/"},
+            .other_folder = "imex/",
+            .other_kinds = {"nvidia.com/imex-channel", "k8s.device-plugin.nvidia.com/imex-channel"}};
 }
 
 std::vector<unsigned> imex_channels_of_plugin(const Config &config, PluginSource source)

@@ -63,6 +63,29 @@ BOOST_AUTO_TEST_CASE(the_program_and_what_is_bound_where)
     }
 }
 
+BOOST_AUTO_TEST_CASE(devices_and_whether_all_of_them_are_allowed)
+{
+    const auto config = [](const std::string &linux_member) {
+        return parse_config(R"({"root":{"path":"/r"},"linux":)" + linux_member + "}", "/b");
+    };
+    const std::vector<std::string> paths{"/dev/kfd", "/dev/dri/renderD128"};
+    BOOST_TEST(
+        config(R"({"devices":[{"path":"/dev/kfd"},7,{"path":7},{"path":"/dev/dri/renderD128"}]})").devices ==
+            paths,
+        boost::test_tools::per_element());
+    for (const char *odd :
+         {"{}", R"({"devices":null,"resources":null})", R"({"devices":7,"resources":{"devices":{}}})",
+          R"({"resources":{"devices":[7,{"allow":7},{"allow":true,"type":"c"}]}})",
+          R"({"resources":{"devices":[{"allow":true,"major":1,"minor":3}]}})",
+          R"({"resources":{"devices":[{"allow":true},{"allow":false,"access":"rwm"}]}})"}) {
+        BOOST_TEST(config(odd).devices.empty(), odd);
+        BOOST_TEST(!config(odd).allows_every_device, odd);
+    }
+    for (const char *all : {R"([{"allow":true,"access":"rwm"}])",
+                            R"([{"allow":false},{"allow":true,"type":"a","major":-1,"minor":-1}])"})
+        BOOST_TEST(config(R"({"resources":{"devices":)" + std::string(all) + "}}").allows_every_device, all);
+}
+
 BOOST_AUTO_TEST_CASE(whatever_is_wrong_with_a_hook_is_passed_over)
 {
     for (const char *hooks :

@@ -23,12 +23,15 @@ const std::string own_key = "io.oci-gpu-hooks.nvidia-devices";
 
 PluginNames names()
 {
-    return {"VENDOR_VISIBLE_DEVICES",
-            {"vendor.com/gpu"},
-            {"cdi.k8s.io/", "vendor.cdi.k8s.io/"},
-            {"/var/run/plugin/", "/run/plugin/"},
-            "imex/",
-            {"vendor.com/channel"}};
+    return {.variable = "VENDOR_VISIBLE_DEVICES",
+            .kinds = {"vendor.com/gpu"},
+            .prefixes = {"cdi.k8s.io/", "vendor.cdi.k8s.io/"},
+            .folders = {"/var/run/plugin/", "/run/plugin/"},
+            .other_folder = "imex/",
+            .other_kinds = {"vendor.com/channel"},
+            .control_node = "/dev/vfd",
+            .node_folder = "/dev/dri/",
+            .node_prefix = "renderD"};
 }
 
 Config with_mounts(const std::vector<std::string> &targets)
@@ -87,6 +90,23 @@ BOOST_AUTO_TEST_CASE(every_one_of_several_mounts_on_a_destination_is_of_dev_null
         another.binds[forged].source = "/etc/hostname";
         BOOST_TEST(failure(another, "mounts").says("'/etc/hostname'"));
     }
+}
+
+BOOST_AUTO_TEST_CASE(nodes_beside_the_one_that_comes_with_all_name_devices)
+{
+    Config config;
+    config.devices = {"/dev/dri/card1", "/dev/dri/renderD128", "/dev/vfd", "/dev/dri/renderD130",
+                      "/dev/null"};
+    config.environment = {"VENDOR_VISIBLE_DEVICES=" + uuid};
+    BOOST_TEST(asked(config, "environment,nodes") == "renderD128,renderD130");
+    BOOST_TEST(asked(config, "mounts") == "-");
+    config.allows_every_device = true;
+    BOOST_TEST(asked(config, "nodes") == "-");
+    config.allows_every_device = false;
+    config.devices.erase(config.devices.begin() + 2); // another vendor's render nodes
+    BOOST_TEST(asked(config, "nodes") == "-");
+    config.devices = {"/dev/vfd", "/dev/dri/renderD128/../renderD129"};
+    BOOST_TEST((failure(config, "nodes").code == ExitCode::Usage));
 }
 
 BOOST_AUTO_TEST_CASE(mounts_win_in_any_order)
@@ -197,8 +217,8 @@ BOOST_AUTO_TEST_CASE(sources_are_known_words)
                         parse_plugin_sources({list, "option '--from'"}, names());
                     }).code == ExitCode::Usage),
                    list);
-    const PluginNames without{"V"};
-    for (const char *word : {"mounts", "cdi-annotations"}) {
+    const PluginNames without{.variable = "V"};
+    for (const char *word : {"nodes", "mounts", "cdi-annotations"}) {
         const auto failure = failure_of([&] { parse_plugin_sources({word, "option '--from'"}, without); });
         BOOST_TEST((failure.code == ExitCode::Usage), word);
         BOOST_TEST(failure.says("it takes 'environment'"), word);
