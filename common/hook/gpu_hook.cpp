@@ -119,9 +119,8 @@ private:
     /** @return nothing if there is nothing to do, which stands in the notes */
     std::optional<GpuRequest> read_request(SelectionPolicy policy)
     {
-        const DevicePlugin plugin{vendor_.plugin_names(), plugin_sources()};
-        hook_.set_plugin(plugin);
         const auto asked = hook_.request();
+        const DevicePlugin &plugin = hook_.options().plugin;
         if (plugin.from.empty() && hook_.config())
             check_plugin_mounts(asked, plugin.names);
         if (!asked)
@@ -144,14 +143,6 @@ private:
                           capabilities(*asked),
                           lease_details(*asked, *selectors, max_devices),
                           written.environment || asked->plugin};
-    }
-
-    /** What --from says. */
-    [[nodiscard]] std::vector<PluginSource> plugin_sources() const
-    {
-        return options_.from
-                   ? parse_plugin_sources({*options_.from, "option '--from'"}, vendor_.plugin_names())
-                   : std::vector<PluginSource>();
     }
 
     /** Where mounts do not ask, a container that has them starts only with what it asks for otherwise. */
@@ -240,6 +231,15 @@ private:
     Notes notes_;
 };
 
+/** What --from says of the vendor's device plugin. */
+DevicePlugin plugin_of(const GpuVendor &vendor, const std::optional<std::string> &from)
+{
+    DevicePlugin plugin{vendor.plugin_names()};
+    if (from)
+        plugin.from = parse_plugin_sources({*from, "option '--from'"}, plugin.names);
+    return plugin;
+}
+
 } // namespace
 
 int run_gpu_hook(const char *name, const char *description, int argc, const char *const *argv,
@@ -256,6 +256,7 @@ int run_gpu_hook(const char *name, const char *description, int argc, const char
         if (!hook.parse(argc, argv))
             return;
         check(options, hook.options());
+        hook.set_plugin(plugin_of(vendor, options.from));
         SelectionPolicy policy = policy_of(options.allow, options.max_devices);
         if (options.allow_capabilities)
             vendor.allow({*options.allow_capabilities, "option '--allow-capabilities'"});

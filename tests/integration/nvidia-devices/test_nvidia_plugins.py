@@ -8,7 +8,8 @@ from harness.engines import RUNTIMES
 from harness.expect import started
 from harness.gpu import nodes_of
 from harness.leases import Container
-from harness.nvidia_container import CAPABILITIES, CHANNELS, KEY, PROBE, error_of, given, gpus_of, nothing, probed, refused
+from harness.nvidia_container import (CAPABILITIES, CHANNELS, KEY, PROBE, error_of, given, gpus_of, nothing, probed,
+                                      refused)
 from hosts.nvidia import EIGHT
 
 pytest_plugins = ["harness.nvidia_fixtures"]
@@ -62,7 +63,8 @@ def test_a_container_gets_what_the_plugin_has_chosen(nv_box, machine, strategy, 
     box.annotations.update(annotations)
     box.bundle.environment(*environment)
     box.volume("/dev/other", machine.path / f"dev/nvidia{OTHER.minor}")
-    seen, _, gpus = started(box.run(f"{PROBE} probe /dev/nvidia*; echo ==; ls /proc/driver/nvidia/gpus")).partition("==\n")
+    out = started(box.run(f"{PROBE} probe /dev/nvidia*; echo ==; ls /proc/driver/nvidia/gpus"))
+    seen, _, gpus = out.partition("==\n")
     assert probed(seen) == given(GPU)
     assert gpus.split() == [GPU.address]
 
@@ -70,8 +72,8 @@ def test_a_container_gets_what_the_plugin_has_chosen(nv_box, machine, strategy, 
 def test_leases_count_what_plugins_give(nv_box):
     """Two pods to which time slicing gives the same GPU, on a node whose policy is exclusive use; only pods of one
     namespace may have any."""
-    boxes = [nv_box(None, "--from", "mounts", "--min-lease", "exclusive", "--only", "io.kubernetes.cri.sandbox-namespace=m*",
-                    engine=RUNC) for _ in range(3)]
+    boxes = [nv_box(None, "--from", "mounts", "--min-lease", "exclusive", "--only",
+                    "io.kubernetes.cri.sandbox-namespace=m*", engine=RUNC) for _ in range(3)]
     for box in boxes:
         box.loader = "concourse"
         in_pod(box.config, "containerd 2")
@@ -104,8 +106,7 @@ BY_CDI = {"cdi.k8s.io/x": CDI + GPU.uuid}
     ("environment", {"mounts": [mounted(GPU.uuid)], "process": ENVIRONMENT}, 2),
     # What else a pod says
     ("mounts", {"mounts": [mounted(GPU.uuid)], "annotations": {KEY: "0"}}, 5),
-    ("mounts", {"mounts": [mounted(GPU.uuid)], "annotations": {KEY: "none"}}, []),
-    ("mounts,colour", {"mounts": [mounted(GPU.uuid)]}, 2)])
+    ("mounts", {"mounts": [mounted(GPU.uuid)], "annotations": {KEY: "none"}}, [])])
 def test_what_counts_of_a_pod(plan, by_hand, sources, config, outcome):
     if outcome is None:
         assert "no device plugin" in nothing(by_hand("--plan", "--from", sources, "--log-level", "info", **config))
@@ -121,14 +122,16 @@ def test_the_hosts_policy_is_for_plugins_too(by_hand, plan):
     error_of(by_hand("--plan", "--from", "mounts", "--max-devices", "1", **two), 5, "--max-devices")
     for options in (["--plan", "--request", "0"], ["--opt-in", "environment"], ["--cdi"]):
         error_of(by_hand("--from", "mounts", *options, **two), 2, "--from")
+    error_of(by_hand("--list", "--from", "mounts,colour"), 2, "'colour'")  # what doctor asks
     graphics = plan("--from", "mounts", annotations={CAPABILITIES: "graphics"}, **two)
     assert f"/dev/dri/card{GPU.card}" in nodes_of(graphics)
 
 
 @pytest.mark.parametrize("sources, config, channels", [
-    ("mounts", {"mounts": [mounted(GPU.uuid), mounted("imex/2")]}, [2]), ("mounts", {"mounts": [mounted(GPU.uuid)]}, []),
+    ("mounts", {"mounts": [mounted(GPU.uuid), mounted("imex/2")]}, [2]),
+    ("mounts", {"mounts": [mounted(GPU.uuid)]}, []), ("mounts", {"mounts": [mounted("imex/2")]}, 2),
     ("cdi-annotations", {"annotations": BY_CDI | {"cdi.k8s.io/y": "nvidia.com/imex-channel=1"}}, [1]),
-    ("cdi-annotations", {"annotations": BY_CDI}, []), ("environment", {}, [7]), ("mounts", {"mounts": [mounted("imex/2")]}, 2),
+    ("cdi-annotations", {"annotations": BY_CDI}, []), ("environment", {}, [7]),
     ("mounts", {"mounts": [mounted(GPU.uuid), mounted("imex/4000")]}, 3)])
 def test_channels_come_from_where_the_gpus_come_from(plan, by_hand, machine, sources, config, channels):
     """The container's environment, which has others, counts only where it is believed."""
