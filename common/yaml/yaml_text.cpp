@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/error.h"
+#include "yaml/plain_block.h"
 #include "yaml/plain_json.h"
 #include "yaml/yaml_builder.h"
 
@@ -160,9 +161,11 @@ private:
 
 YamlDocument read_yaml(std::string_view text)
 {
-    YamlDocument plain;
-    if (YamlBuilder builder(plain, text.size()); read_plain_json(text, builder))
-        return plain;
+    for (const auto read_plain : {read_plain_json, read_plain_block}) {
+        YamlDocument plain;
+        if (YamlBuilder builder(plain, text.size()); read_plain(text, builder))
+            return plain;
+    }
     YamlDocument document;
     Reader(text, document).read();
     return document;

@@ -7,6 +7,8 @@
 #include "cdi-devices/spec/parse.h"
 #include "promise.h"
 #include "target.h"
+#include "yaml/plain_block.h"
+#include "yaml/plain_json.h"
 
 namespace ogh::fuzz {
 
@@ -30,6 +32,19 @@ void check_edits(const ContainerEdits &edits)
                 "a variable without a name");
 }
 
+/** Whether it is of a form that needs no library. */
+bool is_plain(std::string_view input)
+{
+    return attempt([&] {
+               YamlDocument json;
+               YamlBuilder json_builder(json, input.size());
+               YamlDocument block;
+               YamlBuilder block_builder(block, input.size());
+               return read_plain_json(input, json_builder) || read_plain_block(input, block_builder);
+           })
+        .value.value_or(false);
+}
+
 } // namespace
 
 void check(std::string_view input)
@@ -37,10 +52,10 @@ void check(std::string_view input)
     const auto outcome = attempt([&] { return parse_spec(input); });
     require(outcome.value || outcome.code == ExitCode::Host,
             "a specification that is wrong is the host's fault");
-    if (input.starts_with('{')) {
-        // With a comment it is no JSON, which is read in a way of its own.
-        const auto as_yaml = attempt([&] { return parse_spec(std::string(input) + "\n#"); });
-        require(as_yaml.value == outcome.value, "JSON is read in another way than YAML");
+    if (is_plain(input)) {
+        // With a comment it is none of the forms that are read without the library.
+        const auto by_library = attempt([&] { return parse_spec(std::string(input) + "\n#"); });
+        require(by_library.value == outcome.value, "a plain form is read in another way than by the library");
     }
     if (!outcome.value)
         return;

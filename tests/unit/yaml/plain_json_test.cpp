@@ -3,39 +3,15 @@
 
 #include <boost/test/unit_test.hpp>
 
-#include "support/expect.h"
+#include "support/yaml_values.h"
 #include "yaml/plain_json.h"
-#include "yaml/yaml_text.h"
 
 BOOST_AUTO_TEST_SUITE(plain_json)
 
 using namespace ogh;
-using test::failure_of;
+using test::read_values;
 
 namespace {
-
-/** All that is known of a value and of what is in it. */
-std::string written(const YamlDocument &document, const YamlNode &node)
-{
-    std::string text = std::to_string(node.line) + (node.plain ? "p" : "") + std::string(document.tag(node));
-    if (node.type == YamlNode::Type::Scalar)
-        return text + "<" + std::string(document.text(node)) + ">";
-    text += node.type == YamlNode::Type::Sequence ? "[" : "{";
-    for (size_t i = 0; i < YamlDocument::size(node); ++i)
-        text += written(document, document.member(node, i));
-    return text + (node.type == YamlNode::Type::Sequence ? "]" : "}");
-}
-
-std::string read(const std::string &text)
-{
-    std::string values;
-    const std::string why =
-        failure_of([&] {
-            const YamlDocument document = read_yaml(text);
-            values = document.root() == nullptr ? "nothing" : written(document, *document.root());
-        }).message;
-    return values + why;
-}
 
 /** Whether it is of the form that needs no library. */
 bool is_plain(const std::string &text)
@@ -57,7 +33,7 @@ BOOST_AUTO_TEST_CASE(it_is_read_as_the_library_reads_it)
         BOOST_TEST_CONTEXT(text)
         {
             BOOST_TEST(is_plain(text));
-            BOOST_TEST(read(text) == read(std::string(text) + " #")); // JSON has no comments
+            BOOST_TEST(read_values(text) == read_values(std::string(text) + " #")); // JSON has no comments
         }
 }
 
@@ -119,7 +95,7 @@ BOOST_AUTO_TEST_CASE(whatever_else_there_is_the_library_reads)
     BOOST_TEST(!is_plain(std::string("{\"a\": \"\0\"}", 10)));
     BOOST_TEST(is_plain("{\"" + std::string(900, 'a') + "\": 1}"));
     BOOST_TEST(!is_plain("{\"" + std::string(1100, 'a') + "\": 1}"));
-    BOOST_TEST(read("{'a': 1}") == "1{1<a>1p<1>}");
+    BOOST_TEST(read_values("{'a': 1}") == "1{1<a>1p<1>}");
 }
 
 BOOST_AUTO_TEST_CASE(it_is_bounded_as_all_is)
@@ -127,12 +103,12 @@ BOOST_AUTO_TEST_CASE(it_is_bounded_as_all_is)
     const auto nested = [](size_t depth) {
         return "{\"a\":" + std::string(depth - 1, '[') + std::string(depth - 1, ']') + "}";
     };
-    BOOST_TEST(read(nested(64)).starts_with("1{"));
-    BOOST_TEST(read(nested(65)) == "it is no YAML, line 1: it is nested deeper than 64 levels");
+    BOOST_TEST(read_values(nested(64)).starts_with("1{"));
+    BOOST_TEST(read_values(nested(65)) == "it is no YAML, line 1: it is nested deeper than 64 levels");
     std::string many = "{\"a\":[0";
     for (size_t i = 0; i < YamlDocument::max_weight; ++i)
         many += ",0";
-    BOOST_TEST(read(many + "]}") == "it is no YAML, line 1: it is too large");
+    BOOST_TEST(read_values(many + "]}") == "it is no YAML, line 1: it is too large");
 }
 
 BOOST_AUTO_TEST_SUITE_END()
