@@ -38,9 +38,12 @@ class Given:
 
     def words(self):
         """The floor's arguments."""
-        for kind, things in (("node", self.nodes), ("mount", self.mounts), ("link", self.links)):
-            for path, what in things.items():
-                yield from (kind, path[1:], str(what))
+        for path, minor in self.nodes.items():
+            yield from ("node", path[1:], str(minor))
+        for path, source in self.mounts.items():
+            yield from ("mount", path[1:], source[1:])
+        for path, target in self.links.items():
+            yield from ("link", path[1:], target)
 
 
 def _parent(host, path):
