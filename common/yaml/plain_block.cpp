@@ -51,10 +51,7 @@ private:
         size_t column; ///< of its keys, or of the dashes before its items
     };
 
-    [[nodiscard]] char at(size_t position) const
-    {
-        return position < text_.size() ? text_[position] : '\n';
-    }
+    [[nodiscard]] char at(size_t position) const { return position < text_.size() ? text_[position] : '\n'; }
 
     bool read_line()
     {
