@@ -110,24 +110,6 @@ std::string read_program(const json &config)
     return is_there ? args->front().get<std::string>() : std::string();
 }
 
-/** Whatever is wrong with a mount is for the runtime to say. */
-std::vector<BindMount> read_binds(const json &config)
-{
-    std::vector<BindMount> binds;
-    const json *mounts = find_member(config, "mounts");
-    if (mounts == nullptr || !mounts->is_array())
-        return binds;
-    const auto text = [](const json &mount, const char *name) {
-        const json *member = mount.is_object() ? find_member(mount, name) : nullptr;
-        return member != nullptr && member->is_string() ? member->get<std::string>() : std::string();
-    };
-    for (const json &mount : *mounts) {
-        if (text(mount, "type") == "bind")
-            binds.push_back({text(mount, "destination"), text(mount, "source")});
-    }
-    return binds;
-}
-
 /** A member that is an array; an empty one for anything else, where what is wrong is for the runtime to say. */
 const json &any_array(const json &object, const char *name)
 {
@@ -142,6 +124,22 @@ const json &any_member(const json &object, const char *name)
     static const json empty = json::object();
     const json *member = object.is_object() ? find_member(object, name) : nullptr;
     return member != nullptr ? *member : empty;
+}
+
+/** A member that is a text, in the same way. */
+std::string any_text(const json &object, const char *name)
+{
+    const json &member = any_member(object, name);
+    return member.is_string() ? member.get<std::string>() : std::string();
+}
+
+std::vector<BindMount> read_binds(const json &config)
+{
+    std::vector<BindMount> binds;
+    for (const json &mount : any_array(config, "mounts"))
+        if (any_text(mount, "type") == "bind")
+            binds.push_back({any_text(mount, "destination"), any_text(mount, "source")});
+    return binds;
 }
 
 std::vector<std::string> read_devices(const json &config)
