@@ -6,6 +6,7 @@
 #include "cdi-devices/spec/names.h"
 #include "cdi-devices/spec/parse.h"
 #include "promise.h"
+#include "support/yaml_values.h"
 #include "target.h"
 #include "yaml/plain_block.h"
 #include "yaml/plain_json.h"
@@ -36,11 +37,8 @@ void check_edits(const ContainerEdits &edits)
 bool is_plain(std::string_view input)
 {
     return attempt([&] {
-               YamlDocument json;
-               YamlBuilder json_builder(json, input.size());
-               YamlDocument block;
-               YamlBuilder block_builder(block, input.size());
-               return read_plain_json(input, json_builder) || read_plain_block(input, block_builder);
+               return test::is_understood(read_plain_json, input) ||
+                      test::is_understood(read_plain_block, input);
            })
         .value.value_or(false);
 }

@@ -2,8 +2,10 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 
 #include "support/expect.h"
+#include "yaml/yaml_builder.h"
 #include "yaml/yaml_text.h"
 
 namespace ogh::test {
@@ -30,6 +32,14 @@ inline std::string read_values(const std::string &text)
             values = document.root() == nullptr ? "nothing" : written(document, *document.root());
         }).message;
     return values + why;
+}
+
+/** Whether a reader of one form, such as read_plain_json(), takes the whole text, which then needs no library. */
+inline bool is_understood(bool (*read)(std::string_view, YamlBuilder &), std::string_view text)
+{
+    YamlDocument document;
+    YamlBuilder builder(document, text.size());
+    return read(text, builder);
 }
 
 } // namespace ogh::test

@@ -13,12 +13,9 @@ using test::read_values;
 
 namespace {
 
-/** Whether it is of the form that needs no library. */
 bool is_plain(const std::string &text)
 {
-    YamlDocument document;
-    YamlBuilder builder(document, text.size());
-    return read_plain_json(text, builder);
+    return test::is_understood(read_plain_json, text);
 }
 
 } // namespace
