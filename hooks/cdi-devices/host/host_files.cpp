@@ -16,42 +16,68 @@ namespace ogh::cdi_devices {
 
 namespace {
 
-HostFile file_of(std::string path, const struct stat &status)
+std::string within(const std::string &folder, const std::string &name)
 {
-    return {std::move(path), status.st_mode, status.st_rdev};
+    return folder == "/" ? "/" + name : folder + "/" + name;
 }
 
-HostFile look_at_node(const Sysroot &sysroot, const std::string &path)
-{
-    HostFile file{sysroot.on_host(path), 0, 0};
-    const size_t slash = path.rfind('/');
-    if (!path.starts_with('/'))
-        throw Error(ExitCode::Host, "the host path " + quote(path) + " of a device node is not absolute");
-    const auto folder = sysroot.find(slash == 0 ? "/" : path.substr(0, slash));
-    if (!folder)
-        return file;
-    const std::string name = path.substr(slash + 1);
-    struct stat status {};
-    if (::fstatat(folder->fd.get(), name.c_str(), &status, AT_SYMLINK_NOFOLLOW) == 0)
-        return file_of(
-            sysroot.on_host(folder->path == "/" ? path.substr(slash) : folder->path + path.substr(slash)),
-            status);
-    if (errno != ENOENT)
-        throw SystemError(errno, "cannot look at " + quote(path), ExitCode::Host);
-    return file;
-}
+/**
+ * Looks at files of the host. A specification names those of a folder one after the other, hundreds of them, so the way to
+ * a folder is walked once.
+ */
+class Looker final {
+public:
+    explicit Looker(const Sysroot &sysroot) : sysroot_(sysroot) {}
 
-HostFile look_at_source(const Sysroot &sysroot, const std::string &path)
+    /** What itself has the name. @param path absolute */
+    [[nodiscard]] HostFile look(const std::string &path)
+    {
+        enter(path.substr(0, path.rfind('/')));
+        const std::string name = path.substr(path.rfind('/') + 1);
+        struct stat status {};
+        if (folder_ && ::fstatat(folder_->fd.get(), name.c_str(), &status, AT_SYMLINK_NOFOLLOW) == 0)
+            return {sysroot_.on_host(within(folder_->path, name)), status.st_mode, status.st_rdev};
+        if (folder_ && errno != ENOENT)
+            throw SystemError(errno, "cannot look at " + quote(path), ExitCode::Host);
+        return {sysroot_.on_host(path), 0, 0};
+    }
+
+    /** What symlinks lead to. @param path absolute */
+    [[nodiscard]] HostFile follow(const std::string &path)
+    {
+        const std::string name = path.substr(path.rfind('/') + 1);
+        if (!name.empty() && name != "." && name != "..") {
+            HostFile file = look(path);
+            if (!S_ISLNK(file.mode))
+                return file;
+        }
+        const auto found = sysroot_.find(path);
+        if (!found)
+            return {sysroot_.on_host(path), 0, 0};
+        struct stat status {};
+        if (::fstat(found->fd.get(), &status) != 0)
+            throw SystemError(errno, "cannot look at " + quote(path), ExitCode::Host);
+        return {sysroot_.on_host(found->path), status.st_mode, status.st_rdev};
+    }
+
+private:
+    void enter(std::string path)
+    {
+        if (path == path_ && folder_)
+            return;
+        folder_ = sysroot_.find(path);
+        path_ = std::move(path);
+    }
+
+    const Sysroot &sysroot_;
+    std::string path_;                   ///< of the folder, as it was asked for
+    std::optional<ResolvedPath> folder_; ///< nothing if it does not exist
+};
+
+void require_absolute(const std::string &path, const char *what)
 {
     if (!path.starts_with('/'))
-        throw Error(ExitCode::Host, "the host path " + quote(path) + " of a mount is not absolute");
-    const auto found = sysroot.find(path);
-    if (!found)
-        return {sysroot.on_host(path), 0, 0};
-    struct stat status {};
-    if (::fstat(found->fd.get(), &status) != 0)
-        throw SystemError(errno, "cannot look at " + quote(path), ExitCode::Host);
-    return file_of(sysroot.on_host(found->path), status);
+        throw Error(ExitCode::Host, "the host path " + quote(path) + " of a " + what + " is not absolute");
 }
 
 /** "" if it is not loaded. */
@@ -72,10 +98,15 @@ const std::string &host_path_of(const DeviceNode &node)
 HostFiles look_at_host(const ContainerEdits &edits, const VendorActions &actions, const Sysroot &sysroot)
 {
     HostFiles files;
-    for (const DeviceNode &node : edits.nodes)
-        files.nodes.try_emplace(host_path_of(node), look_at_node(sysroot, host_path_of(node)));
-    for (const Mount &mount : edits.mounts)
-        files.mounts.try_emplace(mount.host_path, look_at_source(sysroot, mount.host_path));
+    Looker looker(sysroot);
+    for (const DeviceNode &node : edits.nodes) {
+        require_absolute(host_path_of(node), "device node");
+        files.nodes.try_emplace(host_path_of(node), looker.look(host_path_of(node)));
+    }
+    for (const Mount &mount : edits.mounts) {
+        require_absolute(mount.host_path, "mount");
+        files.mounts.try_emplace(mount.host_path, looker.follow(mount.host_path));
+    }
     const auto is_missing = [](const auto &each) { return each.second.mode == 0; };
     if (std::any_of(files.mounts.begin(), files.mounts.end(), is_missing))
         files.driver_version = read_driver_version(sysroot);
