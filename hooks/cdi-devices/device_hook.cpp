@@ -110,14 +110,13 @@ std::optional<RequestValue> asked_by_engine(const Hook &hook, const Options &opt
     return RequestValue{.value = "none", .origin = "annotations 'cdi.k8s.io/...'"};
 }
 
-/** What the container asks for, of what the files describe. */
-Edits planned(Hook &hook, const DeviceRequest &request, const Policy &policy,
-              const std::vector<SpecFile> &files, const Options &options)
+/** What the container gets by these devices. */
+Edits planned(Hook &hook, const std::vector<FoundDevice> &chosen, const Sysroot &sysroot,
+              const Options &options)
 {
-    const auto chosen = choose(request, DeviceIndex(files), policy);
     const ContainerEdits edits = combine(chosen);
     const VendorActions actions = vendor_actions(edits.hooks);
-    const HostFiles host = look_at_host(edits, actions, Sysroot(hook.options().sysroot));
+    const HostFiles host = look_at_host(edits, actions, sysroot);
     Notes notes;
     Edits plan_of_it = plan(edits, actions, host, context_of(hook, options), notes);
     if (needs_image(actions))
@@ -162,7 +161,7 @@ void run(Hook &hook, int argc, char **argv)
         sysroot, folders,
         [&](std::string_view kind, std::string_view name) { return asks_for(request, kind, name); }, notes);
     hook.note(notes);
-    hook.carry_out(planned(hook, request, policy, files, options));
+    hook.carry_out(planned(hook, choose(request, DeviceIndex(files), policy), sysroot, options));
 }
 
 } // namespace ogh::cdi_devices
