@@ -77,11 +77,24 @@ bool is_printable(std::string_view sequence)
     return range == unprintable.end() || value < range->first;
 }
 
-/** Calls `append(out, sequence)` for what is valid; bytes that are not become \xNN. */
-template<typename Append> std::string rewritten(std::string_view text, const Append &append)
+/** What is written as it is by all of the functions below. */
+bool is_mere(char c)
 {
-    std::string out;
+    return c >= ' ' && c <= '~' && c != '\'' && c != '\\';
+}
+
+/** Calls `append(out, sequence)` for what is valid; bytes that are not become \xNN. */
+template<typename Append>
+std::string rewritten(std::string_view text, const Append &append, std::string out = {})
+{
+    out.reserve(out.size() + text.size() + 1);
     while (!text.empty()) {
+        // Mostly all of it: a path is quoted for each system call that could fail.
+        const auto *const end = std::find_if_not(text.begin(), text.end(), is_mere);
+        out.append(text.begin(), end);
+        text.remove_prefix(static_cast<size_t>(end - text.begin()));
+        if (text.empty())
+            break;
         const size_t length = utf8_length(text);
         if (length == 0)
             append_hex(out, text[0]);
@@ -116,7 +129,7 @@ void append_quoted(std::string &out, std::string_view sequence)
 std::string quote(std::string_view text, size_t limit)
 {
     const bool cut = text.size() > limit;
-    return "'" + rewritten(text.substr(0, limit), append_quoted) + (cut ? "…'" : "'");
+    return rewritten(text.substr(0, limit), append_quoted, "'") + (cut ? "…'" : "'");
 }
 
 std::string printable(std::string_view text)
