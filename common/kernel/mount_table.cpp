@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <cstdio>
 
@@ -79,10 +80,13 @@ MountTable::MountTable(int mountinfo) : table_(mnt_new_table())
     UniqueFd copy(::fcntl(mountinfo, F_DUPFD_CLOEXEC, 0));
     if (!copy.valid() || ::lseek(copy.get(), 0, SEEK_SET) != 0)
         throw SystemError(errno, "cannot read the mount table");
+    std::array<char, 16384> buffer{}; // outlives the stream
     const std::unique_ptr<std::FILE, CloseFile> stream(::fdopen(copy.get(), "re"));
     if (stream == nullptr || table_ == nullptr)
         throw SystemError(errno, "cannot read the mount table");
     [[maybe_unused]] const int owned_by_stream = copy.release();
+    // The kernel goes through all mounts before the place where a read begins, and proposes 1,024 bytes.
+    std::setvbuf(stream.get(), buffer.data(), _IOFBF, buffer.size());
     mnt_table_set_parser_errcb(table_.get(), fail_on_any_line);
     // libmount looks for a thread's number in the name, and follows its symlinks; "/" has neither.
     if (mnt_table_parse_stream(table_.get(), stream.get(), "/") != 0)
