@@ -62,9 +62,9 @@ bool is_refusal(int error_number)
     return error_number == EPERM || error_number == EACCES || error_number == EROFS;
 }
 
-DeviceCgroups::DeviceCgroups(const ProcFs &proc, pid_t init, const std::string &cgroups_path)
+DeviceCgroups::DeviceCgroups(const ProcFs &proc, const MountTable &mounts, pid_t init,
+                             const std::string &cgroups_path)
 {
-    const MountTable mounts(proc.open_self("mountinfo").get());
     const CgroupNames names{
         read_all(proc.open_of(init, "cgroup").get(), max_proc_cgroup, "the init process's cgroups"),
         read_all(proc.open_self("cgroup").get(), max_proc_cgroup, "this process's cgroups"), cgroups_path};

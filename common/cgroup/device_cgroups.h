@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "cgroup/device_cgroup.h"
+#include "kernel/mount_table.h"
 #include "kernel/proc_fs.h"
 
 namespace ogh {
@@ -24,11 +25,12 @@ constexpr std::array<unsigned, 2> device_cgroup_capabilities = {CAP_SYS_ADMIN, C
 class DeviceCgroups final {
 public:
     /**
+     * @param mounts those of this process's namespace
      * @param init the container's init process, held by the caller: its number must not be another's meanwhile
      * @param cgroups_path linux.cgroupsPath of config.json, or ""
      * @throws Error (Host) if /proc cannot be understood
      */
-    DeviceCgroups(const ProcFs &proc, pid_t init, const std::string &cgroups_path);
+    DeviceCgroups(const ProcFs &proc, const MountTable &mounts, pid_t init, const std::string &cgroups_path);
 
     /**
      * Lets the container use these devices, exactly, in every cgroup of its own. A second call with the same rules

@@ -45,7 +45,7 @@ std::vector<NodeSource> open_nodes(const std::vector<NodeEdit> &nodes, const Con
 }
 
 /** All that has a path on the host, while that path means what it says. */
-HostSources open_by_path(const Edits &edits, const ContainerView &view)
+HostSources open_by_path(const Edits &edits, ContainerView &view)
 {
     HostSources sources;
     const Container &container = view.container();
@@ -53,7 +53,8 @@ HostSources open_by_path(const Edits &edits, const ContainerView &view)
     if (edits.proc)
         sources.proc = open_proc(*edits.proc, container.mount_label);
     if (!edits.nodes.empty()) {
-        sources.cgroups.emplace(view.proc(), container.pid, container.cgroups_path);
+        sources.cgroups.emplace(view.proc(), view.mount_policy().on_host(), container.pid,
+                                container.cgroups_path);
         if (!sources.cgroups->scopes().empty())
             sources.systemd = ManagerConnection::open(sources.notes);
         sources.nodes = open_nodes(edits.nodes, view);
@@ -124,7 +125,7 @@ void put_together(const Edits &edits, const ContainerView &view, HostSources &so
 
 } // namespace
 
-HostSources open_host_sources(const Edits &edits, const ContainerView &view)
+HostSources open_host_sources(const Edits &edits, ContainerView &view)
 {
     HostSources sources = open_by_path(edits, view);
     const auto &user_namespace = view.init().user_namespace();

@@ -50,6 +50,6 @@ struct HostSources {
  * attributes, and uncover what lies below them.
  * @throws Error
  */
-HostSources open_host_sources(const Edits &edits, const ContainerView &view);
+HostSources open_host_sources(const Edits &edits, ContainerView &view);
 
 } // namespace ogh

@@ -15,6 +15,13 @@ MountPolicy::MountPolicy(const ProcFs &proc, pid_t pid, std::string rootfs)
 {
 }
 
+const MountTable &MountPolicy::on_host()
+{
+    if (!host_)
+        host_.emplace(host_mountinfo_.get());
+    return *host_;
+}
+
 const MountTable &MountPolicy::inside()
 {
     if (!inside_)
@@ -52,9 +59,7 @@ bool MountPolicy::is_on(const std::string &source, const Inode &inode)
 bool MountPolicy::is_on_host(const Inode &inode)
 {
     const auto device = inside().device_of(inode.mount_id);
-    if (!host_)
-        host_.emplace(host_mountinfo_.get());
-    return !device || host_->has_device(*device);
+    return !device || on_host().has_device(*device);
 }
 
 bool MountPolicy::is_on_own_memory(const Inode &inode)

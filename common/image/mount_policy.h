@@ -38,6 +38,9 @@ public:
      */
     MountPolicy(const ProcFs &proc, pid_t pid, std::string rootfs);
 
+    /** The mounts of the namespace that this process is in when it makes this. */
+    const MountTable &on_host();
+
     /** The mounts of the container's namespace, those that it took over from the host included. */
     const MountTable &inside();
 

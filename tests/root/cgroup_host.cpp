@@ -135,6 +135,12 @@ pid_t CgroupHost::start(Version version, const std::string &path_of)
     return init_->pid();
 }
 
+DeviceCgroups device_cgroups_of(pid_t init, const std::string &cgroups_path)
+{
+    const ProcFs proc;
+    return {proc, MountTable(proc.open_self("mountinfo").get()), init, cgroups_path};
+}
+
 Notes CgroupHost::try_to_allow(const std::string &cgroups_path, const DeviceRules &rules) const
 {
     DeviceCgroups cgroups = container(cgroups_path);
@@ -144,7 +150,7 @@ Notes CgroupHost::try_to_allow(const std::string &cgroups_path, const DeviceRule
 
 DeviceCgroups CgroupHost::container(const std::string &cgroups_path) const
 {
-    return {ProcFs(), init_->pid(), cgroups_path};
+    return device_cgroups_of(init_->pid(), cgroups_path);
 }
 
 DeviceRules CgroupHost::questions() const

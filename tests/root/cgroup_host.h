@@ -16,6 +16,9 @@ namespace ogh::test {
 
 enum class Version { One, Two };
 
+/** The device cgroups of that process, as this one sees them. */
+DeviceCgroups device_cgroups_of(pid_t init, const std::string &cgroups_path);
+
 /**
  * Cgroups of this kernel, both versions, in mounts of their own, and device nodes. A node whose major has no driver
  * tells what the kernel allows: opening it gives ENXIO, or EPERM if it is denied.

@@ -105,7 +105,7 @@ BOOST_FIXTURE_TEST_CASE(the_runtimes_own_cgroup_is_never_changed, Version2)
     const Outcome outcome = in_child([&] {
         const UniqueFd procs(::openat(cgroup.get(), "cgroup.procs", O_WRONLY | O_CLOEXEC));
         check_call(::write(procs.get(), "0", 1), "join");
-        DeviceCgroups container(ProcFs(), init, own);
+        DeviceCgroups container = device_cgroups_of(init, own);
         UndoLog undo;
         const Notes notes = container.allow(rules, undo);
         undo.drop();
