@@ -60,10 +60,13 @@ private:
             throw root_.wrong("the version " + quote(spec.version) + " does not have " + feature_);
         if (spec.devices.empty())
             throw root_.wrong("it has no device");
-        std::set<std::string_view> names;
+        std::vector<std::string_view> names;
+        names.reserve(spec.devices.size());
         for (const Device &device : spec.devices)
-            if (!names.insert(device.name).second)
-                throw root_.wrong("it has two devices " + quote(device.name));
+            names.emplace_back(device.name);
+        std::sort(names.begin(), names.end());
+        if (const auto twice = std::adjacent_find(names.begin(), names.end()); twice != names.end())
+            throw root_.wrong("it has two devices " + quote(*twice));
     }
 
     void since(const Version &version, const std::string &feature)
