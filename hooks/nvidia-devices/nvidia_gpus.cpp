@@ -37,6 +37,17 @@ void add_driver_tree(Hook &hook, const Sysroot &driver_root, const GpuSelection 
                      notes);
 }
 
+/** A further request of a container may move an earlier one to what this one does not mean. */
+void read_chosen(const Sysroot &sysroot, Inventory &inventory, const std::vector<InstancePlace> &chosen)
+{
+    read_instances(sysroot, inventory, chosen);
+    for (const auto &[gpu, place] : chosen) {
+        const std::string &problem = inventory.gpus[gpu].instances[place].problem;
+        if (!problem.empty())
+            throw Error(ExitCode::Host, "the instance cannot be given: " + problem);
+    }
+}
+
 void warn_of_vendor_hook(const Hook &hook, const Sysroot &sysroot, Notes &notes)
 {
     const auto found = hook.config() ? find_vendor_hook(*hook.config(), sysroot) : std::nullopt;
@@ -145,7 +156,7 @@ void NvidiaGpus::ask_for_channels(const GpuRequest &request, const Hook &hook)
 std::optional<std::vector<Candidate>> NvidiaGpus::find(const Sysroot &sysroot, const GpuRequest &request,
                                                        Notes &notes)
 {
-    inventory_ = read_inventory(sysroot, notes);
+    inventory_ = find_gpus(sysroot, notes);
     // No error: nobody has asked for a GPU in this container.
     if (!inventory_.has_driver && (request.asked.for_all || request.selectors.none)) {
         notes.push_back({LogLevel::Info, "nothing to do: this host has no NVIDIA driver"});
@@ -153,6 +164,7 @@ std::optional<std::vector<Candidate>> NvidiaGpus::find(const Sysroot &sysroot, c
     }
     require_driver(inventory_);
     require_imex_channels(inventory_, imex_channels_);
+    read_instances(sysroot, inventory_, meant_instances(request.selectors, inventory_));
     if (request.selectors.allowed)
         read_access(sysroot, inventory_);
     auto list = candidates(inventory_);
@@ -163,6 +175,7 @@ std::optional<std::vector<Candidate>> NvidiaGpus::find(const Sysroot &sysroot, c
 Edits NvidiaGpus::plan(const std::vector<size_t> &chosen, const Sysroot &sysroot, Hook &hook, Notes &notes)
 {
     GpuSelection selection = selection_of(chosen, inventory_);
+    read_chosen(sysroot, inventory_, selection.instances);
     selection.capabilities = capabilities_;
     selection.imex_channels = imex_channels_;
     check_requirements(requirements_, sysroot, inventory_, selection.gpus, notes);

@@ -147,19 +147,20 @@ void check_cap_access(std::string_view input)
         require(node->minor == minor_number && node->mode == mode_number, "they are what the driver says");
 }
 
-/** The first line of a name counts, and each name is one of the text's. */
+/** In the order of the lines the first of each name counts, and each name is one of the text's. */
 void check_mig_minors(std::string_view input)
 {
+    MigMinors minors{std::string(input)};
     std::set<std::string_view> seen;
     for (const std::string_view line : lines_of(input)) {
         const size_t blank = line.find(' ');
         if (blank == std::string_view::npos || !seen.insert(line.substr(0, blank)).second)
             continue;
-        require(mig_minor(input, line.substr(0, blank)) == number_of(line.substr(blank + 1), 8191),
+        require(minors.find(line.substr(0, blank)) == number_of(line.substr(blank + 1), 8191),
                 "a right has the number that stands beside it");
     }
     for (const char *name : {"config", "gpu0/gi1/access", "gpu0/gi1/ci0/access"})
-        require(seen.contains(name) || !mig_minor(input, name), "no other right is there");
+        require(seen.contains(name) || !minors.find(name), "no other right is there");
 }
 
 } // namespace

@@ -1,7 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "nvidia-devices/host/candidates.h"
 
+#include <algorithm>
+#include <variant>
+
 #include "nvidia-devices/host/mig_devices.h"
+#include "request/availability.h"
 
 namespace ogh::nvidia_devices {
 
@@ -27,6 +31,25 @@ std::vector<Candidate> candidates(const Inventory &inventory)
     }
     add_instances(inventory, list);
     return list;
+}
+
+std::vector<InstancePlace> meant_instances(const Selectors &selectors, const Inventory &inventory)
+{
+    auto places = instance_places(inventory);
+    if (places.empty() || selectors.all || selectors.any != 0 || selectors.allowed)
+        return places;
+    const auto list = candidates(inventory);
+    const auto is_meant = [&](const Candidate &candidate) {
+        return std::any_of(selectors.named.begin(), selectors.named.end(), [&](const Selector &selector) {
+            return std::visit(Means{candidate, true}, selector.what);
+        });
+    };
+    std::vector<InstancePlace> meant;
+    for (size_t i = 0; i < places.size(); ++i) {
+        if (is_meant(list[places[i].gpu]) || is_meant(list[inventory.gpus.size() + i]))
+            meant.push_back(places[i]);
+    }
+    return meant;
 }
 
 } // namespace ogh::nvidia_devices

@@ -5,6 +5,7 @@
 
 #include "nvidia-devices/host/inventory.h"
 #include "request/candidate.h"
+#include "request/selectors.h"
 
 namespace ogh::nvidia_devices {
 
@@ -15,5 +16,8 @@ namespace ogh::nvidia_devices {
  * An excluded GPU has no index: NVML counts those apart, and index 1 here must be what nvidia-smi calls 1.
  */
 std::vector<Candidate> candidates(const Inventory &inventory);
+
+/** The instances that a request can mean, ascending: by their names or that of their GPU, or any of all. */
+std::vector<InstancePlace> meant_instances(const Selectors &selectors, const Inventory &inventory);
 
 } // namespace ogh::nvidia_devices

@@ -30,7 +30,7 @@ HostListing list_gpus(const Inventory &inventory, const SelectionPolicy &policy)
         const MigInstance &instance = inventory.gpus[gpu].instances[place];
         list.rows.push_back({nullptr, to_text(gpus[i].address), gpus[i].description,
                              known(inventory.gpus[gpu].information.model),
-                             known(instance.problem.empty() ? cap_node_path(instance.compute_node) : ""),
+                             known(instance.compute_node ? cap_node_path(*instance.compute_node) : ""),
                              availability.state(i)});
         ++i;
     }

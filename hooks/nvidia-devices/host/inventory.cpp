@@ -79,9 +79,9 @@ void refuse_shared_minors(std::vector<Gpu> &gpus)
 }
 
 /** A GPU that may be divided, and cannot be told how, is not given as if it were whole. */
-void read_instances(const Sysroot &sysroot, Inventory &inventory)
+void find_instances(const Sysroot &sysroot, Inventory &inventory)
 {
-    MigReader reader(sysroot);
+    const MigReader reader(sysroot);
     inventory.capabilities_folder = reader.folder();
     for (Gpu &gpu : inventory.gpus) {
         if (!gpu.problem.empty())
@@ -98,7 +98,7 @@ void read_instances(const Sysroot &sysroot, Inventory &inventory)
 
 } // namespace
 
-Inventory read_inventory(const Sysroot &sysroot, Notes &notes)
+Inventory find_gpus(const Sysroot &sysroot, Notes &notes)
 {
     Inventory inventory;
     const auto driver = sysroot.find(driver_folder);
@@ -122,8 +122,37 @@ Inventory read_inventory(const Sysroot &sysroot, Notes &notes)
     inventory.devices = read_proc_devices(sysroot);
     read_gpus(sysroot, inventory, notes);
     refuse_shared_minors(inventory.gpus);
-    read_instances(sysroot, inventory);
+    find_instances(sysroot, inventory);
     return inventory;
+}
+
+void read_instances(const Sysroot &sysroot, Inventory &inventory, const std::vector<InstancePlace> &places)
+{
+    if (places.empty())
+        return;
+    MigReader reader(sysroot);
+    for (const auto &[gpu, place] : places) {
+        MigInstance &instance = inventory.gpus[gpu].instances[place];
+        if (!instance.compute_node && instance.problem.empty())
+            reader.read_nodes(inventory.gpus[gpu].information.minor.value(), instance);
+    }
+}
+
+Inventory read_inventory(const Sysroot &sysroot, Notes &notes)
+{
+    Inventory inventory = find_gpus(sysroot, notes);
+    read_instances(sysroot, inventory, instance_places(inventory));
+    return inventory;
+}
+
+std::vector<InstancePlace> instance_places(const Inventory &inventory)
+{
+    std::vector<InstancePlace> places;
+    for (size_t gpu = 0; gpu < inventory.gpus.size(); ++gpu) {
+        for (size_t i = 0; i < inventory.gpus[gpu].instances.size(); ++i)
+            places.push_back({gpu, i});
+    }
+    return places;
 }
 
 std::string node_path(const Gpu &gpu)
@@ -140,10 +169,10 @@ void read_access(const Sysroot &sysroot, Inventory &inventory)
             read_node_access(sysroot, node_path(gpu), {gpu_major(inventory), *gpu.information.minor});
         const auto caps = inventory.devices.major_of(caps_devices);
         for (MigInstance &instance : gpu.instances) {
-            const CapNode &node = instance.compute_node;
-            instance.access =
-                caps ? read_node_access(sysroot, cap_node_path(node), {*caps, node.minor}, node.mode)
-                     : NodeAccess::NoNode;
+            const auto &node = instance.compute_node;
+            instance.access = caps && node ? read_node_access(sysroot, cap_node_path(*node),
+                                                              {*caps, node->minor}, node->mode)
+                                           : NodeAccess::NoNode;
         }
     }
 }

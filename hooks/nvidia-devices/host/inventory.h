@@ -15,6 +15,7 @@
 #include "nvidia-devices/host/driver_version.h"
 #include "nvidia-devices/host/gpu_information.h"
 #include "nvidia-devices/host/mig.h"
+#include "nvidia-devices/request/gpu_selection.h"
 
 namespace ogh::nvidia_devices {
 
@@ -46,12 +47,26 @@ struct Inventory {
 };
 
 /**
- * Reads what the driver says in /proc below the sysroot. No library and no device of the driver is touched, so it
+ * Reads what the driver says in /proc below the sysroot, but for the nodes of instances: those of one that is to be handed
+ * out, or told whether it can be, are read by read_instances(). No library and no device of the driver is touched, so it
  * costs the same with or without persistence mode, and opens no GPU.
  * @param notes folders that are no GPU's, and a version that cannot be understood
  * @throws Error (Host) if the driver is loaded and its list of GPUs, or /proc/devices, cannot be read
  */
+Inventory find_gpus(const Sysroot &sysroot, Notes &notes);
+
+/**
+ * Fills in the nodes of instances, or why they cannot be handed out; of each that has neither yet.
+ * @param places ascending is fastest
+ * @throws Error (Host) if the driver's folders are not there any more
+ */
+void read_instances(const Sysroot &sysroot, Inventory &inventory, const std::vector<InstancePlace> &places);
+
+/** find_gpus() with all instances read. */
 Inventory read_inventory(const Sysroot &sysroot, Notes &notes);
+
+/** The instances of an inventory's GPUs, GPU after GPU: behind the GPUs they are its further candidates, in this order. */
+std::vector<InstancePlace> instance_places(const Inventory &inventory);
 
 /** "/dev/nvidia3"; of a GPU that has a minor. */
 std::string node_path(const Gpu &gpu);

@@ -28,6 +28,22 @@ std::string number_text(std::string_view prefix, unsigned number)
     return std::string(prefix) + std::to_string(number);
 }
 
+/** The files below `capabilities` have a folder `mig` between, which mig-minors does not have. */
+std::string name_in_minors(unsigned gpu_minor, unsigned gpu_instance)
+{
+    return number_text("gpu", gpu_minor) + number_text("/gi", gpu_instance);
+}
+
+std::string_view line_at(std::string_view text, size_t begin)
+{
+    return text.substr(begin, std::min(text.find('\n', begin), text.size()) - begin);
+}
+
+bool is_of(std::string_view line, std::string_view name)
+{
+    return line.size() > name.size() && line[name.size()] == ' ' && line.starts_with(name);
+}
+
 } // namespace
 
 std::string cap_node_path(const CapNode &node)
@@ -53,15 +69,35 @@ std::optional<CapNode> parse_cap_access(std::string_view text)
     return minor && mode ? std::optional(CapNode{*minor, *mode}) : std::nullopt;
 }
 
-std::optional<unsigned> mig_minor(std::string_view minors, std::string_view name)
+std::optional<unsigned> MigMinors::find(std::string_view name)
 {
-    while (!minors.empty()) {
-        const std::string_view line = minors.substr(0, minors.find('\n'));
-        if (line.size() > name.size() && line.starts_with(name) && line[name.size()] == ' ')
-            return parse_small_number(line.substr(name.size() + 1), max_cap_minor);
-        minors.remove_prefix(std::min(line.size() + 1, minors.size()));
+    const std::string_view text = text_;
+    const size_t start = next_;
+    for (const auto &[first, last] : {std::pair(start, text.size()), std::pair(size_t{0}, start)}) {
+        for (size_t begin = first; begin < last;) {
+            const std::string_view line = line_at(text, begin);
+            if (is_of(line, name)) {
+                next_ = begin;
+                return parse_small_number(line.substr(name.size() + 1), max_cap_minor);
+            }
+            begin += line.size() + 1;
+        }
     }
     return std::nullopt;
+}
+
+std::vector<CapNode> MigMinors::possible_instances(unsigned gpu_minor) const
+{
+    std::vector<CapNode> nodes;
+    const std::string prefix = number_text("gpu", gpu_minor) + "/gi";
+    for (const std::string &line : split_list(text_, '\n')) {
+        const size_t blank = line.find(' ');
+        if (!line.starts_with(prefix) || blank == std::string::npos)
+            continue;
+        if (const auto minor = parse_small_number(std::string_view(line).substr(blank + 1), max_cap_minor))
+            nodes.push_back({*minor});
+    }
+    return nodes;
 }
 
 std::string gpu_instance_access(unsigned gpu_minor, unsigned gpu_instance)
@@ -84,10 +120,10 @@ MigReader::MigReader(const Sysroot &sysroot) : sysroot_(sysroot)
     folder_name_ = sysroot.on_host(found->path);
 }
 
-const std::string &MigReader::minors()
+MigMinors &MigReader::minors()
 {
     if (!minors_)
-        minors_ = read_host_file(sysroot_, minors_file, max_minors_size).value_or("");
+        minors_ = MigMinors(read_host_file(sysroot_, minors_file, max_minors_size).value_or(""));
     return *minors_;
 }
 
@@ -101,7 +137,7 @@ std::optional<CapNode> MigReader::read_node(const std::string &path, const std::
     const auto node = parse_cap_access(*text);
     if (!node)
         throw Error(ExitCode::Host, "the driver names no usable node in " + what);
-    if (mig_minor(minors(), name) != node->minor)
+    if (minors().find(name) != node->minor)
         throw Error(ExitCode::Host, what + " has the minor " + std::to_string(node->minor) + ", and " +
                                         quote(sysroot_.on_host(minors_file)) + " does not");
     return node;
@@ -126,34 +162,31 @@ CapNode MigReader::right(const std::string &name)
 
 std::vector<CapNode> MigReader::possible_instances(unsigned gpu_minor)
 {
-    std::vector<CapNode> nodes;
-    const std::string prefix = number_text("gpu", gpu_minor) + "/gi";
-    for (const std::string &line : split_list(minors(), '\n')) {
-        const size_t blank = line.find(' ');
-        if (!line.starts_with(prefix) || blank == std::string::npos)
-            continue;
-        if (const auto minor = parse_small_number(std::string_view(line).substr(blank + 1), max_cap_minor))
-            nodes.push_back({*minor});
-    }
-    return nodes;
+    return minors().possible_instances(gpu_minor);
 }
 
-MigInstance MigReader::read_instance(unsigned gpu_minor, unsigned gpu_instance, unsigned compute_instance)
+CapNode MigReader::read_gpu_node(unsigned gpu_minor, unsigned gpu_instance)
 {
-    MigInstance instance{gpu_instance, compute_instance};
-    // Without the folder `mig`, which mig-minors does not have.
-    const std::string name = number_text("gpu", gpu_minor) + number_text("/gi", gpu_instance);
+    const std::string file = gpu_instance_access(gpu_minor, gpu_instance);
+    if (!last_gpu_node_ || last_gpu_node_->first != file)
+        last_gpu_node_.emplace(file, read_access(file, name_in_minors(gpu_minor, gpu_instance) + "/access"));
+    return last_gpu_node_->second;
+}
+
+void MigReader::read_nodes(unsigned gpu_minor, MigInstance &instance)
+{
     try {
-        instance.gpu_node = read_access(gpu_instance_access(gpu_minor, gpu_instance), name + "/access");
+        const CapNode outer = read_gpu_node(gpu_minor, instance.gpu_instance);
         instance.compute_node = read_access(compute_instance_access(gpu_minor, instance),
-                                            name + number_text("/ci", compute_instance) + "/access");
+                                            name_in_minors(gpu_minor, instance.gpu_instance) +
+                                                number_text("/ci", instance.compute_instance) + "/access");
+        instance.gpu_node = outer;
     } catch (const Error &error) {
         instance.problem = error.what();
     }
-    return instance;
 }
 
-std::optional<std::vector<MigInstance>> MigReader::instances_of(unsigned gpu_minor)
+std::optional<std::vector<MigInstance>> MigReader::instances_of(unsigned gpu_minor) const
 {
     if (!folder_.valid())
         return std::nullopt;
@@ -171,7 +204,7 @@ std::optional<std::vector<MigInstance>> MigReader::instances_of(unsigned gpu_min
         const UniqueFd fd =
             open_path(mig->get(), outer.name, O_PATH | O_DIRECTORY, Walk::Beneath, quote(folder));
         for (const NumberedName &inner : numbered_names(fd.get(), {folder, "ci", max_instance}))
-            instances.push_back(read_instance(gpu_minor, outer.number, inner.number));
+            instances.push_back({outer.number, inner.number});
     }
     return instances;
 }

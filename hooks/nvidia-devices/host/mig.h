@@ -6,6 +6,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "base/unique_fd.h"
@@ -35,9 +36,10 @@ std::string cap_node_path(const CapNode &node);
 struct MigInstance {
     unsigned gpu_instance = 0;
     unsigned compute_instance = 0;
-    CapNode gpu_node = {};
-    CapNode compute_node = {};
-    std::string problem = {};             ///< why it cannot be handed out; "" if it can
+    // Nothing as long as read_nodes() has not looked, and of an instance with a problem.
+    std::optional<CapNode> gpu_node = {};
+    std::optional<CapNode> compute_node = {};
+    std::string problem = {};             ///< why it cannot be handed out; "" if it can, or nobody has looked
     NodeAccess access = NodeAccess::Open; ///< to the node of the compute instance, as read_access() finds it
 
     bool operator==(const MigInstance &) const = default;
@@ -50,11 +52,26 @@ struct MigInstance {
 std::optional<CapNode> parse_cap_access(std::string_view text);
 
 /**
- * @param minors /proc/driver/nvidia-caps/mig-minors: lines "NAME MINOR" for all that the driver could ever have
- * @param name "gpu0/gi1/access" or "config"
- * @return nothing if no line has the name and a number that a node could have
+ * What /proc/driver/nvidia-caps/mig-minors says: lines "NAME MINOR" for all that the driver could ever have, thousands.
+ * They are looked through from where the last one was found, so that names in the order of the driver cost one walk in all.
  */
-std::optional<unsigned> mig_minor(std::string_view minors, std::string_view name);
+class MigMinors final {
+public:
+    explicit MigMinors(std::string text) : text_(std::move(text)) {}
+
+    /**
+     * @param name "gpu0/gi1/access" or "config"
+     * @return nothing if no line has the name and a number that a node could have
+     */
+    std::optional<unsigned> find(std::string_view name);
+
+    /** The nodes of all instances that a GPU could be divided into, in the driver's order. */
+    [[nodiscard]] std::vector<CapNode> possible_instances(unsigned gpu_minor) const;
+
+private:
+    std::string text_;
+    size_t next_ = 0; ///< where a line begins, or the end
+};
 
 /** Where the files of an instance are, below the driver's folder `capabilities`: "gpu3/mig/gi1/access". */
 std::string gpu_instance_access(unsigned gpu_minor, unsigned gpu_instance);
@@ -72,12 +89,15 @@ public:
     [[nodiscard]] const std::string &folder() const { return folder_name_; }
 
     /**
-     * What a GPU is divided into, in the order of the numbers.
+     * What a GPU is divided into, in the order of the numbers, without nodes.
      * @param gpu_minor of /dev/nvidiaN, by which the driver names it here
      * @return nothing if the GPU is not divided; it may be, and have no compute instance
      * @throws Error (Host) if the folders cannot be read, or hold more than the driver can make
      */
-    std::optional<std::vector<MigInstance>> instances_of(unsigned gpu_minor);
+    [[nodiscard]] std::optional<std::vector<MigInstance>> instances_of(unsigned gpu_minor) const;
+
+    /** Fills in the nodes of an instance, or else its problem. */
+    void read_nodes(unsigned gpu_minor, MigInstance &instance);
 
     /**
      * The node of a right over all GPUs.
@@ -86,21 +106,22 @@ public:
      */
     CapNode right(const std::string &name);
 
-    /** The nodes of all instances that a GPU could be divided into, in the driver's order. @throws Error (Host) */
+    /** As MigMinors has it. @throws Error (Host) */
     std::vector<CapNode> possible_instances(unsigned gpu_minor);
 
 private:
-    /** The text of mig-minors, read once; "" if there is none. @throws Error (Host) */
-    const std::string &minors();
+    /** Read once; empty if there is none. @throws Error (Host) */
+    MigMinors &minors();
     /** Nothing if there is no such file. */
     std::optional<CapNode> read_node(const std::string &path, const std::string &name);
     CapNode read_access(const std::string &path, const std::string &name);
-    MigInstance read_instance(unsigned gpu_minor, unsigned gpu_instance, unsigned compute_instance);
+    CapNode read_gpu_node(unsigned gpu_minor, unsigned gpu_instance);
 
     const Sysroot &sysroot_;
     UniqueFd folder_;
     std::string folder_name_;
-    std::optional<std::string> minors_;
+    std::optional<MigMinors> minors_;
+    std::optional<std::pair<std::string, CapNode>> last_gpu_node_; ///< by its file: many ask for it in a row
 };
 
 } // namespace ogh::nvidia_devices

@@ -27,10 +27,10 @@ Candidate candidate_of(const Inventory &inventory, const InstancePlace &place, c
     candidate.names = {candidate.description, to_text(gpu.address) + numbers_of(instance)};
     candidate.problem = whole.problem.empty() ? instance.problem : whole.problem;
     candidate.problem_code = whole.problem.empty() ? ExitCode::Host : whole.problem_code;
-    candidate.closed =
-        whole.closed.empty()
-            ? obstacle_text(instance.access, inventory.host_root + cap_node_path(instance.compute_node))
-            : whole.closed;
+    candidate.closed = whole.closed;
+    if (whole.closed.empty() && instance.compute_node)
+        candidate.closed =
+            obstacle_text(instance.access, inventory.host_root + cap_node_path(*instance.compute_node));
     return candidate;
 }
 
@@ -56,16 +56,6 @@ bool is_of_library(const std::string &name)
 }
 
 } // namespace
-
-std::vector<InstancePlace> instance_places(const Inventory &inventory)
-{
-    std::vector<InstancePlace> places;
-    for (size_t gpu = 0; gpu < inventory.gpus.size(); ++gpu) {
-        for (size_t i = 0; i < inventory.gpus[gpu].instances.size(); ++i)
-            places.push_back({gpu, i});
-    }
-    return places;
-}
 
 std::string instance_name(const Gpu &gpu, const MigInstance &instance)
 {

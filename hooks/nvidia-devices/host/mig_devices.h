@@ -11,9 +11,6 @@
 
 namespace ogh::nvidia_devices {
 
-/** The instances of an inventory's GPUs, GPU after GPU: behind the GPUs they are its further candidates, in this order. */
-std::vector<InstancePlace> instance_places(const Inventory &inventory);
-
 /** What instances are called where UUIDs of theirs are not known: "MIG-GPU-…/1/0", or "0000:5e:00.0/1/0". */
 std::string instance_name(const Gpu &gpu, const MigInstance &instance);
 

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "nvidia-devices/plan/mig_plan.h"
 
+#include <optional>
 #include <set>
 
 #include "base/error.h"
+#include "base/text.h"
 
 namespace ogh::nvidia_devices {
 
@@ -37,9 +39,11 @@ public:
         return true;
     }
 
-    void add(const CapNode &node, const std::string &access)
+    void add(const std::optional<CapNode> &node, const std::string &access)
     {
-        if (add(node))
+        if (!node)
+            throw Error(ExitCode::Failure, "nobody has looked at the instance of " + quote(access));
+        if (add(*node))
             edits_.proc->mounts.push_back({inventory_.capabilities_folder + "/" + access,
                                            std::string(capabilities_folder) + "/" + access, Kind::File});
     }

@@ -123,6 +123,20 @@ def test_a_part_that_the_driver_contradicts_itself_about(plan, by_hand, machine)
         assert "/dev/nvidia-caps/nvidia-cap1" not in nodes_of(plan(**asked(request)))
 
 
+@pytest.mark.parametrize("engine", [RUNC], ids=str)
+def test_a_part_that_a_further_request_moves_another_one_to(nv_box, machine, engine):
+    """It was not asked for, so that it is looked at last."""
+    box = nv_box(None, "--request", "any:1", "--allow", f"0,{part('7/0')}", engine=engine)
+    box.loader = "concourse"
+    box.first.append(box._entry())  # pylint: disable=protected-access
+    box.args[box.args.index("any:1")] = "0"
+    out = started(box.run("ls /dev | grep 'nvidia[0-9]'; ls /dev/nvidia-caps | wc -l"))
+    assert sorted(out.split()) == ["2", f"nvidia{PARTED.minor}", f"nvidia{EIGHT[0].minor}"]
+    machine.remove(contradicted := f"proc/driver/nvidia/capabilities/gpu{PARTED.minor}/mig/gi7/ci0/access")
+    machine.cap(contradicted, 1)
+    refused(box.run("true"), 6, "has the minor 1", "mig-minors'")
+
+
 def test_the_list_has_parts(by_hand):
     document = json.loads(by_hand("--list", "--format", "json").stdout)
     assert document["gpus"][8:] == [

@@ -144,6 +144,36 @@ BOOST_AUTO_TEST_CASE(the_hosts_policy)
     BOOST_TEST((host.failure(name_of("1/0") + "," + name_of("1/1"), {{}, 1}).code == ExitCode::Policy));
 }
 
+BOOST_AUTO_TEST_CASE(only_what_a_request_can_mean_is_read)
+{
+    const Host host;
+    const auto meant = [&](const std::string &asked) {
+        std::string text;
+        for (const auto &[gpu, instance] : meant_instances(parse_selectors({asked, "x"}), host.inventory))
+            text += " " + std::to_string(gpu) + ":" + std::to_string(instance);
+        return text;
+    };
+    for (const std::string asked : {"all", "any:1", "allowed", "0,any:1", "1", "0-1", uuid, "3b:00.0"})
+        BOOST_TEST(meant(asked) == " 1:0 1:1 1:2", asked);
+    for (const std::string asked : {"0", "none", "2", "0000:18:00.0", "GPU-1"})
+        BOOST_TEST(meant(asked) == "", asked);
+    BOOST_TEST(meant(name_of("1/1") + ",0000:3B:00.0/7/0") == " 1:1 1:2");
+}
+
+BOOST_AUTO_TEST_CASE(an_instance_that_nobody_has_read_is_not_handed_out)
+{
+    Host host;
+    Notes notes;
+    host.inventory = find_gpus(Sysroot(host.path()), notes);
+    const auto failure = failure_of([&] { static_cast<void>(host.plan(name_of("1/0"), notes)); });
+    BOOST_TEST((failure.code == ExitCode::Failure));
+    BOOST_TEST(failure.says("nobody has looked at the instance of 'gpu0/mig/gi1/access'"), failure.message);
+    read_instances(Sysroot(host.path()), host.inventory, {{1, 0}});
+    BOOST_TEST(host.plan(name_of("1/0"), notes).nodes.size() == 4U);
+    BOOST_TEST(!host.inventory.gpus[1].instances[1].compute_node);
+    BOOST_TEST((failure_of([&] { static_cast<void>(host.plan("1", notes)); }).code == ExitCode::Failure));
+}
+
 BOOST_AUTO_TEST_CASE(leases_exclude_a_gpu_and_its_instances)
 {
     const Host host;

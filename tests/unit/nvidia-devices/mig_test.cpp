@@ -53,16 +53,19 @@ BOOST_AUTO_TEST_CASE(access_files)
 
 BOOST_AUTO_TEST_CASE(minors_by_name)
 {
-    const std::string minors = NvidiaHost::mig_minors();
-    BOOST_TEST(mig_minor(minors, "config").value() == 1U);
-    BOOST_TEST(mig_minor(minors, "gpu1/gi0/access").value() == 138U);
-    BOOST_TEST(mig_minor(minors, "gpu7/gi14/ci7/access").value() == 1082U);
-    BOOST_TEST(mig_minor("gpu0/gi1/access 12", "gpu0/gi1/access").value() == 12U);
-    for (const char *name : {"", "gpu1/gi0", "gpu1/gi15/access", "onfig", "config 1"})
-        BOOST_TEST(!mig_minor(minors, name), name);
+    MigMinors minors(NvidiaHost::mig_minors());
+    for (int i = 0; i < 2; ++i) {
+        BOOST_TEST(minors.find("config").value() == 1U);
+        BOOST_TEST(minors.find("gpu1/gi0/access").value() == 138U);
+        BOOST_TEST(minors.find("gpu7/gi14/ci7/access").value() == 1082U);
+        BOOST_TEST(minors.find("gpu1/gi0/ci0/access").value() == 139U);
+        for (const char *name : {"", "gpu1/gi0", "gpu1/gi15/access", "onfig", "config 1"})
+            BOOST_TEST(!minors.find(name), name);
+    }
+    BOOST_TEST(MigMinors("gpu0/gi1/access 12").find("gpu0/gi1/access").value() == 12U);
     for (const char *text :
          {"", "\n\n", "config", "config ", "config  1", "config x", "config 8192", "config 1 2"})
-        BOOST_TEST(!mig_minor(text, "config"), text);
+        BOOST_TEST(!MigMinors(text).find("config"), text);
 }
 
 BOOST_AUTO_TEST_CASE(a_host_without_divided_gpus)
@@ -89,9 +92,11 @@ BOOST_AUTO_TEST_CASE(instances_by_the_device_minor_and_in_the_order_of_their_num
     for (const Gpu &gpu : inventory.gpus)
         BOOST_TEST(gpu.is_divided == (gpu.information.minor == 3U));
     const auto &found = inventory.gpus.at(1).instances;
-    BOOST_TEST((found == std::vector<MigInstance>{{2, 0, {426, 0444}, {427, 0444}},
-                                                  {2, 1, {426, 0444}, {428, 0444}},
-                                                  {11, 0, {507, 0444}, {508, 0444}}}));
+    const auto instance = [](unsigned outer, unsigned inner, unsigned gpu_node, unsigned compute_node) {
+        return MigInstance{outer, inner, CapNode{gpu_node, 0444}, CapNode{compute_node, 0444}};
+    };
+    BOOST_TEST((found == std::vector<MigInstance>{instance(2, 0, 426, 427), instance(2, 1, 426, 428),
+                                                  instance(11, 0, 507, 508)}));
 }
 
 BOOST_AUTO_TEST_CASE(a_gpu_instance_alone_divides_a_gpu)
