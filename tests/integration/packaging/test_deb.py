@@ -177,9 +177,9 @@ def in_order(host, *args):
 def test_an_engine_never_finds_a_hook_without_its_executable(debian):
     host = debian("plain")
     installed = in_order(host, "install", host.deb)
-    assert set(installed[:4]) == EXECUTABLES and set(installed[4:]) == REGISTERED
+    assert set(installed[:len(FILES)]) == EXECUTABLES and set(installed[len(FILES):]) == REGISTERED
     removed = in_order(host, "remove", "oci-gpu-hooks")
-    assert set(removed[:4]) == REGISTERED and set(removed[4:]) == EXECUTABLES
+    assert set(removed[:len(FILES)]) == REGISTERED and set(removed[len(FILES):]) == EXECUTABLES
 
 
 @pytest.fixture(name="engines")
