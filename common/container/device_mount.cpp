@@ -84,8 +84,12 @@ DeviceMount open_device_mount(const NodeEdit &node, bool keeps_groups)
                         "make it at boot");
     DeviceMount mount = source_of(fd->get(), what);
     // Asked of the kernel: the ids of a node that this user namespace has no number for cannot be compared.
-    if (access_of(fd->get(), node.mode) != NodeAccess::Open ||
-        (needs_group(mount.inode, node.mode) && !keeps_groups))
+    const NodeAccess access = access_of(fd->get(), node.mode);
+    if (access == NodeAccess::DeniedByCgroup)
+        throw Error(ExitCode::Host, obstacle_text(access, node.host_path) +
+                                        ", as in a batch job that has other devices; for a GPU, ask for "
+                                        "'allowed', which gives those that it may open");
+    if (access != NodeAccess::Open || (needs_group(mount.inode, node.mode) && !keeps_groups))
         throw cannot_open(what, mount.inode.mode, node.mode);
     return mount;
 }

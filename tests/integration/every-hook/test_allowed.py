@@ -116,7 +116,7 @@ def test_rootless(rootless_box):
     assert {path: (each.number, each.said) for path, each in probed(started(rootless_box.run(SHOW))).items()} == {
         path: (each.number, each.said) for path, each in given(*(EIGHT[n] for n in GIVEN)).items()}
     rootless_box.annotations[KEY] = "all"
-    refused(rootless_box.run(SHOW), 6, "may not open")
+    refused(rootless_box.run(SHOW), 6, "device cgroup", "ask for 'allowed'")
 
 
 @on_host(AMD_FOUR)
