@@ -24,6 +24,9 @@ BOOTS = {
     "apparmor": Boot("security=apparmor apparmor=1 drm_kms_helper.fbdev_emulation=0", devices=["virtio-gpu-pci"]),
     "selinux": Boot("security=selinux selinux=1 enforcing=0"),
 }
+# What takes more than this machine's release has.
+if RELEASE:
+    BOOTS["release"] = Boot("security=apparmor apparmor=1")
 # The machine's two render nodes, in the order in which guest/amd.sh loads their drivers.
 AMD = [AmdGpu("0000:0d:00.0", 0, 128), AmdGpu("0000:10:00.0", 1, 129)]
 # What the tests of a boot share; it tells why they cannot run.
