@@ -83,10 +83,23 @@ void YamlBuilder::weigh(YamlNode &node, std::span<const Index> members, size_t l
     node.weight_ = static_cast<std::uint32_t>(weight);
 }
 
-YamlBuilder::Index YamlBuilder::add(YamlNode::Type type, std::string_view tag, size_t line)
+void YamlBuilder::repeat(Index value, size_t line)
+{
+    require_room(line);
+    document_.nodes_.push_back(document_.nodes_[value]);
+    document_.nodes_.back().is_alias = true;
+    place(static_cast<Index>(document_.nodes_.size() - 1));
+}
+
+void YamlBuilder::require_room(size_t line) const
 {
     if (document_.nodes_.size() >= YamlDocument::max_weight || pending_.size() >= YamlDocument::max_weight)
         throw refused_yaml(line, "it is too large");
+}
+
+YamlBuilder::Index YamlBuilder::add(YamlNode::Type type, std::string_view tag, size_t line)
+{
+    require_room(line);
     YamlNode node;
     node.type = type;
     node.line = static_cast<std::uint32_t>(line);

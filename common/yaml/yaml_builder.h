@@ -34,8 +34,8 @@ public:
     /** That which was opened last ends. */
     Index close(size_t line);
 
-    /** A value that has ended, once more. */
-    void repeat(Index value) { place(value); }
+    /** A value that has ended, once more: an alias of it. */
+    void repeat(Index value, size_t line);
 
     /** How many are open. */
     [[nodiscard]] size_t depth() const { return open_.size(); }
@@ -47,6 +47,7 @@ private:
     };
 
     Index add(YamlNode::Type type, std::string_view tag, size_t line);
+    void require_room(size_t line) const;
     YamlNode::Range store(std::string_view text);
     void place(Index index);
     void weigh(YamlNode &node, std::span<const Index> members, size_t line) const;

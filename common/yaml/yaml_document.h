@@ -15,6 +15,7 @@ struct YamlNode {
 
     Type type = Type::Scalar;
     bool plain = false;     ///< a scalar without quotes, which may stand for a number and the like
+    bool is_alias = false;  ///< an alias of it stands there
     std::uint32_t line = 0; ///< where it begins; the first is 1
 
 private:
@@ -33,8 +34,8 @@ private:
 
 /**
  * A document of YAML 1.1: what a scalar stands for is for the caller to say. read_yaml() makes it of a text. An
- * alias is the very node that its anchor names. A small text can stand for an endless one by them, so the limits are those
- * of a walk over the nodes that follows them: it may be recursive, and copy all that it meets.
+ * alias is a node with the very members of what its anchor names. A small text can stand for an endless one by them, so
+ * the limits are those of a walk over the nodes that follows them: it may be recursive, and copy all that it meets.
  */
 class YamlDocument final {
 public:

@@ -148,7 +148,7 @@ private:
             throw refused_yaml(event.line(), "an alias of nothing");
         if (!known->second)
             throw refused_yaml(event.line(), "an alias within what it repeats");
-        builder_.repeat(*known->second);
+        builder_.repeat(*known->second, event.line());
     }
 
     Parser parser_;

@@ -13,6 +13,7 @@ packages=(
     libboost-test-dev python3 python3-pytest
     attr btrfs-progs busybox-static e2fsprogs fish jq libcap2-bin mount musl procps strace util-linux zsh
     crun podman runc uidmap
+    golang-go golang-k8s-sigs-yaml-dev
     debian-archive-keyring mmdebstrap qemu-system-x86
     hyperfine
     # to check the sources

@@ -14,6 +14,7 @@ namespace ogh::cdi_devices {
 namespace {
 
 constexpr std::string_view merge_key = "<<";
+constexpr std::string_view merge_tag = "tag:yaml.org,2002:merge";
 
 char lower(char c)
 {
@@ -39,6 +40,14 @@ bool is_mere(const YamlDocument &document, const YamlNode &node)
 Error wrong_at(const YamlNode &node, const std::string &why)
 {
     return {ExitCode::Host, "line " + std::to_string(node.line) + ": " + why};
+}
+
+bool is_merge(const YamlDocument &document, const YamlNode &key)
+{
+    if (key.type != YamlNode::Type::Scalar || document.text(key) != merge_key)
+        return false;
+    const std::string_view tag = document.tag(key);
+    return tag == merge_tag || tag == "!" || (key.plain && tag.empty());
 }
 
 std::string key_of(const YamlDocument &document, const YamlNode &node)
@@ -87,9 +96,9 @@ std::int64_t Value::number(std::int64_t least, std::int64_t most) const
     else if (const auto *whole = std::get_if<std::int64_t>(&scalar))
         value = *whole;
     else if (const auto *real = std::get_if<double>(&scalar))
-        // 08 is one of these.
+        // 08 is one of these. Where no sign is allowed, -0.0 is not.
         if (constexpr double beyond = 9223372036854775808.0;
-            *real == std::floor(*real) && std::abs(*real) < beyond)
+            *real == std::floor(*real) && std::abs(*real) < beyond && (least < 0 || !std::signbit(*real)))
             value = static_cast<std::int64_t>(*real);
     if (!value)
         throw wrong("it is no whole number");
@@ -178,17 +187,16 @@ void Fields::add(const Value &mapping)
     for (size_t i = 0; i < YamlDocument::size(node); i += 2) {
         const YamlNode &key = document.member(node, i);
         const Value value(document, document.member(node, i + 1));
-        std::string name = key_of(document, key);
-        if (key.plain && name == merge_key && document.tag(key).empty())
+        if (is_merge(document, key))
             merge(value);
         else
-            fields_.push_back({std::move(name), value});
+            fields_.push_back({key_of(document, key), value});
     }
 }
 
 void Fields::merge(const Value &value)
 {
-    if (value.node_->type != YamlNode::Type::Sequence)
+    if (value.node_->type != YamlNode::Type::Sequence || value.node_->is_alias)
         return add(value);
     for (const Value &each : value.list())
         add(each);

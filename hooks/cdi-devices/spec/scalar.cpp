@@ -52,7 +52,15 @@ std::optional<Scalar> find_word(std::string_view text)
     return std::nullopt;
 }
 
-/** Without the base's sign: "0x1f", "017", "0o17", "0b1", "12". */
+std::optional<std::uint64_t> parse_digits(std::string_view digits, int base)
+{
+    std::uint64_t value = 0;
+    const char *const end = digits.data() + digits.size();
+    const auto [stopped, error] = std::from_chars(digits.data(), end, value, base);
+    return error == std::errc() && stopped == end ? std::optional(value) : std::nullopt;
+}
+
+/** With the sign of its base: "0x1f", "017", "0o17", "0b1", "12". */
 std::optional<std::uint64_t> parse_unsigned(std::string_view digits)
 {
     int base = 10;
@@ -61,17 +69,18 @@ std::optional<std::uint64_t> parse_unsigned(std::string_view digits)
         base = kind == 'x' || kind == 'X' ? 16 : kind == 'b' || kind == 'B' ? 2 : 8;
         digits.remove_prefix(base == 8 && kind != 'o' && kind != 'O' ? 1 : 2);
     }
-    std::uint64_t value = 0;
-    const char *const end = digits.data() + digits.size();
-    const auto [stopped, error] = std::from_chars(digits.data(), end, value, base);
-    return error == std::errc() && stopped == end ? std::optional(value) : std::nullopt;
+    return parse_digits(digits, base);
 }
 
 std::optional<Scalar> parse_integer(std::string_view text)
 {
-    const bool negative = text.starts_with('-');
-    const bool is_signed = negative || text.starts_with('+');
-    const auto value = parse_unsigned(text.substr(is_signed ? 1 : 0));
+    // A binary number, and no other, may have its sign behind the sign of its base instead.
+    const bool sign_follows = text.starts_with("0b-") || text.starts_with("0b+");
+    const char sign = sign_follows ? text[2] : text.front();
+    const bool negative = sign == '-';
+    const bool is_signed = negative || sign == '+';
+    const auto value =
+        sign_follows ? parse_digits(text.substr(3), 2) : parse_unsigned(text.substr(is_signed ? 1 : 0));
     constexpr std::uint64_t most = std::numeric_limits<std::int64_t>::max();
     if (!value)
         return std::nullopt;
@@ -120,7 +129,9 @@ std::optional<Scalar> parse_float(std::string_view text)
     if (error == std::errc::result_out_of_range) {
         // What is too small is 0, what is too large is no number.
         const size_t exponent = text.find_first_of("eE");
-        const bool small = exponent != std::string_view::npos && text.substr(exponent + 1).starts_with('-');
+        const bool small = exponent != std::string_view::npos
+                               ? text.substr(exponent + 1).starts_with('-')
+                               : text.find_first_not_of("-0") == text.find('.');
         return small ? std::optional<Scalar>(text.starts_with('-') ? -0.0 : 0.0) : std::nullopt;
     }
     return error == std::errc() && stopped == end ? std::optional<Scalar>(value) : std::nullopt;

@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0
+// What cdi-devices makes of texts in YAML: the same record, and the same input and output, as cdi_yaml_oracle.go.
+#include <cstdint>
+#include <iostream>
+#include <limits>
+#include <string>
+#include <string_view>
+
+#include <nlohmann/json.hpp>
+
+#include "base/error.h"
+#include "cdi-devices/spec/fields.h"
+#include "yaml/yaml_text.h"
+
+namespace {
+
+using nlohmann::json;
+using namespace ogh::cdi_devices;
+
+json read_record(const Value &value)
+{
+    Fields fields(value);
+    json record = json::object();
+    if (auto text = fields.text("text"); !text.empty())
+        record["text"] = std::move(text);
+    if (const auto number = fields.number("number"); number != 0)
+        record["number"] = number;
+    if (const auto small = fields.small_number("small"))
+        record["small"] = *small;
+    if (fields.flag("flag"))
+        record["flag"] = true;
+    if (auto texts = fields.texts("texts"); !texts.empty())
+        record["texts"] = std::move(texts);
+    if (const auto notes = fields.take("notes")) {
+        // As annotations: nobody wants to know what they say.
+        const Fields names(*notes, Case::Exact);
+        names.check_texts();
+        if (!names.empty())
+            record["notes"] = true;
+    }
+    if (const auto part = fields.take("part"))
+        record["part"] = read_record(*part);
+    for (const Value &part : fields.list("parts"))
+        record["parts"].push_back(read_record(part));
+    fields.finish();
+    return record;
+}
+
+json outcome(std::string_view text)
+{
+    try {
+        const ogh::YamlDocument document = ogh::read_yaml(text);
+        const auto *root = document.root();
+        return {{"value", root == nullptr ? json::object() : read_record(Value(document, *root))}};
+    } catch (const ogh::Error &error) {
+        return {{"error", error.what()}};
+    }
+}
+
+} // namespace
+
+int main()
+{
+    size_t length = 0;
+    while (std::cin >> length) {
+        std::cin.ignore();
+        std::string text(length, '\0');
+        if (!std::cin.read(text.data(), static_cast<std::streamsize>(length)))
+            return 1;
+        std::cout << outcome(text).dump(-1, ' ', true, json::error_handler_t::replace) << '\n';
+    }
+    return 0;
+}
