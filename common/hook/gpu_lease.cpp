@@ -54,6 +54,27 @@ NameDevice namer(const std::vector<Candidate> &candidates)
     };
 }
 
+/** Whom it is for. */
+LeaseRequest request_of(const Hook &hook)
+{
+    const Config &config = hook.config().value();
+    LeaseRequest request;
+    request.init = hook.container().pid;
+    request.container = hook.container().id;
+    request.program = config.program;
+    request.cgroups_path = config.cgroups_path;
+    request.runtime = hook.parent();
+    return request;
+}
+
+std::shared_ptr<GpuLease> take(Hook &hook, const Sysroot &sysroot, const LeaseRequest &request, Notes &notes)
+{
+    auto leases = Leases::are_possible() ? std::make_unique<Leases>(sysroot) : nullptr;
+    auto lease = std::make_shared<GpuLease>(std::move(leases), request, notes);
+    hook.undo().add([lease] { lease->release(); });
+    return lease;
+}
+
 } // namespace
 
 void add_lease_options(CommandLine &cli, LeaseOptions &options)
@@ -156,20 +177,14 @@ std::shared_ptr<GpuLease> take_lease(Hook &hook, const Sysroot &sysroot, const C
                                      const std::vector<Candidate> &candidates, const LeaseDetails &details,
                                      Notes &notes)
 {
-    const Config &config = hook.config().value();
     if (details.terms.wait.count() != 0) {
-        check_timeout(config.hooks, details.terms.wait);
+        check_timeout(hook.config().value().hooks, details.terms.wait);
         hook.extend_time(details.terms.wait);
     }
-    LeaseRequest request;
-    request.init = hook.container().pid;
-    request.container = hook.container().id;
-    request.program = config.program;
-    request.cgroups_path = config.cgroups_path;
+    LeaseRequest request = request_of(hook);
     request.demand = {keys_of(choice.fixed, candidates), choice.any, keys_of(choice.candidates, candidates),
                       details.terms.mode};
     request.wait = details.terms.wait;
-    request.runtime = hook.parent();
     request.is_explicit = details.terms.is_explicit;
     request.takeover = details.takeover;
     request.max_devices = details.max_devices;
@@ -177,11 +192,19 @@ std::shared_ptr<GpuLease> take_lease(Hook &hook, const Sysroot &sysroot, const C
     request.is_for_all = details.is_for_all;
     request.others = keys_of(choice.others, candidates);
     request.name_device = namer(candidates);
-    auto leases = Leases::are_possible() ? std::make_unique<Leases>(sysroot) : nullptr;
-    auto lease = std::make_shared<GpuLease>(std::move(leases), request, notes);
-    hook.undo().add([lease] { lease->release(); });
+    auto lease = take(hook, sysroot, request, notes);
     drop_capabilities({CAP_KILL}); // which only a takeover needs
     return lease;
+}
+
+std::shared_ptr<GpuLease> count_devices(Hook &hook, const Sysroot &sysroot, std::vector<LeaseKey> keys,
+                                        unsigned max_devices, Notes &notes)
+{
+    LeaseRequest request = request_of(hook);
+    request.demand.fixed = std::move(keys);
+    request.max_devices = max_devices;
+    request.word = "devices";
+    return take(hook, sysroot, request, notes);
 }
 
 std::vector<size_t> places_of(const std::vector<LeaseKey> &keys, const std::vector<Candidate> &candidates)

@@ -99,6 +99,16 @@ std::shared_ptr<GpuLease> take_lease(Hook &hook, const Sysroot &sysroot, const C
                                      Notes &notes);
 
 /**
+ * Notes what a container gets besides GPUs, so that its further requests count that as well: nobody is kept from anything
+ * by it. Where leases are not possible nothing is noted. Taken back as by take_lease().
+ * @param keys all with the same word before their first ':', of which no GPU's have one
+ * @param max_devices of these, together with what the container has already
+ * @throws Error (Policy) for more; Host
+ */
+std::shared_ptr<GpuLease> count_devices(Hook &hook, const Sysroot &sysroot, std::vector<LeaseKey> keys,
+                                        unsigned max_devices, Notes &notes);
+
+/**
  * Where the devices are in the list, which may have been read anew since the lease was taken.
  * @return ascending
  * @throws Error (NotAvailable) if one is not there any more; its own code for its problem

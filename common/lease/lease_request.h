@@ -29,7 +29,8 @@ struct LeaseRequest {
     pid_t runtime = 0;                ///< this process's parent as it was at the start; needed for waiting
     /** How many devices of the same vendor the container may have, those of earlier requests too; nothing: no limit. */
     std::optional<unsigned> max_devices = {};
-    bool is_explicit = false; ///< a lease was asked for or demanded by name, and is not the default alone
+    const char *word = "GPUs"; ///< for several of them, in an error
+    bool is_explicit = false;  ///< a lease was asked for or demanded by name, and is not the default alone
     TakeoverPolicy takeover = {};
     NameDevice name_device = {}; ///< nothing: by its key
 };

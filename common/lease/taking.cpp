@@ -159,7 +159,8 @@ void Taking::check_count(const LeaseState &state, const std::vector<LeaseKey> &g
     const size_t count = count_with(state, holder_.first.init, granted);
     if (count > *request_.max_devices)
         throw Error(ExitCode::Policy, "with what it was given before the container would have " +
-                                          std::to_string(count) + " GPUs, and --max-devices allows " +
+                                          std::to_string(count) + " " + request_.word +
+                                          ", and --max-devices allows " +
                                           std::to_string(*request_.max_devices));
 }
 

@@ -2,6 +2,7 @@
 #include "cdi-devices/device_hook.h"
 
 #include <algorithm>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -15,6 +16,7 @@
 #include "cdi-devices/request/device_request.h"
 #include "cdi-devices/request/engine_annotations.h"
 #include "cdi-devices/spec/folders.h"
+#include "hook/gpu_lease.h"
 #include "hook/listing.h"
 
 namespace ogh::cdi_devices {
@@ -40,7 +42,7 @@ void add_options(CommandLine &cli, Options &options)
         options.folders);
     cli.add({"--allow", "KIND[=NAME],...", "The only devices that may be handed out (default: every device)"},
             options.allow);
-    cli.add({"--max-devices", "N", "How many devices one request may have (default: no limit)"},
+    cli.add({"--max-devices", "N", "How many devices a container may have (default: no limit)"},
             options.max_devices);
     cli.add_choice(
         {"--writable", "NAME",
@@ -126,6 +128,21 @@ Edits planned(Hook &hook, const std::vector<FoundDevice> &chosen, const Sysroot 
     return plan_of_it;
 }
 
+/** Within --max-devices, with what the container was given before. Nothing where there is no such limit. */
+std::shared_ptr<GpuLease> counted(Hook &hook, const DeviceRequest &request, const Policy &policy,
+                                  const Sysroot &sysroot)
+{
+    if (!policy.most() || request.devices.empty() || hook.options().plan)
+        return nullptr;
+    std::vector<LeaseKey> keys;
+    for (const DeviceName &device : request.devices)
+        keys.push_back("cdi:" + device.full());
+    Notes notes;
+    auto lease = count_devices(hook, sysroot, std::move(keys), *policy.most(), notes);
+    hook.note(notes);
+    return lease;
+}
+
 } // namespace
 
 void run(Hook &hook, int argc, char **argv)
@@ -161,7 +178,11 @@ void run(Hook &hook, int argc, char **argv)
         sysroot, folders,
         [&](std::string_view kind, std::string_view name) { return asks_for(request, kind, name); }, notes);
     hook.note(notes);
-    hook.carry_out(planned(hook, choose(request, DeviceIndex(files), policy), sysroot, options));
+    const auto chosen = choose(request, DeviceIndex(files), policy);
+    const auto lease = counted(hook, request, policy, sysroot);
+    hook.carry_out(planned(hook, chosen, sysroot, options));
+    if (lease)
+        lease->keep();
 }
 
 } // namespace ogh::cdi_devices
