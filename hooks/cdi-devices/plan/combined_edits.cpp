@@ -5,6 +5,7 @@
 #include <set>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace ogh::cdi_devices {
 
@@ -30,12 +31,11 @@ void add(ContainerEdits &all, const ContainerEdits &edits)
 template<typename Item> void keep_last(std::vector<Item> &list, std::string Item::*path)
 {
     std::set<std::string_view> seen;
-    std::vector<Item> kept;
-    for (auto item = list.rbegin(); item != list.rend(); ++item)
-        if (seen.insert((*item).*path).second)
-            kept.push_back(*item);
-    std::reverse(kept.begin(), kept.end());
-    list = std::move(kept);
+    std::vector<bool> is_last(list.size());
+    for (size_t i = list.size(); i-- > 0;)
+        is_last[i] = seen.insert(list[i].*path).second;
+    auto kept = is_last.begin();
+    std::erase_if(list, [&](const Item & /*item*/) { return !*kept++; });
 }
 
 /** How many names its path has. */

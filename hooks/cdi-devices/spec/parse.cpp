@@ -120,7 +120,9 @@ private:
         edits.net_devices = read_net_devices(fields);
         for (const Value &hook : fields.list("hooks"))
             edits.hooks.push_back(read_hook(hook));
-        for (const Value &mount : fields.list("mounts"))
+        const auto mounts = fields.list("mounts");
+        edits.mounts.reserve(mounts.size());
+        for (const Value &mount : mounts)
             edits.mounts.push_back(read_mount(mount));
         if (const auto rdt = fields.take("intelRdt")) {
             read_rdt(*rdt);
