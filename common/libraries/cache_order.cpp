@@ -5,6 +5,7 @@
 #include <bit>
 #include <cstddef>
 
+#include "base/letters.h"
 #include "base/little_endian.h"
 #include "loader/ld_cache_format.h"
 
@@ -13,11 +14,6 @@ namespace ogh {
 using namespace ld_cache_format;
 
 namespace {
-
-bool is_digit(char c)
-{
-    return c >= '0' && c <= '9';
-}
 
 /** Reads a name from left to right: characters and numbers, and then 0 for ever. */
 class Name final {

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "base/error.h"
+#include "base/letters.h"
 #include "base/text.h"
 #include "request/selectors.h"
 
@@ -25,11 +26,6 @@ constexpr std::array<std::string_view, 5> words_of_images{"all", "All", "ALL", "
 template<typename List> bool has_item(const List &list, std::string_view item)
 {
     return std::find(list.begin(), list.end(), item) != list.end();
-}
-
-bool is_letter_or_digit(char c)
-{
-    return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
 }
 
 /** A name of one device as plugins have them: a UUID, an index, and `all`. No `..`, nothing with a slash, no range. */

@@ -7,17 +7,14 @@
 #include <string_view>
 #include <vector>
 
+#include "base/letters.h"
+
 namespace ogh {
 
 namespace {
 
 /** As YAML's: of 1,024 characters, with what stands between the key and its colon. */
 constexpr size_t longest_name = 1000;
-
-constexpr bool is_name(char c)
-{
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
-}
 
 constexpr bool is_printable(char c)
 {
@@ -114,11 +111,11 @@ private:
     {
         const auto rest = text_.substr(position_, longest_name);
         const auto *const end = std::find_if_not(rest.begin(), rest.end(), [](char c) {
-            return is_name(c) || c == '.' || c == '/' || c == '_' || c == '-';
+            return is_letter_or_digit(c) || c == '.' || c == '/' || c == '_' || c == '-';
         });
         const auto length = static_cast<size_t>(end - rest.begin());
         const char next = at(position_ + length + 1);
-        const bool is_key = length > 0 && is_name(rest.front()) && at(position_ + length) == ':' &&
+        const bool is_key = length > 0 && is_letter_or_digit(rest.front()) && at(position_ + length) == ':' &&
                             (next == ' ' || next == '\n');
         return is_key ? rest.substr(0, length) : "";
     }
@@ -160,7 +157,7 @@ private:
     {
         const size_t begin = position_;
         const char first = at(begin) == '-' ? at(begin + 1) : at(begin);
-        if (!is_name(first) && first != '/' && first != '.' && first != '-')
+        if (!is_letter_or_digit(first) && first != '/' && first != '.' && first != '-')
             return std::nullopt;
         for (; is_printable(at(position_)); ++position_) {
             const char next = at(position_ + 1);

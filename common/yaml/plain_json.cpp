@@ -6,17 +6,14 @@
 #include <string>
 #include <vector>
 
+#include "base/letters.h"
+
 namespace ogh {
 
 namespace {
 
 /** YAML has a limit for the length of a key, of 1,024 characters with its quotes and what stands behind them. */
 constexpr size_t longest_key = 1000;
-
-bool is_digit(char c)
-{
-    return c >= '0' && c <= '9';
-}
 
 /** What may stand in a string as it is. No function: this is asked for each character of a file. */
 constexpr auto is_plain = [](char c) { return c >= ' ' && c <= '~' && c != '"' && c != '\\'; };

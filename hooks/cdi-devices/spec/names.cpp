@@ -3,21 +3,12 @@
 
 #include <algorithm>
 
+#include "base/letters.h"
 #include "base/text.h"
 
 namespace ogh::cdi_devices {
 
 namespace {
-
-bool is_letter(char c)
-{
-    return (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z');
-}
-
-bool is_letter_or_digit(char c)
-{
-    return is_letter(c) || (c >= '0' && c <= '9');
-}
 
 /** @param further what may stand between the first and the last character besides letters and digits */
 std::string problem_of(std::string_view name, const char *what, bool digit_first, std::string_view further)

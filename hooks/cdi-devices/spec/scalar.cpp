@@ -9,6 +9,7 @@
 #include <optional>
 
 #include "base/error.h"
+#include "base/letters.h"
 #include "base/text.h"
 
 namespace ogh::cdi_devices {
@@ -16,11 +17,6 @@ namespace ogh::cdi_devices {
 namespace {
 
 constexpr std::string_view core = "tag:yaml.org,2002:";
-
-bool is_digit(char c)
-{
-    return c >= '0' && c <= '9';
-}
 
 /** The words that stand for something else than themselves. */
 std::optional<Scalar> find_word(std::string_view text)

@@ -11,24 +11,16 @@
 #include "base/text.h"
 #include "host/host_file.h"
 #include "kernel/folder_entries.h"
+#include "nvidia-devices/request/vendor_programs.h"
 
 namespace ogh::nvidia_devices {
 
 namespace {
 
-/** The second is what it was called before, and a symlink to it since. */
-constexpr std::array<std::string_view, 2> vendor_hooks{"nvidia-container-runtime-hook",
-                                                       "nvidia-container-toolkit"};
 constexpr std::array<const char *, 2> hook_folders{"/usr/share/containers/oci/hooks.d",
                                                    "/etc/containers/oci/hooks.d"};
 constexpr size_t max_hooks = 256;
 constexpr size_t max_hook_size = 65536;
-
-bool is_vendor_hook(std::string_view path)
-{
-    const std::string_view name = path.substr(path.rfind('/') + 1); // npos + 1 is 0
-    return std::find(vendor_hooks.begin(), vendor_hooks.end(), name) != vendor_hooks.end();
-}
 
 /** Whether a text in quotes ends in `name`, as the whole of it or behind a slash. */
 bool names_hook(std::string_view json, std::string_view name)
@@ -70,8 +62,9 @@ std::optional<std::string> find_in(int folder, const std::string &what)
 
 std::optional<std::string> find_vendor_hook(const Config &config, const Sysroot &sysroot)
 {
-    const auto in_config = std::find_if(config.hooks.begin(), config.hooks.end(),
-                                        [](const HookEntry &hook) { return is_vendor_hook(hook.path); });
+    const auto in_config = std::find_if(config.hooks.begin(), config.hooks.end(), [](const HookEntry &hook) {
+        return is_one_of(hook.path, vendor_hooks);
+    });
     if (in_config != config.hooks.end())
         return "config.json (" + quote(in_config->path) + ")";
     for (const char *folder : hook_folders) {

@@ -2,22 +2,13 @@
 #include "nvidia-devices/request/plugin_names.h"
 
 #include <algorithm>
-#include <array>
 #include <string>
-#include <string_view>
 
 #include "base/text.h"
 #include "nvidia-devices/request/imex_channels.h"
+#include "nvidia-devices/request/vendor_programs.h"
 
 namespace ogh::nvidia_devices {
-
-namespace {
-
-/** The programs that its specifications and its runtime wrapper have a container call. */
-constexpr std::array<std::string_view, 4> vendor_programs{
-    "nvidia-container-runtime-hook", "nvidia-container-toolkit", "nvidia-cdi-hook", "nvidia-ctk"};
-
-} // namespace
 
 PluginNames nvidia_plugin_names()
 {
@@ -43,9 +34,7 @@ std::vector<unsigned> imex_channels_of_plugin(const Config &config, PluginSource
 bool has_vendor_hook(const Config &config)
 {
     return std::any_of(config.hooks.begin(), config.hooks.end(), [](const HookEntry &hook) {
-        const std::string_view path = hook.path;
-        const std::string_view name = path.substr(path.rfind('/') + 1); // npos + 1 is 0
-        return std::find(vendor_programs.begin(), vendor_programs.end(), name) != vendor_programs.end();
+        return is_one_of(hook.path, vendor_hooks) || is_one_of(hook.path, vendor_cdi_hooks);
     });
 }
 
