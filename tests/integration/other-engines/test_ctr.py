@@ -12,7 +12,7 @@ from harness.expect import started
 from harness.nvidia_container import KEY, PROBE, alive, given, probed
 
 pytest_plugins = ["harness.nvidia_fixtures", "harness.amd_fixtures", "harness.ldcache_fixtures",
-                  "harness.driver_fixtures"]
+                  "harness.driver_fixtures", "harness.cdi_fixtures"]
 
 NODES = f"{PROBE} probe /dev/nvidia*"
 
