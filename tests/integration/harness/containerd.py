@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """containerd, with a daemon of its own on a test's host, and ctr, which takes a whole config.json."""
 
+import shutil
 import subprocess
 import time
+from pathlib import Path
 
 from .docker import WITH_THE_TESTS
 from .host import LIMIT_S
@@ -17,8 +19,20 @@ address = "{folder}/socket"
 """
 
 
+PROJECT = Path(__file__).resolve().parents[3]
+
+
+def programs():
+    """The folder of its executables: those of this machine or, if there are none, Debian's, which are not installed."""
+    found = shutil.which("containerd")
+    if found:
+        return Path(found).parent
+    subprocess.run([PROJECT / "tests/deps/containerd"], check=True, stdout=subprocess.DEVNULL)
+    return PROJECT / "build/deps/containerd"
+
+
 class Containerd:
-    """The daemon."""
+    """The daemon. Its executables have to be found by PATH."""
 
     def __init__(self, host, folder):
         folder.mkdir()

@@ -2,12 +2,14 @@
 """containerd's own client, with a whole config.json: each hook gives what it gives elsewhere, also to a later exec, and
 what is refused is shown with the hook's own text."""
 
+import os
+
 import pytest
 
 from harness import engines, every_hook
 from harness.amd_container import SHOW
 from harness.amd_container import given as given_amd
-from harness.containerd import Containerd, Ctr
+from harness.containerd import Containerd, Ctr, programs
 from harness.expect import started
 from harness.nvidia_container import KEY, PROBE, alive, given, probed
 
@@ -33,7 +35,8 @@ class CtrEngine(engines.Engine):
 
 
 @pytest.fixture(name="engine", params=[False, True], ids=["ctr", "ctr-userns"])
-def engine_fixture(request, nv_host, scratch):
+def engine_fixture(request, nv_host, scratch, monkeypatch):
+    monkeypatch.setenv("PATH", f"{programs()}:{os.environ['PATH']}")
     daemon = Containerd(nv_host("v2"), scratch / "containerd")
     engine = CtrEngine("runc", mapped=request.param)
     object.__setattr__(engine, "daemon", daemon)  # it is frozen
