@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cdi-devices/image.h"
 
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+
 #include <string>
 
 #include "cdi-devices/plan/driver_plan.h"
@@ -22,6 +26,28 @@ std::vector<AddedLibrary> read_compat(const ImageReader &reader, const std::stri
     return read_injected_folders(reader, {{cuda_compat_folder}, {}}, notes);
 }
 
+/** Those that an earlier request has given: what is in /dev is the engine's, and the hooks'. */
+std::set<unsigned> read_gpus(const ImageReader &reader, Notes &notes)
+try {
+    constexpr size_t max_nodes = 1024;
+    const std::string what = "'/dev' in the container";
+    std::set<unsigned> minors;
+    const auto folder = reader.find("/dev");
+    if (!folder)
+        return minors;
+    for (const FolderEntry &entry : reader.list(folder->get(), {what, is_gpu_node, max_nodes})) {
+        struct stat status {};
+        if (::fstatat(folder->get(), entry.name.c_str(), &status, AT_SYMLINK_NOFOLLOW) == 0 &&
+            S_ISCHR(status.st_mode))
+            minors.insert(minor(status.st_rdev));
+    }
+    return minors;
+} catch (const Error &error) {
+    notes.push_back({LogLevel::Warning,
+                     "programs with EGL see only the GPUs of this request: " + std::string(error.what())});
+    return {};
+}
+
 } // namespace
 
 bool needs_image(const VendorActions &actions)
@@ -40,6 +66,8 @@ Image read_image(ContainerView &view, const VendorActions &actions, Notes &notes
         machines = musl_machines(reader);
         if (actions.compat_driver)
             image.compat = read_compat(reader, *actions.compat_driver, notes);
+        if (actions.limits_egl)
+            image.gpus = read_gpus(reader, notes);
     }
     if (!actions.library_folders.empty() || !image.compat.empty())
         image.loader = read_loader_image(view, glibc, machines);

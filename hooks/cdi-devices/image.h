@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <set>
 #include <vector>
 
 #include "base/log.h"
@@ -16,6 +17,8 @@ struct Image {
     std::vector<AddedLibrary>
         compat; ///< of its libraries for CUDA's forward compatibility, if they are to be used
     LoaderFile egl_profile;
+    std::set<unsigned> gpus =
+        {}; ///< minor numbers of the nodes of NVIDIA's GPUs that its /dev has, if EGL is limited
 };
 
 /** Whether any of it matters. */

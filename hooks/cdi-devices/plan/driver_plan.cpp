@@ -4,11 +4,11 @@
 #include <sys/stat.h>
 
 #include <algorithm>
-#include <set>
 #include <string>
 #include <string_view>
 
 #include "base/error.h"
+#include "base/letters.h"
 #include "base/text.h"
 #include "nvidia/driver_params.h"
 #include "nvidia/egl_profile.h"
@@ -17,15 +17,7 @@ namespace ogh::cdi_devices {
 
 namespace {
 
-/** Of a GPU's node; nothing for others, such as /dev/nvidiactl. */
-std::optional<unsigned> gpu_minor(const NodeEdit &node)
-{
-    constexpr std::string_view start = "/dev/nvidia";
-    const std::string_view path = node.container_path;
-    const bool is_gpu = path.starts_with(start) && path.size() > start.size() &&
-                        path.find_first_not_of("0123456789", start.size()) == std::string_view::npos;
-    return is_gpu ? std::optional(node.minor) : std::nullopt;
-}
+constexpr std::string_view node_folder = "/dev/";
 
 bool has_node_below(const std::string &folder, const std::vector<NodeEdit> &nodes)
 {
@@ -34,6 +26,13 @@ bool has_node_below(const std::string &folder, const std::vector<NodeEdit> &node
 }
 
 } // namespace
+
+bool is_gpu_node(std::string_view name)
+{
+    constexpr std::string_view start = "nvidia";
+    return name.starts_with(start) && name.size() > start.size() &&
+           std::all_of(name.begin() + start.size(), name.end(), is_digit);
+}
 
 TmpfsEdit plan_driver_proc(const DriverProc &proc)
 {
@@ -46,15 +45,20 @@ TmpfsEdit plan_driver_proc(const DriverProc &proc)
     return edit;
 }
 
-std::optional<FileEdit> plan_egl_profile(const std::vector<NodeEdit> &nodes, const LoaderFile &file,
+std::optional<FileEdit> plan_egl_profile(const std::vector<NodeEdit> &nodes,
+                                         const std::set<unsigned> &earlier, const LoaderFile &file,
                                          Notes &notes)
 {
     std::set<unsigned> minors;
     for (const NodeEdit &node : nodes)
-        if (const auto number = gpu_minor(node))
-            minors.insert(*number);
+        if (const std::string_view path = node.container_path;
+            path.starts_with(node_folder) && is_gpu_node(path.substr(node_folder.size())))
+            minors.insert(node.minor);
+    if (minors.empty())
+        return std::nullopt;
+    minors.insert(earlier.begin(), earlier.end());
     const std::string content = egl_profile(minors);
-    if (minors.empty() || (file.state == LoaderFile::State::Plain && file.content == content))
+    if (file.state == LoaderFile::State::Plain && file.content == content)
         return std::nullopt;
     std::string why = file.replace_obstacle;
     if (why.empty() && file.is_mount)

@@ -2,6 +2,8 @@
 #pragma once
 
 #include <optional>
+#include <set>
+#include <string_view>
 #include <vector>
 
 #include "base/log.h"
@@ -20,12 +22,17 @@ TmpfsEdit plan_driver_proc(const DriverProc &proc);
 /** Where the driver's libraries look for which GPUs EGL may show. */
 constexpr const char *egl_profile_path = "/etc/nvidia/nvidia-application-profiles-rc.d/10-container.conf";
 
+/** Whether a node of /dev is a GPU's, by its name: "nvidia0", and not "nvidiactl". */
+bool is_gpu_node(std::string_view name);
+
 /**
  * The profile that limits EGL to the GPUs whose nodes are given.
+ * @param earlier the minor numbers of those that the container has by an earlier request
  * @param file what the container has in its place
  * @return nothing if it is right, or cannot be written, which a note says: the container does without
  */
-std::optional<FileEdit> plan_egl_profile(const std::vector<NodeEdit> &nodes, const LoaderFile &file,
+std::optional<FileEdit> plan_egl_profile(const std::vector<NodeEdit> &nodes,
+                                         const std::set<unsigned> &earlier, const LoaderFile &file,
                                          Notes &notes);
 
 /**

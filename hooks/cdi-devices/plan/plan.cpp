@@ -113,7 +113,7 @@ void add_image_edits(const VendorActions &actions, const HostFiles &files, Image
         planned.files = plan_loader_files(loader, read_only, notes).files;
     if (!actions.limits_egl)
         return;
-    if (auto file = plan_egl_profile(planned.nodes, image.egl_profile, notes))
+    if (auto file = plan_egl_profile(planned.nodes, image.gpus, image.egl_profile, notes))
         planned.files.push_back(std::move(*file));
 }
 

@@ -100,6 +100,18 @@ def test_the_second_run_changes_nothing(make, nvidia):
     assert f"{LIBRARIES}/libcuda.so.1" in paths and LIBRARIES in (box.rootfs / CONF).read_text()
 
 
+@pytest.mark.parametrize("engine", [*engines.RUNTIMES, engines.MAPPED[0]], ids=str)
+def test_egl_shows_the_gpus_of_all_requests(make, nvidia, engine):
+    """And not those that an earlier start had: the file stays in the container's layer."""
+    look = f"grep -o '0x[0-9a-f]*' {PROFILE}"
+    box = make("vendor.com/gpu=1", engine=engine)
+    box.first = [{"path": str(box.hook.executable),
+                  "args": ["cdi-devices", *map(str, box.args), "--request", "vendor.com/gpu=0"]}]
+    assert started(box.run(look)) == "0x3\n"
+    box.first = []
+    assert started(box.run(look)) == "0x2\n"
+
+
 @pytest.mark.parametrize("version, wins", [(NEWER, True), ("545.23.06", False)])
 def test_forward_compatibility(make, nvidia, stubs, version, wins):
     """By the rules of nvidia-devices: the image's own libcuda, if it is the newer one."""

@@ -276,18 +276,21 @@ BOOST_AUTO_TEST_CASE(egl_is_limited_to_the_gpus_that_are_given)
     Notes notes;
     std::vector<NodeEdit> nodes{
         {"/dev/nvidia3", "", 195, 3}, {"/dev/nvidiactl", "", 195, 255}, {"/dev/nvidia", "", 1, 7}};
-    const auto file = plan_egl_profile(nodes, {}, notes);
+    const auto file = plan_egl_profile(nodes, {}, {}, notes);
     BOOST_REQUIRE(file.has_value());
     BOOST_TEST(file->content.find("\"EGLVisibleDGPUDevices\", 0x8]") != std::string::npos);
     LoaderFile present;
     present.state = LoaderFile::State::Plain;
     present.content = file->content;
-    BOOST_TEST((!plan_egl_profile(nodes, present, notes)));
-    BOOST_TEST((!plan_egl_profile({nodes.begin() + 1, nodes.end()}, {}, notes)));
+    BOOST_TEST((!plan_egl_profile(nodes, {}, present, notes)));
+    const auto both = plan_egl_profile(nodes, {0, 3}, present, notes);
+    BOOST_REQUIRE(both.has_value());
+    BOOST_TEST(both->content.find(", 0x9]") != std::string::npos);
+    BOOST_TEST((!plan_egl_profile({nodes.begin() + 1, nodes.end()}, {0}, {}, notes)));
     BOOST_TEST(notes.empty());
     LoaderFile closed;
     closed.replace_obstacle = "it is read-only";
-    BOOST_TEST((!plan_egl_profile(nodes, closed, notes)));
+    BOOST_TEST((!plan_egl_profile(nodes, {}, closed, notes)));
     BOOST_TEST(notes.size() == 1U);
 }
 
