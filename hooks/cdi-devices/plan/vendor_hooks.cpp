@@ -117,7 +117,8 @@ LinkEdit link_of(const std::string &value, const SpecHook &hook)
 {
     constexpr std::string_view separator = "::";
     const size_t at = value.find(separator);
-    if (at == 0 || at == std::string::npos || at + separator.size() == value.size())
+    if (at == 0 || at == std::string::npos || at + separator.size() == value.size() ||
+        value.find(separator, at + separator.size()) != std::string::npos)
         throw refused(hook, quote(value) + " is not like TARGET::PATH");
     return {mount_target(value.substr(at + separator.size())), value.substr(0, at)};
 }

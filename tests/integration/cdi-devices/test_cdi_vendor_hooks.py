@@ -135,6 +135,7 @@ def test_a_read_only_folder_for_the_profile_stops_nobody(make, nvidia, scratch):
 
 @pytest.mark.parametrize("wrong, words", [
     (hook("create-symlinks", "--link", "a"), "not like TARGET::PATH"),
+    (hook("create-symlinks", "--link", "a::/b::/c"), "not like TARGET::PATH"),
     (hook("update-ldcache", "--folder", "/usr/lib/a=b"), "cannot be named"),
     (hook("chmod", "--mode", "666", "--path", "/etc/shadow"), "'/etc/shadow'"),
     (hook("create-symlinks", "--link", "a::/proc/b"), "that is not done"),
