@@ -1,13 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
 """A worker that is a container itself: runc runs in a container of runc's, privileged as under Docker, or with a user
-namespace and a cgroup of its own as under LXD with security.nesting. The nodes of its GPUs were passed in."""
+namespace and a cgroup of its own as under LXD with security.nesting. The nodes of its GPUs were passed in, or the hook
+itself gave them."""
 
 import os
+import shutil
 import subprocess
 
 import pytest
 
 from harness.bundle import Bundle
+from harness.expect import started
 from harness.nvidia_container import ALLOWED, PROBE, probed
 from hosts.nvidia import EIGHT
 
@@ -92,3 +95,51 @@ def test_a_gpu_that_was_not_passed_in(nv_box, machine, nested, mapped):
         return
     assert done.returncode and not done.stdout
     assert f"no '{machine}{EIGHT[1].node}', and without the host's root no device node can be made" in done.stderr
+
+
+@pytest.fixture(name="worker")
+def worker_fixture(nv_host, nv_box, built, machine, scratch):
+    """A container that the hook gives the second GPU, with the programs of the host. Its /dev, and what it has in
+    /proc/driver, are those of the host of runc's containers inside."""
+    box, host = nv_box("1", cgroup="v2"), nv_host("v2")
+    open_up(box.config)
+    box.config["linux"]["resources"] = {"devices": [{"allow": False, "access": "rwm"}]}
+    for name in ("root", "upper", "work"):
+        (scratch / name).mkdir()
+    host.mount("-t", "overlay", "-o", f"lowerdir=/,upperdir={scratch}/upper,workdir={scratch}/work", "overlay",
+               scratch / "root")
+    box.config["root"] = {"path": str(scratch / "root"), "readonly": False}
+    (scratch / "inside/run").mkdir(parents=True)
+    for folder in ("/run", "/tmp"):
+        box.bundle.mount(folder, "tmpfs", "mode=755", fstype="tmpfs")
+    for folder in (scratch, built):
+        box.bundle.mount(str(folder), folder, "rbind", "rw")
+    box.bundle.mount(str(scratch / "inside/run"), "tmpfs", fstype="tmpfs")
+    # What a GPU does not hide: the driver's libraries, and the numbers of its devices.
+    shutil.copytree(machine.path, scratch / "inside", symlinks=True, dirs_exist_ok=True,
+                    ignore=lambda folder, names: names if folder.endswith(("/dev", "/proc/driver")) else [])
+    return box
+
+
+def run_inside(worker, nv_box, scratch, request):
+    """A container of runc's in the worker."""
+    inner = nv_box(request, "--sysroot", scratch / "inside", cgroup="v2")
+    inner.bundle.script(LOOK)
+    inner.bundle.hook("createRuntime", [inner.hook.entry(["--sysroot", scratch / "inside"])])
+    inner.bundle.write()
+    return worker.run(f"mount --bind /dev '{scratch}/inside/dev' &&"
+                      f" mount --rbind /proc/driver '{scratch}/inside/proc/driver' &&"
+                      f" exec /usr/sbin/runc --root /run/runc run --bundle '{inner.bundle.folder}' inner")
+
+
+def test_a_worker_that_has_its_gpu_by_the_hook(worker, nv_box, scratch):
+    """It can hand out this one, by its UUID or as all that it has."""
+    for request in ("all", EIGHT[1].uuid):
+        seen = probed(started(run_inside(worker, nv_box, scratch, request)))
+        assert list(seen) == [EIGHT[1].node] and seen[EIGHT[1].node].said == ALLOWED
+
+
+def test_a_worker_that_has_its_gpu_by_the_hook_knows_no_other(worker, nv_box, scratch):
+    done = run_inside(worker, nv_box, scratch, EIGHT[0].uuid)
+    assert done.code and not done.out
+    assert f"no GPU '{EIGHT[0].uuid}': this host has 0 ({EIGHT[1].uuid})" in done.err
