@@ -81,6 +81,20 @@ def test_containerd_takes_the_configuration(tmp_path):
     assert shown["runc"] == runtimes("config", "default")["runc"]
 
 
+def test_containerd_takes_the_configuration_for_nri(tmp_path):
+    """It is written for containerd 2, whose plugin has another name."""
+    file = tmp_path / "config.toml"
+    default = subprocess.run(["containerd", "config", "default"], check=True, capture_output=True, encoding="utf-8")
+    own = (EXAMPLES / "containerd/hook-injector.toml").read_text("utf-8")
+    assert own.count("'io.containerd.cri.v1.runtime'") == 2
+    file.write_text(default.stdout + own.replace("'io.containerd.cri.v1.runtime'", '"io.containerd.grpc.v1.cri"'),
+                    encoding="utf-8")
+    shown = runtimes("--config", file, "config", "dump")
+    assert 'pod_annotations = ["io.oci-gpu-hooks.*", "io.oci-gpu-hooks.*/*"]' in shown["gpu"]
+    assert 'base_runtime_spec = ""' in shown["gpu"]
+    assert shown["runc"] == runtimes("config", "default")["runc"]
+
+
 def taken(document):
     """What Kubernetes' type for a document makes of it: without the fields that it does not know. Raises ValueError for
     one that lacks a field, or has a value that is not allowed."""
