@@ -183,7 +183,7 @@ private:
         if (selectors.any == 0)
             return "";
         const std::string who = asked.for_all ? "always" : is_by_host(asked) ? "device" : "container";
-        return name + " any:" + std::to_string(selectors.any) + " by " + who;
+        return name + " " + any_text(selectors.any, selectors.any_of) + " by " + who;
     }
 
     /** Whether it is the host that asks, and not the container. */

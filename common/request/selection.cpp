@@ -59,11 +59,12 @@ public:
         candidates_ = all_in(State::Offered);
     }
 
-    void take_any(unsigned wanted)
+    /** @param group "" for any at all */
+    void take_any(unsigned wanted, const std::string &group)
     {
-        const std::string text = "any:" + std::to_string(wanted);
+        const std::string text = any_text(wanted, group);
         const size_t used = count(State::Taken) + any_;
-        std::vector<size_t> common = others();
+        std::vector<size_t> common = group.empty() ? others() : others_of(group, text);
         if (wanted > availability_.room(used) && wanted <= common.size())
             throw availability_.too_many(used + wanted);
         if (wanted > common.size())
@@ -99,6 +100,23 @@ private:
             if (availability_.is_common(i) && state_[i] != State::Taken)
                 places.push_back(i);
         }
+        return places;
+    }
+
+    /** What is left of a group; as for a request that names it, what is given by its name alone is of it. */
+    [[nodiscard]] std::vector<size_t> others_of(const std::string &group, const std::string &text) const
+    {
+        std::vector<size_t> places;
+        bool is_there = false;
+        for (size_t i = 0; i < availability_.size(); ++i) {
+            if (!has_name(availability_.at(i).groups, group))
+                continue;
+            is_there = true;
+            if (availability_.is_allowed(i) && availability_.is_usable(i) && state_[i] != State::Taken)
+                places.push_back(i);
+        }
+        if (!is_there)
+            throw availability_.unknown(text);
         return places;
     }
 
@@ -214,8 +232,13 @@ Choice resolve(const Selectors &selectors, const std::vector<Candidate> &candida
         chooser.offer_open();
     chooser.settle();
     if (selectors.any != 0)
-        chooser.take_any(selectors.any);
+        chooser.take_any(selectors.any, selectors.any_of);
     return chooser.choice();
+}
+
+std::string any_text(unsigned count, const std::string &group)
+{
+    return "any:" + (group.empty() ? "" : group + ":") + std::to_string(count);
 }
 
 std::vector<size_t> first_of(const Choice &choice)

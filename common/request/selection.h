@@ -22,8 +22,8 @@ struct Choice {
  * Chooses devices. Pure.
  *
  * What is named must be given, all of it, or that is an error. `all` and groups are as much of them as the policy allows:
- * where --max-devices cuts them short, it is any of them. `any:N` is N beyond those that are named. `allowed` is
- * of `all` what this process may open itself.
+ * where --max-devices cuts them short, it is any of them. `any:N` is N beyond those that are named, and `any:GROUP:N` N of
+ * the group. `allowed` is of `all` what this process may open itself.
  *
  * @param selectors with `environment` already replaced by what the variables say
  * @param candidates in PCI order
@@ -34,6 +34,9 @@ struct Choice {
  */
 Choice resolve(const Selectors &selectors, const std::vector<Candidate> &candidates,
                const SelectionPolicy &policy, Notes &notes);
+
+/** "any:2" or "any:gfx1100:2" @param group "" for any at all */
+std::string any_text(unsigned count, const std::string &group);
 
 /** The choice where nothing is known of what is free: the first of the candidates. @return ascending */
 std::vector<size_t> first_of(const Choice &choice);

@@ -24,7 +24,7 @@ Error refused(const RequestValue &asked, const std::string &why)
     return {ExitCode::Usage,
             "the " + asked.origin + " " + why + " in " + quote(asked.value) +
                 "; it takes 'all', 'none', 'env', 'any:N', 'allowed', indices and ranges ('0', '0-3'), PCI "
-                "addresses and names of GPUs, separated by commas"};
+                "addresses, names of GPUs and 'any:GROUP:N', separated by commas"};
 }
 
 bool is_name_character(char c)
@@ -56,12 +56,20 @@ IndexRange parse_range(std::string_view item, const RequestValue &asked)
     return range;
 }
 
-unsigned parse_any(std::string_view item, const RequestValue &asked)
+/** `any:N`, or `any:GROUP:N`, where a group may have a colon in its name. */
+void parse_any(std::string_view item, const RequestValue &asked, Selectors &selectors)
 {
-    const unsigned count = parse_count(item.substr(any_prefix.size()), item, asked);
-    if (count == 0)
+    const std::string_view rest = item.substr(any_prefix.size());
+    const size_t colon = rest.rfind(':');
+    selectors.any = parse_count(colon == std::string_view::npos ? rest : rest.substr(colon + 1), item, asked);
+    if (selectors.any == 0)
         throw refused(asked, "has " + quote(item) + ", which asks for nothing,");
-    return count;
+    if (colon == std::string_view::npos)
+        return;
+    const Selector group = parse_selector(rest.substr(0, colon), asked);
+    if (!std::holds_alternative<DeviceName>(group.what))
+        throw refused(asked, "has " + quote(item) + ", which names no group of GPUs,");
+    selectors.any_of = group.text;
 }
 
 void add_item(Selectors &selectors, const std::string &item, const RequestValue &asked)
@@ -75,7 +83,7 @@ void add_item(Selectors &selectors, const std::string &item, const RequestValue 
     else if (!item.starts_with(any_prefix))
         selectors.named.push_back(parse_selector(item, asked));
     else if (selectors.any == 0)
-        selectors.any = parse_any(item, asked);
+        parse_any(item, asked, selectors);
     else
         throw refused(asked, "has 'any:N' twice");
     if ((selectors.all || selectors.allowed) && selectors.any != 0)

@@ -39,16 +39,17 @@ struct Selectors {
     bool none = false;        ///< `none`: no GPU, and nothing else is set
     bool environment = false; ///< `env`: the variables for the vendor's tools say it; nothing else is set
     bool all = false;
-    unsigned any = 0;            ///< N of `any:N`; 0 if it was not asked for
+    unsigned any = 0;            ///< N of `any:N` and `any:GROUP:N`; 0 if it was not asked for
     std::vector<Selector> named; ///< as they were written, without repeats
     bool allowed = false;        ///< `allowed`: of `all`, what this process may open itself
+    std::string any_of = {};     ///< GROUP of `any:GROUP:N`; "" for any at all
 
     bool operator==(const Selectors &) const = default;
 };
 
 /**
- * Understands `none`, `env`, or a list, separated by commas, of `all`, `any:N`, `allowed`, indices and ranges, PCI
- * addresses and names. Blanks around items and repeats are allowed.
+ * Understands `none`, `env`, or a list, separated by commas, of `all`, `any:N`, `any:GROUP:N`, `allowed`, indices and
+ * ranges, PCI addresses and names. Blanks around items and repeats are allowed.
  * @throws Error (Usage) for an empty item or one that nothing could be called; `none` or `env` beside others; two of
  *         `all`, `allowed`, `any:N` and another `any:N`
  */

@@ -7,6 +7,7 @@
 #include "nvidia-devices/request/capabilities.h"
 #include "nvidia-devices/request/imex_channels.h"
 #include "promise.h"
+#include "request/availability.h"
 #include "request/selection.h"
 #include "request/selectors.h"
 #include "request/visible_devices.h"
@@ -80,7 +81,7 @@ std::string text_of(const Selectors &selectors)
         return selectors.none ? "none" : "env";
     std::string text = selectors.all        ? "all"
                        : selectors.allowed  ? "allowed"
-                       : selectors.any != 0 ? "any:" + std::to_string(selectors.any)
+                       : selectors.any != 0 ? any_text(selectors.any, selectors.any_of)
                                             : "";
     for (const Selector &selector : selectors.named)
         text += (text.empty() ? "" : ",") + selector.text;
@@ -142,10 +143,11 @@ void check_chosen(const std::vector<size_t> &places, const std::vector<Candidate
         const bool chosen = std::find(places.begin(), places.end(), i) != places.end();
         const bool allowed = !policy.allow || policy.allow->all || is_named(*policy.allow, candidate);
         const bool named = is_named(selectors, candidate);
-        const bool wanted =
-            named ||
-            ((selectors.all || selectors.any != 0 || (selectors.allowed && candidate.closed.empty())) &&
-             candidate.only_by_name.empty());
+        const bool of_group = has_name(candidate.groups, selectors.any_of);
+        const bool any = selectors.any != 0 && selectors.any_of.empty();
+        const bool wanted = named || of_group ||
+                            ((selectors.all || any || (selectors.allowed && candidate.closed.empty())) &&
+                             candidate.only_by_name.empty());
         const bool usable = candidate.problem.empty() && allowed;
         require(!chosen || usable, "what is chosen may be given");
         require(!chosen || wanted, "what is chosen was asked for");

@@ -42,6 +42,8 @@ BOOST_AUTO_TEST_CASE(keywords)
     BOOST_TEST((parse("none") == Selectors{true, false, false, 0, {}}));
     BOOST_TEST((parse(" env") == Selectors{false, true, false, 0, {}}));
     BOOST_TEST((parse("any:2") == Selectors{false, false, false, 2, {}}));
+    BOOST_TEST((parse("any:gfx1100:2") == Selectors{false, false, false, 2, {}, false, "gfx1100"}));
+    BOOST_TEST((parse("any:a:b:2") == Selectors{false, false, false, 2, {}, false, "a:b"}));
     BOOST_TEST((parse("allowed, allowed") == Selectors{false, false, false, 0, {}, true}));
     BOOST_TEST((parse("0,allowed") == Selectors{false, false, false, 0, parse("0").named, true}));
 }
@@ -91,14 +93,15 @@ BOOST_AUTO_TEST_CASE(a_range_may_not_run_backwards)
 BOOST_AUTO_TEST_CASE(any_takes_a_number)
 {
     for (const char *value : {"any", "any:", "any:0", "any:x", "any:01", "any:-1", "any:+1", "any: 1",
-                              "any:1:2", "any:4294967297"})
+                              "any:1:2", "any:4294967297", "any::1", "any:x:0", "any:x:", "any:x:y",
+                              "any:0-1:2", "any:00:02.0:1", "any:all:1", "any:any:1:1", "any:x y:1"})
         check_refused(value);
 }
 
 BOOST_AUTO_TEST_CASE(all_any_and_allowed_stand_alone)
 {
-    for (const char *value :
-         {"any:1,any:2", "all,any:1", "any:1,all", "allowed,any:1", "any:1,allowed", "all,allowed"})
+    for (const char *value : {"any:1,any:2", "any:1,any:x:1", "all,any:x:1", "all,any:1", "any:1,all",
+                              "allowed,any:1", "any:1,allowed", "all,allowed"})
         check_refused(value);
     BOOST_TEST((parse("0,any:1") == Selectors{false, false, false, 1, parse("0").named}));
 }
