@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <csignal>
+#include <cstdlib>
+#include <fstream>
+
+#include <boost/test/unit_test.hpp>
+
+#include "base/unique_fd.h"
+#include "kernel/limited_program.h"
+#include "support/expect.h"
+#include "support/temp_folder.h"
+
+BOOST_AUTO_TEST_SUITE(limited_programs)
+
+using namespace ogh;
+using ogh::test::Failure;
+using ogh::test::failure_of;
+using ogh::test::TempFolder;
+
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+struct Shell {
+    UniqueFd executable{::open("/bin/sh", O_PATH | O_CLOEXEC)};
+    UniqueFd file{::open("/dev/null", O_RDONLY | O_CLOEXEC)};
+    std::chrono::milliseconds limit{10000};
+    size_t most = 4096;
+
+    [[nodiscard]] std::string run(const std::string &script) const
+    {
+        return run_limited({executable.get(), {"sh", "-c", script}, file.get(), limit, most, "the shell"});
+    }
+
+    [[nodiscard]] Failure failure(const std::string &script) const
+    {
+        return failure_of([&] { static_cast<void>(run(script)); });
+    }
+};
+
+/** What a file says after some time; "" if it is not there. */
+std::string text_of(const std::string &path)
+{
+    std::ifstream file(path);
+    return {std::istreambuf_iterator<char>(file), {}};
+}
+
+bool is_there(pid_t pid)
+{
+    return ::kill(pid, 0) == 0 &&
+           text_of("/proc/" + std::to_string(pid) + "/stat").find(") Z ") == std::string::npos;
+}
+
+/** In the end, within a second. */
+bool goes(pid_t pid)
+{
+    for (int i = 0; i < 100 && is_there(pid); ++i)
+        ::usleep(10000);
+    return !is_there(pid);
+}
+
+} // namespace
+
+BOOST_AUTO_TEST_CASE(it_answers)
+{
+    const Shell shell;
+    BOOST_TEST(shell.run("echo one >&3; echo two; echo three >&2; echo four >&3") == "one\nfour\n");
+    BOOST_TEST(shell.run("exit 0") == "");
+    BOOST_TEST(shell.run("exec 3>&-; sleep 0.1") == "");
+    Shell large;
+    large.most = 200000;
+    BOOST_TEST(large.run("head -c 200000 /dev/zero >&3").size() == 200000U);
+}
+
+BOOST_AUTO_TEST_CASE(it_may_do_nothing)
+{
+    ::setenv("OGH_SECRET", "x", 1);
+    const Shell shell;
+    // What a shell sets by itself.
+    BOOST_TEST(shell.run("env | grep -v -e ^PWD= -e ^_= -e ^OLDPWD= -e ^SHLVL= >&3; true") == "");
+    ::unsetenv("OGH_SECRET");
+    const std::string status = shell.run("grep -e Cap -e NoNew /proc/self/status >&3");
+    for (const char *line :
+         {"CapInh:\t0000000000000000\n", "CapPrm:\t0000000000000000\n", "CapEff:\t0000000000000000\n",
+          "CapAmb:\t0000000000000000\n", "NoNewPrivs:\t1\n"})
+        BOOST_TEST(status.find(line) != std::string::npos, status);
+    const UniqueFd inherited(::fcntl(shell.file.get(), F_DUPFD, 50));
+    BOOST_TEST(shell.run("ls /proc/self/fd >&3") == "0\n1\n2\n3\n4\n5\n"); // 5 is the folder
+    BOOST_TEST(shell.run("a=$(for i in 0 1 2; do readlink /proc/$$/fd/$i; done); echo \"$a\" >&3") ==
+               "/dev/null\n/dev/null\n/dev/null\n");
+    const TempFolder folder;
+    BOOST_TEST((shell.failure("echo x > " + folder.path("file")).code == ExitCode::Host));
+    BOOST_TEST(text_of(folder.path("file")) == "");
+}
+
+BOOST_AUTO_TEST_CASE(it_gets_a_file)
+{
+    const TempFolder folder;
+    folder.file("file", "text");
+    Shell shell;
+    shell.file = UniqueFd(::open(folder.path("file").c_str(), O_RDONLY | O_CLOEXEC));
+    BOOST_TEST(shell.run("cat /proc/self/fd/4 >&3") == "text");
+}
+
+BOOST_AUTO_TEST_CASE(its_end_is_told)
+{
+    const Shell shell;
+    BOOST_TEST(shell.failure("echo why >&3; exit 3")
+                   .says("the shell fails: it ended with status 3, and says 'why\\n'"));
+    BOOST_TEST(shell.failure("kill -9 $$").says("the shell fails: it was ended by signal 9"));
+    BOOST_TEST(shell.failure("head -c 5000 /dev/zero | tr '\\0' x >&3; sleep 9")
+                   .says("it says more than 4096 bytes"));
+    Shell none;
+    none.executable = UniqueFd(::open("/dev/null", O_PATH | O_CLOEXEC));
+    BOOST_TEST(none.failure("").says("it cannot be started"));
+}
+
+BOOST_AUTO_TEST_CASE(it_is_killed_with_all_that_it_started)
+{
+    Shell shell;
+    shell.limit = std::chrono::milliseconds(300);
+    const auto before = Clock::now();
+    for (const char *script : {"sleep 77 & echo $! >&3; sleep 78", "exec 3>&-; sleep 78"})
+        BOOST_TEST(shell.failure(script).says("it did not answer within 1 s"));
+    BOOST_TEST((Clock::now() - before < std::chrono::seconds(5)));
+    shell.limit = std::chrono::seconds(10);
+    const std::string started = shell.run("sleep 79 & echo $! >&3");
+    BOOST_TEST(goes(std::stoi(started)));
+}
+
+BOOST_AUTO_TEST_SUITE_END()
