@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "nvidia-devices/nvidia_gpus.h"
 
+#include "base/text.h"
 #include "image/previous_request.h"
+#include "nvidia-devices/driver/instance_query.h"
 #include "nvidia-devices/host/candidates.h"
 #include "nvidia-devices/host/device_nodes.h"
 #include "nvidia-devices/host/gpu_table.h"
 #include "nvidia-devices/host/imex.h"
+#include "nvidia-devices/host/library_answer.h"
 #include "nvidia-devices/host/mig_devices.h"
 #include "nvidia-devices/host/vendor_hook.h"
 #include "nvidia-devices/image/image.h"
@@ -80,6 +83,7 @@ HostListing NvidiaGpus::list(const Sysroot &sysroot, const SelectionPolicy &poli
 {
     inventory_ = read_inventory(sysroot, notes);
     require_gpu(inventory_);
+    name_instances_for({}, policy, sysroot);
     HostListing listing = list_gpus(inventory_, policy);
     if (const auto channels = imex_fact(inventory_, imex_policy()))
         listing.facts.emplace_back("imex", *channels);
@@ -153,6 +157,33 @@ void NvidiaGpus::ask_for_channels(const GpuRequest &request, const Hook &hook)
     imex_policy().require(imex_channels_);
 }
 
+void NvidiaGpus::name_instances_for(const Selectors &selectors, const SelectionPolicy &policy,
+                                    const Sysroot &sysroot)
+{
+    const auto name = find_library_name(selectors, policy);
+    const auto addresses = addresses_of_divided(inventory_);
+    if (!name || addresses.empty())
+        return;
+    const auto no_names = [&](ExitCode code, const std::string &why) {
+        return Error(code, "no GPU " + quote(*name) + ": " + why + "; " + without_library(inventory_));
+    };
+    try {
+        if (!inventory_.version)
+            throw NoLibrary("the driver's version is not known");
+        name_instances(parse_library_answer(query_instances(open_driver_root(sysroot, driver_root_),
+                                                            inventory_.version->version, addresses)),
+                       inventory_);
+    } catch (const NoLibrary &error) {
+        throw no_names(
+            ExitCode::NotAvailable,
+            std::string("NVIDIA's library alone knows how the instances of a GPU (MIG) are counted, and "
+                        "UUIDs and profiles of theirs, and ") +
+                error.what());
+    } catch (const Error &error) {
+        throw no_names(error.code(), error.what());
+    }
+}
+
 std::optional<std::vector<Candidate>> NvidiaGpus::find(const Sysroot &sysroot, const GpuRequest &request,
                                                        Notes &notes)
 {
@@ -164,12 +195,11 @@ std::optional<std::vector<Candidate>> NvidiaGpus::find(const Sysroot &sysroot, c
     }
     require_driver(inventory_);
     require_imex_channels(inventory_, imex_channels_);
+    name_instances_for(request.selectors, request.policy, sysroot);
     read_instances(sysroot, inventory_, meant_instances(request.selectors, inventory_));
     if (request.selectors.allowed)
         read_access(sysroot, inventory_);
-    auto list = candidates(inventory_);
-    refuse_library_names(request.selectors, list);
-    return list;
+    return candidates(inventory_);
 }
 
 Edits NvidiaGpus::plan(const std::vector<size_t> &chosen, const Sysroot &sysroot, Hook &hook, Notes &notes)

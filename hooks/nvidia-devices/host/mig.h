@@ -39,7 +39,10 @@ struct MigInstance {
     // Nothing as long as read_nodes() has not looked, and of an instance with a problem.
     std::optional<CapNode> gpu_node = {};
     std::optional<CapNode> compute_node = {};
-    std::string problem = {};             ///< why it cannot be handed out; "" if it can, or nobody has looked
+    std::vector<std::string> names =
+        {};                   ///< what NVIDIA's library calls it: "0:1", "MIG-…"; none if it was not asked
+    std::string group = {};   ///< of its profile: "mig-1g.10gb"; "" as for the names
+    std::string problem = {}; ///< why it cannot be handed out; "" if it can, or nobody has looked
     NodeAccess access = NodeAccess::Open; ///< to the node of the compute instance, as read_access() finds it
 
     bool operator==(const MigInstance &) const = default;

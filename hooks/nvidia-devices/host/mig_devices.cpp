@@ -25,6 +25,9 @@ Candidate candidate_of(const Inventory &inventory, const InstancePlace &place, c
     candidate.lease_key = whole.lease_key + numbers_of(instance);
     candidate.description = instance_name(gpu, instance);
     candidate.names = {candidate.description, to_text(gpu.address) + numbers_of(instance)};
+    candidate.names.insert(candidate.names.end(), instance.names.begin(), instance.names.end());
+    if (!instance.group.empty())
+        candidate.groups = {instance.group};
     candidate.problem = whole.problem.empty() ? instance.problem : whole.problem;
     candidate.problem_code = whole.problem.empty() ? ExitCode::Host : whole.problem_code;
     candidate.closed = whole.closed;
@@ -93,24 +96,30 @@ GpuSelection selection_of(const std::vector<size_t> &chosen, const Inventory &in
     return selection;
 }
 
-void refuse_library_names(const Selectors &selectors, const std::vector<Candidate> &list)
+std::optional<std::string> find_library_name(const Selectors &selectors, const SelectionPolicy &policy)
 {
-    for (const Selector &selector : selectors.named) {
-        const auto *const name = std::get_if<DeviceName>(&selector.what);
-        if (name == nullptr || !is_of_library(name->text))
-            continue;
-        std::vector<std::string> instances;
-        for (const Candidate &candidate : list) {
-            if (candidate.whole)
-                instances.push_back(candidate.description);
+    if (selectors.none)
+        return std::nullopt;
+    if (is_of_library(selectors.any_of))
+        return selectors.any_of;
+    const Selectors nothing;
+    for (const Selectors &each :
+         {selectors, policy.allow.value_or(nothing), policy.allow_too.value_or(nothing)}) {
+        for (const Selector &selector : each.named) {
+            const auto *const name = std::get_if<DeviceName>(&selector.what);
+            if (name != nullptr && is_of_library(name->text))
+                return name->text;
         }
-        throw Error(ExitCode::NotAvailable,
-                    "no GPU " + quote(selector.text) +
-                        ": how the instances of a GPU (MIG) are counted, and UUIDs of theirs, NVIDIA's "
-                        "library alone knows, which this hook does not load; " +
-                        (instances.empty() ? "this host has no instances"
-                                           : "ask for them as " + quote_list(instances)));
     }
+    return std::nullopt;
+}
+
+std::string without_library(const Inventory &inventory)
+{
+    std::vector<std::string> instances;
+    for (const auto &[gpu, place] : instance_places(inventory))
+        instances.push_back(instance_name(inventory.gpus[gpu], inventory.gpus[gpu].instances[place]));
+    return instances.empty() ? "this host has no instances" : "ask for them as " + quote_list(instances);
 }
 
 } // namespace ogh::nvidia_devices

@@ -2,6 +2,8 @@
 #pragma once
 
 #include <cstddef>
+#include <optional>
+#include <string>
 #include <vector>
 
 #include "nvidia-devices/host/inventory.h"
@@ -11,12 +13,13 @@
 
 namespace ogh::nvidia_devices {
 
-/** What instances are called where UUIDs of theirs are not known: "MIG-GPU-…/1/0", or "0000:5e:00.0/1/0". */
+/** What instances are called without asking NVIDIA's library: "MIG-GPU-…/1/0", or "0000:5e:00.0/1/0". */
 std::string instance_name(const Gpu &gpu, const MigInstance &instance);
 
 /**
- * Adds the instances to the candidates of the GPUs, in the order of instance_places(): by the names of instance_name(). A
- * GPU that is divided may be had as a whole by its own names alone: `all` and `any` take its instances.
+ * Adds the instances to the candidates of the GPUs, in the order of instance_places(): by the names of instance_name(),
+ * and those that name_instances() has added. A GPU that is divided may be had as a whole by its own names alone: `all` and
+ * `any` take its instances.
  * @param list the GPUs, in the order of Inventory::gpus
  */
 void add_instances(const Inventory &inventory, std::vector<Candidate> &list);
@@ -29,10 +32,12 @@ void add_instances(const Inventory &inventory, std::vector<Candidate> &list);
 GpuSelection selection_of(const std::vector<size_t> &chosen, const Inventory &inventory);
 
 /**
- * NVIDIA's library alone counts instances and has UUIDs of theirs: `0:1`, `MIG-UUID` and names of profiles cannot be
- * looked up, where there is no such library.
- * @throws Error (NotAvailable) for the first such name, which says what can be asked for instead
+ * NVIDIA's library alone counts instances, and has UUIDs and profiles of theirs: `0:1`, `MIG-UUID`, `mig-1g.10gb`.
+ * @return the first such name that is asked for, or that the policy has; nothing if there is none
  */
-void refuse_library_names(const Selectors &selectors, const std::vector<Candidate> &list);
+std::optional<std::string> find_library_name(const Selectors &selectors, const SelectionPolicy &policy);
+
+/** "ask for them as 'MIG-GPU-…/1/0', …": what to do where the library cannot be asked. */
+std::string without_library(const Inventory &inventory);
 
 } // namespace ogh::nvidia_devices

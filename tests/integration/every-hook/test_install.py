@@ -40,6 +40,9 @@ def example_files():
             if path.is_file() and path.name != "meson.build"]
 
 
+PROGRAMS = ["nvidia-devices-nvml"]  # which hooks start
+
+
 class Layout:
     """Where a build folder's options say that things belong, as absolute paths."""
 
@@ -53,7 +56,7 @@ class Layout:
         self.examples = prefix / options["datadir"] / "doc/oci-gpu-hooks/examples"
 
     def files(self):
-        return sorted([*(self.execdir / name for name in HOOKS), self.bindir / COMMAND,
+        return sorted([*(self.execdir / name for name in [*HOOKS, *PROGRAMS]), self.bindir / COMMAND,
                        *(self.hooksdir / name for name in HOOKS.values()),
                        *(self.mandir / page for page in MAN_PAGES),
                        *(self.datadir / file for file in COMPLETIONS),
@@ -97,7 +100,7 @@ def test_no_empty_folder_is_installed(destdir):
 def test_modes_let_everybody_read_and_only_hooks_run(destdir):
     for path in destdir.rglob("*"):
         mode = path.stat().st_mode & 0o7777
-        runs = path.is_dir() or path.name in HOOKS or path.parent.name == "bin"
+        runs = path.is_dir() or path.name in [*HOOKS, *PROGRAMS] or path.parent.name == "bin"
         assert mode == (0o755 if runs else 0o644), path
 
 

@@ -28,6 +28,7 @@ BUILD = """
     exec dpkg-buildpackage --build=binary --unsigned-changes --unsigned-buildinfo"""
 EXECDIR = "usr/libexec/oci/hooks.d"
 EXECUTABLES = {f"{EXECDIR}/{name}" for name in FILES}
+PROGRAMS = {f"{EXECDIR}/nvidia-devices-nvml"}  # which hooks start
 REGISTERED = {f"{SHIPPED}/{name}" for name in FILES.values()}
 DOC = "usr/share/doc/oci-gpu-hooks"
 MANIFEST = "var/lib/oci-gpu-hooks/installed.json"
@@ -41,7 +42,7 @@ def expected_files():
     """By their names before debhelper compressed those of more than 4 kB."""
     examples = [path.relative_to(PROJECT).as_posix() for path in (PROJECT / "examples").rglob("*")
                 if path.is_file() and path.name != "meson.build"]
-    return {"usr/bin/oci-gpu-hooks", *COMPLETIONS, *EXECUTABLES, *REGISTERED,
+    return {"usr/bin/oci-gpu-hooks", *COMPLETIONS, *EXECUTABLES, *PROGRAMS, *REGISTERED,
             *(f"usr/share/man/{page}" for page in PAGES),
             *(f"{DOC}/{name}" for name in (*DOCS, *examples))}
 

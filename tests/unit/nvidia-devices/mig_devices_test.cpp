@@ -189,18 +189,42 @@ BOOST_AUTO_TEST_CASE(leases_exclude_a_gpu_and_its_instances)
 
 BOOST_AUTO_TEST_CASE(what_the_library_alone_knows)
 {
-    const Host host;
-    const auto failure = [](const std::string &asked, const std::vector<Candidate> &list) {
-        return failure_of([&] { refuse_library_names(parse_selectors({asked, "x"}), list); });
+    const auto found = [](const std::string &asked, const SelectionPolicy &policy) {
+        return find_library_name(parse_selectors({asked, "x"}), policy).value_or("");
     };
-    for (const std::string asked : {"0:1", "MIG-5a1c0de0-1111-4222-8333-0123456789ff", "mig-1g.10gb"}) {
-        BOOST_TEST((failure(asked, host.list).code == ExitCode::NotAvailable), asked);
-        BOOST_TEST(failure("0," + asked, host.list).says("no GPU '" + asked + "'"), asked);
-        BOOST_TEST(failure(asked, host.list).says("ask for them as '" + name_of("1/0") + "', '"), asked);
-        BOOST_TEST(failure(asked, {}).says("this host has no instances"), asked);
+    SelectionPolicy too;
+    too.allow_too = parse_allowed_selectors({"0,0:1", "x"});
+    BOOST_TEST(found("all", too) == "0:1");
+    BOOST_TEST(found("none", too) == "");
+    for (const std::string name : {"0:1", "MIG-5a1c0de0-1111-4222-8333-0123456789ff", "mig-1g.10gb"}) {
+        for (const std::string &asked : {name, "0," + name, name + ",any:1"})
+            BOOST_TEST(found(asked, {}) == name, asked);
+        BOOST_TEST(found("1", allowing(name)) == name);
+        BOOST_TEST(found("none", allowing(name)) == "");
     }
-    for (const std::string asked : {"0", "all", "0000:3b:00.0/1/1", "3b:00.0", "GPU-1", "MIG-GPU-1/2/3", "M"})
-        BOOST_TEST((failure(asked, host.list).code == ExitCode::Success), asked);
+    BOOST_TEST(found("0,any:mig-1g.10gb:2", {}) == "mig-1g.10gb");
+    for (const std::string asked :
+         {"0", "all", "any:1", "any:gfx1100:1", "0000:3b:00.0/1/1", "3b:00.0", "GPU-1", "MIG-GPU-1/2/3", "M"})
+        BOOST_TEST(found(asked, {}) == "", asked);
+    const Host host;
+    BOOST_TEST(without_library(host.inventory).starts_with("ask for them as '" + name_of("1/0") + "', '"));
+    BOOST_TEST(without_library({}) == "this host has no instances");
+}
+
+BOOST_AUTO_TEST_CASE(names_of_the_library)
+{
+    Host host;
+    MigInstance &instance = host.inventory.gpus[1].instances[2];
+    instance.names = {"1:3", "MIG-5a1c0de0-1111-4222-8333-0123456789ff"};
+    instance.group = "mig-1g.10gb";
+    host.list = candidates(host.inventory);
+    for (const std::string asked : {"1:3", "mig-5A1c0de0-1111-4222-8333-0123456789ff", "mig-1g.10gb",
+                                    "any:mig-1g.10gb:1", "MIG-1G.10GB"})
+        BOOST_TEST(host.chosen(asked) == "1 ; 1:2", asked);
+    BOOST_TEST(host.chosen("all", allowing("1:3")) == "1 ; 1:2");
+    BOOST_TEST(host.list.at(4).description == name_of("7/0"));
+    BOOST_TEST((host.failure("any:mig-1g.10gb:2").code == ExitCode::NotAvailable));
+    BOOST_TEST(host.failure("any:mig-2g.20gb:1").says("no GPU 'any:mig-2g.20gb:1': this host has 0 ("));
 }
 
 BOOST_AUTO_TEST_CASE(nodes_and_files_of_the_chosen_instances_alone)

@@ -64,7 +64,8 @@ std::string gpus_of(const Selectors &selectors, bool is_divided)
     Notes notes;
     std::string text;
     const auto gpus = two_gpus(is_divided);
-    refuse_library_names(selectors, gpus);
+    if (find_library_name(selectors, {}))
+        throw Error(ExitCode::NotAvailable, "a name that NVIDIA's library alone knows");
     for (const size_t gpu : first_of(resolve(selectors, gpus, {}, notes))) {
         const std::string &key = gpus[gpu].lease_key;
         text += (text.empty() ? "" : ",") +

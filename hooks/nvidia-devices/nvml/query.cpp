@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// nvidia-devices-nvml ADDRESS… : asks NVIDIA's library (NVML) what it calls the instances (MIG) of the GPUs at these PCI
+// addresses. nvidia-devices starts it where a request names one as the library alone does: it is static itself, and must
+// not have the driver's code in a process that may do everything. The library is descriptor 4, and the answer goes to 3:
+// a line "ADDRESS GPU-INDEX INDEX GPU-INSTANCE COMPUTE-INSTANCE UUID PROFILE" for each, and "end"; or a line that says what
+// went wrong, and status 1. Nothing here is believed: see host/library_answer.h.
+//
+// Functions, numbers and sizes are those of NVIDIA's NVML API Reference Guide. Of the C++ library only headers are used.
+#include <dlfcn.h>
+
+#include <array>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+
+namespace {
+
+constexpr int answer_file = 3;
+constexpr const char *library_path = "/proc/self/fd/4";
+
+using Device = void *;
+using Result = int; // nvmlReturn_t
+
+// Of nvmlReturn_t.
+constexpr Result success = 0;
+constexpr Result not_supported = 3;
+constexpr Result not_found = 6;
+
+constexpr unsigned text_size = 96; // NVML_DEVICE_UUID_V2_BUFFER_SIZE, NVML_DEVICE_NAME_V2_BUFFER_SIZE
+constexpr const char *name_before_profile = " MIG ";
+
+struct Library {
+    Result (*init)();
+    Result (*by_address)(const char *address, Device *device);
+    Result (*index)(Device device, unsigned *index);
+    Result (*max_instances)(Device device, unsigned *count);
+    Result (*instance)(Device device, unsigned index, Device *instance);
+    Result (*gpu_instance)(Device instance, unsigned *number);
+    Result (*compute_instance)(Device instance, unsigned *number);
+    Result (*uuid)(Device device, char *text, unsigned size);
+    Result (*name)(Device device, char *text, unsigned size);
+};
+
+bool fail(const char *what, const char *why)
+{
+    dprintf(answer_file, "%s: %s\n", what, why);
+    return false;
+}
+
+/** @return whether it went well; says so if not */
+bool succeeds(const char *what, Result result)
+{
+    if (result == success)
+        return true;
+    dprintf(answer_file, "%s gives %d\n", what, result);
+    return false;
+}
+
+template<typename Function> bool find(void *library, const char *name, Function &function)
+{
+    void *const found = dlsym(library, name);
+    if (found == nullptr)
+        return fail(name, "not in the library");
+    static_assert(sizeof(found) == sizeof(function));
+    std::memcpy(&function, &found, sizeof(function));
+    return true;
+}
+
+bool load(Library &library)
+{
+    void *const file = dlopen(library_path, RTLD_NOW | RTLD_LOCAL);
+    if (file == nullptr)
+        return fail("the library cannot be loaded", dlerror());
+    return find(file, "nvmlInit_v2", library.init) &&
+           find(file, "nvmlDeviceGetHandleByPciBusId_v2", library.by_address) &&
+           find(file, "nvmlDeviceGetIndex", library.index) &&
+           find(file, "nvmlDeviceGetMaxMigDeviceCount", library.max_instances) &&
+           find(file, "nvmlDeviceGetMigDeviceHandleByIndex", library.instance) &&
+           find(file, "nvmlDeviceGetGpuInstanceId", library.gpu_instance) &&
+           find(file, "nvmlDeviceGetComputeInstanceId", library.compute_instance) &&
+           find(file, "nvmlDeviceGetUUID", library.uuid) && find(file, "nvmlDeviceGetName", library.name);
+}
+
+/** "NVIDIA Example 48 MIG 1g.10gb" */
+const char *profile_of(const char *name)
+{
+    const char *found = "-";
+    for (const char *next = name; (next = std::strstr(next, name_before_profile)) != nullptr;) {
+        next += std::strlen(name_before_profile);
+        found = next;
+    }
+    return found;
+}
+
+struct Place {
+    const char *address;
+    unsigned gpu_index;
+    unsigned index;
+};
+
+bool print_instance(const Library &library, const Place &place, Device instance)
+{
+    unsigned gpu_instance = 0;
+    unsigned compute_instance = 0;
+    std::array<char, text_size + 1> uuid{};
+    std::array<char, text_size + 1> name{};
+    if (!succeeds("nvmlDeviceGetGpuInstanceId", library.gpu_instance(instance, &gpu_instance)) ||
+        !succeeds("nvmlDeviceGetComputeInstanceId", library.compute_instance(instance, &compute_instance)) ||
+        !succeeds("nvmlDeviceGetUUID", library.uuid(instance, uuid.data(), text_size)) ||
+        !succeeds("nvmlDeviceGetName", library.name(instance, name.data(), text_size)))
+        return false;
+    dprintf(answer_file, "%s %u %u %u %u %s %s\n", place.address, place.gpu_index, place.index, gpu_instance,
+            compute_instance, uuid.data(), profile_of(name.data()));
+    return true;
+}
+
+bool print_gpu(const Library &library, const char *address)
+{
+    Device device = nullptr;
+    Place place{address, 0, 0};
+    unsigned count = 0;
+    if (!succeeds("nvmlDeviceGetHandleByPciBusId_v2", library.by_address(address, &device)) ||
+        !succeeds("nvmlDeviceGetIndex", library.index(device, &place.gpu_index)))
+        return false;
+    const Result divided = library.max_instances(device, &count);
+    if (divided == not_supported)
+        return true;
+    if (!succeeds("nvmlDeviceGetMaxMigDeviceCount", divided))
+        return false;
+    for (; place.index < count; ++place.index) {
+        Device instance = nullptr;
+        const Result result = library.instance(device, place.index, &instance);
+        if (result == not_found)
+            continue;
+        if (!succeeds("nvmlDeviceGetMigDeviceHandleByIndex", result) ||
+            !print_instance(library, place, instance))
+            return false;
+    }
+    return true;
+}
+
+} // namespace
+
+int main(int argc, char **argv)
+{
+    Library library{};
+    if (!load(library) || !succeeds("nvmlInit_v2", library.init()))
+        return 1;
+    for (int i = 1; i < argc; ++i) {
+        if (!print_gpu(library, argv[i]))
+            return 1;
+    }
+    dprintf(answer_file, "end\n");
+    // Without nvmlShutdown, and without what the library wants done at the end: nothing of it is needed any more.
+    _Exit(0);
+}

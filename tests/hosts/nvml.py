@@ -1,0 +1,39 @@
+# SPDX-License-Identifier: Apache-2.0
+"""NVIDIA's library (NVML) as a host has it: see nvml.c."""
+
+import subprocess
+from pathlib import Path
+
+from .nvidia import VERSION
+
+FILE = f"usr/lib64/libnvidia-ml.so.{VERSION}"
+
+
+def build(folder):
+    """Returns its file."""
+    library = folder / "libnvidia-ml.so.1"
+    subprocess.run(["gcc", "-O1", "-shared", "-fPIC", f"-Wl,-soname,{library.name}",
+                    Path(__file__).resolve().with_name("nvml.c"), "-o", library], check=True)
+    return library
+
+
+class Nvml:
+    """The library of a host, which answers what is said here."""
+
+    def __init__(self, host, library):
+        self.file = host.path / FILE
+        self.file.unlink()
+        self.file.write_bytes(library.read_bytes())
+
+    def says(self, *lines):
+        self.file.with_name(f"{self.file.name}.says").write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
+
+
+def gpu(index, device, count=7):
+    """A line for a GPU of hosts.nvidia, the host's number `index`."""
+    return f"gpu {device.address} {index} {count}"
+
+
+def instance(device, index, place, uuid, profile="1g.10gb"):
+    """A line for an instance, `place` is "1/0"."""
+    return f"mig {device.address} {index} {place.replace('/', ' ')} {uuid} NVIDIA Example 48 MIG {profile}"
