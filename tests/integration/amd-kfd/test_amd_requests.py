@@ -35,7 +35,7 @@ CHOICES = {
     "03:00.0": [XT], "00000000:03:00.0": [XT], XT.uuid: [XT], XT.uuid.lower(): [XT], "0xbadc0de12345678": [XT],
     "0x0BADC0DE12345678": [XT], "renderD129": [XT], "card2": [XT], "card1": [RAPHAEL], "RENDERD128": [RAPHAEL],
     "0:0": [XT], "1:0": [RAPHAEL], "gfx1100": [XT], "gfx1036": [RAPHAEL], "dgpu": [XT], "igpu": [RAPHAEL],
-    "dgpu,igpu": [XT, RAPHAEL], "all,igpu": [XT, RAPHAEL]}
+    "dgpu,igpu": [XT, RAPHAEL], "all,igpu": [XT, RAPHAEL], "any:gfx1036:1": [RAPHAEL], "0,any:igpu:1": [XT, RAPHAEL]}
 
 
 @pytest.mark.parametrize("value", CHOICES)
@@ -49,7 +49,8 @@ def test_selectors(amd_plan, value):
     ("renderD130", 3, [ALL]), ("0:1", 3, ["'0:1'", ALL]), ("2:0", 3, [ALL]), ("gfx1101", 3, ["'gfx1101'", ALL]),
     ("any:3", 3, ["'any:3'"]), ("/dev/dri/card1", 3, []), ("", 2, ["empty"]), ("0,,1", 2, ["empty"]),
     ("any:0", 2, ["'any:0'"]), ("1-0", 2, ["'1-0'"]), ("none,0", 2, ["'none'"]), ("env,0", 2, ["'env'"]),
-    ("0\x1b[31m", 2, []), ("01", 2, ["'01'"])])
+    ("any:gfx1101:1", 3, ["no GPU 'any:gfx1101:1'", ALL]), ("any:gfx1100:2", 3, ["'any:gfx1100:2'"]),
+    ("any:0:1", 2, ["names no group"]), ("0\x1b[31m", 2, []), ("01", 2, ["'01'"])])
 def test_what_cannot_be_is_refused_in_words(amd_by_hand, value, status, words):
     assert "\x1b" not in error_of(amd_by_hand("--plan", **asked(value)), status, *words)
 
@@ -75,7 +76,7 @@ def test_selectors_of_partitions(amd_plan, amd_by_hand):
     for value, gpus in [("0:3", CPX[3:4]), ("7:7", CPX[63:]), ("9", CPX[9:10]), ("0000:2b:00.0", CPX[8:16]),
                         ("0001:1b:00.0", CPX[32:40]), ("1:0,1:1", CPX[8:10]), ("renderD138", CPX[9:10]),
                         ("GPU-7E57000000000A11", CPX[9:10]), ("GPU-7E57000000000A10", CPX[8:16]), ("card11", CPX[9:10]),
-                        ("gfx942", CPX), ("any:9", CPX[:9]), ("62-63", CPX[62:])]:
+                        ("gfx942", CPX), ("any:9", CPX[:9]), ("any:gfx942:9", CPX[:9]), ("62-63", CPX[62:])]:
         assert nodes_of(amd_plan("--request", value)) == nodes_for(*gpus), value
     for value in ("0:8", "8:0", "renderD136", "64", "amdgpu_xcp_7", "0x7e57000000000a08"):
         error_of(amd_by_hand("--plan", "--request", value), 3, f"'{value}'")
@@ -83,7 +84,8 @@ def test_selectors_of_partitions(amd_plan, amd_by_hand):
 
 @pytest.mark.parametrize("options, value, outcome", [
     (("--allow", "0"), "all", [XT]), (("--allow", "dgpu"), "1", 5), (("--allow", "igpu"), "igpu", [RAPHAEL]),
-    (("--allow", "igpu"), "any:1", 5), (("--allow", XT.uuid), "0", [XT]), (("--allow", "card1"), "0", 5),
+    (("--allow", "igpu"), "any:1", 5), (("--allow", "igpu"), "any:dgpu:1", 5),
+    (("--allow", XT.uuid), "0", [XT]), (("--allow", "card1"), "0", 5),
     (("--allow", "none"), "0", 2), (("--allow", "99"), "0", 5), (("--allow", "any:1"), "0", 2),
     (("--max-devices", "1"), "0-1", 5), (("--max-devices", "1"), "dgpu,igpu", [XT]), (("--max-devices", "0"), "0", 5),
     (("--max-devices", "0"), "all", 5), (("--max-devices", "0"), "none", []), (("--max-devices", "-1"), "0", 2),
