@@ -10,7 +10,8 @@ import pytest
 from harness import engines
 from harness.cdi_fixtures import MAJOR
 from harness.expect import refused_by, started
-from harness.nvidia_container import ALLOWED, DENIED, PROBE, Seen, probed
+from harness.gpu_cells import CELLS
+from harness.nvidia_container import ALLOWED, DENIED, PROBE, Seen, alive, probed
 
 pytest_plugins = ["harness.nvidia_fixtures", "harness.cdi_fixtures"]
 
@@ -57,6 +58,27 @@ def test_a_device(cdi_box, gpus, engine):
     assert seen["/dev/store"] == Seen("block special file", "600", "1000:0", (MAJOR, 2))
     assert files.startswith("of the host\n") and "Read-only file system" in files and files.endswith("file\nnew\n")
     assert (gpus.path / "opt/vendor/state/new").read_text(encoding="utf-8") == "mine\n"
+
+
+@pytest.mark.parametrize("cell", [cell for cell in CELLS if cell.readonly], ids=str)
+def test_a_read_only_root(cdi_box, gpus, cell):
+    """What the image lacks is made there nevertheless; programs that are started later see the same."""
+    look = "probe /dev/dri/gpu0; cat /usr/lib/vendor/libgpu.so; touch /usr/lib/vendor/new 2>&1; true"
+    with alive(cell.box(cdi_box, "vendor.com/gpu=0"), look) as container:
+        for out in (container.out, container.exec(0, PROBE + look)):
+            node, library, touched = out.splitlines()
+            assert probed(node)["/dev/dri/gpu0"].said == ALLOWED and library == "of the host"
+            assert touched.endswith("Read-only file system")
+
+
+@pytest.mark.parametrize("engine", [*engines.RUNTIMES, engines.MAPPED[0]], ids=str)
+def test_restarts_leave_the_root_as_after_the_first(cdi_box, gpus, engine):
+    box, seen = cdi_box("vendor.com/gpu=0", engine=engine), []
+    for _ in range(3):
+        look = started(box.run(f"{PROBE} probe /dev/dri/gpu0; cat /usr/lib/vendor/libgpu.so"))
+        files = ((path, path.lstat()) for path in sorted(box.rootfs.rglob("*")) if path.name != "ptmx")
+        seen.append((look, [(str(path), status.st_mode, status.st_ino, status.st_nlink) for path, status in files]))
+    assert seen[0] == seen[1] == seen[2] and ALLOWED in seen[0][0] and seen[0][0].endswith("\nof the host\n")
 
 
 @pytest.mark.parametrize("engine", [RUNC, engines.MAPPED[1]], ids=str)
