@@ -11,10 +11,8 @@
 #include "base/text.h"
 #include "commands/command.h"
 #include "doctor/check_cdi.h"
-#include "doctor/check_containers.h"
 #include "doctor/check_devices.h"
 #include "doctor/check_engine.h"
-#include "doctor/check_executable.h"
 #include "doctor/check_host.h"
 #include "doctor/try_engine.h"
 #include "engines/concourse.h"
@@ -35,7 +33,7 @@ std::vector<Section> examine(const std::shared_ptr<const Sysroot> &sysroot)
         sections.push_back(check_engine(engine));
     const bool has_worker = std::any_of(engines.begin(), engines.end(),
                                         [](const Engine &engine) { return engine.name == "concourse"; });
-    if (!has_worker && is_concourse_installed(*sysroot))
+    if (is_this_host(*sysroot) && !has_worker && is_concourse_installed(*sysroot))
         sections.push_back({"concourse",
                             {{Severity::Note, "it is installed, and no worker of it runs",
                               "start the worker: which folder of hooks it reads is known only then"}}});
@@ -44,24 +42,14 @@ std::vector<Section> examine(const std::shared_ptr<const Sysroot> &sysroot)
             {"engines",
              {{Severity::Note, "there is no engine that reads files of hooks",
                "for runc and crun alone the hooks go into config.json, see oci-gpu-hooks(7)"}}});
-    const std::vector<InstalledHook> hooks = runnable_hooks(sysroot, installed_hooks(*sysroot, engines));
+    if (Findings claims = claimed_workers(*sysroot); !claims.empty())
+        sections.push_back({"processes", std::move(claims)});
+    const std::vector<InstalledHook> hooks = installed_hooks(*sysroot, engines);
     if (auto section = check_devices(*sysroot, hooks))
         sections.push_back(std::move(*section));
     for (Section &section : check_cdi_engines(*sysroot))
         sections.push_back(std::move(section));
     if (auto section = check_cdi(sysroot))
-        sections.push_back(std::move(*section));
-    if (auto section = check_containers(*sysroot, hooks, ""))
-        sections.push_back(std::move(*section));
-    return sections;
-}
-
-/** One container alone, by the beginning of its id. */
-std::vector<Section> examine_container(const std::shared_ptr<const Sysroot> &sysroot, const std::string &id)
-{
-    std::vector<Section> sections;
-    const auto hooks = runnable_hooks(sysroot, installed_hooks(*sysroot, find_engines(sysroot)));
-    if (auto section = check_containers(*sysroot, hooks, id))
         sections.push_back(std::move(*section));
     return sections;
 }
@@ -69,10 +57,9 @@ std::vector<Section> examine_container(const std::shared_ptr<const Sysroot> &sys
 std::vector<Section> try_all(const std::shared_ptr<const Sysroot> &sysroot,
                              const std::vector<std::string> &wanted)
 {
-    if (sysroot->on_host("/") != "/")
+    if (!is_this_host(*sysroot))
         throw Error(ExitCode::Usage, "--try starts containers on this host, and --sysroot names another one");
-    return try_engines(*sysroot, runnable_hooks(sysroot, installed_hooks(*sysroot, find_engines(sysroot))),
-                       wanted);
+    return try_engines(*sysroot, installed_hooks(*sysroot, find_engines(sysroot)), wanted);
 }
 
 } // namespace
@@ -90,19 +77,18 @@ int doctor(int argc, const char *const *argv)
     cli.add_flag("--try",
                  "Start containers with podman, runc and crun, or those that are named, and remove them",
                  tries);
-    cli.add_words("CONTAINER", "The beginning of a container's id: of that one alone; with --try an engine",
-                  words);
+    cli.add_words("ENGINE", "With --try: which ones (default: those that are there)", words);
     if (!parse(cli, options, argc, argv))
         return EXIT_SUCCESS;
-    if (words.size() > 1 && !tries)
-        throw Error(ExitCode::Usage, "one container at a time, and not " + quote_list(words));
+    if (!words.empty() && !tries)
+        throw Error(ExitCode::Usage, "engines are named with --try alone: " + quote_list(words));
     const auto sysroot = options.open();
     std::vector<Section> sections;
     if (tries) {
         const SignalsWait until_all_is_removed;
         sections = try_all(sysroot, words);
     } else {
-        sections = words.empty() ? examine(sysroot) : examine_container(sysroot, words.front());
+        sections = examine(sysroot);
     }
     print(as_json ? to_json(sections) : to_text(sections, ::isatty(STDOUT_FILENO) != 0));
     return exit_status(worst(sections));

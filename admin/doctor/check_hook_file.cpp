@@ -9,7 +9,6 @@
 #include "base/error.h"
 #include "base/text.h"
 #include "doctor/check_executable.h"
-#include "engines/host_copy.h"
 #include "engines/installed_hooks.h"
 #include "registration/policy_words.h"
 
@@ -110,43 +109,35 @@ std::vector<std::string> cheap_question(const HookFile &file)
     return {"--plan", "--request", "none"};
 }
 
-/** The hook as the engine calls it, or this host's own of the same bytes; nothing if neither may be run. */
-std::optional<InstalledHook> runnable(const Engine &engine, const HookFile &file)
+Finding wrong_options(const HookFile &file, const std::string &why)
 {
-    InstalledHook hook{file.ours, file.executable, {}, {}};
-    if (!file.args.empty())
-        hook.options.assign(file.args.begin() + 1, file.args.end());
-    if (!has_own_root(engine))
-        return hook;
-    const auto copy = find_host_copy(engine, file);
-    if (!copy || !copy->is_same)
-        return std::nullopt;
-    hook.executable = copy->executable;
-    return hook;
+    return {Severity::Error, quote(file.path) + ": " + why,
+            "mend 'args' in the file, see " + std::string(file.ours->name) + "(8)"};
 }
 
-/** What the hook itself says of its options. */
+/** What the hook itself says of its policy, and, without asking it, what is wrong with its other options. */
 std::optional<Finding> check_options(const Engine &engine, const HookFile &file)
 {
+    const FileOptions options = options_of(file);
+    if (!options.problems.empty())
+        return wrong_options(file, options.problems.front());
+    if (option_of(file, "--key-file") && option_of(file, "--opt-in") != "environment")
+        return wrong_options(file, "--key-file needs --opt-in environment");
     const bool lists = file.ours->name != "ldcache-update";
     if (!lists && option_of(file, "--request"))
         return std::nullopt; // it may not be given twice, and without a container nothing else is cheap
-    const auto hook = runnable(engine, file);
-    if (!hook)
-        return std::nullopt;
-    const ProgramOutput output = run_hook(*engine.host, *hook, cheap_question(file));
+    const InstalledHook hook{file.ours, options.policy, {}};
+    const ProgramOutput output = run_hook(*engine.host, hook, cheap_question(file));
     const bool is_empty_host = output.exit_status == static_cast<int>(ExitCode::NotAvailable);
     // Of a root of its own it sees other files than the host's, which only its command line does not depend on.
     if (has_own_root(engine) && output.exit_status != static_cast<int>(ExitCode::Usage))
         return std::nullopt;
-    if (output.exit_status == 0 || is_empty_host) {
-        if (!output.err.empty() && !is_empty_host)
-            return Finding{Severity::Warning, message_of(*hook, output),
-                           "see " + std::string(file.ours->name) + "(8)"};
+    if (output.exit_status != 0 && !is_empty_host)
+        return wrong_options(file, message_of(hook, output));
+    if (output.err.empty() || is_empty_host)
         return std::nullopt;
-    }
-    return Finding{Severity::Error, quote(file.path) + ": " + message_of(*hook, output),
-                   "mend 'args' in the file, see " + std::string(file.ours->name) + "(8)"};
+    return Finding{Severity::Warning, message_of(hook, output),
+                   "see " + std::string(file.ours->name) + "(8)"};
 }
 
 std::string named(const HookFile &file)

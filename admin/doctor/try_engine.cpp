@@ -135,11 +135,12 @@ std::vector<Section> try_engines(const Sysroot &host, const std::vector<Installe
                         quote(name) + " cannot be tried; there are 'podman', 'runc', 'crun'");
     std::vector<Section> sections;
     for (const std::string name : known_engines) {
-        const auto executable = find_program(host, name);
+        const auto path = find_program(host, name);
+        auto program = path ? open_program(*path) : std::nullopt;
         const bool is_wanted =
             wanted.empty() || std::find(wanted.begin(), wanted.end(), name) != wanted.end();
-        if (executable && is_wanted && !SignalsWait::is_one_waiting())
-            sections.push_back(try_one(host, {name, *executable, each_once(hooks)}));
+        if (program && is_wanted && !SignalsWait::is_one_waiting())
+            sections.push_back(try_one(host, {name, std::move(*program), each_once(hooks)}));
     }
     if (sections.empty())
         throw Error(ExitCode::Host, "there is no engine here that can be tried: podman, runc, crun");

@@ -3,15 +3,19 @@
 
 #include <fcntl.h>
 #include <sys/stat.h>
+#include <unistd.h>
+#include <linux/capability.h>
 
 #include <algorithm>
+#include <array>
+#include <functional>
 #include <map>
 #include <optional>
 
 #include "base/error.h"
 #include "base/text.h"
+#include "engines/process.h"
 #include "engines/programs.h"
-#include "engines/running_programs.h"
 #include "engines/runtime_wrapper.h"
 #include "registration/path_names.h"
 
@@ -35,8 +39,8 @@ bool is_worker(const std::vector<std::string> &words)
 /** How a worker was told what: options win over the environment, and quickstart has a prefix of its own for both. */
 class Settings final {
 public:
-    Settings(const Sysroot &sysroot, const RunningProgram &program)
-        : words_(program.words), environment_(environment_of(sysroot, program.pid)),
+    Settings(std::vector<std::string> words, std::map<std::string, std::string> environment)
+        : words_(std::move(words)), environment_(std::move(environment)),
           is_quickstart_(!has_word(words_, "worker"))
     {
     }
@@ -61,7 +65,7 @@ public:
     }
 
 private:
-    const std::vector<std::string> &words_;
+    std::vector<std::string> words_;
     std::map<std::string, std::string> environment_;
     bool is_quickstart_;
 };
@@ -115,33 +119,98 @@ void check_ages(Engine &engine, const std::optional<std::int64_t> &started)
     }
 }
 
-Engine read_worker(const std::shared_ptr<const Sysroot> &sysroot, const RunningProgram &program)
+Engine new_engine(const std::shared_ptr<const Sysroot> &host, const Process &process)
 {
     Engine engine;
     engine.name = "concourse";
-    engine.title = "concourse worker (pid " + std::to_string(program.pid) + ")";
+    engine.title = "concourse worker (pid " + std::to_string(process.pid()) + ")";
     engine.rules = FolderRules::EveryFile;
     engine.remedy =
         "start the worker with --containerd-oci-hooks-dir, or CONCOURSE_CONTAINERD_OCI_HOOKS_DIR, "
         "set to one folder with all files";
-    engine.host = engine.sysroot = sysroot;
-    if (!shares_root(*sysroot, program.pid))
-        if (auto root = Sysroot::of_process(*sysroot, program.pid))
-            engine.sysroot = std::make_shared<const Sysroot>(std::move(*root));
-    const Settings settings(*sysroot, program);
+    engine.sysroot = engine.host = host;
+    return engine;
+}
+
+std::string user_namespace_of_this()
+{
+    std::array<char, 64> name{};
+    const ssize_t length = ::readlink("/proc/self/ns/user", name.data(), name.size());
+    return {name.data(), length > 0 ? static_cast<size_t>(length) : 0};
+}
+
+/**
+ * Anybody can start a process that is called like a worker, in a container too, and choose its command line and its
+ * environment. Root of this very user namespace with CAP_SYS_ADMIN, which a container's root has not by default, and
+ * with a program that only root may change, is root anyway.
+ * @return "" if it is believed
+ */
+std::string why_not_believed(const ProcessIdentity &identity)
+{
+    if (identity.user_namespace != user_namespace_of_this())
+        return "it is in another user namespace";
+    if (identity.uids != "0 0 0 0")
+        return "it is not root's: its user IDs are " + quote(identity.uids);
+    if ((identity.effective & (std::uint64_t{1} << CAP_SYS_ADMIN)) == 0)
+        return "it has no CAP_SYS_ADMIN, as root of a container";
+    if (name_of(identity.executable) != "concourse")
+        return "its executable is " + quote(identity.executable);
+    if (!identity.why_not_root_alone.empty())
+        return "its executable " + quote(identity.executable) + " " + identity.why_not_root_alone;
+    return "";
+}
+
+/** Of one that is believed. What it names is read, and never run. */
+Engine read_worker(const std::shared_ptr<const Sysroot> &host, const Process &process,
+                   const ProcessIdentity &identity)
+{
+    Engine engine = new_engine(host, process);
+    if (auto root = process.own_root())
+        engine.sysroot = std::make_shared<const Sysroot>(std::move(*root));
+    const Settings settings(process.words().value_or(std::vector<std::string>{"concourse"}),
+                            process.environment());
     engine.folders_from = "it was started without --containerd-oci-hooks-dir";
     if (const auto folder = settings.value("containerd-oci-hooks-dir", "CONTAINERD_OCI_HOOKS_DIR")) {
         engine.folder_paths = {*folder};
         engine.folders_from = "its option --containerd-oci-hooks-dir";
     }
+    process.check_is_still(identity);
     read_folders(engine);
     check_runtime(engine, settings);
-    check_ages(engine, started_at(*sysroot, program.pid));
-    if (const auto executable = executable_of(*sysroot, program.pid))
-        if (const auto finding = check_runtime_program(
-                *engine.sysroot, executable->substr(0, executable->rfind('/')) + "/runc"))
-            engine.findings.push_back(*finding);
+    check_ages(engine, unix_time_of(identity.start_ticks));
+    if (const auto finding = check_runtime_program(
+            *engine.sysroot, identity.executable.substr(0, identity.executable.rfind('/')) + "/runc"))
+        engine.findings.push_back(*finding);
+    process.check_is_still(identity);
     return engine;
+}
+
+/** One that could not be looked at to its end: nothing is known of it, and it is not taken for what it is not. */
+Engine unknown_worker(const std::shared_ptr<const Sysroot> &host, const Process &process,
+                      const std::string &why)
+{
+    Engine engine = new_engine(host, process);
+    engine.folders_from = "it could not be looked at";
+    engine.is_stopped = true;
+    engine.findings.push_back({Severity::Error, why, "run this again, as root"});
+    return engine;
+}
+
+/** Those that call themselves workers, with why they are not believed. */
+void visit_claims(
+    const std::function<void(const Process &, const ProcessIdentity &, const std::string &)> &visit)
+{
+    visit_processes([&](const Process &process) {
+        const auto words = process.words();
+        if (!words || !is_worker(*words))
+            return;
+        try {
+            const ProcessIdentity identity = process.identity();
+            visit(process, identity, why_not_believed(identity));
+        } catch (const Error &error) {
+            visit(process, {}, error.what());
+        }
+    });
 }
 
 } // namespace
@@ -149,21 +218,39 @@ Engine read_worker(const std::shared_ptr<const Sysroot> &sysroot, const RunningP
 std::vector<Engine> find_concourse(const std::shared_ptr<const Sysroot> &sysroot)
 {
     std::vector<Engine> workers;
-    for (const RunningProgram &program : running_programs(*sysroot, is_worker)) {
+    if (!is_this_host(*sysroot))
+        return workers;
+    visit_claims([&](const Process &process, const ProcessIdentity &identity, const std::string &why) {
+        if (!why.empty())
+            return;
         try {
-            workers.push_back(read_worker(sysroot, program));
+            workers.push_back(read_worker(sysroot, process, identity));
         } catch (const Error &error) {
-            Engine engine;
-            engine.name = "concourse";
-            engine.title = "concourse worker (pid " + std::to_string(program.pid) + ")";
-            engine.rules = FolderRules::EveryFile;
-            engine.sysroot = engine.host = sysroot;
-            engine.findings.push_back({Severity::Error, error.what(),
-                                       "run this as root, where the worker's processes can be seen"});
-            workers.push_back(std::move(engine));
+            workers.push_back(unknown_worker(sysroot, process, error.what()));
         }
-    }
+    });
     return workers;
+}
+
+Findings claimed_workers(const Sysroot &sysroot)
+{
+    constexpr size_t max_shown = 8;
+    Findings findings;
+    if (!is_this_host(sysroot))
+        return findings;
+    size_t count = 0;
+    visit_claims([&](const Process &process, const ProcessIdentity & /*identity*/, const std::string &why) {
+        if (!why.empty() && ++count <= max_shown)
+            findings.push_back({Severity::Note,
+                                "a process that calls itself a worker (pid " + std::to_string(process.pid()) +
+                                    ") is taken for none: " + why,
+                                ::geteuid() == 0 ? "" : "run this as root, which may look at it"});
+    });
+    if (count > max_shown)
+        findings.push_back({Severity::Note,
+                            std::to_string(count - max_shown) + " more processes call themselves workers",
+                            ""});
+    return findings;
 }
 
 bool is_concourse_installed(const Sysroot &sysroot)

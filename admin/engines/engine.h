@@ -27,7 +27,13 @@ struct Engine {
     bool is_stopped = false;                ///< by its configuration: it starts no container at all
 };
 
-/** Whether it sees other files than this process: nothing there is executed here, it would be the host's root's. */
+/** Whether it is this host, whose processes and programs are those of this process too, and not a folder (--sysroot). */
+inline bool is_this_host(const Sysroot &sysroot)
+{
+    return sysroot.on_host("/") == "/";
+}
+
+/** Whether it sees other files than this process. */
 inline bool has_own_root(const Engine &engine)
 {
     return engine.sysroot != engine.host;

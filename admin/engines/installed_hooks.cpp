@@ -5,6 +5,7 @@
 
 #include "base/error.h"
 #include "base/text.h"
+#include "engines/own_hooks.h"
 
 namespace ogh::admin {
 
@@ -13,17 +14,29 @@ namespace {
 /** More than a hook takes for itself, see "TIME LIMIT" in oci-gpu-hooks(7). */
 constexpr std::chrono::seconds run_limit{30};
 
-void add_call(std::vector<InstalledHook> &hooks, const HookFile &file, const std::string &engine)
+/** Whether the file calls the hook that is installed, by this name or another one. */
+bool calls_installed(const Sysroot &sysroot, const HookFile &file)
 {
-    if (file.ours == nullptr || !file.problem.empty())
+    try {
+        const auto called = sysroot.find(file.executable);
+        const auto installed = sysroot.find(file.ours->executable);
+        return called && installed && called->path == installed->path;
+    } catch (const Error &) {
+        return false; // the doctor says why
+    }
+}
+
+void add_call(const Sysroot &sysroot, std::vector<InstalledHook> &hooks, const HookFile &file,
+              const std::string &engine)
+{
+    if (file.ours == nullptr || !file.problem.empty() || !calls_installed(sysroot, file))
         return;
-    const std::vector<std::string> options(file.args.empty() ? file.args.end() : file.args.begin() + 1,
-                                           file.args.end());
+    const std::vector<std::string> options = options_of(file).policy;
     const auto same = std::find_if(hooks.begin(), hooks.end(), [&](const InstalledHook &other) {
-        return other.executable == file.executable && other.options == options;
+        return other.hook == file.ours && other.options == options;
     });
     if (same == hooks.end())
-        hooks.push_back({file.ours, file.executable, options, {engine}});
+        hooks.push_back({file.ours, options, {engine}});
     else if (same->engines.back() != engine)
         same->engines.push_back(engine);
 }
@@ -35,15 +48,15 @@ std::vector<InstalledHook> installed_hooks(const Sysroot &sysroot, const std::ve
     std::vector<InstalledHook> hooks;
     for (const Engine &engine : engines) {
         if (has_own_root(engine))
-            continue; // what lies there cannot be run here
+            continue; // it is said for this host
         for (const FileInForce &each : files_in_force(engine.folders))
-            add_call(hooks, *each.file, engine.title);
+            add_call(sysroot, hooks, *each.file, engine.title);
     }
     for (const OurHook &hook : our_hooks()) {
         const bool is_called = std::any_of(hooks.begin(), hooks.end(),
                                            [&](const InstalledHook &other) { return other.hook == &hook; });
         if (!is_called && sysroot.find(hook.executable))
-            hooks.push_back({&hook, std::string(hook.executable), {}, {}});
+            hooks.push_back({&hook, {}, {}});
     }
     std::stable_sort(hooks.begin(), hooks.end(), [](const InstalledHook &one, const InstalledHook &other) {
         return one.hook < other.hook;
@@ -54,7 +67,7 @@ std::vector<InstalledHook> installed_hooks(const Sysroot &sysroot, const std::ve
 HookFile hook_file(const InstalledHook &hook)
 {
     HookFile file;
-    file.path = file.executable = hook.executable;
+    file.path = file.executable = hook.hook->executable;
     file.args = hook.options;
     file.args.insert(file.args.begin(), std::string(hook.hook->name));
     file.ours = hook.hook;
@@ -74,16 +87,12 @@ std::string title_of(const InstalledHook &hook)
 ProgramOutput run_hook(const Sysroot &sysroot, const InstalledHook &hook,
                        const std::vector<std::string> &options)
 {
-    const auto place = sysroot.find(hook.executable);
-    if (!place)
-        throw Error(ExitCode::Host, "there is no " + quote(sysroot.on_host(hook.executable)));
-    std::vector<std::string> words{sysroot.on_host(place->path)};
+    std::vector<std::string> words{std::string(hook.hook->name), "--inspect"};
     words.insert(words.end(), hook.options.begin(), hook.options.end());
-    const std::string root = sysroot.on_host("/");
-    if (root != "/" && std::find(words.begin(), words.end(), "--sysroot") == words.end())
-        words.insert(words.end(), {"--sysroot", root});
+    if (!is_this_host(sysroot))
+        words.insert(words.end(), {"--sysroot", sysroot.on_host("/")});
     words.insert(words.end(), options.begin(), options.end());
-    return run_program(words, run_limit);
+    return run_program(open_own_hook(*hook.hook), words, run_limit);
 }
 
 std::string message_of(const InstalledHook &hook, const ProgramOutput &output)

@@ -10,11 +10,10 @@
 
 namespace ogh::admin {
 
-/** One of our hooks, with the options with which engines call it: the host's policy. */
+/** One of our hooks, with the policy with which engines call it. */
 struct InstalledHook {
     const OurHook *hook;
-    std::string executable;           ///< below the sysroot
-    std::vector<std::string> options; ///< without the name
+    std::vector<std::string> options; ///< those of the policy alone, see FileOptions
     std::vector<std::string> engines; ///< that call it so; empty if none does, then there are no options
 };
 
@@ -30,7 +29,10 @@ HookFile hook_file(const InstalledHook &hook);
 /** "nvidia-devices, as podman calls it" */
 std::string title_of(const InstalledHook &hook);
 
-/** Runs it with its own options and these. @param sysroot handed on to it, and where it is looked up */
+/**
+ * Runs the executable that belongs to this command for a look (--inspect), with the options of the policy and these.
+ * @param sysroot handed on to it
+ */
 ProgramOutput run_hook(const Sysroot &sysroot, const InstalledHook &hook,
                        const std::vector<std::string> &options);
 

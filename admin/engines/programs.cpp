@@ -3,8 +3,8 @@
 
 #include <fcntl.h>
 #include <poll.h>
-#include <spawn.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -15,7 +15,7 @@
 
 #include "base/error.h"
 #include "base/text.h"
-#include "base/unique_fd.h"
+#include "host/root_alone.h"
 
 namespace ogh::admin {
 
@@ -39,67 +39,44 @@ struct Pipe {
     }
 };
 
-/** The descriptors that a program is started with; posix_spawn(3). */
-class Descriptors final {
-public:
-    Descriptors() { ::posix_spawn_file_actions_init(&actions_); }
-    Descriptors(const Descriptors &) = delete;
-    Descriptors &operator=(const Descriptors &) = delete;
-    ~Descriptors() { ::posix_spawn_file_actions_destroy(&actions_); }
-
-    void nothing_to_read()
-    {
-        ::posix_spawn_file_actions_addopen(&actions_, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
-    }
-    void write_to(int number, int fd) { ::posix_spawn_file_actions_adddup2(&actions_, fd, number); }
-    [[nodiscard]] const posix_spawn_file_actions_t *get() const { return &actions_; }
-
-private:
-    posix_spawn_file_actions_t actions_{};
-};
-
-/** A program is not to inherit that this one has signals wait. */
-class NoSignalsBlocked final {
-public:
-    NoSignalsBlocked()
-    {
-        sigset_t none{};
-        ::sigemptyset(&none);
-        ::posix_spawnattr_init(&attributes_);
-        ::posix_spawnattr_setsigmask(&attributes_, &none);
-        ::posix_spawnattr_setflags(&attributes_, POSIX_SPAWN_SETSIGMASK);
-    }
-    NoSignalsBlocked(const NoSignalsBlocked &) = delete;
-    NoSignalsBlocked &operator=(const NoSignalsBlocked &) = delete;
-    ~NoSignalsBlocked() { ::posix_spawnattr_destroy(&attributes_); }
-
-    [[nodiscard]] const posix_spawnattr_t *get() const { return &attributes_; }
-
-private:
-    posix_spawnattr_t attributes_{};
-};
-
-pid_t spawn(const std::vector<std::string> &words, int out, int err)
+/** In the child: the descriptors and signals that a program is started with. @return only if it cannot be run */
+void become(const Program &program, const std::vector<char *> &argv, int out, int err)
 {
-    Descriptors descriptors;
-    descriptors.nothing_to_read();
-    descriptors.write_to(STDOUT_FILENO, out);
-    descriptors.write_to(STDERR_FILENO, err);
+    std::string path = "PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
+    const std::array<char *, 2> environment{path.data(), nullptr};
+    const int null = ::open("/dev/null", O_RDONLY | O_CLOEXEC);
+    sigset_t none{}; // this process may have signals wait, and the program is not to inherit that
+    ::sigemptyset(&none);
+    if (null < 0 || ::dup2(null, STDIN_FILENO) < 0 || ::dup2(out, STDOUT_FILENO) < 0 ||
+        ::dup2(err, STDERR_FILENO) < 0 || ::sigprocmask(SIG_SETMASK, &none, nullptr) != 0)
+        return;
+    ::syscall(SYS_execveat, program.fd.get(), "", argv.data(), environment.data(), AT_EMPTY_PATH);
+}
+
+pid_t spawn(const Program &program, const std::vector<std::string> &words, int out, int err)
+{
     std::vector<std::string> copies(words);
     std::vector<char *> argv;
     argv.reserve(copies.size() + 1);
     for (std::string &word : copies)
         argv.push_back(word.data());
     argv.push_back(nullptr);
-    std::string path = "PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
-    std::array<char *, 2> environment{path.data(), nullptr};
-    pid_t pid = -1;
-    const NoSignalsBlocked attributes;
-    const int error = ::posix_spawn(&pid, words.front().c_str(), descriptors.get(), attributes.get(),
-                                    argv.data(), environment.data());
-    if (error != 0)
-        throw SystemError(error, "cannot run " + quote(words.front()), ExitCode::Host);
-    return pid;
+    Pipe failure; // says why it cannot be run, and ends without a word if it can
+    const pid_t pid = ::fork();
+    if (pid < 0)
+        throw SystemError(errno, "cannot run " + quote(program.path), ExitCode::Host);
+    if (pid == 0) {
+        become(program, argv, out, err);
+        const int error = errno;
+        [[maybe_unused]] const ssize_t said = ::write(failure.write_end.get(), &error, sizeof(error));
+        ::_exit(1);
+    }
+    failure.write_end.reset();
+    int error = 0;
+    if (::read(failure.read_end.get(), &error, sizeof(error)) != sizeof(error))
+        return pid;
+    ::waitpid(pid, nullptr, 0);
+    throw SystemError(error, "cannot run " + quote(program.path), ExitCode::Host);
 }
 
 /** @return whether there may be more */
@@ -160,12 +137,23 @@ std::optional<std::string> find_program(const Sysroot &sysroot, const std::strin
     return std::nullopt;
 }
 
-ProgramOutput run_program(const std::vector<std::string> &words, std::chrono::seconds limit)
+std::optional<Program> open_program(const std::string &path)
+{
+    auto place = find_of_root_alone(Sysroot("/"), path);
+    if (!place)
+        return std::nullopt;
+    if (!is_executable(*place))
+        throw Error(ExitCode::Host, quote(path) + " is no executable file");
+    return Program{path, std::move(place->fd)};
+}
+
+ProgramOutput run_program(const Program &program, const std::vector<std::string> &words,
+                          std::chrono::seconds limit)
 {
     const auto deadline = std::chrono::steady_clock::now() + limit;
     Pipe out;
     Pipe err;
-    const pid_t pid = spawn(words, out.write_end.get(), err.write_end.get());
+    const pid_t pid = spawn(program, words, out.write_end.get(), err.write_end.get());
     out.write_end.reset();
     err.write_end.reset();
     ProgramOutput output;
@@ -175,8 +163,8 @@ ProgramOutput run_program(const std::vector<std::string> &words, std::chrono::se
         ::kill(pid, SIGKILL);
     output.exit_status = wait_for(pid);
     if (!is_done)
-        throw Error(ExitCode::Host, quote(words.front()) + " did not end in " +
-                                        std::to_string(limit.count()) + " s, and was killed");
+        throw Error(ExitCode::Host, quote(program.path) + " did not end in " + std::to_string(limit.count()) +
+                                        " s, and was killed");
     return output;
 }
 

@@ -6,12 +6,26 @@
 #include <string>
 #include <vector>
 
+#include "base/unique_fd.h"
 #include "host/sysroot.h"
 
 namespace ogh::admin {
 
 /** Where a program lies that root would find by its name. @return nothing if it is not installed */
 std::optional<std::string> find_program(const Sysroot &sysroot, const std::string &name);
+
+/** An executable of this host that was looked at, and is run by the descriptor that was looked at. */
+struct Program {
+    std::string path; ///< for messages
+    UniqueFd fd;      ///< O_PATH
+};
+
+/**
+ * Opens an executable that only root may change, or the user of this process.
+ * @return nothing if it does not exist
+ * @throws Error (Host) if others may, or it is no executable file
+ */
+std::optional<Program> open_program(const std::string &path);
 
 /** What a program said. */
 struct ProgramOutput {
@@ -23,11 +37,12 @@ struct ProgramOutput {
 /**
  * Runs a program with nothing on standard input and no environment but a PATH, and waits for it. What it prints after
  * the first mebibyte is dropped.
- * @param words the command line; the first is the path of the executable, as this process names it
+ * @param words the command line
  * @param limit when it is killed
  * @throws SystemError if it cannot be started; Error if it was killed for the time
  */
-ProgramOutput run_program(const std::vector<std::string> &words, std::chrono::seconds limit);
+ProgramOutput run_program(const Program &program, const std::vector<std::string> &words,
+                          std::chrono::seconds limit);
 
 /** The last line of what a program has printed, without its end. */
 std::string last_line(std::string output);

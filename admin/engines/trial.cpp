@@ -2,8 +2,10 @@
 #include "engines/trial.h"
 
 #include <fcntl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
+#include <array>
 #include <cerrno>
 #include <cstring>
 
@@ -13,7 +15,7 @@
 #include "base/file.h"
 #include "base/text.h"
 #include "base/unique_fd.h"
-#include "engines/container_devices.h"
+#include "engines/own_hooks.h"
 #include "engines/trial_folder.h"
 #include "kernel/folder_entries.h"
 
@@ -30,17 +32,10 @@ constexpr const char *probe_option = "--probe";
 std::vector<std::string> podman(const TrialEngine &engine, const std::string &folder,
                                 const std::vector<std::string> &more)
 {
-    std::vector<std::string> words{engine.executable,
-                                   "--root",
-                                   folder + "/root",
-                                   "--runroot",
-                                   folder + "/run",
-                                   "--tmpdir",
-                                   folder + "/tmp",
-                                   "--storage-driver",
-                                   "vfs",
-                                   "--events-backend",
-                                   "file"};
+    std::vector<std::string> words{
+        engine.name, "--root",        folder + "/root",   "--runroot", folder + "/run",
+        "--tmpdir",  folder + "/tmp", "--storage-driver", "vfs",       "--events-backend",
+        "file"};
     words.insert(words.end(), more.begin(), more.end());
     return words;
 }
@@ -51,8 +46,9 @@ ProgramOutput run_podman(const TrialEngine &engine, const std::string &folder, c
     for (const auto &[key, value] : annotations)
         words.insert(words.end(), {"--annotation", std::string(key).append("=").append(value)});
     words.insert(words.end(), {"--rootfs", folder + "/rootfs", "/probe", probe_option});
-    ProgramOutput output = run_program(podman(engine, folder, words), start_limit);
-    run_program(podman(engine, folder, {"rm", "--all", "--force", "--time", "0"}), start_limit);
+    ProgramOutput output = run_program(engine.program, podman(engine, folder, words), start_limit);
+    run_program(engine.program, podman(engine, folder, {"rm", "--all", "--force", "--time", "0"}),
+                start_limit);
     return output;
 }
 
@@ -62,8 +58,9 @@ json hook_entries(const std::vector<InstalledHook> &hooks)
     for (const InstalledHook &hook : hooks) {
         std::vector<std::string> args = hook.options;
         args.insert(args.begin(), std::string(hook.hook->name));
-        entries.push_back(
-            {{"path", hook.executable}, {"args", args}, {"env", {"PATH=/usr/sbin:/usr/bin:/sbin:/bin"}}});
+        entries.push_back({{"path", open_own_hook(*hook.hook).path},
+                           {"args", args},
+                           {"env", {"PATH=/usr/sbin:/usr/bin:/sbin:/bin"}}});
     }
     return entries;
 }
@@ -112,13 +109,13 @@ ProgramOutput run_runtime(const TrialEngine &engine, const std::string &folder,
         throw SystemError(errno, "cannot make " + quote(path));
     write_all(file.get(), config(engine, folder, annotations).dump(), path);
     const std::string id = "oci-gpu-hooks-try-" + std::to_string(::getpid());
-    const std::vector<std::string> base{engine.executable, "--root", folder + "/state"};
+    const std::vector<std::string> base{engine.name, "--root", folder + "/state"};
     std::vector<std::string> words = base;
     words.insert(words.end(), {"run", "--bundle", folder, id});
-    ProgramOutput output = run_program(words, start_limit);
+    ProgramOutput output = run_program(engine.program, words, start_limit);
     words = base;
     words.insert(words.end(), {"delete", "--force", id});
-    run_program(words, start_limit); // one that has ended is none: whatever it says
+    run_program(engine.program, words, start_limit); // one that has ended is none: whatever it says
     return output;
 }
 
@@ -126,6 +123,36 @@ std::string opens(const std::string &path)
 {
     const UniqueFd fd(::open(path.c_str(), O_RDWR | O_NONBLOCK | O_NOCTTY | O_CLOEXEC));
     return fd.valid() ? "can be opened" : std::string("cannot be opened: ") + std::strerror(errno);
+}
+
+struct Place {
+    const char *folder;
+    const char *prefix; ///< of the names
+};
+
+constexpr std::array places{Place{"/dev", "nvidia"},       Place{"/dev", "kfd"},
+                            Place{"/dev/nvidia-caps", ""}, Place{"/dev/dri", "card"},
+                            Place{"/dev/dri", "render"},   Place{"/dev/accel", "accel"}};
+
+/** Nodes of GPUs, and of what goes with them. */
+std::vector<std::string> gpu_nodes(const Sysroot &root)
+{
+    constexpr size_t max_nodes = 4096;
+    std::vector<std::string> nodes;
+    for (const Place &place : places) {
+        const auto folder = root.find(place.folder);
+        if (!folder)
+            continue;
+        const auto is_wanted = [&](std::string_view name) { return name.starts_with(place.prefix); };
+        for (const FolderEntry &entry :
+             list_folder(folder->fd.get(), {quote(place.folder), is_wanted, max_nodes, ExitCode::Host})) {
+            struct stat status {};
+            if (::fstatat(folder->fd.get(), entry.name.c_str(), &status, AT_SYMLINK_NOFOLLOW) == 0 &&
+                S_ISCHR(status.st_mode))
+                nodes.push_back(std::string(place.folder) + "/" + entry.name);
+        }
+    }
+    return nodes;
 }
 
 } // namespace
@@ -145,8 +172,8 @@ std::string probe()
     if (const auto srv = root.find("/srv"))
         for (const FolderEntry &entry : list_folder(srv->fd.get(), {"/srv", is_name, 0, ExitCode::Host}))
             text += "/srv/" + printable(entry.name) + "\n";
-    for (const ContainerNode &node : gpu_nodes(root))
-        text += printable(node.path) + " " + opens(node.path) + "\n";
+    for (const std::string &node : gpu_nodes(root))
+        text += printable(node) + " " + opens(node) + "\n";
     return text;
 }
 

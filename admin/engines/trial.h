@@ -12,8 +12,8 @@ namespace ogh::admin {
 
 /** Which program starts a container, and which hooks a runtime is told of that reads no folder of them. */
 struct TrialEngine {
-    std::string name;       ///< "podman", "runc", "crun"
-    std::string executable; ///< of this host
+    std::string name; ///< "podman", "runc", "crun"
+    Program program;  ///< root's, of this host
     std::vector<InstalledHook> hooks;
 };
 

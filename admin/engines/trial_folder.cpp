@@ -2,23 +2,22 @@
 #include "engines/trial_folder.h"
 
 #include <fcntl.h>
+#include <sys/prctl.h>
 #include <sys/sendfile.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <cerrno>
 #include <chrono>
 #include <cstdlib>
 #include <filesystem>
 #include <thread>
-#include <vector>
 
 #include "base/error.h"
 #include "base/file.h"
 #include "base/text.h"
 #include "base/unique_fd.h"
-#include "engines/running_programs.h"
 
 namespace ogh::admin {
 
@@ -52,22 +51,21 @@ bool has_mounts(const std::string &folder)
            read_all(table.get(), max_table, "the mount table").find(" " + folder + "/") != std::string::npos;
 }
 
-bool is_used(const std::string &folder)
-{
-    const auto names_it = [&](const std::vector<std::string> &words) {
-        return std::any_of(words.begin(), words.end(),
-                           [&](const std::string &word) { return word.find(folder) != std::string::npos; });
-    };
-    return has_mounts(folder) || !running_programs(Sysroot("/"), names_it).empty();
-}
-
-/** podman takes its containers away in processes that it leaves behind. */
-void wait_until_unused(const std::string &folder)
+/**
+ * podman takes its containers away in processes that it leaves behind. They are this process's children, see the
+ * constructor of TrialFolder.
+ */
+void wait_for_orphans()
 {
     constexpr int tries = 300;
     constexpr std::chrono::milliseconds pause{50};
-    for (int i = 0; i < tries && is_used(folder); ++i)
-        std::this_thread::sleep_for(pause);
+    for (int i = 0; i < tries; ++i) {
+        const pid_t ended = ::waitpid(-1, nullptr, WNOHANG);
+        if (ended < 0 && errno != EINTR)
+            return; // there is none
+        if (ended == 0)
+            std::this_thread::sleep_for(pause);
+    }
 }
 
 } // namespace
@@ -96,6 +94,8 @@ bool SignalsWait::is_one_waiting()
 
 TrialFolder::TrialFolder() : path_("/tmp/oci-gpu-hooks-try.XXXXXX")
 {
+    if (::prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) != 0)
+        throw SystemError(errno, "cannot become the parent of what engines leave behind (prctl)");
     if (::mkdtemp(path_.data()) == nullptr)
         throw SystemError(errno, "cannot make a folder in /tmp");
     try {
@@ -115,7 +115,7 @@ TrialFolder::~TrialFolder()
 {
     std::error_code ignored;
     try {
-        wait_until_unused(path_);
+        wait_for_orphans();
         if (!has_mounts(path_))
             std::filesystem::remove_all(path_, ignored);
     } catch (const Error &) {

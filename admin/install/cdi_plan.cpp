@@ -1,15 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "install/cdi_plan.h"
 
+#include <nlohmann/json.hpp>
+
 #include "base/error.h"
 #include "base/text.h"
 #include "engines/engines.h"
 #include "engines/installed_hooks.h"
+#include "hook/file_options.h"
+#include "registration/path_names.h"
 #include "registration/policy_words.h"
 
 namespace ogh::admin {
 
 namespace {
+
+using nlohmann::ordered_json;
 
 std::string path_of(const OurHook &hook)
 {
@@ -23,6 +29,27 @@ std::string how_to_ask(const std::string &engine, const OurHook &hook)
         return "whoever may use Docker asks by: docker run --device " + device + " IMAGE";
     return "whoever may name a device asks by " + device +
            ", with CRI as the value of an annotation cdi.k8s.io/NAME";
+}
+
+/** The specification with these options, too: the hook is asked for it with its policy alone. */
+std::string with_options(const std::string &text, const OurHook &hook,
+                         const std::vector<std::string> &options)
+{
+    if (options.empty())
+        return text;
+    ordered_json document = ordered_json::parse(text);
+    const auto add = [&](ordered_json &object) {
+        for (ordered_json &each : object["containerEdits"]["hooks"])
+            if (name_of(each.at("path").get<std::string>()) == hook.name)
+                for (const std::string &option : options)
+                    each["args"].push_back(option);
+    };
+    if (document.contains("containerEdits"))
+        add(document);
+    for (ordered_json &device : document["devices"])
+        if (device.contains("containerEdits"))
+            add(device);
+    return document.dump(2) + "\n";
 }
 
 const char *what_to_set(const std::string &engine)
@@ -45,7 +72,10 @@ bool has_cdi(const OurHook &hook)
 std::string cdi_of(const Sysroot &sysroot, const OurHook &hook, const std::vector<std::string> &options,
                    const std::string &kind)
 {
-    const InstalledHook installed{&hook, std::string(hook.executable), options, {}};
+    const FileOptions sorted = sort_options(options);
+    if (!sorted.problems.empty())
+        throw Error(ExitCode::Usage, std::string(hook.name) + ": " + sorted.problems.front());
+    const InstalledHook installed{&hook, sorted.policy, {}};
     std::vector<std::string> words{"--cdi"};
     if (!kind.empty())
         words.insert(words.end(), {"--kind", kind});
@@ -53,7 +83,7 @@ std::string cdi_of(const Sysroot &sysroot, const OurHook &hook, const std::vecto
     if (output.exit_status != 0)
         throw Error(static_cast<ExitCode>(output.exit_status),
                     std::string(hook.name) + ": " + message_of(installed, output));
-    return output.out;
+    return with_options(output.out, hook, sorted.others);
 }
 
 std::vector<std::string> policy_in_force(const std::shared_ptr<const Sysroot> &sysroot, const OurHook &hook)

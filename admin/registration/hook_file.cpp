@@ -153,6 +153,11 @@ bool is_called_for(const HookFile &file, const std::string &key, const std::stri
     return when.always || !when.annotations.empty(); // without any condition it is never called
 }
 
+FileOptions options_of(const HookFile &file)
+{
+    return sort_options({file.args.begin() + (file.args.empty() ? 0 : 1), file.args.end()});
+}
+
 std::optional<std::string> option_of(const HookFile &file, std::string_view name)
 {
     std::optional<std::string> value;

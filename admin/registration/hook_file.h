@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "hook/file_options.h"
 #include "registration/hooks.h"
 
 namespace ogh::admin {
@@ -47,6 +48,9 @@ HookFile parse_hook_file(const std::string &path, std::string_view text);
 
 /** Whether the engine calls the hook for a container with this annotation and without volumes. */
 bool is_called_for(const HookFile &file, const std::string &key, const std::string &value);
+
+/** Its options, sorted by what may be done with them. */
+FileOptions options_of(const HookFile &file);
 
 /** The value of the last `--NAME VALUE` or `--NAME=VALUE` of the args. */
 std::optional<std::string> option_of(const HookFile &file, std::string_view name);

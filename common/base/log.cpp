@@ -60,7 +60,8 @@ void Log::write(LogLevel level, std::string_view text) const
     line += '\n';
     // One write, so that lines of hooks that run at once do not mix; a closed stderr is nobody's loss.
     [[maybe_unused]] const ssize_t written = ::write(STDERR_FILENO, line.data(), line.size());
-    ::syslog(priority_of(level), "%s", body.c_str());
+    if (has_syslog_)
+        ::syslog(priority_of(level), "%s", body.c_str());
 }
 
 void Log::write(const Notes &notes) const

@@ -33,6 +33,13 @@ public:
     /** Connects to syslog now, while `/` is the host's; call it once descriptors 0 to 2 are open. */
     void connect() const;
 
+    /** From now on neither syslog nor a file has a line. */
+    void to_stderr_alone()
+    {
+        has_syslog_ = false;
+        file_.reset();
+    }
+
     void set_level(LogLevel level) { level_ = level; }
 
     /** Adds every further line to this file as well, see LogFile; a warning if it cannot be used. */
@@ -48,6 +55,7 @@ private:
     const char *name_;
     std::string container_;
     LogLevel level_ = LogLevel::Warning;
+    bool has_syslog_ = true;
     std::optional<LogFile> file_;
 };
 

@@ -11,12 +11,14 @@
 
 #include "base/duration.h"
 #include "base/error.h"
+#include "build_config.h"
 
 namespace ogh {
 
 namespace {
 
 constexpr const char *option = "--cdi";
+constexpr std::string_view inspect_option = "--inspect";
 // Where this process is to look, and what the devices are called: none of it is for the hook that is called.
 constexpr std::array<std::string_view, 2> own_options{"--sysroot", "--kind"};
 
@@ -27,11 +29,14 @@ std::string own_executable(const Sysroot &sysroot)
     const ssize_t length = ::readlink("/proc/self/exe", text.data(), text.size());
     if (length < 0)
         throw SystemError(errno, "cannot find out where this executable is (/proc/self/exe)");
-    std::string path(text.data(), static_cast<size_t>(length));
+    const std::string path(text.data(), static_cast<size_t>(length));
     const std::string root = sysroot.on_host("/");
-    if (root != "/" && path.starts_with(root + "/"))
-        path.erase(0, root.size());
-    return path;
+    if (root == "/")
+        return path;
+    if (path.starts_with(root + "/"))
+        return path.substr(root.size());
+    // Run from elsewhere for that host: there it lies where it is installed.
+    return OGH_EXECUTABLES_FOLDER "/" + path.substr(path.rfind('/') + 1);
 }
 
 /** The command line's options but --cdi and those that are for this process alone. */
@@ -44,7 +49,7 @@ std::vector<std::string> carried_options(const std::vector<std::string> &words)
         const bool is_own = std::find(own_options.begin(), own_options.end(), name) != own_options.end();
         if (is_own && name == word)
             ++i; // its value
-        else if (!is_own && word != option)
+        else if (!is_own && word != option && word != inspect_option)
             carried.push_back(words[i]);
     }
     return carried;

@@ -87,6 +87,8 @@ public:
     /** --drain and --undrain */
     void set_drained(const std::string &gpu, bool drained)
     {
+        if (hook_.options().inspect)
+            throw Error(ExitCode::Usage, "--inspect changes nothing, and --drain and --undrain do");
         const RequestValue asked{gpu, drained ? "option '--drain'" : "option '--undrain'"};
         const Selectors selectors = parse_allowed_selectors(asked);
         const auto candidates = vendor_.find(sysroot_, {asked, selectors, {}, {}, {}, false}, notes_);
@@ -101,10 +103,14 @@ private:
         if (format == ListFormat::Tags)
             return LeaseList();
         const TakeoverPolicy takeover = takeover_policy(options_.leases);
-        if (Leases::are_possible())
+        const bool is_root = Leases::are_possible();
+        if (is_root && !hook_.options().inspect)
             return Leases(sysroot_).list(takeover);
         try {
-            return Leases::look(sysroot_, takeover);
+            LeaseList leases = Leases::look(sysroot_, takeover);
+            if (is_root) // who sees all processes knows that these have ended
+                std::erase_if(leases.entries, [](const LeaseEntry &entry) { return !entry.lives; });
+            return leases;
         } catch (const Error &error) {
             // In a user namespace of a rootless engine the host's root is nobody, and its folders are anybody's.
             if (format == ListFormat::Status)

@@ -5,12 +5,14 @@
 #include <linux/capability.h>
 
 #include <array>
+#include <cstdint>
 #include <new>
 #include <utility>
 
 #include "base/error.h"
 #include "base/file.h"
 #include "base/text.h"
+#include "build_config.h"
 #include "container/commit.h"
 #include "container/device_node.h"
 #include "kernel/process.h"
@@ -34,6 +36,21 @@ constexpr std::chrono::seconds time_limit{25};
 /** What podman makes of --group-add keep-groups; crun(1). */
 constexpr std::string_view keep_groups_annotation = "run.oci.keep_original_groups";
 
+/**
+ * A note of the ELF file, elf(5), by which its version can be read without running it. The linker keeps notes of what it
+ * links.
+ */
+struct VersionNote {
+    std::uint32_t name_size;
+    std::uint32_t description_size;
+    std::uint32_t type;
+    std::array<char, 16> name;
+    std::array<char, 16> version;
+};
+
+[[gnu::used, gnu::section(".note.oci-gpu-hooks"), gnu::aligned(4)]] constexpr VersionNote version_note{
+    sizeof("oci-gpu-hooks"), sizeof(OGH_VERSION), 1, {"oci-gpu-hooks"}, {OGH_VERSION}};
+
 } // namespace
 
 Hook::Hook(const char *name, const char *description, Log &log, TimeLimit &limit)
@@ -50,8 +67,10 @@ bool Hook::parse(int argc, const char *const *argv)
         return false;
     }
     log_.set_level(options_.log_level);
+    if (options_.inspect)
+        log_.to_stderr_alone();
     check(options_);
-    if (options_.log_file)
+    if (options_.log_file && !options_.inspect)
         log_.add_file(*options_.log_file);
     return true;
 }
@@ -59,6 +78,8 @@ bool Hook::parse(int argc, const char *const *argv)
 std::optional<RequestValue>
 Hook::request(const std::function<std::optional<RequestValue>(const Container &)> &otherwise)
 {
+    if (options_.inspect && !options_.plan)
+        throw Error(ExitCode::Usage, "--inspect changes nothing: it goes with --list, --plan or --cdi");
     const std::string text = ::isatty(STDIN_FILENO) != 0
                                  ? std::string()
                                  : read_all(STDIN_FILENO, max_state_size, "the container's state on stdin");

@@ -54,6 +54,8 @@ void add_common_options(CommandLine &cli, CommonOptions &options)
             options.only);
     cli.add({"--sysroot", "DIR", "Where the host's files are found (default: /)"}, options.sysroot);
     cli.add_flag("--plan", "Print what would be done as JSON and change nothing", options.plan);
+    cli.add_flag("--inspect", "Change nothing and log nothing; with --list, --plan or --cdi",
+                 options.inspect);
     add_choice(cli, "--log-level", options.log_level, level_names,
                "error, warning, info or debug (default: warning)");
     cli.add({"--log-file", "FILE", "A file that messages are added to (default: no file)"}, options.log_file);

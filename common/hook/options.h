@@ -14,6 +14,7 @@ namespace ogh {
 struct CommonOptions : OptInOptions {
     std::string sysroot = "/";
     bool plan = false;
+    bool inspect = false; ///< whoever looks at the host runs the hook: nothing is changed, nothing is logged
     LogLevel log_level = LogLevel::Warning;
     std::optional<std::string> log_file;
 };

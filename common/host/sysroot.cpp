@@ -143,21 +143,6 @@ Sysroot::Sysroot(const std::string &path)
     fd_ = std::move(found->fd);
 }
 
-std::optional<Sysroot> Sysroot::of_process(const Sysroot &host, pid_t pid)
-{
-    const std::string folder = "/proc/" + std::to_string(pid);
-    const auto process = host.find(folder);
-    if (!process)
-        return std::nullopt;
-    const std::string path = host.on_host(process->path) + "/root";
-    UniqueFd root(::openat(process->fd.get(), "root", O_PATH | O_DIRECTORY | O_CLOEXEC));
-    if (!root.valid() && (errno == ENOENT || errno == ESRCH))
-        return std::nullopt;
-    if (!root.valid())
-        throw SystemError(errno, "cannot open " + quote(path), ExitCode::Host);
-    return Sysroot(path, std::move(root));
-}
-
 std::optional<ResolvedPath> Sysroot::find(std::string_view path, const Guard &guard) const
 {
     return walk(fd_.get(), path, guard);

@@ -29,13 +29,15 @@ public:
     explicit Sysroot(const std::string &path);
 
     /**
-     * The tree as a process sees it, which may have a mount namespace and a root of its own. Symlinks in it lead
-     * where they lead for that process, and /proc in it is followed by what its links say, not by where they lead.
-     * @param host where its folder /proc/PID is
-     * @return nothing if there is no such process
-     * @throws SystemError (Host) if this process may not look
+     * The tree below an open folder, such as the root of a process with a mount namespace of its own. Symlinks in it lead
+     * where they lead there, and /proc in it is followed by what its links say, not by where they lead.
+     * @param folder O_PATH
+     * @param path that names it, for on_host()
      */
-    [[nodiscard]] static std::optional<Sysroot> of_process(const Sysroot &host, pid_t pid);
+    [[nodiscard]] static Sysroot of_folder(UniqueFd folder, std::string path)
+    {
+        return {std::move(path), std::move(folder)};
+    }
 
     /** Asked about each folder on the way, before it is left for a name in it or for `..`; throws to refuse. */
     using Guard = std::function<void(int directory)>;

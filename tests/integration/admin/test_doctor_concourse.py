@@ -1,15 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """oci-gpu-hooks doctor and the workers of Concourse: what they read, seen through /proc/PID/root."""
 
-import contextlib
-import json
-import subprocess
+import shutil
 import time
 
 import pytest
 
-from harness.admin import EXECDIR, FILES, OWN, Command, InstalledHost
-from harness.admin_worker import ALWAYS, BOOTED, FOLDER, Worker
+from harness.admin import EXECDIR, FILES, OWN, SHIPPED, InstalledHost
+from harness.admin_worker import ALWAYS, CONCOURSE, FOLDER, MachineCommand, Worker, without_podman
 
 pytest_plugins = ["harness.admin_fixtures"]
 
@@ -18,36 +16,61 @@ MOUNT_SRV = f"{FOLDER}/{FILES['mount-srv']}"
 RUNC = "usr/local/concourse/bin/runc"
 
 
+@pytest.fixture(name="command")
+def command_fixture(processes):
+    """In place of the one for a host in a folder: processes are those of the host that the command runs on."""
+    without_podman(processes.host)
+    return MachineCommand(processes)
+
+
 @pytest.fixture(name="worker")
-def worker_fixture(installed_host, built):
-    worker = Worker(installed_host, built)
-    worker.without_podman()
-    return worker
+def worker_fixture(tmp_path, built, waiting_program):
+    yield Worker(tmp_path / "worker", built, waiting_program)
+    shutil.rmtree(tmp_path / "worker")
 
 
-def test_nothing_is_wrong(command, worker):
+def test_nothing_is_wrong(command, worker, processes):
+    pid = processes.start(worker.path)
     findings, status = command.doctor()
     assert status == OK and {each[0] for each in findings} <= {"ok", "note"}, findings
     assert ("note", f"it reads '/{FOLDER}' (its option --containerd-oci-hooks-dir)", "") in findings
     for name, file in FILES.items():
         assert any(each[0] == "ok" and each[1].startswith(f"{name} by '/{FOLDER}/{file}': ") for each in findings)
-    assert worker.path.exists()
+    assert f"\nconcourse worker (pid {pid})\n" in command.run("doctor").stdout
 
 
-def test_options_win_over_the_environment_and_quickstart_has_its_own(command, worker):
-    worker.started(["worker", f"--containerd-oci-hooks-dir=/{FOLDER}"],
-                   ["CONCOURSE_CONTAINERD_OCI_HOOKS_DIR=/no", "CONCOURSE_RUNTIME=containerd"])
-    assert command.doctor()[1] == OK
-    worker.started(["quickstart", "--worker-containerd-oci-hooks-dir", f"/{FOLDER}"],
-                   ["CONCOURSE_WORKER_RUNTIME=containerd", "CONCOURSE_CONTAINERD_OCI_HOOKS_DIR=/no"])
-    assert command.doctor()[1] == OK
+def test_options_win_over_the_environment_and_quickstart_has_its_own(command, worker, processes):
+    processes.start(worker.path, ["concourse", "worker", f"--containerd-oci-hooks-dir=/{FOLDER}"],
+                    ["CONCOURSE_CONTAINERD_OCI_HOOKS_DIR=/no", "CONCOURSE_RUNTIME=containerd"])
+    processes.start(worker.path, ["concourse", "quickstart", "--worker-containerd-oci-hooks-dir", f"/{FOLDER}"],
+                    ["CONCOURSE_WORKER_RUNTIME=containerd", "CONCOURSE_CONTAINERD_OCI_HOOKS_DIR=/no"])
+    findings, status = command.doctor()
+    assert status == OK and sum("by '/opt/hooks/10-mount-srv.json'" in each[1] for each in findings) == 2, findings
 
 
-def test_no_worker_runs(command, worker):
-    worker.started(["web"])
+def test_a_worker_with_the_root_of_the_host(command, worker, processes):
+    """As most have it; its policy is then what list shows."""
+    host = processes.host.path
+    shutil.copytree(worker.path / FOLDER, host / FOLDER)
+    shutil.copytree(worker.path / "usr/local/concourse", host / "usr/local/concourse")
+    processes.start(host)
+    findings, status = command.doctor()
+    assert status == OK and any("by '/opt/hooks/10-mount-srv.json'" in each[1] for each in findings), findings
+
+
+def test_no_worker_runs(command, worker, processes):
+    processes.start(worker.path, ["concourse", "web"])
     assert ("note", "there is no engine that reads files of hooks") in [each[:2] for each in command.doctor()[0]]
-    worker.host.write("usr/local/concourse/bin/concourse", "")
+    processes.host.write("usr/local/concourse/bin/concourse", "")
     assert any(each[1] == "it is installed, and no worker of it runs" for each in command.doctor()[0])
+
+
+def test_processes_of_another_host_are_not_looked_at(worker, processes, oci_gpu_hooks, tmp_path):
+    processes.start(worker.path)
+    (processes.host.path / "mnt").mkdir()
+    shutil.copytree(processes.host.path / "usr/share", processes.host.path / "mnt/usr/share")
+    done = MachineCommand(processes).run("doctor", "--sysroot", "/mnt")
+    assert "worker" not in done.stdout and "kernel's version is not known" in done.stdout, (oci_gpu_hooks, tmp_path)
 
 
 def with_script(worker):
@@ -59,99 +82,126 @@ def with_link(worker):
     worker.link(RUNC, "/usr/bin/runc-with-gpus")
 
 
-def without_folder(worker):
-    worker.started(environment=["CONCOURSE_RUNTIME=containerd"])
-    worker.put(f"usr/share/containers/oci/hooks.d/{FILES['mount-srv']}", InstalledHost.document("mount-srv", []))
+def another_build(worker):
+    """The same in all but the ID that the linker gave it."""
+    path = worker.path / EXECDIR / "mount-srv"
+    data = path.read_bytes()
+    at = data.index(b"\4\0\0\0\x14\0\0\0\3\0\0\0GNU\0") + 16
+    path.write_bytes(data[:at] + bytes(255 - byte for byte in data[at:at + 20]) + data[at + 20:])
 
 
-def other_bytes(worker):
-    with (worker.path / EXECDIR / "mount-srv").open("ab") as file:
-        file.write(b"\0")
+def another_version(worker):
+    path = worker.path / EXECDIR / "mount-srv"
+    data = path.read_bytes()
+    at = data.index(b"\1\0\0\0oci-gpu-hooks\0\0\0") + 20
+    path.write_bytes(data[:at] + b"0.0.1\0" + data[at + 6:])
+
+
+def no_hook(worker):
+    shutil.copy("/bin/true", worker.path / EXECDIR / "mount-srv")
 
 
 def change_mount_srv(*args):
     return lambda worker: worker.put(MOUNT_SRV, InstalledHost.document("mount-srv", args, {"always": True}))
 
 
+def started(*words, environment=("CONCOURSE_RUNTIME=containerd",)):
+    return {"words": ["concourse", "worker", *words], "environment": environment}
+
+
+# What is broken: how, or how the worker is started; exit status, words of a finding, words of what to do about it.
 BROKEN = {
-    "stray file": (lambda worker: worker.write(f"{FOLDER}/README", "about hooks"), ERROR, "does not start with a file",
-                   "whatever its name"),
-    "newer than the worker": (lambda worker: worker.started(age=int(time.time()) - BOOTED - 60), ERROR,
-                              "is newer than the worker", "restart"),
-    "another runtime": (lambda worker: worker.started(["worker", "--runtime", "guardian"]), ERROR,
+    "stray file": (lambda worker: worker.write(f"{FOLDER}/README", "about hooks"), {}, ERROR,
+                   "does not start with a file", "whatever its name"),
+    "another runtime": (None, started("--containerd-oci-hooks-dir", f"/{FOLDER}", "--runtime", "guardian"), ERROR,
                         "its runtime is 'guardian', which calls no hooks", "--runtime containerd"),
-    "no flag": (without_folder, ERROR, "concourse does not read that folder", "--containerd-oci-hooks-dir"),
-    "own copy elsewhere": (lambda worker: worker.put(f"{OWN}/x.json", InstalledHost.document("mount-srv", [])), ERROR,
-                           "concourse does not read that folder", "--containerd-oci-hooks-dir"),
-    "folder that is not there": (lambda worker: worker.started(["worker", "--containerd-oci-hooks-dir", "/o/hooks"]),
-                                 ERROR, "there is no folder '/o/hooks'", "name is right"),
-    "script in place of runc": (with_script, WARNING, f"'/{RUNC}' is no program but a script", "runtime itself"),
-    "link in place of runc": (with_link, WARNING, f"'/{RUNC}' is a symlink to '/usr/bin/runc-with-gpus'", "itself"),
-    "no executable": (lambda worker: worker.remove(f"{EXECDIR}/mount-srv"), ERROR,
+    "no flag": (lambda worker: worker.put(f"{SHIPPED}/{FILES['mount-srv']}", InstalledHost.document("mount-srv", [])),
+                started(), ERROR, "concourse does not read that folder", "--containerd-oci-hooks-dir"),
+    "own copy elsewhere": (lambda worker: worker.put(f"{OWN}/x.json", InstalledHost.document("mount-srv", [])), {},
+                           ERROR, "concourse does not read that folder", "--containerd-oci-hooks-dir"),
+    "folder that is not there": (None, started("--containerd-oci-hooks-dir", "/o/hooks"), ERROR,
+                                 "there is no folder '/o/hooks'", "name is right"),
+    "script in place of runc": (with_script, {}, WARNING, f"'/{RUNC}' is no program but a script", "runtime itself"),
+    "link in place of runc": (with_link, {}, WARNING, f"'/{RUNC}' is a symlink to '/usr/bin/runc-with-gpus'", "itself"),
+    "no executable": (lambda worker: worker.remove(f"{EXECDIR}/mount-srv"), {}, ERROR,
                       "is not there: no container is created", "where the worker sees them"),
-    "another executable": (other_bytes, WARNING, "is not the same file", "of one version"),
-    "nobody can ask": (change_mount_srv(), WARNING, "a pipeline can set none", "--key-file"),
-    "option that there is not": (change_mount_srv(*ALWAYS["mount-srv"], "--alow", "x"), ERROR,
+    "another build": (another_build, {}, WARNING, "is another build of ", "of one version"),
+    "another version": (another_version, {}, WARNING, "is of version '0.0.1'", "of one version"),
+    "another program": (no_hook, {}, ERROR, "is no hook of this collection", "install the hooks again"),
+    "nobody can ask": (change_mount_srv(), {}, WARNING, "a pipeline can set none", "--key-file"),
+    "option that there is not": (change_mount_srv(*ALWAYS["mount-srv"], "--alow", "x"), {}, ERROR,
                                  "unknown option '--alow'", "'args'"),
 }
 
 
 @pytest.mark.parametrize("name", BROKEN)
-def test_what_is_broken_is_found(command, worker, name):
-    break_it, *expected = BROKEN[name]
-    break_it(worker)
+def test_what_is_broken_is_found(command, worker, processes, name):
+    break_it, how, *expected = BROKEN[name]
+    if break_it:
+        break_it(worker)
+    processes.start(worker.path, **how)
     command.finds(*expected)
 
 
-def test_when_does_not_count(command, worker):
+def test_when_does_not_count(command, worker, processes):
     worker.change(MOUNT_SRV, lambda document: document.update(when={"annotations": {"^org": ".*"}}))
+    processes.start(worker.path)
     assert command.doctor()[1] == OK
 
 
-def test_a_file_that_was_taken_away_is_still_called(command, worker):
-    worker.remove(MOUNT_SRV)
-    worker.started(age=int(time.time()) - BOOTED - 60)
+def test_what_is_newer_than_the_worker(command, worker, processes):
+    processes.start(worker.path)
+    time.sleep(3)  # times of files and of processes are compared to about a second
+    worker.change(MOUNT_SRV, lambda document: document.update(when={"always": True}))
+    command.finds(ERROR, "is newer than the worker", "restart")
     for path in (worker.path / FOLDER).iterdir():
         path.unlink()
     assert any("was changed since the worker was started" in each[1] for each in command.doctor()[0])
 
 
-def test_nothing_of_the_worker_is_executed(command, worker, tmp_path):
-    mark = tmp_path / "mark"
+def test_nothing_of_the_worker_is_executed(command, worker, processes):
     for name in FILES:
         worker.remove(f"{EXECDIR}/{name}")
-        worker.write(f"{EXECDIR}/{name}", f"#!/bin/sh\ntouch {mark}\n")
+        worker.write(f"{EXECDIR}/{name}", "#!/bin/sh\n>/mark\n")
         (worker.path / EXECDIR / name).chmod(0o755)
+    processes.start(worker.path)
     findings, status = command.doctor()
-    assert status == WARNING and not mark.exists(), findings
+    assert status == ERROR and sum("is no hook of this collection" in each[1] for each in findings) == len(FILES)
+    assert not (worker.path / "mark").exists() and not (processes.host.path / "mark").exists()
 
 
-@contextlib.contextmanager
-def real_worker(folder):
-    """A process that looks like a worker, in a mount namespace of its own in which the folder is /mnt/hooks."""
-    script = f"mount -t tmpfs none /mnt; mkdir /mnt/hooks; cp {folder}/* /mnt/hooks; echo; read end"
-    become = ("import os, sys; os.execve('/bin/sh', ['/x/concourse', '-c', sys.argv[1], 'worker'], "
-              "{'CONCOURSE_CONTAINERD_OCI_HOOKS_DIR': '/mnt/hooks', 'CONCOURSE_RUNTIME': 'containerd', "
-              "'PATH': '/usr/bin:/bin'})")
-    process = subprocess.Popen(
-        ["unshare", "--mount", "--propagation", "private", "python3", "-c", become, script],
-        stdin=subprocess.PIPE, stdout=subprocess.PIPE)
-    try:
-        process.stdout.readline()
-        yield process.pid
-    finally:
-        process.kill()
-        process.wait()
+NOT_BELIEVED = {
+    "a user's": ({"uid": 1000}, "its user IDs are '1000 1000 1000 1000'"),
+    "root of a container": ({"sys_admin": False}, "has no CAP_SYS_ADMIN"),
+    "root of another user namespace": ({"userns": True}, "is in another user namespace"),
+    "another program": ({"path": f"/{RUNC}"}, "its executable is '/usr/local/concourse/bin/runc'"),
+}
 
 
-def test_a_running_worker_is_seen_in_its_own_mount_namespace(oci_gpu_hooks, tmp_path):
-    folder = tmp_path / "hooks"
-    folder.mkdir()
-    (folder / "20-nvidia-devices.json").write_text(
-        json.dumps(InstalledHost.document("nvidia-devices", ALWAYS["nvidia-devices"])), encoding="utf-8")
-    with real_worker(folder) as pid:
-        done = Command(oci_gpu_hooks).run("doctor", "--format", "json")
-        sections = {each["title"]: each["findings"] for each in json.loads(done.stdout)["sections"]}
-    texts = [each["text"] for each in sections[f"concourse worker (pid {pid})"]]
-    assert "it reads '/mnt/hooks' (its option --containerd-oci-hooks-dir)" in texts
-    assert any("'/mnt/hooks/20-nvidia-devices.json'" in text for text in texts), texts
+@pytest.mark.parametrize("name", NOT_BELIEVED)
+def test_what_is_no_worker(command, worker, processes, name):
+    rights, why = NOT_BELIEVED[name]
+    pid = processes.start(worker.path, **rights)
+    findings, status = command.doctor()
+    claims = [text for severity, text, _ in findings if severity == "note" and f"(pid {pid})" in text]
+    assert len(claims) == 1 and "a process that calls itself a worker" in claims[0] and why in claims[0], findings
+    assert not any("/opt/hooks" in each[1] for each in findings), "nothing is read that it names"
+    assert status == OK
+
+
+@pytest.mark.parametrize("owner, mode, why", [(1000, 0o755, "belongs to user 1000"), (0, 0o777, "may be written by")])
+def test_a_program_that_others_may_change(command, worker, processes, owner, mode, why):
+    path = worker.path / CONCOURSE
+    path.chmod(mode)
+    shutil.chown(path, owner)
+    processes.start(worker.path)
+    findings, status = command.doctor()
+    assert status == OK and any("calls itself a worker" in text and why in text for _, text, _ in findings), findings
+
+
+def test_any_number_of_claims(command, worker, processes):
+    for _ in range(12):
+        processes.start(worker.path, uid=1000)
+    texts = [text for _, text, _ in command.doctor()[0]]
+    assert sum("that calls itself a worker" in text for text in texts) == 8
+    assert "4 more processes call themselves workers" in texts

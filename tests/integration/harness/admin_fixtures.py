@@ -8,6 +8,7 @@ import pytest
 
 from . import rootfs as root_filesystem
 from .admin import Command, InstalledHost, RealHost
+from .admin_worker import Machine, make_waiting_program
 from .host import Host
 from .podman import LIMITS
 
@@ -60,3 +61,16 @@ def seen_fixture(scratch, machine):
         print(done.stderr)
         return sorted(done.stdout.split()) if done.returncode == 0 else None
     return seen
+
+
+@pytest.fixture(name="waiting_program", scope="session")
+def waiting_program_fixture(tmp_path_factory):
+    return make_waiting_program(tmp_path_factory.mktemp("waiting") / "concourse")
+
+
+@pytest.fixture(name="processes")
+def processes_fixture(installed_host, oci_gpu_hooks):
+    """A machine with the installed host, and processes beside it."""
+    machine = Machine(installed_host, oci_gpu_hooks)
+    yield machine
+    machine.close()

@@ -1,52 +1,170 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A worker of Concourse on a host in a folder: what /proc says of it, and the root that it sees."""
+"""Workers of Concourse, and what calls itself one: real processes in a pid namespace of their own, each with a root of
+its own, and the command installed in the root of a host beside them."""
 
+import contextlib
+import json
+import os
 import shutil
+import subprocess
+import time
+from pathlib import Path
 
 from hosts.sysroot import Sysroot
 
-from .admin import EXECDIR, FILES, SHIPPED, InstalledHost
+from .admin import EXECDIR, FILES, SHIPPED, Command, InstalledHost
+from .host import LIMIT_S
 
-PID = 812
-BOOTED = 1_000_000_000
 FOLDER = "opt/hooks"
+CONCOURSE = "usr/local/concourse/bin/concourse"
+COMMAND = "usr/local/bin/oci-gpu-hooks"
+ENVIRONMENT = (f"CONCOURSE_CONTAINERD_OCI_HOOKS_DIR=/{FOLDER}", "CONCOURSE_RUNTIME=containerd")
 ALWAYS = {"mount-srv": ["--opt-in", "always", "--request", "all"],
           "nvidia-devices": ["--opt-in", "always", "--request", "any:1"],
           "amd-kfd": ["--opt-in", "always", "--request", "any:1"],
           "cdi-devices": ["--opt-in", "always", "--request", "none"], "ldcache-update": []}
 
+# Becomes a program in another root, perhaps with fewer rights. It is run in the namespaces of the machine.
+LAUNCH = r"""
+import ctypes, json, os, sys
+libc = ctypes.CDLL(None, use_errno=True)
+spec = json.loads(sys.argv[1])
+
+def call(function, *args):
+    if function(*[os.fsencode(each) if isinstance(each, str) else each for each in args]) != 0:
+        raise OSError(ctypes.get_errno(), f"{function.__name__}{args}")
+
+NEWNS, NEWUSER, BIND, REC, PRIVATE, DETACH = 0x20000, 0x10000000, 4096, 16384, 1 << 18, 2
+CAPBSET_DROP, NO_NEW_PRIVS, SYS_ADMIN = 24, 38, 21
+call(libc.unshare, NEWNS | (NEWUSER if spec["userns"] else 0))
+if spec["userns"]:
+    with open("/proc/self/uid_map", "w", encoding="ascii") as file:
+        file.write("0 0 1")
+call(libc.mount, "none", "/", None, REC | PRIVATE, None)
+call(libc.mount, spec["root"], spec["root"], None, BIND | REC, None)
+os.chdir(spec["root"])
+if spec["proc"]:
+    call(libc.mount, "proc", "proc", "proc", 0, None)
+call(libc.pivot_root, ".", ".")
+call(libc.umount2, ".", DETACH)
+os.chdir("/")
+if not spec["sys_admin"]:
+    call(libc.prctl, CAPBSET_DROP, SYS_ADMIN, 0, 0, 0)
+if spec["uid"]:
+    os.setgroups([])
+    os.setgid(spec["uid"])
+    os.setuid(spec["uid"])
+    call(libc.prctl, NO_NEW_PRIVS, 1, 0, 0, 0)
+os.execve(spec["path"], spec["words"], dict(each.split("=", 1) for each in spec["environment"]))
+"""
+
+WAITING = "#include <unistd.h>\nint main(void)\n{\n    for (;;)\n        pause();\n}\n"
+
+
+def make_waiting_program(path):
+    """A static program that does nothing until it is killed."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    subprocess.run(["gcc", "-static", "-x", "c", "-o", path, "-"], input=WAITING, text=True, check=True)
+    return path
+
+
+class Machine:
+    """A pid namespace with a host (an InstalledHost, in which the command is installed) and other processes."""
+
+    def __init__(self, host, oci_gpu_hooks):
+        self.host = host
+        (host.path / COMMAND).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy(oci_gpu_hooks, host.path / COMMAND)
+        (host.path / "dev").mkdir(exist_ok=True)
+        os.mknod(host.path / "dev/null", 0o20666, os.makedev(1, 3))
+        self._holder = subprocess.Popen(
+            ["unshare", "--mount", "--propagation", "private", "--pid", "--fork", "--kill-child", "sleep", "infinity"],
+            stdin=subprocess.DEVNULL)
+        self._init = self._wait_for(self._child)
+        self._started = []
+
+    @staticmethod
+    def _wait_for(look):
+        deadline = time.monotonic() + LIMIT_S
+        while (found := look()) is None:
+            assert time.monotonic() < deadline
+            time.sleep(0.005)
+        return found
+
+    def _child(self):
+        found = Path(f"/proc/{self._holder.pid}/task/{self._holder.pid}/children").read_text("ascii").split()
+        with contextlib.suppress(OSError):
+            if found and Path(f"/proc/{found[0]}/comm").read_text("ascii") == "sleep\n":
+                return found[0]
+        return None
+
+    def launch(self, root, path, words, environment=(), **rights):
+        """The command line that becomes a program in that root."""
+        spec = {"root": str(root), "path": path, "words": [*words], "environment": [*environment],
+                "proc": False, "uid": 0, "sys_admin": True, "userns": False, **rights}
+        return ["python3", "-c", LAUNCH, json.dumps(spec)]
+
+    def inside(self, argv):
+        return ["nsenter", f"--mount=/proc/{self._init}/ns/mnt", f"--pid=/proc/{self._init}/ns/pid", "--", *argv]
+
+    def start(self, root, words=("concourse", "worker"), environment=ENVIRONMENT, path=f"/{CONCOURSE}", **rights):
+        """Starts such a process; it goes with the machine. Gives its number in there."""
+        process = subprocess.Popen(self.inside(self.launch(root, path, words, environment, **rights)),
+                                   stdin=subprocess.DEVNULL)
+        self._started.append(process)
+        return self._wait_for(lambda: self._pid_of(process, words))
+
+    @staticmethod
+    def _pid_of(process, words):
+        assert process.poll() is None
+        children = Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text("ascii").split()
+        with contextlib.suppress(OSError):
+            if children and Path(f"/proc/{children[0]}/cmdline").read_bytes() == b"".join(
+                    os.fsencode(word) + b"\0" for word in words):
+                status = Path(f"/proc/{children[0]}/status").read_text("utf-8")
+                return int(status.split("\nNSpid:")[1].split("\n")[0].split()[-1])
+        return None
+
+    def command(self, name, *args):
+        """The command line of oci-gpu-hooks on the host."""
+        return self.inside(self.launch(self.host.path, f"/{COMMAND}", [f"/{COMMAND}", name, *args], proc=True))
+
+    def close(self):
+        self._holder.kill()
+        self._holder.wait()
+        for process in self._started:
+            process.wait()
+
+
+class MachineCommand(Command):
+    """oci-gpu-hooks on a machine, which needs no --sysroot."""
+
+    def __init__(self, machine):
+        super().__init__(None)
+        self._machine = machine
+
+    def run(self, name, *args):
+        return subprocess.run(self._machine.command(name, *args), check=False, capture_output=True,
+                              stdin=subprocess.DEVNULL, encoding="utf-8", timeout=LIMIT_S)
+
 
 class Worker(Sysroot):
-    """Its root; started() says how. All hooks are in the folder that it reads, always on."""
+    """The root of a worker. All hooks are in the folder that it reads, always on."""
 
-    def __init__(self, host, built):
-        self.host = host
-        (host.path / f"proc/{PID}").mkdir(parents=True)
-        super().__init__(host.path / f"proc/{PID}/root")
-        for folder in (FOLDER, EXECDIR, "usr/local/concourse/bin"):
+    def __init__(self, path, built, program):
+        super().__init__(path)
+        for folder in (FOLDER, EXECDIR, Path(CONCOURSE).parent):
             (self.path / folder).mkdir(parents=True)
         for name, file in FILES.items():
             shutil.copy(built / "hooks" / name / name, self.path / EXECDIR)
             self.put(f"{FOLDER}/{file}", InstalledHost.document(name, ALWAYS[name], {"always": True}))
         for name in ("concourse", "runc"):
-            shutil.copy("/bin/true", self.path / "usr/local/concourse/bin" / name)
-        self.started()
+            shutil.copy(program, self.path / Path(CONCOURSE).parent / name)
 
     put, change = InstalledHost.put, InstalledHost.change
 
-    def started(self, words=("worker",), environment=(f"CONCOURSE_CONTAINERD_OCI_HOOKS_DIR=/{FOLDER}",
-                                                      "CONCOURSE_RUNTIME=containerd"), age=2**33):
-        """`age` is when it was started, in seconds after the host was: by default long after its files were written."""
-        process = f"proc/{PID}"
-        self.host.write(f"{process}/cmdline", "\0".join(["/usr/local/concourse/bin/concourse", *words, ""]))
-        self.host.write(f"{process}/environ", "".join(f"{each}\0" for each in environment))
-        self.host.write(f"{process}/stat", f"{PID} (con) course) S 1 {' '.join(['0'] * 17)} {age * 100} 0 0\n")
-        self.host.write("proc/stat", f"cpu 1 2 3\nbtime {BOOTED}\nprocesses 5\n")
-        link = self.host.path / f"{process}/exe"
-        link.unlink(missing_ok=True)
-        link.symlink_to("/usr/local/concourse/bin/concourse")
 
-    def without_podman(self):
-        """The host is for the worker alone."""
-        self.host.remove("usr/bin/podman")
-        self.host.remove(SHIPPED)
+def without_podman(host):
+    """The host is for workers alone."""
+    host.remove("usr/bin/podman")
+    host.remove(SHIPPED)

@@ -1,0 +1,205 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "engines/process.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <charconv>
+#include <climits>
+
+#include "base/error.h"
+#include "base/number.h"
+#include "host/host_file.h"
+#include "host/root_alone.h"
+#include "kernel/folder_entries.h"
+#include "lease/processes.h"
+
+namespace ogh::admin {
+
+namespace {
+
+constexpr size_t max_file = size_t{1} << 21U;
+constexpr int base_of_masks = 16;
+
+/** What ends with NUL each: proc(5) on cmdline and environ. */
+std::vector<std::string> split_at_nul(const std::string &text)
+{
+    std::vector<std::string> parts;
+    for (size_t start = 0; start < text.size();) {
+        const size_t end = std::min(text.find('\0', start), text.size());
+        parts.push_back(text.substr(start, end - start));
+        start = end + 1;
+    }
+    return parts;
+}
+
+/** What stands behind a label at the beginning of a line; "" if there is no such line. */
+std::string line_of(const std::string &text, const std::string &label)
+{
+    const std::string wanted = "\n" + label;
+    const std::string lines = "\n" + text;
+    const size_t start = lines.find(wanted);
+    if (start == std::string::npos)
+        return "";
+    const size_t value = start + wanted.size();
+    return lines.substr(value, lines.find('\n', value) - value);
+}
+
+/** Numbers with one space between them. */
+std::string with_spaces(std::string text)
+{
+    std::replace(text.begin(), text.end(), '\t', ' ');
+    const size_t start = text.find_first_not_of(' ');
+    return start == std::string::npos ? "" : text.substr(start);
+}
+
+std::string link_in(int folder, const char *name, const std::string &what)
+{
+    std::array<char, PATH_MAX> target{};
+    const ssize_t length = ::readlinkat(folder, name, target.data(), target.size());
+    if (length <= 0)
+        throw SystemError(errno, "cannot look at " + what + " ('" + name + "')", ExitCode::Host);
+    return {target.data(), static_cast<size_t>(length)};
+}
+
+struct stat status_in(int folder, const char *name, const std::string &what)
+{
+    struct stat status {};
+    if (::fstatat(folder, name, &status, 0) != 0)
+        throw SystemError(errno, "cannot look at " + what + " ('" + name + "')", ExitCode::Host);
+    return status;
+}
+
+bool is_same_file(const struct stat &one, const struct stat &other)
+{
+    return one.st_dev == other.st_dev && one.st_ino == other.st_ino;
+}
+
+std::string named(pid_t pid)
+{
+    return "the process " + std::to_string(pid);
+}
+
+} // namespace
+
+std::optional<Process> Process::open(pid_t pid)
+{
+    const std::string path = "/proc/" + std::to_string(pid);
+    UniqueFd folder(::open(path.c_str(), O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+    if (!folder.valid() && errno == ENOENT)
+        return std::nullopt;
+    UniqueFd pidfd(folder.valid() ? static_cast<int>(::syscall(SYS_pidfd_open, pid, 0)) : -1);
+    if (folder.valid() && !pidfd.valid() && errno == ESRCH)
+        return std::nullopt;
+    if (!pidfd.valid())
+        throw SystemError(errno, "cannot hold " + named(pid), ExitCode::Host);
+    // The folder is of the process that had the number first: if that lives, nobody else has had it since.
+    struct stat status {};
+    if (::fstatat(folder.get(), "stat", &status, AT_SYMLINK_NOFOLLOW) != 0)
+        return std::nullopt;
+    return Process(pid, std::move(pidfd), std::move(folder));
+}
+
+std::string Process::read(const std::string &name) const
+{
+    auto text = read_file_in(folder_.get(), name, max_file, "'" + name + "' of " + named(pid_));
+    if (!text || has_ended(pidfd_.get()))
+        throw Error(ExitCode::Host, named(pid_) + " has ended");
+    return std::move(*text);
+}
+
+ProcessIdentity Process::identity() const
+{
+    const std::string status = read("status");
+    const std::string effective = with_spaces(line_of(status, "CapEff:"));
+    ProcessIdentity identity;
+    identity.start_ticks = start_time_of(read("stat")).value_or(0);
+    identity.uids = with_spaces(line_of(status, "Uid:"));
+    const auto parsed = std::from_chars(effective.data(), effective.data() + effective.size(),
+                                        identity.effective, base_of_masks);
+    if (parsed.ec != std::errc() || identity.uids.empty())
+        throw Error(ExitCode::Host, "the kernel does not say who " + named(pid_) + " is");
+    identity.user_namespace = link_in(folder_.get(), "ns/user", named(pid_));
+    identity.executable = link_in(folder_.get(), "exe", named(pid_));
+    const UniqueFd file(::openat(folder_.get(), "exe", O_PATH | O_CLOEXEC));
+    if (!file.valid())
+        throw SystemError(errno, "cannot look at the executable of " + named(pid_), ExitCode::Host);
+    identity.why_not_root_alone = ogh::why_not_root_alone(file.get());
+    return identity;
+}
+
+std::optional<std::vector<std::string>> Process::words() const
+{
+    try {
+        std::vector<std::string> words = split_at_nul(read("cmdline"));
+        return words.empty() ? std::nullopt : std::optional(std::move(words));
+    } catch (const Error &) {
+        return std::nullopt; // it has ended, or it is somebody's whom this user may not look at
+    }
+}
+
+std::map<std::string, std::string> Process::environment() const
+{
+    std::map<std::string, std::string> environment;
+    for (const std::string &setting : split_at_nul(read("environ"))) {
+        const size_t end = setting.find('=');
+        if (end != std::string::npos)
+            environment[setting.substr(0, end)] = setting.substr(end + 1);
+    }
+    return environment;
+}
+
+std::optional<Sysroot> Process::own_root() const
+{
+    const std::string path = "/proc/" + std::to_string(pid_) + "/root";
+    const struct stat theirs = status_in(folder_.get(), "root", named(pid_));
+    const struct stat own = status_in(AT_FDCWD, "/proc/self/root", "this process");
+    if (link_in(folder_.get(), "ns/mnt", named(pid_)) ==
+            link_in(AT_FDCWD, "/proc/self/ns/mnt", "this process") &&
+        is_same_file(theirs, own))
+        return std::nullopt;
+    UniqueFd root(::openat(folder_.get(), "root", O_PATH | O_DIRECTORY | O_CLOEXEC));
+    if (!root.valid())
+        throw SystemError(errno, "cannot open the root of " + named(pid_), ExitCode::Host);
+    return Sysroot::of_folder(std::move(root), path);
+}
+
+void Process::check_is_still(const ProcessIdentity &before) const
+{
+    if (identity() != before)
+        throw Error(ExitCode::Host, named(pid_) + " became another program while it was looked at");
+}
+
+void visit_processes(const std::function<void(const Process &)> &visit)
+{
+    const UniqueFd proc(::open("/proc", O_PATH | O_DIRECTORY | O_CLOEXEC));
+    if (!proc.valid())
+        return;
+    const auto is_number = [](std::string_view name) {
+        return parse_small_number(name, INT_MAX).has_value();
+    };
+    std::vector<pid_t> pids;
+    for (const FolderEntry &entry : list_folder(proc.get(), {"'/proc'", is_number, 0, ExitCode::Host}))
+        pids.push_back(static_cast<pid_t>(*parse_small_number(entry.name, INT_MAX)));
+    std::sort(pids.begin(), pids.end());
+    for (const pid_t pid : pids)
+        if (const auto process = Process::open(pid))
+            visit(*process);
+}
+
+std::optional<std::int64_t> unix_time_of(std::uint64_t start_ticks)
+{
+    const std::string text = read_host_file(Sysroot("/"), "/proc/stat", max_file).value_or("");
+    const auto booted = parse_number(with_spaces(line_of(text, "btime")));
+    if (!booted)
+        return std::nullopt;
+    return static_cast<std::int64_t>(*booted +
+                                     start_ticks / static_cast<std::uint64_t>(::sysconf(_SC_CLK_TCK)));
+}
+
+} // namespace ogh::admin

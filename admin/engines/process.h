@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <sys/types.h>
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/unique_fd.h"
+#include "host/sysroot.h"
+
+namespace ogh::admin {
+
+/** What the kernel says of a process that nobody else decides; proc(5). */
+struct ProcessIdentity {
+    std::uint64_t start_ticks = 0;  ///< after the boot
+    std::string uids;               ///< real, effective, saved, file system: "0 0 0 0"
+    std::uint64_t effective = 0;    ///< its effective capabilities
+    std::string user_namespace;     ///< "user:[4026531837]"
+    std::string executable;         ///< its path, as the process names it
+    std::string why_not_root_alone; ///< what lets others than root change that executable; "" if nothing does
+
+    bool operator==(const ProcessIdentity &) const = default;
+};
+
+/**
+ * A process of this host: a pidfd, and its folder of /proc, which never becomes another process's. All that is said of
+ * a process is read from that folder. What it says of itself (its command line, its environment) is a claim.
+ */
+class Process final {
+public:
+    /** @return nothing if there is none of that number. @throws SystemError (Host) */
+    static std::optional<Process> open(pid_t pid);
+
+    [[nodiscard]] pid_t pid() const { return pid_; }
+
+    /** @throws Error (Host) if it has ended, or this process may not look */
+    [[nodiscard]] ProcessIdentity identity() const;
+
+    /** Its command line, never empty. @return nothing of a kernel's thread, or of one that has ended */
+    [[nodiscard]] std::optional<std::vector<std::string>> words() const;
+
+    /** The environment that it was started with, the last of equal names. @throws Error (Host) */
+    [[nodiscard]] std::map<std::string, std::string> environment() const;
+
+    /** The files as it sees them; nothing if they are those of this process. @throws Error (Host) */
+    [[nodiscard]] std::optional<Sysroot> own_root() const;
+
+    /** @throws Error (Host) if it has ended, or executed something else since `before` */
+    void check_is_still(const ProcessIdentity &before) const;
+
+private:
+    Process(pid_t pid, UniqueFd pidfd, UniqueFd folder)
+        : pid_(pid), pidfd_(std::move(pidfd)), folder_(std::move(folder))
+    {
+    }
+
+    [[nodiscard]] std::string read(const std::string &name) const;
+
+    pid_t pid_;
+    UniqueFd pidfd_;
+    UniqueFd folder_;
+};
+
+/** Visits all processes of this host, by number. One at a time is held: there may be any number. */
+void visit_processes(const std::function<void(const Process &)> &visit);
+
+/** When that was, in seconds of the Unix epoch, to about a second. @return nothing if it is not known */
+std::optional<std::int64_t> unix_time_of(std::uint64_t start_ticks);
+
+} // namespace ogh::admin

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "host/root_alone.h"
+
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/error.h"
+#include "base/text.h"
+#include "kernel/user_namespace.h"
+
+namespace ogh {
+
+namespace {
+
+constexpr uid_t overflow_uid = 65534; // user_namespaces(7): of what is not mapped
+
+} // namespace
+
+std::string why_not_root_alone(int fd)
+{
+    struct stat status {};
+    if (::fstat(fd, &status) != 0)
+        return "cannot be looked at";
+    const bool is_root = status.st_uid == 0 || status.st_uid == ::geteuid() ||
+                         (status.st_uid == overflow_uid && !in_initial_user_namespace());
+    if (!is_root)
+        return "belongs to user " + std::to_string(status.st_uid);
+    // Others may put files into a sticky folder, and not exchange one that is there; stat(2) on S_ISVTX.
+    const bool is_sticky = S_ISDIR(status.st_mode) && (status.st_mode & S_ISVTX) != 0;
+    if ((status.st_mode & (S_IWGRP | S_IWOTH)) != 0 && !is_sticky)
+        return "may be written by others than its owner";
+    return "";
+}
+
+std::optional<ResolvedPath> find_of_root_alone(const Sysroot &sysroot, const std::string &path)
+{
+    auto place = sysroot.find(path, [&](int folder) {
+        if (const std::string why = why_not_root_alone(folder); !why.empty())
+            throw Error(ExitCode::Host, "a folder on the way to " + quote(path) + " " + why);
+    });
+    if (place)
+        if (const std::string why = why_not_root_alone(place->fd.get()); !why.empty())
+            throw Error(ExitCode::Host, quote(path) + " " + why);
+    return place;
+}
+
+} // namespace ogh
