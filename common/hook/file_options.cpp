@@ -77,15 +77,19 @@ const KnownOption *find_option(std::string_view name)
 void sort_option(const KnownOption &option, const std::string &value, FileOptions &sorted)
 {
     const std::string name(option.name);
-    const std::string whole = option.has_value ? name + "=" + value : name;
+    std::vector<std::string> whole{name};
+    if (option.has_value && (value.empty() || value.starts_with('-')))
+        whole.front() += "=" + value; // or it would be taken for an option
+    else if (option.has_value)
+        whole.push_back(value);
     if (option.use == OptionUse::Action)
         sorted.problems.push_back(quote(name) + " is for a command line, and not for a file");
     else if (option.use == OptionUse::Place && !value.starts_with('/'))
         sorted.problems.push_back(name + " needs an absolute path, not " + quote(value));
     else if (option.use == OptionUse::Policy)
-        sorted.policy.push_back(whole);
+        sorted.policy.insert(sorted.policy.end(), whole.begin(), whole.end());
     else
-        sorted.others.push_back(whole);
+        sorted.others.insert(sorted.others.end(), whole.begin(), whole.end());
 }
 
 } // namespace

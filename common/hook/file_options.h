@@ -11,7 +11,7 @@ namespace ogh {
  * anybody's: of its words only those of the policy may reach a hook that root starts for a look (--inspect).
  */
 struct FileOptions {
-    /** Who may ask, and within which limits; each as "--name=value", so that no value is taken for an option. */
+    /** Who may ask, and within which limits; no value can be taken for an option. */
     std::vector<std::string> policy;
     std::vector<std::string>
         others; ///< what the hook takes besides: where it looks, and where it writes its log

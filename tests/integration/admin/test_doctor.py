@@ -89,11 +89,11 @@ def by_two_names(host):
     own_copy(host, f"{SHIPPED}/15-mount-srv.json")
 
 
-def another_version(host):
-    """A program that says something else, in place of the hook."""
+def a_script(host):
+    """A program that says something else, in place of the hook: it is not asked."""
     host.remove(f"{EXECDIR}/mount-srv")
     path = host.path / EXECDIR / "mount-srv"
-    path.write_text("#!/bin/sh\necho mount-srv 0.0.1\n", encoding="utf-8")
+    path.write_text("#!/bin/sh\necho mount-srv 0.2.0\n", encoding="utf-8")
     path.chmod(0o755)
 
 
@@ -114,8 +114,8 @@ BROKEN = {
     "executable of another user": (with_owner, ERROR, "belongs to user 1000", "give it to root"),
     "executable that all may write": (with_mode(f"{EXECDIR}/mount-srv", 0o777), ERROR, "written by others", "0755"),
     "folder that a group may write": (with_mode(EXECDIR, 0o775), ERROR, "a folder on the way", "0755"),
-    "another version": (another_version, WARNING, "says 'mount-srv 0.0.1'", "of one version"),
-    "no program": (broken_executable, ERROR, "cannot run", "install the hooks again"),
+    "a script that is none": (a_script, ERROR, "is no hook of this collection", "install the hooks again"),
+    "no program": (broken_executable, ERROR, "is no hook of this collection", "install the hooks again"),
     "no JSON": (lambda host: host.write(MOUNT_SRV, "{"), ERROR, "starts no container like this", "mend the file"),
     "another schema": (change_file(version="0.1.0"), ERROR, "the version is '0.1.0'", "mend the file"),
     "unknown stage": (change_file(stages=["createRuntim"]), ERROR, "no stage 'createRuntim'", "mend the file"),

@@ -8,6 +8,7 @@ import re
 import subprocess
 
 import pytest
+from hosts import nvidia
 
 from harness.admin import BOTH_FOLDERS, EXECDIR, FILES, OWN, SHIPPED
 
@@ -111,17 +112,32 @@ def test_uninstall_takes_away_what_was_written(command, host, only, engine):
     assert "nothing to do" in command.run("uninstall").stdout
 
 
-def test_uninstall_says_who_has_gpus(command, host):
-    listed = {"leases": [{"container": "3f2a9c0d", "gpus": "0,1"}, {"container": None, "gpus": "2"}]}
-    for name, text in ("nvidia-devices", json.dumps(listed)), ("amd-kfd", "no list"):
-        path = host.path / EXECDIR / name
-        path.unlink()
-        path.write_text(f"#!/bin/sh\necho '{text}'\n", encoding="utf-8")
-        path.chmod(0o755)
-    said = command.run("uninstall").stdout
-    assert "container '3f2a9c0d' has GPU '0,1' by nvidia-devices, until it ends\n" in said
-    assert "container that is not known has GPU '2' by nvidia-devices" in said
-    assert "who has GPUs by amd-kfd is not known: its list is no JSON" in said
+def test_uninstall_says_who_has_gpus(command, host, tmp_path):
+    """By the leases of this host: this process has one, and one that has ended has none."""
+    gpus = nvidia.NvidiaHost(tmp_path / "gpus", nvidia.TWO, numbers=nvidia.UNUSED)
+    subprocess.run(["cp", "-a", f"{gpus}/.", host.path], check=True)
+    space = f"{text_of('/proc/sys/kernel/random/boot_id')} {os.stat('/proc/self/ns/pid').st_ino} {start_of(1)}"
+
+    def holding(pid, start, name, key):
+        return f"holding 1 1700000000 1 shared {key} {pid} {start} own 1 - / {name} /bin/sh\n"
+    folder = host.path / "run/oci-gpu-hooks/leases"
+    folder.mkdir(parents=True)
+    (folder / "state").write_text(
+        f"oci-gpu-hooks leases 1\nspace {space}\nuses 1\nnumbers 1\n"
+        + holding(os.getpid(), start_of(os.getpid()), "3f2a9c0d", "nvidia:0000:3b:00.0")
+        + holding(os.getpid(), start_of(os.getpid()) + 1, "ended", "nvidia:0000:d8:00.0") + "end\n", encoding="utf-8")
+    said = command.run("uninstall")
+    assert "container '3f2a9c0d' has GPU '1' by nvidia-devices, until it ends\n" in said.stdout, said
+    assert "ended" not in said.stdout
+
+
+def text_of(path):
+    with open(path, encoding="ascii") as file:
+        return file.read().strip()
+
+
+def start_of(pid):
+    return int(text_of(f"/proc/{pid}/stat").rsplit(")", 1)[1].split()[19])
 
 
 def test_what_is_shipped_is_enough_without_options(command, host):
