@@ -14,7 +14,7 @@
 
 #include "base/error.h"
 #include "base/text.h"
-#include "engines/process.h"
+#include "engines/host_process.h"
 #include "engines/programs.h"
 #include "engines/runtime_wrapper.h"
 #include "registration/path_names.h"

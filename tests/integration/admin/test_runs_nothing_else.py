@@ -129,12 +129,13 @@ def test_a_file_of_another_program_is_not_run_either(processes, host, tmp_path):
 def test_words_of_a_file_change_nothing(processes, host, words):
     """Our own executable, and words that drain a GPU, write files, and look elsewhere."""
     args = ["--log-file", "/mark", "--drain", "0", "--undrain=1", "--sysroot", "/nowhere", "--driver-root=/nowhere",
-            "--key-file", "/nowhere", "--allow", "0", "--allow", "--drain", "more"]
+            "--key-file", "/nowhere", "--allow", "0"]
     host.put(f"{SHIPPED}/{FILES['nvidia-devices']}", host.document("nvidia-devices", args))
     before = seen(host)
     done = MachineCommand(processes).run(words, *(["nvidia-devices=0"] if words == "plan" else []),
                                          *(["--dry-run"] if words == "uninstall" else []))
     assert seen(host) == before, "no log, no lease"
+    assert done.returncode == (6 if words == "doctor" else 0), "they look where the command looks"
     assert "drained" not in done.stdout or " 0 drained" in done.stdout
     if words == "doctor":
         assert "'--drain' is for a command line, and not for a file" in done.stdout

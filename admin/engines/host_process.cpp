@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "engines/process.h"
+#include "engines/host_process.h"
 
 #include <fcntl.h>
 #include <sys/stat.h>

@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <boost/test/unit_test.hpp>
+
+#include "hook/file_options.h"
+
+using namespace ogh;
+
+using Words = std::vector<std::string>;
+
+BOOST_AUTO_TEST_SUITE(file_options)
+
+BOOST_AUTO_TEST_CASE(only_the_policy_reaches_a_hook)
+{
+    const FileOptions sorted = sort_options(
+        {"--allow", "0,1", "--max-devices=2", "--idmap", "--only", "a=b", "--only=c=d", "--key-file", "/k",
+         "--log-file=/l", "--driver-root", "/d", "--sysroot", "/s", "--log-level", "debug"});
+    BOOST_TEST(sorted.problems.empty());
+    BOOST_TEST((sorted.policy ==
+                Words{"--allow", "0,1", "--max-devices", "2", "--idmap", "--only", "a=b", "--only", "c=d"}));
+    BOOST_TEST((sorted.others == Words{"--key-file", "/k", "--log-file", "/l", "--driver-root", "/d",
+                                       "--sysroot", "/s", "--log-level", "debug"}));
+}
+
+BOOST_AUTO_TEST_CASE(no_value_is_taken_for_an_option)
+{
+    BOOST_TEST((sort_options({"--allow", "--drain", "0"}).policy == Words{"--allow=--drain"}));
+    BOOST_TEST((sort_options({"--allow", "--drain", "0"}).problems == Words{"unexpected argument '0'"}));
+    BOOST_TEST(
+        (sort_options({"--request", "-h", "--request="}).policy == Words{"--request=-h", "--request="}));
+}
+
+BOOST_AUTO_TEST_CASE(what_a_file_cannot_have)
+{
+    for (const char *const word :
+         {"--drain=0", "--undrain=0", "--list", "--plan", "--cdi", "--inspect", "--version", "--help",
+          "--format=json", "--kind=x", "-h", "more", "--alow=x", "--idmap=true", "--allow", "--log-file=l",
+          "--key-file=", "--"}) {
+        const FileOptions sorted = sort_options({word});
+        BOOST_TEST_CONTEXT(word)
+        {
+            BOOST_TEST(sorted.problems.size() == 1U);
+            BOOST_TEST(sorted.policy.empty());
+            BOOST_TEST(sorted.others.empty());
+        }
+    }
+}
+
+BOOST_AUTO_TEST_SUITE_END()
