@@ -23,20 +23,19 @@ constexpr std::string_view inspect_option = "--inspect";
 constexpr std::array<std::string_view, 2> own_options{"--sysroot", "--kind"};
 
 /** Where this executable lies, as the host of the sysroot names it. */
-std::string own_executable(const Sysroot &sysroot)
+std::string own_executable(const CdiRequest &request, const Sysroot &sysroot)
 {
+    if (request.inspect)
+        return OGH_EXECUTABLES_FOLDER "/" + request.hook;
     std::array<char, PATH_MAX> text{};
     const ssize_t length = ::readlink("/proc/self/exe", text.data(), text.size());
     if (length < 0)
         throw SystemError(errno, "cannot find out where this executable is (/proc/self/exe)");
-    const std::string path(text.data(), static_cast<size_t>(length));
+    std::string path(text.data(), static_cast<size_t>(length));
     const std::string root = sysroot.on_host("/");
-    if (root == "/")
-        return path;
-    if (path.starts_with(root + "/"))
-        return path.substr(root.size());
-    // Run from elsewhere for that host: there it lies where it is installed.
-    return OGH_EXECUTABLES_FOLDER "/" + path.substr(path.rfind('/') + 1);
+    if (root != "/" && path.starts_with(root + "/"))
+        path.erase(0, root.size());
+    return path;
 }
 
 /** The command line's options but --cdi and those that are for this process alone. */
@@ -85,7 +84,7 @@ std::string cdi_text(const CdiRequest &request, const Sysroot &sysroot)
 {
     CdiSpec spec{request.hook,
                  request.kind,
-                 own_executable(sysroot),
+                 own_executable(request, sysroot),
                  carried_options(request.words),
                  "",
                  hook_timeout(request.max_wait),

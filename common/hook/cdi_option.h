@@ -29,7 +29,8 @@ struct CdiRequest {
     bool with_libraries = false; ///< ldcache-update is called too, where it lies beside this executable
     std::string max_wait = "0s"; ///< how long the hook may wait
     std::vector<CdiDevice> devices;
-    std::string kind; ///< "" is the hook's own
+    std::string kind;     ///< "" is the hook's own
+    bool inspect = false; ///< --inspect: this one is run for that which is installed, wherever it lies itself
 };
 
 /**

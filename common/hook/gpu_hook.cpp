@@ -53,9 +53,9 @@ public:
         say_notes();
         std::vector<CdiDevice> devices = gpu_devices(vendor_.gpus());
         devices.insert(devices.end(), cdi.devices.begin(), cdi.devices.end());
-        Hook::print(cdi_text(
-            {name_, std::move(words), true, options_.leases.max_wait, std::move(devices), options_.cdi_kind},
-            sysroot_));
+        Hook::print(cdi_text({name_, std::move(words), true, options_.leases.max_wait, std::move(devices),
+                              options_.cdi_kind, hook_.options().inspect},
+                             sysroot_));
     }
 
     void give(SelectionPolicy policy)

@@ -89,8 +89,14 @@ int main(int argc, char **argv)
         }
         if (options.cdi) {
             const auto names = device_names(ogh::mount_srv::read_inventory(sysroot, source_dir), policy);
-            ogh::Hook::print(ogh::cdi_text(
-                {"mount-srv", {argv, argv + argc}, false, "", ogh::devices_named(names), ""}, sysroot));
+            ogh::Hook::print(ogh::cdi_text({"mount-srv",
+                                            {argv, argv + argc},
+                                            false,
+                                            "",
+                                            ogh::devices_named(names),
+                                            "",
+                                            hook.options().inspect},
+                                           sysroot));
             return;
         }
         const auto asked = hook.request();
