@@ -33,10 +33,19 @@ def gpus_fixture(scratch):
     return host
 
 
+def show_gpus(host, gpus):
+    """From now on they are this host's own, for whoever looks at it: what the driver shows, and its files."""
+    for name in ("proc/driver", "proc/devices"):
+        host.mount("--bind", gpus.path / name, f"/{name}")
+    for name in ("usr/bin", "usr/lib64"):
+        host.mount("-t", "overlay", "-o", f"lowerdir={gpus.path / name}:/{name}", "overlay", f"/{name}")
+
+
 @pytest.fixture(name="shell")
-def shell_fixture(archive, scratch):
+def shell_fixture(archive, scratch, gpus):
     """A function that runs a line of a shell where nothing is installed yet but podman."""
     host = Host("not-hybrid")
+    show_gpus(host, gpus)
     root = scratch / "host"
     shutil.copytree("/usr/share/containers", root / "usr/share/containers")
     for name in ("etc", "etc-work", "usr/local", "srv/datasets", "tools", "work"):

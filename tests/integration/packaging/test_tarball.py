@@ -220,14 +220,10 @@ def test_wrong_options(unpacked, args):
     assert done.returncode == 2 and done.stderr
 
 
-def test_what_a_newcomer_types(shell, gpus, scratch):
-    """Only where the host's GPUs are is not as README.md says. Nobody is left with a line that does not work."""
+def test_what_a_newcomer_types(shell):
+    """Nobody is left with a line of README.md that does not work."""
     (install, _), *others = newcomer.blocks("Ten lines")
     assert shell(install).returncode == 0
-    file = scratch / "host" / SHIPPED / FILES["nvidia-devices"]
-    document = json.loads(file.read_text("utf-8"))
-    document["hook"]["args"] += ["--sysroot", str(gpus)]
-    file.write_text(json.dumps(document), encoding="utf-8")
     ways = [line for line, _ in newcomer.blocks("Three ways in") if line.startswith("oci-gpu-hooks ")]
     guide = newcomer.moving_over()
     assert len(others) == 5 and len(ways) == 5 and len(guide) == 6
