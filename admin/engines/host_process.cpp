@@ -105,15 +105,34 @@ std::optional<Process> Process::open(pid_t pid)
     return Process(pid, std::move(pidfd), std::move(folder));
 }
 
+template<typename Look> auto Process::while_it_lives(const Look &look) const
+{
+    try {
+        auto found = look();
+        if (!has_ended(pidfd_.get()))
+            return found;
+    } catch (const Error &) {
+        if (!has_ended(pidfd_.get()))
+            throw;
+    }
+    throw Error(ExitCode::Host, named(pid_) + " has ended");
+}
+
 std::string Process::read(const std::string &name) const
 {
-    auto text = read_file_in(folder_.get(), name, max_file, "'" + name + "' of " + named(pid_));
-    if (!text || has_ended(pidfd_.get()))
-        throw Error(ExitCode::Host, named(pid_) + " has ended");
+    const std::string what = "'" + name + "' of " + named(pid_);
+    auto text = read_file_in(folder_.get(), name, max_file, what);
+    if (!text)
+        throw Error(ExitCode::Host, "there is no " + what);
     return std::move(*text);
 }
 
 ProcessIdentity Process::identity() const
+{
+    return while_it_lives([&] { return read_identity(); });
+}
+
+ProcessIdentity Process::read_identity() const
 {
     const std::string status = read("status");
     const std::string effective = with_spaces(line_of(status, "CapEff:"));
@@ -136,7 +155,7 @@ ProcessIdentity Process::identity() const
 std::optional<std::vector<std::string>> Process::words() const
 {
     try {
-        std::vector<std::string> words = split_at_nul(read("cmdline"));
+        std::vector<std::string> words = while_it_lives([&] { return split_at_nul(read("cmdline")); });
         return words.empty() ? std::nullopt : std::optional(std::move(words));
     } catch (const Error &) {
         return std::nullopt; // it has ended, or it is somebody's whom this user may not look at
@@ -146,7 +165,8 @@ std::optional<std::vector<std::string>> Process::words() const
 std::map<std::string, std::string> Process::environment() const
 {
     std::map<std::string, std::string> environment;
-    for (const std::string &setting : split_at_nul(read("environ"))) {
+    const std::string text = while_it_lives([&] { return read("environ"); });
+    for (const std::string &setting : split_at_nul(text)) {
         const size_t end = setting.find('=');
         if (end != std::string::npos)
             environment[setting.substr(0, end)] = setting.substr(end + 1);
@@ -155,6 +175,11 @@ std::map<std::string, std::string> Process::environment() const
 }
 
 std::optional<Sysroot> Process::own_root() const
+{
+    return while_it_lives([&] { return open_root(); });
+}
+
+std::optional<Sysroot> Process::open_root() const
 {
     const std::string path = "/proc/" + std::to_string(pid_) + "/root";
     const struct stat theirs = status_in(folder_.get(), "root", named(pid_));

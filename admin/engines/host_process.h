@@ -59,7 +59,11 @@ private:
     {
     }
 
+    /** What `look()` finds, if the process has not ended by then. @throws Error (Host) if it has, whatever was found */
+    template<typename Look> [[nodiscard]] auto while_it_lives(const Look &look) const;
     [[nodiscard]] std::string read(const std::string &name) const;
+    [[nodiscard]] ProcessIdentity read_identity() const;
+    [[nodiscard]] std::optional<Sysroot> open_root() const;
 
     pid_t pid_;
     UniqueFd pidfd_;

@@ -1,13 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
 """oci-gpu-hooks doctor and the workers of Concourse: what they read, seen through /proc/PID/root."""
 
+import os
 import shutil
+import signal
 import time
 
 import pytest
 
 from harness.admin import EXECDIR, FILES, OWN, SHIPPED, InstalledHost
 from harness.admin_worker import ALWAYS, CONCOURSE, FOLDER, MachineCommand, Worker, without_podman
+from harness.stopped import wait_until
 
 pytest_plugins = ["harness.admin_fixtures"]
 
@@ -205,3 +208,27 @@ def test_any_number_of_claims(command, worker, processes):
     texts = [text for _, text, _ in command.doctor()[0]]
     assert sum("that calls itself a worker" in text for text in texts) == 8
     assert "4 more processes call themselves workers" in texts
+
+
+def kill_it(machine):
+    os.kill(machine.worker, signal.SIGKILL)
+    wait_until(lambda: not os.path.exists(f"/proc/{machine.worker}"), "it lives")
+
+
+def make_it_another(machine):
+    """Its words and its rights stay the same."""
+    os.kill(machine.worker, signal.SIGUSR1)
+    wait_until(lambda: os.readlink(f"/proc/{machine.worker}/exe").endswith("/runc"), "it is the same")
+
+
+@pytest.mark.parametrize("change,why", [(kill_it, "has ended"), (make_it_another, "became another program")])
+@pytest.mark.parametrize("opened", ["environ", FOLDER.split("/")[-1]])
+def test_one_that_goes_while_it_is_looked_at(command, worker, processes, tmp_path, opened, change, why):
+    """It was believed: nothing that it named counts, nor what the host has in such a place."""
+    processes.host.put(MOUNT_SRV, InstalledHost.document("mount-srv", ["--allow", "nothing"]))
+    pid = processes.start(worker.path)
+    with processes.command_stopped("doctor", opened, tmp_path / "trace") as go_on:
+        change(processes)
+        done = go_on()
+    assert done.returncode == ERROR and f"the process {pid} {why}" in done.stdout, done
+    assert f"/{FOLDER}" not in done.stdout, "neither its own folder nor the host's"

@@ -6,6 +6,7 @@ import contextlib
 import json
 import os
 import shutil
+import signal
 import subprocess
 import time
 from pathlib import Path
@@ -14,6 +15,7 @@ from hosts.sysroot import Sysroot
 
 from .admin import EXECDIR, FILES, SHIPPED, Command, InstalledHost
 from .host import LIMIT_S
+from .stopped import find, status, wait_until
 
 FOLDER = "opt/hooks"
 CONCOURSE = "usr/local/concourse/bin/concourse"
@@ -44,7 +46,10 @@ call(libc.mount, "none", "/", None, REC | PRIVATE, None)
 call(libc.mount, spec["root"], spec["root"], None, BIND | REC, None)
 os.chdir(spec["root"])
 if spec["proc"]:
+    own = {name: os.open(name, os.O_PATH) for name in ("proc/driver", "proc/devices") if os.path.exists(name)}
     call(libc.mount, "proc", "proc", "proc", 0, None)
+    for name, fd in own.items():
+        call(libc.mount, f"/proc/self/fd/{fd}", name, None, BIND, None)
 call(libc.pivot_root, ".", ".")
 call(libc.umount2, ".", DETACH)
 os.chdir("/")
@@ -58,11 +63,25 @@ if spec["uid"]:
 os.execve(spec["path"], spec["words"], dict(each.split("=", 1) for each in spec["environment"]))
 """
 
-WAITING = "#include <unistd.h>\nint main(void)\n{\n    for (;;)\n        pause();\n}\n"
+# On SIGUSR1 it becomes what lies beside it, with the same words.
+WAITING = r"""
+#include <signal.h>
+#include <unistd.h>
+static char **words;
+static void become(int signal) { (void)signal; execv("/usr/local/concourse/bin/runc", words); }
+int main(int argc, char **argv)
+{
+    (void)argc;
+    words = argv;
+    signal(SIGUSR1, become);
+    for (;;)
+        pause();
+}
+"""
 
 
 def make_waiting_program(path):
-    """A static program that does nothing until it is killed."""
+    """A static program that does nothing until it is killed, or told to be another one."""
     path.parent.mkdir(parents=True, exist_ok=True)
     subprocess.run(["gcc", "-static", "-x", "c", "-o", path, "-"], input=WAITING, text=True, check=True)
     return path
@@ -82,6 +101,7 @@ class Machine:
             stdin=subprocess.DEVNULL)
         self._init = self._wait_for(self._child)
         self._started = []
+        self.worker = None
 
     @staticmethod
     def _wait_for(look):
@@ -108,22 +128,43 @@ class Machine:
         return ["nsenter", f"--mount=/proc/{self._init}/ns/mnt", f"--pid=/proc/{self._init}/ns/pid", "--", *argv]
 
     def start(self, root, words=("concourse", "worker"), environment=ENVIRONMENT, path=f"/{CONCOURSE}", **rights):
-        """Starts such a process; it goes with the machine. Gives its number in there."""
+        """Starts such a process; it goes with the machine. Gives its number in there; `worker` is its number here."""
         process = subprocess.Popen(self.inside(self.launch(root, path, words, environment, **rights)),
                                    stdin=subprocess.DEVNULL)
         self._started.append(process)
         return self._wait_for(lambda: self._pid_of(process, words))
 
-    @staticmethod
-    def _pid_of(process, words):
+    def _pid_of(self, process, words):
         assert process.poll() is None
         children = Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text("ascii").split()
         with contextlib.suppress(OSError):
             if children and Path(f"/proc/{children[0]}/cmdline").read_bytes() == b"".join(
                     os.fsencode(word) + b"\0" for word in words):
-                status = Path(f"/proc/{children[0]}/status").read_text("utf-8")
-                return int(status.split("\nNSpid:")[1].split("\n")[0].split()[-1])
+                self.worker = int(children[0])
+                return int(status(children[0])["NSpid"].split()[-1])
         return None
+
+    @contextlib.contextmanager
+    def command_stopped(self, name, opened, trace):
+        """The command stands still while the block runs, behind its openat(2) of that word. Gives a function that lets it
+        go on, and gives what it says."""
+        strace = ["strace", "-qq", "-o", str(trace), "-P", opened, "-e", "trace=openat", "-e",
+                  "inject=openat:signal=SIGSTOP:when=1"]
+        trace.write_text("", "utf-8")
+        process = subprocess.Popen(self.inside([*strace, *self.launch(
+            self.host.path, f"/{COMMAND}", [f"/{COMMAND}", name], proc=True)]), stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE, stderr=subprocess.PIPE, encoding="utf-8")
+
+        def go_on():
+            os.kill(find(f"/{COMMAND}", name), signal.SIGCONT)
+            out, err = process.communicate(timeout=LIMIT_S)
+            return subprocess.CompletedProcess([], process.returncode, out, err)
+        try:
+            wait_until(lambda: "stopped by SIGSTOP" in trace.read_text("utf-8"), "the command does not stop", process)
+            yield go_on
+        finally:
+            process.kill()
+            process.wait()
 
     def command(self, name, *args):
         """The command line of oci-gpu-hooks on the host."""
