@@ -50,7 +50,7 @@ std::string path_of(const OurHook &hook)
 Program open_own_hook(const OurHook &hook)
 {
     const std::string path = path_of(hook);
-    auto program = open_program(path);
+    auto program = open_program(path, ::geteuid());
     if (!program)
         throw Error(ExitCode::Host, "there is no " + quote(path) +
                                         ", which belongs to this command: install the hooks again");

@@ -137,9 +137,9 @@ std::optional<std::string> find_program(const Sysroot &sysroot, const std::strin
     return std::nullopt;
 }
 
-std::optional<Program> open_program(const std::string &path)
+std::optional<Program> open_program(const std::string &path, uid_t other_owner)
 {
-    auto place = find_of_root_alone(Sysroot("/"), path);
+    auto place = find_of_root_alone(Sysroot("/"), path, other_owner);
     if (!place)
         return std::nullopt;
     if (!is_executable(*place))

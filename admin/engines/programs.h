@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <sys/types.h>
+
 #include <chrono>
 #include <optional>
 #include <string>
@@ -21,11 +23,12 @@ struct Program {
 };
 
 /**
- * Opens an executable that only root may change, or the user of this process.
+ * Opens an executable that only root may change.
+ * @param other_owner a user that counts as root does
  * @return nothing if it does not exist
  * @throws Error (Host) if others may, or it is no executable file
  */
-std::optional<Program> open_program(const std::string &path);
+std::optional<Program> open_program(const std::string &path, uid_t other_owner = 0);
 
 /** What a program said. */
 struct ProgramOutput {

@@ -2,7 +2,6 @@
 #include "host/root_alone.h"
 
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include "base/error.h"
 #include "base/text.h"
@@ -16,12 +15,12 @@ constexpr uid_t overflow_uid = 65534; // user_namespaces(7): of what is not mapp
 
 } // namespace
 
-std::string why_not_root_alone(int fd)
+std::string why_not_root_alone(int fd, uid_t other_owner)
 {
     struct stat status {};
     if (::fstat(fd, &status) != 0)
         return "cannot be looked at";
-    const bool is_root = status.st_uid == 0 || status.st_uid == ::geteuid() ||
+    const bool is_root = status.st_uid == 0 || status.st_uid == other_owner ||
                          (status.st_uid == overflow_uid && !in_initial_user_namespace());
     if (!is_root)
         return "belongs to user " + std::to_string(status.st_uid);
@@ -32,14 +31,15 @@ std::string why_not_root_alone(int fd)
     return "";
 }
 
-std::optional<ResolvedPath> find_of_root_alone(const Sysroot &sysroot, const std::string &path)
+std::optional<ResolvedPath> find_of_root_alone(const Sysroot &sysroot, const std::string &path,
+                                               uid_t other_owner)
 {
     auto place = sysroot.find(path, [&](int folder) {
-        if (const std::string why = why_not_root_alone(folder); !why.empty())
+        if (const std::string why = why_not_root_alone(folder, other_owner); !why.empty())
             throw Error(ExitCode::Host, "a folder on the way to " + quote(path) + " " + why);
     });
     if (place)
-        if (const std::string why = why_not_root_alone(place->fd.get()); !why.empty())
+        if (const std::string why = why_not_root_alone(place->fd.get(), other_owner); !why.empty())
             throw Error(ExitCode::Host, quote(path) + " " + why);
     return place;
 }

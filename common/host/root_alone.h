@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <sys/types.h>
+
 #include <optional>
 #include <string>
 
@@ -9,17 +11,19 @@
 namespace ogh {
 
 /**
- * What lets others than root change an open file or folder: "belongs to user 1000". The user of this process counts as
- * root for what that process runs, and in a user namespace without a number for the host's root its files do.
+ * What lets others than root change an open file or folder: "belongs to user 1000". In a user namespace without a number
+ * for the host's root its files are root's.
+ * @param other_owner a user that counts as root does
  * @return "" if nothing does
  */
-std::string why_not_root_alone(int fd);
+std::string why_not_root_alone(int fd, uid_t other_owner = 0);
 
 /**
  * Finds what only root may change: the file, and each folder on the way to it.
  * @return nothing if it does not exist
  * @throws Error (Host) that names what others may change; Error as Sysroot::find()
  */
-std::optional<ResolvedPath> find_of_root_alone(const Sysroot &sysroot, const std::string &path);
+std::optional<ResolvedPath> find_of_root_alone(const Sysroot &sysroot, const std::string &path,
+                                               uid_t other_owner = 0);
 
 } // namespace ogh

@@ -179,6 +179,17 @@ def test_our_own_executables_are_run_only_if_they_are_roots(oci_gpu_hooks, built
     assert "which belongs to this command" in run().stderr
 
 
+def test_what_a_user_may_run_is_not_what_engines_may(processes, host):
+    """The hooks are that user's own, who may look; and root would run them when a container is created."""
+    for hook in FILES:
+        host.put(f"{SHIPPED}/{FILES[hook]}", host.document(hook, []))
+        os.chown(host.path / EXECDIR / hook, 1000, 1000)
+    command = MachineCommand(processes, uid=1000)
+    assert command.run("list").returncode == 0
+    command.finds(6, "belongs to user 1000: whoever that is becomes root", "give it to root")
+    assert "belongs to user 1000" in MachineCommand(processes).run("list").stderr
+
+
 def test_a_hook_that_is_inspected_changes_nothing(built, installed_host):
     hook = built / "hooks/nvidia-devices/nvidia-devices"
 

@@ -166,9 +166,10 @@ class Machine:
             process.kill()
             process.wait()
 
-    def command(self, name, *args):
+    def command(self, name, *args, uid=0):
         """The command line of oci-gpu-hooks on the host."""
-        return self.inside(self.launch(self.host.path, f"/{COMMAND}", [f"/{COMMAND}", name, *args], proc=True))
+        words = [f"/{COMMAND}", name, *args]
+        return self.inside(self.launch(self.host.path, words[0], words, proc=True, uid=uid))
 
     def close(self):
         self._holder.kill()
@@ -180,12 +181,12 @@ class Machine:
 class MachineCommand(Command):
     """oci-gpu-hooks on a machine, which needs no --sysroot."""
 
-    def __init__(self, machine):
+    def __init__(self, machine, uid=0):
         super().__init__(None)
-        self._machine = machine
+        self._machine, self._uid = machine, uid
 
     def run(self, name, *args):
-        return subprocess.run(self._machine.command(name, *args), check=False, capture_output=True,
+        return subprocess.run(self._machine.command(name, *args, uid=self._uid), check=False, capture_output=True,
                               stdin=subprocess.DEVNULL, encoding="utf-8", timeout=LIMIT_S)
 
 
