@@ -33,7 +33,7 @@ int cdi(int argc, const char *const *argv)
     const InstallHost host{options.open(), {}};
     for (const OurHook *const hook : wanted_hooks(host, request))
         if (has_cdi(*hook))
-            print(cdi_of(*host.sysroot, *hook, policy_in_force(host.sysroot, *hook), kind));
+            print(cdi_of(*host.sysroot, *hook, options_in_force(host.sysroot, *hook), kind));
     return EXIT_SUCCESS;
 }
 

@@ -31,12 +31,12 @@ void add_call(const Sysroot &sysroot, std::vector<InstalledHook> &hooks, const H
 {
     if (file.ours == nullptr || !file.problem.empty() || !calls_installed(sysroot, file))
         return;
-    const std::vector<std::string> options = options_of(file).policy;
+    const FileOptions options = options_of(file);
     const auto same = std::find_if(hooks.begin(), hooks.end(), [&](const InstalledHook &other) {
-        return other.hook == file.ours && other.options == options;
+        return other.hook == file.ours && other.options == options.policy && other.others == options.others;
     });
     if (same == hooks.end())
-        hooks.push_back({file.ours, options, {engine}});
+        hooks.push_back({file.ours, options.policy, {engine}, options.others});
     else if (same->engines.back() != engine)
         same->engines.push_back(engine);
 }

@@ -10,11 +10,12 @@
 
 namespace ogh::admin {
 
-/** One of our hooks, with the policy with which engines call it. */
+/** One of our hooks, with the options with which engines call it; see FileOptions. */
 struct InstalledHook {
     const OurHook *hook;
-    std::vector<std::string> options; ///< those of the policy alone, see FileOptions
-    std::vector<std::string> engines; ///< that call it so; empty if none does, then there are no options
+    std::vector<std::string> options;  ///< those of the policy alone
+    std::vector<std::string> engines;  ///< that call it so; empty if none does, then there are no options
+    std::vector<std::string> others{}; ///< to be written into further files, and never for run_hook()
 };
 
 /**

@@ -86,13 +86,15 @@ std::string cdi_of(const Sysroot &sysroot, const OurHook &hook, const std::vecto
     return with_options(output.out, hook, sorted.others);
 }
 
-std::vector<std::string> policy_in_force(const std::shared_ptr<const Sysroot> &sysroot, const OurHook &hook)
+std::vector<std::string> options_in_force(const std::shared_ptr<const Sysroot> &sysroot, const OurHook &hook)
 {
     std::optional<std::vector<std::string>> found;
     for (const InstalledHook &installed : installed_hooks(*sysroot, find_engines(sysroot))) {
         if (installed.hook != &hook)
             continue;
-        auto options = policy_options(installed.options);
+        auto options = installed.options;
+        options.insert(options.end(), installed.others.begin(), installed.others.end());
+        options = policy_options(options);
         if (found && *found != options)
             throw Error(ExitCode::Host,
                         "engines call " + std::string(hook.name) +
@@ -115,7 +117,7 @@ InstallPlan plan_cdi(const InstallHost &host, const InstallRequest &request)
             continue;
         }
         const auto given = wanted_options(host, request, path_of(*hook));
-        const auto options = given ? *given : policy_in_force(host.sysroot, *hook);
+        const auto options = given ? *given : options_in_force(host.sysroot, *hook);
         plan.files.push_back(planned_file(request, path_of(*hook), cdi_of(*host.sysroot, *hook, options),
                                           std::string(hook->name), options));
         plan.said.push_back(how_to_ask(request.engine, *hook));

@@ -13,7 +13,7 @@ bool has_cdi(const OurHook &hook);
 
 /**
  * What a hook says with --cdi.
- * @param options its policy
+ * @param options with which its devices call it; the hook that is run now has those of the policy alone
  * @param kind of --kind; "" for the hook's own
  * @throws Error with the hook's exit status and its message
  */
@@ -21,11 +21,11 @@ std::string cdi_of(const Sysroot &sysroot, const OurHook &hook, const std::vecto
                    const std::string &kind = "");
 
 /**
- * The policy with which engines call the hook by files of hooks, without who may ask: a CDI specification is not to give
- * more than these do.
+ * The options with which engines call the hook by files of hooks, without who may ask: a CDI specification is not to give
+ * more than these do, and its hook looks and logs where theirs does.
  * @throws Error (Host) if engines call it with different ones
  */
-std::vector<std::string> policy_in_force(const std::shared_ptr<const Sysroot> &sysroot, const OurHook &hook);
+std::vector<std::string> options_in_force(const std::shared_ptr<const Sysroot> &sysroot, const OurHook &hook);
 
 /** Specifications in /etc/cdi, for Docker and containerd. */
 InstallPlan plan_cdi(const InstallHost &host, const InstallRequest &request);

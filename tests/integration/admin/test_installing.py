@@ -344,6 +344,18 @@ def test_cdi_devices_have_the_policy_of_the_host(command, host, engine, words):
     assert command.run("cdi", "nvidia-devices").stdout == json.dumps(spec, indent=2) + "\n"
 
 
+def test_cdi_devices_look_and_log_where_the_others_do(command, host):
+    """What is no policy goes along, and no hook that the command runs has it; who may ask does not: a device does."""
+    more = ["--driver-root", "/run/driver", "--log-file", "/var/log/gpus", "--log-level", "info"]
+    installed(command, "podman", "nvidia-devices", *more, "--max-devices", "1", "--opt-in", "environment", "--key-file",
+              "/etc/keys")
+    installed(command, "docker", "nvidia-devices")
+    spec = document(host, "etc/cdi/oci-gpu-hooks-nvidia-devices.json")
+    hooks = {device["name"]: device["containerEdits"]["hooks"][0]["args"] for device in spec["devices"]}
+    assert hooks["0"] == ["nvidia-devices", "--max-devices", "1", "--request", "0", *more]
+    assert not (host.path / "var/log/gpus").exists()
+
+
 RENAMES = range(1, 5)
 
 
