@@ -179,6 +179,27 @@ def test_our_own_executables_are_run_only_if_they_are_roots(oci_gpu_hooks, built
     assert "which belongs to this command" in run().stderr
 
 
+@pytest.mark.parametrize("hook", FILES)
+def test_no_option_of_a_hook_is_unknown(command, installed_host, built, hook):
+    """The list of what a file may have knows each option, and whether it has a value."""
+    text = subprocess.run([built / "hooks" / hook / hook, "--help"], check=True, capture_output=True,
+                          encoding="utf-8").stdout
+    options = re.findall(r"^  (?:-\w,)?(--\S+)( [A-Z])?", text, re.MULTILINE)
+    args, actions = [], ["--cdi", "--drain", "--format", "--help", "--inspect", "--kind", "--list", "--plan", "--undrain",
+                         "--version"]
+    for name, has_value in options:
+        if name not in actions:
+            args += [name, "/value"] if has_value else [name]
+    assert len(args) > 8
+    document = installed_host.document(hook, args)
+    installed_host.put(f"{SHIPPED}/{FILES[hook]}", document)
+    texts = [text for _, text, _ in command.doctor()[0] if f"'/{SHIPPED}/{FILES[hook]}': " in text]
+    assert texts and not re.search("unknown option|unexpected argument|takes no value|needs a value", " ".join(texts))
+    document["hook"]["args"] += ["--alow"]
+    installed_host.put(f"{SHIPPED}/{FILES[hook]}", document)
+    command.finds(6, "unknown option '--alow'", "'args'")
+
+
 def test_what_a_user_may_run_is_not_what_engines_may(processes, host):
     """The hooks are that user's own, who may look; and root would run them when a container is created."""
     for hook in FILES:
