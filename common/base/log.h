@@ -33,12 +33,8 @@ public:
     /** Connects to syslog now, while `/` is the host's; call it once descriptors 0 to 2 are open. */
     void connect() const;
 
-    /** From now on neither syslog nor a file has a line. */
-    void to_stderr_alone()
-    {
-        has_syslog_ = false;
-        file_.reset();
-    }
+    /** From now on syslog has no line. */
+    void leave_syslog_alone() { has_syslog_ = false; }
 
     void set_level(LogLevel level) { level_ = level; }
 

@@ -68,7 +68,7 @@ bool Hook::parse(int argc, const char *const *argv)
     }
     log_.set_level(options_.log_level);
     if (options_.inspect)
-        log_.to_stderr_alone();
+        log_.leave_syslog_alone();
     check(options_);
     if (options_.log_file && !options_.inspect)
         log_.add_file(*options_.log_file);
