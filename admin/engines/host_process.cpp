@@ -9,7 +9,6 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
-#include <charconv>
 #include <climits>
 
 #include "base/error.h"
@@ -135,14 +134,13 @@ ProcessIdentity Process::identity() const
 ProcessIdentity Process::read_identity() const
 {
     const std::string status = read("status");
-    const std::string effective = with_spaces(line_of(status, "CapEff:"));
+    const auto effective = parse_number(with_spaces(line_of(status, "CapEff:")), base_of_masks);
     ProcessIdentity identity;
     identity.start_ticks = start_time_of(read("stat")).value_or(0);
     identity.uids = with_spaces(line_of(status, "Uid:"));
-    const auto parsed = std::from_chars(effective.data(), effective.data() + effective.size(),
-                                        identity.effective, base_of_masks);
-    if (parsed.ec != std::errc() || identity.uids.empty())
+    if (!effective || identity.uids.empty())
         throw Error(ExitCode::Host, "the kernel does not say who " + named(pid_) + " is");
+    identity.effective = *effective;
     identity.user_namespace = link_in(folder_.get(), "ns/user", named(pid_));
     identity.executable = link_in(folder_.get(), "exe", named(pid_));
     const UniqueFd file(::openat(folder_.get(), "exe", O_PATH | O_CLOEXEC));
