@@ -3,8 +3,12 @@
 
 #include <fcntl.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
+#include <array>
 #include <cerrno>
+#include <climits>
+#include <string_view>
 
 #include "base/error.h"
 #include "base/file.h"
@@ -38,6 +42,14 @@ std::optional<std::string> read_host_file(const Sysroot &sysroot, const std::str
     if (!folder)
         return std::nullopt;
     return read_file_in(folder->fd.get(), path.substr(slash + 1), limit, quote(sysroot.on_host(path)));
+}
+
+std::string linked_name(int folder, const std::string &path)
+{
+    std::array<char, PATH_MAX> target{};
+    const ssize_t size = ::readlinkat(folder, path.c_str(), target.data(), target.size());
+    const std::string_view text(target.data(), size < 0 ? 0 : static_cast<size_t>(size));
+    return std::string(text.substr(text.rfind('/') + 1)); // npos + 1 is 0
 }
 
 } // namespace ogh

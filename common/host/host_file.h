@@ -25,4 +25,7 @@ std::optional<std::string> read_file_in(int folder, const std::string &path, siz
 /** The same for a path below the sysroot; the folder may be a symlink. */
 std::optional<std::string> read_host_file(const Sysroot &sysroot, const std::string &path, size_t limit);
 
+/** The name of what a symlink leads to, such as "0000:0d:00.0" of "device"; "" if there is no such symlink. */
+std::string linked_name(int folder, const std::string &path);
+
 } // namespace ogh

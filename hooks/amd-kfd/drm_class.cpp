@@ -9,6 +9,7 @@
 #include "base/error.h"
 #include "base/number.h"
 #include "base/text.h"
+#include "host/host_file.h"
 #include "kernel/folder_entries.h"
 
 namespace ogh::amd_kfd {

@@ -6,7 +6,6 @@
 
 #include <array>
 #include <cerrno>
-#include <climits>
 #include <string_view>
 
 #include "base/error.h"
@@ -54,14 +53,6 @@ SysfsFile read_sysfs_file(int folder, const std::string &path, const std::string
     if (content.ends_with('\n'))
         content.remove_suffix(1);
     return {SysfsFile::State::Read, std::string(content)};
-}
-
-std::string linked_name(int folder, const std::string &path)
-{
-    std::array<char, PATH_MAX> target{};
-    const ssize_t size = ::readlinkat(folder, path.c_str(), target.data(), target.size());
-    const std::string_view text(target.data(), size < 0 ? 0 : static_cast<size_t>(size));
-    return std::string(text.substr(text.rfind('/') + 1)); // npos + 1 is 0
 }
 
 std::optional<DeviceNumber> read_device_number(int folder, const std::string &path, const std::string &what)

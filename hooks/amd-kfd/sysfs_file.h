@@ -36,9 +36,6 @@ std::optional<SysfsFile::State> state_of_error(int error_number);
  */
 SysfsFile read_sysfs_file(int folder, const std::string &path, const std::string &what);
 
-/** The name of what a symlink leads to, such as "0000:0d:00.0" of "device"; "" if there is no such symlink. */
-std::string linked_name(int folder, const std::string &path);
-
 /**
  * Reads a `dev` file, "226:129".
  * @return nothing if there is none

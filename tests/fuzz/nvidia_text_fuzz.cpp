@@ -7,8 +7,8 @@
 
 #include "host/proc_devices.h"
 #include "nvidia-devices/host/driver_version.h"
-#include "nvidia-devices/host/gpu_information.h"
-#include "nvidia-devices/host/mig.h"
+#include "nvidia/gpu_information.h"
+#include "nvidia/mig.h"
 #include "nvidia/driver_params.h"
 #include "promise.h"
 #include "target.h"

@@ -18,7 +18,7 @@ std::vector<Candidate> candidates(const Inventory &inventory)
         if (!gpu.information.is_excluded)
             candidate.index = next++;
         candidate.address = gpu.address;
-        candidate.lease_key = "nvidia:" + to_text(gpu.address);
+        candidate.lease_key = lease_key(gpu);
         candidate.description = to_text(gpu.address);
         if (!gpu.information.uuid.empty()) {
             candidate.names.push_back(gpu.information.uuid);

@@ -12,9 +12,9 @@
 #include "base/device_number.h"
 #include "base/text.h"
 #include "host/host_file.h"
-#include "nvidia-devices/host/mig.h"
-#include "nvidia-devices/host/numbered_names.h"
 #include "nvidia-devices/request/mig_rights.h"
+#include "nvidia/mig.h"
+#include "nvidia/numbered_names.h"
 
 namespace ogh::nvidia_devices {
 

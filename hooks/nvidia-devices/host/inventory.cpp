@@ -1,12 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "nvidia-devices/host/inventory.h"
 
-#include <algorithm>
-#include <array>
+#include <utility>
 
 #include "base/text.h"
 #include "host/host_file.h"
-#include "kernel/folder_entries.h"
 
 namespace ogh::nvidia_devices {
 
@@ -14,87 +12,6 @@ namespace {
 
 constexpr const char *driver_folder = "/proc/driver/nvidia";
 constexpr size_t max_file_size = 65536;
-constexpr size_t max_gpus = 1024; // the driver has 248 minor numbers
-
-/** Driver 550.40 renamed them. */
-constexpr std::array<std::string_view, 3> gpu_devices{"nvidia", "nvidia-frontend", "nvidiactl"};
-
-void set_problem(Gpu &gpu, ExitCode code, const std::string &problem)
-{
-    gpu.problem_code = code;
-    gpu.problem = problem;
-}
-
-Gpu read_gpu(int folder, const std::string &name, const PciAddress &address, const std::string &what)
-{
-    Gpu gpu{address, name, {}, "", ExitCode::Success};
-    try {
-        const auto text = read_file_in(folder, name + "/information", max_file_size, what + "'s information");
-        if (!text)
-            throw Error(ExitCode::Host, "the driver says nothing about it: " + what + " has no information");
-        gpu.information = parse_gpu_information(*text);
-        if (gpu.information.is_excluded)
-            set_problem(gpu, ExitCode::NotAvailable, "the driver's settings exclude it (NVreg_ExcludedGpus)");
-        else if (!gpu.information.minor)
-            set_problem(gpu, ExitCode::Host, "the driver gives it no usable device minor, in " + what);
-    } catch (const Error &error) {
-        set_problem(gpu, error.code(), error.what());
-    }
-    return gpu;
-}
-
-void read_gpus(const Sysroot &sysroot, Inventory &inventory, Notes &notes)
-{
-    std::vector<Gpu> &gpus = inventory.gpus;
-    const auto folder = sysroot.find(std::string(driver_folder) + "/gpus");
-    if (!folder)
-        return;
-    const std::string what = sysroot.on_host(folder->path);
-    inventory.gpus_folder = what;
-    const std::string below = what + "/";
-    const auto is_any_gpu = [](std::string_view name) { return !name.starts_with('.'); };
-    for (const auto &entry :
-         list_folder(folder->fd.get(), {quote(what), is_any_gpu, max_gpus, ExitCode::Host})) {
-        if (const auto address = parse_pci_address(entry.name))
-            gpus.push_back(read_gpu(folder->fd.get(), entry.name, *address, quote(below + entry.name)));
-        else
-            notes.push_back({LogLevel::Info, quote(below + entry.name) + " is no PCI address, ignoring"});
-    }
-    std::stable_sort(gpus.begin(), gpus.end(),
-                     [](const Gpu &a, const Gpu &b) { return a.address < b.address; });
-}
-
-/** A node is known by its minor number alone: two GPUs of one number could not be told apart by any policy. */
-void refuse_shared_minors(std::vector<Gpu> &gpus)
-{
-    for (Gpu &gpu : gpus) {
-        const auto same = std::count_if(gpus.begin(), gpus.end(), [&](const Gpu &other) {
-            return !other.information.is_excluded && other.information.minor == gpu.information.minor;
-        });
-        if (same > 1 && gpu.problem.empty())
-            set_problem(gpu, ExitCode::Host,
-                        "the driver gives another GPU the same device minor, " +
-                            std::to_string(*gpu.information.minor));
-    }
-}
-
-/** A GPU that may be divided, and cannot be told how, is not given as if it were whole. */
-void find_instances(const Sysroot &sysroot, Inventory &inventory)
-{
-    const MigReader reader(sysroot);
-    inventory.capabilities_folder = reader.folder();
-    for (Gpu &gpu : inventory.gpus) {
-        if (!gpu.problem.empty())
-            continue;
-        try {
-            auto instances = reader.instances_of(*gpu.information.minor);
-            gpu.is_divided = instances.has_value();
-            gpu.instances = std::move(instances).value_or(std::vector<MigInstance>());
-        } catch (const Error &error) {
-            set_problem(gpu, ExitCode::Host, error.what());
-        }
-    }
-}
 
 } // namespace
 
@@ -120,9 +37,10 @@ Inventory find_gpus(const Sysroot &sysroot, Notes &notes)
     inventory.params = read("params").value_or("");
     inventory.registry = read("registry");
     inventory.devices = read_proc_devices(sysroot);
-    read_gpus(sysroot, inventory, notes);
-    refuse_shared_minors(inventory.gpus);
-    find_instances(sysroot, inventory);
+    ListedGpus listed = list_nvidia_gpus(sysroot, notes);
+    inventory.gpus = std::move(listed.gpus);
+    inventory.gpus_folder = std::move(listed.folder);
+    inventory.capabilities_folder = std::move(listed.capabilities_folder);
     return inventory;
 }
 
@@ -195,7 +113,7 @@ void require_gpu(const Inventory &inventory)
 
 unsigned gpu_major(const Inventory &inventory)
 {
-    for (const std::string_view name : gpu_devices) {
+    for (const std::string_view name : driver_devices) {
         if (const auto number = inventory.devices.major_of(name))
             return *number;
     }

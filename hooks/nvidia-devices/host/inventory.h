@@ -6,30 +6,16 @@
 #include <string_view>
 #include <vector>
 
-#include "base/error.h"
 #include "base/log.h"
-#include "host/node_access.h"
-#include "host/pci_address.h"
 #include "host/proc_devices.h"
 #include "host/sysroot.h"
 #include "nvidia-devices/host/driver_version.h"
-#include "nvidia-devices/host/gpu_information.h"
-#include "nvidia-devices/host/mig.h"
 #include "nvidia-devices/request/gpu_selection.h"
+#include "nvidia/listed_gpus.h"
 
 namespace ogh::nvidia_devices {
 
-/** A GPU that the driver has. */
-struct Gpu {
-    PciAddress address;
-    std::string folder; ///< its name below /proc/driver/nvidia/gpus, as this driver writes addresses
-    GpuInformation information;
-    std::string problem; ///< why it cannot be handed out; "" if it can
-    ExitCode problem_code = ExitCode::Success;
-    NodeAccess access = NodeAccess::Open;    ///< to /dev/nvidiaN, as read_access() finds it
-    bool is_divided = false;                 ///< into GPU instances (MIG)
-    std::vector<MigInstance> instances = {}; ///< the compute instances in them
-};
+using Gpu = ListedGpu;
 
 /** What this host has of NVIDIA's. */
 struct Inventory {
@@ -83,11 +69,8 @@ void require_driver(const Inventory &inventory);
 /** @throws Error (NotAvailable) if the host has no driver, or the driver no GPU */
 void require_gpu(const Inventory &inventory);
 
-// Names in /proc/devices.
-constexpr std::string_view uvm_devices = "nvidia-uvm";
+// Names in /proc/devices, besides those in nvidia/listed_gpus.h.
 constexpr std::string_view modeset_devices = "nvidia-modeset";
-constexpr std::string_view caps_devices = "nvidia-caps";
-constexpr std::string_view imex_devices = "nvidia-caps-imex-channels";
 constexpr std::string_view nvswitch_devices = "nvidia-nvswitch";
 constexpr std::string_view gds_devices = "nvidia-fs";
 constexpr std::string_view gdrcopy_devices = "gdrdrv";

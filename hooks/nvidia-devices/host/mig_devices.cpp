@@ -22,7 +22,7 @@ Candidate candidate_of(const Inventory &inventory, const InstancePlace &place, c
     Candidate candidate;
     candidate.address = gpu.address;
     candidate.whole = place.gpu;
-    candidate.lease_key = whole.lease_key + numbers_of(instance);
+    candidate.lease_key = lease_key(gpu, instance);
     candidate.description = instance_name(gpu, instance);
     candidate.names = {candidate.description, to_text(gpu.address) + numbers_of(instance)};
     candidate.names.insert(candidate.names.end(), instance.names.begin(), instance.names.end());

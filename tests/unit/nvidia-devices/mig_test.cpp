@@ -3,7 +3,7 @@
 
 #include "nvidia-devices/host/candidates.h"
 #include "nvidia-devices/host/inventory.h"
-#include "nvidia-devices/host/mig.h"
+#include "nvidia/mig.h"
 #include "support/expect.h"
 #include "support/nvidia_host.h"
 

@@ -13,7 +13,7 @@
 #include "host/node_access.h"
 #include "host/sysroot.h"
 
-namespace ogh::nvidia_devices {
+namespace ogh {
 
 // How the driver shows GPUs that are divided (MIG): for each GPU instance and each compute instance in it a folder below
 // /proc/driver/nvidia/capabilities, and in that a file `access`, which names a node of /dev/nvidia-caps. Whoever opens the
@@ -127,4 +127,4 @@ private:
     std::optional<std::pair<std::string, CapNode>> last_gpu_node_; ///< by its file: many ask for it in a row
 };
 
-} // namespace ogh::nvidia_devices
+} // namespace ogh

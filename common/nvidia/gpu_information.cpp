@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "nvidia-devices/host/gpu_information.h"
+#include "nvidia/gpu_information.h"
 
 #include "base/number.h"
 #include "base/text.h"
 
-namespace ogh::nvidia_devices {
+namespace ogh {
 
 namespace {
 
@@ -46,4 +46,4 @@ GpuInformation parse_gpu_information(std::string_view text)
     return information;
 }
 
-} // namespace ogh::nvidia_devices
+} // namespace ogh

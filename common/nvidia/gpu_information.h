@@ -5,7 +5,7 @@
 #include <string>
 #include <string_view>
 
-namespace ogh::nvidia_devices {
+namespace ogh {
 
 /** The highest minor number of a GPU's node; those above belong to the driver itself. */
 constexpr unsigned max_gpu_minor = 247;
@@ -23,4 +23,4 @@ struct GpuInformation {
 /** Understands /proc/driver/nvidia/gpus/ADDRESS/information; lines of other keys are passed over. */
 GpuInformation parse_gpu_information(std::string_view text);
 
-} // namespace ogh::nvidia_devices
+} // namespace ogh

@@ -5,7 +5,7 @@
 #include <string_view>
 #include <vector>
 
-namespace ogh::nvidia_devices {
+namespace ogh {
 
 /** A name that is a word and a number, as the kernel writes it: "gi7". */
 struct NumberedName {
@@ -25,4 +25,4 @@ struct NumberedNames {
  */
 std::vector<NumberedName> numbered_names(int folder, const NumberedNames &wanted);
 
-} // namespace ogh::nvidia_devices
+} // namespace ogh

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "nvidia-devices/host/mig.h"
+#include "nvidia/mig.h"
 
 #include <fcntl.h>
 
@@ -10,9 +10,9 @@
 #include "base/text.h"
 #include "host/host_file.h"
 #include "kernel/openat2.h"
-#include "nvidia-devices/host/numbered_names.h"
+#include "nvidia/numbered_names.h"
 
-namespace ogh::nvidia_devices {
+namespace ogh {
 
 namespace {
 
@@ -209,4 +209,4 @@ std::optional<std::vector<MigInstance>> MigReader::instances_of(unsigned gpu_min
     return instances;
 }
 
-} // namespace ogh::nvidia_devices
+} // namespace ogh

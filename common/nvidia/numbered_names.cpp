@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "nvidia-devices/host/numbered_names.h"
+#include "nvidia/numbered_names.h"
 
 #include <algorithm>
 #include <optional>
@@ -9,7 +9,7 @@
 #include "base/text.h"
 #include "kernel/folder_entries.h"
 
-namespace ogh::nvidia_devices {
+namespace ogh {
 
 namespace {
 
@@ -39,4 +39,4 @@ std::vector<NumberedName> numbered_names(int folder, const NumberedNames &wanted
     return found;
 }
 
-} // namespace ogh::nvidia_devices
+} // namespace ogh

@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "nvidia/listed_gpus.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "base/text.h"
+#include "host/host_file.h"
+#include "kernel/folder_entries.h"
+
+namespace ogh {
+
+namespace {
+
+constexpr const char *gpus_folder = "/proc/driver/nvidia/gpus";
+constexpr size_t max_information_size = 65536;
+constexpr size_t max_gpus = 1024; // the driver has 248 minor numbers
+
+void set_problem(ListedGpu &gpu, ExitCode code, const std::string &problem)
+{
+    gpu.problem_code = code;
+    gpu.problem = problem;
+}
+
+ListedGpu read_gpu(int folder, const std::string &name, const PciAddress &address, const std::string &what)
+{
+    ListedGpu gpu{address, name, {}, "", ExitCode::Success};
+    try {
+        const auto text =
+            read_file_in(folder, name + "/information", max_information_size, what + "'s information");
+        if (!text)
+            throw Error(ExitCode::Host, "the driver says nothing about it: " + what + " has no information");
+        gpu.information = parse_gpu_information(*text);
+        if (gpu.information.is_excluded)
+            set_problem(gpu, ExitCode::NotAvailable, "the driver's settings exclude it (NVreg_ExcludedGpus)");
+        else if (!gpu.information.minor)
+            set_problem(gpu, ExitCode::Host, "the driver gives it no usable device minor, in " + what);
+    } catch (const Error &error) {
+        set_problem(gpu, error.code(), error.what());
+    }
+    return gpu;
+}
+
+void read_gpus(const Sysroot &sysroot, ListedGpus &listed, Notes &notes)
+{
+    std::vector<ListedGpu> &gpus = listed.gpus;
+    const auto folder = sysroot.find(gpus_folder);
+    if (!folder)
+        return;
+    const std::string what = sysroot.on_host(folder->path);
+    listed.folder = what;
+    const std::string below = what + "/";
+    const auto is_any_gpu = [](std::string_view name) { return !name.starts_with('.'); };
+    for (const auto &entry :
+         list_folder(folder->fd.get(), {quote(what), is_any_gpu, max_gpus, ExitCode::Host})) {
+        if (const auto address = parse_pci_address(entry.name))
+            gpus.push_back(read_gpu(folder->fd.get(), entry.name, *address, quote(below + entry.name)));
+        else
+            notes.push_back({LogLevel::Info, quote(below + entry.name) + " is no PCI address, ignoring"});
+    }
+    std::stable_sort(gpus.begin(), gpus.end(),
+                     [](const ListedGpu &a, const ListedGpu &b) { return a.address < b.address; });
+}
+
+/** A node is known by its minor number alone: two GPUs of one number could not be told apart by any policy. */
+void refuse_shared_minors(std::vector<ListedGpu> &gpus)
+{
+    for (ListedGpu &gpu : gpus) {
+        const auto same = std::count_if(gpus.begin(), gpus.end(), [&](const ListedGpu &other) {
+            return !other.information.is_excluded && other.information.minor == gpu.information.minor;
+        });
+        if (same > 1 && gpu.problem.empty())
+            set_problem(gpu, ExitCode::Host,
+                        "the driver gives another GPU the same device minor, " +
+                            std::to_string(*gpu.information.minor));
+    }
+}
+
+/** A GPU that may be divided, and cannot be told how, is not given as if it were whole. */
+void find_instances(const Sysroot &sysroot, ListedGpus &listed)
+{
+    const MigReader reader(sysroot);
+    listed.capabilities_folder = reader.folder();
+    for (ListedGpu &gpu : listed.gpus) {
+        if (!gpu.problem.empty())
+            continue;
+        try {
+            auto instances = reader.instances_of(*gpu.information.minor);
+            gpu.is_divided = instances.has_value();
+            gpu.instances = std::move(instances).value_or(std::vector<MigInstance>());
+        } catch (const Error &error) {
+            set_problem(gpu, ExitCode::Host, error.what());
+        }
+    }
+}
+
+} // namespace
+
+ListedGpus list_nvidia_gpus(const Sysroot &sysroot, Notes &notes)
+{
+    ListedGpus listed;
+    read_gpus(sysroot, listed, notes);
+    refuse_shared_minors(listed.gpus);
+    find_instances(sysroot, listed);
+    return listed;
+}
+
+LeaseKey lease_key(const ListedGpu &gpu)
+{
+    return "nvidia:" + to_text(gpu.address);
+}
+
+LeaseKey lease_key(const ListedGpu &gpu, const MigInstance &instance)
+{
+    return lease_key(gpu) + "/" + std::to_string(instance.gpu_instance) + "/" +
+           std::to_string(instance.compute_instance);
+}
+
+} // namespace ogh
