@@ -5,6 +5,7 @@
 
 #include "base/error.h"
 #include "base/text.h"
+#include "doctor/check_given_gpus.h"
 #include "doctor/check_labels.h"
 #include "engines/drivers.h"
 #include "registration/policy_words.h"
@@ -143,6 +144,7 @@ std::optional<Section> check_devices(const Sysroot &sysroot, const std::vector<I
             add(section.findings, check_one_gpu(sysroot, hook));
             add(section.findings, check_allowed(sysroot, hook));
         }
+        add(section.findings, check_given_gpus(sysroot, hooks));
         add(section.findings, check_labels(sysroot, hooks));
     } catch (const Error &error) {
         section.findings.push_back({Severity::Error, error.what(), "mend that, and run this again"});

@@ -48,6 +48,7 @@ constexpr std::array known_options{
     KnownOption{"--idmap", false, OptionUse::Policy},
     KnownOption{"--spec-dir", true, OptionUse::Policy},
     KnownOption{"--require-env", false, OptionUse::Policy},
+    KnownOption{"--give-gpus", false, OptionUse::Policy},
     KnownOption{"--engine-annotations", false, OptionUse::Policy},
     KnownOption{"--folder", true, OptionUse::Policy},
     KnownOption{"--key-file", true, OptionUse::Place},

@@ -158,7 +158,7 @@ private:
         if (!asked && !vendor_.is_served_by_vendor(config))
             return refuse_plugin_mounts(config, names);
         const auto mount = find_plugin_mount(config, names);
-        if (asked && mount && !is_by_host(*asked) && trimmed(asked->value) != "none")
+        if (asked && mount && !hook_.is_by_host(*asked) && trimmed(asked->value) != "none")
             notes_.push_back({LogLevel::Warning, "the mount " + quote(*mount) +
                                                      " does not count: this host lets containers ask, and "
                                                      "no device plugin (--from); the " +
@@ -171,10 +171,14 @@ private:
         const std::string name = name_;
         auto wait = hook_.value(name + ".wait");
         // Concourse's containers, and CDI's, have no way to say how long.
-        if (!wait && is_by_host(asked))
+        if (!wait && hook_.is_by_host(asked))
             wait = RequestValue{options_.leases.max_wait, "option '--max-wait'"};
         return {lease_terms(hook_.value(name + ".lease"), wait, options_.leases),
-                takeover_policy(options_.leases), max_devices, lease_name(asked, selectors), selectors.all};
+                takeover_policy(options_.leases),
+                max_devices,
+                {vendor_.tags().type},
+                lease_name(asked, selectors),
+                selectors.all};
     }
 
     /**
@@ -188,14 +192,8 @@ private:
             return name + (selectors.all ? " all" : " allowed");
         if (selectors.any == 0)
             return "";
-        const std::string who = asked.for_all ? "always" : is_by_host(asked) ? "device" : "container";
+        const std::string who = asked.for_all ? "always" : hook_.is_by_host(asked) ? "device" : "container";
         return name + " " + any_text(selectors.any, selectors.any_of) + " by " + who;
-    }
-
-    /** Whether it is the host that asks, and not the container. */
-    [[nodiscard]] bool is_by_host(const RequestValue &asked) const
-    {
-        return hook_.options().request && (asked.for_all || hook_.options().opt_in != OptIn::Always);
     }
 
     std::optional<Selectors> asked_of_tools()
@@ -213,7 +211,7 @@ private:
     {
         if (auto own = hook_.value(std::string(name_) + ".capabilities"))
             return own;
-        if (options_.capabilities && is_by_host(asked))
+        if (options_.capabilities && hook_.is_by_host(asked))
             return RequestValue{*options_.capabilities, "option '--capabilities'"};
         return std::nullopt;
     }

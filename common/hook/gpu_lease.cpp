@@ -54,8 +54,8 @@ NameDevice namer(const std::vector<Candidate> &candidates)
     };
 }
 
-/** Whom it is for. */
-LeaseRequest request_of(const Hook &hook)
+/** Whom it is for, and how; not yet what. */
+LeaseRequest request_of(const Hook &hook, const LeaseDetails &details)
 {
     const Config &config = hook.config().value();
     LeaseRequest request;
@@ -64,14 +64,27 @@ LeaseRequest request_of(const Hook &hook)
     request.program = config.program;
     request.cgroups_path = config.cgroups_path;
     request.runtime = hook.parent();
+    request.demand.mode = details.terms.mode;
+    request.wait = details.terms.wait;
+    request.is_explicit = details.terms.is_explicit;
+    request.takeover = details.takeover;
+    request.max_devices = details.max_devices;
+    request.counted = details.counted;
+    request.name = details.name;
     return request;
 }
 
 std::shared_ptr<GpuLease> take(Hook &hook, const Sysroot &sysroot, const LeaseRequest &request, Notes &notes)
 {
+    if (request.wait.count() != 0) {
+        const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(request.wait);
+        check_timeout(hook.config().value().hooks, seconds);
+        hook.extend_time(seconds);
+    }
     auto leases = Leases::are_possible() ? std::make_unique<Leases>(sysroot) : nullptr;
     auto lease = std::make_shared<GpuLease>(std::move(leases), request, notes);
     hook.undo().add([lease] { lease->release(); });
+    drop_capabilities({CAP_KILL}); // which only a takeover needs
     return lease;
 }
 
@@ -93,6 +106,10 @@ void add_lease_options(CommandLine &cli, LeaseOptions &options)
             options.idle_after);
     cli.add_flag("--no-takeover", "End no idle container for another one that wants its GPU",
                  options.no_takeover);
+}
+
+void add_drain_options(CommandLine &cli, LeaseOptions &options)
+{
     cli.add({"--drain", "GPU",
              "Give this GPU to nobody until --undrain or the next boot, and do nothing else (default: none)"},
             options.drain);
@@ -177,33 +194,22 @@ std::shared_ptr<GpuLease> take_lease(Hook &hook, const Sysroot &sysroot, const C
                                      const std::vector<Candidate> &candidates, const LeaseDetails &details,
                                      Notes &notes)
 {
-    if (details.terms.wait.count() != 0) {
-        check_timeout(hook.config().value().hooks, details.terms.wait);
-        hook.extend_time(details.terms.wait);
-    }
-    LeaseRequest request = request_of(hook);
+    LeaseRequest request = request_of(hook, details);
     request.demand = {keys_of(choice.fixed, candidates), choice.any, keys_of(choice.candidates, candidates),
                       details.terms.mode};
-    request.wait = details.terms.wait;
-    request.is_explicit = details.terms.is_explicit;
-    request.takeover = details.takeover;
-    request.max_devices = details.max_devices;
-    request.name = details.name;
     request.is_for_all = details.is_for_all;
     request.others = keys_of(choice.others, candidates);
     request.name_device = namer(candidates);
-    auto lease = take(hook, sysroot, request, notes);
-    drop_capabilities({CAP_KILL}); // which only a takeover needs
-    return lease;
+    return take(hook, sysroot, request, notes);
 }
 
-std::shared_ptr<GpuLease> count_devices(Hook &hook, const Sysroot &sysroot, std::vector<LeaseKey> keys,
-                                        unsigned max_devices, Notes &notes)
+std::shared_ptr<GpuLease> take_lease(Hook &hook, const Sysroot &sysroot, std::vector<LeaseKey> keys,
+                                     const LeaseDetails &details, NameDevice name_device, Notes &notes)
 {
-    LeaseRequest request = request_of(hook);
+    LeaseRequest request = request_of(hook, details);
     request.demand.fixed = std::move(keys);
-    request.max_devices = max_devices;
     request.word = "devices";
+    request.name_device = std::move(name_device);
     return take(hook, sysroot, request, notes);
 }
 

@@ -29,7 +29,9 @@ struct LeaseOptions {
     std::optional<std::string> undrain;
 };
 
+/** All but --drain and --undrain. */
 void add_lease_options(CommandLine &cli, LeaseOptions &options);
+void add_drain_options(CommandLine &cli, LeaseOptions &options);
 
 /** @throws Error (Usage) for what is no duration or no absolute path, or --drain beside --undrain */
 void check(const LeaseOptions &options);
@@ -66,7 +68,8 @@ void check_timeout(const std::vector<HookEntry> &hooks, std::chrono::seconds wai
 struct LeaseDetails {
     LeaseTerms terms;
     TakeoverPolicy takeover;
-    std::optional<unsigned> max_devices; ///< of this vendor, together with what the container has already
+    std::optional<unsigned> max_devices; ///< together with what the container has already of what counts
+    std::vector<std::string> counted;    ///< as LeaseRequest has it
     std::string name = {};               ///< as LeaseRequest has it
     bool is_for_all = false;
 };
@@ -99,14 +102,11 @@ std::shared_ptr<GpuLease> take_lease(Hook &hook, const Sysroot &sysroot, const C
                                      Notes &notes);
 
 /**
- * Notes what a container gets besides GPUs, so that its further requests count that as well: nobody is kept from anything
- * by it. Where leases are not possible nothing is noted. Taken back as by take_lease().
- * @param keys all with the same word before their first ':', of which no GPU's have one
- * @param max_devices of these, together with what the container has already
- * @throws Error (Policy) for more; Host
+ * The same for devices that leave no choice.
+ * @param name_device for messages
  */
-std::shared_ptr<GpuLease> count_devices(Hook &hook, const Sysroot &sysroot, std::vector<LeaseKey> keys,
-                                        unsigned max_devices, Notes &notes);
+std::shared_ptr<GpuLease> take_lease(Hook &hook, const Sysroot &sysroot, std::vector<LeaseKey> keys,
+                                     const LeaseDetails &details, NameDevice name_device, Notes &notes);
 
 /**
  * Where the devices are in the list, which may have been read anew since the lease was taken.

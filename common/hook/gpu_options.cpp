@@ -22,6 +22,7 @@ void add_gpu_options(CommandLine &cli, const std::string &cdi_kind, GpuOptions &
              "ask)"},
             options.from);
     add_lease_options(cli, options.leases);
+    add_drain_options(cli, options.leases);
     add_list_options(cli, "Print this host's GPUs and who has them, and do nothing else", ListFormats::OfGpus,
                      options.list);
     add_cdi_option(cli, options.cdi);

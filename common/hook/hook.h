@@ -63,6 +63,12 @@ public:
      */
     [[nodiscard]] std::optional<RequestValue> value(std::string_view key) const;
 
+    /** Whether it is the host that asks for this, and not the container. */
+    [[nodiscard]] bool is_by_host(const RequestValue &asked) const
+    {
+        return options_.request && (asked.for_all || options_.opt_in != OptIn::Always);
+    }
+
     /**
      * Does what look() does to stay within the time limit, for a hook that first looks at folders of the host which
      * may be on any filesystem. No error if the container cannot be looked at: it is said when it has to be.

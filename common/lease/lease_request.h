@@ -6,6 +6,7 @@
 #include <chrono>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "lease/busy_text.h"
 #include "lease/lease_state.h"
@@ -27,8 +28,10 @@ struct LeaseRequest {
     std::vector<LeaseKey> others = {};
     std::chrono::nanoseconds wait{0}; ///< how long it may wait; 0: not at all
     pid_t runtime = 0;                ///< this process's parent as it was at the start; needed for waiting
-    /** How many devices of the same vendor the container may have, those of earlier requests too; nothing: no limit. */
+    /** How many devices the container may have, those of earlier requests too; nothing: no limit. */
     std::optional<unsigned> max_devices = {};
+    /** Which count, by what is before the first ':' of their keys; those of this request always do. */
+    std::vector<std::string> counted = {};
     const char *word = "GPUs"; ///< for several of them, in an error
     bool is_explicit = false;  ///< a lease was asked for or demanded by name, and is not the default alone
     TakeoverPolicy takeover = {};

@@ -34,18 +34,19 @@ bool has_something(const LeaseState &state, const ProcessId &init)
                        [&](const Holding &holding) { return holding.holder.init == init; });
 }
 
-std::string_view vendor_of(const LeaseKey &key)
+bool counts(const std::vector<std::string> &counted, const LeaseKey &key)
 {
-    return std::string_view(key).substr(0, key.find(':'));
+    return std::find(counted.begin(), counted.end(), key.substr(0, key.find(':'))) != counted.end();
 }
 
-/** How many devices of the same vendor the container has once these are granted. */
-size_t count_with(const LeaseState &state, const ProcessId &init, const std::vector<LeaseKey> &granted)
+/** How many devices of those that count the container has once these are granted. */
+size_t count_with(const LeaseState &state, const ProcessId &init, const std::vector<LeaseKey> &granted,
+                  const std::vector<std::string> &counted)
 {
     std::set<LeaseKey> keys(granted.begin(), granted.end());
     for (const Holding &holding : state.holdings) {
         for (const LeasedDevice &device : holding.devices) {
-            if (holding.holder.init == init && vendor_of(device.key) == vendor_of(granted.front()))
+            if (holding.holder.init == init && counts(counted, device.key))
                 keys.insert(device.key);
         }
     }
@@ -156,7 +157,7 @@ void Taking::check_count(const LeaseState &state, const std::vector<LeaseKey> &g
 {
     if (!request_.max_devices || granted.empty())
         return;
-    const size_t count = count_with(state, holder_.first.init, granted);
+    const size_t count = count_with(state, holder_.first.init, granted, request_.counted);
     if (count > *request_.max_devices)
         throw Error(ExitCode::Policy, "with what it was given before the container would have " +
                                           std::to_string(count) + " " + request_.word +

@@ -2,85 +2,34 @@
 #include "cdi-devices/device_hook.h"
 
 #include <algorithm>
+#include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
+#include "base/error.h"
+#include "base/text.h"
 #include "cdi-devices/device_list.h"
+#include "cdi-devices/device_options.h"
+#include "cdi-devices/host/device_keys.h"
 #include "cdi-devices/host/host_files.h"
 #include "cdi-devices/image.h"
 #include "cdi-devices/plan/combined_edits.h"
+#include "cdi-devices/plan/node_plan.h"
 #include "cdi-devices/plan/plan.h"
 #include "cdi-devices/request/device_choice.h"
 #include "cdi-devices/request/device_request.h"
 #include "cdi-devices/request/engine_annotations.h"
 #include "cdi-devices/spec/folders.h"
 #include "hook/gpu_lease.h"
-#include "hook/listing.h"
 
 namespace ogh::cdi_devices {
 
 namespace {
 
-struct Options {
-    std::vector<std::string> folders;
-    std::optional<std::string> allow;
-    std::optional<unsigned> max_devices;
-    Writable writable = Writable::Stated;
-    bool require_env = false;
-    bool engine_annotations = false;
-    ListOptions list;
-};
-
-void add_options(CommandLine &cli, Options &options)
-{
-    cli.add(
-        {"--spec-dir", "DIR",
-         "Where CDI specifications are; may be given several times, and the last wins (default: /etc/cdi, "
-         "/var/run/cdi)"},
-        options.folders);
-    cli.add({"--allow", "KIND[=NAME],...", "The only devices that may be handed out (default: every device)"},
-            options.allow);
-    cli.add({"--max-devices", "N", "How many devices a container may have (default: no limit)"},
-            options.max_devices);
-    cli.add_choice(
-        {"--writable", "NAME",
-         "Mounts: stated (where the specification says rw), spec (where it does not say ro) or never "
-         "(default: stated)"},
-        {"stated", "spec", "never"}, [&](const std::string &name) {
-            options.writable = name == "spec"    ? Writable::Spec
-                               : name == "never" ? Writable::Never
-                                                 : Writable::Stated;
-        });
-    cli.add_flag(
-        "--require-env",
-        "Start no container that lacks a variable which a specification sets, as a hook cannot set it "
-        "(default: warn)",
-        options.require_env);
-    cli.add_flag(
-        "--engine-annotations",
-        "Annotations cdi.k8s.io/... of engines ask as well; not with --only (default: they are not read)",
-        options.engine_annotations);
-    add_list_options(cli, "Print the devices of this host's specifications, and do nothing else",
-                     ListFormats::Common, options.list);
-}
-
-Policy policy_of(const Options &options)
-{
-    Policy policy;
-    policy.allow(options.allow);
-    policy.at_most(options.max_devices);
-    return policy;
-}
-
-std::vector<std::string> folders_of(const Options &options)
-{
-    std::vector<std::string> folders;
-    for (const std::string &folder : options.folders)
-        folders.push_back(absolute_folder(folder, "--spec-dir"));
-    return folders.empty() ? default_folders : folders;
-}
+constexpr const char *hook_name = "cdi-devices";
 
 PlanContext context_of(const Hook &hook, const Options &options)
 {
@@ -112,35 +61,156 @@ std::optional<RequestValue> asked_by_engine(const Hook &hook, const Options &opt
     return RequestValue{.value = "none", .origin = "annotations 'cdi.k8s.io/...'"};
 }
 
-/** What the container gets by these devices. */
-Edits planned(Hook &hook, const std::vector<FoundDevice> &chosen, const Sysroot &sysroot,
-              const Options &options)
+/** GPUs have a policy and leases of their own hook, which this one is not to go round. */
+void refuse_gpu(const std::string &name, const DeviceKeys &found)
 {
-    const ContainerEdits edits = combine(chosen);
-    const VendorActions actions = vendor_actions(edits.hooks);
-    const HostFiles host = look_at_host(edits, actions, sysroot);
-    Notes notes;
-    Edits plan_of_it = plan(edits, actions, host, context_of(hook, options), notes);
-    if (needs_image(actions))
-        add_image_edits(actions, host, read_image(hook.look(), actions, notes), hook.read_only(), plan_of_it,
-                        notes);
-    hook.note(notes);
-    return plan_of_it;
+    throw Error(ExitCode::Policy,
+                "the device " + quote(name) + " has " + quote(found.gpu_node) + ", which the hook " +
+                    found.gpu_hook + " gives: ask for the GPU by the annotation 'io.oci-gpu-hooks." +
+                    found.gpu_hook + "'; cdi-devices gives GPUs only where the host says --give-gpus");
 }
 
-/** Within --max-devices, with what the container was given before. Nothing where there is no such limit. */
-std::shared_ptr<GpuLease> counted(Hook &hook, const DeviceRequest &request, const Policy &policy,
-                                  const Sysroot &sysroot)
+/** What the container asks of the leases. */
+LeaseDetails lease_details(const Hook &hook, const RequestValue &asked, const Policy &policy,
+                           const Options &options)
 {
-    if (!policy.most() || request.devices.empty() || hook.options().plan)
-        return nullptr;
-    std::vector<LeaseKey> keys;
-    for (const DeviceName &device : request.devices)
-        keys.push_back("cdi:" + device.full());
+    const std::string name = hook_name;
+    auto wait = hook.value(name + ".wait");
+    if (!wait && hook.is_by_host(asked))
+        wait = RequestValue{options.leases.max_wait, "option '--max-wait'"};
+    LeaseDetails details{lease_terms(hook.value(name + ".lease"), wait, options.leases),
+                         takeover_policy(options.leases),
+                         policy.most(),
+                         {"pci", "char", "block", "cdi"}};
+    if (options.give_gpus)
+        details.counted.insert(details.counted.end(), {"nvidia", "amd"});
+    return details;
+}
+
+/** One container that asks. */
+class Giving final {
+public:
+    Giving(Hook &hook, const Options &options, DeviceRequest request, const Policy &policy)
+        : hook_(hook), options_(options), request_(std::move(request)), policy_(policy),
+          sysroot_(hook.options().sysroot), folders_(folders_of(options))
+    {
+        look();
+    }
+
+    void give(const LeaseDetails &details)
+    {
+        std::shared_ptr<GpuLease> lease;
+        if (!keys_.empty() && !hook_.options().plan) {
+            lease = take(details);
+            if (details.terms.wait.count() != 0)
+                look_again();
+        }
+        hook_.carry_out(planned());
+        if (lease)
+            lease->keep();
+    }
+
+private:
+    /** Reads the host: the specifications, what they name, and what that is. */
+    void look()
+    {
+        Notes notes;
+        files_ = read_folders(
+            sysroot_, folders_,
+            [&](std::string_view kind, std::string_view name) { return asks_for(request_, kind, name); },
+            notes);
+        hook_.note(notes);
+        notes.clear();
+        chosen_ = choose(request_, DeviceIndex(files_), policy_);
+        edits_ = combine(chosen_);
+        actions_ = vendor_actions(edits_.hooks);
+        host_ = look_at_host(edits_, actions_, sysroot_);
+        keys_ = find_keys(notes);
+        hook_.note(notes);
+    }
+
+    /** The lease is of what the host had before the wait. */
+    void look_again()
+    {
+        const auto before = std::move(keys_);
+        look();
+        if (keys_ != before)
+            throw Error(ExitCode::NotAvailable,
+                        "while the container waited, what the host has of the devices that it asks for has "
+                        "changed; start it again");
+    }
+
+    /** Which devices each key stands for, by their names. */
+    std::map<LeaseKey, std::string> find_keys(Notes &notes) const
+    {
+        std::vector<DeviceNodes> nodes;
+        for (const FoundDevice &found : chosen_)
+            nodes.push_back(nodes_of(found, host_));
+        const auto found = find_device_keys(nodes, options_.give_gpus, sysroot_, notes);
+        std::map<LeaseKey, std::string> names;
+        for (size_t i = 0; i < found.size(); ++i) {
+            const std::string name = request_.devices[i].full();
+            if (!found[i].gpu_hook.empty() && !options_.give_gpus)
+                refuse_gpu(name, found[i]);
+            for (const LeaseKey &key : found[i].keys)
+                names.try_emplace(key, name);
+            if (found[i].keys.empty() && found[i].gpu_hook.empty())
+                names.emplace("cdi:" + name, name);
+        }
+        policy_.check_count(names.size());
+        return names;
+    }
+
+    [[nodiscard]] std::shared_ptr<GpuLease> take(const LeaseDetails &details)
+    {
+        std::vector<LeaseKey> keys;
+        for (const auto &[key, name] : keys_)
+            keys.push_back(key);
+        const auto name_of = [names = keys_](const LeaseKey &key) {
+            const auto found = names.find(key);
+            return found == names.end() ? key : quote(found->second) + " (" + key + ")";
+        };
+        Notes notes;
+        auto lease = take_lease(hook_, sysroot_, std::move(keys), details, name_of, notes);
+        hook_.note(notes);
+        return lease;
+    }
+
+    /** What the container gets. */
+    [[nodiscard]] Edits planned()
+    {
+        Notes notes;
+        Edits edits = plan(edits_, actions_, host_, context_of(hook_, options_), notes);
+        if (needs_image(actions_))
+            add_image_edits(actions_, host_, read_image(hook_.look(), actions_, notes), hook_.read_only(),
+                            edits, notes);
+        hook_.note(notes);
+        return edits;
+    }
+
+    Hook &hook_;
+    const Options &options_;
+    DeviceRequest request_;
+    const Policy &policy_;
+    Sysroot sysroot_;
+    std::vector<std::string> folders_;
+    // What the last look has found.
+    std::vector<SpecFile> files_;
+    std::vector<FoundDevice> chosen_; ///< in the order of the request
+    ContainerEdits edits_;
+    VendorActions actions_;
+    HostFiles host_;
+    std::map<LeaseKey, std::string> keys_;
+};
+
+void print_list(const Hook &hook, const Options &options)
+{
+    const Sysroot sysroot(hook.options().sysroot);
     Notes notes;
-    auto lease = count_devices(hook, sysroot, std::move(keys), *policy.most(), notes);
+    const auto files = read_folders(sysroot, folders_of(options), {}, notes);
     hook.note(notes);
-    return lease;
+    const HostListing list = list_devices(files, policy_of(options), options.give_gpus, sysroot);
+    Hook::print(to_text(list, options.list.format.value_or(ListFormat::Table)));
 }
 
 } // namespace
@@ -151,21 +221,10 @@ void run(Hook &hook, int argc, char **argv)
     add_options(hook.cli(), options);
     if (!hook.parse(argc, argv))
         return;
-    check(options.list);
-    if (options.engine_annotations && !hook.options().only.empty())
-        throw Error(ExitCode::Usage,
-                    "--engine-annotations and --only cannot be combined: what engines are asked "
-                    "for is not looked at by --only");
+    check(options, hook.options());
     Policy policy = policy_of(options);
-    const auto folders = folders_of(options);
-    const Sysroot sysroot(hook.options().sysroot);
-    Notes notes;
-    if (options.list.list) {
-        const auto files = read_folders(sysroot, folders, {}, notes);
-        hook.note(notes);
-        Hook::print(to_text(list_devices(files, policy), options.list.format.value_or(ListFormat::Table)));
-        return;
-    }
+    if (options.list.list)
+        return print_list(hook, options);
     const auto asked =
         hook.request([&](const Container & /*container*/) { return asked_by_engine(hook, options); });
     if (!asked)
@@ -173,16 +232,9 @@ void run(Hook &hook, int argc, char **argv)
     policy.allow(asked->limits.allow);
     policy.at_most(asked->limits.max_devices);
     const DeviceRequest request = asked_for(hook, *asked, options);
+    const LeaseDetails details = lease_details(hook, *asked, policy, options);
     hook.watch_time(); // what is mounted may be on any filesystem
-    const auto files = read_folders(
-        sysroot, folders,
-        [&](std::string_view kind, std::string_view name) { return asks_for(request, kind, name); }, notes);
-    hook.note(notes);
-    const auto chosen = choose(request, DeviceIndex(files), policy);
-    const auto lease = counted(hook, request, policy, sysroot);
-    hook.carry_out(planned(hook, chosen, sysroot, options));
-    if (lease)
-        lease->keep();
+    Giving(hook, options, request, policy).give(details);
 }
 
 } // namespace ogh::cdi_devices

@@ -1,10 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cdi-devices/device_list.h"
 
+#include <optional>
 #include <string>
+#include <vector>
 
 #include "base/error.h"
+#include "cdi-devices/host/device_keys.h"
+#include "cdi-devices/host/host_files.h"
 #include "cdi-devices/plan/combined_edits.h"
+#include "cdi-devices/plan/node_plan.h"
 #include "cdi-devices/plan/vendor_hooks.h"
 
 namespace ogh::cdi_devices {
@@ -31,19 +36,51 @@ std::string obstacle(const ContainerEdits &edits)
     return words;
 }
 
+/** What a device is; without keys, where the host is not as the specification says: who asks for it is told. */
+DeviceKeys keys_of(const FoundDevice &found, const Sysroot &sysroot)
+{
+    DeviceKeys keys;
+    try {
+        Notes notes;
+        const HostFiles host = look_at_host(combine({found}), {}, sysroot);
+        const std::vector<DeviceNodes> nodes{nodes_of(found, host)};
+        keys = find_device_keys(nodes, false, sysroot, notes).front();
+        if (!keys.gpu_hook.empty())
+            keys = find_device_keys(nodes, true, sysroot, notes).front();
+    } catch (const Error &) {
+        keys.keys.clear();
+    }
+    return keys;
+}
+
+std::string joined(const std::vector<LeaseKey> &keys)
+{
+    std::string text;
+    for (const LeaseKey &key : keys)
+        text += (text.empty() ? "" : ",") + key;
+    return text;
+}
+
 } // namespace
 
-HostListing list_devices(const std::vector<SpecFile> &files, const Policy &policy)
+HostListing list_devices(const std::vector<SpecFile> &files, const Policy &policy, bool gives_gpus,
+                         const Sysroot &sysroot)
 {
-    HostListing list{"devices", {}, {"device", "nodes", "mounts", "specification", "not done", "state"}, {}};
+    HostListing list{
+        "devices", {}, {"device", "nodes", "mounts", "keys", "specification", "not done", "state"}, {}};
     const DeviceIndex index(files);
     for (const auto &[name, found] : index.devices()) {
         const ContainerEdits edits = combine({found});
-        list.rows.push_back({name.full(), edits.nodes.size(), edits.mounts.size(), found.file->path,
-                             known(obstacle(edits)), policy.allows(name) ? "" : "not allowed"});
+        const auto keys = keys_of(found, sysroot);
+        const bool is_others = !keys.gpu_hook.empty() && !gives_gpus;
+        list.rows.push_back({name.full(), edits.nodes.size(), edits.mounts.size(), known(joined(keys.keys)),
+                             found.file->path, known(obstacle(edits)),
+                             is_others             ? keys.gpu_hook + " gives it"
+                             : policy.allows(name) ? ""
+                                                   : "not allowed"});
     }
     for (const auto &[name, both] : index.conflicts())
-        list.rows.push_back({name.full(), nullptr, nullptr, both, nullptr, "in two specifications"});
+        list.rows.push_back({name.full(), nullptr, nullptr, nullptr, both, nullptr, "in two specifications"});
     return list;
 }
 

@@ -73,6 +73,7 @@ class Sysroot:
         self.link(f"{folder}/device", f"../../../{device}")
         self.link(f"{folder}/subsystem", f"../../../../../class/{subsystem}")
         self.link(f"sys/class/{subsystem}/{name}", f"../../{folder[4:]}")
+        self.link(f"sys/dev/char/{major}:{minor}", f"../../{folder[4:]}")
         self.node(f"dev/{place}/{name}", major, minor, 0o660)
 
     def state(self):

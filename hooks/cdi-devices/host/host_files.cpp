@@ -90,6 +90,11 @@ std::string read_driver_version(const Sysroot &sysroot)
 
 } // namespace
 
+bool is_device(const HostFile &file)
+{
+    return S_ISCHR(file.mode) || S_ISBLK(file.mode);
+}
+
 const std::string &host_path_of(const DeviceNode &node)
 {
     return node.host_path.empty() ? node.path : node.host_path;

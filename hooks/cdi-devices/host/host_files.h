@@ -34,6 +34,9 @@ struct HostFiles {
     std::optional<DriverProc> driver_proc = {}; ///< if VendorActions::masks_params
 };
 
+/** Whether it is a character or block device. */
+bool is_device(const HostFile &file);
+
 /** The path of a node on the host. */
 const std::string &host_path_of(const DeviceNode &node);
 

@@ -115,4 +115,24 @@ NodeEdit plan_mounted_node(const Mount &mount, const HostFile &host, const NodeO
     return edit;
 }
 
+std::vector<NodeEdit> plan_nodes(const ContainerEdits &edits, const HostFiles &host, const NodeOwner &user)
+{
+    std::vector<NodeEdit> nodes;
+    for (const DeviceNode &node : edits.nodes)
+        if (const auto found = host.nodes.find(host_path_of(node)); found != host.nodes.end())
+            nodes.push_back(plan_node(node, found->second, user));
+    for (const Mount &mount : edits.mounts)
+        if (const auto found = host.mounts.find(mount.host_path);
+            found != host.mounts.end() && is_device(found->second))
+            nodes.push_back(plan_mounted_node(mount, found->second, user));
+    return nodes;
+}
+
+DeviceNodes nodes_of(const FoundDevice &found, const HostFiles &host)
+{
+    const NodeOwner anybody{};
+    return {plan_nodes(found.device->edits, host, anybody),
+            plan_nodes(found.file->spec.edits, host, anybody)};
+}
+
 } // namespace ogh::cdi_devices

@@ -1,7 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <vector>
+
+#include "cdi-devices/host/device_keys.h"
 #include "cdi-devices/host/host_files.h"
+#include "cdi-devices/request/device_choice.h"
 #include "cdi-devices/spec/spec.h"
 #include "edits/edits.h"
 
@@ -22,5 +26,15 @@ NodeEdit plan_node(const DeviceNode &node, const HostFile &host, const NodeOwner
  * @throws Error as node_target()
  */
 NodeEdit plan_mounted_node(const Mount &mount, const HostFile &host, const NodeOwner &user);
+
+/**
+ * All nodes that edits bring: their own, and those that they mount. Pure.
+ * @param host what has been looked at; what was not is left out, such as a node whose place another device's takes
+ * @throws Error as plan_node()
+ */
+std::vector<NodeEdit> plan_nodes(const ContainerEdits &edits, const HostFiles &host, const NodeOwner &user);
+
+/** The same of one device and of its file. */
+DeviceNodes nodes_of(const FoundDevice &found, const HostFiles &host);
 
 } // namespace ogh::cdi_devices

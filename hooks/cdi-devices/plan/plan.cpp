@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cdi-devices/plan/plan.h"
 
-#include <sys/stat.h>
-
 #include <algorithm>
 #include <array>
 #include <iterator>
@@ -82,15 +80,10 @@ Edits plan(const ContainerEdits &edits, const VendorActions &actions, const Host
     refuse_impossible(edits);
     Edits planned;
     planned.links = actions.links;
-    for (const DeviceNode &node : edits.nodes)
-        planned.nodes.push_back(plan_node(node, files.nodes.at(host_path_of(node)), context.user));
-    for (const Mount &mount : edits.mounts) {
-        const HostFile &host = files.mounts.at(mount.host_path);
-        if (S_ISCHR(host.mode) || S_ISBLK(host.mode))
-            planned.nodes.push_back(plan_mounted_node(mount, host, context.user));
-        else
+    planned.nodes = plan_nodes(edits, files, context.user);
+    for (const Mount &mount : edits.mounts)
+        if (const HostFile &host = files.mounts.at(mount.host_path); !is_device(host))
             planned.mounts.push_back(plan_mount(mount, host, context.writable, files.driver_version));
-    }
     change_modes(actions.modes, planned.nodes);
     if (files.driver_proc)
         planned.proc = plan_driver_proc(*files.driver_proc);

@@ -97,6 +97,14 @@ void Policy::at_most(std::optional<unsigned> devices)
         most_ = std::min(*devices, most_.value_or(*devices));
 }
 
+void Policy::check_count(size_t devices) const
+{
+    if (most_ && devices > *most_)
+        throw Error(ExitCode::Policy, "the host's policy (--max-devices) allows a container " +
+                                          std::to_string(*most_) + " devices, and it asks for " +
+                                          std::to_string(devices));
+}
+
 bool Policy::allows(const DeviceName &name) const
 {
     return std::all_of(allowed_.begin(), allowed_.end(), [&](const std::set<std::string> &names) {
@@ -114,10 +122,6 @@ std::vector<FoundDevice> choose(const DeviceRequest &request, const DeviceIndex 
         throw Error(ExitCode::Usage, "devices are asked for by name, and not all of " +
                                          quote(request.kinds.front()) + ": " +
                                          offer(index, policy, request.kinds.front()));
-    if (policy.most() && request.devices.size() > *policy.most())
-        throw Error(ExitCode::Policy, "the host's policy (--max-devices) allows a container " +
-                                          std::to_string(*policy.most()) + " devices, and it asks for " +
-                                          std::to_string(request.devices.size()));
     refuse_missing(request, index, policy);
     std::vector<FoundDevice> chosen;
     for (const DeviceName &name : request.devices)

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstddef>
 #include <map>
 #include <optional>
 #include <set>
@@ -46,6 +47,9 @@ public:
 
     [[nodiscard]] bool allows(const DeviceName &name) const;
     [[nodiscard]] std::optional<unsigned> most() const { return most_; }
+
+    /** @throws Error (Policy) if these are more than one container may have */
+    void check_count(size_t devices) const;
 
 private:
     std::vector<std::set<std::string>> allowed_; ///< a device has to be in each

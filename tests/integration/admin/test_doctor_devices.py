@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """oci-gpu-hooks doctor: drivers, nodes, what --allow names, labels."""
 
+import json
 import os
 import subprocess
 
@@ -64,7 +65,27 @@ def labelled(label):
     return break_it
 
 
+def given_by_specification(*args, gpus=()):
+    """By cdi-devices with these options, beside nvidia-devices with those of `gpus`."""
+    def break_it(host):
+        host.write("etc/cdi/vendor.json", json.dumps({
+            "cdiVersion": "0.5.0", "kind": "vendor.com/gpu", "devices": [
+                {"name": str(index), "containerEdits": {"deviceNodes": [{"path": gpu.node}]}}
+                for index, gpu in enumerate(host.gpus)]}))
+        with_args("cdi-devices", "--give-gpus", *args)(host)
+        with_args("nvidia-devices", *gpus)(host)
+    return break_it
+
+
+KIND = ("--allow", "vendor.com/gpu", "--max-devices")
+PAST = "cdi-devices, as podman calls it, goes round nvidia-devices"
 BROKEN = {
+    "GPU that only CDI allows": (given_by_specification(*KIND, "1", gpus=("--allow", "0")), ERROR,
+                                 PAST + ": it gives the GPU 0000:", "--give-gpus"),
+    "more GPUs by CDI": (given_by_specification(*KIND, "2", gpus=("--max-devices", "1")), ERROR,
+                         "more GPUs than the 1", "--max-devices"),
+    "shared GPUs by CDI": (given_by_specification(*KIND, "1", gpus=("--min-lease", "exclusive")), ERROR,
+                           "in shared leases", "--min-lease"),
     "GPU that --allow names": (with_args("nvidia-devices", "--allow", "0,7"), ERROR, "--allow names '7'", "--allow"),
     "folder that --allow names": (with_args("mount-srv", "--allow", "datasets,data-sets"), ERROR,
                                   "--allow names 'data-sets'", "--allow"),
@@ -84,6 +105,14 @@ def test_what_is_broken_is_found(command, host, name):
     break_it, *expected = BROKEN[name]
     break_it(host)
     command.finds(*expected)
+
+
+def test_gpus_of_a_specification_within_the_policy(command, host):
+    """What cdi-devices may give, nvidia-devices may as well."""
+    given_by_specification("--allow", "vendor.com/gpu=0", "--max-devices", "1", gpus=("--allow", "0", "--max-devices", "1"))(
+        host)
+    findings, _ = command.doctor()
+    assert not [each for each in findings if "goes round" in each[1]], findings
 
 
 def test_a_label_of_containers(command, host):

@@ -182,9 +182,10 @@ def test_refusals(cdi_box, gpus, request_of, args, status, words):
 
 @pytest.mark.parametrize("engine", [*engines.RUNTIMES, engines.MAPPED[0]], ids=str)
 @pytest.mark.parametrize("earlier, most, given", [
-    ("vendor.com/gpu=0", 2, ["gpu0", "gpu1"]), ("vendor.com/gpu=1", 1, ["gpu1"]), ("vendor.com/gpu=0", 1, None)])
+    ("vendor.com/gpu=0", 3, ["gpu0", "gpu1"]), ("vendor.com/gpu=1", 1, ["gpu1"]), ("vendor.com/gpu=0", 2, None)])
 def test_max_devices_counts_every_request_of_a_container(cdi_box, gpus, engine, earlier, most, given):
-    """And each device once. What containers had that have ended does not count."""
+    """And each node once where it is all that is known of a device: the first one has two. What containers had that have
+    ended does not count."""
     for _ in range(2):
         box = cdi_box("vendor.com/gpu=1", "--max-devices", str(most), engine=engine)
         box.first = [{"path": str(box.hook.executable),
@@ -193,7 +194,7 @@ def test_max_devices_counts_every_request_of_a_container(cdi_box, gpus, engine, 
         if given:
             assert started(result).split() == given
         else:
-            refused(result, 5, "2 devices, and --max-devices allows 1")
+            refused(result, 5, "3 devices, and --max-devices allows 2")
 
 
 def test_a_hook_that_is_not_known_is_not_run(cdi_box, cdi_host):

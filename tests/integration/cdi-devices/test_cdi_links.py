@@ -14,7 +14,7 @@ from harness.nvidia_container import PROBE
 
 pytest_plugins = ["harness.nvidia_fixtures", "harness.cdi_fixtures"]
 
-VERSION, LIBRARIES, MAJOR = "555.42.06", "/usr/lib/x86_64-linux-gnu", 195
+VERSION, LIBRARIES, MAJOR = "555.42.06", "/usr/lib/x86_64-linux-gnu", 241
 PROGRAM = """#!/usr/bin/python3
 import json, os, sys
 state = json.load(sys.stdin)

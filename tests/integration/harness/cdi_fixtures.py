@@ -19,7 +19,7 @@ from harness.ldcache import box_class
 from hosts.sysroot import Sysroot
 
 KEY = PREFIX + "cdi-devices"
-MAJOR = 195  # no driver of the machine that runs the tests has it
+MAJOR = 241  # no driver of the machine that runs the tests has it
 ADDRESS = "0000:07:00.0"
 
 
@@ -31,6 +31,7 @@ class CdiHost(Sysroot):
         for folder in ("etc/cdi", "run/cdi", "var", "dev", "opt/vendor"):
             (path / folder).mkdir(parents=True)
         (path / "var/run").symlink_to("../run")
+        self.proc_devices({})
 
     def spec(self, file, device_edits, folder="etc/cdi", **members):
         """A specification of devices with these edits, by their names."""
@@ -82,9 +83,9 @@ def cdi_box(nv_host, cdi_hook, cdi_host, scratch):
     def make(request=None, *args, engine=engines.RUNTIMES[0], cgroup="not-hybrid"):
         number = next(numbers)
         host = nv_host(cgroup)
-        runtime = engine.open(scratch / f"runtime-{number}")
+        runtime = engine.open(scratch / f"cdi-runtime-{number}")
         runtimes.append((runtime, host))
-        box = box_class(engine)(host, runtime, Bundle(scratch / f"box-{number}"), cdi_hook,
+        box = box_class(engine)(host, runtime, Bundle(scratch / f"cdi-box-{number}"), cdi_hook,
                                 ["--sysroot", cdi_host.path, "--log-level", "info", *args])
         if engine.mapped:
             box.map_ids(engines.MAP)
