@@ -5,11 +5,14 @@
 #include <nettle/memops.h>
 #include <nettle/sha2.h>
 
+#include <algorithm>
+
 #include "base/error.h"
 #include "base/file.h"
 #include "base/number.h"
 #include "base/root_file.h"
 #include "base/text.h"
+#include "build_config.h"
 #include "kernel/openat2.h"
 
 namespace ogh {
@@ -18,6 +21,8 @@ namespace {
 
 constexpr size_t max_size = size_t{1} << 20U;
 constexpr unsigned most_devices = 1U << 20U;
+
+constexpr auto hook_names = std::to_array<std::string_view>({OGH_HOOK_NAMES});
 
 using Hash = decltype(Key::hash);
 static_assert(std::tuple_size<Hash>() == SHA256_DIGEST_SIZE);
@@ -56,6 +61,11 @@ std::optional<Hash> parse_hash(std::string_view hex)
     return hash;
 }
 
+bool is_hook(std::string_view name)
+{
+    return std::find(hook_names.begin(), hook_names.end(), name) != hook_names.end();
+}
+
 std::vector<std::string> words_of(std::string line)
 {
     std::vector<std::string> words;
@@ -68,9 +78,10 @@ std::vector<std::string> words_of(std::string line)
     return words;
 }
 
-/** @return why the words are no limits; "" if they are */
-std::string read_limits(const std::vector<std::string> &words, KeyLimits &limits)
+/** @return why the words behind the name are wrong; "" if they are not */
+std::string read_options(const std::vector<std::string> &words, Key &key)
 {
+    KeyLimits &limits = key.limits;
     for (size_t i = 2; i < words.size(); i += 2) {
         if (i + 1 == words.size())
             return "an option lacks its value";
@@ -81,11 +92,16 @@ std::string read_limits(const std::vector<std::string> &words, KeyLimits &limits
             limits.max_devices = parse_small_number(value, most_devices);
         else if (words[i] == "--allow-capabilities")
             limits.allow_capabilities = value;
+        else if (words[i] == "--for")
+            key.hooks = split_list(value);
         else
-            return "it takes --allow LIST, --max-devices N and --allow-capabilities LIST behind the name";
+            return "it takes --for HOOK,..., --allow LIST, --max-devices N and --allow-capabilities LIST "
+                   "behind the name";
         if (words[i] == "--max-devices" && !limits.max_devices)
             return "--max-devices needs a number";
     }
+    if (!std::all_of(key.hooks.begin(), key.hooks.end(), is_hook))
+        return "--for needs names of hooks, of " + quote_list({hook_names.begin(), hook_names.end()});
     return "";
 }
 
@@ -96,6 +112,11 @@ Error wrong_line(size_t number, const std::string &why)
 }
 
 } // namespace
+
+bool Key::serves(std::string_view hook) const
+{
+    return std::find(hooks.begin(), hooks.end(), hook) != hooks.end();
+}
 
 KeyFile::KeyFile(std::string_view text)
 {
@@ -108,20 +129,21 @@ KeyFile::KeyFile(std::string_view text)
         const auto hash = parse_hash(words[0]);
         if (!hash || words.size() < 2)
             throw wrong_line(number, "it takes 64 hex digits (0 to f) of a SHA-256, and a name");
-        Key key{*hash, words[1], {}};
-        const std::string why = read_limits(words, key.limits);
+        Key key{*hash, words[1]};
+        const std::string why = read_options(words, key);
         if (!why.empty())
             throw wrong_line(number, why);
         keys_.push_back(std::move(key));
     }
 }
 
-const Key *KeyFile::find(std::string_view key) const
+const Key *KeyFile::find(std::string_view key, std::string_view hook) const
 {
     const Hash hash = hash_of(key);
     const Key *found = nullptr;
     for (const Key &each : keys_) {
-        if (memeql_sec(hash.data(), each.hash.data(), hash.size()) != 0)
+        const bool is_it = memeql_sec(hash.data(), each.hash.data(), hash.size()) != 0;
+        if (is_it && (found == nullptr || each.serves(hook)))
             found = &each;
     }
     return found;

@@ -21,14 +21,21 @@ struct KeyLimits {
 struct Key {
     std::array<std::uint8_t, 32> hash; ///< SHA-256 of the key
     std::string name;                  ///< for people; not secret
-    KeyLimits limits;
+    KeyLimits limits = {};
+    /**
+     * Whom it serves. Of a container's variables nobody can tell which its pipeline has set, and which its image: an image
+     * is not to ask with the pipeline's key for what that has no thought of, so all but GPUs have to be named.
+     */
+    std::vector<std::string> hooks = {"amd-kfd", "nvidia-devices"};
+
+    [[nodiscard]] bool serves(std::string_view hook) const;
 };
 
 /**
  * The keys of --key-file. The file holds no key, only what tells a right one: a line each of the SHA-256 in hex, a name,
- * and perhaps limits,
+ * and perhaps whom it serves, and limits,
  *
- *     9f86d08…0a08 nightly --max-devices 1 --allow 0,1 --allow-capabilities compute,utility
+ *     9f86d08…0a08 nightly --for nvidia-devices --max-devices 1 --allow 0,1 --allow-capabilities compute,utility
  *
  * Blank lines and those that begin with # say nothing.
  */
@@ -37,8 +44,12 @@ public:
     /** @throws Error (Host) with the number of a line that is wrong, and nothing of what it says */
     explicit KeyFile(std::string_view text);
 
-    /** In constant time: each line is compared in full. @return nullptr if no line is for this key */
-    [[nodiscard]] const Key *find(std::string_view key) const;
+    /**
+     * In constant time: each line is compared in full.
+     * @return of several lines for this key the last one that serves the hook, or one that does not if none does; nullptr
+     *         if no line is for this key
+     */
+    [[nodiscard]] const Key *find(std::string_view key, std::string_view hook) const;
 
 private:
     std::vector<Key> keys_;

@@ -84,19 +84,24 @@ std::string variable_name(std::string_view key)
     return name;
 }
 
-/** What the container's key allows. Neither the key nor its hash is ever part of a message. */
-const Key &key_of(const Config &config, const OptInOptions &options, const std::string &variable)
+/** What the container's key allows this hook. Neither the key nor its hash is ever part of a message. */
+const Key &key_of(const Config &config, const OptInOptions &options, std::string_view hook,
+                  const std::string &variable)
 {
     const auto key = environment_value(config, key_variable);
     const std::string counts = "the environment variable " + quote(variable) + " counts only with a key, ";
     if (!key || key->empty())
         throw Error(ExitCode::Policy, counts + "and this container has none: the step that may ask sets " +
                                           quote(key_variable) + ", see oci-gpu-hooks(7)");
-    const Key *known = options.keys ? options.keys->find(*key) : nullptr;
+    const Key *known = options.keys ? options.keys->find(*key, hook) : nullptr;
     if (known == nullptr)
         throw Error(ExitCode::Policy, counts + "and the one in " + quote(key_variable) +
                                           " is not in --key-file: it was not stored at this pipeline, or "
                                           "was replaced, see oci-gpu-hooks(7)");
+    if (!known->serves(hook))
+        throw Error(ExitCode::Policy, counts + "and the line " + quote(known->name) +
+                                          " of --key-file does not serve this hook, which takes '--for " +
+                                          std::string(hook) + "', see oci-gpu-hooks(7)");
     return *known;
 }
 
@@ -168,7 +173,7 @@ std::optional<RequestValue> find_value(std::string_view key, const Config &confi
         const std::string origin = "environment variable " + quote(variable);
         if (!options.key_file)
             return checked(std::move(*value), origin);
-        const Key &known = key_of(config, options, variable);
+        const Key &known = key_of(config, options, key.substr(0, key.find('.')), variable);
         RequestValue asked = checked(std::move(*value), origin + " with the key " + quote(known.name));
         asked.limits = known.limits;
         return asked;

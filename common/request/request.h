@@ -20,7 +20,7 @@ namespace ogh {
  * @param key a hook's name, or "nvidia-devices.capabilities" and the like
  * @return nothing if it is not there
  * @throws Error: Usage if it is there and empty or too long; Policy if it is a variable, and --key-file has no line for
- *         the container's key
+ *         the container's key that serves the hook
  */
 std::optional<RequestValue> find_value(std::string_view key, const Config &config,
                                        const OptInOptions &options);

@@ -41,6 +41,11 @@ def page():
     return re.sub(".\b", "", text)
 
 
+def lines_of_the_readme():
+    """What stands behind the names in its lines of a key file."""
+    return re.findall("^    HASH nightly (.*)$", readme(), re.MULTILINE)
+
+
 def steps_of(name):
     """The tasks of a pipeline, by name."""
     document = pipeline.read(EXAMPLES / "pipelines" / f"{name}.yml")
@@ -57,7 +62,7 @@ def params_of(step, **variables):
 
 @pytest.fixture(name="keys")
 def keys_fixture(scratch):
-    """The folder of the host's key files."""
+    """The folder of the host's key file."""
     folder = scratch / "keys"
     folder.mkdir(mode=0o700)
     return folder
@@ -65,16 +70,17 @@ def keys_fixture(scratch):
 
 @pytest.fixture(name="new_key")
 def new_key_fixture(keys):
-    """A function that makes a key by the very line of the manual, and puts it into the key files: new_key(limits)."""
+    """A function that makes a key by the very line of the manual, and puts its lines into the key file, each with one
+    of these words behind it: new_key(words…)."""
     [line] = re.findall(r"^ +(k=\$\(openssl .*?nightly/')$", page(), re.MULTILINE | re.DOTALL)
 
-    def make(**limits):
+    def make(*words):
         said = subprocess.run(["sh", "-c", line], check=True, capture_output=True, encoding="ascii").stdout
         [key], [digest] = re.findall(r"^key: (\S+)$", said, re.M), re.findall(r"^([0-9a-f]{64} nightly)$", said, re.M)
-        for name in ("mount-srv", "nvidia-devices", "amd-kfd", "cdi-devices"):
-            file = keys / f"{name}.keys"
-            file.write_text(f"# keys\n{digest} {limits.get(name.replace('-', '_'), '')}\n", encoding="ascii")
-            file.chmod(0o600)
+        lines = "".join(f"{digest} {word}\n" for word in words or [""])
+        file = keys / "keys"
+        file.write_text(f"# keys\n{lines}", encoding="ascii")
+        file.chmod(0o600)
         assert len(key) == 64
         return key
 
@@ -131,8 +137,10 @@ def test_the_pipelines_are_those_that_are_shown():
 
 @pytest.mark.parametrize("mapped", [False, True], ids=["privileged", "unprivileged"])
 def test_a_step_with_the_key_gets_what_it_asks_for(worker, new_key, mapped):
+    """The line of the README for a pipeline that asks for folders too."""
     steps = steps_of("by-key")
-    key = new_key()
+    [served, *_] = lines_of_the_readme()
+    key = new_key(served)
     params = [*params_of(steps["train"], gpu_key=key)]
     assert f"OCI_GPU_HOOKS_KEY={key}" in params
     nodes, folders = gpu_and_folders(started(worker("by-key", "task", *params, mapped=mapped).run(LOOK)))
@@ -146,25 +154,39 @@ def test_devices_of_a_specification_are_asked_for_as_the_others_are(worker, new_
     spec.write_text(json.dumps({"cdiVersion": "0.5.0", "kind": "intel.com/gpu", "devices": devices}), encoding="ascii")
     ask = "OCI_GPU_HOOKS_CDI_DEVICES=intel.com/gpu="
     look = f"{PROBE} probe $(ls -d /dev/nvidia*)"
-    for folder, more in (("by-key", [f"OCI_GPU_HOOKS_KEY={new_key()}"]), ("by-team", [])):
+    for folder, more in (("by-key", [f"OCI_GPU_HOOKS_KEY={new_key('--for cdi-devices')}"]), ("by-team", [])):
         assert [*probed(started(worker(folder, "task", f"{ask}1", *more).run(look)))] == ["/dev/nvidia1"]
     refused_by("cdi-devices", worker("by-key", "task", f"{ask}1").run(look), 5, "OCI_GPU_HOOKS_KEY")
     refused_by("cdi-devices", worker("by-team", "task", f"{ask}0,intel.com/gpu=1").run(look), 5, "--max-devices")
 
 
 def test_a_key_of_another_pipeline_gets_nothing(worker, new_key):
-    key = new_key()
-    new_key()
+    key = new_key("--for mount-srv,nvidia-devices")
+    new_key("--for mount-srv,nvidia-devices")
     params = [param for param in params_of(steps_of("by-key")["train"], gpu_key=key) if "MOUNT_SRV" not in param]
     refused(worker("by-key", "task", *params).run(LOOK), 5, "not in --key-file")
 
 
 def test_a_line_of_the_key_file_limits_what_its_key_is_good_for(worker, new_key):
-    """The line of the README."""
-    [limits] = re.findall("^    HASH nightly (.*)$", readme(), re.MULTILINE)
-    key = new_key(nvidia_devices=limits)
-    ask = [f"OCI_GPU_HOOKS_KEY={key}", "OCI_GPU_HOOKS_NVIDIA_DEVICES=any:2"]
+    """The lines of the README, one for each hook."""
+    [_, *limits] = lines_of_the_readme()
+    key = f"OCI_GPU_HOOKS_KEY={new_key(*limits)}"
+    ask = [key, "OCI_GPU_HOOKS_NVIDIA_DEVICES=any:1", "OCI_GPU_HOOKS_MOUNT_SRV=datasets"]
+    nodes, folders = gpu_and_folders(started(worker("by-key", "task", *ask).run(LOOK)))
+    assert nodes == given(EIGHT[0]) and folders == ["datasets"]
+    ask = [key, "OCI_GPU_HOOKS_NVIDIA_DEVICES=any:2"]
     assert "--max-devices" in refused(worker("by-key", "task", *ask).run(LOOK), 5)
+    refused_by("mount-srv", worker("by-key", "task", key, "OCI_GPU_HOOKS_MOUNT_SRV=outputs_writable").run(LOOK), 5)
+
+
+def test_a_key_for_gpus_gives_an_image_no_folder(worker, new_key):
+    """Of the variables nobody can tell which the image has set, and which the pipeline."""
+    ask = [f"OCI_GPU_HOOKS_KEY={new_key()}", "OCI_GPU_HOOKS_NVIDIA_DEVICES=any:1"]
+    nodes, folders = gpu_and_folders(started(worker("by-key", "task", *ask).run(LOOK)))
+    assert nodes == given(EIGHT[0]) and folders == []
+    for hook, asks in (("mount-srv", "MOUNT_SRV=datasets"), ("cdi-devices", "CDI_DEVICES=vendor.com/gpu=0")):
+        image = [f"OCI_GPU_HOOKS_{asks}"]
+        refused_by(hook, worker("by-key", "task", *ask, image=image).run(LOOK), 5, f"'--for {hook}'")
 
 
 @pytest.mark.parametrize("task, code, words", [
@@ -232,7 +254,7 @@ def test_what_the_examples_name_exists(built):
         assert set(re.findall(r"OCI_GPU_HOOKS_\w+", text)) <= variables, path
         assert {*re.findall(r"io\.oci-gpu-hooks\.([\w.-]+)", text)} <= set(keys), path
         assert set(re.findall(r"CONCOURSE_\w+", text)) <= WORKERS | WEBS, path
-        for option in re.findall(r"(?<=[\"` ])--[a-z-]+", text):
+        for option in {*re.findall(r"(?<=[\"` ])--[a-z-]+", text)} - {"--for"}:  # which a line of a key file takes
             assert f"{option} " in helps or f"{option}\n" in helps, (path, option)
     assert variables <= set(re.findall(r"OCI_GPU_HOOKS_\w+", named)) | {"OCI_GPU_HOOKS_LDCACHE_UPDATE"}
     for heading in re.findall(r'"((?:Concourse: |Moving over )[^"]*)"', re.sub(r"\s+", " ", readme())):
@@ -293,7 +315,7 @@ def test_the_lines_of_the_readme_that_set_a_worker_up(scratch):
     text = re.sub(r"(?<= )/etc/", f"{scratch}/etc/", "\n".join(lines))
     line = f"{'0' * 64} nightly\n"
     subprocess.run(["bash", "-e", "-c", text], check=True, cwd=EXAMPLES, input=line, encoding="ascii")
-    file = scratch / "etc/oci-gpu-hooks/nvidia-devices.keys"
+    file = scratch / "etc/oci-gpu-hooks/keys"
     assert file.read_text(encoding="ascii") == line and file.stat().st_mode & 0o777 == 0o600
     assert file.parent.stat().st_mode & 0o777 == 0o700
     assert len(list((scratch / "etc/concourse/oci-hooks.d").iterdir())) == 5

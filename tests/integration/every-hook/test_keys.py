@@ -17,9 +17,10 @@ ASKS = "OCI_GPU_HOOKS_MOUNT_SRV=datasets"
 
 @pytest.fixture(name="keys")
 def keys_fixture(scratch):
-    """The host's key file, with two keys; the limits of the second are narrower."""
+    """The host's key file, with three keys; the limits of the second are narrower, the third is for GPUs alone."""
     lines = [f"{hashlib.sha256(key.encode()).hexdigest()} {name}" for key, name in (
-        (KEY, "nightly"), (f"{KEY}2", "release --allow models"))]
+        (KEY, "nightly --for mount-srv"), (f"{KEY}2", "release --for nvidia-devices,mount-srv --allow models"),
+        (f"{KEY}3", "gpus"))]
     file = scratch / "keys"
     file.write_text("# keys\n" + "\n".join(lines) + "\n", encoding="ascii")
     file.chmod(0o600)
@@ -62,6 +63,15 @@ def test_an_image_without_a_key_gets_nothing_by_its_environment(task):
     refused(task(step="get", image=(ASKS,)).run(LOOK), 5, "has none")
 
 
+def test_a_key_whose_line_does_not_serve_the_hook_is_as_none(task, keys):
+    """The pipeline has it for GPUs; its image asks for folders by it."""
+    key = f"OCI_GPU_HOOKS_KEY={KEY}3"
+    message = refused(task(key, image=(ASKS,)).run(LOOK), 5, "'gpus'", "does not serve", "'--for mount-srv'")
+    assert KEY[:8] not in message and str(keys) not in message
+    refused(task(ASKS, key).run(LOOK), 5, "does not serve")
+    assert started(task(key).run(LOOK)) == "nothing\n"
+
+
 def test_a_container_that_does_not_ask_needs_no_key(task, keys):
     assert started(task().run(LOOK)) == "nothing\n"
     keys.chmod(0o644)
@@ -78,7 +88,8 @@ def test_a_key_has_limits_of_its_own(task):
 @pytest.mark.parametrize("spoil", [
     lambda file: file.chmod(0o640), lambda file: file.unlink(),
     lambda file: (file.rename(file.with_name("real")), file.symlink_to("real")),
-    lambda file: file.write_text("nonsense\n")], ids=["mode", "missing", "link", "line"])
+    lambda file: file.write_text("nonsense\n"), lambda file: file.write_text(f"{'0' * 64} x --for mount\n")],
+    ids=["mode", "missing", "link", "line", "hook"])
 def test_a_key_file_that_others_may_shape_is_not_believed(task, keys, spoil):
     spoil(keys)
     refused(task(ASKS, f"OCI_GPU_HOOKS_KEY={KEY}").run(LOOK), 6, "key file")

@@ -20,6 +20,8 @@ namespace {
 const std::string hash_of_abc = "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad";
 const std::string hash_of_nothing = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855";
 
+const std::string gpus = "nvidia-devices";
+
 test::Failure wrong(const std::string &text)
 {
     return failure_of([&] { const KeyFile file(text); });
@@ -30,22 +32,50 @@ test::Failure wrong(const std::string &text)
 BOOST_AUTO_TEST_CASE(a_key_is_known_by_its_hash)
 {
     const KeyFile file("# keys\n\n" + hash_of_nothing + " nothing\n" + hash_of_abc + "\tnightly  \n");
-    BOOST_REQUIRE(file.find("abc") != nullptr);
-    BOOST_TEST(file.find("abc")->name == "nightly");
-    BOOST_TEST(!file.find("abc")->limits.allow.has_value());
+    BOOST_REQUIRE(file.find("abc", gpus) != nullptr);
+    BOOST_TEST(file.find("abc", gpus)->name == "nightly");
+    BOOST_TEST(!file.find("abc", gpus)->limits.allow.has_value());
     for (const std::string key : {"abd", "ab", "abc\n", " abc", "ABC", hash_of_abc.c_str()})
-        BOOST_TEST((file.find(key) == nullptr), key);
-    BOOST_TEST((KeyFile("").find("abc") == nullptr));
+        BOOST_TEST((file.find(key, gpus) == nullptr), key);
+    BOOST_TEST((KeyFile("").find("abc", gpus) == nullptr));
 }
 
 BOOST_AUTO_TEST_CASE(a_line_has_limits_of_its_own)
 {
     const KeyFile file(hash_of_abc + " nightly --max-devices 2 --allow 0,3-4 --allow-capabilities none\n");
-    const Key *key = file.find("abc");
+    const Key *key = file.find("abc", gpus);
     BOOST_REQUIRE(key != nullptr);
     BOOST_TEST(key->limits.max_devices.value() == 2);
     BOOST_TEST(key->limits.allow.value() == "0,3-4");
     BOOST_TEST(key->limits.allow_capabilities.value() == "none");
+}
+
+BOOST_AUTO_TEST_CASE(a_line_serves_the_hooks_that_it_names_and_without_a_name_those_for_gpus)
+{
+    const auto served_by = [](const std::string &options) {
+        const KeyFile file(hash_of_abc + " nightly" + options + "\n");
+        std::string served;
+        for (const char *hook :
+             {"amd-kfd", "cdi-devices", "ldcache-update", "mount-srv", "nvidia-devices", ""})
+            served += file.find("abc", hook)->serves(hook) ? std::string(hook) + " " : "";
+        return served;
+    };
+    BOOST_TEST(served_by("") == "amd-kfd nvidia-devices ");
+    BOOST_TEST(served_by(" --max-devices 1") == "amd-kfd nvidia-devices ");
+    BOOST_TEST(served_by(" --for mount-srv") == "mount-srv ");
+    BOOST_TEST(served_by(" --for nvidia-devices,mount-srv --allow 0") == "mount-srv nvidia-devices ");
+    BOOST_TEST(served_by(" --for ldcache-update,cdi-devices") == "cdi-devices ldcache-update ");
+}
+
+BOOST_AUTO_TEST_CASE(of_the_lines_for_a_key_the_last_that_serves_the_hook_counts)
+{
+    const KeyFile file(hash_of_abc + " first --for mount-srv,amd-kfd\n" + hash_of_abc + " gpus --allow 0\n" +
+                       hash_of_nothing + " nothing --for mount-srv\n");
+    BOOST_TEST(file.find("abc", "mount-srv")->name == "first");
+    BOOST_TEST(file.find("abc", "amd-kfd")->name == "gpus");
+    BOOST_TEST(file.find("abc", gpus)->name == "gpus");
+    BOOST_REQUIRE(file.find("abc", "cdi-devices") != nullptr);
+    BOOST_TEST(!file.find("abc", "cdi-devices")->serves("cdi-devices"));
 }
 
 BOOST_AUTO_TEST_CASE(a_wrong_line_is_named_and_not_repeated)
@@ -60,6 +90,11 @@ BOOST_AUTO_TEST_CASE(a_wrong_line_is_named_and_not_repeated)
                                          (hash_of_abc + " secret --allow-capabilities"),
                                          (hash_of_abc + " secret --max-devices -1"),
                                          (hash_of_abc + " secret --max-device 1"),
+                                         (hash_of_abc + " secret --for"),
+                                         (hash_of_abc + " secret --for secret"),
+                                         (hash_of_abc + " secret --for nvidia-devices,secret"),
+                                         (hash_of_abc + " secret --for nvidia-devices,"),
+                                         (hash_of_abc + " secret --for nvidia-devices.lease"),
                                          (hash_of_abc + " secret more")};
     for (const std::string &line : lines) {
         const auto failure = wrong("# a comment\n" + line + "\n");
@@ -82,7 +117,7 @@ BOOST_AUTO_TEST_CASE(the_file_is_roots_alone)
     }
     for (const unsigned mode : {0600U, 0400U}) {
         BOOST_REQUIRE(::chmod(path.c_str(), mode) == 0);
-        BOOST_TEST(read_key_file(path).find("abc")->name == "nightly");
+        BOOST_TEST(read_key_file(path).find("abc", gpus)->name == "nightly");
     }
     folder.link("link", "keys");
     folder.folder("real");

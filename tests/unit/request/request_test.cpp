@@ -224,13 +224,14 @@ BOOST_AUTO_TEST_CASE(a_container_of_concourse_that_is_like_no_step_is_not_left_o
 // printf %s abc | sha256sum
 const std::string line_for_abc =
     "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad nightly --allow models --max-devices 1";
+const std::string line_for_folders = line_for_abc + " --for mount-srv";
 
 BOOST_AUTO_TEST_CASE(with_a_key_file_the_environment_needs_a_key)
 {
     Case c;
     c.options.opt_in = OptIn::Environment;
     c.options.key_file = "/etc/keys";
-    c.options.keys.emplace(line_for_abc);
+    c.options.keys.emplace(line_for_folders);
     BOOST_TEST(c.value() == "-");
     c.config.environment = {"OCI_GPU_HOOKS_MOUNT_SRV=all"};
     BOOST_TEST((c.failure().code == ExitCode::Policy));
@@ -246,6 +247,29 @@ BOOST_AUTO_TEST_CASE(with_a_key_file_the_environment_needs_a_key)
     BOOST_TEST(c.ask()->origin == "environment variable 'OCI_GPU_HOOKS_MOUNT_SRV' with the key 'nightly'");
     BOOST_TEST(c.ask()->limits.allow.value() == "models");
     BOOST_TEST(c.ask()->limits.max_devices.value() == 1);
+}
+
+BOOST_AUTO_TEST_CASE(a_key_serves_no_hook_but_those_of_its_line)
+{
+    Case c;
+    c.options.opt_in = OptIn::Environment;
+    c.options.key_file = "/etc/keys";
+    c.options.keys.emplace(line_for_abc);
+    c.config.environment = {"OCI_GPU_HOOKS_MOUNT_SRV=all", "OCI_GPU_HOOKS_NVIDIA_DEVICES=0",
+                            "OCI_GPU_HOOKS_NVIDIA_DEVICES_LEASE=shared", "OCI_GPU_HOOKS_KEY=abc"};
+    BOOST_TEST((c.failure().code == ExitCode::Policy));
+    BOOST_TEST(c.failure().says("the line 'nightly' of --key-file does not serve this hook, which takes "
+                                "'--for mount-srv'"),
+               c.failure().message);
+    BOOST_TEST(find_value("nvidia-devices", c.config, c.options)->value == "0");
+    BOOST_TEST(find_value("nvidia-devices.lease", c.config, c.options)->value == "shared");
+    c.options.keys.emplace(line_for_folders);
+    BOOST_TEST(c.value() == "all");
+    for (const char *name : {"nvidia-devices", "nvidia-devices.lease"}) {
+        const auto failure = failure_of([&] { find_value(name, c.config, c.options); });
+        BOOST_TEST((failure.code == ExitCode::Policy));
+        BOOST_TEST(failure.says("which takes '--for nvidia-devices'"), failure.message);
+    }
 }
 
 BOOST_AUTO_TEST_CASE(every_variable_needs_the_key_and_an_annotation_none)
