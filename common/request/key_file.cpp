@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <nettle/memops.h>
 #include <nettle/sha2.h>
+#include <unistd.h>
 
 #include <algorithm>
 
@@ -13,7 +14,8 @@
 #include "base/root_file.h"
 #include "base/text.h"
 #include "build_config.h"
-#include "kernel/openat2.h"
+#include "host/root_alone.h"
+#include "kernel/proc_fs.h"
 
 namespace ogh {
 
@@ -105,6 +107,25 @@ std::string read_options(const std::vector<std::string> &words, Key &key)
     return "";
 }
 
+/**
+ * Whoever may write a folder on the way can put there another file of root's, and whoever may make a name in one (/tmp) a
+ * symlink to it.
+ */
+ResolvedPath find_key_file(const std::string &path, const std::string &what)
+{
+    std::optional<ResolvedPath> place;
+    try {
+        place = find_of_root_alone(Sysroot("/"), path, ::geteuid());
+    } catch (const Error &error) {
+        throw Error(ExitCode::Host, what + " is not used: " + error.what());
+    }
+    if (!place)
+        throw Error(ExitCode::Host, what + " is not there");
+    if (place->path != path)
+        throw Error(ExitCode::Host, what + " has to be named without a symlink: " + quote(place->path));
+    return std::move(*place);
+}
+
 /** Nothing of a line is repeated: somebody may have written the key itself there. */
 Error wrong_line(size_t number, const std::string &why)
 {
@@ -153,8 +174,9 @@ KeyFile read_key_file(const std::string &path)
 {
     const std::string what = "the key file " + quote(path);
     try {
-        const UniqueFd fd = open_path(AT_FDCWD, path, O_RDONLY | O_NONBLOCK, Walk::NoSymlinks, what);
-        check_root_file(fd.get(), 0600, what);
+        const ResolvedPath place = find_key_file(path, what);
+        check_root_file(place.fd.get(), 0600, what);
+        const UniqueFd fd = ProcFs().reopen(place.fd.get(), O_RDONLY, what);
         return KeyFile(read_all(fd.get(), max_size, what));
     } catch (const Error &error) {
         throw Error(ExitCode::Host, error.what());

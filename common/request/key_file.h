@@ -57,7 +57,8 @@ private:
 
 /**
  * @param path absolute; no component may be a symlink
- * @throws Error (Host) if it is not a plain file of root's with mode 0600 or less, or a line is wrong
+ * @throws Error (Host) if it is not a plain file of root's with mode 0600 or less, if others may exchange it or a folder on
+ *         the way to it, or a line is wrong
  */
 KeyFile read_key_file(const std::string &path);
 

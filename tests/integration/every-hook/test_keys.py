@@ -2,6 +2,7 @@
 """A key that a pipeline has and a pull request's does not: the same worker, the same task file, one gets the folder."""
 
 import hashlib
+import os
 import secrets
 
 import pytest
@@ -88,8 +89,9 @@ def test_a_key_has_limits_of_its_own(task):
 @pytest.mark.parametrize("spoil", [
     lambda file: file.chmod(0o640), lambda file: file.unlink(),
     lambda file: (file.rename(file.with_name("real")), file.symlink_to("real")),
+    lambda file: file.parent.chmod(0o775), lambda file: os.chown(file.parent, 1000, 1000),
     lambda file: file.write_text("nonsense\n"), lambda file: file.write_text(f"{'0' * 64} x --for mount\n")],
-    ids=["mode", "missing", "link", "line", "hook"])
+    ids=["mode", "missing", "link", "folder", "owner of the folder", "line", "hook"])
 def test_a_key_file_that_others_may_shape_is_not_believed(task, keys, spoil):
     spoil(keys)
     refused(task(ASKS, f"OCI_GPU_HOOKS_KEY={KEY}").run(LOOK), 6, "key file")

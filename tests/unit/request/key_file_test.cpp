@@ -111,7 +111,7 @@ BOOST_AUTO_TEST_CASE(the_file_is_roots_alone)
     const auto refusal = [](const std::string &name) { return failure_of([&] { read_key_file(name); }); };
     BOOST_TEST((refusal(path).code == ExitCode::Host));
     folder.file("keys", hash_of_abc + " nightly\n");
-    for (const unsigned mode : {0604U, 0640U, 0660U, 0644U}) {
+    for (const unsigned mode : {0604U, 0640U, 0710U, 0644U}) {
         BOOST_REQUIRE(::chmod(path.c_str(), mode) == 0);
         BOOST_TEST(refusal(path).says("must not have more than 0600"));
     }
@@ -125,9 +125,58 @@ BOOST_AUTO_TEST_CASE(the_file_is_roots_alone)
     BOOST_REQUIRE(::mkfifo(folder.path("fifo").c_str(), 0600) == 0);
     for (const char *name : {"link", "parent/keys", "real", "fifo"})
         BOOST_TEST((refusal(folder.path(name)).code == ExitCode::Host), name);
-    if (::geteuid() == 0) {
-        BOOST_REQUIRE(::chown(path.c_str(), 1000, 1000) == 0);
-        BOOST_TEST(refusal(path).says("does not belong to root"));
+    for (const unsigned mode : {0602U, 0660U}) {
+        BOOST_REQUIRE(::chmod(path.c_str(), mode) == 0);
+        BOOST_TEST(refusal(path).says("may be written by others"));
+    }
+    BOOST_REQUIRE(::chmod(path.c_str(), 0600) == 0);
+    BOOST_REQUIRE(::link(path.c_str(), folder.path("another").c_str()) == 0);
+    BOOST_TEST(refusal(path).says("more than one name"));
+}
+
+BOOST_AUTO_TEST_CASE(nobody_else_may_exchange_the_file)
+{
+    const TempFolder folder;
+    folder.file("above/below/keys", hash_of_abc + " nightly\n");
+    const std::string path = folder.path("above/below/keys");
+    BOOST_REQUIRE(::chmod(path.c_str(), 0600) == 0);
+    const auto refusal = [&] { return failure_of([&] { read_key_file(path); }); };
+    for (const char *name : {"above", "above/below"}) {
+        const std::string each = folder.path(name);
+        for (const unsigned mode : {0775U, 0757U, 0777U}) {
+            BOOST_REQUIRE(::chmod(each.c_str(), mode) == 0);
+            BOOST_TEST((refusal().code == ExitCode::Host), each);
+            BOOST_TEST(refusal().says("the key file"), refusal().message);
+            BOOST_TEST(refusal().says("a folder on the way to"), refusal().message);
+            BOOST_TEST(refusal().says("may be written by others"), refusal().message);
+        }
+        // As /tmp, where others make names, and exchange none of root's.
+        BOOST_REQUIRE(::chmod(each.c_str(), 01777) == 0);
+        BOOST_TEST(read_key_file(path).find("abc", gpus)->name == "nightly");
+        BOOST_REQUIRE(::chmod(each.c_str(), 0755) == 0);
+    }
+    for (const char *name : {"above", "above/below", "above/below/keys"}) {
+        const std::string each = folder.path(name);
+        if (::geteuid() != 0)
+            continue;
+        BOOST_REQUIRE(::chown(each.c_str(), 1000, 0) == 0);
+        BOOST_TEST(refusal().says("belongs to user 1000"), refusal().message);
+        BOOST_REQUIRE(::chown(each.c_str(), 0, 0) == 0);
+    }
+    BOOST_TEST(read_key_file(path).find("abc", gpus)->name == "nightly");
+}
+
+BOOST_AUTO_TEST_CASE(a_link_on_the_way_is_refused_with_the_name_behind_it)
+{
+    const TempFolder folder;
+    folder.file("real/keys", hash_of_abc + " nightly\n");
+    BOOST_REQUIRE(::chmod(folder.path("real/keys").c_str(), 0600) == 0);
+    folder.link("real/link", "keys");
+    folder.link("folder", "real");
+    for (const char *name : {"real/link", "folder/keys", "folder/link"}) {
+        const auto refusal = failure_of([&] { read_key_file(folder.path(name)); });
+        BOOST_TEST((refusal.code == ExitCode::Host), name);
+        BOOST_TEST(refusal.says("without a symlink: '" + folder.path("real/keys") + "'"), refusal.message);
     }
 }
 
