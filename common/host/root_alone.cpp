@@ -13,6 +13,12 @@ namespace {
 
 constexpr uid_t overflow_uid = 65534; // user_namespaces(7): of what is not mapped
 
+std::string kind_of(int fd)
+{
+    struct stat status {};
+    return ::fstat(fd, &status) == 0 && S_ISLNK(status.st_mode) ? "a symlink" : "a folder";
+}
+
 } // namespace
 
 std::string why_not_root_alone(int fd, uid_t other_owner)
@@ -26,7 +32,8 @@ std::string why_not_root_alone(int fd, uid_t other_owner)
         return "belongs to user " + std::to_string(status.st_uid);
     // Others may put files into a sticky folder, and not exchange one that is there; stat(2) on S_ISVTX.
     const bool is_sticky = S_ISDIR(status.st_mode) && (status.st_mode & S_ISVTX) != 0;
-    if ((status.st_mode & (S_IWGRP | S_IWOTH)) != 0 && !is_sticky)
+    const bool is_link = S_ISLNK(status.st_mode); // whose mode says nothing, symlink(7)
+    if ((status.st_mode & (S_IWGRP | S_IWOTH)) != 0 && !is_sticky && !is_link)
         return "may be written by others than its owner";
     return "";
 }
@@ -34,9 +41,9 @@ std::string why_not_root_alone(int fd, uid_t other_owner)
 std::optional<ResolvedPath> find_of_root_alone(const Sysroot &sysroot, const std::string &path,
                                                uid_t other_owner)
 {
-    auto place = sysroot.find(path, [&](int folder) {
-        if (const std::string why = why_not_root_alone(folder, other_owner); !why.empty())
-            throw Error(ExitCode::Host, "a folder on the way to " + quote(path) + " " + why);
+    auto place = sysroot.find(path, [&](int step) {
+        if (const std::string why = why_not_root_alone(step, other_owner); !why.empty())
+            throw Error(ExitCode::Host, kind_of(step) + " on the way to " + quote(path) + " " + why);
     });
     if (place)
         if (const std::string why = why_not_root_alone(place->fd.get(), other_owner); !why.empty())

@@ -11,7 +11,7 @@
 namespace ogh {
 
 /**
- * What lets others than root change an open file or folder: "belongs to user 1000". In a user namespace without a number
+ * What lets others than root change an open file, folder or symlink: "belongs to user 1000". In a user namespace without a number
  * for the host's root its files are root's.
  * @param other_owner a user that counts as root does
  * @return "" if nothing does
@@ -19,7 +19,7 @@ namespace ogh {
 std::string why_not_root_alone(int fd, uid_t other_owner = 0);
 
 /**
- * Finds what only root may change: the file, and each folder on the way to it.
+ * Finds what only root may change: the file, and each folder and symlink on the way to it.
  * @return nothing if it does not exist
  * @throws Error (Host) that names what others may change; Error as Sysroot::find()
  */

@@ -116,6 +116,8 @@ std::optional<ResolvedPath> walk(int root, std::string_view path, const Sysroot:
             way.down(name, std::move(next));
             continue;
         }
+        if (guard)
+            guard(next.get());
         if (++links > max_symlinks)
             throw SystemError(ELOOP, "cannot open " + quote(path));
         const std::string target = link_target(next.get(), quote(path));

@@ -39,8 +39,11 @@ public:
         return {std::move(path), std::move(folder)};
     }
 
-    /** Asked about each folder on the way, before it is left for a name in it or for `..`; throws to refuse. */
-    using Guard = std::function<void(int directory)>;
+    /**
+     * Asked about each folder on the way, before it is left for a name in it or for `..`, and about each symlink (O_PATH)
+     * before it is followed; throws to refuse.
+     */
+    using Guard = std::function<void(int place)>;
 
     /**
      * @param path absolute below the sysroot

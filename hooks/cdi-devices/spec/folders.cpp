@@ -40,7 +40,7 @@ void require_root_alone(int fd, const std::string &what)
         throw Error(ExitCode::Host,
                     what + " belongs to uid " + std::to_string(status.st_uid) + ", and not to root");
     constexpr mode_t others_write = S_IWGRP | S_IWOTH;
-    if ((status.st_mode & others_write) != 0)
+    if (!S_ISLNK(status.st_mode) && (status.st_mode & others_write) != 0)
         throw Error(ExitCode::Host, what + " may be written by others than root");
 }
 
