@@ -5,6 +5,7 @@
 #include <cstddef>
 
 #include "base/error.h"
+#include "lease/lease_bounds.h"
 
 namespace ogh {
 
@@ -112,6 +113,7 @@ std::optional<GrantedRequests> note_request(LeaseState &state, const ProcessId &
     }
     if (!request.name.empty())
         own->requests[request.name].assign(request.is_for_all ? granted.end() : next, granted.end());
+    check_entry(*own);
     return before;
 }
 

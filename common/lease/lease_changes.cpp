@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "lease/lease_bounds.h"
+
 namespace ogh {
 
 namespace {
@@ -15,6 +17,7 @@ Holding &entry_of(LeaseState &state, const Holder &holder, std::int64_t now, std
                      [&](const Holding &holding) { return holding.holder.init == holder.init; });
     if (found != state.holdings.end())
         return *found;
+    require_room(state);
     return state.holdings.emplace_back(Holding{holder, {}, now, since});
 }
 
@@ -23,6 +26,20 @@ LeasedDevice *find_device(Holding &holding, const LeaseKey &key)
     const auto found = std::find_if(holding.devices.begin(), holding.devices.end(),
                                     [&](const LeasedDevice &device) { return device.key == key; });
     return found == holding.devices.end() ? nullptr : &*found;
+}
+
+/** Keys of what has no place, as CDI's, are new ones each time. */
+void forget_oldest(LeaseState &state)
+{
+    if (state.last_used.size() <= max_used_devices)
+        return;
+    std::vector<std::uint64_t> uses;
+    uses.reserve(state.last_used.size());
+    for (const auto &[key, use] : state.last_used)
+        uses.push_back(use);
+    const auto first_kept = uses.end() - static_cast<std::ptrdiff_t>(max_used_devices);
+    std::nth_element(uses.begin(), first_kept, uses.end());
+    std::erase_if(state.last_used, [&](const auto &used) { return used.second < *first_kept; });
 }
 
 } // namespace
@@ -48,6 +65,8 @@ Grant enter(LeaseState &state, const Holder &holder, const Ticket &request,
         }
         state.last_used[key] = ++state.uses;
     }
+    check_entry(entry);
+    forget_oldest(state);
     return grant;
 }
 
@@ -71,6 +90,8 @@ void take_back(LeaseState &state, const Grant &grant)
 
 std::uint64_t queue(LeaseState &state, Ticket ticket)
 {
+    require_room(state);
+    check_entry(ticket);
     ticket.number = ++state.numbers;
     state.tickets.push_back(std::move(ticket));
     return state.numbers;

@@ -17,14 +17,17 @@ struct Grant {
     std::optional<GrantedRequests> requests_before = {}; ///< if they have changed
 };
 
-/** Enters what decide() has granted, and takes the ticket away if there is one. */
+/**
+ * Enters what decide() has granted, and takes the ticket away if there is one.
+ * @throws Error (Host) if there is no room for it, see lease_bounds.h; then the state is worth nothing any more
+ */
 Grant enter(LeaseState &state, const Holder &holder, const Ticket &request,
             const std::vector<LeaseKey> &granted, std::int64_t now);
 
 /** Takes back what was added; what the container had before stays. */
 void take_back(LeaseState &state, const Grant &grant);
 
-/** Puts a request at the end of those that wait, and numbers it. @return the number */
+/** Puts a request at the end of those that wait, and numbers it. @return the number. @throws Error as enter() */
 std::uint64_t queue(LeaseState &state, Ticket ticket);
 
 void remove_ticket(LeaseState &state, std::uint64_t number);

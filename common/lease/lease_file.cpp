@@ -233,9 +233,6 @@ private:
 
 LeaseFile parse_lease_file(std::string_view text)
 {
-    if (text.size() > max_lease_file)
-        throw Error(ExitCode::Host,
-                    "the lease file is larger than " + std::to_string(max_lease_file) + " bytes");
     LeaseFile file = Reader(text).read();
     if (const std::string problem = contradiction(file.state); !problem.empty())
         throw Error(ExitCode::Host, "the lease file says what cannot be: " + problem);

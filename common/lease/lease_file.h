@@ -29,9 +29,6 @@ struct LeaseFile {
 
 constexpr unsigned lease_file_version = 1;
 
-/** In bytes: some thousands of containers. */
-constexpr size_t max_lease_file = size_t{4} << 20U;
-
 /** The first line, with the version behind it. */
 constexpr std::string_view lease_file_heading = "oci-gpu-hooks leases ";
 

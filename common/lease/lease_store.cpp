@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "base/error.h"
+#include "lease/lease_bounds.h"
 #include "lease/lease_text.h"
 
 namespace ogh {
@@ -27,6 +28,11 @@ LeaseState state_for(const ProcessSpace &space, const std::string &text, const s
                                     "numbers of processes mean others" +
                                         help);
     return std::move(file.state);
+}
+
+LeaseState LeaseStore::read() const
+{
+    return state_for(space_, folder_.read(max_lease_file), how_to_clear());
 }
 
 LeaseStore::Session::Session(const LeaseStore &store, UniqueFd lock)

@@ -49,10 +49,7 @@ public:
     [[nodiscard]] Session open() const { return {*this, folder_.lock()}; }
 
     /** The state as it was at some moment; for who may not take the lock. @throws Error (Host) */
-    [[nodiscard]] LeaseState read() const
-    {
-        return state_for(space_, folder_.read(max_lease_file), how_to_clear());
-    }
+    [[nodiscard]] LeaseState read() const;
 
 private:
     [[nodiscard]] std::string how_to_clear() const { return folder_.how_to_clear(); }

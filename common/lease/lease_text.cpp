@@ -3,7 +3,6 @@
 
 #include <algorithm>
 
-#include "base/error.h"
 #include "lease/lease_words.h"
 
 namespace ogh {
@@ -110,10 +109,21 @@ std::string to_text(const LeaseFile &file)
         text += '\n';
     }
     text += "end\n";
-    if (text.size() > max_lease_file)
-        throw Error(ExitCode::Host, "there are more leases than fit into the lease file, which is " +
-                                        std::to_string(max_lease_file) + " bytes");
     return text;
+}
+
+size_t text_size(const Holding &holding)
+{
+    std::string text;
+    add_holding(text, holding);
+    return text.size();
+}
+
+size_t text_size(const Ticket &ticket)
+{
+    std::string text;
+    add_ticket(text, ticket);
+    return text.size();
 }
 
 } // namespace ogh

@@ -75,6 +75,25 @@ void add_word(std::string &line, std::uint64_t number)
     line.append(text.data(), end.ptr);
 }
 
+size_t word_size(std::string_view text)
+{
+    std::string word;
+    add_text(word, text);
+    return word.size();
+}
+
+std::string_view beginning_of(std::string_view text, size_t most)
+{
+    size_t size = text == nothing ? 3U : 0U; // besides its own byte
+    size_t end = 0;
+    for (; end < text.size(); ++end) {
+        size += stands_for_itself(text[end]) ? 1U : 4U;
+        if (size > most)
+            break;
+    }
+    return text.substr(0, end);
+}
+
 void add_list(std::string &line, const std::vector<std::string> &texts)
 {
     char separator = ' ';

@@ -18,6 +18,12 @@ void add_word(std::string &line, std::string_view text);
 
 void add_word(std::string &line, std::uint64_t number);
 
+/** How many bytes the text takes as a word, without the blank. */
+size_t word_size(std::string_view text);
+
+/** The longest beginning of the text that takes at most `most` bytes as a word; `most` is no less than 4. */
+std::string_view beginning_of(std::string_view text, size_t most);
+
 /** The same for a list, in one word with commas; an empty one is "-". */
 void add_list(std::string &line, const std::vector<std::string> &texts);
 

@@ -2,11 +2,12 @@
 #include "lease/presence.h"
 
 #include <algorithm>
-#include <climits>
 
 #include "base/error.h"
 #include "lease/container_cgroup.h"
+#include "lease/lease_bounds.h"
 #include "lease/lease_neighbours.h"
+#include "lease/lease_words.h"
 
 namespace ogh {
 
@@ -37,8 +38,11 @@ std::pair<Holder, UniqueFd> find_holder(const Processes &processes, pid_t init, 
     holder.cgroup = find_own_cgroup(processes, *cgroups, cgroups_path, !holder.own_pid_namespace);
     // Long texts of containers must not fill the file, which would refuse everybody. No idle init has such a path, and
     // no runtime such an id: it is the name of a folder.
-    holder.container = id.substr(0, NAME_MAX);
-    holder.program = program.size() < PATH_MAX ? program : "";
+    holder.container = beginning_of(id, max_container_word);
+    holder.program = word_size(program) <= max_path_word ? program : "";
+    if (holder.cgroup && word_size(holder.cgroup->path) > max_path_word)
+        throw Error(ExitCode::Host,
+                    "the path of the container's cgroup is too long to be written down for a lease");
     // Alive now means that all of that was its own.
     if (has_ended(held->pidfd.get()))
         throw ended();

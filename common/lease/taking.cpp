@@ -148,8 +148,7 @@ Taking::Attempt Taking::try_now()
         attempt = blocked(session.state(), decision, std::move(present), now);
     }
     session.save();
-    if (attempt.granted)
-        ticket_ = 0;
+    ticket_ = attempt.ticket; // a number that was not saved may become that of another request
     return attempt;
 }
 
@@ -181,8 +180,8 @@ Taking::Attempt Taking::blocked(LeaseState &state, const Decision &decision, Pre
     move_valid(present.holders, decision.obstacles.holders, attempt.watched);
     move_valid(present.tickets, decision.obstacles.tickets, attempt.watched);
     const bool takes_over = !attempt.takeover.holders.empty();
-    if (ticket_ == 0 && (attempt.may_wait || takes_over))
-        enqueue(state, now, takes_over);
+    attempt.ticket =
+        ticket_ == 0 && (attempt.may_wait || takes_over) ? enqueue(state, now, takes_over) : ticket_;
     return attempt;
 }
 
@@ -191,13 +190,13 @@ Ticket Taking::ticket(std::int64_t now) const
     return {0, {}, holder_.first, further_.demand, std::max(now, deadline_ns_), unix_time()};
 }
 
-void Taking::enqueue(LeaseState &state, std::int64_t now, bool for_takeover)
+std::uint64_t Taking::enqueue(LeaseState &state, std::int64_t now, bool for_takeover)
 {
     Ticket request = ticket(now);
     request.hook = identity_of_this(processes_);
     if (for_takeover)
         request.deadline_ns = std::max(request.deadline_ns, now + takeover_limit_ns);
-    ticket_ = queue(state, std::move(request));
+    return queue(state, std::move(request));
 }
 
 /** @return whether all have ended; else what to watch is added. */

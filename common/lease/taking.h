@@ -33,12 +33,13 @@ private:
         TakeoverPlan takeover = {};
         std::vector<UniqueFd> watched = {};
         std::int64_t wake_ns = 0;
+        std::uint64_t ticket = 0; ///< of this request, if it stands in the queue
     };
 
     Attempt try_now();
     void check_count(const LeaseState &state, const std::vector<LeaseKey> &granted) const;
     Attempt blocked(LeaseState &state, const Decision &decision, Present present, std::int64_t now);
-    void enqueue(LeaseState &state, std::int64_t now, bool for_takeover);
+    [[nodiscard]] std::uint64_t enqueue(LeaseState &state, std::int64_t now, bool for_takeover);
     [[nodiscard]] Ticket ticket(std::int64_t now) const;
     [[nodiscard]] bool take_over_all(Attempt &attempt) const;
     void wait_for(const Attempt &attempt);

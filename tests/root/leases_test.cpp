@@ -23,6 +23,7 @@
 #include "cgroup_host.h"
 #include "child.h"
 #include "lease/boot_clock.h"
+#include "lease/lease_bounds.h"
 #include "lease/lease_file.h"
 #include "lease/lease_text.h"
 #include "lease_host.h"
@@ -271,6 +272,21 @@ BOOST_FIXTURE_TEST_CASE(without_a_pid_namespace_or_a_cgroup_of_its_own_nothing_i
     const Init joined(Init::Kind::Joined);
     BOOST_TEST(take(request(joined, {"n:0"})) == static_cast<int>(ExitCode::Policy));
     BOOST_TEST(take(request(joined, {"n:0"}, LeaseMode::Shared)) == 0);
+}
+
+BOOST_FIXTURE_TEST_CASE(however_long_the_words_of_containers_are_all_get_leases, LeaseHost)
+{
+    std::vector<Init> inits(300);
+    for (const Init &init : inits) {
+        LeaseRequest asked = request(init, {"n:0"}, LeaseMode::Shared);
+        asked.program.assign(PATH_MAX - 1, '\x01');
+        asked.container.assign(NAME_MAX, '\x01');
+        BOOST_REQUIRE(take(asked) == 0);
+    }
+    BOOST_TEST(state().size() < inits.size() * 1024);
+    const LeaseList all = list();
+    BOOST_TEST(all.entries.size() == inits.size());
+    BOOST_TEST(all.entries.back().container == std::string(63, '\x01'));
 }
 
 BOOST_FIXTURE_TEST_CASE(a_users_lock_on_what_it_may_open_holds_up_nobody, LeaseHost)

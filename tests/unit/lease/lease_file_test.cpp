@@ -137,15 +137,6 @@ BOOST_DATA_TEST_CASE(what_cannot_be_is_refused, data::make(changes))
     BOOST_TEST(error.says(sample.words), error.message);
 }
 
-BOOST_AUTO_TEST_CASE(a_file_that_is_too_large_is_refused_and_not_written)
-{
-    const auto error = failure_of([] { parse_lease_file(std::string(max_lease_file + 1, ' ')); });
-    BOOST_TEST((error.code == ExitCode::Host));
-    LeaseFile file = example();
-    file.state.holdings.front().holder.program.assign(max_lease_file, 'x');
-    BOOST_TEST((failure_of([&] { to_text(file); }).code == ExitCode::Host));
-}
-
 BOOST_AUTO_TEST_CASE(of_another_boot_only_the_order_of_use_is_left)
 {
     const LeaseState state = state_for({"other", 4026531836, 3}, to_text(example()), "rm -r X");

@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "lease/lease_bounds.h"
+
+#include <algorithm>
+
+#include "base/error.h"
+#include "lease/lease_text.h"
+#include "lease/lease_words.h"
+
+namespace ogh {
+
+namespace {
+
+void check_size(size_t size)
+{
+    if (size > max_lease_entry)
+        throw Error(ExitCode::Host, "the container asks for more devices than can be written down for one: " +
+                                        std::to_string(size) + " bytes of the lease file, of " +
+                                        std::to_string(max_lease_entry));
+}
+
+} // namespace
+
+void require_room(const LeaseState &state)
+{
+    if (state.holdings.size() + state.tickets.size() >= max_lease_containers)
+        throw Error(ExitCode::Host, std::to_string(max_lease_containers) +
+                                        " containers of this host have GPUs or wait for some, and there are "
+                                        "leases for no more");
+}
+
+void check_entry(const Holding &holding)
+{
+    check_size(text_size(holding));
+    const auto is_too_long = [](const LeasedDevice &device) {
+        return word_size(device.key) > max_device_word;
+    };
+    if (std::any_of(holding.devices.begin(), holding.devices.end(), is_too_long))
+        throw Error(ExitCode::Host, "a device that the container asks for has a name of more than " +
+                                        std::to_string(max_device_word) + " bytes");
+}
+
+void check_entry(const Ticket &ticket)
+{
+    check_size(text_size(ticket));
+}
+
+} // namespace ogh

@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <climits>
+#include <cstddef>
+
+#include "lease/lease_state.h"
+
+namespace ogh {
+
+/**
+ * How much there may be in the lease file. Each container has a bounded part of it, so that whatever one chooses (its
+ * program, its name) takes nothing of another's. All lengths are those of the text, in which a byte may take four.
+ */
+constexpr size_t max_lease_containers = 4096;         ///< that have devices or wait for some
+constexpr size_t max_lease_entry = size_t{64} << 10U; ///< of one of them; some hundreds of devices
+constexpr size_t max_container_word = NAME_MAX;       ///< of its id
+constexpr size_t max_path_word = PATH_MAX - 1;        ///< of its program, and of its cgroup
+constexpr size_t max_device_word = 1024;
+constexpr size_t max_used_devices = 4096; ///< of which it is known when they were given last
+
+/** In bytes. It follows from the others, and what an older version has written, up to 4 MiB, may be there beside it. */
+constexpr size_t max_lease_file = (size_t{4} << 20U) + max_lease_containers * max_lease_entry +
+                                  2 * max_used_devices * (max_device_word + 64);
+
+/** Before another container gets an entry. @throws Error (Host) if there is no room for it */
+void require_room(const LeaseState &state);
+
+/** @throws Error (Host) if the entry is too long, which only what its own container asks for can make it */
+void check_entry(const Holding &holding);
+void check_entry(const Ticket &ticket);
+
+} // namespace ogh
