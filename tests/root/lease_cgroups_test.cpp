@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Leases of containers that are known by their cgroup: those without a pid namespace of their own, and idle ones.
+#include <sys/syscall.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <csignal>
@@ -15,6 +17,7 @@
 #include "child.h"
 #include "lease/container_cgroup.h"
 #include "lease_host.h"
+#include "stepped.h"
 
 BOOST_AUTO_TEST_SUITE(lease_cgroups)
 
@@ -85,6 +88,23 @@ BOOST_DATA_TEST_CASE_F(Cgroups, without_a_pid_namespace_it_lasts_until_the_cgrou
     BOOST_TEST(leases_host.take(LeaseHost::request(two, {"n:0"})) == 0);
 }
 
+BOOST_DATA_TEST_CASE_F(Cgroups, with_a_pid_namespace_it_ends_with_its_init_whoever_is_in_the_cgroup, versions,
+                       version)
+{
+    const std::string cgroup = make_own(version);
+    Init init;
+    const Init other(Init::Kind::Joined);
+    const Init two;
+    join(cgroup, init.pid());
+    join(cgroup, other.pid());
+    LeaseRequest asked = LeaseHost::request(init, {"n:0"});
+    asked.cgroups_path = cgroup;
+    BOOST_TEST(leases_host.take(asked) == 0);
+    BOOST_TEST(leases_host.take(LeaseHost::request(two, {"n:0"})) == busy);
+    init.end();
+    BOOST_TEST(leases_host.take(LeaseHost::request(two, {"n:0"})) == 0);
+}
+
 BOOST_DATA_TEST_CASE_F(Cgroups, an_idle_container_is_ended_for_the_next_one, versions, version)
 {
     const std::string cgroup = make_own(version);
@@ -128,6 +148,35 @@ BOOST_FIXTURE_TEST_CASE(who_waits_takes_over_as_soon_as_it_may, Cgroups)
     BOOST_TEST(::kill(waiter.pid(), 0) == 0);
     step.reset();
     BOOST_TEST(waiter.wait() == 0);
+}
+
+BOOST_FIXTURE_TEST_CASE(who_starts_something_between_the_looks_is_not_ended, Cgroups)
+{
+    const std::string cgroup = make_own(2);
+    const Init init;
+    const Init step(Init::Kind::Joined);
+    const Init two;
+    join(cgroup, init.pid());
+    BOOST_TEST(leases_host.take(idle_one(init, cgroup)) == 0);
+    ::usleep(10'000); // it has to be older than next() says
+    bool has_joined = false;
+    const Outcome outcome = in_stepped_child(
+        [&] {
+            LeaseRequest asked = next(two);
+            asked.runtime = ::getppid();
+            ::_exit(leases_host.take(asked));
+            return std::string();
+        },
+        SYS_openat,
+        [&](const Step &now) {
+            if (now.number != SYS_ppoll || has_joined)
+                return;
+            join(cgroup, step.pid());
+            has_joined = true;
+        });
+    BOOST_TEST(has_joined);
+    BOOST_TEST(outcome.code == busy, outcome);
+    BOOST_TEST(::waitpid(init.pid(), nullptr, WNOHANG) == 0);
 }
 
 BOOST_FIXTURE_TEST_CASE(another_program_is_never_idle, Cgroups)
