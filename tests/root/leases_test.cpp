@@ -274,6 +274,36 @@ BOOST_FIXTURE_TEST_CASE(without_a_pid_namespace_or_a_cgroup_of_its_own_nothing_i
     BOOST_TEST(take(request(joined, {"n:0"}, LeaseMode::Shared)) == 0);
 }
 
+BOOST_FIXTURE_TEST_CASE(who_has_ended_shares_a_gpu_no_more, LeaseHost)
+{
+    const Init three;
+    const Init four;
+    {
+        const Init one;
+        const Init two;
+        for (const Init *init : {&one, &two})
+            BOOST_TEST(take(request(*init, {"n:0"}, LeaseMode::Shared)) == 0);
+    }
+    BOOST_TEST(take(request(three, {"n:1"}, LeaseMode::Shared)) == 0);
+    LeaseRequest asked = request(four, {}, LeaseMode::Shared);
+    asked.demand.any = 1;
+    asked.demand.candidates = {"n:0", "n:1"};
+    BOOST_TEST(take(asked) == 0);
+    const LeaseState left = parse_lease_file(state()).state;
+    BOOST_REQUIRE(left.holdings.size() == 2U);
+    BOOST_TEST(left.holdings.back().devices.front().key == "n:0");
+}
+
+BOOST_FIXTURE_TEST_CASE(without_a_pid_namespace_or_a_cgroup_it_ends_with_its_init, LeaseHost)
+{
+    Init joined(Init::Kind::Joined);
+    const Init two;
+    BOOST_TEST(take(request(joined, {"n:0"}, LeaseMode::Shared)) == 0);
+    BOOST_TEST(take(request(two, {"n:0"})) == busy);
+    joined.end();
+    BOOST_TEST(take(request(two, {"n:0"})) == 0);
+}
+
 BOOST_FIXTURE_TEST_CASE(however_long_the_words_of_containers_are_all_get_leases, LeaseHost)
 {
     std::vector<Init> inits(300);
