@@ -248,6 +248,26 @@ BOOST_FIXTURE_TEST_CASE(in_a_user_namespace_nodes_are_mounted_once, Devices)
     BOOST_TEST(container().inside(look).text == "right");
 }
 
+BOOST_FIXTURE_TEST_CASE(in_a_user_namespace_an_owner_without_a_number_there_is_its_root, Devices)
+{
+    start({.mapped_root = 100000}); // with 65536 ids
+    NodeEdit mapped = node("mapped", 1);
+    mapped.owner = {.uid = 1000, .gid = 1001};
+    NodeEdit unmapped = node("unmapped", 2);
+    unmapped.owner = {.uid = 70000, .gid = 70000};
+    BOOST_TEST(done(give(nodes({mapped, unmapped}))));
+    const auto look = [] {
+        std::ostringstream text;
+        for (const char *name : {"/dev/mapped", "/dev/unmapped"}) {
+            struct stat status {};
+            check_call(::stat(name, &status), name);
+            text << status.st_uid << ":" << status.st_gid << " ";
+        }
+        return text.str();
+    };
+    BOOST_TEST(container().inside(look).text == "1000:1001 0:0 ");
+}
+
 BOOST_FIXTURE_TEST_CASE(in_a_user_namespace_a_node_of_the_image_is_not_trusted, Devices)
 {
     make_node("rootfs/dev/gpu", 3);
