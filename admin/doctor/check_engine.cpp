@@ -44,7 +44,7 @@ Findings check_syntax(const Engine &engine)
                  quote(each.file->path) + " cannot be read: " + each.file->problem + "; " +
                      (engine.rules == FolderRules::EveryFile
                           ? "a worker does not start with a file that is no JSON"
-                          : engine.name + " starts no container like this"),
+                          : engine.name + " starts no container with a file that it cannot read"),
                  engine.rules == FolderRules::EveryFile
                      ? "mend the file, or remove it: each file of the folder is read, whatever its name"
                      : "mend the file, or remove it"});

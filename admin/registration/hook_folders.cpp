@@ -17,7 +17,9 @@ namespace ogh::admin {
 
 namespace {
 
-constexpr size_t max_file_size = size_t{1} << 20U;
+// A folder has a handful of files of some hundred bytes; each is read several times.
+constexpr size_t max_file_size = size_t{1} << 18U;
+constexpr size_t max_files = 128;
 
 std::string in_small_letters(std::string text)
 {
@@ -59,18 +61,17 @@ std::optional<HookFile> read_file(const Sysroot &sysroot, const std::string &pat
 
 HookFolder read_hook_folder(const Sysroot &sysroot, const std::string &path, FolderRules rules)
 {
-    HookFolder folder{path, false, {}, {}, {}};
+    HookFolder folder{path, false, {}, {}};
     try {
         const auto place = sysroot.find(path);
         if (!place)
             return folder;
         folder.exists = true;
-        const FolderListing listing{quote(path), [](std::string_view) { return true; }, 0, ExitCode::Host};
+        const auto is_read = [&](std::string_view name) {
+            return rules == FolderRules::EveryFile || name.ends_with(".json");
+        };
+        const FolderListing listing{quote(path), is_read, max_files, ExitCode::Host};
         for (const FolderEntry &entry : list_folder(place->fd.get(), listing)) {
-            if (rules == FolderRules::HooksD && !entry.name.ends_with(".json")) {
-                folder.passed_over.push_back(entry.name);
-                continue;
-            }
             auto file = read_file(sysroot, path + "/" + entry.name);
             if (!file)
                 continue;

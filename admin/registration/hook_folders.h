@@ -19,9 +19,8 @@ enum class FolderRules {
 struct HookFolder {
     std::string path;
     bool exists = false;
-    std::string problem;                  ///< why it cannot be read, or is not what it should be
-    std::vector<HookFile> files;          ///< that the engine takes for registrations, by name
-    std::vector<std::string> passed_over; ///< names that it does not look at
+    std::string problem;         ///< why it cannot be read, or is not what it should be
+    std::vector<HookFile> files; ///< that the engine takes for registrations, by name
 };
 
 /** Reads one folder, as the engine would. @param sysroot the engine's files */

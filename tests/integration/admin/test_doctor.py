@@ -116,7 +116,7 @@ BROKEN = {
     "folder that a group may write": (with_mode(EXECDIR, 0o775), ERROR, "a folder on the way", "0755"),
     "a script that is none": (a_script, ERROR, "is no hook of this collection", "install the hooks again"),
     "no program": (broken_executable, ERROR, "is no hook of this collection", "install the hooks again"),
-    "no JSON": (lambda host: host.write(MOUNT_SRV, "{"), ERROR, "starts no container like this", "mend the file"),
+    "no JSON": (lambda host: host.write(MOUNT_SRV, "{"), ERROR, "starts no container with a file that it", "mend the file"),
     "another schema": (change_file(version="0.1.0"), ERROR, "the version is '0.1.0'", "mend the file"),
     "unknown stage": (change_file(stages=["createRuntim"]), ERROR, "no stage 'createRuntim'", "mend the file"),
     "no stage": (change_file(stages=[]), ERROR, "names no stage", "mend the file"),
