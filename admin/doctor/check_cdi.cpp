@@ -3,6 +3,9 @@
 
 #include <algorithm>
 #include <cctype>
+#include <map>
+#include <set>
+#include <utility>
 
 #include "base/error.h"
 #include "base/text.h"
@@ -81,38 +84,48 @@ Findings check_ours(const std::shared_ptr<const Sysroot> &sysroot, const CdiSpec
     return findings;
 }
 
-bool has_device_of(const CdiSpec &spec, const CdiSpec &other)
+Finding rival(const CdiSpec &ours, const CdiSpec &other)
 {
-    return spec.kind == other.kind &&
-           std::any_of(spec.devices.begin(), spec.devices.end(), [&](const std::string &name) {
-               return std::find(other.devices.begin(), other.devices.end(), name) != other.devices.end();
-           });
+    const bool is_beside = folder_of(ours.path) == folder_of(other.path);
+    return {Severity::Error,
+            quote(other.path) + " has devices of " + quote(ours.kind) + " that " + quote(ours.path) +
+                " has, by the hooks: engines " +
+                (is_beside ? "give neither" : "take those of the later folder"),
+            "remove one of them: rm " + printable(other.path)};
 }
 
 /** Devices of ours that another file has as well: engines take the later folder's, or neither of one folder. */
 Findings check_rivals(const std::vector<CdiSpec> &specs)
 {
-    Findings findings;
-    for (const CdiSpec &ours : specs)
-        for (const CdiSpec &other : specs) {
-            // Of two of ours each is met once, as the first and as the second.
-            if (!ours.is_ours() || (other.is_ours() && other.path <= ours.path) ||
-                !has_device_of(ours, other))
+    constexpr size_t most = 64;
+    std::map<std::string, std::vector<const CdiSpec *>> ours_by_name;
+    for (const CdiSpec &spec : specs)
+        if (spec.is_ours())
+            for (const std::string &name : std::set(spec.devices.begin(), spec.devices.end()))
+                ours_by_name[spec.kind + "=" + name].push_back(&spec);
+    std::set<std::pair<const CdiSpec *, const CdiSpec *>> rivals;
+    for (const CdiSpec &other : specs)
+        for (const std::string &name : other.devices) {
+            const auto found = ours_by_name.find(other.kind + "=" + name);
+            if (found == ours_by_name.end())
                 continue;
-            const bool is_beside = folder_of(ours.path) == folder_of(other.path);
-            findings.push_back({Severity::Error,
-                                quote(other.path) + " has devices of " + quote(ours.kind) + " that " +
-                                    quote(ours.path) + " has, by the hooks: engines " +
-                                    (is_beside ? "give neither" : "take those of the later folder"),
-                                "remove one of them: rm " + printable(other.path)});
+            for (const CdiSpec *const ours : found->second)
+                // Of two of ours each is met once, as the first and as the second.
+                if (rivals.size() < most && (!other.is_ours() || ours->path < other.path))
+                    rivals.emplace(ours, &other);
+            if (rivals.size() == most)
+                break;
         }
+    Findings findings;
+    for (const auto &[ours, other] : rivals)
+        findings.push_back(rival(*ours, *other));
     return findings;
 }
 
 Findings check_spec(const std::shared_ptr<const Sysroot> &sysroot, const CdiSpec &spec)
 {
     if (!spec.problem.empty())
-        return {{Severity::Warning, spec.problem + "; engines pass the file over",
+        return {{Severity::Warning, spec.problem + "; engines pass over what they cannot read",
                  "mend the file, or remove it"}};
     Findings findings;
     if (const auto names = check_names(spec))

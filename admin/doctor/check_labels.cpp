@@ -14,6 +14,7 @@ namespace ogh::admin {
 namespace {
 
 constexpr size_t max_file = 64;
+constexpr size_t max_folders = 10'000;
 
 /** The third part of user:role:type:level; "" if the file has no label. */
 std::string type_of(int fd)
@@ -39,7 +40,7 @@ Findings check_folder(const Sysroot &sysroot, const std::string &source)
     const std::string remedy =
         "semanage fcontext -a -t container_file_t '" + source + "(/.*)?'; restorecon -R " + source;
     const auto is_other = [](std::string_view name) { return name != "." && name != ".."; };
-    const FolderListing listing{quote(source), is_other, 0, ExitCode::Host};
+    const FolderListing listing{quote(source), is_other, max_folders, ExitCode::Host};
     for (const FolderEntry &entry : list_folder(place->fd.get(), listing)) {
         const auto folder = sysroot.find(source + "/" + entry.name);
         const std::string type = folder ? type_of(folder->fd.get()) : "";

@@ -8,6 +8,7 @@
 #include "base/error.h"
 #include "base/text.h"
 #include "engines/document.h"
+#include "host/host_file.h"
 #include "kernel/folder_entries.h"
 #include "registration/path_names.h"
 
@@ -17,12 +18,23 @@ namespace {
 
 using nlohmann::json;
 
+// A specification of a server with hundreds of parts has 0.2 MB and a hook for each of some devices.
+constexpr size_t max_spec_size = size_t{1} << 22U;
+constexpr size_t max_specs_size = size_t{1} << 26U; // of all files
+constexpr size_t max_spec_folders = 64;
+constexpr size_t max_spec_files = 4096; // of a folder: some drivers write one for each container
+constexpr size_t max_hooks = 1024;      // of a file
+constexpr size_t max_devices = 65536;   // of a file
+
 void add_hooks(CdiSpec &spec, const json &object)
 {
     const json *const list = find_value(object, {"containerEdits", "hooks"});
     if (list == nullptr || !list->is_array())
         return;
     for (const json &each : *list) {
+        if (spec.hooks.size() == max_hooks)
+            throw Error(ExitCode::Host,
+                        quote(spec.path) + " has more than " + std::to_string(max_hooks) + " hooks");
         HookFile hook;
         hook.path = spec.path;
         hook.executable = text_at(each, {"path"});
@@ -33,23 +45,34 @@ void add_hooks(CdiSpec &spec, const json &object)
     }
 }
 
-CdiSpec read_spec(const Sysroot &sysroot, const std::string &path)
+void read_devices(CdiSpec &spec, const json &document)
+{
+    const json *const devices = find_value(document, {"devices"});
+    if (devices == nullptr || !devices->is_array())
+        return;
+    if (devices->size() > max_devices)
+        throw Error(ExitCode::Host,
+                    quote(spec.path) + " has more than " + std::to_string(max_devices) + " devices");
+    for (const json &device : *devices) {
+        spec.devices.push_back(text_at(device, {"name"}));
+        add_hooks(spec, device);
+    }
+}
+
+/** @param left how many bytes may still be read */
+CdiSpec read_spec(const Sysroot &sysroot, const std::string &path, size_t &left)
 {
     CdiSpec spec;
     spec.path = path;
     try {
-        const json document = read_document(sysroot, path).value_or(json::object());
-        spec.version = text_at(document, {"cdiVersion"});
-        spec.kind = text_at(document, {"kind"});
-        if (spec.version.empty() || spec.kind.find('/') == std::string::npos)
-            spec.problem = quote(path) + " has no 'cdiVersion', or no 'kind' like vendor.com/gpu";
-        add_hooks(spec, document);
-        const json *const devices = find_value(document, {"devices"});
-        if (devices != nullptr && devices->is_array())
-            for (const json &device : *devices) {
-                spec.devices.push_back(text_at(device, {"name"}));
-                add_hooks(spec, device);
-            }
+        if (left == 0)
+            throw Error(ExitCode::Host, quote(path) + " is not read: the files before it are too large");
+        const auto place = sysroot.find(path);
+        const auto text = place ? read_host_file(sysroot, place->path, max_spec_size) : std::nullopt;
+        if (!text)
+            throw Error(ExitCode::Host, quote(path) + " is a symlink that leads nowhere");
+        left -= std::min(left, text->size());
+        return parse_cdi_file(path, *text);
     } catch (const Error &error) {
         spec.problem = error.what();
     }
@@ -63,6 +86,24 @@ bool is_spec_name(std::string_view name)
 
 } // namespace
 
+CdiSpec parse_cdi_file(const std::string &path, const std::string &text)
+{
+    CdiSpec spec;
+    spec.path = path;
+    try {
+        const json document = parse_document(path, text);
+        spec.version = text_at(document, {"cdiVersion"});
+        spec.kind = text_at(document, {"kind"});
+        if (spec.version.empty() || spec.kind.find('/') == std::string::npos)
+            spec.problem = quote(path) + " has no 'cdiVersion', or no 'kind' like vendor.com/gpu";
+        add_hooks(spec, document);
+        read_devices(spec, document);
+    } catch (const Error &error) {
+        spec.problem = error.what();
+    }
+    return spec;
+}
+
 bool CdiSpec::is_ours() const
 {
     return std::any_of(hooks.begin(), hooks.end(), [](const HookFile &hook) { return hook.ours != nullptr; });
@@ -72,13 +113,17 @@ std::vector<CdiSpec> read_cdi_files(const Sysroot &sysroot, const std::vector<st
 {
     std::vector<CdiSpec> specs;
     std::set<std::string> seen;
+    size_t left = max_specs_size;
+    if (folders.size() > max_spec_folders)
+        throw Error(ExitCode::Host,
+                    "there are more than " + std::to_string(max_spec_folders) + " folders of specifications");
     for (const std::string &folder : folders) {
         const auto place = sysroot.find(folder);
         if (!place || !seen.insert(place->path).second)
             continue;
-        const FolderListing listing{quote(folder), is_spec_name, 0, ExitCode::Host};
+        const FolderListing listing{quote(folder), is_spec_name, max_spec_files, ExitCode::Host};
         for (const FolderEntry &entry : list_folder(place->fd.get(), listing))
-            specs.push_back(read_spec(sysroot, folder + "/" + entry.name));
+            specs.push_back(read_spec(sysroot, folder + "/" + entry.name, left));
     }
     return specs;
 }

@@ -24,6 +24,9 @@ struct CdiSpec {
 /** The folders that engines read if nothing else says so; the later wins. */
 inline const std::vector<std::string> default_cdi_folders{"/etc/cdi", "/var/run/cdi"};
 
+/** @param path as engines name it; the text is JSON or YAML by that name */
+CdiSpec parse_cdi_file(const std::string &path, const std::string &text);
+
 /** What is in the folders, in the order in which engines read it; each folder once, by whatever name. */
 std::vector<CdiSpec> read_cdi_files(const Sysroot &sysroot, const std::vector<std::string> &folders);
 

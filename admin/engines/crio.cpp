@@ -15,10 +15,11 @@ std::optional<Engine> find_crio(const std::shared_ptr<const Sysroot> &sysroot)
     engine.sysroot = engine.host = sysroot;
     engine.remedy = "have in a file of /etc/crio/crio.conf.d, below [crio.runtime]: hooks_dir = "
                     R"(["/usr/share/containers/oci/hooks.d", "/etc/containers/oci/hooks.d"])";
-    std::vector<std::string> files = {"/etc/crio/crio.conf"};
-    for (std::string &path : drop_ins(*sysroot, "/etc/crio/crio.conf.d", ""))
-        files.push_back(std::move(path));
-    read_hooks_dir(engine, {"crio.runtime", std::move(files), {"/usr/share/containers/oci/hooks.d"}});
+    read_hooks_dir(engine, {"crio.runtime",
+                            {"/etc/crio/crio.conf"},
+                            "/etc/crio/crio.conf.d",
+                            "",
+                            {"/usr/share/containers/oci/hooks.d"}});
     read_folders(engine);
     return engine;
 }

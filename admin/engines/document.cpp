@@ -14,10 +14,14 @@ namespace {
 
 using nlohmann::json;
 
-constexpr size_t max_size = size_t{1} << 22U; // a specification of a server with hundreds of parts has 0.2 MB
+constexpr size_t max_size = size_t{1} << 22U;
 
-json parse(const std::string &path, const std::string &text)
+} // namespace
+
+json parse_document(const std::string &path, const std::string &text)
 {
+    if (!path.ends_with(".json") && !path.ends_with(".yaml"))
+        return TomlFile::parse(path, text).to_json();
     try {
         if (path.ends_with(".yaml"))
             return parse_yaml(text);
@@ -27,17 +31,11 @@ json parse(const std::string &path, const std::string &text)
     }
 }
 
-} // namespace
-
 std::optional<json> read_document(const Sysroot &sysroot, const std::string &path)
 {
-    if (!path.ends_with(".json") && !path.ends_with(".yaml")) {
-        const auto file = TomlFile::read(sysroot, path);
-        return file ? std::optional(file->to_json()) : std::nullopt;
-    }
     const auto place = sysroot.find(path);
     const auto text = place ? read_host_file(sysroot, place->path, max_size) : std::nullopt;
-    return text ? std::optional(parse(path, *text)) : std::nullopt;
+    return text ? std::optional(parse_document(path, *text)) : std::nullopt;
 }
 
 const json *find_value(const json &document, const std::vector<std::string> &names)

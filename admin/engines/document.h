@@ -20,6 +20,9 @@ namespace ogh::admin {
  */
 std::optional<nlohmann::json> read_document(const Sysroot &sysroot, const std::string &path);
 
+/** The same of a text that was read. @param path by whose name it is told what it is written in */
+nlohmann::json parse_document(const std::string &path, const std::string &text);
+
 /** The value below these names, one a level. @return nullptr if it is not there */
 const nlohmann::json *find_value(const nlohmann::json &document, const std::vector<std::string> &names);
 

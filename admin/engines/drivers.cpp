@@ -8,6 +8,7 @@
 #include <array>
 #include <cctype>
 #include <climits>
+#include <functional>
 #include <set>
 
 #include "base/number.h"
@@ -30,13 +31,22 @@ constexpr std::array library_folders{"/usr/lib64",
                                      "/usr/lib",
                                      "/usr/local/lib"};
 
-std::vector<FolderEntry> names_in(const Sysroot &sysroot, const std::string &folder)
+std::vector<FolderEntry> names_in(const Sysroot &sysroot, const std::string &folder,
+                                  const std::function<bool(std::string_view)> &is_wanted)
 {
+    constexpr size_t most = 65536; // a server with hundreds of cards has some thousand devices
     const auto place = sysroot.find(folder);
     if (!place)
         return {};
-    return list_folder(place->fd.get(),
-                       {quote(folder), [](std::string_view) { return true; }, 0, ExitCode::Host});
+    return list_folder(place->fd.get(), {quote(folder), is_wanted, most, ExitCode::Host});
+}
+
+constexpr std::array<std::string_view, 2> library_prefixes{"libcuda.so.", "libnvidia-ml.so."};
+
+bool is_library(std::string_view name)
+{
+    return std::any_of(library_prefixes.begin(), library_prefixes.end(),
+                       [&](std::string_view prefix) { return name.starts_with(prefix); });
 }
 
 /** "0x030000\n" */
@@ -76,7 +86,8 @@ std::vector<PciGpu> pci_gpus(const Sysroot &sysroot)
     constexpr unsigned base_class_shift = 16;
     const std::string bus = "/sys/bus/pci/devices";
     std::vector<PciGpu> found;
-    for (const FolderEntry &entry : names_in(sysroot, bus)) {
+    for (const FolderEntry &entry :
+         names_in(sysroot, bus, [](std::string_view name) { return !name.starts_with('.'); })) {
         const std::string folder = bus + "/" + entry.name;
         const unsigned vendor = hexadecimal(sysroot, folder + "/vendor");
         const unsigned kind = hexadecimal(sysroot, folder + "/class") >> base_class_shift;
@@ -100,8 +111,8 @@ std::vector<std::string> nvidia_file_versions(const Sysroot &sysroot)
 {
     std::set<std::string> versions;
     for (const char *const folder : library_folders)
-        for (const FolderEntry &entry : names_in(sysroot, folder))
-            for (const std::string_view prefix : {"libcuda.so.", "libnvidia-ml.so."})
+        for (const FolderEntry &entry : names_in(sysroot, folder, is_library))
+            for (const std::string_view prefix : library_prefixes)
                 if (entry.name.starts_with(prefix) && entry.name.size() > prefix.size())
                     if (const std::string version = entry.name.substr(prefix.size()); is_version(version))
                         versions.insert(version);

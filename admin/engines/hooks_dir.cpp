@@ -15,6 +15,8 @@ namespace ogh::admin {
 namespace {
 
 constexpr const char *key = "hooks_dir";
+constexpr size_t max_drop_ins = 128;
+constexpr size_t max_hook_folders = 16;
 
 /** What somebody may have meant to be the option: hook_dir, hooks-dir, hooksdir, hooks_dirs. */
 bool looks_like_it(const std::string &name)
@@ -51,9 +53,36 @@ void read_file(Engine &engine, const HooksDirOption &option, const std::string &
     const auto folders = file->strings(option.table, key);
     if (!folders)
         return;
+    if (folders->size() > max_hook_folders)
+        throw Error(ExitCode::Host, quote(path) + ": hooks_dir names more than " +
+                                        std::to_string(max_hook_folders) + " folders");
     engine.folder_paths = *folders;
     engine.folders_from = "hooks_dir of " + quote(path);
     engine.folders_file = path;
+}
+
+/** Sorted by name, with the folder in front. */
+std::vector<std::string> drop_ins(const Sysroot &sysroot, const HooksDirOption &option)
+{
+    const auto place = sysroot.find(option.drop_ins);
+    if (!place)
+        return {};
+    std::vector<std::string> paths;
+    const FolderListing listing{quote(option.drop_ins),
+                                [&](std::string_view name) { return name.ends_with(option.suffix); },
+                                max_drop_ins, ExitCode::Host};
+    for (const FolderEntry &entry : list_folder(place->fd.get(), listing))
+        if (entry.type != DT_DIR)
+            paths.push_back(option.drop_ins + "/" + entry.name);
+    return paths;
+}
+
+void stop(Engine &engine, const Error &error, const char *what)
+{
+    engine.is_stopped = true;
+    engine.findings.push_back(
+        {Severity::Error, error.what(),
+         std::string("mend the ") + what + ": " + engine.name + " starts no container like this"});
 }
 
 } // namespace
@@ -62,30 +91,20 @@ void read_hooks_dir(Engine &engine, const HooksDirOption &option)
 {
     engine.folder_paths = option.default_folders;
     engine.folders_from = "its default";
-    for (const std::string &path : option.files) {
+    std::vector<std::string> files = option.files;
+    try {
+        const std::vector<std::string> more = drop_ins(*engine.sysroot, option);
+        files.insert(files.end(), more.begin(), more.end());
+    } catch (const Error &error) {
+        stop(engine, error, "folder");
+    }
+    for (const std::string &path : files) {
         try {
             read_file(engine, option, path);
         } catch (const Error &error) {
-            engine.is_stopped = true;
-            engine.findings.push_back({Severity::Error, error.what(),
-                                       "mend the file: " + engine.name + " starts no container like this"});
+            stop(engine, error, "file");
         }
     }
-}
-
-std::vector<std::string> drop_ins(const Sysroot &sysroot, const std::string &folder,
-                                  const std::string &suffix)
-{
-    const auto place = sysroot.find(folder);
-    if (!place)
-        return {};
-    std::vector<std::string> paths;
-    const FolderListing listing{quote(folder), [&](std::string_view name) { return name.ends_with(suffix); },
-                                0, ExitCode::Host};
-    for (const FolderEntry &entry : list_folder(place->fd.get(), listing))
-        if (entry.type != DT_DIR)
-            paths.push_back(folder + "/" + entry.name);
-    return paths;
 }
 
 } // namespace ogh::admin

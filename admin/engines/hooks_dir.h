@@ -12,15 +12,13 @@ namespace ogh::admin {
 struct HooksDirOption {
     std::string table; ///< "engine"
     std::vector<std::string>
-        files; ///< in the order in which the engine reads them: the last that has it wins
+        files;            ///< in the order in which the engine reads them: the last that has it wins
+    std::string drop_ins; ///< the folder of further files, by name, read after these
+    std::string suffix;   ///< that their names have
     std::vector<std::string> default_folders; ///< where no file has it
 };
 
 /** Sets folder_paths, folders_from and findings of the engine by its files. */
 void read_hooks_dir(Engine &engine, const HooksDirOption &option);
-
-/** The files of a folder of drop-ins, sorted by name, with the folder in front. @param suffix that their names have */
-std::vector<std::string> drop_ins(const Sysroot &sysroot, const std::string &folder,
-                                  const std::string &suffix);
 
 } // namespace ogh::admin

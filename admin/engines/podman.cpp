@@ -6,20 +6,6 @@
 
 namespace ogh::admin {
 
-namespace {
-
-// containers.conf(5): the vendor's, the host's, then the host's drop-ins, each over the one before.
-std::vector<std::string> configuration_files(const Sysroot &sysroot)
-{
-    std::vector<std::string> files = {"/usr/share/containers/containers.conf",
-                                      "/etc/containers/containers.conf"};
-    for (std::string &path : drop_ins(sysroot, "/etc/containers/containers.conf.d", ".conf"))
-        files.push_back(std::move(path));
-    return files;
-}
-
-} // namespace
-
 std::optional<Engine> find_podman(const std::shared_ptr<const Sysroot> &sysroot)
 {
     if (!find_program(*sysroot, "podman"))
@@ -29,8 +15,13 @@ std::optional<Engine> find_podman(const std::shared_ptr<const Sysroot> &sysroot)
     engine.sysroot = engine.host = sysroot;
     engine.remedy = "have in /etc/containers/containers.conf, below [engine]: hooks_dir = "
                     R"(["/usr/share/containers/oci/hooks.d", "/etc/containers/oci/hooks.d"])";
-    // DefaultDir of pkg/hooks in containers/common.
-    read_hooks_dir(engine, {"engine", configuration_files(*sysroot), {"/usr/share/containers/oci/hooks.d"}});
+    // containers.conf(5): the vendor's, the host's, then the host's drop-ins, each over the one before. DefaultDir of
+    // pkg/hooks in containers/common.
+    read_hooks_dir(engine, {"engine",
+                            {"/usr/share/containers/containers.conf", "/etc/containers/containers.conf"},
+                            "/etc/containers/containers.conf.d",
+                            ".conf",
+                            {"/usr/share/containers/oci/hooks.d"}});
     read_folders(engine);
     return engine;
 }

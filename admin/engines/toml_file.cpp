@@ -1,14 +1,34 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "engines/toml_file.h"
 
+#include "base/error.h"
+
+namespace ogh::admin {
+
+namespace {
+
+/** What the library takes for granted, and files such as "[=" break: it would end the process. @throws Error (Host) */
+[[noreturn]] void refuse_toml()
+{
+    throw Error(ExitCode::Host, "it is no TOML");
+}
+
+} // namespace
+
+} // namespace ogh::admin
+
+// Both may be set before it is included. It walks recursively through what is nested.
+#define TOML_ASSERT(expr) ((expr) ? static_cast<void>(0) : ::ogh::admin::refuse_toml())
+#define TOML_MAX_NESTED_VALUES 16
 #include <toml++/toml.h>
 
+#include <algorithm>
 #include <functional>
+#include <string_view>
 #include <utility>
 
 #include <nlohmann/json.hpp>
 
-#include "base/error.h"
 #include "base/text.h"
 #include "host/host_file.h"
 
@@ -16,7 +36,74 @@ namespace ogh::admin {
 
 namespace {
 
-constexpr size_t max_toml_size = size_t{1} << 20U;
+constexpr size_t max_toml_size = size_t{1} << 18U; // engines' own examples have 0.03 MB
+
+/** The library takes a second for a table of a megabyte that was made for it. */
+void check_size(const std::string &text)
+{
+    if (text.size() > max_toml_size)
+        throw Error(ExitCode::Host, "it is larger than " + std::to_string(max_toml_size) + " bytes");
+}
+
+/**
+ * Each dot in a name is a table within a table, and these the library does not count. Names end with their lines. It is
+ * not looked at where a string or a comment begins, so that nothing can go wrong with that.
+ */
+void check_dots(const std::string &text)
+{
+    constexpr std::ptrdiff_t most = 100;
+    for (auto line = text.begin(); line != text.end();) {
+        const auto end = std::find(line, text.end(), '\n');
+        if (std::count(line, end, '.') > most)
+            throw Error(ExitCode::Host, "it has more than " + std::to_string(most) + " dots in line " +
+                                            std::to_string(1 + std::count(text.begin(), line, '\n')));
+        line = end == text.end() ? end : std::next(end);
+    }
+}
+
+constexpr char lead = '\xee'; // of U+E000 to U+EFFF in UTF-8, which are for private use
+
+/**
+ * What the library makes of a character beyond ASCII outside of strings is undefined for most of them (up to its version
+ * 3.3 at least, is_non_ascii_horizontal_whitespace). So it is given each of their bytes as U+E000 and the byte, of which
+ * it says what TOML says: nowhere but in strings and comments.
+ * @throws Error (Host) if it is no UTF-8, or has escapes for these characters
+ */
+std::string in_disguise(const std::string &text)
+{
+    std::string small(text);
+    std::transform(small.begin(), small.end(), small.begin(),
+                   [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; });
+    if (as_utf8(text) != text || small.find("\\ue0") != std::string::npos ||
+        small.find("\\u0000e0") != std::string::npos)
+        refuse_toml();
+    std::string disguised;
+    for (const char c : text) {
+        const auto byte = static_cast<unsigned char>(c);
+        if (byte < 0x80)
+            disguised += c;
+        else
+            disguised +=
+                {lead, static_cast<char>(0x80U | (byte >> 6U)), static_cast<char>(0x80U | (byte & 0x3fU))};
+    }
+    return disguised;
+}
+
+std::string as_it_was(std::string_view disguised)
+{
+    std::string text;
+    for (size_t i = 0; i < disguised.size(); ++i) {
+        if (disguised[i] != lead || i + 2 >= disguised.size()) {
+            text += disguised[i];
+            continue;
+        }
+        const auto high = static_cast<unsigned char>(disguised[i + 1]);
+        const auto low = static_cast<unsigned char>(disguised[i + 2]);
+        text += static_cast<char>(((high & 3U) << 6U) | (low & 0x3fU));
+        i += 2;
+    }
+    return text;
+}
 
 const toml::table *find_table(const toml::table &document, const std::string &table)
 {
@@ -28,7 +115,7 @@ nlohmann::json convert(const toml::node &node)
     if (const toml::table *const table = node.as_table()) {
         nlohmann::json object = nlohmann::json::object();
         for (const auto &[key, value] : *table)
-            object[std::string(key.str())] = convert(value);
+            object[as_it_was(key.str())] = convert(value);
         return object;
     }
     if (const toml::array *const array = node.as_array()) {
@@ -38,7 +125,7 @@ nlohmann::json convert(const toml::node &node)
         return list;
     }
     if (const auto *const text = node.as_string())
-        return text->get();
+        return as_it_was(text->get());
     if (const auto *const flag = node.as_boolean())
         return flag->get();
     if (const auto *const number = node.as_integer())
@@ -65,14 +152,21 @@ std::optional<TomlFile> TomlFile::read(const Sysroot &sysroot, const std::string
 {
     const auto place = sysroot.find(path);
     const auto text = place ? read_host_file(sysroot, place->path, max_toml_size) : std::nullopt;
-    if (!text)
-        return std::nullopt;
+    return text ? std::optional(parse(path, *text)) : std::nullopt;
+}
+
+TomlFile TomlFile::parse(const std::string &path, const std::string &text)
+{
     try {
-        return TomlFile(path, std::make_unique<Content>(Content{toml::parse(*text)}));
+        check_size(text);
+        check_dots(text);
+        return {path, std::make_unique<Content>(Content{toml::parse(in_disguise(text))})};
     } catch (const toml::parse_error &error) {
         throw Error(ExitCode::Host, quote(path) + " is no TOML, line " +
                                         std::to_string(error.source().begin.line) + ": " +
-                                        std::string(error.description()));
+                                        printable(as_it_was(error.description())));
+    } catch (const Error &error) {
+        throw Error(ExitCode::Host, quote(path) + ": " + error.what());
     }
 }
 
@@ -86,7 +180,7 @@ std::optional<std::vector<std::string>> TomlFile::strings(const std::string &tab
     std::vector<std::string> strings;
     for (const toml::node &each : *list)
         if (const auto text = each.value<std::string>())
-            strings.push_back(*text);
+            strings.push_back(as_it_was(*text));
     return strings;
 }
 
@@ -101,7 +195,7 @@ std::vector<std::string> TomlFile::keys(const std::string &table) const
     std::vector<std::string> names;
     if (const toml::table *const found = find_table(content_->document, table))
         for (const auto &[key, value] : *found)
-            names.emplace_back(key.str());
+            names.push_back(as_it_was(key.str()));
     return names;
 }
 
@@ -114,7 +208,7 @@ std::vector<std::string> TomlFile::tables_with(const std::string &key) const
             found.push_back(name);
         for (const auto &[inner, value] : table)
             if (const toml::table *const below = value.as_table())
-                look(*below, name.empty() ? std::string(inner.str()) : name + "." + std::string(inner.str()));
+                look(*below, (name.empty() ? "" : name + ".") + as_it_was(inner.str()));
     };
     look(content_->document, "");
     return found;

@@ -18,6 +18,9 @@ public:
     /** @throws Error (Host) if it cannot be read, or is no TOML; nothing if it does not exist */
     static std::optional<TomlFile> read(const Sysroot &sysroot, const std::string &path);
 
+    /** @param path for messages. @throws Error (Host) if it is no TOML, or is nested deeper than anybody needs */
+    static TomlFile parse(const std::string &path, const std::string &text);
+
     TomlFile(TomlFile &&) noexcept;
     TomlFile &operator=(TomlFile &&) noexcept;
     TomlFile(const TomlFile &) = delete;

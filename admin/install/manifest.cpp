@@ -22,6 +22,7 @@ using nlohmann::json;
 using nlohmann::ordered_json;
 
 constexpr size_t max_manifest_size = size_t{1} << 20U;
+constexpr size_t max_files = 256; // a few for each engine; each is read, and compared with others
 
 constexpr const char *what = "the list of what 'install' has written (/var/lib/oci-gpu-hooks/installed.json)";
 
@@ -70,12 +71,18 @@ bool InstalledFile::has_text(std::string_view text) const
 
 Manifest Manifest::read(const Sysroot &sysroot)
 {
-    Manifest manifest;
     const auto text = read_host_file(sysroot, path, max_manifest_size);
-    if (!text)
-        return manifest;
+    return text ? parse(*text) : Manifest();
+}
+
+Manifest Manifest::parse(std::string_view text)
+{
+    Manifest manifest;
     try {
-        const json document = parse_object(*text, what, [](const auto &, const auto &) { return true; });
+        const json document = parse_object(text, what, [](const auto &, const auto &) { return true; });
+        if (document.at("files").size() > max_files)
+            throw Error(ExitCode::Host,
+                        std::string(what) + " has more than " + std::to_string(max_files) + " files");
         for (const json &file : document.at("files"))
             manifest.files.push_back(parse_file(file));
     } catch (const json::exception &error) {

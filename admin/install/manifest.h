@@ -36,6 +36,9 @@ struct Manifest {
     /** @throws Error (Host) if it cannot be read, or is not what to_text() gives */
     static Manifest read(const Sysroot &sysroot);
 
+    /** @throws Error (Host) if it is nothing that 'install' writes */
+    static Manifest parse(std::string_view text);
+
     [[nodiscard]] std::string to_text() const;
 
     [[nodiscard]] const InstalledFile *find(std::string_view wanted) const;

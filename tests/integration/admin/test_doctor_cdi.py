@@ -101,7 +101,7 @@ BROKEN = {
         "CDI is switched off", "enable_cdi"),
     "CDI not switched on in containerd": (write(CONTAINERD, "version = 2\n"), WARNING, "not switched on", "enable_cdi"),
     "config.toml is no TOML": (write(CONTAINERD, "[plugins"), ERROR, "is no TOML", "mend"),
-    "specification is no JSON": (write(SPEC, "{"), WARNING, "engines pass the file over", "mend"),
+    "specification is no JSON": (write(SPEC, "{"), WARNING, "engines pass over what they", "mend"),
     "specification without a kind": (put(SPEC, {"cdiVersion": "0.6.0"}), WARNING, "no 'kind'", "mend"),
     "name that needs a later version": (put(SPEC, spec("0.3.0")), ERROR, "names may begin with a digit since", "0.5.0"),
     "specification without its executable": (put(SPEC, spec(path="/opt/nvidia-devices")), ERROR, "is not there",
