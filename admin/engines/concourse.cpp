@@ -9,7 +9,6 @@
 #include <algorithm>
 #include <array>
 #include <functional>
-#include <map>
 #include <optional>
 
 #include "base/error.h"
@@ -17,6 +16,7 @@
 #include "engines/host_process.h"
 #include "engines/programs.h"
 #include "engines/runtime_wrapper.h"
+#include "engines/worker_words.h"
 #include "registration/path_names.h"
 
 namespace ogh::admin {
@@ -25,53 +25,8 @@ namespace {
 
 constexpr const char *usual_place = "/usr/local/concourse/bin/concourse";
 
-bool has_word(const std::vector<std::string> &words, const char *word)
-{
-    return std::find(words.begin() + 1, words.end(), word) != words.end();
-}
-
-bool is_worker(const std::vector<std::string> &words)
-{
-    return name_of(words.front()) == "concourse" &&
-           (has_word(words, "worker") || has_word(words, "quickstart"));
-}
-
-/** How a worker was told what: options win over the environment, and quickstart has a prefix of its own for both. */
-class Settings final {
-public:
-    Settings(std::vector<std::string> words, std::map<std::string, std::string> environment)
-        : words_(std::move(words)), environment_(std::move(environment)),
-          is_quickstart_(!has_word(words_, "worker"))
-    {
-    }
-
-    /** @param flag "runtime" @param variable "RUNTIME" */
-    [[nodiscard]] std::optional<std::string> value(const std::string &flag, const std::string &variable) const
-    {
-        const std::string option = "--" + std::string(is_quickstart_ ? "worker-" : "") + flag;
-        std::optional<std::string> found;
-        for (size_t i = 1; i < words_.size(); ++i) {
-            if (words_[i] == option && i + 1 < words_.size())
-                found = words_[++i];
-            else if (words_[i].starts_with(option + "="))
-                found = words_[i].substr(option.size() + 1);
-        }
-        if (found)
-            return found;
-        const auto setting =
-            environment_.find("CONCOURSE_" + std::string(is_quickstart_ ? "WORKER_" : "") + variable);
-        return setting == environment_.end() || setting->second.empty() ? std::nullopt
-                                                                        : std::optional(setting->second);
-    }
-
-private:
-    std::vector<std::string> words_;
-    std::map<std::string, std::string> environment_;
-    bool is_quickstart_;
-};
-
 /** worker/workercmd of Concourse 8.2: which of its runtimes know hooks. */
-void check_runtime(Engine &engine, const Settings &settings)
+void check_runtime(Engine &engine, const WorkerSettings &settings)
 {
     const auto runtime = settings.value("runtime", "RUNTIME");
     if (runtime && *runtime != "containerd")
@@ -167,8 +122,8 @@ Engine read_worker(const std::shared_ptr<const Sysroot> &host, const Process &pr
     Engine engine = new_engine(host, process);
     if (auto root = process.own_root())
         engine.sysroot = std::make_shared<const Sysroot>(std::move(*root));
-    const Settings settings(process.words().value_or(std::vector<std::string>{"concourse"}),
-                            process.environment());
+    const WorkerSettings settings(process.words().value_or(std::vector<std::string>{"concourse"}),
+                                  process.environment());
     engine.folders_from = "it was started without --containerd-oci-hooks-dir";
     if (const auto folder = settings.value("containerd-oci-hooks-dir", "CONTAINERD_OCI_HOOKS_DIR")) {
         engine.folder_paths = {*folder};
@@ -196,12 +151,12 @@ Engine unknown_worker(const std::shared_ptr<const Sysroot> &host, const Process 
     return engine;
 }
 
-/** Those that call themselves workers, with why they are not believed. */
-void visit_claims(
+/** Those that call themselves workers, with why they are not believed. @return whether that is all of them */
+bool visit_claims(
     const std::function<void(const Process &, const ProcessIdentity &, const std::string &)> &visit)
 {
-    visit_processes([&](const Process &process) {
-        const auto words = process.words();
+    return visit_processes([&](const Process &process) {
+        const auto words = process.is_called("concourse") ? process.words() : std::nullopt;
         if (!words || !is_worker(*words))
             return;
         try {
@@ -239,13 +194,19 @@ Findings claimed_workers(const Sysroot &sysroot)
     if (!is_this_host(sysroot))
         return findings;
     size_t count = 0;
-    visit_claims([&](const Process &process, const ProcessIdentity & /*identity*/, const std::string &why) {
+    const auto claim = [&](const Process &process, const ProcessIdentity & /*identity*/,
+                           const std::string &why) {
         if (!why.empty() && ++count <= max_shown)
             findings.push_back({Severity::Note,
                                 "a process that calls itself a worker (pid " + std::to_string(process.pid()) +
                                     ") is taken for none: " + why,
                                 ::geteuid() == 0 ? "" : "run this as root, which may look at it"});
-    });
+    };
+    if (!visit_claims(claim))
+        findings.push_back({Severity::Warning,
+                            "there are more than " + std::to_string(max_processes) +
+                                " processes: a worker with a high number is not seen",
+                            "end what starts so many, and run this again"});
     if (count > max_shown)
         findings.push_back({Severity::Note,
                             std::to_string(count - max_shown) + " more processes call themselves workers",

@@ -13,6 +13,7 @@
 
 #include "base/error.h"
 #include "base/number.h"
+#include "engines/worker_words.h"
 #include "host/host_file.h"
 #include "host/root_alone.h"
 #include "kernel/folder_entries.h"
@@ -22,20 +23,9 @@ namespace ogh::admin {
 
 namespace {
 
-constexpr size_t max_file = size_t{1} << 21U;
+constexpr size_t max_words = size_t{1} << 17U; // bytes of a command line
+constexpr size_t max_stat = size_t{1} << 22U;  // a line for each processor
 constexpr int base_of_masks = 16;
-
-/** What ends with NUL each: proc(5) on cmdline and environ. */
-std::vector<std::string> split_at_nul(const std::string &text)
-{
-    std::vector<std::string> parts;
-    for (size_t start = 0; start < text.size();) {
-        const size_t end = std::min(text.find('\0', start), text.size());
-        parts.push_back(text.substr(start, end - start));
-        start = end + 1;
-    }
-    return parts;
-}
 
 /** What stands behind a label at the beginning of a line; "" if there is no such line. */
 std::string line_of(const std::string &text, const std::string &label)
@@ -117,10 +107,10 @@ template<typename Look> auto Process::while_it_lives(const Look &look) const
     throw Error(ExitCode::Host, named(pid_) + " has ended");
 }
 
-std::string Process::read(const std::string &name) const
+std::string Process::read(const std::string &name, size_t limit) const
 {
     const std::string what = "'" + name + "' of " + named(pid_);
-    auto text = read_file_in(folder_.get(), name, max_file, what);
+    auto text = read_file_in(folder_.get(), name, limit, what);
     if (!text)
         throw Error(ExitCode::Host, "there is no " + what);
     return std::move(*text);
@@ -150,10 +140,21 @@ ProcessIdentity Process::read_identity() const
     return identity;
 }
 
+bool Process::is_called(std::string_view name) const
+{
+    const UniqueFd file(::openat(folder_.get(), "cmdline", O_RDONLY | O_CLOEXEC));
+    std::array<char, PATH_MAX> buffer{};
+    const ssize_t length = file.valid() ? ::read(file.get(), buffer.data(), buffer.size()) : -1;
+    const std::string_view text(buffer.data(), length > 0 ? static_cast<size_t>(length) : 0);
+    const std::string_view first = text.substr(0, text.find('\0'));
+    return first.substr(first.rfind('/') + 1) == name;
+}
+
 std::optional<std::vector<std::string>> Process::words() const
 {
     try {
-        std::vector<std::string> words = while_it_lives([&] { return split_at_nul(read("cmdline")); });
+        std::vector<std::string> words =
+            while_it_lives([&] { return split_at_nul(read("cmdline", max_words)); });
         return words.empty() ? std::nullopt : std::optional(std::move(words));
     } catch (const Error &) {
         return std::nullopt; // it has ended, or it is somebody's whom this user may not look at
@@ -162,14 +163,7 @@ std::optional<std::vector<std::string>> Process::words() const
 
 std::map<std::string, std::string> Process::environment() const
 {
-    std::map<std::string, std::string> environment;
-    const std::string text = while_it_lives([&] { return read("environ"); });
-    for (const std::string &setting : split_at_nul(text)) {
-        const size_t end = setting.find('=');
-        if (end != std::string::npos)
-            environment[setting.substr(0, end)] = setting.substr(end + 1);
-    }
-    return environment;
+    return while_it_lives([&] { return parse_environment(read("environ")); });
 }
 
 std::optional<Sysroot> Process::own_root() const
@@ -198,11 +192,11 @@ void Process::check_is_still(const ProcessIdentity &before) const
         throw Error(ExitCode::Host, named(pid_) + " became another program while it was looked at");
 }
 
-void visit_processes(const std::function<void(const Process &)> &visit)
+bool visit_processes(const std::function<void(const Process &)> &visit)
 {
     const UniqueFd proc(::open("/proc", O_PATH | O_DIRECTORY | O_CLOEXEC));
     if (!proc.valid())
-        return;
+        return true;
     const auto is_number = [](std::string_view name) {
         return parse_small_number(name, INT_MAX).has_value();
     };
@@ -210,14 +204,17 @@ void visit_processes(const std::function<void(const Process &)> &visit)
     for (const FolderEntry &entry : list_folder(proc.get(), {"'/proc'", is_number, 0, ExitCode::Host}))
         pids.push_back(static_cast<pid_t>(*parse_small_number(entry.name, INT_MAX)));
     std::sort(pids.begin(), pids.end());
+    const bool is_all = pids.size() <= max_processes;
+    pids.resize(std::min(pids.size(), max_processes));
     for (const pid_t pid : pids)
         if (const auto process = Process::open(pid))
             visit(*process);
+    return is_all;
 }
 
 std::optional<std::int64_t> unix_time_of(std::uint64_t start_ticks)
 {
-    const std::string text = read_host_file(Sysroot("/"), "/proc/stat", max_file).value_or("");
+    const std::string text = read_host_file(Sysroot("/"), "/proc/stat", max_stat).value_or("");
     const auto booted = parse_number(with_spaces(line_of(text, "btime")));
     if (!booted)
         return std::nullopt;

@@ -41,7 +41,10 @@ public:
     /** @throws Error (Host) if it has ended, or this process may not look */
     [[nodiscard]] ProcessIdentity identity() const;
 
-    /** Its command line, never empty. @return nothing of a kernel's thread, or of one that has ended */
+    /** Whether the first word of its command line is this, but for the folder: a look at a few bytes. */
+    [[nodiscard]] bool is_called(std::string_view name) const;
+
+    /** Its command line, never empty. @return nothing of a kernel's thread, of one that has ended, or above 128 KiB */
     [[nodiscard]] std::optional<std::vector<std::string>> words() const;
 
     /** The environment that it was started with, the last of equal names. @throws Error (Host) */
@@ -59,9 +62,11 @@ private:
     {
     }
 
+    static constexpr size_t max_file = size_t{1} << 21U;
+
     /** What `look()` finds, if the process has not ended by then. @throws Error (Host) if it has, whatever was found */
     template<typename Look> [[nodiscard]] auto while_it_lives(const Look &look) const;
-    [[nodiscard]] std::string read(const std::string &name) const;
+    [[nodiscard]] std::string read(const std::string &name, size_t limit = max_file) const;
     [[nodiscard]] ProcessIdentity read_identity() const;
     [[nodiscard]] std::optional<Sysroot> open_root() const;
 
@@ -70,8 +75,11 @@ private:
     UniqueFd folder_;
 };
 
-/** Visits all processes of this host, by number. One at a time is held: there may be any number. */
-void visit_processes(const std::function<void(const Process &)> &visit);
+/** Anybody can start processes, and each takes some time to look at. */
+inline constexpr size_t max_processes = 100'000;
+
+/** Visits the processes of this host, by number, one at a time. @return false if there are more than max_processes */
+bool visit_processes(const std::function<void(const Process &)> &visit);
 
 /** When that was, in seconds of the Unix epoch, to about a second. @return nothing if it is not known */
 std::optional<std::int64_t> unix_time_of(std::uint64_t start_ticks);

@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "engines/worker_words.h"
+
+#include <algorithm>
+
+#include "registration/path_names.h"
+
+namespace ogh::admin {
+
+namespace {
+
+bool has_word(const std::vector<std::string> &words, const char *word)
+{
+    return std::find(words.begin() + 1, words.end(), word) != words.end();
+}
+
+} // namespace
+
+std::vector<std::string> split_at_nul(std::string_view text)
+{
+    std::vector<std::string> parts;
+    for (size_t start = 0; start < text.size();) {
+        const size_t end = std::min(text.find('\0', start), text.size());
+        parts.emplace_back(text.substr(start, end - start));
+        start = end + 1;
+    }
+    return parts;
+}
+
+std::map<std::string, std::string> parse_environment(std::string_view text)
+{
+    std::map<std::string, std::string> environment;
+    for (const std::string &setting : split_at_nul(text)) {
+        const size_t end = setting.find('=');
+        if (end != std::string::npos)
+            environment[setting.substr(0, end)] = setting.substr(end + 1);
+    }
+    return environment;
+}
+
+bool is_worker(const std::vector<std::string> &words)
+{
+    return name_of(words.front()) == "concourse" &&
+           (has_word(words, "worker") || has_word(words, "quickstart"));
+}
+
+WorkerSettings::WorkerSettings(std::vector<std::string> words, std::map<std::string, std::string> environment)
+    : words_(std::move(words)), environment_(std::move(environment)),
+      is_quickstart_(!has_word(words_, "worker"))
+{
+}
+
+std::optional<std::string> WorkerSettings::value(const std::string &flag, const std::string &variable) const
+{
+    const std::string option = "--" + std::string(is_quickstart_ ? "worker-" : "") + flag;
+    std::optional<std::string> found;
+    for (size_t i = 1; i < words_.size(); ++i) {
+        if (words_[i] == option && i + 1 < words_.size())
+            found = words_[++i];
+        else if (words_[i].starts_with(option + "="))
+            found = words_[i].substr(option.size() + 1);
+    }
+    if (found)
+        return found;
+    const auto setting =
+        environment_.find("CONCOURSE_" + std::string(is_quickstart_ ? "WORKER_" : "") + variable);
+    return setting == environment_.end() || setting->second.empty() ? std::nullopt
+                                                                    : std::optional(setting->second);
+}
+
+} // namespace ogh::admin
