@@ -6,6 +6,7 @@
 #include "base/error.h"
 #include "base/text.h"
 #include "commands/command.h"
+#include "engines/engines.h"
 #include "install/cdi_plan.h"
 #include "install/install_plan.h"
 
@@ -31,6 +32,7 @@ int cdi(int argc, const char *const *argv)
     if (!kind.empty() && names.size() != 1)
         throw Error(ExitCode::Usage, "--kind needs the one hook whose vendor has that kind");
     const InstallHost host{options.open(), {}};
+    say_what_is_unread(find_engines(host.sysroot));
     for (const OurHook *const hook : wanted_hooks(host, request))
         if (has_cdi(*hook))
             print(cdi_of(*host.sysroot, *hook, options_in_force(host.sysroot, *hook), kind));

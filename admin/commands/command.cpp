@@ -3,7 +3,11 @@
 
 #include <unistd.h>
 
+#include <algorithm>
+#include <utility>
+
 #include "base/file.h"
+#include "base/text.h"
 
 namespace ogh::admin {
 
@@ -19,6 +23,22 @@ bool parse(CommandLine &cli, CommandOptions &options, int argc, const char *cons
 void print(const std::string &text)
 {
     write_all(STDOUT_FILENO, text, "to stdout");
+}
+
+void say_what_is_unread(const std::vector<Engine> &engines)
+{
+    constexpr size_t most = 8;
+    std::vector<std::string> sentences;
+    for (const Engine &engine : engines)
+        for (std::string &sentence : unread(engine))
+            if (std::find(sentences.begin(), sentences.end(), sentence) == sentences.end())
+                sentences.push_back(std::move(sentence));
+    if (sentences.size() > most)
+        sentences.resize(most);
+    for (const std::string &sentence : sentences)
+        write_all(STDERR_FILENO,
+                  "oci-gpu-hooks: " + printable(sentence) + "; 'oci-gpu-hooks doctor' says more\n",
+                  "to stderr");
 }
 
 } // namespace ogh::admin

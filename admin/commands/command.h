@@ -3,7 +3,9 @@
 
 #include <memory>
 #include <string>
+#include <vector>
 
+#include "engines/engine.h"
 #include "hook/command_line.h"
 #include "host/sysroot.h"
 
@@ -42,5 +44,11 @@ bool parse(CommandLine &cli, CommandOptions &options, int argc, const char *cons
 
 /** Prints to standard output. @throws SystemError */
 void print(const std::string &text);
+
+/**
+ * Says on standard error what of the engines' files cannot be read: then what is printed may not be all. The doctor has
+ * findings for that.
+ */
+void say_what_is_unread(const std::vector<Engine> &engines);
 
 } // namespace ogh::admin

@@ -10,6 +10,7 @@
 #include "base/text.h"
 #include "commands/command.h"
 #include "engines/crio.h"
+#include "engines/engines.h"
 #include "engines/podman.h"
 #include "install/cdi_plan.h"
 #include "install/changes.h"
@@ -200,6 +201,7 @@ int install(int argc, const char *const *argv)
         throw Error(ExitCode::Usage, "which engine? --engine takes " + quote_list(engine_names()));
     read_hooks({argv + end, argv + argc}, request);
     const auto sysroot = options.open();
+    say_what_is_unread(find_engines(sysroot));
     return install_for({sysroot, Manifest::read(*sysroot)}, request, dry_run);
 }
 
@@ -214,7 +216,9 @@ int uninstall(int argc, const char *const *argv)
     cli.add_flag("--dry-run", "Say what would be removed, and change nothing", dry_run);
     if (!parse(cli, options, argc, argv))
         return EXIT_SUCCESS;
-    return remove_for(options.open(), engine, dry_run);
+    const auto sysroot = options.open();
+    say_what_is_unread(find_engines(sysroot));
+    return remove_for(sysroot, engine, dry_run);
 }
 
 } // namespace ogh::admin

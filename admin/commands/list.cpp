@@ -34,7 +34,9 @@ bool has_nothing(const ProgramOutput &output)
 std::vector<InstalledHook> those(const std::shared_ptr<const Sysroot> &sysroot,
                                  bool (*is_wanted)(const InstalledHook &))
 {
-    std::vector<InstalledHook> hooks = installed_hooks(*sysroot, find_engines(sysroot));
+    const std::vector<Engine> engines = find_engines(sysroot);
+    say_what_is_unread(engines);
+    std::vector<InstalledHook> hooks = installed_hooks(*sysroot, engines);
     hooks.erase(std::remove_if(hooks.begin(), hooks.end(),
                                [&](const InstalledHook &hook) { return !is_wanted(hook); }),
                 hooks.end());

@@ -165,7 +165,9 @@ int print_plans(const std::shared_ptr<const Sysroot> &sysroot, const std::vector
                 bool as_json)
 {
     const AskedByHook asked = parse_words(words);
-    const std::vector<InstalledHook> hooks = installed_hooks(*sysroot, find_engines(sysroot));
+    const std::vector<Engine> engines = find_engines(sysroot);
+    say_what_is_unread(engines);
+    const std::vector<InstalledHook> hooks = installed_hooks(*sysroot, engines);
     int status = 0;
     for (const auto &[name, what] : asked) {
         bool is_installed = false;

@@ -42,4 +42,7 @@ inline bool has_own_root(const Engine &engine)
 /** Reads the folders that folder_paths names. */
 void read_folders(Engine &engine);
 
+/** What of its configuration, its folders and the files in force cannot be read, a sentence each that names it. */
+std::vector<std::string> unread(const Engine &engine);
+
 } // namespace ogh::admin
