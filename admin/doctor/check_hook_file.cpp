@@ -33,6 +33,10 @@ std::optional<Finding> check_stages(const HookFile &file)
                    R"(write "stages": ["createRuntime"])"};
 }
 
+/** It passes over "-", the value that is as if the annotation were not there: "Annotations" in oci-gpu-hooks(7). */
+constexpr const char *right_when =
+    R"(write "when": {"annotations": {"^io\\.oci-gpu-hooks\\.": "^([^-]|-.)|^$"}})";
+
 /** A value that no annotation has by chance. */
 constexpr const char *any_value = "all";
 
@@ -54,13 +58,13 @@ std::optional<Finding> check_when(const Engine &engine, const HookFile &file)
         return Finding{Severity::Error,
                        quote(file.path) + ": 'when' does not match the annotation " + quote(key) +
                            ": who asks gets nothing, without a word",
-                       R"(write "when": {"annotations": {"^io\\.oci-gpu-hooks\\.": ".*"}})"};
+                       right_when};
     if (!is_called_for(file, key + "s", any_value) || !is_called_for(file, key, ""))
         return Finding{Severity::Warning,
                        quote(file.path) +
                            ": 'when' does not match misspelt keys and empty values: such a container "
                            "starts without what it asks for, without a word",
-                       R"(write "when": {"annotations": {"^io\\.oci-gpu-hooks\\.": ".*"}})"};
+                       right_when};
     return std::nullopt;
 }
 

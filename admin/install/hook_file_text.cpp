@@ -28,7 +28,8 @@ ordered_json when_of(const HookFile &file)
 {
     if (needs_every_container(file))
         return ordered_json::object({{"always", true}});
-    return ordered_json::object({{"annotations", ordered_json::object({{R"(^io\.oci-gpu-hooks\.)", ".*"}})}});
+    return ordered_json::object(
+        {{"annotations", ordered_json::object({{R"(^io\.oci-gpu-hooks\.)", "^([^-]|-.)|^$"}})}});
 }
 
 } // namespace

@@ -107,8 +107,9 @@ Hook::request(const std::function<std::optional<RequestValue>(const Container &)
     auto asked = find_request(name_, config_ ? &*config_ : nullptr, options_, notes);
     if (!asked && otherwise)
         asked = otherwise(container_);
-    if (!asked)
-        log_.write(notes);
+    if (asked) // then what is said of not asking is wrong, or of no interest
+        std::erase_if(notes, [](const Note &note) { return note.level > LogLevel::Warning; });
+    log_.write(notes);
     return asked;
 }
 

@@ -4,75 +4,23 @@
 #include <fnmatch.h>
 
 #include <algorithm>
-#include <array>
 #include <map>
 
 #include "base/error.h"
 #include "base/text.h"
-#include "build_config.h"
 #include "oci/concourse_step.h"
+#include "request/annotations.h"
 
 namespace ogh {
 
 namespace {
 
-constexpr std::string_view prefix = "io.oci-gpu-hooks.";
 constexpr const char *key_variable = "OCI_GPU_HOOKS_KEY";
-
-/** Every key of the collection, without the prefix: each hook refuses what none of them knows. */
-constexpr auto known_keys = std::to_array<std::string_view>({OGH_REQUEST_KEYS});
-
-template<typename Keys> bool contains(const Keys &keys, std::string_view key)
-{
-    return std::find(keys.begin(), keys.end(), key) != keys.end();
-}
-
-/** The engines' names for a pod's container: kubelet's by way of CRI-O, and containerd's. */
-constexpr std::array<const char *, 2> container_name_keys{"io.kubernetes.container.name",
-                                                          "io.kubernetes.cri.container-name"};
 
 const std::string *find_annotation(const Config &config, std::string_view key)
 {
     const auto annotation = config.annotations.find(key);
     return annotation == config.annotations.end() ? nullptr : &annotation->second;
-}
-
-const std::string *container_name(const Config &config)
-{
-    for (const char *key : container_name_keys) {
-        if (const std::string *name = find_annotation(config, key))
-            return name;
-    }
-    return nullptr;
-}
-
-Error unknown_key(const std::string &key)
-{
-    return {ExitCode::Usage, "no hook of oci-gpu-hooks knows the annotation " + quote(key) + "; known are " +
-                                 std::string(prefix) + "KEY and KEY/CONTAINER with KEY one of " +
-                                 quote_list({known_keys.begin(), known_keys.end()})};
-}
-
-void check_key(const std::string &full, const Config &config)
-{
-    const std::string_view key = std::string_view(full).substr(prefix.size());
-    const size_t slash = key.find('/');
-    if (!contains(known_keys, key.substr(0, slash)) || slash == key.size() - 1)
-        throw unknown_key(full);
-    if (slash != std::string_view::npos && container_name(config) == nullptr)
-        throw Error(
-            ExitCode::Usage,
-            "the annotation " + quote(full) +
-                " is for one container of a pod, but this container's name is not known: config.json has "
-                "neither 'io.kubernetes.container.name' nor 'io.kubernetes.cri.container-name'");
-}
-
-void check_keys(const Config &config)
-{
-    const auto &annotations = config.annotations;
-    for (auto entry = annotations.lower_bound(prefix);
-         entry != annotations.end() && entry->first.starts_with(prefix); ++entry)
-        check_key(entry->first, config);
 }
 
 /** "nvidia-devices.capabilities" is OCI_GPU_HOOKS_NVIDIA_DEVICES_CAPABILITIES. */
@@ -157,28 +105,22 @@ std::optional<Note> why_left_out(const Config &config)
 std::optional<RequestValue> find_value(std::string_view key, const Config &config,
                                        const OptInOptions &options)
 {
-    const std::string annotation = std::string(prefix) + std::string(key);
-    if (const std::string *name = container_name(config)) {
-        const std::string own = annotation + "/" + *name;
-        if (const std::string *value = find_annotation(config, own))
-            return checked(*value, "annotation " + quote(own));
+    if (const auto annotation = find_own_annotation(config, key)) {
+        return checked(*annotation->value, "annotation " + quote(annotation->name));
     }
-    if (const std::string *value = find_annotation(config, annotation))
-        return checked(*value, "annotation " + quote(annotation));
-    if (options.opt_in == OptIn::Environment) {
-        const std::string variable = variable_name(key);
-        auto value = environment_value(config, variable);
-        if (!value)
-            return std::nullopt;
-        const std::string origin = "environment variable " + quote(variable);
-        if (!options.key_file)
-            return checked(std::move(*value), origin);
-        const Key &known = key_of(config, options, key.substr(0, key.find('.')), variable);
-        RequestValue asked = checked(std::move(*value), origin + " with the key " + quote(known.name));
-        asked.limits = known.limits;
-        return asked;
-    }
-    return std::nullopt;
+    if (options.opt_in != OptIn::Environment)
+        return std::nullopt;
+    const std::string variable = variable_name(key);
+    auto value = environment_value(config, variable);
+    if (!value)
+        return std::nullopt;
+    const std::string origin = "environment variable " + quote(variable);
+    if (!options.key_file)
+        return checked(std::move(*value), origin);
+    const Key &known = key_of(config, options, key.substr(0, key.find('.')), variable);
+    RequestValue asked = checked(std::move(*value), origin + " with the key " + quote(known.name));
+    asked.limits = known.limits;
+    return asked;
 }
 
 namespace {
@@ -208,7 +150,7 @@ std::optional<RequestValue> find_any_request(std::string_view hook, const Config
     const auto by_host = [&] { return checked(*options.request, "option '--request'"); };
     if (config == nullptr)
         return by_host();
-    check_keys(*config);
+    check_own_annotations(*config, notes);
     if (!options.plugin.from.empty())
         return find_plugins_request(hook, *config, options, notes);
     if (options.request && options.opt_in != OptIn::Always)

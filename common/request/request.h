@@ -15,7 +15,7 @@ namespace ogh {
 
 /**
  * The value of the annotation `io.oci-gpu-hooks.KEY`, or of the variable that stands for it with --opt-in
- * environment. In a pod `io.oci-gpu-hooks.KEY/CONTAINER` is for that container alone and wins.
+ * environment. In a pod `io.oci-gpu-hooks.KEY/CONTAINER` is for that container alone and wins. See find_own_annotation().
  *
  * @param key a hook's name, or "nvidia-devices.capabilities" and the like
  * @return nothing if it is not there

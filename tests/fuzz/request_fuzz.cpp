@@ -65,6 +65,14 @@ std::optional<Case> read_case(std::string_view input)
     return outcome.value;
 }
 
+bool is_of_podman(const Config &config)
+{
+    const auto manager = config.annotations.find("io.container.manager");
+    return std::any_of(config.annotations.begin(), config.annotations.end(),
+                       [](const auto &each) { return each.first.starts_with("io.podman.annotations."); }) ||
+           (manager != config.annotations.end() && manager->second == "libpod");
+}
+
 Outcome<std::optional<RequestValue>> ask(const Case &input)
 {
     Notes notes;
@@ -75,9 +83,11 @@ Outcome<std::optional<RequestValue>> ask(const Case &input)
     return outcome;
 }
 
-/** The key for this container alone, nothing if its name is not known. */
+/** The key for this container alone, nothing if its name is not known, or only podman says one. */
 std::optional<std::string> container_key(const Config &config)
 {
+    if (is_of_podman(config))
+        return std::nullopt;
     for (const char *key : container_names) {
         const auto name = config.annotations.find(key);
         if (name != config.annotations.end())
@@ -108,7 +118,7 @@ bool is_misspelt(const std::string &key)
 bool has_misspelt_key(const Config &config)
 {
     return std::any_of(config.annotations.begin(), config.annotations.end(),
-                       [](const auto &annotation) { return is_misspelt(annotation.first); });
+                       [](const auto &each) { return each.second != "-" && is_misspelt(each.first); });
 }
 
 /** Whether somebody who may ask for this container has said `value`. */
@@ -142,7 +152,8 @@ void check_asked(const RequestValue &asked, const Case &input)
     const std::string *own = annotation(input.config, container_key(input.config));
     require(!asked.for_all || input.options.all_steps || !is_resource(input.config),
             "the host's request is not for the image of a resource type");
-    require(by_host || own == nullptr || asked.value == *own, "in a pod the container's own key wins");
+    require(by_host || own == nullptr || *own == "-" || asked.value == *own,
+            "in a pod the container's own key wins");
     attempt([&] { return mount_srv::parse_folder_request(asked); });
 }
 

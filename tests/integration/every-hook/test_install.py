@@ -116,7 +116,7 @@ def test_hooks_d_files_have_what_engines_need(documents, layout):
         assert set(document) == {"version", "hook", "when", "stages"}
         assert document["version"] == "1.0.0"
         assert document["stages"] == ["createRuntime"]
-        assert document["when"] == {"annotations": {r"^io\.oci-gpu-hooks\.": ".*"}}
+        assert document["when"] == {"annotations": {r"^io\.oci-gpu-hooks\.": "^([^-]|-.)|^$"}}
         hook = document["hook"]
         assert hook["path"] == str(layout.execdir / name) and hook["path"].startswith("/")
         assert hook["args"][0] == name and hook["timeout"] == 30

@@ -14,6 +14,7 @@ OWN = "etc/containers/oci/hooks.d"
 EXECDIR = "usr/local/libexec/oci/hooks.d"
 FILES = {"mount-srv": "10-mount-srv.json", "nvidia-devices": "20-nvidia-devices.json", "amd-kfd": "21-amd-kfd.json",
          "cdi-devices": "22-cdi-devices.json", "ldcache-update": "90-ldcache-update.json"}
+WHEN = {"annotations": {r"^io\.oci-gpu-hooks\.": "^([^-]|-.)|^$"}}
 BOTH_FOLDERS = f'["/{SHIPPED}", "/{OWN}"]'
 
 
@@ -43,7 +44,7 @@ class InstalledHost(Sysroot):
         return {"version": "1.0.0",
                 "hook": {"path": f"/{EXECDIR}/{hook}", "args": [hook, *args],
                          "env": ["PATH=/usr/sbin:/usr/bin:/sbin:/bin"], "timeout": 30},
-                "when": when or {"annotations": {r"^io\.oci-gpu-hooks\.": ".*"}},
+                "when": when or WHEN,
                 "stages": ["createRuntime"]}
 
     def put(self, name, document):

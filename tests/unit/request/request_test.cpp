@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <map>
+
 #include <boost/test/unit_test.hpp>
 
 #include "hook/options.h"
@@ -133,6 +135,61 @@ BOOST_AUTO_TEST_CASE(a_key_for_one_container_needs_that_containers_name)
     c.config.annotations = {{key + "/train", "b"}};
     BOOST_TEST((c.failure().code == ExitCode::Usage));
     BOOST_TEST(c.failure().says("name is not known"));
+}
+
+BOOST_AUTO_TEST_CASE(a_dash_is_as_if_the_annotation_were_not_there)
+{
+    for (const char *name :
+         {"mount-srv", "mount-srv/train", "mount-svr", "nvidia-devices.lease", "later.key/x"}) {
+        Case c;
+        c.config.annotations = {{"io.oci-gpu-hooks." + std::string(name), "-"},
+                                {"io.kubernetes.container.name", "train"}};
+        BOOST_TEST(!c.ask().has_value(), name);
+        BOOST_TEST(!find_value(name, c.config, c.options).has_value(), name);
+        c.options.opt_in = OptIn::Environment;
+        c.config.environment = {"OCI_GPU_HOOKS_MOUNT_SRV=a"};
+        BOOST_TEST(c.value() == "a", name);
+        c.options.opt_in = OptIn::Always;
+        c.options.request.emplace("b");
+        BOOST_TEST(c.value() == "b", name);
+    }
+}
+
+BOOST_AUTO_TEST_CASE(a_dash_for_one_container_leaves_the_key_of_all)
+{
+    Case c;
+    c.config.annotations = {{key, "a"}, {key + "/train", "-"}, {"io.kubernetes.container.name", "train"}};
+    BOOST_TEST(c.value() == "a");
+}
+
+BOOST_AUTO_TEST_CASE(what_only_resembles_a_dash_is_a_value)
+{
+    for (const char *value : {"--", "- ", " -", "-a", "a-"}) {
+        Case c;
+        c.config.annotations = {{key, value}};
+        BOOST_TEST(c.value() == value);
+    }
+}
+
+BOOST_AUTO_TEST_CASE(in_a_container_that_podman_made_a_key_with_a_name_does_not_count)
+{
+    // The former podman writes after what an image says, the latter an image can take away.
+    for (const auto &[podman_key, value] : std::map<std::string, std::string>{
+             {"io.podman.annotations.privileged", "FALSE"}, {"io.container.manager", "libpod"}}) {
+        Case c;
+        c.config.annotations = {{key, "-"},
+                                {key + "/x", "all"},
+                                {"io.kubernetes.container.name", "x"},
+                                {"io.kubernetes.cri.container-name", "x"},
+                                {"io.container.manager", "cri-o"}};
+        c.config.annotations[podman_key] = value;
+        BOOST_TEST(!c.ask().has_value(), podman_key);
+        c.config.annotations[key] = "a";
+        BOOST_TEST(c.value() == "a", podman_key);
+        c.config.annotations.erase(key);
+        BOOST_TEST((c.failure().code == ExitCode::Usage), podman_key);
+        BOOST_TEST(c.failure().says("podman made it"), c.failure().message);
+    }
 }
 
 BOOST_AUTO_TEST_CASE(the_environment_asks_only_where_the_host_says_so)

@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "request/annotations.h"
+
+#include <algorithm>
+#include <array>
+
+#include "base/error.h"
+#include "base/text.h"
+#include "build_config.h"
+
+namespace ogh {
+
+namespace {
+
+constexpr std::string_view prefix = "io.oci-gpu-hooks.";
+
+/** Every key of the collection, without the prefix: each hook refuses what none of them knows. */
+constexpr auto known_keys = std::to_array<std::string_view>({OGH_REQUEST_KEYS});
+
+/** The engines' names for a pod's container: kubelet's by way of CRI-O, and containerd's. */
+constexpr std::array<const char *, 2> container_name_keys{"io.kubernetes.container.name",
+                                                          "io.kubernetes.cri.container-name"};
+
+const std::string *find_value_of(const Config &config, std::string_view key)
+{
+    const auto annotation = config.annotations.find(key);
+    return annotation == config.annotations.end() ? nullptr : &annotation->second;
+}
+
+/**
+ * podman before 4.6 writes the former into each container, after what an image says, which can forge the latter; later
+ * versions, where an image says nothing, the latter.
+ */
+bool is_of_podman(const Config &config)
+{
+    constexpr std::string_view own = "io.podman.annotations.";
+    const auto first = config.annotations.lower_bound(own);
+    const std::string *const manager = find_value_of(config, "io.container.manager");
+    return (first != config.annotations.end() && first->first.starts_with(own)) ||
+           (manager != nullptr && *manager == "libpod");
+}
+
+const std::string *container_name(const Config &config)
+{
+    if (is_of_podman(config))
+        return nullptr;
+    for (const char *key : container_name_keys) {
+        if (const std::string *name = find_value_of(config, key))
+            return name;
+    }
+    return nullptr;
+}
+
+Error unknown_key(const std::string &key)
+{
+    return {ExitCode::Usage, "no hook of oci-gpu-hooks knows the annotation " + quote(key) + "; known are " +
+                                 std::string(prefix) + "KEY and KEY/CONTAINER with KEY one of " +
+                                 quote_list({known_keys.begin(), known_keys.end()})};
+}
+
+/** @param full has a slash in it */
+void check_named(const std::string &full, const Config &config, Notes &notes)
+{
+    if (container_name(config) != nullptr)
+        return;
+    const std::string plain = full.substr(0, full.find('/'));
+    if (is_of_podman(config) && config.annotations.contains(plain)) {
+        notes.push_back({LogLevel::Warning,
+                         "the annotation " + quote(full) +
+                             " does not count in a container that podman made: " + quote(plain) + " does"});
+        return;
+    }
+    throw Error(ExitCode::Usage,
+                "the annotation " + quote(full) +
+                    " is for one container of a pod, but this container's name is not known: " +
+                    (is_of_podman(config) ? "podman made it, and says none"
+                                          : "config.json has neither 'io.kubernetes.container.name' nor "
+                                            "'io.kubernetes.cri.container-name'"));
+}
+
+void check_key(const std::string &full, const Config &config, Notes &notes)
+{
+    const std::string_view key = std::string_view(full).substr(prefix.size());
+    const size_t slash = key.find('/');
+    if (std::find(known_keys.begin(), known_keys.end(), key.substr(0, slash)) == known_keys.end() ||
+        slash == key.size() - 1)
+        throw unknown_key(full);
+    if (slash != std::string_view::npos)
+        check_named(full, config, notes);
+}
+
+} // namespace
+
+std::optional<OwnAnnotation> find_own_annotation(const Config &config, std::string_view key)
+{
+    const std::string plain = std::string(prefix) + std::string(key);
+    std::vector<std::string> names{plain};
+    if (const std::string *name = container_name(config))
+        names.insert(names.begin(), plain + "/" + *name);
+    for (std::string &name : names) {
+        const std::string *value = find_value_of(config, name);
+        if (value != nullptr && *value != absent_value)
+            return OwnAnnotation{std::move(name), value};
+    }
+    return std::nullopt;
+}
+
+void check_own_annotations(const Config &config, Notes &notes)
+{
+    const auto &annotations = config.annotations;
+    for (auto entry = annotations.lower_bound(prefix);
+         entry != annotations.end() && entry->first.starts_with(prefix); ++entry)
+        if (entry->second != absent_value)
+            check_key(entry->first, config, notes);
+}
+
+} // namespace ogh

@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "base/log.h"
+#include "oci/config.h"
+
+namespace ogh {
+
+/**
+ * The value of an annotation of this collection that is as if it were not there. podman before 4.6 makes an image's
+ * annotations the container's, below the defaults of containers.conf: with this value as the default of each key an image
+ * asks for nothing, and the caller, the environment and the host still do.
+ */
+constexpr std::string_view absent_value = "-";
+
+/** An annotation that counts; the value is that of the configuration. */
+struct OwnAnnotation {
+    std::string name;
+    const std::string *value;
+};
+
+/**
+ * `io.oci-gpu-hooks.KEY`, or `io.oci-gpu-hooks.KEY/CONTAINER` which wins. The latter does not count in a container that
+ * podman made: there the name of the container is whoever's, an image's before podman 4.6.
+ * @return nothing where it is not there, or its value is absent_value
+ */
+std::optional<OwnAnnotation> find_own_annotation(const Config &config, std::string_view key);
+
+/**
+ * A container must not start without what it asks for, and without a word.
+ * @param notes what does not count and is no error: KEY/CONTAINER beside KEY in a container of podman's
+ * @throws Error (Usage) for a key of this collection that no hook knows, and for one with the name of a container where
+ *         that is not known
+ */
+void check_own_annotations(const Config &config, Notes &notes);
+
+} // namespace ogh

@@ -1,0 +1,65 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Which annotations count, in each hook: not one that says "-", and in a container that podman made none for a container
+by its name."""
+
+import pytest
+
+from harness import engines
+from harness.box import PREFIX
+from harness.every_hook import NAMES, box_of
+from harness.expect import refused_by, started
+
+pytest_plugins = ["harness.nvidia_fixtures", "harness.amd_fixtures", "harness.ldcache_fixtures",
+                  "harness.driver_fixtures", "harness.cdi_fixtures"]
+
+
+@pytest.fixture(name="make")
+def make_fixture(request):
+    """A function that gives a container which asks the hook for as much as there is."""
+    def make(name):
+        box = box_of(name, request.getfixturevalue)
+        box.key = PREFIX + name
+        if name == "ldcache-update":
+            box.annotations[box.key] = "auto"
+        return box
+
+    return make
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_no_hook_is_called_for_a_dash(make, name):
+    box = make(name)
+    assert box.hook.matches(box.annotations)
+    for key in [key for key in box.annotations if key.startswith(PREFIX)]:
+        box.annotations[key] = "-"
+    assert not box.hook.matches(box.annotations)
+    for value in ("", " ", "--", "-a", "a", "a-"):
+        assert box.hook.matches({box.key: value}), value
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_dash_is_as_if_the_annotation_were_not_there(make, name):
+    """Also where the hook is called, as another one may have been asked; and a key that no hook knows."""
+    box = make(name)
+    box.loader = "concourse"
+    for key in [key for key in box.annotations if key.startswith(PREFIX)]:
+        box.annotations[key] = "-"
+    box.annotations.update({f"{box.key}.lease": "-", f"{box.key}/x": "-", f"{PREFIX}of-a-later-version": "-"})
+    if "--log-level" not in box.args:
+        box.args = [*box.args, "--log-level", "info"]
+    result = box.run()
+    assert started(result) == "started\n"
+    assert "nothing to do: " in " ".join(map(str, result.said)), result.said
+
+
+@pytest.mark.parametrize("engine", engines.PODMANS, ids=str)
+def test_podman_names_no_container(srv, engine_box, engine):
+    """Who calls it, and before 4.6 the image, can say any name; what is for all of its containers counts."""
+    srv.folders("datasets", "models")
+    key = f"{PREFIX}mount-srv"
+    for value, seen in (("-", "nothing\n"), ("models", "models\n")):
+        box = engine_box(engine, value)
+        box.annotations.update({f"{key}/x": "all", "io.kubernetes.container.name": "x", "io.container.manager": "cri-o"})
+        result = box.run("ls /srv 2>/dev/null || echo nothing")
+        assert started(result) == seen
+        assert "does not count in a container that podman made" in " ".join(map(str, result.said)), result.said
