@@ -105,6 +105,17 @@ std::optional<Finding> check_opt_in(const Engine &engine, const HookFile &file)
         R"(... into "args", see "Concourse" in oci-gpu-hooks(7))"};
 }
 
+/** What it says of pods is said before one is refused. */
+std::optional<Finding> check_pods(const Engine &engine, const HookFile &file)
+{
+    if (engine.name != "crio" || file.ours->name == "ldcache-update" || needs_every_container(file) ||
+        options_of(file).has_limit)
+        return std::nullopt;
+    return Finding{Severity::Note, quote(file.path) + " has no limit: a pod that asks is refused",
+                   "oci-gpu-hooks install --engine crio " + std::string(file.ours->name) +
+                       " --only io.kubernetes.pod.namespace=NAMESPACE"};
+}
+
 /** Asked for something that is cheap and changes nothing. */
 std::vector<std::string> cheap_question(const HookFile &file)
 {
@@ -157,7 +168,7 @@ Findings check_hook_file(const Engine &engine, const HookFile &file)
     const bool is_sound = std::none_of(findings.begin(), findings.end(),
                                        [](const Finding &each) { return each.severity == Severity::Error; });
     for (const auto &finding : {check_stages(file), check_when(engine, file), check_opt_in(engine, file),
-                                check_environment(file), check_timeout(file)})
+                                check_pods(engine, file), check_environment(file), check_timeout(file)})
         if (finding)
             findings.push_back(*finding);
     if (is_sound)

@@ -13,6 +13,7 @@ namespace {
 
 enum class OptionUse {
     Policy,
+    Limit, ///< of the policy, and a limit to what a pod's author may ask
     Place, ///< an absolute path on the host that is read or written beside the policy
     Other,
     Action, ///< what is done instead of the hook's work
@@ -28,9 +29,9 @@ constexpr std::array known_options{
     KnownOption{"--opt-in", true, OptionUse::Policy},
     KnownOption{"--request", true, OptionUse::Policy},
     KnownOption{"--all-steps", false, OptionUse::Policy},
-    KnownOption{"--only", true, OptionUse::Policy},
-    KnownOption{"--allow", true, OptionUse::Policy},
-    KnownOption{"--max-devices", true, OptionUse::Policy},
+    KnownOption{"--only", true, OptionUse::Limit},
+    KnownOption{"--allow", true, OptionUse::Limit},
+    KnownOption{"--max-devices", true, OptionUse::Limit},
     KnownOption{"--capabilities", true, OptionUse::Policy},
     KnownOption{"--allow-capabilities", true, OptionUse::Policy},
     KnownOption{"--from", true, OptionUse::Policy},
@@ -79,6 +80,7 @@ void sort_option(const KnownOption &option, const std::string &value, FileOption
 {
     const std::string name(option.name);
     std::vector<std::string> whole{name};
+    sorted.has_limit = sorted.has_limit || option.use == OptionUse::Limit;
     if (option.has_value && (value.empty() || value.starts_with('-')))
         whole.front() += "=" + value; // or it would be taken for an option
     else if (option.has_value)
@@ -87,7 +89,7 @@ void sort_option(const KnownOption &option, const std::string &value, FileOption
         sorted.problems.push_back(quote(name) + " is for a command line, and not for a file");
     else if (option.use == OptionUse::Place && !value.starts_with('/'))
         sorted.problems.push_back(name + " needs an absolute path, not " + quote(value));
-    else if (option.use == OptionUse::Policy)
+    else if (option.use == OptionUse::Policy || option.use == OptionUse::Limit)
         sorted.policy.insert(sorted.policy.end(), whole.begin(), whole.end());
     else
         sorted.others.insert(sorted.others.end(), whole.begin(), whole.end());

@@ -15,6 +15,8 @@ struct FileOptions {
     std::vector<std::string> policy;
     std::vector<std::string>
         others; ///< what the hook takes besides: where it looks, and where it writes its log
+    /** One of the policy bounds who may ask, or for how much: in a pod an annotation counts only with that. */
+    bool has_limit = false;
     std::vector<std::string> problems; ///< what a file cannot have, each in words: "unknown option '--alow'"
 };
 

@@ -15,6 +15,7 @@
 #include "build_config.h"
 #include "container/commit.h"
 #include "container/device_node.h"
+#include "hook/file_options.h"
 #include "kernel/process.h"
 #include "kernel/served_mounts.h"
 #include "kernel/stall.h"
@@ -66,6 +67,8 @@ bool Hook::parse(int argc, const char *const *argv)
         print(*text);
         return false;
     }
+    options_.words = {argv + 1, argv + argc};
+    options_.has_limit = sort_options(options_.words).has_limit;
     log_.set_level(options_.log_level);
     if (options_.inspect)
         log_.leave_syslog_alone();

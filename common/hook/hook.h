@@ -36,6 +36,9 @@ public:
     /** What a device plugin of Kubernetes counts for in request(), for a hook for GPUs. */
     void set_plugin(DevicePlugin plugin) { options_.plugin = std::move(plugin); }
 
+    /** For a hook that gives nothing of the host's: a pod may ask it without a limit, see check_pod(). */
+    void need_no_limit() { options_.needs_no_limit = true; }
+
     /**
      * Parses the command line.
      * @return whether to go on: false after --help or --version, which have been printed

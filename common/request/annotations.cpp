@@ -21,6 +21,9 @@ constexpr auto known_keys = std::to_array<std::string_view>({OGH_REQUEST_KEYS});
 constexpr std::array<const char *, 2> container_name_keys{"io.kubernetes.container.name",
                                                           "io.kubernetes.cri.container-name"};
 
+/** containerd's first: each engine lets a pod set the other's. */
+constexpr std::array<std::string_view, 2> pod_keys{"io.kubernetes.cri.sandbox-namespace", crio_pod_key};
+
 const std::string *find_value_of(const Config &config, std::string_view key)
 {
     const auto annotation = config.annotations.find(key);
@@ -112,6 +115,14 @@ void check_own_annotations(const Config &config, Notes &notes)
          entry != annotations.end() && entry->first.starts_with(prefix); ++entry)
         if (entry->second != absent_value)
             check_key(entry->first, config, notes);
+}
+
+std::string_view pod_key(const Config &config)
+{
+    const auto *const found = std::find_if(pod_keys.begin(), pod_keys.end(), [&](std::string_view key) {
+        return config.annotations.contains(key);
+    });
+    return found == pod_keys.end() ? "" : *found;
 }
 
 } // namespace ogh

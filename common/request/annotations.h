@@ -38,4 +38,14 @@ std::optional<OwnAnnotation> find_own_annotation(const Config &config, std::stri
  */
 void check_own_annotations(const Config &config, Notes &notes);
 
+/** What CRI-O writes into each container of a pod. */
+constexpr std::string_view crio_pod_key = "io.kubernetes.pod.namespace";
+
+/**
+ * The key by which an engine says that the container is a pod's of Kubernetes: "io.kubernetes.cri.sandbox-namespace" of
+ * containerd's, or that of CRI-O. A pod's author cannot take it away. podman's own pods have none.
+ * @return "" if there is none
+ */
+std::string_view pod_key(const Config &config);
+
 } // namespace ogh

@@ -100,13 +100,14 @@ std::optional<Note> why_left_out(const Config &config)
     return std::nullopt;
 }
 
-} // namespace
-
-std::optional<RequestValue> find_value(std::string_view key, const Config &config,
-                                       const OptInOptions &options)
+/** find_value(), also for what counts in no pod. */
+std::optional<RequestValue> find_any_value(std::string_view key, const Config &config,
+                                           const OptInOptions &options)
 {
     if (const auto annotation = find_own_annotation(config, key)) {
-        return checked(*annotation->value, "annotation " + quote(annotation->name));
+        RequestValue asked = checked(*annotation->value, "annotation " + quote(annotation->name));
+        asked.is_annotation = true;
+        return asked;
     }
     if (options.opt_in != OptIn::Environment)
         return std::nullopt;
@@ -123,13 +124,43 @@ std::optional<RequestValue> find_value(std::string_view key, const Config &confi
     return asked;
 }
 
+} // namespace
+
+void check_pod(std::string_view hook, const Config &config, const OptInOptions &options,
+               const std::string &origin)
+{
+    const std::string_view key = pod_key(config);
+    if (key.empty() || options.has_limit || options.needs_no_limit)
+        return;
+    const std::string only = "--only " + std::string(key) + "=NAMESPACE";
+    std::string install = "oci-gpu-hooks install --engine crio " + std::string(hook);
+    for (const std::string &word : options.words)
+        install += " " + quote(word);
+    throw Error(ExitCode::Policy,
+                "a pod's author is not the host's administrator: the " + origin +
+                    " counts only where the hook has a limit (--only, --allow or --max-devices), and it has "
+                    "none; " +
+                    (key == crio_pod_key
+                         ? "for example: " + install + " " + only
+                         : "add " + only + " to its args, see 'containerd' in oci-gpu-hooks(7)"));
+}
+
+std::optional<RequestValue> find_value(std::string_view key, const Config &config,
+                                       const OptInOptions &options)
+{
+    auto asked = find_any_value(key, config, options);
+    if (asked && asked->is_annotation && trimmed(asked->value) != "none")
+        check_pod(key.substr(0, key.find('.')), config, options, asked->origin);
+    return asked;
+}
+
 namespace {
 
 /** find_request(), but for --only, where the host believes a device plugin: the container itself can only say `none`. */
 std::optional<RequestValue> find_plugins_request(std::string_view hook, const Config &config,
                                                  const OptInOptions &options, Notes &notes)
 {
-    if (auto own = find_value(hook, config, options)) {
+    if (auto own = find_any_value(hook, config, options)) {
         if (trimmed(own->value) == "none")
             return own;
         throw Error(ExitCode::Policy, "the " + own->origin +

@@ -20,10 +20,18 @@ namespace ogh {
  * @param key a hook's name, or "nvidia-devices.capabilities" and the like
  * @return nothing if it is not there
  * @throws Error: Usage if it is there and empty or too long; Policy if it is a variable, and --key-file has no line for
- *         the container's key that serves the hook
+ *         the container's key that serves the hook; as check_pod() for an annotation, unless it says `none`
  */
 std::optional<RequestValue> find_value(std::string_view key, const Config &config,
                                        const OptInOptions &options);
+
+/**
+ * Who writes a pod is not the host's administrator, so what a pod's annotation asks counts only where the hook has a limit.
+ * @param origin what asks, for the message
+ * @throws Error (Policy) which names what to run, if the container is a pod's and there is none
+ */
+void check_pod(std::string_view hook, const Config &config, const OptInOptions &options,
+               const std::string &origin);
 
 /** Whether a variable of the container would count for the hook with --opt-in environment: then a key is needed. */
 bool has_variable(std::string_view hook, const Config &config);

@@ -19,11 +19,12 @@ enum class PluginSource {
 
 /** What somebody asks of one hook for a container, in the hook's own grammar. */
 struct RequestValue {
-    std::string value;     ///< never empty
-    std::string origin;    ///< who asks, for messages: "annotation 'io.oci-gpu-hooks.mount-srv'"
-    bool for_all = false;  ///< the host asks it for every container (--opt-in always), and not for this one
-    bool implied = false;  ///< another hook was asked, and this one goes along with it
-    KeyLimits limits = {}; ///< of the key that it was asked with
+    std::string value;    ///< never empty
+    std::string origin;   ///< who asks, for messages: "annotation 'io.oci-gpu-hooks.mount-srv'"
+    bool for_all = false; ///< the host asks it for every container (--opt-in always), and not for this one
+    bool is_annotation = false;              ///< of this collection, whoever has set it
+    bool implied = false;                    ///< another hook was asked, and this one goes along with it
+    KeyLimits limits = {};                   ///< of the key that it was asked with
     std::optional<PluginSource> plugin = {}; ///< a device plugin has chosen, and this says so
 };
 

@@ -41,13 +41,18 @@ PlanContext context_of(const Hook &hook, const Options &options)
     return context;
 }
 
+constexpr const char *engine_origin = "annotations 'cdi.k8s.io/...'";
+
 /** What the container asks for, by both kinds of annotations. */
 DeviceRequest asked_for(const Hook &hook, const RequestValue &asked, const Options &options)
 {
     DeviceRequest request = parse_device_request(asked);
     if (!options.engine_annotations || !hook.config())
         return request;
-    for (const DeviceName &device : parse_engine_annotations(*hook.config()).devices)
+    const DeviceRequest by_engine = parse_engine_annotations(*hook.config());
+    if (!by_engine.devices.empty())
+        check_pod("cdi-devices", *hook.config(), hook.options(), engine_origin);
+    for (const DeviceName &device : by_engine.devices)
         if (std::find(request.devices.begin(), request.devices.end(), device) == request.devices.end())
             request.devices.push_back(device);
     return request;
@@ -58,7 +63,7 @@ std::optional<RequestValue> asked_by_engine(const Hook &hook, const Options &opt
 {
     if (!options.engine_annotations || parse_engine_annotations(hook.config().value()) == DeviceRequest())
         return std::nullopt;
-    return RequestValue{.value = "none", .origin = "annotations 'cdi.k8s.io/...'"};
+    return RequestValue{.value = "none", .origin = engine_origin};
 }
 
 /** GPUs have a policy and leases of their own hook, which this one is not to go round. */

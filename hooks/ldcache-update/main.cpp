@@ -13,6 +13,7 @@ int main(int argc, char **argv)
             hook.cli().add({"--folder", "DIR",
                             "Another folder of the container; may be given several times (default: none)"},
                            further);
+            hook.need_no_limit();
             if (!hook.parse(argc, argv))
                 return;
             const auto asked = hook.request(ogh::ldcache_update::asked_by_tree);

@@ -3,6 +3,7 @@
 #include <array>
 #include <sstream>
 
+#include "base/text.h"
 #include "hook/options.h"
 #include "mount-srv/folder_request.h"
 #include "promise.h"
@@ -65,6 +66,12 @@ std::optional<Case> read_case(std::string_view input)
     return outcome.value;
 }
 
+bool is_of_pod(const Config &config)
+{
+    return config.annotations.contains("io.kubernetes.cri.sandbox-namespace") ||
+           config.annotations.contains("io.kubernetes.pod.namespace");
+}
+
 bool is_of_podman(const Config &config)
 {
     const auto manager = config.annotations.find("io.container.manager");
@@ -79,7 +86,9 @@ Outcome<std::optional<RequestValue>> ask(const Case &input)
     auto outcome = attempt([&] { return find_request(hook, &input.config, input.options, notes); });
     for (const Note &note : notes)
         require(is_one_clean_line(note.text), "a note is one clean line");
-    require(outcome.value || outcome.code == ExitCode::Usage, "a request is refused as a wrong use");
+    const bool is_refused = outcome.code == ExitCode::Policy && is_of_pod(input.config);
+    require(outcome.value || is_refused || outcome.code == ExitCode::Usage,
+            "a request is refused as a wrong use");
     return outcome;
 }
 
@@ -154,6 +163,9 @@ void check_asked(const RequestValue &asked, const Case &input)
             "the host's request is not for the image of a resource type");
     require(by_host || own == nullptr || *own == "-" || asked.value == *own,
             "in a pod the container's own key wins");
+    require(!asked.is_annotation || asked.value != "-", "a dash is no request");
+    require(!asked.is_annotation || !is_of_pod(input.config) || trimmed(asked.value) == "none",
+            "a pod asks for nothing without a limit");
     attempt([&] { return mount_srv::parse_folder_request(asked); });
 }
 

@@ -147,6 +147,15 @@ def test_what_is_shipped_is_enough_without_options(command, host):
     assert f"amd-kfd by '/{SHIPPED}/{FILES['amd-kfd']}': whoever sets annotations; no limit\n" in said
 
 
+def test_a_hook_without_a_limit_gives_pods_nothing(command, host, only):
+    only("crio")
+    for name in FILES:
+        said = f"'/{SHIPPED}/{FILES[name]}' has no limit: a pod that asks is refused"
+        assert (said in no_errors(command)) == (name != "ldcache-update")
+    installed(command, "crio", "nvidia-devices", "--max-devices", "1")
+    assert not [text for text in no_errors(command) if "has no limit" in text and "nvidia-devices" in text]
+
+
 def test_no_options_take_no_policy_away(command, host):
     for engine in ("podman", "concourse", "docker"):
         installed(command, engine, *ALLOW)

@@ -163,6 +163,17 @@ def test_annotations_of_engines(cdi_box, cdi_by_hand, gpus):
     assert process.returncode == 2 and "--only" in process.stderr
 
 
+def test_annotations_of_engines_in_a_pod(cdi_box, gpus):
+    """A pod's author can set them too; also beside an annotation that asks for nothing."""
+    for own in (None, "none"):
+        box = cdi_box(own, "--engine-annotations")
+        box.loader = "concourse"
+        box.annotations.update({"cdi.k8s.io/plugin_1": "vendor.com/gpu=1", "io.kubernetes.pod.namespace": "ml"})
+        refused(box.run(), 5, "annotations 'cdi.k8s.io/...'", "'--engine-annotations'")
+        box.args = [*box.args, "--allow", "vendor.com/gpu=1"]
+        assert started(box.run("ls /dev/dri")) == "gpu1\n"
+
+
 def test_never_writable(cdi_box, gpus):
     box = cdi_box("vendor.com/gpu=1", "--writable", "never")
     assert "Read-only" in started(box.run("{ echo x > /var/lib/vendor/new; } 2>&1 || true"))

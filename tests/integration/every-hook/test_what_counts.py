@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which annotations count, in each hook: not one that says "-", and in a container that podman made none for a container
-by its name."""
+"""Which annotations count, in each hook: not one that says "-", in a pod only with a limit, and in a container that
+podman made none for a container by its name."""
 
 import pytest
 
@@ -11,6 +11,12 @@ from harness.expect import refused_by, started
 
 pytest_plugins = ["harness.nvidia_fixtures", "harness.amd_fixtures", "harness.ldcache_fixtures",
                   "harness.driver_fixtures", "harness.cdi_fixtures"]
+
+POD_KEYS = ["io.kubernetes.cri.sandbox-namespace", "io.kubernetes.pod.namespace"]
+LIMITED = [name for name in NAMES if name != "ldcache-update"]
+LIMITS = {"mount-srv": [["--allow", "datasets"]], "nvidia-devices": [["--allow", "0-31"], ["--max-devices", "32"]],
+          "amd-kfd": [["--allow", "0-31"], ["--max-devices", "32"]],
+          "cdi-devices": [["--allow", "vendor.com/gpu"], ["--max-devices", "1"]]}
 
 
 @pytest.fixture(name="make")
@@ -50,6 +56,39 @@ def test_a_dash_is_as_if_the_annotation_were_not_there(make, name):
     result = box.run()
     assert started(result) == "started\n"
     assert "nothing to do: " in " ".join(map(str, result.said)), result.said
+
+
+@pytest.mark.parametrize("pod_key", POD_KEYS)
+@pytest.mark.parametrize("name", LIMITED)
+def test_a_pod_may_ask_only_within_a_limit(make, name, pod_key):
+    box = make(name)
+    box.annotations[pod_key] = "ml"
+    message = refused_by(name, box.run(), 5, f"--only {pod_key}=NAMESPACE")
+    assert ("oci-gpu-hooks install --engine crio" in message) == (pod_key == POD_KEYS[1])
+    args = box.args
+    for limit in [["--only", f"{pod_key}=m*"], *LIMITS[name]]:
+        box.args = [*args, *limit]
+        assert started(box.run()) == "started\n", limit
+    box.args = [*args, "--only", f"{pod_key}=other"]
+    refused_by(name, box.run(), 5, "--only")
+
+
+@pytest.mark.parametrize("name", LIMITED)
+def test_a_pod_that_does_not_ask_is_not_told(make, name):
+    box = make(name)
+    box.annotations[POD_KEYS[0]] = "ml"
+    box.loader = "concourse"
+    for nothing in ("-", "none"):
+        for key in [key for key in box.annotations if key.startswith(PREFIX)]:
+            box.annotations[key] = nothing if key == box.key else "-"
+        assert started(box.run()) == "started\n"
+
+
+def test_ldcache_update_gives_nothing_of_the_hosts(make):
+    box = make("ldcache-update")
+    box.annotations[POD_KEYS[0]] = "ml"
+    del box.annotations[f"{PREFIX}mount-srv"]
+    assert started(box.run()) == "started\n"
 
 
 @pytest.mark.parametrize("engine", engines.PODMANS, ids=str)

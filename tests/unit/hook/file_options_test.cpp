@@ -29,6 +29,16 @@ BOOST_AUTO_TEST_CASE(no_value_is_taken_for_an_option)
         (sort_options({"--request", "-h", "--request="}).policy == Words{"--request=-h", "--request="}));
 }
 
+BOOST_AUTO_TEST_CASE(which_options_are_a_limit)
+{
+    for (const char *const word : {"--only=a=b", "--allow=0", "--max-devices=1"})
+        BOOST_TEST(sort_options({"--idmap", word}).has_limit, word);
+    for (const char *const word :
+         {"--request=--allow", "--writable=never", "--max-wait=1m", "--opt-in=always", "--source-dir=/",
+          "--allow-capabilities=none", "--allow"})
+        BOOST_TEST(!sort_options({"--idmap", word}).has_limit, word);
+}
+
 BOOST_AUTO_TEST_CASE(what_a_file_cannot_have)
 {
     for (const char *const word :

@@ -192,6 +192,56 @@ BOOST_AUTO_TEST_CASE(in_a_container_that_podman_made_a_key_with_a_name_does_not_
     }
 }
 
+BOOST_AUTO_TEST_CASE(in_a_pod_an_annotation_counts_only_with_a_limit)
+{
+    for (const char *pod : {"io.kubernetes.cri.sandbox-namespace", "io.kubernetes.pod.namespace"}) {
+        Case c;
+        c.config.annotations = {{pod, "ml"}};
+        BOOST_TEST(c.value() == "-", "not asking costs nothing");
+        c.config.annotations[key] = "a";
+        BOOST_TEST((c.failure().code == ExitCode::Policy));
+        BOOST_TEST(c.failure().says(std::string("--only ") + pod + "=NAMESPACE"), c.failure().message);
+        c.config.annotations["io.container.manager"] = "libpod";
+        BOOST_TEST((c.failure().code == ExitCode::Policy), "whatever else the pod says");
+        for (bool CommonOptions::*const enough :
+             {&CommonOptions::has_limit, &CommonOptions::needs_no_limit}) {
+            Case limited = c;
+            limited.options.*enough = true;
+            BOOST_TEST(limited.value() == "a");
+        }
+        for (const char *nothing : {"none", "-"}) {
+            c.config.annotations[key] = nothing;
+            BOOST_TEST(c.value() == nothing); // also where there is no value
+        }
+        c.config.annotations = {{pod, "ml"}, {key + ".lease", "exclusive"}};
+        BOOST_TEST((failure_of([&] { find_value("mount-srv.lease", c.config, c.options); }).code ==
+                    ExitCode::Policy));
+    }
+}
+
+BOOST_AUTO_TEST_CASE(what_a_refused_pod_needs_is_one_command_with_the_options_that_are_there)
+{
+    Case c;
+    c.config.annotations = {{key, "a"}, {"io.kubernetes.pod.namespace", "ml"}};
+    BOOST_TEST(c.failure().says("example: oci-gpu-hooks install --engine crio mount-srv --only "
+                                "io.kubernetes.pod.namespace=NAMESPACE"),
+               c.failure().message);
+    c.options.words = {"--source-dir", "/data"};
+    BOOST_TEST(c.failure().says("mount-srv '--source-dir' '/data' --only"), c.failure().message);
+}
+
+BOOST_AUTO_TEST_CASE(in_a_pod_the_host_and_the_environment_need_no_limit)
+{
+    Case c;
+    c.config.annotations = {{"io.kubernetes.pod.namespace", "ml"}};
+    c.config.environment = {"OCI_GPU_HOOKS_MOUNT_SRV=a"};
+    c.options.opt_in = OptIn::Environment;
+    BOOST_TEST(c.value() == "a");
+    c.options.opt_in = OptIn::Always;
+    c.options.request.emplace("b");
+    BOOST_TEST(c.value() == "b");
+}
+
 BOOST_AUTO_TEST_CASE(the_environment_asks_only_where_the_host_says_so)
 {
     Case c;
@@ -348,6 +398,7 @@ BOOST_AUTO_TEST_CASE(every_variable_needs_the_key_and_an_annotation_none)
 BOOST_AUTO_TEST_CASE(only_where_an_annotation_matches)
 {
     Case c;
+    c.options.has_limit = true; // this very option
     c.config.annotations = {{key, "models"}, {"user", "x"}};
     c.options.only = {"io.kubernetes.cri.sandbox-namespace=ci-*", "io.kubernetes.cri.sandbox-namespace=ml"};
     BOOST_TEST((c.failure().code == ExitCode::Policy));
