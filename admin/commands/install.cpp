@@ -81,6 +81,8 @@ InstallPlan plan_for(const InstallHost &host, const InstallRequest &request)
 {
     if (request.folder && request.engine != "concourse")
         throw Error(ExitCode::Usage, "--folder is for --engine concourse alone");
+    if (request.defaults_alone && (request.engine != "podman" || !request.hooks.empty()))
+        throw Error(ExitCode::Usage, "--defaults is for --engine podman alone, without hooks");
     if (reads_hooks_dir(request.engine))
         return plan_hooks_d(host, request, *find_engine(request.engine, host.sysroot));
     return request.engine == "concourse" ? plan_concourse(host, request) : plan_cdi(host, request);
@@ -193,6 +195,9 @@ int install(int argc, const char *const *argv)
                    [&](const std::string &name) { request.engine = name; });
     cli.add({"--folder", "DIR", "Of Concourse's worker (default: /etc/oci-gpu-hooks/concourse-hooks.d)"},
             request.folder);
+    cli.add_flag("--defaults",
+                 "Of podman: the default annotations alone, which before 4.6 keep images from asking",
+                 request.defaults_alone);
     cli.add_flag("--dry-run", "Show each file and its text, and write nothing", dry_run);
     const int end = first_hook(argc, argv);
     if (!parse(cli, options, end, argv))

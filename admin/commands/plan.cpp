@@ -24,8 +24,6 @@ namespace {
 
 using nlohmann::json;
 
-constexpr auto known_keys = std::to_array<std::string_view>({OGH_REQUEST_KEYS});
-
 /** What is asked of one hook. */
 struct Asked {
     std::string value;
@@ -40,10 +38,11 @@ std::string known_key(std::string key)
 {
     if (key.starts_with(annotation_prefix))
         key.erase(0, annotation_prefix.size());
-    if (std::find(known_keys.begin(), known_keys.end(), key) != known_keys.end())
+    const auto known = annotation_keys();
+    if (std::find(known.begin(), known.end(), key) != known.end())
         return key;
     throw Error(ExitCode::Usage, "no hook knows the annotation " + quote(key) + "; there are " +
-                                     quote_list({known_keys.begin(), known_keys.end()}));
+                                     quote_list({known.begin(), known.end()}));
 }
 
 AskedByHook parse_words(const std::vector<std::string> &words)

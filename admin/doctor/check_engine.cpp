@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "base/text.h"
+#include "doctor/check_annotations.h"
 #include "doctor/check_hook_file.h"
 #include "doctor/check_vendors.h"
 
@@ -156,7 +157,9 @@ Section check_engine(const Engine &engine)
     add(section.findings, check_twice(engine));
     add(section.findings, check_unread(engine));
     add(section.findings, check_vendors(engine));
-    if (!calls_any_of_ours(engine))
+    if (calls_any_of_ours(engine))
+        add(section.findings, check_annotations(engine));
+    else
         section.findings.push_back({Severity::Warning, "it calls none of the hooks of this collection",
                                     "oci-gpu-hooks install --engine " + engine.name});
     return section;

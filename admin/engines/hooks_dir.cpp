@@ -61,22 +61,6 @@ void read_file(Engine &engine, const HooksDirOption &option, const std::string &
     engine.folders_file = path;
 }
 
-/** Sorted by name, with the folder in front. */
-std::vector<std::string> drop_ins(const Sysroot &sysroot, const HooksDirOption &option)
-{
-    const auto place = sysroot.find(option.drop_ins);
-    if (!place)
-        return {};
-    std::vector<std::string> paths;
-    const FolderListing listing{quote(option.drop_ins),
-                                [&](std::string_view name) { return name.ends_with(option.suffix); },
-                                max_drop_ins, ExitCode::Host};
-    for (const FolderEntry &entry : list_folder(place->fd.get(), listing))
-        if (entry.type != DT_DIR)
-            paths.push_back(option.drop_ins + "/" + entry.name);
-    return paths;
-}
-
 void stop(Engine &engine, const Error &error, const char *what)
 {
     engine.is_stopped = true;
@@ -87,13 +71,28 @@ void stop(Engine &engine, const Error &error, const char *what)
 
 } // namespace
 
+std::vector<std::string> drop_ins(const Sysroot &sysroot, const std::string &folder,
+                                  const std::string &suffix)
+{
+    const auto place = sysroot.find(folder);
+    if (!place)
+        return {};
+    std::vector<std::string> paths;
+    const FolderListing listing{quote(folder), [&](std::string_view name) { return name.ends_with(suffix); },
+                                max_drop_ins, ExitCode::Host};
+    for (const FolderEntry &entry : list_folder(place->fd.get(), listing))
+        if (entry.type != DT_DIR)
+            paths.push_back(folder + "/" + entry.name);
+    return paths;
+}
+
 void read_hooks_dir(Engine &engine, const HooksDirOption &option)
 {
     engine.folder_paths = option.default_folders;
     engine.folders_from = "its default";
     std::vector<std::string> files = option.files;
     try {
-        const std::vector<std::string> more = drop_ins(*engine.sysroot, option);
+        const std::vector<std::string> more = drop_ins(*engine.sysroot, option.drop_ins, option.suffix);
         files.insert(files.end(), more.begin(), more.end());
     } catch (const Error &error) {
         stop(engine, error, "folder");

@@ -18,6 +18,13 @@ struct HooksDirOption {
     std::vector<std::string> default_folders; ///< where no file has it
 };
 
+/**
+ * The files of a folder whose names have the suffix, by their paths, sorted.
+ * @throws Error (Host) if it cannot be read, or has too many
+ */
+std::vector<std::string> drop_ins(const Sysroot &sysroot, const std::string &folder,
+                                  const std::string &suffix);
+
 /** Sets folder_paths, folders_from and findings of the engine by its files. */
 void read_hooks_dir(Engine &engine, const HooksDirOption &option);
 

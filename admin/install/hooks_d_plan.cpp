@@ -8,6 +8,7 @@
 #include "base/error.h"
 #include "base/text.h"
 #include "doctor/check_hook_file.h"
+#include "install/annotations_plan.h"
 #include "install/hook_file_text.h"
 #include "install/host_writer.h"
 #include "registration/path_names.h"
@@ -74,6 +75,11 @@ public:
 
     InstallPlan plan()
     {
+        if (engine_.name == "podman")
+            if (auto file = plan_default_annotations(host_, request_))
+                plan_.files.push_back(std::move(*file)); // the first: before a hook, and before its policy
+        if (request_.defaults_alone)
+            return std::move(plan_);
         for (const OurHook *const hook : wanted_hooks(host_, request_))
             plan_hook(*hook);
         if (!is_read_ && needs_folder_)

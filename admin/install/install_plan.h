@@ -18,6 +18,7 @@ struct InstallRequest {
     std::vector<const OurHook *> hooks; ///< those that are named; empty: all
     std::vector<std::string> options;   ///< of each of them; empty: those that they have already
     std::optional<std::string> folder;  ///< of Concourse's worker
+    bool defaults_alone = false;        ///< of podman: plan_default_annotations(), and no hook
 };
 
 /** A file that is to have this text. */

@@ -8,6 +8,7 @@
 
 #include "base/error.h"
 #include "base/text.h"
+#include "engines/default_annotations.h"
 #include "engines/engines.h"
 #include "engines/installed_hooks.h"
 #include "registration/hook_folders.h"
@@ -21,6 +22,12 @@ using nlohmann::json;
 bool is_drop_in(const InstalledFile &file)
 {
     return file.path.ends_with(".conf");
+}
+
+/** Files of hooks may be in force by it. */
+bool has_hooks_dir(const InstalledFile &file)
+{
+    return is_drop_in(file) && file.path != default_annotations_file;
 }
 
 /** Files that are in force by hooks_dir alone, and stay. */
@@ -61,7 +68,7 @@ public:
             return;
         if (!present.is_plain || !file.has_text(present.text))
             return keep(file, "was changed by somebody, and stays");
-        if (is_drop_in(file)) {
+        if (has_hooks_dir(file)) {
             const auto others = others_in_own_folder(sysroot_, removal_.gone);
             if (!others.empty())
                 return keep(file, "stays: without it " + quote_list(others) + " would not be in force");

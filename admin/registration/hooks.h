@@ -30,4 +30,7 @@ inline constexpr std::string_view own_hooks_folder = "/etc/containers/oci/hooks.
 /** Annotations of this collection begin with it. */
 inline constexpr std::string_view annotation_prefix = "io.oci-gpu-hooks.";
 
+/** What follows the prefix in each annotation that a hook knows: "nvidia-devices", "nvidia-devices.lease". */
+std::span<const std::string_view> annotation_keys();
+
 } // namespace ogh::admin

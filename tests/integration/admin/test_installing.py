@@ -6,17 +6,20 @@ import json
 import os
 import re
 import subprocess
+import tomllib
 
 import pytest
 from hosts import nvidia
 
 from harness.admin import BOTH_FOLDERS, EXECDIR, FILES, OWN, SHIPPED, WHEN
+from harness.box import PREFIX
 
 pytest_plugins = ["harness.admin_fixtures"]
 
 CONF_D = "etc/containers/containers.conf.d"
 DROP_INS = {"podman": (f"{CONF_D}/90-oci-gpu-hooks.conf", "engine"),
             "crio": ("etc/crio/crio.conf.d/90-oci-gpu-hooks.conf", "crio.runtime")}
+DEFAULTS = f"{CONF_D}/99-oci-gpu-hooks-annotations.conf"
 CONCOURSE = "etc/oci-gpu-hooks/concourse-hooks.d"
 MANIFEST = "var/lib/oci-gpu-hooks/installed.json"
 OWN_COPY = f"{OWN}/{FILES['mount-srv']}"
@@ -143,7 +146,7 @@ def start_of(pid):
 def test_what_is_shipped_is_enough_without_options(command, host):
     before = files(host)
     said = installed(command, "podman")
-    assert files(host) == before
+    assert {**files(host), MANIFEST: ""} == {**before, MANIFEST: "", DEFAULTS: files(host)[DEFAULTS]}
     assert f"amd-kfd by '/{SHIPPED}/{FILES['amd-kfd']}': whoever sets annotations; no limit\n" in said
 
 
@@ -243,6 +246,67 @@ def test_no_drop_in_where_the_folder_is_read(command, host):
     assert DROP_INS["podman"][0] not in files(host)
 
 
+def defaults(host, path=DEFAULTS):
+    """podman's defaults in a file, in order."""
+    return tomllib.loads((host.path / path).read_text("utf-8"))["containers"]["annotations"]
+
+
+def own_defaults(command):
+    """One for each annotation that a hook knows."""
+    known = command.run("plan", "unknown=1").stderr.partition("there are ")[2]
+    keys = re.findall("'([^']*)'", known)
+    assert {"mount-srv", "nvidia-devices.lease", "amd-kfd.wait", "nvidia-devices.imex", "ldcache-update"} <= set(keys)
+    return [f"{PREFIX}{key}=-" for key in keys]
+
+
+def test_the_defaults_of_podman(command, host):
+    """Which podman a folder has is not known, so an image is kept from asking there too. What is in effect stays so."""
+    findings, _ = command.doctor()
+    assert any("which one this is is not known" in text and "--defaults" in remedy for _, text, remedy in findings)
+    odd = 'org.example.odd="q\\\\ \t\u007f \N{SNOWMAN}'
+    mine = ["org.example=1", odd, f"{PREFIX}mount-srv=models"]
+    host.write("usr/share/containers/containers.conf", '[containers]\nannotations = ["replaced=1"]\n')
+    host.write(f"{CONF_D}/50-mine.conf", f"[containers]\nannotations = {json.dumps(mine)}\n".replace("\x7f", "\\u007f"))
+    assert defaults(host, f"{CONF_D}/50-mine.conf") == mine
+    assert f"wrote '/{DEFAULTS}'\n" in installed(command, "podman", "--defaults")
+    ours = own_defaults(command)
+    assert defaults(host) == [*mine, *(each for each in ours if not each.startswith(f"{PREFIX}mount-srv="))]
+    assert not (host.path / OWN).exists()
+    assert any(f"the defaults in '/{DEFAULTS}' keep images from asking" in text for text in no_errors(command))
+    assert installed(command, "podman", "--defaults") == f"'/{DEFAULTS}' is as it is to be\n"
+
+    host.write(f"{CONF_D}/50-mine.conf", '[containers]\nannotations = ["org.example=2"]\n')
+    command.finds(7, f"'org.example=2' of 'annotations' in '/{CONF_D}/50-mine.conf' is not in effect", "--defaults")
+    installed(command, "podman", *ALLOW)
+    assert defaults(host) == ["org.example=2", *ours]
+    no_errors(command)
+    done = command.run("uninstall", "--engine", "podman")
+    assert done.returncode == 0 and f"removed '/{DEFAULTS}'\n" in done.stdout and DEFAULTS not in files(host)
+
+
+def test_no_defaults_where_there_are_enough(command, host):
+    """Whatever value somebody wants them to have, and in whichever file."""
+    entries = [each.replace("=-", "=none") for each in own_defaults(command)]
+    for name in ("10-mine", "99-zz"):
+        host.write(f"{CONF_D}/{name}.conf", f"[containers]\nannotations = {json.dumps(entries)}\n")
+        assert installed(command, "podman", "--defaults") == "" and DEFAULTS not in files(host)
+        assert any(f"the defaults in '/{CONF_D}/{name}.conf' keep images" in text for text in no_errors(command))
+
+
+def test_defaults_that_somebody_has_taken_the_place_of(command, host):
+    """It is what is in effect after all files that counts."""
+    installed(command, "podman", "--defaults")
+    host.write(f"{CONF_D}/99-zz.conf", "[containers]\nannotations = []\n")
+    assert any("which one this is is not known" in text for text in no_errors(command))
+    done = install(command, "podman", "--defaults")
+    assert done.returncode == 6 and f"'/{CONF_D}/99-zz.conf' has annotations for all containers" in done.stderr
+    assert f"'{PREFIX}amd-kfd.wait'" in done.stderr
+
+
+def later_defaults(host):
+    host.write(f"{CONF_D}/99-zz.conf", '[containers]\nannotations = ["org.example=1"]\n')
+
+
 def later_option(host):
     host.write(f"{CONF_D}/99-mine.conf", f'[engine]\nhooks_dir = ["/{SHIPPED}"]\n')
 
@@ -273,6 +337,7 @@ def writable_folder(host):
 
 @pytest.mark.parametrize("prepare, words, status, message", [
     (later_option, ALLOW, 6, "'/etc/containers/containers.conf.d/99-mine.conf' has hooks_dir and is read after"),
+    (later_defaults, ALLOW, 6, "'/etc/containers/containers.conf.d/99-zz.conf' has annotations for all containers"),
     (later_folder, ALLOW, 6, "'/opt/hooks.d/10-mount-srv.json' takes the place of"),
     (broken_file, ALLOW, 6, "'/etc/containers/oci/hooks.d/50-other.json' cannot be read"),
     (two_files, ALLOW, 6, "podman calls mount-srv by"),
@@ -280,6 +345,7 @@ def writable_folder(host):
     (writable_folder, ALLOW, 6, "others than root may write to the folder '/etc/containers/oci/hooks.d'"),
     (lambda host: None, ("mount-srv", "--alow", "datasets"), 6, "unknown option '--alow'"),
     (lambda host: None, ("mount_srv",), 2, "there is no hook 'mount_srv'; there are 'mount-srv', "),
+    (lambda host: None, ("--defaults", "mount-srv"), 2, "--defaults is for --engine podman alone, without hooks"),
     (lambda host: None, ("--folder", "/x"), 2, "--folder is for --engine concourse alone"),
     (lambda host: host.remove("usr/bin/podman"), (), 6, "there is no podman on this host"),
     (lambda host: host.remove(f"{EXECDIR}/mount-srv"), ALLOW, 6, "which is not there"),

@@ -155,5 +155,5 @@ def test_an_image_with_our_annotations(podman):
     podman.build(*ALL, "--tag", "localhost/asks")
     look = ("--rm", "localhost/asks", "sh", "-c", "ls /srv 2>/dev/null || true")
     assert podman.run(*look).stdout == (FOLDERS if is_version_4() else "")
-    podman.configure(f'annotations = ["{KEY}=none"]\n')
+    podman.configure(f'annotations = ["{KEY}=-"]\n')
     assert podman.run(*look).stdout == ""

@@ -1,0 +1,11 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "engines/engine.h"
+
+namespace ogh::admin {
+
+/** Whether an image can ask podman's hooks, by the defaults that are in effect after all files; of other engines nothing. */
+Findings check_annotations(const Engine &engine);
+
+} // namespace ogh::admin
