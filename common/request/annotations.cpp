@@ -30,22 +30,9 @@ const std::string *find_value_of(const Config &config, std::string_view key)
     return annotation == config.annotations.end() ? nullptr : &annotation->second;
 }
 
-/**
- * podman before 4.6 writes the former into each container, after what an image says, which can forge the latter; later
- * versions, where an image says nothing, the latter.
- */
-bool is_of_podman(const Config &config)
-{
-    constexpr std::string_view own = "io.podman.annotations.";
-    const auto first = config.annotations.lower_bound(own);
-    const std::string *const manager = find_value_of(config, "io.container.manager");
-    return (first != config.annotations.end() && first->first.starts_with(own)) ||
-           (manager != nullptr && *manager == "libpod");
-}
-
 const std::string *container_name(const Config &config)
 {
-    if (is_of_podman(config))
+    if (is_by_podman(config))
         return nullptr;
     for (const char *key : container_name_keys) {
         if (const std::string *name = find_value_of(config, key))
@@ -67,7 +54,7 @@ void check_named(const std::string &full, const Config &config, Notes &notes)
     if (container_name(config) != nullptr)
         return;
     const std::string plain = full.substr(0, full.find('/'));
-    if (is_of_podman(config) && config.annotations.contains(plain)) {
+    if (is_by_podman(config) && config.annotations.contains(plain)) {
         notes.push_back({LogLevel::Warning,
                          "the annotation " + quote(full) +
                              " does not count in a container that podman made: " + quote(plain) + " does"});
@@ -76,7 +63,7 @@ void check_named(const std::string &full, const Config &config, Notes &notes)
     throw Error(ExitCode::Usage,
                 "the annotation " + quote(full) +
                     " is for one container of a pod, but this container's name is not known: " +
-                    (is_of_podman(config) ? "podman made it, and says none"
+                    (is_by_podman(config) ? "podman made it, and says none"
                                           : "config.json has neither 'io.kubernetes.container.name' nor "
                                             "'io.kubernetes.cri.container-name'"));
 }
@@ -93,6 +80,15 @@ void check_key(const std::string &full, const Config &config, Notes &notes)
 }
 
 } // namespace
+
+bool is_by_podman(const Config &config)
+{
+    constexpr std::string_view own = "io.podman.annotations.";
+    const auto first = config.annotations.lower_bound(own);
+    const std::string *const manager = find_value_of(config, "io.container.manager");
+    return (first != config.annotations.end() && first->first.starts_with(own)) ||
+           (manager != nullptr && *manager == "libpod");
+}
 
 std::optional<OwnAnnotation> find_own_annotation(const Config &config, std::string_view key)
 {

@@ -17,6 +17,12 @@ namespace ogh {
  */
 constexpr std::string_view absent_value = "-";
 
+/**
+ * Whether podman made the container. Before 4.6 it writes `io.podman.annotations.*` into each, after what an image says,
+ * which can forge `io.container.manager`; later versions, where an image says nothing, always have the latter.
+ */
+bool is_by_podman(const Config &config);
+
 /** An annotation that counts; the value is that of the configuration. */
 struct OwnAnnotation {
     std::string name;

@@ -24,6 +24,7 @@
 #include "cdi-devices/request/engine_annotations.h"
 #include "cdi-devices/spec/folders.h"
 #include "hook/gpu_lease.h"
+#include "request/annotations.h"
 
 namespace ogh::cdi_devices {
 
@@ -43,15 +44,20 @@ PlanContext context_of(const Hook &hook, const Options &options)
 
 constexpr const char *engine_origin = "annotations 'cdi.k8s.io/...'";
 
+/** podman takes devices otherwise; before 4.6 such annotations are the image's, which no default can keep from it. */
+DeviceRequest asked_of_engine(const Hook &hook, const Options &options)
+{
+    const bool counts = options.engine_annotations && hook.config() && !is_by_podman(*hook.config());
+    return counts ? parse_engine_annotations(*hook.config()) : DeviceRequest();
+}
+
 /** What the container asks for, by both kinds of annotations. */
 DeviceRequest asked_for(const Hook &hook, const RequestValue &asked, const Options &options)
 {
     DeviceRequest request = parse_device_request(asked);
-    if (!options.engine_annotations || !hook.config())
-        return request;
-    const DeviceRequest by_engine = parse_engine_annotations(*hook.config());
+    const DeviceRequest by_engine = asked_of_engine(hook, options);
     if (!by_engine.devices.empty())
-        check_pod("cdi-devices", *hook.config(), hook.options(), engine_origin);
+        check_pod(hook_name, *hook.config(), hook.options(), engine_origin);
     for (const DeviceName &device : by_engine.devices)
         if (std::find(request.devices.begin(), request.devices.end(), device) == request.devices.end())
             request.devices.push_back(device);
@@ -61,7 +67,7 @@ DeviceRequest asked_for(const Hook &hook, const RequestValue &asked, const Optio
 /** `none`, besides what annotations for engines ask for; nothing if they ask for nothing. */
 std::optional<RequestValue> asked_by_engine(const Hook &hook, const Options &options)
 {
-    if (!options.engine_annotations || parse_engine_annotations(hook.config().value()) == DeviceRequest())
+    if (asked_of_engine(hook, options) == DeviceRequest())
         return std::nullopt;
     return RequestValue{.value = "none", .origin = engine_origin};
 }

@@ -174,6 +174,14 @@ def test_annotations_of_engines_in_a_pod(cdi_box, gpus):
         assert started(box.run("ls /dev/dri")) == "gpu1\n"
 
 
+def test_annotations_of_engines_under_podman(cdi_box, gpus):
+    """Before 4.6 an image may have them; nobody sets them for podman, which takes devices otherwise."""
+    box = cdi_box(None, "--engine-annotations")
+    box.loader = "concourse"
+    box.annotations.update({"cdi.k8s.io/plugin_1": "vendor.com/gpu=1", "io.podman.annotations.init": "FALSE"})
+    assert started(box.run("ls /dev/dri 2>/dev/null || true")) == ""
+
+
 def test_never_writable(cdi_box, gpus):
     box = cdi_box("vendor.com/gpu=1", "--writable", "never")
     assert "Read-only" in started(box.run("{ echo x > /var/lib/vendor/new; } 2>&1 || true"))
