@@ -15,6 +15,7 @@
 #include "commands/install.h"
 #include "commands/list.h"
 #include "commands/plan.h"
+#include "commands/unwrap.h"
 #include "engines/trial.h"
 
 namespace {
@@ -30,6 +31,7 @@ constexpr std::array commands{
     ogh::admin::Command{"install", "Has an engine call the hooks, with the policy that is given",
                         ogh::admin::install},
     ogh::admin::Command{"uninstall", "Removes what install has written", ogh::admin::uninstall},
+    ogh::admin::Command{"unwrap", "Puts runc back where a wrapper stands in its place", ogh::admin::unwrap},
     ogh::admin::Command{"cdi", "CDI specifications whose devices call the hooks", ogh::admin::cdi},
 };
 

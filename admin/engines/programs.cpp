@@ -126,6 +126,11 @@ bool is_executable(const ResolvedPath &place)
 
 } // namespace
 
+std::span<const char *const> program_folders()
+{
+    return folders;
+}
+
 std::optional<std::string> find_program(const Sysroot &sysroot, const std::string &name)
 {
     for (const char *const folder : folders) {

@@ -5,6 +5,7 @@
 
 #include <chrono>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -12,6 +13,9 @@
 #include "host/sysroot.h"
 
 namespace ogh::admin {
+
+/** Where root looks for programs. */
+std::span<const char *const> program_folders();
 
 /** Where a program lies that root would find by its name. @return nothing if it is not installed */
 std::optional<std::string> find_program(const Sysroot &sysroot, const std::string &name);

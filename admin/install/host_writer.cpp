@@ -3,10 +3,12 @@
 
 #include <fcntl.h>
 #include <sys/file.h>
+#include <sys/sendfile.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
+#include <functional>
 #include <memory>
 
 #include "base/error.h"
@@ -76,18 +78,18 @@ UniqueFd reopened(int folder, const std::string &path)
     return fd;
 }
 
-/** Gives the file in `folder` this text; until it is whole it lies in `aside`. */
-void put(int folder, int aside, const std::string &path, std::string_view text)
+/** Puts a new file in `folder`, which `fill` writes; until it is whole it lies in `aside`. */
+void put_filled(int folder, int aside, const std::string &path, mode_t mode,
+                const std::function<void(int file)> &fill)
 {
     const std::string temporary = name_on_the_way(path);
     ::unlinkat(aside, temporary.c_str(), 0);
-    constexpr mode_t mode = 0644;
-    const UniqueFd file(::openat(aside, temporary.c_str(),
-                                 O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, S_IRUSR | S_IWUSR));
+    const UniqueFd file(::openat(aside, temporary.c_str(), O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC,
+                                 S_IRUSR | S_IWUSR));
     if (!file.valid())
         throw failed("cannot make a file for", path);
     try {
-        write_all(file.get(), text, quote(path));
+        fill(file.get());
         if (::fchmod(file.get(), mode) != 0)
             throw failed("cannot set the mode of", path);
         sync(file.get(), path);
@@ -98,6 +100,29 @@ void put(int folder, int aside, const std::string &path, std::string_view text)
         throw;
     }
     sync(reopened(folder, folder_of(path)).get(), folder_of(path));
+}
+
+/** Gives the file in `folder` this text. */
+void put(int folder, int aside, const std::string &path, std::string_view text)
+{
+    constexpr mode_t mode = 0644;
+    put_filled(folder, aside, path, mode, [&](int file) { write_all(file, text, quote(path)); });
+}
+
+/** Writes what a file has, and reads it again. */
+void fill_with(int source, const std::string &source_path, int file, const std::string &path)
+{
+    constexpr size_t most = 0x7ffff000; // sendfile(2)
+    off_t offset = 0;
+    for (ssize_t sent = 1; sent != 0;) {
+        sent = ::sendfile(file, source, &offset, most);
+        if (sent < 0)
+            throw failed("cannot write", path);
+    }
+    sync(file, path);
+    if (!have_same_content(source, file, quote_list({source_path, path})))
+        throw Error(ExitCode::Host, "what was written for " + quote(path) + " is not what was read from " +
+                                        quote(source_path));
 }
 
 } // namespace
@@ -206,6 +231,21 @@ void HostWriter::write(const std::string &path, std::string_view text, const std
         }
     });
     put(folder.get(), aside.get(), path, text);
+}
+
+void HostWriter::copy(const std::string &source_path, int source, const std::string &path,
+                      const std::string &kept) const
+{
+    const auto folder = open_folder(folder_of(path));
+    if (!folder)
+        throw Error(ExitCode::Host, "the folder " + quote(folder_of(path)) + " has gone");
+    if (!kept.empty() &&
+        ::linkat(folder->get(), name_of(path).c_str(), folder->get(), name_of(kept).c_str(), 0) != 0 &&
+        errno != EEXIST)
+        throw failed("cannot keep a file as", kept);
+    constexpr mode_t mode = 0755;
+    put_filled(folder->get(), folder->get(), path, mode,
+               [&](int file) { fill_with(source, source_path, file, path); });
 }
 
 void HostWriter::remove(const std::string &path)

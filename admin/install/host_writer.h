@@ -41,6 +41,16 @@ public:
      */
     void write(const std::string &path, std::string_view text, const std::string &way);
 
+    /**
+     * Puts a copy of a program in the place of what is there, with root as its owner and mode 0755, after the copy on
+     * the disk was compared. This is not on the undo log.
+     * @param source open for reading @param source_path that names it
+     * @param kept the name in the same folder that what was there has from then on; "" for none
+     * @throws Error; what was there is there then
+     */
+    void copy(const std::string &source_path, int source, const std::string &path,
+              const std::string &kept) const;
+
     /** @throws Error; a file that is not there is none */
     void remove(const std::string &path);
 

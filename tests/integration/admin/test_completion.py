@@ -11,7 +11,7 @@ from harness.admin import FILES
 
 pytest_plugins = ["harness.admin_fixtures"]
 
-COMMANDS = ["cdi", "doctor", "install", "list", "plan", "status", "tags", "uninstall"]
+COMMANDS = ["cdi", "doctor", "install", "list", "plan", "status", "tags", "uninstall", "unwrap"]
 KEYS = sorted(["nvidia-devices.imex=", *(f"{hook}{key}=" for hook in FILES for key in ("", ".capabilities")
                                          if not key or hook in ("nvidia-devices", "amd-kfd"))])
 

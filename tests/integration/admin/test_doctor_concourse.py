@@ -124,7 +124,7 @@ BROKEN = {
                            ERROR, "concourse does not read that folder", "--containerd-oci-hooks-dir"),
     "folder that is not there": (None, started("--containerd-oci-hooks-dir", "/o/hooks"), ERROR,
                                  "there is no folder '/o/hooks'", "name is right"),
-    "script in place of runc": (with_script, {}, WARNING, f"'/{RUNC}' is no program but a script", "runtime itself"),
+    "script in place of runc": (with_script, {}, WARNING, f"'/{RUNC}' is a script", "runtime itself"),
     "link in place of runc": (with_link, {}, WARNING, f"'/{RUNC}' is a symlink to '/usr/bin/runc-with-gpus'", "itself"),
     "no executable": (lambda worker: worker.remove(f"{EXECDIR}/mount-srv"), {}, ERROR,
                       "is not there: no container is created", "where the worker sees them"),
