@@ -15,6 +15,7 @@
 #include "commands/install.h"
 #include "commands/list.h"
 #include "commands/plan.h"
+#include "commands/unpack.h"
 #include "commands/unwrap.h"
 #include "engines/trial.h"
 
@@ -48,6 +49,12 @@ std::string help()
     return text + "\nEach has --help. --version prints the version. See oci-gpu-hooks(1).\n";
 }
 
+// Not for people: what the scripts of the archive call.
+constexpr std::array scripts{
+    ogh::admin::Command{"--unpack", "", ogh::admin::unpack},
+    ogh::admin::Command{"--take-away", "", ogh::admin::take_away},
+};
+
 int run(int argc, const char *const *argv)
 {
     const std::string_view word = argc > 1 ? argv[1] : "";
@@ -64,6 +71,9 @@ int run(int argc, const char *const *argv)
         ogh::admin::print(ogh::admin::probe());
         return 0;
     }
+    for (const ogh::admin::Command &script : scripts)
+        if (word == script.name)
+            return script.run(argc - 1, argv + 1);
     const auto *const command =
         std::find_if(commands.begin(), commands.end(), [&](const auto &each) { return word == each.name; });
     if (command == commands.end())

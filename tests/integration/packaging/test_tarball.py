@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The archive that packaging/tarball makes, and its scripts, in roots of their own."""
 
+import hashlib
 import json
 import os
 import re
@@ -19,6 +20,7 @@ pytest_plugins = ["harness.newcomer_fixtures"]
 
 SOURCE_ROOT = Path(__file__).resolve().parents[3]
 SHARE = "usr/local/share/oci-gpu-hooks"
+MORE = "usr/local/share/doc/oci-gpu-hooks/more"
 
 
 def make(build_root, output):
@@ -47,7 +49,7 @@ def root_fixture(tmp_path):
     (root / "bin").mkdir(parents=True)
     shutil.copy("/bin/busybox", root / "bin")
     for name in ("sh", "awk", "cat", "cmp", "cp", "cut", "dirname", "find", "grep", "mkdir", "mv", "rm", "rmdir",
-                 "sha256sum", "sort"):
+                 "sha256sum", "sort", "uname"):
         (root / "bin" / name).symlink_to("busybox")
     (root / "dev").mkdir()
     os.mknod(root / "dev/null", stat.S_IFCHR | 0o666, os.makedev(1, 3))
@@ -135,7 +137,7 @@ def newer(unpacked, hook):
     """Another version: another JSON file of the hook, one file more and one less."""
     path = unpacked / SHIPPED / FILES[hook]
     path.write_text(path.read_text("utf-8") + "\n", encoding="utf-8")
-    (unpacked / "usr/local/share/more").write_text("more", encoding="utf-8")
+    (unpacked / MORE).write_text("more", encoding="utf-8")
     next(unpacked.glob("usr/local/share/man/man8/*")).unlink()
     sums = subprocess.run("find . -type f ! -name SHA256SUMS | xargs sha256sum", shell=True, check=True, cwd=unpacked,
                           capture_output=True).stdout
@@ -155,7 +157,7 @@ def test_an_upgrade_leaves_the_hosts_policy(unpacked, root, folder):
     newer(unpacked, "mount-srv")
     for _ in range(2):
         done = install(unpacked, root, *options)
-        assert f"/{folder}/{mine.name} was changed, and stays as it is" in done.stdout
+        assert f"/{folder}/{mine.name}' was changed, and stays as it is" in done.stdout
         assert mine.read_bytes() == kept
     assert (root / OWN / FILES["amd-kfd"]).read_text("utf-8") == "{}"
     assert (root / SHARE / "hooks.d" / mine.name).read_bytes() == (unpacked / SHIPPED / mine.name).read_bytes()
@@ -167,7 +169,7 @@ def test_an_upgrade_takes_old_files_away(unpacked, root):
     page = next(unpacked.glob("usr/local/share/man/man8/*")).relative_to(unpacked)
     newer(unpacked, "amd-kfd")
     install(unpacked, root)
-    assert not (root / page).exists() and (root / "usr/local/share/more").exists()
+    assert not (root / page).exists() and (root / MORE).exists()
     assert (root / SHIPPED / FILES["amd-kfd"]).read_bytes().endswith(b"\n\n")
 
 
@@ -182,28 +184,147 @@ def test_a_changed_file_is_out_of_force_after_uninstall_and_kept(unpacked, root)
 
 def test_json_files_are_the_last_and_the_first_out(unpacked, tmp_path):
     """An engine never finds one whose executable is missing."""
-    log, tools, root = tmp_path / "log", tmp_path / "tools", tmp_path / "image"
+    root = tmp_path / "image"
     root.mkdir()
-    tools.mkdir()
-    for name in ("mv", "rm"):
-        (tools / name).write_text(f'#!/bin/sh\nfor path; do echo "$path" >>{log}; done\nexec /bin/{name} "$@"\n',
-                                  encoding="utf-8")
-        (tools / name).chmod(0o755)
 
-    def touched(script):
-        log.write_text("", encoding="utf-8")
-        subprocess.run([unpacked / script, "--root", root], check=True, capture_output=True,
-                       env={"PATH": f"{tools}:/usr/bin:/bin"})
-        return [line for line in log.read_text("utf-8").splitlines() if not line.endswith(".new")]
+    def touched(script, call):
+        trace = tmp_path / "trace"
+        subprocess.run(["strace", "-f", "-y", "-qq", "-o", trace, "-e", f"trace={call}", unpacked / script, "--root", root],
+                       check=True, capture_output=True)
+        return [line for line in trace.read_text("utf-8").splitlines() if line.endswith("= 0")]
 
-    lines = touched("install")
+    lines = touched("install", "renameat,renameat2")
     first_json = next(i for i, line in enumerate(lines) if SHIPPED in line)
     assert any(EXECDIR in line for line in lines[:first_json])
     assert all(EXECDIR not in line for line in lines[first_json:])
-    lines = touched("uninstall")
-    last_json = max(i for i, line in enumerate(lines) if SHIPPED in line)
+    lines = touched("uninstall", "unlinkat")
+    last_json = max(i for i, line in enumerate(lines) if SHIPPED in line and "AT_REMOVEDIR" not in line)
     assert any(EXECDIR in line for line in lines[last_json:])
     assert all(EXECDIR not in line for line in lines[:last_json])
+
+
+HOST_FILE = "what is the host's"
+
+
+@pytest.fixture(name="outside")
+def outside_fixture(tmp_path):
+    """A file and folders of the host's: nothing of them may be changed."""
+    folder = tmp_path / "host"
+    for name in ("opt", "etc", "usr/local/share/oci-gpu-hooks/kept", "usr/local/bin", "usr/share/containers/oci/hooks.d"):
+        (folder / name).mkdir(parents=True)
+        (folder / name / "mine").write_text(HOST_FILE, encoding="utf-8")
+    before = files_of(folder), sorted(folder.rglob("*"))
+    yield folder
+    assert (files_of(folder), sorted(folder.rglob("*"))) == before
+
+
+FOLDERS = ["usr", "usr/local", "usr/local/bin", "usr/local/libexec", EXECDIR, "usr/local/share", SHARE, f"{SHARE}/hooks.d",
+           "usr/share", "usr/share/containers", SHIPPED]
+PLACES = ["usr/local/bin/oci-gpu-hooks", f"{EXECDIR}/amd-kfd", f"{SHIPPED}/{FILES['amd-kfd']}", f"{SHARE}/installed",
+          f"{SHARE}/hooks.d/{FILES['amd-kfd']}"]
+
+
+def run_at(unpacked, script, image, *args):
+    return subprocess.run([unpacked / script, "--root", image, *args], check=False, capture_output=True, text=True)
+
+
+def by_both_ways(path):
+    return path, Path("../" * 30 + str(path)[1:])
+
+
+@pytest.mark.parametrize("name", FOLDERS)
+def test_a_linked_folder_of_an_image_leads_nowhere_else(unpacked, outside, tmp_path, name):
+    for target in by_both_ways(outside / name):
+        image = tmp_path / "image"
+        (image / name).parent.mkdir(parents=True)
+        (image / name).symlink_to(target)
+        done = run_at(unpacked, "install", image)
+        assert done.returncode == 6 and f"cannot make the folder '/{name}'" in done.stderr, done
+        done = run_at(unpacked, "uninstall", image)
+        assert done.returncode == 1 and "nothing was installed" in done.stderr
+        shutil.rmtree(image)
+
+
+@pytest.mark.parametrize("name", [*PLACES, *(f"{place}.new" for place in PLACES)])
+def test_a_linked_file_of_an_image_leads_nowhere_else(unpacked, outside, tmp_path, name):
+    for target in by_both_ways(outside / "opt/mine"):
+        image = tmp_path / "image"
+        (image / name).parent.mkdir(parents=True)
+        (image / name).symlink_to(target)
+        assert run_at(unpacked, "install", image).returncode == 0
+        if name in (f"{SHIPPED}/{FILES['amd-kfd']}",):
+            assert (image / name).is_symlink(), "it is somebody's own"
+        else:
+            assert name.endswith(".new") or not (image / name).is_symlink()
+        assert run_at(unpacked, "uninstall", image).returncode == 0
+        shutil.rmtree(image)
+
+
+@pytest.mark.parametrize("target", ["/var/usrlocal", "../var/usrlocal", "../../../../var/usrlocal"])
+def test_links_within_an_image_lead_there(unpacked, tmp_path, target):
+    """As in images of systems whose /usr is not written to."""
+    image = tmp_path / "image"
+    (image / "var/usrlocal").mkdir(parents=True)
+    (image / "usr").mkdir()
+    (image / "usr/local").symlink_to(target)
+    assert run_at(unpacked, "install", image).returncode == 0
+    assert (image / "var/usrlocal/bin/oci-gpu-hooks").is_file() and not Path("/var/usrlocal").exists()
+    assert run_at(unpacked, "uninstall", image).returncode == 0
+    assert [path for path in image.rglob("*") if path.is_file()] == []
+
+
+def listed(path, target):
+    """A line of the list: what is at `path` is as it was installed, as `target`."""
+    return f"{hashlib.sha256(path.read_bytes()).hexdigest()} {target}"
+
+
+@pytest.mark.parametrize("script", ["install", "uninstall"])
+def test_a_list_of_somebodys_making_removes_nothing_else(unpacked, outside, tmp_path, script):
+    image = tmp_path / "image"
+    image.mkdir()
+    run_at(unpacked, "install", image)
+    mine = image / "etc/mine"
+    mine.parent.mkdir()
+    mine.write_text(HOST_FILE, encoding="utf-8")
+    (image / "up").symlink_to("../../../../")
+    paths = [*(f"/..{'/..' * 30}{outside}/{name}/mine" for name in ("opt", "etc")),
+             f"/usr/local/share/oci-gpu-hooks{'/..' * 30}{outside}/opt/mine", f"/up{outside}/etc/mine", "/etc/mine",
+             "/etc/../etc/mine", "etc/mine", "/etc//mine", f"/usr/local/share/oci-gpu-hooks/../../../../etc/mine"]
+    lines = [listed(outside / "opt/mine", path) for path in paths]
+    with open(image / SHARE / "installed", "a", encoding="utf-8") as file:
+        file.write("\n".join([*lines, "x", "0  /etc/mine", f"0 /etc/mine\n"]))
+    done = run_at(unpacked, script, image)
+    assert done.returncode == 0 and mine.read_text("utf-8") == HOST_FILE, done
+    if script == "uninstall":
+        assert done.stdout.count("none of this package's") == len(lines) + 3
+        assert [path for path in image.rglob("*") if path.is_file()] == [mine]
+
+
+def test_nothing_of_a_root_is_run(unpacked, tmp_path):
+    """Not even where the archive has gone."""
+    image, alone = tmp_path / "image", tmp_path / "alone"
+    image.mkdir()
+    run_at(unpacked, "install", image)
+    command = image / "usr/local/bin/oci-gpu-hooks"
+    command.write_text(f"#!/bin/sh\n>{tmp_path}/mark\n", encoding="utf-8")
+    alone.mkdir()
+    shutil.copy(unpacked / "uninstall", alone)
+    done = run_at(alone, "uninstall", image)
+    assert done.returncode == 1 and "--root takes the unpacked archive" in done.stderr
+    assert run_at(unpacked, "uninstall", image).returncode == 0
+    assert not (tmp_path / "mark").exists() and not command.exists()
+
+
+def test_an_archive_for_another_machine_is_not_tried(unpacked, tmp_path):
+    """A shell would take its programs for scripts."""
+    (tmp_path / "bin").mkdir()
+    (tmp_path / "bin/uname").write_text("#!/bin/sh\necho another\n", encoding="utf-8")
+    (tmp_path / "bin/uname").chmod(0o755)
+    for script in ("install", "uninstall"):
+        done = subprocess.run([unpacked / script, "--root", tmp_path], check=False, capture_output=True, text=True,
+                              env={"PATH": f"{tmp_path}/bin:/usr/bin:/bin"})
+        assert done.returncode == 1 and "on such a machine alone" in done.stderr
+    assert not (tmp_path / "usr").exists()
 
 
 def test_a_damaged_archive_installs_nothing(unpacked, root):
@@ -214,7 +335,7 @@ def test_a_damaged_archive_installs_nothing(unpacked, root):
     assert not (root / "usr").exists()
 
 
-@pytest.mark.parametrize("args", [["--root", "relative"], ["--hooks-dir"], ["--unknown"]])
+@pytest.mark.parametrize("args", [["--root", "relative"], ["--hooks-dir"], ["--unknown"], ["--hooks-dir", "/etc/../x"]])
 def test_wrong_options(unpacked, args):
     done = subprocess.run([unpacked / "install", *args], check=False, capture_output=True, text=True)
     assert done.returncode == 2 and done.stderr
