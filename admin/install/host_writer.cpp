@@ -2,7 +2,6 @@
 #include "install/host_writer.h"
 
 #include <fcntl.h>
-#include <sys/file.h>
 #include <sys/sendfile.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -14,6 +13,8 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "base/text.h"
+#include "host/root_alone.h"
+#include "install/install_lock.h"
 #include "kernel/openat2.h"
 #include "registration/path_names.h"
 
@@ -37,13 +38,10 @@ std::string name_on_the_way(const std::string &path)
 
 void check_folder(int fd, const std::string &path)
 {
-    struct stat status {};
-    if (::fstat(fd, &status) != 0)
-        throw failed("cannot look at", path);
-    if (status.st_uid != ::geteuid() || (status.st_mode & (S_IWGRP | S_IWOTH)) != 0)
+    if (const std::string why = why_others_may_add(fd, ::geteuid()); !why.empty())
         throw Error(ExitCode::Host,
-                    "others than root may write to the folder " + quote(path) +
-                        ", and so say what engines run as root; give it to root, with mode 0755");
+                    "the folder " + quote(path) + " " + why +
+                        ", who says then what engines run as root; give it to root, with mode 0755");
 }
 
 /** @param path of the folder to open, for messages */
@@ -135,12 +133,7 @@ HostWriter::HostWriter(const Sysroot &sysroot)
 
 void HostWriter::lock()
 {
-    lock_ = reopened(make_folder(state_folder).get(), state_folder);
-    if (::flock(lock_.get(), LOCK_EX | LOCK_NB) != 0) {
-        if (errno != EWOULDBLOCK)
-            throw failed("cannot lock", state_folder);
-        throw Error(ExitCode::Busy, "another 'oci-gpu-hooks install' or 'uninstall' is at work");
-    }
+    lock_ = take_install_lock(make_folder(state_folder).get(), state_folder);
     keep(); // the folder may stay
 }
 

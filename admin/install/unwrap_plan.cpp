@@ -147,7 +147,9 @@ std::string name_to_keep(const Sysroot &sysroot, const std::string &path, const 
 Restoration plan_restoration(const RuntimeFolder &folder, const RuntimeFile &file, const Sysroot &sysroot,
                              const Folders &folders)
 {
-    static_cast<void>(find_of_root_alone(sysroot, folder.path, ::geteuid()));
+    const auto place = find_of_root_alone(sysroot, folder.path, ::geteuid());
+    if (const std::string why = place ? why_others_may_add(place->fd.get(), ::geteuid()) : ""; !why.empty())
+        throw Error(ExitCode::Host, quote(folder.path) + " " + why);
     const auto vendors =
         file.kind == Kind::Program ? find_vendors_runtime(sysroot, folder.runc()) : std::nullopt;
     return {folder.runc(), vendors ? "is a copy of " + quote(*vendors) : in_words(file),

@@ -19,9 +19,7 @@ std::string kind_of(int fd)
     return ::fstat(fd, &status) == 0 && S_ISLNK(status.st_mode) ? "a symlink" : "a folder";
 }
 
-} // namespace
-
-std::string why_not_root_alone(int fd, uid_t other_owner)
+std::string why_not_alone(int fd, uid_t other_owner, bool sticky_counts)
 {
     struct stat status {};
     if (::fstat(fd, &status) != 0)
@@ -33,9 +31,21 @@ std::string why_not_root_alone(int fd, uid_t other_owner)
     // Others may put files into a sticky folder, and not exchange one that is there; stat(2) on S_ISVTX.
     const bool is_sticky = S_ISDIR(status.st_mode) && (status.st_mode & S_ISVTX) != 0;
     const bool is_link = S_ISLNK(status.st_mode); // whose mode says nothing, symlink(7)
-    if ((status.st_mode & (S_IWGRP | S_IWOTH)) != 0 && !is_sticky && !is_link)
+    if ((status.st_mode & (S_IWGRP | S_IWOTH)) != 0 && !(is_sticky && sticky_counts) && !is_link)
         return "may be written by others than its owner";
     return "";
+}
+
+} // namespace
+
+std::string why_not_root_alone(int fd, uid_t other_owner)
+{
+    return why_not_alone(fd, other_owner, true);
+}
+
+std::string why_others_may_add(int folder, uid_t other_owner)
+{
+    return why_not_alone(folder, other_owner, false);
 }
 
 std::optional<ResolvedPath> find_of_root_alone(const Sysroot &sysroot, const std::string &path,

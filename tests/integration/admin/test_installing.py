@@ -5,6 +5,7 @@ import fcntl
 import json
 import os
 import re
+import signal
 import subprocess
 import tomllib
 
@@ -13,6 +14,8 @@ from hosts import nvidia
 
 from harness.admin import BOTH_FOLDERS, EXECDIR, FILES, OWN, SHIPPED, WHEN
 from harness.box import PREFIX
+from harness.host import LIMIT_S
+from harness.stopped import find, wait_until
 
 pytest_plugins = ["harness.admin_fixtures"]
 
@@ -22,16 +25,17 @@ DROP_INS = {"podman": (f"{CONF_D}/90-oci-gpu-hooks.conf", "engine"),
 DEFAULTS = f"{CONF_D}/99-oci-gpu-hooks-annotations.conf"
 CONCOURSE = "etc/oci-gpu-hooks/concourse-hooks.d"
 MANIFEST = "var/lib/oci-gpu-hooks/installed.json"
+LOCK = "var/lib/oci-gpu-hooks/lock"
 OWN_COPY = f"{OWN}/{FILES['mount-srv']}"
 ALLOW = ("mount-srv", "--allow", "datasets")
 ENGINES = ("podman", "crio", "concourse", "docker", "containerd")
 
 
 def files(host):
-    """Each file of the host that may be written: its text, or where a symlink leads."""
+    """Each file of the host that may be written, but for the lock: its text, or where a symlink leads."""
     return {str(path.relative_to(host.path)): os.readlink(path) if path.is_symlink() else path.read_text("utf-8")
             for top in ("etc", "var", "usr/share") for path in (host.path / top).rglob("*")
-            if path.is_symlink() or path.is_file()}
+            if (path.is_symlink() or path.is_file()) and path != host.path / LOCK}
 
 
 def document(host, path):
@@ -335,6 +339,16 @@ def writable_folder(host):
     (host.path / OWN).chmod(0o775)
 
 
+def sticky_folder(host):
+    (host.path / OWN).mkdir(parents=True)
+    (host.path / OWN).chmod(0o1777)
+
+
+def folder_of_a_user(host):
+    (host.path / OWN).mkdir(parents=True)
+    os.chown(host.path / OWN, 1000, 1000)
+
+
 @pytest.mark.parametrize("prepare, words, status, message", [
     (later_option, ALLOW, 6, "'/etc/containers/containers.conf.d/99-mine.conf' has hooks_dir and is read after"),
     (later_defaults, ALLOW, 6, "'/etc/containers/containers.conf.d/99-zz.conf' has annotations for all containers"),
@@ -342,7 +356,9 @@ def writable_folder(host):
     (broken_file, ALLOW, 6, "'/etc/containers/oci/hooks.d/50-other.json' cannot be read"),
     (two_files, ALLOW, 6, "podman calls mount-srv by"),
     (link_on_the_way, ALLOW, 6, "'/etc/containers/oci' is a symlink, which is not followed"),
-    (writable_folder, ALLOW, 6, "others than root may write to the folder '/etc/containers/oci/hooks.d'"),
+    (writable_folder, ALLOW, 6, "the folder '/etc/containers/oci/hooks.d' may be written by others"),
+    (sticky_folder, ALLOW, 6, "the folder '/etc/containers/oci/hooks.d' may be written by others"),
+    (folder_of_a_user, ALLOW, 6, "the folder '/etc/containers/oci/hooks.d' belongs to user 1000"),
     (lambda host: None, ("mount-srv", "--alow", "datasets"), 6, "unknown option '--alow'"),
     (lambda host: None, ("mount_srv",), 2, "there is no hook 'mount_srv'; there are 'mount-srv', "),
     (lambda host: None, ("--defaults", "mount-srv"), 2, "--defaults is for --engine podman alone, without hooks"),
@@ -359,9 +375,8 @@ def test_what_would_not_be_in_force_is_refused(command, host, prepare, words, st
 
 
 def test_two_at_a_time(command, host):
-    folder = (host.path / MANIFEST).parent
-    folder.mkdir(parents=True)
-    lock = os.open(folder, os.O_RDONLY)
+    (host.path / LOCK).parent.mkdir(parents=True)
+    lock = os.open(host.path / LOCK, os.O_RDWR | os.O_CREAT, 0o600)
     try:
         fcntl.flock(lock, fcntl.LOCK_EX)
         for done in install(command, "podman", *ALLOW), command.run("uninstall"):
@@ -370,6 +385,88 @@ def test_two_at_a_time(command, host):
         os.close(lock)
     assert not (host.path / OWN_COPY).exists()
     installed(command, "podman", *ALLOW)
+
+
+def test_the_lock_is_held_to_the_end(oci_gpu_hooks, command, host, tmp_path):
+    """One stands still behind each of its renames, the last of which is that of its list."""
+    for number in RENAMES:
+        trace = tmp_path / "trace"
+        trace.write_text("", "utf-8")
+        process = subprocess.Popen(
+            ["strace", "-qq", "-o", trace, "-e", f"inject=renameat:signal=SIGSTOP:when={number}", oci_gpu_hooks, "install",
+             "--engine", "podman", "--sysroot", host.path, *ALLOW], stdout=subprocess.DEVNULL)
+        wait_until(lambda trace=trace: "stopped by SIGSTOP" in trace.read_text("utf-8"), "it does not stop", process)
+        for done in install(command, "podman", "amd-kfd", "--max-devices", "1"), command.run("uninstall"):
+            assert done.returncode == 4 and "is at work" in done.stderr
+        os.kill(find(oci_gpu_hooks, str(host.path)), signal.SIGCONT)
+        assert process.wait(LIMIT_S) == 0
+        assert command.run("uninstall").returncode == 0
+
+
+def test_who_comes_second_goes_by_what_the_first_has_written(oci_gpu_hooks, command, host):
+    """The second has read the list before it has the lock, and reads it again."""
+    with subprocess.Popen(
+            ["strace", "-qq", "-o", "/dev/null", "-e", "inject=flock:delay_enter=3000000", oci_gpu_hooks, "install",
+             "--engine", "docker", "--sysroot", host.path, *ALLOW], stdout=subprocess.DEVNULL) as second:
+        wait_until((host.path / LOCK).exists, "it does not come to its lock", second)
+        installed(command, "podman", *ALLOW)
+        assert second.poll() is None, "it waited"
+        assert second.wait(LIMIT_S) == 0
+    names = {each["path"] for each in document(host, MANIFEST)["files"]}
+    assert {f"/{OWN_COPY}", "/etc/cdi/oci-gpu-hooks-mount-srv.json"} <= names
+    assert command.run("uninstall").returncode == 0 and not (host.path / OWN_COPY).exists()
+
+
+# Locks all that it can open, and says how many these are.
+HOLDER = """
+import fcntl, os, sys, time
+held = []
+for folder, names, files in os.walk(sys.argv[1]):
+    for path in (folder, *(os.path.join(folder, name) for name in files)):
+        try:
+            held.append(os.open(path, os.O_RDONLY | os.O_NONBLOCK))
+            fcntl.flock(held[-1], fcntl.LOCK_NB | getattr(fcntl, sys.argv[2]))
+        except OSError:
+            continue
+print(len(held), flush=True)
+time.sleep(600)
+"""
+
+
+@pytest.mark.parametrize("kind", ["LOCK_EX", "LOCK_SH"])
+def test_nobody_else_holds_it_up(command, host, kind):
+    """A user who has locked all that a user can open, each file that an earlier run has left included."""
+    installed(command, "podman", *ALLOW)
+    for folder in host.path.parents:
+        if not folder.stat().st_mode & 1:
+            folder.chmod(0o711)  # pytest's own
+    with subprocess.Popen(["setpriv", "--reuid", "1000", "--regid", "1000", "--clear-groups", "/usr/bin/python3", "-c", HOLDER,
+                           host.path, kind], stdout=subprocess.PIPE, text=True) as holder:
+        try:
+            assert int(holder.stdout.readline()) > 20, "it found them"
+            installed(command, "podman", "amd-kfd", "--max-devices", "1")
+            assert command.run("uninstall").returncode == 0
+            assert (host.path / LOCK).stat().st_mode & 0o7777 == 0o600
+        finally:
+            holder.kill()
+
+
+def link(path):
+    path.unlink()
+    path.symlink_to("/etc/hostname")
+
+
+@pytest.mark.parametrize("change", [lambda path: path.chmod(0o644), lambda path: os.chown(path, 1000, 1000), link,
+                                    lambda path: os.link(path, path.with_name("other"))])
+def test_a_lock_that_others_may_hold_is_none(command, host, change):
+    path = host.path / LOCK
+    path.parent.mkdir(parents=True)
+    path.touch(0o600)
+    change(path)
+    before = files(host)
+    for done in install(command, "podman", *ALLOW), command.run("uninstall"):
+        assert done.returncode == 6 and "/var/lib/oci-gpu-hooks/lock" in done.stderr
+    assert files(host) == before
 
 
 def test_without_an_engine(command):

@@ -19,6 +19,7 @@ pytest_plugins = ["harness.admin_fixtures"]
 CONCOURSE = ("var/lib/concourse", "usr/local/concourse", "opt/concourse")
 WRAPPER = "opt/bin/runc-wrapper"
 NVIDIA = "usr/bin/nvidia-container-runtime"
+LOCK = "var/lib/oci-gpu-hooks/lock"
 SCRIPT = '#!/bin/bash\nexec "$REAL" "$@"\n'
 ELF = Path("/bin/true").read_bytes()
 
@@ -44,11 +45,12 @@ class WrappedHost(Sysroot):
             self.put(name, what)
 
     def files(self):
-        """Of each name, where a link leads, or owner, mode and content."""
+        """Of each name but the lock's, where a link leads, or owner, mode and content."""
         return {path.relative_to(self.path).as_posix():
                 os.readlink(path) if path.is_symlink() else
                 (path.stat().st_uid, path.stat().st_mode, path.read_bytes())
-                for path in self.path.rglob("*") if path.is_symlink() or path.is_file()}
+                for path in self.path.rglob("*")
+                if (path.is_symlink() or path.is_file()) and path != self.path / LOCK}
 
     def is_runc(self, name, what):
         path = self.path / name
@@ -166,6 +168,7 @@ def for_all(host, name):
 
 
 WITH_BOTH = {**beside(CONCOURSE[0]), "opt/bin/runc.real": "crun"}
+IN_OPT_BIN = {"opt/concourse/bin/runc": f"-> /{WRAPPER}", "opt/bin/runc.real": "runc"}
 REFUSED = {
     "two that differ": (WITH_BOTH, None,
                         ["'/var/lib/concourse/bin/runc.real'", "'/opt/bin/runc.real'", "differ", "move away"]),
@@ -186,10 +189,12 @@ REFUSED = {
     "a user's, beside a good one": ({**beside(CONCOURSE[2]), "opt/bin/runc.real": "runc"},
                                     lambda host: of_user(host, "opt/concourse/bin/runc.real"),
                                     ["'/opt/concourse/bin/runc.real' belongs to user 1000"]),
-    "a folder of a user's": (beside(CONCOURSE[2]), lambda host: of_user(host, "opt/concourse/bin"),
+    "a folder of a user's": (IN_OPT_BIN, lambda host: of_user(host, "opt/concourse/bin"),
                              ["/opt/concourse/bin", "belongs to user 1000"]),
-    "a folder above that others may write": (beside(CONCOURSE[2]), lambda host: for_all(host, "opt/concourse"),
+    "a folder above that others may write": (IN_OPT_BIN, lambda host: for_all(host, "opt/concourse"),
                                              ["a folder on the way to '/opt/concourse/bin'"]),
+    "a folder that others may add to": (IN_OPT_BIN, lambda host: (host.path / "opt/concourse/bin").chmod(0o1777),
+                                        ["'/opt/concourse/bin' may be written by others"]),
     "neither program nor script": ({"usr/bin/runc": "", "usr/bin/runc.real": "runc"}, None,
                                    ["'/usr/bin/runc'", "neither a program nor a script"]),
     "a folder in place of it": ({"usr/bin/runc/x": "x", "usr/bin/runc.real": "runc"}, None,
