@@ -83,7 +83,7 @@ HostListing NvidiaGpus::list(const Sysroot &sysroot, const SelectionPolicy &poli
 {
     inventory_ = read_inventory(sysroot, notes);
     require_gpu(inventory_);
-    name_instances_for({}, policy, sysroot);
+    name_instances_for({}, policy, sysroot, notes);
     HostListing listing = list_gpus(inventory_, policy);
     if (const auto channels = imex_fact(inventory_, imex_policy()))
         listing.facts.emplace_back("imex", *channels);
@@ -158,7 +158,7 @@ void NvidiaGpus::ask_for_channels(const GpuRequest &request, const Hook &hook)
 }
 
 void NvidiaGpus::name_instances_for(const Selectors &selectors, const SelectionPolicy &policy,
-                                    const Sysroot &sysroot)
+                                    const Sysroot &sysroot, Notes &notes)
 {
     const auto name = find_library_name(selectors, policy);
     const auto addresses = addresses_of_divided(inventory_);
@@ -170,9 +170,9 @@ void NvidiaGpus::name_instances_for(const Selectors &selectors, const SelectionP
     try {
         if (!inventory_.version)
             throw NoLibrary("the driver's version is not known");
-        name_instances(parse_library_answer(query_instances(open_driver_root(sysroot, driver_root_),
-                                                            inventory_.version->version, addresses)),
-                       inventory_);
+        const std::string answer =
+            query_instances(sysroot, open_driver_root(sysroot, driver_root_), inventory_, addresses, notes);
+        name_instances(parse_library_answer(answer), inventory_);
     } catch (const NoLibrary &error) {
         throw no_names(
             ExitCode::NotAvailable,
@@ -195,7 +195,7 @@ std::optional<std::vector<Candidate>> NvidiaGpus::find(const Sysroot &sysroot, c
     }
     require_driver(inventory_);
     require_imex_channels(inventory_, imex_channels_);
-    name_instances_for(request.selectors, request.policy, sysroot);
+    name_instances_for(request.selectors, request.policy, sysroot, notes);
     read_instances(sysroot, inventory_, meant_instances(request.selectors, inventory_));
     if (request.selectors.allowed)
         read_access(sysroot, inventory_);

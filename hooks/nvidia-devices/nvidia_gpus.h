@@ -47,8 +47,8 @@ private:
     [[nodiscard]] std::vector<std::string> swarm_variables() const;
 
     /** Asks NVIDIA's library for names of instances, where a request or the policy has one. */
-    void name_instances_for(const Selectors &selectors, const SelectionPolicy &policy,
-                            const Sysroot &sysroot);
+    void name_instances_for(const Selectors &selectors, const SelectionPolicy &policy, const Sysroot &sysroot,
+                            Notes &notes);
 
     /** @throws Error (Usage) */
     [[nodiscard]] ImexPolicy imex_policy() const;

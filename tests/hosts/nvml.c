@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// Stands in for NVIDIA's library (NVML), with as much of it as nvidia-devices-nvml asks. What it answers stands in a file
-// beside it, FILE.says: lines
+// Stands in for NVIDIA's library (NVML), with as much of it as nvidia-devices-nvml asks. What it answers stands behind it in
+// its own file, as it sees no other one, and behind that the size of it, eight digits. Lines:
 //
 //     gpu ADDRESS INDEX COUNT                 a GPU, and how many instances it could have
 //     mig ADDRESS INDEX GI CI UUID NAME…      one that it has
 //     fail FUNCTION NUMBER                    that function gives this number
 //     say TEXT…                               goes to where the answer goes, out of turn
-//     do hang | crash | exit | flood | leave | look
+//     do hang | crash | exit | flood | leave | look | end
+//     try ATTACK [ARGUMENT]                   see nvml_attacks.c
+//     show FOLDER                             what is in it
 //
 // It is loaded by a process without an environment, that may do nothing: `look` says what it finds.
 #define _GNU_SOURCE
@@ -18,9 +20,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
-enum { ANSWER = 3, SUCCESS = 0, NOT_SUPPORTED = 3, NOT_FOUND = 6, MOST = 64 };
+#include "nvml_attacks.h"
+
+enum { ANSWER = 3, SUCCESS = 0, NOT_SUPPORTED = 3, NOT_FOUND = 6, MOST = 64, DIGITS = 8 };
 
 struct gpu {
     char address[64];
@@ -38,7 +44,11 @@ static int gpu_count, mig_count;
 static char failing[128];
 static int failure;
 
+static int saw_host; // when it was loaded
+
 extern char **environ;
+
+__attribute__((constructor)) static void be_loaded(void) { saw_host = access("/etc/passwd", F_OK) == 0; }
 
 static void look(void)
 {
@@ -46,11 +56,17 @@ static void look(void)
     int count = 0;
     while (environ != NULL && environ[count] != NULL)
         ++count;
-    dprintf(ANSWER, "variables=%d uid=%d", count, getuid());
+    uid_t uids[3];
+    gid_t gids[3];
+    getresuid(&uids[0], &uids[1], &uids[2]);
+    getresgid(&gids[0], &gids[1], &gids[2]);
+    dprintf(ANSWER, "variables=%d uid=%u,%u,%u gid=%u,%u,%u groups=%d pid=%d", count, uids[0], uids[1], uids[2], gids[0],
+            gids[1], gids[2], getgroups(0, NULL), getpid());
     FILE *status = fopen("/proc/self/status", "re");
     while (status != NULL && fgets(line, sizeof line, status) != NULL) {
         char *value = strchr(line, ':');
-        if (value == NULL || (strncmp(line, "Cap", 3) != 0 && strncmp(line, "NoNewPrivs", 10) != 0))
+        if (value == NULL || (strncmp(line, "Cap", 3) != 0 && strncmp(line, "NoNewPrivs", 10) != 0 &&
+                               strncmp(line, "Seccomp:", 8) != 0))
             continue;
         *value++ = '\0';
         dprintf(ANSWER, " %s=%lx", line, strtoul(value, NULL, 16));
@@ -64,13 +80,10 @@ static void look(void)
             dprintf(ANSWER, "%s,", entry->d_name);
     }
     closedir(files);
-    char path[] = "/tmp/nvml-look-XXXXXX";
-    int file = mkstemp(path);
-    signal(SIGXFSZ, SIG_IGN);
-    const ssize_t written = write(file, "x", 1);
-    dprintf(ANSWER, " wrote=%zd,%s", written, strerrorname_np(errno));
-    unlink(path);
-    dprintf(ANSWER, " leads=%d\n", getpgrp() == getpid());
+    struct rlimit limit = {1, 1};
+    getrlimit(RLIMIT_FSIZE, &limit);
+    dprintf(ANSWER, " may-write=%lu dumpable=%d saw-host=%d\n", (unsigned long)limit.rlim_max, prctl(PR_GET_DUMPABLE),
+            saw_host);
 }
 
 static void act(const char *what)
@@ -83,8 +96,8 @@ static void act(const char *what)
     }
     if (strcmp(what, "crash") == 0)
         abort();
-    if (strcmp(what, "exit") == 0)
-        _exit(0);
+    if (strcmp(what, "exit") == 0 || strcmp(what, "end") == 0)
+        _exit(what[1] == 'x' ? 0 : 3);
     for (int i = 0; strcmp(what, "flood") == 0 && i < 1 << 20; ++i)
         dprintf(ANSWER, "0000:0f:00.0 1 0 1 0 MIG-%d 1g.10gb\n", i);
     if (strcmp(what, "look") == 0)
@@ -93,7 +106,7 @@ static void act(const char *what)
 
 static void read_line(const char *line)
 {
-    char word[64] = "";
+    char word[64] = "", argument[PATH_MAX] = "";
     struct gpu *gpu = &gpus[gpu_count];
     struct mig *mig = &migs[mig_count];
     if (sscanf(line, "gpu %63s %u %u", gpu->address, &gpu->index, &gpu->count) == 3)
@@ -103,6 +116,10 @@ static void read_line(const char *line)
         ++mig_count;
     else if (sscanf(line, "fail %127s %d", failing, &failure) == 2 || sscanf(line, "do %63s", word) == 1)
         act(word);
+    else if (sscanf(line, "show %4095s", argument) == 1)
+        show_folder(argument, ANSWER);
+    else if (sscanf(line, "try %63s %4095s", word, argument) >= 1)
+        attack(word, argument, ANSWER);
     else if (strncmp(line, "say ", 4) == 0)
         dprintf(ANSWER, "%s", line + 4);
 }
@@ -114,16 +131,15 @@ static int result_of(const char *function)
 
 int nvmlInit_v2(void)
 {
-    char path[PATH_MAX + 8] = "", line[1024];
+    char line[PATH_MAX + 64], digits[DIGITS + 1] = "";
     printf("a library may print what it likes\n");
-    if (readlink("/proc/self/fd/4", path, PATH_MAX) < 0)
+    FILE *own = fopen("/proc/self/fd/4", "re");
+    if (own == NULL || fseek(own, -DIGITS, SEEK_END) != 0 || fread(digits, 1, DIGITS, own) != DIGITS ||
+        fseek(own, -DIGITS - atol(digits), SEEK_END) != 0)
         return 999;
-    FILE *says = fopen(strcat(path, ".says"), "re");
-    if (says == NULL)
-        return 999;
-    while (gpu_count < MOST && mig_count < MOST && fgets(line, sizeof line, says) != NULL)
+    while (gpu_count < MOST && mig_count < MOST && fgets(line, sizeof line, own) != NULL)
         read_line(line);
-    fclose(says);
+    fclose(own);
     return result_of(__func__);
 }
 

@@ -12,8 +12,9 @@ FILE = f"usr/lib64/libnvidia-ml.so.{VERSION}"
 def build(folder):
     """Returns its file."""
     library = folder / "libnvidia-ml.so.1"
-    subprocess.run(["gcc", "-O1", "-shared", "-fPIC", f"-Wl,-soname,{library.name}",
-                    Path(__file__).resolve().with_name("nvml.c"), "-o", library], check=True)
+    here = Path(__file__).resolve()
+    subprocess.run(["gcc", "-O1", "-Wall", "-Werror", "-shared", "-fPIC", f"-Wl,-soname,{library.name}",
+                    here.with_name("nvml.c"), here.with_name("nvml_attacks.c"), "-o", library], check=True)
     return library
 
 
@@ -22,11 +23,13 @@ class Nvml:
 
     def __init__(self, host, library):
         self.file = host.path / FILE
+        self._library = library.read_bytes()
         self.file.unlink()
-        self.file.write_bytes(library.read_bytes())
+        self.says()
 
     def says(self, *lines):
-        self.file.with_name(f"{self.file.name}.says").write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
+        text = "".join(f"{line}\n" for line in lines).encode()
+        self.file.write_bytes(self._library + text + f"{len(text):08}".encode())
 
 
 def gpu(index, device, count=7):

@@ -6,6 +6,8 @@
 #include <csignal>
 #include <cstdlib>
 #include <fstream>
+#include <optional>
+#include <vector>
 
 #include <boost/test/unit_test.hpp>
 
@@ -30,10 +32,12 @@ struct Shell {
     UniqueFd file{::open("/dev/null", O_RDONLY | O_CLOEXEC)};
     std::chrono::milliseconds limit{10000};
     size_t most = 4096;
+    std::optional<std::vector<BoxEntry>> box = {};
 
     [[nodiscard]] std::string run(const std::string &script) const
     {
-        return run_limited({executable.get(), {"sh", "-c", script}, file.get(), limit, most, "the shell"});
+        return run_limited(
+            {executable.get(), {"sh", "-c", script}, file.get(), limit, most, "the shell", box});
     }
 
     [[nodiscard]] Failure failure(const std::string &script) const
@@ -89,12 +93,42 @@ BOOST_AUTO_TEST_CASE(it_may_do_nothing)
           "CapAmb:\t0000000000000000\n", "NoNewPrivs:\t1\n"})
         BOOST_TEST(status.find(line) != std::string::npos, status);
     const UniqueFd inherited(::fcntl(shell.file.get(), F_DUPFD, 50));
-    BOOST_TEST(shell.run("ls /proc/self/fd >&3") == "0\n1\n2\n3\n4\n5\n"); // 5 is the folder
+    BOOST_TEST(shell.run("ls /proc/self/fd >&3") == "0\n1\n2\n3\n4\n5\n6\n"); // 6 is the folder
     BOOST_TEST(shell.run("a=$(for i in 0 1 2; do readlink /proc/$$/fd/$i; done); echo \"$a\" >&3") ==
                "/dev/null\n/dev/null\n/dev/null\n");
     const TempFolder folder;
     BOOST_TEST((shell.failure("echo x > " + folder.path("file")).code == ExitCode::Host));
     BOOST_TEST(text_of(folder.path("file")) == "");
+}
+
+BOOST_AUTO_TEST_CASE(it_is_shut_in)
+{
+    Shell shell;
+    const UniqueFd folder(::open("/dev/pts", O_PATH | O_CLOEXEC));
+    shell.box = {{shell.file.get(), "dev/null"}, {folder.get(), "dev/some/pts"}};
+    // There is no program any more: all of these are the shell's own.
+    const std::string ready = "echo >&5; read go <&5; exec >&3; ";
+    BOOST_TEST(shell.run("ls / >&3").find("etc\n") != std::string::npos, "not yet");
+    BOOST_TEST(shell.run(ready + "echo /* /dev/* /dev/some/*") ==
+               "/dev /proc /sys /dev/null /dev/some /dev/some/pts\n");
+    BOOST_TEST(shell.run(ready + "echo /../*; echo *; echo ../*") ==
+               "/../dev /../proc /../sys\ndev proc sys\n../dev ../proc ../sys\n");
+    BOOST_TEST(shell.run(ready + "echo $$; echo /proc/[0-9]* /sys/class/net/*") ==
+               "2\n/proc/2 /sys/class/net/lo\n");
+    const std::string status =
+        shell.run(ready + "while read line; do echo \"$line\"; done </proc/self/status");
+    for (const char *line : {"Uid:\t65534\t65534\t65534\t65534\n", "Gid:\t65534\t65534\t65534\t65534\n",
+                             "Groups:\n", "CapPrm:\t0000000000000000\n", "CapBnd:\t", "NoNewPrivs:\t1\n"})
+        BOOST_TEST(status.find(line) != std::string::npos, status);
+    for (const char *path : {"/made", "/dev/made", "/dev/some/pts/made"})
+        BOOST_TEST(shell.run(ready + "(: >" + path + ") 2>&1; true").find("Read-only") != std::string::npos);
+}
+
+BOOST_AUTO_TEST_CASE(it_does_not_go_on_if_it_cannot_be_shut_in)
+{
+    Shell shell;
+    shell.box = {{-1, "dev/null"}};
+    BOOST_TEST(shell.failure("echo no >&3").says("the shell fails: cannot copy the mount of '/dev/null'"));
 }
 
 BOOST_AUTO_TEST_CASE(it_gets_a_file)

@@ -13,11 +13,14 @@
 #include "base/error.h"
 #include "base/text.h"
 #include "base/unique_fd.h"
+#include "host/root_alone.h"
+#include "kernel/inode.h"
 #include "kernel/limited_program.h"
 #include "nvidia-devices/driver/driver_root.h"
 #include "nvidia-devices/driver/library_cache.h"
 #include "nvidia-devices/driver/library_search.h"
 #include "nvidia-devices/driver/library_table.h"
+#include "nvidia-devices/host/query_nodes.h"
 
 namespace ogh::nvidia_devices {
 
@@ -26,6 +29,7 @@ namespace {
 constexpr const char *program_name = "nvidia-devices-nvml";
 constexpr std::string_view library_name = "libnvidia-ml";
 constexpr const char *own_executable = "/proc/self/exe";
+constexpr const char *null_device = "/dev/null";
 constexpr std::chrono::seconds time_limit{5};
 constexpr size_t max_answer = 65536; // 512 instances
 
@@ -46,36 +50,25 @@ OwnExecutable own()
 }
 
 /**
- * What is run with root's user ID has to be as safe from others as this hook itself. In a user namespace root's files and
- * this executable are both of an owner without a number there.
+ * As safe from others as this hook itself.
+ * @param for_nobody permissions that others need: nobody opens it by the descriptor, so that no folder matters
+ * @return it as O_PATH; an invalid one if it is not there
  */
-void require_safe(int fd, const OwnExecutable &own, const std::string &what)
+UniqueFd open_safe(const std::string &path, const OwnExecutable &own, mode_t for_nobody)
 {
-    struct stat status {};
-    if (::fstat(fd, &status) != 0)
-        throw SystemError(errno, "cannot look at " + what, ExitCode::Host);
-    // Others may put files into a sticky folder, and not exchange one that is there; stat(2) on S_ISVTX.
-    const bool is_sticky = S_ISDIR(status.st_mode) && (status.st_mode & S_ISVTX) != 0;
-    const bool is_open = (status.st_mode & (S_IWGRP | S_IWOTH)) != 0 && !is_sticky;
-    if (is_open || (status.st_uid != 0 && status.st_uid != own.status.st_uid))
-        throw Error(ExitCode::Host, what + " is not run: others than root may change it");
-}
-
-/** @return it as O_PATH; an invalid one if it is not there */
-UniqueFd open_safe(const std::string &path, const OwnExecutable &own)
-{
-    const std::string shown = quote(path);
-    auto place = Sysroot("/").find(
-        path, [&](int folder) { require_safe(folder, own, shown + " (a folder on the way to it)"); });
+    auto place = find_of_root_alone(Sysroot("/"), path, own.status.st_uid);
     if (!place)
         return {};
-    require_safe(place->fd.get(), own, shown);
+    if ((Inode::of(place->fd.get(), quote(path)).mode & for_nobody) != for_nobody)
+        throw Error(ExitCode::Host, quote(path) +
+                                        " is not for everybody, and nobody (user 65534) is to run it: "
+                                        "its mode has to be 0755");
     return std::move(place->fd);
 }
 
 UniqueFd open_program(const std::string &path, const OwnExecutable &own)
 {
-    UniqueFd fd = open_safe(path, own);
+    UniqueFd fd = open_safe(path, own, S_IXOTH);
     if (!fd.valid())
         throw NoLibrary("there is no " + quote(path) + ", which asks it");
     return fd;
@@ -91,25 +84,55 @@ UniqueFd open_library(const Sysroot &driver_root, const std::string &version, co
     const auto name =
         std::find_if(names.begin(), names.end(), [](const auto &each) { return each.name == library_name; });
     const auto library = search.find(*name);
-    UniqueFd fd = library ? open_safe(library->host_path, own) : UniqueFd();
+    UniqueFd fd = library ? open_safe(library->host_path, own, S_IROTH) : UniqueFd();
     if (!fd.valid())
         throw NoLibrary("this host has no " + quote(std::string(library_name) + ".so." + version));
     return fd;
 }
 
+/** What the library sees of the host. */
+std::vector<QueryNode> seen_nodes(const Sysroot &sysroot, const Inventory &inventory)
+{
+    std::vector<QueryNode> nodes = open_query_nodes(sysroot, inventory);
+    auto null = Sysroot("/").find(null_device);
+    if (!null)
+        throw Error(ExitCode::Host, std::string("this host has no ") + null_device);
+    nodes.push_back({std::move(null->fd), null_device});
+    return nodes;
+}
+
+std::vector<BoxEntry> entries_of(const std::vector<QueryNode> &nodes)
+{
+    std::vector<BoxEntry> entries;
+    entries.reserve(nodes.size());
+    for (const QueryNode &node : nodes)
+        entries.push_back({node.fd.get(), node.path.substr(1)});
+    return entries;
+}
+
 } // namespace
 
-std::string query_instances(const Sysroot &driver_root, const std::string &version,
-                            const std::vector<std::string> &addresses)
+std::string query_instances(const Sysroot &sysroot, const Sysroot &driver_root, const Inventory &inventory,
+                            const std::vector<std::string> &addresses, Notes &notes)
 {
     const OwnExecutable self = own();
     const std::string path = self.folder + "/" + program_name;
     const UniqueFd program = open_program(path, self);
-    const UniqueFd library = open_library(driver_root, version, self);
-    std::vector<std::string> words{program_name};
-    words.insert(words.end(), addresses.begin(), addresses.end());
-    return run_limited({program.get(), words, library.get(), time_limit, max_answer,
-                        quote(path) + ", which asks NVIDIA's library (NVML),"});
+    const UniqueFd library = open_library(driver_root, inventory.version.value().version, self);
+    LimitedProgram query{program.get(), {program_name},
+                         library.get(), time_limit,
+                         max_answer,    quote(path) + ", which asks NVIDIA's library (NVML),"};
+    query.words.insert(query.words.end(), addresses.begin(), addresses.end());
+    std::vector<QueryNode> nodes;
+    // Whoever is root never goes without, whether or not the namespaces can be had; in a user namespace, too.
+    if (::geteuid() == 0) {
+        nodes = seen_nodes(sysroot, inventory);
+        query.box = entries_of(nodes);
+    } else {
+        notes.push_back({LogLevel::Info, "NVIDIA's library is asked with the rights of this user, who cannot "
+                                         "shut it in: it sees this user's files"});
+    }
+    return run_limited(query);
 }
 
 } // namespace ogh::nvidia_devices

@@ -6,18 +6,31 @@
 // a line "ADDRESS GPU-INDEX INDEX GPU-INSTANCE COMPUTE-INSTANCE UUID PROFILE" for each, and "end"; or a line that says what
 // went wrong, and status 1. Nothing here is believed: see host/library_answer.h.
 //
+// It starts as nobody, in namespaces of its own, with the host's files, of which the loader takes the C library. When it
+// says so by descriptor 5 it loses them: see kernel/limited_program.h. Nothing of the driver is loaded before that.
+//
 // Functions, numbers and sizes are those of NVIDIA's NVML API Reference Guide. Of the C++ library only headers are used.
 #include <dlfcn.h>
+#include <sys/prctl.h>
+#include <unistd.h>
 
 #include <array>
+#include <cerrno>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
 
+#include "nvidia-devices/nvml/filter.h"
+
 namespace {
 
 constexpr int answer_file = 3;
+constexpr int gate = 5;
 constexpr const char *library_path = "/proc/self/fd/4";
+
+/** Of the C library and the compiler, what the driver's library needs, or the C library itself where a thread ends. */
+constexpr std::array own_libraries{"libm.so.6", "libdl.so.2", "libpthread.so.0", "librt.so.1",
+                                   "libgcc_s.so.1"};
 
 using Device = void *;
 using Result = int; // nvmlReturn_t
@@ -140,12 +153,32 @@ bool print_gpu(const Library &library, const char *address)
     return true;
 }
 
+/** Until this returns nothing of the driver is here. */
+bool be_shut_in()
+{
+    // Others may run as nobody on this host, too, and are not to tell this process what it says.
+    if (prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) != 0)
+        return fail("prctl", strerror(errno));
+    // What is not there is not needed; or else the driver's library cannot be loaded, and says so.
+    for (const char *name : own_libraries)
+        dlopen(name, RTLD_NOW | RTLD_LOCAL);
+    char byte = 0;
+    ssize_t count = write(gate, &byte, 1);
+    while (count == 1 && (count = read(gate, &byte, 1)) < 0 && errno == EINTR)
+        count = 1;
+    close(gate);
+    if (count != 1)
+        return fail("it is not shut in", "and loads nothing");
+    const int error = ogh::nvidia_devices::deny_what_no_query_needs();
+    return error == 0 || fail("the kernel takes no filter of system calls", strerror(error));
+}
+
 } // namespace
 
 int main(int argc, char **argv)
 {
     Library library{};
-    if (!load(library) || !succeeds("nvmlInit_v2", library.init()))
+    if (!be_shut_in() || !load(library) || !succeeds("nvmlInit_v2", library.init()))
         return 1;
     for (int i = 1; i < argc; ++i) {
         if (!print_gpu(library, argv[i]))

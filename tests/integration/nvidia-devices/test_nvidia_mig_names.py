@@ -2,10 +2,14 @@
 """Instances of GPUs (MIG) by the names that NVIDIA's library alone knows: a program beside the hook asks it, and is
 believed nothing that the driver does not show as well."""
 
+import contextlib
+import ctypes
 import os
 import shutil
+import socket
 import subprocess
 import time
+from pathlib import Path
 
 import pytest
 
@@ -131,6 +135,16 @@ def test_a_library_that_lies(by_hand, library, lines, words):
         assert "\x1b" not in process.stderr
 
 
+def with_open(file):
+    """The processes that have the file as descriptor 4."""
+    found, wanted = [], file.stat()
+    for fd in Path("/proc").glob("[0-9]*/fd/4"):
+        with contextlib.suppress(OSError):
+            if (fd.stat().st_dev, fd.stat().st_ino) == (wanted.st_dev, wanted.st_ino):
+                found.append(fd)
+    return found
+
+
 def test_a_library_that_hangs(by_hand, library):
     """It is killed, and what it has started."""
     for lines, seconds in ((["do hang"], 5), (["do leave", *ANSWER], 0)):
@@ -142,16 +156,99 @@ def test_a_library_that_hangs(by_hand, library):
             error_of(process, 6, "did not answer within 5 s")
         else:
             assert process.returncode == 0, process.stderr
-    left = subprocess.run(["pgrep", "-f", f"^{PROGRAM}"], stdout=subprocess.PIPE, check=False, encoding="utf-8").stdout.split()
-    assert [pid for pid in left if str(library.file) in os.path.realpath(f"/proc/{pid}/fd/4")] == []
+    assert with_open(library.file) == []
 
 
 def test_what_the_library_may_do(by_hand, library):
-    """Nothing: no environment, no capability and none to gain, no file to write, no descriptor of the hook's."""
-    library.says("do look")
-    process = by_hand("--plan", **asked("1:0"))
-    error_of(process, 6, "variables=0 uid=0 CapInh=0 CapPrm=0 CapEff=0 CapBnd=0 CapAmb=0 NoNewPrivs=1 files=0,1,2,3,4,5,"
-             " wrote=-1,EFBIG leads=1")
+    """Nothing: nobody without an environment, a capability or one to gain, a file to write, a descriptor of the hook's: 5 is its own."""
+    library.says("do look", "do end")
+    nobody = "65534,65534,65534"
+    error_of(by_hand("--plan", **asked("1:0")), 6,
+             f"status 3, and says 'variables=0 uid={nobody} gid={nobody} groups=0 pid=2 CapInh=0 CapPrm=0 CapEff=0 CapBnd=0"
+             " CapAmb=0 NoNewPrivs=1 Seccomp=2 files=0,1,2,3,4,5, may-write=0 dumpable=0 saw-host=0\\n'")
+
+
+def shown(by_hand, library, *lines):
+    """What the library writes, as lines."""
+    library.says(*lines, "do end")
+    said = by_hand("--plan", **asked("1:0")).stderr
+    assert "ended with status 3, and says '" in said, said
+    return said.split("and says '")[1].split("'; ask")[0].removesuffix("\\n").split("\\n")
+
+
+def test_what_the_library_sees(by_hand, library, machine):
+    """Of the host the driver's nodes. All that the kernel shows of itself, but for other processes and the network."""
+    (machine.path / "dev/nvidia-caps").mkdir()
+    machine.node("dev/nvidia-caps/nvidia-cap2", 511, 2)
+    nodes = sorted(["null", "nvidia-caps", "nvidiactl", *(f"nvidia{gpu.minor}" for gpu in EIGHT)])
+    assert shown(by_hand, library, *(f"show {path}" for path in ("/", "/dev", "/dev/nvidia-caps", "/proc/2/task", "/sys/class/net"))) == [
+        "/: dev proc sys", f"/dev: {' '.join(nodes)}", "/dev/nvidia-caps: nvidia-cap2", "/proc/2/task: 2", "/sys/class/net: lo"]
+    out = shown(by_hand, library, "try read /proc/1/status", "try read /proc/3/status", "try read /proc/driver",
+                "try read /proc/devices", "try read /sys/bus/pci/devices", "try read /proc/self/maps", "show /proc/self/task")
+    assert out == ["read=ENOENT", "read=ENOENT", "read=done", "read=done", "read=done", "read=done", "/proc/self/task: 2"]
+
+
+@pytest.fixture
+def victims(scratch):
+    """What is root's on the host: a file for all, one for itself, a socket for all, a process, shared memory for all."""
+    scratch.chmod(0o755)
+    file, secret, path = scratch / "file", scratch / "secret", scratch / "socket"
+    for each, mode in ((file, 0o666), (secret, 0o600)):
+        each.write_text("as it was", encoding="utf-8")
+        each.chmod(mode)
+    libc, key, remove = ctypes.CDLL(None), 0x6f676800 | os.getpid() % 256, 0
+    memory = libc.shmget(key, 4096, 0o1000 | 0o666)
+    with socket.socket(socket.AF_UNIX) as server, subprocess.Popen(["sleep", "60"]) as process:
+        server.bind(str(path))
+        path.chmod(0o777)
+        server.listen()
+        yield {"file": file, "secret": secret, "socket": path, "process": process, "memory": key}
+        assert process.poll() is None
+        process.kill()
+    libc.shmctl(memory, remove, None)
+
+
+OWN = "/proc/self/fd/4"  # the library's file, which is root's
+TRIED_AT_ONCE = 9  # a message has no more of what the program says
+ATTACKS = [
+    ("map {file}", "ENOENT"), ("map {secret}", "ENOENT"), (f"map {OWN}", "EACCES"), ("map /proc/self/mem", "EACCES"),
+    ("chmod {file}", "ENOENT"), (f"chmod {OWN}", "EPERM"), ("chmod /dev/nvidia0", "EROFS"), ("chmod /proc/version", "EROFS"),
+    ("chmod /sys/kernel", "EROFS"), ("rename {file}", "ENOENT"), ("mkdir /made", "EROFS"), ("mkdir /dev/made", "EROFS"),
+    ("read {file}", "ENOENT"), ("read /etc/shadow", "ENOENT"), ("read /etc/passwd", "ENOENT"), ("read /proc/self/root/etc", "ENOENT"), ("read /../etc/passwd", "ENOENT"),
+    ("read /proc/self/cwd/../etc", "ENOENT"), ("connect {socket}", "EPERM"), ("socketpair", "EPERM"),
+    ("kill {process}", "EPERM"), ("kill-self", "EPERM"), ("kill-first", "EPERM"), ("tell-self", "done"), ("sigqueue", "EPERM"),
+    ("pidfd", "EPERM"), ("ptrace", "EPERM"), ("memory", "EPERM"), ("mount", "EPERM"), ("umount", "EPERM"), ("open-tree", "EPERM"),
+    ("chroot", "EPERM"), ("unshare", "EPERM"), ("setns", "EPERM"), ("clone-user", "EPERM"), ("clone-both", "EPERM"),
+    ("clone", "done"), ("clone3", "ENOSYS"), ("bpf", "EPERM"), ("keyctl", "EPERM"), ("add-key", "EPERM"), ("io-uring", "EPERM"),
+    ("perf", "EPERM"), ("execve", "EPERM"), ("setuid", "EPERM"), ("shm {memory}", "ENOENT")]
+
+
+def test_what_a_bad_library_tries(by_hand, library, victims):
+    """All of it is refused, and what is harmless, so that the driver's own library may need it, is not."""
+    named = {**victims, "process": victims["process"].pid}
+    tried, expected = [], [f"{attack.split()[0]}={result}" for attack, result in ATTACKS]
+    for first in range(0, len(ATTACKS), TRIED_AT_ONCE):
+        tried += shown(by_hand, library, *(f"try {attack.format(**named)}" for attack, _ in ATTACKS[first:first + TRIED_AT_ONCE]))
+    assert tried == expected
+    for each in ("file", "secret"):
+        assert victims[each].read_text(encoding="utf-8") == "as it was"
+
+
+def test_a_node_or_a_file_that_nobody_may_open(by_hand, library, machine):
+    """It is said before anything is started: the library would count fewer GPUs, or not load."""
+    for path in (machine.path / "dev/nvidiactl", machine.path / EIGHT[0].node[1:]):
+        path.chmod(0o660)
+        error_of(by_hand("--plan", **asked("1:0")), 6, f"'{path}' is for its owner and its group alone", "nobody (user 65534)",
+                 "0666", "ask for them as")
+        path.chmod(0o666)
+    library.file.chmod(0o640)
+    error_of(by_hand("--plan", **asked("1:0")), 6, f"'{library.file}' is not for everybody", "nobody (user 65534)", "0755")
+    library.file.chmod(0o644)
+    node = machine.path / PARTED.node[1:]
+    node.unlink()
+    error_of(by_hand("--plan", **asked("1:0")), 6, f"there is no '{node}', which NVIDIA's library opens")
+    node.write_text("", encoding="utf-8")
+    error_of(by_hand("--plan", **asked("1:0")), 6, f"'{node}' is not the driver's device")
 
 
 def test_nothing_is_started_where_no_name_needs_it(plan, library):
@@ -177,6 +274,27 @@ def run(hook, machine, request="1:0"):
                           capture_output=True, encoding="utf-8")
 
 
+def test_who_cannot_shut_it_in(moved, machine, library):
+    """Root never goes without, in whatever namespace. Who is not root asks the library as any program of theirs would."""
+    hook, _ = moved
+    words = [hook, "--sysroot", machine.path, "--plan", "--request", "1:0", "--log-level", "info"]
+    library.says("do look", "do end")
+
+    def said(*before):
+        return subprocess.run([*before, *words], check=False, stdin=subprocess.DEVNULL, capture_output=True, encoding="utf-8").stderr
+
+    assert "no user and no group 65534 (nobody)" in said("unshare", "-Urm")
+    assert "in namespaces of its own (clone): Operation not permitted" in said("setpriv", "--bounding-set=-sys_admin")
+    for folder in (hook.parent, *hook.parent.parents, machine.path, *machine.path.parents):
+        folder.chmod(folder.stat().st_mode | 0o555)
+    user = ("setpriv", "--reuid=1000", "--regid=1000", "--clear-groups")
+    out = said(*user)
+    assert "uid=1000,1000,1000 gid=1000" in out and "NoNewPrivs=1 Seccomp=2" in out and "saw-host=1" in out, out
+    library.says(*ANSWER)
+    assert said(*user) == ("nvidia-devices: NVIDIA's library is asked with the rights of this user, who cannot shut it in: it"
+                           " sees this user's files\n")
+
+
 def test_the_program_is_not_there(moved, machine):
     hook, program = moved
     assert run(hook, machine).returncode == 0
@@ -190,10 +308,10 @@ def test_a_program_or_a_library_that_others_may_change(moved, machine, library):
     hook, program = moved
     for path in (program, program.parent, library.file, library.file.parent):
         mode = path.stat().st_mode & 0o7777
-        for change in (lambda: path.chmod(0o775), lambda: path.chmod(0o757), lambda: os.chown(path, 65534, 0)):
+        for change in (lambda: path.chmod(0o775), lambda: path.chmod(0o757), lambda: os.chown(path, 1000, 0)):
             change()
-            error_of(run(hook, machine), 6, f"no GPU '1:0': '{path}", "is not run: others than root may change it",
-                     "ask for them as")
+            why = "belongs to user 1000" if path.stat().st_uid else "may be written by others than its owner"
+            error_of(run(hook, machine), 6, "no GPU '1:0': ", f"'{path if path.is_file() else path / 'x'}"[:-1], why, "ask for them as")
             os.chown(path, 0, 0)
             path.chmod(mode)
         assert run(hook, machine).returncode == 0

@@ -10,6 +10,7 @@ from harness.expect import started
 from harness.nvidia_container import ALLOWED, KEY, PROBE, given, probed, refused, told
 from harness.rootless import RootlessBox, RootlessPodman, add_user
 from harness.source import tree
+from hosts import nvml
 from hosts.nvidia import CAPS, MAJOR, PARAMS, UVM, gi_minor
 
 pytest_plugins = ["harness.nvidia_fixtures"]
@@ -82,3 +83,19 @@ def test_a_node_that_the_user_may_not_open(box, machine, mode):
 def test_a_forged_node_is_refused_here_too(box, machine):
     machine.node("dev/nvidia-uvm", UVM, 1)
     refused(box.run(SHOW), 6, f"'{machine}/dev/nvidia-uvm'", f"{UVM}:0")
+
+
+def test_an_instance_by_its_librarys_name(box, machine, tmp_path_factory):
+    """The program that asks is nobody of the user's namespace."""
+    parted = machine.gpus[1]
+    machine.add_instance(1, 1, 0)
+    minors = [gi_minor(parted, 1) + n for n in range(2)]
+    for minor in minors:
+        machine.node(f"dev/nvidia-caps/nvidia-cap{minor}", CAPS, minor, 0o444)
+    library = nvml.Nvml(machine, nvml.build(tmp_path_factory.mktemp("nvml")))
+    library.says(nvml.gpu(1, parted), nvml.instance(parted, 0, "1/0", "MIG-5a1c0de0-1111-5222-8333-0123456789a0"))
+    box.annotations[KEY] = "1:0"
+    out = started(box.run("ls /dev/nvidia-caps"))
+    assert out.split() == sorted(f"nvidia-cap{minor}" for minor in minors)
+    library.says("do look", "do end")
+    refused(box.run("true"), 6, "uid=65534,65534,65534", "groups=0", "saw-host=0")

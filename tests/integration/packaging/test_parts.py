@@ -17,8 +17,8 @@ import pytest
 SOURCE_ROOT = Path(__file__).resolve().parents[3]
 EXECUTABLES = {"mount-srv": "hooks/mount-srv/mount-srv", "oci-gpu-hooks": "admin/oci-gpu-hooks"}
 # Of SPDX's lists of licences and exceptions, those that may come up here.
-LICENSES = {"Apache-2.0", "BSD-3-Clause", "GPL-2.0-only", "GPL-2.0-or-later", "GPL-3.0-or-later", "LGPL-2.1-or-later",
-            "LGPL-3.0-or-later", "MIT"}
+LICENSES = {"Apache-2.0", "BSD-3-Clause", "GPL-2.0-only", "GPL-2.0-or-later", "GPL-3.0-or-later", "LGPL-2.1-only",
+            "LGPL-2.1-or-later", "LGPL-3.0-or-later", "MIT"}
 EXCEPTIONS = {"GCC-exception-3.1", "Linux-syscall-note"}
 
 
@@ -68,6 +68,8 @@ def test_it_says_who_links_what(document):
     assert ("SPDXRef-File-oci-gpu-hooks", "SPDXRef-libyaml") in linked
     assert ("SPDXRef-File-mount-srv", "SPDXRef-libyaml") not in linked
     assert [name for name, part in linked if part == "SPDXRef-re2"] == ["SPDXRef-File-oci-gpu-hooks"]
+    filters = {file for file, part in linked if part == "SPDXRef-libseccomp"}
+    assert filters == {"SPDXRef-File-nvidia-devices-nvml"}
 
 
 def test_headers_alone_are_parts_too(document):

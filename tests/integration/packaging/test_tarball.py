@@ -92,8 +92,8 @@ def test_executables_are_static_and_stripped(unpacked):
 
 def test_licences_are_in_it(unpacked):
     names = {path.name for path in (unpacked / "licenses").iterdir()}
-    assert {"oci-gpu-hooks", "util-linux", "libc6-dev", "libcap-ng-dev", "nettle-dev", "libyaml-dev", "LGPL-2.1",
-            "LGPL-3"} <= names
+    assert {"oci-gpu-hooks", "util-linux", "libc6-dev", "libcap-ng-dev", "libseccomp-dev", "nettle-dev", "libyaml-dev",
+            "LGPL-2.1", "LGPL-3"} <= names
 
 
 def test_install_run_and_uninstall_without_any_library(unpacked, root):
