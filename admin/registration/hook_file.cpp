@@ -79,7 +79,7 @@ RE2 compiled(const std::string &pattern)
     RE2::Options options;
     options.set_log_errors(false);
     options.set_max_mem(max_pattern_memory);
-    return RE2(pattern, options);
+    return {pattern, options};
 }
 
 bool matches(const std::string &text, const std::string &pattern)
