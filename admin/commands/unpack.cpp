@@ -99,9 +99,9 @@ private:
     ArchiveList after_;
 };
 
-std::string in_root(const std::string &root, const std::string &path)
+std::string in_root(const std::string &root_path, const std::string &target)
 {
-    return quote((root == "/" ? "" : root) + path);
+    return quote((root_path == "/" ? "" : root_path) + target);
 }
 
 void unpack_into(const Archive &archive, const std::string &root_path, const std::string &hooks_folder)
