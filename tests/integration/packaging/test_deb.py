@@ -31,6 +31,7 @@ EXECUTABLES = {f"{EXECDIR}/{name}" for name in FILES}
 PROGRAMS = {f"{EXECDIR}/nvidia-devices-nvml"}  # which hooks start
 REGISTERED = {f"{SHIPPED}/{name}" for name in FILES.values()}
 DOC = "usr/share/doc/oci-gpu-hooks"
+DEFAULTS = "99-oci-gpu-hooks-annotations.conf"
 MANIFEST = "var/lib/oci-gpu-hooks/installed.json"
 PAGES = ("man1/oci-gpu-hooks.1", "man7/oci-gpu-hooks.7", *(f"man8/{name}.8" for name in FILES))
 COMPLETIONS = ("usr/share/bash-completion/completions/oci-gpu-hooks", "usr/share/zsh/vendor-completions/_oci-gpu-hooks",
@@ -155,7 +156,7 @@ def test_install_and_purge_leave_a_plain_debian_as_it_was(debian):
     assert {path[1:].removesuffix(".gz") for path in listed} == expected_files()
     assert {path[1:] for path in listed} <= host.changes()
     control = Path(host.path("/var/lib/dpkg/info")).glob("oci-gpu-hooks.*")
-    assert {path.suffix for path in control} == {".list", ".md5sums", ".postrm"}, "no other script, no conffiles"
+    assert {path.suffix for path in control} == {".list", ".md5sums", ".postinst", ".postrm", ".triggers"}, "no conffiles"
     host.run(["mkdir", "-p", "/srv/datasets"])
     assert "/srv/datasets" in host.run(["oci-gpu-hooks", "list"]).stdout
     for name, file in FILES.items():
@@ -205,6 +206,37 @@ def policy(host):
             for path in (folder / part).iterdir()}
 
 
+def takes_image_annotations(host):
+    return "version 4.3" in host.run(["podman", "--version"]).stdout
+
+
+def test_an_image_is_kept_from_asking(debian):
+    """By the package alone, whichever of it and podman comes first; what the administrator has in effect stays so."""
+    host = debian("engines")
+    host.run(["sh", "-ec", """mkdir -p /etc/containers/containers.conf.d
+        printf '[containers]\nannotations = ["org.example=1"]\n' >/etc/containers/containers.conf.d/50-mine.conf"""])
+    host.apt("install", host.deb)
+    assert (DEFAULTS in policy_files(host)) == takes_image_annotations(host)
+    host.apt("purge", "oci-gpu-hooks")
+    assert policy_files(host) == {"50-mine.conf"}
+    if not takes_image_annotations(host):
+        return
+    host.run(["mv", "/usr/bin/podman", "/usr/bin/podman.later"])
+    host.apt("install", host.deb)
+    assert policy_files(host) == {"50-mine.conf"}
+    host.run(["mv", "/usr/bin/podman.later", "/usr/bin/podman"])
+    host.run(["dpkg-trigger", "--by-package=podman", "/usr/bin/podman"])
+    host.run(["dpkg", "--triggers-only", "--pending"])
+    text = Path(host.path(f"/etc/containers/containers.conf.d/{DEFAULTS}")).read_text("utf-8")
+    assert '"org.example=1"' in text and f'"{PREFIX}nvidia-devices.lease=-"' in text
+    doctor = host.run(["oci-gpu-hooks", "doctor"], check=False).stdout
+    assert "keep images from asking" in doctor, doctor
+
+
+def policy_files(host):
+    return {path.name for path in Path(host.path("/etc/containers/containers.conf.d")).iterdir()}
+
+
 def gpu_box(host, name):
     """A container of runc's that asks for the first GPU, for itself."""
     hook = HookFile(host.path(f"/{SHIPPED}/{FILES['amd-kfd']}"), f"/{EXECDIR}/amd-kfd")
@@ -229,19 +261,20 @@ def podman_sees(host, request):
 def test_an_upgrade_and_a_purge_beside_a_running_container(engines):
     host = engines
     before = policy(host)
-    assert FILES["mount-srv"] in before and len(before) == 2, "the drop-in without which it is not in force"
+    assert set(before) - {DEFAULTS} == {FILES["mount-srv"], "90-oci-gpu-hooks.conf"}
+    assert (DEFAULTS in before) == takes_image_annotations(host)
     container = Container(gpu_box(host, "running"), "ls /dev/dri").ready()
     assert "card2" in container.out.split()
     leases = Path(host.path(f"/{FOLDER}"))
     held = {path.name: path.read_bytes() for path in leases.iterdir()}
     assert held
 
-    def is_untouched():
+    def is_untouched(gone=()):
         runtime, name = container.box.runtime, container.run.name
         assert '"running"' in host.run(runtime.command("state", name)).stdout
         assert "renderD129" in host.run(runtime.command("exec", name, "ls", "/dev/dri")).stdout
         assert {path.name: path.read_bytes() for path in leases.iterdir()} == held
-        assert policy(host) == before
+        assert policy(host) == {name: text for name, text in before.items() if name not in gone}
         host.check()
 
     host.apt("install", host.deb)
@@ -259,7 +292,7 @@ def test_an_upgrade_and_a_purge_beside_a_running_container(engines):
     host.apt("install", host.deb)
     assert podman_sees(host, "all") == ["datasets"], "the policy is in force again"
     host.apt("purge", "oci-gpu-hooks")
-    is_untouched()
+    is_untouched(gone=[DEFAULTS])
     assert not Path(host.path(f"/{MANIFEST}")).parent.exists()
     container.end()
 
