@@ -5,7 +5,7 @@
 
 namespace ogh::admin {
 
-/** Whether an image can ask podman's hooks, by the defaults that are in effect after all files; of other engines nothing. */
+/** Whether an image may ask, by podman's defaults that are in effect after all files; of other engines nothing. */
 Findings check_annotations(const Engine &engine);
 
 } // namespace ogh::admin

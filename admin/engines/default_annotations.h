@@ -9,9 +9,9 @@
 
 namespace ogh::admin {
 
-// Before 4.6 podman makes the annotations of an image those of the container, where neither its defaults (`annotations`
-// below [containers], containers.conf(5)) nor the caller has the same key. A list in a later file takes the place of one in
-// an earlier file.
+// Before 4.6 podman makes the annotations of an image those of the container, where neither its defaults
+// (`annotations` below [containers], containers.conf(5)) nor the caller has the same key. A list in a later file takes
+// the place of one in an earlier file.
 
 /** Such a list, and the file that has it. */
 struct DefaultAnnotations {

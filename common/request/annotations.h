@@ -12,8 +12,8 @@ namespace ogh {
 
 /**
  * The value of an annotation of this collection that is as if it were not there. podman before 4.6 makes an image's
- * annotations the container's, below the defaults of containers.conf: with this value as the default of each key an image
- * asks for nothing, and the caller, the environment and the host still do.
+ * annotations the container's, below the defaults of containers.conf: with this value as the default of each key an
+ * image asks for nothing, and the caller, the environment and the host still do.
  */
 constexpr std::string_view absent_value = "-";
 

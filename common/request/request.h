@@ -15,7 +15,8 @@ namespace ogh {
 
 /**
  * The value of the annotation `io.oci-gpu-hooks.KEY`, or of the variable that stands for it with --opt-in
- * environment. In a pod `io.oci-gpu-hooks.KEY/CONTAINER` is for that container alone and wins. See find_own_annotation().
+ * environment. In a pod `io.oci-gpu-hooks.KEY/CONTAINER` is for that container alone and wins, see
+ * find_own_annotation().
  *
  * @param key a hook's name, or "nvidia-devices.capabilities" and the like
  * @return nothing if it is not there
@@ -26,7 +27,8 @@ std::optional<RequestValue> find_value(std::string_view key, const Config &confi
                                        const OptInOptions &options);
 
 /**
- * Who writes a pod is not the host's administrator, so what a pod's annotation asks counts only where the hook has a limit.
+ * Who writes a pod is not the host's administrator, so what a pod's annotation asks counts only where the hook has a
+ * limit.
  * @param origin what asks, for the message
  * @throws Error (Policy) which names what to run, if the container is a pod's and there is none
  */
