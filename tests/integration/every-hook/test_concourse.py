@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from harness import concourse, pipeline
+from harness.cdi_fixtures import MAJOR
 from harness.expect import refused_by, started
 from harness.nvidia_container import PROBE, alive, given, probed, refused
 from hosts.nvidia import EIGHT
@@ -150,12 +151,13 @@ def test_a_step_with_the_key_gets_what_it_asks_for(worker, new_key, mapped):
 def test_devices_of_a_specification_are_asked_for_as_the_others_are(worker, new_key, machine):
     spec = machine.path / "etc/cdi/intel.json"
     spec.parent.mkdir(parents=True, exist_ok=True)
-    devices = [{"name": name, "containerEdits": {"deviceNodes": [{"path": f"/dev/nvidia{name}"}]}} for name in "01"]
+    devices = [{"name": name, "containerEdits": {"deviceNodes": [
+        {"path": f"/dev/gpu{name}", "type": "c", "major": MAJOR, "minor": int(name)}]}} for name in "01"]
     spec.write_text(json.dumps({"cdiVersion": "0.5.0", "kind": "intel.com/gpu", "devices": devices}), encoding="ascii")
     ask = "OCI_GPU_HOOKS_CDI_DEVICES=intel.com/gpu="
-    look = f"{PROBE} probe $(ls -d /dev/nvidia*)"
+    look = f"{PROBE} probe $(ls -d /dev/gpu*)"
     for folder, more in (("by-key", [f"OCI_GPU_HOOKS_KEY={new_key('--for cdi-devices')}"]), ("by-team", [])):
-        assert [*probed(started(worker(folder, "task", f"{ask}1", *more).run(look)))] == ["/dev/nvidia1"]
+        assert [*probed(started(worker(folder, "task", f"{ask}1", *more).run(look)))] == ["/dev/gpu1"]
     refused_by("cdi-devices", worker("by-key", "task", f"{ask}1").run(look), 5, "OCI_GPU_HOOKS_KEY")
     refused_by("cdi-devices", worker("by-team", "task", f"{ask}0,intel.com/gpu=1").run(look), 5, "--max-devices")
 
@@ -273,38 +275,6 @@ def test_the_files_for_workers_name_one_folder():
     mounts = {each["name"]: each["mountPath"] for each in values["worker"]["additionalVolumeMounts"]}
     paths = {each["name"]: each["hostPath"]["path"] for each in values["worker"]["additionalVolumes"]}
     assert mounts == paths | {"host": "/host"} and {folder, str(KEYS), "/srv"} <= set(mounts.values())
-
-
-def commands_of(first):
-    """The lines of oci-gpu-hooks(7) from one that begins so, to the end of its paragraph."""
-    [lines] = re.findall(rf"^ +{re.escape(first)}\n(?: +\S.*\n)*", page(), re.MULTILINE)
-    return lines
-
-
-@pytest.mark.parametrize("kept", ["var/lib/concourse/bin", "opt/bin", "usr/bin", None])
-def test_the_lines_that_undo_a_wrapper_of_runc(scratch, kept):
-    """Wherever the charm has left runc; one that is no link is left alone."""
-    folder = scratch / "var/lib/concourse/bin"
-    for name in ("var/lib/concourse/bin", "opt/bin", "usr/bin"):
-        (scratch / name).mkdir(parents=True)
-    for path in ("opt/bin/runc-wrapper", "usr/bin/runc"):
-        (scratch / path).write_text("#!/bin/bash\n", encoding="ascii")
-    (scratch / "opt/bin/runc").symlink_to(scratch / "opt/bin/runc-wrapper")
-    if kept:
-        (folder / "runc").symlink_to(scratch / "opt/bin/runc-wrapper")
-        (scratch / kept / "runc.real").write_text("runc itself", encoding="ascii")
-        (scratch / kept / "runc.real").chmod(0o755)
-    else:
-        (folder / "runc").write_text("runc itself", encoding="ascii")
-    text = commands_of("cd /var/lib/concourse/bin")
-    text += re.search(r"^ +find /var/lib/concourse/bin .*$", page(), re.MULTILINE)[0]
-    for name in ("/var/lib", "/opt/", "/usr/bin"):
-        text = text.replace(name, f"{scratch}{name}")
-    done = subprocess.run(["bash", "-e", "-c", text], check=True, capture_output=True, encoding="utf-8")
-    assert done.stdout == done.stderr == "" and not (folder / "runc").is_symlink()
-    assert (folder / "runc").read_text(encoding="ascii") == "runc itself"
-    assert not list(scratch.rglob("runc.real")) or kept == "usr/bin"
-    assert (scratch / "opt/bin/runc-wrapper").exists() and (scratch / "usr/bin/runc").exists()
 
 
 def test_the_lines_of_the_readme_that_set_a_worker_up(scratch):
