@@ -86,20 +86,6 @@ std::optional<unsigned> MigMinors::find(std::string_view name)
     return std::nullopt;
 }
 
-std::vector<CapNode> MigMinors::possible_instances(unsigned gpu_minor) const
-{
-    std::vector<CapNode> nodes;
-    const std::string prefix = number_text("gpu", gpu_minor) + "/gi";
-    for (const std::string &line : split_list(text_, '\n')) {
-        const size_t blank = line.find(' ');
-        if (!line.starts_with(prefix) || blank == std::string::npos)
-            continue;
-        if (const auto minor = parse_small_number(std::string_view(line).substr(blank + 1), max_cap_minor))
-            nodes.push_back({*minor});
-    }
-    return nodes;
-}
-
 std::string gpu_instance_access(unsigned gpu_minor, unsigned gpu_instance)
 {
     return number_text("gpu", gpu_minor) + number_text("/mig/gi", gpu_instance) + "/access";
@@ -128,41 +114,17 @@ MigMinors &MigReader::minors()
 }
 
 /** A wrong number would give the right to another instance, or to divide every GPU: the driver says it twice. */
-std::optional<CapNode> MigReader::read_node(const std::string &path, const std::string &name)
+CapNode MigReader::read_access(const std::string &path, const std::string &name)
 {
     const std::string what = quote(folder_name_ + "/" + path);
     const auto text = read_file_in(folder_.get(), path, max_access_size, what);
-    if (!text)
-        return std::nullopt;
-    const auto node = parse_cap_access(*text);
+    const auto node = text ? parse_cap_access(*text) : std::nullopt;
     if (!node)
         throw Error(ExitCode::Host, "the driver names no usable node in " + what);
     if (minors().find(name) != node->minor)
         throw Error(ExitCode::Host, what + " has the minor " + std::to_string(node->minor) + ", and " +
                                         quote(sysroot_.on_host(minors_file)) + " does not");
-    return node;
-}
-
-CapNode MigReader::read_access(const std::string &path, const std::string &name)
-{
-    const auto node = read_node(path, name);
-    if (!node)
-        throw Error(ExitCode::Host, "the driver names no usable node in " + quote(folder_name_ + "/" + path));
     return *node;
-}
-
-CapNode MigReader::right(const std::string &name)
-{
-    const auto node = folder_.valid() ? read_node("mig/" + name, name) : std::nullopt;
-    if (!node)
-        throw Error(ExitCode::NotAvailable, "this host's driver cannot divide GPUs: it has no " +
-                                                std::string(capabilities_folder) + "/mig/" + name);
-    return *node;
-}
-
-std::vector<CapNode> MigReader::possible_instances(unsigned gpu_minor)
-{
-    return minors().possible_instances(gpu_minor);
 }
 
 CapNode MigReader::read_gpu_node(unsigned gpu_minor, unsigned gpu_instance)

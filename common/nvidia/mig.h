@@ -68,9 +68,6 @@ public:
      */
     std::optional<unsigned> find(std::string_view name);
 
-    /** The nodes of all instances that a GPU could be divided into, in the driver's order. */
-    [[nodiscard]] std::vector<CapNode> possible_instances(unsigned gpu_minor) const;
-
 private:
     std::string text_;
     size_t next_ = 0; ///< where a line begins, or the end
@@ -102,21 +99,9 @@ public:
     /** Fills in the nodes of an instance, or else its problem. */
     void read_nodes(unsigned gpu_minor, MigInstance &instance);
 
-    /**
-     * The node of a right over all GPUs.
-     * @param name "config" or "monitor"
-     * @throws Error: NotAvailable if the driver has no such right; Host
-     */
-    CapNode right(const std::string &name);
-
-    /** As MigMinors has it. @throws Error (Host) */
-    std::vector<CapNode> possible_instances(unsigned gpu_minor);
-
 private:
     /** Read once; empty if there is none. @throws Error (Host) */
     MigMinors &minors();
-    /** Nothing if there is no such file. */
-    std::optional<CapNode> read_node(const std::string &path, const std::string &name);
     CapNode read_access(const std::string &path, const std::string &name);
     CapNode read_gpu_node(unsigned gpu_minor, unsigned gpu_instance);
 

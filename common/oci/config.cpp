@@ -200,9 +200,6 @@ Config parse_config(std::string_view text, const std::string &bundle)
         config.annotations.emplace(key, checked_string(value, key, config_name));
     config.environment = read_environment(document);
     config.user = read_user(object_member(document, "process"));
-    for (const json &capability :
-         array_member(object_member(object_member(document, "process"), "capabilities"), "bounding"))
-        config.may_administer |= capability == "CAP_SYS_ADMIN";
     config.read_only = read_bool(object_member(document, "root"), "readonly");
     config.mount_label = string_member(object_member(document, "linux"), "mountLabel", config_name);
     config.cgroups_path = string_member(object_member(document, "linux"), "cgroupsPath", config_name);

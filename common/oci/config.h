@@ -47,7 +47,6 @@ struct Config {
     std::map<std::string, std::string, std::less<>> annotations;
     std::vector<std::string> environment; ///< process.env, "NAME=VALUE"
     ProcessUser user;                     ///< process.user
-    bool may_administer = false;          ///< CAP_SYS_ADMIN is in process.capabilities.bounding
     bool read_only = false;               ///< root.readonly; the runtime makes it so only after the hooks
     std::string mount_label;      ///< linux.mountLabel, the SELinux context of mounts; "" if there is none
     std::string cgroups_path;     ///< linux.cgroupsPath; "" if there is none

@@ -18,7 +18,6 @@
 #include "nvidia-devices/plan/requirement_check.h"
 #include "nvidia-devices/request/gpu_selection.h"
 #include "nvidia-devices/request/image_requirements.h"
-#include "nvidia-devices/request/mig_rights.h"
 #include "request/visible_devices.h"
 
 namespace ogh::nvidia_devices {
@@ -124,7 +123,6 @@ void NvidiaGpus::ask(const GpuRequest &request, const Hook &hook)
         return;
     for (const Capabilities &allowed : allowed_)
         capabilities_ = permitted(capabilities_, allowed);
-    require_mig_rights(capabilities_, !allowed_.empty(), hook.config() ? &*hook.config() : nullptr);
     ask_for_channels(request, hook);
 }
 

@@ -12,8 +12,6 @@
 #include "base/device_number.h"
 #include "base/text.h"
 #include "host/host_file.h"
-#include "nvidia-devices/request/mig_rights.h"
-#include "nvidia/mig.h"
 #include "nvidia/numbered_names.h"
 
 namespace ogh::nvidia_devices {
@@ -131,25 +129,6 @@ private:
     std::vector<NamedNode> nodes_;
 };
 
-/** Whoever divides GPUs uses what they are divided into then, which is not there yet. */
-std::vector<CapNode> read_rights(const Sysroot &sysroot, const Inventory &inventory,
-                                 const GpuSelection &selection)
-{
-    std::vector<CapNode> nodes;
-    if (!has_mig_right(selection.capabilities))
-        return nodes;
-    MigReader reader(sysroot);
-    if (selection.capabilities.has(Capability::MigConfig))
-        nodes.push_back(reader.right("config"));
-    if (selection.capabilities.has(Capability::MigMonitor))
-        nodes.push_back(reader.right("monitor"));
-    for (const size_t gpu : selection.gpus) {
-        const auto possible = reader.possible_instances(inventory.gpus[gpu].information.minor.value());
-        nodes.insert(nodes.end(), possible.begin(), possible.end());
-    }
-    return nodes;
-}
-
 } // namespace
 
 DeviceNodes read_device_nodes(const Sysroot &sysroot, const Inventory &inventory,
@@ -165,7 +144,6 @@ DeviceNodes read_device_nodes(const Sysroot &sysroot, const Inventory &inventory
                 nodes.drm[gpu] = read_drm_nodes(sysroot, sysfs_folder(inventory.gpus[gpu].address));
         }
     }
-    nodes.rights = read_rights(sysroot, inventory, selection);
     NodesReader reader(sysroot, inventory);
     if (capabilities.has(Capability::Gds))
         reader.read_gds();

@@ -26,8 +26,6 @@ struct DeviceNodes {
     std::map<size_t, DrmNodes>
         drm; ///< by place in Inventory::gpus; none without graphics and display, or of what is divided
     std::vector<NamedNode> named; ///< of Gds, Gdrcopy, Mofed and Nvswitch
-    std::vector<CapNode> rights =
-        {}; ///< of MigConfig and MigMonitor, and for all that the chosen GPUs could be divided into
 };
 
 /**

@@ -29,31 +29,16 @@ public:
     {
     }
 
-    /** @return whether it is there for the first time */
-    bool add(const CapNode &node)
-    {
-        if (!seen_.insert(node.minor).second)
-            return false;
-        const std::string path = cap_node_path(node);
-        edits_.nodes.push_back({path, inventory_.host_root + path, major_, node.minor, node.mode});
-        return true;
-    }
-
     void add(const std::optional<CapNode> &node, const std::string &access)
     {
         if (!node)
             throw Error(ExitCode::Failure, "nobody has looked at the instance of " + quote(access));
-        if (add(*node))
-            edits_.proc->mounts.push_back({inventory_.capabilities_folder + "/" + access,
-                                           std::string(capabilities_folder) + "/" + access, Kind::File});
-    }
-
-    /** What there will be of instances is not known yet. */
-    void add_all(const std::vector<CapNode> &rights)
-    {
-        for (const CapNode &node : rights)
-            add(node);
-        edits_.proc->mounts.push_back({inventory_.capabilities_folder, capabilities_folder});
+        if (!seen_.insert(node->minor).second)
+            return;
+        const std::string path = cap_node_path(*node);
+        edits_.nodes.push_back({path, inventory_.host_root + path, major_, node->minor, node->mode});
+        edits_.proc->mounts.push_back({inventory_.capabilities_folder + "/" + access,
+                                       std::string(capabilities_folder) + "/" + access, Kind::File});
     }
 
 private:
@@ -65,14 +50,11 @@ private:
 
 } // namespace
 
-void plan_instances(const GpuSelection &selection, const Inventory &inventory,
-                    const std::vector<CapNode> &rights, Edits &edits)
+void plan_instances(const GpuSelection &selection, const Inventory &inventory, Edits &edits)
 {
-    if (selection.instances.empty() && rights.empty())
+    if (selection.instances.empty())
         return;
     CapNodes nodes(inventory, edits);
-    if (!rights.empty())
-        return nodes.add_all(rights);
     for (const auto &[gpu, place] : selection.instances) {
         const MigInstance &instance = inventory.gpus[gpu].instances[place];
         const unsigned gpu_minor = inventory.gpus[gpu].information.minor.value();

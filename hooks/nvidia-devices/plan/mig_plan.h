@@ -8,12 +8,10 @@
 namespace ogh::nvidia_devices {
 
 /**
- * Adds the nodes of MigConfig and MigMonitor, and with them all that the driver says of instances in /proc; or else the nodes of the chosen instances (MIG), and their files `access` in /proc, of no others. Pure.
- * @param rights as DeviceNodes has them
+ * Adds the nodes of the chosen instances (MIG), and their files `access` in /proc, of no others. Pure.
  * @param edits with Edits::proc
  * @throws Error (Host) if the driver has no such nodes
  */
-void plan_instances(const GpuSelection &selection, const Inventory &inventory,
-                    const std::vector<CapNode> &rights, Edits &edits);
+void plan_instances(const GpuSelection &selection, const Inventory &inventory, Edits &edits);
 
 } // namespace ogh::nvidia_devices

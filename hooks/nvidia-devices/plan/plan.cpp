@@ -140,7 +140,7 @@ Edits plan(const GpuSelection &selection, const Inventory &inventory, const Devi
     if (!selection.gpus.empty())
         plan_nodes(selection, inventory, host, edits, notes);
     edits.proc = plan_proc(selection.gpus, inventory);
-    plan_instances(selection, inventory, host.rights, edits);
+    plan_instances(selection, inventory, edits);
     return edits;
 }
 

@@ -21,11 +21,10 @@ struct Name {
     Capability capability;
     const char
         *variable; ///< of NVIDIA's toolkit, for what its list of capabilities does not have; or nullptr
-    const char *value = "enabled"; ///< of the variable
 };
 
 /** In the order of the enumeration. */
-constexpr std::array<Name, 13> capability_names{{
+constexpr std::array<Name, 11> capability_names{{
     {"compute", Capability::Compute, nullptr},
     {"utility", Capability::Utility, nullptr},
     {"video", Capability::Video, nullptr},
@@ -37,8 +36,6 @@ constexpr std::array<Name, 13> capability_names{{
     {"gdrcopy", Capability::Gdrcopy, "NVIDIA_GDRCOPY"},
     {"mofed", Capability::Mofed, "NVIDIA_MOFED"},
     {"nvswitch", Capability::Nvswitch, "NVIDIA_NVSWITCH"},
-    {"mig-config", Capability::MigConfig, "NVIDIA_MIG_CONFIG_DEVICES", "all"},
-    {"mig-monitor", Capability::MigMonitor, "NVIDIA_MIG_MONITOR_DEVICES", "all"},
 }};
 
 enum class Grammar { Ours, Toolkit };
@@ -149,14 +146,8 @@ Capabilities capabilities_of_environment(const Config &config)
 {
     Capabilities capabilities = driver_capabilities(config);
     for (const Name &name : capability_names) {
-        if (name.variable == nullptr)
-            continue;
-        const std::string value = environment_value(config, name.variable).value_or("");
-        if (value == name.value)
+        if (name.variable != nullptr && environment_value(config, name.variable) == "enabled")
             capabilities.named.insert(name.capability);
-        else if (!value.empty() && name.capability >= Capability::MigConfig)
-            throw Error(ExitCode::Usage, "the environment variable " + quote(name.variable) + " is " +
-                                             quote(value) + ", and takes " + quote(name.value) + " alone");
     }
     return capabilities;
 }

@@ -8,8 +8,7 @@ import pytest
 from harness import engines
 from harness.expect import started
 from harness.gpu import nodes_of
-from harness.nvidia_container import (ALLOWED, CAPABILITIES, DENIED, KEY, PROBE, alive, asked, error_of, given, gpus_of, node, probed,
-                                      refused)
+from harness.nvidia_container import (ALLOWED, DENIED, KEY, PROBE, alive, asked, error_of, given, gpus_of, node, probed, refused)
 from hosts.nvidia import CAPS, EIGHT, gi_minor
 
 pytest_plugins = ["harness.nvidia_fixtures"]
@@ -27,9 +26,9 @@ def part(instance):
     return f"MIG-{PARTED.uuid}/{instance}"
 
 
-def cap(minor, said=ALLOWED, mode="444"):
+def cap(minor, said=ALLOWED):
     """A node in /dev/nvidia-caps that the container was given."""
-    return node(CAPS, minor, said, mode=mode)
+    return node(CAPS, minor, said, mode="444")
 
 
 @pytest.fixture(autouse=True)
@@ -146,37 +145,3 @@ def test_the_list_has_parts(by_hand):
         for name, minor in (("1/0", gi_minor(PARTED, 1) + 1), ("1/1", gi_minor(PARTED, 1) + 2),
                             ("7/0", gi_minor(PARTED, 7) + 1))]
     assert by_hand("--list", "--format", "status").stdout.startswith("nvidia: 10 GPUs, 10 free,")
-
-
-@pytest.mark.parametrize("engine", [RUNC], ids=str)
-def test_the_right_to_divide_gpus(nv_box, machine, engine):
-    """Where the host allows it, to a container that has CAP_SYS_ADMIN: the driver's node with the driver's mode, and
-    those of all that the GPU could be divided into."""
-    box = nv_box("1", "--allow-capabilities", "utility,mig-config", engine=engine)
-    box.annotations[CAPABILITIES] = "utility,mig-config"
-    machine.node("dev/other", CAPS, gi_minor(EIGHT[0], 1))
-    box.volume("/dev/other", machine.path / "dev/other")
-    refused(box.run("true"), 5, "'mig-config'", "CAP_SYS_ADMIN")
-    for kind in ("bounding", "effective", "permitted"):
-        box.config["process"].setdefault("capabilities", {}).setdefault(kind, []).append("CAP_SYS_ADMIN")
-    out = started(box.run(f"{READ} cd /dev/nvidia-caps; probe * /dev/other; echo --; cd {PROC}; find . -type f | sort"))
-    seen, files = out.split("--\n")
-    first = gi_minor(PARTED, 0)
-    assert probed(seen) == {f"nvidia-cap{minor}": cap(minor) for minor in range(first, first + 135)} | {
-        "nvidia-cap1": cap(1, mode="400"), "/dev/other": node(CAPS, gi_minor(EIGHT[0], 1), DENIED)}
-    assert "./mig/config" in files.splitlines() and f"./gpu{PARTED.minor}/mig/gi7/ci0/access" in files.splitlines()
-
-
-def test_who_may_divide_gpus(plan, by_hand):
-    admin = {"process": {"capabilities": {"bounding": ["CAP_SYS_ADMIN"]}}}
-    allowed = ["--allow-capabilities", "utility,compute,mig-monitor"]
-    by_env = asked("env", env=["NVIDIA_VISIBLE_DEVICES=0", "NVIDIA_MIG_MONITOR_DEVICES=all"])
-    by_env["process"] |= admin["process"]
-    by_name = asked("0", "mig-monitor") | admin
-    for config in (by_env, by_name):
-        nodes = nodes_of(plan(*allowed, **config))
-        assert "/dev/nvidia-caps/nvidia-cap2" in nodes and "/dev/nvidia-caps/nvidia-cap1" not in nodes
-        error_of(by_hand("--plan", **config), 5, "no capability 'mig-monitor'", "(--allow-capabilities)")
-        error_of(by_hand("--plan", "--allow-capabilities", "all", **config), 5, "no capability 'mig-monitor'")
-    error_of(by_hand("--plan", *allowed, **asked("0", "mig-monitor")), 5, "CAP_SYS_ADMIN")
-    error_of(by_hand("--plan", *allowed, **asked("0", "mig-config") | admin), 5, "no capability 'mig-config'")

@@ -52,12 +52,11 @@ def test_the_environments_capabilities_count_with_env_alone(plan, by_hand, machi
 
 
 def test_what_else_is_asked_of_nvidias_tools_is_not_passed_over(by_hand):
-    """With `env`: GPUs as mounts and managing MIG are errors, and so is a driver that is too old."""
+    """With `env`: GPUs as mounts are errors, and so is a driver that is too old."""
     mount = {"destination": "/var/run/nvidia-container-devices/0", "type": "bind", "source": "/dev/null"}
     visible = "NVIDIA_VISIBLE_DEVICES=0"
     for env in ([], [visible], ["NVIDIA_VISIBLE_DEVICES=void"]):
         error_of(by_hand("--plan", **asked("env", env=env), mounts=[mount]), 2, mount["destination"])
-    error_of(by_hand("--plan", **asked("env", env=[visible, "NVIDIA_MIG_CONFIG_DEVICES=all"])), 5, "'mig-config'")
     required = [visible, "NVIDIA_REQUIRE_CUDA=cuda>=12.6"]
     error_of(by_hand("--plan", **asked("env", env=required)), 3, "'cuda>=12.6'", "'NVIDIA_REQUIRE_CUDA'",
              f"GPU 0 ({EIGHT[0].uuid}) has cuda 12.5;")

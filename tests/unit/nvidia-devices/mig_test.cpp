@@ -128,23 +128,6 @@ BOOST_AUTO_TEST_CASE(a_minor_that_is_not_said_twice_is_not_handed_out)
     BOOST_TEST(large.problem().find("is larger than 4096 bytes") != std::string::npos, large.problem());
 }
 
-BOOST_AUTO_TEST_CASE(rights_over_all_gpus)
-{
-    const Host host;
-    const Sysroot sysroot(host.path());
-    const std::string file = std::string(capabilities) + "/mig/config";
-    BOOST_TEST((failure_of([&] { MigReader(sysroot).right("config"); }).code == ExitCode::NotAvailable));
-    host.file(file, "DeviceFileMinor: 1\nDeviceFileMode: 256\nDeviceFileModify: 1\n");
-    BOOST_TEST((MigReader(sysroot).right("config") == CapNode{1, 0400}));
-    host.file(file, "DeviceFileMinor: 2\nDeviceFileMode: 256\nDeviceFileModify: 1\n");
-    BOOST_TEST((failure_of([&] { MigReader(sysroot).right("config"); }).code == ExitCode::Host));
-    const auto possible = MigReader(sysroot).possible_instances(1);
-    BOOST_TEST(possible.size() == 135U);
-    BOOST_TEST((possible.front() == CapNode{138, 0444}));
-    BOOST_TEST((possible.back() == CapNode{272, 0444}));
-    BOOST_TEST(MigReader(sysroot).possible_instances(11).empty());
-}
-
 BOOST_AUTO_TEST_CASE(other_names_are_passed_over)
 {
     const Host host;

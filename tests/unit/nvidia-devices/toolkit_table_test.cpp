@@ -9,7 +9,6 @@
 #include "nvidia-devices/request/capabilities.h"
 #include "nvidia-devices/request/image_requirements.h"
 #include "nvidia-devices/request/imex_channels.h"
-#include "nvidia-devices/request/mig_rights.h"
 #include "nvidia-devices/request/plugin_names.h"
 #include "request/selection.h"
 #include "request/visible_devices.h"
@@ -79,7 +78,6 @@ std::string gpus_of(const Selectors &selectors, bool is_divided)
 std::string outcome_of(std::string_view environment, bool is_divided)
 {
     Config config;
-    config.may_administer = environment.ends_with("CAP_SYS_ADMIN");
     for (std::string &part : parts_of(environment)) {
         if (part.starts_with('/'))
             config.binds.push_back({std::move(part), "/dev/null"});
@@ -93,7 +91,6 @@ std::string outcome_of(std::string_view environment, bool is_divided)
         if (!selectors)
             return "nothing";
         const Capabilities capabilities = capabilities_of_environment(config);
-        require_mig_rights(capabilities, true, &config);
         std::string text = gpus_of(*selectors, is_divided) + "; " + to_text(capabilities);
         for (const Requirement &requirement : requirements_of(config))
             text += "; " + requirement.text;
@@ -277,26 +274,15 @@ BOOST_AUTO_TEST_CASE(which_imex_channels)
     });
 }
 
-/** Where the host's --allow-capabilities names them; there they are always given. */
-BOOST_AUTO_TEST_CASE(dividing_gpus)
-{
-    check({
-        {"NVIDIA_VISIBLE_DEVICES=all; NVIDIA_MIG_CONFIG_DEVICES=all; CAP_SYS_ADMIN",
-         "0,1; compute,utility,mig-config", "0,1; compute,utility,mig-config"},
-        {"NVIDIA_VISIBLE_DEVICES=all; NVIDIA_MIG_MONITOR_DEVICES=all; CAP_SYS_ADMIN",
-         "0,1; compute,utility,mig-monitor", "0,1; compute,utility,mig-monitor"},
-        {"NVIDIA_VISIBLE_DEVICES=all; NVIDIA_MIG_CONFIG_DEVICES=all", "start fails", "exit 5", "the same"},
-        {"NVIDIA_VISIBLE_DEVICES=all; NVIDIA_MIG_MONITOR_DEVICES=all", "start fails", "exit 5", "the same"},
-        {"NVIDIA_VISIBLE_DEVICES=0; NVIDIA_MIG_CONFIG_DEVICES=0; CAP_SYS_ADMIN", "start fails", "exit 2",
-         "the same"},
-    });
-}
-
 BOOST_AUTO_TEST_CASE(what_is_not_given)
 {
     check({
-        {"NVIDIA_VISIBLE_DEVICES=0; NVIDIA_MIG_CONFIG_DEVICES=", "0; compute,utility", "0; compute,utility"},
-        {"NVIDIA_VISIBLE_DEVICES=void; NVIDIA_MIG_CONFIG_DEVICES=all", "nothing", "nothing"},
+        {"NVIDIA_VISIBLE_DEVICES=0; NVIDIA_MIG_CONFIG_DEVICES=all",
+         "the right to divide GPUs, with CAP_SYS_ADMIN; else start fails", "0; compute,utility",
+         "whoever divides GPUs is privileged, and has all nodes"},
+        {"NVIDIA_VISIBLE_DEVICES=0; NVIDIA_MIG_MONITOR_DEVICES=all",
+         "the right to look at all instances, with CAP_SYS_ADMIN; else start fails", "0; compute,utility",
+         "the same"},
         {"/var/run/nvidia-container-devices/0", "0, where the host accepts mounts; else nothing", "exit 2",
          "not understood yet, and a container must not start without its GPU"},
         {"/var/run/nvidia-container-devices2/0; NVIDIA_VISIBLE_DEVICES=1", "the GPU '2/0'",

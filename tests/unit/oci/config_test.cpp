@@ -186,17 +186,6 @@ BOOST_AUTO_TEST_CASE(a_huge_file_is_not_read_whole)
     BOOST_TEST(failure_of([&] { read_config(bundle.path()); }).says("larger than 16777216 bytes"));
 }
 
-BOOST_AUTO_TEST_CASE(the_bounding_set_says_what_a_container_could_ever_do)
-{
-    const auto may_administer = [](const std::string &sets) {
-        return parse_config(R"({"root": {"path": "/r"}, "process": {"capabilities": {)" + sets + "}}}", "/b")
-            .may_administer;
-    };
-    BOOST_TEST(may_administer(R"("bounding": ["CAP_CHOWN", "CAP_SYS_ADMIN"])"));
-    for (const char *sets : {"", R"("bounding": ["CAP_CHOWN"])", R"("effective": ["CAP_SYS_ADMIN"])"})
-        BOOST_TEST(!may_administer(sets), sets);
-}
-
 BOOST_AUTO_TEST_CASE(the_user_is_that_of_the_process)
 {
     const auto user = [](const std::string &process) {
