@@ -206,8 +206,7 @@ void check_capabilities(const Outcome<Capabilities> &outcome)
     if (!outcome.value)
         return;
     require(*outcome.value != Capabilities{}, "something is always wanted");
-    for (const Capability each :
-         {Capability::Gds, Capability::Gdrcopy, Capability::Mofed, Capability::Nvswitch})
+    for (const Capability each : {Capability::Gds, Capability::Gdrcopy, Capability::Mofed})
         require(outcome.value->has(each) == outcome.value->named.contains(each), "'all' is not all of these");
 }
 

@@ -7,7 +7,7 @@ from . import elf
 from .sysroot import Sysroot
 
 MAJOR, DRM, CTL, MODESET = 195, 226, 255, 254
-UVM, CAPS, FS, GDR, SWITCH, IMEX, VERBS = 510, 511, 509, 508, 507, 506, 231
+UVM, CAPS, FS, GDR, IMEX, VERBS = 510, 511, 509, 508, 506, 231
 VERSION = "555.42.07"
 # Linux gives no driver a major number over 511: nothing answers for these, whatever machine the hosts are made on.
 UNUSED = {MAJOR: 1195, UVM: 1510, CAPS: 1511, DRM: 1226}
@@ -154,14 +154,12 @@ class NvidiaHost(Sysroot):
         self.write("proc/driver/nvidia/params", f"{PARAMS}ImexChannelCount: {channels}\n")
 
     def add_others(self):
-        """GPUDirect Storage, GDRCopy, InfiniBand and NVSwitch."""
-        self.devices(gdrdrv=GDR, infiniband_verbs=VERBS, **{"nvidia-fs": FS, "nvidia-nvswitch": SWITCH})
+        """GPUDirect Storage, GDRCopy and InfiniBand."""
+        self.devices(gdrdrv=GDR, infiniband_verbs=VERBS, **{"nvidia-fs": FS})
         for number in range(2):
             self.node(f"dev/nvidia-fs{number}", FS, number)
             self.node(f"dev/infiniband/uverbs{number}", VERBS, 192 + number)
             self.write(f"sys/class/infiniband_verbs/uverbs{number}/dev", f"{VERBS}:{192 + number}\n")
-            self.node(f"dev/nvidia-nvswitch{number}", SWITCH, number)
         self.node("dev/gdrdrv", GDR, 0)
         self.node("dev/infiniband/rdma_cm", 10, 58)
         self.write("sys/class/misc/rdma_cm/dev", "10:58\n")
-        self.node("dev/nvidia-nvswitchctl", SWITCH, 255)

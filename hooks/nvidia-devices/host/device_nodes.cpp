@@ -18,13 +18,11 @@ namespace ogh::nvidia_devices {
 
 namespace {
 
-constexpr unsigned nvswitch_control = 255; // the minor above all switches
 constexpr size_t max_number_size = 64;
 constexpr const char *device_folder = "/dev";
 constexpr const char *verbs_folder = "/sys/class/infiniband_verbs";
 constexpr const char *connection_manager = "/sys/class/misc/rdma_cm/dev";
 constexpr std::string_view gds_prefix = gds_devices;
-constexpr std::string_view nvswitch_prefix = nvswitch_devices;
 constexpr std::string_view verbs_prefix = "uverbs";
 
 Error nothing_there(const std::string &what, const std::string &module)
@@ -70,20 +68,6 @@ public:
         for (const auto &[number, name] : found)
             read_number("/dev/infiniband/" + name, std::string(verbs_folder) + "/" + name + "/dev");
         read_number("/dev/infiniband/rdma_cm", connection_manager);
-    }
-
-    /** Part of the driver's own module. */
-    void read_nvswitch()
-    {
-        const auto major_number = inventory_.devices.major_of(nvswitch_devices);
-        if (!major_number)
-            throw Error(ExitCode::Host, "this host has no NVSwitch: its nvidia driver has no " +
-                                            std::string(nvswitch_devices) + " in /proc/devices");
-        nodes_.push_back({"/dev/nvidia-nvswitchctl", *major_number, nvswitch_control});
-        for (const auto &[number, name] :
-             numbered(sysroot_.find(device_folder), sysroot_.on_host(device_folder), nvswitch_prefix,
-                      nvswitch_control - 1))
-            nodes_.push_back({"/dev/" + name, *major_number, number});
     }
 
     std::vector<NamedNode> take() { return std::move(nodes_); }
@@ -151,8 +135,6 @@ DeviceNodes read_device_nodes(const Sysroot &sysroot, const Inventory &inventory
         reader.read_gdrcopy();
     if (capabilities.has(Capability::Mofed))
         reader.read_mofed();
-    if (capabilities.has(Capability::Nvswitch))
-        reader.read_nvswitch();
     nodes.named = reader.take();
     return nodes;
 }

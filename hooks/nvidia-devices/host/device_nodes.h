@@ -25,7 +25,7 @@ struct NamedNode {
 struct DeviceNodes {
     std::map<size_t, DrmNodes>
         drm; ///< by place in Inventory::gpus; none without graphics and display, or of what is divided
-    std::vector<NamedNode> named; ///< of Gds, Gdrcopy, Mofed and Nvswitch
+    std::vector<NamedNode> named; ///< of Gds, Gdrcopy and Mofed
 };
 
 /**

@@ -24,7 +24,7 @@ struct Name {
 };
 
 /** In the order of the enumeration. */
-constexpr std::array<Name, 11> capability_names{{
+constexpr std::array<Name, 10> capability_names{{
     {"compute", Capability::Compute, nullptr},
     {"utility", Capability::Utility, nullptr},
     {"video", Capability::Video, nullptr},
@@ -35,7 +35,6 @@ constexpr std::array<Name, 11> capability_names{{
     {"gds", Capability::Gds, "NVIDIA_GDS"},
     {"gdrcopy", Capability::Gdrcopy, "NVIDIA_GDRCOPY"},
     {"mofed", Capability::Mofed, "NVIDIA_MOFED"},
-    {"nvswitch", Capability::Nvswitch, "NVIDIA_NVSWITCH"},
 }};
 
 enum class Grammar { Ours, Toolkit };

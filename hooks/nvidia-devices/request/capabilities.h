@@ -24,7 +24,6 @@ enum class Capability {
     Gds,
     Gdrcopy,
     Mofed,
-    Nvswitch,
 };
 
 /** A list of capabilities. */
@@ -77,7 +76,7 @@ Capabilities permitted(const Capabilities &wanted, const std::optional<Capabilit
 
 /**
  * What the environment asks of NVIDIA's toolkit: NVIDIA_DRIVER_CAPABILITIES, which knows Compute to Compat32 alone, and
- * `enabled` in NVIDIA_GDS, NVIDIA_GDRCOPY, NVIDIA_MOFED and NVIDIA_NVSWITCH. Empty items are dropped. If nothing is left it is the default, and if there is no such variable, `all` in a CUDA image from before NVIDIA_REQUIRE_CUDA.
+ * `enabled` in NVIDIA_GDS, NVIDIA_GDRCOPY and NVIDIA_MOFED. Empty items are dropped. If nothing is left it is the default, and if there is no such variable, `all` in a CUDA image from before NVIDIA_REQUIRE_CUDA.
  * @throws Error (Usage)
  */
 Capabilities capabilities_of_environment(const Config &config);

@@ -13,7 +13,7 @@ from harness.ldcache import in_the_container
 from harness.nvidia_container import (CAPABILITIES, CHANNELS, DENIED, PROBE, given, in_vain, node, probed, refused,
                                       told, without_dev)
 from harness.turns import in_turns
-from hosts.nvidia import DRM, FS, GDR, IMEX, MAJOR, MODESET, SWITCH, VERBS
+from hosts.nvidia import DRM, FS, GDR, IMEX, MAJOR, MODESET, VERBS
 
 pytest_plugins = ["harness.nvidia_fixtures"]
 
@@ -30,7 +30,7 @@ def test_every_capability(nv_box, machine, engine):
     for path in ("nvidia-modeset", "nvidia2", "dri/card1", "gdrdrv", "infiniband/uverbs0"):
         (machine.path / "dev" / path).unlink()
     box = nv_box("1", engine=engine)
-    box.annotations[CAPABILITIES] = "all, gds,gdrcopy,mofed,nvswitch"
+    box.annotations[CAPABILITIES] = "all, gds,gdrcopy,mofed"
     out = started(box.run(f"{PROBE} cd /dev; probe $(find nvidia* dri infiniband gdrdrv -type c);"
                           " echo --; cd dri/by-path;"
                           " for l in *; do echo $l $(readlink $l) $(stat -Lc %t:%T $l); done;"
@@ -39,10 +39,9 @@ def test_every_capability(nv_box, machine, engine):
     expected = {path[5:]: each for path, each in given(gpu).items()}
     expected |= {"nvidia-modeset": node(MAJOR, MODESET), "gdrdrv": node(GDR, 0),
                  "dri/card1": node(DRM, gpu.card), "dri/renderD128": node(DRM, gpu.render),
-                 "nvidia-nvswitchctl": node(SWITCH, 255),
                  "infiniband/rdma_cm": node(10, 58, "No such device")}  # this machine has the major number
     for number in range(2):
-        expected |= {f"nvidia-fs{number}": node(FS, number), f"nvidia-nvswitch{number}": node(SWITCH, number),
+        expected |= {f"nvidia-fs{number}": node(FS, number),
                      f"infiniband/uverbs{number}": node(VERBS, 192 + number)}
     assert probed(seen) == expected
     path = f"pci-{gpu.address}"

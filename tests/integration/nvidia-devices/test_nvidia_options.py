@@ -219,7 +219,7 @@ def test_capabilities_of_a_host_that_asks_for_every_container(plan):
 def test_capabilities_that_the_host_does_not_hand_out(plan, by_hand, machine):
     machine.add_others()
     allowed = ["--allow-capabilities", "utility, compute,gdrcopy"]
-    for config in (asked("0", "graphics"), asked("0", "utility,display"), asked("0", "nvswitch"),
+    for config in (asked("0", "graphics"), asked("0", "utility,display"), asked("0", "mofed"),
                    asked("env", env=["NVIDIA_VISIBLE_DEVICES=0", "NVIDIA_DRIVER_CAPABILITIES=video"])):
         error_of(by_hand("--plan", *allowed, **config), 5, "--allow-capabilities",
                  "it hands out 'compute', 'utility', 'gdrcopy'")

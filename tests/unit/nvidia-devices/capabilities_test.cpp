@@ -58,7 +58,6 @@ BOOST_AUTO_TEST_CASE(each_has_its_name)
     BOOST_TEST((parse("gds") == named({Gds})));
     BOOST_TEST((parse("gdrcopy") == named({Gdrcopy})));
     BOOST_TEST((parse("mofed") == named({Mofed})));
-    BOOST_TEST((parse("nvswitch") == named({Nvswitch})));
 }
 
 BOOST_AUTO_TEST_CASE(lists_with_blanks_and_repeats)
@@ -114,7 +113,7 @@ BOOST_AUTO_TEST_CASE(all_is_the_seven_and_no_more)
     BOOST_TEST((all == everything));
     for (const Capability each : {Compute, Utility, Video, Graphics, Display, Ngx, Compat32})
         BOOST_TEST(all.has(each));
-    for (const Capability each : {Gds, Gdrcopy, Mofed, Nvswitch})
+    for (const Capability each : {Gds, Gdrcopy, Mofed})
         BOOST_TEST(!all.has(each));
     BOOST_TEST(parse("all,mofed").has(Mofed));
     BOOST_TEST(!parse("compute").has(Utility));
@@ -122,13 +121,13 @@ BOOST_AUTO_TEST_CASE(all_is_the_seven_and_no_more)
 
 BOOST_AUTO_TEST_CASE(what_is_no_capability_is_refused_with_all_that_are)
 {
-    for (const char *value :
-         {"imex", "Compute", "", ",", "compute,", "compute utility", "none", "compute,\xff", "0"}) {
+    for (const char *value : {"imex", "nvswitch", "mig-config", "Compute", "", ",", "compute,",
+                              "compute utility", "none", "compute,\xff", "0"}) {
         const auto failure = failure_of([&] { parse(value); });
         BOOST_TEST((failure.code == ExitCode::Usage), value);
         BOOST_TEST(
             failure.says("; it takes a list, separated by commas, of 'all', 'compute', 'utility', 'video', "
-                         "'graphics', 'display', 'ngx', 'compat32', 'gds', 'gdrcopy', 'mofed', 'nvswitch'"),
+                         "'graphics', 'display', 'ngx', 'compat32', 'gds', 'gdrcopy', 'mofed'"),
             failure.message);
         BOOST_TEST(failure.says("annotation 'k'"), failure.message);
     }
@@ -163,7 +162,6 @@ BOOST_AUTO_TEST_CASE(further_variables_add_to_it)
     BOOST_TEST((of({"NVIDIA_GDS=enabled"}) == named({Compute, Utility, Gds})));
     BOOST_TEST((of({"NVIDIA_GDRCOPY=enabled"}).has(Gdrcopy)));
     BOOST_TEST((of({"NVIDIA_MOFED=enabled"}).has(Mofed)));
-    BOOST_TEST((of({"NVIDIA_NVSWITCH=enabled"}).has(Nvswitch)));
     BOOST_TEST((of({"NVIDIA_DRIVER_CAPABILITIES=all", "NVIDIA_GDS=enabled"}) == Capabilities{{Gds}, true}));
     for (const char *value : {"NVIDIA_GDS=", "NVIDIA_GDS=disabled", "NVIDIA_GDS=Enabled", "NVIDIA_GDS=1"})
         BOOST_TEST((of({value}) == usual), value);
@@ -171,7 +169,7 @@ BOOST_AUTO_TEST_CASE(further_variables_add_to_it)
 
 BOOST_AUTO_TEST_CASE(the_toolkits_variable_knows_only_the_toolkits_names)
 {
-    for (const char *value : {"gds", "compute,nvswitch", "foo", "all,foo"}) {
+    for (const char *value : {"gds", "compute,mofed", "foo", "all,foo"}) {
         const auto failure = failure_of([&] { of({"NVIDIA_DRIVER_CAPABILITIES=" + std::string(value)}); });
         BOOST_TEST((failure.code == ExitCode::Usage), value);
         BOOST_TEST(failure.says("environment variable 'NVIDIA_DRIVER_CAPABILITIES'"), failure.message);

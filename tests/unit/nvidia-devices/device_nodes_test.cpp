@@ -73,7 +73,7 @@ BOOST_AUTO_TEST_CASE(nothing_is_read_that_was_not_asked_for)
         BOOST_TEST(nodes.drm.empty());
         BOOST_TEST(nodes.named.empty());
     }
-    const DeviceNodes nodes = host.read({{}, {{Graphics, Gds, Gdrcopy, Mofed, Nvswitch}, true}});
+    const DeviceNodes nodes = host.read({{}, {{Graphics, Gds, Gdrcopy, Mofed}, true}});
     BOOST_TEST(nodes.drm.empty());
     BOOST_TEST(nodes.named.empty());
 }
@@ -146,20 +146,6 @@ BOOST_AUTO_TEST_CASE(gds_nodes_that_are_none)
                }).says("the character device 1:3"));
 }
 
-BOOST_AUTO_TEST_CASE(nvswitch_has_its_control_node_and_those_of_the_host)
-{
-    const Host host("507 nvidia-nvswitch\n");
-    BOOST_TEST(host.named({Nvswitch}) == "/dev/nvidia-nvswitchctl=507:255");
-    // Only the names count: what is below them is looked at where the nodes are made.
-    for (const char *name :
-         {"nvidia-nvswitch1", "nvidia-nvswitch0", "nvidia-nvswitch254", "nvidia-nvswitch255",
-          "nvidia-nvswitch00", "nvidia-nvswitchctl", "nvidia-nvswitch"})
-        host.file("dev/" + std::string(name));
-    BOOST_TEST(host.named({Nvswitch}) == "/dev/nvidia-nvswitchctl=507:255 /dev/nvidia-nvswitch0=507:0 "
-                                         "/dev/nvidia-nvswitch1=507:1 /dev/nvidia-nvswitch254=507:254");
-    BOOST_TEST(Host("507 nvidia-nvswitches\n").refused(Nvswitch).says("nvidia-nvswitch"));
-}
-
 BOOST_AUTO_TEST_CASE(mofed_has_what_sysfs_has)
 {
     const Host host;
@@ -189,10 +175,9 @@ BOOST_AUTO_TEST_CASE(a_number_that_is_none_is_an_error)
 
 BOOST_AUTO_TEST_CASE(several_come_in_one_order)
 {
-    const Host host("507 nvidia-nvswitch\n508 gdrdrv\n");
+    const Host host("508 gdrdrv\n");
     host.file("sys/class/infiniband_verbs/uverbs0/dev", "231:192\n");
-    BOOST_TEST(host.named({Nvswitch, Mofed, Gdrcopy}) ==
-               "/dev/gdrdrv=508:0 /dev/infiniband/uverbs0=231:192 /dev/nvidia-nvswitchctl=507:255");
+    BOOST_TEST(host.named({Mofed, Gdrcopy}) == "/dev/gdrdrv=508:0 /dev/infiniband/uverbs0=231:192");
 }
 
 BOOST_AUTO_TEST_SUITE_END()

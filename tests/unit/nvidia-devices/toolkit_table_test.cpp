@@ -201,8 +201,10 @@ BOOST_AUTO_TEST_CASE(which_capabilities)
         {"NVIDIA_VISIBLE_DEVICES=none; NVIDIA_DRIVER_CAPABILITIES=utility", "none; utility", "none; utility"},
         {"NVIDIA_VISIBLE_DEVICES=0; NVIDIA_GDS=enabled", "0; compute,utility,gds", "0; compute,utility,gds"},
         {"NVIDIA_VISIBLE_DEVICES=0; NVIDIA_GDS=Enabled", "0; compute,utility", "0; compute,utility"},
-        {"NVIDIA_VISIBLE_DEVICES=0; NVIDIA_MOFED=enabled; NVIDIA_NVSWITCH=1", "0; compute,utility,mofed",
+        {"NVIDIA_VISIBLE_DEVICES=0; NVIDIA_MOFED=enabled; NVIDIA_GDRCOPY=1", "0; compute,utility,mofed",
          "0; compute,utility,mofed"},
+        {"NVIDIA_VISIBLE_DEVICES=0; NVIDIA_NVSWITCH=enabled", "the nodes of the switches too",
+         "0; compute,utility", "whoever manages the fabric of a host is privileged, and has all nodes"},
         {"NVIDIA_GDRCOPY=enabled", "nothing", "nothing"},
     });
 }

@@ -12,12 +12,12 @@ BOOST_AUTO_TEST_CASE(it_can_be_read_back)
     TreeRecord each;
     each.capabilities.all = true;
     BOOST_TEST((parse_tree_record(to_text(each)) == each));
-    each.capabilities.named = {Capability::Video, Capability::Nvswitch};
+    each.capabilities.named = {Capability::Video, Capability::Mofed};
     BOOST_TEST((parse_tree_record(to_text(each)) == each));
     each.capabilities.all = false;
     each.minors = {0, 12};
     BOOST_TEST((parse_tree_record(to_text(each)) == each));
-    BOOST_TEST(to_text(each) == "video,nvswitch\n0,12\n");
+    BOOST_TEST(to_text(each) == "video,mofed\n0,12\n");
 }
 
 BOOST_AUTO_TEST_CASE(both_requests_count)
