@@ -3,7 +3,9 @@
 
 #include <algorithm>
 #include <set>
+#include <string>
 #include <utility>
+#include <vector>
 
 #include "base/error.h"
 #include "base/text.h"
@@ -60,22 +62,6 @@ Selectors none()
     return selectors;
 }
 
-/** What counts of the variables for NVIDIA; nothing if none is set. */
-std::optional<RequestValue> nvidia_value(const Config &config,
-                                         const std::vector<std::string> &swarm_variables)
-{
-    std::optional<RequestValue> swarm;
-    for (const std::string &variable : swarm_variables) {
-        if (const auto value = environment_value(config, variable))
-            swarm = asked_by(variable, swarm ? swarm->value + "," + *value : *value);
-    }
-    if (swarm)
-        return swarm;
-    if (const auto value = environment_value(config, nvidia_variable))
-        return asked_by(nvidia_variable, *value);
-    return std::nullopt;
-}
-
 /** The last variable in the environment that AMD's toolkit looks at; nothing if there is none. */
 std::optional<RequestValue> amd_value(const Config &config)
 {
@@ -95,41 +81,25 @@ bool is_bare_unique_id(const std::string &item)
 
 } // namespace
 
-std::vector<std::string> parse_variable_names(const RequestValue &list)
-{
-    const auto is_letter = [](char c) {
-        return (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') || c == '_';
-    };
-    const auto is_wrong = [&](char c) { return !is_letter(c) && (c < '0' || c > '9'); };
-    Items names = split_list(list.value);
-    for (const std::string &name : names) {
-        if (name.empty() || !is_letter(name.front()) || std::any_of(name.begin(), name.end(), is_wrong))
-            throw Error(ExitCode::Usage,
-                        "the " + list.origin + " has " + quote(name) + " in " + quote(list.value) +
-                            "; it takes names of environment variables, separated by commas");
-    }
-    return names;
-}
-
 bool is_legacy_cuda_image(const Config &config)
 {
     return !environment_value(config, "CUDA_VERSION").value_or("").empty() &&
            environment_value(config, "NVIDIA_REQUIRE_CUDA").value_or("").empty();
 }
 
-std::optional<Selectors> nvidia_visible_devices(const Config &config,
-                                                const std::vector<std::string> &swarm_variables)
+std::optional<Selectors> nvidia_visible_devices(const Config &config)
 {
-    const auto asked = nvidia_value(config, swarm_variables);
-    if (!asked)
+    auto value = environment_value(config, nvidia_variable);
+    if (!value)
         return is_legacy_cuda_image(config) ? std::optional(all()) : std::nullopt;
-    const Items items = items_of(*asked);
+    const RequestValue asked = asked_by(nvidia_variable, std::move(*value));
+    const Items items = items_of(asked);
     if (items.empty() || std::find(items.begin(), items.end(), "void") != items.end())
         return std::nullopt;
     const auto word = std::find_if(items.begin(), items.end(),
                                    [](const std::string &item) { return item == "all" || item == "none"; });
     if (word == items.end())
-        return named(items, *asked);
+        return named(items, asked);
     return *word == "all" ? all() : none();
 }
 

@@ -2,8 +2,6 @@
 #pragma once
 
 #include <optional>
-#include <string>
-#include <vector>
 
 #include "oci/config.h"
 #include "request/selectors.h"
@@ -20,18 +18,10 @@ namespace ogh {
  * GPU container, in a mixed list the first `all` or `none` decides, and a CUDA image from before NVIDIA_REQUIRE_CUDA
  * asks for `all` by having no such variable.
  *
- * @param swarm_variables those that replace it if any of them is set, joined (the toolkit's `swarm-resource`)
  * @return nothing if the variables ask for nothing
  * @throws Error (Usage)
  */
-std::optional<Selectors> nvidia_visible_devices(const Config &config,
-                                                const std::vector<std::string> &swarm_variables = {});
-
-/**
- * Names of environment variables, separated by commas, for `swarm_variables`.
- * @throws Error (Usage) for what no variable could be called
- */
-std::vector<std::string> parse_variable_names(const RequestValue &list);
+std::optional<Selectors> nvidia_visible_devices(const Config &config);
 
 /** NVIDIA's toolkit's rule for images that were made before NVIDIA_REQUIRE_CUDA was: they ask for all there is. */
 bool is_legacy_cuda_image(const Config &config);

@@ -68,9 +68,6 @@ void NvidiaGpus::add_options(CommandLine &cli)
     cli.add({"--imex", "LIST", "IMEX channels that --request asks for beside GPUs (default: none)"}, imex_);
     cli.add({"--allow-imex", "LIST", "The only IMEX channels that may be asked for, or all (default: none)"},
             allow_imex_);
-    cli.add({"--swarm-resource", "NAME,...",
-             "Variables that take the place of NVIDIA_VISIBLE_DEVICES with 'env' (default: none)"},
-            swarm_resource_);
 }
 
 void NvidiaGpus::allow(const RequestValue &capabilities)
@@ -97,14 +94,7 @@ std::vector<Candidate> NvidiaGpus::gpus() const
 std::optional<Selectors> NvidiaGpus::asked_of_tools(const Config &config)
 {
     refuse_plugin_mounts(config, plugin_names());
-    return nvidia_visible_devices(config, swarm_variables());
-}
-
-std::vector<std::string> NvidiaGpus::swarm_variables() const
-{
-    if (!swarm_resource_)
-        return {};
-    return parse_variable_names({*swarm_resource_, "option '--swarm-resource'"});
+    return nvidia_visible_devices(config);
 }
 
 void NvidiaGpus::ask(const GpuRequest &request, const Hook &hook)

@@ -43,9 +43,6 @@ public:
     Edits plan(const std::vector<size_t> &chosen, const Sysroot &sysroot, Hook &hook, Notes &notes) override;
 
 private:
-    /** @throws Error (Usage) */
-    [[nodiscard]] std::vector<std::string> swarm_variables() const;
-
     /** Asks NVIDIA's library for names of instances, where a request or the policy has one. */
     void name_instances_for(const Selectors &selectors, const SelectionPolicy &policy, const Sysroot &sysroot,
                             Notes &notes);
@@ -57,7 +54,6 @@ private:
     void ask_for_channels(const GpuRequest &request, const Hook &hook);
 
     std::string driver_root_ = "/";
-    std::optional<std::string> swarm_resource_;
     std::vector<Capabilities> allowed_;
     Capabilities capabilities_;
     std::vector<Requirement> requirements_;

@@ -103,13 +103,6 @@ def test_imex_channels_of_this_host(by_hand, plan, machine):
     assert nodes_of(plan(**asked("none", **{CHANNELS: "0"}))) == []
 
 
-def test_the_hosts_swarm_variables_take_the_place_of_the_other(plan, by_hand):
-    config = asked("env", env=["NVIDIA_VISIBLE_DEVICES=all", "DOCKER_RESOURCE_GPU=3"])
-    assert gpus_of(plan(**config)) == list(range(8))
-    assert gpus_of(plan("--swarm-resource", "DOCKER_RESOURCE_GPU", **config)) == [3]
-    error_of(by_hand("--plan", "--swarm-resource", "DOCKER-RESOURCE", **config), 2, "'--swarm-resource'")
-
-
 def test_without_the_selector_env_the_environment_does_not_count(plan):
     config = asked("0", env=["NVIDIA_VISIBLE_DEVICES=all", "NVIDIA_DRIVER_CAPABILITIES=all",
                              "NVIDIA_GDS=enabled"])

@@ -74,7 +74,7 @@ std::string gpus_of(const Selectors &selectors, bool is_divided)
     return text.empty() ? "none" : text;
 }
 
-/** With --swarm-resource DOCKER_RESOURCE_GPU,DOCKER_RESOURCE_MORE, and where --allow-capabilities has all; a part that begins with a slash is a mount. */
+/** A part that begins with a slash is a mount. */
 std::string outcome_of(std::string_view environment, bool is_divided)
 {
     Config config;
@@ -86,8 +86,7 @@ std::string outcome_of(std::string_view environment, bool is_divided)
     }
     try {
         refuse_plugin_mounts(config, nvidia_plugin_names());
-        const auto selectors =
-            nvidia_visible_devices(config, {"DOCKER_RESOURCE_GPU", "DOCKER_RESOURCE_MORE"});
+        const auto selectors = nvidia_visible_devices(config);
         if (!selectors)
             return "nothing";
         const Capabilities capabilities = capabilities_of_environment(config);
@@ -173,17 +172,6 @@ BOOST_AUTO_TEST_CASE(which_instances)
            {"NVIDIA_VISIBLE_DEVICES=MIG-5a1c0de0-1111-4222-8333-0123456789ff", "that instance", "exit 3",
             library_is_missing}},
           true);
-}
-
-BOOST_AUTO_TEST_CASE(swarm_variables)
-{
-    check({
-        {"DOCKER_RESOURCE_GPU=1; NVIDIA_VISIBLE_DEVICES=all", "1; compute,utility", "1; compute,utility"},
-        {"DOCKER_RESOURCE_MORE=1; DOCKER_RESOURCE_GPU=0", "0,1; compute,utility", "0,1; compute,utility"},
-        {"DOCKER_RESOURCE_GPU=; NVIDIA_VISIBLE_DEVICES=all", "nothing", "nothing"},
-        {"DOCKER_RESOURCE_GPU=void,1; NVIDIA_VISIBLE_DEVICES=all", "nothing", "nothing"},
-        {"DOCKER_RESOURCE_OTHER=1; NVIDIA_VISIBLE_DEVICES=0", "0; compute,utility", "0; compute,utility"},
-    });
 }
 
 BOOST_AUTO_TEST_CASE(which_capabilities)

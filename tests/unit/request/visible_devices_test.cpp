@@ -34,9 +34,9 @@ std::string text_of(const std::optional<Selectors> &selectors)
     return text;
 }
 
-std::string nvidia(Environment environment, const std::vector<std::string> &swarm = {})
+std::string nvidia(Environment environment)
 {
-    return text_of(nvidia_visible_devices(with(std::move(environment)), swarm));
+    return text_of(nvidia_visible_devices(with(std::move(environment))));
 }
 
 std::string amd(Environment environment)
@@ -104,22 +104,9 @@ BOOST_AUTO_TEST_CASE(a_cuda_image_of_old_asks_for_all_by_saying_nothing)
     BOOST_TEST(nvidia({"CUDA_VERSION=9.0.176", "NVIDIA_VISIBLE_DEVICES=1"}) == "1");
 }
 
-BOOST_AUTO_TEST_CASE(nvidia_swarm_variables_replace_the_other)
+BOOST_AUTO_TEST_CASE(nvidia_variables_of_swarm_mode_do_not_count)
 {
-    const std::vector<std::string> swarm{"DOCKER_RESOURCE_GPU", "DOCKER_RESOURCE_MORE"};
-    BOOST_TEST(nvidia({"NVIDIA_VISIBLE_DEVICES=all", "DOCKER_RESOURCE_GPU=1"}, swarm) == "1");
-    BOOST_TEST(nvidia({"DOCKER_RESOURCE_MORE=2", "DOCKER_RESOURCE_GPU=1"}, swarm) == "1,2");
-    BOOST_TEST(nvidia({"NVIDIA_VISIBLE_DEVICES=all", "DOCKER_RESOURCE_GPU="}, swarm) == "-");
-    BOOST_TEST(nvidia({"NVIDIA_VISIBLE_DEVICES=0"}, swarm) == "0");
     BOOST_TEST(nvidia({"NVIDIA_VISIBLE_DEVICES=0", "DOCKER_RESOURCE_GPU=1"}) == "0");
-}
-
-BOOST_AUTO_TEST_CASE(names_of_variables)
-{
-    const auto parsed = [](const std::string &list) { return parse_variable_names({list, "option '--o'"}); };
-    BOOST_TEST((parsed("DOCKER_RESOURCE_GPU, _x9") == Environment{"DOCKER_RESOURCE_GPU", "_x9"}));
-    for (const char *list : {"", "A,", "9A", "A B", "A=B", "A-B", "\xc3\xa4"})
-        BOOST_TEST((failure_of([&] { parsed(list); }).code == ExitCode::Usage), list);
 }
 
 BOOST_AUTO_TEST_CASE(amd_unset_empty_and_void_ask_for_nothing)
