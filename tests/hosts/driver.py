@@ -52,10 +52,7 @@ FILES = {
                  ("usr/share/nvidia/nvoptix.bin",),
                  ("etc/vulkan/icd.d/nvidia_icd.json", "share/vulkan/icd.d/nvidia_icd.json"),
                  ("etc/vulkan/implicit_layer.d/nvidia_layers.json",
-                  "share/vulkan/implicit_layer.d/nvidia_layers.json")],
-    "display": [("usr/share/X11/xorg.conf.d/10-nvidia.conf",),
-                ("usr/share/X11/xorg.conf.d/nvidia-drm-outputclass.conf",)]}
-XORG = ("drivers/nvidia_drv.so", "extensions/libglxserver_nvidia.so.{}")
+                  "share/vulkan/implicit_layer.d/nvidia_layers.json")]}
 PROFILE = "nvidia/nvidia-application-profiles-rc.d/10-container.conf"
 PARTS = {"compute": ["compute", "compute and graphics"], "utility": ["utility"],
          "video": ["video", "compute", "compute and graphics"], "graphics": ["graphics", "compute and graphics"],
@@ -255,10 +252,6 @@ class Driver:
             for path, *below in files:
                 tree_path = below[0] if below else path.removeprefix("usr/")
                 self._add(path.format(self.version), tree_path.format(self.version), self._make)
-        for name in XORG:
-            name = name.format(self.version)
-            self._add(f"{self.layout.libraries}/xorg/modules/{name}", f"lib64/xorg/modules/{name}",
-                      lambda path: self._stubs.library(path, os.path.basename(path)))
 
     def _add(self, path, tree_path, make):
         real = self.root / path
@@ -300,8 +293,6 @@ class Driver:
         paths |= {f"bin/{name}" for part in parts & set(capabilities) for name in PROGRAMS.get(part, ())}
         for path, *below in (file for part in parts for file in FILES.get(part, ())):
             paths.add((below[0] if below else path.removeprefix("usr/")).format(self.version))
-        if "display" in parts:
-            paths |= {f"lib64/xorg/modules/{name.format(self.version)}" for name in XORG}
         return {path for path in paths if path in self.places}
 
     def names(self, capabilities, bits=64):

@@ -24,7 +24,7 @@ struct DriverFile {
     std::string host_path; ///< as this process names it, without symlinks
     std::string tree_path; ///< below the tree: "bin/nvidia-smi", "share/vulkan/icd.d/nvidia_icd.json"
     /**
-     * Where programs look for it, beside PATH: absolute, or below the image's folder of X.Org; "" if nowhere else.
+     * Where programs look for it, beside PATH: absolute; "" if nowhere else.
      * Never a folder that others share: the link would take it from the image's packages.
      */
     std::string standard_path = {};

@@ -13,7 +13,6 @@
 #include "nvidia-devices/driver/firmware.h"
 #include "nvidia-devices/driver/library_search.h"
 #include "nvidia-devices/driver/library_table.h"
-#include "nvidia-devices/driver/xorg_modules.h"
 #include "nvidia-devices/request/capability_bits.h"
 
 namespace ogh::nvidia_devices {
@@ -86,19 +85,14 @@ public:
         if (wanted.has(Capability::Compat32))
             add_compat32(wanted, result.libraries);
         result.files = find_files(root_, request_.version, wanted);
-        if (wanted.has(Capability::Utility))
-            append_files(find_firmware(root_, request_.version), result.files);
-        if (wanted.has(Capability::Display))
-            append_files(find_xorg_modules(root_, search.folders(), request_.version), result.files);
+        if (wanted.has(Capability::Utility)) {
+            const auto firmware = find_firmware(root_, request_.version);
+            result.files.insert(result.files.end(), firmware.begin(), firmware.end());
+        }
         return result;
     }
 
 private:
-    static void append_files(const std::vector<DriverFile> &more, std::vector<DriverFile> &files)
-    {
-        files.insert(files.end(), more.begin(), more.end());
-    }
-
     void drop_what_cannot_work(const LibrarySearch &search, const std::vector<Found> &found,
                                CapabilityBits &wanted)
     {

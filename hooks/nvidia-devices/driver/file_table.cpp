@@ -40,7 +40,7 @@ constexpr std::array<const char *, 9> program_places{
  * What the CDI generator brings. Vulkan's loader knows a driver by any file in its folder, and packages for RPM have
  * the machine in its name, so that those for 64 and for 32 bits can be installed side by side.
  */
-constexpr std::array<ConfigName, 15> configs{{
+constexpr std::array<ConfigName, 13> configs{{
     {"OpenCL/vendors/nvidia.icd", "/etc", for_compute},
     {"vulkan/icd.d/nvidia_icd.json", "/etc", for_graphics},
     {"vulkan/icd.d/nvidia_icd.x86_64.json", "/etc", for_graphics},
@@ -54,8 +54,6 @@ constexpr std::array<ConfigName, 15> configs{{
     {"egl/egl_external_platform.d/20_nvidia_xcb.json", "/usr/share", for_graphics},
     {"egl/egl_external_platform.d/20_nvidia_xlib.json", "/usr/share", for_graphics},
     {"nvidia/nvoptix.bin", "/usr/share", for_graphics},
-    {"X11/xorg.conf.d/10-nvidia.conf", "/usr/share", for_display},
-    {"X11/xorg.conf.d/nvidia-drm-outputclass.conf", "/usr/share", for_display},
 }};
 
 constexpr std::array<const char *, 5> config_places{

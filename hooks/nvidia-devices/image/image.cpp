@@ -46,10 +46,8 @@ Image read_image(const ImageReader &reader, const Config &config, Notes &notes)
     image.has_only_musl = !has_glibc(reader) && !musl_machines(reader).empty();
     if (image.has_only_musl) // it gets no libraries
         return image;
-    if (has_folder(reader, triplet_folder())) {
+    if (has_folder(reader, triplet_folder()))
         image.library_folder = triplet_folder();
-        image.xorg_folder = "/usr/lib/xorg";
-    }
     image.glibc = read_glibc(reader);
     image.compat = read_cuda_compat(reader, notes);
     return image;

@@ -16,9 +16,8 @@ namespace ogh::nvidia_devices {
 struct Image {
     bool has_only_musl = false;                ///< musl's loader, and not glibc's
     std::string library_folder = "/usr/lib64"; ///< of the image's own libraries; plugins lie below it
-    std::string xorg_folder = "/usr/lib64/xorg";
-    std::string path;                   ///< PATH of the container's environment
-    std::optional<GlibcVersions> glibc; ///< what its glibc has, if that is known
+    std::string path;                          ///< PATH of the container's environment
+    std::optional<GlibcVersions> glibc;        ///< what its glibc has, if that is known
     std::optional<CudaCompat> compat;
 
     bool operator==(const Image &) const = default;

@@ -140,15 +140,11 @@ bool has_graphics(const DriverTree &tree)
            tree.record.capabilities.has(Capability::Display);
 }
 
-/** The other files. A module of X.Org has a link beside it, where the server knows it by another name. */
+/** The other files. */
 void plan_files(const DriverTree &tree, TmpfsEdit &edit)
 {
-    for (const DriverFile &file : tree.files.files) {
+    for (const DriverFile &file : tree.files.files)
         edit.mounts.push_back({file.host_path, in_tree(file.tree_path), file.kind, file.read_only});
-        const std::string link = "lib64/xorg/" + file.standard_path;
-        if (file.tree_path.starts_with("lib64/xorg/") && link != file.tree_path)
-            edit.links.push_back({in_tree(link), file.tree_path.substr(file.tree_path.rfind('/') + 1)});
-    }
 }
 
 /** The tree alone. */
@@ -186,7 +182,7 @@ public:
         const std::string &path = file.standard_path;
         if (path.empty() || (file.tree_path.starts_with("bin/") && is_in_path(image_.path, in_tree("bin"))))
             return;
-        add(path.starts_with('/') ? path : image_.xorg_folder + "/" + path, file.tree_path);
+        add(path, file.tree_path);
     }
 
 private:

@@ -16,8 +16,8 @@ FILE = f"echo libcuda.so.1 $(readlink -f {POINT}/lib64/libcuda.so.1)"
 LOOK = f"cat /proc/self/mountinfo; echo ==; {FILE}"
 # Where links are made, by their folders; each is somewhere in `outside`, too.
 PARENTS = ("etc/vulkan", "etc/OpenCL/vendors", "etc/nvidia", "usr/share/glvnd/egl_vendor.d", "usr/share/egl",
-           "usr/share/nvidia", "usr/share/X11/xorg.conf.d", "usr/lib/firmware", "run/nvidia-persistenced",
-           "run/nvidia-fabricmanager", "usr/lib/x86_64-linux-gnu/gbm", "usr/lib/xorg/modules")
+           "usr/share/nvidia", "usr/lib/firmware", "run/nvidia-persistenced", "run/nvidia-fabricmanager",
+           "usr/lib/x86_64-linux-gnu/gbm")
 LINKS = ("etc/vulkan/icd.d/nvidia_icd.json", "etc/OpenCL/vendors/nvidia.icd", "usr/share/nvidia/nvoptix.bin",
          f"usr/lib/firmware/nvidia/{VERSION}/gsp_tu10x.bin", "run/nvidia-persistenced/socket",
          "usr/bin/nvidia-debugdump", "tmp/nvidia-mps")

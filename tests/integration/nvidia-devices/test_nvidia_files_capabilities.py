@@ -66,12 +66,6 @@ def hosts_links(installed, capabilities):
     if {"graphics", "display"} & set(capabilities):
         links[f"/etc/{PROFILE}"] = f"{POINT}/share/{PROFILE}"
         links["/usr/lib64/gbm/nvidia-drm_gbm.so"] = f"{POINT}/lib64/libnvidia-allocator.so.{installed.version}"
-    if "display" in capabilities:
-        modules = f"{POINT}/lib64/xorg/modules"
-        server = f"{modules}/extensions/libglxserver_nvidia.so"
-        links |= {"/usr/lib64/xorg/modules/drivers/nvidia_drv.so": f"{modules}/drivers/nvidia_drv.so",
-                  "/usr/lib64/xorg/modules/extensions/libglxserver_nvidia.so": f"{server}.{installed.version}",
-                  server: f"{server}.{installed.version}"}
     return {path: target for path, target in links.items() if path != target}
 
 

@@ -107,16 +107,13 @@ def links(rootfs):
 def test_links_in_an_image_of_debians_kind_and_of_the_other(files_box, installed):
     """Every program and data file has one where programs look for it."""
     seen = {}
-    for image, folder, xorg in ((driver_images.small, "/usr/lib/x86_64-linux-gnu", "/usr/lib/xorg"),
-                                (driver_images.lib64, "/usr/lib64", "/usr/lib64/xorg")):
+    for image, folder in ((driver_images.small, "/usr/lib/x86_64-linux-gnu"), (driver_images.lib64, "/usr/lib64")):
         box = files_box("all", image=image)
         started(box.run())
         seen = links(box.rootfs)
         assert seen[f"{folder}/gbm/nvidia-drm_gbm.so"] == f"{POINT}/lib64/libnvidia-allocator.so.1"
-        for module in ("drivers/nvidia_drv.so", "extensions/libglxserver_nvidia.so"):
-            assert seen[f"{xorg}/modules/{module}"].startswith(f"{POINT}/lib64/xorg/modules/{module}")
         for path in installed.paths(PARTS):
-            if path.startswith(("share/X11", "share/egl", "share/glvnd", "share/nvidia")):
+            if path.startswith(("share/egl", "share/glvnd", "share/nvidia")):
                 assert seen[f"/usr/{path}"] == f"{POINT}/{path}"
             if path.startswith("bin/"):
                 assert seen[f"/usr/{path}"] == f"{POINT}/{path}"
@@ -133,7 +130,7 @@ def test_what_an_image_has_where_a_link_belongs_stays(files_box, installed):
     for name, text in own.items():
         (box.rootfs / name).parent.mkdir(parents=True, exist_ok=True)
         (box.rootfs / name).write_text(text)
-    (box.rootfs / "usr/share/X11/xorg.conf.d/10-nvidia.conf").mkdir(parents=True)
+    (box.rootfs / "usr/share/glvnd/egl_vendor.d/10_nvidia.json").mkdir(parents=True)
     (box.rootfs / "lib/firmware/nvidia/gp102").mkdir(parents=True)
     (box.rootfs / "usr/share/nvidia").mkdir(parents=True)
     (box.rootfs / "usr/share/nvidia/nvoptix.bin").symlink_to("/nowhere")

@@ -104,8 +104,7 @@ BOOST_AUTO_TEST_CASE(configuration)
          {"09_nvidia_wayland2", "10_nvidia_wayland", "15_nvidia_gbm", "20_nvidia_xcb", "20_nvidia_xlib"})
         host.file("usr/share/egl/egl_external_platform.d/" + std::string(name) + ".json");
     host.file("usr/share/nvidia/nvoptix.bin");
-    host.file("usr/share/X11/xorg.conf.d/10-nvidia.conf");
-    host.file("etc/X11/xorg.conf.d/nvidia-drm-outputclass.conf");
+    host.file("usr/share/X11/xorg.conf.d/10-nvidia.conf"); // nothing of the X server's
     const auto opencl = host.files({Capability::Compute});
     BOOST_TEST((opencl == std::vector<DriverFile>{{host.path("etc/OpenCL/vendors/nvidia.icd"),
                                                    "share/OpenCL/vendors/nvidia.icd",
@@ -115,19 +114,18 @@ BOOST_AUTO_TEST_CASE(configuration)
         return DriverFile{host.path(found + name), "share/" + name, base + name};
     };
     const std::string egl = "egl/egl_external_platform.d/";
-    std::vector<DriverFile> expected{share("usr/local/share/", "/etc/", "vulkan/icd.d/nvidia_icd.json"),
-                                     share("usr/share/", "/etc/", "vulkan/icd.d/nvidia_icd.x86_64.json"),
-                                     share("", "/etc/", "vulkan/implicit_layer.d/nvidia_layers.json"),
-                                     share("usr/share/", "/usr/share/", "glvnd/egl_vendor.d/10_nvidia.json"),
-                                     share("usr/share/", "/usr/share/", egl + "09_nvidia_wayland2.json"),
-                                     share("usr/share/", "/usr/share/", egl + "10_nvidia_wayland.json"),
-                                     share("usr/share/", "/usr/share/", egl + "15_nvidia_gbm.json"),
-                                     share("usr/share/", "/usr/share/", egl + "20_nvidia_xcb.json"),
-                                     share("usr/share/", "/usr/share/", egl + "20_nvidia_xlib.json"),
-                                     share("usr/share/", "/usr/share/", "nvidia/nvoptix.bin")};
+    const std::vector<DriverFile> expected{
+        share("usr/local/share/", "/etc/", "vulkan/icd.d/nvidia_icd.json"),
+        share("usr/share/", "/etc/", "vulkan/icd.d/nvidia_icd.x86_64.json"),
+        share("", "/etc/", "vulkan/implicit_layer.d/nvidia_layers.json"),
+        share("usr/share/", "/usr/share/", "glvnd/egl_vendor.d/10_nvidia.json"),
+        share("usr/share/", "/usr/share/", egl + "09_nvidia_wayland2.json"),
+        share("usr/share/", "/usr/share/", egl + "10_nvidia_wayland.json"),
+        share("usr/share/", "/usr/share/", egl + "15_nvidia_gbm.json"),
+        share("usr/share/", "/usr/share/", egl + "20_nvidia_xcb.json"),
+        share("usr/share/", "/usr/share/", egl + "20_nvidia_xlib.json"),
+        share("usr/share/", "/usr/share/", "nvidia/nvoptix.bin")};
     BOOST_TEST((host.files({Capability::Graphics}) == expected));
-    expected.push_back(share("usr/share/", "/usr/share/", "X11/xorg.conf.d/10-nvidia.conf"));
-    expected.push_back(share("etc/", "/usr/share/", "X11/xorg.conf.d/nvidia-drm-outputclass.conf"));
     BOOST_TEST((host.files({Capability::Display}) == expected));
     BOOST_TEST(host.files({Capability::Utility}).empty());
 }
@@ -229,50 +227,6 @@ BOOST_AUTO_TEST_CASE(firmware)
     host.file(custom, "usr/lib/firmware\n"); // not absolute
     check("usr/lib/firmware/updates/" + std::string(std::begin(kernel.release)), {"gsp_tu10x.bin"});
     BOOST_TEST(host.files({Capability::Compute}).empty());
-}
-
-BOOST_AUTO_TEST_CASE(modules_of_the_x_server)
-{
-    const std::string extension = "libglxserver_nvidia.so." + version;
-    const auto check = [&](DriverHost &host, const std::string &driver, const std::string &extension_path) {
-        const std::vector<DriverFile> expected{
-            {host.path(driver), "lib64/xorg/modules/drivers/nvidia_drv.so", "modules/drivers/nvidia_drv.so"},
-            {host.path(extension_path), "lib64/xorg/modules/extensions/" + extension,
-             "modules/extensions/libglxserver_nvidia.so"}};
-        BOOST_TEST((host.files({Capability::Display}) == expected), driver);
-        BOOST_TEST(host.files({Capability::Graphics}).empty());
-    };
-    const std::string driver_bytes = library_image("").bytes();
-    for (const std::string root : {"usr/lib64/xorg/modules", "usr/lib/xorg/modules", "usr/X11R6/lib/modules",
-                                   "usr/lib64/xorg/modules/updates"}) {
-        DriverHost host;
-        host.library("usr/lib64", "libGLX_nvidia");
-        host.file(root + "/drivers/nvidia_drv.so", driver_bytes);
-        host.library(root + "/extensions", "libglxserver_nvidia");
-        check(host, root + "/drivers/nvidia_drv.so", root + "/extensions/" + extension);
-    }
-    DriverHost own;
-    own.library("opt/lib", "libGLX_nvidia");
-    own.cached("/opt/lib/libGLX_nvidia.so.1");
-    own.write_cache();
-    own.file("usr/lib/xorg/modules/drivers/nvidia_drv.so", driver_bytes);
-    own.file("opt/lib/nvidia/xorg/nvidia_drv.so", driver_bytes);
-    own.library("opt/lib/nvidia/xorg", "libglxserver_nvidia");
-    check(own, "opt/lib/nvidia/xorg/nvidia_drv.so", "opt/lib/nvidia/xorg/" + extension);
-
-    DriverHost debian;
-    debian.library("usr/lib64", "libGLX_nvidia");
-    debian.file("usr/lib64/xorg/modules/drivers/nvidia_drv.so", "no library");
-    debian.file("usr/lib/nvidia/current/nvidia_drv.so", driver_bytes);
-    debian.library("usr/lib/nvidia/current", "libglxserver_nvidia");
-    debian.folder("usr/lib/xorg/modules/drivers");
-    debian.folder("usr/lib/xorg/modules/extensions");
-    debian.link("usr/lib/xorg/modules/drivers/nvidia_drv.so", "/usr/lib/nvidia/current/nvidia_drv.so");
-    debian.link("usr/lib/xorg/modules/extensions/libglxserver_nvidia.so",
-                "/usr/lib/nvidia/current/libglxserver_nvidia.so.1");
-    check(debian, "usr/lib/nvidia/current/nvidia_drv.so", "usr/lib/nvidia/current/" + extension);
-    debian.library("usr/lib/nvidia/current", "libglxserver_nvidia", false, "560.10.01");
-    BOOST_TEST(debian.files({Capability::Display}).size() == 1U); // the link leads to another version
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -155,24 +155,10 @@ BOOST_FIXTURE_TEST_CASE(plugins_go_where_the_image_has_its_own, Host)
 {
     graphics({});
     library("libnvidia-allocator", "libnvidia-allocator.so.1");
-    file("lib64/xorg/modules/drivers/nvidia_drv.so", "modules/drivers/nvidia_drv.so");
-    const std::string driver = "/usr/local/nvidia/lib64/xorg/modules/drivers/nvidia_drv.so";
     const std::string allocator = "/usr/local/nvidia/lib64/libnvidia-allocator.so.1";
-    BOOST_TEST(link_at("/usr/lib64/xorg/modules/drivers/nvidia_drv.so") == driver);
     BOOST_TEST(link_at("/usr/lib64/gbm/nvidia-drm_gbm.so") == allocator);
     image.library_folder = "/usr/lib/x86_64-linux-gnu";
-    image.xorg_folder = "/usr/lib/xorg";
-    BOOST_TEST(link_at("/usr/lib/xorg/modules/drivers/nvidia_drv.so") == driver);
     BOOST_TEST(link_at("/usr/lib/x86_64-linux-gnu/gbm/nvidia-drm_gbm.so") == allocator);
-}
-
-BOOST_FIXTURE_TEST_CASE(a_module_of_the_server_has_the_name_that_it_is_known_by, Host)
-{
-    const std::string folder = "lib64/xorg/modules/extensions/";
-    file(folder + "libglxserver_nvidia.so.555.42.07", "modules/extensions/libglxserver_nvidia.so");
-    BOOST_TEST(link_in_tree(folder + "libglxserver_nvidia.so") == "libglxserver_nvidia.so.555.42.07");
-    file("lib64/xorg/modules/drivers/nvidia_drv.so", "modules/drivers/nvidia_drv.so");
-    BOOST_TEST(link_in_tree("lib64/xorg/modules/drivers/nvidia_drv.so") == "");
 }
 
 BOOST_FIXTURE_TEST_CASE(the_profile_names_the_containers_gpus, Host)
