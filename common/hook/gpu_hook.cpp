@@ -91,7 +91,7 @@ public:
             throw Error(ExitCode::Usage, "--inspect changes nothing, and --drain and --undrain do");
         const RequestValue asked{gpu, drained ? "option '--drain'" : "option '--undrain'"};
         const Selectors selectors = parse_allowed_selectors(asked);
-        const auto candidates = vendor_.find(sysroot_, {asked, selectors, {}, {}, {}, false}, notes_);
+        const auto candidates = vendor_.find(sysroot_, {asked, selectors, {}, {}, false}, notes_);
         say_notes();
         drain(sysroot_, selectors, candidates.value_or(std::vector<Candidate>()), drained);
     }
@@ -132,9 +132,6 @@ private:
         if (!asked)
             return std::nullopt;
         limit(policy, asked->limits);
-        if (asked->limits.allow_capabilities)
-            vendor_.allow(
-                {*asked->limits.allow_capabilities, "--allow-capabilities of a line of the key file"});
         const Selectors written = parse_selectors(*asked);
         const auto selectors = written.environment ? asked_of_tools() : written;
         if (!selectors || (selectors->none && !vendor_.has_use_for_none())) {
@@ -143,10 +140,7 @@ private:
             return std::nullopt;
         }
         const auto max_devices = policy.max_devices;
-        return GpuRequest{*asked,
-                          *selectors,
-                          std::move(policy),
-                          capabilities(*asked),
+        return GpuRequest{*asked, *selectors, std::move(policy),
                           lease_details(*asked, *selectors, max_devices),
                           written.environment || asked->plugin};
     }
@@ -203,19 +197,6 @@ private:
         return vendor_.asked_of_tools(*hook_.config());
     }
 
-    /**
-     * The capabilities that are asked for by name: by the container, or, where it is the host that asks for GPUs, by
-     * --capabilities; the container's own win where the host asks for every container.
-     */
-    std::optional<RequestValue> capabilities(const RequestValue &asked)
-    {
-        if (auto own = hook_.value(std::string(name_) + ".capabilities"))
-            return own;
-        if (options_.capabilities && hook_.is_by_host(asked))
-            return RequestValue{*options_.capabilities, "option '--capabilities'"};
-        return std::nullopt;
-    }
-
     void say_notes()
     {
         hook_.note(notes_);
@@ -260,10 +241,9 @@ int run_gpu_hook(const char *name, const char *description, int argc, const char
         if (!hook.parse(argc, argv))
             return;
         check(options, hook.options());
+        vendor.check_options(hook.options(), options.cdi);
         hook.set_plugin(plugin_of(vendor, options.from));
         SelectionPolicy policy = policy_of(options.allow, options.max_devices);
-        if (options.allow_capabilities)
-            vendor.allow({*options.allow_capabilities, "option '--allow-capabilities'"});
         Run run(name, hook, vendor, options);
         if (options.list.list)
             run.print_list(policy);

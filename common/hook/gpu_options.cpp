@@ -12,11 +12,6 @@ void add_gpu_options(CommandLine &cli, const std::string &cdi_kind, GpuOptions &
             options.allow);
     cli.add({"--max-devices", "N", "How many GPUs one container may have (default: no limit)"},
             options.max_devices);
-    cli.add({"--capabilities", "LIST", "What --request asks for beside GPUs (default: see the annotation)"},
-            options.capabilities);
-    cli.add({"--allow-capabilities", "LIST",
-             "The only capabilities that may be asked for, or none (default: every capability)"},
-            options.allow_capabilities);
     cli.add({"--from", "SOURCE,...",
              "Where Kubernetes' device plugin says which GPUs a container has (default: nowhere, containers "
              "ask)"},
@@ -34,8 +29,6 @@ void check(const GpuOptions &options, const CommonOptions &common)
     check_cdi(options.cdi, options.list.list, common);
     if (!options.cdi && !options.cdi_kind.empty())
         throw Error(ExitCode::Usage, "--kind needs --cdi");
-    if (options.capabilities && !common.request && !options.cdi)
-        throw Error(ExitCode::Usage, "--capabilities needs --request");
     if (options.from && (common.request || common.opt_in != OptIn::Annotation || options.cdi))
         throw Error(ExitCode::Usage,
                     "--from goes with none of --request, --opt-in and --cdi: it says who asks");

@@ -15,9 +15,7 @@ namespace ogh {
 struct GpuOptions {
     std::optional<std::string> allow;
     std::optional<unsigned> max_devices;
-    std::optional<std::string> capabilities;       ///< what --request asks for beside GPUs
-    std::optional<std::string> allow_capabilities; ///< the only ones that may be asked for
-    std::optional<std::string> from;               ///< what a device plugin's word is taken from
+    std::optional<std::string> from; ///< what a device plugin's word is taken from
     LeaseOptions leases;
     ListOptions list;
     bool cdi = false;

@@ -26,7 +26,6 @@ struct GpuRequest {
     RequestValue asked;
     Selectors selectors; ///< as its variables have it, where they choose the GPUs
     SelectionPolicy policy;
-    std::optional<RequestValue> capabilities; ///< by name: the container's, or those of --capabilities
     LeaseDetails lease;
     bool by_environment = false; ///< its variables choose, or a device plugin does: there is a config.json
 };
@@ -45,8 +44,8 @@ public:
     /** Adds the options that this hook alone has. What they are written to lives as long as this. */
     virtual void add_options(CommandLine & /*cli*/) {}
 
-    /** Limits the capabilities to these, in the words of --allow-capabilities. Called again: to what is in both. */
-    virtual void allow(const RequestValue &capabilities) = 0;
+    /** The options have been read. @param is_for_cdi by --cdi. @throws Error (Usage) for what is wrong with its own */
+    virtual void check_options(const CommonOptions & /*common*/, bool /*is_for_cdi*/) {}
 
     /** The host's GPUs, for --list, after which nothing else is called. @throws Error if there are none */
     virtual HostListing list(const Sysroot &sysroot, const SelectionPolicy &policy, Notes &notes) = 0;
@@ -72,8 +71,8 @@ public:
     /** Whether `none` gives a container something nevertheless. */
     [[nodiscard]] virtual bool has_use_for_none() const = 0;
 
-    /** Understands which capabilities are asked for. @throws Error: Usage; Policy for what allow() leaves out */
-    virtual void ask(const GpuRequest &request, const Hook &hook) = 0;
+    /** Understands what is asked for beside GPUs. @throws Error: Usage; Policy for what is not handed out */
+    virtual void ask(const GpuRequest & /*request*/, const Hook & /*hook*/) {}
 
     /**
      * Reads what the host has.

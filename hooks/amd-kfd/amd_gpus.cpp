@@ -5,7 +5,6 @@
 
 #include "amd-kfd/candidates.h"
 #include "amd-kfd/device_nodes.h"
-#include "amd-kfd/gpu_selection.h"
 #include "amd-kfd/gpu_table.h"
 #include "amd-kfd/plan.h"
 #include "base/error.h"
@@ -13,11 +12,6 @@
 #include "request/visible_devices.h"
 
 namespace ogh::amd_kfd {
-
-void AmdGpus::allow(const RequestValue &capabilities)
-{
-    allowed_.push_back(parse_allowed_capabilities(capabilities));
-}
 
 HostListing AmdGpus::list(const Sysroot &sysroot, const SelectionPolicy &policy, Notes &notes)
 {
@@ -35,14 +29,6 @@ std::vector<Candidate> AmdGpus::gpus() const
 std::optional<Selectors> AmdGpus::asked_of_tools(const Config &config)
 {
     return amd_visible_devices(config);
-}
-
-void AmdGpus::ask(const GpuRequest &request, const Hook & /*hook*/)
-{
-    if (request.capabilities)
-        capabilities_ = parse_capabilities(*request.capabilities);
-    for (const Capabilities &allowed : allowed_)
-        check_permitted(capabilities_, allowed);
 }
 
 std::optional<std::vector<Candidate>> AmdGpus::find(const Sysroot &sysroot, const GpuRequest &request,
@@ -64,11 +50,10 @@ std::optional<std::vector<Candidate>> AmdGpus::find(const Sysroot &sysroot, cons
 
 Edits AmdGpus::plan(const std::vector<size_t> &chosen, const Sysroot &sysroot, Hook &hook, Notes &notes)
 {
-    const GpuSelection selection{chosen, capabilities_};
-    check_rootless(selection.gpus, inventory_, !in_initial_user_namespace());
-    Edits edits = amd_kfd::plan(selection, inventory_, read_device_nodes(sysroot, inventory_, selection));
+    check_rootless(chosen, inventory_, !in_initial_user_namespace());
+    Edits edits = amd_kfd::plan(inventory_, read_device_nodes(sysroot, inventory_, chosen));
     const auto environment = hook.config() ? hook.config()->environment : std::vector<std::string>();
-    const Notes hints = override_notes(selection.gpus, inventory_, environment);
+    const Notes hints = override_notes(chosen, inventory_, environment);
     notes.insert(notes.end(), hints.begin(), hints.end());
     return edits;
 }

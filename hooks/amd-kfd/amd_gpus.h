@@ -4,7 +4,6 @@
 #include <optional>
 #include <vector>
 
-#include "amd-kfd/capabilities.h"
 #include "amd-kfd/inventory.h"
 #include "hook/gpu_vendor.h"
 
@@ -13,7 +12,6 @@ namespace ogh::amd_kfd {
 /** AMD's GPUs, as KFD and the DRM subsystem have them. */
 class AmdGpus final : public GpuVendor {
 public:
-    void allow(const RequestValue &capabilities) override;
     HostListing list(const Sysroot &sysroot, const SelectionPolicy &policy, Notes &notes) override;
     [[nodiscard]] std::vector<Candidate> gpus() const override;
     [[nodiscard]] GpuTags tags() const override { return {"amd", "rocm"}; }
@@ -29,14 +27,11 @@ public:
     [[nodiscard]] bool is_served_by_vendor(const Config & /*config*/) const override { return false; }
     std::optional<Selectors> asked_of_tools(const Config &config) override;
     [[nodiscard]] bool has_use_for_none() const override { return false; }
-    void ask(const GpuRequest &request, const Hook &hook) override;
     std::optional<std::vector<Candidate>> find(const Sysroot &sysroot, const GpuRequest &request,
                                                Notes &notes) override;
     Edits plan(const std::vector<size_t> &chosen, const Sysroot &sysroot, Hook &hook, Notes &notes) override;
 
 private:
-    std::vector<Capabilities> allowed_;
-    Capabilities capabilities_;
     Inventory inventory_;
 };
 

@@ -21,16 +21,14 @@ DrmNodes read_drm(const Gpu &gpu, DrmClass &drm)
 } // namespace
 
 DeviceNodes read_device_nodes(const Sysroot &sysroot, const Inventory &inventory,
-                              const GpuSelection &selection)
+                              const std::vector<size_t> &gpus)
 {
     DeviceNodes nodes;
-    if (selection.gpus.empty())
+    if (gpus.empty())
         return nodes;
     DrmClass drm(sysroot);
-    for (const size_t gpu : selection.gpus)
-        nodes.drm[gpu] = read_drm(inventory.gpus[gpu], drm);
-    if (selection.capabilities.npu)
-        nodes.npus = read_npus(sysroot);
+    for (const size_t gpu : gpus)
+        nodes[gpu] = read_drm(inventory.gpus[gpu], drm);
     return nodes;
 }
 

@@ -11,8 +11,6 @@ namespace ogh::amd_kfd {
 
 namespace {
 
-constexpr const char *accel_folder = "/dev/accel/";
-
 /** What udev's links in /dev/dri/by-path begin with. */
 std::string by_path_prefix(const Gpu &gpu)
 {
@@ -44,20 +42,18 @@ private:
 
 } // namespace
 
-Edits plan(const GpuSelection &selection, const Inventory &inventory, const DeviceNodes &host)
+Edits plan(const Inventory &inventory, const DeviceNodes &host)
 {
     Edits edits;
-    if (selection.gpus.empty())
+    if (host.empty())
         return edits;
     Nodes nodes(inventory.host_root, edits);
     const DeviceNumber kfd = inventory.kfd.value();
     nodes.add("/dev/kfd", kfd.major, kfd.minor);
-    for (const auto &[gpu, drm] : host.drm) {
+    for (const auto &[gpu, drm] : host) {
         nodes.add_drm(inventory.gpus[gpu], drm.card, "-card");
         nodes.add_drm(inventory.gpus[gpu], drm.render, "-render");
     }
-    for (const Npu &npu : host.npus)
-        nodes.add(accel_folder + npu.name, npu.number.major, npu.number.minor);
     return edits;
 }
 

@@ -5,7 +5,6 @@
 #include <vector>
 
 #include "amd-kfd/device_nodes.h"
-#include "amd-kfd/gpu_selection.h"
 #include "amd-kfd/inventory.h"
 #include "base/log.h"
 #include "edits/edits.h"
@@ -14,11 +13,11 @@ namespace ogh::amd_kfd {
 
 /**
  * The nodes and links that a container gets, with the host's own numbers: ROCm's libraries compute the names of render
- * nodes from what KFD says. And the file of the GPUs' names, where the image has none. Pure.
+ * nodes from what KFD says. Pure.
  * @param inventory for which why_none() is nothing
- * @param host as read_device_nodes() reads it for `selection`
+ * @param host of the chosen GPUs
  */
-Edits plan(const GpuSelection &selection, const Inventory &inventory, const DeviceNodes &host);
+Edits plan(const Inventory &inventory, const DeviceNodes &host);
 
 /**
  * Without a device cgroup KFD gives a process all GPUs of the host, and ROCm fails on the first that it has no render

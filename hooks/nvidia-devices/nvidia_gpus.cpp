@@ -65,14 +65,23 @@ void warn_of_vendor_hook(const Hook &hook, const Sysroot &sysroot, Notes &notes)
 void NvidiaGpus::add_options(CommandLine &cli)
 {
     cli.add({"--driver-root", "DIR", "Where the driver's files are (default: /)"}, driver_root_);
+    cli.add({"--capabilities", "LIST", "What --request asks for beside GPUs (default: see the annotation)"},
+            requested_capabilities_);
+    cli.add({"--allow-capabilities", "LIST",
+             "The only capabilities that may be asked for, or none (default: every capability)"},
+            allow_capabilities_);
     cli.add({"--imex", "LIST", "IMEX channels that --request asks for beside GPUs (default: none)"}, imex_);
     cli.add({"--allow-imex", "LIST", "The only IMEX channels that may be asked for, or all (default: none)"},
             allow_imex_);
 }
 
-void NvidiaGpus::allow(const RequestValue &capabilities)
+void NvidiaGpus::check_options(const CommonOptions &common, bool is_for_cdi)
 {
-    allowed_.push_back(parse_allowed_capabilities(capabilities));
+    if (requested_capabilities_ && !common.request && !is_for_cdi)
+        throw Error(ExitCode::Usage, "--capabilities needs --request");
+    if (allow_capabilities_)
+        allowed_.push_back(
+            parse_allowed_capabilities({*allow_capabilities_, "option '--allow-capabilities'"}));
 }
 
 HostListing NvidiaGpus::list(const Sysroot &sysroot, const SelectionPolicy &policy, Notes &notes)
@@ -101,11 +110,10 @@ void NvidiaGpus::ask(const GpuRequest &request, const Hook &hook)
 {
     if (request.by_environment && !request.selectors.none)
         requirements_ = requirements_of(*hook.config());
-    std::optional<Capabilities> named;
-    if (request.capabilities)
-        named = parse_capabilities(*request.capabilities);
-    else if (request.by_environment)
-        named = capabilities_of_environment(*hook.config());
+    if (const auto &limit = request.asked.limits.allow_capabilities)
+        allowed_.push_back(
+            parse_allowed_capabilities({*limit, "--allow-capabilities of a line of the key file"}));
+    const auto named = named_capabilities(request, hook);
     capabilities_ = named.value_or(default_capabilities());
     // `none` is what a host gives every container as a default: it is to cost nothing.
     has_files_ = !request.selectors.none || named;
@@ -114,6 +122,17 @@ void NvidiaGpus::ask(const GpuRequest &request, const Hook &hook)
     for (const Capabilities &allowed : allowed_)
         capabilities_ = permitted(capabilities_, allowed);
     ask_for_channels(request, hook);
+}
+
+std::optional<Capabilities> NvidiaGpus::named_capabilities(const GpuRequest &request, const Hook &hook) const
+{
+    if (const auto own = hook.value("nvidia-devices.capabilities"))
+        return parse_capabilities(*own);
+    if (requested_capabilities_ && hook.is_by_host(request.asked))
+        return parse_capabilities({*requested_capabilities_, "option '--capabilities'"});
+    if (request.by_environment)
+        return capabilities_of_environment(*hook.config());
+    return std::nullopt;
 }
 
 ImexPolicy NvidiaGpus::imex_policy() const

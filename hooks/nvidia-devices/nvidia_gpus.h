@@ -18,7 +18,7 @@ namespace ogh::nvidia_devices {
 class NvidiaGpus final : public GpuVendor {
 public:
     void add_options(CommandLine &cli) override;
-    void allow(const RequestValue &capabilities) override;
+    void check_options(const CommonOptions &common, bool is_for_cdi) override;
     HostListing list(const Sysroot &sysroot, const SelectionPolicy &policy, Notes &notes) override;
     [[nodiscard]] std::vector<Candidate> gpus() const override;
     [[nodiscard]] GpuTags tags() const override { return {"nvidia", "cuda"}; }
@@ -43,6 +43,14 @@ public:
     Edits plan(const std::vector<size_t> &chosen, const Sysroot &sysroot, Hook &hook, Notes &notes) override;
 
 private:
+    /**
+     * The capabilities that are asked for by name: by the container, or, where it is the host that asks for GPUs, by
+     * --capabilities; the container's own win where the host asks for every container.
+     * @throws Error (Usage)
+     */
+    [[nodiscard]] std::optional<Capabilities> named_capabilities(const GpuRequest &request,
+                                                                 const Hook &hook) const;
+
     /** Asks NVIDIA's library for names of instances, where a request or the policy has one. */
     void name_instances_for(const Selectors &selectors, const SelectionPolicy &policy, const Sysroot &sysroot,
                             Notes &notes);
@@ -54,6 +62,8 @@ private:
     void ask_for_channels(const GpuRequest &request, const Hook &hook);
 
     std::string driver_root_ = "/";
+    std::optional<std::string> requested_capabilities_; ///< what --request asks for beside GPUs
+    std::optional<std::string> allow_capabilities_;     ///< the only ones that may be asked for
     std::vector<Capabilities> allowed_;
     Capabilities capabilities_;
     std::vector<Requirement> requirements_;

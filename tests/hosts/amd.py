@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from .sysroot import Sysroot
 
 # Linux gives no driver a major number over 511: no machine on which the hosts are made has one of these.
-DRM, KFD, ACCEL = 1226, 1511, 1261
+DRM, KFD = 1226, 1511
 CONSOLE = "0000:c2:00.0"  # a graphics adapter of another maker, which computes nothing
 GIB = 1 << 30
 
@@ -141,8 +141,3 @@ class AmdHost(Sysroot):
     def _nodes(self, device, nodes):
         for name, minor in nodes.items():
             self.add_node("drm", device, name, self._drm, minor, "dri")
-
-    def add_npu(self, number, driver):
-        device = f"0000:c5:00.{number}"
-        self.add_device(device, driver)
-        self.add_node("accel", device, f"accel{number}", ACCEL, number, "accel")

@@ -206,17 +206,6 @@ public:
         driver("0000:c2:00.0", "ast");
     }
 
-    void npu(unsigned number, const std::string &driver_name, const std::string &device_number) const
-    {
-        const std::string name = "accel" + std::to_string(number);
-        const std::string device = "0000:c5:00." + std::to_string(number);
-        file(device_folder(device) + "/accel/" + name + "/dev", device_number);
-        link(device_folder(device) + "/accel/" + name + "/device", "../../../" + device);
-        folder("sys/class/accel");
-        link("sys/class/accel/" + name, "../../../" + device_folder(device) + "/accel/" + name);
-        driver(device, driver_name);
-    }
-
     static std::string node_folder(unsigned number)
     {
         return "sys/devices/virtual/kfd/kfd/topology/nodes/" + std::to_string(number);

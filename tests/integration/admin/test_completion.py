@@ -12,8 +12,7 @@ from harness.admin import FILES
 pytest_plugins = ["harness.admin_fixtures"]
 
 COMMANDS = ["cdi", "doctor", "install", "list", "plan", "status", "tags", "uninstall", "unwrap"]
-KEYS = sorted(["nvidia-devices.imex=", *(f"{hook}{key}=" for hook in FILES for key in ("", ".capabilities")
-                                         if not key or hook in ("nvidia-devices", "amd-kfd"))])
+KEYS = sorted(["nvidia-devices.capabilities=", "nvidia-devices.imex=", *(f"{hook}=" for hook in FILES)])
 
 # Each prints what it offers for the words in "$@", the last of which is being typed.
 BASH = """source "$COMPLETIONS/oci-gpu-hooks.bash"

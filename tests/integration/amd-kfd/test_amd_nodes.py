@@ -9,7 +9,7 @@ import stat
 import pytest
 
 from harness import engines
-from harness.amd_container import CAPABILITIES, LINKS, SHOW, given, linked, on_host, refused
+from harness.amd_container import LINKS, SHOW, given, linked, on_host, refused
 from harness.expect import started
 from harness.faults import strace
 from harness.ldcache import in_the_container
@@ -17,7 +17,7 @@ from harness.nvidia_container import DENIED, in_vain, node, probed, told
 from harness.nvidia_container import KEY as NVIDIA_KEY
 from harness.nvidia_container import given as given_of_nvidia
 from harness.podman import PodmanBox
-from hosts.amd import ACCEL, CPX, CPX_BLANKS, DRM, KFD, PHOENIX, RAPHAEL, TPX, XT
+from hosts.amd import CPX, CPX_BLANKS, DRM, KFD, PHOENIX, RAPHAEL, TPX, XT
 from hosts.nvidia import ONE, NvidiaHost
 
 pytest_plugins = ["harness.nvidia_fixtures", "harness.amd_fixtures"]
@@ -53,18 +53,6 @@ def test_all_of_64_partitions(amd_box, amd_machine):
 @on_host(TPX[:3], blanks=TPX[3:])
 def test_partitions_by_another_drivers_name(amd_box):
     assert started(amd_box("0:1,0:2").run(LINKS)) == linked(*TPX[1:3])
-
-
-@pytest.mark.parametrize("engine", SOME, ids=str)
-def test_npu(amd_box, amd_machine, engine):
-    """AMD's alone; a node that the host lacks is made all the same."""
-    for number, driver in enumerate(("intel_vpu", "amdxdna", "amdxdna")):
-        amd_machine.add_npu(number, driver)
-    amd_machine.remove("dev/accel/accel2")
-    box = amd_box("0", engine=engine)
-    box.annotations[CAPABILITIES] = " npu ,npu"
-    npus = {f"/dev/accel/accel{number}": node(ACCEL, number) for number in (1, 2)}
-    assert probed(started(box.run(SHOW))) == given(XT) | npus
 
 
 @pytest.mark.parametrize("engine", [CRUN, engines.MAPPED[0]], ids=str)
@@ -209,18 +197,16 @@ def test_what_was_given_is_taken_back(amd_box, amd_machine, scratch, cell, call,
     assert "dri" not in left and ".oci-gpu-hooks" not in left, left
 
 
-def test_no_program_is_run_and_no_device_opened(amd_box, amd_machine, scratch):
+def test_no_program_is_run_and_no_device_opened(amd_box, scratch):
     """To open a GPU's node would wake it; it is looked at without."""
-    amd_machine.add_npu(0, "amdxdna")
     box = amd_box("0")
-    box.annotations[CAPABILITIES] = "npu"
     trace = scratch / "trace"
     box.wrapper = ("/usr/bin/strace", "-D", "-f", "-y", "-qq", "-o", trace, "-e",
                    "trace=execve,execveat,open,openat,openat2,connect")
     started(box.run())
     lines = trace.read_text().splitlines()
     assert sum("exec" in line.split("(")[0] for line in lines) == 1
-    nodes = [line for line in lines if re.search(r"= \d+<.*/dev/(kfd|dri/[cr].*|accel/.*)>$", line)]
+    nodes = [line for line in lines if re.search(r"= \d+<.*/dev/(kfd|dri/[cr].*)>$", line)]
     assert nodes and not [line for line in nodes if "O_PATH" not in line]
 
 

@@ -6,7 +6,7 @@ import hashlib
 
 import pytest
 
-from harness.amd_container import CAPABILITIES, KEY, asked, error_of, nodes_for, nothing, on_host
+from harness.amd_container import KEY, asked, error_of, nodes_for, nothing, on_host
 from harness.gpu import nodes_of
 from harness.source import tree
 from hosts.amd import CPX, CPX_BLANKS, DRM, KFD, PHOENIX, RAPHAEL, XT, Gpu
@@ -122,44 +122,27 @@ def test_who_may_ask(amd_plan, amd_by_hand):
     """The container's environment alone never; the host without a say of the container; in a pod, each for itself."""
     env = ["AMD_VISIBLE_DEVICES=all", "OCI_GPU_HOOKS_AMD_KFD=1"]
     nothing(amd_by_hand("--plan", **asked(env=env)))
-    nothing(amd_by_hand("--plan", **asked(env=env, capabilities="npu")))
     assert nodes_of(amd_plan("--opt-in", "environment", **asked(env=env))) == nodes_for(RAPHAEL)
-    assert nodes_of(amd_plan("--request", "0", **asked("1", "nonsense", env))) == nodes_for(XT)
-    pod = {"io.kubernetes.cri.container-name": "web", KEY: "all", f"{KEY}/web": "1", f"{CAPABILITIES}/other": "x"}
+    assert nodes_of(amd_plan("--request", "0", **asked("1", env=env))) == nodes_for(XT)
+    pod = {"io.kubernetes.cri.container-name": "web", KEY: "all", f"{KEY}/web": "1", f"{KEY}/other": "x"}
     assert nodes_of(amd_plan(annotations=pod)) == nodes_for(RAPHAEL)
     error_of(amd_by_hand("--plan", "--request", "env"), 2, "'env'")
 
 
-@pytest.mark.parametrize("key", ["amd-kfds", "amd-kfd.capability"])
+@pytest.mark.parametrize("key", ["amd-kfds", "amd-kfd.capabilities"])
 def test_a_misspelt_key_is_an_error(amd_by_hand, key):
     error_of(amd_by_hand("--plan", **asked(**{KEY.replace("amd-kfd", key): "all"})), 2, key)
 
 
-@pytest.mark.parametrize("capabilities", ["compute", "NPU", "", "npu,,npu", "npu,all"])
-def test_capabilities_that_there_are_not(amd_by_hand, capabilities):
-    error_of(amd_by_hand("--plan", **asked("0", capabilities)), 2, "'npu'" if capabilities else "empty")
-
-
-def test_npu(amd_plan, amd_by_hand, amd_machine, scratch):
-    """Only AMD's, and no container that asks for one starts without."""
-    amd_machine.add_npu(0, "intel_vpu")
-    error_of(amd_by_hand("--plan", **asked("0", "npu")), 6, "modprobe amdxdna")
-    amd_machine.add_npu(1, "amdxdna")
-    assert nodes_of(amd_plan(**asked("0", "npu"))) == nodes_for(XT, more=["/dev/accel/accel1"])
-    assert nodes_of(amd_plan(**asked("0"))) == nodes_for(XT)
-    nothing(amd_by_hand("--plan", **asked("none", "npu")))
-    with_npu = nodes_for(XT, more=["/dev/accel/accel1"])
-    assert nodes_of(amd_plan("--request", "0", "--capabilities", "npu", **asked("1"))) == with_npu
-    assert nodes_of(amd_plan("--allow-capabilities", "npu", **asked("0", "npu"))) == with_npu
-    error_of(amd_by_hand("--plan", "--allow-capabilities", "none", **asked("0", "npu")), 5, "--allow-capabilities")
+def test_there_are_no_capabilities(amd_plan, amd_by_hand, scratch):
+    """A line of the key file that limits those of another hook's limits nothing here."""
+    for option in ("--capabilities", "--allow-capabilities"):
+        error_of(amd_by_hand("--plan", "--request", "0", option, "none"), 2, option)
     keys = scratch / "keys"
-    keys.write_text(f"{hashlib.sha256(b'secret').hexdigest()} ci --allow-capabilities none\n", encoding="ascii")
+    keys.write_text(f"{hashlib.sha256(b'secret').hexdigest()} ci --allow-capabilities compute\n", encoding="ascii")
     keys.chmod(0o600)
     env = ["OCI_GPU_HOOKS_KEY=secret", "OCI_GPU_HOOKS_AMD_KFD=0"]
-    by_key = ["--opt-in", "environment", "--key-file", keys]
-    assert nodes_of(amd_plan(*by_key, process={"env": env})) == nodes_for(XT)
-    env = [*env, "OCI_GPU_HOOKS_AMD_KFD_CAPABILITIES=npu"]
-    error_of(amd_by_hand("--plan", *by_key, process={"env": env}), 5, "no capability 'npu'")
+    assert nodes_of(amd_plan("--opt-in", "environment", "--key-file", keys, process={"env": env})) == nodes_for(XT)
 
 
 @pytest.mark.parametrize("option", ["--help", "--version"])

@@ -13,13 +13,11 @@ from .expect import refused_by
 from .nvidia_container import ALLOWED, PROBE, node
 
 KEY = PREFIX + "amd-kfd"
-CAPABILITIES = KEY + ".capabilities"
 refused = partial(refused_by, "amd-kfd")
 error_of = partial(gpu.error_of, "amd-kfd")
 asked = partial(gpu.asked, KEY)
 # Each node that there may be, and each link in /dev/dri/by-path with what it says.
-SHOW = (f"{PROBE} probe /dev/kfd $(find /dev/dri -name 'card*' -o -name 'render*' | sort)"
-        " $(find /dev/accel -type c 2>/dev/null | sort)")
+SHOW = f"{PROBE} probe /dev/kfd $(find /dev/dri -name 'card*' -o -name 'render*' | sort)"
 LINKS = ('for l in $(find /dev/dri/by-path -type l | sort); do echo "${l##*/} $(readlink $l)'
          ' $(stat -Lc "%t:%T" $l)"; done')
 

@@ -22,10 +22,10 @@ Inventory read(const AmdHost &host, const Details &details = {})
     return read_inventory(Sysroot(host.path()), details, notes);
 }
 
-Edits plan_for(const AmdHost &host, const GpuSelection &selection, const Details &details = {})
+Edits plan_for(const AmdHost &host, const std::vector<size_t> &gpus, const Details &details = {})
 {
     const Inventory inventory = read(host, details);
-    return plan(selection, inventory, read_device_nodes(Sysroot(host.path()), inventory, selection));
+    return plan(inventory, read_device_nodes(Sysroot(host.path()), inventory, gpus));
 }
 
 /** "PATH=MAJOR:MINOR" of each node, in order. */
@@ -59,7 +59,7 @@ Inventory with_versions(const std::vector<unsigned> &versions)
 BOOST_AUTO_TEST_CASE(nodes_and_links_of_one_gpu)
 {
     const AmdHost host({AmdGpu(), AmdGpu::raphael(2, 2, 130)});
-    const Edits edits = plan_for(host, {{0}, {}});
+    const Edits edits = plan_for(host, {0});
     BOOST_TEST(nodes_of(edits) == "/dev/kfd=510:0 /dev/dri/card1=226:1 /dev/dri/renderD129=226:129");
     BOOST_TEST((edits.nodes[0] == NodeEdit{"/dev/kfd", host.path("dev/kfd"), 510, 0, 0666}));
     BOOST_TEST((edits.nodes[1].host_path == host.path("dev/dri/card1")));
@@ -78,15 +78,15 @@ BOOST_AUTO_TEST_CASE(the_numbers_are_the_hosts)
     host.file("sys/devices/pci0000:00/0000:0d:00.0/drm/card1/dev", "227:5\n");
     host.file("sys/devices/pci0000:00/0000:0d:00.0/drm/renderD129/dev", "227:6\n");
     const std::string expected = "/dev/kfd=234:0 /dev/dri/card1=227:5 /dev/dri/renderD129=227:6";
-    BOOST_TEST(nodes_of(plan_for(host, {{0}, {}})) == expected);
-    BOOST_TEST(nodes_of(plan_for(host, {{0}, {}}, {true, true, true})) == expected);
+    BOOST_TEST(nodes_of(plan_for(host, {0})) == expected);
+    BOOST_TEST(nodes_of(plan_for(host, {0}, {true, true, true})) == expected);
 }
 
 BOOST_AUTO_TEST_CASE(a_gpu_may_have_no_card)
 {
     const AmdHost host({AmdGpu()});
     std::filesystem::remove_all(host.path("sys/devices/pci0000:00/0000:0d:00.0/drm/card1"));
-    const Edits edits = plan_for(host, {{0}, {}});
+    const Edits edits = plan_for(host, {0});
     BOOST_TEST(nodes_of(edits) == "/dev/kfd=510:0 /dev/dri/renderD129=226:129");
     BOOST_TEST(links_of(edits) == "/dev/dri/by-path/pci-0000:0d:00.0-render>../renderD129");
 }
@@ -96,7 +96,7 @@ BOOST_AUTO_TEST_CASE(a_render_node_that_goes_away_is_an_error)
     const AmdHost host({AmdGpu()});
     const Inventory inventory = read(host);
     std::filesystem::remove(host.path("sys/class/drm/renderD129"));
-    const auto failure = failure_of([&] { read_device_nodes(Sysroot(host.path()), inventory, {{0}, {}}); });
+    const auto failure = failure_of([&] { read_device_nodes(Sysroot(host.path()), inventory, {0}); });
     BOOST_TEST((failure.code == ExitCode::Host));
     BOOST_TEST(failure.message == "the host has no renderD129 any more");
 }
@@ -106,7 +106,7 @@ BOOST_AUTO_TEST_CASE(partitions_have_links_by_platform_device)
     std::vector<AmdGpu> gpus = AmdGpu::cpx();
     gpus[5].platform_device = "amdgpu_xcp.4";
     const AmdHost host(gpus);
-    const Edits edits = plan_for(host, {{0, 5, 63}, {}});
+    const Edits edits = plan_for(host, {0, 5, 63});
     BOOST_TEST(nodes_of(edits) == "/dev/kfd=510:0 /dev/dri/card1=226:1 /dev/dri/renderD128=226:128 "
                                   "/dev/dri/card6=226:6 /dev/dri/renderD133=226:133 "
                                   "/dev/dri/card80=226:80 /dev/dri/renderD207=226:207");
@@ -116,25 +116,16 @@ BOOST_AUTO_TEST_CASE(partitions_have_links_by_platform_device)
                                   "/dev/dri/by-path/platform-amdgpu_xcp.4-render>../renderD133 "
                                   "/dev/dri/by-path/platform-amdgpu_xcp_55-card>../card80 "
                                   "/dev/dri/by-path/platform-amdgpu_xcp_55-render>../renderD207");
-    GpuSelection all;
+    std::vector<size_t> all;
     for (size_t i = 0; i < gpus.size(); ++i)
-        all.gpus.push_back(i);
+        all.push_back(i);
     BOOST_TEST(plan_for(host, all).nodes.size() == 129U);
 }
 
 BOOST_AUTO_TEST_CASE(nothing_is_nothing)
 {
     const AmdHost host({AmdGpu()});
-    BOOST_TEST(plan_for(host, {{}, {true}}).empty());
-}
-
-BOOST_AUTO_TEST_CASE(npus_come_last)
-{
-    const AmdHost host({AmdGpu()});
-    host.npu(0, "amdxdna", "261:0\n");
-    BOOST_TEST(nodes_of(plan_for(host, {{0}, {true}})) ==
-               "/dev/kfd=510:0 /dev/dri/card1=226:1 /dev/dri/renderD129=226:129 /dev/accel/accel0=261:0");
-    BOOST_TEST(plan_for(host, {{0}, {}}).nodes.size() == 3U);
+    BOOST_TEST(plan_for(host, {}).empty());
 }
 
 BOOST_AUTO_TEST_CASE(a_rootless_container_gets_all_or_none)

@@ -63,7 +63,7 @@ BOOST_AUTO_TEST_CASE(another_hooks_annotation_is_not_ours)
 {
     Case c;
     c.config.annotations = {{"io.oci-gpu-hooks.nvidia-devices", "all"},
-                            {"io.oci-gpu-hooks.amd-kfd.capabilities", "npu"}};
+                            {"io.oci-gpu-hooks.nvidia-devices.capabilities", "all"}};
     BOOST_TEST(c.value() == "-");
 }
 
@@ -99,7 +99,7 @@ BOOST_AUTO_TEST_CASE(a_value_without_end_is_an_error)
 BOOST_AUTO_TEST_CASE(a_misspelt_key_is_an_error_that_lists_the_known_ones)
 {
     for (const char *name : {"mount-svr", "mount-srv=x", "mount-srv.lease", "mount-srv/", "/train", "",
-                             "mount-srv ", "Mount-srv"}) {
+                             "mount-srv ", "Mount-srv", "amd-kfd.capabilities"}) {
         Case c;
         c.config.annotations = {{"io.oci-gpu-hooks." + std::string(name), "all"}};
         BOOST_TEST((c.failure().code == ExitCode::Usage), name);
