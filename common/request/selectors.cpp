@@ -33,27 +33,10 @@ bool is_name_character(char c)
            c == '.' || c == ':' || c == '/' || c == '_';
 }
 
-/** A number as people write it: a leading zero would make two ways to say the same, and is octal to some. */
-unsigned parse_count(std::string_view text, std::string_view item, const RequestValue &asked)
+/** A leading zero would make two ways to say the same, and is octal to some. */
+std::optional<unsigned> parse_count(std::string_view text, unsigned limit)
 {
-    const auto number = parse_small_number(text, max_number);
-    if (!number || (text.size() > 1 && text.front() == '0'))
-        throw refused(asked, "has " + quote(item) + ", which is no number that can be meant,");
-    return *number;
-}
-
-IndexRange parse_range(std::string_view item, const RequestValue &asked)
-{
-    const size_t dash = item.find('-');
-    if (dash == std::string_view::npos) {
-        const unsigned index = parse_count(item, item, asked);
-        return {index, index};
-    }
-    const IndexRange range{parse_count(item.substr(0, dash), item, asked),
-                           parse_count(item.substr(dash + 1), item, asked)};
-    if (range.last < range.first)
-        throw refused(asked, "has the range " + quote(item) + ", which runs backwards,");
-    return range;
+    return text.size() > 1 && text.front() == '0' ? std::nullopt : parse_small_number(text, limit);
 }
 
 /** `any:N`, or `any:GROUP:N`, where a group may have a colon in its name. */
@@ -61,9 +44,11 @@ void parse_any(std::string_view item, const RequestValue &asked, Selectors &sele
 {
     const std::string_view rest = item.substr(any_prefix.size());
     const size_t colon = rest.rfind(':');
-    selectors.any = parse_count(colon == std::string_view::npos ? rest : rest.substr(colon + 1), item, asked);
-    if (selectors.any == 0)
-        throw refused(asked, "has " + quote(item) + ", which asks for nothing,");
+    const auto count =
+        parse_count(colon == std::string_view::npos ? rest : rest.substr(colon + 1), max_number);
+    if (!count || *count == 0)
+        throw refused(asked, "has " + quote(item) + ", which is no number that can be meant,");
+    selectors.any = *count;
     if (colon == std::string_view::npos)
         return;
     const Selector group = parse_selector(rest.substr(0, colon), asked);
@@ -94,14 +79,29 @@ void add_item(Selectors &selectors, const std::string &item, const RequestValue 
 
 } // namespace
 
+std::optional<IndexRange> parse_index_range(std::string_view item, unsigned limit)
+{
+    const size_t dash = item.find('-');
+    const auto first = parse_count(item.substr(0, dash), limit);
+    const auto last = dash == std::string_view::npos ? first : parse_count(item.substr(dash + 1), limit);
+    if (!first || !last || *last < *first)
+        return std::nullopt;
+    return IndexRange{*first, *last};
+}
+
 Selector parse_selector(std::string_view item, const RequestValue &asked)
 {
     if (item.empty())
         throw refused(asked, "has an empty item");
     if (item.size() > max_name_size)
         throw refused(asked, "has an item of more than " + std::to_string(max_name_size) + " bytes");
-    if (item.find_first_not_of("-0123456789") == std::string_view::npos)
-        return {std::string(item), parse_range(item, asked)};
+    if (item.find_first_not_of("-0123456789") == std::string_view::npos) {
+        const auto range = parse_index_range(item, max_number);
+        if (!range)
+            throw refused(asked,
+                          "has " + quote(item) + ", which is no number and no range that can be meant,");
+        return {std::string(item), *range};
+    }
     if (const auto address = parse_pci_address(item, PciDomain::Optional))
         return {std::string(item), *address};
     if (!std::all_of(item.begin(), item.end(), is_name_character) || item.starts_with(any_prefix) ||

@@ -3,10 +3,8 @@
 
 #include <algorithm>
 #include <set>
-#include <string_view>
 
 #include "base/error.h"
-#include "base/number.h"
 #include "base/text.h"
 
 namespace ogh::nvidia_devices {
@@ -23,32 +21,19 @@ Error no_channels(const RequestValue &asked, const std::string &why)
                                  ", and ranges of them ('0-3'), separated by commas"};
 }
 
-/** A leading zero would make two ways to say the same. */
-unsigned parse_channel(std::string_view text, const std::string &item, const RequestValue &asked)
+IndexRange parse_channels(const std::string &item, const RequestValue &asked)
 {
-    const auto number = parse_small_number(text, imex_channel_limit - 1);
-    if (!number || (text.size() > 1 && text.front() == '0'))
-        throw no_channels(asked, "has " + quote(item) + ", which is no channel,");
-    return *number;
-}
-
-IndexRange parse_channel_range(const std::string &item, const RequestValue &asked)
-{
-    const std::string_view text = item;
-    const size_t dash = text.find('-');
-    const IndexRange range{
-        parse_channel(text.substr(0, dash), item, asked),
-        parse_channel(dash == std::string_view::npos ? text : text.substr(dash + 1), item, asked)};
-    if (range.last < range.first)
-        throw no_channels(asked, "has the range " + quote(item) + ", which runs backwards,");
-    return range;
+    const auto range = parse_index_range(item, imex_channel_limit - 1);
+    if (!range)
+        throw no_channels(asked, "has " + quote(item) + ", which is no channel and no range of them,");
+    return *range;
 }
 
 std::vector<unsigned> channels_in(const std::vector<std::string> &items, const RequestValue &asked)
 {
     std::set<unsigned> channels;
     for (const std::string &item : items) {
-        const IndexRange range = parse_channel_range(item, asked);
+        const IndexRange range = parse_channels(item, asked);
         for (unsigned channel = range.first; channel <= range.last; ++channel) {
             channels.insert(channel);
             if (channels.size() > max_imex_channels)
@@ -71,7 +56,7 @@ ImexPolicy::ImexPolicy(const RequestValue &list) : all_(trimmed(list.value) == "
     if (all_)
         return;
     for (const std::string &item : split_list(list.value))
-        ranges_.push_back(parse_channel_range(item, list));
+        ranges_.push_back(parse_channels(item, list));
 }
 
 void ImexPolicy::require(const std::vector<unsigned> &channels) const
