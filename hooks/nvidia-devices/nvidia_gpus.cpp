@@ -10,7 +10,6 @@
 #include "nvidia-devices/host/imex.h"
 #include "nvidia-devices/host/library_answer.h"
 #include "nvidia-devices/host/mig_devices.h"
-#include "nvidia-devices/host/vendor_hook.h"
 #include "nvidia-devices/image/image.h"
 #include "nvidia-devices/plan/driver_tree.h"
 #include "nvidia-devices/plan/plan.h"
@@ -48,16 +47,6 @@ void read_chosen(const Sysroot &sysroot, Inventory &inventory, const std::vector
         if (!problem.empty())
             throw Error(ExitCode::Host, "the instance cannot be given: " + problem);
     }
-}
-
-void warn_of_vendor_hook(const Hook &hook, const Sysroot &sysroot, Notes &notes)
-{
-    const auto found = hook.config() ? find_vendor_hook(*hook.config(), sysroot) : std::nullopt;
-    if (found)
-        notes.push_back(
-            {LogLevel::Warning, "NVIDIA's own hook is in force too and gives GPUs as it sees fit, "
-                                "whatever is allowed here: " +
-                                    *found + "; see nvidia-devices(8)"});
 }
 
 } // namespace
@@ -220,7 +209,6 @@ Edits NvidiaGpus::plan(const std::vector<size_t> &chosen, const Sysroot &sysroot
         nvidia_devices::plan(selection, inventory_, read_device_nodes(sysroot, inventory_, selection), notes);
     if (has_files_)
         add_driver_tree(hook, open_driver_root(sysroot, driver_root_), selection, inventory_, edits, notes);
-    warn_of_vendor_hook(hook, sysroot, notes);
     return edits;
 }
 

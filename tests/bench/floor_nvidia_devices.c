@@ -115,9 +115,6 @@ static void read_host(int host)
     read_file(host, "proc/devices");
     read_gpus(driver);
     close(driver);
-    // Where NVIDIA's own hook would be registered; not there.
-    openat2(host, "usr/share/containers/oci/hooks.d", O_PATH, IN_ROOT);
-    openat2(host, "etc/containers/oci/hooks.d", O_PATH, IN_ROOT);
     read_file(host, "etc/ld.so.cache");
 }
 

@@ -2,13 +2,22 @@
 #include "nvidia-devices/request/plugin_names.h"
 
 #include <algorithm>
+#include <array>
 #include <string>
+#include <string_view>
 
 #include "base/text.h"
 #include "nvidia-devices/request/imex_channels.h"
-#include "nvidia-devices/request/vendor_programs.h"
 
 namespace ogh::nvidia_devices {
+
+namespace {
+
+/** The second is what the first was called before, and a symlink to it since; the others are what CDI has a runtime call. */
+constexpr std::array<std::string_view, 4> vendor_hooks{
+    "nvidia-container-runtime-hook", "nvidia-container-toolkit", "nvidia-cdi-hook", "nvidia-ctk"};
+
+} // namespace
 
 PluginNames nvidia_plugin_names()
 {
@@ -34,7 +43,9 @@ std::vector<unsigned> imex_channels_of_plugin(const Config &config, PluginSource
 bool has_vendor_hook(const Config &config)
 {
     return std::any_of(config.hooks.begin(), config.hooks.end(), [](const HookEntry &hook) {
-        return is_one_of(hook.path, vendor_hooks) || is_one_of(hook.path, vendor_cdi_hooks);
+        const std::string_view name =
+            std::string_view(hook.path).substr(hook.path.rfind('/') + 1); // npos + 1 is 0
+        return std::find(vendor_hooks.begin(), vendor_hooks.end(), name) != vendor_hooks.end();
     });
 }
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The selector `env`, requests by the host and by a container's environment, the vendor's own hook beside
-this one, and --list; by hand, and with --plan."""
+"""The selector `env`, requests by the host and by a container's environment, and --list; by hand, and with
+--plan."""
 
 import hashlib
 import json
@@ -15,7 +15,6 @@ from hosts.nvidia import EIGHT, IMEX
 
 pytest_plugins = ["harness.nvidia_fixtures"]
 
-VENDORS = ["nvidia-container-runtime-hook", "nvidia-container-toolkit"]
 
 
 @pytest.mark.parametrize("env, outcome", [
@@ -128,31 +127,6 @@ def test_in_a_pod_the_container_of_the_name_alone(plan):
     annotations = {"io.kubernetes.cri.container-name": "web", KEY: "all", f"{KEY}/web": "4",
                    f"{CAPABILITIES}/web": "utility", f"{CAPABILITIES}/other": "nonsense"}
     assert nodes_of(plan(annotations=annotations)) == sorted([EIGHT[4].node, "/dev/nvidiactl"])
-
-
-@pytest.mark.parametrize("name", VENDORS)
-@pytest.mark.parametrize("folder", ["usr/share", "etc"])
-def test_the_vendors_hook_on_this_host_is_named(by_hand, machine, folder, name):
-    """It would hand out GPUs whatever this hook decides; the container starts all the same."""
-    place = f"{folder}/containers/oci/hooks.d/oci-nvidia-hook.json"
-    machine.write(place, json.dumps({"version": "1.0.0", "stages": ["prestart"],
-                                     "hook": {"path": f"/usr/bin/{name}", "args": [name, "prestart"]}}))
-    machine.write(f"{folder}/containers/oci/hooks.d/broken.json", "{ nvidia-container-toolkit")
-    machine.write(f"{folder}/containers/oci/hooks.d/other.json",
-                  json.dumps({"hook": {"path": f"/usr/bin/{name}-other", "args": ["x"]}}))
-    process = by_hand("--plan", **asked("0"))
-    assert process.returncode == 0, process.stderr
-    [line] = process.stderr.splitlines()
-    assert f"'{machine}/{place}'" in line
-
-
-@pytest.mark.parametrize("stage", ["prestart", "createRuntime", "createContainer"])
-def test_the_vendors_hook_in_the_container_is_named(by_hand, stage):
-    for path, count in [("/usr/bin/nvidia-container-runtime-hook", 1), ("/nvidia-container-toolkit/other", 0),
-                        ("/opt/my-nvidia-container-toolkit", 0)]:
-        process = by_hand("--plan", hooks={stage: [{"path": "/bin/true"}, {"path": path}]}, **asked("0"))
-        assert process.returncode == 0 and len(process.stderr.splitlines()) == count, process.stderr
-        assert count == 0 or path.rsplit("/", maxsplit=1)[-1] in process.stderr
 
 
 def test_list(by_hand, machine):

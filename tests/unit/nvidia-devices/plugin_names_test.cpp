@@ -65,10 +65,14 @@ BOOST_AUTO_TEST_CASE(nvidias_tools_are_known_by_their_programs)
 {
     Config config;
     BOOST_TEST(!has_vendor_hook(config));
-    config.hooks = {{"/usr/libexec/oci/hooks.d/nvidia-devices"}, {"/opt/nvidia-cdi-hook/x"}};
+    config.hooks = {{"/usr/libexec/oci/hooks.d/nvidia-devices"},
+                    {"/opt/nvidia-cdi-hook/x"},
+                    {""},
+                    {"/"},
+                    {"/usr/bin/my-nvidia-container-toolkit"}};
     BOOST_TEST(!has_vendor_hook(config));
-    for (const char *path :
-         {"/usr/bin/nvidia-cdi-hook", "/usr/bin/nvidia-container-runtime-hook", "nvidia-ctk"}) {
+    for (const char *path : {"/usr/bin/nvidia-cdi-hook", "/usr/bin/nvidia-container-runtime-hook",
+                             "nvidia-ctk", "/x/nvidia-container-toolkit"}) {
         config.hooks[0].path = path;
         BOOST_TEST(has_vendor_hook(config), path);
     }
