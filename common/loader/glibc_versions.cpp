@@ -4,13 +4,12 @@
 #include <elf.h>
 
 #include <algorithm>
+#include <array>
 #include <cstddef>
 #include <cstdint>
 
 #include "base/error.h"
 #include "base/little_endian.h"
-#include "base/number.h"
-#include "base/text.h"
 #include "loader/elf_dynamic.h"
 #include "loader/elf_file.h"
 
@@ -145,30 +144,14 @@ std::optional<GlibcVersions> read_versions(int fd, const Layout &layout)
     }
 }
 
-/** 2, 36 of "2.36"; nothing if it is anything else. */
-std::optional<std::array<unsigned, 3>> parse_version(std::string_view text)
-{
-    constexpr unsigned limit = 65535;
-    const auto parts = split_list(text, '.');
-    std::array<unsigned, 3> version{};
-    if (parts.size() > version.size())
-        return std::nullopt;
-    for (size_t i = 0; i < parts.size(); ++i) {
-        const auto part = parse_small_number(parts[i], limit);
-        if (!part)
-            return std::nullopt;
-        version.at(i) = *part;
-    }
-    return version;
-}
-
 } // namespace
 
 void GlibcVersions::add(std::string_view name)
 {
     if (!name.starts_with(prefix) || name == "GLIBC_PRIVATE")
         return;
-    if (const auto version = parse_version(name.substr(prefix.size())))
+    constexpr size_t most = 3;
+    if (const auto version = DottedVersion::parse(name.substr(prefix.size()), most))
         highest = std::max(highest, *version);
     else
         marks.emplace(name);
@@ -177,17 +160,10 @@ void GlibcVersions::add(std::string_view name)
 std::string GlibcVersions::lacking(const GlibcVersions &needed) const
 {
     if (needed.highest > highest)
-        return std::string(prefix) + to_text(needed);
+        return std::string(prefix) + needed.highest.text();
     const auto mark = std::find_if(needed.marks.begin(), needed.marks.end(),
                                    [&](const std::string &each) { return !marks.contains(each); });
     return mark == needed.marks.end() ? "" : *mark;
-}
-
-std::string to_text(const GlibcVersions &versions)
-{
-    const auto &[first, second, third] = versions.highest;
-    return std::to_string(first) + "." + std::to_string(second) +
-           (third == 0 ? "" : "." + std::to_string(third));
 }
 
 std::optional<GlibcVersions> needed_glibc(int fd)

@@ -1,18 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <array>
 #include <optional>
 #include <set>
 #include <string>
 #include <string_view>
 
+#include "base/dotted_version.h"
+
 namespace ogh {
 
 /** Versions of glibc's interface, by the names of ELF symbol versions: those that a library needs, or glibc has. */
 struct GlibcVersions {
-    std::array<unsigned, 3> highest = {}; ///< 2, 36, 0 of "GLIBC_2.36"; zeros for none
-    std::set<std::string> marks = {};     ///< those that are no numbers: "GLIBC_ABI_DT_RELR"
+    DottedVersion highest = {};       ///< 2.36 of "GLIBC_2.36"; 0.0 for none
+    std::set<std::string> marks = {}; ///< those that are no numbers: "GLIBC_ABI_DT_RELR"
 
     /** Takes in a version's name; what is not glibc's, or is GLIBC_PRIVATE, counts for nothing. */
     void add(std::string_view name);
@@ -22,9 +23,6 @@ struct GlibcVersions {
 
     bool operator==(const GlibcVersions &) const = default;
 };
-
-/** The highest: "2.36". */
-std::string to_text(const GlibcVersions &versions);
 
 // Both read a library with pread(2), at most 64 KiB and 256 versions of it, as the Linux Standard Base, Core, "Symbol
 // Versioning" has them. Everything in it may be hostile.

@@ -2,13 +2,11 @@
 #include "nvidia/cuda_compat.h"
 
 #include <algorithm>
-#include <array>
-#include <cstdint>
 #include <string_view>
 #include <variant>
 
+#include "base/dotted_version.h"
 #include "base/error.h"
-#include "base/number.h"
 #include "base/text.h"
 #include "kernel/folder_entries.h"
 #include "loader/elf_library.h"
@@ -23,24 +21,6 @@ namespace {
 constexpr size_t max_files = 256;
 
 constexpr std::string_view cuda_stem = "libcuda";
-
-using Version = std::array<std::uint64_t, 3>;
-
-/** Two or three numbers with dots between them; a third one that is missing is 0. */
-std::optional<Version> parse_version(std::string_view text)
-{
-    const auto parts = split_list(text, '.');
-    Version version{};
-    if (parts.size() < 2 || parts.size() > version.size())
-        return std::nullopt;
-    for (size_t i = 0; i < parts.size(); ++i) {
-        const auto number = parse_number(parts[i]);
-        if (!number)
-            return std::nullopt;
-        version.at(i) = *number;
-    }
-    return version;
-}
 
 /** "libcuda" and "575.51.03" of "libcuda.so.575.51.03". */
 struct FileName {
@@ -101,7 +81,7 @@ std::string find_version(const std::vector<std::string> &files)
     std::vector<std::string> versions;
     for (const std::string &file : files) {
         const auto name = parse_file_name(file);
-        if (name->stem == cuda_stem && parse_version(name->version))
+        if (name->stem == cuda_stem && is_driver_version(name->version))
             versions.emplace_back(name->version);
     }
     if (versions.size() > 1)
@@ -158,14 +138,14 @@ std::optional<CudaCompat> read_cuda_compat(const ImageReader &reader, Notes &not
 
 bool is_preferred(const CudaCompat &compat, const std::string &version)
 {
-    const auto theirs = parse_version(compat.version);
-    const auto ours = parse_version(version);
-    if (!theirs || !ours)
+    if (!is_driver_version(compat.version) || !is_driver_version(version))
         return false;
+    const auto theirs = DottedVersion::parse(compat.version).value();
+    const auto ours = DottedVersion::parse(version).value();
     if (!compat.drivers)
-        return theirs->front() > ours->front();
+        return theirs.major() > ours.major();
     const auto &drivers = *compat.drivers;
-    return std::find(drivers.begin(), drivers.end(), ours->front()) != drivers.end() && *theirs > *ours;
+    return std::find(drivers.begin(), drivers.end(), ours.major()) != drivers.end() && theirs > ours;
 }
 
 } // namespace ogh

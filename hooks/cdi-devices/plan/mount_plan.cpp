@@ -9,6 +9,7 @@
 #include <optional>
 #include <string_view>
 
+#include "base/dotted_version.h"
 #include "base/error.h"
 #include "base/text.h"
 #include "cdi-devices/plan/target_path.h"
@@ -34,9 +35,7 @@ std::string version_in(const std::string &path)
     constexpr std::string_view before = ".so.";
     const size_t at = path.rfind(before);
     const std::string version = at == std::string::npos ? "" : path.substr(at + before.size());
-    const bool is_version = version.find('.') != std::string::npos &&
-                            version.find_first_not_of("0123456789.") == std::string::npos;
-    return is_version ? version : "";
+    return is_driver_version(version) ? version : "";
 }
 
 Error missing(const Mount &mount, const std::string &driver_version)

@@ -11,6 +11,7 @@
 #include <set>
 #include <variant>
 
+#include "base/dotted_version.h"
 #include "base/error.h"
 #include "base/text.h"
 #include "base/unique_fd.h"
@@ -53,13 +54,6 @@ bool has_row(std::string_view stem)
     const auto names = library_names();
     return std::any_of(names.begin(), names.end(),
                        [&](const LibraryName &each) { return each.name == stem; });
-}
-
-/** "555.42.07" */
-bool is_driver_version(std::string_view text)
-{
-    return text.find('.') != std::string_view::npos &&
-           text.find_first_not_of("0123456789.") == std::string_view::npos;
 }
 
 } // namespace

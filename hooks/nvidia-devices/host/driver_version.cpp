@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "base/number.h"
+#include "base/dotted_version.h"
 #include "base/text.h"
 
 namespace ogh::nvidia_devices {
@@ -11,14 +11,6 @@ namespace ogh::nvidia_devices {
 namespace {
 
 constexpr std::string_view module_text = "Kernel Module";
-
-bool is_version(const std::string &word)
-{
-    const auto parts = split_list(word, '.'); // it would take tabs off a part
-    return word.find('\t') == std::string::npos && parts.size() >= 2 && parts.size() <= 3 &&
-           std::all_of(parts.begin(), parts.end(),
-                       [](const std::string &part) { return parse_number(part).has_value(); });
-}
 
 } // namespace
 
@@ -29,7 +21,7 @@ std::optional<DriverVersion> parse_driver_version(std::string_view text)
     if (module == std::string_view::npos)
         return std::nullopt;
     const auto words = split_list(line.substr(module + module_text.size()), ' ');
-    const auto version = std::find_if(words.begin(), words.end(), is_version);
+    const auto version = std::find_if(words.begin(), words.end(), is_driver_version);
     if (version == words.end())
         return std::nullopt;
     return DriverVersion{*version, trimmed(line.substr(0, module)).ends_with(" Open")};

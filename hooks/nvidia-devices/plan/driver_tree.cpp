@@ -101,7 +101,7 @@ std::vector<DriverLibrary> loadable(const std::vector<DriverLibrary> &libraries,
         else
             notes.push_back({LogLevel::Warning, quote(library.file) + " of the host is left out: it needs " +
                                                     quote(lacking) + ", and the image has glibc " +
-                                                    to_text(*image.glibc)});
+                                                    image.glibc->highest.text()});
     }
     return rest;
 }

@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-#include "nvidia-devices/request/dotted_version.h"
+#include "base/dotted_version.h"
 #include "request/request.h"
 
 namespace ogh::nvidia_devices {

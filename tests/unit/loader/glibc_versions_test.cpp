@@ -53,12 +53,12 @@ BOOST_AUTO_TEST_CASE(names_of_versions)
 {
     const GlibcVersions versions = of({"GLIBC_2.2.5", "GLIBC_2.36", "GLIBC_2.4", "GLIBC_PRIVATE", "GCC_3.0",
                                        "GLIBCXX_3.4.30", "GLIBC_ABI_DT_RELR"});
-    BOOST_TEST(to_text(versions) == "2.36");
+    BOOST_TEST(versions.highest.text() == "2.36");
     BOOST_TEST((versions.marks == std::set<std::string>{"GLIBC_ABI_DT_RELR"}));
-    BOOST_TEST(to_text(of({"GLIBC_2.3", "GLIBC_2.2.5"})) == "2.3");
-    BOOST_TEST(to_text(of({"GLIBC_2.2", "GLIBC_2.2.5"})) == "2.2.5");
+    BOOST_TEST(of({"GLIBC_2.3", "GLIBC_2.2.5"}).highest.text() == "2.3");
+    BOOST_TEST(of({"GLIBC_2.2", "GLIBC_2.2.5"}).highest.text() == "2.2.5");
     BOOST_TEST((of({"CXXABI_1.3", "", "GLIBC"}) == GlibcVersions{}));
-    for (const char *odd : {"GLIBC_", "GLIBC_2.", "GLIBC_2.3.4.5", "GLIBC_2.99999999999", "GLIBC_-2.3"})
+    for (const char *odd : {"GLIBC_", "GLIBC_2.", "GLIBC_2.3.4.5", "GLIBC_2.x", "GLIBC_-2.3"})
         BOOST_TEST((of({odd}) == GlibcVersions{{}, {odd}}), odd);
 }
 
@@ -110,7 +110,7 @@ BOOST_AUTO_TEST_CASE(glibc_itself)
     const UniqueFd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
     const auto versions = defined_glibc(fd.get());
     BOOST_REQUIRE(versions.has_value());
-    BOOST_TEST(to_text(*versions) == ::gnu_get_libc_version());
+    BOOST_TEST(versions->highest.text() == ::gnu_get_libc_version());
     BOOST_TEST(versions->lacking(needed_glibc(fd.get()).value()) == "");
 }
 
