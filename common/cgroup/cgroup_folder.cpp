@@ -13,40 +13,41 @@
 
 namespace ogh {
 
-const CgroupHierarchy cgroup_version_1 = {"devices", CGROUP_SUPER_MAGIC};
-const CgroupHierarchy cgroup_version_2 = {"", CGROUP2_SUPER_MAGIC};
-
 namespace {
 
-bool is_of(int fd, const CgroupHierarchy &hierarchy)
+bool is_of(int fd, long magic)
 {
     struct statfs filesystem {};
-    return ::fstatfs(fd, &filesystem) == 0 && filesystem.f_type == hierarchy.magic;
+    return ::fstatfs(fd, &filesystem) == 0 && filesystem.f_type == magic;
 }
 
 } // namespace
 
-std::optional<UniqueFd> open_cgroup(const MountTable &mounts, const CgroupHierarchy &hierarchy,
-                                    const std::string &path)
+CgroupFolder open_cgroup(const MountTable &mounts, const std::string &controller, const std::string &path)
 {
-    for (const CgroupMount &mount : mounts.cgroup_mounts(hierarchy.controller)) {
+    const long magic = controller.empty() ? CGROUP2_SUPER_MAGIC : CGROUP_SUPER_MAGIC;
+    CgroupFolder found;
+    for (const CgroupMount &mount : mounts.cgroup_mounts(controller)) {
         const std::optional<std::string> below = path_below(path, mount.root);
         const UniqueFd top(::open(mount.point.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
-        if (!below || !top.valid() || !is_of(top.get(), hierarchy))
+        if (!below || !top.valid() || !is_of(top.get(), magic))
             continue;
-        std::optional<UniqueFd> found =
+        found.is_shown = true;
+        auto folder =
             find_path(top.get(), *below, O_RDONLY | O_DIRECTORY, Walk::OneStep, "the cgroup " + quote(path));
-        if (found)
-            return found;
+        if (folder) {
+            found.fd = std::move(*folder);
+            break;
+        }
     }
-    return std::nullopt;
+    return found;
 }
 
 std::optional<Cgroup> parent_of(const Cgroup &cgroup)
 {
     Cgroup parent{UniqueFd(::openat(cgroup.fd.get(), "..", O_RDONLY | O_DIRECTORY | O_CLOEXEC)),
                   std::filesystem::path(cgroup.path).parent_path().string()};
-    if (!parent.fd.valid() || !is_of(parent.fd.get(), cgroup_version_2))
+    if (!parent.fd.valid() || !is_of(parent.fd.get(), CGROUP2_SUPER_MAGIC))
         return std::nullopt;
     return parent;
 }

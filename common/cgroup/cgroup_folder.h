@@ -9,21 +9,19 @@
 
 namespace ogh {
 
-/** A hierarchy of cgroups in which there are device cgroups. */
-struct CgroupHierarchy {
-    const char *controller; ///< as /proc/PID/cgroup names it
-    long magic;             ///< of its filesystem, statfs(2)
+/** What a look for a cgroup's folder found. */
+struct CgroupFolder {
+    bool is_shown = false; ///< a mount shows where it is or would be
+    UniqueFd fd;           ///< open for reading; not valid if it is not there
 };
 
-extern const CgroupHierarchy cgroup_version_1;
-extern const CgroupHierarchy cgroup_version_2;
-
 /**
- * The folder of the cgroup `path`, as /proc/PID/cgroup names it, open for reading; nothing if no mount shows it. A mount
- * that lies below another one is not found. @throws SystemError
+ * The folder of a cgroup. A mount that lies below another one is not found.
+ * @param controller of the hierarchy, as /proc/PID/cgroup names it; "" for version 2
+ * @param path as that file has it
+ * @throws SystemError
  */
-std::optional<UniqueFd> open_cgroup(const MountTable &mounts, const CgroupHierarchy &hierarchy,
-                                    const std::string &path);
+CgroupFolder open_cgroup(const MountTable &mounts, const std::string &controller, const std::string &path);
 
 /** How far up parent_of() is to be followed: cgroups are far less deep. */
 constexpr int max_cgroup_depth = 256;

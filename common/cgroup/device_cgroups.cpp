@@ -34,23 +34,23 @@ struct OwnCgroups {
 };
 
 /** The container's own; none if it has none there, or they cannot be reached: that is noted. */
-OwnCgroups open_cgroups(const MountTable &mounts, const CgroupHierarchy &hierarchy, const CgroupNames &names,
+OwnCgroups open_cgroups(const MountTable &mounts, const std::string &controller, const CgroupNames &names,
                         Notes &notes)
 {
-    const std::optional<std::string> init = cgroup_of(names.init, hierarchy.controller);
-    const std::optional<std::string> runtime = cgroup_of(names.runtime, hierarchy.controller);
+    const std::optional<std::string> init = cgroup_of(names.init, controller);
+    const std::optional<std::string> runtime = cgroup_of(names.runtime, controller);
     if (!init || !runtime)
         return {};
     const std::vector<std::string> paths = container_cgroups(*init, *runtime, names.cgroups_path);
     OwnCgroups own{{}, scope_cgroups(paths, *runtime, names.cgroups_path)};
     for (const std::string &path : paths) {
-        std::optional<UniqueFd> fd = open_cgroup(mounts, hierarchy, path);
-        if (!fd) {
+        CgroupFolder folder = open_cgroup(mounts, controller, path);
+        if (!folder.fd.valid()) {
             notes.push_back({LogLevel::Info, "no mount of this host shows the container's device cgroup " +
                                                  quote(path) + "; it is left as it is"});
             return {};
         }
-        own.cgroups.push_back({std::move(*fd), path});
+        own.cgroups.push_back({std::move(folder.fd), path});
     }
     return own;
 }
@@ -68,8 +68,8 @@ DeviceCgroups::DeviceCgroups(const ProcFs &proc, const MountTable &mounts, pid_t
     const CgroupNames names{
         read_all(proc.open_of(init, "cgroup").get(), max_proc_cgroup, "the init process's cgroups"),
         read_all(proc.open_self("cgroup").get(), max_proc_cgroup, "this process's cgroups"), cgroups_path};
-    OwnCgroups first = open_cgroups(mounts, cgroup_version_1, names, notes_);
-    OwnCgroups second = open_cgroups(mounts, cgroup_version_2, names, notes_);
+    OwnCgroups first = open_cgroups(mounts, "devices", names, notes_);
+    OwnCgroups second = open_cgroups(mounts, "", names, notes_);
     // systemd gives a unit the same path in both.
     scopes_ = std::move(first.scopes.empty() ? second.scopes : first.scopes);
     if (!first.cgroups.empty())

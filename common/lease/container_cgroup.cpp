@@ -4,8 +4,6 @@
 #include <dirent.h>
 #include <fcntl.h>
 #include <sys/stat.h>
-#include <sys/vfs.h>
-#include <linux/magic.h>
 
 #include <array>
 #include <cerrno>
@@ -14,10 +12,10 @@
 #include "base/file.h"
 #include "base/number.h"
 #include "base/text.h"
+#include "cgroup/cgroup_folder.h"
 #include "cgroup/device_cgroup_paths.h"
 #include "kernel/folder_entries.h"
 #include "kernel/mount_table.h"
-#include "kernel/openat2.h"
 
 namespace ogh {
 
@@ -28,38 +26,6 @@ constexpr int max_depth = 64;
 
 /** Those that runtimes put a container into; "" is version 2. */
 constexpr std::array controllers = {"", "devices", "pids", "memory", "freezer", "cpu", "name=systemd"};
-
-bool is_cgroup_filesystem(int fd)
-{
-    struct statfs filesystem {};
-    return ::fstatfs(fd, &filesystem) == 0 &&
-           (filesystem.f_type == CGROUP_SUPER_MAGIC || filesystem.f_type == CGROUP2_SUPER_MAGIC);
-}
-
-/** What a look for a cgroup's folder found. */
-struct Found {
-    bool is_shown = false; ///< a mount shows where it is or would be
-    UniqueFd folder;
-};
-
-Found find_folder(const MountTable &mounts, const std::string &controller, const std::string &path)
-{
-    Found found;
-    for (const CgroupMount &mount : mounts.cgroup_mounts(controller)) {
-        const std::optional<std::string> below = path_below(path, mount.root);
-        const UniqueFd top(::open(mount.point.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
-        if (!below || !top.valid() || !is_cgroup_filesystem(top.get()))
-            continue;
-        found.is_shown = true;
-        auto folder =
-            find_path(top.get(), *below, O_RDONLY | O_DIRECTORY, Walk::OneStep, "the cgroup " + quote(path));
-        if (folder) {
-            found.folder = std::move(*folder);
-            break;
-        }
-    }
-    return found;
-}
 
 std::uint64_t inode_of(int folder)
 {
@@ -134,9 +100,9 @@ std::optional<OwnCgroup> find_own_cgroup(const Processes &processes, const std::
             return OwnCgroup{controller, own.front(), 0};
         if (!mounts)
             mounts.emplace(processes.open_own("mountinfo").get());
-        const Found found = find_folder(*mounts, controller, own.front());
-        if (found.folder.valid())
-            return OwnCgroup{controller, own.front(), inode_of(found.folder.get())};
+        const CgroupFolder found = open_cgroup(*mounts, controller, own.front());
+        if (found.fd.valid())
+            return OwnCgroup{controller, own.front(), inode_of(found.fd.get())};
     }
     return std::nullopt;
 }
@@ -144,14 +110,14 @@ std::optional<OwnCgroup> find_own_cgroup(const Processes &processes, const std::
 std::vector<pid_t> processes_in(const Processes &processes, const OwnCgroup &cgroup)
 {
     const MountTable mounts(processes.open_own("mountinfo").get());
-    const Found found = find_folder(mounts, cgroup.controller, cgroup.path);
+    const CgroupFolder found = open_cgroup(mounts, cgroup.controller, cgroup.path);
     if (!found.is_shown)
         throw Error(ExitCode::Host,
                     "no mount of this host shows the cgroup " + quote(cgroup.path) +
                         " of a container that has a GPU, so that it cannot be told whether it has ended");
     std::vector<pid_t> pids;
-    if (found.folder.valid() && (cgroup.inode == 0 || inode_of(found.folder.get()) == cgroup.inode))
-        add_all_below(found.folder.get(), pids, 0);
+    if (found.fd.valid() && (cgroup.inode == 0 || inode_of(found.fd.get()) == cgroup.inode))
+        add_all_below(found.fd.get(), pids, 0);
     return pids;
 }
 
