@@ -11,6 +11,7 @@
 
 #include "base/duration.h"
 #include "base/error.h"
+#include "base/path_names.h"
 #include "build_config.h"
 
 namespace ogh {
@@ -89,7 +90,7 @@ std::string cdi_text(const CdiRequest &request, const Sysroot &sysroot)
                  "",
                  hook_timeout(request.max_wait),
                  request.devices};
-    const std::string beside = spec.executable.substr(0, spec.executable.rfind('/')) + "/ldcache-update";
+    const std::string beside = path_in(folder_of(spec.executable), "ldcache-update");
     // An engine starts no container by a specification whose executable is missing.
     if (request.with_libraries && sysroot.find(beside))
         spec.ldcache_update = beside;

@@ -12,6 +12,7 @@
 
 #include "base/error.h"
 #include "base/file.h"
+#include "base/path_names.h"
 #include "base/text.h"
 
 namespace ogh {
@@ -37,11 +38,10 @@ std::optional<std::string> read_file_in(int folder, const std::string &path, siz
 
 std::optional<std::string> read_host_file(const Sysroot &sysroot, const std::string &path, size_t limit)
 {
-    const size_t slash = path.rfind('/');
-    const auto folder = sysroot.find(path.substr(0, slash));
+    const auto folder = sysroot.find(folder_of(path));
     if (!folder)
         return std::nullopt;
-    return read_file_in(folder->fd.get(), path.substr(slash + 1), limit, quote(sysroot.on_host(path)));
+    return read_file_in(folder->fd.get(), file_name_of(path), limit, quote(sysroot.on_host(path)));
 }
 
 std::string linked_name(int folder, const std::string &path)

@@ -9,6 +9,7 @@
 #include <string_view>
 
 #include "base/error.h"
+#include "base/path_names.h"
 #include "base/text.h"
 #include "cdi-devices/host/nvidia_nodes.h"
 #include "host/host_file.h"
@@ -41,7 +42,7 @@ SysfsOwner owner_of(const NodeEdit &node, const Sysroot &sysroot)
     const auto device = sysroot.find("/sys/dev/char/" + numbers(node) + "/device");
     if (!device)
         return {};
-    return {device->path.substr(device->path.rfind('/') + 1), linked_name(device->fd.get(), "driver")};
+    return {file_name_of(device->path), linked_name(device->fd.get(), "driver")};
 }
 
 /** One look at the host, for all devices. */

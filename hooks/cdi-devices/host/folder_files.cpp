@@ -9,6 +9,7 @@
 #include <utility>
 #include <variant>
 
+#include "base/path_names.h"
 #include "base/text.h"
 #include "base/unique_fd.h"
 #include "kernel/folder_entries.h"
@@ -17,17 +18,6 @@
 namespace ogh::cdi_devices {
 
 namespace {
-
-std::string parent_of(const std::string &path)
-{
-    const size_t slash = path.rfind('/');
-    return slash == 0 ? "/" : path.substr(0, slash);
-}
-
-std::string file_name(const std::string &path)
-{
-    return path.substr(path.rfind('/') + 1);
-}
 
 /** Nothing if it is no library. Not blocking: a FIFO must not hold up the start of a container. */
 std::optional<FoundFile> read_file(const Sysroot &sysroot, const std::string &host_path, std::string name)
@@ -74,8 +64,8 @@ std::vector<FoundFile> read_folder_files(const std::string &folder, const std::v
         const std::string &path = mount.container_path;
         if ((folder + "/").starts_with(path + "/")) {
             add_host_folder(sysroot, mount.host_path + folder.substr(path.size()), files);
-        } else if (parent_of(path) == folder && is_library_name(file_name(path))) {
-            if (auto file = read_file(sysroot, mount.host_path, file_name(path)))
+        } else if (folder_of(path) == folder && is_library_name(file_name_of(path))) {
+            if (auto file = read_file(sysroot, mount.host_path, file_name_of(path)))
                 files.push_back(std::move(*file));
         }
     }

@@ -8,6 +8,7 @@
 #include <cerrno>
 
 #include "base/error.h"
+#include "base/path_names.h"
 #include "base/text.h"
 #include "cdi-devices/host/folder_files.h"
 #include "host/host_file.h"
@@ -15,11 +16,6 @@
 namespace ogh::cdi_devices {
 
 namespace {
-
-std::string within(const std::string &folder, const std::string &name)
-{
-    return folder == "/" ? "/" + name : folder + "/" + name;
-}
 
 /**
  * Looks at files of the host. A specification names those of a folder one after the other, hundreds of them, so the way to
@@ -32,11 +28,11 @@ public:
     /** What itself has the name. @param path absolute */
     [[nodiscard]] HostFile look(const std::string &path)
     {
-        enter(path.substr(0, path.rfind('/')));
-        const std::string name = path.substr(path.rfind('/') + 1);
+        enter(folder_of(path));
+        const std::string name = file_name_of(path);
         struct stat status {};
         if (folder_ && ::fstatat(folder_->fd.get(), name.c_str(), &status, AT_SYMLINK_NOFOLLOW) == 0)
-            return {sysroot_.on_host(within(folder_->path, name)), status.st_mode, status.st_rdev};
+            return {sysroot_.on_host(path_in(folder_->path, name)), status.st_mode, status.st_rdev};
         if (folder_ && errno != ENOENT)
             throw SystemError(errno, "cannot look at " + quote(path), ExitCode::Host);
         return {sysroot_.on_host(path), 0, 0};
@@ -45,7 +41,7 @@ public:
     /** What symlinks lead to. @param path absolute */
     [[nodiscard]] HostFile follow(const std::string &path)
     {
-        const std::string name = path.substr(path.rfind('/') + 1);
+        const std::string name = file_name_of(path);
         if (!name.empty() && name != "." && name != "..") {
             HostFile file = look(path);
             if (!S_ISLNK(file.mode))

@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "base/error.h"
+#include "base/path_names.h"
 #include "base/text.h"
 #include "cdi-devices/plan/target_path.h"
 #include "libraries/loader_folder.h"
@@ -18,11 +19,6 @@
 namespace ogh::cdi_devices {
 
 namespace {
-
-std::string name_of(const std::string &path)
-{
-    return path.substr(path.rfind('/') + 1);
-}
 
 Error refused(const SpecHook &hook, const std::string &why)
 {
@@ -36,7 +32,7 @@ using Arguments = std::vector<std::string>;
 /** The action that NVIDIA's program is called for, and its options. */
 std::optional<std::pair<std::string, Arguments>> vendor_action(const SpecHook &hook)
 {
-    const std::string program = name_of(hook.path);
+    const std::string program = file_name_of(hook.path);
     Arguments words = hook.args;
     if (words.empty() || hook.name != "createContainer")
         return std::nullopt;
@@ -123,7 +119,7 @@ LinkEdit link_of(const std::string &value, const SpecHook &hook)
     return {mount_target(value.substr(at + separator.size())), value.substr(0, at)};
 }
 
-std::string folder_of(const std::string &value, const SpecHook &hook)
+std::string library_folder(const std::string &value, const SpecHook &hook)
 {
     std::string folder = clean_path(value);
     if (folder == "/" || !can_be_in_loader_files(folder))
@@ -160,7 +156,7 @@ void add_folders(ActionOptions &options, const SpecHook &hook, VendorActions &ac
 {
     static_cast<void>(options.take("--ldconfig-path")); // no program is run
     for (const std::string &value : options.take("--folder"))
-        add_new(actions.library_folders, folder_of(value, hook));
+        add_new(actions.library_folders, library_folder(value, hook));
 }
 
 void add_compat(ActionOptions &options, const SpecHook & /*hook*/, VendorActions &actions)

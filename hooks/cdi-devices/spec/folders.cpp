@@ -13,6 +13,7 @@
 
 #include "base/error.h"
 #include "base/file.h"
+#include "base/path_names.h"
 #include "base/text.h"
 #include "cdi-devices/spec/parse.h"
 #include "kernel/folder_entries.h"
@@ -76,9 +77,8 @@ public:
         const auto file = sysroot_.find(place_.path + "/" + entry.name, check_folder);
         if (!file)
             throw Error(ExitCode::Host, "it is a symlink that leads nowhere");
-        const size_t slash = file->path.rfind('/');
-        const auto folder = sysroot_.find(slash == 0 ? "/" : file->path.substr(0, slash), check_folder);
-        return folder ? std::optional(read_in(folder->fd.get(), file->path.substr(slash + 1))) : std::nullopt;
+        const auto folder = sysroot_.find(folder_of(file->path), check_folder);
+        return folder ? std::optional(read_in(folder->fd.get(), file_name_of(file->path))) : std::nullopt;
     }
 
     static void check_folder(int folder) { require_root_alone(folder, "a folder on the way to it"); }

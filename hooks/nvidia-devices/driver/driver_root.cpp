@@ -73,22 +73,6 @@ std::optional<DriverEntry> DriverRoot::find_file(const std::string &path) const
     return entry;
 }
 
-std::string path_in(const std::string &folder, std::string_view name)
-{
-    return (folder == "/" ? "" : folder) + "/" + std::string(name);
-}
-
-std::string folder_of(const std::string &path)
-{
-    const size_t slash = path.rfind('/');
-    return slash == 0 ? "/" : path.substr(0, slash);
-}
-
-std::string name_in(const std::string &path)
-{
-    return path.substr(path.rfind('/') + 1);
-}
-
 bool is_plain_name(std::string_view name)
 {
     constexpr std::string_view letters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789";

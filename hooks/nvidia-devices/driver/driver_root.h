@@ -47,15 +47,6 @@ private:
     UniqueFd fd_;
 };
 
-/** The path of a name in a folder, which may be "/". */
-std::string path_in(const std::string &folder, std::string_view name);
-
-/** The folder of an absolute path, "/" for what is in the root. */
-std::string folder_of(const std::string &path);
-
-/** Its last component. */
-std::string name_in(const std::string &path);
-
 /** Whether a file may bear this name in the tree: letters, digits and `._+-`, and not just dots. */
 bool is_plain_name(std::string_view name);
 

@@ -5,6 +5,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/path_names.h"
 #include "nvidia-devices/driver/file_table.h"
 
 namespace ogh::nvidia_devices {

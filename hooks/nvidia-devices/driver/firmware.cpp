@@ -10,6 +10,7 @@
 #include <string_view>
 
 #include "base/error.h"
+#include "base/path_names.h"
 #include "base/text.h"
 #include "host/host_file.h"
 #include "kernel/folder_entries.h"

@@ -14,6 +14,7 @@
 
 #include "base/error.h"
 #include "base/file.h"
+#include "base/path_names.h"
 #include "base/text.h"
 #include "base/unique_fd.h"
 #include "loader/ld_cache.h"
@@ -67,7 +68,7 @@ std::optional<std::string> read_cache(const DriverRoot &root)
     if (!folder)
         return std::nullopt;
     const std::string what = quote(root.on_host(cache_path));
-    const UniqueFd fd(::openat(folder->place.fd.get(), name_in(cache->place.path).c_str(),
+    const UniqueFd fd(::openat(folder->place.fd.get(), file_name_of(cache->place.path).c_str(),
                                O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
     struct stat status {};
     if (!fd.valid() || ::fstat(fd.get(), &status) != 0)

@@ -13,6 +13,7 @@
 
 #include "base/dotted_version.h"
 #include "base/error.h"
+#include "base/path_names.h"
 #include "base/text.h"
 #include "base/unique_fd.h"
 #include "kernel/folder_entries.h"
@@ -159,7 +160,7 @@ std::string LibrarySearch::other_version(std::string_view name) const
             const auto library = root_.find_file(path_in(folder.path, std::string(name) + link));
             if (!library)
                 continue;
-            std::string file = name_in(library->place.path);
+            std::string file = file_name_of(library->place.path);
             if (file.starts_with(start) && is_driver_version(std::string_view(file).substr(start.size())))
                 return file;
         }
@@ -236,7 +237,7 @@ std::optional<DriverLibrary> LibrarySearch::resolve(const std::string &path, con
     const auto entry = root_.find_file(path);
     if (!entry)
         return std::nullopt;
-    const std::string file = name_in(entry->place.path);
+    const std::string file = file_name_of(entry->place.path);
     const ResolvedPath *folder = add_folder(folder_of(entry->place.path));
     if (folder == nullptr || !wanted.is_file_name(file))
         return std::nullopt;

@@ -23,7 +23,7 @@ std::string in_tree(const std::string &path)
     return std::string(tree_folder) + "/" + path;
 }
 
-const char *folder_of(const DriverLibrary &library)
+const char *library_folder(const DriverLibrary &library)
 {
     return library.is_32 ? "lib" : "lib64";
 }
@@ -47,7 +47,7 @@ public:
 
     void add_library(const DriverLibrary &library)
     {
-        const std::string folder = folder_of(library);
+        const std::string folder = library_folder(library);
         add(folder, library.soname, library.file);
         add(folder, development_name(library.file), library.soname.empty() ? library.file : library.soname);
         if (library.soname == vendor_library)
@@ -122,7 +122,7 @@ void plan_libraries(const DriverTree &tree, const Image &image, TmpfsEdit &edit,
     for (const DriverLibrary &library : tree.files.libraries) {
         if (!library.is_32 && winning.contains(library.soname))
             continue;
-        const std::string folder = folder_of(library);
+        const std::string folder = library_folder(library);
         folders.insert(folder);
         edit.mounts.push_back({library.host_path, in_tree(folder + "/" + library.file), Kind::File});
         links.add_library(library);

@@ -6,6 +6,7 @@
 #include <string>
 #include <string_view>
 
+#include "base/path_names.h"
 #include "base/text.h"
 #include "nvidia-devices/request/imex_channels.h"
 
@@ -43,9 +44,8 @@ std::vector<unsigned> imex_channels_of_plugin(const Config &config, PluginSource
 bool has_vendor_hook(const Config &config)
 {
     return std::any_of(config.hooks.begin(), config.hooks.end(), [](const HookEntry &hook) {
-        const std::string_view name =
-            std::string_view(hook.path).substr(hook.path.rfind('/') + 1); // npos + 1 is 0
-        return std::find(vendor_hooks.begin(), vendor_hooks.end(), name) != vendor_hooks.end();
+        return std::find(vendor_hooks.begin(), vendor_hooks.end(), file_name_of(hook.path)) !=
+               vendor_hooks.end();
     });
 }
 

@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "base/path_names.h"
+
+namespace ogh {
+
+std::string folder_of(const std::string &path)
+{
+    const size_t slash = path.rfind('/');
+    return slash == 0 ? "/" : path.substr(0, slash);
+}
+
+std::string file_name_of(const std::string &path)
+{
+    return path.substr(path.rfind('/') + 1); // npos + 1 is 0
+}
+
+std::string path_in(const std::string &folder, std::string_view name)
+{
+    return (folder == "/" ? "" : folder) + "/" + std::string(name);
+}
+
+} // namespace ogh

@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string>
+#include <string_view>
+
+namespace ogh {
+
+// Paths as texts: nothing here looks at a file.
+
+/** The folder that an absolute path is in; "/" for what is in the root. */
+std::string folder_of(const std::string &path);
+
+/** The last component of a path; all of it if it has but one. */
+std::string file_name_of(const std::string &path);
+
+/** The path of a name in a folder, which may be "/". */
+std::string path_in(const std::string &folder, std::string_view name);
+
+} // namespace ogh
