@@ -95,9 +95,13 @@ class Leases:
 def children(pid):
     """The processes that this one has started."""
     found = []
-    for file in Path(f"/proc/{pid}/task").glob("*/children"):
+    try:
+        tasks = os.listdir(f"/proc/{pid}/task")  # Path.glob() lets the error out if the process goes meanwhile
+    except OSError:
+        return found
+    for task in tasks:
         try:
-            found += map(int, file.read_text(encoding="ascii").split())
+            found += map(int, Path(f"/proc/{pid}/task/{task}/children").read_text(encoding="ascii").split())
         except OSError:
             pass  # gone meanwhile
     return found
