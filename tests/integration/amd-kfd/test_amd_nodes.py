@@ -12,7 +12,7 @@ from harness import engines
 from harness.amd_container import LINKS, SHOW, given, linked, on_host, refused
 from harness.expect import started
 from harness.faults import strace
-from harness.ldcache import in_the_container
+from harness.ldcache import OWN_MOUNTS, in_the_container
 from harness.nvidia_container import DENIED, in_vain, node, probed, told
 from harness.nvidia_container import KEY as NVIDIA_KEY
 from harness.nvidia_container import given as given_of_nvidia
@@ -144,7 +144,7 @@ def test_nodes_that_come_in_by_a_volume(amd_box, amd_machine, engine, mode, plac
 def test_a_second_run_changes_nothing_and_a_second_request_adds(amd_box, scratch, engine):
     box = amd_box(None, "--request", "0", engine=engine)
     box.loader = "concourse"
-    look = (f'(grep -v proc /proc/self/mountinfo; cd "$ROOT"; find dev -printf "%p %y %i %D %U %G %m %l\\n" '
+    look = (f'({OWN_MOUNTS} | grep -v proc; cd "$ROOT"; find dev -printf "%p %y %i %D %U %G %m %l\\n" '
             '| sort)')
     first = box._entry()  # pylint: disable=protected-access
     looks = [in_the_container(f'{look} > "{scratch}/{name}"') for name in ("first", "second")]

@@ -57,14 +57,14 @@ def outside_fixture(scratch):
 
 def around(box, folder, before="true", after="true"):
     """Runs a script in the container's mount namespace directly before the hook, and one directly after it; in between
-    the hook, which gets neither stdout nor stderr. Gives a function for the mount tables then and then, and the hook's
-    exit status."""
+    the hook, which gets neither stdout nor stderr. Gives a function for the container's mounts then and then, and the
+    hook's exit status."""
     inside = 'nsenter --target "$pid" --mount sh -ec'
     box.wrapper = (str(rootfs.BUSYBOX), "sh", "-c", f"""
         state=$(cat); pid=$(echo "$state" | /bin/sed 's/.*"pid": *\\([0-9]*\\).*/\\1/'); export ROOT="{box.rootfs}"
-        {inside} {shlex.quote(before)}; cat "/proc/$pid/mountinfo" > "{folder}/before"
+        {inside} {shlex.quote(before)}; grep -F " $ROOT" "/proc/$pid/mountinfo" > "{folder}/before"
         echo "$state" | "$0" "$@" >&- 2>&-; status=$?
-        cat "/proc/$pid/mountinfo" > "{folder}/after"; {inside} {shlex.quote(after)}
+        grep -F " $ROOT" "/proc/$pid/mountinfo" > "{folder}/after"; {inside} {shlex.quote(after)}
         echo $status > "{folder}/status"; exit $status""")
 
     def seen():

@@ -5,7 +5,7 @@ from hosts.driver import POINT
 
 from .box import Box
 from .expect import started
-from .ldcache import in_the_container
+from .ldcache import OWN_MOUNTS, in_the_container
 from .mounts import parse
 
 IN_PATH = f"{POINT}/bin:/usr/local/cuda/bin:/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
@@ -60,7 +60,7 @@ def left_in(before, after):
 
 
 def snapshot(file):
-    """A hook that only looks: the mount table, and all that is in the image and in the tree."""
-    return in_the_container('(cat /proc/self/mountinfo; cd "$ROOT";'
+    """A hook that only looks: the mounts, and all that is in the image and in the tree."""
+    return in_the_container(f'({OWN_MOUNTS}; cd "$ROOT";'
                             ' find . -xdev -printf "%p %y %i %U %G %m %s %T@ %l\\n" | sort;'
                             f' find usr/local/nvidia -printf "%p %y %i %D %m %l\\n" | sort) > "{file}"')

@@ -99,9 +99,14 @@ def in_the_container(script):
     return {"path": "/bin/sh", "args": ["sh", "-c", text], "env": ["PATH=/usr/sbin:/usr/bin:/sbin:/bin"]}
 
 
+# For in_the_container(): the mounts of the container. Before it pivots its namespace has a copy of the machine's mounts
+# too, of which some go when others remove folders.
+OWN_MOUNTS = 'grep -F " $ROOT" /proc/self/mountinfo'
+
+
 def snapshot(file):
-    """A hook that only looks: the mount table, and inode, owner, mode, times and size of all in /etc."""
-    return in_the_container(f'(cat /proc/self/mountinfo; cd "$ROOT/etc";'
+    """A hook that only looks: the mounts, and inode, owner, mode, times and size of all in /etc."""
+    return in_the_container(f'({OWN_MOUNTS}; cd "$ROOT/etc";'
                             ' find . -printf "%p %i %u %g %m %T@ %C@ %s %l\\n" | sort)'
                             f' > "{file}"')
 

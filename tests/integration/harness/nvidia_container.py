@@ -14,7 +14,7 @@ from . import gpu, rootfs
 from .box import PREFIX
 from .expect import refused_by
 from .gpu import nodes_of
-from .ldcache import in_the_container
+from .ldcache import OWN_MOUNTS, in_the_container
 
 KEY = PREFIX + "nvidia-devices"
 CAPABILITIES = KEY + ".capabilities"
@@ -145,6 +145,6 @@ def in_vain(box, file):
 
 
 def snapshot(file):
-    """A hook that only looks: the mount table, and all that is in /dev and in the driver's folder in /proc."""
-    return in_the_container('(cat /proc/self/mountinfo; cd "$ROOT"; find dev proc/driver -printf'
+    """A hook that only looks: the mounts, and all that is in /dev and in the driver's folder in /proc."""
+    return in_the_container(f'({OWN_MOUNTS}; cd "$ROOT"; find dev proc/driver -printf'
                             f' "%p %y %i %D %U %G %m %l\\n" | sort) > "{file}"')

@@ -53,8 +53,7 @@ def user_namespace_of_the_container(hook):
         if entry.isdigit():
             try:
                 theirs = os.stat(f"/proc/{entry}/ns/user").st_ino
-                with open(f"/proc/{entry}/mountinfo", encoding="utf-8") as table:
-                    inside = table.read() == open(f"/proc/{hook}/mountinfo", encoding="utf-8").read()
+                inside = os.path.samefile(f"/proc/{entry}/ns/mnt", f"/proc/{hook}/ns/mnt")
             except OSError:
                 continue
             if theirs != ours and inside:
