@@ -11,6 +11,8 @@ from pathlib import Path
 import pytest
 
 from harness.admin import FILES, SHIPPED, Command
+from harness.processes import children
+from harness.stopped import wait_until
 
 pytest_plugins = ["harness.admin_fixtures"]
 
@@ -79,6 +81,6 @@ def test_a_signal_ends_it_when_all_is_removed(machine, files, oci_gpu_hooks):
                           stdout=subprocess.PIPE) as process:
         while left() == before and process.poll() is None:
             time.sleep(0.001)
-        os.kill(process.pid, signal.SIGINT)
+        os.kill(wait_until(lambda: children(process.pid), "no doctor", process)[0], signal.SIGINT)
         process.communicate(timeout=60)
     assert process.returncode == -signal.SIGINT and left() == before

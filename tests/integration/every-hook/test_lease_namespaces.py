@@ -9,8 +9,9 @@ import subprocess
 import pytest
 
 from harness.expect import started
-from harness.leases import FOLDER, Container, Leases, ask, children
+from harness.leases import FOLDER, Container, Leases, ask
 from harness.nvidia_container import KEY, error_of, refused
+from harness.processes import children
 from harness.stopped import status, wait_until
 
 pytest_plugins = ["harness.nvidia_fixtures"]

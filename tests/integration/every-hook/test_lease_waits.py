@@ -10,8 +10,9 @@ import pytest
 
 from harness import engines
 from harness.expect import started
-from harness.leases import Container, Leases, ask, descendant
+from harness.leases import Container, Leases, ask
 from harness.nvidia_container import KEY, refused
+from harness.processes import descendant
 from harness.stopped import status, wait_until
 
 pytest_plugins = ["harness.nvidia_fixtures"]

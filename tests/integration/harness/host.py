@@ -9,6 +9,7 @@ import time
 
 from . import mounts
 from .journal import Journal
+from .processes import children
 
 LIMIT_S = 120
 HYBRID = "/sys/fs/cgroup/unified"  # crun refuses to run where it is mounted
@@ -17,20 +18,23 @@ SHARED_AS_SYSTEMD_DOES = "shared"
 
 class Host:
     """A mount namespace held open by one process; commands enter it by nsenter. `set_up` are commands of a shell, which
-    run in it first."""
+    run in it first. With `own_processes` it is a pid namespace as well, with a /proc that shows no others."""
 
     journal = None
 
-    def __init__(self, cgroup, propagation=SHARED_AS_SYSTEMD_DOES, set_up=()):
+    def __init__(self, cgroup, propagation=SHARED_AS_SYSTEMD_DOES, set_up=(), own_processes=False):
         # Private first, then shared: peers among themselves, not of the real host.
         set_up = [*set_up, f"mount --make-r{propagation} /", "exec sleep infinity"]
         if cgroup == "v2":
             set_up.insert(0, "mount -t cgroup2 cgroup2 /sys/fs/cgroup")
         if cgroup == "not-hybrid" and os.path.ismount(HYBRID):
             set_up.insert(0, f"umount {HYBRID}")
+        self._own_processes = own_processes
+        kinds = ["--pid", "--fork", "--kill-child", "--mount-proc"] if own_processes else []
         self._holder = subprocess.Popen(
-            ["unshare", "--mount", "--propagation", "private", "sh", "-ec", "; ".join(set_up)],
+            ["unshare", "--mount", "--propagation", "private", *kinds, "sh", "-ec", "; ".join(set_up)],
             stdin=subprocess.DEVNULL)
+        self.pid = self._holder.pid
         try:
             self._wait_until_set_up()
             self._expected = self.table()
@@ -43,15 +47,14 @@ class Host:
         deadline = time.monotonic() + LIMIT_S
         while open(f"/proc/{self.pid}/comm", encoding="ascii").read() != "sleep\n":
             assert self._holder.poll() is None and time.monotonic() < deadline, "no private mount namespace"
+            if self._own_processes and self.pid == self._holder.pid and (found := children(self.pid)):
+                [self.pid] = found
             time.sleep(0.002)
 
-    @property
-    def pid(self):
-        return self._holder.pid
-
     def command(self, argv):
-        """`argv` as it has to be run to be in this host's mount namespace."""
-        return ["nsenter", f"--mount=/proc/{self.pid}/ns/mnt", "--", *map(os.fspath, argv)]
+        """`argv` as it has to be run to be in this host's namespaces; with `own_processes` as the one child of that."""
+        processes = [f"--pid=/proc/{self.pid}/ns/pid"] if self._own_processes else []
+        return ["nsenter", f"--mount=/proc/{self.pid}/ns/mnt", *processes, "--", *map(os.fspath, argv)]
 
     def run(self, argv, check=True, **options):
         """Run a command on this host; gives the CompletedProcess, output as text."""

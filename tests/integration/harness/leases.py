@@ -5,7 +5,6 @@ import json
 import os
 import signal
 import subprocess
-from pathlib import Path
 
 from .host import LIMIT_S
 from .stopped import wait_until
@@ -90,31 +89,3 @@ class Leases:
         """Nobody has or waits for anything."""
         found = self.read()
         return not found["leases"] and {gpu["lease"] for gpu in found["gpus"]} == {"free"}
-
-
-def children(pid):
-    """The processes that this one has started."""
-    found = []
-    try:
-        tasks = os.listdir(f"/proc/{pid}/task")  # Path.glob() lets the error out if the process goes meanwhile
-    except OSError:
-        return found
-    for task in tasks:
-        try:
-            found += map(int, Path(f"/proc/{pid}/task/{task}/children").read_text(encoding="ascii").split())
-        except OSError:
-            pass  # gone meanwhile
-    return found
-
-
-def descendant(pid, executable):
-    """The process below this one that runs the file, or None."""
-    for child in children(pid):
-        try:
-            if os.path.samefile(f"/proc/{child}/exe", executable):
-                return child
-        except OSError:
-            continue
-        if found := descendant(child, executable):
-            return found
-    return None

@@ -10,7 +10,7 @@ import time
 from pathlib import Path
 
 from .host import LIMIT_S
-from .leases import children, descendant
+from .processes import children, descendant
 
 FATES = ["ends"] * 5 + ["init", "hook", "runtime"]  # what is killed
 AT_ONCE = 24
