@@ -34,11 +34,16 @@ def trial_fixture(machine, files, oci_gpu_hooks):
         return sections, done.returncode
     before = left()
     yield trial
-    assert left() == before
+    nothing_but(before)
 
 
 def left():
-    return sorted(path for path in Path("/tmp").glob("oci-gpu-hooks-try.*"))
+    return set(Path("/tmp").glob("oci-gpu-hooks-try.*"))
+
+
+def nothing_but(before):
+    """Others on this machine may try their engines at the same time, and remove what they have made, as this one does."""
+    wait_until(lambda: left() <= before, "something is left in /tmp")
 
 
 @pytest.mark.parametrize("engine", ["podman", "runc", "crun"])
@@ -79,8 +84,9 @@ def test_a_signal_ends_it_when_all_is_removed(machine, files, oci_gpu_hooks):
     before = left()
     with subprocess.Popen(machine.command([oci_gpu_hooks, "doctor", "--try", "runc"]), stdin=subprocess.DEVNULL,
                           stdout=subprocess.PIPE) as process:
-        while left() == before and process.poll() is None:
+        while left() <= before and process.poll() is None:
             time.sleep(0.001)
         os.kill(wait_until(lambda: children(process.pid), "no doctor", process)[0], signal.SIGINT)
         process.communicate(timeout=60)
-    assert process.returncode == -signal.SIGINT and left() == before
+    assert process.returncode == -signal.SIGINT
+    nothing_but(before)
