@@ -32,14 +32,14 @@ public:
         say_notes();
         const ListFormat format = options_.list.format.value_or(ListFormat::Table);
         const auto leases = list_leases(format);
-        Hook::print(leases ? to_text(list, {vendor_.gpus(), policy, *leases, vendor_.tags()}, format)
+        Hook::print(leases ? to_text(list, {vendor_.gpus(), policy, *leases, vendor_.traits().tags}, format)
                            : to_text(list, format));
     }
 
     /** @param words the command line */
     void print_cdi(std::vector<std::string> words, const SelectionPolicy &policy)
     {
-        const VendorCdi cdi = vendor_.vendor_cdi();
+        const VendorCdi &cdi = vendor_.traits().cdi;
         if (!options_.cdi_kind.empty())
             check_stand_in(sysroot_, cdi, name_);
         try {
@@ -134,7 +134,7 @@ private:
         limit(policy, asked->limits);
         const Selectors written = parse_selectors(*asked);
         const auto selectors = written.environment ? asked_of_tools() : written;
-        if (!selectors || (selectors->none && !vendor_.has_use_for_none())) {
+        if (!selectors || (selectors->none && !vendor_.traits().has_use_for_none)) {
             nothing_to_do(selectors ? "no GPU is asked for ('none')"
                                     : "the container's environment asks for no GPU");
             return std::nullopt;
@@ -170,7 +170,7 @@ private:
         return {lease_terms(hook_.value(name + ".lease"), wait, options_.leases),
                 takeover_policy(options_.leases),
                 max_devices,
-                {vendor_.tags().type},
+                {vendor_.traits().tags.type},
                 lease_name(asked, selectors),
                 selectors.all};
     }
@@ -219,7 +219,7 @@ private:
 /** What --from says of the vendor's device plugin. */
 DevicePlugin plugin_of(const GpuVendor &vendor, const std::optional<std::string> &from)
 {
-    DevicePlugin plugin{vendor.plugin_names()};
+    DevicePlugin plugin{vendor.traits().plugin_names};
     if (from)
         plugin.from = parse_plugin_sources({*from, "option '--from'"}, plugin.names);
     return plugin;
@@ -236,7 +236,7 @@ int run_gpu_hook(const char *name, const char *description, int argc, const char
     linux_capabilities.push_back(CAP_KILL); // to end an idle container for one that wants its GPU
     const auto body = [&](Hook &hook) {
         GpuOptions options;
-        add_gpu_options(hook.cli(), vendor.vendor_cdi().kind, options);
+        add_gpu_options(hook.cli(), vendor.traits().cdi.kind, options);
         vendor.add_options(hook.cli());
         if (!hook.parse(argc, argv))
             return;

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include "base/log.h"
@@ -30,16 +31,26 @@ struct GpuRequest {
     bool by_environment = false; ///< its variables choose, or a device plugin does: there is a config.json
 };
 
+/** What is the same in every run. */
+struct GpuTraits {
+    GpuTags tags;  ///< how a worker's tags call its GPUs
+    VendorCdi cdi; ///< what CDI devices are called by the vendor's own tools, and who else makes them
+    PluginNames plugin_names;      ///< what Kubernetes' device plugin for its GPUs says, and where
+    bool has_use_for_none = false; ///< `none` gives a container something nevertheless
+};
+
 /**
  * What a vendor supplies to run_gpu_hook(), which calls this from top to bottom. One object serves one run: it keeps
  * what it has found.
  */
 class GpuVendor {
 public:
-    GpuVendor() = default;
+    explicit GpuVendor(GpuTraits traits) : traits_(std::move(traits)) {}
     GpuVendor(const GpuVendor &) = delete;
     GpuVendor &operator=(const GpuVendor &) = delete;
     virtual ~GpuVendor() = default;
+
+    [[nodiscard]] const GpuTraits &traits() const { return traits_; }
 
     /** Adds the options that this hook alone has. What they are written to lives as long as this. */
     virtual void add_options(CommandLine & /*cli*/) {}
@@ -53,23 +64,11 @@ public:
     /** The GPUs of the last list() or find(), in that order. */
     [[nodiscard]] virtual std::vector<Candidate> gpus() const = 0;
 
-    /** How a worker's tags call it. */
-    [[nodiscard]] virtual GpuTags tags() const = 0;
-
-    /** What CDI devices are called by the vendor's own tools, and who else makes them. */
-    [[nodiscard]] virtual VendorCdi vendor_cdi() const = 0;
-
-    /** What Kubernetes' device plugin for its GPUs says, and where. */
-    [[nodiscard]] virtual PluginNames plugin_names() const = 0;
-
     /** Whether the vendor's own tools have put something into config.json: then they give what its mounts ask for. */
-    [[nodiscard]] virtual bool is_served_by_vendor(const Config &config) const = 0;
+    [[nodiscard]] virtual bool is_served_by_vendor(const Config & /*config*/) const { return false; }
 
     /** What the container's variables ask of the vendor's own tools. @return nothing if they ask for no GPU */
     virtual std::optional<Selectors> asked_of_tools(const Config &config) = 0;
-
-    /** Whether `none` gives a container something nevertheless. */
-    [[nodiscard]] virtual bool has_use_for_none() const = 0;
 
     /** Understands what is asked for beside GPUs. @throws Error: Usage; Policy for what is not handed out */
     virtual void ask(const GpuRequest & /*request*/, const Hook & /*hook*/) {}
@@ -85,6 +84,9 @@ public:
     /** @param chosen places in what find() has given, ascending */
     virtual Edits plan(const std::vector<size_t> &chosen, const Sysroot &sysroot, Hook &hook,
                        Notes &notes) = 0;
+
+private:
+    GpuTraits traits_;
 };
 
 } // namespace ogh

@@ -13,6 +13,17 @@
 
 namespace ogh::amd_kfd {
 
+/** AMD's plugin names nothing: it has the engine make the nodes that ROCm needs. */
+AmdGpus::AmdGpus()
+    : GpuVendor({.tags = {"amd", "rocm"},
+                 .cdi = {"amd.com/gpu", {}, {{"igpu0", "igpu"}}},
+                 .plugin_names = {.variable = "AMD_VISIBLE_DEVICES",
+                                  .control_node = "/dev/kfd",
+                                  .node_folder = "/dev/dri/",
+                                  .node_prefix = "renderD"}})
+{
+}
+
 HostListing AmdGpus::list(const Sysroot &sysroot, const SelectionPolicy &policy, Notes &notes)
 {
     inventory_ = read_inventory(sysroot, {true, true, true}, notes);

@@ -51,6 +51,18 @@ void read_chosen(const Sysroot &sysroot, Inventory &inventory, const std::vector
 
 } // namespace
 
+/**
+ * The units of nvidia-container-toolkit 1.18 and later write /var/run/cdi/nvidia.yaml. `none` gives what the driver says of
+ * itself; and, if any are named, capabilities.
+ */
+NvidiaGpus::NvidiaGpus()
+    : GpuVendor({.tags = {"nvidia", "cuda"},
+                 .cdi = {"nvidia.com/gpu", {"nvidia-cdi-refresh.path", "nvidia-cdi-refresh.service"}, {}},
+                 .plugin_names = nvidia_plugin_names(),
+                 .has_use_for_none = true})
+{
+}
+
 void NvidiaGpus::add_options(CommandLine &cli)
 {
     cli.add({"--driver-root", "DIR", "Where the driver's files are (default: /)"}, driver_root_);
@@ -91,7 +103,7 @@ std::vector<Candidate> NvidiaGpus::gpus() const
 
 std::optional<Selectors> NvidiaGpus::asked_of_tools(const Config &config)
 {
-    refuse_plugin_mounts(config, plugin_names());
+    refuse_plugin_mounts(config, traits().plugin_names);
     return nvidia_visible_devices(config);
 }
 

@@ -17,25 +17,16 @@ namespace ogh::nvidia_devices {
 /** NVIDIA's GPUs, and the files of their driver. */
 class NvidiaGpus final : public GpuVendor {
 public:
+    NvidiaGpus();
     void add_options(CommandLine &cli) override;
     void check_options(const CommonOptions &common, bool is_for_cdi) override;
     HostListing list(const Sysroot &sysroot, const SelectionPolicy &policy, Notes &notes) override;
     [[nodiscard]] std::vector<Candidate> gpus() const override;
-    [[nodiscard]] GpuTags tags() const override { return {"nvidia", "cuda"}; }
-    /** The units of nvidia-container-toolkit 1.18 and later write /var/run/cdi/nvidia.yaml. */
-    [[nodiscard]] VendorCdi vendor_cdi() const override
-    {
-        return {"nvidia.com/gpu", {"nvidia-cdi-refresh.path", "nvidia-cdi-refresh.service"}, {}};
-    }
-    [[nodiscard]] PluginNames plugin_names() const override { return nvidia_plugin_names(); }
     [[nodiscard]] bool is_served_by_vendor(const Config &config) const override
     {
         return has_vendor_hook(config);
     }
     std::optional<Selectors> asked_of_tools(const Config &config) override;
-
-    /** What the driver says of itself, without GPUs; and, if any are named, capabilities. */
-    [[nodiscard]] bool has_use_for_none() const override { return true; }
 
     void ask(const GpuRequest &request, const Hook &hook) override;
     std::optional<std::vector<Candidate>> find(const Sysroot &sysroot, const GpuRequest &request,
