@@ -22,7 +22,7 @@ void Lease::release()
     const LeaseStore *store = std::exchange(store_, nullptr);
     if (store == nullptr || (grant_.added.empty() && grant_.raised.empty() && !grant_.requests_before))
         return;
-    LeaseStore::Session session = store->open();
+    LeaseStore::Session session = store->open(LeaseStore::patience_at_the_end);
     take_back(session.state(), grant_);
     session.save();
 }

@@ -2,7 +2,6 @@
 #include "lease/lease_folder.h"
 
 #include <fcntl.h>
-#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -13,6 +12,7 @@
 #include "base/file.h"
 #include "base/root_file.h"
 #include "base/text.h"
+#include "lease/lock_wait.h"
 
 namespace ogh {
 
@@ -123,15 +123,12 @@ UniqueFd LeaseFolder::open_lock() const
     return fd;
 }
 
-UniqueFd LeaseFolder::lock() const
+UniqueFd LeaseFolder::lock(const Processes &processes, std::chrono::milliseconds patience) const
 {
     constexpr int max_tries = 16;
     for (int tries = 0; tries < max_tries; ++tries) {
         UniqueFd fd = open_lock();
-        while (::flock(fd.get(), LOCK_EX) != 0) {
-            if (errno != EINTR)
-                throw SystemError(errno, "cannot lock " + named(lock_name), ExitCode::Host);
-        }
+        lock_file(fd.get(), named(lock_name), processes, patience);
         // If somebody has removed it meanwhile, the next one locks another file.
         struct stat there {};
         const struct stat ours = status_of(fd.get(), named(lock_name));

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <chrono>
 #include <optional>
 #include <string>
 
 #include "base/unique_fd.h"
 #include "host/sysroot.h"
+#include "lease/processes.h"
 
 namespace ogh {
 
@@ -28,9 +30,10 @@ public:
 
     /**
      * Waits until no other process has the lock, and takes it; a process that ends gives it back.
-     * @return holds the lock until it is closed. @throws Error (Host)
+     * @param patience how long one and the same process may keep it from this one; however many there are before it
+     * @return holds the lock until it is closed. @throws Error (Host); one that names who has kept it for so long
      */
-    [[nodiscard]] UniqueFd lock() const;
+    [[nodiscard]] UniqueFd lock(const Processes &processes, std::chrono::milliseconds patience) const;
 
     /** What the state file says; "" if there is none. Readable without the lock: it is only ever replaced. @throws Error (Host) */
     [[nodiscard]] std::string read(size_t limit) const;

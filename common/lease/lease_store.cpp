@@ -32,19 +32,19 @@ LeaseState state_for(const ProcessSpace &space, const std::string &text, const s
 
 LeaseState LeaseStore::read() const
 {
-    return state_for(space_, folder_.read(max_lease_file), how_to_clear());
+    return state_for(processes_.space(), folder_.read(max_lease_file), how_to_clear());
 }
 
 LeaseStore::Session::Session(const LeaseStore &store, UniqueFd lock)
     : store_(store), lock_(std::move(lock)), saved_(store.folder_.read(max_lease_file))
 {
-    state_ = state_for(store.space_, saved_, store.how_to_clear());
+    state_ = state_for(store.processes_.space(), saved_, store.how_to_clear());
 }
 
 void LeaseStore::Session::save()
 {
     // A state has one text only, which tells faster than a copy of the state whether it has changed.
-    std::string text = to_text({store_.space_, state_});
+    std::string text = to_text({store_.processes_.space(), state_});
     if (text == saved_ || (saved_.empty() && state_ == LeaseState()))
         return;
     store_.folder_.write(text);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <chrono>
 #include <string>
 
 #include "base/unique_fd.h"
@@ -22,8 +23,17 @@ LeaseState state_for(const ProcessSpace &space, const std::string &text, const s
 /** The state of the leases in a folder, read and written whole. */
 class LeaseStore final {
 public:
-    explicit LeaseStore(LeaseFolder folder, ProcessSpace space)
-        : folder_(std::move(folder)), space_(std::move(space))
+    /**
+     * How long one process may keep the lock, which is held for moments. Both, one after the other, are less than a
+     * hook has left for its work when it has waited for a GPU as long as it may.
+     */
+    static constexpr std::chrono::seconds patience{10};
+    static constexpr std::chrono::seconds patience_at_the_end{
+        2}; ///< to give back what ends with its process anyway
+
+    /** @param processes outlives it */
+    LeaseStore(LeaseFolder folder, const Processes &processes)
+        : folder_(std::move(folder)), processes_(processes)
     {
     }
 
@@ -45,8 +55,11 @@ public:
         std::string saved_; ///< what the file says
     };
 
-    /** @throws Error (Host) */
-    [[nodiscard]] Session open() const { return {*this, folder_.lock()}; }
+    /** @throws Error (Host); one that names who has kept the lock for so long */
+    [[nodiscard]] Session open(std::chrono::milliseconds limit = patience) const
+    {
+        return {*this, folder_.lock(processes_, limit)};
+    }
 
     /** The state as it was at some moment; for who may not take the lock. @throws Error (Host) */
     [[nodiscard]] LeaseState read() const;
@@ -55,7 +68,7 @@ private:
     [[nodiscard]] std::string how_to_clear() const { return folder_.how_to_clear(); }
 
     LeaseFolder folder_;
-    ProcessSpace space_;
+    const Processes &processes_;
 };
 
 } // namespace ogh

@@ -53,7 +53,7 @@ LeaseList list_of(const Processes &processes, const LeaseState &state, const Pre
 
 } // namespace
 
-Leases::Leases(const Sysroot &sysroot) : store_(LeaseFolder(sysroot), processes_.space()) {}
+Leases::Leases(const Sysroot &sysroot) : store_(LeaseFolder(sysroot), processes_) {}
 
 bool Leases::are_possible()
 {
@@ -96,7 +96,7 @@ LeaseList Leases::look(const Sysroot &sysroot, const TakeoverPolicy &policy)
     if (!folder)
         return {};
     const Processes processes;
-    const LeaseState state = LeaseStore(std::move(*folder), processes.space()).read();
+    const LeaseState state = LeaseStore(std::move(*folder), processes).read();
     LeaseState living = state;
     const Present present = drop_gone(processes, living);
     return list_of(processes, state, present, policy);

@@ -44,6 +44,8 @@ class Leases final {
 public:
     /** @throws Error (Host) */
     explicit Leases(const Sysroot &sysroot);
+    Leases(const Leases &) = delete;
+    Leases &operator=(const Leases &) = delete;
 
     /** Whether this process is the host's root; nobody else can take leases, as with a rootless engine. */
     static bool are_possible();

@@ -21,7 +21,8 @@ namespace ogh {
 
 namespace {
 
-constexpr size_t max_file = size_t{1} << 20U;
+constexpr size_t max_locks = size_t{64}
+                             << 20U; // a line for each lock of the host, and for each process that waits
 
 /** How much there is to read at once: a line of stat is shorter, and mostly all of status. */
 constexpr size_t usual_size = 2047;
@@ -165,7 +166,7 @@ std::optional<std::uint64_t> Processes::pid_namespace_of(const std::string &proc
     throw SystemError(errno, "cannot look at /proc/" + path, ExitCode::Host);
 }
 
-std::optional<std::string> Processes::read_path(const std::string &path) const
+std::optional<std::string> Processes::read_path(const std::string &path, size_t limit) const
 {
     const UniqueFd fd(::openat(proc_.get(), path.c_str(), O_RDONLY | O_NOFOLLOW | O_CLOEXEC));
     if (!fd.valid() && is_gone(errno))
@@ -173,7 +174,7 @@ std::optional<std::string> Processes::read_path(const std::string &path) const
     if (!fd.valid())
         throw SystemError(errno, "cannot open /proc/" + path, ExitCode::Host);
     try {
-        return read_all(fd.get(), max_file, "/proc/" + path, usual_size);
+        return read_all(fd.get(), limit, "/proc/" + path, usual_size);
     } catch (const SystemError &error) {
         if (is_gone(error.error_number()))
             return std::nullopt;
@@ -189,6 +190,11 @@ std::optional<std::string> Processes::read(pid_t pid, const std::string &name) c
 std::string Processes::read_own(const std::string &name) const
 {
     return read_path("self/" + name).value_or("");
+}
+
+std::string Processes::locks() const
+{
+    return read_path("locks", max_locks).value_or("");
 }
 
 UniqueFd Processes::open_own(const std::string &name) const

@@ -3,6 +3,7 @@
 
 #include <sys/types.h>
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -65,13 +66,17 @@ public:
     /** The same of this process. @throws Error */
     [[nodiscard]] std::string read_own(const std::string &name) const;
 
+    /** /proc/locks: who has which lock on a file, of the processes that this pid namespace shows. @throws Error */
+    [[nodiscard]] std::string locks() const;
+
     /** Opens a file of this process. @throws SystemError (Host) */
     [[nodiscard]] UniqueFd open_own(const std::string &name) const;
 
 private:
     [[nodiscard]] std::optional<ProcessId> identity_of(pid_t pid) const;
     [[nodiscard]] std::optional<std::uint64_t> pid_namespace_of(const std::string &process) const;
-    [[nodiscard]] std::optional<std::string> read_path(const std::string &path) const;
+    [[nodiscard]] std::optional<std::string> read_path(const std::string &path,
+                                                       size_t limit = size_t{1} << 20U) const;
     [[nodiscard]] ProcessSpace find_space() const;
 
     UniqueFd proc_;

@@ -99,7 +99,7 @@ Taking::~Taking()
     if (ticket_ == 0)
         return;
     try {
-        LeaseStore::Session session = store_.open();
+        LeaseStore::Session session = store_.open(LeaseStore::patience_at_the_end);
         remove_ticket(session.state(), ticket_);
         session.save();
     } catch (...) { // NOLINT(bugprone-empty-catch): it goes with this process

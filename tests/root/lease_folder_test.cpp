@@ -3,15 +3,21 @@
 // The folder of leases as others meet it: in another namespace, at the same moment, after a crash.
 #include <fcntl.h>
 #include <sched.h>
+#include <sys/file.h>
 #include <sys/mount.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include <array>
+#include <chrono>
+#include <csignal>
 #include <fstream>
+#include <functional>
 #include <optional>
 #include <string>
 #include <thread>
+#include <vector>
 
 #include <boost/test/unit_test.hpp>
 
@@ -48,6 +54,38 @@ void wait_until_in(long call, pid_t pid)
         std::this_thread::sleep_for(2ms);
     }
     BOOST_TEST(now == std::to_string(call));
+}
+
+void wait_until_stopped(pid_t pid)
+{
+    std::string state;
+    for (int round = 0; round < 1000 && state != "T"; ++round) {
+        std::string word;
+        std::ifstream file("/proc/" + std::to_string(pid) + "/stat");
+        file >> word >> word >> state;
+        std::this_thread::sleep_for(2ms);
+    }
+    BOOST_TEST(state == "T");
+}
+
+/** A process that has the lock, and does that. */
+Child holder_of_the_lock(const LeaseHost &host, const std::function<void()> &work)
+{
+    const std::string file = host.path("run/oci-gpu-hooks/leases/lock");
+    UniqueFd lock(::open(file.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600));
+    std::array<int, 2> ends{};
+    check_call(::pipe2(ends.data(), O_CLOEXEC), "pipe2");
+    const UniqueFd done(ends[0]);
+    UniqueFd tell(ends[1]);
+    Child child([&] {
+        check_call(::flock(lock.get(), LOCK_EX), "flock");
+        tell.reset();
+        work();
+    });
+    tell.reset();
+    char nothing = 0;
+    check_call(::read(done.get(), &nothing, 1), "read");
+    return child;
 }
 
 LeaseRequest any_of_two(const Init &init, LeaseMode mode)
@@ -100,11 +138,12 @@ BOOST_FIXTURE_TEST_CASE(a_lease_is_given_back_from_another_mount_namespace, Leas
 BOOST_FIXTURE_TEST_CASE(a_lock_that_was_removed_while_in_use_keeps_nobody_out_of_the_next, LeaseHost)
 {
     const LeaseFolder folder{Sysroot(path())};
+    const Processes processes;
     const std::string lock_path = path("run/oci-gpu-hooks/leases/lock");
-    std::optional<UniqueFd> lock = folder.lock();
+    std::optional<UniqueFd> lock = folder.lock(processes, 10s);
     Child next([&] {
         lock.reset(); // a copy of the descriptor keeps the lock too
-        const UniqueFd own = folder.lock();
+        const UniqueFd own = folder.lock(processes, 10s);
         struct stat held {};
         struct stat there {};
         check_call(::fstat(own.get(), &held), "fstat");
@@ -120,6 +159,59 @@ BOOST_FIXTURE_TEST_CASE(a_lock_that_was_removed_while_in_use_keeps_nobody_out_of
     BOOST_TEST(next.wait() == 0);
 }
 
+BOOST_FIXTURE_TEST_CASE(who_stands_still_with_the_lock_is_named, LeaseHost)
+{
+    const LeaseFolder folder{Sysroot(path())};
+    const Processes processes;
+    const Child holder = holder_of_the_lock(*this, [] { ::raise(SIGSTOP); });
+    wait_until_stopped(holder.pid());
+    const auto start = std::chrono::steady_clock::now();
+    const Failure failure = failure_of([&] { static_cast<void>(folder.lock(processes, 500ms)); });
+    const auto time = std::chrono::steady_clock::now() - start;
+    BOOST_TEST((failure.code == ExitCode::Host));
+    BOOST_TEST(failure.says("leases/lock' has been locked for 1 s by the process " +
+                            std::to_string(holder.pid()) + " ('"),
+               failure.message);
+    BOOST_TEST(failure.says("', stopped), which holds up all hooks"), failure.message);
+    BOOST_TEST((time >= 500ms && time < 5s));
+    ::kill(holder.pid(), SIGCONT);
+    BOOST_TEST(take(request(Init(), {"n:0"})) == 0);
+}
+
+BOOST_FIXTURE_TEST_CASE(who_stands_still_in_another_pid_namespace_is_not_passed_over, LeaseHost)
+{
+    const LeaseFolder folder{Sysroot(path())};
+    const Child holder = holder_of_the_lock(*this, [] { ::pause(); });
+    const std::string said = in_pid_namespace([&] {
+        check_call(::mount("proc", "/proc", "proc", 0, nullptr), "mount /proc");
+        const Processes processes;
+        return failure_of([&] { static_cast<void>(folder.lock(processes, 200ms)); }).message;
+    });
+    BOOST_TEST(said.find("by a process that /proc/locks does not show") != std::string::npos, said);
+}
+
+BOOST_FIXTURE_TEST_CASE(a_lock_that_goes_from_one_to_another_is_waited_for, LeaseHost)
+{
+    constexpr auto patience = 2s;
+    const LeaseFolder folder{Sysroot(path())};
+    const Processes processes;
+    const std::string file = path("run/oci-gpu-hooks/leases/lock");
+    static_cast<void>(folder.lock(processes, patience)); // makes it
+    // Each has it for less than a process may, and all of them together for more; shared, so that there is no gap.
+    std::vector<Child> holders;
+    for (int count = 0; count < 5; ++count)
+        holders.emplace_back([&file, count] {
+            std::this_thread::sleep_for(600ms * count);
+            const UniqueFd lock(::open(file.c_str(), O_RDWR | O_CLOEXEC));
+            check_call(::flock(lock.get(), LOCK_SH), "flock");
+            std::this_thread::sleep_for(900ms);
+        });
+    std::this_thread::sleep_for(200ms);
+    const auto start = std::chrono::steady_clock::now();
+    static_cast<void>(folder.lock(processes, patience));
+    BOOST_TEST_MESSAGE("waited " << (std::chrono::steady_clock::now() - start) / 1ms << " ms");
+}
+
 BOOST_FIXTURE_TEST_CASE(who_has_ended_does_not_count_where_any_of_some_is_asked_for, LeaseHost)
 {
     const Init one;
@@ -129,7 +221,8 @@ BOOST_FIXTURE_TEST_CASE(who_has_ended_does_not_count_where_any_of_some_is_asked_
     BOOST_TEST(take(request(two, {"n:0"}, LeaseMode::Shared)) == 0);
     two.end();
     BOOST_TEST(take(any_of_two(three, LeaseMode::Shared)) == 0);
-    BOOST_TEST(state().find(" shared n:0 " + std::to_string(three.pid())) != std::string::npos, state());
+    const Holding last = parse_lease_file(state()).state.holdings.back();
+    BOOST_TEST((last.holder.init.pid == three.pid() && last.devices.front().key == "n:0"), state());
 }
 
 BOOST_FIXTURE_TEST_CASE(who_is_in_nobodys_way_is_looked_at_closely_by_a_list, LeaseHost)

@@ -4,6 +4,7 @@ becomes of the container."""
 
 import os
 import re
+import time
 
 import pytest
 
@@ -15,6 +16,7 @@ from harness.faults import strace
 from harness.leases import Container, Leases, ask
 from harness.nvidia_container import KEY, in_vain, refused, told
 from harness.rootless import RootlessBox, RootlessPodman, add_user
+from harness.stopped import hook_stopped
 from hosts.amd import CPX, CPX_BLANKS, AmdHost
 
 pytest_plugins = ["harness.nvidia_fixtures", "harness.amd_fixtures"]
@@ -184,6 +186,17 @@ def test_a_hook_that_fails_gives_back_at_once_and_after_the_nodes(nv_box, leases
     assert (scratch / "code").read_text(encoding="ascii") == "1\n"
     calls = re.findall(r"^(flock|unlinkat)\(.*= 0$", trace.read_text(encoding="ascii", errors="replace"), re.MULTILINE)
     assert calls[0] == calls[-1] == "flock" and calls.count("unlinkat") >= 3, calls
+
+
+def test_a_hook_that_stands_still_with_the_lock_is_named(nv_box, leases):
+    """By the next one, which gives up long before its own time is over."""
+    with hook_stopped(ask(nv_box("0"), KEY, "exclusive"), "flock") as stop:
+        before = time.monotonic()
+        message = refused(ask(nv_box("1"), KEY).start("echo started").finish(), 6)
+        assert 9 < time.monotonic() - before < 20
+        assert f"leases/lock' has been locked for 10 s by the process {stop.pid} ('nvidia-devices', stopped)" in message
+    assert started(ask(nv_box("0"), KEY, "exclusive").run()) == "started\n"
+    assert leases.are_free()
 
 
 def test_a_plan_takes_no_lease_and_heeds_none(holding, plan, leases):

@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <sys/types.h>
+
+#include <chrono>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "lease/processes.h"
+
+namespace ogh {
+
+/**
+ * Which process has the lock (flock) of a file.
+ * @param locks the text of /proc/locks; see fs/locks.c of the kernel, lock_get_status()
+ * @return nothing if nobody has it, or a process that this pid namespace does not show
+ */
+std::optional<pid_t> lock_holder(std::string_view locks, dev_t device, ino_t inode);
+
+/**
+ * Locks a file (flock) for this process alone. It waits for as long as the lock goes from one process to another.
+ * @param name of the file, for messages
+ * @param patience how long one process may have it
+ * @throws Error (Host): one process, which the message names, has had it for so long
+ */
+void lock_file(int fd, const std::string &name, const Processes &processes,
+               std::chrono::milliseconds patience);
+
+} // namespace ogh
