@@ -1,18 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "lease/lease_file.h"
 
-#include <limits>
+#include <algorithm>
+#include <initializer_list>
+#include <utility>
 
 #include "base/error.h"
 #include "base/number.h"
 #include "base/text.h"
+#include "lease/lease_fields.h"
 #include "lease/lease_words.h"
 
 namespace ogh {
 
 namespace {
-
-constexpr auto most_time = static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max());
 
 /** Reads the text line by line; which lines there may be, in which order, says read(). */
 class Reader final {
@@ -24,8 +25,7 @@ public:
         LeaseFile file;
         check_heading();
         file.space = space();
-        file.state.uses = counter("uses");
-        file.state.numbers = counter("numbers");
+        read_counters(file.state);
         while (next_is("holding"))
             file.state.holdings.push_back(holding());
         while (next_is("ticket"))
@@ -34,6 +34,8 @@ public:
             file.state.drains.push_back(drain());
         while (next_is("used"))
             add_use(file.state);
+        if (!is_first_ && !left_.starts_with(' ')) // "used" has none that belong to it
+            read_unknown(file.state);
         if (left_ != "end\n")
             refuse();
         return file;
@@ -64,10 +66,11 @@ private:
             throw Error(ExitCode::Host, "the lease file is none of this program's");
         first.remove_prefix(lease_file_heading.size());
         const auto version = parse_number(first);
-        if (first != std::to_string(lease_file_version))
+        if (first != "1" && first != std::to_string(lease_file_version))
             throw Error(ExitCode::Host,
                         "the lease file has version " + (version ? std::string(first) : quote(first)) +
                             ", and this program knows version " + std::to_string(lease_file_version));
+        is_first_ = first == "1";
         line();
     }
 
@@ -82,111 +85,101 @@ private:
         if (!next_is(kind))
             refuse();
         const std::string_view found = line().substr(kind.size() + 1);
-        return {found, line_number_};
+        return {found, line_number_, is_first_ ? LeaseWordStyle::Plain : LeaseWordStyle::Named};
+    }
+
+    /** Adds a line that this version does not know; it is none of those kinds, which stand elsewhere. */
+    void add_unknown_line(std::string &lines, std::initializer_list<std::string_view> known)
+    {
+        const std::string_view whole = left_.substr(0, left_.find('\n'));
+        const std::string_view words = whole.substr(whole.starts_with(' ') ? 1 : 0);
+        const std::string_view kind = words.substr(0, words.find(' '));
+        if (!is_lease_name(kind) || kind.size() == words.size() ||
+            std::find(known.begin(), known.end(), kind) != known.end())
+            refuse();
+        line();
+        static_cast<void>(
+            LeaseWords(words.substr(kind.size() + 1), line_number_, LeaseWordStyle::Named).unknown());
+        lines += whole;
+        lines += '\n';
+    }
+
+    void read_unknown(LeaseState &state)
+    {
+        while (left_ != "end\n")
+            add_unknown_line(state.unknown.lines,
+                             {"space", "counters", "holding", "ticket", "drain", "used", "end"});
+    }
+
+    /** Those that belong to the line before. */
+    std::string unknown_lines(std::initializer_list<std::string_view> known = {})
+    {
+        std::string lines;
+        while (!is_first_ && left_.starts_with(' '))
+            add_unknown_line(lines, known);
+        return lines;
     }
 
     ProcessSpace space()
     {
         LeaseWords words = this->words("space");
-        ProcessSpace space{words.text("boot"), words.number("pid namespace"), words.number("start")};
-        words.end();
+        ProcessSpace space{words.text("boot"), words.number("pid-namespace"), words.number("start")};
+        if (!words.unknown().empty())
+            words.refuse("end of the line");
         return space;
     }
 
-    std::uint64_t counter(const char *name)
+    void read_counters(LeaseState &state)
     {
-        LeaseWords words = this->words(name);
-        const std::uint64_t value = words.number(name);
-        words.end();
-        return value;
-    }
-
-    static bool either(LeaseWords &words, const LeaseChoice &choice, const char *name)
-    {
-        const std::string_view word = words.word(name);
-        if (word != choice.yes && word != choice.no)
-            words.refuse(name);
-        return word == choice.yes;
-    }
-
-    static LeaseMode mode(LeaseWords &words)
-    {
-        return either(words, exclusive_or_shared, "mode") ? LeaseMode::Exclusive : LeaseMode::Shared;
-    }
-
-    static std::int64_t time(LeaseWords &words, const char *name)
-    {
-        return static_cast<std::int64_t>(words.number(name, most_time));
-    }
-
-    static LeaseKey key(LeaseWords &words)
-    {
-        LeaseKey key = words.text("key");
-        if (key.empty())
-            words.refuse("key");
-        return key;
-    }
-
-    static ProcessId process(LeaseWords &words)
-    {
-        const std::uint64_t pid = words.number("pid", std::numeric_limits<pid_t>::max());
-        if (pid == 0)
-            words.refuse("pid");
-        return {static_cast<pid_t>(pid), words.number("start")};
-    }
-
-    static Holder holder(LeaseWords &words)
-    {
-        Holder holder{process(words), either(words, own_or_joined, "pid namespace")};
-        const std::uint64_t inode = words.number("inode");
-        OwnCgroup cgroup{words.text("controller"), words.text("cgroup"), inode};
-        if (!cgroup.path.empty())
-            holder.cgroup = std::move(cgroup);
-        else if (inode != 0 || !cgroup.controller.empty())
-            words.refuse("cgroup");
-        holder.container = words.text("container");
-        holder.program = words.text("program");
-        words.end();
-        return holder;
+        LeaseWords words = this->words(is_first_ ? "uses" : "counters");
+        state.uses = words.number("uses");
+        if (is_first_) {
+            static_cast<void>(words.unknown());
+            words = this->words("numbers");
+        }
+        state.numbers = words.number("numbers");
+        state.unknown.fields = words.unknown();
     }
 
     Holding holding()
     {
         LeaseWords words = this->words("holding");
         Holding holding;
-        holding.taken_ns = time(words, "taken");
-        holding.since = time(words, "since");
-        const std::uint64_t devices = words.number("devices");
-        if (devices == 0)
+        holding.taken_ns = take_time(words, "taken");
+        holding.since = take_time(words, "since");
+        const std::uint64_t devices = is_first_ ? words.number("devices") : 0;
+        for (std::uint64_t count = 0; count < devices; ++count)
+            holding.devices.push_back(take_device(words));
+        holding.holder = take_holder(words);
+        holding.unknown.fields = words.unknown();
+        while (!is_first_ && next_is(" device"))
+            add_device(holding.devices);
+        if (holding.devices.empty())
             words.refuse("devices");
-        for (std::uint64_t count = 0; count < devices; ++count) {
-            const LeaseMode mode = Reader::mode(words);
-            holding.devices.push_back({key(words), mode});
-        }
-        holding.holder = holder(words);
-        while (next_is("request"))
-            add_request(holding.requests);
+        const std::string_view request = is_first_ ? "request" : " request";
+        while (next_is(request))
+            add_request(holding, request);
+        holding.unknown.lines = unknown_lines({"device", "request"});
         return holding;
     }
 
-    void add_request(GrantedRequests &requests)
+    void add_device(std::vector<LeasedDevice> &devices)
     {
-        LeaseWords words = this->words("request");
+        LeaseWords words = this->words(" device");
+        devices.push_back(take_device(words));
+        devices.back().unknown = words.unknown();
+    }
+
+    void add_request(Holding &holding, std::string_view kind)
+    {
+        LeaseWords words = this->words(kind);
+        GrantedRequests &requests = holding.requests;
         const std::string name = words.text("name");
         if (name.empty() || (!requests.empty() && name <= requests.rbegin()->first))
             words.refuse("name");
         requests.emplace_hint(requests.end(), name, words.list("devices"));
-        words.end();
-    }
-
-    static Demand demand(LeaseWords &words)
-    {
-        Demand demand;
-        demand.mode = mode(words);
-        demand.fixed = words.list("fixed");
-        demand.any = static_cast<unsigned>(words.number("any", std::numeric_limits<unsigned>::max()));
-        demand.candidates = words.list("candidates");
-        return demand;
+        if (std::string unknown = words.unknown(); !unknown.empty())
+            holding.unknown_of_requests[name] = std::move(unknown);
     }
 
     /** Numbers that are given out once must not come again. */
@@ -197,20 +190,23 @@ private:
         ticket.number = words.number("number", state.numbers);
         if (ticket.number <= (state.tickets.empty() ? 0 : state.tickets.back().number))
             words.refuse("number");
-        ticket.hook = process(words);
-        ticket.deadline_ns = time(words, "deadline");
-        ticket.since = time(words, "since");
-        ticket.demand = demand(words);
-        ticket.holder = holder(words);
+        ticket.hook = take_process(words, "hook", "hook-start");
+        ticket.deadline_ns = take_time(words, "deadline");
+        ticket.since = take_time(words, "since");
+        ticket.demand = take_demand(words);
+        ticket.holder = take_holder(words);
+        ticket.is_of_version_1 = is_first_ && ticket.holder.program != mark_of_later;
+        ticket.unknown.fields = words.unknown();
+        ticket.unknown.lines = unknown_lines();
         return ticket;
     }
 
     Drain drain()
     {
         LeaseWords words = this->words("drain");
-        const std::int64_t since = time(words, "since");
-        Drain drain{key(words), since};
-        words.end();
+        const std::int64_t since = take_time(words, "since");
+        Drain drain{take_key(words), since};
+        drain.unknown = {words.unknown(), unknown_lines()};
         return drain;
     }
 
@@ -218,15 +214,17 @@ private:
     {
         LeaseWords words = this->words("used");
         const std::uint64_t use = words.number("use", state.uses);
-        const LeaseKey device = key(words);
+        const LeaseKey device = take_key(words);
         if (!state.last_used.empty() && device <= state.last_used.rbegin()->first)
             words.refuse("key");
         state.last_used.emplace_hint(state.last_used.end(), device, use);
-        words.end();
+        if (std::string unknown = words.unknown(); !unknown.empty())
+            state.unknown_of_uses[device] = std::move(unknown);
     }
 
     std::string_view left_;
     size_t line_number_ = 0;
+    bool is_first_ = false; ///< version 1
 };
 
 } // namespace

@@ -27,33 +27,39 @@ struct LeaseFile {
     bool operator==(const LeaseFile &) const = default;
 };
 
-constexpr unsigned lease_file_version = 1;
+constexpr unsigned lease_file_version = 2; ///< the latest; 1 is read and written too
 
 /** The first line, with the version behind it. */
 constexpr std::string_view lease_file_heading = "oci-gpu-hooks leases ";
 
-/** What stands in the file for one of two values. */
-struct LeaseChoice {
-    std::string_view yes, no;
-};
-constexpr LeaseChoice exclusive_or_shared = {"exclusive", "shared"};
-constexpr LeaseChoice own_or_joined = {"own", "joined"}; ///< the pid namespace
+/**
+ * What a ticket in a file of version 1 has for its program, which nothing goes by, where the one that waits reads later
+ * versions too.
+ */
+constexpr std::string_view mark_of_later = "oci-gpu-hooks/2";
 
 /**
  * Reads the state file: lines of words (see LeaseWords), of these kinds and in this order; what people chose comes last.
  *
- *     oci-gpu-hooks leases 1
- *     space BOOT PID-NAMESPACE START
- *     uses NUMBER
- *     numbers NUMBER
- *     holding TAKEN SINCE COUNT {MODE KEY}... HOLDER
- *     request NAME DEVICES
- *     ticket NUMBER PID START DEADLINE SINCE MODE FIXED ANY CANDIDATES HOLDER
- *     drain SINCE KEY
- *     used USE KEY
+ *     oci-gpu-hooks leases 2
+ *     space boot= pid-namespace= start=
+ *     counters uses= numbers=
+ *     holding taken= since= HOLDER
+ *      device mode= key=
+ *      request name= devices=
+ *     ticket number= hook= hook-start= deadline= since= mode= fixed= any= candidates= HOLDER
+ *     drain since= key=
+ *     used use= key=
  *     end
  *
- * A request is one of the holding above it. HOLDER is PID START own|joined CGROUP-INODE CONTROLLER CGROUP CONTAINER PROGRAM. A state has one text only.
+ * A line with a blank in front belongs to the one above that has none. HOLDER is pid= start= pid-namespace=own|joined
+ * inode= controller= cgroup= container= program=. A later version may add fields, behind those that there are, to all lines
+ * but `space`, and lines of other kinds, behind all others of the file or of the line that they belong to: they are kept.
+ *
+ * Version 1 has the same words without names, `uses NUMBER` and `numbers NUMBER` for the counters, and in a holding, behind
+ * `since`, COUNT {MODE KEY}... for the devices; requests have no blank in front. Nothing can be added to it.
+ *
+ * In either a state has one text only.
  * @throws Error (Host) if that is no such text, of another version, or says what cannot be
  */
 LeaseFile parse_lease_file(std::string_view text);

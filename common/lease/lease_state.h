@@ -69,9 +69,18 @@ struct Holder {
     bool operator==(const Holder &) const = default;
 };
 
+/** What a later version of the program has written of an entry: it is kept, and written again as it stands. */
+struct UnknownWords {
+    std::string fields; ///< of its line, " NAME=VALUE" each
+    std::string lines;  ///< that belong to it, whole
+
+    bool operator==(const UnknownWords &) const = default;
+};
+
 struct LeasedDevice {
     LeaseKey key;
     LeaseMode mode = LeaseMode::Shared;
+    std::string unknown = {}; ///< fields
 
     bool operator==(const LeasedDevice &) const = default;
 };
@@ -89,6 +98,8 @@ struct Holding {
     std::int64_t taken_ns = 0; ///< of CLOCK_BOOTTIME: when it got the first of them
     std::int64_t since = 0;    ///< the same in seconds of CLOCK_REALTIME; for people alone
     GrantedRequests requests = {};
+    std::map<std::string, std::string> unknown_of_requests = {}; ///< fields, by the name of the request
+    UnknownWords unknown = {};
 
     bool operator==(const Holding &) const = default;
 };
@@ -112,6 +123,9 @@ struct Ticket {
     Demand demand;
     std::int64_t deadline_ns = 0; ///< of CLOCK_BOOTTIME; from then on it does not count
     std::int64_t since = 0;       ///< seconds of CLOCK_REALTIME; for people alone
+    UnknownWords unknown = {};
+    /** A version of the program waits that reads no later version of the file, and that any signal would end. */
+    bool is_of_version_1 = false;
 
     bool operator==(const Ticket &) const = default;
 };
@@ -120,6 +134,7 @@ struct Ticket {
 struct Drain {
     LeaseKey key;
     std::int64_t since = 0; ///< seconds of CLOCK_REALTIME; for people alone
+    UnknownWords unknown = {};
 
     bool operator==(const Drain &) const = default;
 };
@@ -129,9 +144,11 @@ struct LeaseState {
     std::vector<Holding> holdings;
     std::vector<Ticket> tickets; ///< in their order
     std::vector<Drain> drains;
-    std::map<LeaseKey, std::uint64_t> last_used; ///< the greater, the later it was given
-    std::uint64_t uses = 0;                      ///< the greatest of them so far
-    std::uint64_t numbers = 0;                   ///< how many tickets there have been
+    std::map<LeaseKey, std::uint64_t> last_used;          ///< the greater, the later it was given
+    std::uint64_t uses = 0;                               ///< the greatest of them so far
+    std::uint64_t numbers = 0;                            ///< how many tickets there have been
+    std::map<LeaseKey, std::string> unknown_of_uses = {}; ///< fields, by the device of `last_used`
+    UnknownWords unknown = {};                            ///< of the counters; the lines are of unknown kinds
 
     bool operator==(const LeaseState &) const = default;
 };

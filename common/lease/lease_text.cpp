@@ -3,126 +3,184 @@
 
 #include <algorithm>
 
+#include "base/error.h"
+#include "lease/lease_fields.h"
 #include "lease/lease_words.h"
 
 namespace ogh {
 
 namespace {
 
-std::string_view word_of(const LeaseChoice &choice, bool value)
-{
-    return value ? choice.yes : choice.no;
-}
+/** Writes in one of the two versions, which have the same words but for the devices of a holding. */
+class LeaseWriter final {
+public:
+    LeaseWriter(std::string &text, unsigned version) : text_(text), is_first_(version == 1) {}
 
-std::string_view word_of(LeaseMode mode)
-{
-    return word_of(exclusive_or_shared, mode == LeaseMode::Exclusive);
-}
-
-void add_time(std::string &line, std::int64_t time)
-{
-    add_word(line, static_cast<std::uint64_t>(std::max(time, std::int64_t{0})));
-}
-
-void add_process(std::string &line, const ProcessId &process)
-{
-    add_word(line, static_cast<std::uint64_t>(process.pid));
-    add_word(line, process.start_time);
-}
-
-void add_holder(std::string &line, const Holder &holder)
-{
-    const OwnCgroup cgroup = holder.cgroup.value_or(OwnCgroup());
-    add_process(line, holder.init);
-    add_word(line, word_of(own_or_joined, holder.own_pid_namespace));
-    add_word(line, cgroup.inode);
-    add_word(line, cgroup.controller);
-    add_word(line, cgroup.path);
-    add_word(line, holder.container);
-    add_word(line, holder.program);
-}
-
-void add_holding(std::string &text, const Holding &holding)
-{
-    text += "holding";
-    add_time(text, holding.taken_ns);
-    add_time(text, holding.since);
-    add_word(text, holding.devices.size());
-    for (const LeasedDevice &device : holding.devices) {
-        add_word(text, word_of(device.mode));
-        add_word(text, device.key);
+    void add(const ProcessSpace &space)
+    {
+        LeaseLine line = begin("space");
+        line.add("boot", space.boot);
+        line.add("pid-namespace", space.pid_namespace);
+        line.add("start", space.start_time);
+        text_ += '\n';
     }
-    add_holder(text, holding.holder);
-    text += '\n';
-    for (const auto &[name, devices] : holding.requests) {
-        text += "request";
-        add_word(text, name);
-        add_list(text, devices);
-        text += '\n';
-    }
-}
 
-void add_ticket(std::string &text, const Ticket &ticket)
-{
-    text += "ticket";
-    add_word(text, ticket.number);
-    add_process(text, ticket.hook);
-    add_time(text, ticket.deadline_ns);
-    add_time(text, ticket.since);
-    add_word(text, word_of(ticket.demand.mode));
-    add_list(text, ticket.demand.fixed);
-    add_word(text, std::uint64_t{ticket.demand.any});
-    add_list(text, ticket.demand.candidates);
-    add_holder(text, ticket.holder);
-    text += '\n';
-}
+    void add_counters(const LeaseState &state)
+    {
+        LeaseLine line = begin(is_first_ ? "uses" : "counters");
+        line.add("uses", state.uses);
+        if (is_first_)
+            text_ += "\nnumbers";
+        line.add("numbers", state.numbers);
+        end(state.unknown.fields);
+    }
+
+    void add(const Holding &holding)
+    {
+        LeaseLine line = begin("holding");
+        line.add("taken", time_word(holding.taken_ns));
+        line.add("since", time_word(holding.since));
+        if (is_first_) {
+            line.add("devices", std::uint64_t{holding.devices.size()});
+            for (const LeasedDevice &device : holding.devices)
+                add_fields(line, device);
+        }
+        add_fields(line, holding.holder, holding.holder.program);
+        end(holding.unknown.fields);
+        for (const LeasedDevice &device : holding.devices) {
+            if (is_first_) {
+                check(device.unknown);
+                continue;
+            }
+            LeaseLine own = begin(" device");
+            add_fields(own, device);
+            end(device.unknown);
+        }
+        for (const auto &[name, devices] : holding.requests) {
+            LeaseLine own = begin(is_first_ ? "request" : " request");
+            own.add("name", name);
+            own.add("devices", devices);
+            const auto unknown = holding.unknown_of_requests.find(name);
+            end(unknown == holding.unknown_of_requests.end() ? "" : unknown->second);
+        }
+        add_lines(holding.unknown.lines);
+    }
+
+    void add(const Ticket &ticket)
+    {
+        LeaseLine line = begin("ticket");
+        line.add("number", ticket.number);
+        line.add("hook", static_cast<std::uint64_t>(ticket.hook.pid));
+        line.add("hook-start", ticket.hook.start_time);
+        line.add("deadline", time_word(ticket.deadline_ns));
+        line.add("since", time_word(ticket.since));
+        add_fields(line, ticket.demand);
+        const bool is_marked = is_first_ && !ticket.is_of_version_1;
+        add_fields(line, ticket.holder, is_marked ? mark_of_later : ticket.holder.program);
+        end(ticket.unknown.fields);
+        add_lines(ticket.unknown.lines);
+    }
+
+    void add(const Drain &drain)
+    {
+        LeaseLine line = begin("drain");
+        line.add("since", time_word(drain.since));
+        line.add("key", drain.key);
+        end(drain.unknown.fields);
+        add_lines(drain.unknown.lines);
+    }
+
+    void add_uses(const LeaseState &state)
+    {
+        for (const auto &[key, use] : state.last_used) {
+            LeaseLine line = begin("used");
+            line.add("use", use);
+            line.add("key", key);
+            const auto unknown = state.unknown_of_uses.find(key);
+            end(unknown == state.unknown_of_uses.end() ? "" : unknown->second);
+        }
+    }
+
+    void add_lines(const std::string &lines)
+    {
+        check(lines);
+        text_ += lines;
+    }
+
+private:
+    LeaseLine begin(std::string_view kind)
+    {
+        return {text_, kind, is_first_ ? LeaseWordStyle::Plain : LeaseWordStyle::Named};
+    }
+
+    void end(const std::string &unknown)
+    {
+        check(unknown);
+        text_ += unknown;
+        text_ += '\n';
+    }
+
+    void check(const std::string &unknown) const
+    {
+        if (is_first_ && !unknown.empty())
+            throw Error(ExitCode::Host,
+                        "the lease file stays version 1 as long as a hook of an earlier version waits, and "
+                        "that cannot say all that is to be written down: try again when it has ended");
+    }
+
+    std::string &text_;
+    bool is_first_; ///< version 1
+};
 
 } // namespace
 
-std::string to_text(const LeaseFile &file)
+unsigned version_for(const LeaseState &state)
 {
-    constexpr size_t usual_line = 256;
+    const bool is_read_by_earlier = std::any_of(state.tickets.begin(), state.tickets.end(),
+                                                [](const Ticket &ticket) { return ticket.is_of_version_1; });
+    return is_read_by_earlier ? 1 : lease_file_version;
+}
+
+std::string to_text(const LeaseFile &file, unsigned version)
+{
+    constexpr size_t usual_line = 384;
     const LeaseState &state = file.state;
     std::string text;
     text.reserve(usual_line * (state.holdings.size() + state.tickets.size() + 4) +
                  64 * state.last_used.size());
     text += lease_file_heading;
-    text += std::to_string(lease_file_version) + "\nspace";
-    add_word(text, file.space.boot);
-    add_word(text, file.space.pid_namespace);
-    add_word(text, file.space.start_time);
-    text += "\nuses " + std::to_string(state.uses) + "\nnumbers " + std::to_string(state.numbers) + '\n';
+    text += std::to_string(version) + '\n';
+    LeaseWriter writer(text, version);
+    writer.add(file.space);
+    writer.add_counters(state);
     for (const Holding &holding : state.holdings)
-        add_holding(text, holding);
+        writer.add(holding);
     for (const Ticket &ticket : state.tickets)
-        add_ticket(text, ticket);
-    for (const Drain &drain : state.drains) {
-        text += "drain";
-        add_time(text, drain.since);
-        add_word(text, drain.key);
-        text += '\n';
-    }
-    for (const auto &[key, use] : state.last_used) {
-        text += "used";
-        add_word(text, use);
-        add_word(text, key);
-        text += '\n';
-    }
+        writer.add(ticket);
+    for (const Drain &drain : state.drains)
+        writer.add(drain);
+    writer.add_uses(state);
+    writer.add_lines(state.unknown.lines);
     text += "end\n";
     return text;
+}
+
+std::string to_text(const LeaseFile &file)
+{
+    return to_text(file, version_for(file.state));
 }
 
 size_t text_size(const Holding &holding)
 {
     std::string text;
-    add_holding(text, holding);
+    LeaseWriter(text, lease_file_version).add(holding);
     return text.size();
 }
 
 size_t text_size(const Ticket &ticket)
 {
     std::string text;
-    add_ticket(text, ticket);
+    LeaseWriter(text, lease_file_version).add(ticket);
     return text.size();
 }
 

@@ -7,12 +7,19 @@
 
 namespace ogh {
 
+/** The latest version of the file that everybody reads who waits by it; version 1 as long as such a program waits. */
+unsigned version_for(const LeaseState &state);
+
 /**
  * The text of the state file; parse_lease_file() reads it again, as the same value. Times before 1970 become 0.
+ * @param version 1 or 2. @throws Error (Host) if the state has something that version 1 cannot say
  */
+std::string to_text(const LeaseFile &file, unsigned version);
+
+/** The same in version_for() it. */
 std::string to_text(const LeaseFile &file);
 
-/** How many bytes of it an entry takes. */
+/** How many bytes of it an entry takes, in version 2. */
 size_t text_size(const Holding &holding);
 size_t text_size(const Ticket &ticket);
 

@@ -61,18 +61,46 @@ char escaped_byte(std::string_view text)
 
 } // namespace
 
-void add_word(std::string &line, std::string_view text)
+LeaseLine::LeaseLine(std::string &text, std::string_view kind, LeaseWordStyle style)
+    : text_(text), style_(style)
 {
-    line += ' ';
-    add_text(line, text);
+    text_ += kind;
 }
 
-void add_word(std::string &line, std::uint64_t number)
+void LeaseLine::begin(std::string_view name)
+{
+    text_ += ' ';
+    if (style_ == LeaseWordStyle::Named) {
+        text_ += name;
+        text_ += '=';
+    }
+}
+
+void LeaseLine::add(std::string_view name, std::string_view text)
+{
+    begin(name);
+    add_text(text_, text);
+}
+
+void LeaseLine::add(std::string_view name, std::uint64_t number)
 {
     std::array<char, 24> text{};
     const auto end = std::to_chars(text.begin(), text.end(), number);
-    line += ' ';
-    line.append(text.data(), end.ptr);
+    begin(name);
+    text_.append(text.data(), end.ptr);
+}
+
+void LeaseLine::add(std::string_view name, const std::vector<std::string> &texts)
+{
+    begin(name);
+    const char *separator = "";
+    for (const std::string &text : texts) {
+        text_ += separator;
+        add_text(text_, text);
+        separator = ",";
+    }
+    if (texts.empty())
+        text_ += nothing;
 }
 
 size_t word_size(std::string_view text)
@@ -94,16 +122,12 @@ std::string_view beginning_of(std::string_view text, size_t most)
     return text.substr(0, end);
 }
 
-void add_list(std::string &line, const std::vector<std::string> &texts)
+bool is_lease_name(std::string_view text)
 {
-    char separator = ' ';
-    for (const std::string &text : texts) {
-        line += separator;
-        add_text(line, text);
-        separator = ',';
-    }
-    if (texts.empty())
-        add_word(line, "");
+    return !text.empty() && std::all_of(text.begin(), text.end(), [](char character) {
+        return (character >= 'a' && character <= 'z') || (character >= '0' && character <= '9') ||
+               character == '-';
+    });
 }
 
 void LeaseWords::refuse(const char *name) const
@@ -114,6 +138,12 @@ void LeaseWords::refuse(const char *name) const
 
 std::string_view LeaseWords::word(const char *name)
 {
+    if (style_ == LeaseWordStyle::Named) {
+        const size_t size = std::string_view(name).size();
+        if (!left_.starts_with(name) || !left_.substr(size).starts_with('='))
+            refuse(name);
+        left_.remove_prefix(size + 1);
+    }
     const size_t end = left_.find(' ');
     const std::string_view found = left_.substr(0, end);
     if (is_at_end_ || found.empty())
@@ -173,10 +203,26 @@ std::string LeaseWords::decoded(std::string_view word, const char *name) const
     return text;
 }
 
-void LeaseWords::end() const
+std::string LeaseWords::unknown() const
 {
-    if (!is_at_end_)
+    if (is_at_end_)
+        return "";
+    if (style_ == LeaseWordStyle::Plain)
         refuse("end of the line");
+    std::vector<std::string_view> names;
+    for (std::string_view left = line_; !left.empty();) {
+        const std::string_view word = left.substr(0, left.find(' '));
+        names.push_back(word.substr(0, word.find('=')));
+        if (!is_lease_name(names.back()) || word.size() < names.back().size() + 2 ||
+            !std::all_of(word.begin(), word.end(), [](char one) { return one > ' ' && one <= '~'; }))
+            refuse("a field");
+        left.remove_prefix(std::min(word.size() + 1, left.size()));
+    }
+    std::sort(names.begin(), names.end());
+    if (left_.empty() || line_.ends_with(' ') ||
+        std::adjacent_find(names.begin(), names.end()) != names.end())
+        refuse("a field");
+    return " " + std::string(left_);
 }
 
 } // namespace ogh

@@ -132,7 +132,7 @@ BOOST_FIXTURE_TEST_CASE(a_lease_is_given_back_from_another_mount_namespace, Leas
     });
     BOOST_TEST((outcome == Outcome{0, "given back"}), outcome);
     BOOST_TEST(state().find("\nholding ") == std::string::npos);
-    BOOST_TEST(state().find("\nused 1 n:0\n") != std::string::npos);
+    BOOST_TEST(state().find("\nused use=1 key=n:0\n") != std::string::npos);
 }
 
 BOOST_FIXTURE_TEST_CASE(a_lock_that_was_removed_while_in_use_keeps_nobody_out_of_the_next, LeaseHost)
@@ -234,7 +234,7 @@ BOOST_FIXTURE_TEST_CASE(who_is_in_nobodys_way_is_looked_at_closely_by_a_list, Le
     file.state.holdings.front().holder.init.start_time -= 1; // the number is another process's now
     write_state(to_text(file));
     BOOST_TEST(take(any_of_two(two, LeaseMode::Exclusive)) == 0);
-    BOOST_TEST(state().find(" exclusive n:1 ") != std::string::npos, state());
+    BOOST_TEST(state().find(" mode=exclusive key=n:1\n") != std::string::npos, state());
     BOOST_TEST(list().entries.size() == 1);
 }
 

@@ -65,7 +65,7 @@ struct Waiter {
     /** Once its ticket is there, or the one of that number. */
     void wait_until_queued(const LeaseHost &host, unsigned number = 0) const
     {
-        const std::string ticket = "\nticket " + (number == 0 ? "" : std::to_string(number) + " ");
+        const std::string ticket = "\nticket number=" + (number == 0 ? "" : std::to_string(number) + " ");
         for (int round = 0; round < 1000 && host.state().find(ticket) == std::string::npos; ++round)
             std::this_thread::sleep_for(2ms);
         BOOST_TEST(host.state().find(ticket) != std::string::npos);
@@ -142,7 +142,7 @@ BOOST_FIXTURE_TEST_CASE(of_two_that_wait_the_first_is_first, LeaseHost)
     second.wait_until_queued(*this, 2);
     one.end();
     BOOST_TEST(first.said() == "0");
-    BOOST_TEST(state().find("\nticket 2 ") != std::string::npos);
+    BOOST_TEST(state().find("\nticket number=2 ") != std::string::npos);
     BOOST_TEST(!fs::exists(second.result));
     two.end();
     BOOST_TEST(second.said() == "0");
@@ -363,8 +363,8 @@ const std::vector<Damage> &damages()
         {"corrupt", [](const LeaseHost &host) { host.write_state("oci-gpu-hooks leases 1\nspace"); },
          "cannot be understood"},
         {"empty", [](const LeaseHost &host) { host.write_state(""); }, "is empty"},
-        {"newer", [](const LeaseHost &host) { host.write_state("oci-gpu-hooks leases 2\n"); },
-         "has version 2"},
+        {"newer", [](const LeaseHost &host) { host.write_state("oci-gpu-hooks leases 3\n"); },
+         "has version 3"},
         {"foreign",
          [](const LeaseHost &host) {
              LeaseFile file = parse_lease_file(host.state());

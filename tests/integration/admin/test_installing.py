@@ -123,14 +123,16 @@ def test_uninstall_says_who_has_gpus(command, host, tmp_path):
     """By the leases of this host: this process has one, and one that has ended has none."""
     gpus = nvidia.NvidiaHost(tmp_path / "gpus", nvidia.TWO, numbers=nvidia.UNUSED)
     subprocess.run(["cp", "-a", f"{gpus}/.", host.path], check=True)
-    space = f"{text_of('/proc/sys/kernel/random/boot_id')} {os.stat('/proc/self/ns/pid').st_ino} {start_of(1)}"
+    space = (f"boot={text_of('/proc/sys/kernel/random/boot_id')} "
+             f"pid-namespace={os.stat('/proc/self/ns/pid').st_ino} start={start_of(1)}")
 
     def holding(pid, start, name, key):
-        return f"holding 1 1700000000 1 shared {key} {pid} {start} own 1 - / {name} /bin/sh\n"
+        return (f"holding taken=1 since=1700000000 pid={pid} start={start} pid-namespace=own inode=1 controller=- "
+                f"cgroup=/ container={name} program=/bin/sh\n device mode=shared key={key}\n")
     folder = host.path / "run/oci-gpu-hooks/leases"
     folder.mkdir(parents=True)
     (folder / "state").write_text(
-        f"oci-gpu-hooks leases 1\nspace {space}\nuses 1\nnumbers 1\n"
+        f"oci-gpu-hooks leases 2\nspace {space}\ncounters uses=1 numbers=1\n"
         + holding(os.getpid(), start_of(os.getpid()), "3f2a9c0d", "nvidia:0000:3b:00.0")
         + holding(os.getpid(), start_of(os.getpid()) + 1, "ended", "nvidia:0000:d8:00.0") + "end\n", encoding="utf-8")
     said = command.run("uninstall")

@@ -71,7 +71,7 @@ BOOST_AUTO_TEST_CASE(a_text_is_cut_by_what_it_takes_in_the_file)
     for (const std::string &text :
          {plain, escaped, std::string("-"), std::string(), std::string("a b\\,-")}) {
         std::string line;
-        add_word(line, text);
+        LeaseLine(line, "", LeaseWordStyle::Plain).add("name", text);
         BOOST_TEST(word_size(text) + 1 == line.size());
     }
 }

@@ -32,9 +32,33 @@ LeaseFile example()
     return file;
 }
 
-std::string changed(const std::string &from, const std::string &to)
+/** The same as an earlier version of the program has it, which waits. */
+LeaseFile first_example()
 {
-    std::string text = to_text(example());
+    LeaseFile file = example();
+    file.state.tickets.front().is_of_version_1 = true;
+    return file;
+}
+
+/** The same with what a later version has added. */
+LeaseFile later_example()
+{
+    LeaseFile file = example();
+    file.state.unknown = {" quotas=3",
+                          "quota name=team-a most=2\n by since=5\nreason key=d text=fan\\x20broken\n"};
+    file.state.holdings[0].unknown = {" until=9", ""};
+    file.state.holdings[0].devices[0].unknown = " used-at=8";
+    file.state.holdings[1].unknown = {"", " evidence of=b/1 seen=7\n"};
+    file.state.holdings[1].unknown_of_requests = {{"n any:1", " least=1"}};
+    file.state.tickets[0].unknown = {" signals=yes", " reason text=x\n"};
+    file.state.drains[0].unknown = {" until=99", " why text=y\n"};
+    file.state.unknown_of_uses = {{"b/1", " by=3f2a"}};
+    return file;
+}
+
+std::string changed(const LeaseFile &file, const std::string &from, const std::string &to)
+{
+    std::string text = to_text(file);
     const size_t where = text.find(from);
     BOOST_TEST_REQUIRE(where != std::string::npos, from);
     return text.replace(where, from.size(), to);
@@ -48,8 +72,9 @@ std::ostream &operator<<(std::ostream &out, const Change &change)
 {
     return out << change.to;
 }
-const auto changes = std::to_array<Change>({
-    {"leases 1", "leases 2", "has version 2, and this program knows version 1"},
+const auto changes_of_1 = std::to_array<Change>({
+    {"leases 1", "leases 3", "has version 3, and this program knows version 2"},
+    {"leases 1", "leases 2", "wrong value of 'boot'"},
     {"leases 1", "leases 01", "has version 01, and"},
     {"oci-gpu-hooks", "oci-gpu-hook", "is none of this program's"},
     {"5 6 1 exclusive a 17 4711", "5 6 1 exclusive a 0 4711", "wrong value of 'pid' in line 5"},
@@ -74,7 +99,7 @@ const auto changes = std::to_array<Change>({
     {"b,c", "b,-", "wrong value of 'candidates'"},
     {"uses 2", "uses 1", "wrong value of 'use'"},
     {"used 2 a", "used 2 c", "wrong value of 'key'"},
-    {" own 0 - -", " owned 0 - -", "wrong value of 'pid namespace'"},
+    {" own 0 - -", " owned 0 - -", "wrong value of 'pid-namespace'"},
     {" own 0 - -", " own 1 - -", "wrong value of 'cgroup'"},
     {"drain 12", "drain 9223372036854775808", "wrong value of 'since'"},
     {"drain 12 d", "drain 12 d e", "wrong value of 'end of the line'"},
@@ -92,10 +117,60 @@ const auto changes = std::to_array<Change>({
     {"\\xff", "\\xf", "wrong value of 'container'"},
 });
 
+const auto changes_of_2 = std::to_array<Change>({
+    {"leases 2", "leases 1", "wrong value of 'pid-namespace'"},
+    {"leases 2", "leases 3", "has version 3, and this program knows version 2"},
+    {"boot=", "booted=", "wrong value of 'boot'"},
+    {"boot=0b5c", "boot=", "wrong value of 'boot'"},
+    {" start=3\n", " start=3 more=1\n", "wrong value of 'end of the line' in line 2"},
+    {"counters", "uses", "cannot be understood from line 3 on"},
+    {"uses=2 numbers=4", "numbers=4 uses=2", "wrong value of 'uses'"},
+    {"taken=5 since=6", "since=6 taken=5", "wrong value of 'taken'"},
+    {"taken=5 since=6", "taken=5  since=6", "wrong value of 'since'"},
+    {" device mode=exclusive key=a until=1\n", "", "wrong value of 'devices'"},
+    {" device mode=exclusive", "device mode=exclusive", "wrong value of 'devices'"},
+    {"key=a until=1\n", "key=a\n device mode=shared key=e\n more\n", "cannot be understood from line 7 on"},
+    {"until=1", "until=", "wrong value of 'a field' in line 5"},
+    {"until=1", "until", "wrong value of 'a field'"},
+    {"until=1", "=1", "wrong value of 'a field'"},
+    {"until=1", "Until=1", "wrong value of 'a field'"},
+    {"until=1", "until=1 ", "wrong value of 'a field'"},
+    {"until=1", "until=1  at=2", "wrong value of 'a field'"},
+    {"until=1", "until=1 until=2", "wrong value of 'a field'"},
+    {"until=1", "key=b", "wrong value of 'a field'"},
+    {"until=1", "until=\xff", "wrong value of 'a field'"},
+    {"until=1", "until=1\t", "wrong value of 'a field'"},
+    {" device mode=shared key=b/1\n request name=n\\x20all devices=-\n",
+     " request name=n\\x20all devices=-\n device mode=shared key=b/1\n", "wrong value of 'devices'"},
+    {" request name=n\\x20any:1 devices=b/1\n", " by a=1\n request name=n\\x20any:1 devices=b/1\n",
+     "cannot be understood from line 10 on"},
+    {"used use=1", "quota a=1\nused use=1", "cannot be understood from line 14 on"},
+    {"end\n", " by a=1\nend\n", "cannot be understood from line 14 on"},
+    {"end\n", "quota \nend\n", "wrong value of 'a field' in line 14"},
+    {"end\n", "quota\nend\n", "cannot be understood from line 14 on"},
+    {"end\n", "quota a\nend\n", "wrong value of 'a field' in line 14"},
+    {"end\n", "Quota a=1\nend\n", "cannot be understood"},
+    {"end\n", "quota a=1\n", "cannot be understood"},
+    {"end\n", "quota a=1\n\nend\n", "cannot be understood"},
+    {"end\n", "quota a=1\nend\n\n", "cannot be understood"},
+});
+
+/** The text in which changes_of_2 are made. */
+LeaseFile with_a_field()
+{
+    LeaseFile file = example();
+    file.state.holdings[0].devices[0].unknown = " until=1";
+    return file;
+}
+
 } // namespace
 
 BOOST_AUTO_TEST_CASE(what_is_written_is_read_again)
 {
+    for (const LeaseFile &file : {first_example(), later_example()}) {
+        BOOST_TEST((parse_lease_file(to_text(file)) == file), to_text(file));
+        BOOST_TEST(to_text(parse_lease_file(to_text(file))) == to_text(file));
+    }
     const LeaseFile read = parse_lease_file(to_text(example()));
     BOOST_TEST((read == example()));
     BOOST_TEST(to_text(read) == to_text(example()));
@@ -105,6 +180,29 @@ BOOST_AUTO_TEST_CASE(what_is_written_is_read_again)
 BOOST_AUTO_TEST_CASE(the_text_is_one_line_a_thing_and_what_people_chose_is_escaped)
 {
     BOOST_TEST(to_text(example()) ==
+               "oci-gpu-hooks leases 2\n"
+               "space boot=0b5c pid-namespace=4026531836 start=3\n"
+               "counters uses=2 numbers=4\n"
+               "holding taken=5 since=6 pid=17 start=4711 pid-namespace=own inode=0 controller=- cgroup=- "
+               "container=3f2a program=/tmp/gdn-init\n"
+               " device mode=exclusive key=a\n"
+               "holding taken=7 since=8 pid=18 start=4712 pid-namespace=joined inode=99 controller=- "
+               "cgroup=/machine/x container=b\\xff\\x2c\\x20\\x5c program=\\x2d\n"
+               " device mode=shared key=b/1\n"
+               " request name=n\\x20all devices=-\n"
+               " request name=n\\x20any:1 devices=b/1\n"
+               "ticket number=3 hook=19 hook-start=1 deadline=10 since=11 mode=exclusive fixed=a any=2 "
+               "candidates=b,c pid=17 start=4711 pid-namespace=own inode=0 controller=- cgroup=- "
+               "container=3f2a program=/tmp/gdn-init\n"
+               "drain since=12 key=d\n"
+               "used use=2 key=a\n"
+               "used use=1 key=b/1\n"
+               "end\n");
+}
+
+BOOST_AUTO_TEST_CASE(version_1_is_written_as_earlier_versions_of_the_program_do)
+{
+    BOOST_TEST(to_text(first_example()) ==
                "oci-gpu-hooks leases 1\n"
                "space 0b5c 4026531836 3\n"
                "uses 2\n"
@@ -121,18 +219,85 @@ BOOST_AUTO_TEST_CASE(the_text_is_one_line_a_thing_and_what_people_chose_is_escap
                "end\n");
 }
 
+BOOST_AUTO_TEST_CASE(what_a_later_version_has_added_is_kept)
+{
+    const std::string text = to_text(later_example());
+    for (const char *const words :
+         {"counters uses=2 numbers=4 quotas=3\n", "program=/tmp/gdn-init until=9\n device",
+          " device mode=exclusive key=a used-at=8\n", "devices=b/1 least=1\n evidence of=b/1 seen=7\nticket",
+          " signals=yes\n reason text=x\n", "key=d until=99\n why text=y\n",
+          "key=b/1 by=3f2a\nquota name=team-a",
+          "most=2\n by since=5\nreason key=d text=fan\\x20broken\nend\n"})
+        BOOST_TEST(text.find(words) != std::string::npos, words);
+    LeaseState state = parse_lease_file(text).state;
+    state.holdings.erase(state.holdings.begin() + 1);
+    state.tickets.clear();
+    const std::string without = to_text({example().space, state});
+    BOOST_TEST(without.find("evidence") == std::string::npos); // goes with what it belongs to
+    BOOST_TEST(without.find("signals") == std::string::npos);
+    BOOST_TEST(without.find("quota name=team-a most=2\n by since=5\n") != std::string::npos);
+}
+
+BOOST_AUTO_TEST_CASE(the_file_stays_version_1_as_long_as_who_reads_no_other_waits)
+{
+    LeaseFile file = parse_lease_file(to_text(first_example()));
+    BOOST_TEST(file.state.tickets.front().is_of_version_1);
+    Ticket later = file.state.tickets.front();
+    later.number = 4;
+    later.is_of_version_1 = false;
+    file.state.tickets.push_back(later);
+    const std::string both = to_text(file);
+    BOOST_TEST(both.starts_with("oci-gpu-hooks leases 1\n"));
+    file = parse_lease_file(both);
+    BOOST_TEST(file.state.tickets.front().is_of_version_1);
+    BOOST_TEST(!file.state.tickets.back().is_of_version_1);
+    file.state.tickets.erase(file.state.tickets.begin());
+    BOOST_TEST(to_text(file).starts_with("oci-gpu-hooks leases 2\n"));
+    BOOST_TEST((parse_lease_file(to_text(file)) == file));
+}
+
+BOOST_AUTO_TEST_CASE(what_version_1_cannot_say_is_refused_in_words)
+{
+    const auto refused = [](const auto &change) {
+        LeaseFile file = first_example();
+        change(file.state);
+        const auto error = failure_of([&] { to_text(file); });
+        BOOST_TEST((error.code == ExitCode::Host));
+        BOOST_TEST(error.says("stays version 1 as long as a hook of an earlier version waits"),
+                   error.message);
+    };
+    refused([](LeaseState &state) { state.unknown.fields = " a=1"; });
+    refused([](LeaseState &state) { state.unknown.lines = "a b=1\n"; });
+    refused([](LeaseState &state) { state.holdings[0].unknown.fields = " a=1"; });
+    refused([](LeaseState &state) { state.holdings[0].unknown.lines = " a b=1\n"; });
+    refused([](LeaseState &state) { state.holdings[0].devices[0].unknown = " a=1"; });
+    refused([](LeaseState &state) { state.holdings[1].unknown_of_requests = {{"n all", " a=1"}}; });
+    refused([](LeaseState &state) { state.tickets[0].unknown.fields = " a=1"; });
+    refused([](LeaseState &state) { state.drains[0].unknown.lines = " a b=1\n"; });
+    refused([](LeaseState &state) { state.unknown_of_uses = {{"a", " a=1"}}; });
+}
+
 BOOST_AUTO_TEST_CASE(a_cut_text_is_refused)
 {
-    const std::string whole = to_text(example());
-    for (size_t length = 0; length < whole.size(); ++length) {
-        const auto error = failure_of([&] { parse_lease_file(whole.substr(0, length)); });
-        BOOST_TEST((error.code == ExitCode::Host), error.message);
+    for (const std::string &whole : {to_text(first_example()), to_text(later_example())}) {
+        for (size_t length = 0; length < whole.size(); ++length) {
+            const auto error = failure_of([&] { parse_lease_file(whole.substr(0, length)); });
+            BOOST_TEST((error.code == ExitCode::Host), error.message);
+        }
     }
 }
 
-BOOST_DATA_TEST_CASE(what_cannot_be_is_refused, data::make(changes))
+BOOST_DATA_TEST_CASE(what_cannot_be_is_refused, data::make(changes_of_1))
 {
-    const auto error = failure_of([&] { parse_lease_file(changed(sample.from, sample.to)); });
+    const auto error =
+        failure_of([&] { parse_lease_file(changed(first_example(), sample.from, sample.to)); });
+    BOOST_TEST((error.code == ExitCode::Host));
+    BOOST_TEST(error.says(sample.words), error.message);
+}
+
+BOOST_DATA_TEST_CASE(what_cannot_be_in_version_2_is_refused, data::make(changes_of_2))
+{
+    const auto error = failure_of([&] { parse_lease_file(changed(with_a_field(), sample.from, sample.to)); });
     BOOST_TEST((error.code == ExitCode::Host));
     BOOST_TEST(error.says(sample.words), error.message);
 }

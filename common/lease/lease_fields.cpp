@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "lease/lease_fields.h"
+
+#include <algorithm>
+#include <limits>
+#include <utility>
+
+namespace ogh {
+
+namespace {
+
+constexpr auto most_time = static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max());
+
+/** What stands in the file for one of two values. */
+struct LeaseChoice {
+    std::string_view yes, no;
+};
+constexpr LeaseChoice exclusive_or_shared = {"exclusive", "shared"};
+constexpr LeaseChoice own_or_joined = {"own", "joined"}; ///< the pid namespace
+
+std::string_view word_of(const LeaseChoice &choice, bool value)
+{
+    return value ? choice.yes : choice.no;
+}
+
+void add_mode(LeaseLine &line, LeaseMode mode)
+{
+    line.add("mode", word_of(exclusive_or_shared, mode == LeaseMode::Exclusive));
+}
+
+bool either(LeaseWords &words, const LeaseChoice &choice, const char *name)
+{
+    const std::string_view word = words.word(name);
+    if (word != choice.yes && word != choice.no)
+        words.refuse(name);
+    return word == choice.yes;
+}
+
+LeaseMode take_mode(LeaseWords &words)
+{
+    return either(words, exclusive_or_shared, "mode") ? LeaseMode::Exclusive : LeaseMode::Shared;
+}
+
+} // namespace
+
+void add_fields(LeaseLine &line, const LeasedDevice &device)
+{
+    add_mode(line, device.mode);
+    line.add("key", device.key);
+}
+
+void add_fields(LeaseLine &line, const Demand &demand)
+{
+    add_mode(line, demand.mode);
+    line.add("fixed", demand.fixed);
+    line.add("any", std::uint64_t{demand.any});
+    line.add("candidates", demand.candidates);
+}
+
+void add_fields(LeaseLine &line, const Holder &holder, std::string_view program)
+{
+    const OwnCgroup cgroup = holder.cgroup.value_or(OwnCgroup());
+    line.add("pid", static_cast<std::uint64_t>(holder.init.pid));
+    line.add("start", holder.init.start_time);
+    line.add("pid-namespace", word_of(own_or_joined, holder.own_pid_namespace));
+    line.add("inode", cgroup.inode);
+    line.add("controller", cgroup.controller);
+    line.add("cgroup", cgroup.path);
+    line.add("container", holder.container);
+    line.add("program", program);
+}
+
+std::uint64_t time_word(std::int64_t time)
+{
+    return static_cast<std::uint64_t>(std::max(time, std::int64_t{0}));
+}
+
+std::int64_t take_time(LeaseWords &words, const char *name)
+{
+    return static_cast<std::int64_t>(words.number(name, most_time));
+}
+
+LeaseKey take_key(LeaseWords &words)
+{
+    LeaseKey key = words.text("key");
+    if (key.empty())
+        words.refuse("key");
+    return key;
+}
+
+ProcessId take_process(LeaseWords &words, const char *name, const char *start)
+{
+    const std::uint64_t pid = words.number(name, std::numeric_limits<pid_t>::max());
+    if (pid == 0)
+        words.refuse(name);
+    return {static_cast<pid_t>(pid), words.number(start)};
+}
+
+Holder take_holder(LeaseWords &words)
+{
+    Holder holder{take_process(words, "pid", "start"), either(words, own_or_joined, "pid-namespace")};
+    const std::uint64_t inode = words.number("inode");
+    OwnCgroup cgroup{words.text("controller"), words.text("cgroup"), inode};
+    if (!cgroup.path.empty())
+        holder.cgroup = std::move(cgroup);
+    else if (inode != 0 || !cgroup.controller.empty())
+        words.refuse("cgroup");
+    holder.container = words.text("container");
+    holder.program = words.text("program");
+    return holder;
+}
+
+LeasedDevice take_device(LeaseWords &words)
+{
+    const LeaseMode mode = take_mode(words);
+    return {take_key(words), mode};
+}
+
+Demand take_demand(LeaseWords &words)
+{
+    Demand demand;
+    demand.mode = take_mode(words);
+    demand.fixed = words.list("fixed");
+    demand.any = static_cast<unsigned>(words.number("any", std::numeric_limits<unsigned>::max()));
+    demand.candidates = words.list("candidates");
+    return demand;
+}
+
+} // namespace ogh

@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+
+#include "lease/lease_state.h"
+#include "lease/lease_words.h"
+
+namespace ogh {
+
+// What stands in lines of several kinds, and in both versions of the lease file: written, and read again.
+
+void add_fields(LeaseLine &line, const LeasedDevice &device);
+void add_fields(LeaseLine &line, const Demand &demand);
+
+/** @param program in place of the holder's own */
+void add_fields(LeaseLine &line, const Holder &holder, std::string_view program);
+
+/** Of a time; one before its clock began is 0. */
+std::uint64_t time_word(std::int64_t time);
+
+/** @throws Error (Host), all of them, that names the field and the line */
+LeasedDevice take_device(LeaseWords &words);
+Demand take_demand(LeaseWords &words);
+Holder take_holder(LeaseWords &words);
+LeaseKey take_key(LeaseWords &words);
+ProcessId take_process(LeaseWords &words, const char *name, const char *start);
+std::int64_t take_time(LeaseWords &words, const char *name);
+
+} // namespace ogh
