@@ -70,7 +70,7 @@ public:
             return say_notes();
         const Choice choice = resolve(request->selectors, *candidates, request->policy, notes_);
         auto chosen = first_of(choice);
-        std::shared_ptr<GpuLease> lease;
+        std::shared_ptr<Lease> lease;
         if (!chosen.empty() && !hook_.options().plan) {
             lease = take_lease(hook_, sysroot_, choice, *candidates, request->lease, notes_);
             if (request->lease.terms.wait.count() != 0)

@@ -74,15 +74,17 @@ LeaseRequest request_of(const Hook &hook, const LeaseDetails &details)
     return request;
 }
 
-std::shared_ptr<GpuLease> take(Hook &hook, const Sysroot &sysroot, const LeaseRequest &request, Notes &notes)
+std::shared_ptr<Lease> take(Hook &hook, const Sysroot &sysroot, const LeaseRequest &request, Notes &notes)
 {
     if (request.wait.count() != 0) {
         const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(request.wait);
         check_timeout(hook.config().value().hooks, seconds);
         hook.extend_time(seconds);
     }
-    auto leases = Leases::are_possible() ? std::make_unique<Leases>(sysroot) : nullptr;
-    auto lease = std::make_shared<GpuLease>(std::move(leases), request, notes);
+    std::optional<Leases> leases;
+    if (Leases::are_possible())
+        leases.emplace(sysroot);
+    auto lease = std::make_shared<Lease>(take_if_possible(leases ? &*leases : nullptr, request, notes));
     hook.undo().add([lease] { lease->release(); });
     drop_capabilities({CAP_KILL}); // which only a takeover needs
     return lease;
@@ -176,23 +178,9 @@ void check_timeout(const std::vector<HookEntry> &hooks, std::chrono::seconds wai
     }
 }
 
-GpuLease::GpuLease(std::unique_ptr<Leases> leases, const LeaseRequest &request, Notes &notes)
-    : leases_(std::move(leases)), lease_(take_if_possible(leases_.get(), request, notes))
-{
-}
-
-void GpuLease::release() noexcept
-{
-    try {
-        lease_.release();
-    } catch (const Error &) {
-        return; // it is free when the container, which is not going to start, has ended
-    }
-}
-
-std::shared_ptr<GpuLease> take_lease(Hook &hook, const Sysroot &sysroot, const Choice &choice,
-                                     const std::vector<Candidate> &candidates, const LeaseDetails &details,
-                                     Notes &notes)
+std::shared_ptr<Lease> take_lease(Hook &hook, const Sysroot &sysroot, const Choice &choice,
+                                  const std::vector<Candidate> &candidates, const LeaseDetails &details,
+                                  Notes &notes)
 {
     LeaseRequest request = request_of(hook, details);
     request.demand = {keys_of(choice.fixed, candidates), choice.any, keys_of(choice.candidates, candidates),
@@ -203,8 +191,8 @@ std::shared_ptr<GpuLease> take_lease(Hook &hook, const Sysroot &sysroot, const C
     return take(hook, sysroot, request, notes);
 }
 
-std::shared_ptr<GpuLease> take_lease(Hook &hook, const Sysroot &sysroot, std::vector<LeaseKey> keys,
-                                     const LeaseDetails &details, NameDevice name_device, Notes &notes)
+std::shared_ptr<Lease> take_lease(Hook &hook, const Sysroot &sysroot, std::vector<LeaseKey> keys,
+                                  const LeaseDetails &details, NameDevice name_device, Notes &notes)
 {
     LeaseRequest request = request_of(hook, details);
     request.demand.fixed = std::move(keys);

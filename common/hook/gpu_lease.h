@@ -74,39 +74,20 @@ struct LeaseDetails {
     bool is_for_all = false;
 };
 
-/** Devices that a container has, from its lease on; without keep() they are given back when this goes. */
-class GpuLease final {
-public:
-    /** @param leases nothing where they are not possible */
-    GpuLease(std::unique_ptr<Leases> leases, const LeaseRequest &request, Notes &notes);
-
-    [[nodiscard]] const std::vector<LeaseKey> &devices() const { return lease_.devices(); }
-
-    /** The container is complete. */
-    void keep() noexcept { lease_.keep(); }
-
-    /** Gives back what was taken. */
-    void release() noexcept;
-
-private:
-    std::unique_ptr<Leases> leases_; ///< outlives what it has lent
-    Lease lease_;
-};
-
 /**
  * Takes leases of what the choice means, or waits for them, and puts on the hook's undo log that they are given back.
  * @throws Error as Leases::take() does
  */
-std::shared_ptr<GpuLease> take_lease(Hook &hook, const Sysroot &sysroot, const Choice &choice,
-                                     const std::vector<Candidate> &candidates, const LeaseDetails &details,
-                                     Notes &notes);
+std::shared_ptr<Lease> take_lease(Hook &hook, const Sysroot &sysroot, const Choice &choice,
+                                  const std::vector<Candidate> &candidates, const LeaseDetails &details,
+                                  Notes &notes);
 
 /**
  * The same for devices that leave no choice.
  * @param name_device for messages
  */
-std::shared_ptr<GpuLease> take_lease(Hook &hook, const Sysroot &sysroot, std::vector<LeaseKey> keys,
-                                     const LeaseDetails &details, NameDevice name_device, Notes &notes);
+std::shared_ptr<Lease> take_lease(Hook &hook, const Sysroot &sysroot, std::vector<LeaseKey> keys,
+                                  const LeaseDetails &details, NameDevice name_device, Notes &notes);
 
 /**
  * Where the devices are in the list, which may have been read anew since the lease was taken.

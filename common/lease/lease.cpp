@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "lease/lease.h"
 
+#include <exception>
+
 namespace ogh {
 
 Lease::Lease(Lease &&other) noexcept
@@ -9,22 +11,18 @@ Lease::Lease(Lease &&other) noexcept
 {
 }
 
-Lease::~Lease()
+void Lease::release() noexcept
 {
-    try {
-        release();
-    } catch (...) { // NOLINT(bugprone-empty-catch): it is free when the container has ended
-    }
-}
-
-void Lease::release()
-{
-    const LeaseStore *store = std::exchange(store_, nullptr);
+    const std::shared_ptr<const LeaseStore> store = std::exchange(store_, nullptr);
     if (store == nullptr || (grant_.added.empty() && grant_.raised.empty() && !grant_.requests_before))
         return;
-    LeaseStore::Session session = store->open(LeaseStore::patience_at_the_end);
-    take_back(session.state(), grant_);
-    session.save();
+    try {
+        LeaseStore::Session session = store->open(LeaseStore::patience_at_the_end);
+        take_back(session.state(), grant_);
+        session.save();
+    } catch (const std::exception &) {
+        return; // there is nothing to be done about it, and no time to wait
+    }
 }
 
 } // namespace ogh

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <memory>
 #include <utility>
 #include <vector>
 
@@ -17,26 +18,29 @@ class Lease final {
 public:
     /** The devices, and no lease of them. */
     explicit Lease(std::vector<LeaseKey> devices) : devices_(std::move(devices)) {}
-    Lease(const LeaseStore &store, Grant grant, std::vector<LeaseKey> devices)
-        : store_(&store), grant_(std::move(grant)), devices_(std::move(devices))
+    Lease(std::shared_ptr<const LeaseStore> store, Grant grant, std::vector<LeaseKey> devices)
+        : store_(std::move(store)), grant_(std::move(grant)), devices_(std::move(devices))
     {
     }
     Lease(const Lease &) = delete;
     Lease &operator=(const Lease &) = delete;
     Lease(Lease &&other) noexcept;
-    ~Lease(); ///< gives it back as far as that is possible; what stays is free when the container has ended
+    ~Lease() { release(); }
 
     /** All that was asked for: `fixed` of the demand in its order, and then what was chosen of the candidates. */
     [[nodiscard]] const std::vector<LeaseKey> &devices() const { return devices_; }
 
     /** The container is complete: it has the devices until it ends. */
-    void keep() noexcept { store_ = nullptr; }
+    void keep() noexcept { store_.reset(); }
 
-    /** Gives back what was added; a second time does nothing. For an undo log. @throws Error (Host) */
-    void release();
+    /**
+     * Gives back what was added, as far as that is possible: what stays is free when the container, which is not going to
+     * start, has ended. A second time does nothing.
+     */
+    void release() noexcept;
 
 private:
-    const LeaseStore *store_ = nullptr; ///< nothing: there is nothing to give back
+    std::shared_ptr<const LeaseStore> store_; ///< nothing: there is nothing to give back
     Grant grant_;
     std::vector<LeaseKey> devices_;
 };

@@ -20,7 +20,7 @@ namespace ogh {
  */
 LeaseState state_for(const ProcessSpace &space, const std::string &text, const std::string &how_to_clear);
 
-/** The state of the leases in a folder, read and written whole. */
+/** The state of the leases in a folder, read and written whole. It works after entering a container. */
 class LeaseStore final {
 public:
     /**
@@ -31,11 +31,10 @@ public:
     static constexpr std::chrono::seconds patience_at_the_end{
         2}; ///< to give back what ends with its process anyway
 
-    /** @param processes outlives it */
-    LeaseStore(LeaseFolder folder, const Processes &processes)
-        : folder_(std::move(folder)), processes_(processes)
-    {
-    }
+    explicit LeaseStore(LeaseFolder folder) : folder_(std::move(folder)) {}
+
+    /** Those of whom the state tells. */
+    [[nodiscard]] const Processes &processes() const { return processes_; }
 
     /** The state while no other process changes it; do not wait for anything meanwhile. */
     class Session final {
@@ -68,7 +67,7 @@ private:
     [[nodiscard]] std::string how_to_clear() const { return folder_.how_to_clear(); }
 
     LeaseFolder folder_;
-    const Processes &processes_;
+    Processes processes_;
 };
 
 } // namespace ogh

@@ -53,7 +53,7 @@ LeaseList list_of(const Processes &processes, const LeaseState &state, const Pre
 
 } // namespace
 
-Leases::Leases(const Sysroot &sysroot) : store_(LeaseFolder(sysroot), processes_) {}
+Leases::Leases(const Sysroot &sysroot) : store_(std::make_shared<LeaseStore>(LeaseFolder(sysroot))) {}
 
 bool Leases::are_possible()
 {
@@ -62,12 +62,12 @@ bool Leases::are_possible()
 
 Lease Leases::take(const LeaseRequest &request)
 {
-    return Taking(processes_, store_, request).take();
+    return Taking(store_, request).take();
 }
 
 bool Leases::drain(const LeaseKey &key)
 {
-    LeaseStore::Session session = store_.open();
+    LeaseStore::Session session = store_->open();
     const bool is_new = ogh::drain(session.state(), key, unix_time());
     session.save();
     return is_new;
@@ -75,7 +75,7 @@ bool Leases::drain(const LeaseKey &key)
 
 bool Leases::undrain(const LeaseKey &key)
 {
-    LeaseStore::Session session = store_.open();
+    LeaseStore::Session session = store_->open();
     const bool was_drained = ogh::undrain(session.state(), key);
     session.save();
     return was_drained;
@@ -83,11 +83,11 @@ bool Leases::undrain(const LeaseKey &key)
 
 LeaseList Leases::list(const TakeoverPolicy &policy)
 {
-    LeaseStore::Session session = store_.open();
-    const Present present = drop_gone(processes_, session.state());
+    LeaseStore::Session session = store_->open();
+    const Present present = drop_gone(store_->processes(), session.state());
     expire(session.state(), boottime_ns());
     session.save();
-    return list_of(processes_, session.state(), present, policy);
+    return list_of(store_->processes(), session.state(), present, policy);
 }
 
 LeaseList Leases::look(const Sysroot &sysroot, const TakeoverPolicy &policy)
@@ -95,8 +95,9 @@ LeaseList Leases::look(const Sysroot &sysroot, const TakeoverPolicy &policy)
     auto folder = LeaseFolder::find(sysroot);
     if (!folder)
         return {};
-    const Processes processes;
-    const LeaseState state = LeaseStore(std::move(*folder), processes).read();
+    const LeaseStore store(std::move(*folder));
+    const Processes &processes = store.processes();
+    const LeaseState state = store.read();
     LeaseState living = state;
     const Present present = drop_gone(processes, living);
     return list_of(processes, state, present, policy);

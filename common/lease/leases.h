@@ -3,6 +3,7 @@
 
 #include <sys/types.h>
 
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -44,8 +45,6 @@ class Leases final {
 public:
     /** @throws Error (Host) */
     explicit Leases(const Sysroot &sysroot);
-    Leases(const Leases &) = delete;
-    Leases &operator=(const Leases &) = delete;
 
     /** Whether this process is the host's root; nobody else can take leases, as with a rootless engine. */
     static bool are_possible();
@@ -54,7 +53,6 @@ public:
      * Takes leases of all that is asked for, or of nothing; waits as long as it may. While it waits nothing is locked, and
      * no time is spent; a container that has something already does not wait for more, which could be for ever.
      *
-     * @return outlived by this object
      * @throws Error: Busy that says who has what since when; Policy for an exclusive lease of a container whose end cannot
      *         be told; Failure if the container or the runtime ends meanwhile; Host
      */
@@ -73,8 +71,7 @@ public:
     static LeaseList look(const Sysroot &sysroot, const TakeoverPolicy &policy);
 
 private:
-    Processes processes_;
-    LeaseStore store_;
+    std::shared_ptr<const LeaseStore> store_; ///< a lease needs it until it is kept or given back
 };
 
 /**

@@ -81,9 +81,10 @@ void move_valid(std::map<Key, UniqueFd> &from, const std::set<Key> &keys, std::v
 
 } // namespace
 
-Taking::Taking(const Processes &processes, const LeaseStore &store, const LeaseRequest &request)
-    : processes_(processes), store_(store), request_(request),
-      holder_(find_holder(processes, request.init, request.container, request.program, request.cgroups_path)),
+Taking::Taking(std::shared_ptr<const LeaseStore> store, const LeaseRequest &request)
+    : store_(std::move(store)), processes_(store_->processes()), request_(request),
+      holder_(
+          find_holder(processes_, request.init, request.container, request.program, request.cgroups_path)),
       deadline_ns_(boottime_ns() + request.wait.count())
 {
     const Holder &holder = holder_.first;
@@ -99,7 +100,7 @@ Taking::~Taking()
     if (ticket_ == 0)
         return;
     try {
-        LeaseStore::Session session = store_.open(LeaseStore::patience_at_the_end);
+        LeaseStore::Session session = store_->open(LeaseStore::patience_at_the_end);
         remove_ticket(session.state(), ticket_);
         session.save();
     } catch (...) { // NOLINT(bugprone-empty-catch): it goes with this process
@@ -122,7 +123,7 @@ Lease Taking::take()
 
 Taking::Attempt Taking::try_now()
 {
-    LeaseStore::Session session = store_.open();
+    LeaseStore::Session session = store_->open();
     const std::int64_t now = boottime_ns();
     drop_missing(processes_, session.state(), request_.demand);
     expire(session.state(), now);

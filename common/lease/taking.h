@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <memory>
 #include <vector>
 
 #include "lease/further_request.h"
@@ -15,7 +16,7 @@ namespace ogh {
 class Taking final {
 public:
     /** @throws Error if the container has ended, or must not have such a lease */
-    Taking(const Processes &processes, const LeaseStore &store, const LeaseRequest &request);
+    Taking(std::shared_ptr<const LeaseStore> store, const LeaseRequest &request);
     Taking(const Taking &) = delete;
     Taking &operator=(const Taking &) = delete;
     ~Taking();
@@ -44,8 +45,8 @@ private:
     [[nodiscard]] bool take_over_all(Attempt &attempt) const;
     void wait_for(const Attempt &attempt);
 
+    const std::shared_ptr<const LeaseStore> store_;
     const Processes &processes_;
-    const LeaseStore &store_;
     const LeaseRequest &request_;
     std::pair<Holder, UniqueFd> holder_;
     std::int64_t deadline_ns_;

@@ -110,7 +110,7 @@ public:
 
     void give(const LeaseDetails &details)
     {
-        std::shared_ptr<GpuLease> lease;
+        std::shared_ptr<Lease> lease;
         if (!keys_.empty() && !hook_.options().plan) {
             lease = take(details);
             if (details.terms.wait.count() != 0)
@@ -172,7 +172,7 @@ private:
         return names;
     }
 
-    [[nodiscard]] std::shared_ptr<GpuLease> take(const LeaseDetails &details)
+    [[nodiscard]] std::shared_ptr<Lease> take(const LeaseDetails &details)
     {
         std::vector<LeaseKey> keys;
         for (const auto &[key, name] : keys_)
