@@ -8,9 +8,9 @@
 #include "base/error.h"
 #include "kernel/user_namespace.h"
 #include "lease/boot_clock.h"
+#include "lease/lease_acquisition.h"
 #include "lease/lease_changes.h"
 #include "lease/presence.h"
-#include "lease/taking.h"
 
 namespace ogh {
 
@@ -62,7 +62,7 @@ bool Leases::are_possible()
 
 Lease Leases::take(const LeaseRequest &request)
 {
-    return Taking(store_, request).take();
+    return LeaseAcquisition(store_, request).take();
 }
 
 bool Leases::drain(const LeaseKey &key)

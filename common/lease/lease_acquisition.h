@@ -13,13 +13,13 @@
 namespace ogh {
 
 /** One request on its way to its lease; its ticket goes with it. */
-class Taking final {
+class LeaseAcquisition final {
 public:
     /** @throws Error if the container has ended, or must not have such a lease */
-    Taking(std::shared_ptr<const LeaseStore> store, const LeaseRequest &request);
-    Taking(const Taking &) = delete;
-    Taking &operator=(const Taking &) = delete;
-    ~Taking();
+    LeaseAcquisition(std::shared_ptr<const LeaseStore> store, const LeaseRequest &request);
+    LeaseAcquisition(const LeaseAcquisition &) = delete;
+    LeaseAcquisition &operator=(const LeaseAcquisition &) = delete;
+    ~LeaseAcquisition();
 
     /** See Leases::take(). */
     Lease take();

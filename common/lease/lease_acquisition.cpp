@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "lease/taking.h"
+#include "lease/lease_acquisition.h"
 
 #include <unistd.h>
 
@@ -81,7 +81,7 @@ void move_valid(std::map<Key, UniqueFd> &from, const std::set<Key> &keys, std::v
 
 } // namespace
 
-Taking::Taking(std::shared_ptr<const LeaseStore> store, const LeaseRequest &request)
+LeaseAcquisition::LeaseAcquisition(std::shared_ptr<const LeaseStore> store, const LeaseRequest &request)
     : store_(std::move(store)), processes_(store_->processes()), request_(request),
       holder_(
           find_holder(processes_, request.init, request.container, request.program, request.cgroups_path)),
@@ -95,7 +95,7 @@ Taking::Taking(std::shared_ptr<const LeaseStore> store, const LeaseRequest &requ
             "it cannot be told when it has ended");
 }
 
-Taking::~Taking()
+LeaseAcquisition::~LeaseAcquisition()
 {
     if (ticket_ == 0)
         return;
@@ -107,7 +107,7 @@ Taking::~Taking()
     }
 }
 
-Lease Taking::take()
+Lease LeaseAcquisition::take()
 {
     for (;;) {
         Attempt attempt = try_now();
@@ -121,7 +121,7 @@ Lease Taking::take()
     }
 }
 
-Taking::Attempt Taking::try_now()
+LeaseAcquisition::Attempt LeaseAcquisition::try_now()
 {
     LeaseStore::Session session = store_->open();
     const std::int64_t now = boottime_ns();
@@ -153,7 +153,7 @@ Taking::Attempt Taking::try_now()
     return attempt;
 }
 
-void Taking::check_count(const LeaseState &state, const std::vector<LeaseKey> &granted) const
+void LeaseAcquisition::check_count(const LeaseState &state, const std::vector<LeaseKey> &granted) const
 {
     if (!request_.max_devices || granted.empty())
         return;
@@ -165,8 +165,8 @@ void Taking::check_count(const LeaseState &state, const std::vector<LeaseKey> &g
                                           std::to_string(*request_.max_devices));
 }
 
-Taking::Attempt Taking::blocked(LeaseState &state, const Decision &decision, Present present,
-                                std::int64_t now)
+LeaseAcquisition::Attempt LeaseAcquisition::blocked(LeaseState &state, const Decision &decision,
+                                                    Present present, std::int64_t now)
 {
     Attempt attempt;
     attempt.busy = busy_text(state, decision, further_.demand, request_.name_device);
@@ -186,12 +186,12 @@ Taking::Attempt Taking::blocked(LeaseState &state, const Decision &decision, Pre
     return attempt;
 }
 
-Ticket Taking::ticket(std::int64_t now) const
+Ticket LeaseAcquisition::ticket(std::int64_t now) const
 {
     return {0, {}, holder_.first, further_.demand, std::max(now, deadline_ns_), unix_time()};
 }
 
-std::uint64_t Taking::enqueue(LeaseState &state, std::int64_t now, bool for_takeover)
+std::uint64_t LeaseAcquisition::enqueue(LeaseState &state, std::int64_t now, bool for_takeover)
 {
     Ticket request = ticket(now);
     request.hook = identity_of_this(processes_);
@@ -201,7 +201,7 @@ std::uint64_t Taking::enqueue(LeaseState &state, std::int64_t now, bool for_take
 }
 
 /** @return whether all have ended; else what to watch is added. */
-bool Taking::take_over_all(Attempt &attempt) const
+bool LeaseAcquisition::take_over_all(Attempt &attempt) const
 {
     for (const Holder &holder : attempt.takeover.holders) {
         Takeover result = take_over(processes_, holder);
@@ -214,7 +214,7 @@ bool Taking::take_over_all(Attempt &attempt) const
     return true;
 }
 
-void Taking::wait_for(const Attempt &attempt)
+void LeaseAcquisition::wait_for(const Attempt &attempt)
 {
     if (!companions_)
         companions_ = companions(std::move(holder_.second), request_.runtime);
