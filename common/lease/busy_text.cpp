@@ -28,13 +28,13 @@ std::string joined(const std::vector<std::string> &parts, const char *separator)
 void add_holders(const LeaseState &state, const Obstacles &obstacles, const LeaseKey &key,
                  std::vector<std::string> &why)
 {
-    for (const Holding &holding : state.holdings) {
-        const auto device = std::find_if(holding.devices.begin(), holding.devices.end(),
+    for (const Allocation &allocation : state.allocations) {
+        const auto device = std::find_if(allocation.devices.begin(), allocation.devices.end(),
                                          [&](const LeasedDevice &held) { return overlap(held.key, key); });
-        if (device == holding.devices.end() || !obstacles.holders.contains(holding.holder.init))
+        if (device == allocation.devices.end() || !obstacles.holders.contains(allocation.holder.init))
             continue;
         why.push_back("held " + std::string(device->mode == LeaseMode::Exclusive ? "exclusively" : "shared") +
-                      " by container " + quote(holding.holder.container) + since(holding.since));
+                      " by container " + quote(allocation.holder.container) + since(allocation.since));
     }
 }
 

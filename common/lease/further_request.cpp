@@ -13,11 +13,12 @@ namespace {
 
 using Keys = std::vector<LeaseKey>;
 
-template<typename Holdings> auto *find_holding(Holdings &holdings, const ProcessId &init)
+template<typename Allocations> auto *find_allocation(Allocations &allocations, const ProcessId &init)
 {
-    const auto found = std::find_if(holdings.begin(), holdings.end(),
-                                    [&](const Holding &holding) { return holding.holder.init == init; });
-    return found == holdings.end() ? nullptr : &*found;
+    const auto found =
+        std::find_if(allocations.begin(), allocations.end(),
+                     [&](const Allocation &allocation) { return allocation.holder.init == init; });
+    return found == allocations.end() ? nullptr : &*found;
 }
 
 bool is_in(const Keys &keys, const LeaseKey &key)
@@ -30,10 +31,10 @@ bool overlaps_one_of(const Keys &keys, const LeaseKey &key)
     return std::any_of(keys.begin(), keys.end(), [&](const LeaseKey &other) { return overlap(other, key); });
 }
 
-Keys keys_of(const Holding &holding)
+Keys keys_of(const Allocation &allocation)
 {
     Keys keys;
-    for (const LeasedDevice &device : holding.devices)
+    for (const LeasedDevice &device : allocation.devices)
         keys.push_back(device.key);
     return keys;
 }
@@ -45,7 +46,7 @@ std::string for_all_of(const std::string &name)
 }
 
 /** What was chosen for earlier requests, and is now asked for by its name. */
-Keys displaced_by(const Keys &named, const Holding &own)
+Keys displaced_by(const Keys &named, const Allocation &own)
 {
     Keys displaced;
     for (const auto &[name, chosen] : own.requests)
@@ -72,7 +73,7 @@ void keep_further(Demand &demand, const Keys &had)
 FurtherRequest beside_earlier(const LeaseState &state, const ProcessId &init, const LeaseRequest &request)
 {
     FurtherRequest further{request.demand, request.name, request.is_for_all, {}};
-    const Holding *const own = find_holding(state.holdings, init);
+    const Allocation *const own = find_allocation(state.allocations, init);
     if (own == nullptr || request.is_for_all)
         return further;
     Demand &demand = further.demand;
@@ -101,7 +102,7 @@ std::optional<GrantedRequests> note_request(LeaseState &state, const ProcessId &
                                             const FurtherRequest &request,
                                             const std::vector<LeaseKey> &granted)
 {
-    Holding *const own = find_holding(state.holdings, init);
+    Allocation *const own = find_allocation(state.allocations, init);
     if (own == nullptr || (request.name.empty() && request.displaced.empty()))
         return std::nullopt;
     GrantedRequests before = own->requests;

@@ -30,8 +30,8 @@ ProcessId identity_of_this(const Processes &processes)
 
 bool has_something(const LeaseState &state, const ProcessId &init)
 {
-    return std::any_of(state.holdings.begin(), state.holdings.end(),
-                       [&](const Holding &holding) { return holding.holder.init == init; });
+    return std::any_of(state.allocations.begin(), state.allocations.end(),
+                       [&](const Allocation &allocation) { return allocation.holder.init == init; });
 }
 
 bool counts(const std::vector<std::string> &counted, const LeaseKey &key)
@@ -44,9 +44,9 @@ size_t count_with(const LeaseState &state, const ProcessId &init, const std::vec
                   const std::vector<std::string> &counted)
 {
     std::set<LeaseKey> keys(granted.begin(), granted.end());
-    for (const Holding &holding : state.holdings) {
-        for (const LeasedDevice &device : holding.devices) {
-            if (holding.holder.init == init && counts(counted, device.key))
+    for (const Allocation &allocation : state.allocations) {
+        for (const LeasedDevice &device : allocation.devices) {
+            if (allocation.holder.init == init && counts(counted, device.key))
                 keys.insert(device.key);
         }
     }

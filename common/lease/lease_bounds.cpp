@@ -23,19 +23,19 @@ void check_size(size_t size)
 
 void require_room(const LeaseState &state)
 {
-    if (state.holdings.size() + state.tickets.size() >= max_lease_containers)
+    if (state.allocations.size() + state.tickets.size() >= max_lease_containers)
         throw Error(ExitCode::Host, std::to_string(max_lease_containers) +
                                         " containers of this host have GPUs or wait for some, and there are "
                                         "leases for no more");
 }
 
-void check_entry(const Holding &holding)
+void check_entry(const Allocation &allocation)
 {
-    check_size(text_size(holding));
+    check_size(text_size(allocation));
     const auto is_too_long = [](const LeasedDevice &device) {
         return word_size(device.key) > max_device_word;
     };
-    if (std::any_of(holding.devices.begin(), holding.devices.end(), is_too_long))
+    if (std::any_of(allocation.devices.begin(), allocation.devices.end(), is_too_long))
         throw Error(ExitCode::Host, "a device that the container asks for has a name of more than " +
                                         std::to_string(max_device_word) + " bytes");
 }

@@ -27,7 +27,7 @@ constexpr size_t max_lease_file = (size_t{4} << 20U) + max_lease_containers * ma
 void require_room(const LeaseState &state);
 
 /** @throws Error (Host) if the entry is too long, which only what its own container asks for can make it */
-void check_entry(const Holding &holding);
+void check_entry(const Allocation &allocation);
 void check_entry(const Ticket &ticket);
 
 } // namespace ogh

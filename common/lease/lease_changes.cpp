@@ -10,22 +10,22 @@ namespace ogh {
 namespace {
 
 /** The container's entry, a new one at the end if it has none. */
-Holding &entry_of(LeaseState &state, const Holder &holder, std::int64_t now, std::int64_t since)
+Allocation &entry_of(LeaseState &state, const Holder &holder, std::int64_t now, std::int64_t since)
 {
     const auto found =
-        std::find_if(state.holdings.begin(), state.holdings.end(),
-                     [&](const Holding &holding) { return holding.holder.init == holder.init; });
-    if (found != state.holdings.end())
+        std::find_if(state.allocations.begin(), state.allocations.end(),
+                     [&](const Allocation &allocation) { return allocation.holder.init == holder.init; });
+    if (found != state.allocations.end())
         return *found;
     require_room(state);
-    return state.holdings.emplace_back(Holding{holder, {}, now, since});
+    return state.allocations.emplace_back(Allocation{holder, {}, now, since});
 }
 
-LeasedDevice *find_device(Holding &holding, const LeaseKey &key)
+LeasedDevice *find_device(Allocation &allocation, const LeaseKey &key)
 {
-    const auto found = std::find_if(holding.devices.begin(), holding.devices.end(),
+    const auto found = std::find_if(allocation.devices.begin(), allocation.devices.end(),
                                     [&](const LeasedDevice &device) { return device.key == key; });
-    return found == holding.devices.end() ? nullptr : &*found;
+    return found == allocation.devices.end() ? nullptr : &*found;
 }
 
 /** Keys of what has no place, as CDI's, are new ones each time. */
@@ -51,7 +51,7 @@ Grant enter(LeaseState &state, const Holder &holder, const Ticket &request,
     Grant grant{holder.init, {}, {}};
     if (granted.empty())
         return grant;
-    Holding &entry = entry_of(state, holder, now, request.since);
+    Allocation &entry = entry_of(state, holder, now, request.since);
     for (const LeaseKey &key : granted) {
         LeasedDevice *held = find_device(entry, key);
         if (held == nullptr) {
@@ -72,20 +72,20 @@ Grant enter(LeaseState &state, const Holder &holder, const Ticket &request,
 
 void take_back(LeaseState &state, const Grant &grant)
 {
-    for (Holding &holding : state.holdings) {
-        if (holding.holder.init != grant.init)
+    for (Allocation &allocation : state.allocations) {
+        if (allocation.holder.init != grant.init)
             continue;
-        std::erase_if(holding.devices, [&](const LeasedDevice &device) {
+        std::erase_if(allocation.devices, [&](const LeasedDevice &device) {
             return std::find(grant.added.begin(), grant.added.end(), device.key) != grant.added.end();
         });
         if (grant.requests_before)
-            holding.requests = *grant.requests_before;
+            allocation.requests = *grant.requests_before;
         for (const LeaseKey &key : grant.raised) {
-            if (LeasedDevice *held = find_device(holding, key))
+            if (LeasedDevice *held = find_device(allocation, key))
                 held->mode = LeaseMode::Shared;
         }
     }
-    std::erase_if(state.holdings, [](const Holding &holding) { return holding.devices.empty(); });
+    std::erase_if(state.allocations, [](const Allocation &allocation) { return allocation.devices.empty(); });
 }
 
 std::uint64_t queue(LeaseState &state, Ticket ticket)
@@ -104,7 +104,8 @@ void remove_ticket(LeaseState &state, std::uint64_t number)
 
 void remove_holder(LeaseState &state, const ProcessId &init)
 {
-    std::erase_if(state.holdings, [&](const Holding &holding) { return holding.holder.init == init; });
+    std::erase_if(state.allocations,
+                  [&](const Allocation &allocation) { return allocation.holder.init == init; });
 }
 
 void expire(LeaseState &state, std::int64_t now)

@@ -27,7 +27,7 @@ public:
         file.space = space();
         read_counters(file.state);
         while (next_is("holding"))
-            file.state.holdings.push_back(holding());
+            file.state.allocations.push_back(allocation());
         while (next_is("ticket"))
             file.state.tickets.push_back(ticket(file.state));
         while (next_is("drain"))
@@ -141,26 +141,26 @@ private:
         state.unknown.fields = words.unknown();
     }
 
-    Holding holding()
+    Allocation allocation()
     {
         LeaseWords words = this->words("holding");
-        Holding holding;
-        holding.taken_ns = take_time(words, "taken");
-        holding.since = take_time(words, "since");
+        Allocation allocation;
+        allocation.taken_ns = take_time(words, "taken");
+        allocation.since = take_time(words, "since");
         const std::uint64_t devices = is_first_ ? words.number("devices") : 0;
         for (std::uint64_t count = 0; count < devices; ++count)
-            holding.devices.push_back(take_device(words));
-        holding.holder = take_holder(words);
-        holding.unknown.fields = words.unknown();
+            allocation.devices.push_back(take_device(words));
+        allocation.holder = take_holder(words);
+        allocation.unknown.fields = words.unknown();
         while (!is_first_ && next_is(" device"))
-            add_device(holding.devices);
-        if (holding.devices.empty())
+            add_device(allocation.devices);
+        if (allocation.devices.empty())
             words.refuse("devices");
         const std::string_view request = is_first_ ? "request" : " request";
         while (next_is(request))
-            add_request(holding, request);
-        holding.unknown.lines = unknown_lines({"device", "request"});
-        return holding;
+            add_request(allocation, request);
+        allocation.unknown.lines = unknown_lines({"device", "request"});
+        return allocation;
     }
 
     void add_device(std::vector<LeasedDevice> &devices)
@@ -170,16 +170,16 @@ private:
         devices.back().unknown = words.unknown();
     }
 
-    void add_request(Holding &holding, std::string_view kind)
+    void add_request(Allocation &allocation, std::string_view kind)
     {
         LeaseWords words = this->words(kind);
-        GrantedRequests &requests = holding.requests;
+        GrantedRequests &requests = allocation.requests;
         const std::string name = words.text("name");
         if (name.empty() || (!requests.empty() && name <= requests.rbegin()->first))
             words.refuse("name");
         requests.emplace_hint(requests.end(), name, words.list("devices"));
         if (std::string unknown = words.unknown(); !unknown.empty())
-            holding.unknown_of_requests[name] = std::move(unknown);
+            allocation.unknown_of_requests[name] = std::move(unknown);
     }
 
     /** Numbers that are given out once must not come again. */

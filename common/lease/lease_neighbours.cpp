@@ -47,10 +47,10 @@ std::set<ProcessId> holders_near(const LeaseState &state, const Demand &demand)
 {
     const Neighbourhood near(demand);
     std::set<ProcessId> found;
-    for (const Holding &holding : state.holdings) {
-        if (std::any_of(holding.devices.begin(), holding.devices.end(),
+    for (const Allocation &allocation : state.allocations) {
+        if (std::any_of(allocation.devices.begin(), allocation.devices.end(),
                         [&](const LeasedDevice &device) { return near.has(device.key); }))
-            found.insert(holding.holder.init);
+            found.insert(allocation.holder.init);
     }
     return found;
 }

@@ -19,7 +19,7 @@ bool covers(const LeaseKey &whole, const LeaseKey &part)
 
 /** A device of a container. */
 struct Use {
-    const Holding *holding;
+    const Allocation *allocation;
     const LeasedDevice *device;
 };
 
@@ -35,9 +35,9 @@ public:
     Question(const LeaseState &state, const Claim &claim, std::int64_t now)
         : state_(state), claim_(claim), now_(now), own_(find_own())
     {
-        for (const Holding &holding : state.holdings) {
-            for (const LeasedDevice &device : holding.devices)
-                uses_.add(gpu_of(device.key), {&holding, &device});
+        for (const Allocation &allocation : state.allocations) {
+            for (const LeasedDevice &device : allocation.devices)
+                uses_.add(gpu_of(device.key), {&allocation, &device});
         }
         for (const Ticket &ticket : state.tickets) {
             if (!is_ahead(ticket) || !conflict(ticket.demand.mode, claim.demand.mode))
@@ -66,12 +66,12 @@ public:
 private:
     using Rank = std::tuple<bool, bool, size_t, std::uint64_t>;
 
-    [[nodiscard]] const Holding *find_own() const
+    [[nodiscard]] const Allocation *find_own() const
     {
         const auto found =
-            std::find_if(state_.holdings.begin(), state_.holdings.end(),
-                         [&](const Holding &holding) { return holding.holder.init == claim_.init; });
-        return found == state_.holdings.end() ? nullptr : &*found;
+            std::find_if(state_.allocations.begin(), state_.allocations.end(),
+                         [&](const Allocation &allocation) { return allocation.holder.init == claim_.init; });
+        return found == state_.allocations.end() ? nullptr : &*found;
     }
 
     static void add(Obstacles &all, const Obstacles &more)
@@ -121,9 +121,9 @@ private:
                 found.drains.insert(drain.key);
         }
         for (const Use &use : uses_.near(gpu_of(key))) {
-            if (use.holding != own_ && conflict(use.device->mode, claim_.demand.mode) &&
+            if (use.allocation != own_ && conflict(use.device->mode, claim_.demand.mode) &&
                 overlap(use.device->key, key))
-                found.holders.insert(use.holding->holder.init);
+                found.holders.insert(use.allocation->holder.init);
         }
         for (const Wish &wish : wishes_.near(gpu_of(key))) {
             if (overlap(*wish.key, key) && !stands_in_the_way(*wish.ticket, key))
@@ -225,10 +225,10 @@ private:
 
     [[nodiscard]] size_t holders_of(const LeaseKey &key) const
     {
-        std::set<const Holding *> holders;
+        std::set<const Allocation *> holders;
         for (const Use &use : uses_.near(gpu_of(key))) {
             if (overlap(use.device->key, key))
-                holders.insert(use.holding);
+                holders.insert(use.allocation);
         }
         return holders.size();
     }
@@ -236,7 +236,7 @@ private:
     const LeaseState &state_;
     const Claim &claim_;
     std::int64_t now_;
-    const Holding *own_;
+    const Allocation *own_;
     ByGpu<Use> uses_;
     ByGpu<Wish> wishes_; ///< of those that are in this one's way, if they are ahead of it
 };

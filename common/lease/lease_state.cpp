@@ -18,13 +18,13 @@ bool is_part_of(std::string_view part, std::string_view whole)
 
 /** A device of a container, seen from the GPU that it is of. */
 struct HeldDevice {
-    const Holding *holding;
+    const Allocation *allocation;
     const LeasedDevice *device;
 };
 
 bool exclude_each_other(const HeldDevice &a, const HeldDevice &b)
 {
-    return a.holding != b.holding && conflict(a.device->mode, b.device->mode) &&
+    return a.allocation != b.allocation && conflict(a.device->mode, b.device->mode) &&
            overlap(a.device->key, b.device->key);
 }
 
@@ -44,11 +44,11 @@ std::string contradiction(const LeaseState &state)
 {
     std::set<ProcessId> inits;
     ByGpu<HeldDevice> uses_by_gpu;
-    for (const Holding &holding : state.holdings) {
-        if (!inits.insert(holding.holder.init).second)
-            return "the process " + std::to_string(holding.holder.init.pid) + " has two entries";
-        for (const LeasedDevice &device : holding.devices)
-            uses_by_gpu.add(gpu_of(device.key), {&holding, &device});
+    for (const Allocation &allocation : state.allocations) {
+        if (!inits.insert(allocation.holder.init).second)
+            return "the process " + std::to_string(allocation.holder.init.pid) + " has two entries";
+        for (const LeasedDevice &device : allocation.devices)
+            uses_by_gpu.add(gpu_of(device.key), {&allocation, &device});
     }
     for (const auto &[gpu, uses] : uses_by_gpu) {
         // Whoever shares is in nobody's way but that of an exclusive one, of which there are few.

@@ -92,7 +92,7 @@ struct LeasedDevice {
 using GrantedRequests = std::map<std::string, std::vector<LeaseKey>>;
 
 /** What one container has. */
-struct Holding {
+struct Allocation {
     Holder holder;
     std::vector<LeasedDevice> devices;
     std::int64_t taken_ns = 0; ///< of CLOCK_BOOTTIME: when it got the first of them
@@ -101,7 +101,7 @@ struct Holding {
     std::map<std::string, std::string> unknown_of_requests = {}; ///< fields, by the name of the request
     UnknownWords unknown = {};
 
-    bool operator==(const Holding &) const = default;
+    bool operator==(const Allocation &) const = default;
 };
 
 /** What a container asks for: all of it or nothing. */
@@ -141,7 +141,7 @@ struct Drain {
 
 /** All that is known of the leases of a host; a plain value. */
 struct LeaseState {
-    std::vector<Holding> holdings;
+    std::vector<Allocation> allocations;
     std::vector<Ticket> tickets; ///< in their order
     std::vector<Drain> drains;
     std::map<LeaseKey, std::uint64_t> last_used;          ///< the greater, the later it was given

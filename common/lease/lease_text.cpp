@@ -11,7 +11,7 @@ namespace ogh {
 
 namespace {
 
-/** Writes in one of the two versions, which have the same words but for the devices of a holding. */
+/** Writes in one of the two versions, which have the same words but for the devices of a allocation. */
 class LeaseWriter final {
 public:
     LeaseWriter(std::string &text, unsigned version) : text_(text), is_first_(version == 1) {}
@@ -35,19 +35,19 @@ public:
         end(state.unknown.fields);
     }
 
-    void add(const Holding &holding)
+    void add(const Allocation &allocation)
     {
         LeaseLine line = begin("holding");
-        line.add("taken", time_word(holding.taken_ns));
-        line.add("since", time_word(holding.since));
+        line.add("taken", time_word(allocation.taken_ns));
+        line.add("since", time_word(allocation.since));
         if (is_first_) {
-            line.add("devices", std::uint64_t{holding.devices.size()});
-            for (const LeasedDevice &device : holding.devices)
+            line.add("devices", std::uint64_t{allocation.devices.size()});
+            for (const LeasedDevice &device : allocation.devices)
                 add_fields(line, device);
         }
-        add_fields(line, holding.holder, holding.holder.program);
-        end(holding.unknown.fields);
-        for (const LeasedDevice &device : holding.devices) {
+        add_fields(line, allocation.holder, allocation.holder.program);
+        end(allocation.unknown.fields);
+        for (const LeasedDevice &device : allocation.devices) {
             if (is_first_) {
                 check(device.unknown);
                 continue;
@@ -56,14 +56,14 @@ public:
             add_fields(own, device);
             end(device.unknown);
         }
-        for (const auto &[name, devices] : holding.requests) {
+        for (const auto &[name, devices] : allocation.requests) {
             LeaseLine own = begin(is_first_ ? "request" : " request");
             own.add("name", name);
             own.add("devices", devices);
-            const auto unknown = holding.unknown_of_requests.find(name);
-            end(unknown == holding.unknown_of_requests.end() ? "" : unknown->second);
+            const auto unknown = allocation.unknown_of_requests.find(name);
+            end(unknown == allocation.unknown_of_requests.end() ? "" : unknown->second);
         }
-        add_lines(holding.unknown.lines);
+        add_lines(allocation.unknown.lines);
     }
 
     void add(const Ticket &ticket)
@@ -146,15 +146,15 @@ std::string to_text(const LeaseFile &file, unsigned version)
     constexpr size_t usual_line = 384;
     const LeaseState &state = file.state;
     std::string text;
-    text.reserve(usual_line * (state.holdings.size() + state.tickets.size() + 4) +
+    text.reserve(usual_line * (state.allocations.size() + state.tickets.size() + 4) +
                  64 * state.last_used.size());
     text += lease_file_heading;
     text += std::to_string(version) + '\n';
     LeaseWriter writer(text, version);
     writer.add(file.space);
     writer.add_counters(state);
-    for (const Holding &holding : state.holdings)
-        writer.add(holding);
+    for (const Allocation &allocation : state.allocations)
+        writer.add(allocation);
     for (const Ticket &ticket : state.tickets)
         writer.add(ticket);
     for (const Drain &drain : state.drains)
@@ -170,10 +170,10 @@ std::string to_text(const LeaseFile &file)
     return to_text(file, version_for(file.state));
 }
 
-size_t text_size(const Holding &holding)
+size_t text_size(const Allocation &allocation)
 {
     std::string text;
-    LeaseWriter(text, lease_file_version).add(holding);
+    LeaseWriter(text, lease_file_version).add(allocation);
     return text.size();
 }
 

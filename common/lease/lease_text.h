@@ -20,7 +20,7 @@ std::string to_text(const LeaseFile &file, unsigned version);
 std::string to_text(const LeaseFile &file);
 
 /** How many bytes of it an entry takes, in version 2. */
-size_t text_size(const Holding &holding);
+size_t text_size(const Allocation &allocation);
 size_t text_size(const Ticket &ticket);
 
 } // namespace ogh

@@ -17,10 +17,10 @@ namespace ogh {
 namespace {
 
 /** Whether another container could have it ended now; false where that cannot be told. */
-bool is_idle(const Processes &processes, const Holding &holding, const TakeoverPolicy &policy)
+bool is_idle(const Processes &processes, const Allocation &allocation, const TakeoverPolicy &policy)
 {
     try {
-        return may_be_idle(holding, policy, boottime_ns()) && is_alone(processes, holding.holder);
+        return may_be_idle(allocation, policy, boottime_ns()) && is_alone(processes, allocation.holder);
     } catch (const Error &) {
         return false;
     }
@@ -36,11 +36,11 @@ LeaseList list_of(const Processes &processes, const LeaseState &state, const Pre
                   const TakeoverPolicy &policy)
 {
     LeaseList list{{}, state.drains};
-    for (const Holding &holding : state.holdings) {
-        const Holder &holder = holding.holder;
+    for (const Allocation &allocation : state.allocations) {
+        const Holder &holder = allocation.holder;
         const bool lives = present.holders.contains(holder.init);
-        list.entries.push_back({holding.devices, std::nullopt, holder.container, holder.init.pid,
-                                holding.since, lives, lives && is_idle(processes, holding, policy),
+        list.entries.push_back({allocation.devices, std::nullopt, holder.container, holder.init.pid,
+                                allocation.since, lives, lives && is_idle(processes, allocation, policy),
                                 lives && has_never_started(processes, holder)});
     }
     for (const Ticket &ticket : state.tickets) {

@@ -78,8 +78,8 @@ void drop_missing(const Processes &processes, LeaseState &state, const Demand &d
 {
     const auto holders = holders_near(state, demand);
     const auto tickets = tickets_near(state, demand);
-    std::erase_if(state.holdings, [&](const Holding &holding) {
-        return holders.contains(holding.holder.init) && is_missing(processes, holding.holder);
+    std::erase_if(state.allocations, [&](const Allocation &allocation) {
+        return holders.contains(allocation.holder.init) && is_missing(processes, allocation.holder);
     });
     std::erase_if(state.tickets, [&](const Ticket &ticket) {
         return tickets.contains(ticket.number) && !Processes::is_taken(ticket.hook.pid);
@@ -88,11 +88,11 @@ void drop_missing(const Processes &processes, LeaseState &state, const Demand &d
 
 bool drop_gone(const Processes &processes, LeaseState &state, const Obstacles &obstacles, Present &present)
 {
-    const size_t holders = std::erase_if(state.holdings, [&](const Holding &holding) {
-        const ProcessId &init = holding.holder.init;
+    const size_t holders = std::erase_if(state.allocations, [&](const Allocation &allocation) {
+        const ProcessId &init = allocation.holder.init;
         if (!obstacles.holders.contains(init) || present.holders.contains(init))
             return false;
-        auto found = find_container(processes, holding.holder);
+        auto found = find_container(processes, allocation.holder);
         if (found)
             present.holders[init] = std::move(*found);
         return !found;
@@ -111,8 +111,8 @@ bool drop_gone(const Processes &processes, LeaseState &state, const Obstacles &o
 Present drop_gone(const Processes &processes, LeaseState &state)
 {
     Obstacles all;
-    for (const Holding &holding : state.holdings)
-        all.holders.insert(holding.holder.init);
+    for (const Allocation &allocation : state.allocations)
+        all.holders.insert(allocation.holder.init);
     for (const Ticket &ticket : state.tickets)
         all.tickets.insert(ticket.number);
     Present present;

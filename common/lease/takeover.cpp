@@ -32,14 +32,14 @@ bool may_become_idle(const Holder &holder, const TakeoverPolicy &policy)
 }
 
 /** CLOCK_BOOTTIME, ns. */
-std::int64_t idle_from(const Holding &holding, const TakeoverPolicy &policy)
+std::int64_t idle_from(const Allocation &allocation, const TakeoverPolicy &policy)
 {
-    return holding.taken_ns + policy.idle_after.count();
+    return allocation.taken_ns + policy.idle_after.count();
 }
 
-bool is_in_the_way_of(const Holding &holding, const std::vector<LeaseKey> &keys, LeaseMode mode)
+bool is_in_the_way_of(const Allocation &allocation, const std::vector<LeaseKey> &keys, LeaseMode mode)
 {
-    return std::any_of(holding.devices.begin(), holding.devices.end(), [&](const LeasedDevice &device) {
+    return std::any_of(allocation.devices.begin(), allocation.devices.end(), [&](const LeasedDevice &device) {
         return conflict(device.mode, mode) && std::any_of(keys.begin(), keys.end(), [&](const LeaseKey &key) {
                    return overlap(key, device.key);
                });
@@ -48,9 +48,9 @@ bool is_in_the_way_of(const Holding &holding, const std::vector<LeaseKey> &keys,
 
 } // namespace
 
-bool may_be_idle(const Holding &holding, const TakeoverPolicy &policy, std::int64_t now)
+bool may_be_idle(const Allocation &allocation, const TakeoverPolicy &policy, std::int64_t now)
 {
-    return may_become_idle(holding.holder, policy) && idle_from(holding, policy) <= now;
+    return may_become_idle(allocation.holder, policy) && idle_from(allocation, policy) <= now;
 }
 
 TakeoverPlan plan_takeover(const LeaseState &state, const Claim &claim, const Obstacles &obstacles,
@@ -58,24 +58,25 @@ TakeoverPlan plan_takeover(const LeaseState &state, const Claim &claim, const Ob
 {
     TakeoverPlan plan;
     LeaseState without = state;
-    std::vector<const Holding *> idle;
-    for (const Holding &holding : state.holdings) {
-        if (!obstacles.holders.contains(holding.holder.init) || !may_become_idle(holding.holder, policy))
+    std::vector<const Allocation *> idle;
+    for (const Allocation &allocation : state.allocations) {
+        if (!obstacles.holders.contains(allocation.holder.init) ||
+            !may_become_idle(allocation.holder, policy))
             continue;
-        const std::int64_t from = idle_from(holding, policy);
+        const std::int64_t from = idle_from(allocation, policy);
         if (from > now) {
             plan.look_again = std::min(from, plan.look_again.value_or(from));
             continue;
         }
-        idle.push_back(&holding);
-        remove_holder(without, holding.holder.init);
+        idle.push_back(&allocation);
+        remove_holder(without, allocation.holder.init);
     }
     const Decision decision = decide(without, claim, now);
     if (!decision.granted)
         return plan;
-    for (const Holding *holding : idle) {
-        if (is_in_the_way_of(*holding, *decision.granted, claim.demand.mode))
-            plan.holders.push_back(holding->holder);
+    for (const Allocation *allocation : idle) {
+        if (is_in_the_way_of(*allocation, *decision.granted, claim.demand.mode))
+            plan.holders.push_back(allocation->holder);
     }
     return plan;
 }

@@ -21,7 +21,7 @@ struct TakeoverPolicy {
 };
 
 /** Whether it may be idle, by what stands in the state: that is left to look whether it has other processes. Pure. */
-bool may_be_idle(const Holding &holding, const TakeoverPolicy &policy, std::int64_t now);
+bool may_be_idle(const Allocation &allocation, const TakeoverPolicy &policy, std::int64_t now);
 
 /** Which containers it takes, and when to look again; pure. */
 struct TakeoverPlan {

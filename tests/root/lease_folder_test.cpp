@@ -221,7 +221,7 @@ BOOST_FIXTURE_TEST_CASE(who_has_ended_does_not_count_where_any_of_some_is_asked_
     BOOST_TEST(take(request(two, {"n:0"}, LeaseMode::Shared)) == 0);
     two.end();
     BOOST_TEST(take(any_of_two(three, LeaseMode::Shared)) == 0);
-    const Holding last = parse_lease_file(state()).state.holdings.back();
+    const Allocation last = parse_lease_file(state()).state.allocations.back();
     BOOST_TEST((last.holder.init.pid == three.pid() && last.devices.front().key == "n:0"), state());
 }
 
@@ -231,7 +231,7 @@ BOOST_FIXTURE_TEST_CASE(who_is_in_nobodys_way_is_looked_at_closely_by_a_list, Le
     const Init two;
     BOOST_TEST(take(request(one, {"n:0"})) == 0);
     LeaseFile file = parse_lease_file(state());
-    file.state.holdings.front().holder.init.start_time -= 1; // the number is another process's now
+    file.state.allocations.front().holder.init.start_time -= 1; // the number is another process's now
     write_state(to_text(file));
     BOOST_TEST(take(any_of_two(two, LeaseMode::Exclusive)) == 0);
     BOOST_TEST(state().find(" mode=exclusive key=n:1\n") != std::string::npos, state());

@@ -70,7 +70,7 @@ BOOST_FIXTURE_TEST_CASE(a_hook_killed_at_any_step_leaves_what_the_next_one_repai
         one.end();
         BOOST_TEST(take(request(two, {"n:1"})) == static_cast<int>(ExitCode::Busy));
         BOOST_TEST(take(request(two, {"n:0"})) == 0);
-        BOOST_TEST(checked_state(*this).holdings.size() == 2);
+        BOOST_TEST(checked_state(*this).allocations.size() == 2);
         BOOST_TEST(!std::filesystem::exists(state_path() + ".new"));
     }
     BOOST_TEST(step > 20);
@@ -103,7 +103,7 @@ BOOST_AUTO_TEST_CASE(a_call_that_fails_gives_an_error_and_no_second_holder)
                 if (outcome.code != 0)
                     BOOST_TEST(host.state() == before);
                 else
-                    BOOST_TEST(checked_state(host).holdings.size() == (exists ? 2U : 1U));
+                    BOOST_TEST(checked_state(host).allocations.size() == (exists ? 2U : 1U));
             }
         }
     }
@@ -121,9 +121,9 @@ BOOST_FIXTURE_TEST_CASE(the_folder_does_as_the_rules_say, LeaseHost)
         const LeaseStep step = random.next();
         const size_t who = step.container % inits.size();
         const auto holder = [&] {
-            for (const Holding &holding : checked_state(*this).holdings) {
-                if (holding.holder.init.pid == inits[who].pid())
-                    return holding.holder.init;
+            for (const Allocation &allocation : checked_state(*this).allocations) {
+                if (allocation.holder.init.pid == inits[who].pid())
+                    return allocation.holder.init;
             }
             return ProcessId{inits[who].pid(), 0};
         };
@@ -200,7 +200,7 @@ BOOST_FIXTURE_TEST_CASE(no_gpu_is_held_twice_or_lost_whoever_is_killed, LeaseHos
     all.init = last.pid();
     all.wait = 10s;
     BOOST_TEST(take(all) == 0);
-    BOOST_TEST(checked_state(*this).holdings.size() == 1);
+    BOOST_TEST(checked_state(*this).allocations.size() == 1);
     BOOST_TEST(checked_state(*this).tickets.empty());
 }
 

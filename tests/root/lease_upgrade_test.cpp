@@ -58,7 +58,7 @@ std::string holding_line(const std::string &key, const std::string &init, const 
 
 /** Lines of a file in which each stands for something, as the earlier program sees it. */
 struct FirstState {
-    std::vector<std::string> before, holdings, tickets, after;
+    std::vector<std::string> before, allocations, tickets, after;
 
     explicit FirstState(const std::string &text)
     {
@@ -67,16 +67,16 @@ struct FirstState {
             line += '\n';
             const bool is_ticket = line.starts_with("ticket ");
             if (line.starts_with("holding "))
-                holdings.push_back(line);
+                allocations.push_back(line);
             else
-                (is_ticket ? tickets : holdings.empty() ? before : after).push_back(line);
+                (is_ticket ? tickets : allocations.empty() ? before : after).push_back(line);
         }
     }
 
     [[nodiscard]] std::string text() const
     {
         std::string all;
-        for (const auto *part : {&before, &holdings, &tickets, &after}) {
+        for (const auto *part : {&before, &allocations, &tickets, &after}) {
             for (const std::string &line : *part)
                 all += line;
         }
@@ -86,7 +86,7 @@ struct FirstState {
     /** A GPU that nobody has who lives. */
     [[nodiscard]] std::string free_gpu()
     {
-        std::erase_if(holdings, [](const std::string &line) {
+        std::erase_if(allocations, [](const std::string &line) {
             std::istringstream words(line);
             std::string word;
             pid_t pid = 0;
@@ -97,7 +97,7 @@ struct FirstState {
             const auto has_it = [&](const std::string &line) {
                 return line.find(" " + gpu(i) + " ") != std::string::npos;
             };
-            if (std::none_of(holdings.begin(), holdings.end(), has_it))
+            if (std::none_of(allocations.begin(), allocations.end(), has_it))
                 return gpu(i);
         }
         return "";
@@ -119,7 +119,7 @@ std::string look_as_version_1(const LeaseHost &host, size_t number, const std::s
     if (key.empty() || !state.tickets.front().starts_with(own))
         return "";
     state.tickets.erase(state.tickets.begin());
-    state.holdings.push_back(holding_line(key, init, "later-" + std::to_string(number)));
+    state.allocations.push_back(holding_line(key, init, "later-" + std::to_string(number)));
     std::ofstream(host.state_path() + ".new") << state.text();
     fs::rename(host.state_path() + ".new", host.state_path());
     return key;
@@ -222,9 +222,9 @@ BOOST_FIXTURE_TEST_CASE(eight_have_gpus_and_eight_wait_and_nothing_is_lost, Upgr
     later.front().end();
     BOOST_TEST(waits.wait() == 0);
     const LeaseState now = parse_lease_file(state()).state;
-    BOOST_TEST(now.holdings.size() == count + 1);
-    BOOST_TEST(now.holdings.back().holder.init.pid == last.pid());
-    BOOST_TEST(now.holdings.back().devices.front().key == gpu(0));
+    BOOST_TEST(now.allocations.size() == count + 1);
+    BOOST_TEST(now.allocations.back().holder.init.pid == last.pid());
+    BOOST_TEST(now.allocations.back().devices.front().key == gpu(0));
     BOOST_TEST(now.tickets.empty());
     BOOST_TEST((now.drains.size() == 1 && now.drains.front().key == "n:99"));
     BOOST_TEST(now.numbers == count + 1);
@@ -240,7 +240,7 @@ BOOST_FIXTURE_TEST_CASE(who_waited_and_was_killed_keeps_the_file_no_longer, Upgr
     }
     BOOST_TEST(list().entries.size() == count);
     BOOST_TEST(!is_version_1());
-    BOOST_TEST(parse_lease_file(state()).state.holdings.size() == count);
+    BOOST_TEST(parse_lease_file(state()).state.allocations.size() == count);
 }
 
 BOOST_AUTO_TEST_SUITE_END()

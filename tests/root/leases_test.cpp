@@ -226,7 +226,7 @@ BOOST_FIXTURE_TEST_CASE(another_process_with_the_same_number_is_not_the_holder, 
     const Init two;
     take(request(one, {"n:0"}));
     LeaseFile file = parse_lease_file(state());
-    file.state.holdings.front().holder.init.start_time -= 1;
+    file.state.allocations.front().holder.init.start_time -= 1;
     write_state(to_text(file));
     BOOST_TEST(take(request(two, {"n:0"})) == 0);
 }
@@ -290,8 +290,8 @@ BOOST_FIXTURE_TEST_CASE(who_has_ended_shares_a_gpu_no_more, LeaseHost)
     asked.demand.candidates = {"n:0", "n:1"};
     BOOST_TEST(take(asked) == 0);
     const LeaseState left = parse_lease_file(state()).state;
-    BOOST_REQUIRE(left.holdings.size() == 2U);
-    BOOST_TEST(left.holdings.back().devices.front().key == "n:0");
+    BOOST_REQUIRE(left.allocations.size() == 2U);
+    BOOST_TEST(left.allocations.back().devices.front().key == "n:0");
 }
 
 BOOST_FIXTURE_TEST_CASE(without_a_pid_namespace_or_a_cgroup_it_ends_with_its_init, LeaseHost)

@@ -76,7 +76,7 @@ struct Host {
     [[nodiscard]] Keys has() const
     {
         Keys keys;
-        for (const LeasedDevice &device : state.holdings.front().devices)
+        for (const LeasedDevice &device : state.allocations.front().devices)
             keys.push_back(device.key);
         std::sort(keys.begin(), keys.end());
         return keys;
@@ -130,8 +130,8 @@ BOOST_AUTO_TEST_CASE(another_container_has_requests_of_its_own)
     Host host;
     host.take(any(2));
     host.take(any(2), 2);
-    BOOST_TEST(host.state.holdings.size() == 2U);
-    BOOST_TEST(host.state.holdings.back().devices.size() == 2U);
+    BOOST_TEST(host.state.allocations.size() == 2U);
+    BOOST_TEST(host.state.allocations.back().devices.size() == 2U);
 }
 
 BOOST_AUTO_TEST_CASE(what_is_named_afterwards_is_not_what_was_chosen)

@@ -34,7 +34,7 @@ LeaseState with_containers(size_t count)
 {
     LeaseState state;
     for (size_t i = 1; i <= count; ++i)
-        state.holdings.push_back({holder(static_cast<pid_t>(i)), {{"n:0", LeaseMode::Shared}}});
+        state.allocations.push_back({holder(static_cast<pid_t>(i)), {{"n:0", LeaseMode::Shared}}});
     return state;
 }
 
@@ -88,7 +88,7 @@ BOOST_AUTO_TEST_CASE(as_many_containers_as_there_may_be_fit_however_long_their_w
     }
     BOOST_TEST((parse_lease_file(in_file(state)).state == state));
     // What is not the devices' takes a part of an entry alone.
-    BOOST_TEST(text_size(state.holdings.front()) < max_lease_entry / 4);
+    BOOST_TEST(text_size(state.allocations.front()) < max_lease_entry / 4);
     BOOST_TEST(max_lease_containers * max_lease_entry < max_lease_file);
 }
 
@@ -105,7 +105,7 @@ BOOST_AUTO_TEST_CASE(one_container_too_many_is_refused_with_their_number)
     Ticket waiting = shared({"n:0"});
     waiting.number = number;
     enter(state, holder(100'000), waiting, {"n:0"}, 1);
-    BOOST_TEST(state.holdings.size() == max_lease_containers);
+    BOOST_TEST(state.allocations.size() == max_lease_containers);
     remove_holder(state, {2, 1});
     give(state, 100'001, {"n:0"});
 }
@@ -144,7 +144,7 @@ BOOST_AUTO_TEST_CASE(a_file_from_before_there_were_bounds_is_read_and_gets_short
 {
     LeaseState old = with_containers(max_lease_containers + 10);
     for (size_t i = 0; i < 100; ++i)
-        old.holdings[i].holder.program.assign(PATH_MAX - 1, '\x01');
+        old.allocations[i].holder.program.assign(PATH_MAX - 1, '\x01');
     for (size_t i = 0; i < max_used_devices + 10; ++i)
         old.last_used["cdi:x/y=" + std::to_string(i)] = ++old.uses;
     LeaseState state = parse_lease_file(in_file(old)).state;

@@ -21,7 +21,7 @@ LeaseFile example()
     const Holder plain{{17, 4711}, true, {}, "3f2a", "/tmp/gdn-init"};
     const Holder joined{{18, 4712}, false, OwnCgroup{"", "/machine/x", 99}, "b\xff, \\", "-"};
     LeaseFile file{{"0b5c", 4026531836, 3}, {}};
-    file.state.holdings = {
+    file.state.allocations = {
         {plain, {{"a", LeaseMode::Exclusive}}, 5, 6},
         {joined, {{"b/1", LeaseMode::Shared}}, 7, 8, {{"n all", {}}, {"n any:1", {"b/1"}}}}};
     file.state.tickets = {{3, {19, 1}, plain, {{"a"}, 2, {"b", "c"}, LeaseMode::Exclusive}, 10, 11}};
@@ -46,10 +46,10 @@ LeaseFile later_example()
     LeaseFile file = example();
     file.state.unknown = {" quotas=3",
                           "quota name=team-a most=2\n by since=5\nreason key=d text=fan\\x20broken\n"};
-    file.state.holdings[0].unknown = {" until=9", ""};
-    file.state.holdings[0].devices[0].unknown = " used-at=8";
-    file.state.holdings[1].unknown = {"", " evidence of=b/1 seen=7\n"};
-    file.state.holdings[1].unknown_of_requests = {{"n any:1", " least=1"}};
+    file.state.allocations[0].unknown = {" until=9", ""};
+    file.state.allocations[0].devices[0].unknown = " used-at=8";
+    file.state.allocations[1].unknown = {"", " evidence of=b/1 seen=7\n"};
+    file.state.allocations[1].unknown_of_requests = {{"n any:1", " least=1"}};
     file.state.tickets[0].unknown = {" signals=yes", " reason text=x\n"};
     file.state.drains[0].unknown = {" until=99", " why text=y\n"};
     file.state.unknown_of_uses = {{"b/1", " by=3f2a"}};
@@ -159,7 +159,7 @@ const auto changes_of_2 = std::to_array<Change>({
 LeaseFile with_a_field()
 {
     LeaseFile file = example();
-    file.state.holdings[0].devices[0].unknown = " until=1";
+    file.state.allocations[0].devices[0].unknown = " until=1";
     return file;
 }
 
@@ -230,7 +230,7 @@ BOOST_AUTO_TEST_CASE(what_a_later_version_has_added_is_kept)
           "most=2\n by since=5\nreason key=d text=fan\\x20broken\nend\n"})
         BOOST_TEST(text.find(words) != std::string::npos, words);
     LeaseState state = parse_lease_file(text).state;
-    state.holdings.erase(state.holdings.begin() + 1);
+    state.allocations.erase(state.allocations.begin() + 1);
     state.tickets.clear();
     const std::string without = to_text({example().space, state});
     BOOST_TEST(without.find("evidence") == std::string::npos); // goes with what it belongs to
@@ -268,10 +268,10 @@ BOOST_AUTO_TEST_CASE(what_version_1_cannot_say_is_refused_in_words)
     };
     refused([](LeaseState &state) { state.unknown.fields = " a=1"; });
     refused([](LeaseState &state) { state.unknown.lines = "a b=1\n"; });
-    refused([](LeaseState &state) { state.holdings[0].unknown.fields = " a=1"; });
-    refused([](LeaseState &state) { state.holdings[0].unknown.lines = " a b=1\n"; });
-    refused([](LeaseState &state) { state.holdings[0].devices[0].unknown = " a=1"; });
-    refused([](LeaseState &state) { state.holdings[1].unknown_of_requests = {{"n all", " a=1"}}; });
+    refused([](LeaseState &state) { state.allocations[0].unknown.fields = " a=1"; });
+    refused([](LeaseState &state) { state.allocations[0].unknown.lines = " a b=1\n"; });
+    refused([](LeaseState &state) { state.allocations[0].devices[0].unknown = " a=1"; });
+    refused([](LeaseState &state) { state.allocations[1].unknown_of_requests = {{"n all", " a=1"}}; });
     refused([](LeaseState &state) { state.tickets[0].unknown.fields = " a=1"; });
     refused([](LeaseState &state) { state.drains[0].unknown.lines = " a b=1\n"; });
     refused([](LeaseState &state) { state.unknown_of_uses = {{"a", " a=1"}}; });

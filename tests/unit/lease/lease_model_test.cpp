@@ -70,7 +70,7 @@ public:
             BOOST_TEST_REQUIRE((idle != containers_.end()), "nobody gets on: all wait");
             crash(static_cast<size_t>(idle - containers_.begin()));
         }
-        BOOST_TEST(state_.holdings.empty());
+        BOOST_TEST(state_.allocations.empty());
         BOOST_TEST(state_.tickets.empty());
     }
 
@@ -80,9 +80,9 @@ public:
 private:
     [[nodiscard]] bool holds(const Container &container) const
     {
-        return std::any_of(state_.holdings.begin(), state_.holdings.end(), [&](const Holding &holding) {
-            return holding.holder.init == container.holder.init;
-        });
+        return std::any_of(
+            state_.allocations.begin(), state_.allocations.end(),
+            [&](const Allocation &allocation) { return allocation.holder.init == container.holder.init; });
     }
 
     void ask(Container &container, const Demand &demand, bool may_wait)
@@ -175,13 +175,13 @@ private:
         BOOST_TEST(contradiction(state_) == "");
         // No lost ticket, no lost device: all that there is belongs to somebody who is there.
         size_t waiting = 0;
-        size_t holding = 0;
+        size_t allocation = 0;
         for (const Container &container : containers_) {
             waiting += container.waits ? 1U : 0U;
-            holding += holds(container) ? 1U : 0U;
+            allocation += holds(container) ? 1U : 0U;
         }
         BOOST_TEST(state_.tickets.size() == waiting);
-        BOOST_TEST(state_.holdings.size() == holding);
+        BOOST_TEST(state_.allocations.size() == allocation);
         // The first of the queue waits for somebody who has something, not for nobody.
         if (!state_.tickets.empty()) {
             const Ticket &first = state_.tickets.front();

@@ -119,7 +119,7 @@ BOOST_FIXTURE_TEST_CASE(a_container_adds_to_what_it_has_and_a_second_run_changes
 {
     take(1, all_of({"a"}, exclusive));
     BOOST_TEST(take(1, all_of({"b"}, exclusive)) == Keys{"b"});
-    BOOST_TEST(state.holdings.size() == 1);
+    BOOST_TEST(state.allocations.size() == 1);
     const LeaseState before = state;
     BOOST_TEST((take(1, all_of({"a", "b"}, exclusive)) == Keys{"a", "b"}));
     BOOST_TEST(take(1, all_of({"a"}, shared)) == Keys{"a"});
@@ -145,10 +145,10 @@ BOOST_FIXTURE_TEST_CASE(only_what_was_added_is_taken_back, Host)
     take(1, all_of({"a"}, shared));
     take(1, all_of({"a", "b"}, shared));
     take_back(state, last);
-    BOOST_TEST(state.holdings.front().devices.size() == 1);
+    BOOST_TEST(state.allocations.front().devices.size() == 1);
     take(2, all_of({"c"}, shared));
     take_back(state, last);
-    BOOST_TEST(state.holdings.size() == 1);
+    BOOST_TEST(state.allocations.size() == 1);
 }
 
 BOOST_FIXTURE_TEST_CASE(who_competes_comes_in_order_who_does_not_wait_too, Host)
