@@ -102,12 +102,12 @@ private:
     {
         if (format == ListFormat::Tags)
             return LeaseList();
-        const TakeoverPolicy takeover = takeover_policy(options_.leases);
+        const PreemptionPolicy preemption = preemption_policy(options_.leases);
         const bool is_root = Leases::are_possible();
         if (is_root && !hook_.options().inspect)
-            return Leases(sysroot_).list(takeover);
+            return Leases(sysroot_).list(preemption);
         try {
-            LeaseList leases = Leases::look(sysroot_, takeover);
+            LeaseList leases = Leases::look(sysroot_, preemption);
             if (is_root) // who sees all processes knows that these have ended
                 std::erase_if(leases.entries, [](const LeaseEntry &entry) { return !entry.lives; });
             return leases;
@@ -168,7 +168,7 @@ private:
         if (!wait && hook_.is_by_host(asked))
             wait = RequestValue{options_.leases.max_wait, "option '--max-wait'"};
         return {lease_terms(hook_.value(name + ".lease"), wait, options_.leases),
-                takeover_policy(options_.leases),
+                preemption_policy(options_.leases),
                 max_devices,
                 {vendor_.traits().tags.type},
                 lease_name(asked, selectors),

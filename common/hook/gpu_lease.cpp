@@ -67,7 +67,7 @@ LeaseRequest request_of(const Hook &hook, const LeaseDetails &details)
     request.demand.mode = details.terms.mode;
     request.wait = details.terms.wait;
     request.is_explicit = details.terms.is_explicit;
-    request.takeover = details.takeover;
+    request.preemption = details.preemption;
     request.max_devices = details.max_devices;
     request.counted = details.counted;
     request.name = details.name;
@@ -86,7 +86,7 @@ std::shared_ptr<Lease> take(Hook &hook, const Sysroot &sysroot, const LeaseReque
         leases.emplace(sysroot);
     auto lease = std::make_shared<Lease>(take_if_possible(leases ? &*leases : nullptr, request, notes));
     hook.undo().add([lease] { lease->release(); });
-    drop_capabilities({CAP_KILL}); // which only a takeover needs
+    drop_capabilities({CAP_KILL}); // which only a preemption needs
     return lease;
 }
 
@@ -130,9 +130,9 @@ void check(const LeaseOptions &options)
         throw Error(ExitCode::Usage, "--drain and --undrain exclude each other");
 }
 
-TakeoverPolicy takeover_policy(const LeaseOptions &options)
+PreemptionPolicy preemption_policy(const LeaseOptions &options)
 {
-    TakeoverPolicy policy;
+    PreemptionPolicy policy;
     policy.is_allowed = !options.no_takeover;
     if (!options.idle_inits.empty())
         policy.idle_inits = options.idle_inits;

@@ -22,7 +22,7 @@ namespace ogh {
 struct LeaseOptions {
     LeaseMode least = LeaseMode::Shared; ///< what every container has to accept
     std::string max_wait = "0s";
-    std::vector<std::string> idle_inits; ///< empty: the default of TakeoverPolicy
+    std::vector<std::string> idle_inits; ///< empty: the default of PreemptionPolicy
     std::string idle_after = "10s";
     bool no_takeover = false;
     std::optional<std::string> drain;
@@ -37,7 +37,7 @@ void add_drain_options(CommandLine &cli, LeaseOptions &options);
 void check(const LeaseOptions &options);
 
 /** @param options as check() accepts them */
-TakeoverPolicy takeover_policy(const LeaseOptions &options);
+PreemptionPolicy preemption_policy(const LeaseOptions &options);
 
 /** What a container asks of the leases, within what the host's options allow. */
 struct LeaseTerms {
@@ -67,7 +67,7 @@ void check_timeout(const std::vector<HookEntry> &hooks, std::chrono::seconds wai
 /** What is left to say of a request, besides its devices. */
 struct LeaseDetails {
     LeaseTerms terms;
-    TakeoverPolicy takeover;
+    PreemptionPolicy preemption;
     std::optional<unsigned> max_devices; ///< together with what the container has already of what counts
     std::vector<std::string> counted;    ///< as LeaseRequest has it
     std::string name = {};               ///< as LeaseRequest has it

@@ -18,7 +18,7 @@ namespace ogh {
 namespace {
 
 /** How long others stand back while a request that does not wait ends an idle container. */
-constexpr std::int64_t takeover_limit_ns = 15'000'000'000;
+constexpr std::int64_t preemption_limit_ns = 15'000'000'000;
 
 ProcessId identity_of_this(const Processes &processes)
 {
@@ -113,7 +113,7 @@ Lease LeaseAcquisition::take()
         Attempt attempt = try_now();
         if (attempt.granted)
             return {store_, std::move(attempt.grant), std::move(*attempt.granted)};
-        if (!attempt.takeover.holders.empty() && take_over_all(attempt))
+        if (!attempt.preemption.holders.empty() && preempt_all(attempt))
             continue;
         if (!attempt.may_wait)
             throw Error(ExitCode::Busy, attempt.busy);
@@ -175,14 +175,13 @@ LeaseAcquisition::Attempt LeaseAcquisition::blocked(LeaseState &state, const Dec
     attempt.wake_ns = next_deadline(state, decision.obstacles.tickets, deadline_ns_);
     if (!decision.is_hopeless) {
         const Claim claim{holder_.first.init, further_.demand, ticket_};
-        attempt.takeover = plan_takeover(state, claim, decision.obstacles, request_.takeover, now);
-        attempt.wake_ns = std::min(attempt.wake_ns, attempt.takeover.look_again.value_or(attempt.wake_ns));
+        attempt.preemption = plan_preemption(state, claim, decision.obstacles, request_.preemption, now);
+        attempt.wake_ns = std::min(attempt.wake_ns, attempt.preemption.look_again.value_or(attempt.wake_ns));
     }
     move_valid(present.holders, decision.obstacles.holders, attempt.watched);
     move_valid(present.tickets, decision.obstacles.tickets, attempt.watched);
-    const bool takes_over = !attempt.takeover.holders.empty();
-    attempt.ticket =
-        ticket_ == 0 && (attempt.may_wait || takes_over) ? enqueue(state, now, takes_over) : ticket_;
+    const bool preempts = !attempt.preemption.holders.empty();
+    attempt.ticket = ticket_ == 0 && (attempt.may_wait || preempts) ? enqueue(state, now, preempts) : ticket_;
     return attempt;
 }
 
@@ -191,20 +190,20 @@ Ticket LeaseAcquisition::ticket(std::int64_t now) const
     return {0, {}, holder_.first, further_.demand, std::max(now, deadline_ns_), unix_time()};
 }
 
-std::uint64_t LeaseAcquisition::enqueue(LeaseState &state, std::int64_t now, bool for_takeover)
+std::uint64_t LeaseAcquisition::enqueue(LeaseState &state, std::int64_t now, bool for_preemption)
 {
     Ticket request = ticket(now);
     request.hook = identity_of_this(processes_);
-    if (for_takeover)
-        request.deadline_ns = std::max(request.deadline_ns, now + takeover_limit_ns);
+    if (for_preemption)
+        request.deadline_ns = std::max(request.deadline_ns, now + preemption_limit_ns);
     return queue(state, std::move(request));
 }
 
 /** @return whether all have ended; else what to watch is added. */
-bool LeaseAcquisition::take_over_all(Attempt &attempt) const
+bool LeaseAcquisition::preempt_all(Attempt &attempt) const
 {
-    for (const Holder &holder : attempt.takeover.holders) {
-        Takeover result = take_over(processes_, holder);
+    for (const Holder &holder : attempt.preemption.holders) {
+        Preemption result = preempt(processes_, holder);
         if (result.has_ended)
             continue;
         if (result.busy_with.valid())

@@ -31,7 +31,7 @@ private:
         Grant grant = {};
         std::string busy = {}; ///< what is in the way, for people
         bool may_wait = false;
-        TakeoverPlan takeover = {};
+        PreemptionPlan preemption = {};
         std::vector<UniqueFd> watched = {};
         std::int64_t wake_ns = 0;
         std::uint64_t ticket = 0; ///< of this request, if it stands in the queue
@@ -40,9 +40,9 @@ private:
     Attempt try_now();
     void check_count(const LeaseState &state, const std::vector<LeaseKey> &granted) const;
     Attempt blocked(LeaseState &state, const Decision &decision, Present present, std::int64_t now);
-    [[nodiscard]] std::uint64_t enqueue(LeaseState &state, std::int64_t now, bool for_takeover);
+    [[nodiscard]] std::uint64_t enqueue(LeaseState &state, std::int64_t now, bool for_preemption);
     [[nodiscard]] Ticket ticket(std::int64_t now) const;
-    [[nodiscard]] bool take_over_all(Attempt &attempt) const;
+    [[nodiscard]] bool preempt_all(Attempt &attempt) const;
     void wait_for(const Attempt &attempt);
 
     const std::shared_ptr<const LeaseStore> store_;

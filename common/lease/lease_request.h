@@ -10,7 +10,7 @@
 
 #include "lease/busy_text.h"
 #include "lease/lease_state.h"
-#include "lease/takeover.h"
+#include "lease/preemption.h"
 
 namespace ogh {
 
@@ -34,7 +34,7 @@ struct LeaseRequest {
     std::vector<std::string> counted = {};
     const char *word = "GPUs"; ///< for several of them, in an error
     bool is_explicit = false;  ///< a lease was asked for or demanded by name, and is not the default alone
-    TakeoverPolicy takeover = {};
+    PreemptionPolicy preemption = {};
     NameDevice name_device = {}; ///< nothing: by its key
 };
 

@@ -17,7 +17,7 @@ namespace ogh {
 namespace {
 
 /** Whether another container could have it ended now; false where that cannot be told. */
-bool is_idle(const Processes &processes, const Allocation &allocation, const TakeoverPolicy &policy)
+bool is_idle(const Processes &processes, const Allocation &allocation, const PreemptionPolicy &policy)
 {
     try {
         return may_be_idle(allocation, policy, boottime_ns()) && is_alone(processes, allocation.holder);
@@ -33,7 +33,7 @@ bool has_never_started(const Processes &processes, const Holder &holder)
 }
 
 LeaseList list_of(const Processes &processes, const LeaseState &state, const Present &present,
-                  const TakeoverPolicy &policy)
+                  const PreemptionPolicy &policy)
 {
     LeaseList list{{}, state.drains};
     for (const Allocation &allocation : state.allocations) {
@@ -81,7 +81,7 @@ bool Leases::undrain(const LeaseKey &key)
     return was_drained;
 }
 
-LeaseList Leases::list(const TakeoverPolicy &policy)
+LeaseList Leases::list(const PreemptionPolicy &policy)
 {
     LeaseStore::Session session = store_->open();
     const Present present = drop_gone(store_->processes(), session.state());
@@ -90,7 +90,7 @@ LeaseList Leases::list(const TakeoverPolicy &policy)
     return list_of(store_->processes(), session.state(), present, policy);
 }
 
-LeaseList Leases::look(const Sysroot &sysroot, const TakeoverPolicy &policy)
+LeaseList Leases::look(const Sysroot &sysroot, const PreemptionPolicy &policy)
 {
     auto folder = LeaseFolder::find(sysroot);
     if (!folder)

@@ -13,8 +13,8 @@
 #include "lease/lease.h"
 #include "lease/lease_request.h"
 #include "lease/lease_store.h"
+#include "lease/preemption.h"
 #include "lease/processes.h"
-#include "lease/takeover.h"
 
 namespace ogh {
 
@@ -65,10 +65,10 @@ public:
     bool undrain(const LeaseKey &key);
 
     /** All that there is; what has ended goes. */
-    [[nodiscard]] LeaseList list(const TakeoverPolicy &policy);
+    [[nodiscard]] LeaseList list(const PreemptionPolicy &policy);
 
     /** The same for any user, as far as that one may see; changes nothing. */
-    static LeaseList look(const Sysroot &sysroot, const TakeoverPolicy &policy);
+    static LeaseList look(const Sysroot &sysroot, const PreemptionPolicy &policy);
 
 private:
     std::shared_ptr<const LeaseStore> store_; ///< a lease needs it until it is kept or given back

@@ -90,7 +90,7 @@ LeaseDetails lease_details(const Hook &hook, const RequestValue &asked, const Po
     if (!wait && hook.is_by_host(asked))
         wait = RequestValue{options.leases.max_wait, "option '--max-wait'"};
     LeaseDetails details{lease_terms(hook.value(name + ".lease"), wait, options.leases),
-                         takeover_policy(options.leases),
+                         preemption_policy(options.leases),
                          policy.most(),
                          {"pci", "char", "block", "cdi"}};
     if (options.give_gpus)

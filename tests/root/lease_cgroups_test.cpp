@@ -61,7 +61,7 @@ struct Cgroups : CgroupHost {
     LeaseRequest next(const Init &init) const
     {
         LeaseRequest asked = LeaseHost::request(init, {"n:0"});
-        asked.takeover.idle_after = 1ms;
+        asked.preemption.idle_after = 1ms;
         return asked;
     }
 
@@ -114,14 +114,14 @@ BOOST_DATA_TEST_CASE_F(Cgroups, an_idle_container_is_ended_for_the_next_one, ver
     BOOST_TEST(leases_host.take(idle_one(init, cgroup)) == 0);
     BOOST_TEST(leases_host.take(LeaseHost::request(two, {"n:0"})) == busy); // not for 10 s
     LeaseRequest none = next(two);
-    none.takeover.is_allowed = false;
+    none.preemption.is_allowed = false;
     BOOST_TEST(leases_host.take(none) == busy);
     {
         Init step(Init::Kind::Joined); // what a step runs
         join(cgroup, step.pid());
         BOOST_TEST(leases_host.take(next(two)) == busy);
     }
-    const LeaseList before = leases_host.list(next(two).takeover);
+    const LeaseList before = leases_host.list(next(two).preemption);
     BOOST_TEST(before.entries.front().is_idle);
     BOOST_TEST(leases_host.take(next(two)) == 0);
     const LeaseList after = leases_host.list();
@@ -138,7 +138,7 @@ BOOST_FIXTURE_TEST_CASE(who_waits_takes_over_as_soon_as_it_may, Cgroups)
     std::optional<Init> step(Init::Kind::Joined);
     join(cgroup, step->pid());
     LeaseRequest asked = next(two);
-    asked.takeover.idle_after = 300ms;
+    asked.preemption.idle_after = 300ms;
     asked.wait = 20s;
     Child waiter([&] {
         asked.runtime = ::getppid();

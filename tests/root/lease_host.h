@@ -33,7 +33,7 @@ private:
 
 /** A host whose lease folder is below a folder of its own. */
 struct LeaseHost : TempFolder {
-    [[nodiscard]] LeaseList list(const TakeoverPolicy &policy = {}) const
+    [[nodiscard]] LeaseList list(const PreemptionPolicy &policy = {}) const
     {
         return Leases(Sysroot(path())).list(policy);
     }

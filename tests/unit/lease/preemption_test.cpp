@@ -5,9 +5,9 @@
 
 #include "lease/lease_changes.h"
 #include "lease/lease_rules.h"
-#include "lease/takeover.h"
+#include "lease/preemption.h"
 
-BOOST_AUTO_TEST_SUITE(takeover)
+BOOST_AUTO_TEST_SUITE(preemption)
 
 using namespace ogh;
 
@@ -41,7 +41,7 @@ struct Host {
         const Claim claim{{1000, 1}, demand};
         std::vector<pid_t> pids;
         for (const Holder &holder :
-             plan_takeover(state, claim, decide(state, claim, when).obstacles, {}, when).holders)
+             plan_preemption(state, claim, decide(state, claim, when).obstacles, {}, when).holders)
             pids.push_back(holder.init.pid);
         return pids;
     }

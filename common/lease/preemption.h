@@ -13,7 +13,7 @@
 namespace ogh {
 
 /** When a container that does nothing may be ended, for another one that wants its GPU. */
-struct TakeoverPolicy {
+struct PreemptionPolicy {
     bool is_allowed = true;
     std::vector<std::string> idle_inits = {
         "/tmp/gdn-init"}; ///< programs that only wait for others to be started
@@ -21,11 +21,11 @@ struct TakeoverPolicy {
 };
 
 /** Whether it may be idle, by what stands in the state: that is left to look whether it has other processes. Pure. */
-bool may_be_idle(const Allocation &allocation, const TakeoverPolicy &policy, std::int64_t now);
+bool may_be_idle(const Allocation &allocation, const PreemptionPolicy &policy, std::int64_t now);
 
 /** Which containers it takes, and when to look again; pure. */
-struct TakeoverPlan {
-    std::vector<Holder> holders; ///< with their end the request could be granted; empty: no takeover
+struct PreemptionPlan {
+    std::vector<Holder> holders; ///< with their end the request could be granted; empty: no preemption
     std::optional<std::int64_t> look_again; ///< CLOCK_BOOTTIME, ns: when one more may be idle
 };
 
@@ -34,11 +34,11 @@ struct TakeoverPlan {
  * the first of a pid namespace of its own, if its cgroup is known and its lease is old enough. Nobody is overtaken by it,
  * and nobody is taken whose end would not do.
  */
-TakeoverPlan plan_takeover(const LeaseState &state, const Claim &claim, const Obstacles &obstacles,
-                           const TakeoverPolicy &policy, std::int64_t now);
+PreemptionPlan plan_preemption(const LeaseState &state, const Claim &claim, const Obstacles &obstacles,
+                               const PreemptionPolicy &policy, std::int64_t now);
 
 /** What became of a container that might be idle. */
-struct Takeover {
+struct Preemption {
     bool has_ended = false;
     UniqueFd busy_with; ///< a process of it that keeps it from being idle; may be not valid
 };
@@ -47,7 +47,7 @@ struct Takeover {
  * Ends a container if it has no process but its init, which is looked at twice, 100 ms apart, and waits for its end.
  * @throws Error (Host) if it does not end
  */
-Takeover take_over(const Processes &processes, const Holder &holder);
+Preemption preempt(const Processes &processes, const Holder &holder);
 
 /** Whether the container has no process but its init now. */
 bool is_alone(const Processes &processes, const Holder &holder);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "lease/takeover.h"
+#include "lease/preemption.h"
 
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -24,7 +24,7 @@ constexpr int between_looks_ms = 100;
 constexpr int end_limit_ms = 5000;
 
 /** Whether it may be idle once its lease is old enough. */
-bool may_become_idle(const Holder &holder, const TakeoverPolicy &policy)
+bool may_become_idle(const Holder &holder, const PreemptionPolicy &policy)
 {
     return policy.is_allowed && holder.own_pid_namespace && holder.cgroup &&
            std::find(policy.idle_inits.begin(), policy.idle_inits.end(), holder.program) !=
@@ -32,7 +32,7 @@ bool may_become_idle(const Holder &holder, const TakeoverPolicy &policy)
 }
 
 /** CLOCK_BOOTTIME, ns. */
-std::int64_t idle_from(const Allocation &allocation, const TakeoverPolicy &policy)
+std::int64_t idle_from(const Allocation &allocation, const PreemptionPolicy &policy)
 {
     return allocation.taken_ns + policy.idle_after.count();
 }
@@ -48,15 +48,15 @@ bool is_in_the_way_of(const Allocation &allocation, const std::vector<LeaseKey> 
 
 } // namespace
 
-bool may_be_idle(const Allocation &allocation, const TakeoverPolicy &policy, std::int64_t now)
+bool may_be_idle(const Allocation &allocation, const PreemptionPolicy &policy, std::int64_t now)
 {
     return may_become_idle(allocation.holder, policy) && idle_from(allocation, policy) <= now;
 }
 
-TakeoverPlan plan_takeover(const LeaseState &state, const Claim &claim, const Obstacles &obstacles,
-                           const TakeoverPolicy &policy, std::int64_t now)
+PreemptionPlan plan_preemption(const LeaseState &state, const Claim &claim, const Obstacles &obstacles,
+                               const PreemptionPolicy &policy, std::int64_t now)
 {
-    TakeoverPlan plan;
+    PreemptionPlan plan;
     LeaseState without = state;
     std::vector<const Allocation *> idle;
     for (const Allocation &allocation : state.allocations) {
@@ -86,7 +86,7 @@ bool is_alone(const Processes &processes, const Holder &holder)
     return holder.cgroup && !find_another(processes, *holder.cgroup, holder.init.pid);
 }
 
-Takeover take_over(const Processes &processes, const Holder &holder)
+Preemption preempt(const Processes &processes, const Holder &holder)
 {
     const auto init = processes.find(holder.init);
     if (!init)
