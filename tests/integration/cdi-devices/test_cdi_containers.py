@@ -1,13 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
 """What a container gets of a device that a specification of the Container Device Interface describes."""
 
+import hashlib
 import json
+import secrets
 import stat
 from functools import partial
 
 import pytest
 
-from harness import engines
+from harness import concourse, engines
 from harness.cdi_fixtures import MAJOR
 from harness.expect import refused_by, started
 from harness.gpu_cells import CELLS
@@ -197,6 +199,27 @@ def test_who_did_not_ask_gets_nothing(cdi_box, gpus):
 ], ids=["missing", "policy"])
 def test_refusals(cdi_box, gpus, request_of, args, status, words):
     refused(cdi_box(request_of, *args).run(), status, *words)
+
+
+@pytest.mark.parametrize("of_host, of_key, asks, allows", [
+    ("--allow vendor.com/gpu=0", "--allow vendor.com/gpu=1", "gpu=1", False),
+    ("--allow vendor.com/gpu=0", "--allow vendor.com/gpu", "gpu=1", False),
+    ("--allow vendor.com/gpu", "--allow vendor.com/gpu=0", "gpu=1", False),
+    ("--allow vendor.com/gpu", "--allow vendor.com/gpu=0", "gpu=0", True),
+    ("--max-devices 9", "--max-devices 1", "gpu=1,vendor.com/gpu=0", False),
+    ("--max-devices 1", "--max-devices 9", "gpu=1,vendor.com/gpu=0", False)])
+def test_a_key_has_limits_of_its_own(cdi_box, gpus, scratch, of_host, of_key, asks, allows):
+    """They narrow the host's, and widen nothing."""
+    key = secrets.token_hex(16)
+    keys = scratch / "keys"
+    keys.write_text(f"{hashlib.sha256(key.encode()).hexdigest()} nightly --for cdi-devices {of_key}\n", encoding="ascii")
+    keys.chmod(0o600)
+    box = cdi_box(None, "--opt-in", "environment", "--key-file", keys, *of_host.split())
+    concourse.make(box, "task", params=(f"OCI_GPU_HOOKS_CDI_DEVICES=vendor.com/{asks}", f"OCI_GPU_HOOKS_KEY={key}"))
+    if allows:
+        assert started(box.run("ls /dev/dri")) == "gpu0\n"
+    else:
+        refused(box.run(), 5)
 
 
 @pytest.mark.parametrize("engine", [*engines.RUNTIMES, engines.MAPPED[0]], ids=str)

@@ -50,13 +50,14 @@ def step_fixture(nv_box, garden):  # pylint: disable=unused-argument
     """A function that starts the container of a task: step(lease, wait, *options of the hook, init=…)."""
     steps = []
 
-    def start(lease="exclusive", wait=None, *args, mapped=False, init=concourse.INIT, keep=False):
+    def start(lease="exclusive", wait=None, *args, mapped=False, init=concourse.INIT, keep=False, uid=0):
         box = concourse.make(ask(nv_box("0", *(args or NOW), cgroup="as-found"), KEY, lease, wait), "task")
         if init != concourse.INIT:
             box.bundle.mount(init, box.bundle.init, "bind")
             box.config["process"]["args"] = [init]
         if mapped:
             concourse.unprivileged(box)
+        box.config["process"]["user"] = {"uid": uid, "gid": uid}
         if keep:
             box.runtime.options.append("--keep")
         steps.append(Step(box))
@@ -83,6 +84,13 @@ def test_the_second_step_of_a_build_takes_the_gpu_of_the_first(step, leases, map
     assert leases.rows("container", "lease") == [(second.run.name, "exclusive")]
     third = step("shared", mapped=mapped).ready()
     assert second.is_taken_over() and leases.rows("container") == [(third.run.name,)]
+
+
+def test_the_step_of_another_user_is_ended_too(step):
+    """It takes CAP_KILL where both are in the host's user namespace."""
+    first = step(uid=1000).ready()
+    step(uid=1000).ready()
+    assert first.is_taken_over()
 
 
 def test_a_step_that_waits_takes_over_once_the_other_is_idle(step, leases):

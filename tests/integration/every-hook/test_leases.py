@@ -16,12 +16,13 @@ from harness.faults import strace
 from harness.leases import Container, Leases, ask
 from harness.nvidia_container import KEY, in_vain, refused, told
 from harness.rootless import RootlessBox, RootlessPodman, add_user
-from harness.stopped import hook_stopped
+from harness.stopped import hook_stopped, status
 from hosts.amd import CPX, CPX_BLANKS, AmdHost
 
 pytest_plugins = ["harness.nvidia_fixtures", "harness.amd_fixtures"]
 
 RUNC, CRUN = engines.RUNTIMES
+CAP_KILL = 1 << 5
 TIME = r"since \d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ"
 SHOW = f"{nvidia_container.PROBE} probe $(ls -d /dev/nvidia* | sort)"
 NODES = "ls -d /dev/nvidia[0-9]* | sort | tr '\\n' ' '; echo"
@@ -50,6 +51,14 @@ def holding_fixture(nv_box):
 def nodes(*gpus):
     """What NODES prints."""
     return " ".join(sorted(gpu.node for gpu in gpus)) + " \n"
+
+
+def test_with_the_lease_the_hook_can_end_nobody_any_more(nv_box):
+    """CAP_KILL is for a takeover; what acts on what the container has comes after it."""
+    with hook_stopped(nv_box("0"), "mknodat") as stop:
+        seen = status(stop.pid)
+    started(stop.result)
+    assert [int(seen[name], 16) & CAP_KILL for name in ("CapPrm", "CapEff")] == [0, 0]
 
 
 @pytest.mark.parametrize("engine", [RUNC, CRUN, engines.PODMANS[1]], ids=str)

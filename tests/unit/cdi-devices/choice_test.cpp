@@ -106,6 +106,11 @@ BOOST_AUTO_TEST_CASE(the_host_decides_what_is_handed_out)
     BOOST_TEST(!failure.says("'a.com/gpu=2'"));
     policy.allow("c.com/npu"); // that of a key: both have to allow it
     BOOST_TEST((why_not("a.com/gpu=0", policy).code == ExitCode::Policy));
+    Policy wide; // a key's list is no way around the host's either
+    wide.allow("a.com/gpu=0");
+    wide.allow("a.com/gpu");
+    BOOST_TEST(chosen("a.com/gpu=0", wide).size() == 2U);
+    BOOST_TEST((why_not("a.com/gpu=1", wide).code == ExitCode::Policy));
     Policy few;
     few.at_most(2);
     few.at_most(1);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <boost/test/unit_test.hpp>
 
@@ -39,6 +40,29 @@ public:
         for (const SpecFile &file : files)
             paths.push_back(file.path);
         return paths;
+    }
+
+    /** The word about what is passed over, all that there is in /etc/cdi; "" if something is read. */
+    std::string why_nothing()
+    {
+        const Words found = read({"/etc/cdi"});
+        return found.empty() ? notes.at(0).text : "";
+    }
+
+    /** Why /etc/cdi is not used. */
+    test::Failure why_not_used()
+    {
+        return failure_of([&] { read({"/etc/cdi"}); });
+    }
+
+    void change_mode(const std::string &path, mode_t mode) const
+    {
+        BOOST_REQUIRE(::chmod(tree.path(path).c_str(), mode) == 0);
+    }
+
+    void give_away(const std::string &path) const
+    {
+        BOOST_REQUIRE(::chown(tree.path(path).c_str(), 1000, 1000) == 0);
     }
 
     /** Which of them describes a device. */
@@ -113,11 +137,47 @@ BOOST_AUTO_TEST_CASE(who_else_could_write_them_has_no_say)
 {
     Host host;
     host.tree.file("etc/cdi/a.yaml", device("a"));
-    ::chmod(host.tree.path("etc/cdi/a.yaml").c_str(), 0664);
-    BOOST_TEST(host.read({"/etc/cdi"}).empty());
-    BOOST_TEST(host.notes.at(0).text.find("may be written by others") != std::string::npos);
-    ::chmod(host.tree.path("etc").c_str(), 0775);
-    BOOST_TEST((failure_of([&] { host.read({"/etc/cdi"}); }).code == ExitCode::Host));
+    host.change_mode("etc/cdi/a.yaml", 0664);
+    BOOST_TEST(host.why_nothing().find("it may be written by others") != std::string::npos);
+    host.change_mode("etc", 0775);
+    BOOST_TEST((host.why_not_used().code == ExitCode::Host));
+    host.change_mode("etc", 0755);
+    host.change_mode("etc/cdi", 0777);
+    BOOST_TEST((host.why_not_used().code == ExitCode::Host));
+    BOOST_TEST(host.why_not_used().says("with CDI specifications is not used: it may be written"));
+}
+
+BOOST_AUTO_TEST_CASE(nor_has_who_could_write_where_a_link_leads)
+{
+    Host host;
+    host.tree.file("elsewhere/spec.json", device("a"));
+    host.tree.folder("etc/cdi");
+    host.tree.link("etc/cdi/link.json", "../../elsewhere/spec.json");
+    BOOST_TEST(host.why_nothing() == "");
+    host.change_mode("elsewhere", 0777);
+    BOOST_TEST(host.why_nothing().find("a folder on the way to it may be written") != std::string::npos);
+    host.change_mode("elsewhere", 0755);
+    host.change_mode("elsewhere/spec.json", 0666);
+    BOOST_TEST(host.why_nothing().find("it may be written") != std::string::npos);
+}
+
+BOOST_AUTO_TEST_CASE(nor_has_who_owns_them)
+{
+    if (::geteuid() != 0)
+        return; // and can give nothing away
+    Host host;
+    host.tree.file("elsewhere/spec.json", device("a"));
+    host.tree.folder("etc/cdi");
+    host.tree.link("etc/cdi/link.json", "../../elsewhere/spec.json");
+    host.give_away("elsewhere/spec.json");
+    BOOST_TEST(host.why_nothing().find("it belongs to uid 1000") != std::string::npos);
+    host.tree.file("etc/cdi/a.json", device("a"));
+    BOOST_TEST(host.why_nothing() == "");
+    host.give_away("etc/cdi/a.json");
+    BOOST_TEST(host.why_nothing().find("it belongs to uid 1000") != std::string::npos);
+    host.give_away("etc/cdi");
+    BOOST_TEST((host.why_not_used().code == ExitCode::Host));
+    BOOST_TEST(host.why_not_used().says("with CDI specifications is not used: it belongs to uid 1000"));
 }
 
 BOOST_AUTO_TEST_SUITE_END()
