@@ -14,8 +14,11 @@ namespace ogh {
 
 namespace {
 
-/** One kind of effect. It puts on the undo log what it has done, as it does it. */
-using Step = Notes (*)(const Edits &, EnteredContainer &);
+/**
+ * One kind of effect. It puts on the undo log what it has done, as it does it, and asks before each of its parts whether
+ * the run has been told to end.
+ */
+using Step = void (*)(const Edits &, EnteredContainer &);
 
 /** The order in which a container is changed. */
 constexpr std::array<Step, 9> steps = {
@@ -32,22 +35,21 @@ constexpr std::array<Step, 9> steps = {
 
 } // namespace
 
-Notes commit(const Edits &edits, ContainerView &&view, UndoLog &undo)
+void commit(const Edits &edits, ContainerView &&view, Progress &progress)
 {
+    progress.cancellation.check("opening what the container is to be given");
     HostSources sources = open_host_sources(edits, view);
-    EnteredContainer container(std::move(view), std::move(sources), undo);
-    Notes notes = std::move(container.sources().notes);
+    progress.cancellation.check("entering the container");
+    EnteredContainer container(std::move(view), std::move(sources), progress);
+    container.note(std::move(container.sources().notes));
     try {
-        for (const Step step : steps) {
-            const Notes more = step(edits, container);
-            notes.insert(notes.end(), more.begin(), more.end());
-        }
+        for (const Step step : steps)
+            step(edits, container);
     } catch (...) {
-        undo.run(); // while there is what the log refers to
+        progress.undo.run(); // while there is what the log refers to
         throw;
     }
-    undo.drop();
-    return notes;
+    progress.undo.drop();
 }
 
 } // namespace ogh

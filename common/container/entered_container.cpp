@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "container/entered_container.h"
 
+#include <iterator>
 #include <utility>
 
 #include "base/error.h"
@@ -8,10 +9,16 @@
 
 namespace ogh {
 
-EnteredContainer::EnteredContainer(ContainerView &&view, HostSources &&sources, UndoLog &undo)
-    : sources_(std::move(sources)), view_(std::move(view).enter()), undo_(undo),
-      resolver_(std::move(view_.root), view_.mount_policy), maker_(resolver_, view_.owner, undo)
+EnteredContainer::EnteredContainer(ContainerView &&view, HostSources &&sources, Progress &progress)
+    : sources_(std::move(sources)), view_(std::move(view).enter()), progress_(progress),
+      resolver_(std::move(view_.root), view_.mount_policy), maker_(resolver_, view_.owner, progress.undo)
 {
+}
+
+void EnteredContainer::note(Notes notes)
+{
+    progress_.notes.insert(progress_.notes.end(), std::make_move_iterator(notes.begin()),
+                           std::make_move_iterator(notes.end()));
 }
 
 void EnteredContainer::attach(const MountTree &tree, const Inode &inode, const Target &target,
@@ -29,7 +36,7 @@ void EnteredContainer::attach_in_injected(const MountTree &tree, int folder, con
 {
     tree.attach(folder, what);
     // It dies with the container, but until then nobody could remove a placeholder below it.
-    undo_.add([this, &tree] { tree.detach(proc()); });
+    undo().add([this, &tree] { tree.detach(proc()); });
 }
 
 } // namespace ogh

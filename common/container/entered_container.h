@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "base/undo_log.h"
+#include "base/log.h"
 #include "container/host_sources.h"
 #include "container/maker.h"
 #include "container/resolver.h"
 #include "edits/inner_path.h"
 #include "image/container_view.h"
+#include "kernel/progress.h"
 
 namespace ogh {
 
@@ -18,10 +19,10 @@ class EnteredContainer final {
 public:
     /**
      * @param view is used up
-     * @param undo outlives this; it is run or dropped before this goes
+     * @param progress outlives this; its undo log is run or dropped before this goes
      * @throws Error as InitProcess::enter() does
      */
-    EnteredContainer(ContainerView &&view, HostSources &&sources, UndoLog &undo);
+    EnteredContainer(ContainerView &&view, HostSources &&sources, Progress &progress);
     EnteredContainer(const EnteredContainer &) = delete;
     EnteredContainer &operator=(const EnteredContainer &) = delete;
 
@@ -29,7 +30,13 @@ public:
     [[nodiscard]] const ProcFs &proc() const { return view_.proc; }
     [[nodiscard]] Resolver &resolver() { return resolver_; }
     [[nodiscard]] Maker &maker() { return maker_; }
-    [[nodiscard]] UndoLog &undo() { return undo_; }
+    [[nodiscard]] UndoLog &undo() { return progress_.undo; }
+
+    void note(LogLevel level, std::string text) { progress_.notes.push_back({level, std::move(text)}); }
+    void note(Notes notes);
+
+    /** Asked before each part. @param at as Cancellation::check() takes it. @throws Cancelled */
+    void check(const std::string &at) const { progress_.cancellation.check(at); }
 
     /**
      * Attaches `tree`, whose root is `inode`, on `target`, which was found at `path`.
@@ -44,7 +51,7 @@ public:
 private:
     HostSources sources_;
     EnteredView view_;
-    UndoLog &undo_;
+    Progress &progress_;
     Resolver resolver_;
     Maker maker_;
 };

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <utility>
 
 #include "base/error.h"
 #include "base/text.h"
@@ -75,65 +76,68 @@ bool make_link(const LinkEdit &link, Maker &maker)
 
 } // namespace
 
-Notes allow_devices(const Edits &edits, EnteredContainer &container)
+void allow_devices(const Edits &edits, EnteredContainer &container)
 {
     auto &cgroups = container.sources().cgroups;
-    return cgroups ? cgroups->allow(rules_of(edits.nodes), container.undo()) : Notes();
+    if (!cgroups)
+        return;
+    container.check("allowing devices");
+    container.note(cgroups->allow(rules_of(edits.nodes), container.undo()));
 }
 
-Notes allow_devices_in_scope(const Edits &edits, EnteredContainer &container)
+void allow_devices_in_scope(const Edits &edits, EnteredContainer &container)
 {
     HostSources &sources = container.sources();
     const DeviceRules rules = checked(rules_of(edits.nodes));
-    if (!sources.systemd || rules.empty())
-        return {};
-    return allow_in_scope(*sources.systemd, sources.cgroups->scopes(), rules);
+    if (sources.systemd && !rules.empty())
+        container.note(allow_in_scope(*sources.systemd, sources.cgroups->scopes(), rules));
 }
 
-Notes put_nodes(const Edits &edits, EnteredContainer &container)
+void put_nodes(const Edits &edits, EnteredContainer &container)
 {
-    Notes notes;
     if (!edits.nodes.empty() && !container.resolver().make_obstacle("/dev").empty())
-        notes.push_back({LogLevel::Warning,
-                         "the container's /dev is the host's, or shared with it: nothing is made "
-                         "there, and the nodes that it has are used"});
+        container.note(LogLevel::Warning,
+                       "the container's /dev is the host's, or shared with it: nothing is made "
+                       "there, and the nodes that it has are used");
     for (const NodeSource &node : container.sources().nodes) {
+        const std::string what = quote(node.edit.container_path);
+        container.check("giving " + what);
         const bool done = node.mount ? mount_node(node.edit, *node.mount, container)
                                      : make_node(node.edit, container.maker());
-        notes.push_back({done ? LogLevel::Info : LogLevel::Debug,
-                         quote(node.edit.container_path) + (done ? " is given" : " is there already")});
+        container.note(done ? LogLevel::Info : LogLevel::Debug,
+                       what + (done ? " is given" : " is there already"));
     }
-    return notes;
 }
 
-Notes make_links(const Edits &edits, EnteredContainer &container)
+void make_links(const Edits &edits, EnteredContainer &container)
 {
-    Notes notes;
     for (const LinkEdit &link : edits.links) {
         const std::string what = quote(link.container_path);
+        container.check("making " + what);
         try {
             if (!make_link(link, container.maker()))
-                notes.push_back({LogLevel::Debug, what + " is there already"});
+                container.note(LogLevel::Debug, what + " is there already");
         } catch (const Error &error) {
             if (!link.only_if_absent)
                 throw;
-            notes.push_back({LogLevel::Warning, "the link " + what + " is left out: " + error.what()});
+            container.note(LogLevel::Warning, "the link " + what + " is left out: " + error.what());
         }
     }
-    return notes;
 }
 
-Notes replace_files(const Edits &edits, EnteredContainer &container)
+void replace_files(const Edits &edits, EnteredContainer &container)
 {
     Notes notes;
     for (const FileEdit &file : edits.files) {
         if (file.how != FileEdit::How::Replace)
             continue;
+        container.check("writing " + quote(file.container_path));
         container.maker().write(file);
         notes.push_back({LogLevel::Info, "wrote " + quote(file.container_path)});
     }
+    container.check("replacing files"); // from here on nothing is taken back
     container.maker().replace();
-    return notes;
+    container.note(std::move(notes));
 }
 
 } // namespace ogh

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "base/log.h"
 #include "container/entered_container.h"
 #include "edits/edits.h"
 
@@ -11,18 +10,18 @@ namespace ogh {
 // container that does not start; its /dev and its device cgroups do not.
 
 /** Lets the container's processes open the devices of Edits::nodes. @throws Error */
-Notes allow_devices(const Edits &edits, EnteredContainer &container);
+void allow_devices(const Edits &edits, EnteredContainer &container);
 
 /** The same for systemd, where it has rules of its own for the container; see allow_in_scope(). Never throws. */
-Notes allow_devices_in_scope(const Edits &edits, EnteredContainer &container);
+void allow_devices_in_scope(const Edits &edits, EnteredContainer &container);
 
 /** Edits::nodes: made in the container's /dev, or mounted there where none can be made. @throws Error */
-Notes put_nodes(const Edits &edits, EnteredContainer &container);
+void put_nodes(const Edits &edits, EnteredContainer &container);
 
 /** Edits::links. @throws Error, except for those that are optional */
-Notes make_links(const Edits &edits, EnteredContainer &container);
+void make_links(const Edits &edits, EnteredContainer &container);
 
 /** Those of Edits::files that replace others. @throws Error */
-Notes replace_files(const Edits &edits, EnteredContainer &container);
+void replace_files(const Edits &edits, EnteredContainer &container);
 
 } // namespace ogh

@@ -15,47 +15,46 @@ bool is_mounted_already(const Target &target, const MountSource &source)
     return source.tree.looks_like(target.fd.get(), quote(source.edit.container_path));
 }
 
-Note attach_mount(const MountSource &source, EnteredContainer &container)
+void attach_mount(const MountSource &source, EnteredContainer &container)
 {
     const InnerPath path = InnerPath::parse(source.edit.container_path);
     const std::string what = quote(source.edit.container_path);
+    container.check("mounting at " + what);
     const Target target = container.maker().mount_target(path, source.edit.kind);
     if (is_mounted_already(target, source))
-        return {LogLevel::Debug, what + " is mounted already"};
+        return container.note(LogLevel::Debug, what + " is mounted already");
     container.attach(source.tree, source.inode, target, path);
-    return {LogLevel::Info, "mounted " + quote(source.edit.host_path) + " at " + what +
-                                (source.edit.read_only ? ", read-only" : ", writable")};
+    container.note(LogLevel::Info, "mounted " + quote(source.edit.host_path) + " at " + what +
+                                       (source.edit.read_only ? ", read-only" : ", writable"));
 }
 
 } // namespace
 
-Notes attach_mounts(const Edits & /*edits*/, EnteredContainer &container)
+void attach_mounts(const Edits & /*edits*/, EnteredContainer &container)
 {
-    Notes notes;
     for (const MountSource &source : container.sources().mounts)
-        notes.push_back(attach_mount(source, container));
-    return notes;
+        attach_mount(source, container);
 }
 
-Notes put_tree(const Edits &edits, EnteredContainer &container)
+void put_tree(const Edits &edits, EnteredContainer &container)
 {
     if (!edits.tree)
-        return {};
+        return;
     const InnerPath path = InnerPath::parse(edits.tree->container_path);
+    container.check("mounting at " + quote(path.full()));
     const InjectedTree &tree = container.sources().tree.value();
     container.attach(tree.tree(), tree.inode(), container.maker().mount_target(path, Kind::Directory), path);
-    return {{LogLevel::Info, "mounted a tree of files at " + quote(path.full())}};
+    container.note(LogLevel::Info, "mounted a tree of files at " + quote(path.full()));
 }
 
-Notes overlay_files(const Edits & /*edits*/, EnteredContainer &container)
+void overlay_files(const Edits & /*edits*/, EnteredContainer &container)
 {
-    Notes notes;
     for (const OverlayFile &file : container.sources().overlays) {
         const InnerPath path = InnerPath::parse(file.container_path);
+        container.check("mounting at " + quote(path.full()));
         container.attach(file.tree, file.inode, container.maker().mount_target(path, Kind::File), path);
-        notes.push_back({LogLevel::Info, "mounted another file over " + quote(path.full())});
+        container.note(LogLevel::Info, "mounted another file over " + quote(path.full()));
     }
-    return notes;
 }
 
 } // namespace ogh

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "base/log.h"
 #include "container/entered_container.h"
 #include "edits/edits.h"
 
@@ -10,12 +9,12 @@ namespace ogh {
 // Steps of commit() that mount something. Mounts die with the container.
 
 /** Edits::mounts; none where an earlier run has put the same source, with the same attributes. @throws Error */
-Notes attach_mounts(const Edits &edits, EnteredContainer &container);
+void attach_mounts(const Edits &edits, EnteredContainer &container);
 
 /** Edits::tree. @throws Error */
-Notes put_tree(const Edits &edits, EnteredContainer &container);
+void put_tree(const Edits &edits, EnteredContainer &container);
 
 /** Those of Edits::files that are mounted over others. @throws Error */
-Notes overlay_files(const Edits &edits, EnteredContainer &container);
+void overlay_files(const Edits &edits, EnteredContainer &container);
 
 } // namespace ogh

@@ -90,35 +90,38 @@ void set_writable(int tmpfs, const std::string &what, UndoLog &undo)
 
 } // namespace
 
-Notes overlay_proc(const Edits &edits, EnteredContainer &container)
+void overlay_proc(const Edits &edits, EnteredContainer &container)
 {
     if (!edits.proc)
-        return {};
+        return;
     const auto &[edit, mounts, tree] = container.sources().proc.value();
     const InnerPath path = InnerPath::parse(edit.container_path);
     const std::string what = quote(edit.container_path);
+    container.check("covering " + what);
     const auto target = container.resolver().proc_target(path);
     if (!target)
-        return {{LogLevel::Info, "the container has no " + what + ", so nothing of it is to be covered"}};
+        return container.note(LogLevel::Info,
+                              "the container has no " + what + ", so nothing of it is to be covered");
     const bool covered = is_covered(*target, edit, container);
     if (!covered)
         container.attach(tree, Inode::of(tree.fd(), what), *target, path);
     const int tmpfs = covered ? target->fd.get() : tree.fd();
     const auto missing = missing_in(tmpfs, edit, mounts);
     if (covered && missing.empty())
-        return {{LogLevel::Debug, what + " is covered already"}};
+        return container.note(LogLevel::Debug, what + " is covered already");
     set_writable(tmpfs, what, container.undo());
     if (!covered) {
         for (const TmpfsEdit::File &file : edit.files)
             write_injected_file(tmpfs, file, quote(edit.container_path + "/" + file.path));
     }
     for (const MountSource *source : missing) {
+        container.check("covering " + what);
         const UniqueFd inside =
             make_injected_target(tmpfs, relative(source->edit, edit), source->edit.kind, what);
         container.attach_in_injected(source->tree, inside.get(), quote(source->edit.container_path));
     }
     change(tmpfs, MOUNT_ATTR_RDONLY, 0, what);
-    return {{LogLevel::Info, (covered ? "added to what covers " : "mounted a tmpfs over ") + what}};
+    container.note(LogLevel::Info, (covered ? "added to what covers " : "mounted a tmpfs over ") + what);
 }
 
 } // namespace ogh

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "base/log.h"
 #include "container/entered_container.h"
 #include "edits/edits.h"
 
@@ -12,6 +11,6 @@ namespace ogh {
  * with the same files, the folders that are not there yet are added to it. All of it dies with the container.
  * @throws Error
  */
-Notes overlay_proc(const Edits &edits, EnteredContainer &container);
+void overlay_proc(const Edits &edits, EnteredContainer &container);
 
 } // namespace ogh

@@ -22,7 +22,8 @@ namespace {
 class Run final {
 public:
     Run(const char *name, Hook &hook, GpuVendor &vendor, const GpuOptions &options)
-        : name_(name), hook_(hook), vendor_(vendor), options_(options), sysroot_(hook.options().sysroot)
+        : name_(name), hook_(hook), vendor_(vendor), options_(options), sysroot_(hook.options().sysroot),
+          notes_(hook.notes())
     {
     }
 
@@ -197,11 +198,7 @@ private:
         return vendor_.asked_of_tools(*hook_.config());
     }
 
-    void say_notes()
-    {
-        hook_.note(notes_);
-        notes_.clear();
-    }
+    void say_notes() { hook_.say_notes(); }
 
     void nothing_to_do(const char *why)
     {
@@ -213,7 +210,7 @@ private:
     GpuVendor &vendor_;
     const GpuOptions &options_;
     Sysroot sysroot_;
-    Notes notes_;
+    Notes &notes_; ///< the hook's
 };
 
 /** What --from says of the vendor's device plugin. */

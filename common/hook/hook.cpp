@@ -16,6 +16,7 @@
 #include "container/commit.h"
 #include "container/device_node.h"
 #include "hook/file_options.h"
+#include "kernel/end_signals.h"
 #include "kernel/process.h"
 #include "kernel/served_mounts.h"
 #include "kernel/stall.h"
@@ -55,8 +56,16 @@ struct VersionNote {
 } // namespace
 
 Hook::Hook(const char *name, const char *description, Log &log, TimeLimit &limit)
-    : name_(name), parent_(::getppid()), log_(log), limit_(limit), cli_(name, description)
+    : name_(name), parent_(::getppid()), log_(log), limit_(limit),
+      cli_(name, description), progress_{Cancellation(&limit)}
 {
+}
+
+void Hook::say_notes()
+{
+    const Notes notes = std::move(progress_.notes);
+    progress_.notes.clear();
+    log_.write(notes);
 }
 
 bool Hook::parse(int argc, const char *const *argv)
@@ -86,7 +95,6 @@ Hook::request(const std::function<std::optional<RequestValue>(const Container &)
     const std::string text = ::isatty(STDIN_FILENO) != 0
                                  ? std::string()
                                  : read_all(STDIN_FILENO, max_state_size, "the container's state on stdin");
-    Notes notes;
     if (!text.empty()) {
         const State state = parse_state(text);
         log_.set_container(state.id);
@@ -107,12 +115,14 @@ Hook::request(const std::function<std::optional<RequestValue>(const Container &)
     // Only where it counts: a file that is wrong must not stop containers that did not ask.
     if (config_ && options_.key_file && has_variable(name_, *config_))
         options_.keys = read_key_file(*options_.key_file);
-    auto asked = find_request(name_, config_ ? &*config_ : nullptr, options_, notes);
+    auto asked = find_request(name_, config_ ? &*config_ : nullptr, options_, notes());
     if (!asked && otherwise)
         asked = otherwise(container_);
     if (asked) // then what is said of not asking is wrong, or of no interest
-        std::erase_if(notes, [](const Note &note) { return note.level > LogLevel::Warning; });
-    log_.write(notes);
+        std::erase_if(notes(), [](const Note &note) { return note.level > LogLevel::Warning; });
+    say_notes();
+    if (asked && !options_.plan)
+        block_end_signals(); // from here on there may be something to take back
     return asked;
 }
 
@@ -184,9 +194,9 @@ void Hook::carry_out(const Edits &edits)
         print(to_json(edits));
     } else if (!edits.empty()) {
         ContainerView &view = look();
-        const Notes notes = commit(edits, std::move(view), undo_);
+        commit(edits, std::move(view), progress_);
         view_.reset();
-        log_.write(notes);
+        say_notes();
     }
 }
 
@@ -194,9 +204,12 @@ void Hook::try_to_carry_out(const Edits &edits)
 {
     try {
         carry_out(edits);
+    } catch (const Cancelled &) {
+        throw;
     } catch (const Error &error) {
         if (error.code() != ExitCode::Failure)
             throw;
+        say_notes();
         log_.write({{LogLevel::Warning,
                      std::string(error.what()) + "; nothing was asked of this hook itself, ignoring"}});
     }
@@ -218,7 +231,13 @@ int run_hook(const char *name, const char *description, const std::function<void
         kept.insert(kept.end(), linux_capabilities.begin(), linux_capabilities.end());
         limit_capabilities(kept);
         Hook hook(name, description, log, limit);
-        body(hook);
+        try {
+            body(hook);
+        } catch (...) {
+            hook.say_notes();
+            throw;
+        }
+        hook.say_notes();
     } catch (const Error &error) {
         return failed(error.code(), error.what());
     } catch (const std::bad_alloc &) {

@@ -9,11 +9,11 @@
 #include <utility>
 
 #include "base/log.h"
-#include "base/undo_log.h"
 #include "edits/edits.h"
 #include "hook/command_line.h"
 #include "hook/options.h"
 #include "image/container_view.h"
+#include "kernel/progress.h"
 #include "kernel/time_limit.h"
 #include "oci/config.h"
 #include "request/request.h"
@@ -49,7 +49,8 @@ public:
     /**
      * Reads state and config.json.
      * @param otherwise what a container asks that has not asked itself
-     * @return what is asked of this hook, nothing if there is nothing to do
+     * @return what is asked of this hook, nothing if there is nothing to do. Where there is, signals that ask this process
+     *         to end are looked at by it from now on: see Cancellation
      */
     [[nodiscard]] std::optional<RequestValue>
     request(const std::function<std::optional<RequestValue>(const Container &)> &otherwise = {});
@@ -105,9 +106,12 @@ public:
     void extend_time(std::chrono::seconds by) { limit_.extend(by); }
 
     /** What is to be taken back if the container does not get what it asks for. */
-    [[nodiscard]] UndoLog &undo() { return undo_; }
+    [[nodiscard]] UndoLog &undo() { return progress_.undo; }
 
-    void note(const Notes &notes) const { log_.write(notes); }
+    /** What is worth saying. It is written by say_notes(), and whatever ends this run. */
+    [[nodiscard]] Notes &notes() { return progress_.notes; }
+
+    void say_notes();
 
     /** Prints to stdout what the user asked to see. @throws SystemError */
     static void print(const std::string &text);
@@ -130,7 +134,7 @@ private:
     std::optional<Config> config_;
     Container container_;
     std::optional<ContainerView> view_;
-    UndoLog undo_;
+    Progress progress_;
     std::string not_creating_; ///< see State
 };
 

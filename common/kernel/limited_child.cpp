@@ -21,6 +21,7 @@
 
 #include "base/error.h"
 #include "base/unique_fd.h"
+#include "kernel/end_signals.h"
 
 namespace ogh {
 
@@ -112,6 +113,7 @@ void end_with(int parent)
     words.push_back(nullptr);
     char *environment = nullptr;
     ::signal(SIGPIPE, SIG_DFL);
+    check_limited(unblock_signals(), "sigprocmask");
     const int executable = place_descriptors(program, answer, gate);
     limit_resources(program);
     if (program.box)

@@ -19,6 +19,7 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "base/unique_fd.h"
+#include "kernel/end_signals.h"
 #include "kernel/process.h"
 
 namespace ogh {
@@ -28,7 +29,10 @@ namespace {
 using std::chrono::milliseconds;
 using Clock = std::chrono::steady_clock; // stands still while the host sleeps
 
-/** How much longer a child may live than its parent lets it, should the parent be gone. */
+/** How much longer a process has that looks at the time itself: to take back what it has done. */
+constexpr milliseconds undo_time{1000};
+
+/** The same for a child, whom its parent lets live for no longer than `undo_time`: should the parent be gone. */
 constexpr milliseconds grace{2000};
 
 /** Of what a child may write; a plan is some kilobytes long. */
@@ -92,28 +96,37 @@ void begin(pid_t parent, const UniqueFd &out, const UniqueFd &err)
     redirect(err.get(), STDERR_FILENO);
 }
 
+/** A child that has not been waited for, so that its number is its own. */
+struct Held {
+    pid_t pid;
+    UniqueFd fd;
+    UniqueFd signals; ///< what asks this process to end
+};
+
 /** @return whether the child has ended before `end` */
-bool ends_before(Clock::time_point end, const UniqueFd &child)
+bool ends_before(Clock::time_point end, const Held &child)
 {
     for (;;) {
         const milliseconds left = time_until(end);
         const timespec timeout{left.count() / 1000, left.count() % 1000 * 1'000'000};
-        pollfd entry{child.get(), POLLIN, 0};
-        const int ready = ::ppoll(&entry, 1, &timeout, nullptr);
-        if (ready >= 0)
-            return ready > 0;
-        if (errno != EINTR)
+        std::array<pollfd, 2> entries{{{child.fd.get(), POLLIN, 0}, {child.signals.get(), POLLIN, 0}}};
+        const int ready = ::ppoll(entries.data(), entries.size(), &timeout, nullptr);
+        if (ready < 0 && errno != EINTR)
             throw SystemError(errno, "cannot wait for a child (ppoll)");
+        if (ready == 0 || (ready > 0 && entries[0].revents != 0))
+            return ready > 0;
+        if (const int number = take_end_signal(); number != 0)
+            ::kill(child.pid, number);
     }
 }
 
 /** Kills it, and takes its rest away if there is only that left soon. */
-void kill_child(pid_t child, const UniqueFd &held)
+void kill_child(const Held &child)
 {
     constexpr milliseconds patience{100};
-    ::kill(child, SIGKILL); // it has not been waited for, so that the number is its own
-    if (ends_before(Clock::now() + patience, held))
-        ::waitpid(child, nullptr, 0);
+    ::kill(child.pid, SIGKILL);
+    if (ends_before(Clock::now() + patience, child))
+        ::waitpid(child.pid, nullptr, 0);
 }
 
 /** The exit code of a child that has ended. @throws Error if a signal has ended it */
@@ -134,14 +147,20 @@ int code_of(pid_t child)
 
 TimeLimit::TimeLimit(milliseconds limit) : limit_(limit), end_(Clock::now() + limit)
 {
-    end_by_signal_after(limit);
+    end_by_signal_after(limit + undo_time);
 }
 
 void TimeLimit::extend(milliseconds by)
 {
     limit_ += by;
     end_ += by;
-    end_by_signal_after(time_until(end_));
+    end_by_signal_after(time_until(end_) + undo_time);
+}
+
+std::string TimeLimit::gave_up() const
+{
+    const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(limit_);
+    return "gave up after " + std::to_string(seconds.count()) + " s";
 }
 
 void TimeLimit::go_on_in_child(const std::function<std::string(pid_t)> &where) const
@@ -162,16 +181,15 @@ void TimeLimit::go_on_in_child(const std::function<std::string(pid_t)> &where) c
         end_by_signal_after(time_until(end_) + grace);
         return;
     }
-    const UniqueFd held(pidfd);
-    if (ends_before(end_, held)) {
+    const Held held{child, UniqueFd(pidfd), watch_end_signals()};
+    if (ends_before(end_ + undo_time, held)) {
         pass_on(out, err);
         ::_exit(code_of(child));
     }
     const std::string stall = where(child);
-    kill_child(child, held);
+    kill_child(held);
     pass_on(out, err);
-    const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(limit_);
-    throw Error(ExitCode::Failure, "gave up after " + std::to_string(seconds.count()) + " s" + stall);
+    throw Error(ExitCode::Failure, gave_up() + stall);
 }
 
 } // namespace ogh

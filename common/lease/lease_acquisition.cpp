@@ -9,6 +9,7 @@
 
 #include "base/error.h"
 #include "base/text.h"
+#include "kernel/end_signals.h"
 #include "lease/boot_clock.h"
 #include "lease/busy_text.h"
 #include "lease/lease_changes.h"
@@ -110,6 +111,7 @@ LeaseAcquisition::~LeaseAcquisition()
 Lease LeaseAcquisition::take()
 {
     for (;;) {
+        check_end_signals("taking a lease"); // ending others for it takes its time as well
         Attempt attempt = try_now();
         if (attempt.granted)
             return {store_, std::move(attempt.grant), std::move(*attempt.granted)};

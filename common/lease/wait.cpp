@@ -10,6 +10,7 @@
 #include <cerrno>
 
 #include "base/error.h"
+#include "kernel/end_signals.h"
 #include "lease/boot_clock.h"
 
 namespace ogh {
@@ -53,12 +54,15 @@ void sleep_until_one_ends(const Companions &companions, const std::vector<Unique
     const UniqueFd timer = timer_until(until_ns);
     std::vector<pollfd> entries = {
         {companions.init.get(), POLLIN, 0}, {companions.runtime.get(), POLLIN, 0}, {timer.get(), POLLIN, 0}};
+    const UniqueFd signals = watch_end_signals();
+    entries.push_back({signals.get(), POLLIN, 0});
     for (const UniqueFd &other : others)
         entries.push_back({other.get(), POLLIN, 0});
     while (::poll(entries.data(), entries.size(), -1) < 0) {
         if (errno != EINTR)
             throw SystemError(errno, "cannot wait for processes (poll)");
     }
+    check_end_signals("waiting for a GPU");
     if (entries[0].revents != 0)
         throw ended("the container");
     if (entries[1].revents != 0)

@@ -27,7 +27,8 @@ Companions companions(UniqueFd init, pid_t runtime);
  * Sleeps until one of the processes has ended, or the time has come; looks at nothing meanwhile.
  * @param others pidfds
  * @param until_ns CLOCK_BOOTTIME
- * @throws Error if one of the companions has ended
+ * @throws Error if one of the companions has ended; Cancelled if this process has been told to end, where it has blocked
+ *         what tells it
  */
 void sleep_until_one_ends(const Companions &companions, const std::vector<UniqueFd> &others,
                           std::int64_t until_ns);

@@ -125,19 +125,18 @@ private:
     /** Reads the host: the specifications, what they name, and what that is. */
     void look()
     {
-        Notes notes;
+        Notes &notes = hook_.notes();
         files_ = read_folders(
             sysroot_, folders_,
             [&](std::string_view kind, std::string_view name) { return asks_for(request_, kind, name); },
             notes);
-        hook_.note(notes);
-        notes.clear();
+        hook_.say_notes();
         chosen_ = choose(request_, DeviceIndex(files_), policy_);
         edits_ = combine(chosen_);
         actions_ = vendor_actions(edits_.hooks);
         host_ = look_at_host(edits_, actions_, sysroot_);
         keys_ = find_keys(notes);
-        hook_.note(notes);
+        hook_.say_notes();
     }
 
     /** The lease is of what the host had before the wait. */
@@ -181,21 +180,21 @@ private:
             const auto found = names.find(key);
             return found == names.end() ? key : quote(found->second) + " (" + key + ")";
         };
-        Notes notes;
+        Notes &notes = hook_.notes();
         auto lease = take_lease(hook_, sysroot_, std::move(keys), details, name_of, notes);
-        hook_.note(notes);
+        hook_.say_notes();
         return lease;
     }
 
     /** What the container gets. */
     [[nodiscard]] Edits planned()
     {
-        Notes notes;
+        Notes &notes = hook_.notes();
         Edits edits = plan(edits_, actions_, host_, context_of(hook_, options_), notes);
         if (needs_image(actions_))
             add_image_edits(actions_, host_, read_image(hook_.look(), actions_, notes), hook_.read_only(),
                             edits, notes);
-        hook_.note(notes);
+        hook_.say_notes();
         return edits;
     }
 
@@ -214,12 +213,12 @@ private:
     std::map<LeaseKey, std::string> keys_;
 };
 
-void print_list(const Hook &hook, const Options &options)
+void print_list(Hook &hook, const Options &options)
 {
     const Sysroot sysroot(hook.options().sysroot);
-    Notes notes;
+    Notes &notes = hook.notes();
     const auto files = read_folders(sysroot, folders_of(options), {}, notes);
-    hook.note(notes);
+    hook.say_notes();
     const HostListing list = list_devices(files, policy_of(options), options.give_gpus, sysroot);
     Hook::print(to_text(list, options.list.format.value_or(ListFormat::Table)));
 }

@@ -22,10 +22,10 @@ int main(int argc, char **argv)
             const auto request = ogh::ldcache_update::parse_library_request(*asked, further);
             if (request == ogh::ldcache_update::LibraryRequest())
                 return hook.carry_out({}); // `none`: then the image does not matter
-            ogh::Notes notes;
+            ogh::Notes &notes = hook.notes();
             const auto image = ogh::ldcache_update::read_image(hook.look(), request, notes);
             const auto edits = ogh::plan_loader_files(image, hook.read_only(), notes);
-            hook.note(notes);
+            hook.say_notes();
             if (asked->implied)
                 hook.try_to_carry_out(edits);
             else

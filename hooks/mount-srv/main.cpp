@@ -107,9 +107,9 @@ int main(int argc, char **argv)
         const auto request = ogh::mount_srv::parse_folder_request(*asked);
         hook.watch_time(); // the folders that are handed out may be anywhere
         const auto inventory = ogh::mount_srv::read_inventory(sysroot, source_dir);
-        ogh::Notes notes;
+        ogh::Notes &notes = hook.notes();
         const auto edits = ogh::mount_srv::plan(request, inventory, policy, notes);
-        hook.note(notes);
+        hook.say_notes();
         hook.carry_out(edits);
     });
 }

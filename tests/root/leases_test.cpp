@@ -22,6 +22,7 @@
 #include "base/error.h"
 #include "cgroup_host.h"
 #include "child.h"
+#include "kernel/end_signals.h"
 #include "lease/boot_clock.h"
 #include "lease/lease_bounds.h"
 #include "lease/lease_file.h"
@@ -51,6 +52,7 @@ struct Waiter {
               request.runtime = ::getppid();
               request.wait = 20s;
               std::string text = "0";
+              block_end_signals(); // as a hook does that has been asked for something
               try {
                   Leases leases{Sysroot(host.path())};
                   leases.take(request).keep();
@@ -158,6 +160,21 @@ BOOST_FIXTURE_TEST_CASE(who_waits_ends_with_its_container_and_leaves_no_ticket, 
     two.end();
     BOOST_TEST(waiter.said() == "the container ended while this hook waited for a GPU");
     BOOST_TEST(state().find("\nticket ") == std::string::npos);
+}
+
+BOOST_FIXTURE_TEST_CASE(who_waits_ends_when_it_is_told_to_and_leaves_no_ticket, LeaseHost)
+{
+    const Init one;
+    const Init two;
+    take(request(one, {"n:0"}));
+    for (const auto &[number, name] :
+         {std::pair(SIGTERM, "SIGTERM"), {SIGINT, "SIGINT"}, {SIGHUP, "SIGHUP"}}) {
+        Waiter waiter(*this, request(two, {"n:0"}));
+        waiter.wait_until_queued(*this);
+        ::kill(waiter.child.pid(), number);
+        BOOST_TEST(waiter.said() == std::string("ended by ") + name + " while waiting for a GPU");
+        BOOST_TEST(state().find("\nticket ") == std::string::npos);
+    }
 }
 
 BOOST_FIXTURE_TEST_CASE(who_waits_ends_with_its_runtime, LeaseHost)

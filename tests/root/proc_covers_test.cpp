@@ -183,8 +183,8 @@ BOOST_FIXTURE_TEST_CASE(a_rootfs_that_is_named_through_a_symlink_is_known_again,
     const auto through_link = [&](const Edits &edits) {
         return in_child([&] {
             ContainerView view({container().pid(), path("named")});
-            UndoLog undo;
-            ogh::commit(edits, std::move(view), undo);
+            Progress progress;
+            ogh::commit(edits, std::move(view), progress);
             return std::string();
         });
     };

@@ -10,7 +10,9 @@
 #include <array>
 
 #include "container/commit.h"
+#include "kernel/end_signals.h"
 #include "kernel/process.h"
+#include "kernel/progress.h"
 
 namespace ogh::test {
 
@@ -104,9 +106,12 @@ Work Sandbox::committing(const Edits &edits, pid_t pid, const Conditions &condit
         std::string text;
         if (edits.empty())
             return text;
+        block_end_signals();
         ContainerView view({pid, rootfs()});
-        UndoLog undo;
-        for (const Note &note : ogh::commit(edits, std::move(view), undo))
+        const TimeLimit limit(conditions.limit);
+        Progress progress{Cancellation(&limit)};
+        ogh::commit(edits, std::move(view), progress);
+        for (const Note &note : progress.notes)
             text += note.text + "\n";
         return text;
     };

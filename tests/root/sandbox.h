@@ -4,6 +4,7 @@
 #include <sys/types.h>
 #include <linux/capability.h>
 
+#include <chrono>
 #include <functional>
 #include <optional>
 #include <string>
@@ -24,6 +25,7 @@ struct Conditions {
     std::vector<unsigned> capabilities = {CAP_SYS_ADMIN, CAP_SYS_CHROOT, CAP_SYS_PTRACE, CAP_DAC_OVERRIDE,
                                           CAP_SETUID,    CAP_SETGID,     CAP_CHOWN};
     std::function<void()> first = {}; ///< done before anything else in the process that applies
+    std::chrono::milliseconds limit{60000};
 };
 
 /**
