@@ -2,12 +2,12 @@
 #include "container/atomic_file.h"
 
 #include <fcntl.h>
-#include <sys/random.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <array>
+#include <cerrno>
 #include <cstdio>
+#include <utility>
 
 #include "base/error.h"
 #include "base/file.h"
@@ -18,80 +18,132 @@ namespace ogh {
 
 namespace {
 
-std::string random_name()
+std::string temporary_name(const std::string &name)
 {
-    unsigned long long number = 0;
-    if (::getrandom(&number, sizeof number, 0) != sizeof number)
-        throw SystemError(errno, "cannot get a random name");
-    std::array<char, 40> name{};
-    std::snprintf(name.data(), name.size(), ".oci-gpu-hooks-%016llx", number);
-    return name.data();
+    return ".oci-gpu-hooks-" + name; // where it is too long the kernel says so
 }
 
-int rename_in(int folder, const std::string &from, const std::string &to, unsigned flags)
+/** An image may have anything of that name; a folder would not be one of ours, and may have something in it. */
+bool is_left_by_run(const struct stat &status, const std::optional<FsCredentials> &owner)
 {
-    return ::renameat2(folder, from.c_str(), folder, to.c_str(), flags) == 0 ? 0 : errno;
+    return !S_ISDIR(status.st_mode) &&
+           (status.st_uid == ::geteuid() || (owner && status.st_uid == owner->uid));
 }
 
 } // namespace
 
-AtomicFile::AtomicFile(int folder, std::string_view content, mode_t mode,
-                       const std::optional<FsCredentials> &owner, std::string path)
-    : folder_(folder), owner_(owner), path_(std::move(path)), temporary_(random_name())
+AtomicFile::AtomicFile(AtomicPlace place, std::string_view content, mode_t mode)
+    : place_(std::move(place)), temporary_(temporary_name(place_.name))
 {
     UniqueFd fd;
     const auto make = [&] {
         constexpr int flags = O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC;
-        fd = UniqueFd(::openat(folder_, temporary_.c_str(), flags, mode));
+        fd = UniqueFd(::openat(place_.folder, temporary_.c_str(), flags, mode));
         return fd.valid() ? 0 : errno;
     };
-    const auto [error, by_self] = act_for(owner_, make);
+    const auto [error, by_self] = make_new(make);
     if (error != 0)
-        throw SystemError(error, "cannot make a file for " + quote(path_) + " in the container");
+        throw SystemError(error, "cannot make a file for " + quote(place_.path) + " in the container");
     try {
-        if (by_self && ::fchown(fd.get(), owner_->uid, owner_->gid) != 0)
-            throw SystemError(errno, "cannot give " + quote(path_) + " to the container's root");
-        write_all(fd.get(), content, quote(path_) + " in the container");
+        if (by_self && ::fchown(fd.get(), place_.owner->uid, place_.owner->gid) != 0)
+            throw SystemError(errno, "cannot give " + quote(place_.path) + " to the container's root");
+        write_all(fd.get(), content, quote(place_.path) + " in the container");
     } catch (const Error &) {
-        ::unlinkat(folder_, temporary_.c_str(), 0);
+        ::unlinkat(place_.folder, temporary_.c_str(), 0);
         throw;
     }
 }
 
-AtomicFile::AtomicFile(int folder, const Make &make, const std::optional<FsCredentials> &owner,
-                       std::string path)
-    : folder_(folder), owner_(owner), path_(std::move(path)), temporary_(random_name())
+AtomicFile::AtomicFile(AtomicPlace place, const Make &make)
+    : place_(std::move(place)), temporary_(temporary_name(place_.name))
 {
-    const auto [error, by_self] = act_for(owner_, [&] { return make(folder_, temporary_); });
+    const auto [error, by_self] = make_new([&] { return make(place_.folder, temporary_); });
     if (error != 0)
-        throw SystemError(error, "cannot make " + quote(path_) + " in the container");
-    if (by_self &&
-        ::fchownat(folder_, temporary_.c_str(), owner_->uid, owner_->gid, AT_SYMLINK_NOFOLLOW) != 0) {
+        throw SystemError(error, "cannot make " + quote(place_.path) + " in the container");
+    if (by_self && ::fchownat(place_.folder, temporary_.c_str(), place_.owner->uid, place_.owner->gid,
+                              AT_SYMLINK_NOFOLLOW) != 0) {
         const int chown_error = errno;
-        ::unlinkat(folder_, temporary_.c_str(), 0);
-        throw SystemError(chown_error, "cannot give " + quote(path_) + " to the container's root");
+        ::unlinkat(place_.folder, temporary_.c_str(), 0);
+        throw SystemError(chown_error, "cannot give " + quote(place_.path) + " to the container's root");
     }
 }
 
 AtomicFile::~AtomicFile()
 {
     if (!temporary_.empty())
-        ::unlinkat(folder_, temporary_.c_str(), 0);
+        ::unlinkat(place_.folder, temporary_.c_str(), 0);
 }
 
-bool AtomicFile::commit(const std::string &name)
+Acted AtomicFile::make_new(const std::function<int()> &make) const
 {
-    const auto attempt = [&](unsigned flags) {
-        return act_for(owner_, [&] { return rename_in(folder_, temporary_, name, flags); }).error;
+    const Acted made = act_for(place_.owner, make);
+    if (made.error != EEXIST)
+        return made;
+    if (!remove_leftover(place_))
+        throw Error(ExitCode::Failure, "cannot make " + quote(place_.path) + " in the container: " +
+                                           quote(temporary_) + " beside it is none that a hook has left");
+    return act_for(place_.owner, make);
+}
+
+bool AtomicFile::has_leftover(const AtomicPlace &place)
+{
+    struct stat there {};
+    return ::fstatat(place.folder, temporary_name(place.name).c_str(), &there, AT_SYMLINK_NOFOLLOW) == 0;
+}
+
+bool AtomicFile::remove_leftover(const AtomicPlace &place)
+{
+    const std::string name = temporary_name(place.name);
+    struct stat there {};
+    if (::fstatat(place.folder, name.c_str(), &there, AT_SYMLINK_NOFOLLOW) != 0)
+        return true; // it is gone
+    if (!is_left_by_run(there, place.owner))
+        return false;
+    const auto remove = [&] { return ::unlinkat(place.folder, name.c_str(), 0) == 0 ? 0 : errno; };
+    if (const int error = act_for(place.owner, remove).error; error != 0 && error != ENOENT)
+        throw SystemError(error, "cannot remove " + quote(name) + " beside " + quote(place.path) +
+                                     " in the container");
+    return true;
+}
+
+int AtomicFile::rename(unsigned flags) const
+{
+    const auto attempt = [&] {
+        return ::renameat2(place_.folder, temporary_.c_str(), place_.folder, place_.name.c_str(), flags) == 0
+                   ? 0
+                   : errno;
     };
-    int error = attempt(RENAME_NOREPLACE);
+    return act_for(place_.owner, attempt).error;
+}
+
+bool AtomicFile::replace_for_good(int error)
+{
     const bool is_new = error == 0;
     if (error == EEXIST || error == EINVAL) // EINVAL: a filesystem that does not know the flag
-        error = attempt(0);
+        error = rename(0);
     if (error != 0)
-        throw SystemError(error, "cannot replace " + quote(path_) + " in the container");
+        throw SystemError(error, "cannot replace " + quote(place_.path) + " in the container");
     temporary_.clear();
     return is_new;
+}
+
+bool AtomicFile::commit()
+{
+    return replace_for_good(rename(RENAME_NOREPLACE));
+}
+
+bool AtomicFile::exchange()
+{
+    const int error = rename(RENAME_NOREPLACE);
+    if (error == EEXIST && rename(RENAME_EXCHANGE) == 0)
+        return false;
+    static_cast<void>(replace_for_good(error));
+    return true;
+}
+
+void AtomicFile::change_back() noexcept
+{
+    static_cast<void>(rename(RENAME_EXCHANGE));
 }
 
 } // namespace ogh

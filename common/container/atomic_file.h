@@ -12,9 +12,20 @@
 
 namespace ogh {
 
+/** Where an AtomicFile is made: the folder, which outlives it, what it is to be called, and as whose. */
+struct AtomicPlace {
+    int folder;
+    std::string name;
+    std::string path;                   ///< in the container, for messages
+    std::optional<FsCredentials> owner; ///< see act_for()
+};
+
 /**
  * A file of a container in the making, or a device node or a symlink: whole under a temporary name before it gets its
  * own, so that a reader sees the old one or the new one, and a symlink of the image is replaced, never followed.
+ *
+ * The temporary name of NAME is always `.oci-gpu-hooks-NAME`, so that what a process leaves that is killed goes with the
+ * next one that makes NAME. Of several processes that may do so one at a time makes such files: see Maker.
  */
 class AtomicFile final {
 public:
@@ -23,32 +34,49 @@ public:
 
     /**
      * Writes a plain file.
-     * @param folder outlives this
-     * @param owner as whom it is made; see act_for()
-     * @param path of it in the container, for messages
-     * @throws SystemError
+     * @throws SystemError; Error if something has the temporary name that is not left of an earlier run
      */
-    AtomicFile(int folder, std::string_view content, mode_t mode, const std::optional<FsCredentials> &owner,
-               std::string path);
+    AtomicFile(AtomicPlace place, std::string_view content, mode_t mode);
 
     /** The same for something else, which `make` makes. */
-    AtomicFile(int folder, const Make &make, const std::optional<FsCredentials> &owner, std::string path);
+    AtomicFile(AtomicPlace place, const Make &make);
     AtomicFile(const AtomicFile &) = delete;
     AtomicFile &operator=(const AtomicFile &) = delete;
     ~AtomicFile(); ///< takes it away unless it has got its name
 
     /**
-     * Gives it its name.
+     * Gives it its name, for good.
      * @return whether nothing had that name before
      * @throws SystemError; a mount point or a folder cannot be replaced
      */
-    bool commit(const std::string &name);
+    bool commit();
+
+    /**
+     * The same, and what had the name before is there as long as this is: under the temporary name.
+     * @return whether nothing had the name, or that cannot be kept, on a filesystem whose renames know no exchange
+     */
+    bool exchange();
+
+    /** What had the name before exchange() has it again. */
+    void change_back() noexcept;
+
+    /**
+     * Takes away what a process that was killed has left of this name.
+     * @return false if it cannot be that: it stays
+     * @throws SystemError
+     */
+    [[nodiscard]] static bool remove_leftover(const AtomicPlace &place);
+
+    /** Whether something has the temporary name. */
+    [[nodiscard]] static bool has_leftover(const AtomicPlace &place);
 
 private:
-    int folder_;
-    std::optional<FsCredentials> owner_;
-    std::string path_;
-    std::string temporary_; ///< "" once it has its name
+    [[nodiscard]] Acted make_new(const std::function<int()> &make) const;
+    [[nodiscard]] int rename(unsigned flags) const;
+    [[nodiscard]] bool replace_for_good(int error);
+
+    AtomicPlace place_;
+    std::string temporary_; ///< "" once nothing of it has this name any more
 };
 
 } // namespace ogh

@@ -11,7 +11,7 @@ namespace ogh {
 
 EnteredContainer::EnteredContainer(ContainerView &&view, HostSources &&sources, Progress &progress)
     : sources_(std::move(sources)), view_(std::move(view).enter()), progress_(progress),
-      resolver_(std::move(view_.root), view_.mount_policy), maker_(resolver_, view_.owner, progress.undo)
+      resolver_(std::move(view_.root), view_.mount_policy), maker_(resolver_, view_.owner, progress)
 {
 }
 

@@ -11,6 +11,7 @@
 #include "base/text.h"
 #include "container/device_node.h"
 #include "edits/inner_path.h"
+#include "kernel/end_signals.h"
 #include "systemd/scope_unit.h"
 
 namespace ogh {
@@ -117,6 +118,8 @@ void make_links(const Edits &edits, EnteredContainer &container)
         try {
             if (!make_link(link, container.maker()))
                 container.note(LogLevel::Debug, what + " is there already");
+        } catch (const Cancelled &) {
+            throw;
         } catch (const Error &error) {
             if (!link.only_if_absent)
                 throw;

@@ -2,6 +2,7 @@
 #include "container/maker.h"
 
 #include <fcntl.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -15,8 +16,8 @@
 
 namespace ogh {
 
-Maker::Maker(Resolver &resolver, std::optional<FsCredentials> owner, UndoLog &undo)
-    : resolver_(resolver), owner_(owner), undo_(undo)
+Maker::Maker(Resolver &resolver, std::optional<FsCredentials> owner, Progress &progress)
+    : resolver_(resolver), owner_(owner), progress_(progress)
 {
 }
 
@@ -73,7 +74,7 @@ void Maker::is_made(const InnerFolder &parent, const std::string &name, Kind kin
 {
     // By name in a folder that is held: at worst something empty in the image goes.
     const int flags = kind == Kind::Directory ? AT_REMOVEDIR : 0;
-    undo_.add([folder = parent.fd.get(), name, flags] { ::unlinkat(folder, name.c_str(), flags); });
+    progress_.undo.add([folder = parent.fd.get(), name, flags] { ::unlinkat(folder, name.c_str(), flags); });
 }
 
 bool Maker::has_to_make(const InnerFolder &parent, const InnerPath &path, const Entry &entry)
@@ -82,8 +83,14 @@ bool Maker::has_to_make(const InnerFolder &parent, const InnerPath &path, const 
     const std::string what = quote(full) + " in the container";
     if (const auto found = find_path(parent.fd.get(), path.name, O_PATH | O_NOFOLLOW, Walk::Beneath, what)) {
         const Inode inode = Inode::of(found->get(), what);
-        if (entry.is_right(found->get(), inode))
+        if (entry.is_right(found->get(), inode)) {
+            const AtomicPlace at = place(parent, path);
+            if (parent.make_obstacle.empty() && AtomicFile::has_leftover(at)) {
+                hold_root();
+                static_cast<void>(AtomicFile::remove_leftover(at));
+            }
             return false;
+        }
         if (inode.is(Kind::Directory))
             throw cannot_make(full, "a folder has that name");
         if (inode.mount_root)
@@ -109,10 +116,37 @@ bool Maker::make_entry(const InnerPath &path, const Entry &entry)
     }
     if (!has_to_make(parent, path, entry))
         return false;
-    AtomicFile file(parent.fd.get(), entry.make, owner_, path.full());
-    file.commit(path.name);
-    is_made(parent, path.name, Kind::File); // also where it replaced something: no node stays after a failure
+    hold_root();
+    auto file = std::make_unique<AtomicFile>(place(parent, path), entry.make);
+    if (file->exchange()) {
+        is_made(parent, path.name, Kind::File);
+    } else {
+        progress_.undo.add([changed = file.get()] { changed->change_back(); });
+        replaced_.push_back(std::move(file));
+    }
     return true;
+}
+
+AtomicPlace Maker::place(const InnerFolder &parent, const InnerPath &path) const
+{
+    return {parent.fd.get(), path.name, path.full(), owner_};
+}
+
+void Maker::hold_root()
+{
+    constexpr useconds_t pause_us = 10'000;
+    if (held_root_)
+        return;
+    // Containers may share a root filesystem, and none shares a folder of its own in which something may be made.
+    const InnerFolder &root = folder("/");
+    UniqueFd fd(::openat(root.fd.get(), ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+    while (fd.valid() && ::flock(fd.get(), LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) {
+        progress_.cancellation.check(
+            "another process has locked the container's root: a hook of a container that "
+            "has the same one, most likely");
+        ::usleep(pause_us);
+    }
+    held_root_ = std::move(fd); // where a filesystem has no locks nobody else is believed to be there
 }
 
 void Maker::write(const FileEdit &file)
@@ -121,16 +155,16 @@ void Maker::write(const FileEdit &file)
     const InnerFolder &parent = folder(path.parent);
     if (!parent.make_obstacle.empty())
         throw cannot_make(path.full(), parent.make_obstacle);
-    auto written =
-        std::make_unique<AtomicFile>(parent.fd.get(), file.content, file.mode, owner_, path.full());
+    hold_root();
+    auto written = std::make_unique<AtomicFile>(place(parent, path), file.content, file.mode);
     written_.push_back({parent, path.name, std::move(written)});
-    undo_.add([this] { written_.clear(); });
+    progress_.undo.add([this] { written_.clear(); });
 }
 
 void Maker::replace()
 {
     for (const Written &written : written_) {
-        if (written.file->commit(written.name))
+        if (written.file->commit())
             is_made(written.parent, written.name, Kind::File);
     }
 }

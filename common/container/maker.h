@@ -7,22 +7,25 @@
 #include <string>
 #include <vector>
 
-#include "base/undo_log.h"
 #include "container/atomic_file.h"
 #include "container/resolver.h"
 #include "edits/edits.h"
 #include "edits/inner_path.h"
+#include "kernel/progress.h"
 
 namespace ogh {
 
-/** Makes folders, files, device nodes and symlinks in an entered container, and puts on the undo log that they go. */
+/**
+ * Makes folders, files, device nodes and symlinks in an entered container, and puts on the undo log that they go, and that
+ * what had their names is there again.
+ */
 class Maker final {
 public:
     /**
-     * @param resolver, undo outlive this; this outlives what it adds to `undo`
+     * @param resolver, progress outlive this; this outlives what it adds to the undo log
      * @param owner of what is made: the container's root where that is not this process's own
      */
-    Maker(Resolver &resolver, std::optional<FsCredentials> owner, UndoLog &undo);
+    Maker(Resolver &resolver, std::optional<FsCredentials> owner, Progress &progress);
     Maker(const Maker &) = delete;
     Maker &operator=(const Maker &) = delete;
 
@@ -72,12 +75,17 @@ private:
     const InnerFolder &folder(const std::string &path);
     std::optional<UniqueFd> make(const InnerFolder &parent, const InnerPath &path, Kind kind);
     void is_made(const InnerFolder &parent, const std::string &name, Kind kind);
-    [[nodiscard]] static bool has_to_make(const InnerFolder &parent, const InnerPath &path,
-                                          const Entry &entry);
+    [[nodiscard]] bool has_to_make(const InnerFolder &parent, const InnerPath &path, const Entry &entry);
+
+    /** Whoever makes something under a temporary name holds the root for it: the name is a fixed one. */
+    void hold_root();
+    [[nodiscard]] AtomicPlace place(const InnerFolder &parent, const InnerPath &path) const;
 
     Resolver &resolver_;
     std::optional<FsCredentials> owner_;
-    UndoLog &undo_;
+    Progress &progress_;
+    std::optional<UniqueFd> held_root_;
+    std::vector<std::unique_ptr<AtomicFile>> replaced_; ///< entries, with what had their names
     std::vector<Written> written_;
 };
 

@@ -2,6 +2,7 @@
 //
 // Files of this collection that take the name of a file of the image, or are mounted over it.
 #include <fcntl.h>
+#include <sys/file.h>
 #include <sys/mount.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -18,6 +19,7 @@
 #include <boost/test/data/test_case.hpp>
 #include <boost/test/unit_test.hpp>
 
+#include "base/unique_fd.h"
 #include "sandbox.h"
 #include "seccomp.h"
 
@@ -233,6 +235,45 @@ BOOST_FIXTURE_TEST_CASE(the_root_of_a_user_namespace_cannot_write_to_it_nor_unco
     attr.attr_clr = MOUNT_ATTR_RDONLY;
     BOOST_TEST(inside([&] { return ::mount_setattr(AT_FDCWD, "/etc/old", 0, &attr, sizeof attr); }) ==
                "Operation not permitted");
+}
+
+BOOST_DATA_TEST_CASE_F(Image, what_has_the_temporary_name_goes_and_is_not_followed, data::make(mapped_roots),
+                       mapped_root)
+{
+    file("rootfs/etc/.oci-gpu-hooks-one", "left");
+    link("rootfs/etc/.oci-gpu-hooks-two", outside("secret"));
+    start_mapped(mapped_root);
+    BOOST_TEST(done(commit(file_at({"/etc/one", "/etc/two"}))));
+    BOOST_TEST(text("etc/one") == "ours, /etc/one");
+    BOOST_TEST(text("etc/two") == "ours, /etc/two");
+    BOOST_TEST(!std::filesystem::exists(rootfs("etc/.oci-gpu-hooks-one")));
+    BOOST_TEST(!std::filesystem::is_symlink(rootfs("etc/.oci-gpu-hooks-two")));
+}
+
+BOOST_FIXTURE_TEST_CASE(what_no_hook_has_left_keeps_the_temporary_name, Image)
+{
+    file("rootfs/etc/.oci-gpu-hooks-one", "another user's");
+    folder("rootfs/etc/.oci-gpu-hooks-two");
+    start();
+    check_call(::chown(rootfs("etc/.oci-gpu-hooks-one").c_str(), 1000, 1000), "chown");
+    for (const char *name : {"one", "two"}) {
+        const std::string at = std::string("/etc/") + name;
+        expect_refused(file_at({at}),
+                       "'.oci-gpu-hooks-" + std::string(name) + "' beside it is none that a hook");
+    }
+}
+
+BOOST_FIXTURE_TEST_CASE(of_two_containers_with_one_root_filesystem_one_waits, Image)
+{
+    start();
+    const UniqueFd other(::open(rootfs().c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+    BOOST_REQUIRE(::flock(other.get(), LOCK_EX) == 0);
+    file("rootfs/etc/.oci-gpu-hooks-one", "the other's, half written");
+    const Outcome outcome = commit(file_at({"/etc/one"}), {.limit = std::chrono::milliseconds(100)});
+    BOOST_TEST(refused(outcome, "gave up after 0 s while another process has locked the container's root"));
+    BOOST_TEST(text("etc/.oci-gpu-hooks-one") == "the other's, half written");
+    BOOST_REQUIRE(::flock(other.get(), LOCK_UN) == 0);
+    BOOST_TEST(done(commit(file_at({"/etc/one"}))));
 }
 
 BOOST_DATA_TEST_CASE_F(Image, after_a_failure_nothing_is_left, data::make(mapped_roots), mapped_root)

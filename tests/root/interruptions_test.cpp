@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The hook, or the container's init, ends in the middle: tried at every step, and at random.
+// The hook is told to end or is killed, or the container's init ends, in the middle: tried at every step, and at random.
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
+#include <chrono>
 #include <csignal>
 #include <filesystem>
 #include <random>
@@ -27,6 +29,20 @@ namespace {
 constexpr int stride = sanitized ? 5 : 1;
 const auto mapped_roots = std::to_array<unsigned>({0, 100000});
 
+/** Which signal comes in, and the container's root. */
+struct Interruption {
+    int number;
+    unsigned mapped_root;
+};
+
+std::ostream &operator<<(std::ostream &out, const Interruption &interruption)
+{
+    return out << "signal " << interruption.number << ", root " << interruption.mapped_root;
+}
+
+const auto told = std::to_array<Interruption>({{SIGTERM, 0}, {SIGTERM, 100000}, {SIGHUP, 0}});
+const auto killed = std::to_array<Interruption>({{SIGKILL, 0}, {SIGKILL, 100000}, {SIGALRM, 0}});
+
 struct Image : Sandbox {
     [[nodiscard]] Edits edits() const
     {
@@ -44,30 +60,133 @@ struct Image : Sandbox {
     }
 
     [[nodiscard]] static Lines expected() { return {"/srv/a", "/srv/deep/b", "/srv/list"}; }
+
+    /** All that outlives a container which does not start: placeholders, links, and files that are written. */
+    [[nodiscard]] Edits lasting() const
+    {
+        Edits all = edits();
+        all.links = {{"/srv/links/one", "../a"}, {"/etc/stale", "new"}};
+        all.files = {{"/etc/made", "ours", FileEdit::How::Replace},
+                     {"/etc/old", "ours", FileEdit::How::Replace}};
+        return all;
+    }
+
+    /** An image that has something in the place of what lasting() makes. */
+    void start_lasting(unsigned mapped_root)
+    {
+        std::filesystem::remove_all(rootfs("etc"));
+        file("rootfs/etc/old", "the image's");
+        file("rootfs/etc/stale", "");
+        for (const char *name : {"etc", "etc/old", "etc/stale"})
+            check_call(::chown(rootfs(name).c_str(), mapped_root, mapped_root), "chown");
+        start_mapped(mapped_root);
+    }
+
+    /** What the image is like after a run that nobody has interrupted. */
+    [[nodiscard]] Lines image_when_done(unsigned mapped_root)
+    {
+        start_lasting(mapped_root);
+        BOOST_TEST(done(commit(lasting())));
+        return image();
+    }
+
+    /**
+     * Runs it on new images, and has `interrupt` come in at one step after the other, until it is too late for it.
+     * @param check how it has ended
+     */
+    void interrupt_at_every_step(unsigned mapped_root, const Conditions &conditions,
+                                 const std::function<void(pid_t)> &interrupt,
+                                 const std::function<void(const Outcome &, const Lines &before)> &check)
+    {
+        int step = 0;
+        for (bool goes_on = true; goes_on; step += stride) {
+            start_lasting(mapped_root);
+            const Lines before = image();
+            const Outcome outcome = in_stepped_child(committing(lasting(), container().pid(), conditions),
+                                                     SYS_pidfd_open, [&](const Step &now) {
+                                                         if (now.index == step)
+                                                             interrupt(now.pid);
+                                                     });
+            goes_on = outcome.code != 0;
+            BOOST_TEST_CONTEXT("step " << step << ", " << outcome) check(outcome, before);
+            check_nothing_escaped();
+        }
+        BOOST_TEST(step > 50 * stride);
+        BOOST_TEST_MESSAGE("interrupted at each of " << step / stride << " steps");
+    }
 };
+
+/** A temporary name, or a place where something is mounted: what the manual page names. */
+bool is_named(const std::string &difference)
+{
+    return difference.find("/.oci-gpu-hooks-") != std::string::npos ||
+           difference.find(" '/srv") != std::string::npos;
+}
+
+/** What is in an image that neither was there before, nor is when all is done. */
+Lines left_besides(const Lines &before, const Lines &when_done, const Lines &now)
+{
+    Lines left = differences(before, now);
+    std::erase_if(left, [&](const std::string &line) {
+        return line.starts_with("- ") ||
+               std::find(when_done.begin(), when_done.end(), line.substr(2)) != when_done.end();
+    });
+    return left;
+}
 
 } // namespace
 
-BOOST_DATA_TEST_CASE_F(Image, a_hook_killed_at_any_step_leaves_the_host_alone_and_the_next_run_repairs,
-                       data::make(mapped_roots), mapped_root)
+BOOST_DATA_TEST_CASE_F(Image, a_hook_told_to_end_at_any_step_leaves_nothing, data::make(told), interruption)
 {
-    int step = 0;
-    for (bool reached = true; reached; step += stride) {
-        reached = false;
-        start_mapped(mapped_root);
-        const Outcome outcome =
-            in_stepped_child(committing(edits(), container().pid()), SYS_pidfd_open, [&](const Step &now) {
-                if (now.index == step) {
-                    ::kill(now.pid, SIGKILL);
-                    reached = true;
-                }
-            });
-        BOOST_TEST(outcome.code == (reached ? 128 + SIGKILL : 0), outcome);
-        check_nothing_escaped();
-        BOOST_TEST(done(commit(edits())));
-        BOOST_TEST(places() == expected(), boost::test_tools::per_element());
-    }
-    BOOST_TEST_MESSAGE("killed at each of " << step / stride << " steps");
+    const int number = interruption.number;
+    const unsigned mapped_root = interruption.mapped_root;
+    const std::string words = std::string("ended by SIG") + (number == SIGTERM ? "TERM" : "HUP") + " while ";
+    const Lines when_done = image_when_done(mapped_root);
+    interrupt_at_every_step(
+        mapped_root, {}, [number](pid_t pid) { ::kill(pid, number); },
+        [&](const Outcome &outcome, const Lines &before) {
+            if (outcome.code != 0)
+                BOOST_TEST(refused(outcome, words));
+            const Lines &wanted = outcome.code != 0 ? before : when_done;
+            BOOST_TEST(differences(wanted, image()) == Lines(), boost::test_tools::per_element());
+            BOOST_TEST(places().empty() == (outcome.code != 0));
+        });
+}
+
+BOOST_DATA_TEST_CASE_F(Image, a_limit_that_passes_at_any_step_leaves_nothing, data::make(mapped_roots),
+                       mapped_root)
+{
+    const Lines when_done = image_when_done(mapped_root);
+    // Long enough for the whole way, and short enough to be waited for.
+    constexpr std::chrono::milliseconds limit{sanitized ? 800 : 100};
+    interrupt_at_every_step(
+        mapped_root, {.limit = limit}, [&](pid_t /*pid*/) { ::usleep(1000 * (limit.count() + 1)); },
+        [&](const Outcome &outcome, const Lines &before) {
+            if (outcome.code != 0)
+                BOOST_TEST(refused(outcome, "gave up after 0 s while "));
+            const Lines &wanted = outcome.code != 0 ? before : when_done;
+            BOOST_TEST(differences(wanted, image()) == Lines(), boost::test_tools::per_element());
+            BOOST_TEST(places().empty() == (outcome.code != 0));
+        });
+}
+
+BOOST_DATA_TEST_CASE_F(Image, what_a_killed_hook_leaves_is_named_and_goes_with_the_next_run,
+                       data::make(killed), interruption)
+{
+    const int number = interruption.number;
+    const unsigned mapped_root = interruption.mapped_root;
+    const Lines when_done = image_when_done(mapped_root);
+    interrupt_at_every_step(
+        mapped_root, {}, [number](pid_t pid) { ::kill(pid, number); },
+        [&](const Outcome &outcome, const Lines &before) {
+            if (outcome.code != 0) {
+                BOOST_TEST(outcome.code == 128 + number);
+                for (const std::string &line : left_besides(before, when_done, image()))
+                    BOOST_TEST(is_named(line), line);
+            }
+            BOOST_TEST(done(commit(lasting())));
+            BOOST_TEST(differences(when_done, image()) == Lines(), boost::test_tools::per_element());
+        });
 }
 
 BOOST_DATA_TEST_CASE_F(Image, an_init_that_ends_at_any_step_is_noticed_or_does_not_matter,

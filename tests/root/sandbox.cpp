@@ -107,8 +107,8 @@ Work Sandbox::committing(const Edits &edits, pid_t pid, const Conditions &condit
         if (edits.empty())
             return text;
         block_end_signals();
-        ContainerView view({pid, rootfs()});
         const TimeLimit limit(conditions.limit);
+        ContainerView view({pid, rootfs()});
         Progress progress{Cancellation(&limit)};
         ogh::commit(edits, std::move(view), progress);
         for (const Note &note : progress.notes)

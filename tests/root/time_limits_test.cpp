@@ -20,9 +20,12 @@
 
 #include "base/error.h"
 #include "base/file.h"
+#include "base/undo_log.h"
 #include "base/unique_fd.h"
 #include "child.h"
 #include "kernel/awaited_path.h"
+#include "kernel/cancellation.h"
+#include "kernel/end_signals.h"
 #include "kernel/process.h"
 #include "kernel/stall.h"
 #include "kernel/time_limit.h"
@@ -73,6 +76,7 @@ struct Pipe {
     try {
         set_up_process();
         const TimeLimit time(limit);
+        block_end_signals();
         limit_capabilities({CAP_SYS_ADMIN, CAP_SYS_CHROOT});
         time.go_on_in_child([](pid_t child) { return ", where " + std::to_string(child) + " stands"; });
         work();
@@ -170,6 +174,48 @@ BOOST_AUTO_TEST_CASE(a_child_that_takes_too_long_is_killed_and_it_is_said_where_
     BOOST_TEST(ending.code == 1);
     BOOST_TEST(ending.err == pid + "\ngave up after 0 s, where " + pid + " stands");
     BOOST_TEST(!fs::exists("/proc/" + pid));
+}
+
+BOOST_FIXTURE_TEST_CASE(a_child_is_told_to_end_and_takes_back_what_it_has_done, TempFolder)
+{
+    for (const int number : {SIGTERM, SIGINT, SIGHUP}) {
+        Pipe err;
+        Child hook([&] {
+            check_call(::dup2(err.writer.get(), STDERR_FILENO), "dup2");
+            run(long_time, [&] {
+                UndoLog undo;
+                std::ofstream(path("done")) << "done" << std::flush;
+                undo.add([&] { fs::remove(path("done")); });
+                for (;;) {
+                    check_end_signals("working");
+                    ::usleep(1000);
+                }
+            });
+        });
+        BOOST_REQUIRE(comes([&] { return content(path("done")) == "done"; }));
+        ::kill(hook.pid(), number);
+        BOOST_TEST(err.to_end().ends_with(" while working"));
+        BOOST_TEST(hook.wait() == 1);
+        BOOST_TEST(!fs::exists(path("done")));
+    }
+}
+
+BOOST_AUTO_TEST_CASE(a_process_that_looks_ends_itself_before_the_signal)
+{
+    Child child([] {
+        set_up_process();
+        const TimeLimit time(short_time);
+        const Cancellation cancellation(&time);
+        try {
+            for (;;) {
+                cancellation.check("working");
+                ::usleep(1000);
+            }
+        } catch (const Cancelled &error) {
+            ::_exit(std::string(error.what()) == "gave up after 0 s while working" ? 7 : 8);
+        }
+    });
+    BOOST_TEST(child.wait() == 7);
 }
 
 BOOST_AUTO_TEST_CASE(a_child_that_is_killed_by_others_is_an_error)

@@ -172,6 +172,15 @@ def test_a_waiter_ends_with_the_containers_init(asking, waiting, leases):
     assert leases.waiting() == []
 
 
+@pytest.mark.parametrize("engine", [RUNC, CRUN], ids=str)
+def test_a_waiter_that_is_told_to_end_says_so(asking, waiting, leases, nv_hook, engine):
+    asking("0").ready()
+    second, _ = waiting("0", engine=engine)
+    os.kill(descendant(second.run.process.pid, nv_hook.executable), signal.SIGTERM)
+    refused(second.end(), 1, "ended by SIGTERM while waiting for a GPU")
+    assert leases.waiting() == []
+
+
 def conmon_of(folder):
     """conmon leaves its parent; its command line has a folder of podman's."""
     for process in Path("/proc").glob("[0-9]*"):

@@ -45,17 +45,16 @@ def make_fixture(nv_box, machine):
     return make
 
 
-@pytest.mark.parametrize("cell, call, when", CALLS, ids=name_of)
-def test_what_was_given_is_taken_back(make, machine, scratch, cell, call, when):
-    """No node, no link, no mount and no rule of the cgroup is left, and the host has what it had."""
+def taken_back(make, machine, scratch, cell, fault):
+    """What the hook says last that was hindered by `fault`: no node, no link, no mount and no rule of the cgroup is left,
+    and the host has what it had."""
     box = make(*cell)
-    box.wrapper = strace("-e", f"inject={call}:error=ENOSPC:when={when}")
+    box.wrapper = strace("-e", f"inject={fault}")
     in_vain(box, scratch / "status")
     machine_before, image_before = host_tree(machine.path), tree(box.rootfs)
     result = box.run(LOOK)
     *volumes, end = started(result).split("\n", 2)
     assert (scratch / "status").read_text() in ("1\n", "6\n"), result.said
-    assert "No space left" in result.said[-1], result.said
     assert [seen.said for seen in probed("\n".join(volumes)).values()] == [DENIED] * 2
     left = [name for name in end.split() if "nvidia" in name and not name.startswith("volume-")]
     assert left == ["/proc/driver/nvidia:"] or left == []
@@ -64,12 +63,27 @@ def test_what_was_given_is_taken_back(make, machine, scratch, cell, call, when):
     image = tree(box.rootfs)
     assert image_before.items() <= image.items()
     assert not [path for path in image if path not in image_before and "nvidia" in str(path)]
+    return result.said[-1]
+
+
+@pytest.mark.parametrize("cell, call, when", CALLS, ids=name_of)
+def test_what_was_given_is_taken_back(make, machine, scratch, cell, call, when):
+    said = taken_back(make, machine, scratch, cell, f"{call}:error=ENOSPC:when={when}")
+    assert "No space left" in said
+
+
+@pytest.mark.parametrize("cell, call, name", [
+    (V1, "mknodat", "TERM"), (BY_CRUN, "move_mount", "HUP"), (MAPPED, "move_mount", "INT"), (V2, "symlinkat", "TERM")],
+    ids=name_of)
+def test_a_hook_that_is_told_to_end_takes_back_what_was_given(make, machine, scratch, cell, call, name):
+    said = taken_back(make, machine, scratch, cell, f"{call}:signal={name}:when=1")
+    assert f": ended by SIG{name} while " in said
 
 
 @pytest.mark.parametrize("cell, call, when", [
     (V1, "renameat2", 1), (V2, "move_mount", 2), (MAPPED, "move_mount", 5)], ids=name_of)
 def test_a_dev_of_the_image_is_as_it_was(make, cell, call, when):
-    """But for what was in a node's place, which may be gone."""
+    """What was in a node's place is there again, too."""
     box = make(*cell)
     without_dev(box)
     box.config["mounts"] = [m for m in box.config["mounts"] if "volume" not in m["destination"]]
@@ -80,6 +94,7 @@ def test_a_dev_of_the_image_is_as_it_was(make, cell, call, when):
     names = {str(path) for path in tree(box.rootfs / "dev") if path not in before}
     # Beside what the runtime itself makes for every container.
     assert not [name for name in names if "nvidia" in name or "dri" in name or "oci" in name], names
+    assert (box.rootfs / "dev/nvidia2").read_text() == "of the image"
     box.wrapper = ()
     seen = probed(started(box.run(f"{PROBE} probe /dev/nvidia*")))
     assert set(seen) == {"/dev/nvidia2", "/dev/nvidiactl", "/dev/nvidia-uvm", "/dev/nvidia-uvm-tools"}
