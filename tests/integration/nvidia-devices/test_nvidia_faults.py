@@ -72,6 +72,14 @@ def test_what_was_given_is_taken_back(make, machine, scratch, cell, call, when):
     assert "No space left" in said
 
 
+def test_what_was_done_until_then_is_said(make, scratch):
+    box = make(*V1)
+    box.wrapper = strace("-e", "inject=symlinkat:error=EIO:when=6")
+    in_vain(box, scratch / "status")
+    *before, last = box.run("true").said
+    assert any(line.endswith(" is given") for line in before) and "Input/output error" in last, (before, last)
+
+
 @pytest.mark.parametrize("cell, call, name", [
     (V1, "mknodat", "TERM"), (BY_CRUN, "move_mount", "HUP"), (MAPPED, "move_mount", "INT"), (V2, "symlinkat", "TERM")],
     ids=name_of)
