@@ -20,7 +20,10 @@ struct IndexRange {
     bool operator==(const IndexRange &) const = default;
 };
 
-/** `0` or `0-3`, as people write it. @return nothing for anything else, a number above `limit`, or a range that runs backwards */
+/**
+ * `0` or `0-3`, as people write it.
+ * @return nothing for anything else, a number above `limit`, or a range that runs backwards
+ */
 std::optional<IndexRange> parse_index_range(std::string_view item, unsigned limit);
 
 /** What each vendor names its devices by: a UUID, `renderD129`, `gfx1100`, `0:3`. Its inventory knows what there is. */

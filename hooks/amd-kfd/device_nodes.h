@@ -11,7 +11,7 @@
 
 namespace ogh::amd_kfd {
 
-/** What the inventory leaves out, since only what is chosen needs it: by place in Inventory::gpus; all have a render node. */
+/** What only a chosen GPU needs, by its place in Inventory::gpus; all have a render node. */
 using DeviceNodes = std::map<size_t, DrmNodes>;
 
 /**

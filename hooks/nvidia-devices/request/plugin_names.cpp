@@ -14,7 +14,7 @@ namespace ogh::nvidia_devices {
 
 namespace {
 
-/** The second is what the first was called before, and a symlink to it since; the others are what CDI has a runtime call. */
+/** The second is what the first was called before, and a symlink to it since; the others are what CDI has called. */
 constexpr std::array<std::string_view, 4> vendor_hooks{
     "nvidia-container-runtime-hook", "nvidia-container-toolkit", "nvidia-cdi-hook", "nvidia-ctk"};
 

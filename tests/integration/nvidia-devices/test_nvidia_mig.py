@@ -8,7 +8,8 @@ import pytest
 from harness import engines
 from harness.expect import started
 from harness.gpu import nodes_of
-from harness.nvidia_container import (ALLOWED, DENIED, KEY, PROBE, alive, asked, error_of, given, gpus_of, node, probed, refused)
+from harness.nvidia_container import (ALLOWED, DENIED, KEY, PROBE, alive, asked, error_of, given, gpus_of, node, probed,
+                                      refused)
 from hosts.nvidia import CAPS, EIGHT, gi_minor
 
 pytest_plugins = ["harness.nvidia_fixtures"]

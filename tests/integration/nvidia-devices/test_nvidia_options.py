@@ -9,12 +9,10 @@ import subprocess
 import pytest
 
 from harness.gpu import nodes_of
-from harness.nvidia_container import (CAPABILITIES, CHANNELS, KEY, UVM_NODES, asked, error_of, gpus_of,
-                                      nothing)
+from harness.nvidia_container import (CAPABILITIES, CHANNELS, KEY, UVM_NODES, asked, error_of, gpus_of, nothing)
 from hosts.nvidia import EIGHT, IMEX
 
 pytest_plugins = ["harness.nvidia_fixtures"]
-
 
 
 @pytest.mark.parametrize("env, outcome", [
