@@ -8,13 +8,13 @@
 #include <filesystem>
 
 #include "base/error.h"
+#include "base/path_names.h"
 #include "base/text.h"
 #include "commands/command.h"
 #include "install/archive_files.h"
 #include "install/manifest.h"
 #include "install/root_files.h"
 #include "registration/hooks.h"
-#include "registration/path_names.h"
 
 namespace ogh::admin {
 
@@ -112,8 +112,8 @@ void unpack_into(const Archive &archive, const std::string &root_path, const std
         unpacking.put(file, file);
     // The files that put hooks in force are the last: an engine that finds one finds its executable too.
     for (const std::string &file : archive.below(shipped_folder)) {
-        const std::string target = hooks_folder + "/" + name_of(file);
-        const std::string copy = std::string(share) + "/hooks.d/" + name_of(file);
+        const std::string target = hooks_folder + "/" + file_name_of(file);
+        const std::string copy = std::string(share) + "/hooks.d/" + file_name_of(file);
         if (!unpacking.put_unless_changed(file, target))
             print(in_root(root_path, target) +
                   " was changed, and stays as it is; the file of this version: " + in_root(root_path, copy) +

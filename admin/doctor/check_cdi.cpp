@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "base/error.h"
+#include "base/path_names.h"
 #include "base/text.h"
 #include "doctor/check_executable.h"
 #include "registration/version_number.h"
@@ -15,11 +16,6 @@
 namespace ogh::admin {
 
 namespace {
-
-std::string folder_of(const std::string &path)
-{
-    return path.substr(0, path.rfind('/'));
-}
 
 bool is_of_gpus(const std::string &kind)
 {

@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "base/error.h"
+#include "base/path_names.h"
 #include "base/text.h"
 #include "doctor/check_cdi.h"
 #include "doctor/check_vendors.h"
@@ -74,7 +75,7 @@ Findings check_option(const CdiOption &option, const std::vector<CdiSpec> &ours)
                  option.remedy}};
     Findings findings;
     for (const CdiSpec &spec : ours) {
-        const std::string folder = spec.path.substr(0, spec.path.rfind('/'));
+        const std::string folder = folder_of(spec.path);
         const auto &read = option.folders;
         if (read && std::find(read->begin(), read->end(), folder) == read->end())
             findings.push_back(

@@ -6,11 +6,11 @@
 #include <set>
 
 #include "base/error.h"
+#include "base/path_names.h"
 #include "base/text.h"
 #include "engines/document.h"
 #include "host/host_file.h"
 #include "kernel/folder_entries.h"
-#include "registration/path_names.h"
 
 namespace ogh::admin {
 
@@ -40,7 +40,7 @@ void add_hooks(CdiSpec &spec, const json &object)
         hook.executable = text_at(each, {"path"});
         hook.args = texts_at(each, {"args"}).value_or(std::vector<std::string>{});
         hook.stages = {text_at(each, {"hookName"})};
-        hook.ours = find_hook(name_of(hook.executable));
+        hook.ours = find_hook(file_name_of(hook.executable));
         spec.hooks.push_back(std::move(hook));
     }
 }

@@ -12,12 +12,12 @@
 #include <optional>
 
 #include "base/error.h"
+#include "base/path_names.h"
 #include "base/text.h"
 #include "engines/host_process.h"
 #include "engines/programs.h"
 #include "engines/runtime_wrapper.h"
 #include "engines/worker_words.h"
-#include "registration/path_names.h"
 
 namespace ogh::admin {
 
@@ -108,7 +108,7 @@ std::string why_not_believed(const ProcessIdentity &identity)
         return "it is not root's: its user IDs are " + quote(identity.uids);
     if ((identity.effective & (std::uint64_t{1} << CAP_SYS_ADMIN)) == 0)
         return "it has no CAP_SYS_ADMIN, as root of a container";
-    if (name_of(identity.executable) != "concourse")
+    if (file_name_of(identity.executable) != "concourse")
         return "its executable is " + quote(identity.executable);
     if (!identity.why_not_root_alone.empty())
         return "its executable " + quote(identity.executable) + " " + identity.why_not_root_alone;
@@ -133,8 +133,8 @@ Engine read_worker(const std::shared_ptr<const Sysroot> &host, const Process &pr
     read_folders(engine);
     check_runtime(engine, settings);
     check_ages(engine, unix_time_of(identity.start_ticks));
-    if (const auto finding = check_runtime_program(
-            *engine.sysroot, identity.executable.substr(0, identity.executable.rfind('/')) + "/runc"))
+    if (const auto finding =
+            check_runtime_program(*engine.sysroot, path_in(folder_of(identity.executable), "runc")))
         engine.findings.push_back(*finding);
     process.check_is_still(identity);
     return engine;

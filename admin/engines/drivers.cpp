@@ -12,10 +12,10 @@
 #include <set>
 
 #include "base/number.h"
+#include "base/path_names.h"
 #include "base/text.h"
 #include "host/host_file.h"
 #include "kernel/folder_entries.h"
-#include "registration/path_names.h"
 
 namespace ogh::admin {
 
@@ -67,7 +67,7 @@ std::string bound_driver(const Sysroot &sysroot, const std::string &folder)
     const ssize_t length = place ? ::readlinkat(place->fd.get(), "driver", target.data(), target.size()) : -1;
     if (length <= 0)
         return "";
-    return name_of({target.data(), static_cast<size_t>(length)});
+    return file_name_of({target.data(), static_cast<size_t>(length)});
 }
 
 bool is_version(const std::string &word)

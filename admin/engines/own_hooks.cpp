@@ -10,8 +10,8 @@
 
 #include "admin_config.h"
 #include "base/error.h"
+#include "base/path_names.h"
 #include "base/text.h"
-#include "registration/path_names.h"
 
 namespace ogh::admin {
 

@@ -12,10 +12,10 @@
 
 #include "base/error.h"
 #include "base/file.h"
+#include "base/path_names.h"
 #include "base/text.h"
 #include "engines/programs.h"
 #include "kernel/openat2.h"
-#include "registration/path_names.h"
 
 namespace ogh::admin {
 
@@ -30,7 +30,7 @@ constexpr std::array vendors_runtimes = {"nvidia-container-runtime", "nvidia-con
 
 UniqueFd open_in(int folder, const std::string &path)
 {
-    return open_path(folder, name_of(path), O_RDONLY | O_NONBLOCK, Walk::Beneath, quote(path));
+    return open_path(folder, file_name_of(path), O_RDONLY | O_NONBLOCK, Walk::Beneath, quote(path));
 }
 
 RuntimeFile::Kind kind_of_content(int fd, const std::string &path)
@@ -48,7 +48,7 @@ RuntimeFile::Kind kind_of_content(int fd, const std::string &path)
 std::string link_at(int folder, const std::string &path)
 {
     std::array<char, PATH_MAX> target{};
-    const ssize_t length = ::readlinkat(folder, name_of(path).c_str(), target.data(), target.size());
+    const ssize_t length = ::readlinkat(folder, file_name_of(path).c_str(), target.data(), target.size());
     if (length < 0)
         throw SystemError(errno, "cannot read the symlink " + quote(path));
     return {target.data(), static_cast<size_t>(length)};
@@ -62,7 +62,7 @@ RuntimeFile look_at_runtime(const Sysroot &sysroot, const std::string &path)
     if (!folder)
         return {};
     struct stat status {};
-    if (::fstatat(folder->fd.get(), name_of(path).c_str(), &status, AT_SYMLINK_NOFOLLOW) != 0) {
+    if (::fstatat(folder->fd.get(), file_name_of(path).c_str(), &status, AT_SYMLINK_NOFOLLOW) != 0) {
         if (errno == ENOENT)
             return {};
         throw SystemError(errno, "cannot look at " + quote(path));

@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "registration/path_names.h"
+#include "base/path_names.h"
 
 namespace ogh::admin {
 
@@ -40,7 +40,7 @@ std::map<std::string, std::string> parse_environment(std::string_view text)
 
 bool is_worker(const std::vector<std::string> &words)
 {
-    return name_of(words.front()) == "concourse" &&
+    return file_name_of(words.front()) == "concourse" &&
            (has_word(words, "worker") || has_word(words, "quickstart"));
 }
 

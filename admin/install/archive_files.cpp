@@ -4,9 +4,9 @@
 #include <algorithm>
 #include <array>
 
+#include "base/path_names.h"
 #include "base/text.h"
 #include "registration/hooks.h"
-#include "registration/path_names.h"
 
 namespace ogh::admin {
 
@@ -38,7 +38,7 @@ bool is_of_hook(std::string_view path, const OurHook &hook)
 {
     const std::string name(hook.name);
     return path == "/usr/local/libexec/oci/hooks.d/" + name ||
-           path == "/usr/local/share/man/man8/" + name + ".8" || name_of(std::string(path)) == hook.file;
+           path == "/usr/local/share/man/man8/" + name + ".8" || file_name_of(std::string(path)) == hook.file;
 }
 
 } // namespace

@@ -4,11 +4,11 @@
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
+#include "base/path_names.h"
 #include "base/text.h"
 #include "engines/engines.h"
 #include "engines/installed_hooks.h"
 #include "hook/file_options.h"
-#include "registration/path_names.h"
 #include "registration/policy_words.h"
 
 namespace ogh::admin {
@@ -40,7 +40,7 @@ std::string with_options(const std::string &text, const OurHook &hook,
     ordered_json document = ordered_json::parse(text);
     const auto add = [&](ordered_json &object) {
         for (ordered_json &each : object["containerEdits"]["hooks"])
-            if (name_of(each.at("path").get<std::string>()) == hook.name)
+            if (file_name_of(each.at("path").get<std::string>()) == hook.name)
                 for (const std::string &option : options)
                     each["args"].push_back(option);
     };

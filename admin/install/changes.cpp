@@ -4,8 +4,8 @@
 #include <algorithm>
 
 #include "base/error.h"
+#include "base/path_names.h"
 #include "base/text.h"
-#include "registration/path_names.h"
 
 namespace ogh::admin {
 

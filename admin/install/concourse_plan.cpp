@@ -4,12 +4,12 @@
 #include <algorithm>
 
 #include "base/error.h"
+#include "base/path_names.h"
 #include "base/text.h"
 #include "hook/options.h"
 #include "install/hook_file_text.h"
 #include "install/host_writer.h"
 #include "registration/hook_folders.h"
-#include "registration/path_names.h"
 
 namespace ogh::admin {
 

@@ -6,12 +6,12 @@
 #include <string_view>
 
 #include "base/error.h"
+#include "base/path_names.h"
 #include "base/text.h"
 #include "doctor/check_hook_file.h"
 #include "install/annotations_plan.h"
 #include "install/hook_file_text.h"
 #include "install/host_writer.h"
-#include "registration/path_names.h"
 #include "registration/policy_words.h"
 
 namespace ogh::admin {
@@ -229,7 +229,7 @@ void check_in_force(const std::vector<Change> &changes, const Engine &engine)
     for (const Change &change : changes) {
         const std::string &path = change.planned.file.path;
         const bool is_called = std::any_of(files.begin(), files.end(), [&](const FileInForce &each) {
-            return folder_of(each.file->path) == folder_of(path) && each.file->name == name_of(path);
+            return folder_of(each.file->path) == folder_of(path) && each.file->name == file_name_of(path);
         });
         if (change.fate != Fate::Theirs && !change.planned.file.hook.empty() && !is_called)
             throw Error(ExitCode::Host, quote(path) + " would not be in force: " + engine.name + " reads " +

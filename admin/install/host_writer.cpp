@@ -12,11 +12,11 @@
 
 #include "base/error.h"
 #include "base/file.h"
+#include "base/path_names.h"
 #include "base/text.h"
 #include "host/root_alone.h"
 #include "install/install_lock.h"
 #include "kernel/openat2.h"
-#include "registration/path_names.h"
 
 namespace ogh::admin {
 
@@ -33,7 +33,7 @@ SystemError failed(const std::string &what, const std::string &path)
 /** One name for each file, so that what an interrupted run has left goes with the next. */
 std::string name_on_the_way(const std::string &path)
 {
-    return "." + name_of(path) + ".oci-gpu-hooks";
+    return "." + file_name_of(path) + ".oci-gpu-hooks";
 }
 
 void check_folder(int fd, const std::string &path)
@@ -91,7 +91,7 @@ void put_filled(int folder, int aside, const std::string &path, mode_t mode,
         if (::fchmod(file.get(), mode) != 0)
             throw failed("cannot set the mode of", path);
         sync(file.get(), path);
-        if (::renameat(aside, temporary.c_str(), folder, name_of(path).c_str()) != 0)
+        if (::renameat(aside, temporary.c_str(), folder, file_name_of(path).c_str()) != 0)
             throw failed("cannot put in place", path);
     } catch (const Error &) {
         ::unlinkat(aside, temporary.c_str(), 0);
@@ -156,7 +156,7 @@ UniqueFd HostWriter::make_folder(const std::string &path)
     if (auto there = open_folder(path))
         return std::move(*there);
     const UniqueFd above = make_folder(folder_of(path));
-    const std::string name = name_of(path);
+    const std::string name = file_name_of(path);
     constexpr mode_t mode = 0755;
     if (::mkdirat(above.get(), name.c_str(), mode) != 0)
         throw failed("cannot make the folder", path);
@@ -177,7 +177,7 @@ PresentFile HostWriter::look(const std::string &path) const
     if (!folder)
         return {};
     struct stat status {};
-    if (::fstatat(folder->get(), name_of(path).c_str(), &status, AT_SYMLINK_NOFOLLOW) != 0) {
+    if (::fstatat(folder->get(), file_name_of(path).c_str(), &status, AT_SYMLINK_NOFOLLOW) != 0) {
         if (errno == ENOENT)
             return {};
         throw failed("cannot look at", path);
@@ -185,7 +185,7 @@ PresentFile HostWriter::look(const std::string &path) const
     if (!S_ISREG(status.st_mode))
         return {true, false, ""};
     const UniqueFd file =
-        open_path(folder->get(), name_of(path), O_RDONLY | O_NONBLOCK, Walk::OneStep, quote(path));
+        open_path(folder->get(), file_name_of(path), O_RDONLY | O_NONBLOCK, Walk::OneStep, quote(path));
     return {true, true, read_all(file.get(), max_size, quote(path))};
 }
 
@@ -203,7 +203,7 @@ void HostWriter::unlink(const std::string &path) const
     const auto folder = open_folder(folder_of(path));
     if (!folder)
         return;
-    if (::unlinkat(folder->get(), name_of(path).c_str(), 0) != 0 && errno != ENOENT)
+    if (::unlinkat(folder->get(), file_name_of(path).c_str(), 0) != 0 && errno != ENOENT)
         throw failed("cannot remove", path);
     sync(reopened(folder->get(), folder_of(path)).get(), folder_of(path));
 }
@@ -233,7 +233,8 @@ void HostWriter::copy(const std::string &source_path, int source, const std::str
     if (!folder)
         throw Error(ExitCode::Host, "the folder " + quote(folder_of(path)) + " has gone");
     if (!kept.empty() &&
-        ::linkat(folder->get(), name_of(path).c_str(), folder->get(), name_of(kept).c_str(), 0) != 0 &&
+        ::linkat(folder->get(), file_name_of(path).c_str(), folder->get(), file_name_of(kept).c_str(), 0) !=
+            0 &&
         errno != EEXIST)
         throw failed("cannot keep a file as", kept);
     constexpr mode_t mode = 0755;

@@ -2,8 +2,8 @@
 #include "install/install_plan.h"
 
 #include "base/error.h"
+#include "base/path_names.h"
 #include "install/host_writer.h"
-#include "registration/path_names.h"
 
 namespace ogh::admin {
 

@@ -9,9 +9,9 @@
 
 #include "base/error.h"
 #include "base/file.h"
+#include "base/path_names.h"
 #include "base/text.h"
 #include "kernel/openat2.h"
-#include "registration/path_names.h"
 
 namespace ogh::admin {
 
@@ -43,30 +43,30 @@ UniqueFd RootFiles::make_folder(const std::string &path) const
         return std::move(*there);
     const UniqueFd above = make_folder(folder_of(path));
     constexpr mode_t mode = 0755;
-    if (::mkdirat(above.get(), name_of(path).c_str(), mode) != 0)
+    if (::mkdirat(above.get(), file_name_of(path).c_str(), mode) != 0)
         throw root_error("cannot make the folder", path);
-    return open_path(above.get(), name_of(path), O_PATH | O_DIRECTORY, Walk::OneStep, quote(path));
+    return open_path(above.get(), file_name_of(path), O_PATH | O_DIRECTORY, Walk::OneStep, quote(path));
 }
 
 PresentFile RootFiles::look(const std::string &path) const
 {
     const auto folder = find_folder(folder_of(path));
     struct stat status {};
-    if (!folder || ::fstatat(folder->get(), name_of(path).c_str(), &status, AT_SYMLINK_NOFOLLOW) != 0) {
+    if (!folder || ::fstatat(folder->get(), file_name_of(path).c_str(), &status, AT_SYMLINK_NOFOLLOW) != 0) {
         if (!folder || errno == ENOENT)
             return {};
         throw root_error("cannot look at", path);
     }
     if (!S_ISREG(status.st_mode))
         return {true, false, ""};
-    const UniqueFd file = open_path(folder->get(), name_of(path), O_RDONLY, Walk::Beneath, quote(path));
+    const UniqueFd file = open_path(folder->get(), file_name_of(path), O_RDONLY, Walk::Beneath, quote(path));
     return {true, true, read_all(file.get(), max_file_size, quote(path))};
 }
 
 void RootFiles::put(const std::string &path, std::string_view text, mode_t mode) const
 {
     const UniqueFd folder = make_folder(folder_of(path));
-    const std::string temporary = name_of(path) + ".new";
+    const std::string temporary = file_name_of(path) + ".new";
     ::unlinkat(folder.get(), temporary.c_str(), 0);
     const UniqueFd file(::openat(folder.get(), temporary.c_str(),
                                  O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, S_IRUSR | S_IWUSR));
@@ -76,7 +76,7 @@ void RootFiles::put(const std::string &path, std::string_view text, mode_t mode)
         write_all(file.get(), text, quote(path));
         if (::fchmod(file.get(), mode) != 0)
             throw root_error("cannot set the mode of", path);
-        if (::renameat(folder.get(), temporary.c_str(), folder.get(), name_of(path).c_str()) != 0)
+        if (::renameat(folder.get(), temporary.c_str(), folder.get(), file_name_of(path).c_str()) != 0)
             throw root_error("cannot put in place", path);
     } catch (const Error &) {
         ::unlinkat(folder.get(), temporary.c_str(), 0);
@@ -87,7 +87,7 @@ void RootFiles::put(const std::string &path, std::string_view text, mode_t mode)
 void RootFiles::remove(const std::string &path) const
 {
     const auto folder = find_folder(folder_of(path));
-    if (folder && ::unlinkat(folder->get(), name_of(path).c_str(), 0) != 0 && errno != ENOENT)
+    if (folder && ::unlinkat(folder->get(), file_name_of(path).c_str(), 0) != 0 && errno != ENOENT)
         throw root_error("cannot remove", path);
 }
 
@@ -95,7 +95,7 @@ void RootFiles::move(const std::string &path, const std::string &folder) const
 {
     const auto from = find_folder(folder_of(path));
     const UniqueFd target = make_folder(folder);
-    const std::string name = name_of(path);
+    const std::string name = file_name_of(path);
     if (from && ::renameat(from->get(), name.c_str(), target.get(), name.c_str()) != 0 && errno != ENOENT)
         throw root_error("cannot move to " + quote(folder) + ":", path);
 }
@@ -104,7 +104,8 @@ void RootFiles::remove_empty_folders(const std::string &path) const
 {
     for (std::string folder = folder_of(path); folder != "/"; folder = folder_of(folder)) {
         const auto above = find_folder(folder_of(folder));
-        if (above && ::unlinkat(above->get(), name_of(folder).c_str(), AT_REMOVEDIR) != 0 && errno != ENOENT)
+        if (above && ::unlinkat(above->get(), file_name_of(folder).c_str(), AT_REMOVEDIR) != 0 &&
+            errno != ENOENT)
             return;
     }
 }

@@ -10,12 +10,12 @@
 
 #include "base/error.h"
 #include "base/file.h"
+#include "base/path_names.h"
 #include "base/text.h"
 #include "engines/programs.h"
 #include "engines/runtime_wrapper.h"
 #include "host/host_file.h"
 #include "host/root_alone.h"
-#include "registration/path_names.h"
 
 namespace ogh::admin {
 
@@ -168,7 +168,7 @@ const RuntimeFolder *find_packaged(const Sysroot &sysroot, const Folders &folder
     for (const char *const list : package_lists) {
         const auto text = read_host_file(sysroot, list, max_list);
         for (const std::string &line : split_list(text.value_or(""), '\n')) {
-            if (!line.starts_with('/') || name_of(line) != "runc")
+            if (!line.starts_with('/') || file_name_of(line) != "runc")
                 continue;
             const auto place = sysroot.find(folder_of(line));
             const auto found = std::find_if(folders.begin(), folders.end(), [&](const RuntimeFolder &folder) {

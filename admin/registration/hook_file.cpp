@@ -8,8 +8,8 @@
 
 #include "base/error.h"
 #include "base/json.h"
+#include "base/path_names.h"
 #include "base/text.h"
-#include "registration/path_names.h"
 
 namespace ogh::admin {
 
@@ -158,9 +158,9 @@ void read_document(std::string_view text, HookFile &file)
 /** By the executable, or by what it is to be called, as with a link of another name. */
 const OurHook *which_of_ours(const HookFile &file)
 {
-    if (const OurHook *const hook = find_hook(name_of(file.executable)))
+    if (const OurHook *const hook = find_hook(file_name_of(file.executable)))
         return hook;
-    return file.args.empty() ? nullptr : find_hook(name_of(file.args.front()));
+    return file.args.empty() ? nullptr : find_hook(file_name_of(file.args.front()));
 }
 
 } // namespace
@@ -169,7 +169,7 @@ HookFile parse_hook_file(const std::string &path, std::string_view text)
 {
     HookFile file;
     file.path = path;
-    file.name = name_of(path);
+    file.name = file_name_of(path);
     try {
         read_document(text, file);
     } catch (const Error &error) {

@@ -8,10 +8,10 @@
 #include <cctype>
 
 #include "base/error.h"
+#include "base/path_names.h"
 #include "base/text.h"
 #include "host/host_file.h"
 #include "kernel/folder_entries.h"
-#include "registration/path_names.h"
 
 namespace ogh::admin {
 
@@ -39,7 +39,7 @@ std::optional<HookFile> read_file(const Sysroot &sysroot, const std::string &pat
 {
     HookFile unreadable;
     unreadable.path = path;
-    unreadable.name = name_of(path);
+    unreadable.name = file_name_of(path);
     try {
         const auto place = sysroot.find(path);
         if (place && is_folder(*place))

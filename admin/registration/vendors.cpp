@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <array>
 
-#include "registration/path_names.h"
+#include "base/path_names.h"
 
 namespace ogh::admin {
 
@@ -23,7 +23,7 @@ constexpr std::array tools{
 
 const VendorTool *find_vendor_tool(const std::string &executable)
 {
-    const std::string name = name_of(executable);
+    const std::string name = file_name_of(executable);
     const auto *const found = std::find_if(
         tools.begin(), tools.end(), [&](const VendorTool &tool) { return name.starts_with(tool.prefix); });
     return found == tools.end() ? nullptr : found;
