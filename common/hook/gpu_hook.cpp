@@ -163,12 +163,7 @@ private:
     LeaseDetails lease_details(const RequestValue &asked, const Selectors &selectors,
                                const std::optional<unsigned> &max_devices)
     {
-        const std::string name = name_;
-        auto wait = hook_.value(name + ".wait");
-        // Concourse's containers, and CDI's, have no way to say how long.
-        if (!wait && hook_.is_by_host(asked))
-            wait = RequestValue{options_.leases.max_wait, "option '--max-wait'"};
-        return {lease_terms(hook_.value(name + ".lease"), wait, options_.leases),
+        return {asked_lease_terms(hook_, name_, asked, options_.leases),
                 preemption_policy(options_.leases),
                 max_devices,
                 {vendor_.traits().tags.type},

@@ -163,6 +163,16 @@ LeaseTerms lease_terms(const std::optional<RequestValue> &lease, const std::opti
     return terms;
 }
 
+LeaseTerms asked_lease_terms(const Hook &hook, const std::string &name, const RequestValue &asked,
+                             const LeaseOptions &options)
+{
+    auto wait = hook.value(name + ".wait");
+    // Concourse's containers, and CDI's, have no way to say how long.
+    if (!wait && hook.is_by_host(asked))
+        wait = RequestValue{options.max_wait, "option '--max-wait'"};
+    return lease_terms(hook.value(name + ".lease"), wait, options);
+}
+
 void check_timeout(const std::vector<HookEntry> &hooks, std::chrono::seconds wait)
 {
     constexpr std::chrono::seconds reserve{5};

@@ -58,6 +58,15 @@ LeaseTerms lease_terms(const std::optional<RequestValue> &lease, const std::opti
                        const LeaseOptions &options);
 
 /**
+ * lease_terms() of what asks: by the annotations `NAME.lease` and `NAME.wait`, and where the host asks, and nobody says how
+ * long, by --max-wait.
+ * @param name of the hook @param asked what is asked of it
+ * @throws Error as lease_terms()
+ */
+LeaseTerms asked_lease_terms(const Hook &hook, const std::string &name, const RequestValue &asked,
+                             const LeaseOptions &options);
+
+/**
  * Refuses a wait that the runtime would cut short: one that config.json has this executable with a timeout for that is
  * not at least five seconds longer.
  * @throws Error (Usage)

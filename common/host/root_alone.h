@@ -11,8 +11,8 @@
 namespace ogh {
 
 /**
- * What lets others than root change an open file, folder or symlink: "belongs to user 1000". In a user namespace without a number
- * for the host's root its files are root's.
+ * What lets others than root change an open file, folder or symlink: "belongs to user 1000". In a user namespace without a
+ * number for the host's root its files are root's.
  * @param other_owner a user that counts as root does
  * @return "" if nothing does
  */

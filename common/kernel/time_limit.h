@@ -14,8 +14,9 @@ namespace ogh {
  * construction.
  *
  * When it is over the process ends itself where it looks, see Cancellation. One that hangs in a call does not look: a
- * second later SIGALRM ends it. That covers waits that a fatal signal ends, as for NFS. It does not cover the wait for a FUSE request that the daemon has taken and does not answer: no signal ends that
- * (request_wait_answer() of fs/fuse/dev.c). Where that may happen, go_on_in_child().
+ * second later SIGALRM ends it. That covers waits that a fatal signal ends, as for NFS. It does not cover the wait for a
+ * FUSE request that the daemon has taken and does not answer: no signal ends that (request_wait_answer() of
+ * fs/fuse/dev.c). Where that may happen, go_on_in_child().
  */
 class TimeLimit final {
 public:

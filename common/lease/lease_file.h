@@ -56,7 +56,7 @@ constexpr std::string_view mark_of_later = "oci-gpu-hooks/2";
  * inode= controller= cgroup= container= program=. A later version may add fields, behind those that there are, to all lines
  * but `space`, and lines of other kinds, behind all others of the file or of the line that they belong to: they are kept.
  *
- * Version 1 has the same words without names, `uses NUMBER` and `numbers NUMBER` for the counters, and in a allocation, behind
+ * Version 1 has the same words without names, `uses NUMBER` and `numbers NUMBER` for the counters, and in a holding, behind
  * `since`, COUNT {MODE KEY}... for the devices; requests have no blank in front. Nothing can be added to it.
  *
  * In either a state has one text only.

@@ -30,6 +30,11 @@ bool exclude_each_other(const HeldDevice &a, const HeldDevice &b)
 
 } // namespace
 
+LeaseKey gpu_lease_key(const std::string &vendor, const PciAddress &address)
+{
+    return vendor + ":" + to_text(address);
+}
+
 bool overlap(const LeaseKey &a, const LeaseKey &b)
 {
     return a == b || is_part_of(a, b) || is_part_of(b, a);

@@ -10,6 +10,8 @@
 #include <string_view>
 #include <vector>
 
+#include "host/pci_address.h"
+
 namespace ogh {
 
 /**
@@ -18,6 +20,9 @@ namespace ogh {
  * the same for every name of the device.
  */
 using LeaseKey = std::string;
+
+/** The key of a whole GPU. @param vendor "nvidia" */
+LeaseKey gpu_lease_key(const std::string &vendor, const PciAddress &address);
 
 /** Whether who has the one has some of the other: it is the same, or one is a part of the other. Two parts do not. */
 bool overlap(const LeaseKey &a, const LeaseKey &b);

@@ -107,7 +107,7 @@ ListedGpus list_nvidia_gpus(const Sysroot &sysroot, Notes &notes)
 
 LeaseKey lease_key(const ListedGpu &gpu)
 {
-    return "nvidia:" + to_text(gpu.address);
+    return gpu_lease_key("nvidia", gpu.address);
 }
 
 LeaseKey lease_key(const ListedGpu &gpu, const MigInstance &instance)

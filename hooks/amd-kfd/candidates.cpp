@@ -8,6 +8,7 @@
 #include <map>
 
 #include "amd-kfd/gfx_version.h"
+#include "lease/lease_state.h"
 
 namespace ogh::amd_kfd {
 
@@ -76,7 +77,7 @@ Names groups_of(const Gpu &gpu)
 /** A partition is a part of the GPU, which is nobody's as a whole while somebody has a part. */
 std::string lease_key(const Gpu &gpu, bool is_partition)
 {
-    const std::string key = "amd:" + to_text(gpu.address);
+    const std::string key = gpu_lease_key("amd", gpu.address);
     return is_partition ? key + "/" + std::to_string(gpu.partition) : key;
 }
 

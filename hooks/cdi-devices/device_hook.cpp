@@ -85,11 +85,7 @@ void refuse_gpu(const std::string &name, const DeviceKeys &found)
 LeaseDetails lease_details(const Hook &hook, const RequestValue &asked, const Policy &policy,
                            const Options &options)
 {
-    const std::string name = hook_name;
-    auto wait = hook.value(name + ".wait");
-    if (!wait && hook.is_by_host(asked))
-        wait = RequestValue{options.leases.max_wait, "option '--max-wait'"};
-    LeaseDetails details{lease_terms(hook.value(name + ".lease"), wait, options.leases),
+    LeaseDetails details{asked_lease_terms(hook, hook_name, asked, options.leases),
                          preemption_policy(options.leases),
                          policy.most(),
                          {"pci", "char", "block", "cdi"}};

@@ -106,15 +106,15 @@ private:
                                             numbers(node) + "; is its driver loaded?");
         const auto address = parse_pci_address(owner.device);
         if (owner.driver == "amdgpu" || owner.device.starts_with("amdgpu_xcp"))
-            return add_gpu(amd_hook, "amd:", address, node);
+            return add_gpu(amd_hook, "amd", address, node);
         if (owner.driver == "nvidia" && address)
-            return add_gpu(nvidia_hook, "nvidia:", address, node);
+            return add_gpu(nvidia_hook, "nvidia", address, node);
         if (address)
             own_.insert("pci:" + to_text(*address));
         return address.has_value();
     }
 
-    bool add_gpu(const char *hook, const char *prefix, const std::optional<PciAddress> &address,
+    bool add_gpu(const char *hook, const char *vendor, const std::optional<PciAddress> &address,
                  const NodeEdit &node)
     {
         note_gpu(hook, node);
@@ -123,7 +123,7 @@ private:
                                               " is a partition of a GPU, which the hook " +
                                               std::string(hook) + " alone gives");
         if (may_give_gpus_)
-            own_.insert(prefix + to_text(*address));
+            own_.insert(gpu_lease_key(vendor, *address));
         return true;
     }
 

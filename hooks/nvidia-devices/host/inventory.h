@@ -74,6 +74,10 @@ constexpr std::string_view modeset_devices = "nvidia-modeset";
 constexpr std::string_view gds_devices = "nvidia-fs";
 constexpr std::string_view gdrcopy_devices = "gdrdrv";
 
+/** The node of the driver itself, whose major number is that of its GPUs. */
+constexpr const char *control_path = "/dev/nvidiactl";
+constexpr unsigned control_minor = 255;
+
 /**
  * The major number of /dev/nvidiaN and /dev/nvidiactl.
  * @throws Error (Host) if the driver is not in /proc/devices

@@ -14,8 +14,6 @@ namespace ogh::nvidia_devices {
 
 namespace {
 
-constexpr unsigned queried_control = 255;
-constexpr const char *control_path = "/dev/nvidiactl";
 constexpr const char *caps_folder = "/dev/nvidia-caps";
 
 /** @return nothing if it is not there */
@@ -50,7 +48,7 @@ std::vector<QueryNode> open_query_nodes(const Sysroot &sysroot, const Inventory 
             throw Error(ExitCode::Host,
                         "there is no " + quote(sysroot.on_host(path)) + ", which NVIDIA's library opens");
     };
-    add(control_path, queried_control, true);
+    add(control_path, control_minor, true);
     for (const Gpu &gpu : inventory.gpus) {
         if (gpu.problem.empty())
             add(node_path(gpu), *gpu.information.minor, gpu.is_divided);

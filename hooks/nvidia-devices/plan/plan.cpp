@@ -9,7 +9,6 @@ namespace ogh::nvidia_devices {
 namespace {
 
 // Minor numbers that the driver gives its own nodes.
-constexpr unsigned control_minor = 255;
 constexpr unsigned modeset_minor = 254;
 constexpr unsigned uvm_minor = 0;
 constexpr unsigned uvm_tools_minor = 1;
@@ -36,7 +35,7 @@ public:
             const unsigned number = inventory_.gpus[gpu].information.minor.value();
             add("/dev/nvidia" + std::to_string(number), major_number, number);
         }
-        add("/dev/nvidiactl", major_number, control_minor);
+        add(control_path, major_number, control_minor);
     }
 
     void add_uvm()
