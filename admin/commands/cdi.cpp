@@ -7,6 +7,7 @@
 #include "base/text.h"
 #include "commands/command.h"
 #include "engines/engines.h"
+#include "engines/installed_hooks.h"
 #include "install/cdi_plan.h"
 #include "install/install_plan.h"
 
@@ -32,10 +33,12 @@ int cdi(int argc, const char *const *argv)
     if (!kind.empty() && names.size() != 1)
         throw Error(ExitCode::Usage, "--kind needs the one hook whose vendor has that kind");
     const InstallHost host{options.open(), {}};
-    say_what_is_unread(find_engines(host.sysroot));
+    const std::vector<Engine> engines = find_engines(host.sysroot);
+    say_what_is_unread(engines);
+    const std::vector<InstalledHook> installed = installed_hooks(*host.sysroot, engines);
     for (const OurHook *const hook : wanted_hooks(host, request))
         if (has_cdi(*hook))
-            print(cdi_of(*host.sysroot, *hook, options_in_force(host.sysroot, *hook), kind));
+            print(cdi_of(*host.sysroot, *hook, options_in_force(installed, *hook), kind));
     return EXIT_SUCCESS;
 }
 

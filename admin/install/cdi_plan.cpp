@@ -86,14 +86,14 @@ std::string cdi_of(const Sysroot &sysroot, const OurHook &hook, const std::vecto
     return with_options(output.out, hook, sorted.others);
 }
 
-std::vector<std::string> options_in_force(const std::shared_ptr<const Sysroot> &sysroot, const OurHook &hook)
+std::vector<std::string> options_in_force(const std::vector<InstalledHook> &installed, const OurHook &hook)
 {
     std::optional<std::vector<std::string>> found;
-    for (const InstalledHook &installed : installed_hooks(*sysroot, find_engines(sysroot))) {
-        if (installed.hook != &hook)
+    for (const InstalledHook &each : installed) {
+        if (each.hook != &hook)
             continue;
-        auto options = installed.options;
-        options.insert(options.end(), installed.others.begin(), installed.others.end());
+        auto options = each.options;
+        options.insert(options.end(), each.others.begin(), each.others.end());
         options = policy_options(options);
         if (found && *found != options)
             throw Error(ExitCode::Host,
@@ -108,6 +108,7 @@ std::vector<std::string> options_in_force(const std::shared_ptr<const Sysroot> &
 InstallPlan plan_cdi(const InstallHost &host, const InstallRequest &request)
 {
     InstallPlan plan;
+    const std::vector<InstalledHook> installed = installed_hooks(*host.sysroot, find_engines(host.sysroot));
     for (const OurHook *const hook : wanted_hooks(host, request)) {
         if (!has_cdi(*hook)) {
             if (!request.hooks.empty())
@@ -117,7 +118,7 @@ InstallPlan plan_cdi(const InstallHost &host, const InstallRequest &request)
             continue;
         }
         const auto given = wanted_options(host, request, path_of(*hook));
-        const auto options = given ? *given : options_in_force(host.sysroot, *hook);
+        const auto options = given ? *given : options_in_force(installed, *hook);
         plan.files.push_back(planned_file(request, path_of(*hook), cdi_of(*host.sysroot, *hook, options),
                                           std::string(hook->name), options));
         plan.said.push_back(how_to_ask(request.engine, *hook));

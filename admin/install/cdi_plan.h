@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "engines/installed_hooks.h"
 #include "install/install_plan.h"
 
 namespace ogh::admin {
@@ -25,7 +26,7 @@ std::string cdi_of(const Sysroot &sysroot, const OurHook &hook, const std::vecto
  * more than these do, and its hook looks and logs where theirs does.
  * @throws Error (Host) if engines call it with different ones
  */
-std::vector<std::string> options_in_force(const std::shared_ptr<const Sysroot> &sysroot, const OurHook &hook);
+std::vector<std::string> options_in_force(const std::vector<InstalledHook> &installed, const OurHook &hook);
 
 /** Specifications in /etc/cdi, for Docker and containerd. */
 InstallPlan plan_cdi(const InstallHost &host, const InstallRequest &request);
