@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include "base/error.h"
+#include "base/exit_status.h"
 #include "base/text.h"
 #include "build_config.h"
 #include "commands/cdi.h"
@@ -77,16 +78,16 @@ int run(int argc, const char *const *argv)
     const auto *const command =
         std::find_if(commands.begin(), commands.end(), [&](const auto &each) { return word == each.name; });
     if (command == commands.end())
-        throw ogh::Error(ogh::ExitCode::Usage,
+        throw ogh::Error(ogh::ErrorKind::Usage,
                          (word.empty() ? "no command is named" : "there is no command " + ogh::quote(word)) +
                              "; 'oci-gpu-hooks --help' lists them");
     return command->run(argc - 1, argv + 1);
 }
 
-int failed(ogh::ExitCode code, const char *message)
+int failed(ogh::ErrorKind kind, const char *message)
 {
     std::fprintf(stderr, "oci-gpu-hooks: %s\n", message);
-    return static_cast<int>(code);
+    return static_cast<int>(ogh::exit_status(kind));
 }
 
 } // namespace
@@ -96,8 +97,8 @@ int main(int argc, char **argv)
     try {
         return run(argc, argv);
     } catch (const ogh::Error &error) {
-        return failed(error.code(), error.what());
+        return failed(error.kind(), error.what());
     } catch (const std::exception &error) {
-        return failed(ogh::ExitCode::Failure, error.what());
+        return failed(ogh::ErrorKind::Failure, error.what());
     }
 }

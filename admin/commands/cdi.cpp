@@ -28,10 +28,10 @@ int cdi(int argc, const char *const *argv)
     for (const std::string &name : names) {
         request.hooks.push_back(find_hook(name));
         if (request.hooks.back() == nullptr || !has_cdi(*request.hooks.back()))
-            throw Error(ExitCode::Usage, "there is no hook " + quote(name) + " with CDI devices");
+            throw Error(ErrorKind::Usage, "there is no hook " + quote(name) + " with CDI devices");
     }
     if (!kind.empty() && names.size() != 1)
-        throw Error(ExitCode::Usage, "--kind needs the one hook whose vendor has that kind");
+        throw Error(ErrorKind::Usage, "--kind needs the one hook whose vendor has that kind");
     const InstallHost host{options.open(), {}};
     const std::vector<Engine> engines = find_engines(host.sysroot);
     say_what_is_unread(engines);

@@ -28,7 +28,7 @@ struct Command {
 struct CommandOptions {
     std::string sysroot = "/";
 
-    /** @throws Error (Usage, Host) */
+    /** @throws Error (Usage, BrokenHost) */
     [[nodiscard]] std::shared_ptr<const Sysroot> open() const { return std::make_shared<Sysroot>(sysroot); }
 };
 

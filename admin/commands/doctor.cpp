@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/error.h"
+#include "base/exit_status.h"
 #include "base/text.h"
 #include "commands/command.h"
 #include "doctor/check_cdi.h"
@@ -58,7 +59,8 @@ std::vector<Section> try_all(const std::shared_ptr<const Sysroot> &sysroot,
                              const std::vector<std::string> &wanted)
 {
     if (!is_this_host(*sysroot))
-        throw Error(ExitCode::Usage, "--try starts containers on this host, and --sysroot names another one");
+        throw Error(ErrorKind::Usage,
+                    "--try starts containers on this host, and --sysroot names another one");
     return try_engines(*sysroot, installed_hooks(*sysroot, find_engines(sysroot)), wanted);
 }
 
@@ -81,7 +83,7 @@ int doctor(int argc, const char *const *argv)
     if (!parse(cli, options, argc, argv))
         return EXIT_SUCCESS;
     if (!words.empty() && !tries)
-        throw Error(ExitCode::Usage, "engines are named with --try alone: " + quote_list(words));
+        throw Error(ErrorKind::Usage, "engines are named with --try alone: " + quote_list(words));
     const auto sysroot = options.open();
     std::vector<Section> sections;
     if (tries) {

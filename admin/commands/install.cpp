@@ -57,7 +57,7 @@ void read_hooks(const std::vector<std::string> &words, InstallRequest &request)
     for (; word != words.end() && !word->starts_with('-'); ++word) {
         const OurHook *const hook = find_hook(*word);
         if (hook == nullptr)
-            throw Error(ExitCode::Usage,
+            throw Error(ErrorKind::Usage,
                         "there is no hook " + quote(*word) + "; there are " + quote_list(hook_names()));
         request.hooks.push_back(hook);
     }
@@ -68,7 +68,7 @@ std::optional<Engine> find_engine(const std::string &name, const std::shared_ptr
 {
     auto engine = name == "podman" ? find_podman(sysroot) : find_crio(sysroot);
     if (!engine)
-        throw Error(ExitCode::Host, "there is no " + name + " on this host");
+        throw Error(ErrorKind::BrokenHost, "there is no " + name + " on this host");
     return engine;
 }
 
@@ -80,9 +80,9 @@ bool reads_hooks_dir(const std::string &engine)
 InstallPlan plan_for(const InstallHost &host, const InstallRequest &request)
 {
     if (request.folder && request.engine != "concourse")
-        throw Error(ExitCode::Usage, "--folder is for --engine concourse alone");
+        throw Error(ErrorKind::Usage, "--folder is for --engine concourse alone");
     if (request.defaults_alone && (request.engine != "podman" || !request.hooks.empty()))
-        throw Error(ExitCode::Usage, "--defaults is for --engine podman alone, without hooks");
+        throw Error(ErrorKind::Usage, "--defaults is for --engine podman alone, without hooks");
     if (reads_hooks_dir(request.engine))
         return plan_hooks_d(host, request, *find_engine(request.engine, host.sysroot));
     return request.engine == "concourse" ? plan_concourse(host, request) : plan_cdi(host, request);
@@ -101,7 +101,7 @@ void show(const std::vector<Change> &changes, bool dry_run)
     }
 }
 
-/** @throws Error (Host) if somebody's file is in the way */
+/** @throws Error (BrokenHost) if somebody's file is in the way */
 void refuse_theirs(const std::vector<Change> &changes)
 {
     std::vector<std::string> paths;
@@ -109,7 +109,7 @@ void refuse_theirs(const std::vector<Change> &changes)
         if (change.fate == Fate::Theirs)
             paths.push_back(change.planned.file.path);
     if (!paths.empty())
-        throw Error(ExitCode::Host,
+        throw Error(ErrorKind::BrokenHost,
                     quote_list(paths) +
                         ": not written by this command, or changed since; left as it is, and nothing "
                         "else is changed. What it would be is in the file of that name with .new");
@@ -175,7 +175,7 @@ int remove_for(const std::shared_ptr<const Sysroot> &sysroot, const std::optiona
     for (const std::string &sentence : removal.kept)
         kept += (kept.empty() ? "" : "; ") + sentence;
     if (!kept.empty())
-        throw Error(ExitCode::Host, kept);
+        throw Error(ErrorKind::BrokenHost, kept);
     return EXIT_SUCCESS;
 }
 
@@ -203,7 +203,7 @@ int install(int argc, const char *const *argv)
     if (!parse(cli, options, end, argv))
         return EXIT_SUCCESS;
     if (request.engine.empty())
-        throw Error(ExitCode::Usage, "which engine? --engine takes " + quote_list(engine_names()));
+        throw Error(ErrorKind::Usage, "which engine? --engine takes " + quote_list(engine_names()));
     read_hooks({argv + end, argv + argc}, request);
     const auto sysroot = options.open();
     say_what_is_unread(find_engines(sysroot));

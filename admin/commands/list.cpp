@@ -5,6 +5,7 @@
 #include <cstdlib>
 
 #include "base/error.h"
+#include "base/exit_status.h"
 #include "base/text.h"
 #include "commands/command.h"
 #include "engines/engines.h"
@@ -28,7 +29,7 @@ bool is_gpu_hook(const InstalledHook &hook)
 /** A host need not have what a hook gives. */
 bool has_nothing(const ProgramOutput &output)
 {
-    return output.exit_status == static_cast<int>(ExitCode::NotAvailable);
+    return output.exit_status == static_cast<int>(ExitStatus::NotAvailable);
 }
 
 std::vector<InstalledHook> those(const std::shared_ptr<const Sysroot> &sysroot,
@@ -41,7 +42,7 @@ std::vector<InstalledHook> those(const std::shared_ptr<const Sysroot> &sysroot,
                                [&](const InstalledHook &hook) { return !is_wanted(hook); }),
                 hooks.end());
     if (hooks.empty())
-        throw Error(ExitCode::Host,
+        throw Error(ErrorKind::BrokenHost,
                     "none of the hooks is installed on this host; 'oci-gpu-hooks doctor' says more");
     return hooks;
 }
@@ -69,7 +70,7 @@ void print_format(const std::shared_ptr<const Sysroot> &sysroot, const char *for
         if (output.exit_status == 0) {
             print(output.out);
         } else if (!has_nothing(output)) {
-            throw Error(static_cast<ExitCode>(output.exit_status),
+            throw Error(kind_of_status(output.exit_status),
                         std::string(hook.hook->name) + ": " + message_of(hook, output));
         }
     }

@@ -41,8 +41,8 @@ std::string known_key(std::string key)
     const auto known = annotation_keys();
     if (std::find(known.begin(), known.end(), key) != known.end())
         return key;
-    throw Error(ExitCode::Usage, "no hook knows the annotation " + quote(key) + "; there are " +
-                                     quote_list({known.begin(), known.end()}));
+    throw Error(ErrorKind::Usage, "no hook knows the annotation " + quote(key) + "; there are " +
+                                      quote_list({known.begin(), known.end()}));
 }
 
 AskedByHook parse_words(const std::vector<std::string> &words)
@@ -52,7 +52,7 @@ AskedByHook parse_words(const std::vector<std::string> &words)
     for (const std::string &word : words) {
         const size_t end = word.find('=');
         if (end == std::string::npos)
-            throw Error(ExitCode::Usage, "an annotation is KEY=VALUE, and not " + quote(word));
+            throw Error(ErrorKind::Usage, "an annotation is KEY=VALUE, and not " + quote(word));
         const std::string key = known_key(word.substr(0, end));
         const std::string value = word.substr(end + 1);
         if (find_hook(key) != nullptr)
@@ -64,7 +64,7 @@ AskedByHook parse_words(const std::vector<std::string> &words)
         const std::string hook = key.substr(0, key.find('.'));
         const auto found = asked.find(hook);
         if (found == asked.end())
-            throw Error(ExitCode::Usage, quote(key) + " asks for nothing without " + quote(hook));
+            throw Error(ErrorKind::Usage, quote(key) + " asks for nothing without " + quote(hook));
         // Nobody's lease is taken or waited for in a plan.
         if (key.ends_with(".capabilities"))
             found->second.capabilities = value;
@@ -72,7 +72,7 @@ AskedByHook parse_words(const std::vector<std::string> &words)
             found->second.imex = value;
     }
     if (asked.empty())
-        throw Error(ExitCode::Usage, "which annotations? For example: oci-gpu-hooks plan mount-srv=all");
+        throw Error(ErrorKind::Usage, "which annotations? For example: oci-gpu-hooks plan mount-srv=all");
     return asked;
 }
 
@@ -176,7 +176,7 @@ int print_plans(const std::shared_ptr<const Sysroot> &sysroot, const std::vector
                 status = std::max(status, print_plan(*sysroot, hook, what, as_json));
             }
         if (!is_installed)
-            throw Error(ExitCode::Host, name + " is not installed on this host");
+            throw Error(ErrorKind::BrokenHost, name + " is not installed on this host");
     }
     return status;
 }

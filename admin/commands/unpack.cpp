@@ -130,8 +130,8 @@ void take_away_from(const std::string &root_path)
     const RootFiles root(root_path);
     const PresentFile list_file = root.look(archive_list);
     if (!list_file.is_plain)
-        throw Error(ExitCode::Failure, "there is no " + in_root(root_path, archive_list) +
-                                           ": nothing was installed by ./install");
+        throw Error(ErrorKind::Failure, "there is no " + in_root(root_path, archive_list) +
+                                            ": nothing was installed by ./install");
     ArchiveList list = ArchiveList::parse(list_file.text);
     for (const std::string &other : list.others)
         print("a line of the list is none of this package's, and left: " + quote(other) + "\n");
@@ -159,7 +159,7 @@ void take_away_from(const std::string &root_path)
 void require_absolute(const char *option, std::string &path)
 {
     if (!path.starts_with('/'))
-        throw Error(ExitCode::Usage, std::string(option) + " needs an absolute path, not " + quote(path));
+        throw Error(ErrorKind::Usage, std::string(option) + " needs an absolute path, not " + quote(path));
     while (path.size() > 1 && path.ends_with('/'))
         path.pop_back();
 }
@@ -193,7 +193,7 @@ int unpack(int argc, const char *const *argv)
     require_absolute("--root", root);
     require_absolute("--hooks-dir", hooks_folder);
     if (!is_archive_name(hooks_folder + "/" + std::string(our_hooks().front().file)))
-        throw Error(ExitCode::Usage,
+        throw Error(ErrorKind::Usage,
                     "--hooks-dir needs a path without '.' and '..', not " + quote(hooks_folder));
     ::umask(S_IWGRP | S_IWOTH);
     unpack_into(Archive(from), root, hooks_folder);

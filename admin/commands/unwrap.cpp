@@ -44,7 +44,7 @@ int finish(const UnwrapPlan &plan)
     for (const std::string &sentence : plan.refused)
         refused += (refused.empty() ? "" : "; ") + sentence;
     if (!refused.empty())
-        throw Error(ExitCode::Host, refused);
+        throw Error(ErrorKind::BrokenHost, refused);
     return EXIT_SUCCESS;
 }
 

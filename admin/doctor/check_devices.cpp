@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "base/error.h"
+#include "base/exit_status.h"
 #include "base/text.h"
 #include "doctor/check_given_gpus.h"
 #include "doctor/check_labels.h"
@@ -35,7 +36,7 @@ InstalledHook without_allow(InstalledHook hook)
 
 bool has_nothing(const ProgramOutput &output)
 {
-    return output.exit_status == static_cast<int>(ExitCode::NotAvailable);
+    return output.exit_status == static_cast<int>(ExitStatus::NotAvailable);
 }
 
 /** Each is asked for by itself: what matches nothing is no error in a list of what is allowed. */
@@ -63,10 +64,10 @@ Findings check_one_gpu(const Sysroot &sysroot, const InstalledHook &hook)
     if (!hook.hook->gives_gpus)
         return {};
     const ProgramOutput output = ask(sysroot, hook, "any:1");
-    if (output.exit_status == static_cast<int>(ExitCode::Host))
+    if (output.exit_status == static_cast<int>(ExitStatus::BrokenHost))
         return {{Severity::Error, std::string(hook.hook->name) + ": " + message_of(hook, output),
                  "see " + std::string(hook.hook->name) + "(8)"}};
-    if (output.exit_status == static_cast<int>(ExitCode::Success))
+    if (output.exit_status == static_cast<int>(ExitStatus::Success))
         return {{Severity::Ok, title_of(hook) + ": a container that asks for a GPU is given one", ""}};
     return {};
 }

@@ -7,6 +7,7 @@
 
 #include "base/duration.h"
 #include "base/error.h"
+#include "base/exit_status.h"
 #include "base/text.h"
 #include "doctor/check_executable.h"
 #include "engines/installed_hooks.h"
@@ -143,9 +144,9 @@ std::optional<Finding> check_options(const Engine &engine, const HookFile &file)
         return std::nullopt; // it may not be given twice, and without a container nothing else is cheap
     const InstalledHook hook{file.ours, options.policy, {}};
     const ProgramOutput output = run_hook(*engine.host, hook, cheap_question(file));
-    const bool is_empty_host = output.exit_status == static_cast<int>(ExitCode::NotAvailable);
+    const bool is_empty_host = output.exit_status == static_cast<int>(ExitStatus::NotAvailable);
     // Of a root of its own it sees other files than the host's, which only its command line does not depend on.
-    if (has_own_root(engine) && output.exit_status != static_cast<int>(ExitCode::Usage))
+    if (has_own_root(engine) && output.exit_status != static_cast<int>(ExitStatus::Usage))
         return std::nullopt;
     if (output.exit_status != 0 && !is_empty_host)
         return wrong_options(file, message_of(hook, output));

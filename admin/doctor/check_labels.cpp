@@ -40,7 +40,7 @@ Findings check_folder(const Sysroot &sysroot, const std::string &source)
     const std::string remedy =
         "semanage fcontext -a -t container_file_t '" + source + "(/.*)?'; restorecon -R " + source;
     const auto is_other = [](std::string_view name) { return name != "." && name != ".."; };
-    const FolderListing listing{quote(source), is_other, max_folders, ExitCode::Host};
+    const FolderListing listing{quote(source), is_other, max_folders, ErrorKind::BrokenHost};
     for (const FolderEntry &entry : list_folder(place->fd.get(), listing)) {
         const auto folder = sysroot.find(source + "/" + entry.name);
         const std::string type = folder ? type_of(folder->fd.get()) : "";

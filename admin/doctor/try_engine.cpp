@@ -128,10 +128,11 @@ std::vector<Section> try_engines(const Sysroot &host, const std::vector<Installe
                                  const std::vector<std::string> &wanted)
 {
     if (OGH_STATIC == 0)
-        throw Error(ExitCode::Usage, "--try needs a static build: a copy of this program is the container's");
+        throw Error(ErrorKind::Usage,
+                    "--try needs a static build: a copy of this program is the container's");
     for (const std::string &name : wanted)
         if (std::find(known_engines.begin(), known_engines.end(), name) == known_engines.end())
-            throw Error(ExitCode::Usage,
+            throw Error(ErrorKind::Usage,
                         quote(name) + " cannot be tried; there are 'podman', 'runc', 'crun'");
     std::vector<Section> sections;
     for (const std::string name : known_engines) {
@@ -143,7 +144,7 @@ std::vector<Section> try_engines(const Sysroot &host, const std::vector<Installe
             sections.push_back(try_one(host, {name, std::move(*program), each_once(hooks)}));
     }
     if (sections.empty())
-        throw Error(ExitCode::Host, "there is no engine here that can be tried: podman, runc, crun");
+        throw Error(ErrorKind::BrokenHost, "there is no engine here that can be tried: podman, runc, crun");
     return sections;
 }
 

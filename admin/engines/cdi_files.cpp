@@ -33,7 +33,7 @@ void add_hooks(CdiSpec &spec, const json &object)
         return;
     for (const json &each : *list) {
         if (spec.hooks.size() == max_hooks)
-            throw Error(ExitCode::Host,
+            throw Error(ErrorKind::BrokenHost,
                         quote(spec.path) + " has more than " + std::to_string(max_hooks) + " hooks");
         HookFile hook;
         hook.path = spec.path;
@@ -51,7 +51,7 @@ void read_devices(CdiSpec &spec, const json &document)
     if (devices == nullptr || !devices->is_array())
         return;
     if (devices->size() > max_devices)
-        throw Error(ExitCode::Host,
+        throw Error(ErrorKind::BrokenHost,
                     quote(spec.path) + " has more than " + std::to_string(max_devices) + " devices");
     for (const json &device : *devices) {
         spec.devices.push_back(text_at(device, {"name"}));
@@ -66,11 +66,12 @@ CdiSpec read_spec(const Sysroot &sysroot, const std::string &path, size_t &left)
     spec.path = path;
     try {
         if (left == 0)
-            throw Error(ExitCode::Host, quote(path) + " is not read: the files before it are too large");
+            throw Error(ErrorKind::BrokenHost,
+                        quote(path) + " is not read: the files before it are too large");
         const auto place = sysroot.find(path);
         const auto text = place ? read_host_file(sysroot, place->path, max_spec_size) : std::nullopt;
         if (!text)
-            throw Error(ExitCode::Host, quote(path) + " is a symlink that leads nowhere");
+            throw Error(ErrorKind::BrokenHost, quote(path) + " is a symlink that leads nowhere");
         left -= std::min(left, text->size());
         return parse_cdi_file(path, *text);
     } catch (const Error &error) {
@@ -115,13 +116,13 @@ std::vector<CdiSpec> read_cdi_files(const Sysroot &sysroot, const std::vector<st
     std::set<std::string> seen;
     size_t left = max_specs_size;
     if (folders.size() > max_spec_folders)
-        throw Error(ExitCode::Host,
+        throw Error(ErrorKind::BrokenHost,
                     "there are more than " + std::to_string(max_spec_folders) + " folders of specifications");
     for (const std::string &folder : folders) {
         const auto place = sysroot.find(folder);
         if (!place || !seen.insert(place->path).second)
             continue;
-        const FolderListing listing{quote(folder), is_spec_name, max_spec_files, ExitCode::Host};
+        const FolderListing listing{quote(folder), is_spec_name, max_spec_files, ErrorKind::BrokenHost};
         for (const FolderEntry &entry : list_folder(place->fd.get(), listing))
             specs.push_back(read_spec(sysroot, folder + "/" + entry.name, left));
     }

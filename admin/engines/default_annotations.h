@@ -23,7 +23,7 @@ struct DefaultAnnotations {
 inline constexpr const char *default_annotations_file =
     "/etc/containers/containers.conf.d/99-oci-gpu-hooks-annotations.conf";
 
-/** Each list of podman's configuration, in its order: the last one is in effect. @throws Error (Host) */
+/** Each list of podman's configuration, in its order: the last one is in effect. @throws Error (BrokenHost) */
 std::vector<DefaultAnnotations> read_default_annotations(const Sysroot &sysroot);
 
 /** The annotations of this collection, whole, that are in none of the entries: an image may have them. */

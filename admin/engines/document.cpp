@@ -27,7 +27,7 @@ json parse_document(const std::string &path, const std::string &text)
             return parse_yaml(text);
         return parse_object(text, "the file", [](const auto &, const auto &) { return true; });
     } catch (const Error &error) {
-        throw Error(ExitCode::Host, quote(path) + ": " + error.what());
+        throw Error(ErrorKind::BrokenHost, quote(path) + ": " + error.what());
     }
 }
 

@@ -16,7 +16,7 @@ namespace ogh::admin {
 /**
  * A file as JSON: by its name it is JSON, YAML (in which all scalars become strings), or else TOML.
  * @return nothing if it does not exist
- * @throws Error (Host) if it cannot be read or understood; the message names it
+ * @throws Error (BrokenHost) if it cannot be read or understood; the message names it
  */
 std::optional<nlohmann::json> read_document(const Sysroot &sysroot, const std::string &path);
 

@@ -38,7 +38,7 @@ std::vector<FolderEntry> names_in(const Sysroot &sysroot, const std::string &fol
     const auto place = sysroot.find(folder);
     if (!place)
         return {};
-    return list_folder(place->fd.get(), {quote(folder), is_wanted, most, ExitCode::Host});
+    return list_folder(place->fd.get(), {quote(folder), is_wanted, most, ErrorKind::BrokenHost});
 }
 
 constexpr std::array<std::string_view, 2> library_prefixes{"libcuda.so.", "libnvidia-ml.so."};

@@ -64,7 +64,7 @@ std::optional<HookVersion> read_hook_version(int fd, const std::string &what)
                 read_notes(elf.read(segment.offset, std::min<std::uint64_t>(segment.size, max_notes)),
                            version, build_id);
     } catch (const Error &error) {
-        if (error.code() != ExitCode::NotAvailable)
+        if (error.kind() != ErrorKind::NotAvailable)
             throw;
     }
     return version ? std::optional(HookVersion{*version, build_id}) : std::nullopt;

@@ -54,8 +54,8 @@ void read_file(Engine &engine, const HooksDirOption &option, const std::string &
     if (!folders)
         return;
     if (folders->size() > max_hook_folders)
-        throw Error(ExitCode::Host, quote(path) + ": hooks_dir names more than " +
-                                        std::to_string(max_hook_folders) + " folders");
+        throw Error(ErrorKind::BrokenHost, quote(path) + ": hooks_dir names more than " +
+                                               std::to_string(max_hook_folders) + " folders");
     engine.folder_paths = *folders;
     engine.folders_from = "hooks_dir of " + quote(path);
     engine.folders_file = path;
@@ -79,7 +79,7 @@ std::vector<std::string> drop_ins(const Sysroot &sysroot, const std::string &fol
         return {};
     std::vector<std::string> paths;
     const FolderListing listing{quote(folder), [&](std::string_view name) { return name.ends_with(suffix); },
-                                max_drop_ins, ExitCode::Host};
+                                max_drop_ins, ErrorKind::BrokenHost};
     for (const FolderEntry &entry : list_folder(place->fd.get(), listing))
         if (entry.type != DT_DIR)
             paths.push_back(folder + "/" + entry.name);

@@ -20,7 +20,7 @@ struct HooksDirOption {
 
 /**
  * The files of a folder whose names have the suffix, by their paths, sorted.
- * @throws Error (Host) if it cannot be read, or has too many
+ * @throws Error (BrokenHost) if it cannot be read, or has too many
  */
 std::vector<std::string> drop_ins(const Sysroot &sysroot, const std::string &folder,
                                   const std::string &suffix);

@@ -52,7 +52,7 @@ std::string link_in(int folder, const char *name, const std::string &what)
     std::array<char, PATH_MAX> target{};
     const ssize_t length = ::readlinkat(folder, name, target.data(), target.size());
     if (length <= 0)
-        throw SystemError(errno, "cannot look at " + what + " ('" + name + "')", ExitCode::Host);
+        throw SystemError(errno, "cannot look at " + what + " ('" + name + "')", ErrorKind::BrokenHost);
     return {target.data(), static_cast<size_t>(length)};
 }
 
@@ -60,7 +60,7 @@ struct stat status_in(int folder, const char *name, const std::string &what)
 {
     struct stat status {};
     if (::fstatat(folder, name, &status, 0) != 0)
-        throw SystemError(errno, "cannot look at " + what + " ('" + name + "')", ExitCode::Host);
+        throw SystemError(errno, "cannot look at " + what + " ('" + name + "')", ErrorKind::BrokenHost);
     return status;
 }
 
@@ -86,7 +86,7 @@ std::optional<Process> Process::open(pid_t pid)
     if (folder.valid() && !pidfd.valid() && errno == ESRCH)
         return std::nullopt;
     if (!pidfd.valid())
-        throw SystemError(errno, "cannot hold " + named(pid), ExitCode::Host);
+        throw SystemError(errno, "cannot hold " + named(pid), ErrorKind::BrokenHost);
     // The folder is of the process that had the number first: if that lives, nobody else has had it since.
     struct stat status {};
     if (::fstatat(folder.get(), "stat", &status, AT_SYMLINK_NOFOLLOW) != 0)
@@ -104,7 +104,7 @@ template<typename Look> auto Process::while_it_lives(const Look &look) const
         if (!has_ended(pidfd_.get()))
             throw;
     }
-    throw Error(ExitCode::Host, named(pid_) + " has ended");
+    throw Error(ErrorKind::BrokenHost, named(pid_) + " has ended");
 }
 
 std::string Process::read(const std::string &name, size_t limit) const
@@ -112,7 +112,7 @@ std::string Process::read(const std::string &name, size_t limit) const
     const std::string what = "'" + name + "' of " + named(pid_);
     auto text = read_file_in(folder_.get(), name, limit, what);
     if (!text)
-        throw Error(ExitCode::Host, "there is no " + what);
+        throw Error(ErrorKind::BrokenHost, "there is no " + what);
     return std::move(*text);
 }
 
@@ -129,13 +129,13 @@ ProcessIdentity Process::read_identity() const
     identity.start_ticks = start_time_of(read("stat")).value_or(0);
     identity.uids = with_spaces(line_of(status, "Uid:"));
     if (!effective || identity.uids.empty())
-        throw Error(ExitCode::Host, "the kernel does not say who " + named(pid_) + " is");
+        throw Error(ErrorKind::BrokenHost, "the kernel does not say who " + named(pid_) + " is");
     identity.effective = *effective;
     identity.user_namespace = link_in(folder_.get(), "ns/user", named(pid_));
     identity.executable = link_in(folder_.get(), "exe", named(pid_));
     const UniqueFd file(::openat(folder_.get(), "exe", O_PATH | O_CLOEXEC));
     if (!file.valid())
-        throw SystemError(errno, "cannot look at the executable of " + named(pid_), ExitCode::Host);
+        throw SystemError(errno, "cannot look at the executable of " + named(pid_), ErrorKind::BrokenHost);
     identity.why_not_root_alone = ogh::why_not_root_alone(file.get());
     return identity;
 }
@@ -182,14 +182,14 @@ std::optional<Sysroot> Process::open_root() const
         return std::nullopt;
     UniqueFd root(::openat(folder_.get(), "root", O_PATH | O_DIRECTORY | O_CLOEXEC));
     if (!root.valid())
-        throw SystemError(errno, "cannot open the root of " + named(pid_), ExitCode::Host);
+        throw SystemError(errno, "cannot open the root of " + named(pid_), ErrorKind::BrokenHost);
     return Sysroot::of_folder(std::move(root), path);
 }
 
 void Process::check_is_still(const ProcessIdentity &before) const
 {
     if (identity() != before)
-        throw Error(ExitCode::Host, named(pid_) + " became another program while it was looked at");
+        throw Error(ErrorKind::BrokenHost, named(pid_) + " became another program while it was looked at");
 }
 
 bool visit_processes(const std::function<void(const Process &)> &visit)
@@ -201,7 +201,7 @@ bool visit_processes(const std::function<void(const Process &)> &visit)
         return parse_small_number(name, INT_MAX).has_value();
     };
     std::vector<pid_t> pids;
-    for (const FolderEntry &entry : list_folder(proc.get(), {"'/proc'", is_number, 0, ExitCode::Host}))
+    for (const FolderEntry &entry : list_folder(proc.get(), {"'/proc'", is_number, 0, ErrorKind::BrokenHost}))
         pids.push_back(static_cast<pid_t>(*parse_small_number(entry.name, INT_MAX)));
     std::sort(pids.begin(), pids.end());
     const bool is_all = pids.size() <= max_processes;

@@ -33,12 +33,12 @@ struct ProcessIdentity {
  */
 class Process final {
 public:
-    /** @return nothing if there is none of that number. @throws SystemError (Host) */
+    /** @return nothing if there is none of that number. @throws SystemError (BrokenHost) */
     static std::optional<Process> open(pid_t pid);
 
     [[nodiscard]] pid_t pid() const { return pid_; }
 
-    /** @throws Error (Host) if it has ended, or this process may not look */
+    /** @throws Error (BrokenHost) if it has ended, or this process may not look */
     [[nodiscard]] ProcessIdentity identity() const;
 
     /** Whether the first word of its command line is this, but for the folder: a look at a few bytes. */
@@ -47,13 +47,13 @@ public:
     /** Its command line, never empty. @return nothing of a kernel's thread, of one that has ended, or above 128 KiB */
     [[nodiscard]] std::optional<std::vector<std::string>> words() const;
 
-    /** The environment that it was started with, the last of equal names. @throws Error (Host) */
+    /** The environment that it was started with, the last of equal names. @throws Error (BrokenHost) */
     [[nodiscard]] std::map<std::string, std::string> environment() const;
 
-    /** The files as it sees them; nothing if they are those of this process. @throws Error (Host) */
+    /** The files as it sees them; nothing if they are those of this process. @throws Error (BrokenHost) */
     [[nodiscard]] std::optional<Sysroot> own_root() const;
 
-    /** @throws Error (Host) if it has ended, or executed something else since `before` */
+    /** @throws Error (BrokenHost) if it has ended, or executed something else since `before` */
     void check_is_still(const ProcessIdentity &before) const;
 
 private:
@@ -64,7 +64,7 @@ private:
 
     static constexpr size_t max_file = size_t{1} << 21U;
 
-    /** What `look()` finds, if the process has not ended by then. @throws Error (Host) if it has, whatever was found */
+    /** What `look()` finds, if the process has not ended by then. @throws Error (BrokenHost) if it has, whatever was found */
     template<typename Look> [[nodiscard]] auto while_it_lives(const Look &look) const;
     [[nodiscard]] std::string read(const std::string &name, size_t limit = max_file) const;
     [[nodiscard]] ProcessIdentity read_identity() const;

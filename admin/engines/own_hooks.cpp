@@ -33,7 +33,8 @@ std::string build_folder()
     std::array<char, PATH_MAX> path{};
     const ssize_t length = ::readlink(own_executable, path.data(), path.size());
     if (length <= 0)
-        throw SystemError(errno, "cannot tell where this command lies (/proc/self/exe)", ExitCode::Host);
+        throw SystemError(errno, "cannot tell where this command lies (/proc/self/exe)",
+                          ErrorKind::BrokenHost);
     return folder_of(folder_of({path.data(), static_cast<size_t>(length)}));
 }
 
@@ -52,8 +53,8 @@ Program open_own_hook(const OurHook &hook)
     const std::string path = path_of(hook);
     auto program = open_program(path, ::geteuid());
     if (!program)
-        throw Error(ExitCode::Host, "there is no " + quote(path) +
-                                        ", which belongs to this command: install the hooks again");
+        throw Error(ErrorKind::BrokenHost, "there is no " + quote(path) +
+                                               ", which belongs to this command: install the hooks again");
     return std::move(*program);
 }
 

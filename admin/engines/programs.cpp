@@ -64,7 +64,7 @@ pid_t spawn(const Program &program, const std::vector<std::string> &words, int o
     Pipe failure; // says why it cannot be run, and ends without a word if it can
     const pid_t pid = ::fork();
     if (pid < 0)
-        throw SystemError(errno, "cannot run " + quote(program.path), ExitCode::Host);
+        throw SystemError(errno, "cannot run " + quote(program.path), ErrorKind::BrokenHost);
     if (pid == 0) {
         become(program, argv, out, err);
         const int error = errno;
@@ -76,7 +76,7 @@ pid_t spawn(const Program &program, const std::vector<std::string> &words, int o
     if (::read(failure.read_end.get(), &error, sizeof(error)) != sizeof(error))
         return pid;
     ::waitpid(pid, nullptr, 0);
-    throw SystemError(error, "cannot run " + quote(program.path), ExitCode::Host);
+    throw SystemError(error, "cannot run " + quote(program.path), ErrorKind::BrokenHost);
 }
 
 /** @return whether there may be more */
@@ -148,7 +148,7 @@ std::optional<Program> open_program(const std::string &path, uid_t other_owner)
     if (!place)
         return std::nullopt;
     if (!is_executable(*place))
-        throw Error(ExitCode::Host, quote(path) + " is no executable file");
+        throw Error(ErrorKind::BrokenHost, quote(path) + " is no executable file");
     return Program{path, std::move(place->fd)};
 }
 
@@ -168,8 +168,8 @@ ProgramOutput run_program(const Program &program, const std::vector<std::string>
         ::kill(pid, SIGKILL);
     output.exit_status = wait_for(pid);
     if (!is_done)
-        throw Error(ExitCode::Host, quote(program.path) + " did not end in " + std::to_string(limit.count()) +
-                                        " s, and was killed");
+        throw Error(ErrorKind::BrokenHost, quote(program.path) + " did not end in " +
+                                               std::to_string(limit.count()) + " s, and was killed");
     return output;
 }
 

@@ -30,7 +30,7 @@ struct Program {
  * Opens an executable that only root may change.
  * @param other_owner a user that counts as root does
  * @return nothing if it does not exist
- * @throws Error (Host) if others may, or it is no executable file
+ * @throws Error (BrokenHost) if others may, or it is no executable file
  */
 std::optional<Program> open_program(const std::string &path, uid_t other_owner = 0);
 

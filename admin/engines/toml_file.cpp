@@ -7,10 +7,10 @@ namespace ogh::admin {
 
 namespace {
 
-/** What the library takes for granted, and files such as "[=" break: it would end the process. @throws Error (Host) */
+/** What the library takes for granted, and files such as "[=" break: it would end the process. @throws Error (BrokenHost) */
 [[noreturn]] void refuse_toml()
 {
-    throw Error(ExitCode::Host, "it is no TOML");
+    throw Error(ErrorKind::BrokenHost, "it is no TOML");
 }
 
 } // namespace
@@ -42,7 +42,7 @@ constexpr size_t max_toml_size = size_t{1} << 18U; // engines' own examples have
 void check_size(const std::string &text)
 {
     if (text.size() > max_toml_size)
-        throw Error(ExitCode::Host, "it is larger than " + std::to_string(max_toml_size) + " bytes");
+        throw Error(ErrorKind::BrokenHost, "it is larger than " + std::to_string(max_toml_size) + " bytes");
 }
 
 /**
@@ -55,8 +55,8 @@ void check_dots(const std::string &text)
     for (auto line = text.begin(); line != text.end();) {
         const auto end = std::find(line, text.end(), '\n');
         if (std::count(line, end, '.') > most)
-            throw Error(ExitCode::Host, "it has more than " + std::to_string(most) + " dots in line " +
-                                            std::to_string(1 + std::count(text.begin(), line, '\n')));
+            throw Error(ErrorKind::BrokenHost, "it has more than " + std::to_string(most) + " dots in line " +
+                                                   std::to_string(1 + std::count(text.begin(), line, '\n')));
         line = end == text.end() ? end : std::next(end);
     }
 }
@@ -67,7 +67,7 @@ constexpr char lead = '\xee'; // of U+E000 to U+EFFF in UTF-8, which are for pri
  * What the library makes of a character beyond ASCII outside of strings is undefined for most of them (up to its version
  * 3.3 at least, is_non_ascii_horizontal_whitespace). So it is given each of their bytes as U+E000 and the byte, of which
  * it says what TOML says: nowhere but in strings and comments.
- * @throws Error (Host) if it is no UTF-8, or has escapes for these characters
+ * @throws Error (BrokenHost) if it is no UTF-8, or has escapes for these characters
  */
 std::string in_disguise(const std::string &text)
 {
@@ -162,11 +162,11 @@ TomlFile TomlFile::parse(const std::string &path, const std::string &text)
         check_dots(text);
         return {path, std::make_unique<Content>(Content{toml::parse(in_disguise(text))})};
     } catch (const toml::parse_error &error) {
-        throw Error(ExitCode::Host, quote(path) + " is no TOML, line " +
-                                        std::to_string(error.source().begin.line) + ": " +
-                                        printable(as_it_was(error.description())));
+        throw Error(ErrorKind::BrokenHost, quote(path) + " is no TOML, line " +
+                                               std::to_string(error.source().begin.line) + ": " +
+                                               printable(as_it_was(error.description())));
     } catch (const Error &error) {
-        throw Error(ExitCode::Host, quote(path) + ": " + error.what());
+        throw Error(ErrorKind::BrokenHost, quote(path) + ": " + error.what());
     }
 }
 

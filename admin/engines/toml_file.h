@@ -15,10 +15,10 @@ namespace ogh::admin {
 /** A configuration file of an engine's, TOML 1.0. Behind it is a library of headers that takes long to compile. */
 class TomlFile final {
 public:
-    /** @throws Error (Host) if it cannot be read, or is no TOML; nothing if it does not exist */
+    /** @throws Error (BrokenHost) if it cannot be read, or is no TOML; nothing if it does not exist */
     static std::optional<TomlFile> read(const Sysroot &sysroot, const std::string &path);
 
-    /** @param path for messages. @throws Error (Host) if it is no TOML, or is nested deeper than anybody needs */
+    /** @param path for messages. @throws Error (BrokenHost) if it is no TOML, or is nested deeper than anybody needs */
     static TomlFile parse(const std::string &path, const std::string &text);
 
     TomlFile(TomlFile &&) noexcept;

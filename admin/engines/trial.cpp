@@ -144,8 +144,8 @@ std::vector<std::string> gpu_nodes(const Sysroot &root)
         if (!folder)
             continue;
         const auto is_wanted = [&](std::string_view name) { return name.starts_with(place.prefix); };
-        for (const FolderEntry &entry :
-             list_folder(folder->fd.get(), {quote(place.folder), is_wanted, max_nodes, ExitCode::Host})) {
+        for (const FolderEntry &entry : list_folder(
+                 folder->fd.get(), {quote(place.folder), is_wanted, max_nodes, ErrorKind::BrokenHost})) {
             struct stat status {};
             if (::fstatat(folder->fd.get(), entry.name.c_str(), &status, AT_SYMLINK_NOFOLLOW) == 0 &&
                 S_ISCHR(status.st_mode))
@@ -170,7 +170,8 @@ std::string probe()
     std::string text;
     const auto is_name = [](std::string_view name) { return !name.starts_with('.'); };
     if (const auto srv = root.find("/srv"))
-        for (const FolderEntry &entry : list_folder(srv->fd.get(), {"/srv", is_name, 0, ExitCode::Host}))
+        for (const FolderEntry &entry :
+             list_folder(srv->fd.get(), {"/srv", is_name, 0, ErrorKind::BrokenHost}))
             text += "/srv/" + printable(entry.name) + "\n";
     for (const std::string &node : gpu_nodes(root))
         text += printable(node) + " " + opens(node) + "\n";

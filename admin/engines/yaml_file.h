@@ -10,7 +10,7 @@ namespace ogh::admin {
 /**
  * The first document of a text in YAML 1.1. Every scalar becomes a string, as it is written: what it stands for is for
  * the caller to say. Keys of mappings that are no scalars are left out.
- * @throws Error (Host) as read_yaml()
+ * @throws Error (BrokenHost) as read_yaml()
  */
 nlohmann::json parse_yaml(std::string_view text);
 

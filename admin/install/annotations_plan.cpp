@@ -65,7 +65,7 @@ std::optional<PlannedFile> plan_default_annotations(const InstallHost &host, con
         return std::nullopt;
     if (others.file > default_annotations_file && !keys.empty())
         throw Error(
-            ExitCode::Host,
+            ErrorKind::BrokenHost,
             quote(others.file) + " has annotations for all containers, and is read after " +
                 quote(default_annotations_file) +
                 ": give that file another name, or add there, each with the value '-': " + quote_list(keys));

@@ -11,7 +11,7 @@ namespace ogh::admin {
  * The drop-in for podman that keeps images from asking: each annotation of this collection with the value "-" as a
  * default, behind those that somebody else has in effect.
  * @return nothing where it is not needed
- * @throws Error (Host) where it would not be in effect
+ * @throws Error (BrokenHost) where it would not be in effect
  */
 std::optional<PlannedFile> plan_default_annotations(const InstallHost &host, const InstallRequest &request);
 

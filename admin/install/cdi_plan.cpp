@@ -74,14 +74,14 @@ std::string cdi_of(const Sysroot &sysroot, const OurHook &hook, const std::vecto
 {
     const FileOptions sorted = sort_options(options);
     if (!sorted.problems.empty())
-        throw Error(ExitCode::Usage, std::string(hook.name) + ": " + sorted.problems.front());
+        throw Error(ErrorKind::Usage, std::string(hook.name) + ": " + sorted.problems.front());
     const InstalledHook installed{&hook, sorted.policy, {}};
     std::vector<std::string> words{"--cdi"};
     if (!kind.empty())
         words.insert(words.end(), {"--kind", kind});
     const ProgramOutput output = run_hook(sysroot, installed, words);
     if (output.exit_status != 0)
-        throw Error(static_cast<ExitCode>(output.exit_status),
+        throw Error(static_cast<ErrorKind>(output.exit_status),
                     std::string(hook.name) + ": " + message_of(installed, output));
     return with_options(output.out, hook, sorted.others);
 }
@@ -96,7 +96,7 @@ std::vector<std::string> options_in_force(const std::vector<InstalledHook> &inst
         options.insert(options.end(), each.others.begin(), each.others.end());
         options = policy_options(options);
         if (found && *found != options)
-            throw Error(ExitCode::Host,
+            throw Error(ErrorKind::BrokenHost,
                         "engines call " + std::string(hook.name) +
                             " with different options: say which ones the devices are to have, "
                             "behind its name");
@@ -112,7 +112,7 @@ InstallPlan plan_cdi(const InstallHost &host, const InstallRequest &request)
     for (const OurHook *const hook : wanted_hooks(host, request)) {
         if (!has_cdi(*hook)) {
             if (!request.hooks.empty())
-                throw Error(ExitCode::Usage,
+                throw Error(ErrorKind::Usage,
                             std::string(hook->name) +
                                 " has no devices of its own: it is called with those of GPU hooks");
             continue;

@@ -24,7 +24,7 @@ std::string cdi_of(const Sysroot &sysroot, const OurHook &hook, const std::vecto
 /**
  * The options with which engines call the hook by files of hooks, without who may ask: a CDI specification is not to give
  * more than these do, and its hook looks and logs where theirs does.
- * @throws Error (Host) if engines call it with different ones
+ * @throws Error (BrokenHost) if engines call it with different ones
  */
 std::vector<std::string> options_in_force(const std::vector<InstalledHook> &installed, const OurHook &hook);
 

@@ -74,8 +74,9 @@ std::vector<Change> changes_for(const std::vector<PlannedFile> &files, const Man
         PlannedFile other = beside(planned);
         const Fate other_fate = fate_of(other, manifest, writer);
         if (other_fate == Fate::Theirs)
-            throw Error(ExitCode::Host, quote(planned.file.path) + " was changed by somebody, and so was " +
-                                            quote(other.file.path) + ": remove that one");
+            throw Error(ErrorKind::BrokenHost, quote(planned.file.path) +
+                                                   " was changed by somebody, and so was " +
+                                                   quote(other.file.path) + ": remove that one");
         theirs.push_back({std::move(other), other_fate});
     }
     return theirs.empty() ? changes : theirs;

@@ -25,7 +25,7 @@ struct Change {
 /**
  * What is to be done for a plan. Where a file is somebody's, nothing is: that alone is in the list, and for each a file
  * beside it (".new") that says what it would be.
- * @throws Error (Host) where such a file is in the way
+ * @throws Error (BrokenHost) where such a file is in the way
  */
 std::vector<Change> changes_for(const std::vector<PlannedFile> &files, const Manifest &manifest,
                                 const HostWriter &writer);

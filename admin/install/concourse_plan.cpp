@@ -24,18 +24,18 @@ bool is_planned(const InstallPlan &plan, const HookFile &file)
 void check_others(const HookFolder &folder, const InstallPlan &plan)
 {
     if (!folder.problem.empty())
-        throw Error(ExitCode::Host, folder.problem);
+        throw Error(ErrorKind::BrokenHost, folder.problem);
     for (const HookFile &file : folder.files) {
         if (is_planned(plan, file))
             continue;
         if (!file.problem.empty())
-            throw Error(ExitCode::Host, quote(file.path) +
-                                            ": Concourse takes every file of the folder for a hook (" +
-                                            file.problem + "): move it away, or name another --folder");
+            throw Error(ErrorKind::BrokenHost,
+                        quote(file.path) + ": Concourse takes every file of the folder for a hook (" +
+                            file.problem + "): move it away, or name another --folder");
         for (const PlannedFile &planned : plan.files)
             if (file.ours != nullptr && planned.file.hook == file.ours->name)
-                throw Error(ExitCode::Host, quote(file.path) + " calls " + planned.file.hook +
-                                                " too: remove it, or name another --folder");
+                throw Error(ErrorKind::BrokenHost, quote(file.path) + " calls " + planned.file.hook +
+                                                       " too: remove it, or name another --folder");
     }
 }
 

@@ -11,7 +11,7 @@ inline constexpr const char *concourse_folder = "/etc/oci-gpu-hooks/concourse-ho
 /**
  * Files of hooks in a folder of their own, and what is to be set for the worker, which reads it when it starts. Every
  * file there is a hook for it.
- * @throws Error (Host) where something else is in the folder
+ * @throws Error (BrokenHost) where something else is in the folder
  */
 InstallPlan plan_concourse(const InstallHost &host, const InstallRequest &request);
 

@@ -53,10 +53,10 @@ void check_hook_text(const Engine &engine, const std::string &path, const std::s
 {
     const HookFile file = parse_hook_file(path, text);
     if (!file.problem.empty())
-        throw Error(ExitCode::Host, path + ": " + file.problem);
+        throw Error(ErrorKind::BrokenHost, path + ": " + file.problem);
     for (const Finding &finding : check_hook_file(engine, file))
         if (finding.severity == Severity::Error)
-            throw Error(ExitCode::Host, finding.text + "; " + finding.remedy);
+            throw Error(ErrorKind::BrokenHost, finding.text + "; " + finding.remedy);
 }
 
 } // namespace ogh::admin

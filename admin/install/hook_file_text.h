@@ -16,7 +16,7 @@ std::string hook_file_text(const OurHook &hook, const std::vector<std::string> &
 
 /**
  * Has the doctor look at a file before it is written, and at one that is left as it is.
- * @throws Error (Host) with the first thing that is wrong, and what to do about it
+ * @throws Error (BrokenHost) with the first thing that is wrong, and what to do about it
  */
 void check_hook_text(const Engine &engine, const std::string &path, const std::string &text);
 

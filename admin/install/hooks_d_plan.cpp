@@ -88,7 +88,7 @@ public:
     }
 
 private:
-    /** The file by which the engine calls the hook, nullptr if none. @throws Error (Host) if there are two */
+    /** The file by which the engine calls the hook, nullptr if none. @throws Error (BrokenHost) if there are two */
     [[nodiscard]] const HookFile *file_in_force(const OurHook &hook) const
     {
         const HookFile *found = nullptr;
@@ -96,9 +96,9 @@ private:
             if (each.file->ours != &hook)
                 continue;
             if (found != nullptr)
-                throw Error(ExitCode::Host, engine_.name + " calls " + std::string(hook.name) + " by " +
-                                                quote(found->path) + " and by " + quote(each.file->path) +
-                                                ": remove one of them");
+                throw Error(ErrorKind::BrokenHost, engine_.name + " calls " + std::string(hook.name) +
+                                                       " by " + quote(found->path) + " and by " +
+                                                       quote(each.file->path) + ": remove one of them");
             found = each.file;
         }
         return found;
@@ -128,7 +128,7 @@ private:
     {
         for (const Finding &finding : check_hook_file(engine_, file))
             if (finding.severity == Severity::Error)
-                throw Error(ExitCode::Host, finding.text + "; " + finding.remedy);
+                throw Error(ErrorKind::BrokenHost, finding.text + "; " + finding.remedy);
         plan_.said.push_back(policy_line(file));
         needs_folder_ = needs_folder_ || file.path.starts_with(own_folder() + "/");
     }
@@ -139,9 +139,9 @@ private:
         bool is_later = false;
         for (const HookFolder &folder : engine_.folders) {
             if (is_later && find_by_name(folder, name) != nullptr)
-                throw Error(ExitCode::Host, quote(folder.path + "/" + name) +
-                                                " takes the place of what is in " + quote(own_folder()) +
-                                                ": remove it, or change it there");
+                throw Error(ErrorKind::BrokenHost,
+                            quote(folder.path + "/" + name) + " takes the place of what is in " +
+                                quote(own_folder()) + ": remove it, or change it there");
             is_later = is_later || is_own_folder(folder.path);
         }
     }
@@ -150,13 +150,14 @@ private:
     {
         const DropIns *const drop_ins = find_drop_ins(engine_.name);
         if (drop_ins == nullptr)
-            throw Error(ExitCode::Failure, "it is not known where " + engine_.name + " is configured");
+            throw Error(ErrorKind::Failure, "it is not known where " + engine_.name + " is configured");
         const std::string path = drop_in_path(engine_.name);
         if (engine_.folders_file.starts_with(drop_ins->folder + std::string("/")) &&
             engine_.folders_file > path)
-            throw Error(ExitCode::Host, quote(engine_.folders_file) + " has hooks_dir and is read after " +
-                                            quote(path) + ": add " + quote(own_folder()) +
-                                            " to hooks_dir there, at the end, and run this again");
+            throw Error(ErrorKind::BrokenHost, quote(engine_.folders_file) +
+                                                   " has hooks_dir and is read after " + quote(path) +
+                                                   ": add " + quote(own_folder()) +
+                                                   " to hooks_dir there, at the end, and run this again");
         check_what_comes_into_force();
         std::string folders;
         for (const std::string &folder : engine_.folder_paths)
@@ -181,9 +182,9 @@ private:
             if (is_planned)
                 continue;
             if (!file.problem.empty())
-                throw Error(ExitCode::Host, quote(file.path) + " cannot be read: " + file.problem + "; " +
-                                                engine_.name +
-                                                " starts no container where it reads that folder: mend it");
+                throw Error(ErrorKind::BrokenHost,
+                            quote(file.path) + " cannot be read: " + file.problem + "; " + engine_.name +
+                                " starts no container where it reads that folder: mend it");
             plan_.said.push_back("comes into force with this: " +
                                  (file.ours != nullptr ? policy_line(file) : quote(file.path)));
         }
@@ -193,7 +194,8 @@ private:
     [[nodiscard]] static std::string quoted(const std::string &text)
     {
         if (printable(text) != text || text.find_first_of("\"\\") != std::string::npos)
-            throw Error(ExitCode::Host, "hooks_dir has " + quote(text) + ", which cannot be carried over");
+            throw Error(ErrorKind::BrokenHost,
+                        "hooks_dir has " + quote(text) + ", which cannot be carried over");
         return '"' + text + '"';
     }
 
@@ -232,9 +234,9 @@ void check_in_force(const std::vector<Change> &changes, const Engine &engine)
             return folder_of(each.file->path) == folder_of(path) && each.file->name == file_name_of(path);
         });
         if (change.fate != Fate::Theirs && !change.planned.file.hook.empty() && !is_called)
-            throw Error(ExitCode::Host, quote(path) + " would not be in force: " + engine.name + " reads " +
-                                            quote_list(engine.folder_paths) + " (" + engine.folders_from +
-                                            ")");
+            throw Error(ErrorKind::BrokenHost, quote(path) + " would not be in force: " + engine.name +
+                                                   " reads " + quote_list(engine.folder_paths) + " (" +
+                                                   engine.folders_from + ")");
     }
 }
 

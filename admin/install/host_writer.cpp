@@ -27,7 +27,7 @@ constexpr const char *state_folder = "/var/lib/oci-gpu-hooks";
 
 SystemError failed(const std::string &what, const std::string &path)
 {
-    return {errno, what + " " + quote(path), ExitCode::Host};
+    return {errno, what + " " + quote(path), ErrorKind::BrokenHost};
 }
 
 /** One name for each file, so that what an interrupted run has left goes with the next. */
@@ -39,7 +39,7 @@ std::string name_on_the_way(const std::string &path)
 void check_folder(int fd, const std::string &path)
 {
     if (const std::string why = why_others_may_add(fd, ::geteuid()); !why.empty())
-        throw Error(ExitCode::Host,
+        throw Error(ErrorKind::BrokenHost,
                     "the folder " + quote(path) + " " + why +
                         ", who says then what engines run as root; give it to root, with mode 0755");
 }
@@ -55,9 +55,9 @@ std::optional<UniqueFd> open_step(int above, const std::string &name, const std:
     } catch (const SystemError &error) {
         if (error.error_number() != ELOOP)
             throw;
-        throw Error(ExitCode::Host, quote(path) +
-                                        " is a symlink, which is not followed: what it leads to may not be "
-                                        "root's alone; have a folder in its place");
+        throw Error(ErrorKind::BrokenHost,
+                    quote(path) + " is a symlink, which is not followed: what it leads to may not be "
+                                  "root's alone; have a folder in its place");
     }
 }
 
@@ -119,8 +119,8 @@ void fill_with(int source, const std::string &source_path, int file, const std::
     }
     sync(file, path);
     if (!have_same_content(source, file, quote_list({source_path, path})))
-        throw Error(ExitCode::Host, "what was written for " + quote(path) + " is not what was read from " +
-                                        quote(source_path));
+        throw Error(ErrorKind::BrokenHost, "what was written for " + quote(path) +
+                                               " is not what was read from " + quote(source_path));
 }
 
 } // namespace
@@ -167,7 +167,7 @@ UniqueFd HostWriter::make_folder(const std::string &path)
     sync(reopened(above.get(), folder_of(path)).get(), folder_of(path));
     auto made = open_folder(path);
     if (!made)
-        throw Error(ExitCode::Host, "the folder " + quote(path) + " went away as soon as it was made");
+        throw Error(ErrorKind::BrokenHost, "the folder " + quote(path) + " went away as soon as it was made");
     return std::move(*made);
 }
 
@@ -194,7 +194,7 @@ void HostWriter::replace(const std::string &path, std::string_view text, const s
     const auto folder = open_folder(folder_of(path));
     const auto aside = open_folder(way);
     if (!folder || !aside)
-        throw Error(ExitCode::Host, "the folder " + quote(folder_of(path)) + " has gone");
+        throw Error(ErrorKind::BrokenHost, "the folder " + quote(folder_of(path)) + " has gone");
     put(folder->get(), aside->get(), path, text);
 }
 
@@ -231,7 +231,7 @@ void HostWriter::copy(const std::string &source_path, int source, const std::str
 {
     const auto folder = open_folder(folder_of(path));
     if (!folder)
-        throw Error(ExitCode::Host, "the folder " + quote(folder_of(path)) + " has gone");
+        throw Error(ErrorKind::BrokenHost, "the folder " + quote(folder_of(path)) + " has gone");
     if (!kept.empty() &&
         ::linkat(folder->get(), file_name_of(path).c_str(), folder->get(), file_name_of(kept).c_str(), 0) !=
             0 &&

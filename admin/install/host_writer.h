@@ -30,7 +30,7 @@ public:
     /** Before anything is written; until then nothing is made. @throws Error (Busy) if another process has the lock */
     void lock();
 
-    /** @throws Error (Host) if a folder on the way is a symlink, or others than root may write to it */
+    /** @throws Error (BrokenHost) if a folder on the way is a symlink, or others than root may write to it */
     [[nodiscard]] PresentFile look(const std::string &path) const;
 
     /**

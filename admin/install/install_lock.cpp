@@ -23,10 +23,10 @@ UniqueFd open_install_lock(int folder, const std::string &path)
                          S_IRUSR | S_IWUSR));
     struct stat status {};
     if (!fd.valid() || ::fstat(fd.get(), &status) != 0)
-        throw SystemError(errno, "cannot open " + quote(path), ExitCode::Host);
+        throw SystemError(errno, "cannot open " + quote(path), ErrorKind::BrokenHost);
     if (!S_ISREG(status.st_mode) || status.st_uid != ::geteuid() || status.st_nlink != 1 ||
         (status.st_mode & (S_IRWXG | S_IRWXO)) != 0)
-        throw Error(ExitCode::Host,
+        throw Error(ErrorKind::BrokenHost,
                     quote(path) +
                         " is no plain file that only root can open, and so others may hold it: remove it");
     return fd;
@@ -40,8 +40,8 @@ UniqueFd take_install_lock(int folder, const std::string &path)
     UniqueFd fd = open_install_lock(folder, file);
     if (::flock(fd.get(), LOCK_EX | LOCK_NB) != 0) {
         if (errno != EWOULDBLOCK)
-            throw SystemError(errno, "cannot lock " + quote(file), ExitCode::Host);
-        throw Error(ExitCode::Busy, "another 'oci-gpu-hooks install', 'uninstall' or 'unwrap' is at work");
+            throw SystemError(errno, "cannot lock " + quote(file), ErrorKind::BrokenHost);
+        throw Error(ErrorKind::Busy, "another 'oci-gpu-hooks install', 'uninstall' or 'unwrap' is at work");
     }
     return fd;
 }

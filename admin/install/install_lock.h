@@ -12,7 +12,7 @@ namespace ogh::admin {
  * file that only root can open: what others can open they can lock, and root would be held up by them.
  * @param folder in which only root can make files
  * @param path of it, for messages
- * @throws Error (Busy) if another process has it; Error (Host) if others can open the file
+ * @throws Error (Busy) if another process has it; Error (BrokenHost) if others can open the file
  */
 UniqueFd take_install_lock(int folder, const std::string &path);
 

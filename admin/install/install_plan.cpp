@@ -23,7 +23,7 @@ std::vector<const OurHook *> wanted_hooks(const InstallHost &host, const Install
         if (host.sysroot->find(hook.executable))
             hooks.push_back(&hook);
     if (hooks.empty())
-        throw Error(ExitCode::Host, "none of the hooks' executables is on this host");
+        throw Error(ErrorKind::BrokenHost, "none of the hooks' executables is on this host");
     return hooks;
 }
 

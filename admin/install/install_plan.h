@@ -44,7 +44,7 @@ struct InstallHost {
     Manifest manifest;
 };
 
-/** The hooks that are named; without a name those whose executable is there. @throws Error (Host) if there are none */
+/** The hooks that are named; without a name those whose executable is there. @throws Error (BrokenHost) if there are none */
 std::vector<const OurHook *> wanted_hooks(const InstallHost &host, const InstallRequest &request);
 
 /**

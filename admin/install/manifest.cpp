@@ -81,14 +81,15 @@ Manifest Manifest::parse(std::string_view text)
     try {
         const json document = parse_object(text, what, [](const auto &, const auto &) { return true; });
         if (document.at("files").size() > max_files)
-            throw Error(ExitCode::Host,
+            throw Error(ErrorKind::BrokenHost,
                         std::string(what) + " has more than " + std::to_string(max_files) + " files");
         for (const json &file : document.at("files"))
             manifest.files.push_back(parse_file(file));
     } catch (const json::exception &error) {
-        throw Error(ExitCode::Host, std::string(what) + " is not as 'install' writes it: " + error.what());
+        throw Error(ErrorKind::BrokenHost,
+                    std::string(what) + " is not as 'install' writes it: " + error.what());
     } catch (const Error &error) {
-        throw Error(ExitCode::Host, error.what());
+        throw Error(ErrorKind::BrokenHost, error.what());
     }
     return manifest;
 }

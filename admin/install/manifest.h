@@ -33,10 +33,10 @@ struct Manifest {
 
     std::vector<InstalledFile> files; ///< in the order in which they were first written
 
-    /** @throws Error (Host) if it cannot be read, or is not what to_text() gives */
+    /** @throws Error (BrokenHost) if it cannot be read, or is not what to_text() gives */
     static Manifest read(const Sysroot &sysroot);
 
-    /** @throws Error (Host) if it is nothing that 'install' writes */
+    /** @throws Error (BrokenHost) if it is nothing that 'install' writes */
     static Manifest parse(std::string_view text);
 
     [[nodiscard]] std::string to_text() const;

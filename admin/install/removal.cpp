@@ -104,7 +104,7 @@ void add_leases(const std::string &text, const std::string &hook, std::set<std::
 {
     const json listing = json::parse(text, nullptr, false);
     if (!listing.is_object() || !listing.contains("leases"))
-        throw Error(ExitCode::Host, "its list is no JSON with leases");
+        throw Error(ErrorKind::BrokenHost, "its list is no JSON with leases");
     for (const json &lease : listing.at("leases"))
         if (lease.is_object())
             lines.insert("container " + known_text(lease, "container") + " has GPU " +

@@ -21,7 +21,7 @@ constexpr size_t max_file_size = size_t{64} << 20U; // an executable with all th
 
 SystemError root_error(const std::string &what, const std::string &path)
 {
-    return {errno, what + " " + quote(path), ExitCode::Host};
+    return {errno, what + " " + quote(path), ErrorKind::BrokenHost};
 }
 
 } // namespace

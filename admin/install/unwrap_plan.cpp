@@ -92,7 +92,7 @@ std::vector<std::string> candidates_for(const RuntimeFolder &wanted, const Sysro
     return found;
 }
 
-/** @throws Error (Host) if it is not certain which one it is */
+/** @throws Error (BrokenHost) if it is not certain which one it is */
 std::string choose_runc(const RuntimeFolder &wanted, const Sysroot &sysroot, const Folders &folders)
 {
     std::string chosen;
@@ -107,16 +107,17 @@ std::string choose_runc(const RuntimeFolder &wanted, const Sysroot &sysroot, con
             chosen = path;
         else if (!have_same_content(open_runtime(sysroot, chosen).get(), open_runtime(sysroot, path).get(),
                                     quote_list({chosen, path})))
-            throw Error(ExitCode::Host, quote(chosen) + " and " + quote(path) +
-                                            " differ, and either may be the one: move away what is not");
+            throw Error(ErrorKind::BrokenHost,
+                        quote(chosen) + " and " + quote(path) +
+                            " differ, and either may be the one: move away what is not");
     }
     if (chosen.empty())
-        throw Error(ExitCode::Host, "there is no runc.real that could be it" + reasons +
-                                        "; take it from Concourse's release, or from its package");
+        throw Error(ErrorKind::BrokenHost, "there is no runc.real that could be it" + reasons +
+                                               "; take it from Concourse's release, or from its package");
     return chosen;
 }
 
-/** Whether something else than runc stands there. @throws Error (Host) if that is not certain */
+/** Whether something else than runc stands there. @throws Error (BrokenHost) if that is not certain */
 bool is_wrapped(const Sysroot &sysroot, const std::string &path, const RuntimeFile &file)
 {
     const auto end = sysroot.find(path);
@@ -124,7 +125,7 @@ bool is_wrapped(const Sysroot &sysroot, const std::string &path, const RuntimeFi
         return file.kind == Kind::Link;
     const Kind kind = look_at_runtime(sysroot, end->path).kind;
     if (kind == Kind::Other)
-        throw Error(ExitCode::Host, "it is not known what " + quote(end->path) + " is");
+        throw Error(ErrorKind::BrokenHost, "it is not known what " + quote(end->path) + " is");
     return kind == Kind::Script ||
            (kind == Kind::Program && find_vendors_runtime(sysroot, end->path).has_value());
 }
@@ -140,7 +141,8 @@ std::string name_to_keep(const Sysroot &sysroot, const std::string &path, const 
         (there.kind != Kind::Script ||
          !have_same_content(open_runtime(sysroot, path).get(), open_runtime(sysroot, kept).get(),
                             quote_list({path, kept}))))
-        throw Error(ExitCode::Host, quote(kept) + ", as which the script would be kept, is there already");
+        throw Error(ErrorKind::BrokenHost,
+                    quote(kept) + ", as which the script would be kept, is there already");
     return kept;
 }
 
@@ -149,7 +151,7 @@ Restoration plan_restoration(const RuntimeFolder &folder, const RuntimeFile &fil
 {
     const auto place = find_of_root_alone(sysroot, folder.path, ::geteuid());
     if (const std::string why = place ? why_others_may_add(place->fd.get(), ::geteuid()) : ""; !why.empty())
-        throw Error(ExitCode::Host, quote(folder.path) + " " + why);
+        throw Error(ErrorKind::BrokenHost, quote(folder.path) + " " + why);
     const auto vendors =
         file.kind == Kind::Program ? find_vendors_runtime(sysroot, folder.runc()) : std::nullopt;
     return {folder.runc(), vendors ? "is a copy of " + quote(*vendors) : in_words(file),

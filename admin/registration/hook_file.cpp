@@ -32,7 +32,7 @@ constexpr std::int64_t max_pattern_memory = std::int64_t{1} << 20U;
 
 Error too_large(const char *what, const std::string &name, size_t limit, const char *unit)
 {
-    return {ExitCode::Host,
+    return {ErrorKind::BrokenHost,
             std::string(what) + ": '" + name + "' has more than " + std::to_string(limit) + " " + unit};
 }
 
@@ -42,7 +42,7 @@ std::vector<std::string> strings(const json *list, const std::string &name, cons
     if (list == nullptr)
         return found;
     if (!list->is_array())
-        throw Error(ExitCode::Host, std::string(what) + ": '" + name + "' is no list");
+        throw Error(ErrorKind::BrokenHost, std::string(what) + ": '" + name + "' is no list");
     if (list->size() > max_words)
         throw too_large(what, name, max_words, "words");
     size_t bytes = 0;
@@ -61,7 +61,7 @@ std::optional<bool> flag(const json &object, const char *name, const char *what)
     if (value == nullptr)
         return std::nullopt;
     if (!value->is_boolean())
-        throw Error(ExitCode::Host, std::string(what) + ": '" + name + "' is neither true nor false");
+        throw Error(ErrorKind::BrokenHost, std::string(what) + ": '" + name + "' is neither true nor false");
     return value->get<bool>();
 }
 
@@ -69,7 +69,8 @@ const json &object_member(const json &object, const char *name, const char *what
 {
     const json *const value = find_member(object, name);
     if (value == nullptr || !value->is_object())
-        throw Error(ExitCode::Host, std::string(what) + ": '" + name + "' is missing, or is no object");
+        throw Error(ErrorKind::BrokenHost,
+                    std::string(what) + ": '" + name + "' is missing, or is no object");
     return *value;
 }
 
@@ -96,12 +97,12 @@ void check_patterns(const When &when)
     for (const std::string &pattern : patterns)
         bytes += pattern.size() + 1;
     if (bytes > max_patterns_bytes)
-        throw Error(ExitCode::Host,
+        throw Error(ErrorKind::BrokenHost,
                     "'when' has patterns of more than " + std::to_string(max_patterns_bytes) + " bytes");
     for (const std::string &pattern : patterns) {
         const RE2 read = compiled(pattern);
         if (!read.ok())
-            throw Error(ExitCode::Host,
+            throw Error(ErrorKind::BrokenHost,
                         "in 'when': " + quote(pattern) + " is " +
                             (read.error_code() == RE2::ErrorPatternTooLarge ? "too large a regular expression"
                                                                             : "no regular expression"));
@@ -117,7 +118,7 @@ When read_when(const json &document)
               strings(find_member(object, "commands"), "commands", "'when'")};
     if (const json *const annotations = find_member(object, "annotations")) {
         if (!annotations->is_object())
-            throw Error(ExitCode::Host, "'when': 'annotations' is no object");
+            throw Error(ErrorKind::BrokenHost, "'when': 'annotations' is no object");
         for (const auto &[key, value] : annotations->items())
             when.annotations.emplace(key, checked_string(value, key, "'when'"));
     }
@@ -129,12 +130,12 @@ void read_hook(const json &hook, HookFile &file)
 {
     file.executable = string_member(hook, "path", "'hook'");
     if (!file.executable.starts_with('/'))
-        throw Error(ExitCode::Host, "'hook': the path is not absolute: " + quote(file.executable));
+        throw Error(ErrorKind::BrokenHost, "'hook': the path is not absolute: " + quote(file.executable));
     file.args = strings(find_member(hook, "args"), "args", "'hook'");
     file.has_environment = !strings(find_member(hook, "env"), "env", "'hook'").empty();
     if (const json *const timeout = find_member(hook, "timeout")) {
         if (!timeout->is_number_integer())
-            throw Error(ExitCode::Host, "'hook': 'timeout' is no whole number of seconds");
+            throw Error(ErrorKind::BrokenHost, "'hook': 'timeout' is no whole number of seconds");
         file.timeout_s = timeout->get<std::int64_t>();
     }
 }
@@ -144,15 +145,15 @@ void read_document(std::string_view text, HookFile &file)
     const json document = parse_object(text, "the file", [](const auto &, const auto &) { return true; });
     const std::string version = string_member(document, "version", "the file");
     if (version != version_read)
-        throw Error(ExitCode::Host, "the version is " + quote(version) + " and not '1.0.0'");
+        throw Error(ErrorKind::BrokenHost, "the version is " + quote(version) + " and not '1.0.0'");
     read_hook(object_member(document, "hook", "the file"), file);
     file.when = read_when(document);
     file.stages = strings(find_member(document, "stages"), "stages", "the file");
     for (const std::string &stage : file.stages)
         if (std::find(known_stages.begin(), known_stages.end(), stage) == known_stages.end())
-            throw Error(ExitCode::Host, "there is no stage " + quote(stage));
+            throw Error(ErrorKind::BrokenHost, "there is no stage " + quote(stage));
     if (file.stages.empty())
-        throw Error(ExitCode::Host, "'stages' names no stage");
+        throw Error(ErrorKind::BrokenHost, "'stages' names no stage");
 }
 
 /** By the executable, or by what it is to be called, as with a link of another name. */

@@ -70,7 +70,7 @@ HookFolder read_hook_folder(const Sysroot &sysroot, const std::string &path, Fol
         const auto is_read = [&](std::string_view name) {
             return rules == FolderRules::EveryFile || name.ends_with(".json");
         };
-        const FolderListing listing{quote(path), is_read, max_files, ExitCode::Host};
+        const FolderListing listing{quote(path), is_read, max_files, ErrorKind::BrokenHost};
         for (const FolderEntry &entry : list_folder(place->fd.get(), listing)) {
             auto file = read_file(sysroot, path + "/" + entry.name);
             if (!file)

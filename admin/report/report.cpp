@@ -6,13 +6,14 @@
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
+#include "base/exit_status.h"
 #include "base/text.h"
 
 namespace ogh::admin {
 
 namespace {
 
-constexpr int warnings_only = 7; // none of the hooks' own, see ExitCode
+constexpr int warnings_only = 7; // none of the hooks' own, see ErrorKind
 
 struct Look {
     const char *word; ///< all of one width
@@ -73,8 +74,8 @@ std::string to_json(const std::vector<Section> &sections)
 int exit_status(Severity worst)
 {
     if (worst == Severity::Error)
-        return static_cast<int>(ExitCode::Host);
-    return worst == Severity::Warning ? warnings_only : static_cast<int>(ExitCode::Success);
+        return static_cast<int>(ExitStatus::BrokenHost);
+    return worst == Severity::Warning ? warnings_only : static_cast<int>(ExitStatus::Success);
 }
 
 } // namespace ogh::admin

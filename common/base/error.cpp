@@ -5,8 +5,8 @@
 
 namespace ogh {
 
-SystemError::SystemError(int error_number, const std::string &what, ExitCode code)
-    : Error(code, what + ": " + std::generic_category().message(error_number)), error_number_(error_number)
+SystemError::SystemError(int error_number, const std::string &what, ErrorKind kind)
+    : Error(kind, what + ": " + std::generic_category().message(error_number)), error_number_(error_number)
 {
 }
 

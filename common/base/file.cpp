@@ -52,7 +52,7 @@ std::string read_all(int fd, size_t limit, const std::string &what, size_t expec
         if (got == 0)
             break;
         if (used > limit)
-            throw Error(ExitCode::Failure, what + " is larger than " + std::to_string(limit) + " bytes");
+            throw Error(ErrorKind::Failure, what + " is larger than " + std::to_string(limit) + " bytes");
     }
     text.resize(used);
     return text;

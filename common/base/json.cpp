@@ -17,7 +17,7 @@ constexpr int max_depth = 64;
 
 Error malformed(const char *what, const std::string &why)
 {
-    return {ExitCode::Failure, std::string(what) + " " + why};
+    return {ErrorKind::Failure, std::string(what) + " " + why};
 }
 
 /**

@@ -27,7 +27,7 @@ UniqueFd open_or_make(const std::string &path, const std::string &what)
     how.resolve = RESOLVE_NO_SYMLINKS;
     const long fd = ::syscall(SYS_openat2, AT_FDCWD, path.c_str(), &how, sizeof(how));
     if (fd < 0)
-        throw SystemError(errno, "cannot open " + what, ExitCode::Host);
+        throw SystemError(errno, "cannot open " + what, ErrorKind::BrokenHost);
     return UniqueFd(static_cast<int>(fd));
 }
 

@@ -28,10 +28,10 @@ void check_root_file(int fd, mode_t most, const std::string &what)
     constexpr mode_t permissions = 07777;
     struct stat status {};
     if (::fstat(fd, &status) != 0)
-        throw SystemError(errno, "cannot look at " + what, ExitCode::Host);
+        throw SystemError(errno, "cannot look at " + what, ErrorKind::BrokenHost);
     const auto refuse_if = [&](bool bad, const std::string &why) {
         if (bad)
-            throw Error(ExitCode::Host, what + " " + why);
+            throw Error(ErrorKind::BrokenHost, what + " " + why);
     };
     const mode_t mode = status.st_mode & permissions;
     refuse_if(!S_ISREG(status.st_mode), "is no plain file");

@@ -13,7 +13,7 @@ namespace ogh {
  * @param fd of the file, opened with O_PATH or O_NONBLOCK
  * @param most the permissions that it may have, such as 0600
  * @param what names it in messages
- * @throws Error (Host) if it is not a plain file of this process's user (root) with one name and no other permissions
+ * @throws Error (BrokenHost) if it is not a plain file of this process's user (root) with one name and no other permissions
  */
 void check_root_file(int fd, mode_t most, const std::string &what);
 

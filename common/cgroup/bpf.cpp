@@ -48,7 +48,7 @@ template<typename Type> std::uint64_t address(Type *object)
 
 SystemError failure(const char *what)
 {
-    return {errno, std::string("device program of a cgroup: cannot ") + what, ExitCode::Host};
+    return {errno, std::string("device program of a cgroup: cannot ") + what, ErrorKind::BrokenHost};
 }
 
 void check(long result, const char *what)
@@ -167,7 +167,7 @@ ProgramInfo read_program(int program)
     DeviceProgram instructions;
     const size_t count = info_of(program, instructions).xlated_prog_len / sizeof(bpf_insn);
     if (count > max_instructions)
-        throw Error(ExitCode::Host,
+        throw Error(ErrorKind::BrokenHost,
                     "a device program of a cgroup has " + std::to_string(count) + " instructions");
     instructions.resize(count);
     const bpf_prog_info info = info_of(program, instructions);

@@ -30,7 +30,7 @@ public:
      * @param rules checked()
      * @param undo gets how to take back what was allowed; this outlives what is added
      * @return what was done, or in one note that it is not for this process to do
-     * @throws Error (Host) if a cgroup above the container's own denies a rule, or a program cannot be changed;
+     * @throws Error (BrokenHost) if a cgroup above the container's own denies a rule, or a program cannot be changed;
      *         then nothing is changed
      */
     virtual Notes allow(const DeviceRules &rules, UndoLog &undo) = 0;

@@ -27,7 +27,7 @@ UniqueFd open_file(int cgroup, const char *name, int flags)
 {
     UniqueFd fd(::openat(cgroup, name, flags | O_CLOEXEC | O_NOFOLLOW));
     if (!fd.valid())
-        throw SystemError(errno, std::string("cannot open ") + name, ExitCode::Host);
+        throw SystemError(errno, std::string("cannot open ") + name, ErrorKind::BrokenHost);
     return fd;
 }
 
@@ -102,9 +102,9 @@ void DeviceCgroupV1::check_above(const DeviceRules &rules) const
     }
     for (const DeviceRule &rule : rules) {
         if (!list_allows(above, rule))
-            throw Error(ExitCode::Host, "the cgroup above " + name_of(cgroups_.front()) + " denies " +
-                                            to_text(rule) +
-                                            ", so the container cannot be allowed it; allow it there");
+            throw Error(ErrorKind::BrokenHost, "the cgroup above " + name_of(cgroups_.front()) + " denies " +
+                                                   to_text(rule) +
+                                                   ", so the container cannot be allowed it; allow it there");
     }
 }
 

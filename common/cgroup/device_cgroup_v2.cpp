@@ -130,8 +130,9 @@ std::optional<DeviceCgroupV2::Replacement> DeviceCgroupV2::prepare_one(const Cgr
         return std::nullopt;
     const std::string why_not = obstacle(info.instructions);
     if (!why_not.empty())
-        throw Error(ExitCode::Host, "cannot add " + to_text(missing) + " to the program " +
-                                        std::to_string(id) + " of " + name_of(cgroup.path) + ": " + why_not);
+        throw Error(ErrorKind::BrokenHost, "cannot add " + to_text(missing) + " to the program " +
+                                               std::to_string(id) + " of " + name_of(cgroup.path) + ": " +
+                                               why_not);
     return Replacement{&cgroup, 0, id, std::move(*old),
                        bpf::load_program(with_rules(info.instructions, missing), info.name)};
 }
@@ -157,8 +158,9 @@ void DeviceCgroupV2::check_above(const DeviceRules &rules, Notes &notes) const
         for (const DeviceRule &rule : not_allowed(instructions, rules)) {
             const std::string where = whose(cgroups_.front(), id);
             if (verdict(instructions, rule) == Verdict::Denies)
-                throw Error(ExitCode::Host, where + " denies " + to_text(rule) +
-                                                ", so the container cannot be allowed it; allow it there");
+                throw Error(ErrorKind::BrokenHost,
+                            where + " denies " + to_text(rule) +
+                                ", so the container cannot be allowed it; allow it there");
             notes.push_back(
                 {LogLevel::Warning,
                  where + " has a program of which it cannot be told whether it allows " + to_text(rule)});

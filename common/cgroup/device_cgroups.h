@@ -28,7 +28,7 @@ public:
      * @param mounts those of this process's namespace
      * @param init the container's init process, held by the caller: its number must not be another's meanwhile
      * @param cgroups_path linux.cgroupsPath of config.json, or ""
-     * @throws Error (Host) if /proc cannot be understood
+     * @throws Error (BrokenHost) if /proc cannot be understood
      */
     DeviceCgroups(const ProcFs &proc, const MountTable &mounts, pid_t init, const std::string &cgroups_path);
 
@@ -38,7 +38,7 @@ public:
      * @param undo gets how to take back what was allowed; this outlives what is added
      * @return what was done; that there is no device cgroup, or that it is not for this process to change, is one
      *         note
-     * @throws Error (Host) if a cgroup that is not the container's own denies a rule, or a program cannot be read back
+     * @throws Error (BrokenHost) if a cgroup that is not the container's own denies a rule, or a program cannot be read back
      *         or changed
      */
     Notes allow(const DeviceRules &rules, UndoLog &undo);

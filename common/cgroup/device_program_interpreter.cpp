@@ -116,7 +116,7 @@ template<typename Word, typename Signed> std::optional<bool> compare(unsigned op
 
 class Machine final {
 public:
-    explicit Machine(const Run &run) : program_(run.program)
+    explicit Machine(const ProgramRun &run) : program_(run.program)
     {
         const bpf_cgroup_dev_ctx context{run.asked.access << 16U | static_cast<unsigned>(run.asked.type),
                                          run.asked.major, run.asked.minor};
@@ -279,7 +279,7 @@ private:
 
 } // namespace
 
-Verdict run(const Run &run)
+Verdict run(const ProgramRun &run)
 {
     return Machine(run).run();
 }

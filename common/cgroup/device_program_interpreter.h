@@ -23,7 +23,7 @@ enum class Verdict {
 };
 
 /** What a program is run with. */
-struct Run {
+struct ProgramRun {
     const DeviceProgram &program;
     DeviceRule asked; ///< this access exactly
 };
@@ -32,6 +32,6 @@ struct Run {
  * Does here what the kernel would do: nobody can ask it what a device program answers. Only arithmetic, jumps,
  * the context and the stack are known; whatever else the program does makes the answer Unknown. It ends.
  */
-Verdict run(const Run &run);
+Verdict run(const ProgramRun &run);
 
 } // namespace ogh

@@ -80,8 +80,8 @@ Acted AtomicFile::make_new(const std::function<int()> &make) const
     if (made.error != EEXIST)
         return made;
     if (!remove_leftover(place_))
-        throw Error(ExitCode::Failure, "cannot make " + quote(place_.path) + " in the container: " +
-                                           quote(temporary_) + " beside it is none that a hook has left");
+        throw Error(ErrorKind::Failure, "cannot make " + quote(place_.path) + " in the container: " +
+                                            quote(temporary_) + " beside it is none that a hook has left");
     return act_for(place_.owner, make);
 }
 

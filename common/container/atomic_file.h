@@ -25,7 +25,7 @@ struct AtomicPlace {
  * own, so that a reader sees the old one or the new one, and a symlink of the image is replaced, never followed.
  *
  * The temporary name of NAME is always `.oci-gpu-hooks-NAME`, so that what a process leaves that is killed goes with the
- * next one that makes NAME. Of several processes that may do so one at a time makes such files: see Maker.
+ * next one that makes NAME. Of several processes that may do so one at a time makes such files: see ContainerWriter.
  */
 class AtomicFile final {
 public:

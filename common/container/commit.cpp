@@ -8,7 +8,7 @@
 #include "container/entry_steps.h"
 #include "container/host_sources.h"
 #include "container/mount_steps.h"
-#include "container/proc_overlay.h"
+#include "container/proc_binds.h"
 
 namespace ogh {
 
@@ -27,8 +27,8 @@ constexpr std::array<Step, 9> steps = {
     put_nodes,
     put_tree,
     make_links, // They lead into the tree.
-    overlay_proc,
-    overlay_files,
+    bind_proc,
+    bind_files,
     replace_files,          // What a file replaces is gone.
     allow_devices_in_scope, // The last: it cannot be undone, and cannot fail.
 };

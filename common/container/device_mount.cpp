@@ -31,7 +31,7 @@ UniqueFd make_node(const NodeEdit &node, const PrivateTmpfs &tmpfs, const std::s
 {
     const std::string what = "the device node " + quote(node.container_path);
     if (const int error = make_device_node(tmpfs.fd(), name, node); error != 0)
-        throw SystemError(error, "cannot make " + what, ExitCode::Host);
+        throw SystemError(error, "cannot make " + what, ErrorKind::BrokenHost);
     return open_path(tmpfs.fd(), name, O_PATH | O_NOFOLLOW, Walk::OneStep, what);
 }
 
@@ -56,7 +56,7 @@ bool needs_group(const Inode &inode, mode_t mode)
 Error cannot_open(const std::string &what, mode_t mode, mode_t wanted)
 {
     return {
-        ExitCode::Host,
+        ErrorKind::BrokenHost,
         "this user may not open " + what + " in a container (mode " + mode_text(mode) +
             "); on the host, give it mode " + mode_text(wanted) +
             ", or put the user into its group ('usermod -aG GROUP USER', "
@@ -78,7 +78,7 @@ DeviceMount open_device_mount(const NodeEdit &node, bool keeps_groups)
     const auto fd = open_host_node(node);
     const std::string what = quote(node.host_path);
     if (!fd)
-        throw Error(ExitCode::Host,
+        throw Error(ErrorKind::BrokenHost,
                     "this host has no " + what +
                         ", and without the host's root no device node can be made; have the host "
                         "make it at boot");
@@ -86,9 +86,10 @@ DeviceMount open_device_mount(const NodeEdit &node, bool keeps_groups)
     // Asked of the kernel: the ids of a node that this user namespace has no number for cannot be compared.
     const NodeAccess access = access_of(fd->get(), node.mode);
     if (access == NodeAccess::DeniedByCgroup)
-        throw Error(ExitCode::Host, obstacle_text(access, node.host_path) +
-                                        ", as in a batch job that has other devices; for a GPU, ask for "
-                                        "'allowed', which gives those that it may open");
+        throw Error(ErrorKind::BrokenHost,
+                    obstacle_text(access, node.host_path) +
+                        ", as in a batch job that has other devices; for a GPU, ask for "
+                        "'allowed', which gives those that it may open");
     if (access != NodeAccess::Open || (needs_group(mount.inode, node.mode) && !keeps_groups))
         throw cannot_open(what, mount.inode.mode, node.mode);
     return mount;

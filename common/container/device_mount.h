@@ -21,14 +21,14 @@ struct DeviceMount {
  * could hold one.
  * @param name of it on the tmpfs, which nothing else has
  * @param node with its owner as this process numbers it
- * @throws Error (Host) if this process may not make nodes
+ * @throws Error (BrokenHost) if this process may not make nodes
  */
 DeviceMount make_device_mount(const NodeEdit &node, const PrivateTmpfs &tmpfs, const std::string &name);
 
 /**
  * Takes the host's own node, for an engine without the host's root.
  * @param keeps_groups see Container: otherwise this user's groups are of no use in the container
- * @throws Error (Host) if there is none, or this user may not open it
+ * @throws Error (BrokenHost) if there is none, or this user may not open it
  */
 DeviceMount open_device_mount(const NodeEdit &node, bool keeps_groups);
 

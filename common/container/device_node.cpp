@@ -40,7 +40,7 @@ std::optional<UniqueFd> find_host_node(const std::string &path, const std::strin
     try {
         return find_path(AT_FDCWD, path, O_PATH | O_NOFOLLOW, Walk::NoSymlinks, what);
     } catch (const SystemError &error) {
-        throw Error(ExitCode::Host, error.what()); // a symlink on the way, most likely
+        throw Error(ErrorKind::BrokenHost, error.what()); // a symlink on the way, most likely
     }
 }
 
@@ -71,7 +71,7 @@ std::optional<UniqueFd> open_host_node(const NodeEdit &node)
         return std::nullopt;
     const Inode inode = Inode::of(found->get(), what);
     if (!inode.is_node(node.type, number_of(node)))
-        throw Error(ExitCode::Host,
+        throw Error(ErrorKind::BrokenHost,
                     what + " of this host is " + description(inode.mode, inode.node) + ", and not " +
                         description(node.type, number_of(node)) +
                         " that the driver has; remove it, and let the driver or udev make it");

@@ -20,7 +20,7 @@ int make_device_node(int folder, const std::string &name, const NodeEdit &node);
 /**
  * Opens (O_PATH) the host's own node.
  * @return nothing if the host has none of that name
- * @throws Error (Host) if what has the name is anything else than this very device: the driver and /dev disagree, and
+ * @throws Error (BrokenHost) if what has the name is anything else than this very device: the driver and /dev disagree, and
  *         one of them would give the container what it did not ask for
  */
 std::optional<UniqueFd> open_host_node(const NodeEdit &node);

@@ -2,8 +2,8 @@
 #pragma once
 
 #include "base/log.h"
+#include "container/container_writer.h"
 #include "container/host_sources.h"
-#include "container/maker.h"
 #include "container/resolver.h"
 #include "edits/inner_path.h"
 #include "image/container_view.h"
@@ -29,7 +29,7 @@ public:
     [[nodiscard]] HostSources &sources() { return sources_; }
     [[nodiscard]] const ProcFs &proc() const { return view_.proc; }
     [[nodiscard]] Resolver &resolver() { return resolver_; }
-    [[nodiscard]] Maker &maker() { return maker_; }
+    [[nodiscard]] ContainerWriter &writer() { return writer_; }
     [[nodiscard]] UndoLog &undo() { return progress_.undo; }
 
     void note(LogLevel level, std::string text) { progress_.notes.push_back({level, std::move(text)}); }
@@ -53,7 +53,7 @@ private:
     EnteredView view_;
     Progress &progress_;
     Resolver resolver_;
-    Maker maker_;
+    ContainerWriter writer_;
 };
 
 } // namespace ogh

@@ -28,20 +28,20 @@ bool is_for_everyone(const Inode &inode, const NodeEdit &node)
 }
 
 /** Makes the node in the container's /dev. @return whether there was something to do */
-bool make_node(const NodeEdit &node, Maker &maker)
+bool make_node(const NodeEdit &node, ContainerWriter &writer)
 {
     const auto make = [&](int folder, const std::string &name) {
         return make_device_node(folder, name, node);
     };
     const auto is_right = [&](int, const Inode &inode) { return is_for_everyone(inode, node); };
-    return maker.make_entry(InnerPath::parse(node.container_path), {make, is_right});
+    return writer.make_entry(InnerPath::parse(node.container_path), {make, is_right});
 }
 
 /** Mounts the node where none can be made. @return whether there was something to do */
 bool mount_node(const NodeEdit &node, const DeviceMount &mount, EnteredContainer &container)
 {
     const InnerPath path = InnerPath::parse(node.container_path);
-    const auto target = container.maker().node_target(path, [&](const Inode &inode) {
+    const auto target = container.writer().node_target(path, [&](const Inode &inode) {
         return inode.same_file(mount.inode) || is_for_everyone(inode, node);
     });
     if (target)
@@ -64,7 +64,7 @@ bool is_left_behind(const Inode &inode)
 }
 
 /** @return whether there was something to do */
-bool make_link(const LinkEdit &link, Maker &maker)
+bool make_link(const LinkEdit &link, ContainerWriter &writer)
 {
     const auto make = [&](int folder, const std::string &name) {
         return ::symlinkat(link.target.c_str(), folder, name.c_str()) == 0 ? 0 : errno;
@@ -72,7 +72,7 @@ bool make_link(const LinkEdit &link, Maker &maker)
     const auto is_right = [&](int fd, const Inode &inode) {
         return link.only_if_absent ? !is_left_behind(inode) : leads_to(fd, inode, link.target);
     };
-    return maker.make_entry(InnerPath::parse(link.container_path), {make, is_right});
+    return writer.make_entry(InnerPath::parse(link.container_path), {make, is_right});
 }
 
 } // namespace
@@ -96,7 +96,7 @@ void allow_devices_in_scope(const Edits &edits, EnteredContainer &container)
 
 void put_nodes(const Edits &edits, EnteredContainer &container)
 {
-    if (!edits.nodes.empty() && !container.resolver().make_obstacle("/dev").empty())
+    if (!edits.nodes.empty() && !container.resolver().why_not_make("/dev").empty())
         container.note(LogLevel::Warning,
                        "the container's /dev is the host's, or shared with it: nothing is made "
                        "there, and the nodes that it has are used");
@@ -104,7 +104,7 @@ void put_nodes(const Edits &edits, EnteredContainer &container)
         const std::string what = quote(node.edit.container_path);
         container.check("giving " + what);
         const bool done = node.mount ? mount_node(node.edit, *node.mount, container)
-                                     : make_node(node.edit, container.maker());
+                                     : make_node(node.edit, container.writer());
         container.note(done ? LogLevel::Info : LogLevel::Debug,
                        what + (done ? " is given" : " is there already"));
     }
@@ -116,7 +116,7 @@ void make_links(const Edits &edits, EnteredContainer &container)
         const std::string what = quote(link.container_path);
         container.check("making " + what);
         try {
-            if (!make_link(link, container.maker()))
+            if (!make_link(link, container.writer()))
                 container.note(LogLevel::Debug, what + " is there already");
         } catch (const Cancelled &) {
             throw;
@@ -135,11 +135,11 @@ void replace_files(const Edits &edits, EnteredContainer &container)
         if (file.how != FileEdit::How::Replace)
             continue;
         container.check("writing " + quote(file.container_path));
-        container.maker().write(file);
+        container.writer().write(file);
         notes.push_back({LogLevel::Info, "wrote " + quote(file.container_path)});
     }
     container.check("replacing files"); // from here on nothing is taken back
-    container.maker().replace();
+    container.writer().replace();
     container.note(std::move(notes));
 }
 

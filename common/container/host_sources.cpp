@@ -91,12 +91,12 @@ void lock(HostSources &sources, const PrivateTmpfs &tmpfs)
     // What covers /proc is not among them: the container's root can take it away as a whole anyway, and what there is
     // in it belongs to the host's root.
     std::vector<MountTree *> trees;
-    trees.reserve(sources.mounts.size() + sources.overlays.size() + 1);
+    trees.reserve(sources.mounts.size() + sources.bind_files.size() + 1);
     for (MountSource &source : sources.mounts)
         trees.push_back(&source.tree);
     if (sources.tree)
         trees.push_back(&sources.tree->tree());
-    for (OverlayFile &file : sources.overlays)
+    for (BindFile &file : sources.bind_files)
         trees.push_back(&file.tree);
     if (!trees.empty())
         lock_mounts(tmpfs, trees);
@@ -110,7 +110,7 @@ void put_together(const Edits &edits, const ContainerView &view, HostSources &so
     const auto owner = root_of(user_namespace);
     if (edits.tree)
         sources.tree.emplace(*edits.tree, tmpfs, view.container().mount_label);
-    sources.overlays = make_overlay_files(edits.files, tmpfs, owner);
+    sources.bind_files = make_bind_files(edits.files, tmpfs, owner);
     size_t number = 0;
     for (NodeSource &node : sources.nodes) {
         if (node.mount || (!user_namespace && !is_owned(node.edit)))

@@ -6,10 +6,10 @@
 
 #include "base/log.h"
 #include "cgroup/device_cgroups.h"
+#include "container/bind_file.h"
 #include "container/device_mount.h"
 #include "container/injected_tree.h"
 #include "container/mount_source.h"
-#include "container/overlay_file.h"
 #include "edits/edits.h"
 #include "image/container_view.h"
 #include "systemd/manager_connection.h"
@@ -38,7 +38,7 @@ struct HostSources {
     std::vector<NodeSource> nodes = {};
     std::optional<InjectedTree> tree = {};
     std::optional<ProcSource> proc = {};
-    std::vector<OverlayFile> overlays = {};
+    std::vector<BindFile> bind_files = {};
     std::optional<DeviceCgroups> cgroups = {}; ///< the container's own; nothing if there are no nodes
     std::optional<ManagerConnection> systemd =
         {};           ///< to whom a scope of the container belongs, if it has one

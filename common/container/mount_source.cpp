@@ -32,7 +32,7 @@ OpenedSource open_source(const MountEdit &edit)
     UniqueFd fd = open_path(AT_FDCWD, edit.host_path, O_PATH, Walk::NoSymlinks, what);
     const Inode inode = Inode::of(fd.get(), what);
     if (!inode.is(edit.kind))
-        throw Error(ExitCode::Failure, what + " is no longer what it was when it was looked up");
+        throw Error(ErrorKind::Failure, what + " is no longer what it was when it was looked up");
     return {std::move(fd), inode};
 }
 

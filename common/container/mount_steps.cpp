@@ -20,7 +20,7 @@ void attach_mount(const MountSource &source, EnteredContainer &container)
     const InnerPath path = InnerPath::parse(source.edit.container_path);
     const std::string what = quote(source.edit.container_path);
     container.check("mounting at " + what);
-    const Target target = container.maker().mount_target(path, source.edit.kind);
+    const Target target = container.writer().mount_target(path, source.edit.kind);
     if (is_mounted_already(target, source))
         return container.note(LogLevel::Debug, what + " is mounted already");
     container.attach(source.tree, source.inode, target, path);
@@ -43,16 +43,16 @@ void put_tree(const Edits &edits, EnteredContainer &container)
     const InnerPath path = InnerPath::parse(edits.tree->container_path);
     container.check("mounting at " + quote(path.full()));
     const InjectedTree &tree = container.sources().tree.value();
-    container.attach(tree.tree(), tree.inode(), container.maker().mount_target(path, Kind::Directory), path);
+    container.attach(tree.tree(), tree.inode(), container.writer().mount_target(path, Kind::Directory), path);
     container.note(LogLevel::Info, "mounted a tree of files at " + quote(path.full()));
 }
 
-void overlay_files(const Edits & /*edits*/, EnteredContainer &container)
+void bind_files(const Edits & /*edits*/, EnteredContainer &container)
 {
-    for (const OverlayFile &file : container.sources().overlays) {
+    for (const BindFile &file : container.sources().bind_files) {
         const InnerPath path = InnerPath::parse(file.container_path);
         container.check("mounting at " + quote(path.full()));
-        container.attach(file.tree, file.inode, container.maker().mount_target(path, Kind::File), path);
+        container.attach(file.tree, file.inode, container.writer().mount_target(path, Kind::File), path);
         container.note(LogLevel::Info, "mounted another file over " + quote(path.full()));
     }
 }

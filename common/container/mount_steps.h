@@ -15,6 +15,6 @@ void attach_mounts(const Edits &edits, EnteredContainer &container);
 void put_tree(const Edits &edits, EnteredContainer &container);
 
 /** Those of Edits::files that are mounted over others. @throws Error */
-void overlay_files(const Edits &edits, EnteredContainer &container);
+void bind_files(const Edits &edits, EnteredContainer &container);
 
 } // namespace ogh

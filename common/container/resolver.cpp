@@ -28,7 +28,7 @@ decltype(std::declval<struct statfs>().f_type) filesystem_of(int fd, const std::
 
 Error cannot(const char *what_to_do, const std::string &path, const std::string &why)
 {
-    return {ExitCode::Failure,
+    return {ErrorKind::Failure,
             std::string("cannot ") + what_to_do + " " + quote(path) + " in the container: " + why};
 }
 
@@ -62,7 +62,7 @@ const InnerFolder &Resolver::folder(const std::string &path, UniqueFd made)
     const Inode inode = Inode::of(made.get(), quote(path));
     if (!inode.is(Kind::Directory))
         throw cannot_mount(path, "it is no folder");
-    const std::string obstacle = mount_policy_.make_obstacle(inode, root().inode());
+    const std::string obstacle = mount_policy_.why_not_make(inode, root().inode());
     return folders_.insert_or_assign(path, InnerFolder{std::move(made), inode, obstacle}).first->second;
 }
 
@@ -82,14 +82,14 @@ Target Resolver::mount_target(const InnerFolder &parent, const InnerPath &path, 
 std::optional<Target> Resolver::node_target(const InnerFolder &parent, const InnerPath &path,
                                             const IsRight &is_right)
 {
-    const bool may_make = parent.make_obstacle.empty();
+    const bool may_make = parent.why_not_make.empty();
     const std::string full = path.full();
     Target target{find_in(parent, path), {}, true};
     target.inode = Inode::of(target.fd.get(), quote(full));
     if ((target.inode.mount_root || !may_make) && is_right(target.inode))
         return std::nullopt;
     if (!may_make)
-        throw cannot_make(full, parent.make_obstacle);
+        throw cannot_make(full, parent.why_not_make);
     if (!target.inode.is(Kind::File) && !S_ISCHR(target.inode.mode) && !S_ISBLK(target.inode.mode))
         throw cannot_mount(full, "it is neither a plain file nor a device");
     check_mountable(target, full);
@@ -138,12 +138,12 @@ UniqueFd Resolver::find_in(const InnerFolder &parent, const InnerPath &path) con
             return std::move(*found);
         throw cannot_mount(path.full(), "it is a symlink that leads nowhere");
     }
-    throw cannot_make(path.full(), parent.make_obstacle.empty() ? "it vanished" : parent.make_obstacle);
+    throw cannot_make(path.full(), parent.why_not_make.empty() ? "it vanished" : parent.why_not_make);
 }
 
-std::string Resolver::make_obstacle(const std::string &path)
+std::string Resolver::why_not_make(const std::string &path)
 {
-    return mount_policy_.make_obstacle(path, root());
+    return mount_policy_.why_not_make(path, root());
 }
 
 std::vector<InnerMount> Resolver::mounts_of(const std::string &source)
@@ -156,7 +156,7 @@ Inode Resolver::look(const InnerPath &path) const
     const std::string what = quote(path.full());
     const auto found = root().find(path.full());
     if (!found)
-        throw Error(ExitCode::Failure, what + " vanished from the container while it was mounted");
+        throw Error(ErrorKind::Failure, what + " vanished from the container while it was mounted");
     return Inode::of(found->get(), what);
 }
 

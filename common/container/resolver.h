@@ -25,7 +25,7 @@ struct Target {
 struct InnerFolder {
     UniqueFd fd;
     Inode inode;
-    std::string make_obstacle; ///< why nothing may be made in it; "" if something may
+    std::string why_not_make; ///< why nothing may be made in it; "" if something may
 };
 
 /** Finds what there is in an entered container, and tells what may be done with it. It changes nothing. */
@@ -75,7 +75,7 @@ public:
      * Why nothing may be made in the folder `path`, which need not exist: it would lie in a volume, or on a shared
      * mount; "" if it may.
      */
-    [[nodiscard]] std::string make_obstacle(const std::string &path);
+    [[nodiscard]] std::string why_not_make(const std::string &path);
 
     /** The mounts below the container's root whose source in the mount table is `source`. */
     [[nodiscard]] std::vector<InnerMount> mounts_of(const std::string &source);

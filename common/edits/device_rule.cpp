@@ -40,7 +40,7 @@ DeviceRules checked(DeviceRules rules)
     for (const DeviceRule &rule : rules) {
         const unsigned unknown = rule.access & ~(access_mknod | access_read | access_write);
         if (rule.major > max_major || rule.minor > max_minor || rule.access == 0 || unknown != 0)
-            throw Error(ExitCode::Failure, "no device cgroup takes the rule " + to_text(rule));
+            throw Error(ErrorKind::Failure, "no device cgroup takes the rule " + to_text(rule));
     }
     const auto key = [](const DeviceRule &rule) {
         return std::tuple(rule.type, rule.major, rule.minor, rule.access);

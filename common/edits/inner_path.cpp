@@ -11,7 +11,7 @@ namespace ogh {
 InnerPath InnerPath::parse(const std::string &path)
 {
     const auto refused = [&](const char *why) {
-        return Error(ExitCode::Usage, "the path " + quote(path) + " in the container " + why);
+        return Error(ErrorKind::Usage, "the path " + quote(path) + " in the container " + why);
     };
     if (!path.starts_with('/') || path.find('\0') != std::string::npos)
         throw refused("is not absolute");

@@ -75,9 +75,9 @@ void check_cdi(bool cdi, bool list, const CommonOptions &options)
     if (!cdi)
         return;
     if (list || options.plan)
-        throw Error(ExitCode::Usage, "--cdi goes with neither --list nor --plan");
+        throw Error(ErrorKind::Usage, "--cdi goes with neither --list nor --plan");
     if (options.request || options.opt_in != OptIn::Annotation)
-        throw Error(ExitCode::Usage,
+        throw Error(ErrorKind::Usage,
                     "--cdi goes with neither --request nor --opt-in: who names a device asks for it");
 }
 

@@ -9,6 +9,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
+#include "base/exit_status.h"
 #include "base/json.h"
 #include "base/text.h"
 #include "host/host_file.h"
@@ -101,7 +102,7 @@ std::vector<std::string> specs_of_others(const Sysroot &sysroot, const std::stri
         const auto folder = sysroot.find(each);
         if (!folder)
             continue;
-        const FolderListing all{quote(each), [](std::string_view) { return true; }, 0, ExitCode::Host};
+        const FolderListing all{quote(each), [](std::string_view) { return true; }, 0, ErrorKind::BrokenHost};
         for (const FolderEntry &entry : list_folder(folder->fd.get(), all)) {
             const std::string path = folder->path + "/" + entry.name;
             const auto place = may_be_spec(entry) ? sysroot.find(path) : std::nullopt;
@@ -137,18 +138,19 @@ void check_stand_in(const Sysroot &sysroot, const VendorCdi &vendor, const std::
 {
     const std::string why = ", and engines would take them from there or, in one folder, from neither; ";
     if (const auto specs = specs_of_others(sysroot, vendor.kind, hook); !specs.empty())
-        throw Error(ExitCode::Host, quote_list(specs) + (specs.size() == 1 ? " has" : " have") +
-                                        " devices of " + quote(vendor.kind) + " as well" + why +
-                                        "remove what is not to give them: rm " + printable(specs.front()));
+        throw Error(ErrorKind::BrokenHost, quote_list(specs) + (specs.size() == 1 ? " has" : " have") +
+                                               " devices of " + quote(vendor.kind) + " as well" + why +
+                                               "remove what is not to give them: rm " +
+                                               printable(specs.front()));
     std::string enabled;
     for (const std::string &unit : vendor.refresh_units)
         if (is_enabled_unit(sysroot, unit))
             enabled += " " + unit;
     if (!enabled.empty())
-        throw Error(ExitCode::Host, "the vendor's" + enabled +
-                                        " is enabled, which makes a specification of " + quote(vendor.kind) +
-                                        " as well" + why + "switch it off: systemctl disable --now" +
-                                        enabled);
+        throw Error(ErrorKind::BrokenHost, "the vendor's" + enabled +
+                                               " is enabled, which makes a specification of " +
+                                               quote(vendor.kind) + " as well" + why +
+                                               "switch it off: systemctl disable --now" + enabled);
 }
 
 } // namespace ogh

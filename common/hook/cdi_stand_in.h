@@ -31,7 +31,7 @@ std::optional<std::string> cdi_kind_of(std::string_view text);
  * Nobody but the hook is to give devices of that kind. A specification that calls the hook may be there: it is the one
  * that is made again.
  * @param hook the name of its executable
- * @throws Error (Host) that names the specification or the unit, and what to type
+ * @throws Error (BrokenHost) that names the specification or the unit, and what to type
  */
 void check_stand_in(const Sysroot &sysroot, const VendorCdi &vendor, const std::string &hook);
 

@@ -93,7 +93,7 @@ std::optional<std::string> CommandLine::parse(int argc, const char *const *argv)
     app.set_help_flag("-h,--help", "Print this text")->group(heading_);
     app.set_version_flag("--version", std::string(name_) + " " OGH_VERSION, "Print the version")
         ->group(heading_);
-    const auto refused = [](const std::string &why) { return Error(ExitCode::Usage, why + "; see --help"); };
+    const auto refused = [](const std::string &why) { return Error(ErrorKind::Usage, why + "; see --help"); };
     try {
         app.parse(argc, argv);
     } catch (const CLI::CallForHelp &) {

@@ -47,7 +47,7 @@ public:
             static_cast<void>(vendor_.list(sysroot_, policy, notes_));
         } catch (const Error &error) {
             // The specification is for the day when there is one as well, and says nothing of UUIDs then.
-            if (error.code() != ExitCode::NotAvailable)
+            if (error.kind() != ErrorKind::NotAvailable)
                 throw;
             notes_.push_back({LogLevel::Warning, std::string(error.what()) + ", ignoring"});
         }
@@ -76,7 +76,7 @@ public:
             lease = take_lease(hook_, sysroot_, choice, *candidates, request->lease, notes_);
             if (request->lease.terms.wait.count() != 0)
                 candidates = vendor_.find(sysroot_, *request, notes_); // the host may be another one by now
-            chosen = places_of(lease->devices(), candidates.value_or(std::vector<Candidate>()));
+            chosen = indices_of(lease->devices(), candidates.value_or(std::vector<Candidate>()));
         }
         const Edits edits = vendor_.plan(chosen, sysroot_, hook_, notes_);
         say_notes();
@@ -89,7 +89,7 @@ public:
     void set_drained(const std::string &gpu, bool drained)
     {
         if (hook_.options().inspect)
-            throw Error(ExitCode::Usage, "--inspect changes nothing, and --drain and --undrain do");
+            throw Error(ErrorKind::Usage, "--inspect changes nothing, and --drain and --undrain do");
         const RequestValue asked{gpu, drained ? "option '--drain'" : "option '--undrain'"};
         const Selectors selectors = parse_allowed_selectors(asked);
         const auto candidates = vendor_.find(sysroot_, {asked, selectors, {}, {}, false}, notes_);
@@ -189,7 +189,7 @@ private:
     std::optional<Selectors> asked_of_tools()
     {
         if (!hook_.config())
-            throw Error(ExitCode::Usage, "'env' needs a container: its state on stdin");
+            throw Error(ErrorKind::Usage, "'env' needs a container: its state on stdin");
         return vendor_.asked_of_tools(*hook_.config());
     }
 

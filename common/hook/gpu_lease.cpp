@@ -23,8 +23,8 @@ std::chrono::seconds duration_of(const std::string &text, const std::string &ori
 {
     const auto duration = parse_duration(text);
     if (!duration)
-        throw Error(ExitCode::Usage, "the " + origin + " is " + quote(text) +
-                                         ", which is no duration such as '90s', '5m' or '2h'");
+        throw Error(ErrorKind::Usage, "the " + origin + " is " + quote(text) +
+                                          ", which is no duration such as '90s', '5m' or '2h'");
     return *duration;
 }
 
@@ -124,10 +124,10 @@ void check(const LeaseOptions &options)
     duration_of(options.idle_after, "option '--idle-after'");
     for (const std::string &path : options.idle_inits) {
         if (!path.starts_with('/'))
-            throw Error(ExitCode::Usage, "--idle-init needs an absolute path, not " + quote(path));
+            throw Error(ErrorKind::Usage, "--idle-init needs an absolute path, not " + quote(path));
     }
     if (options.drain && options.undrain)
-        throw Error(ExitCode::Usage, "--drain and --undrain exclude each other");
+        throw Error(ErrorKind::Usage, "--drain and --undrain exclude each other");
 }
 
 PreemptionPolicy preemption_policy(const LeaseOptions &options)
@@ -147,8 +147,8 @@ LeaseTerms lease_terms(const std::optional<RequestValue> &lease, const std::opti
     if (lease) {
         const std::string_view name = trimmed(lease->value);
         if (name != "shared" && name != "exclusive")
-            throw Error(ExitCode::Usage, "the " + lease->origin + " is " + quote(lease->value) +
-                                             ", and takes 'shared' or 'exclusive'");
+            throw Error(ErrorKind::Usage, "the " + lease->origin + " is " + quote(lease->value) +
+                                              ", and takes 'shared' or 'exclusive'");
         if (name == "exclusive")
             terms.mode = LeaseMode::Exclusive;
         terms.is_explicit = true;
@@ -158,8 +158,8 @@ LeaseTerms lease_terms(const std::optional<RequestValue> &lease, const std::opti
     terms.wait = duration_of(std::string(trimmed(wait->value)), wait->origin);
     const std::chrono::seconds most = duration_of(options.max_wait, "option '--max-wait'");
     if (terms.wait > most)
-        throw Error(ExitCode::Policy, "the " + wait->origin + " asks to wait for " + to_text(terms.wait) +
-                                          ", and this host (--max-wait) allows " + to_text(most));
+        throw Error(ErrorKind::Denied, "the " + wait->origin + " asks to wait for " + to_text(terms.wait) +
+                                           ", and this host (--max-wait) allows " + to_text(most));
     return terms;
 }
 
@@ -180,7 +180,7 @@ void check_timeout(const std::vector<HookEntry> &hooks, std::chrono::seconds wai
         if (!hook.timeout || *hook.timeout >= static_cast<std::uint64_t>((wait + reserve).count()) ||
             !is_this_executable(hook.path))
             continue;
-        throw Error(ExitCode::Usage,
+        throw Error(ErrorKind::Usage,
                     "the container may wait for " + to_text(wait) +
                         ", and the runtime ends this hook after " + std::to_string(*hook.timeout) +
                         " s; its 'timeout' has to be at least " + std::to_string((wait + reserve).count()) +
@@ -211,17 +211,18 @@ std::shared_ptr<Lease> take_lease(Hook &hook, const Sysroot &sysroot, std::vecto
     return take(hook, sysroot, request, notes);
 }
 
-std::vector<size_t> places_of(const std::vector<LeaseKey> &keys, const std::vector<Candidate> &candidates)
+std::vector<size_t> indices_of(const std::vector<LeaseKey> &keys, const std::vector<Candidate> &candidates)
 {
     std::vector<size_t> places;
     for (const LeaseKey &key : keys) {
         const Candidate *const found = find_by_lease_key(candidates, key);
         if (found == nullptr)
-            throw Error(ExitCode::NotAvailable, "the GPU " + quote(key) +
-                                                    " is not there any more: this host has lost it since the "
-                                                    "container asked for it");
+            throw Error(ErrorKind::NotAvailable,
+                        "the GPU " + quote(key) +
+                            " is not there any more: this host has lost it since the "
+                            "container asked for it");
         if (!found->problem.empty())
-            throw Error(found->problem_code,
+            throw Error(found->problem_kind,
                         "the GPU " + label(*found) + " cannot be given: " + found->problem);
         places.push_back(static_cast<size_t>(found - candidates.data()));
     }
@@ -240,14 +241,14 @@ void drain(const Sysroot &sysroot, const Selectors &selectors, const std::vector
     for (const Selector &selector : selectors.named) {
         const size_t before = keys.size();
         for (const Candidate &candidate : candidates) {
-            if (std::visit(Means{candidate, false}, selector.what))
+            if (std::visit(SelectorMatcher{candidate, false}, selector.what))
                 keys.push_back(candidate.lease_key);
         }
         if (keys.size() == before)
             throw availability.unknown(selector.text);
     }
     if (!Leases::are_possible())
-        throw Error(ExitCode::Host, "only the host's root may drain a GPU");
+        throw Error(ErrorKind::BrokenHost, "only the host's root may drain a GPU");
     Leases leases(sysroot);
     for (const LeaseKey &key : keys)
         drained ? leases.drain(key) : leases.undrain(key);

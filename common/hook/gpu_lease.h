@@ -52,7 +52,7 @@ struct LeaseTerms {
  * Understands the annotations `NAME.lease` (`shared`, `exclusive`) and `NAME.wait` (a duration).
  * @param wait --max-wait itself where the host asks and the container cannot say
  * @param options as check() accepts them
- * @throws Error: Usage; Policy for a wait that is longer than --max-wait
+ * @throws Error: Usage; Denied for a wait that is longer than --max-wait
  */
 LeaseTerms lease_terms(const std::optional<RequestValue> &lease, const std::optional<RequestValue> &wait,
                        const LeaseOptions &options);
@@ -103,11 +103,11 @@ std::shared_ptr<Lease> take_lease(Hook &hook, const Sysroot &sysroot, std::vecto
  * @return ascending
  * @throws Error (NotAvailable) if one is not there any more; its own code for its problem
  */
-std::vector<size_t> places_of(const std::vector<LeaseKey> &keys, const std::vector<Candidate> &candidates);
+std::vector<size_t> indices_of(const std::vector<LeaseKey> &keys, const std::vector<Candidate> &candidates);
 
 /**
  * --drain, --undrain: keeps the devices from being given, or not any more.
- * @throws Error: NotAvailable if there is none of them; Host if this process is not the host's root
+ * @throws Error: NotAvailable if there is none of them; BrokenHost if this process is not the host's root
  */
 void drain(const Sysroot &sysroot, const Selectors &selectors, const std::vector<Candidate> &candidates,
            bool drained);

@@ -28,9 +28,9 @@ void check(const GpuOptions &options, const CommonOptions &common)
 {
     check_cdi(options.cdi, options.list.list, common);
     if (!options.cdi && !options.cdi_kind.empty())
-        throw Error(ExitCode::Usage, "--kind needs --cdi");
+        throw Error(ErrorKind::Usage, "--kind needs --cdi");
     if (options.from && (common.request || common.opt_in != OptIn::Annotation || options.cdi))
-        throw Error(ExitCode::Usage,
+        throw Error(ErrorKind::Usage,
                     "--from goes with none of --request, --opt-in and --cdi: it says who asks");
     check(options.leases);
     check(options.list);

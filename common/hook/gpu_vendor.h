@@ -70,7 +70,7 @@ public:
     /** What the container's variables ask of the vendor's own tools. @return nothing if they ask for no GPU */
     virtual std::optional<Selectors> asked_of_tools(const Config &config) = 0;
 
-    /** Understands what is asked for beside GPUs. @throws Error: Usage; Policy for what is not handed out */
+    /** Understands what is asked for beside GPUs. @throws Error: Usage; Denied for what is not handed out */
     virtual void ask(const GpuRequest & /*request*/, const Hook & /*hook*/) {}
 
     /**

@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "base/error.h"
+#include "base/exit_status.h"
 #include "base/file.h"
 #include "base/text.h"
 #include "build_config.h"
@@ -91,7 +92,7 @@ std::optional<RequestValue>
 Hook::request(const std::function<std::optional<RequestValue>(const Container &)> &otherwise)
 {
     if (options_.inspect && !options_.plan)
-        throw Error(ExitCode::Usage, "--inspect changes nothing: it goes with --list, --plan or --cdi");
+        throw Error(ErrorKind::Usage, "--inspect changes nothing: it goes with --list, --plan or --cdi");
     const std::string text = ::isatty(STDIN_FILENO) != 0
                                  ? std::string()
                                  : read_all(STDIN_FILENO, max_state_size, "the container's state on stdin");
@@ -108,7 +109,7 @@ Hook::request(const std::function<std::optional<RequestValue>(const Container &)
                       config_->user,
                       state.id};
     } else if (!options_.plan || !options_.request) {
-        throw Error(ExitCode::Usage,
+        throw Error(ErrorKind::Usage,
                     "no container's state on stdin; this is a hook that a container runtime calls, "
                     "see oci-gpu-hooks(7). By hand: --plan --request VALUE");
     }
@@ -161,8 +162,8 @@ void Hook::watch_time()
 ContainerView &Hook::look()
 {
     if (!config_)
-        throw Error(ExitCode::Usage, "what is to be done depends on the image: --plan needs the state of a "
-                                     "container that is being created on stdin");
+        throw Error(ErrorKind::Usage, "what is to be done depends on the image: --plan needs the state of a "
+                                      "container that is being created on stdin");
     if (!view_) {
         view_.emplace(container_);
         go_on_in_child_if_needed();
@@ -170,14 +171,14 @@ ContainerView &Hook::look()
     return *view_;
 }
 
-bool Hook::in_time(const Edits &edits) const
+bool Hook::is_being_created(const Edits &edits) const
 {
     if (not_creating_.empty() || edits.empty())
         return true;
     Edits given = edits;
     given.proc.reset(); // hides what was not asked for
     if (!given.empty())
-        throw Error(ExitCode::Failure,
+        throw Error(ErrorKind::Failure,
                     "the container is " + quote(not_creating_) +
                         " and not being created: one that is restored from a checkpoint is given nothing, "
                         "see oci-gpu-hooks(7)");
@@ -187,7 +188,7 @@ bool Hook::in_time(const Edits &edits) const
 
 void Hook::carry_out(const Edits &edits)
 {
-    if (!in_time(edits))
+    if (!is_being_created(edits))
         return;
     if (options_.plan) {
         check_host_nodes(edits.nodes); // a plan that would be refused is none
@@ -207,7 +208,7 @@ void Hook::try_to_carry_out(const Edits &edits)
     } catch (const Cancelled &) {
         throw;
     } catch (const Error &error) {
-        if (error.code() != ExitCode::Failure)
+        if (error.kind() != ErrorKind::Failure)
             throw;
         say_notes();
         log_.write({{LogLevel::Warning,
@@ -219,9 +220,9 @@ int run_hook(const char *name, const char *description, const std::function<void
              const std::vector<unsigned> &linux_capabilities)
 {
     Log log(name);
-    const auto failed = [&](ExitCode code, std::string_view message) {
+    const auto failed = [&](ErrorKind kind, std::string_view message) {
         log.write(LogLevel::Error, message);
-        return static_cast<int>(code);
+        return static_cast<int>(exit_status(kind));
     };
     try {
         set_up_process();
@@ -239,13 +240,13 @@ int run_hook(const char *name, const char *description, const std::function<void
         }
         hook.say_notes();
     } catch (const Error &error) {
-        return failed(error.code(), error.what());
+        return failed(error.kind(), error.what());
     } catch (const std::bad_alloc &) {
-        return failed(ExitCode::Failure, "out of memory");
+        return failed(ErrorKind::Failure, "out of memory");
     } catch (const std::exception &error) {
-        return failed(ExitCode::Failure, error.what());
+        return failed(ErrorKind::Failure, error.what());
     }
-    return static_cast<int>(ExitCode::Success);
+    return static_cast<int>(ExitStatus::Success);
 }
 
 } // namespace ogh

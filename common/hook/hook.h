@@ -121,7 +121,7 @@ private:
      * Whether there is time left for the edits: a restore makes the container's mounts and its /dev only afterwards.
      * @throws Error if there is not, and the container would be without what it asks for
      */
-    [[nodiscard]] bool in_time(const Edits &edits) const;
+    [[nodiscard]] bool is_being_created(const Edits &edits) const;
 
     void go_on_in_child_if_needed();
 

@@ -122,7 +122,7 @@ void add_list_options(CommandLine &cli, const char *help, ListFormats formats, L
 void check(const ListOptions &options)
 {
     if (options.format && !options.list)
-        throw Error(ExitCode::Usage, "--format needs --list");
+        throw Error(ErrorKind::Usage, "--format needs --list");
 }
 
 std::string to_text(const HostListing &listing, ListFormat format)

@@ -34,7 +34,7 @@ void add_choice(CommandLine &cli, const char *option, Value &chosen,
 void check_path(const std::optional<std::string> &path, const char *option)
 {
     if (path && !path->starts_with('/'))
-        throw Error(ExitCode::Usage, std::string(option) + " needs an absolute path, not " + quote(*path));
+        throw Error(ErrorKind::Usage, std::string(option) + " needs an absolute path, not " + quote(*path));
 }
 
 } // namespace
@@ -64,15 +64,15 @@ void add_common_options(CommandLine &cli, CommonOptions &options)
 void check(const CommonOptions &options)
 {
     if (options.opt_in == OptIn::Always && !options.request)
-        throw Error(ExitCode::Usage, "--opt-in always needs --request");
+        throw Error(ErrorKind::Usage, "--opt-in always needs --request");
     if (options.all_steps && options.opt_in != OptIn::Always)
-        throw Error(ExitCode::Usage, "--all-steps needs --opt-in always");
+        throw Error(ErrorKind::Usage, "--all-steps needs --opt-in always");
     if (options.key_file && options.opt_in != OptIn::Environment)
-        throw Error(ExitCode::Usage, "--key-file needs --opt-in environment");
+        throw Error(ErrorKind::Usage, "--key-file needs --opt-in environment");
     for (const std::string &only : options.only) {
         const size_t end = only.find('=');
         if (end == 0 || end == std::string::npos)
-            throw Error(ExitCode::Usage, "--only needs KEY=PATTERN, not " + quote(only));
+            throw Error(ErrorKind::Usage, "--only needs KEY=PATTERN, not " + quote(only));
     }
     check_path(options.key_file, "--key-file");
     check_path(options.log_file, "--log-file");
@@ -81,7 +81,7 @@ void check(const CommonOptions &options)
 std::string absolute_folder(const std::string &path, const char *option)
 {
     if (!path.starts_with('/'))
-        throw Error(ExitCode::Usage, std::string(option) + " needs an absolute path, not " + quote(path));
+        throw Error(ErrorKind::Usage, std::string(option) + " needs an absolute path, not " + quote(path));
     const size_t last = path.find_last_not_of('/');
     return last == std::string::npos ? "/" : path.substr(0, last + 1);
 }

@@ -33,7 +33,7 @@ std::optional<DrmNode> read_node(int folder, const std::string &name, const std:
         return std::nullopt; // being taken away at this moment
     const auto number = parse_device_number(*text);
     if (!number)
-        throw Error(ExitCode::Host, quote(what + "/" + name + "/dev") + " has no device number");
+        throw Error(ErrorKind::BrokenHost, quote(what + "/" + name + "/dev") + " has no device number");
     return DrmNode{name, number->major, number->minor};
 }
 
@@ -51,7 +51,7 @@ DrmNodes read_drm_nodes(const Sysroot &sysroot, const std::string &device)
         return is_node(name, card_prefix) || is_node(name, render_prefix);
     };
     for (const auto &entry :
-         list_folder(folder->fd.get(), {quote(what), is_any_node, max_nodes, ExitCode::Host})) {
+         list_folder(folder->fd.get(), {quote(what), is_any_node, max_nodes, ErrorKind::BrokenHost})) {
         std::optional<DrmNode> &node = is_node(entry.name, card_prefix) ? nodes.card : nodes.render;
         if (!node)
             node = read_node(folder->fd.get(), entry.name, what);

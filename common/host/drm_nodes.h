@@ -30,7 +30,7 @@ struct DrmNodes {
  * Reads the `drm` folder of a device in sysfs.
  * @param device such as "/sys/bus/pci/devices/0000:5e:00.0"; it may be a symlink
  * @return neither if there is no such device, or no DRM driver has it
- * @throws Error (Host) if it cannot be read
+ * @throws Error (BrokenHost) if it cannot be read
  */
 DrmNodes read_drm_nodes(const Sysroot &sysroot, const std::string &device);
 

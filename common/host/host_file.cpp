@@ -26,13 +26,13 @@ std::optional<std::string> read_file_in(int folder, const std::string &path, siz
         return std::nullopt;
     struct stat status {};
     if (!fd.valid() || ::fstat(fd.get(), &status) != 0)
-        throw SystemError(errno, "cannot read " + what, ExitCode::Host);
+        throw SystemError(errno, "cannot read " + what, ErrorKind::BrokenHost);
     if (!S_ISREG(status.st_mode))
-        throw Error(ExitCode::Host, "cannot read " + what + ": it is no plain file");
+        throw Error(ErrorKind::BrokenHost, "cannot read " + what + ": it is no plain file");
     try {
         return read_all(fd.get(), limit, what);
     } catch (const Error &error) {
-        throw Error(ExitCode::Host, error.what());
+        throw Error(ErrorKind::BrokenHost, error.what());
     }
 }
 

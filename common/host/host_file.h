@@ -17,7 +17,7 @@ namespace ogh {
  * @param limit in bytes
  * @param what names the file in messages
  * @return nothing if it does not exist
- * @throws Error (Host) if it cannot be read, is no plain file, or is larger than `limit`
+ * @throws Error (BrokenHost) if it cannot be read, is no plain file, or is larger than `limit`
  */
 std::optional<std::string> read_file_in(int folder, const std::string &path, size_t limit,
                                         const std::string &what);

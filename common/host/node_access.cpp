@@ -31,7 +31,7 @@ NodeAccess read_node_access(const Sysroot &sysroot, const std::string &path, con
         return NodeAccess::NoNode;
     struct stat status {};
     if (::fstat(node->fd.get(), &status) != 0)
-        throw SystemError(errno, "cannot look at " + quote(sysroot.on_host(path)), ExitCode::Host);
+        throw SystemError(errno, "cannot look at " + quote(sysroot.on_host(path)), ErrorKind::BrokenHost);
     if (!S_ISCHR(status.st_mode) || status.st_rdev != makedev(number.major, number.minor))
         return NodeAccess::NoNode;
     return access_of(node->fd.get(), mode);

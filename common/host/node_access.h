@@ -29,7 +29,7 @@ NodeAccess access_of(int fd, mode_t mode = 0666);
 
 /**
  * @param path of the node, below the sysroot
- * @throws Error (Host) if it cannot be looked at
+ * @throws Error (BrokenHost) if it cannot be looked at
  */
 NodeAccess read_node_access(const Sysroot &sysroot, const std::string &path, const DeviceNumber &number,
                             mode_t mode = 0666);

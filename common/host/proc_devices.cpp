@@ -45,7 +45,7 @@ ProcDevices read_proc_devices(const Sysroot &sysroot)
 {
     const auto text = read_host_file(sysroot, "/proc/devices", max_size);
     if (!text)
-        throw Error(ExitCode::Host, quote(sysroot.on_host("/proc/devices")) + " does not exist");
+        throw Error(ErrorKind::BrokenHost, quote(sysroot.on_host("/proc/devices")) + " does not exist");
     return ProcDevices(*text);
 }
 

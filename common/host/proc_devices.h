@@ -32,7 +32,7 @@ private:
     std::vector<Driver> drivers_;
 };
 
-/** Reads /proc/devices below the sysroot. @throws Error (Host) if it cannot be read */
+/** Reads /proc/devices below the sysroot. @throws Error (BrokenHost) if it cannot be read */
 ProcDevices read_proc_devices(const Sysroot &sysroot);
 
 } // namespace ogh

@@ -4,6 +4,7 @@
 #include <sys/stat.h>
 
 #include "base/error.h"
+#include "base/exit_status.h"
 #include "base/text.h"
 #include "kernel/user_namespace.h"
 
@@ -53,11 +54,11 @@ std::optional<ResolvedPath> find_of_root_alone(const Sysroot &sysroot, const std
 {
     auto place = sysroot.find(path, [&](int step) {
         if (const std::string why = why_not_root_alone(step, other_owner); !why.empty())
-            throw Error(ExitCode::Host, kind_of(step) + " on the way to " + quote(path) + " " + why);
+            throw Error(ErrorKind::BrokenHost, kind_of(step) + " on the way to " + quote(path) + " " + why);
     });
     if (place)
         if (const std::string why = why_not_root_alone(place->fd.get(), other_owner); !why.empty())
-            throw Error(ExitCode::Host, quote(path) + " " + why);
+            throw Error(ErrorKind::BrokenHost, quote(path) + " " + why);
     return place;
 }
 

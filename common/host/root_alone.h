@@ -27,7 +27,7 @@ std::string why_others_may_add(int folder, uid_t other_owner = 0);
 /**
  * Finds what only root may change: the file, and each folder and symlink on the way to it.
  * @return nothing if it does not exist
- * @throws Error (Host) that names what others may change; Error as Sysroot::find()
+ * @throws Error (BrokenHost) that names what others may change; Error as Sysroot::find()
  */
 std::optional<ResolvedPath> find_of_root_alone(const Sysroot &sysroot, const std::string &path,
                                                uid_t other_owner = 0);

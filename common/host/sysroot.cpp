@@ -134,13 +134,13 @@ Sysroot::Sysroot(const std::string &path)
 {
     const UniqueFd root(::open("/", O_PATH | O_DIRECTORY | O_CLOEXEC));
     if (!root.valid())
-        throw SystemError(errno, "cannot open '/'", ExitCode::Host);
+        throw SystemError(errno, "cannot open '/'", ErrorKind::BrokenHost);
     if (!path.starts_with('/'))
-        throw Error(ExitCode::Usage, "--sysroot needs an absolute path, not " + quote(path));
+        throw Error(ErrorKind::Usage, "--sysroot needs an absolute path, not " + quote(path));
     auto found = walk(root.get(), path, {});
     struct stat status {};
     if (!found || ::fstat(found->fd.get(), &status) != 0 || !S_ISDIR(status.st_mode))
-        throw Error(ExitCode::Host, "--sysroot " + quote(path) + " is no folder of this host");
+        throw Error(ErrorKind::BrokenHost, "--sysroot " + quote(path) + " is no folder of this host");
     path_ = found->path == "/" ? "" : found->path;
     fd_ = std::move(found->fd);
 }

@@ -25,7 +25,7 @@ struct ResolvedPath {
  */
 class Sysroot final {
 public:
-    /** @throws Error (Host) if `path` is no directory */
+    /** @throws Error (BrokenHost) if `path` is no directory */
     explicit Sysroot(const std::string &path);
 
     /**

@@ -26,7 +26,8 @@ bool is_wanted(const Sysroot &sysroot, const std::string &folder, const std::str
     const auto place = sysroot.find(folder);
     if (!place)
         return false;
-    const auto entries = list_folder(place->fd.get(), {quote(folder), holds_wanted_units, 0, ExitCode::Host});
+    const auto entries =
+        list_folder(place->fd.get(), {quote(folder), holds_wanted_units, 0, ErrorKind::BrokenHost});
     return std::any_of(entries.begin(), entries.end(), [&](const FolderEntry &entry) {
         return sysroot.find(folder + "/" + entry.name + "/" + unit).has_value();
     });

@@ -21,8 +21,8 @@ std::uint32_t on_host(std::uint32_t id, const IdMap &map, const char *what)
 {
     const auto mapped = map.outside(id);
     if (!mapped)
-        throw Error(ExitCode::Failure, std::string("the ") + what + " " + std::to_string(id) +
-                                           " of the container's process has no number on this host");
+        throw Error(ErrorKind::Failure, std::string("the ") + what + " " + std::to_string(id) +
+                                            " of the container's process has no number on this host");
     return *mapped;
 }
 
@@ -83,7 +83,7 @@ ScopedContainerUser::ScopedContainerUser(const ContainerUser &user, const ProcFs
     const bool done = ::setfsuid(static_cast<uid_t>(-1)) == static_cast<int>(user.uid) &&
                       ::setfsgid(static_cast<gid_t>(-1)) == static_cast<int>(user.gid);
     if (!done)
-        throw Error(ExitCode::Failure, "cannot act as the user of the container's process (setfsuid)");
+        throw Error(ErrorKind::Failure, "cannot act as the user of the container's process (setfsuid)");
 }
 
 ScopedContainerUser::~ScopedContainerUser()

@@ -26,15 +26,15 @@ std::string ImageReader::origin_obstacle(int found, const Inode &inode) const
     return known->second ? "lies on an interface of the kernel" : "";
 }
 
-std::string ImageReader::read_obstacle(int found, const Inode &inode) const
+std::string ImageReader::why_not_read(int found, const Inode &inode) const
 {
     return inode.is(Kind::File) ? origin_obstacle(found, inode) : "is no plain file";
 }
 
 UniqueFd ImageReader::open(int found, const Inode &inode, const std::string &what) const
 {
-    if (const std::string why = read_obstacle(found, inode); !why.empty())
-        throw Error(ExitCode::Failure, what + " is not read: it " + why);
+    if (const std::string why = why_not_read(found, inode); !why.empty())
+        throw Error(ErrorKind::Failure, what + " is not read: it " + why);
     return proc_.reopen(found, O_RDONLY, what);
 }
 
@@ -42,7 +42,7 @@ std::vector<FolderEntry> ImageReader::list(int found, const FolderListing &listi
 {
     const std::string why = origin_obstacle(found, Inode::of(found, listing.what));
     if (!why.empty())
-        throw Error(listing.code, listing.what + " is not read: it " + why);
+        throw Error(listing.kind, listing.what + " is not read: it " + why);
     return list_folder(found, listing);
 }
 

@@ -47,12 +47,12 @@ public:
     [[nodiscard]] std::optional<UniqueFd> find(const std::string &path) const { return root_.find(path); }
 
     /** Why what find() has found is not read: "is no plain file", and the like; "" if it may be. */
-    [[nodiscard]] std::string read_obstacle(int found, const Inode &inode) const;
+    [[nodiscard]] std::string why_not_read(int found, const Inode &inode) const;
 
     /**
      * Opens a plain file that was found (O_PATH) for reading.
      * @param what names it in messages
-     * @throws Error if read_obstacle() forbids it; SystemError if the user may not read it
+     * @throws Error if why_not_read() forbids it; SystemError if the user may not read it
      */
     [[nodiscard]] UniqueFd open(int found, const Inode &inode, const std::string &what) const;
 

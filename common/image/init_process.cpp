@@ -21,7 +21,7 @@ namespace {
 
 Error gone()
 {
-    return {ExitCode::Failure, "the container's init process has ended"};
+    return {ErrorKind::Failure, "the container's init process has ended"};
 }
 
 /** Readable means ended; a zombie counts as ended. Waits for that as many milliseconds. */
@@ -66,22 +66,23 @@ UniqueFd open_rootfs(const std::string &rootfs)
 InitProcess::InitProcess(pid_t pid)
 {
     if (pid < 2)
-        throw Error(ExitCode::Failure, "the state names no init process to enter (pid " +
-                                           std::to_string(pid) +
-                                           "); this hook belongs at the stage createRuntime");
+        throw Error(ErrorKind::Failure, "the state names no init process to enter (pid " +
+                                            std::to_string(pid) +
+                                            "); this hook belongs at the stage createRuntime");
     require_capabilities({CAP_SYS_ADMIN, CAP_SYS_CHROOT, CAP_SYS_PTRACE}, "entering the container");
     pidfd_ = UniqueFd(static_cast<int>(::syscall(SYS_pidfd_open, pid, 0)));
     if (!pidfd_.valid() && errno == ESRCH)
         throw gone();
     if (!pidfd_.valid())
-        throw SystemError(errno, "cannot hold the container's init process (pidfd_open)", ExitCode::Host);
+        throw SystemError(errno, "cannot hold the container's init process (pidfd_open)",
+                          ErrorKind::BrokenHost);
     const struct stat theirs =
         status_of("/proc/" + std::to_string(pid) + "/ns/mnt", "init's mount namespace");
     const struct stat ours = status_of("/proc/self/ns/mnt", "this process's mount namespace");
     if (same_file(ours, theirs))
-        throw Error(ExitCode::Failure, "the process " + std::to_string(pid) +
-                                           " that the state names is in the "
-                                           "host's mount namespace; nothing is mounted there");
+        throw Error(ErrorKind::Failure, "the process " + std::to_string(pid) +
+                                            " that the state names is in the "
+                                            "host's mount namespace; nothing is mounted there");
     look_at([&] { user_namespace_ = user_namespace_of(pid); });
 }
 
@@ -122,9 +123,9 @@ EnteredRoot InitProcess::enter(const std::string &rootfs) &&
 
 Error not_at(const std::string &rootfs)
 {
-    return {ExitCode::Failure, "the container's root is not at " + quote(rootfs) +
-                                   " in its mount namespace, so it has pivoted already; this hook "
-                                   "belongs at the stage createRuntime"};
+    return {ErrorKind::Failure, "the container's root is not at " + quote(rootfs) +
+                                    " in its mount namespace, so it has pivoted already; this hook "
+                                    "belongs at the stage createRuntime"};
 }
 
 } // namespace ogh

@@ -73,15 +73,15 @@ bool MountPolicy::is_own(const Inode &inode, const Inode &root)
     return inode.mount_id == root.mount_id || is_on_own_memory(inode);
 }
 
-std::string MountPolicy::make_obstacle(const std::string &path, const RootFs &root)
+std::string MountPolicy::why_not_make(const std::string &path, const RootFs &root)
 {
     const auto opened = root.find(path);
     if (!opened)
-        return make_obstacle(InnerPath::parse(path).parent, root);
-    return make_obstacle(Inode::of(opened->get(), quote(path)), root.inode());
+        return why_not_make(InnerPath::parse(path).parent, root);
+    return why_not_make(Inode::of(opened->get(), quote(path)), root.inode());
 }
 
-std::string MountPolicy::make_obstacle(const Inode &folder, const Inode &root)
+std::string MountPolicy::why_not_make(const Inode &folder, const Inode &root)
 {
     if (!is_own(folder, root))
         return "it would lie in a volume (" + mount_point(folder) +

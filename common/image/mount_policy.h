@@ -34,7 +34,7 @@ public:
     /**
      * @param pid of the container's init
      * @param rootfs the container's root on the host; messages name mounts below it as the container does
-     * @throws SystemError (Host)
+     * @throws SystemError (BrokenHost)
      */
     MountPolicy(const ProcFs &proc, pid_t pid, std::string rootfs);
 
@@ -48,10 +48,10 @@ public:
     bool is_own(const Inode &inode, const Inode &root);
 
     /** Why nothing may be made in `folder`: it is in a volume, shared, or on a read-only filesystem; "" if it may. */
-    std::string make_obstacle(const Inode &folder, const Inode &root);
+    std::string why_not_make(const Inode &folder, const Inode &root);
 
     /** The same for the folder `path` of the container; where it does not exist, for the one it would be made in. */
-    std::string make_obstacle(const std::string &path, const RootFs &root);
+    std::string why_not_make(const std::string &path, const RootFs &root);
 
     /** Why nothing may be mounted on `target`: the mount would appear elsewhere too; "" if it may. */
     std::string mount_obstacle(const Inode &target);

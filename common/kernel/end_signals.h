@@ -11,7 +11,7 @@ namespace ogh {
 /** A run was told to end, or its time is over. Whoever goes on after other errors does not after this one. */
 class Cancelled final : public Error {
 public:
-    explicit Cancelled(const std::string &message) : Error(ExitCode::Failure, message) {}
+    explicit Cancelled(const std::string &message) : Error(ErrorKind::Failure, message) {}
 };
 
 /**

@@ -34,7 +34,7 @@ unsigned char type_of(int folder, const dirent &entry)
 
 std::vector<FolderEntry> list_folder(int folder, const FolderListing &listing)
 {
-    const auto cannot_list = [&] { return SystemError(errno, "cannot list " + listing.what, listing.code); };
+    const auto cannot_list = [&] { return SystemError(errno, "cannot list " + listing.what, listing.kind); };
     UniqueFd fd(::openat(folder, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
     const std::unique_ptr<DIR, CloseDirectory> directory(fd.valid() ? ::fdopendir(fd.get()) : nullptr);
     if (directory == nullptr)
@@ -45,7 +45,7 @@ std::vector<FolderEntry> list_folder(int folder, const FolderListing &listing)
     while (const dirent *entry = ::readdir(directory.get())) {
         if (listing.is_wanted(entry->d_name)) {
             if (listing.limit != 0 && entries.size() == listing.limit)
-                throw Error(listing.code, listing.what + " has more than " + std::to_string(listing.limit) +
+                throw Error(listing.kind, listing.what + " has more than " + std::to_string(listing.limit) +
                                               " entries to read");
             entries.push_back({entry->d_name, type_of(listed, *entry)});
         }

@@ -22,7 +22,7 @@ struct FolderListing {
     std::string what;                                ///< names the folder in messages
     std::function<bool(std::string_view)> is_wanted; ///< the others are not kept
     size_t limit = 0;                                ///< how many may be kept; 0: any number
-    ExitCode code = ExitCode::Failure;               ///< of the errors
+    ErrorKind kind = ErrorKind::Failure;             ///< of the errors
 };
 
 /**

@@ -20,7 +20,7 @@ Inode Inode::of(int fd, const std::string &what)
     if (::statx(fd, "", AT_EMPTY_PATH | AT_SYMLINK_NOFOLLOW, wanted, &status) != 0)
         throw SystemError(errno, "cannot look at " + what);
     if ((status.stx_mask & wanted) != wanted || (status.stx_attributes_mask & STATX_ATTR_MOUNT_ROOT) == 0)
-        throw Error(ExitCode::Host, "the kernel does not tell mount ids (Linux 5.12 is needed)");
+        throw Error(ErrorKind::BrokenHost, "the kernel does not tell mount ids (Linux 5.12 is needed)");
     Inode inode;
     inode.device = makedev(status.stx_dev_major, status.stx_dev_minor);
     inode.number = status.stx_ino;

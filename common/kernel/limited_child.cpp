@@ -32,7 +32,7 @@ constexpr rlim_t max_open_files = 1024;
 void check_limited(bool done, const char *what)
 {
     if (!done)
-        throw SystemError(errno, std::string("it cannot be started (") + what + ")", ExitCode::Host);
+        throw SystemError(errno, std::string("it cannot be started (") + what + ")", ErrorKind::BrokenHost);
 }
 
 void limit_resources(const LimitedProgram &program)
@@ -55,7 +55,7 @@ void become_nobody()
 {
     const auto check = [](int result, const char *what) {
         if (result != 0 && errno == EINVAL)
-            throw Error(ExitCode::Host,
+            throw Error(ErrorKind::BrokenHost,
                         "it cannot be started: this user namespace has no user and no group " +
                             std::to_string(nobody_uid) + " (nobody), as whom it is to run");
         check_limited(result == 0, what);
@@ -120,7 +120,7 @@ void end_with(int parent)
         become_nobody();
     drop_all_capabilities();
     ::syscall(SYS_execveat, executable, "", words.data(), &environment, AT_EMPTY_PATH);
-    throw SystemError(errno, "it cannot be started", ExitCode::Host);
+    throw SystemError(errno, "it cannot be started", ErrorKind::BrokenHost);
 }
 
 UniqueFd open_pidfd(pid_t pid)

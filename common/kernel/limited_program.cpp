@@ -35,11 +35,11 @@ struct Pipe {
     {
         std::array<int, 2> ends{};
         if (::pipe2(ends.data(), O_CLOEXEC) != 0)
-            throw SystemError(errno, "cannot make a pipe for " + what, ExitCode::Host);
+            throw SystemError(errno, "cannot make a pipe for " + what, ErrorKind::BrokenHost);
         reading = UniqueFd(ends[0]);
         writing = UniqueFd(ends[1]);
         if (::fcntl(reading.get(), F_SETFL, O_NONBLOCK) != 0)
-            throw SystemError(errno, "cannot read from a pipe without waiting", ExitCode::Host);
+            throw SystemError(errno, "cannot read from a pipe without waiting", ErrorKind::BrokenHost);
     }
 };
 
@@ -55,12 +55,12 @@ public:
     {
         const UniqueFd self = watch(::getpid());
         if (!self.valid())
-            throw SystemError(errno, "cannot watch a process (pidfd_open)", ExitCode::Host);
+            throw SystemError(errno, "cannot watch a process (pidfd_open)", ErrorKind::BrokenHost);
         const unsigned long flags = keeper_namespaces(program) | SIGCHLD;
         pid_ = static_cast<pid_t>(::syscall(SYS_clone, flags, nullptr, nullptr, nullptr, nullptr));
         if (pid_ < 0)
             throw SystemError(errno, "cannot start " + program.what + " in namespaces of its own (clone)",
-                              ExitCode::Host);
+                              ErrorKind::BrokenHost);
         if (pid_ == 0)
             keep_program(program, {self.get(), answer, report});
         ::setpgid(pid_, pid_); // whoever of the two comes first
@@ -167,14 +167,14 @@ std::string run_limited(const LimitedProgram &program)
     answer.writing = UniqueFd();
     report.writing = UniqueFd();
     if (keeper.end() < 0)
-        throw SystemError(errno, "cannot watch " + program.what + " (pidfd_open)", ExitCode::Host);
+        throw SystemError(errno, "cannot watch " + program.what + " (pidfd_open)", ErrorKind::BrokenHost);
     Heard heard = hear(program, answer.reading.get(), keeper);
     const auto status = keeper.finish();
     if (heard.problem.empty())
         heard.problem = status ? problem_of(*status, report.reading.get()) : "it does not end";
     if (!heard.problem.empty())
         throw Error(
-            ExitCode::Host,
+            ErrorKind::BrokenHost,
             program.what + " fails: " + heard.problem +
                 (heard.answer.empty() ? "" : ", and says " + quote(heard.answer.substr(0, shown_answer))));
     return heard.answer;

@@ -90,7 +90,7 @@ MountTable::MountTable(int mountinfo) : table_(mnt_new_table())
     mnt_table_set_parser_errcb(table_.get(), fail_on_any_line);
     // libmount looks for a thread's number in the name, and follows its symlinks; "/" has neither.
     if (mnt_table_parse_stream(table_.get(), stream.get(), "/") != 0)
-        throw Error(ExitCode::Host, "cannot understand the mount table (/proc/self/mountinfo)");
+        throw Error(ErrorKind::BrokenHost, "cannot understand the mount table (/proc/self/mountinfo)");
 }
 
 bool MountTable::has_device(dev_t device) const

@@ -19,10 +19,10 @@ SystemError failure(const std::string &what)
     const int error = errno;
     if (error == ENOSYS || error == EPERM)
         return {error, what + ": refused by the kernel or a seccomp filter (Linux 5.12 is needed)",
-                ExitCode::Host};
+                ErrorKind::BrokenHost};
     if (error == EMFILE || error == ENFILE)
         return {error, what + ": each folder takes one open file; raise LimitNOFILE of the engine",
-                ExitCode::Host};
+                ErrorKind::BrokenHost};
     return {error, what};
 }
 
@@ -32,7 +32,7 @@ SystemError cannot_map(const std::string &what)
         errno,
         "cannot map the owners in " + what +
             " into the container's user namespace (--idmap): a filesystem in it, or the kernel, cannot do it",
-        ExitCode::Host};
+        ErrorKind::BrokenHost};
 }
 
 /** The attributes that this collection sets, as they are in force: a source may be read-only by itself. */

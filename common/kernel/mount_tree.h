@@ -28,7 +28,7 @@ public:
      * Copies what `source` (O_PATH) refers to, and gives the copy its attributes all the way
      * down: always nosuid and private, and nodev unless the nodes are what it is for.
      * @param what names the source in messages
-     * @throws SystemError; exit code Host where the kernel lacks the calls (mount_setattr: Linux 5.12), or a
+     * @throws SystemError; exit code BrokenHost where the kernel lacks the calls (mount_setattr: Linux 5.12), or a
      *         filesystem in the tree cannot map ids
      */
     MountTree(int source, const MountAttributes &attributes, const std::string &what);

@@ -36,7 +36,7 @@ SystemError failure(int error_number, const std::string &what)
 {
     if (error_number == ENOSYS || error_number == EPERM)
         return {error_number, "openat2 is refused by the kernel or a seccomp filter (Linux 5.12 is needed)",
-                ExitCode::Host};
+                ErrorKind::BrokenHost};
     return {error_number, "cannot open " + what};
 }
 

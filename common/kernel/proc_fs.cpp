@@ -19,10 +19,10 @@ ProcFs::ProcFs() : fd_(::open("/proc", O_PATH | O_DIRECTORY | O_CLOEXEC))
 {
     struct statfs filesystem {};
     if (!fd_.valid() || ::fstatfs(fd_.get(), &filesystem) != 0 || filesystem.f_type != PROC_SUPER_MAGIC)
-        throw Error(ExitCode::Host, "/proc of the host is no procfs");
+        throw Error(ErrorKind::BrokenHost, "/proc of the host is no procfs");
     descriptors_ = UniqueFd(::openat(fd_.get(), "self/fd", O_PATH | O_DIRECTORY | O_CLOEXEC));
     if (!descriptors_.valid())
-        throw SystemError(errno, "cannot open /proc/self/fd", ExitCode::Host);
+        throw SystemError(errno, "cannot open /proc/self/fd", ErrorKind::BrokenHost);
 }
 
 UniqueFd ProcFs::open_self(const std::string &name) const
@@ -48,7 +48,7 @@ UniqueFd ProcFs::open_file(const std::string &path) const
 {
     UniqueFd fd(::openat(fd_.get(), path.c_str(), O_RDONLY | O_CLOEXEC));
     if (!fd.valid())
-        throw SystemError(errno, "cannot open /proc/" + path, ExitCode::Host);
+        throw SystemError(errno, "cannot open /proc/" + path, ErrorKind::BrokenHost);
     return fd;
 }
 

@@ -15,13 +15,13 @@ namespace ogh {
  */
 class ProcFs final {
 public:
-    /** @throws Error (Host) if /proc is not procfs */
+    /** @throws Error (BrokenHost) if /proc is not procfs */
     ProcFs();
 
-    /** Opens a file of this process, such as "mountinfo". @throws SystemError (Host) */
+    /** Opens a file of this process, such as "mountinfo". @throws SystemError (BrokenHost) */
     [[nodiscard]] UniqueFd open_self(const std::string &name) const;
 
-    /** Opens a file of the process `pid`, such as "cgroup". @throws SystemError (Host) */
+    /** Opens a file of the process `pid`, such as "cgroup". @throws SystemError (BrokenHost) */
     [[nodiscard]] UniqueFd open_of(pid_t pid, const std::string &name) const;
 
     /** Opens (O_PATH) the root folder of the process `pid`, in that one's mount namespace. @throws SystemError */

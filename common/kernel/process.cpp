@@ -32,10 +32,10 @@ void set_up_descriptors()
             continue;
         // The lowest free number is `fd`; it stays open for good, so it has no owner and no O_CLOEXEC.
         if (::open("/dev/null", O_RDWR) < 0)
-            throw SystemError(errno, "cannot open '/dev/null'", ExitCode::Host);
+            throw SystemError(errno, "cannot open '/dev/null'", ErrorKind::BrokenHost);
     }
     if (::close_range(STDERR_FILENO + 1, ~0U, 0) != 0)
-        throw SystemError(errno, "cannot close inherited descriptors (close_range)", ExitCode::Host);
+        throw SystemError(errno, "cannot close inherited descriptors (close_range)", ErrorKind::BrokenHost);
 }
 
 /** crun starts hooks with every signal blocked; ignored ones are inherited too. */
@@ -56,7 +56,7 @@ void refuse_loader_variables()
     for (const char *name : {"LD_PRELOAD", "LD_LIBRARY_PATH", "LD_AUDIT"}) {
         // Too late to protect, since the loader has acted on it; but never silent.
         if (::getenv(name) != nullptr)
-            throw Error(ExitCode::Failure,
+            throw Error(ErrorKind::Failure,
                         std::string("started with ") + name +
                             " in the environment: the hook's entry needs its own 'env', see "
                             "oci-gpu-hooks(7)");
@@ -87,7 +87,7 @@ std::vector<unsigned> held_of(const std::vector<unsigned> &capabilities)
 {
     std::vector<unsigned> held;
     if (::capng_get_caps_process() != 0)
-        throw Error(ExitCode::Failure, "cannot read this process's capabilities");
+        throw Error(ErrorKind::Failure, "cannot read this process's capabilities");
     std::copy_if(capabilities.begin(), capabilities.end(), std::back_inserter(held), [](unsigned capability) {
         return ::capng_have_capability(CAPNG_PERMITTED, capability) != 0;
     });
@@ -111,7 +111,7 @@ void set_up_process()
     refuse_loader_variables();
     ::clearenv();
     if (::chdir("/") != 0)
-        throw SystemError(errno, "cannot change to '/'", ExitCode::Host);
+        throw SystemError(errno, "cannot change to '/'", ErrorKind::BrokenHost);
     set_up_signals();
     ::umask(022);
     // Inside the container's namespace a process of the container must not trace us or read our descriptors.
@@ -123,7 +123,7 @@ void limit_capabilities(const std::vector<unsigned> &kept)
 {
     empty_bounding_set(); // first: it needs CAP_SETPCAP
     if (!set_capabilities(kept) && !set_capabilities(held_of(kept)))
-        throw Error(ExitCode::Failure, "cannot reduce this process's capabilities");
+        throw Error(ErrorKind::Failure, "cannot reduce this process's capabilities");
 }
 
 void take_over_capabilities()
@@ -136,7 +136,7 @@ void drop_capabilities(const std::vector<unsigned> &dropped)
     for (const unsigned capability : dropped)
         ::capng_update(CAPNG_DROP, permitted_and_effective, capability);
     if (::capng_apply(CAPNG_SELECT_CAPS) != 0)
-        throw Error(ExitCode::Failure, "cannot give up capabilities");
+        throw Error(ErrorKind::Failure, "cannot give up capabilities");
 }
 
 void set_effective(unsigned capability, bool effective)
@@ -145,7 +145,7 @@ void set_effective(unsigned capability, bool effective)
         return;
     ::capng_update(effective ? CAPNG_ADD : CAPNG_DROP, CAPNG_EFFECTIVE, capability);
     if (::capng_apply(CAPNG_SELECT_CAPS) != 0)
-        throw Error(ExitCode::Failure, "cannot change this process's effective capabilities");
+        throw Error(ErrorKind::Failure, "cannot change this process's effective capabilities");
 }
 
 void require_capabilities(const std::vector<unsigned> &needed, const char *purpose)
@@ -156,7 +156,7 @@ void require_capabilities(const std::vector<unsigned> &needed, const char *purpo
             missing += (missing.empty() ? "" : ", ") + capability_name(capability);
     }
     if (!missing.empty())
-        throw Error(ExitCode::Host,
+        throw Error(ErrorKind::BrokenHost,
                     std::string(purpose) + " needs " + missing + ", which this process lacks");
 }
 

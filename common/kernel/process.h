@@ -36,7 +36,7 @@ void drop_capabilities(const std::vector<unsigned> &dropped);
  */
 void set_effective(unsigned capability, bool effective);
 
-/** @throws Error (Host) that names each of `needed` that is not effective, and `purpose` */
+/** @throws Error (BrokenHost) that names each of `needed` that is not effective, and `purpose` */
 void require_capabilities(const std::vector<unsigned> &needed, const char *purpose);
 
 /** Allows as many open files as the hard limit does; a tree of 1,000 folders needs 1,000 descriptors. */

@@ -23,7 +23,7 @@ void check_box(bool done, const std::string &what)
 {
     if (!done)
         throw SystemError(errno, "cannot make a root without the host's files (" + what + ")",
-                          ExitCode::Host);
+                          ErrorKind::BrokenHost);
 }
 
 /** A new one, and no copy of what is mounted: over that others may have mounted anything. */

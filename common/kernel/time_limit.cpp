@@ -17,6 +17,7 @@
 #include <csignal>
 
 #include "base/error.h"
+#include "base/exit_status.h"
 #include "base/file.h"
 #include "base/unique_fd.h"
 #include "kernel/end_signals.h"
@@ -89,7 +90,7 @@ void begin(pid_t parent, const UniqueFd &out, const UniqueFd &err)
     if (::prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0) != 0)
         throw SystemError(errno, "cannot bind a process to its parent (prctl)");
     if (::getppid() != parent)
-        ::_exit(static_cast<int>(ExitCode::Failure));
+        ::_exit(static_cast<int>(ExitStatus::Failure));
     const UniqueFd nothing(::open("/dev/null", O_RDONLY | O_CLOEXEC));
     redirect(nothing.get(), STDIN_FILENO);
     redirect(out.get(), STDOUT_FILENO);
@@ -139,7 +140,7 @@ int code_of(pid_t child)
     }
     if (WIFEXITED(status))
         return WEXITSTATUS(status);
-    throw Error(ExitCode::Failure,
+    throw Error(ErrorKind::Failure,
                 "the process that did the work was ended by signal " + std::to_string(WTERMSIG(status)));
 }
 
@@ -189,7 +190,7 @@ void TimeLimit::go_on_in_child(const std::function<std::string(pid_t)> &where) c
     const std::string stall = where(child);
     kill_child(held);
     pass_on(out, err);
-    throw Error(ExitCode::Failure, gave_up() + stall);
+    throw Error(ErrorKind::Failure, gave_up() + stall);
 }
 
 } // namespace ogh

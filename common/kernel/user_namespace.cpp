@@ -34,7 +34,7 @@ IdMap read_map(const std::string &path)
 
 Error not_a_map(std::string_view text)
 {
-    return {ExitCode::Host, "cannot understand the container's id map " + quote(text)};
+    return {ErrorKind::BrokenHost, "cannot understand the container's id map " + quote(text)};
 }
 
 struct stat status_of(const std::string &path)

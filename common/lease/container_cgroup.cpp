@@ -31,7 +31,7 @@ std::uint64_t inode_of(int folder)
 {
     struct stat status {};
     if (::fstat(folder, &status) != 0)
-        throw SystemError(errno, "cannot look at a cgroup", ExitCode::Host);
+        throw SystemError(errno, "cannot look at a cgroup", ErrorKind::BrokenHost);
     return status.st_ino;
 }
 
@@ -47,7 +47,7 @@ void add_processes(int folder, std::vector<pid_t> &found)
     if (!file.valid() && is_removed(errno))
         return;
     if (!file.valid())
-        throw SystemError(errno, "cannot open a cgroup's list of processes", ExitCode::Host);
+        throw SystemError(errno, "cannot open a cgroup's list of processes", ErrorKind::BrokenHost);
     std::string text;
     try {
         text = read_all(file.get(), max_processes, "a cgroup's list of processes");
@@ -66,10 +66,10 @@ void add_processes(int folder, std::vector<pid_t> &found)
 void add_all_below(int folder, std::vector<pid_t> &found, int depth)
 {
     if (depth > max_depth)
-        throw Error(ExitCode::Host, "the cgroups of a container are nested too deep");
+        throw Error(ErrorKind::BrokenHost, "the cgroups of a container are nested too deep");
     add_processes(folder, found);
     const auto is_name = [](std::string_view name) { return name != "." && name != ".."; };
-    for (const FolderEntry &entry : list_folder(folder, {"a cgroup", is_name, 0, ExitCode::Host})) {
+    for (const FolderEntry &entry : list_folder(folder, {"a cgroup", is_name, 0, ErrorKind::BrokenHost})) {
         if (entry.type != DT_DIR)
             continue;
         const UniqueFd below(
@@ -77,7 +77,7 @@ void add_all_below(int folder, std::vector<pid_t> &found, int depth)
         if (below.valid())
             add_all_below(below.get(), found, depth + 1);
         else if (!is_removed(errno))
-            throw SystemError(errno, "cannot open a cgroup", ExitCode::Host);
+            throw SystemError(errno, "cannot open a cgroup", ErrorKind::BrokenHost);
     }
 }
 
@@ -112,7 +112,7 @@ std::vector<pid_t> processes_in(const Processes &processes, const OwnCgroup &cgr
     const MountTable mounts(processes.open_own("mountinfo").get());
     const CgroupFolder found = open_cgroup(mounts, cgroup.controller, cgroup.path);
     if (!found.is_shown)
-        throw Error(ExitCode::Host,
+        throw Error(ErrorKind::BrokenHost,
                     "no mount of this host shows the cgroup " + quote(cgroup.path) +
                         " of a container that has a GPU, so that it cannot be told whether it has ended");
     std::vector<pid_t> pids;

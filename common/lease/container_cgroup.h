@@ -26,7 +26,7 @@ std::optional<OwnCgroup> find_own_cgroup(const Processes &processes, const std::
 /**
  * The processes in the cgroup and in those below it, as this process's pid namespace numbers them (cgroup.procs;
  * 0 is one of another namespace). None if it has been removed, or another one has its path now.
- * @throws Error (Host) if that cannot be told
+ * @throws Error (BrokenHost) if that cannot be told
  */
 std::vector<pid_t> processes_in(const Processes &processes, const OwnCgroup &cgroup);
 

@@ -62,10 +62,10 @@ void keep_further(Demand &demand, const Keys &had)
         return overlaps_one_of(had, key) || overlaps_one_of(demand.fixed, key);
     });
     if (demand.candidates.size() < demand.any)
-        throw Error(ExitCode::NotAvailable, "with its earlier requests the container asks for " +
-                                                std::to_string(demand.any) +
-                                                " GPUs besides those that it has or names, and " +
-                                                std::to_string(demand.candidates.size()) + " are left");
+        throw Error(ErrorKind::NotAvailable, "with its earlier requests the container asks for " +
+                                                 std::to_string(demand.any) +
+                                                 " GPUs besides those that it has or names, and " +
+                                                 std::to_string(demand.candidates.size()) + " are left");
 }
 
 } // namespace

@@ -25,7 +25,7 @@ ProcessId identity_of_this(const Processes &processes)
 {
     const auto self = processes.hold(::getpid());
     if (!self)
-        throw Error(ExitCode::Host, "/proc does not show this process");
+        throw Error(ErrorKind::BrokenHost, "/proc does not show this process");
     return self->id;
 }
 
@@ -91,7 +91,7 @@ LeaseAcquisition::LeaseAcquisition(std::shared_ptr<const LeaseStore> store, cons
     const Holder &holder = holder_.first;
     if (request.demand.mode == LeaseMode::Exclusive && !holder.own_pid_namespace && !holder.cgroup)
         throw Error(
-            ExitCode::Policy,
+            ErrorKind::Denied,
             "an exclusive lease needs a container with a pid namespace or a cgroup of its own: without both "
             "it cannot be told when it has ended");
 }
@@ -118,7 +118,7 @@ Lease LeaseAcquisition::take()
         if (!attempt.preemption.holders.empty() && preempt_all(attempt))
             continue;
         if (!attempt.may_wait)
-            throw Error(ExitCode::Busy, attempt.busy);
+            throw Error(ErrorKind::Busy, attempt.busy);
         wait_for(attempt);
     }
 }
@@ -161,10 +161,10 @@ void LeaseAcquisition::check_count(const LeaseState &state, const std::vector<Le
         return;
     const size_t count = count_with(state, holder_.first.init, granted, request_.counted);
     if (count > *request_.max_devices)
-        throw Error(ExitCode::Policy, "with what it was given before the container would have " +
-                                          std::to_string(count) + " " + request_.word +
-                                          ", and --max-devices allows " +
-                                          std::to_string(*request_.max_devices));
+        throw Error(ErrorKind::Denied, "with what it was given before the container would have " +
+                                           std::to_string(count) + " " + request_.word +
+                                           ", and --max-devices allows " +
+                                           std::to_string(*request_.max_devices));
 }
 
 LeaseAcquisition::Attempt LeaseAcquisition::blocked(LeaseState &state, const Decision &decision,

@@ -14,9 +14,10 @@ namespace {
 void check_size(size_t size)
 {
     if (size > max_lease_entry)
-        throw Error(ExitCode::Host, "the container asks for more devices than can be written down for one: " +
-                                        std::to_string(size) + " bytes of the lease file, of " +
-                                        std::to_string(max_lease_entry));
+        throw Error(
+            ErrorKind::BrokenHost,
+            "the container asks for more devices than can be written down for one: " + std::to_string(size) +
+                " bytes of the lease file, of " + std::to_string(max_lease_entry));
 }
 
 } // namespace
@@ -24,9 +25,10 @@ void check_size(size_t size)
 void require_room(const LeaseState &state)
 {
     if (state.allocations.size() + state.tickets.size() >= max_lease_containers)
-        throw Error(ExitCode::Host, std::to_string(max_lease_containers) +
-                                        " containers of this host have GPUs or wait for some, and there are "
-                                        "leases for no more");
+        throw Error(ErrorKind::BrokenHost,
+                    std::to_string(max_lease_containers) +
+                        " containers of this host have GPUs or wait for some, and there are "
+                        "leases for no more");
 }
 
 void check_entry(const Allocation &allocation)
@@ -36,8 +38,8 @@ void check_entry(const Allocation &allocation)
         return word_size(device.key) > max_device_word;
     };
     if (std::any_of(allocation.devices.begin(), allocation.devices.end(), is_too_long))
-        throw Error(ExitCode::Host, "a device that the container asks for has a name of more than " +
-                                        std::to_string(max_device_word) + " bytes");
+        throw Error(ErrorKind::BrokenHost, "a device that the container asks for has a name of more than " +
+                                               std::to_string(max_device_word) + " bytes");
 }
 
 void check_entry(const Ticket &ticket)

@@ -23,10 +23,10 @@ constexpr size_t max_used_devices = 4096; ///< of which it is known when they we
 constexpr size_t max_lease_file = (size_t{4} << 20U) + max_lease_containers * max_lease_entry +
                                   2 * max_used_devices * (max_device_word + 64);
 
-/** Before another container gets an entry. @throws Error (Host) if there is no room for it */
+/** Before another container gets an entry. @throws Error (BrokenHost) if there is no room for it */
 void require_room(const LeaseState &state);
 
-/** @throws Error (Host) if the entry is too long, which only what its own container asks for can make it */
+/** @throws Error (BrokenHost) if the entry is too long, which only what its own container asks for can make it */
 void check_entry(const Allocation &allocation);
 void check_entry(const Ticket &ticket);
 

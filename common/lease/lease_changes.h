@@ -19,7 +19,7 @@ struct Grant {
 
 /**
  * Enters what decide() has granted, and takes the ticket away if there is one.
- * @throws Error (Host) if there is no room for it, see lease_bounds.h; then the state is worth nothing any more
+ * @throws Error (BrokenHost) if there is no room for it, see lease_bounds.h; then the state is worth nothing any more
  */
 Grant enter(LeaseState &state, const Holder &holder, const Ticket &request,
             const std::vector<LeaseKey> &granted, std::int64_t now);

@@ -20,7 +20,7 @@ void add_fields(LeaseLine &line, const Holder &holder, std::string_view program)
 /** Of a time; one before its clock began is 0. */
 std::uint64_t time_word(std::int64_t time);
 
-/** @throws Error (Host), all of them, that names the field and the line */
+/** @throws Error (BrokenHost), all of them, that names the field and the line */
 LeasedDevice take_device(LeaseWords &words);
 Demand take_demand(LeaseWords &words);
 Holder take_holder(LeaseWords &words);

@@ -44,8 +44,8 @@ public:
 private:
     [[noreturn]] void refuse() const
     {
-        throw Error(ExitCode::Host, "the lease file cannot be understood from line " +
-                                        std::to_string(line_number_ + 1) + " on");
+        throw Error(ErrorKind::BrokenHost, "the lease file cannot be understood from line " +
+                                               std::to_string(line_number_ + 1) + " on");
     }
 
     std::string_view line()
@@ -63,11 +63,11 @@ private:
     {
         std::string_view first = left_.substr(0, left_.find('\n'));
         if (!first.starts_with(lease_file_heading))
-            throw Error(ExitCode::Host, "the lease file is none of this program's");
+            throw Error(ErrorKind::BrokenHost, "the lease file is none of this program's");
         first.remove_prefix(lease_file_heading.size());
         const auto version = parse_number(first);
         if (first != "1" && first != std::to_string(lease_file_version))
-            throw Error(ExitCode::Host,
+            throw Error(ErrorKind::BrokenHost,
                         "the lease file has version " + (version ? std::string(first) : quote(first)) +
                             ", and this program knows version " + std::to_string(lease_file_version));
         is_first_ = first == "1";
@@ -233,7 +233,7 @@ LeaseFile parse_lease_file(std::string_view text)
 {
     LeaseFile file = Reader(text).read();
     if (const std::string problem = contradiction(file.state); !problem.empty())
-        throw Error(ExitCode::Host, "the lease file says what cannot be: " + problem);
+        throw Error(ErrorKind::BrokenHost, "the lease file says what cannot be: " + problem);
     return file;
 }
 

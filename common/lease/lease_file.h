@@ -60,7 +60,7 @@ constexpr std::string_view mark_of_later = "oci-gpu-hooks/2";
  * `since`, COUNT {MODE KEY}... for the devices; requests have no blank in front. Nothing can be added to it.
  *
  * In either a state has one text only.
- * @throws Error (Host) if that is no such text, of another version, or says what cannot be
+ * @throws Error (BrokenHost) if that is no such text, of another version, or says what cannot be
  */
 LeaseFile parse_lease_file(std::string_view text);
 

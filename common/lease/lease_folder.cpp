@@ -29,7 +29,7 @@ struct stat status_of(int fd, const std::string &what)
 {
     struct stat status {};
     if (::fstat(fd, &status) != 0)
-        throw SystemError(errno, "cannot look at " + what, ExitCode::Host);
+        throw SystemError(errno, "cannot look at " + what, ErrorKind::BrokenHost);
     return status;
 }
 
@@ -38,9 +38,9 @@ void check_folder(int fd, const std::string &what)
 {
     const struct stat status = status_of(fd, what);
     if (status.st_uid != 0)
-        throw Error(ExitCode::Host, what + " does not belong to root");
+        throw Error(ErrorKind::BrokenHost, what + " does not belong to root");
     if ((status.st_mode & (S_IWGRP | S_IWOTH)) != 0)
-        throw Error(ExitCode::Host, what + " may be written by others than root");
+        throw Error(ErrorKind::BrokenHost, what + " may be written by others than root");
 }
 
 /** Nothing if it is missing. */
@@ -50,7 +50,7 @@ std::optional<UniqueFd> open_folder(int parent, const std::string &name, const s
     if (!fd.valid() && errno == ENOENT)
         return std::nullopt;
     if (!fd.valid())
-        throw SystemError(errno, "cannot open " + what, ExitCode::Host);
+        throw SystemError(errno, "cannot open " + what, ErrorKind::BrokenHost);
     check_folder(fd.get(), what);
     return fd;
 }
@@ -61,17 +61,17 @@ UniqueFd open_or_make_folder(int parent, const std::string &name, const std::str
         return std::move(*found);
     // Another hook may be making it at this moment.
     if (::mkdirat(parent, name.c_str(), 0755) != 0 && errno != EEXIST)
-        throw SystemError(errno, "cannot make " + what, ExitCode::Host);
+        throw SystemError(errno, "cannot make " + what, ErrorKind::BrokenHost);
     if (auto made = open_folder(parent, name, what))
         return std::move(*made);
-    throw Error(ExitCode::Host, what + " has gone the moment it was made");
+    throw Error(ErrorKind::BrokenHost, what + " has gone the moment it was made");
 }
 
 UniqueFd root_of(const Sysroot &sysroot)
 {
     auto root = sysroot.find("/");
     if (!root)
-        throw Error(ExitCode::Host, "the host's root cannot be found");
+        throw Error(ErrorKind::BrokenHost, "the host's root cannot be found");
     return std::move(root->fd);
 }
 
@@ -117,7 +117,7 @@ UniqueFd LeaseFolder::open_lock() const
     UniqueFd fd(
         ::openat(fd_.get(), lock_name, O_RDWR | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, lock_mode));
     if (!fd.valid())
-        throw SystemError(errno, "cannot open " + named(lock_name), ExitCode::Host);
+        throw SystemError(errno, "cannot open " + named(lock_name), ErrorKind::BrokenHost);
     // Whoever can open it can lock it, and root would wait for them.
     check_root_file(fd.get(), lock_mode, named(lock_name));
     return fd;
@@ -136,7 +136,7 @@ UniqueFd LeaseFolder::lock(const Processes &processes, std::chrono::milliseconds
             there.st_dev == ours.st_dev && there.st_ino == ours.st_ino)
             return fd;
     }
-    throw Error(ExitCode::Host, named(lock_name) + " is removed again and again");
+    throw Error(ErrorKind::BrokenHost, named(lock_name) + " is removed again and again");
 }
 
 std::string LeaseFolder::read(size_t limit) const
@@ -145,20 +145,21 @@ std::string LeaseFolder::read(size_t limit) const
     if (!fd.valid() && errno == ENOENT)
         return "";
     if (!fd.valid())
-        throw SystemError(errno, "cannot open " + named(state_name), ExitCode::Host);
+        throw SystemError(errno, "cannot open " + named(state_name), ErrorKind::BrokenHost);
     const struct stat status = status_of(fd.get(), named(state_name));
     if (!S_ISREG(status.st_mode) || status.st_uid != 0 || (status.st_mode & (S_IWGRP | S_IWOTH)) != 0)
-        throw Error(ExitCode::Host, named(state_name) + " is no plain file that only root may write; '" +
-                                        how_to_clear() + "' clears it while no container has a GPU");
+        throw Error(ErrorKind::BrokenHost, named(state_name) +
+                                               " is no plain file that only root may write; '" +
+                                               how_to_clear() + "' clears it while no container has a GPU");
     std::string text;
     try {
         text = read_all(fd.get(), limit, named(state_name), static_cast<size_t>(status.st_size));
     } catch (const Error &error) {
-        throw Error(ExitCode::Host, error.what());
+        throw Error(ErrorKind::BrokenHost, error.what());
     }
     if (text.empty())
-        throw Error(ExitCode::Host, named(state_name) + " is empty; '" + how_to_clear() +
-                                        "' clears it while no container has a GPU");
+        throw Error(ErrorKind::BrokenHost, named(state_name) + " is empty; '" + how_to_clear() +
+                                               "' clears it while no container has a GPU");
     return text;
 }
 
@@ -172,13 +173,13 @@ UniqueFd LeaseFolder::make_new() const
     if (!fd.valid() && errno == EEXIST) {
         // What a process left that was killed. Whoever holds the lock may remove it.
         if (::unlinkat(fd_.get(), new_name, 0) != 0)
-            throw SystemError(errno, "cannot remove " + named(new_name), ExitCode::Host);
+            throw SystemError(errno, "cannot remove " + named(new_name), ErrorKind::BrokenHost);
         fd = make();
     }
     if (!fd.valid())
-        throw SystemError(errno, "cannot make " + named(new_name), ExitCode::Host);
+        throw SystemError(errno, "cannot make " + named(new_name), ErrorKind::BrokenHost);
     if (::fchmod(fd.get(), state_mode) != 0)
-        throw SystemError(errno, "cannot set the mode of " + named(new_name), ExitCode::Host);
+        throw SystemError(errno, "cannot set the mode of " + named(new_name), ErrorKind::BrokenHost);
     return fd;
 }
 
@@ -190,13 +191,13 @@ void LeaseFolder::write(const std::string &text) const
             write_all(fd.get(), text, named(new_name));
         } catch (const SystemError &error) {
             ::unlinkat(fd_.get(), new_name, 0);
-            throw Error(ExitCode::Host, error.what());
+            throw Error(ErrorKind::BrokenHost, error.what());
         }
     }
     if (::renameat(fd_.get(), new_name, fd_.get(), state_name) != 0) {
         const int why = errno;
         ::unlinkat(fd_.get(), new_name, 0);
-        throw SystemError(why, "cannot replace " + named(state_name), ExitCode::Host);
+        throw SystemError(why, "cannot replace " + named(state_name), ErrorKind::BrokenHost);
     }
 }
 

@@ -21,7 +21,7 @@ public:
 
     /**
      * Makes what is missing of it (0755).
-     * @throws Error (Host) if it, or a folder that it is in, is not root's alone to write, is a symlink, or cannot be made
+     * @throws Error (BrokenHost) if it, or a folder that it is in, is not root's alone to write, is a symlink, or cannot be made
      */
     explicit LeaseFolder(const Sysroot &sysroot);
 
@@ -31,14 +31,14 @@ public:
     /**
      * Waits until no other process has the lock, and takes it; a process that ends gives it back.
      * @param patience how long one and the same process may keep it from this one; however many there are before it
-     * @return holds the lock until it is closed. @throws Error (Host); one that names who has kept it for so long
+     * @return holds the lock until it is closed. @throws Error (BrokenHost); one that names who has kept it for so long
      */
     [[nodiscard]] UniqueFd lock(const Processes &processes, std::chrono::milliseconds patience) const;
 
-    /** What the state file says; "" if there is none. Readable without the lock: it is only ever replaced. @throws Error (Host) */
+    /** What the state file says; "" if there is none. Readable without the lock: it is only ever replaced. @throws Error (BrokenHost) */
     [[nodiscard]] std::string read(size_t limit) const;
 
-    /** Replaces the state file as a whole; with the lock held. @throws Error (Host), and then it is as it was */
+    /** Replaces the state file as a whole; with the lock held. @throws Error (BrokenHost), and then it is as it was */
     void write(const std::string &text) const;
 
     /** What an administrator does if the folder cannot be used: the command. */

@@ -19,14 +19,14 @@ LeaseState state_for(const ProcessSpace &space, const std::string &text, const s
     try {
         file = parse_lease_file(text);
     } catch (const Error &error) {
-        throw Error(ExitCode::Host, error.what() + help);
+        throw Error(ErrorKind::BrokenHost, error.what() + help);
     }
     if (file.space.boot != space.boot)
         return {{}, {}, {}, std::move(file.state.last_used), file.state.uses, file.state.numbers};
     if (file.space != space)
-        throw Error(ExitCode::Host, "the lease file was written from another pid namespace, where the "
-                                    "numbers of processes mean others" +
-                                        help);
+        throw Error(ErrorKind::BrokenHost, "the lease file was written from another pid namespace, where the "
+                                           "numbers of processes mean others" +
+                                               help);
     return std::move(file.state);
 }
 

@@ -16,7 +16,7 @@ namespace ogh {
  * What the text of a state file says to a process that lives in `space`. From another boot nothing is left of it but
  * which device was used last.
  * @param how_to_clear the command that helps, for the message
- * @throws Error (Host) if it cannot be understood, or its pids are of another pid namespace of this boot
+ * @throws Error (BrokenHost) if it cannot be understood, or its pids are of another pid namespace of this boot
  */
 LeaseState state_for(const ProcessSpace &space, const std::string &text, const std::string &how_to_clear);
 
@@ -41,7 +41,7 @@ public:
     public:
         [[nodiscard]] LeaseState &state() { return state_; }
 
-        /** Writes the state if it has changed. @throws Error (Host), and then it is as it was */
+        /** Writes the state if it has changed. @throws Error (BrokenHost), and then it is as it was */
         void save();
 
     private:
@@ -54,13 +54,13 @@ public:
         std::string saved_; ///< what the file says
     };
 
-    /** @throws Error (Host); one that names who has kept the lock for so long */
+    /** @throws Error (BrokenHost); one that names who has kept the lock for so long */
     [[nodiscard]] Session open(std::chrono::milliseconds limit = patience) const
     {
         return {*this, folder_.lock(processes_, limit)};
     }
 
-    /** The state as it was at some moment; for who may not take the lock. @throws Error (Host) */
+    /** The state as it was at some moment; for who may not take the lock. @throws Error (BrokenHost) */
     [[nodiscard]] LeaseState read() const;
 
 private:

@@ -123,7 +123,7 @@ private:
     void check(const std::string &unknown) const
     {
         if (is_first_ && !unknown.empty())
-            throw Error(ExitCode::Host,
+            throw Error(ErrorKind::BrokenHost,
                         "the lease file stays version 1 as long as a hook of an earlier version waits, and "
                         "that cannot say all that is to be written down: try again when it has ended");
     }

@@ -12,7 +12,7 @@ unsigned version_for(const LeaseState &state);
 
 /**
  * The text of the state file; parse_lease_file() reads it again, as the same value. Times before 1970 become 0.
- * @param version 1 or 2. @throws Error (Host) if the state has something that version 1 cannot say
+ * @param version 1 or 2. @throws Error (BrokenHost) if the state has something that version 1 cannot say
  */
 std::string to_text(const LeaseFile &file, unsigned version);
 

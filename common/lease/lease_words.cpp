@@ -132,8 +132,8 @@ bool is_lease_name(std::string_view text)
 
 void LeaseWords::refuse(const char *name) const
 {
-    throw Error(ExitCode::Host, "the lease file has a wrong value of " + quote(name) + " in line " +
-                                    std::to_string(line_number_));
+    throw Error(ErrorKind::BrokenHost, "the lease file has a wrong value of " + quote(name) + " in line " +
+                                           std::to_string(line_number_));
 }
 
 std::string_view LeaseWords::word(const char *name)

@@ -46,7 +46,7 @@ bool is_lease_name(std::string_view text);
 
 /**
  * Reads one line of words that single blanks separate. What LeaseLine would have written otherwise is refused, so that
- * a value has one text only. All functions throw Error (Host), which names the line and `name`, of what is wrong.
+ * a value has one text only. All functions throw Error (BrokenHost), which names the line and `name`, of what is wrong.
  */
 class LeaseWords final {
 public:

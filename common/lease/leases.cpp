@@ -108,7 +108,7 @@ Lease take_if_possible(Leases *leases, const LeaseRequest &request, Notes &notes
     if (leases != nullptr)
         return leases->take(request);
     if (request.is_explicit)
-        throw Error(ExitCode::NotAvailable,
+        throw Error(ErrorKind::NotAvailable,
                     "a lease is asked for, and only the host's root can take one: this is a rootless engine");
     notes.push_back(
         {LogLevel::Info, "no lease is taken: only the host's root can, and this is a rootless engine"});
@@ -121,7 +121,7 @@ Lease take_if_possible(Leases *leases, const LeaseRequest &request, Notes &notes
             devices.push_back(key);
     }
     if (devices.size() < demand.fixed.size() + demand.any)
-        throw Error(ExitCode::Busy, "not as many devices as are asked for can be given");
+        throw Error(ErrorKind::Busy, "not as many devices as are asked for can be given");
     return Lease(std::move(devices));
 }
 

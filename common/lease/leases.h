@@ -43,7 +43,7 @@ struct LeaseList {
  */
 class Leases final {
 public:
-    /** @throws Error (Host) */
+    /** @throws Error (BrokenHost) */
     explicit Leases(const Sysroot &sysroot);
 
     /** Whether this process is the host's root; nobody else can take leases, as with a rootless engine. */
@@ -53,7 +53,7 @@ public:
      * Takes leases of all that is asked for, or of nothing; waits as long as it may. While it waits nothing is locked, and
      * no time is spent; a container that has something already does not wait for more, which could be for ever.
      *
-     * @throws Error: Busy that says who has what since when; Policy for an exclusive lease of a container whose end cannot
+     * @throws Error: Busy that says who has what since when; Denied for an exclusive lease of a container whose end cannot
      *         be told; Failure if the container or the runtime ends meanwhile; Host
      */
     [[nodiscard]] Lease take(const LeaseRequest &request);

@@ -31,7 +31,7 @@ bool has_locked(int fd, int how, const std::string &name)
         return true;
     if (errno == EWOULDBLOCK || errno == EINTR)
         return false;
-    throw SystemError(errno, "cannot lock " + name, ExitCode::Host);
+    throw SystemError(errno, "cannot lock " + name, ErrorKind::BrokenHost);
 }
 
 std::optional<pid_t> find_lock_holder(int fd, const Processes &processes)
@@ -60,7 +60,7 @@ Error stands_still(const std::string &name, std::optional<pid_t> holder, const P
                    std::chrono::milliseconds patience)
 {
     const auto seconds = std::chrono::ceil<std::chrono::seconds>(patience).count();
-    return {ExitCode::Host,
+    return {ErrorKind::BrokenHost,
             name + " has been locked for " + std::to_string(seconds) + " s by " +
                 (holder ? name_of_process(*holder, processes)
                         : "a process that /proc/locks does not show, as of another pid namespace") +

@@ -23,7 +23,7 @@ std::optional<pid_t> lock_holder(std::string_view locks, dev_t device, ino_t ino
  * Locks a file (flock) for this process alone. It waits for as long as the lock goes from one process to another.
  * @param name of the file, for messages
  * @param patience how long one process may have it
- * @throws Error (Host): one process, which the message names, has had it for so long
+ * @throws Error (BrokenHost): one process, which the message names, has had it for so long
  */
 void lock_file(int fd, const std::string &name, const Processes &processes,
                std::chrono::milliseconds patience);

@@ -98,10 +98,11 @@ Preemption preempt(const Processes &processes, const Holder &holder)
             return {true, {}};
     }
     if (::syscall(SYS_pidfd_send_signal, init->get(), SIGKILL, nullptr, 0) != 0 && errno != ESRCH)
-        throw SystemError(errno, "cannot end the idle container " + quote(holder.container), ExitCode::Host);
+        throw SystemError(errno, "cannot end the idle container " + quote(holder.container),
+                          ErrorKind::BrokenHost);
     if (!ends_within_ms(init->get(), end_limit_ms))
-        throw Error(ExitCode::Host, "the idle container " + quote(holder.container) + " does not end (pid " +
-                                        std::to_string(holder.init.pid) + ")");
+        throw Error(ErrorKind::BrokenHost, "the idle container " + quote(holder.container) +
+                                               " does not end (pid " + std::to_string(holder.init.pid) + ")");
     return {true, {}};
 }
 

@@ -45,7 +45,7 @@ struct Preemption {
 
 /**
  * Ends a container if it has no process but its init, which is looked at twice, 100 ms apart, and waits for its end.
- * @throws Error (Host) if it does not end
+ * @throws Error (BrokenHost) if it does not end
  */
 Preemption preempt(const Processes &processes, const Holder &holder);
 

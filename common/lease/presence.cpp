@@ -15,7 +15,7 @@ namespace {
 
 Error ended()
 {
-    return {ExitCode::Failure, "the container's init process has ended"};
+    return {ErrorKind::Failure, "the container's init process has ended"};
 }
 
 /** Whether it has ended for certain. Without its init it may be there still, by its cgroup. */
@@ -41,7 +41,7 @@ std::pair<Holder, UniqueFd> find_holder(const Processes &processes, pid_t init, 
     holder.container = beginning_of(id, max_container_word);
     holder.program = word_size(program) <= max_path_word ? program : "";
     if (holder.cgroup && word_size(holder.cgroup->path) > max_path_word)
-        throw Error(ExitCode::Host,
+        throw Error(ErrorKind::BrokenHost,
                     "the path of the container's cgroup is too long to be written down for a lease");
     // Alive now means that all of that was its own.
     if (has_ended(held->pidfd.get()))

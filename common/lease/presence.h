@@ -28,7 +28,7 @@ std::pair<Holder, UniqueFd> find_holder(const Processes &processes, pid_t init, 
 /**
  * Whether a container is still there: with a pid namespace of its own as long as its init, else as long as a process is
  * in its cgroup.
- * @return what to watch, of one of its processes; nothing if it has ended. @throws Error (Host) if that cannot be told
+ * @return what to watch, of one of its processes; nothing if it has ended. @throws Error (BrokenHost) if that cannot be told
  */
 std::optional<UniqueFd> find_container(const Processes &processes, const Holder &holder);
 

@@ -41,7 +41,7 @@ std::optional<UniqueFd> open_pidfd(pid_t pid)
     if (is_gone(errno) || errno == EINVAL)
         return std::nullopt;
     throw SystemError(errno, "cannot hold the process " + std::to_string(pid) + " (pidfd_open)",
-                      ExitCode::Host);
+                      ErrorKind::BrokenHost);
 }
 
 /** A field of /proc/PID/stat behind the command, from 3. */
@@ -95,7 +95,7 @@ Processes::Processes() : proc_(::open("/proc", O_PATH | O_DIRECTORY | O_CLOEXEC)
 {
     struct statfs filesystem {};
     if (!proc_.valid() || ::fstatfs(proc_.get(), &filesystem) != 0 || filesystem.f_type != PROC_SUPER_MAGIC)
-        throw Error(ExitCode::Host, "/proc of the host is no procfs");
+        throw Error(ErrorKind::BrokenHost, "/proc of the host is no procfs");
     space_ = find_space();
 }
 
@@ -106,11 +106,11 @@ ProcessSpace Processes::find_space() const
     const auto stat = read_path("1/stat");
     const auto start = stat ? start_time_of(*stat) : std::nullopt;
     if (!boot || !own || !start)
-        throw Error(ExitCode::Host, "/proc does not say which boot and which pid namespace this is");
+        throw Error(ErrorKind::BrokenHost, "/proc does not say which boot and which pid namespace this is");
     // In /proc of another namespace this process has another number, or none. Without CAP_SYS_PTRACE that is not seen
     // of process 1, which is no reason to list nothing.
     if (const auto first = pid_namespace_of("1"); first && *first != *own)
-        throw Error(ExitCode::Host,
+        throw Error(ErrorKind::BrokenHost,
                     "/proc shows the processes of another pid namespace than this process's own");
     return {std::string(trimmed(boot->substr(0, boot->find('\n')))), *own, *start};
 }
@@ -151,7 +151,7 @@ std::optional<ProcessId> Processes::identity_of(pid_t pid) const
         return std::nullopt;
     const auto start = start_time_of(*stat);
     if (!start)
-        throw Error(ExitCode::Host, "/proc/" + process + "/stat cannot be understood");
+        throw Error(ErrorKind::BrokenHost, "/proc/" + process + "/stat cannot be understood");
     return ProcessId{pid, *start};
 }
 
@@ -163,7 +163,7 @@ std::optional<std::uint64_t> Processes::pid_namespace_of(const std::string &proc
         return status.st_ino;
     if (is_gone(errno) || errno == EACCES || errno == EPERM)
         return std::nullopt;
-    throw SystemError(errno, "cannot look at /proc/" + path, ExitCode::Host);
+    throw SystemError(errno, "cannot look at /proc/" + path, ErrorKind::BrokenHost);
 }
 
 std::optional<std::string> Processes::read_path(const std::string &path, size_t limit) const
@@ -172,7 +172,7 @@ std::optional<std::string> Processes::read_path(const std::string &path, size_t 
     if (!fd.valid() && is_gone(errno))
         return std::nullopt;
     if (!fd.valid())
-        throw SystemError(errno, "cannot open /proc/" + path, ExitCode::Host);
+        throw SystemError(errno, "cannot open /proc/" + path, ErrorKind::BrokenHost);
     try {
         return read_all(fd.get(), limit, "/proc/" + path, usual_size);
     } catch (const SystemError &error) {
@@ -202,7 +202,7 @@ UniqueFd Processes::open_own(const std::string &name) const
     const std::string path = "self/" + name;
     UniqueFd fd(::openat(proc_.get(), path.c_str(), O_RDONLY | O_CLOEXEC));
     if (!fd.valid())
-        throw SystemError(errno, "cannot open /proc/" + path, ExitCode::Host);
+        throw SystemError(errno, "cannot open /proc/" + path, ErrorKind::BrokenHost);
     return fd;
 }
 

@@ -41,7 +41,7 @@ struct HeldProcess {
  */
 class Processes final {
 public:
-    /** @throws Error (Host) if /proc is no procfs, or of another pid namespace than this process's */
+    /** @throws Error (BrokenHost) if /proc is no procfs, or of another pid namespace than this process's */
     Processes();
 
     /** Where the numbers of processes are valid that this object knows. */
@@ -69,7 +69,7 @@ public:
     /** /proc/locks: who has which lock on a file, of the processes that this pid namespace shows. @throws Error */
     [[nodiscard]] std::string locks() const;
 
-    /** Opens a file of this process. @throws SystemError (Host) */
+    /** Opens a file of this process. @throws SystemError (BrokenHost) */
     [[nodiscard]] UniqueFd open_own(const std::string &name) const;
 
 private:

@@ -19,7 +19,7 @@ namespace {
 
 Error ended(const char *who)
 {
-    return {ExitCode::Failure, std::string(who) + " ended while this hook waited for a GPU"};
+    return {ErrorKind::Failure, std::string(who) + " ended while this hook waited for a GPU"};
 }
 
 /** A timeout of poll(2) would stand still while the host sleeps. */

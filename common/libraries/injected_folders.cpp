@@ -127,7 +127,7 @@ private:
         const auto [entry, is_new] = known_.try_emplace(key_of(inode), NotALibrary{"it cannot be read"});
         if (!is_new)
             return entry->second;
-        if (const std::string why = image_.read_obstacle(fd, inode); !why.empty())
+        if (const std::string why = image_.why_not_read(fd, inode); !why.empty())
             entry->second = NotALibrary{"it " + why};
         else
             entry->second = read_elf_library(image_.open(fd, inode, what).get());
@@ -144,16 +144,16 @@ UniqueFd open_folder(const ImageReader &image, const std::string &path)
 {
     auto folder = image.find(path);
     if (!folder)
-        throw Error(ExitCode::NotAvailable, "no folder " + in_container(path));
+        throw Error(ErrorKind::NotAvailable, "no folder " + in_container(path));
     if (!Inode::of(folder->get(), quote(path)).is(Kind::Directory))
-        throw Error(ExitCode::NotAvailable, in_container(path) + " is no folder");
+        throw Error(ErrorKind::NotAvailable, in_container(path) + " is no folder");
     return std::move(*folder);
 }
 
 /** The kernel's no is about the container's process, not about this one. */
 Error as_of_the_process(const SystemError &error)
 {
-    return {ExitCode::NotAvailable,
+    return {ErrorKind::NotAvailable,
             std::string(error.what()) + "; folders are read as the container's process could read them"};
 }
 

@@ -36,7 +36,7 @@ LoaderFile read(ContainerView &view, const std::string &path, size_t limit)
     const Inode inode = Inode::of(found->get(), what);
     file.is_mount = inode.mount_root;
     file.state = LoaderFile::State::Other;
-    file.problem = reader.read_obstacle(found->get(), inode);
+    file.problem = reader.why_not_read(found->get(), inode);
     if (file.problem.empty() && inode.size > limit)
         file.problem = "is larger than " + std::to_string(limit) + " bytes";
     if (!file.problem.empty())
@@ -57,7 +57,7 @@ LoaderFile read(ContainerView &view, const std::string &path, size_t limit)
 LoaderFile read_loader_file(ContainerView &view, const std::string &path, size_t limit)
 {
     LoaderFile file = read(view, path, limit);
-    file.replace_obstacle = view.mount_policy().make_obstacle(InnerPath::parse(path).parent, view.root());
+    file.why_not_replace = view.mount_policy().why_not_make(InnerPath::parse(path).parent, view.root());
     return file;
 }
 

@@ -19,11 +19,11 @@ struct LoaderFile {
     };
 
     State state = State::Absent;
-    std::string content;          ///< of a plain one
-    mode_t mode = 0644;           ///< of what takes its place: for no one who may not read this one
-    std::string problem;          ///< what is the matter with another one: "is no plain file"
-    bool is_mount = false;        ///< something is mounted on it, so that it cannot be replaced
-    std::string replace_obstacle; ///< "" if its folder may be written to
+    std::string content;         ///< of a plain one
+    mode_t mode = 0644;          ///< of what takes its place: for no one who may not read this one
+    std::string problem;         ///< what is the matter with another one: "is no plain file"
+    bool is_mount = false;       ///< something is mounted on it, so that it cannot be replaced
+    std::string why_not_replace; ///< "" if its folder may be written to
 };
 
 /**

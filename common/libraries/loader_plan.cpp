@@ -24,10 +24,10 @@ void warn(Notes &notes, const std::string &text)
 }
 
 /** Why the file stays as it is though it should be another; "" if it can be replaced. */
-std::string replace_obstacle(const LoaderFile &file)
+std::string why_not_replace(const LoaderFile &file)
 {
-    if (!file.replace_obstacle.empty())
-        return file.replace_obstacle;
+    if (!file.why_not_replace.empty())
+        return file.why_not_replace;
     return file.is_mount ? "something is mounted on it" : "";
 }
 
@@ -37,7 +37,7 @@ void must_be(const std::string &path, const LoaderFile &file, std::string conten
 {
     if (file.state == LoaderFile::State::Plain && file.content == content)
         return;
-    const bool replace = !read_only && replace_obstacle(file).empty();
+    const bool replace = !read_only && why_not_replace(file).empty();
     edits.files.push_back(
         {path, std::move(content), replace ? FileEdit::How::Replace : FileEdit::How::MountOver, file.mode});
 }
@@ -48,7 +48,7 @@ void should_be(const std::string &path, const LoaderFile &file, std::string cont
 {
     if (file.state == LoaderFile::State::Plain && file.content == content)
         return;
-    const std::string why = replace_obstacle(file);
+    const std::string why = why_not_replace(file);
     if (why.empty())
         edits.files.push_back({path, std::move(content), FileEdit::How::Replace, file.mode});
     else

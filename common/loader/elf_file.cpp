@@ -26,7 +26,7 @@ constexpr size_t segment_limit = 64;
 
 [[noreturn]] void refuse_with_reason(int error_number)
 {
-    throw Error(ExitCode::NotAvailable, std::string("it cannot be read: ") + std::strerror(error_number));
+    throw Error(ErrorKind::NotAvailable, std::string("it cannot be read: ") + std::strerror(error_number));
 }
 
 std::uint64_t plain_file_size(int fd)
@@ -86,7 +86,7 @@ std::string read_head(int fd)
 
 [[noreturn]] void refuse_library(const char *why)
 {
-    throw Error(ExitCode::NotAvailable, why);
+    throw Error(ErrorKind::NotAvailable, why);
 }
 
 ElfFile::ElfFile(int fd)

@@ -26,7 +26,7 @@ constexpr size_t name_limit = 64;     ///< of glibc's; others may be longer, and
 
 [[noreturn]] void refuse_versions()
 {
-    throw Error(ExitCode::NotAvailable, "its symbol versions lie outside of it");
+    throw Error(ErrorKind::NotAvailable, "its symbol versions lie outside of it");
 }
 
 /**

@@ -90,7 +90,7 @@ private:
             end_ = hwcaps_at_ + subfolders_.size() * 4 + generator.size();
         }
         if (end_ > UINT32_MAX)
-            throw Error(ExitCode::Failure, "the loader cache would have more than 4 GiB");
+            throw Error(ErrorKind::Failure, "the loader cache would have more than 4 GiB");
         strings_.place();
     }
 

@@ -85,8 +85,8 @@ std::string find_version(const std::vector<std::string> &files)
             versions.emplace_back(name->version);
     }
     if (versions.size() > 1)
-        throw Error(ExitCode::Failure, quote(cuda_compat_folder) + " has libcuda in " +
-                                           std::to_string(versions.size()) + " versions");
+        throw Error(ErrorKind::Failure, quote(cuda_compat_folder) + " has libcuda in " +
+                                            std::to_string(versions.size()) + " versions");
     return versions.empty() ? "" : versions.front();
 }
 
@@ -112,8 +112,8 @@ std::optional<CudaCompat> read_folder(int folder, const ImageReader &reader)
         }
     }
     if (!has_cuda)
-        throw Error(ExitCode::Failure, quote(path_of("libcuda.so." + compat.version)) +
-                                           " is no library that programs could ask for");
+        throw Error(ErrorKind::Failure, quote(path_of("libcuda.so." + compat.version)) +
+                                            " is no library that programs could ask for");
     return compat;
 }
 

@@ -16,27 +16,29 @@ constexpr const char *gpus_folder = "/proc/driver/nvidia/gpus";
 constexpr size_t max_information_size = 65536;
 constexpr size_t max_gpus = 1024; // the driver has 248 minor numbers
 
-void set_problem(ListedGpu &gpu, ExitCode code, const std::string &problem)
+void set_problem(ListedGpu &gpu, ErrorKind kind, const std::string &problem)
 {
-    gpu.problem_code = code;
+    gpu.problem_kind = kind;
     gpu.problem = problem;
 }
 
 ListedGpu read_gpu(int folder, const std::string &name, const PciAddress &address, const std::string &what)
 {
-    ListedGpu gpu{address, name, {}, "", ExitCode::Success};
+    ListedGpu gpu{address, name, {}, "", ErrorKind::None};
     try {
         const auto text =
             read_file_in(folder, name + "/information", max_information_size, what + "'s information");
         if (!text)
-            throw Error(ExitCode::Host, "the driver says nothing about it: " + what + " has no information");
+            throw Error(ErrorKind::BrokenHost,
+                        "the driver says nothing about it: " + what + " has no information");
         gpu.information = parse_gpu_information(*text);
         if (gpu.information.is_excluded)
-            set_problem(gpu, ExitCode::NotAvailable, "the driver's settings exclude it (NVreg_ExcludedGpus)");
+            set_problem(gpu, ErrorKind::NotAvailable,
+                        "the driver's settings exclude it (NVreg_ExcludedGpus)");
         else if (!gpu.information.minor)
-            set_problem(gpu, ExitCode::Host, "the driver gives it no usable device minor, in " + what);
+            set_problem(gpu, ErrorKind::BrokenHost, "the driver gives it no usable device minor, in " + what);
     } catch (const Error &error) {
-        set_problem(gpu, error.code(), error.what());
+        set_problem(gpu, error.kind(), error.what());
     }
     return gpu;
 }
@@ -52,7 +54,7 @@ void read_gpus(const Sysroot &sysroot, ListedGpus &listed, Notes &notes)
     const std::string below = what + "/";
     const auto is_any_gpu = [](std::string_view name) { return !name.starts_with('.'); };
     for (const auto &entry :
-         list_folder(folder->fd.get(), {quote(what), is_any_gpu, max_gpus, ExitCode::Host})) {
+         list_folder(folder->fd.get(), {quote(what), is_any_gpu, max_gpus, ErrorKind::BrokenHost})) {
         if (const auto address = parse_pci_address(entry.name))
             gpus.push_back(read_gpu(folder->fd.get(), entry.name, *address, quote(below + entry.name)));
         else
@@ -70,7 +72,7 @@ void refuse_shared_minors(std::vector<ListedGpu> &gpus)
             return !other.information.is_excluded && other.information.minor == gpu.information.minor;
         });
         if (same > 1 && gpu.problem.empty())
-            set_problem(gpu, ExitCode::Host,
+            set_problem(gpu, ErrorKind::BrokenHost,
                         "the driver gives another GPU the same device minor, " +
                             std::to_string(*gpu.information.minor));
     }
@@ -89,7 +91,7 @@ void find_instances(const Sysroot &sysroot, ListedGpus &listed)
             gpu.is_divided = instances.has_value();
             gpu.instances = std::move(instances).value_or(std::vector<MigInstance>());
         } catch (const Error &error) {
-            set_problem(gpu, ExitCode::Host, error.what());
+            set_problem(gpu, ErrorKind::BrokenHost, error.what());
         }
     }
 }

@@ -30,7 +30,7 @@ struct ListedGpu {
     std::string folder; ///< its name below /proc/driver/nvidia/gpus, as this driver writes addresses
     GpuInformation information;
     std::string problem; ///< why it cannot be handed out; "" if it can
-    ExitCode problem_code = ExitCode::Success;
+    ErrorKind problem_kind = ErrorKind::None;
     NodeAccess access = NodeAccess::Open;    ///< to /dev/nvidiaN, as read_access() finds it
     bool is_divided = false;                 ///< into GPU instances (MIG)
     std::vector<MigInstance> instances = {}; ///< the compute instances in them
@@ -46,7 +46,7 @@ struct ListedGpus {
 /**
  * Reads the GPUs and how they are divided, but for the nodes of instances (MigReader::read_nodes()). No device is opened.
  * @param notes folders that are no GPU's
- * @throws Error (Host) if the list cannot be read
+ * @throws Error (BrokenHost) if the list cannot be read
  */
 ListedGpus list_nvidia_gpus(const Sysroot &sysroot, Notes &notes);
 

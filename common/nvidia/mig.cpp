@@ -120,10 +120,10 @@ CapNode MigReader::read_access(const std::string &path, const std::string &name)
     const auto text = read_file_in(folder_.get(), path, max_access_size, what);
     const auto node = text ? parse_cap_access(*text) : std::nullopt;
     if (!node)
-        throw Error(ExitCode::Host, "the driver names no usable node in " + what);
+        throw Error(ErrorKind::BrokenHost, "the driver names no usable node in " + what);
     if (minors().find(name) != node->minor)
-        throw Error(ExitCode::Host, what + " has the minor " + std::to_string(node->minor) + ", and " +
-                                        quote(sysroot_.on_host(minors_file)) + " does not");
+        throw Error(ErrorKind::BrokenHost, what + " has the minor " + std::to_string(node->minor) + ", and " +
+                                               quote(sysroot_.on_host(minors_file)) + " does not");
     return *node;
 }
 

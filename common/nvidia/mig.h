@@ -82,7 +82,7 @@ std::string compute_instance_access(unsigned gpu_minor, const MigInstance &insta
 /** Reads how GPUs are divided. The sysroot must outlive it. */
 class MigReader final {
 public:
-    /** @throws Error (Host) */
+    /** @throws Error (BrokenHost) */
     explicit MigReader(const Sysroot &sysroot);
 
     /** The driver's folder `capabilities`, as this process names it; "" if there is none. */
@@ -92,7 +92,7 @@ public:
      * What a GPU is divided into, in the order of the numbers, without nodes.
      * @param gpu_minor of /dev/nvidiaN, by which the driver names it here
      * @return nothing if the GPU is not divided; it may be, and have no compute instance
-     * @throws Error (Host) if the folders cannot be read, or hold more than the driver can make
+     * @throws Error (BrokenHost) if the folders cannot be read, or hold more than the driver can make
      */
     [[nodiscard]] std::optional<std::vector<MigInstance>> instances_of(unsigned gpu_minor) const;
 
@@ -100,7 +100,7 @@ public:
     void read_nodes(unsigned gpu_minor, MigInstance &instance);
 
 private:
-    /** Read once; empty if there is none. @throws Error (Host) */
+    /** Read once; empty if there is none. @throws Error (BrokenHost) */
     MigMinors &minors();
     CapNode read_access(const std::string &path, const std::string &name);
     CapNode read_gpu_node(unsigned gpu_minor, unsigned gpu_instance);

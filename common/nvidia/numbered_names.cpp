@@ -32,7 +32,7 @@ std::vector<NumberedName> numbered_names(int folder, const NumberedNames &wanted
     const auto is_wanted = [&](std::string_view name) { return number_in(name, wanted).has_value(); };
     std::vector<NumberedName> found;
     for (const auto &entry :
-         list_folder(folder, {quote(wanted.folder), is_wanted, max_names, ExitCode::Host}))
+         list_folder(folder, {quote(wanted.folder), is_wanted, max_names, ErrorKind::BrokenHost}))
         found.push_back({*number_in(entry.name, wanted), entry.name});
     std::sort(found.begin(), found.end(),
               [](const NumberedName &a, const NumberedName &b) { return a.number < b.number; });

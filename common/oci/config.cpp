@@ -28,7 +28,7 @@ const json &object_member(const json &object, const char *name)
     if (member == nullptr)
         return empty;
     if (!member->is_object())
-        throw Error(ExitCode::Failure, std::string(config_name) + ": " + quote(name) + " is no object");
+        throw Error(ErrorKind::Failure, std::string(config_name) + ": " + quote(name) + " is no object");
     return *member;
 }
 
@@ -40,7 +40,7 @@ const json &array_member(const json &object, const char *name)
     if (member == nullptr)
         return empty;
     if (!member->is_array())
-        throw Error(ExitCode::Failure, std::string(config_name) + ": " + quote(name) + " is no array");
+        throw Error(ErrorKind::Failure, std::string(config_name) + ": " + quote(name) + " is no array");
     return *member;
 }
 
@@ -48,7 +48,7 @@ std::string read_rootfs(const json &config, const std::string &bundle)
 {
     const std::string path = string_member(object_member(config, "root"), "path", config_name);
     if (path.empty())
-        throw Error(ExitCode::Failure, "config.json has no root.path");
+        throw Error(ErrorKind::Failure, "config.json has no root.path");
     return path.starts_with('/') ? path : bundle + "/" + path;
 }
 
@@ -64,7 +64,7 @@ std::uint32_t read_id(const json &value, const char *name)
 {
     // The last number is no id (setfsuid(2)).
     if (!value.is_number_unsigned() || value.get<std::uint64_t>() >= UINT32_MAX)
-        throw Error(ExitCode::Failure, std::string("config.json: process.user.") + name + " is no id");
+        throw Error(ErrorKind::Failure, std::string("config.json: process.user.") + name + " is no id");
     return value.get<std::uint32_t>();
 }
 
@@ -174,7 +174,7 @@ bool read_bool(const json &object, const char *name)
     if (member == nullptr)
         return false;
     if (!member->is_boolean())
-        throw Error(ExitCode::Failure, std::string(config_name) + ": " + quote(name) + " is no boolean");
+        throw Error(ErrorKind::Failure, std::string(config_name) + ": " + quote(name) + " is no boolean");
     return member->get<bool>();
 }
 
@@ -219,7 +219,7 @@ Config read_config(const std::string &bundle)
         throw SystemError(errno, "cannot open the container's " + quote(path));
     struct stat status {};
     if (::fstat(fd.get(), &status) != 0 || !S_ISREG(status.st_mode))
-        throw Error(ExitCode::Failure, "the container's " + quote(path) + " is no regular file");
+        throw Error(ErrorKind::Failure, "the container's " + quote(path) + " is no regular file");
     return parse_config(read_all(fd.get(), max_size, quote(path)), bundle);
 }
 

@@ -20,11 +20,11 @@ pid_t read_pid(const nlohmann::json &state)
     if (pid == nullptr)
         return 0;
     if (!pid->is_number_integer())
-        throw Error(ExitCode::Failure, std::string(state_name) + " has a pid that is no whole number");
+        throw Error(ErrorKind::Failure, std::string(state_name) + " has a pid that is no whole number");
     // An unsigned value above the signed range would come out negative: both lie outside.
     const auto value = pid->get<std::int64_t>();
     if (value < 0 || value > std::numeric_limits<pid_t>::max())
-        throw Error(ExitCode::Failure, std::string(state_name) + " has a pid out of range");
+        throw Error(ErrorKind::Failure, std::string(state_name) + " has a pid out of range");
     return static_cast<pid_t>(value);
 }
 
@@ -52,7 +52,7 @@ State parse_state(std::string_view text)
     result.not_creating = read_not_creating(state);
     result.bundle = string_member(state, "bundle", state_name);
     if (!result.bundle.starts_with('/'))
-        throw Error(ExitCode::Failure,
+        throw Error(ErrorKind::Failure,
                     std::string(state_name) + " has no absolute bundle, but " + quote(result.bundle));
     return result;
 }

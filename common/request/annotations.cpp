@@ -43,9 +43,9 @@ const std::string *container_name(const Config &config)
 
 Error unknown_key(const std::string &key)
 {
-    return {ExitCode::Usage, "no hook of oci-gpu-hooks knows the annotation " + quote(key) + "; known are " +
-                                 std::string(prefix) + "KEY and KEY/CONTAINER with KEY one of " +
-                                 quote_list({known_keys.begin(), known_keys.end()})};
+    return {ErrorKind::Usage, "no hook of oci-gpu-hooks knows the annotation " + quote(key) + "; known are " +
+                                  std::string(prefix) + "KEY and KEY/CONTAINER with KEY one of " +
+                                  quote_list({known_keys.begin(), known_keys.end()})};
 }
 
 /** @param full has a slash in it */
@@ -60,7 +60,7 @@ void check_named(const std::string &full, const Config &config, Notes &notes)
                              " does not count in a container that podman made: " + quote(plain) + " does"});
         return;
     }
-    throw Error(ExitCode::Usage,
+    throw Error(ErrorKind::Usage,
                 "the annotation " + quote(full) +
                     " is for one container of a pod, but this container's name is not known: " +
                     (is_by_podman(config) ? "podman made it, and says none"

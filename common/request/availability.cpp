@@ -20,7 +20,7 @@ bool is_allowed_by(const std::optional<Selectors> &allow, const Candidate &candi
         return true;
     const auto &named = allow->named;
     return std::any_of(named.begin(), named.end(), [&](const Selector &selector) {
-        return std::visit(Means{candidate, true}, selector.what);
+        return std::visit(SelectorMatcher{candidate, true}, selector.what);
     });
 }
 
@@ -39,17 +39,17 @@ bool has_name(const std::vector<std::string> &names, const std::string &wanted)
     });
 }
 
-bool Means::operator()(const IndexRange &range) const
+bool SelectorMatcher::operator()(const IndexRange &range) const
 {
     return candidate.index && *candidate.index >= range.first && *candidate.index <= range.last;
 }
 
-bool Means::operator()(const PciAddress &address) const
+bool SelectorMatcher::operator()(const PciAddress &address) const
 {
     return !candidate.whole && candidate.address == address;
 }
 
-bool Means::operator()(const DeviceName &name) const
+bool SelectorMatcher::operator()(const DeviceName &name) const
 {
     return has_name(candidate.names, name.text) || (with_groups && has_name(candidate.groups, name.text));
 }
@@ -85,7 +85,7 @@ Availability::Availability(const std::vector<Candidate> &candidates, const Selec
         allowed_.push_back(is_allowed(policy.allow, candidate) && is_allowed(policy.allow_too, candidate));
 }
 
-size_t Availability::room(size_t used) const
+size_t Availability::remaining(size_t used) const
 {
     const size_t limit = policy_.max_devices ? *policy_.max_devices : candidates_.size();
     return limit > used ? limit - used : 0;
@@ -114,7 +114,7 @@ std::string Availability::text() const
 
 std::string Availability::state(size_t i) const
 {
-    return is_allowed(i) && room(0) != 0 ? at(i).problem : "not allowed";
+    return is_allowed(i) && remaining(0) != 0 ? at(i).problem : "not allowed";
 }
 
 Error Availability::missing(const std::string &text) const
@@ -134,30 +134,30 @@ Error Availability::none_open(const std::string &text) const
     }
     if (closed.empty())
         return unknown(text);
-    return {ExitCode::NotAvailable, no_gpu(text, "") + "this process may open none: " + closed};
+    return {ErrorKind::NotAvailable, no_gpu(text, "") + "this process may open none: " + closed};
 }
 
 Error Availability::unknown(const std::string &text, const std::string &within) const
 {
-    return {ExitCode::NotAvailable, no_gpu(text, within) + this->text()};
+    return {ErrorKind::NotAvailable, no_gpu(text, within) + this->text()};
 }
 
 Error Availability::not_allowed(const std::string &text, const std::string &within) const
 {
-    return {ExitCode::Policy,
+    return {ErrorKind::Denied,
             no_gpu(text, within) + "the host's policy (--allow) does not hand it out; " + this->text()};
 }
 
 Error Availability::unusable(size_t i, const std::string &text, const std::string &within) const
 {
-    return {candidates_[i].problem_code, no_gpu(text, within) + candidates_[i].problem};
+    return {candidates_[i].problem_kind, no_gpu(text, within) + candidates_[i].problem};
 }
 
 Error Availability::too_many(size_t wanted) const
 {
-    return {ExitCode::Policy, count_text(wanted) +
-                                  " asked for, and the host's policy (--max-devices) allows " +
-                                  std::to_string(policy_.max_devices.value_or(0)) + "; " + text()};
+    return {ErrorKind::Denied, count_text(wanted) +
+                                   " asked for, and the host's policy (--max-devices) allows " +
+                                   std::to_string(policy_.max_devices.value_or(0)) + "; " + text()};
 }
 
 } // namespace ogh

@@ -43,7 +43,7 @@ public:
     [[nodiscard]] std::string state(size_t i) const;
 
     /** How many devices there may be beside `used` ones. */
-    [[nodiscard]] size_t room(size_t used) const;
+    [[nodiscard]] size_t remaining(size_t used) const;
 
     // Errors, which the caller throws. `text` is what was asked for, `within` the range that it was part of or "".
 
@@ -68,7 +68,7 @@ private:
 };
 
 /** Whether a selector means a candidate; for std::visit. */
-struct Means {
+struct SelectorMatcher {
     const Candidate &candidate;
     bool with_groups; ///< or by its own index, address or name alone
 

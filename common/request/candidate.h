@@ -23,7 +23,7 @@ struct Candidate {
     std::vector<std::string> groups; ///< each means those devices of the group that may be given
     std::string description;         ///< for lists; plain text that can be pasted back, such as the UUID
     std::string problem;             ///< why it cannot be handed out; "" if it can
-    ExitCode problem_code = ExitCode::Host; ///< of the error if it is asked for nevertheless
+    ErrorKind problem_kind = ErrorKind::BrokenHost; ///< of the error if it is asked for nevertheless
     /** Why `all` and `any` leave it out although a name or a group may have it; "" if they do not. */
     std::string only_by_name;
     std::string closed =

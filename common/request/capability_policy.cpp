@@ -8,10 +8,11 @@ namespace ogh {
 Error capability_not_allowed(std::string_view capability, const std::vector<std::string> &allowed)
 {
     const std::string offer = allowed.empty() ? "none" : quote_list(allowed);
-    return {ExitCode::Policy, "no capability " + quote(capability) +
-                                  ": the host's policy (--allow-capabilities) does not hand it out; it hands "
-                                  "out " +
-                                  offer};
+    return {ErrorKind::Denied,
+            "no capability " + quote(capability) +
+                ": the host's policy (--allow-capabilities) does not hand it out; it hands "
+                "out " +
+                offer};
 }
 
 } // namespace ogh

@@ -46,12 +46,12 @@ RequestValue asked_by(const std::vector<std::string> &devices, const std::string
     for (const std::string &device : devices)
         asked.value += (asked.value.empty() ? "" : ",") + device;
     if (asked.value.size() > max_request_size)
-        throw Error(ExitCode::Usage,
+        throw Error(ErrorKind::Usage,
                     "the " + origin + " are longer than " + std::to_string(max_request_size) + " bytes");
     for (const std::string &device : devices) {
         if (!is_device_name(device))
-            throw Error(ExitCode::Usage, "the " + origin + " have " + quote(device) +
-                                             ", which is no name of a device that a plugin would give");
+            throw Error(ErrorKind::Usage, "the " + origin + " have " + quote(device) +
+                                              ", which is no name of a device that a plugin would give");
         if (device != "all")
             static_cast<void>(parse_selector(device, asked)); // no other keyword
     }
@@ -96,9 +96,9 @@ Named named_by_mounts(const Config &config, const PluginNames &names)
             continue;
         // Whoever writes a pod can mount a volume there; a file of the host's takes a hostPath.
         if (bind.source != "/dev/null")
-            throw Error(ExitCode::Usage, "the mount " + quote(bind.destination) +
-                                             " names a device, and its source is " + quote(bind.source) +
-                                             ", where a device plugin has '/dev/null'");
+            throw Error(ErrorKind::Usage, "the mount " + quote(bind.destination) +
+                                              " names a device, and its source is " + quote(bind.source) +
+                                              ", where a device plugin has '/dev/null'");
         if (!names.other_folder.empty() && name->starts_with(names.other_folder))
             named.others.push_back(name->substr(names.other_folder.size()));
         else
@@ -116,7 +116,7 @@ void add_annotation(const std::string &key, const std::string &value, const Plug
         if (!is_device && !has_item(names.other_kinds, kind))
             continue; // for somebody else
         if (end == item.size())
-            throw Error(ExitCode::Usage,
+            throw Error(ErrorKind::Usage,
                         "the annotation " + quote(key) + " has " + quote(item) + ", which is no CDI device");
         (is_device ? named.devices : named.others).push_back(item.substr(end + 1));
     }
@@ -157,8 +157,8 @@ std::optional<RequestValue> asked_by_names(PluginSource source, const Config &co
     if (!named.devices.empty())
         return asked_by(named.devices, origin, source);
     if (!named.others.empty())
-        throw Error(ExitCode::Usage, "the " + origin + " name no device, but " + quote(named.others.front()) +
-                                         " of what is given with one");
+        throw Error(ErrorKind::Usage, "the " + origin + " name no device, but " +
+                                          quote(named.others.front()) + " of what is given with one");
     return std::nullopt;
 }
 
@@ -197,8 +197,8 @@ std::vector<PluginSource> parse_plugin_sources(const RequestValue &list, const P
     }
     for (const std::string &item : split_list(list.value)) {
         if (!has_item(words, item))
-            throw Error(ExitCode::Usage, "the " + list.origin + " has " + quote(item) + "; it takes " +
-                                             quote_list(words) + ", separated by commas");
+            throw Error(ErrorKind::Usage, "the " + list.origin + " has " + quote(item) + "; it takes " +
+                                              quote_list(words) + ", separated by commas");
         sources.push_back(std::find_if(source_names.begin(), source_names.end(), [&](const auto &each) {
                               return each.first == item;
                           })->second);
@@ -240,7 +240,7 @@ std::optional<std::string> find_plugin_mount(const Config &config, const PluginN
 void refuse_plugin_mounts(const Config &config, const PluginNames &names)
 {
     if (const auto mount = find_plugin_mount(config, names))
-        throw Error(ExitCode::Usage,
+        throw Error(ErrorKind::Usage,
                     "the mount " + quote(*mount) +
                         " asks for a GPU, as Kubernetes' device plugin does, and this host does not let "
                         "mounts ask: add '--from', 'mounts' to this hook's args, or let the container ask "

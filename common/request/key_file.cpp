@@ -117,19 +117,20 @@ ResolvedPath find_key_file(const std::string &path, const std::string &what)
     try {
         place = find_of_root_alone(Sysroot("/"), path, ::geteuid());
     } catch (const Error &error) {
-        throw Error(ExitCode::Host, what + " is not used: " + error.what());
+        throw Error(ErrorKind::BrokenHost, what + " is not used: " + error.what());
     }
     if (!place)
-        throw Error(ExitCode::Host, what + " is not there");
+        throw Error(ErrorKind::BrokenHost, what + " is not there");
     if (place->path != path)
-        throw Error(ExitCode::Host, what + " has to be named without a symlink: " + quote(place->path));
+        throw Error(ErrorKind::BrokenHost,
+                    what + " has to be named without a symlink: " + quote(place->path));
     return std::move(*place);
 }
 
 /** Nothing of a line is repeated: somebody may have written the key itself there. */
 Error wrong_line(size_t number, const std::string &why)
 {
-    return {ExitCode::Host, "line " + std::to_string(number) + " of the key file is wrong: " + why};
+    return {ErrorKind::BrokenHost, "line " + std::to_string(number) + " of the key file is wrong: " + why};
 }
 
 } // namespace
@@ -179,7 +180,7 @@ KeyFile read_key_file(const std::string &path)
         const UniqueFd fd = ProcFs().reopen(place.fd.get(), O_RDONLY, what);
         return KeyFile(read_all(fd.get(), max_size, what));
     } catch (const Error &error) {
-        throw Error(ExitCode::Host, error.what());
+        throw Error(ErrorKind::BrokenHost, error.what());
     }
 }
 

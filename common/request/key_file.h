@@ -41,7 +41,7 @@ struct Key {
  */
 class KeyFile final {
 public:
-    /** @throws Error (Host) with the number of a line that is wrong, and nothing of what it says */
+    /** @throws Error (BrokenHost) with the number of a line that is wrong, and nothing of what it says */
     explicit KeyFile(std::string_view text);
 
     /**
@@ -57,7 +57,7 @@ private:
 
 /**
  * @param path absolute; no component may be a symlink
- * @throws Error (Host) if it is not a plain file of root's with mode 0600 or less, if others may exchange it or a folder on
+ * @throws Error (BrokenHost) if it is not a plain file of root's with mode 0600 or less, if others may exchange it or a folder on
  *         the way to it, or a line is wrong
  */
 KeyFile read_key_file(const std::string &path);

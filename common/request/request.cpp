@@ -39,26 +39,27 @@ const Key &key_of(const Config &config, const OptInOptions &options, std::string
     const auto key = environment_value(config, key_variable);
     const std::string counts = "the environment variable " + quote(variable) + " counts only with a key, ";
     if (!key || key->empty())
-        throw Error(ExitCode::Policy, counts + "and this container has none: the step that may ask sets " +
-                                          quote(key_variable) + ", see oci-gpu-hooks(7)");
+        throw Error(ErrorKind::Denied, counts + "and this container has none: the step that may ask sets " +
+                                           quote(key_variable) + ", see oci-gpu-hooks(7)");
     const Key *known = options.keys ? options.keys->find(*key, hook) : nullptr;
     if (known == nullptr)
-        throw Error(ExitCode::Policy, counts + "and the one in " + quote(key_variable) +
-                                          " is not in --key-file: it was not stored at this pipeline, or "
-                                          "was replaced, see oci-gpu-hooks(7)");
+        throw Error(ErrorKind::Denied, counts + "and the one in " + quote(key_variable) +
+                                           " is not in --key-file: it was not stored at this pipeline, or "
+                                           "was replaced, see oci-gpu-hooks(7)");
     if (!known->serves(hook))
-        throw Error(ExitCode::Policy, counts + "and the line " + quote(known->name) +
-                                          " of --key-file does not serve this hook, which takes '--for " +
-                                          std::string(hook) + "', see oci-gpu-hooks(7)");
+        throw Error(ErrorKind::Denied, counts + "and the line " + quote(known->name) +
+                                           " of --key-file does not serve this hook, which takes '--for " +
+                                           std::string(hook) + "', see oci-gpu-hooks(7)");
     return *known;
 }
 
 RequestValue checked(std::string value, std::string origin)
 {
     if (trimmed(value).empty())
-        throw Error(ExitCode::Usage, "the " + origin + " is empty; see oci-gpu-hooks(7) for what it may say");
+        throw Error(ErrorKind::Usage,
+                    "the " + origin + " is empty; see oci-gpu-hooks(7) for what it may say");
     if (value.size() > max_request_size)
-        throw Error(ExitCode::Usage,
+        throw Error(ErrorKind::Usage,
                     "the " + origin + " is longer than " + std::to_string(max_request_size) + " bytes");
     return {.value = std::move(value), .origin = std::move(origin)};
 }
@@ -136,7 +137,7 @@ void check_pod(std::string_view hook, const Config &config, const OptInOptions &
     std::string install = "oci-gpu-hooks install --engine crio " + std::string(hook);
     for (const std::string &word : options.words)
         install += " " + quote(word);
-    throw Error(ExitCode::Policy,
+    throw Error(ErrorKind::Denied,
                 "a pod's author is not the host's administrator: the " + origin +
                     " counts only where the hook has a limit (--only, --allow or --max-devices), and it has "
                     "none; " +
@@ -163,9 +164,9 @@ std::optional<RequestValue> find_plugins_request(std::string_view hook, const Co
     if (auto own = find_any_value(hook, config, options)) {
         if (trimmed(own->value) == "none")
             return own;
-        throw Error(ExitCode::Policy, "the " + own->origin +
-                                          " does not count here: the host has a device plugin choose "
-                                          "(--from); let the pod ask for its resource, or for 'none'");
+        throw Error(ErrorKind::Denied, "the " + own->origin +
+                                           " does not count here: the host has a device plugin choose "
+                                           "(--from); let the pod ask for its resource, or for 'none'");
     }
     auto asked = find_plugin_request(config, options.plugin, notes);
     if (!asked)
@@ -221,7 +222,7 @@ std::optional<RequestValue> keep_if_allowed(std::optional<RequestValue> asked, c
     if (why.empty())
         return asked;
     if (!asked->for_all)
-        throw Error(ExitCode::Policy, "this container may not ask: " + why);
+        throw Error(ErrorKind::Denied, "this container may not ask: " + why);
     notes.push_back({LogLevel::Info, "nothing to do: " + why});
     return std::nullopt;
 }

@@ -20,7 +20,7 @@ namespace ogh {
  *
  * @param key a hook's name, or "nvidia-devices.capabilities" and the like
  * @return nothing if it is not there
- * @throws Error: Usage if it is there and empty or too long; Policy if it is a variable, and --key-file has no line for
+ * @throws Error: Usage if it is there and empty or too long; Denied if it is a variable, and --key-file has no line for
  *         the container's key that serves the hook; as check_pod() for an annotation, unless it says `none`
  */
 std::optional<RequestValue> find_value(std::string_view key, const Config &config,
@@ -30,7 +30,7 @@ std::optional<RequestValue> find_value(std::string_view key, const Config &confi
  * Who writes a pod is not the host's administrator, so what a pod's annotation asks counts only where the hook has a
  * limit.
  * @param origin what asks, for the message
- * @throws Error (Policy) which names what to run, if the container is a pod's and there is none
+ * @throws Error (Denied) which names what to run, if the container is a pod's and there is none
  */
 void check_pod(std::string_view hook, const Config &config, const OptInOptions &options,
                const std::string &origin);
@@ -44,7 +44,7 @@ bool has_variable(std::string_view hook, const Config &config);
  * `none` itself. Why there is nothing to do stands in `notes`.
  *
  * @param config nullptr if there is no container (--plan by hand): then only --request counts
- * @throws Error: Policy if it asks and --only leaves it out, or if it asks itself beside a plugin; Usage also for a key
+ * @throws Error: Denied if it asks and --only leaves it out, or if it asks itself beside a plugin; Usage also for a key
  *         of this collection that no hook knows: a container must not silently start without what it asked for
  */
 std::optional<RequestValue> find_request(std::string_view hook, const Config *config,

@@ -45,9 +45,10 @@ public:
     {
         const size_t taken = count(State::Taken);
         const size_t offered = count(State::Offered);
-        if (taken > availability_.room(0) || (taken == 0 && offered != 0 && availability_.room(0) == 0))
+        if (taken > availability_.remaining(0) ||
+            (taken == 0 && offered != 0 && availability_.remaining(0) == 0))
             throw availability_.too_many(taken + offered);
-        const size_t room = std::min(offered, availability_.room(taken));
+        const size_t room = std::min(offered, availability_.remaining(taken));
         if (room == offered) {
             std::replace(state_.begin(), state_.end(), State::Offered, State::Taken);
             return;
@@ -65,7 +66,7 @@ public:
         const std::string text = any_text(wanted, group);
         const size_t used = count(State::Taken) + any_;
         std::vector<size_t> common = group.empty() ? others() : others_of(group, text);
-        if (wanted > availability_.room(used) && wanted <= common.size())
+        if (wanted > availability_.remaining(used) && wanted <= common.size())
             throw availability_.too_many(used + wanted);
         if (wanted > common.size())
             throw availability_.missing(text);
@@ -153,7 +154,7 @@ private:
     {
         bool found = false;
         for (size_t i = 0; i < availability_.size(); ++i) {
-            if (!std::visit(Means{availability_.at(i), false}, selector.what))
+            if (!std::visit(SelectorMatcher{availability_.at(i), false}, selector.what))
                 continue;
             require(i, selector.text);
             found = true;
@@ -167,7 +168,7 @@ private:
         std::vector<size_t> members;
         std::vector<size_t> allowed;
         for (size_t i = 0; i < availability_.size(); ++i) {
-            if (!std::visit(Means{availability_.at(i), true}, selector.what))
+            if (!std::visit(SelectorMatcher{availability_.at(i), true}, selector.what))
                 continue;
             members.push_back(i);
             if (availability_.is_allowed(i))
@@ -200,7 +201,7 @@ private:
     void note_left_out(size_t i)
     {
         const Candidate &candidate = availability_.at(i);
-        const bool is_fault = !candidate.problem.empty() && candidate.problem_code == ExitCode::Host;
+        const bool is_fault = !candidate.problem.empty() && candidate.problem_kind == ErrorKind::BrokenHost;
         const std::string &why = !candidate.problem.empty()        ? candidate.problem
                                  : !candidate.only_by_name.empty() ? candidate.only_by_name
                                                                    : candidate.closed;

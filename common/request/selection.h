@@ -29,7 +29,7 @@ struct Choice {
  * @param candidates in PCI order
  * @param notes what is left out of `all` and of groups
  * @return nothing at all only for `none`
- * @throws Error: NotAvailable for what this host does not have, with all that there is, and where nothing may be opened; Policy for what it does not
+ * @throws Error: NotAvailable for what this host does not have, with all that there is, and where nothing may be opened; Denied for what it does not
  *         allow, with all that may be given; a candidate's own code for its problem
  */
 Choice resolve(const Selectors &selectors, const std::vector<Candidate> &candidates,

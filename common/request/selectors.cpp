@@ -21,7 +21,7 @@ constexpr std::array<std::string_view, 5> keywords{"any", "all", "allowed", "non
 
 Error refused(const RequestValue &asked, const std::string &why)
 {
-    return {ExitCode::Usage,
+    return {ErrorKind::Usage,
             "the " + asked.origin + " " + why + " in " + quote(asked.value) +
                 "; it takes 'all', 'none', 'env', 'any:N', 'allowed', indices and ranges ('0', '0-3'), PCI "
                 "addresses, names of GPUs and 'any:GROUP:N', separated by commas"};
@@ -130,7 +130,7 @@ Selectors parse_allowed_selectors(const RequestValue &asked)
 {
     Selectors selectors = parse_selectors(asked);
     if (selectors.none || selectors.environment || selectors.any != 0 || selectors.allowed)
-        throw Error(ExitCode::Usage,
+        throw Error(ErrorKind::Usage,
                     "the " + asked.origin + " has 'none', 'env', 'any:N' or 'allowed' in " +
                         quote(asked.value) +
                         "; it takes 'all', indices and ranges, PCI addresses and names of GPUs");

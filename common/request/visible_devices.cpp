@@ -24,7 +24,7 @@ RequestValue asked_by(const std::string &variable, std::string value)
 {
     RequestValue asked{std::move(value), "environment variable " + quote(variable)};
     if (asked.value.size() > max_request_size)
-        throw Error(ExitCode::Usage,
+        throw Error(ErrorKind::Usage,
                     "the " + asked.origin + " is longer than " + std::to_string(max_request_size) + " bytes");
     return asked;
 }

@@ -29,7 +29,7 @@ enum class Field : std::uint8_t {
 
 Error malformed(const std::string &why)
 {
-    return {ExitCode::Failure, "a malformed D-Bus message: " + why};
+    return {ErrorKind::Failure, "a malformed D-Bus message: " + why};
 }
 
 std::size_t padding(std::size_t at, std::size_t alignment)
@@ -119,7 +119,7 @@ void Marshaller::put_boolean(bool value)
 void Marshaller::put_string(std::string_view text)
 {
     if (text.size() > max_message || text.find('\0') != std::string_view::npos || as_utf8(text) != text)
-        throw Error(ExitCode::Failure, quote(text) + " is no text for D-Bus");
+        throw Error(ErrorKind::Failure, quote(text) + " is no text for D-Bus");
     put_uint32(static_cast<std::uint32_t>(text.size()));
     bytes_.append(text);
     bytes_ += '\0';
@@ -129,7 +129,7 @@ void Marshaller::put_signature(std::string_view text)
 {
     constexpr std::size_t longest = 255;
     if (text.size() > longest || text.find('\0') != std::string_view::npos)
-        throw Error(ExitCode::Failure, quote(text) + " is no signature of D-Bus");
+        throw Error(ErrorKind::Failure, quote(text) + " is no signature of D-Bus");
     put_byte(static_cast<std::uint8_t>(text.size()));
     bytes_.append(text);
     bytes_ += '\0';

@@ -34,9 +34,9 @@ std::optional<UniqueFd> find_socket()
         return found;
     struct stat status {};
     if (::fstat(found->get(), &status) != 0)
-        throw SystemError(errno, "cannot look at " + quote(manager_socket), ExitCode::Host);
+        throw SystemError(errno, "cannot look at " + quote(manager_socket), ErrorKind::BrokenHost);
     if (!S_ISSOCK(status.st_mode) || status.st_uid != 0)
-        throw Error(ExitCode::Host, quote(manager_socket) + " is no socket of root's");
+        throw Error(ErrorKind::BrokenHost, quote(manager_socket) + " is no socket of root's");
     return found;
 }
 
@@ -50,7 +50,7 @@ UniqueFd connect_to(int name)
     address.sun_family = AF_UNIX;
     std::snprintf(static_cast<char *>(address.sun_path), sizeof address.sun_path, "/proc/self/fd/%d", name);
     if (::connect(socket.get(), reinterpret_cast<const sockaddr *>(&address), sizeof address) != 0)
-        throw SystemError(errno, "cannot connect to " + quote(manager_socket), ExitCode::Host);
+        throw SystemError(errno, "cannot connect to " + quote(manager_socket), ErrorKind::BrokenHost);
     return socket;
 }
 
@@ -63,9 +63,11 @@ void check_listener(int socket)
     ucred listener{};
     socklen_t size = sizeof listener;
     if (::getsockopt(socket, SOL_SOCKET, SO_PEERCRED, &listener, &size) != 0)
-        throw SystemError(errno, "cannot tell who listens at " + quote(manager_socket), ExitCode::Host);
+        throw SystemError(errno, "cannot tell who listens at " + quote(manager_socket),
+                          ErrorKind::BrokenHost);
     if (listener.pid != 1 || listener.uid != 0)
-        throw Error(ExitCode::Host, "it is not root's process 1 that listens at " + quote(manager_socket));
+        throw Error(ErrorKind::BrokenHost,
+                    "it is not root's process 1 that listens at " + quote(manager_socket));
 }
 
 std::string hexadecimal(std::string_view text)
@@ -85,7 +87,7 @@ Error failure(const dbus::MethodCall &call, const dbus::Message &error)
     std::string why = error.error_name;
     if (error.signature.starts_with('s'))
         why = error.values().take_string();
-    return {ExitCode::Failure, "systemd's answer to " + call.member + " is: " + quote(why)};
+    return {ErrorKind::Failure, "systemd's answer to " + call.member + " is: " + quote(why)};
 }
 
 } // namespace
@@ -158,7 +160,7 @@ void ManagerConnection::authenticate()
     send(std::string(1, '\0') + "AUTH EXTERNAL " + hexadecimal(std::to_string(::geteuid())) +
          "\r\nBEGIN\r\n");
     if (const std::string answer = take_line(); !answer.starts_with("OK "))
-        throw Error(ExitCode::Failure, "systemd does not take this process for root: " + quote(answer));
+        throw Error(ErrorKind::Failure, "systemd does not take this process for root: " + quote(answer));
 }
 
 void ManagerConnection::send(std::string_view bytes)
@@ -182,7 +184,7 @@ void ManagerConnection::receive()
     if (got > 0)
         received_.append(bytes.data(), static_cast<std::size_t>(got));
     else if (got == 0)
-        throw Error(ExitCode::Failure, "systemd has closed the connection");
+        throw Error(ErrorKind::Failure, "systemd has closed the connection");
     else if (errno != EAGAIN && errno != EINTR)
         throw SystemError(errno, "cannot read from systemd");
 }
@@ -195,7 +197,7 @@ void ManagerConnection::wait(short events)
     pollfd socket{socket_.get(), events, 0};
     const int ready = left > milliseconds(0) ? ::poll(&socket, 1, static_cast<int>(left.count())) : 0;
     if (ready == 0)
-        throw Error(ExitCode::Failure,
+        throw Error(ErrorKind::Failure,
                     "systemd has not answered within " + std::to_string(time_.count()) + " ms");
     if (ready < 0 && errno != EINTR)
         throw SystemError(errno, "cannot wait for systemd");
@@ -207,7 +209,7 @@ std::string ManagerConnection::take_line()
     std::size_t length = received_.find(line_end);
     while (length == std::string::npos) {
         if (received_.size() > longest_line)
-            throw Error(ExitCode::Failure, "systemd does not speak D-Bus");
+            throw Error(ErrorKind::Failure, "systemd does not speak D-Bus");
         receive();
         length = received_.find(line_end);
     }

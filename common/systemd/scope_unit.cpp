@@ -37,7 +37,7 @@ MethodCall property_call(const std::string &unit, const char *interface, const c
 Unmarshaller values_of(const dbus::Message &reply, const char *signature)
 {
     if (reply.signature != signature)
-        throw Error(ExitCode::Failure, "systemd's answer is of another type than it should be");
+        throw Error(ErrorKind::Failure, "systemd's answer is of another type than it should be");
     return reply.values();
 }
 

@@ -12,7 +12,7 @@ namespace ogh {
  * lines that follow, indented. No comments, anchors, tags, `[]`, or texts of several lines: whoever needs them pays for
  * the library, and whoever does not gets the same values from here.
  * @return false if the text is anything else, and then the document is of no use
- * @throws Error (Host) as the builder
+ * @throws Error (BrokenHost) as the builder
  */
 bool read_plain_block(std::string_view text, YamlBuilder &builder);
 

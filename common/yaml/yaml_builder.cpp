@@ -20,7 +20,7 @@ Error too_deep(size_t line)
 
 Error refused_yaml(size_t line, const std::string &why)
 {
-    return {ExitCode::Host, "it is no YAML, line " + std::to_string(line) + ": " + why};
+    return {ErrorKind::BrokenHost, "it is no YAML, line " + std::to_string(line) + ": " + why};
 }
 
 YamlBuilder::YamlBuilder(YamlDocument &document, size_t text_size) : document_(document)

@@ -17,7 +17,7 @@ Error refused_yaml(size_t line, const std::string &why);
 
 /**
  * Makes a document of values that are told one after the other, within its limits.
- * Each function throws Error (Host) if the limits do not allow what it adds.
+ * Each function throws Error (BrokenHost) if the limits do not allow what it adds.
  */
 class YamlBuilder final {
 public:

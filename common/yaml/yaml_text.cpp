@@ -53,7 +53,7 @@ public:
     explicit Parser(std::string_view text)
     {
         if (::yaml_parser_initialize(&parser_) == 0)
-            throw Error(ExitCode::Failure, "no memory to read YAML");
+            throw Error(ErrorKind::Failure, "no memory to read YAML");
         // The library takes bytes as unsigned, and does not change them; and it takes no nullptr for nothing.
         const char *const begin = text.empty() ? "" : text.data();
         ::yaml_parser_set_input_string(&parser_, reinterpret_cast<const unsigned char *>(begin), text.size());

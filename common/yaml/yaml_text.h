@@ -9,7 +9,7 @@ namespace ogh {
 
 /**
  * The first document of a text in YAML 1.1, as libyaml reads it.
- * @throws Error (Host) if it is no YAML, or goes beyond the limits of YamlDocument
+ * @throws Error (BrokenHost) if it is no YAML, or goes beyond the limits of YamlDocument
  */
 YamlDocument read_yaml(std::string_view text);
 

@@ -53,7 +53,7 @@ std::optional<std::vector<Candidate>> AmdGpus::find(const Sysroot &sysroot, cons
         return candidates(inventory_);
     }
     // What the host asks for every container is not asked of a host without GPUs.
-    if (!request.asked.for_all || why->code() != ExitCode::NotAvailable)
+    if (!request.asked.for_all || why->kind() != ErrorKind::NotAvailable)
         throw Error(*why);
     notes.push_back({LogLevel::Info, "nothing to do: " + std::string(why->what())});
     return std::nullopt;

@@ -14,7 +14,7 @@ DrmNodes read_drm(const Gpu &gpu, DrmClass &drm)
         gpu.kfd.render_minor.value(); // without one there is a problem, and no choice
     DrmNodes nodes{gpu.card ? gpu.card : drm.card(render_minor, gpu.device), drm.render(render_minor)};
     if (!nodes.render)
-        throw Error(ExitCode::Host, "the host has no " + render_name(gpu) + " any more");
+        throw Error(ErrorKind::BrokenHost, "the host has no " + render_name(gpu) + " any more");
     return nodes;
 }
 

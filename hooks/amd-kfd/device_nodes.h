@@ -17,7 +17,7 @@ using DeviceNodes = std::map<size_t, DrmNodes>;
 /**
  * Reads what the chosen GPUs need beyond the inventory.
  * @param gpus places in Inventory::gpus
- * @throws Error (Host) if a GPU's render node is gone
+ * @throws Error (BrokenHost) if a GPU's render node is gone
  */
 DeviceNodes read_device_nodes(const Sysroot &sysroot, const Inventory &inventory,
                               const std::vector<size_t> &gpus);

@@ -82,7 +82,7 @@ std::vector<std::string> DrmClass::amdgpu_devices() const
         return devices;
     const auto is_render = [](std::string_view name) { return number_of(name, render_prefix).has_value(); };
     for (const auto &entry :
-         list_folder(place_->fd.get(), {quote(what_), is_render, max_drm_nodes, ExitCode::Host})) {
+         list_folder(place_->fd.get(), {quote(what_), is_render, max_drm_nodes, ErrorKind::BrokenHost})) {
         if (linked_name(place_->fd.get(), entry.name + "/device/driver") == "amdgpu")
             devices.push_back(linked_name(place_->fd.get(), entry.name + "/device"));
     }
@@ -98,9 +98,9 @@ std::string DrmClass::listed_card(unsigned render_minor) const
         return "";
     const std::string what = quote(what_ + "/" + path);
     if (!folder.valid())
-        throw SystemError(errno, "cannot open " + what, ExitCode::Host);
+        throw SystemError(errno, "cannot open " + what, ErrorKind::BrokenHost);
     const auto is_card = [](std::string_view name) { return number_of(name, card_prefix).has_value(); };
-    const auto cards = list_folder(folder.get(), {what, is_card, max_drm_nodes, ExitCode::Host});
+    const auto cards = list_folder(folder.get(), {what, is_card, max_drm_nodes, ErrorKind::BrokenHost});
     return cards.empty() ? "" : cards.front().name;
 }
 

@@ -21,30 +21,30 @@ std::string render_name(unsigned render_minor);
  */
 class DrmClass final {
 public:
-    /** @throws Error (Host) if sysfs cannot be looked into */
+    /** @throws Error (BrokenHost) if sysfs cannot be looked into */
     explicit DrmClass(const Sysroot &sysroot);
 
     /** The name of the device of a render node: "0000:1b:00.0", "amdgpu_xcp_3"; "" if there is no such node. */
     [[nodiscard]] std::string device(unsigned render_minor) const;
 
-    /** A render node; nothing if there is none. @throws Error (Host) */
+    /** A render node; nothing if there is none. @throws Error (BrokenHost) */
     [[nodiscard]] std::optional<DrmNode> render(unsigned render_minor) const;
 
     /**
      * The card of a render node's device. Their numbers have nothing to do with each other.
      * @param device of the render node, as device() has it
      * @return nothing if it has none
-     * @throws Error (Host)
+     * @throws Error (BrokenHost)
      */
     [[nodiscard]] std::optional<DrmNode> card(unsigned render_minor, const std::string &device);
 
-    /** What amdgpu says is the unique id of a render node's device; 0 if it says none. @throws Error (Host) */
+    /** What amdgpu says is the unique id of a render node's device; 0 if it says none. @throws Error (BrokenHost) */
     [[nodiscard]] std::uint64_t unique_id(unsigned render_minor) const;
 
-    /** The bytes of its memory; nothing if it is not said. @throws Error (Host) */
+    /** The bytes of its memory; nothing if it is not said. @throws Error (BrokenHost) */
     [[nodiscard]] std::optional<std::uint64_t> memory(unsigned render_minor) const;
 
-    /** The devices with a render node that the driver amdgpu has, sorted. @throws Error (Host) */
+    /** The devices with a render node that the driver amdgpu has, sorted. @throws Error (BrokenHost) */
     [[nodiscard]] std::vector<std::string> amdgpu_devices() const;
 
 private:

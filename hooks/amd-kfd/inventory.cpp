@@ -135,7 +135,7 @@ Error without_compute(const std::vector<std::string> &devices)
     const std::string what =
         "the amdgpu driver has no compute (KFD): this host has no usable /dev/kfd (nothing in "
         "/sys/class/kfd or /proc/devices), although it has ";
-    return {ExitCode::Host,
+    return {ErrorKind::BrokenHost,
             what + quote_list(devices) + "; a kernel with CONFIG_HSA_AMD, or AMD's own driver, has it"};
 }
 
@@ -184,10 +184,10 @@ std::optional<Error> why_none(const Inventory &inventory)
         return inventory.kfd ? std::nullopt : std::optional(without_compute(devices));
     }
     const auto none = [](const std::string &why) {
-        return Error(ExitCode::NotAvailable, "this host has no AMD GPU (" + why + ")");
+        return Error(ErrorKind::NotAvailable, "this host has no AMD GPU (" + why + ")");
     };
     if (inventory.hidden != 0)
-        return Error(ExitCode::NotAvailable,
+        return Error(ErrorKind::NotAvailable,
                      "the device cgroup of this process does not let it open any of the " +
                          count_text(inventory.hidden) + " of this host");
     if (!inventory.graphics_alone.empty() && !inventory.kfd)

@@ -60,14 +60,14 @@ struct Inventory {
  * sysfs is right.
  *
  * @param notes how many GPUs are hidden
- * @throws Error (Host) if there are GPUs and what there is of them cannot be read
+ * @throws Error (BrokenHost) if there are GPUs and what there is of them cannot be read
  */
 Inventory read_inventory(const Sysroot &sysroot, const Details &details, Notes &notes);
 
 /**
  * Notes of each GPU whether this process may open its render node below the sysroot. That is the one that counts: KFD
  * asks the device cgroup for it, too (kfd_devcgroup_check_permission() in amdkfd).
- * @throws Error (Host) if /dev cannot be looked at
+ * @throws Error (BrokenHost) if /dev cannot be looked at
  */
 void read_access(const Sysroot &sysroot, Inventory &inventory);
 

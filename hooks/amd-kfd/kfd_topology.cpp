@@ -69,9 +69,10 @@ KfdTopology KfdClass::topology() const
     if (!nodes.valid() && errno == ENOENT)
         return topology;
     if (!nodes.valid())
-        throw SystemError(errno, "cannot open " + quote(what), ExitCode::Host);
+        throw SystemError(errno, "cannot open " + quote(what), ErrorKind::BrokenHost);
     const auto is_node = [](std::string_view name) { return parse_number(name).has_value(); };
-    for (const auto &entry : list_folder(nodes.get(), {quote(what), is_node, max_kfd_nodes, ExitCode::Host}))
+    for (const auto &entry :
+         list_folder(nodes.get(), {quote(what), is_node, max_kfd_nodes, ErrorKind::BrokenHost}))
         add_node(topology, entry.name, read_sysfs_file(nodes.get(), entry.name + "/properties", what));
     return topology;
 }

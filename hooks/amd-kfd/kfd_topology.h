@@ -30,23 +30,23 @@ void add_node(KfdTopology &topology, const std::string &name, const SysfsFile &p
 /** The compute half of the amdgpu driver, in sysfs. */
 class KfdClass final {
 public:
-    /** @throws Error (Host) if sysfs cannot be looked into */
+    /** @throws Error (BrokenHost) if sysfs cannot be looked into */
     explicit KfdClass(const Sysroot &sysroot);
 
     /** Whether the kernel has it at all. */
     [[nodiscard]] bool exists() const { return place_.has_value(); }
 
-    /** Of /dev/kfd. @throws Error (Host) */
+    /** Of /dev/kfd. @throws Error (BrokenHost) */
     [[nodiscard]] std::optional<DeviceNumber> number() const;
 
     /**
      * One file is read for each node, its properties: what `gpu_id` says of it, that it is a GPU or is hidden, they say
      * too.
-     * @throws Error (Host)
+     * @throws Error (BrokenHost)
      */
     [[nodiscard]] KfdTopology topology() const;
 
-    /** The bytes of a node's memory that is a GPU's own; nothing if it is not said. @throws Error (Host) */
+    /** The bytes of a node's memory that is a GPU's own; nothing if it is not said. @throws Error (BrokenHost) */
     [[nodiscard]] std::optional<std::uint64_t> memory(const std::string &name,
                                                       const KfdProperties &properties) const;
 

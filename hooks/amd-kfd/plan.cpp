@@ -66,7 +66,7 @@ void check_rootless(const std::vector<size_t> &gpus, const Inventory &inventory,
         }));
     if (!rootless || gpus.empty() || gpus.size() == there)
         return;
-    throw Error(ExitCode::Host,
+    throw Error(ErrorKind::BrokenHost,
                 std::to_string(gpus.size()) + " of " + std::to_string(there) +
                     " AMD GPUs asked for: ROCm works on some of several GPUs only behind a device cgroup, "
                     "which a rootless engine cannot set; ask for all of them ('0-" +

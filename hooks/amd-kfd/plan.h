@@ -23,7 +23,7 @@ Edits plan(const Inventory &inventory, const DeviceNodes &host);
  * Without a device cgroup KFD gives a process all GPUs of the host, and ROCm fails on the first that it has no render
  * node of.
  * @param rootless nobody can set a device cgroup
- * @throws Error (Host) for a rootless container that is to get some of several GPUs; those that a device cgroup hides
+ * @throws Error (BrokenHost) for a rootless container that is to get some of several GPUs; those that a device cgroup hides
  *         from this process do not count
  */
 void check_rootless(const std::vector<size_t> &gpus, const Inventory &inventory, bool rootless);

@@ -22,7 +22,7 @@ SysfsFile failed(int error_number, const std::string &path, const std::string &w
 {
     if (const auto state = state_of_error(error_number))
         return {*state};
-    throw SystemError(error_number, "cannot read " + quote(what + "/" + path), ExitCode::Host);
+    throw SystemError(error_number, "cannot read " + quote(what + "/" + path), ErrorKind::BrokenHost);
 }
 
 } // namespace
@@ -48,7 +48,7 @@ SysfsFile read_sysfs_file(int folder, const std::string &path, const std::string
     if (size < 0)
         return failed(errno, path, what);
     if (static_cast<size_t>(size) == text.size())
-        throw Error(ExitCode::Host, quote(what + "/" + path) + " is larger than any file of sysfs");
+        throw Error(ErrorKind::BrokenHost, quote(what + "/" + path) + " is larger than any file of sysfs");
     std::string_view content(text.data(), static_cast<size_t>(size));
     if (content.ends_with('\n'))
         content.remove_suffix(1);
@@ -62,7 +62,7 @@ std::optional<DeviceNumber> read_device_number(int folder, const std::string &pa
         return std::nullopt;
     const auto number = parse_device_number(file.text);
     if (!number)
-        throw Error(ExitCode::Host, quote(what + "/" + path) + " has no device number");
+        throw Error(ErrorKind::BrokenHost, quote(what + "/" + path) + " has no device number");
     return number;
 }
 

@@ -75,7 +75,7 @@ std::optional<RequestValue> asked_by_engine(const Hook &hook, const Options &opt
 /** GPUs have a policy and leases of their own hook, which this one is not to go round. */
 void refuse_gpu(const std::string &name, const DeviceKeys &found)
 {
-    throw Error(ExitCode::Policy,
+    throw Error(ErrorKind::Denied,
                 "the device " + quote(name) + " has " + quote(found.gpu_node) + ", which the hook " +
                     found.gpu_hook + " gives: ask for the GPU by the annotation 'io.oci-gpu-hooks." +
                     found.gpu_hook + "'; cdi-devices gives GPUs only where the host says --give-gpus");
@@ -141,7 +141,7 @@ private:
         const auto before = std::move(keys_);
         look();
         if (keys_ != before)
-            throw Error(ExitCode::NotAvailable,
+            throw Error(ErrorKind::NotAvailable,
                         "while the container waited, what the host has of the devices that it asks for has "
                         "changed; start it again");
     }

@@ -50,11 +50,11 @@ void check(const Options &options, const CommonOptions &common)
     check(options.list);
     check(options.leases);
     if (options.engine_annotations && !common.only.empty())
-        throw Error(ExitCode::Usage,
+        throw Error(ErrorKind::Usage,
                     "--engine-annotations and --only cannot be combined: what engines are asked "
                     "for is not looked at by --only");
     if (options.give_gpus && (!options.allow || !options.max_devices))
-        throw Error(ExitCode::Usage,
+        throw Error(ErrorKind::Usage,
                     "--give-gpus needs --allow and --max-devices: what the hook for these GPUs "
                     "allows does not count for this one");
 }

@@ -17,12 +17,12 @@ std::string checked_folder(const std::string &folder, const std::string &origin)
     const size_t last = folder.find_last_not_of('/');
     const std::string path = folder.substr(0, std::max(last + 1, size_t{1}));
     if (!can_be_in_loader_files(folder))
-        throw Error(ExitCode::Usage, "the " + origin + " has the folder " + quote(folder) +
-                                         ", with a character that the loader's files cannot hold");
+        throw Error(ErrorKind::Usage, "the " + origin + " has the folder " + quote(folder) +
+                                          ", with a character that the loader's files cannot hold");
     try {
         return InnerPath::parse(path).full();
     } catch (const Error &error) {
-        throw Error(ExitCode::Usage, "the " + origin + ": " + error.what());
+        throw Error(ErrorKind::Usage, "the " + origin + ": " + error.what());
     }
 }
 
@@ -35,11 +35,11 @@ LibraryRequest parse_library_request(const RequestValue &asked, const std::vecto
         return request;
     for (const std::string &item : split_list(asked.value)) {
         if (item.empty() || item == "none")
-            throw Error(ExitCode::Usage, "the " + asked.origin + " has " +
-                                             (item.empty() ? "an empty name" : "'none' beside others") +
-                                             " in " + quote(asked.value) +
-                                             "; it takes 'auto', 'none' or absolute folders, "
-                                             "separated by commas");
+            throw Error(ErrorKind::Usage, "the " + asked.origin + " has " +
+                                              (item.empty() ? "an empty name" : "'none' beside others") +
+                                              " in " + quote(asked.value) +
+                                              "; it takes 'auto', 'none' or absolute folders, "
+                                              "separated by commas");
         if (item == "auto")
             request.automatic = true;
         else
@@ -49,7 +49,7 @@ LibraryRequest parse_library_request(const RequestValue &asked, const std::vecto
         request.folders.push_back(checked_folder(folder, "option '--folder'"));
     request.folders = without_repeats(request.folders);
     if (request.folders.size() > max_folders)
-        throw Error(ExitCode::Usage,
+        throw Error(ErrorKind::Usage,
                     "the " + asked.origin + " has more than " + std::to_string(max_folders) + " folders");
     return request;
 }

@@ -31,7 +31,7 @@ std::string read_list(const ImageReader &reader, const InnerMount &mount)
         return "";
     const Inode inode = Inode::of(list->get(), what);
     if (!inode.is(Kind::File) || inode.uid != 0)
-        throw Error(ExitCode::Failure, what + " is not a plain file of the host's root");
+        throw Error(ErrorKind::Failure, what + " is not a plain file of the host's root");
     return read_all(reader.open(list->get(), inode, what).get(), max_list_size, what);
 }
 
@@ -67,12 +67,12 @@ std::vector<std::string> parse_folder_list(std::string_view text, const std::str
             continue;
         const std::string folder = InnerPath::parse(line.starts_with('/') ? line : top + line).full();
         if (!is_at_or_below(/*path=*/folder, mounted_at))
-            throw Error(ExitCode::Failure,
+            throw Error(ErrorKind::Failure,
                         "the folder " + quote(line) + " is not below " + quote(mounted_at));
         folders.push_back(folder);
     }
     if (folders.size() > max_folders)
-        throw Error(ExitCode::Failure, "it has more than " + std::to_string(max_folders) + " folders");
+        throw Error(ErrorKind::Failure, "it has more than " + std::to_string(max_folders) + " folders");
     return without_repeats(folders);
 }
 

@@ -13,8 +13,8 @@ constexpr std::string_view read_only_suffix = ":ro";
 void check_name(const std::string &name, const RequestValue &asked)
 {
     const auto refused = [&](const std::string &why) {
-        return Error(ExitCode::Usage, "the " + asked.origin + " " + why + " in " + quote(asked.value) +
-                                          "; it takes 'all', 'none' or folder names, separated by commas");
+        return Error(ErrorKind::Usage, "the " + asked.origin + " " + why + " in " + quote(asked.value) +
+                                           "; it takes 'all', 'none' or folder names, separated by commas");
     };
     if (name == "none")
         throw refused("has 'none' beside others");

@@ -44,19 +44,20 @@ public:
 
     [[nodiscard]] Folder follow(const std::string &name) const
     {
-        Folder folder{name, path(name), Kind::Directory, "", ExitCode::Success};
+        Folder folder{name, path(name), Kind::Directory, "", ErrorKind::None};
         try {
             const auto found = sysroot_.find(path(name), [&](int directory) { refuse_writable(directory); });
             if (!found)
-                throw Error(ExitCode::NotAvailable, "its symlink leads nowhere");
+                throw Error(ErrorKind::NotAvailable, "its symlink leads nowhere");
             const mode_t mode = status_of(found->fd.get(), quote(name)).st_mode;
             if (!S_ISDIR(mode) && !S_ISREG(mode))
-                throw Error(ExitCode::NotAvailable, "its symlink leads to neither a folder nor a plain file");
+                throw Error(ErrorKind::NotAvailable,
+                            "its symlink leads to neither a folder nor a plain file");
             folder.kind = S_ISDIR(mode) ? Kind::Directory : Kind::File;
             folder.host_path = sysroot_.on_host(found->path);
         } catch (const Error &error) {
             folder.problem = error.what();
-            folder.problem_code = error.code();
+            folder.problem_kind = error.kind();
         }
         return folder;
     }
@@ -84,7 +85,7 @@ private:
     {
         const struct stat status = status_of(directory, "a folder on the way");
         if (writable_.contains({status.st_dev, status.st_ino}))
-            throw Error(ExitCode::Host,
+            throw Error(ErrorKind::BrokenHost,
                         "its symlink leads through a folder that containers may write, which could "
                         "point it at anything");
     }
@@ -108,9 +109,10 @@ Inventory read_inventory(const Sysroot &sysroot, const std::string &source_dir)
     if (!source)
         return inventory;
     inventory.exists = true;
-    std::vector<FolderEntry> entries = list_folder(
-        source->fd.get(), {"the source folder " + quote(inventory.source_dir),
-                           [](std::string_view name) { return !name.starts_with('.'); }, 0, ExitCode::Host});
+    std::vector<FolderEntry> entries =
+        list_folder(source->fd.get(),
+                    {"the source folder " + quote(inventory.source_dir),
+                     [](std::string_view name) { return !name.starts_with('.'); }, 0, ErrorKind::BrokenHost});
     std::erase_if(entries, [](const FolderEntry &entry) { return !can_be_handed_out(entry); });
     const std::string parent = sysroot.on_host(source->path == "/" ? "" : source->path);
     std::optional<Links> links; // most source folders have none, and need no look at each writable entry
@@ -121,7 +123,7 @@ Inventory read_inventory(const Sysroot &sysroot, const std::string &source_dir)
             inventory.folders.push_back(links->follow(entry.name));
         } else {
             const Kind kind = entry.type == DT_DIR ? Kind::Directory : Kind::File;
-            inventory.folders.push_back({entry.name, parent + "/" + entry.name, kind, "", ExitCode::Success});
+            inventory.folders.push_back({entry.name, parent + "/" + entry.name, kind, "", ErrorKind::None});
         }
     }
     return inventory;
@@ -130,7 +132,7 @@ Inventory read_inventory(const Sysroot &sysroot, const std::string &source_dir)
 void require_source(const Inventory &inventory)
 {
     if (!inventory.exists)
-        throw Error(ExitCode::NotAvailable, "this host has no " + quote(inventory.source_dir));
+        throw Error(ErrorKind::NotAvailable, "this host has no " + quote(inventory.source_dir));
 }
 
 } // namespace ogh::mount_srv

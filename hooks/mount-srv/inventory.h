@@ -16,7 +16,7 @@ struct Folder {
     std::string host_path; ///< canonical: symlinks are followed; with the sysroot in front
     Kind kind = Kind::Directory;
     std::string problem; ///< why it cannot be handed out; "" if it can
-    ExitCode problem_code = ExitCode::Success;
+    ErrorKind problem_kind = ErrorKind::None;
 
     bool operator==(const Folder &) const = default;
 };

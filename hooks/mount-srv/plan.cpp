@@ -52,19 +52,19 @@ const Folder *find_entry(const std::string &name, const Inventory &inventory)
 
 const Folder &find_folder(const std::string &name, const Inventory &inventory, const Policy &policy)
 {
-    const auto no_folder = [&](ExitCode code, const std::string &why) {
-        return Error(code, "no folder " + quote(name) + ": " + about_suffix(name) + why);
+    const auto no_folder = [&](ErrorKind kind, const std::string &why) {
+        return Error(kind, "no folder " + quote(name) + ": " + about_suffix(name) + why);
     };
     if (!is_allowed(name, policy))
-        throw no_folder(ExitCode::Policy,
+        throw no_folder(ErrorKind::Denied,
                         "the host's policy (--allow) does not hand it out; " + offer(inventory, policy));
     if (!inventory.exists)
-        throw no_folder(ExitCode::NotAvailable, "this host has no " + quote(inventory.source_dir));
+        throw no_folder(ErrorKind::NotAvailable, "this host has no " + quote(inventory.source_dir));
     const Folder *const folder = find_entry(name, inventory);
     if (folder == nullptr)
-        throw no_folder(ExitCode::NotAvailable, offer(inventory, policy));
+        throw no_folder(ErrorKind::NotAvailable, offer(inventory, policy));
     if (!folder->problem.empty())
-        throw Error(folder->problem_code, "no folder " + quote(name) + ": " + folder->problem);
+        throw Error(folder->problem_kind, "no folder " + quote(name) + ": " + folder->problem);
     return *folder;
 }
 
@@ -106,7 +106,7 @@ std::set<std::string> parse_allow(const std::string &list)
     std::set<std::string> names;
     for (const std::string &name : split_list(list)) {
         if (name.empty())
-            throw Error(ExitCode::Usage, "--allow has an empty name in " + quote(list));
+            throw Error(ErrorKind::Usage, "--allow has an empty name in " + quote(list));
         names.insert(name);
     }
     return names;

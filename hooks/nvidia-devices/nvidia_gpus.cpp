@@ -45,7 +45,7 @@ void read_chosen(const Sysroot &sysroot, Inventory &inventory, const std::vector
     for (const auto &[gpu, place] : chosen) {
         const std::string &problem = inventory.gpus[gpu].instances[place].problem;
         if (!problem.empty())
-            throw Error(ExitCode::Host, "the instance cannot be given: " + problem);
+            throw Error(ErrorKind::BrokenHost, "the instance cannot be given: " + problem);
     }
 }
 
@@ -79,7 +79,7 @@ void NvidiaGpus::add_options(CommandLine &cli)
 void NvidiaGpus::check_options(const CommonOptions &common, bool is_for_cdi)
 {
     if (requested_capabilities_ && !common.request && !is_for_cdi)
-        throw Error(ExitCode::Usage, "--capabilities needs --request");
+        throw Error(ErrorKind::Usage, "--capabilities needs --request");
     if (allow_capabilities_)
         allowed_.push_back(
             parse_allowed_capabilities({*allow_capabilities_, "option '--allow-capabilities'"}));
@@ -146,14 +146,14 @@ void NvidiaGpus::ask_for_channels(const GpuRequest &request, const Hook &hook)
     const bool is_by_host =
         hook.options().request && (request.asked.for_all || hook.options().opt_in != OptIn::Always);
     if (imex_ && !hook.options().request)
-        throw Error(ExitCode::Usage, "--imex needs --request");
+        throw Error(ErrorKind::Usage, "--imex needs --request");
     if (request.selectors.none)
         return; // a container without a GPU has no use for them, and gets no node
     const auto asked = hook.value("nvidia-devices.imex");
     if (asked && request.asked.plugin)
-        throw Error(ExitCode::Policy, "the " + asked->origin +
-                                          " does not count here: the host has a device plugin choose "
-                                          "(--from), channels as well");
+        throw Error(ErrorKind::Denied, "the " + asked->origin +
+                                           " does not count here: the host has a device plugin choose "
+                                           "(--from), channels as well");
     if (asked)
         imex_channels_ = parse_imex_channels(*asked);
     else if (request.asked.plugin)
@@ -172,8 +172,8 @@ void NvidiaGpus::name_instances_for(const Selectors &selectors, const SelectionP
     const auto addresses = addresses_of_divided(inventory_);
     if (!name || addresses.empty())
         return;
-    const auto no_names = [&](ExitCode code, const std::string &why) {
-        return Error(code, "no GPU " + quote(*name) + ": " + why + "; " + without_library(inventory_));
+    const auto no_names = [&](ErrorKind kind, const std::string &why) {
+        return Error(kind, "no GPU " + quote(*name) + ": " + why + "; " + without_library(inventory_));
     };
     try {
         if (!inventory_.version)
@@ -183,12 +183,12 @@ void NvidiaGpus::name_instances_for(const Selectors &selectors, const SelectionP
         name_instances(parse_library_answer(answer), inventory_);
     } catch (const NoLibrary &error) {
         throw no_names(
-            ExitCode::NotAvailable,
+            ErrorKind::NotAvailable,
             std::string("NVIDIA's library alone knows how the instances of a GPU (MIG) are counted, and "
                         "UUIDs and profiles of theirs, and ") +
                 error.what());
     } catch (const Error &error) {
-        throw no_names(error.code(), error.what());
+        throw no_names(error.kind(), error.what());
     }
 }
 

@@ -49,7 +49,7 @@ private:
     /** @throws Error (Usage) */
     [[nodiscard]] ImexPolicy imex_policy() const;
 
-    /** @throws Error: Usage; Policy for what the host does not hand out */
+    /** @throws Error: Usage; Denied for what the host does not hand out */
     void ask_for_channels(const GpuRequest &request, const Hook &hook);
 
     std::string driver_root_ = "/";

@@ -48,7 +48,7 @@ bool is_plain(std::string_view input)
 void check(std::string_view input)
 {
     const auto outcome = attempt([&] { return parse_spec(input); });
-    require(outcome.value || outcome.code == ExitCode::Host,
+    require(outcome.value || outcome.kind == ErrorKind::BrokenHost,
             "a specification that is wrong is the host's fault");
     if (is_plain(input)) {
         // With a comment it is none of the forms that are read without the library.

@@ -115,7 +115,7 @@ void check_requests(const Config &config)
         Notes notes;
         const auto outcome =
             attempt([&] { return find_request("mount-srv", &config, options, notes).has_value(); });
-        require(outcome.value || outcome.code == ExitCode::Usage, "a request is refused as a wrong use");
+        require(outcome.value || outcome.kind == ErrorKind::Usage, "a request is refused as a wrong use");
     }
 }
 
@@ -127,7 +127,7 @@ void check(std::string_view input)
     const auto document = whole_object(input);
     const bool is_right = document && is_config(*document);
     if (!outcome.value) {
-        require(outcome.code == ExitCode::Failure, "a config.json that cannot be used is a plain failure");
+        require(outcome.kind == ErrorKind::Failure, "a config.json that cannot be used is a plain failure");
         require(!is_right || nesting(input) != Nesting::Fine, "what an engine may write is read");
         return;
     }

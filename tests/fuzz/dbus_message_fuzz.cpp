@@ -32,7 +32,7 @@ void check_message(std::string_view input)
     const auto length = attempt([&] { return message_length(input); });
     const auto message = attempt([&] { return unmarshal(input); });
     if (!message.value) {
-        require(message.code == ExitCode::Failure, "what is no message is a plain failure");
+        require(message.kind == ErrorKind::Failure, "what is no message is a plain failure");
         return;
     }
     require(length.value == input.size(), "a message is as long as its beginning says");

@@ -126,7 +126,7 @@ void check(std::string_view input)
     const auto from = attempt([&] {
         return parse_plugin_sources({request.from, "option '--from'"}, all_names());
     });
-    require(from.value || from.code == ExitCode::Usage, "sources are refused as a wrong use");
+    require(from.value || from.kind == ErrorKind::Usage, "sources are refused as a wrong use");
     if (!from.value)
         return;
     OptInOptions options;
@@ -135,7 +135,7 @@ void check(std::string_view input)
     const auto outcome = attempt([&] { return find_request(hook, &request.config, options, notes); });
     for (const Note &note : notes)
         require(is_one_clean_line(note.text), "a note is one clean line");
-    require(outcome.value || outcome.code == ExitCode::Usage || outcome.code == ExitCode::Policy,
+    require(outcome.value || outcome.kind == ErrorKind::Usage || outcome.kind == ErrorKind::Denied,
             "what no plugin says is refused as that");
     if (!outcome.value)
         return;

@@ -18,7 +18,7 @@ namespace {
 void check_toml(const std::string &text)
 {
     const auto file = attempt([&] { return TomlFile::parse("/etc/x.conf", text); });
-    require(file.value || file.code == ExitCode::Host, "what is wrong is the host's fault");
+    require(file.value || file.kind == ErrorKind::BrokenHost, "what is wrong is the host's fault");
     if (!file.value)
         return;
     require(is_utf8(text), "no text");
@@ -43,7 +43,8 @@ void check(std::string_view input)
     check_toml(text);
     for (const char *const path : {"/etc/x.conf", "/etc/x.json", "/etc/x.yaml"}) {
         const auto document = attempt([&] { return parse_document(path, text); });
-        require(document.value || document.code == ExitCode::Host, "what is wrong is the host's fault");
+        require(document.value || document.kind == ErrorKind::BrokenHost,
+                "what is wrong is the host's fault");
         if (!document.value)
             continue;
         const std::string runtime = text_at(*document.value, {"engine", "runtime"});

@@ -26,13 +26,13 @@ Inventory make_inventory()
         "y_rw", "C:",       ":",        "-",      "x_ro",    "_writable", "a_writable_b"};
     Inventory inventory{"/srv", true, {}};
     for (const std::string &name : names)
-        inventory.folders.push_back({name, "/data/of " + name, Kind::Directory, "", ExitCode::Success});
-    inventory.folders.push_back({"file", "/data/file", Kind::File, "", ExitCode::Success});
-    inventory.folders.push_back({"file_rw", "/data/file_rw", Kind::File, "", ExitCode::Success});
+        inventory.folders.push_back({name, "/data/of " + name, Kind::Directory, "", ErrorKind::None});
+    inventory.folders.push_back({"file", "/data/file", Kind::File, "", ErrorKind::None});
+    inventory.folders.push_back({"file_rw", "/data/file_rw", Kind::File, "", ErrorKind::None});
     inventory.folders.push_back(
-        {"broken", "", Kind::Directory, "its symlink leads nowhere", ExitCode::NotAvailable});
+        {"broken", "", Kind::Directory, "its symlink leads nowhere", ErrorKind::NotAvailable});
     inventory.folders.push_back(
-        {"broken_rw", "", Kind::File, "its symlink cannot be trusted", ExitCode::Host});
+        {"broken_rw", "", Kind::File, "its symlink cannot be trusted", ErrorKind::BrokenHost});
     std::sort(inventory.folders.begin(), inventory.folders.end(),
               [](const Folder &a, const Folder &b) { return a.name < b.name; });
     return inventory;
@@ -76,15 +76,15 @@ const Folder *find(const Inventory &inventory, const std::string &name)
     return found == inventory.folders.end() ? nullptr : &*found;
 }
 
-/** The code with which a name is refused, Success if it is not. */
-ExitCode verdict(const std::string &name, const Inventory &inventory, const Policy &policy)
+/** The kind of error with which a name is refused, None if it is not. */
+ErrorKind verdict(const std::string &name, const Inventory &inventory, const Policy &policy)
 {
     const Folder *folder = find(inventory, name);
     if (policy.allow && !policy.allow->contains(name))
-        return ExitCode::Policy;
+        return ErrorKind::Denied;
     if (!inventory.exists || folder == nullptr)
-        return ExitCode::NotAvailable;
-    return folder->problem_code;
+        return ErrorKind::NotAvailable;
+    return folder->problem_kind;
 }
 
 void check_mount(const MountEdit &mount, const Folder &folder, const FolderRequest &request,
@@ -110,7 +110,7 @@ void check_edits(const Edits &edits, const FolderRequest &request, const Invento
     auto mount = edits.mounts.begin();
     for (const Folder &folder : inventory.folders) {
         const bool asked = request.all || request.names.contains(folder.name);
-        if (!asked || verdict(folder.name, inventory, policy) != ExitCode::Success)
+        if (!asked || verdict(folder.name, inventory, policy) != ErrorKind::None)
             continue;
         require(mount != edits.mounts.end(), "what is asked for and allowed is mounted");
         check_mount(*mount++, folder, request, policy);
@@ -128,9 +128,9 @@ void check_plan(const FolderRequest &request, const Inventory &inventory, const 
     for (const Note &note : notes)
         require(is_one_clean_line(note.text), "a note is one clean line");
     for (const std::string &name : request.names) {
-        const ExitCode expected = verdict(name, inventory, policy);
-        if (expected != ExitCode::Success) {
-            require(!outcome.value && outcome.code == expected, "a name that cannot be given is refused");
+        const ErrorKind expected = verdict(name, inventory, policy);
+        if (expected != ErrorKind::None) {
+            require(!outcome.value && outcome.kind == expected, "a name that cannot be given is refused");
             return;
         }
     }
@@ -147,7 +147,7 @@ void check(std::string_view input)
     const std::string value(input);
     const auto outcome = attempt([&] { return parse_folder_request({value, "request"}); });
     if (!outcome.value) {
-        require(outcome.code == ExitCode::Usage, "a request is refused as a wrong use");
+        require(outcome.kind == ErrorKind::Usage, "a request is refused as a wrong use");
         return;
     }
     check_grammar(*outcome.value, value);

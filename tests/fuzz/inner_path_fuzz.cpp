@@ -30,7 +30,7 @@ void check(std::string_view input)
     const auto outcome = attempt([&] { return InnerPath::parse(path); });
     require(outcome.value.has_value() == is_plain_path(path), "plain paths are taken apart, and no others");
     if (!outcome.value) {
-        require(outcome.code == ExitCode::Usage, "a path is refused as a wrong use");
+        require(outcome.kind == ErrorKind::Usage, "a path is refused as a wrong use");
         return;
     }
     const auto &[parent, name] = *outcome.value;

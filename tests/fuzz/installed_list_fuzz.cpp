@@ -10,7 +10,7 @@ using namespace ogh::admin;
 void check(std::string_view input)
 {
     const auto list = attempt([&] { return Manifest::parse(input); });
-    require(list.value || list.code == ExitCode::Host, "a list that is wrong is the host's fault");
+    require(list.value || list.kind == ErrorKind::BrokenHost, "a list that is wrong is the host's fault");
     if (!list.value)
         return;
     require(list.value->files.size() <= 256, "the limits are kept");

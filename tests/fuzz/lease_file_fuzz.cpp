@@ -12,7 +12,7 @@ void check(std::string_view input)
 {
     const auto file = attempt([&] { return parse_lease_file(input); });
     if (!file.value) {
-        require(file.code == ExitCode::Host, "a lease file that cannot be used is the host's fault");
+        require(file.kind == ErrorKind::BrokenHost, "a lease file that cannot be used is the host's fault");
         return;
     }
     require(contradiction(file.value->state).empty(), "nobody is kept out and has it");

@@ -68,7 +68,7 @@ void check_names(const Inventory &inventory)
 void check(std::string_view input)
 {
     const auto answer = attempt([&] { return parse_library_answer(input); });
-    require(answer.value || answer.code == ExitCode::Host,
+    require(answer.value || answer.kind == ErrorKind::BrokenHost,
             "an answer that cannot be right is the host's fault");
     if (!answer.value)
         return;
@@ -78,7 +78,7 @@ void check(std::string_view input)
         name_instances(*answer.value, inventory);
         return true;
     });
-    require(named.value || named.code == ExitCode::Host, "so is one that the driver contradicts");
+    require(named.value || named.kind == ErrorKind::BrokenHost, "so is one that the driver contradicts");
     if (named.value)
         check_names(inventory);
 }

@@ -47,7 +47,7 @@ void check(std::string_view input)
     const UniqueFd file = file_of(input);
     const auto outcome = attempt([&] { return MountTable(file.get()); });
     if (!outcome.value) {
-        require(outcome.code == ExitCode::Host, "a table that cannot be read is the host's fault");
+        require(outcome.kind == ErrorKind::BrokenHost, "a table that cannot be read is the host's fault");
         return;
     }
     const MountTable &table = *outcome.value;

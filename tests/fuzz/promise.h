@@ -28,7 +28,7 @@ bool is_utf8(std::string_view text);
 /** What a call has come to: a value, or a refusal with this code. */
 template<typename Value> struct Outcome {
     std::optional<Value> value;
-    ExitCode code = ExitCode::Success;
+    ErrorKind kind = ErrorKind::None;
 };
 
 /** Every refusal is one clean line for the log, and a failure. */
@@ -36,17 +36,17 @@ inline void check_refusal(const Error &error)
 {
     const std::string_view message = error.what();
     require(!message.empty() && is_one_clean_line(message), "an error message is one clean line");
-    require(error.code() != ExitCode::Success, "an error has an exit code");
+    require(error.kind() != ErrorKind::None, "an error has a kind");
 }
 
 /** Whatever is no ogh::Error goes on, up to the fuzzer. */
 template<typename Call> auto attempt(const Call &call) -> Outcome<decltype(call())>
 {
     try {
-        return {call(), ExitCode::Success};
+        return {call(), ErrorKind::None};
     } catch (const Error &error) {
         check_refusal(error);
-        return {std::nullopt, error.code()};
+        return {std::nullopt, error.kind()};
     }
 }
 

@@ -86,8 +86,8 @@ Outcome<std::optional<RequestValue>> ask(const Case &input)
     auto outcome = attempt([&] { return find_request(hook, &input.config, input.options, notes); });
     for (const Note &note : notes)
         require(is_one_clean_line(note.text), "a note is one clean line");
-    const bool is_refused = outcome.code == ExitCode::Policy && is_of_pod(input.config);
-    require(outcome.value || is_refused || outcome.code == ExitCode::Usage,
+    const bool is_refused = outcome.kind == ErrorKind::Denied && is_of_pod(input.config);
+    require(outcome.value || is_refused || outcome.kind == ErrorKind::Usage,
             "a request is refused as a wrong use");
     return outcome;
 }
@@ -176,7 +176,7 @@ void check_environment_is_nothing(const Case &input, const Outcome<std::optional
     without.config.environment.clear();
     const auto other = ask(without);
     const auto value = [](const auto &any) { return any.value && *any.value ? (*any.value)->value : "-"; };
-    require(other.code == outcome.code && value(other) == value(outcome), "the environment asks for nothing");
+    require(other.kind == outcome.kind && value(other) == value(outcome), "the environment asks for nothing");
 }
 
 } // namespace

@@ -56,7 +56,7 @@ void check_message(const Requirement &requirement)
     require(notes.empty(), "who knows all warns of nothing");
     require(outcome.value.has_value() == (is_met(requirement, facts) == Answer::Yes),
             "what is not met is an error");
-    require(outcome.value || outcome.code == ExitCode::NotAvailable, "the host lacks it");
+    require(outcome.value || outcome.kind == ErrorKind::NotAvailable, "the host lacks it");
     check_gpu({requirement}, {}, "0", notes);
     for (const Note &note : notes)
         require(is_one_clean_line(note.text), "a note is one clean line");
@@ -82,7 +82,7 @@ void check(std::string_view input)
 {
     const std::string text(input);
     const auto requirement = attempt([&] { return parse_requirement({text, "environment variable 'V'"}); });
-    require(requirement.value || requirement.code == ExitCode::Usage,
+    require(requirement.value || requirement.kind == ErrorKind::Usage,
             "a requirement is refused as a wrong use");
     Config config;
     config.environment = {"NVIDIA_REQUIRE_CUDA=" + text};
@@ -98,7 +98,7 @@ void check(std::string_view input)
     }
     config.environment = {"CUDA_VERSION=" + text};
     const auto old = attempt([&] { return requirements_of(config); });
-    require(old.value || old.code == ExitCode::Usage, "a version is refused as a wrong use");
+    require(old.value || old.kind == ErrorKind::Usage, "a version is refused as a wrong use");
     config.environment.emplace_back("NVIDIA_DISABLE_REQUIRE=1");
     require(requirements_of(config).empty(), "what is switched off requires nothing");
 }

@@ -69,7 +69,7 @@ std::vector<Candidate> fixed_candidates()
     list[2].closed = "the device cgroup keeps it";
     list[3].problem = "it does not answer";
     list[4].problem = "it is excluded";
-    list[4].problem_code = ExitCode::NotAvailable;
+    list[4].problem_kind = ErrorKind::NotAvailable;
     list[5].only_by_name = "it has the screen";
     return list;
 }
@@ -100,7 +100,7 @@ void check_words(const Selectors &selectors)
 std::optional<Selectors> check_selectors(const RequestValue &asked)
 {
     const auto outcome = attempt([&] { return parse_selectors(asked); });
-    require(outcome.value || outcome.code == ExitCode::Usage, "selectors are refused as a wrong use");
+    require(outcome.value || outcome.kind == ErrorKind::Usage, "selectors are refused as a wrong use");
     if (outcome.value) {
         check_words(*outcome.value);
         require(parse_selectors({text_of(*outcome.value), ""}) == *outcome.value,
@@ -164,7 +164,7 @@ void check_choice(const Case &input, const Selectors &selectors)
         const auto allowed = attempt([&] {
             return parse_allowed_selectors({*input.allow, "option '--allow'"});
         });
-        require(allowed.value || allowed.code == ExitCode::Usage, "a policy is refused as a wrong use");
+        require(allowed.value || allowed.kind == ErrorKind::Usage, "a policy is refused as a wrong use");
         if (!allowed.value)
             return;
         require(!allowed.value->none && !allowed.value->environment && allowed.value->any == 0,
@@ -176,11 +176,11 @@ void check_choice(const Case &input, const Selectors &selectors)
     const auto outcome = attempt([&] { return first_of(resolve(selectors, candidates, policy, notes)); });
     for (const Note &note : notes)
         require(is_one_clean_line(note.text), "a note is one clean line");
-    require(outcome.code != ExitCode::Busy, "what is free is not looked at here");
+    require(outcome.kind != ErrorKind::Busy, "what is free is not looked at here");
     if (outcome.value)
         check_chosen(*outcome.value, candidates, selectors, policy);
     else
-        require(outcome.code != ExitCode::Usage && outcome.code != ExitCode::Failure,
+        require(outcome.kind != ErrorKind::Usage && outcome.kind != ErrorKind::Failure,
                 "what is not there, held or not allowed is said to be that");
 }
 
@@ -188,7 +188,7 @@ void check_environment(const Case &input)
 {
     for (const auto &read : {attempt([&] { return nvidia_visible_devices(input.config); }),
                              attempt([&] { return amd_visible_devices(input.config); })}) {
-        require(read.value || read.code == ExitCode::Usage, "variables are refused as a wrong use");
+        require(read.value || read.kind == ErrorKind::Usage, "variables are refused as a wrong use");
         const bool says_something = read.value && *read.value;
         require(!says_something || !input.config.environment.empty(),
                 "who has no variables asks for nothing");
@@ -202,7 +202,7 @@ void check_environment(const Case &input)
 
 void check_capabilities(const Outcome<Capabilities> &outcome)
 {
-    require(outcome.value || outcome.code == ExitCode::Usage, "capabilities are refused as a wrong use");
+    require(outcome.value || outcome.kind == ErrorKind::Usage, "capabilities are refused as a wrong use");
     if (!outcome.value)
         return;
     require(*outcome.value != Capabilities{}, "something is always wanted");
@@ -214,8 +214,8 @@ void check_channels(const RequestValue &asked)
 {
     const auto channels = attempt([&] { return nvidia_devices::parse_imex_channels(asked); });
     const auto policy = attempt([&] { return nvidia_devices::ImexPolicy(asked); });
-    for (const ExitCode code : {channels.code, policy.code})
-        require(code == ExitCode::Success || code == ExitCode::Usage, "channels are refused as a wrong use");
+    for (const ErrorKind kind : {channels.kind, policy.kind})
+        require(kind == ErrorKind::None || kind == ErrorKind::Usage, "channels are refused as a wrong use");
     if (!channels.value)
         return;
     const auto &list = *channels.value;

@@ -47,7 +47,7 @@ void check(std::string_view input)
     const auto document = whole_object(input);
     const bool is_right = document && is_state(*document);
     if (!outcome.value) {
-        require(outcome.code == ExitCode::Failure, "a state that cannot be used is a plain failure");
+        require(outcome.kind == ErrorKind::Failure, "a state that cannot be used is a plain failure");
         require(!is_right || nesting(input) != Nesting::Fine, "what a runtime may write is read");
         return;
     }

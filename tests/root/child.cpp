@@ -14,6 +14,7 @@
 #include <utility>
 
 #include "base/error.h"
+#include "base/exit_status.h"
 #include "base/file.h"
 #include "base/unique_fd.h"
 
@@ -104,7 +105,7 @@ void report(const Work &work)
     try {
         outcome.text = work();
     } catch (const Error &error) {
-        outcome = {static_cast<int>(error.code()), error.what()};
+        outcome = {static_cast<int>(exit_status(error.kind())), error.what()};
     } catch (const std::exception &error) {
         outcome = {unexpected, error.what()};
     }

@@ -35,7 +35,7 @@ BOOST_FIXTURE_TEST_CASE(an_ancestor_that_denies_is_an_error_and_stays_as_it_is, 
     DeviceCgroups container = this->container(inner);
     UndoLog undo;
     const Failure failure = failure_of([&] { container.allow(rules, undo); });
-    BOOST_TEST((failure.code == ExitCode::Host));
+    BOOST_TEST((failure.kind == ErrorKind::BrokenHost));
     BOOST_TEST(failure.says("'" + own + "' (version 2) denies " + to_text(node(0))), failure.message);
     undo.drop();
     BOOST_TEST(attached(cgroup.get()) + attached(folder.get()) == before);

@@ -10,6 +10,7 @@
 #include <boost/test/unit_test.hpp>
 
 #include "base/error.h"
+#include "base/exit_status.h"
 #include "mounts.h"
 #include "support/device_programs.h"
 #include "version2.h"
@@ -102,7 +103,7 @@ BOOST_FIXTURE_TEST_CASE(what_denies_above_the_topmost_that_is_mounted_is_told, V
         try_to_allow(inner, rules);
         return std::string();
     });
-    BOOST_TEST(outcome.code == static_cast<int>(ExitCode::Host));
+    BOOST_TEST(outcome.code == static_cast<int>(ExitStatus::BrokenHost));
     BOOST_TEST(outcome.text.starts_with("a device cgroup above the device cgroup '" + inner +
                                         "' (version 2) denies "),
                outcome);

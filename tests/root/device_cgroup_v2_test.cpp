@@ -169,7 +169,7 @@ BOOST_FIXTURE_TEST_CASE(a_program_with_a_map_is_an_error_and_the_others_stay_as_
     start_in(own);
     const std::string before = attached(cgroup.get());
     const Failure failure = failure_of([&] { allow_and_keep(rules); });
-    BOOST_TEST((failure.code == ExitCode::Host));
+    BOOST_TEST((failure.kind == ErrorKind::BrokenHost));
     BOOST_TEST(failure.says("it uses a map"), failure.message);
     BOOST_TEST(attached(cgroup.get()) == before);
 }

@@ -13,6 +13,7 @@
 #include <boost/test/unit_test.hpp>
 
 #include "base/error.h"
+#include "base/exit_status.h"
 #include "cgroup_host.h"
 #include "child.h"
 #include "lease/container_cgroup.h"
@@ -29,7 +30,7 @@ namespace data = boost::unit_test::data;
 
 namespace {
 
-constexpr int busy = static_cast<int>(ExitCode::Busy);
+constexpr int busy = static_cast<int>(ExitStatus::Busy);
 
 const auto versions = data::make({1, 2});
 

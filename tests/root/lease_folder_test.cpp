@@ -168,7 +168,7 @@ BOOST_FIXTURE_TEST_CASE(who_stands_still_with_the_lock_is_named, LeaseHost)
     const auto start = std::chrono::steady_clock::now();
     const Failure failure = failure_of([&] { static_cast<void>(folder.lock(processes, 500ms)); });
     const auto time = std::chrono::steady_clock::now() - start;
-    BOOST_TEST((failure.code == ExitCode::Host));
+    BOOST_TEST((failure.kind == ErrorKind::BrokenHost));
     BOOST_TEST(failure.says("leases/lock' has been locked for 1 s by the process " +
                             std::to_string(holder.pid()) + " ('"),
                failure.message);

@@ -13,6 +13,7 @@
 #include <utility>
 
 #include "base/error.h"
+#include "base/exit_status.h"
 #include "child.h"
 
 namespace ogh::test {
@@ -76,7 +77,7 @@ LeaseRequest LeaseHost::request(const Init &init, std::vector<LeaseKey> keys, Le
 
 int LeaseHost::take(const LeaseRequest &request) const
 {
-    return static_cast<int>(refusal(request).code);
+    return static_cast<int>(exit_status(refusal(request).kind));
 }
 
 Failure LeaseHost::refusal(const LeaseRequest &request) const

@@ -15,6 +15,7 @@
 #include <boost/test/unit_test.hpp>
 
 #include "base/error.h"
+#include "base/exit_status.h"
 #include "child.h"
 #include "lease/lease_changes.h"
 #include "lease/lease_file.h"
@@ -68,7 +69,7 @@ BOOST_FIXTURE_TEST_CASE(a_hook_killed_at_any_step_leaves_what_the_next_one_repai
         BOOST_TEST(outcome.code == (reached ? 128 + SIGKILL : 0), outcome);
         checked_state(*this);
         one.end();
-        BOOST_TEST(take(request(two, {"n:1"})) == static_cast<int>(ExitCode::Busy));
+        BOOST_TEST(take(request(two, {"n:1"})) == static_cast<int>(ExitStatus::Busy));
         BOOST_TEST(take(request(two, {"n:0"})) == 0);
         BOOST_TEST(checked_state(*this).allocations.size() == 2);
         BOOST_TEST(!std::filesystem::exists(state_path() + ".new"));
@@ -98,8 +99,8 @@ BOOST_AUTO_TEST_CASE(a_call_that_fails_gives_an_error_and_no_second_holder)
             BOOST_TEST_CONTEXT("call " << call << (exists ? ", second" : ", first") << ", code "
                                        << outcome.code)
             {
-                BOOST_TEST((outcome.code == 0 || outcome.code == static_cast<int>(ExitCode::Host) ||
-                            outcome.code == static_cast<int>(ExitCode::Failure)));
+                BOOST_TEST((outcome.code == 0 || outcome.code == static_cast<int>(ExitStatus::BrokenHost) ||
+                            outcome.code == static_cast<int>(ExitStatus::Failure)));
                 if (outcome.code != 0)
                     BOOST_TEST(host.state() == before);
                 else
@@ -135,7 +136,7 @@ BOOST_FIXTURE_TEST_CASE(the_folder_does_as_the_rules_say, LeaseHost)
             try {
                 taken.emplace(here.take(asked));
             } catch (const Error &error) {
-                BOOST_TEST((error.code() == ExitCode::Busy), error.what());
+                BOOST_TEST((error.kind() == ErrorKind::Busy), error.what());
             }
             BOOST_TEST(taken.has_value() == decision.granted.has_value());
             if (taken) {

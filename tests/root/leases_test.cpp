@@ -20,6 +20,7 @@
 #include <boost/test/unit_test.hpp>
 
 #include "base/error.h"
+#include "base/exit_status.h"
 #include "cgroup_host.h"
 #include "child.h"
 #include "kernel/end_signals.h"
@@ -42,7 +43,7 @@ namespace fs = std::filesystem;
 
 namespace {
 
-constexpr int busy = static_cast<int>(ExitCode::Busy);
+constexpr int busy = static_cast<int>(ExitStatus::Busy);
 
 /** What a hook says that waits in a process of its own, whose parent is this one. */
 struct Waiter {
@@ -93,7 +94,7 @@ BOOST_FIXTURE_TEST_CASE(a_lease_lasts_as_long_as_the_container, LeaseHost)
     const Init two;
     BOOST_TEST(take(request(one, {"n:0"})) == 0);
     const auto failure = refusal(request(two, {"n:0"}));
-    BOOST_TEST((failure.code == ExitCode::Busy));
+    BOOST_TEST((failure.kind == ErrorKind::Busy));
     BOOST_TEST(failure.says("n:0 is held exclusively by container 'container-" + std::to_string(one.pid()) +
                             "' since 2"),
                failure.message);
@@ -287,7 +288,7 @@ BOOST_FIXTURE_TEST_CASE(a_process_whose_first_thread_has_ended_is_still_there, L
 BOOST_FIXTURE_TEST_CASE(without_a_pid_namespace_or_a_cgroup_of_its_own_nothing_is_exclusive, LeaseHost)
 {
     const Init joined(Init::Kind::Joined);
-    BOOST_TEST(take(request(joined, {"n:0"})) == static_cast<int>(ExitCode::Policy));
+    BOOST_TEST(take(request(joined, {"n:0"})) == static_cast<int>(ExitStatus::Denied));
     BOOST_TEST(take(request(joined, {"n:0"}, LeaseMode::Shared)) == 0);
 }
 
@@ -351,7 +352,7 @@ BOOST_FIXTURE_TEST_CASE(a_users_lock_on_what_it_may_open_holds_up_nobody, LeaseH
     BOOST_TEST(::stat(path("run/oci-gpu-hooks/leases/lock").c_str(), &status) == 0);
     BOOST_TEST((status.st_mode & 07777U) == 0600U);
     BOOST_TEST(::chmod(path("run/oci-gpu-hooks/leases/lock").c_str(), 0644) == 0);
-    BOOST_TEST(take(request(one, {"n:1"})) == static_cast<int>(ExitCode::Host));
+    BOOST_TEST(take(request(one, {"n:1"})) == static_cast<int>(ExitStatus::BrokenHost));
 }
 
 BOOST_FIXTURE_TEST_CASE(a_drained_gpu_is_not_given, LeaseHost)
@@ -444,7 +445,7 @@ BOOST_AUTO_TEST_CASE(what_is_not_as_it_should_be_is_refused_and_left_alone)
             damage.make(host);
             const std::string before = host.state();
             const auto failure = host.refusal(LeaseHost::request(one, {"n:1"}));
-            BOOST_TEST((failure.code == ExitCode::Host));
+            BOOST_TEST((failure.kind == ErrorKind::BrokenHost));
             BOOST_TEST(failure.says(damage.words), failure.message);
             BOOST_TEST(host.state() == before);
             ::umount2(host.path("run").c_str(), MNT_DETACH);

@@ -97,7 +97,7 @@ BOOST_AUTO_TEST_CASE(it_may_do_nothing)
     BOOST_TEST(shell.run("a=$(for i in 0 1 2; do readlink /proc/$$/fd/$i; done); echo \"$a\" >&3") ==
                "/dev/null\n/dev/null\n/dev/null\n");
     const TempFolder folder;
-    BOOST_TEST((shell.failure("echo x > " + folder.path("file")).code == ExitCode::Host));
+    BOOST_TEST((shell.failure("echo x > " + folder.path("file")).kind == ErrorKind::BrokenHost));
     BOOST_TEST(text_of(folder.path("file")) == "");
 }
 

@@ -117,14 +117,14 @@ BOOST_DATA_TEST_CASE_F(Sandbox, paths_that_are_none_are_refused,
 {
     start();
     const Lines before = image();
-    BOOST_TEST(refused(commit(data_at({place})), "the path " + quote(place), ExitCode::Usage));
+    BOOST_TEST(refused(commit(data_at({place})), "the path " + quote(place), ErrorKind::Usage));
     BOOST_TEST(differences(before, image()) == Lines(), boost::test_tools::per_element());
 }
 
 BOOST_FIXTURE_TEST_CASE(a_path_with_nul_is_refused, Sandbox)
 {
     start();
-    BOOST_TEST(refused(commit(data_at({std::string("/srv/x\0y", 8)})), "\\x00", ExitCode::Usage));
+    BOOST_TEST(refused(commit(data_at({std::string("/srv/x\0y", 8)})), "\\x00", ErrorKind::Usage));
 }
 
 BOOST_AUTO_TEST_SUITE_END()

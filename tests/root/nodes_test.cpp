@@ -218,7 +218,7 @@ BOOST_DATA_TEST_CASE_F(Devices, a_node_of_the_host_that_is_another_one_is_refuse
         make_other("hostdev/gpu", static_cast<mode_t>(mode));
     start();
     const Lines before = image();
-    BOOST_TEST(refused(give(one()), "and not the character device 511:3", ExitCode::Host));
+    BOOST_TEST(refused(give(one()), "and not the character device 511:3", ErrorKind::BrokenHost));
     BOOST_TEST(differences(before, image()) == Lines(), boost::test_tools::per_element());
 }
 
@@ -295,7 +295,7 @@ BOOST_DATA_TEST_CASE_F(Devices, without_the_hosts_root_the_user_has_to_be_able_t
     if (mode == 0666)
         BOOST_TEST(outcome == (Outcome{0, std::to_string(mode)}));
     else
-        BOOST_TEST(refused(outcome, "this user may not open", ExitCode::Host));
+        BOOST_TEST(refused(outcome, "this user may not open", ErrorKind::BrokenHost));
 }
 
 BOOST_DATA_TEST_CASE_F(Devices, without_the_hosts_root_a_group_counts_only_if_the_container_keeps_it,
@@ -313,7 +313,7 @@ BOOST_DATA_TEST_CASE_F(Devices, without_the_hosts_root_a_group_counts_only_if_th
     if (keeps_groups)
         BOOST_TEST(outcome == (Outcome{0, std::to_string(0660)}));
     else
-        BOOST_TEST(refused(outcome, "this user may not open", ExitCode::Host));
+        BOOST_TEST(refused(outcome, "this user may not open", ErrorKind::BrokenHost));
 }
 
 BOOST_FIXTURE_TEST_CASE(links_are_made_and_right_ones_stay, Devices)
@@ -359,7 +359,7 @@ BOOST_FIXTURE_TEST_CASE(after_a_failure_what_a_node_has_replaced_is_there_again,
 BOOST_FIXTURE_TEST_CASE(without_the_power_to_make_nodes_the_message_names_it, Devices)
 {
     start();
-    BOOST_TEST(refused(commit(one()), "CAP_MKNOD", ExitCode::Host));
+    BOOST_TEST(refused(commit(one()), "CAP_MKNOD", ErrorKind::BrokenHost));
 }
 
 BOOST_FIXTURE_TEST_CASE(a_folder_that_has_the_name_of_a_link_is_refused_and_nodes_go_again, Devices)

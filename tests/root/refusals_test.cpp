@@ -30,7 +30,7 @@ struct Host : Sandbox {
     {
         start();
         const Lines before = image();
-        BOOST_TEST(refused(commit(data_at({"/srv/a", "/srv/b"}), conditions), words, ExitCode::Host));
+        BOOST_TEST(refused(commit(data_at({"/srv/a", "/srv/b"}), conditions), words, ErrorKind::BrokenHost));
         BOOST_TEST(places() == Lines(), boost::test_tools::per_element());
         BOOST_TEST(differences(before, image()) == Lines(), boost::test_tools::per_element());
     }
@@ -97,7 +97,7 @@ BOOST_FIXTURE_TEST_CASE(too_few_open_files_are_told, Host)
         const rlimit few{20, 20};
         check_call(::setrlimit(RLIMIT_NOFILE, &few), "setrlimit");
     };
-    BOOST_TEST(refused(commit(data_at(names), {.first = limit}), "raise LimitNOFILE", ExitCode::Host));
+    BOOST_TEST(refused(commit(data_at(names), {.first = limit}), "raise LimitNOFILE", ErrorKind::BrokenHost));
     BOOST_TEST(places() == Lines(), boost::test_tools::per_element());
     BOOST_TEST(differences(before, image()) == Lines(), boost::test_tools::per_element());
 }

@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <array>
 
+#include "base/exit_status.h"
 #include "container/commit.h"
 #include "kernel/end_signals.h"
 #include "kernel/process.h"
@@ -175,14 +176,14 @@ boost::test_tools::assertion_result done(const Outcome &outcome)
     return result;
 }
 
-boost::test_tools::assertion_result refused(const Outcome &outcome, const std::string &words, ExitCode code)
+boost::test_tools::assertion_result refused(const Outcome &outcome, const std::string &words, ErrorKind kind)
 {
     const bool one_line = std::none_of(outcome.text.begin(), outcome.text.end(), [](char c) {
         return static_cast<unsigned char>(c) < 0x20 || c == 0x7f;
     });
-    boost::test_tools::assertion_result result(outcome.code == static_cast<int>(code) && one_line &&
-                                               outcome.text.find(words) != std::string::npos);
-    result.message() << "it ended with " << outcome << ", not with " << static_cast<int>(code)
+    boost::test_tools::assertion_result result(outcome.code == static_cast<int>(exit_status(kind)) &&
+                                               one_line && outcome.text.find(words) != std::string::npos);
+    result.message() << "it ended with " << outcome << ", not with " << static_cast<int>(exit_status(kind))
                      << " and one line with '" << words << "'";
     return result;
 }

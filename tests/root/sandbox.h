@@ -96,6 +96,6 @@ boost::test_tools::assertion_result done(const Outcome &outcome);
 
 /** Whether commit() refused with this code and one clear line that contains `words`. */
 boost::test_tools::assertion_result refused(const Outcome &outcome, const std::string &words,
-                                            ExitCode code = ExitCode::Failure);
+                                            ErrorKind kind = ErrorKind::Failure);
 
 } // namespace ogh::test

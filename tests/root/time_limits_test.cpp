@@ -19,6 +19,7 @@
 #include <boost/test/unit_test.hpp>
 
 #include "base/error.h"
+#include "base/exit_status.h"
 #include "base/file.h"
 #include "base/undo_log.h"
 #include "base/unique_fd.h"
@@ -82,7 +83,7 @@ struct Pipe {
         work();
     } catch (const Error &error) {
         write_all(STDERR_FILENO, error.what(), "to stderr");
-        ::_exit(static_cast<int>(error.code()));
+        ::_exit(static_cast<int>(exit_status(error.kind())));
     }
     ::_exit(0);
 }
@@ -154,7 +155,7 @@ BOOST_AUTO_TEST_CASE(output_and_exit_code_are_those_of_the_child)
     const Ending ending = ending_of(long_time, [] {
         write_all(STDOUT_FILENO, "a plan\n", "");
         write_all(STDERR_FILENO, "a warning\n", "");
-        throw Error(ExitCode::Policy, "refused");
+        throw Error(ErrorKind::Denied, "refused");
     });
     BOOST_TEST(ending.code == 5);
     BOOST_TEST(ending.out == "a plan\n");

@@ -10,7 +10,7 @@ namespace ogh::test {
 
 /** What a call that must fail has thrown. */
 struct Failure {
-    ExitCode code = ExitCode::Success; ///< Success if nothing was thrown
+    ErrorKind kind = ErrorKind::None; ///< Success if nothing was thrown
     std::string message;
 
     [[nodiscard]] bool says(const std::string &text) const { return message.find(text) != std::string::npos; }
@@ -21,7 +21,7 @@ inline Failure failure_of(const std::function<void()> &call)
     try {
         call();
     } catch (const Error &error) {
-        return {error.code(), error.what()};
+        return {error.kind(), error.what()};
     }
     return {};
 }

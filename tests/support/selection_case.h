@@ -34,7 +34,7 @@ inline std::vector<Candidate> two_sound()
     auto list = four();
     list[2].problem = "it does not answer";
     list[3].problem = "it is excluded";
-    list[3].problem_code = ExitCode::NotAvailable;
+    list[3].problem_kind = ErrorKind::NotAvailable;
     list[3].index.reset();
     return list;
 }

@@ -101,9 +101,9 @@ private:
         }
         const SysfsOwner owner = owner_of(node, sysroot_);
         if (node.major == drm_major && owner.device.empty())
-            throw Error(ExitCode::Host, "it cannot be told which GPU has the node " +
-                                            quote(node.container_path) + ": the host has no /sys/dev/char/" +
-                                            numbers(node) + "; is its driver loaded?");
+            throw Error(ErrorKind::BrokenHost,
+                        "it cannot be told which GPU has the node " + quote(node.container_path) +
+                            ": the host has no /sys/dev/char/" + numbers(node) + "; is its driver loaded?");
         const auto address = parse_pci_address(owner.device);
         if (owner.driver == "amdgpu" || owner.device.starts_with("amdgpu_xcp"))
             return add_gpu(amd_hook, "amd", address, node);
@@ -119,9 +119,9 @@ private:
     {
         note_gpu(hook, node);
         if (may_give_gpus_ && !address)
-            throw Error(ExitCode::Policy, "the node " + quote(node.container_path) +
-                                              " is a partition of a GPU, which the hook " +
-                                              std::string(hook) + " alone gives");
+            throw Error(ErrorKind::Denied, "the node " + quote(node.container_path) +
+                                               " is a partition of a GPU, which the hook " +
+                                               std::string(hook) + " alone gives");
         if (may_give_gpus_)
             own_.insert(gpu_lease_key(vendor, *address));
         return true;

@@ -40,7 +40,7 @@ struct DeviceNodes {
  * @param devices for each the nodes
  * @param may_give_gpus false: what a GPU is need not be known, only that it is one
  * @return in the order of the devices; without keys if there is no node
- * @throws Error: Host if it cannot be read or told what a GPU's node is; NotAvailable and others, a GPU's own problem
+ * @throws Error: BrokenHost if it cannot be read or told what a GPU's node is; NotAvailable and others, a GPU's own problem
  */
 std::vector<DeviceKeys> find_device_keys(const std::vector<DeviceNodes> &devices, bool may_give_gpus,
                                          const Sysroot &sysroot, Notes &notes);

@@ -24,7 +24,7 @@ struct DriverProc {
     std::vector<std::string> folders = {}; ///< their names
 };
 
-/** @return nothing if the driver is not loaded @throws Error (Host) */
+/** @return nothing if the driver is not loaded @throws Error (BrokenHost) */
 std::optional<DriverProc> read_driver_proc(const Sysroot &sysroot);
 
 } // namespace ogh::cdi_devices

@@ -45,7 +45,7 @@ void add_host_folder(const Sysroot &sysroot, const std::string &path, std::vecto
     if (!folder || ::fstat(folder->fd.get(), &status) != 0 || !S_ISDIR(status.st_mode))
         return;
     for (const FolderEntry &entry :
-         list_folder(folder->fd.get(), {quote(path), is_library_name, max_files, ExitCode::Host})) {
+         list_folder(folder->fd.get(), {quote(path), is_library_name, max_files, ErrorKind::BrokenHost})) {
         auto file = read_file(sysroot, path + "/" + entry.name, entry.name);
         if (!file)
             continue;

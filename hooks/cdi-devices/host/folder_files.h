@@ -14,7 +14,7 @@ namespace ogh::cdi_devices {
  * The libraries that these mounts put into a folder of the container: files of the host that are mounted in it, and those
  * in a folder of the host that is mounted on it or above it.
  * @param folder absolute, without a slash at the end
- * @throws Error (Host)
+ * @throws Error (BrokenHost)
  */
 std::vector<FoundFile> read_folder_files(const std::string &folder, const std::vector<Mount> &mounts,
                                          const Sysroot &sysroot);

@@ -34,7 +34,7 @@ public:
         if (folder_ && ::fstatat(folder_->fd.get(), name.c_str(), &status, AT_SYMLINK_NOFOLLOW) == 0)
             return {sysroot_.on_host(path_in(folder_->path, name)), status.st_mode, status.st_rdev};
         if (folder_ && errno != ENOENT)
-            throw SystemError(errno, "cannot look at " + quote(path), ExitCode::Host);
+            throw SystemError(errno, "cannot look at " + quote(path), ErrorKind::BrokenHost);
         return {sysroot_.on_host(path), 0, 0};
     }
 
@@ -52,7 +52,7 @@ public:
             return {sysroot_.on_host(path), 0, 0};
         struct stat status {};
         if (::fstat(found->fd.get(), &status) != 0)
-            throw SystemError(errno, "cannot look at " + quote(path), ExitCode::Host);
+            throw SystemError(errno, "cannot look at " + quote(path), ErrorKind::BrokenHost);
         return {sysroot_.on_host(found->path), status.st_mode, status.st_rdev};
     }
 
@@ -73,7 +73,8 @@ private:
 void require_absolute(const std::string &path, const char *what)
 {
     if (!path.starts_with('/'))
-        throw Error(ExitCode::Host, "the host path " + quote(path) + " of a " + what + " is not absolute");
+        throw Error(ErrorKind::BrokenHost,
+                    "the host path " + quote(path) + " of a " + what + " is not absolute");
 }
 
 /** "" if it is not loaded. */

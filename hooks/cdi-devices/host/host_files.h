@@ -40,7 +40,7 @@ bool is_device(const HostFile &file);
 /** The path of a node on the host. */
 const std::string &host_path_of(const DeviceNode &node);
 
-/** @throws Error (Host) */
+/** @throws Error (BrokenHost) */
 HostFiles look_at_host(const ContainerEdits &edits, const VendorActions &actions, const Sysroot &sysroot);
 
 } // namespace ogh::cdi_devices

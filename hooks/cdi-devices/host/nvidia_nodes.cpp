@@ -66,12 +66,13 @@ void NvidiaNodes::add_gpu(unsigned minor, const std::string &path)
     const auto gpu = std::find_if(all.begin(), all.end(),
                                   [&](const ListedGpu &each) { return each.information.minor == minor; });
     if (gpu == all.end())
-        throw Error(ExitCode::Host, "the driver has no GPU with the node " + quote(path) +
-                                        ", which has the minor number " + std::to_string(minor) +
-                                        ": the specification may be older than the driver, or the driver not "
-                                        "be loaded yet");
+        throw Error(ErrorKind::BrokenHost,
+                    "the driver has no GPU with the node " + quote(path) + ", which has the minor number " +
+                        std::to_string(minor) +
+                        ": the specification may be older than the driver, or the driver not "
+                        "be loaded yet");
     if (!gpu->problem.empty())
-        throw Error(gpu->problem_code,
+        throw Error(gpu->problem_kind,
                     "the GPU " + to_text(gpu->address) + " cannot be given: " + gpu->problem);
     minors_.insert(minor);
 }
@@ -88,9 +89,9 @@ void NvidiaNodes::add_instance(unsigned minor, const std::string &path)
             return;
         }
     }
-    throw Error(ExitCode::Policy, "the node " + quote(path) +
-                                      " is no instance's of a GPU (MIG): it stands for another right over "
-                                      "GPUs, or the specification is older than how they are divided");
+    throw Error(ErrorKind::Denied, "the node " + quote(path) +
+                                       " is no instance's of a GPU (MIG): it stands for another right over "
+                                       "GPUs, or the specification is older than how they are divided");
 }
 
 void NvidiaNodes::read_instances()

@@ -26,7 +26,7 @@ public:
     /**
      * Whether character devices of this number are the driver's, and are for GPUs that it lists in /proc. Where it is not
      * loaded its own number is nevertheless: the node would be a GPU's once it is.
-     * @throws Error (Host) if the list cannot be read
+     * @throws Error (BrokenHost) if the list cannot be read
      */
     [[nodiscard]] bool has(unsigned major);
 
@@ -36,7 +36,7 @@ public:
     /**
      * Adds a node for which has() is true.
      * @param path for messages
-     * @throws Error: Host if no GPU and no instance has it; the GPU's own problem
+     * @throws Error: BrokenHost if no GPU and no instance has it; the GPU's own problem
      */
     void add(unsigned major, unsigned minor, const std::string &path);
 

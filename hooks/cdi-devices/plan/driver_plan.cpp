@@ -60,7 +60,7 @@ std::optional<FileEdit> plan_egl_profile(const std::vector<NodeEdit> &nodes,
     const std::string content = egl_profile(minors);
     if (file.state == LoaderFile::State::Plain && file.content == content)
         return std::nullopt;
-    std::string why = file.replace_obstacle;
+    std::string why = file.why_not_replace;
     if (why.empty() && file.is_mount)
         why = "something is mounted on it";
     if (why.empty())
@@ -85,9 +85,10 @@ void change_modes(const std::vector<ModeChange> &changes, std::vector<NodeEdit> 
             is_node = true;
         }
         if (!is_node && !(mode == folder_mode && has_node_below(path, nodes)))
-            throw Error(ExitCode::Policy, "a specification changes the permissions of " + quote(path) +
-                                              " in the container, which is none of its device nodes; that is "
-                                              "not done");
+            throw Error(ErrorKind::Denied,
+                        "a specification changes the permissions of " + quote(path) +
+                            " in the container, which is none of its device nodes; that is "
+                            "not done");
     }
 }
 

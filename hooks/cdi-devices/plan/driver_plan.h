@@ -38,7 +38,7 @@ std::optional<FileEdit> plan_egl_profile(const std::vector<NodeEdit> &nodes,
 /**
  * Gives nodes the permissions that `chmod` is asked for. A folder of nodes is made for everybody, which is all that
  * specifications ask for it.
- * @throws Error (Policy) for any other path
+ * @throws Error (Denied) for any other path
  */
 void change_modes(const std::vector<ModeChange> &changes, std::vector<NodeEdit> &nodes);
 

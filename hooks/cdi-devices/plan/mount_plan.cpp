@@ -11,6 +11,7 @@
 
 #include "base/dotted_version.h"
 #include "base/error.h"
+#include "base/exit_status.h"
 #include "base/text.h"
 #include "cdi-devices/plan/target_path.h"
 
@@ -23,9 +24,9 @@ constexpr auto granted =
     std::to_array<std::string_view>({"nosuid", "nodev", "private", "rprivate", "slave", "rslave", "shared",
                                      "rshared", "relatime", "defaults"});
 
-Error wrong(const Mount &mount, ExitCode code, const std::string &why)
+Error wrong(const Mount &mount, ErrorKind kind, const std::string &why)
 {
-    return {code, "the specification's mount of " + quote(mount.host_path) + " at " +
+    return {kind, "the specification's mount of " + quote(mount.host_path) + " at " +
                       quote(mount.container_path) + " " + why};
 }
 
@@ -43,10 +44,10 @@ Error missing(const Mount &mount, const std::string &driver_version)
     const std::string version = version_in(mount.host_path);
     if (version.empty() || driver_version.empty() || version == driver_version)
         return wrong(
-            mount, ExitCode::Host,
+            mount, ErrorKind::BrokenHost,
             "has nothing to mount: this host lacks it; the specification may be older than the driver, so "
             "have its vendor's tool make it anew (for NVIDIA: nvidia-ctk cdi generate)");
-    return wrong(mount, ExitCode::Host,
+    return wrong(mount, ErrorKind::BrokenHost,
                  "is for version " + version + " of the driver, and " + driver_version +
                      " is loaded: the specification is stale; make it anew by 'nvidia-ctk cdi generate "
                      "--output=FILE', FILE being the specification's");
@@ -62,7 +63,7 @@ Kind kind_of(const Mount &mount, const HostFile &host, const std::string &driver
         return Kind::Socket;
     if (host.mode == 0)
         throw missing(mount, driver_version);
-    throw wrong(mount, ExitCode::Policy, "is neither of a folder nor of a file or a socket");
+    throw wrong(mount, ErrorKind::Denied, "is neither of a folder nor of a file or a socket");
 }
 
 /** What the options say, in their order: of two that contradict each other the later is in force. */
@@ -87,7 +88,7 @@ MountOptions options_of(const Mount &mount)
         else if (word == "nodiratime")
             options.attributes |= MOUNT_ATTR_NODIRATIME;
         else if (std::find(granted.begin(), granted.end(), word) == granted.end())
-            throw wrong(mount, ExitCode::Policy,
+            throw wrong(mount, ErrorKind::Denied,
                         "has the option " + quote(word) + ", which is not known here");
     }
     return options;
@@ -106,7 +107,7 @@ MountEdit plan_mount(const Mount &mount, const HostFile &host, Writable writable
                      const std::string &driver_version)
 {
     if (!mount.type.empty() && mount.type != "bind" && mount.type != "none")
-        throw wrong(mount, ExitCode::Policy,
+        throw wrong(mount, ErrorKind::Denied,
                     "has the type " + quote(mount.type) + ": only what the host has is mounted (type bind)");
     const MountOptions options = options_of(mount);
     MountEdit edit;

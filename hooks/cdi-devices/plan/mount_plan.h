@@ -18,7 +18,7 @@ enum class Writable {
  * A mount, by the words of its options. Pure.
  * @param host what the host has at its host path
  * @param driver_version of NVIDIA's driver; "" if it is not known. A file that is gone may be that of another one
- * @throws Error: Host if the host has not what is mounted; Policy for a type or an option that is not known, and as
+ * @throws Error: BrokenHost if the host has not what is mounted; Denied for a type or an option that is not known, and as
  *         mount_target()
  */
 MountEdit plan_mount(const Mount &mount, const HostFile &host, Writable writable,

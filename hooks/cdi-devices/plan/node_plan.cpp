@@ -17,7 +17,7 @@ namespace {
 
 Error wrong(const DeviceNode &node, const std::string &why)
 {
-    return {ExitCode::Host, "the specification's device node " + quote(node.path) + " " + why};
+    return {ErrorKind::BrokenHost, "the specification's device node " + quote(node.path) + " " + why};
 }
 
 mode_t type_of(const std::string &letter)

@@ -15,7 +15,7 @@ namespace ogh::cdi_devices {
  * A device node as the reference implementation makes it: numbers and permissions that the specification does not say are
  * those of the host's node, and it belongs to the container's user. Pure.
  * @param host what the host has at host_path_of(node)
- * @throws Error: Host if the host has none, or another one; Policy as node_target()
+ * @throws Error: BrokenHost if the host has none, or another one; Policy as node_target()
  */
 NodeEdit plan_node(const DeviceNode &node, const HostFile &host, const NodeOwner &user);
 

@@ -55,7 +55,7 @@ void note_missing(const ContainerEdits &edits, const PlanContext &context, Notes
     add_missing(missing, "the environment", variables, [](const std::string &text) { return quote(text); });
     add_missing(missing, "the groups", groups, [](std::uint32_t group) { return std::to_string(group); });
     if (!variables.empty() && context.require_env)
-        throw Error(ExitCode::Policy,
+        throw Error(ErrorKind::Denied,
                     "the container lacks what the specification says of the environment, and a "
                     "hook cannot give it (--require-env): " +
                         quote_list(variables) + "; start it with these");
@@ -67,9 +67,9 @@ void note_missing(const ContainerEdits &edits, const PlanContext &context, Notes
 void refuse_impossible(const ContainerEdits &edits)
 {
     if (edits.intel_rdt || !edits.net_devices.empty())
-        throw Error(ExitCode::Policy, std::string("a specification has ") +
-                                          (edits.intel_rdt ? "'intelRdt'" : "'netDevices'") +
-                                          ", which only a runtime can do");
+        throw Error(ErrorKind::Denied, std::string("a specification has ") +
+                                           (edits.intel_rdt ? "'intelRdt'" : "'netDevices'") +
+                                           ", which only a runtime can do");
 }
 
 } // namespace

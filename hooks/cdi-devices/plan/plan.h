@@ -28,7 +28,7 @@ struct PlanContext {
  * @param actions of their hooks
  * @param files what the host has of them
  * @param notes what of them a hook cannot do
- * @throws Error: Host if the host has not what they name, or they contradict it; Policy for what this hook does not do
+ * @throws Error: BrokenHost if the host has not what they name, or they contradict it; Denied for what this hook does not do
  */
 Edits plan(const ContainerEdits &edits, const VendorActions &actions, const HostFiles &files,
            const PlanContext &context, Notes &notes);

@@ -42,10 +42,10 @@ std::vector<std::string> parts_of(const std::string &path)
 
 Error not_there(const std::string &path, std::string_view what)
 {
-    return {ExitCode::Policy, "a specification puts something at " + quote(path) +
-                                  " in the container, which would "
-                                  "be on, above or in " +
-                                  quote(what) + "; that is not done"};
+    return {ErrorKind::Denied, "a specification puts something at " + quote(path) +
+                                   " in the container, which would "
+                                   "be on, above or in " +
+                                   quote(what) + "; that is not done"};
 }
 
 std::string allowed_path(const std::string &path)
@@ -67,7 +67,8 @@ std::string allowed_path(const std::string &path)
 std::string clean_path(const std::string &path)
 {
     const auto refused = [&](const char *why) {
-        return Error(ExitCode::Host, "the specification's path " + quote(path) + " in the container " + why);
+        return Error(ErrorKind::BrokenHost,
+                     "the specification's path " + quote(path) + " in the container " + why);
     };
     if (!path.starts_with('/') || path.find('\0') != std::string::npos)
         throw refused("is not absolute");
@@ -90,8 +91,8 @@ std::string node_target(const std::string &path)
 {
     std::string cleaned = allowed_path(path);
     if (!is_within(cleaned, "/dev"))
-        throw Error(ExitCode::Policy, "a specification has the device node " + quote(path) +
-                                          ", and nodes are made below '/dev' alone");
+        throw Error(ErrorKind::Denied, "a specification has the device node " + quote(path) +
+                                           ", and nodes are made below '/dev' alone");
     return cleaned;
 }
 

@@ -22,8 +22,8 @@ namespace {
 
 Error refused(const SpecHook &hook, const std::string &why)
 {
-    return {ExitCode::Policy, "a specification has the " + hook.name + " hook " + quote(hook.path) +
-                                  (hook.args.empty() ? "" : " with " + quote_list(hook.args)) + ": " + why};
+    return {ErrorKind::Denied, "a specification has the " + hook.name + " hook " + quote(hook.path) +
+                                   (hook.args.empty() ? "" : " with " + quote_list(hook.args)) + ": " + why};
 }
 
 /** What follows the program's own words. */

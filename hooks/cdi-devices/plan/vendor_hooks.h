@@ -35,7 +35,7 @@ struct VendorActions {
 /**
  * What vendors' hooks would do, so that this hook does it: no program of a specification is run. Those of NVIDIA are
  * known (nvidia-cdi-hook, nvidia-ctk hook; their options are those of its releases up to 1.20). Pure.
- * @throws Error (Policy) that names any other hook, and any option that is not known
+ * @throws Error (Denied) that names any other hook, and any option that is not known
  */
 VendorActions vendor_actions(const std::vector<SpecHook> &hooks);
 

@@ -42,7 +42,7 @@ void refuse_missing(const DeviceRequest &request, const DeviceIndex &index, cons
         missing += (missing.empty() ? "" : ", ") + why_missing(name, index);
     }
     if (!missing.empty())
-        throw Error(ExitCode::NotAvailable, "no device " + missing + ": " + offer(index, policy, kind));
+        throw Error(ErrorKind::NotAvailable, "no device " + missing + ": " + offer(index, policy, kind));
 }
 
 } // namespace
@@ -84,8 +84,8 @@ void Policy::allow(const std::optional<std::string> &list)
         if (problem.empty() && has_device)
             problem = device_problem(name);
         if (!problem.empty())
-            throw Error(ExitCode::Usage, "--allow has " + quote(word) + ": " + problem +
-                                             "; it takes 'vendor.com/class' and 'vendor.com/class=name'");
+            throw Error(ErrorKind::Usage, "--allow has " + quote(word) + ": " + problem +
+                                              "; it takes 'vendor.com/class' and 'vendor.com/class=name'");
         names.insert(word);
     }
     allowed_.push_back(std::move(names));
@@ -100,9 +100,9 @@ void Policy::at_most(std::optional<unsigned> devices)
 void Policy::check_count(size_t devices) const
 {
     if (most_ && devices > *most_)
-        throw Error(ExitCode::Policy, "the host's policy (--max-devices) allows a container " +
-                                          std::to_string(*most_) + " devices, and it asks for " +
-                                          std::to_string(devices));
+        throw Error(ErrorKind::Denied, "the host's policy (--max-devices) allows a container " +
+                                           std::to_string(*most_) + " devices, and it asks for " +
+                                           std::to_string(devices));
 }
 
 bool Policy::allows(const DeviceName &name) const
@@ -116,12 +116,12 @@ std::vector<FoundDevice> choose(const DeviceRequest &request, const DeviceIndex 
 {
     for (const DeviceName &name : request.devices)
         if (!policy.allows(name))
-            throw Error(ExitCode::Policy, "the host's policy (--allow) does not hand out " +
-                                              quote(name.full()) + "; " + offer(index, policy, name.kind));
+            throw Error(ErrorKind::Denied, "the host's policy (--allow) does not hand out " +
+                                               quote(name.full()) + "; " + offer(index, policy, name.kind));
     if (!request.kinds.empty())
-        throw Error(ExitCode::Usage, "devices are asked for by name, and not all of " +
-                                         quote(request.kinds.front()) + ": " +
-                                         offer(index, policy, request.kinds.front()));
+        throw Error(ErrorKind::Usage, "devices are asked for by name, and not all of " +
+                                          quote(request.kinds.front()) + ": " +
+                                          offer(index, policy, request.kinds.front()));
     refuse_missing(request, index, policy);
     std::vector<FoundDevice> chosen;
     for (const DeviceName &name : request.devices)

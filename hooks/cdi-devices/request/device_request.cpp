@@ -31,9 +31,9 @@ DeviceRequest parse_device_request(const RequestValue &asked)
         if (problem.empty() && !all)
             problem = device_problem(name);
         if (!problem.empty())
-            throw Error(ExitCode::Usage, "the " + asked.origin + " has " + quote(word) + ": " + problem +
-                                             "; it takes names like 'vendor.com/class=name', separated by "
-                                             "commas, or 'none'");
+            throw Error(ErrorKind::Usage, "the " + asked.origin + " has " + quote(word) + ": " + problem +
+                                              "; it takes names like 'vendor.com/class=name', separated by "
+                                              "commas, or 'none'");
         if (all)
             add_once(request.kinds, std::move(kind));
         else

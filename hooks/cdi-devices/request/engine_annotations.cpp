@@ -25,7 +25,7 @@ void add_names(const std::string &key, std::string_view value, DeviceRequest &re
         if (problem.empty())
             problem = has_device ? device_problem(name) : "it names no device";
         if (!problem.empty())
-            throw Error(ExitCode::Usage,
+            throw Error(ErrorKind::Usage,
                         "the annotation " + quote(key) + " has " + quote(word) + ": " + problem +
                             "; it takes names like 'vendor.com/class=name', separated by commas, "
                             "without blanks");

@@ -39,7 +39,7 @@ bool is_mere(const YamlDocument &document, const YamlNode &node)
 
 Error wrong_at(const YamlNode &node, const std::string &why)
 {
-    return {ExitCode::Host, "line " + std::to_string(node.line) + ": " + why};
+    return {ErrorKind::BrokenHost, "line " + std::to_string(node.line) + ": " + why};
 }
 
 bool is_merge(const YamlDocument &document, const YamlNode &key)

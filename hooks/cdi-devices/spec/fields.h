@@ -20,16 +20,16 @@ public:
 
     [[nodiscard]] bool is_null() const;
 
-    /** @throws Error (Host) for a list, a mapping, or a NUL in it: it would cut a path short */
+    /** @throws Error (BrokenHost) for a list, a mapping, or a NUL in it: it would cut a path short */
     [[nodiscard]] std::string text() const;
 
-    /** @throws Error (Host) if it is no whole number from `least` to `most`. Null is 0 */
+    /** @throws Error (BrokenHost) if it is no whole number from `least` to `most`. Null is 0 */
     [[nodiscard]] std::int64_t number(std::int64_t least, std::int64_t most) const;
 
-    /** @throws Error (Host) if it is no list; null is an empty one */
+    /** @throws Error (BrokenHost) if it is no list; null is an empty one */
     [[nodiscard]] std::vector<Value> list() const;
 
-    /** @throws Error (Host) if it is neither true nor false; null is false */
+    /** @throws Error (BrokenHost) if it is neither true nor false; null is false */
     [[nodiscard]] bool flag() const;
 
     /** Each a text; null is an empty list. */
@@ -52,7 +52,7 @@ class Fields final {
 public:
     /**
      * @param value null is an empty one
-     * @throws Error (Host) if it is no mapping, a key is no text or is there twice
+     * @throws Error (BrokenHost) if it is no mapping, a key is no text or is there twice
      */
     explicit Fields(const Value &value, Case names = Case::Any);
 
@@ -68,10 +68,10 @@ public:
 
     [[nodiscard]] bool empty() const { return fields_.empty(); }
 
-    /** @throws Error (Host) if one of them, whatever its name, is no text */
+    /** @throws Error (BrokenHost) if one of them, whatever its name, is no text */
     void check_texts() const;
 
-    /** @throws Error (Host) that names a field which was not asked for */
+    /** @throws Error (BrokenHost) that names a field which was not asked for */
     void finish() const;
 
 private:

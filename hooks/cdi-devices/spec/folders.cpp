@@ -33,16 +33,16 @@ void require_root_alone(int fd, const std::string &what)
 {
     struct stat status {};
     if (::fstat(fd, &status) != 0)
-        throw SystemError(errno, "cannot look at " + what, ExitCode::Host);
+        throw SystemError(errno, "cannot look at " + what, ErrorKind::BrokenHost);
     // A rootless engine's user namespace has no number for the host's root.
     const bool is_root = status.st_uid == 0 || status.st_uid == ::geteuid() ||
                          (status.st_uid == overflow_uid && !in_initial_user_namespace());
     if (!is_root)
-        throw Error(ExitCode::Host,
+        throw Error(ErrorKind::BrokenHost,
                     what + " belongs to uid " + std::to_string(status.st_uid) + ", and not to root");
     constexpr mode_t others_write = S_IWGRP | S_IWOTH;
     if (!S_ISLNK(status.st_mode) && (status.st_mode & others_write) != 0)
-        throw Error(ExitCode::Host, what + " may be written by others than root");
+        throw Error(ErrorKind::BrokenHost, what + " may be written by others than root");
 }
 
 bool is_spec_name(std::string_view name)
@@ -63,7 +63,7 @@ public:
 
     [[nodiscard]] std::vector<FolderEntry> entries() const
     {
-        return list_folder(place_.fd.get(), {quote(path_), is_spec_name, max_files, ExitCode::Host});
+        return list_folder(place_.fd.get(), {quote(path_), is_spec_name, max_files, ErrorKind::BrokenHost});
     }
 
     /** @return the text; nothing for a folder of such a name */
@@ -76,7 +76,7 @@ public:
         // A symlink: where it leads is nobody else's either.
         const auto file = sysroot_.find(place_.path + "/" + entry.name, check_folder);
         if (!file)
-            throw Error(ExitCode::Host, "it is a symlink that leads nowhere");
+            throw Error(ErrorKind::BrokenHost, "it is a symlink that leads nowhere");
         const auto folder = sysroot_.find(folder_of(file->path), check_folder);
         return folder ? std::optional(read_in(folder->fd.get(), file_name_of(file->path))) : std::nullopt;
     }
@@ -89,9 +89,9 @@ private:
         const UniqueFd fd(::openat(folder, name.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
         struct stat status {};
         if (!fd.valid() || ::fstat(fd.get(), &status) != 0)
-            throw SystemError(errno, "it cannot be read", ExitCode::Host);
+            throw SystemError(errno, "it cannot be read", ErrorKind::BrokenHost);
         if (!S_ISREG(status.st_mode))
-            throw Error(ExitCode::Host, "it is no plain file");
+            throw Error(ErrorKind::BrokenHost, "it is no plain file");
         require_root_alone(fd.get(), "it");
         return read_all(fd.get(), max_file_size, "it", static_cast<size_t>(status.st_size));
     }
@@ -109,8 +109,9 @@ std::optional<ResolvedPath> find_folder(const Sysroot &sysroot, const std::strin
             require_root_alone(place->fd.get(), "it");
         return place;
     } catch (const Error &error) {
-        throw Error(ExitCode::Host, "the folder " + quote(path) + " with CDI specifications is not used: " +
-                                        error.what() + "; who writes there could give any file of the host");
+        throw Error(ErrorKind::BrokenHost, "the folder " + quote(path) +
+                                               " with CDI specifications is not used: " + error.what() +
+                                               "; who writes there could give any file of the host");
     }
 }
 

@@ -265,7 +265,7 @@ Spec parse_spec(std::string_view text, const IsWanted &is_wanted)
 {
     const YamlDocument document = read_yaml(text);
     if (document.root() == nullptr)
-        throw Error(ExitCode::Host, "it is empty");
+        throw Error(ErrorKind::BrokenHost, "it is empty");
     return Parser(Value(document, *document.root()), is_wanted).read();
 }
 

@@ -15,7 +15,7 @@ using IsWanted = std::function<bool(std::string_view, std::string_view)>;
  * A specification, in JSON or YAML: versions 0.3.0 to 1.1.1. Whatever the reference implementation refuses is refused.
  * Pure.
  * @param is_wanted the edits of other devices are checked, and left out: a file may have a thousand. Empty: all are
- * @throws Error (Host) that says what is wrong, and in which line
+ * @throws Error (BrokenHost) that says what is wrong, and in which line
  */
 Spec parse_spec(std::string_view text, const IsWanted &is_wanted = {});
 

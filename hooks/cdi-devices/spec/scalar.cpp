@@ -203,7 +203,8 @@ Scalar resolve_scalar(std::string_view text, bool plain, std::string_view tag)
         return std::string(text);
     const std::string_view type = tag.substr(core.size());
     if (type == "binary" || type == "timestamp")
-        throw Error(ExitCode::Host, "the tag " + quote("!!" + std::string(type)) + " is not understood here");
+        throw Error(ErrorKind::BrokenHost,
+                    "the tag " + quote("!!" + std::string(type)) + " is not understood here");
     if (type != "bool" && type != "int" && type != "float" && type != "null")
         return std::string(text);
     Scalar value = resolve_plain(text);
@@ -214,7 +215,7 @@ Scalar resolve_scalar(std::string_view text, bool plain, std::string_view tag)
                       : type == "float" ? std::holds_alternative<double>(value)
                                         : std::holds_alternative<std::monostate>(value);
     if (!fits)
-        throw Error(ExitCode::Host, quote(text) + " is not what its tag says");
+        throw Error(ErrorKind::BrokenHost, quote(text) + " is not what its tag says");
     return value;
 }
 

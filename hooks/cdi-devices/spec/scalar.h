@@ -17,7 +17,7 @@ using Scalar = std::variant<std::monostate, bool, std::int64_t, std::uint64_t, d
 /**
  * @param plain it has no quotes
  * @param tag as YamlDocument::tag()
- * @throws Error (Host) if it is not what its tag says
+ * @throws Error (BrokenHost) if it is not what its tag says
  */
 Scalar resolve_scalar(std::string_view text, bool plain, std::string_view tag);
 

@@ -112,7 +112,7 @@ private:
                 wanted.remove(need.capability);
         }
         if (!is_any_left && request_.required)
-            throw Error(ExitCode::Host,
+            throw Error(ErrorKind::BrokenHost,
                         "'all' finds nothing: this host has no library of the driver, such as " +
                             files_of(capability_needs().front()) + searched(search, native_machine()));
     }
@@ -176,7 +176,7 @@ private:
         const bool is_named = request_.capabilities.named.contains(capability);
         const bool is_other = !other_version(search, names).empty();
         if (request_.required && (is_named || is_other))
-            throw Error(ExitCode::Host, text + searched(search, machine) + where_else(search, names));
+            throw Error(ErrorKind::BrokenHost, text + searched(search, machine) + where_else(search, names));
         notes_.push_back({LogLevel::Info, text + (is_named ? "" : "; it is left out")});
         return is_named;
     }
@@ -227,7 +227,7 @@ private:
 void refuse_compat32_alone(const FilesRequest &request, CapabilityBits wanted)
 {
     if (request.required && wanted == CapabilityBits{Capability::Compat32})
-        throw Error(ExitCode::Usage,
+        throw Error(ErrorKind::Usage,
                     "'compat32' brings the libraries of other capabilities for 32-bit programs; "
                     "ask for one of those as well");
 }

@@ -30,7 +30,7 @@ struct FilesRequest {
  * @param notes gets what `all` leaves out, and why a loader cache was of no use
  * @return libraries for 64 bits before those for 32, in the order of library_names(), and those behind them that no
  *         table names; files in the order of their tables
- * @throws Error (Host) if a named capability cannot work with what there is, or looking itself fails; (Usage) if
+ * @throws Error (BrokenHost) if a named capability cannot work with what there is, or looking itself fails; (Usage) if
  *         compat32 alone is wanted
  */
 DriverFiles read_driver_files(const Sysroot &root, const FilesRequest &request, Notes &notes);

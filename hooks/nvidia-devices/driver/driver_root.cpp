@@ -21,7 +21,7 @@ UniqueFd open_root(const Sysroot &sysroot)
 {
     auto root = sysroot.find("/");
     if (!root)
-        throw Error(ExitCode::Host, quote(sysroot.on_host("/")) + " is no longer there");
+        throw Error(ErrorKind::BrokenHost, quote(sysroot.on_host("/")) + " is no longer there");
     return std::move(root->fd);
 }
 
@@ -57,7 +57,7 @@ try {
     if (!place)
         return std::nullopt;
     if (::fstat(place->fd.get(), &status) != 0)
-        throw SystemError(errno, "cannot look at " + quote(on_host(path)), ExitCode::Host);
+        throw SystemError(errno, "cannot look at " + quote(on_host(path)), ErrorKind::BrokenHost);
     return DriverEntry{std::move(*place), status.st_mode};
 } catch (const SystemError &error) {
     if (is_out_of_reach(error.error_number()))

@@ -63,7 +63,7 @@ std::vector<DriverFile> firmware_in(const DriverRoot &root, const std::string &p
     if (!folder || !S_ISDIR(folder->mode))
         return {};
     std::vector<DriverFile> files;
-    const FolderListing listing{quote(root.on_host(path)), is_firmware, 0, ExitCode::Host};
+    const FolderListing listing{quote(root.on_host(path)), is_firmware, 0, ErrorKind::BrokenHost};
     for (const FolderEntry &each : list_folder(folder->place.fd.get(), listing)) {
         const auto file = root.find_file(path_in(folder->place.path, each.name));
         if (!file)

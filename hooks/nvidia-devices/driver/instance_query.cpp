@@ -44,7 +44,7 @@ OwnExecutable own()
     struct stat status {};
     const ssize_t size = ::readlink(own_executable, path.data(), path.size());
     if (size <= 0 || static_cast<size_t>(size) == path.size() || ::stat(own_executable, &status) != 0)
-        throw SystemError(errno, "cannot tell where this hook's executable is", ExitCode::Host);
+        throw SystemError(errno, "cannot tell where this hook's executable is", ErrorKind::BrokenHost);
     const std::string_view text(path.data(), static_cast<size_t>(size));
     return {std::string(text.substr(0, text.rfind('/'))), status};
 }
@@ -60,9 +60,9 @@ UniqueFd open_safe(const std::string &path, const OwnExecutable &own, mode_t for
     if (!place)
         return {};
     if ((Inode::of(place->fd.get(), quote(path)).mode & for_nobody) != for_nobody)
-        throw Error(ExitCode::Host, quote(path) +
-                                        " is not for everybody, and nobody (user 65534) is to run it: "
-                                        "its mode has to be 0755");
+        throw Error(ErrorKind::BrokenHost, quote(path) +
+                                               " is not for everybody, and nobody (user 65534) is to run it: "
+                                               "its mode has to be 0755");
     return std::move(place->fd);
 }
 
@@ -96,7 +96,7 @@ std::vector<QueryNode> seen_nodes(const Sysroot &sysroot, const Inventory &inven
     std::vector<QueryNode> nodes = open_query_nodes(sysroot, inventory);
     auto null = Sysroot("/").find(null_device);
     if (!null)
-        throw Error(ExitCode::Host, std::string("this host has no ") + null_device);
+        throw Error(ErrorKind::BrokenHost, std::string("this host has no ") + null_device);
     nodes.push_back({std::move(null->fd), null_device});
     return nodes;
 }

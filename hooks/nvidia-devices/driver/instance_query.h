@@ -27,7 +27,7 @@ public:
  * @param addresses of GPUs
  * @param notes that it is not shut in
  * @return as parse_library_answer() takes it
- * @throws NoLibrary; Error (Host) if the program or the library may be changed by others, or fails; if it cannot be shut in
+ * @throws NoLibrary; Error (BrokenHost) if the program or the library may be changed by others, or fails; if it cannot be shut in
  */
 std::string query_instances(const Sysroot &sysroot, const Sysroot &driver_root, const Inventory &inventory,
                             const std::vector<std::string> &addresses, Notes &notes);

@@ -74,7 +74,7 @@ std::optional<std::string> read_cache(const DriverRoot &root)
     if (!fd.valid() || ::fstat(fd.get(), &status) != 0)
         throw SystemError(errno, "cannot read " + what);
     if (!S_ISREG(status.st_mode))
-        throw Error(ExitCode::Host, "cannot read " + what + ": it is no plain file");
+        throw Error(ErrorKind::BrokenHost, "cannot read " + what + ": it is no plain file");
     return read_all(fd.get(), max_cache_size, what,
                     std::min(static_cast<size_t>(status.st_size), max_cache_size));
 }

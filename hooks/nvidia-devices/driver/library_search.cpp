@@ -133,7 +133,7 @@ std::vector<DriverLibrary> LibrarySearch::others() const
         const auto folder = root_.find(path);
         if (!folder)
             continue;
-        const FolderListing listing{quote(root_.on_host(path)), is_unknown, 0, ExitCode::Host};
+        const FolderListing listing{quote(root_.on_host(path)), is_unknown, 0, ErrorKind::BrokenHost};
         for (const FolderEntry &each : list_folder(folder->place.fd.get(), listing)) {
             const auto library = read_library(folder->place, each.name, machine_);
             if (library && names.insert(each.name).second)

@@ -25,7 +25,7 @@ std::vector<Candidate> candidates(const Inventory &inventory)
             candidate.description = gpu.information.uuid;
         }
         candidate.problem = gpu.problem;
-        candidate.problem_code = gpu.problem_code;
+        candidate.problem_kind = gpu.problem_kind;
         candidate.closed = obstacle_text(gpu.access, inventory.host_root + node_path(gpu));
         list.push_back(std::move(candidate));
     }
@@ -41,7 +41,7 @@ std::vector<InstancePlace> meant_instances(const Selectors &selectors, const Inv
     const auto list = candidates(inventory);
     const auto is_meant = [&](const Candidate &candidate) {
         return std::any_of(selectors.named.begin(), selectors.named.end(), [&](const Selector &selector) {
-            return std::visit(Means{candidate, true}, selector.what);
+            return std::visit(SelectorMatcher{candidate, true}, selector.what);
         });
     };
     std::vector<InstancePlace> meant;

@@ -27,7 +27,7 @@ constexpr std::string_view verbs_prefix = "uverbs";
 
 Error nothing_there(const std::string &what, const std::string &module)
 {
-    return {ExitCode::Host,
+    return {ErrorKind::BrokenHost,
             "this host has no " + what + "; 'modprobe " + module + "' on the host loads its driver"};
 }
 
@@ -78,11 +78,13 @@ private:
         const std::string path = "/dev/" + name;
         struct stat status {};
         if (::fstatat(folder, name.c_str(), &status, AT_SYMLINK_NOFOLLOW) != 0)
-            throw SystemError(errno, "cannot look at " + quote(sysroot_.on_host(path)), ExitCode::Host);
+            throw SystemError(errno, "cannot look at " + quote(sysroot_.on_host(path)),
+                              ErrorKind::BrokenHost);
         if (!S_ISCHR(status.st_mode) || major(status.st_rdev) != major_number)
-            throw Error(ExitCode::Host, quote(sysroot_.on_host(path)) + " is " + found_text(status) +
-                                            ", and no character device of " + std::string(gds_devices) +
-                                            " (major number " + std::to_string(major_number) + ")");
+            throw Error(ErrorKind::BrokenHost, quote(sysroot_.on_host(path)) + " is " + found_text(status) +
+                                                   ", and no character device of " +
+                                                   std::string(gds_devices) + " (major number " +
+                                                   std::to_string(major_number) + ")");
         return {path, major_number, minor(status.st_rdev)};
     }
 
@@ -104,7 +106,7 @@ private:
             return;
         const auto number = parse_device_number(*text);
         if (!number)
-            throw Error(ExitCode::Host, quote(sysroot_.on_host(file)) + " has no device number");
+            throw Error(ErrorKind::BrokenHost, quote(sysroot_.on_host(file)) + " has no device number");
         nodes_.push_back({path, number->major, number->minor});
     }
 

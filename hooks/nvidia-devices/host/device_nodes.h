@@ -31,7 +31,7 @@ struct DeviceNodes {
 /**
  * Reads what `selection` needs beyond the inventory, from sysfs and, where there is no other list of what there is, from
  * the names in the host's /dev.
- * @throws Error (Host) if there is nothing of what was named, with the module to load; for a node that has not the
+ * @throws Error (BrokenHost) if there is nothing of what was named, with the module to load; for a node that has not the
  *         number of its module
  */
 DeviceNodes read_device_nodes(const Sysroot &sysroot, const Inventory &inventory,

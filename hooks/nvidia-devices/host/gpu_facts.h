@@ -36,7 +36,7 @@ std::vector<std::string_view> brands_of_model(std::string_view model);
 /**
  * All of that for a GPU.
  * @param gpu a place in Inventory::gpus
- * @throws Error (Host) if sysfs cannot be read; a GPU that is not in it has no known architecture
+ * @throws Error (BrokenHost) if sysfs cannot be read; a GPU that is not in it has no known architecture
  */
 GpuFacts read_gpu_facts(const Sysroot &sysroot, const Inventory &inventory, size_t gpu);
 

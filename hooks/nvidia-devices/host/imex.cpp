@@ -27,13 +27,13 @@ void require_imex_channels(const Inventory &inventory, const std::vector<unsigne
         return;
     const unsigned count = imex_channel_count(inventory);
     if (count == 0)
-        throw Error(ExitCode::NotAvailable, "this host has no IMEX channels: its nvidia driver has no " +
-                                                std::string(imex_devices) +
-                                                " in /proc/devices, or NVreg_ImexChannelCount is 0");
+        throw Error(ErrorKind::NotAvailable, "this host has no IMEX channels: its nvidia driver has no " +
+                                                 std::string(imex_devices) +
+                                                 " in /proc/devices, or NVreg_ImexChannelCount is 0");
     if (channels.back() >= count)
-        throw Error(ExitCode::NotAvailable, "no IMEX channel '" + std::to_string(channels.back()) +
-                                                "': this host's driver has 0 to " +
-                                                std::to_string(count - 1) + " (NVreg_ImexChannelCount)");
+        throw Error(ErrorKind::NotAvailable, "no IMEX channel '" + std::to_string(channels.back()) +
+                                                 "': this host's driver has 0 to " +
+                                                 std::to_string(count - 1) + " (NVreg_ImexChannelCount)");
 }
 
 } // namespace ogh::nvidia_devices

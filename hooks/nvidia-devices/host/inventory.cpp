@@ -98,7 +98,7 @@ void read_access(const Sysroot &sysroot, Inventory &inventory)
 void require_driver(const Inventory &inventory)
 {
     if (!inventory.has_driver)
-        throw Error(ExitCode::NotAvailable,
+        throw Error(ErrorKind::NotAvailable,
                     "this host has no NVIDIA driver (no " + std::string(driver_folder) + "/version)");
 }
 
@@ -106,7 +106,7 @@ void require_gpu(const Inventory &inventory)
 {
     require_driver(inventory);
     if (inventory.gpus.empty())
-        throw Error(ExitCode::NotAvailable,
+        throw Error(ErrorKind::NotAvailable,
                     "this host has no NVIDIA GPU (its driver is loaded, and there is none in " +
                         std::string(driver_folder) + "/gpus)");
 }
@@ -117,7 +117,7 @@ unsigned gpu_major(const Inventory &inventory)
         if (const auto number = inventory.devices.major_of(name))
             return *number;
     }
-    throw Error(ExitCode::Host, "the nvidia driver is loaded, but /proc/devices has no device of it");
+    throw Error(ErrorKind::BrokenHost, "the nvidia driver is loaded, but /proc/devices has no device of it");
 }
 
 unsigned module_major(const Inventory &inventory, std::string_view name)
@@ -125,9 +125,10 @@ unsigned module_major(const Inventory &inventory, std::string_view name)
     if (const auto number = inventory.devices.major_of(name))
         return *number;
     const std::string module(name);
-    throw Error(ExitCode::Host, "the kernel module " + module + " is not loaded; 'modprobe " + module +
-                                    "' on the host loads it, and a line '" + module +
-                                    "' in /etc/modules-load.d/" + module + ".conf does at every start");
+    throw Error(ErrorKind::BrokenHost, "the kernel module " + module + " is not loaded; 'modprobe " + module +
+                                           "' on the host loads it, and a line '" + module +
+                                           "' in /etc/modules-load.d/" + module +
+                                           ".conf does at every start");
 }
 
 } // namespace ogh::nvidia_devices

@@ -37,14 +37,14 @@ struct Inventory {
  * out, or told whether it can be, are read by read_instances(). No library and no device of the driver is touched, so it
  * costs the same with or without persistence mode, and opens no GPU.
  * @param notes folders that are no GPU's, and a version that cannot be understood
- * @throws Error (Host) if the driver is loaded and its list of GPUs, or /proc/devices, cannot be read
+ * @throws Error (BrokenHost) if the driver is loaded and its list of GPUs, or /proc/devices, cannot be read
  */
 Inventory find_gpus(const Sysroot &sysroot, Notes &notes);
 
 /**
  * Fills in the nodes of instances, or why they cannot be handed out; of each that has neither yet.
  * @param places ascending is fastest
- * @throws Error (Host) if the driver's folders are not there any more
+ * @throws Error (BrokenHost) if the driver's folders are not there any more
  */
 void read_instances(const Sysroot &sysroot, Inventory &inventory, const std::vector<InstancePlace> &places);
 
@@ -59,7 +59,7 @@ std::string node_path(const Gpu &gpu);
 
 /**
  * Notes of each GPU, and of each instance, whether this process may open its node below the sysroot.
- * @throws Error (Host) if /dev cannot be looked at
+ * @throws Error (BrokenHost) if /dev cannot be looked at
  */
 void read_access(const Sysroot &sysroot, Inventory &inventory);
 
@@ -80,14 +80,14 @@ constexpr unsigned control_minor = 255;
 
 /**
  * The major number of /dev/nvidiaN and /dev/nvidiactl.
- * @throws Error (Host) if the driver is not in /proc/devices
+ * @throws Error (BrokenHost) if the driver is not in /proc/devices
  */
 unsigned gpu_major(const Inventory &inventory);
 
 /**
  * The major number of another kernel module's devices.
  * @param name in /proc/devices, and of the module
- * @throws Error (Host) that says how to load it
+ * @throws Error (BrokenHost) that says how to load it
  */
 unsigned module_major(const Inventory &inventory, std::string_view name);
 

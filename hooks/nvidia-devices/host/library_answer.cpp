@@ -21,7 +21,8 @@ constexpr std::string_view instance_prefix = "MIG-";
 
 Error refused(const std::string &why)
 {
-    return {ExitCode::Host, "what NVIDIA's library (NVML) says of instances (MIG) cannot be right: " + why};
+    return {ErrorKind::BrokenHost,
+            "what NVIDIA's library (NVML) says of instances (MIG) cannot be right: " + why};
 }
 
 bool has_only(std::string_view text, std::string_view others)

@@ -25,7 +25,7 @@ struct LibraryInstance {
 /**
  * Understands what nvidia-devices-nvml writes: a line "ADDRESS GPU-INDEX INDEX GPU-INSTANCE COMPUTE-INSTANCE UUID PROFILE"
  * for each instance, with "-" for a profile that is not known, and behind them a line "end".
- * @throws Error (Host) for anything else
+ * @throws Error (BrokenHost) for anything else
  */
 std::vector<LibraryInstance> parse_library_answer(std::string_view text);
 
@@ -34,7 +34,7 @@ std::vector<std::string> addresses_of_divided(const Inventory &inventory);
 
 /**
  * Notes of each instance what the library calls it. What the driver itself does not show in /proc cannot be named.
- * @throws Error (Host) if the library names other instances or GPUs than the driver, counts GPUs in another order, or says
+ * @throws Error (BrokenHost) if the library names other instances or GPUs than the driver, counts GPUs in another order, or says
  *         something twice
  */
 void name_instances(const std::vector<LibraryInstance> &answer, Inventory &inventory);

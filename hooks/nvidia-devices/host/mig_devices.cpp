@@ -29,7 +29,7 @@ Candidate candidate_of(const Inventory &inventory, const InstancePlace &place, c
     if (!instance.group.empty())
         candidate.groups = {instance.group};
     candidate.problem = whole.problem.empty() ? instance.problem : whole.problem;
-    candidate.problem_code = whole.problem.empty() ? ExitCode::Host : whole.problem_code;
+    candidate.problem_kind = whole.problem.empty() ? ErrorKind::BrokenHost : whole.problem_kind;
     candidate.closed = whole.closed;
     if (whole.closed.empty() && instance.compute_node)
         candidate.closed =

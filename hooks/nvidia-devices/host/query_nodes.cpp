@@ -25,12 +25,14 @@ std::optional<QueryNode> find_query_node(const Sysroot &sysroot, const std::stri
     const std::string shown = quote(sysroot.on_host(path));
     const Inode inode = Inode::of(place->fd.get(), shown);
     if (!inode.is_node(S_IFCHR, number))
-        throw Error(ExitCode::Host, shown + " is not the driver's device " + std::to_string(major(number)) +
-                                        ":" + std::to_string(minor(number)));
+        throw Error(ErrorKind::BrokenHost, shown + " is not the driver's device " +
+                                               std::to_string(major(number)) + ":" +
+                                               std::to_string(minor(number)));
     constexpr mode_t for_all = S_IROTH | S_IWOTH;
     if ((inode.mode & for_all) != for_all)
-        throw Error(ExitCode::Host, shown + " is for its owner and its group alone, and NVIDIA's library is "
-                                            "asked by nobody (user 65534): its mode has to be 0666 for that");
+        throw Error(ErrorKind::BrokenHost,
+                    shown + " is for its owner and its group alone, and NVIDIA's library is "
+                            "asked by nobody (user 65534): its mode has to be 0666 for that");
     return QueryNode{std::move(place->fd), path};
 }
 
@@ -45,7 +47,7 @@ std::vector<QueryNode> open_query_nodes(const Sysroot &sysroot, const Inventory 
         if (node)
             nodes.push_back(std::move(*node));
         else if (is_needed)
-            throw Error(ExitCode::Host,
+            throw Error(ErrorKind::BrokenHost,
                         "there is no " + quote(sysroot.on_host(path)) + ", which NVIDIA's library opens");
     };
     add(control_path, control_minor, true);

@@ -19,7 +19,7 @@ struct QueryNode {
 /**
  * What NVIDIA's library needs of /dev to say what it calls the instances of GPUs: it counts all GPUs that it can open. It
  * runs as nobody.
- * @throws Error (Host) if a node that is needed is not there, is another device, or not for everybody
+ * @throws Error (BrokenHost) if a node that is needed is not there, is another device, or not for everybody
  */
 std::vector<QueryNode> open_query_nodes(const Sysroot &sysroot, const Inventory &inventory);
 

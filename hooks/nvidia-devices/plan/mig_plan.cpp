@@ -15,7 +15,7 @@ unsigned caps_major(const Inventory &inventory)
 {
     const auto number = inventory.devices.major_of(caps_devices);
     if (!number)
-        throw Error(ExitCode::Host,
+        throw Error(ErrorKind::BrokenHost,
                     "this host cannot give instances of GPUs (MIG): its nvidia driver has no " +
                         std::string(caps_devices) + " in /proc/devices");
     return *number;
@@ -32,7 +32,7 @@ public:
     void add(const std::optional<CapNode> &node, const std::string &access)
     {
         if (!node)
-            throw Error(ExitCode::Failure, "nobody has looked at the instance of " + quote(access));
+            throw Error(ErrorKind::Failure, "nobody has looked at the instance of " + quote(access));
         if (!seen_.insert(node->minor).second)
             return;
         const std::string path = cap_node_path(*node);

@@ -10,7 +10,7 @@ namespace ogh::nvidia_devices {
 /**
  * Adds the nodes of the chosen instances (MIG), and their files `access` in /proc, of no others. Pure.
  * @param edits with Edits::proc
- * @throws Error (Host) if the driver has no such nodes
+ * @throws Error (BrokenHost) if the driver has no such nodes
  */
 void plan_instances(const GpuSelection &selection, const Inventory &inventory, Edits &edits);
 

@@ -14,7 +14,7 @@ namespace ogh::nvidia_devices {
  * @param inventory of a host with the driver
  * @param host as read_device_nodes() reads it for `selection`
  * @param notes what a capability means and this host does not have
- * @throws Error (Host) if a module is not loaded, which says how to load it
+ * @throws Error (BrokenHost) if a module is not loaded, which says how to load it
  */
 Edits plan(const GpuSelection &selection, const Inventory &inventory, const DeviceNodes &host, Notes &notes);
 

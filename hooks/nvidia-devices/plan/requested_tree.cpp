@@ -27,11 +27,11 @@ TreeRecord record_for(const GpuSelection &selection, const Inventory &inventory)
 Sysroot open_driver_root(const Sysroot &sysroot, const std::string &path)
 {
     if (!path.starts_with('/'))
-        throw Error(ExitCode::Usage, "--driver-root needs an absolute path, not " + quote(path));
+        throw Error(ErrorKind::Usage, "--driver-root needs an absolute path, not " + quote(path));
     const auto found = sysroot.find(path);
     struct stat status {};
     if (!found || ::fstat(found->fd.get(), &status) != 0 || !S_ISDIR(status.st_mode))
-        throw Error(ExitCode::Host, "--driver-root " + quote(path) + " is no folder of this host");
+        throw Error(ErrorKind::BrokenHost, "--driver-root " + quote(path) + " is no folder of this host");
     return Sysroot(sysroot.on_host(found->path));
 }
 
@@ -41,7 +41,7 @@ DriverTree read_requested_tree(const Sysroot &driver_root, const GpuSelection &s
 {
     const bool is_required = !selection.gpus.empty();
     if (!inventory.version && is_required)
-        throw Error(ExitCode::Host,
+        throw Error(ErrorKind::BrokenHost,
                     "the files of a driver whose version cannot be understood cannot be found");
     if (!inventory.version)
         return {};

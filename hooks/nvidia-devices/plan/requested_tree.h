@@ -22,7 +22,7 @@ Sysroot open_driver_root(const Sysroot &sysroot, const std::string &path);
 /**
  * Finds the files for what is chosen, together with what an earlier request for the same container has brought.
  * @param earlier what that one has left in the tree (record_name); nothing if there was none
- * @throws Error (Host) if what was named cannot work with what there is; not for a container without GPUs
+ * @throws Error (BrokenHost) if what was named cannot work with what there is; not for a container without GPUs
  */
 DriverTree read_requested_tree(const Sysroot &driver_root, const GpuSelection &selection,
                                const Inventory &inventory, const std::optional<std::string> &earlier,

@@ -63,7 +63,7 @@ void check_gpu(const std::vector<Requirement> &requirements, const GpuFacts &fac
                                   "), and GPU " + gpu + " has " + facts_for(requirement, facts);
         if (answer == Answer::No)
             throw Error(
-                ExitCode::NotAvailable,
+                ErrorKind::NotAvailable,
                 "the image needs " + needs +
                     "; take an image for this driver and GPU, or a host with others; "
                     "NVIDIA_DISABLE_REQUIRE=true in the container's environment has it start nevertheless");

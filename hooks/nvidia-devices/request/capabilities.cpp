@@ -51,8 +51,8 @@ Error refused(const RequestValue &asked, const std::string &why, Grammar grammar
         if (is_known(name, grammar))
             list += ", " + quote(name.text);
     }
-    return {ExitCode::Usage, "the " + asked.origin + " has " + why + " in " + quote(asked.value) +
-                                 "; it takes a list, separated by commas, of " + list};
+    return {ErrorKind::Usage, "the " + asked.origin + " has " + why + " in " + quote(asked.value) +
+                                  "; it takes a list, separated by commas, of " + list};
 }
 
 void add_item(Capabilities &capabilities, const std::string &item, const RequestValue &asked, Grammar grammar)

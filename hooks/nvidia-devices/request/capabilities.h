@@ -70,7 +70,7 @@ Capabilities parse_allowed_capabilities(const RequestValue &list);
 /**
  * What the host's policy leaves of `wanted`: all that is named, and of `all` what it hands out.
  * @param allowed nothing: all
- * @throws Error (Policy) for one that is named, or if nothing is left
+ * @throws Error (Denied) for one that is named, or if nothing is left
  */
 Capabilities permitted(const Capabilities &wanted, const std::optional<Capabilities> &allowed);
 

@@ -51,7 +51,7 @@ Requirement required_by_version(const std::string &text)
     const size_t dot = whole.find('.');
     const std::string version = whole.substr(0, dot == std::string::npos ? dot : whole.find('.', dot + 1));
     if (!DottedVersion::parse(version))
-        throw Error(ExitCode::Usage,
+        throw Error(ErrorKind::Usage,
                     "the " + origin_of(version_variable) + " is " + quote(text) +
                         ", which is no version, and the image has no 'NVIDIA_REQUIRE_CUDA' that says what "
                         "it needs; NVIDIA_DISABLE_REQUIRE=true in its environment has it start");
@@ -68,8 +68,8 @@ std::vector<Requirement> requirements_of(const Config &config)
     for (const auto &[name, value] : required_values(config)) {
         const RequestValue asked{value, origin_of(name)};
         if (value.size() > max_request_size)
-            throw Error(ExitCode::Usage, "the " + asked.origin + " is longer than " +
-                                             std::to_string(max_request_size) + " bytes");
+            throw Error(ErrorKind::Usage, "the " + asked.origin + " is longer than " +
+                                              std::to_string(max_request_size) + " bytes");
         if (Requirement requirement = parse_requirement(asked); !requirement.alternatives.empty())
             requirements.push_back(std::move(requirement));
     }

@@ -15,10 +15,10 @@ constexpr const char *channels_variable = "NVIDIA_IMEX_CHANNELS";
 
 Error no_channels(const RequestValue &asked, const std::string &why)
 {
-    return {ExitCode::Usage, "the " + asked.origin + " " + why + " in " + quote(asked.value) +
-                                 "; it takes numbers of IMEX channels, 0 to " +
-                                 std::to_string(imex_channel_limit - 1) +
-                                 ", and ranges of them ('0-3'), separated by commas"};
+    return {ErrorKind::Usage, "the " + asked.origin + " " + why + " in " + quote(asked.value) +
+                                  "; it takes numbers of IMEX channels, 0 to " +
+                                  std::to_string(imex_channel_limit - 1) +
+                                  ", and ranges of them ('0-3'), separated by commas"};
 }
 
 IndexRange parse_channels(const std::string &item, const RequestValue &asked)
@@ -64,7 +64,7 @@ void ImexPolicy::require(const std::vector<unsigned> &channels) const
     const auto refused =
         std::find_if(channels.begin(), channels.end(), [&](unsigned channel) { return !has(channel); });
     if (refused != channels.end())
-        throw Error(ExitCode::Policy,
+        throw Error(ErrorKind::Denied,
                     "no IMEX channel '" + std::to_string(*refused) +
                         "': the host's policy (--allow-imex) does not hand it out; it hands out " + text());
 }
@@ -92,7 +92,7 @@ std::vector<unsigned> imex_channels_of_environment(const Config &config)
     const RequestValue asked{environment_value(config, channels_variable).value_or(""),
                              "environment variable " + quote(channels_variable)};
     if (asked.value.size() > max_request_size)
-        throw Error(ExitCode::Usage,
+        throw Error(ErrorKind::Usage,
                     "the " + asked.origin + " is longer than " + std::to_string(max_request_size) + " bytes");
     auto items = split_list(asked.value);
     std::erase(items, "");

@@ -67,7 +67,7 @@ std::optional<Term> parse_term(std::string_view text)
 
 Error not_understood(const std::string &term, const RequestValue &required)
 {
-    return {ExitCode::Usage,
+    return {ErrorKind::Usage,
             "the " + required.origin + " has " + quote(term) + " in " + quote(required.value) +
                 ", which is no requirement: it takes 'cuda', 'driver' or 'arch' with =, !=, <, <=, > or "
                 ">= and a version, or 'brand' with = or != and a name; commas join what all has to hold, "

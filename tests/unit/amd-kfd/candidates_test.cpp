@@ -67,7 +67,7 @@ BOOST_AUTO_TEST_CASE(every_kind_of_name)
         BOOST_TEST((host.choose(name) == Places{0, 1}), name);
     for (const char *name : {"2", "GPU-F00DFACE0000008", "0x0", "GPU-0000000000000000", "renderD128", "card0",
                              "0:1", "2:0", "igpu", "gfx90a", "0001:1b:00.1", "amdgpu_xcp_0"})
-        BOOST_TEST((host.refuse(name).code == ExitCode::NotAvailable), name);
+        BOOST_TEST((host.refuse(name).kind == ErrorKind::NotAvailable), name);
     BOOST_TEST(host.refuse("2").message ==
                "no GPU '2': this host has 0 (GPU-0BADC0DE00000001), 1 (GPU-7E57000000000A03)");
 }
@@ -88,7 +88,7 @@ BOOST_AUTO_TEST_CASE(an_integrated_one_has_to_be_named_beside_a_discrete_one)
     BOOST_TEST(host.notes.front().text ==
                "GPU 1 (0000:7a:00.0) is left out: it is integrated, and this host has "
                "discrete ones; it can be given by name, or as 'igpu'");
-    BOOST_TEST((host.refuse("any:2").code == ExitCode::NotAvailable));
+    BOOST_TEST((host.refuse("any:2").kind == ErrorKind::NotAvailable));
 }
 
 BOOST_AUTO_TEST_CASE(integrated_ones_alone_are_not_left_out)
@@ -125,7 +125,7 @@ BOOST_AUTO_TEST_CASE(partitions)
     BOOST_TEST(host.choose("all").size() == 64U);
     BOOST_TEST((host.choose("any:2") == Places{0, 1}));
     for (const char *value : {"0:8", "8:0", "64", "renderD160"})
-        BOOST_TEST((host.refuse(value).code == ExitCode::NotAvailable), value);
+        BOOST_TEST((host.refuse(value).kind == ErrorKind::NotAvailable), value);
     // DRM has the id of the whole.
     BOOST_TEST((host.choose("GPU-F00DFACE00000088") == Places{8, 9, 10, 11, 12, 13, 14, 15}));
 }
@@ -169,7 +169,7 @@ BOOST_AUTO_TEST_CASE(problems_are_those_of_the_gpu)
     std::filesystem::remove(host.host.path("sys/class/drm/renderD130"));
     BOOST_TEST((host.choose("all") == Places{0}));
     const auto failure = host.refuse("1");
-    BOOST_TEST((failure.code == ExitCode::Host));
+    BOOST_TEST((failure.kind == ErrorKind::BrokenHost));
     BOOST_TEST(failure.message == "no GPU '1': the host has no renderD130, which KFD's node 2 refers to");
 }
 
@@ -181,7 +181,7 @@ BOOST_AUTO_TEST_CASE(a_policy_by_card_or_id)
     for (const char *allow : {"card2", "igpu", "0x7"}) {
         host.policy.allow = parse_allowed_selectors({allow, "option '--allow'"});
         BOOST_TEST((host.choose("1") == Places{1}), allow);
-        BOOST_TEST((host.refuse("0").code == ExitCode::Policy), allow);
+        BOOST_TEST((host.refuse("0").kind == ErrorKind::Denied), allow);
     }
 }
 

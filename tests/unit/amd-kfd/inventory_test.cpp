@@ -225,12 +225,12 @@ BOOST_AUTO_TEST_CASE(what_cannot_be_read_is_an_error_of_the_host)
     BOOST_TEST(read(host).gpus.empty());
     host.folder(properties);
     const auto failure = failure_of([&] { static_cast<void>(read(host)); });
-    BOOST_TEST((failure.code == ExitCode::Host));
+    BOOST_TEST((failure.kind == ErrorKind::BrokenHost));
     BOOST_TEST(failure.says("/topology/nodes/1/properties'"), failure.message);
     const AmdHost no_folder({AmdGpu()});
     std::filesystem::remove_all(no_folder.path("sys/devices/virtual/kfd/kfd/topology"));
     no_folder.file("sys/devices/virtual/kfd/kfd/topology/nodes");
-    BOOST_TEST((failure_of([&] { static_cast<void>(read(no_folder)); }).code == ExitCode::Host));
+    BOOST_TEST((failure_of([&] { static_cast<void>(read(no_folder)); }).kind == ErrorKind::BrokenHost));
 }
 
 BOOST_AUTO_TEST_CASE(more_nodes_than_there_can_be_are_refused)

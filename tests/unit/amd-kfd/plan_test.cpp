@@ -97,7 +97,7 @@ BOOST_AUTO_TEST_CASE(a_render_node_that_goes_away_is_an_error)
     const Inventory inventory = read(host);
     std::filesystem::remove(host.path("sys/class/drm/renderD129"));
     const auto failure = failure_of([&] { read_device_nodes(Sysroot(host.path()), inventory, {0}); });
-    BOOST_TEST((failure.code == ExitCode::Host));
+    BOOST_TEST((failure.kind == ErrorKind::BrokenHost));
     BOOST_TEST(failure.message == "the host has no renderD129 any more");
 }
 
@@ -133,7 +133,7 @@ BOOST_AUTO_TEST_CASE(a_rootless_container_gets_all_or_none)
     const Inventory inventory = with_versions({90402, 90402, 100306});
     for (const std::vector<size_t> &some : {std::vector<size_t>{0}, {1, 2}}) {
         const auto failure = failure_of([&] { check_rootless(some, inventory, true); });
-        BOOST_TEST((failure.code == ExitCode::Host));
+        BOOST_TEST((failure.kind == ErrorKind::BrokenHost));
         BOOST_TEST(failure.says(std::to_string(some.size()) + " of 3 AMD GPUs asked for"), failure.message);
         BOOST_TEST(failure.says("ask for all of them ('0-2')"), failure.message);
         check_rootless(some, inventory, false);

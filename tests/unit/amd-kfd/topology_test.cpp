@@ -130,7 +130,7 @@ BOOST_AUTO_TEST_CASE(files_of_sysfs)
     host.file("large", std::string(8192, 'x'));
     for (const char *name : {"folder", "link", "large", "text/below"}) {
         const auto failure = failure_of([&] { read(name); });
-        BOOST_TEST((failure.code == ExitCode::Host), name);
+        BOOST_TEST((failure.kind == ErrorKind::BrokenHost), name);
         BOOST_TEST(failure.says("'/the folder/" + std::string(name) + "'"), failure.message);
     }
 }
@@ -146,7 +146,7 @@ BOOST_AUTO_TEST_CASE(device_numbers)
     for (const char *text : {"226", "", "226:x\n", "226:-1\n", "4096:0\n", "226:1048576\n", "x:0\n"}) {
         host.file("dev", text);
         const auto failure = failure_of([&] { static_cast<void>(read()); });
-        BOOST_TEST((failure.code == ExitCode::Host), text);
+        BOOST_TEST((failure.kind == ErrorKind::BrokenHost), text);
         BOOST_TEST(failure.message == "'/the folder/dev' has no device number", failure.message);
     }
 }

@@ -84,10 +84,10 @@ BOOST_AUTO_TEST_CASE(only_a_file_of_ones_own_will_do)
     std::filesystem::create_hard_link(folder.path("two"), folder.path("names"));
     BOOST_TEST(refusal(folder.path("two")).says("more than one name"));
     BOOST_REQUIRE(::mkfifo(folder.path("fifo").c_str(), 0600) == 0);
-    BOOST_TEST((refusal(folder.path("fifo")).code == ExitCode::Host));
-    BOOST_TEST((refusal("/dev/null").code == ExitCode::Host));
-    BOOST_TEST((refusal(folder.path()).code == ExitCode::Host));
-    BOOST_TEST((refusal(folder.path("missing/hooks.log")).code == ExitCode::Host));
+    BOOST_TEST((refusal(folder.path("fifo")).kind == ErrorKind::BrokenHost));
+    BOOST_TEST((refusal("/dev/null").kind == ErrorKind::BrokenHost));
+    BOOST_TEST((refusal(folder.path()).kind == ErrorKind::BrokenHost));
+    BOOST_TEST((refusal(folder.path("missing/hooks.log")).kind == ErrorKind::BrokenHost));
     if (::geteuid() == 0) {
         folder.file("others", "");
         BOOST_REQUIRE(::chown(folder.path("others").c_str(), 1000, 1000) == 0);

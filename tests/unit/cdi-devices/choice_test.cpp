@@ -61,14 +61,14 @@ BOOST_AUTO_TEST_CASE(devices_are_given_in_the_order_of_the_request_after_what_th
 BOOST_AUTO_TEST_CASE(what_two_files_of_a_folder_have_nobody_gets)
 {
     const Failure failure = why_not("a.com/gpu=both");
-    BOOST_TEST((failure.code == ExitCode::NotAvailable));
+    BOOST_TEST((failure.kind == ErrorKind::NotAvailable));
     BOOST_TEST(failure.says("'/etc/cdi/a.yaml' and '/etc/cdi/b.yaml'"));
 }
 
 BOOST_AUTO_TEST_CASE(all_that_is_missing_is_named_with_what_there_is)
 {
     const Failure failure = why_not("a.com/gpu=7,a.com/gpu=1,a.com/gpu=8");
-    BOOST_TEST((failure.code == ExitCode::NotAvailable));
+    BOOST_TEST((failure.kind == ErrorKind::NotAvailable));
     BOOST_TEST(failure.message == "no device 'a.com/gpu=7', 'a.com/gpu=8': this host has 'a.com/gpu=0', "
                                   "'a.com/gpu=1', 'a.com/gpu=2'");
     BOOST_TEST(why_not("z.com/x=7")
@@ -80,7 +80,7 @@ BOOST_AUTO_TEST_CASE(a_kind_alone_is_an_error_that_lists_its_devices)
     for (const char *value : {"a.com/gpu", "a.com/gpu=*", "c.com/npu=x,a.com/gpu"})
         BOOST_TEST_CONTEXT(value)
         {
-            BOOST_TEST((why_not(value).code == ExitCode::Usage));
+            BOOST_TEST((why_not(value).kind == ErrorKind::Usage));
             BOOST_TEST(why_not(value).says("'a.com/gpu=0', 'a.com/gpu=1', 'a.com/gpu=2'"));
         }
 }
@@ -91,7 +91,7 @@ BOOST_AUTO_TEST_CASE(what_is_no_name_is_refused)
          {",", "a.com/gpu=0,", "gpu=0", "0", "all", "a.com/gpu=", "a.com/gpu=a b", "none,a.com/gpu=0"})
         BOOST_TEST_CONTEXT(value)
         {
-            BOOST_TEST((why_not(value).code == ExitCode::Usage));
+            BOOST_TEST((why_not(value).kind == ErrorKind::Usage));
         }
 }
 
@@ -101,24 +101,24 @@ BOOST_AUTO_TEST_CASE(the_host_decides_what_is_handed_out)
     policy.allow("a.com/gpu=0,c.com/npu");
     BOOST_TEST(chosen("a.com/gpu=0,c.com/npu=x", policy).size() == 3U);
     const Failure failure = why_not("a.com/gpu=1", policy);
-    BOOST_TEST((failure.code == ExitCode::Policy));
+    BOOST_TEST((failure.kind == ErrorKind::Denied));
     BOOST_TEST(failure.says("this host has 'a.com/gpu=0'"));
     BOOST_TEST(!failure.says("'a.com/gpu=2'"));
     policy.allow("c.com/npu"); // that of a key: both have to allow it
-    BOOST_TEST((why_not("a.com/gpu=0", policy).code == ExitCode::Policy));
+    BOOST_TEST((why_not("a.com/gpu=0", policy).kind == ErrorKind::Denied));
     Policy wide; // a key's list is no way around the host's either
     wide.allow("a.com/gpu=0");
     wide.allow("a.com/gpu");
     BOOST_TEST(chosen("a.com/gpu=0", wide).size() == 2U);
-    BOOST_TEST((why_not("a.com/gpu=1", wide).code == ExitCode::Policy));
+    BOOST_TEST((why_not("a.com/gpu=1", wide).kind == ErrorKind::Denied));
     Policy few;
     few.at_most(2);
     few.at_most(1);
     few.at_most(3);
     few.check_count(1);
-    BOOST_TEST((failure_of([&] { few.check_count(2); }).code == ExitCode::Policy));
+    BOOST_TEST((failure_of([&] { few.check_count(2); }).kind == ErrorKind::Denied));
     for (const char *list : {"", "x", "a.com/gpu=", "a.com/gpu,"})
-        BOOST_TEST((failure_of([&] { Policy().allow(list); }).code == ExitCode::Usage));
+        BOOST_TEST((failure_of([&] { Policy().allow(list); }).kind == ErrorKind::Usage));
 }
 
 BOOST_AUTO_TEST_CASE(of_equal_paths_the_last_remains_and_deeper_mounts_come_later)

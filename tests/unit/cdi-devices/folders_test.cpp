@@ -140,10 +140,10 @@ BOOST_AUTO_TEST_CASE(who_else_could_write_them_has_no_say)
     host.change_mode("etc/cdi/a.yaml", 0664);
     BOOST_TEST(host.why_nothing().find("it may be written by others") != std::string::npos);
     host.change_mode("etc", 0775);
-    BOOST_TEST((host.why_not_used().code == ExitCode::Host));
+    BOOST_TEST((host.why_not_used().kind == ErrorKind::BrokenHost));
     host.change_mode("etc", 0755);
     host.change_mode("etc/cdi", 0777);
-    BOOST_TEST((host.why_not_used().code == ExitCode::Host));
+    BOOST_TEST((host.why_not_used().kind == ErrorKind::BrokenHost));
     BOOST_TEST(host.why_not_used().says("with CDI specifications is not used: it may be written"));
 }
 
@@ -176,7 +176,7 @@ BOOST_AUTO_TEST_CASE(nor_has_who_owns_them)
     host.give_away("etc/cdi/a.json");
     BOOST_TEST(host.why_nothing().find("it belongs to uid 1000") != std::string::npos);
     host.give_away("etc/cdi");
-    BOOST_TEST((host.why_not_used().code == ExitCode::Host));
+    BOOST_TEST((host.why_not_used().kind == ErrorKind::BrokenHost));
     BOOST_TEST(host.why_not_used().says("with CDI specifications is not used: it belongs to uid 1000"));
 }
 

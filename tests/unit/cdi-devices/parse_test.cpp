@@ -291,7 +291,7 @@ BOOST_AUTO_TEST_CASE(what_makes_no_sense_is_refused)
             BOOST_TEST(why_not(with_edits(text, "1.1.0")) != "");
         }
     BOOST_TEST(why_not(with_node("path: /dev/a, other: 1")).starts_with("line 1: "));
-    BOOST_TEST((failure_of([] { static_cast<void>(parse_spec("[")); }).code == ExitCode::Host));
+    BOOST_TEST((failure_of([] { static_cast<void>(parse_spec("[")); }).kind == ErrorKind::BrokenHost));
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -119,7 +119,7 @@ BOOST_AUTO_TEST_CASE(a_node_that_contradicts_the_host_is_refused)
 {
     const auto refused = [](const DeviceNode &asked, const HostFile &host, const char *why) {
         const Failure failure = why_not({.nodes = {asked}}, host);
-        return failure.code == ExitCode::Host && failure.says(why);
+        return failure.kind == ErrorKind::BrokenHost && failure.says(why);
     };
     BOOST_TEST(refused(node(), nothing, "there is no '/dev/x'"));
     BOOST_TEST(refused(node("b"), char_node, "has the type 'b'"));
@@ -142,12 +142,12 @@ BOOST_AUTO_TEST_CASE(mounts_are_read_only_unless_they_say_otherwise)
     BOOST_TEST(mount_of({"rw"}, Writable::Never).read_only);
     BOOST_TEST((mount_of({}, Writable::Stated, S_IFSOCK).kind == Kind::Socket));
     BOOST_TEST(mount_of({"noexec", "noatime"}).attributes == (MOUNT_ATTR_NOEXEC | MOUNT_ATTR_NOATIME));
-    BOOST_TEST((failure_of([] { mount_of({"exec"}); }).code == ExitCode::Policy));
-    BOOST_TEST((failure_of([] { mount_of({"ro,rw"}); }).code == ExitCode::Policy));
-    BOOST_TEST((failure_of([] { mount_of({}, Writable::Stated, S_IFCHR); }).code == ExitCode::Policy));
-    BOOST_TEST((failure_of([] { mount_of({}, Writable::Stated, 0); }).code == ExitCode::Host));
+    BOOST_TEST((failure_of([] { mount_of({"exec"}); }).kind == ErrorKind::Denied));
+    BOOST_TEST((failure_of([] { mount_of({"ro,rw"}); }).kind == ErrorKind::Denied));
+    BOOST_TEST((failure_of([] { mount_of({}, Writable::Stated, S_IFCHR); }).kind == ErrorKind::Denied));
+    BOOST_TEST((failure_of([] { mount_of({}, Writable::Stated, 0); }).kind == ErrorKind::BrokenHost));
     BOOST_TEST(
-        (why_not({.mounts = {{"/a", "/b", "tmpfs", {}}}}, {"/a", S_IFDIR, 0}).code == ExitCode::Policy));
+        (why_not({.mounts = {{"/a", "/b", "tmpfs", {}}}}, {"/a", S_IFDIR, 0}).kind == ErrorKind::Denied));
 }
 
 BOOST_AUTO_TEST_CASE(some_places_are_nobodys)
@@ -158,12 +158,12 @@ BOOST_AUTO_TEST_CASE(some_places_are_nobodys)
           "/usr/local", "/usr", "/dev", "/etc", "/etc/hosts", "/run", "/dev/shm", "/./proc/"})
         BOOST_TEST_CONTEXT(path)
         {
-            BOOST_TEST((why_not(mount_at(path), folder).code == ExitCode::Policy));
+            BOOST_TEST((why_not(mount_at(path), folder).kind == ErrorKind::Denied));
         }
     for (const char *path : {"", "a", "/a/../b", "/.."})
         BOOST_TEST_CONTEXT(path)
         {
-            BOOST_TEST((why_not(mount_at(path), folder).code == ExitCode::Host));
+            BOOST_TEST((why_not(mount_at(path), folder).kind == ErrorKind::BrokenHost));
         }
     for (const char *path : {"/process", "/dev/dri", "/etc/hosts.d", "/usr/local/nvidia2", "/usr/lib/a b"})
         BOOST_TEST_CONTEXT(path)
@@ -215,7 +215,7 @@ BOOST_AUTO_TEST_CASE(a_vendors_links_are_made_without_the_vendors_program)
           hook_with({"nvidia-cdi-hook", "create-symlinks", "--link", "a:/b"}),
           hook_with({"nvidia-cdi-hook", "create-symlinks", "--link", "a::/proc/b"}),
           hook_with({"nvidia-cdi-hook", "create-symlinks", "--other", "a::/b"})})
-        BOOST_TEST((why_not(edits).code == ExitCode::Policy));
+        BOOST_TEST((why_not(edits).kind == ErrorKind::Denied));
 }
 
 BOOST_AUTO_TEST_CASE(the_folders_of_libraries_are_those_of_all_hooks)
@@ -289,7 +289,7 @@ BOOST_AUTO_TEST_CASE(egl_is_limited_to_the_gpus_that_are_given)
     BOOST_TEST((!plan_egl_profile({nodes.begin() + 1, nodes.end()}, {0}, {}, notes)));
     BOOST_TEST(notes.empty());
     LoaderFile closed;
-    closed.replace_obstacle = "it is read-only";
+    closed.why_not_replace = "it is read-only";
     BOOST_TEST((!plan_egl_profile(nodes, {}, closed, notes)));
     BOOST_TEST(notes.size() == 1U);
 }
@@ -298,7 +298,7 @@ BOOST_AUTO_TEST_CASE(missing_variables_are_an_error_where_the_host_says_so)
 {
     const ContainerEdits edits{.env = {"A=b", "NVIDIA_VISIBLE_DEVICES=void"}};
     const Failure failure = failure_of([&] { planned(edits, nothing, {.require_env = true}); });
-    BOOST_TEST((failure.code == ExitCode::Policy && failure.says("'A=b'")));
+    BOOST_TEST((failure.kind == ErrorKind::Denied && failure.says("'A=b'")));
     planned(edits, nothing, {.require_env = true, .environment = {"A=b"}});
 }
 
@@ -313,7 +313,7 @@ BOOST_AUTO_TEST_CASE(a_mount_of_a_device_node_is_another_name_for_it)
         (edits.nodes == std::vector<NodeEdit>{
                             {"/dev/dri/by-path/x-card", "/host/dev/x", 7, 9, 0640, S_IFCHR, 0, {1000, 0}}}));
     BOOST_TEST((rules_of(edits.nodes).empty()));
-    BOOST_TEST((why_not(at("/opt/card"), char_node).code == ExitCode::Policy));
+    BOOST_TEST((why_not(at("/opt/card"), char_node).kind == ErrorKind::Denied));
 }
 
 BOOST_AUTO_TEST_CASE(what_a_hook_cannot_do_is_one_warning)
@@ -327,8 +327,8 @@ BOOST_AUTO_TEST_CASE(what_a_hook_cannot_do_is_one_warning)
     notes.clear();
     planned({.env = {"C=d"}, .groups = {0}}, nothing, {.environment = {"C=d"}}, notes);
     BOOST_TEST(notes.empty());
-    BOOST_TEST((why_not({.intel_rdt = true}).code == ExitCode::Policy));
-    BOOST_TEST((why_not({.net_devices = {"eth0"}}).code == ExitCode::Policy));
+    BOOST_TEST((why_not({.intel_rdt = true}).kind == ErrorKind::Denied));
+    BOOST_TEST((why_not({.net_devices = {"eth0"}}).kind == ErrorKind::Denied));
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -25,7 +25,7 @@ BOOST_AUTO_TEST_CASE(a_path_that_is_not_plain_is_refused)
     for (const std::string &path :
          {std::string(), std::string("srv"), std::string("/"), std::string("//srv"), std::string("/srv/"),
           std::string("/srv/../etc"), std::string("/srv/."), std::string("/.."), std::string("/a\0b", 4)})
-        BOOST_TEST((failure_of([&] { InnerPath::parse(path); }).code == ExitCode::Usage), path);
+        BOOST_TEST((failure_of([&] { InnerPath::parse(path); }).kind == ErrorKind::Usage), path);
 }
 
 BOOST_AUTO_TEST_CASE(a_path_with_odd_names_is_not)

@@ -81,13 +81,13 @@ BOOST_AUTO_TEST_CASE(who_names_a_device_asks)
 {
     CommonOptions options;
     BOOST_CHECK_NO_THROW(check_cdi(true, false, options));
-    BOOST_TEST((failure_of([&] { check_cdi(true, true, options); }).code == ExitCode::Usage));
+    BOOST_TEST((failure_of([&] { check_cdi(true, true, options); }).kind == ErrorKind::Usage));
     options.opt_in = OptIn::Environment;
-    BOOST_TEST((failure_of([&] { check_cdi(true, false, options); }).code == ExitCode::Usage));
+    BOOST_TEST((failure_of([&] { check_cdi(true, false, options); }).kind == ErrorKind::Usage));
     BOOST_CHECK_NO_THROW(check_cdi(false, false, options));
     CommonOptions requested;
     requested.request = "all";
-    BOOST_TEST((failure_of([&] { check_cdi(true, false, requested); }).code == ExitCode::Usage));
+    BOOST_TEST((failure_of([&] { check_cdi(true, false, requested); }).kind == ErrorKind::Usage));
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -46,7 +46,7 @@ BOOST_AUTO_TEST_CASE(the_kind_of_a_specification)
 BOOST_AUTO_TEST_CASE(nobody_else_makes_devices_of_that_kind)
 {
     const TempFolder host;
-    BOOST_TEST((check(host).code == ExitCode::Success));
+    BOOST_TEST((check(host).kind == ErrorKind::None));
     host.file("etc/cdi/nvidia.json", made_by_the_hook());
     host.file("etc/cdi/srv.json", R"({"cdiVersion": "0.5.0", "kind": "io.oci-gpu-hooks/mount-srv"})");
     host.file("etc/cdi/other.yaml", "kind: nvidia.com/gpus # not nvidia.com/gpu\n");
@@ -65,7 +65,7 @@ BOOST_AUTO_TEST_CASE(another_specification_of_that_kind)
             const TempFolder host;
             host.file(path, text);
             const Failure failure = check(host);
-            BOOST_TEST((failure.code == ExitCode::Host));
+            BOOST_TEST((failure.kind == ErrorKind::BrokenHost));
             BOOST_TEST(failure.says("'nvidia.com/gpu'"));
             BOOST_TEST(failure.says("rm /" + std::string(path)), failure.message);
         }
@@ -79,7 +79,7 @@ BOOST_AUTO_TEST_CASE(a_specification_that_calls_the_hook_for_some_devices_only)
     text.insert(text.rfind(']'),
                 R"(, {"name": "1", "containerEdits": {"deviceNodes": [{"path": "/dev/nvidia1"}]}})");
     host.file("etc/cdi/nvidia.json", text);
-    BOOST_TEST((check(host).code == ExitCode::Host));
+    BOOST_TEST((check(host).kind == ErrorKind::BrokenHost));
 }
 
 BOOST_AUTO_TEST_CASE(a_link_to_a_specification_counts_once)
@@ -97,14 +97,14 @@ BOOST_AUTO_TEST_CASE(the_vendors_service)
 {
     const TempFolder host;
     host.file(unit, "");
-    BOOST_TEST((check(host).code == ExitCode::Success));
+    BOOST_TEST((check(host).kind == ErrorKind::None));
     host.folder("etc/systemd/system/multi-user.target.wants");
     host.link(wanted, "/" + unit);
-    BOOST_TEST((check(host).code == ExitCode::Host));
+    BOOST_TEST((check(host).kind == ErrorKind::BrokenHost));
     BOOST_TEST(check(host).says("systemctl disable --now nvidia-cdi-refresh.path"));
     host.file("dev/null", "");
     host.link("etc/systemd/system/nvidia-cdi-refresh.path", "/dev/null");
-    BOOST_TEST((check(host).code == ExitCode::Success), "it is masked");
+    BOOST_TEST((check(host).kind == ErrorKind::None), "it is masked");
 }
 
 BOOST_AUTO_TEST_SUITE_END()

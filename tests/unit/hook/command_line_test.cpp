@@ -36,7 +36,7 @@ struct Program {
 template<typename... Words> std::string refusal(const Words... words)
 {
     const auto failure = failure_of([&] { Program().parse(words...); });
-    BOOST_TEST((failure.code == ExitCode::Usage));
+    BOOST_TEST((failure.kind == ErrorKind::Usage));
     return failure.message;
 }
 

@@ -61,10 +61,10 @@ BOOST_AUTO_TEST_CASE(what_cannot_be_understood)
 {
     for (const char *value : {"none", "Exclusive", "exclusive,shared", "1"}) {
         const auto failure = failure_of([&] { lease_terms(asks(value), {}, {}); });
-        BOOST_TEST((failure.code == ExitCode::Usage), value);
+        BOOST_TEST((failure.kind == ErrorKind::Usage), value);
         BOOST_TEST(failure.says("annotation 'k'"), failure.message);
     }
-    BOOST_TEST((failure_of([] { lease_terms({}, asks("soon"), waiting("5m")); }).code == ExitCode::Usage));
+    BOOST_TEST((failure_of([] { lease_terms({}, asks("soon"), waiting("5m")); }).kind == ErrorKind::Usage));
     LeaseOptions both;
     both.drain = both.undrain = "0";
     LeaseOptions relative;
@@ -72,16 +72,16 @@ BOOST_AUTO_TEST_CASE(what_cannot_be_understood)
     LeaseOptions odd;
     odd.idle_after = "10";
     for (const LeaseOptions &options : {both, relative, odd, waiting("-1s")})
-        BOOST_TEST((failure_of([&] { check(options); }).code == ExitCode::Usage));
+        BOOST_TEST((failure_of([&] { check(options); }).kind == ErrorKind::Usage));
 }
 
 BOOST_AUTO_TEST_CASE(a_wait_is_as_long_as_the_host_allows)
 {
     const auto failure = failure_of([] { lease_terms({}, asks("5m"), waiting("90s")); });
-    BOOST_TEST((failure.code == ExitCode::Policy));
+    BOOST_TEST((failure.kind == ErrorKind::Denied));
     BOOST_TEST(failure.message ==
                "the annotation 'k' asks to wait for 5m, and this host (--max-wait) allows 90s");
-    BOOST_TEST((failure_of([] { lease_terms({}, asks("1s"), {}); }).code == ExitCode::Policy));
+    BOOST_TEST((failure_of([] { lease_terms({}, asks("1s"), {}); }).kind == ErrorKind::Denied));
 }
 
 BOOST_AUTO_TEST_CASE(the_runtime_has_to_wait_five_seconds_longer_for_this_executable)
@@ -99,10 +99,10 @@ BOOST_AUTO_TEST_CASE(the_runtime_has_to_wait_five_seconds_longer_for_this_execut
 
 BOOST_AUTO_TEST_CASE(devices_are_found_again_in_a_list_that_was_read_anew)
 {
-    BOOST_TEST((places_of({"nvidia:1", "nvidia:0"}, three()) == std::vector<size_t>{0, 1}));
-    BOOST_TEST((failure_of([] { places_of({"nvidia:7"}, three()); }).code == ExitCode::NotAvailable));
-    const auto failure = failure_of([] { places_of({"nvidia:2"}, three()); });
-    BOOST_TEST((failure.code == ExitCode::Host));
+    BOOST_TEST((indices_of({"nvidia:1", "nvidia:0"}, three()) == std::vector<size_t>{0, 1}));
+    BOOST_TEST((failure_of([] { indices_of({"nvidia:7"}, three()); }).kind == ErrorKind::NotAvailable));
+    const auto failure = failure_of([] { indices_of({"nvidia:2"}, three()); });
+    BOOST_TEST((failure.kind == ErrorKind::BrokenHost));
     BOOST_TEST(failure.message == "the GPU 2 (GPU-2) cannot be given: it does not answer");
 }
 

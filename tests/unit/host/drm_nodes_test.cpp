@@ -42,7 +42,7 @@ BOOST_AUTO_TEST_CASE(odd_drm_folders)
     BOOST_TEST((nodes() == DrmNodes{}));
     for (const char *text : {"226", "", "226:x\n", "226:-1\n", "4096:0\n", "226:1048576\n", "x:0\n"}) {
         host.file(drm + "/card0/dev", text);
-        BOOST_TEST((failure_of([&] { static_cast<void>(nodes()); }).code == ExitCode::Host), text);
+        BOOST_TEST((failure_of([&] { static_cast<void>(nodes()); }).kind == ErrorKind::BrokenHost), text);
     }
     host.file(drm + "/card0/dev", "226:0");
     BOOST_TEST((nodes() == DrmNodes{DrmNode{"card0", 226, 0}, {}}));

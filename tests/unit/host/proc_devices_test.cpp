@@ -77,7 +77,7 @@ BOOST_AUTO_TEST_CASE(the_file_is_read_below_the_sysroot)
 {
     const TempFolder host;
     const auto read = [&] { return read_proc_devices(Sysroot(host.path())); };
-    BOOST_TEST((failure_of([&] { static_cast<void>(read()); }).code == ExitCode::Host));
+    BOOST_TEST((failure_of([&] { static_cast<void>(read()); }).kind == ErrorKind::BrokenHost));
     host.file("proc/devices", sample);
     BOOST_TEST(read().major_of("nvidia-uvm").value_or(0) == 510U);
     host.file("proc/devices", std::string(65537, 'x'));

@@ -62,7 +62,7 @@ BOOST_FIXTURE_TEST_CASE(a_symlink_of_somebody_else_is_not_followed, Tree)
     if (::geteuid() != 0)
         return;
     BOOST_REQUIRE(::lchown(path("shared/link").c_str(), 1000, 1000) == 0);
-    BOOST_TEST((refusal("shared/link/file").code == ExitCode::Host));
+    BOOST_TEST((refusal("shared/link/file").kind == ErrorKind::BrokenHost));
     BOOST_TEST(refusal("shared/link/file").says("a symlink on the way to"),
                refusal("shared/link/file").message);
     BOOST_TEST(refusal("shared/link/file").says("belongs to user 1000"));

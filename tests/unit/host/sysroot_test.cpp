@@ -17,9 +17,9 @@ BOOST_AUTO_TEST_CASE(a_sysroot_is_an_existing_absolute_folder)
 {
     const TempFolder tree;
     tree.file("file");
-    BOOST_TEST((failure_of([] { Sysroot("usr"); }).code == ExitCode::Usage));
-    BOOST_TEST((failure_of([&] { Sysroot(tree.path("nowhere")); }).code == ExitCode::Host));
-    BOOST_TEST((failure_of([&] { Sysroot(tree.path("file")); }).code == ExitCode::Host));
+    BOOST_TEST((failure_of([] { Sysroot("usr"); }).kind == ErrorKind::Usage));
+    BOOST_TEST((failure_of([&] { Sysroot(tree.path("nowhere")); }).kind == ErrorKind::BrokenHost));
+    BOOST_TEST((failure_of([&] { Sysroot(tree.path("file")); }).kind == ErrorKind::BrokenHost));
 }
 
 BOOST_AUTO_TEST_CASE(paths_come_back_canonical_below_the_sysroot)

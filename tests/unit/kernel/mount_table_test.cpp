@@ -116,7 +116,7 @@ BOOST_AUTO_TEST_CASE(cgroup_hierarchies_are_found_by_controller_the_latest_mount
 BOOST_AUTO_TEST_CASE(a_line_that_cannot_be_understood_is_an_error)
 {
     for (const char *line : {"x\n", "22 27 0:21 / /proc\n", "a b c d e f - g h i\n"})
-        BOOST_TEST((failure_of([&] { read_with(line); }).code == ExitCode::Host), line);
+        BOOST_TEST((failure_of([&] { read_with(line); }).kind == ErrorKind::BrokenHost), line);
 }
 
 BOOST_AUTO_TEST_CASE(the_kernels_own_table_is_read)

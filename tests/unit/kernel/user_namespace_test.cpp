@@ -41,7 +41,7 @@ BOOST_AUTO_TEST_CASE(a_map_may_have_no_root)
 BOOST_AUTO_TEST_CASE(what_is_no_map_is_refused)
 {
     for (const char *text : {"x", "0 1", "0 1 2 3", "0 1 -", "99999999999 0 1"})
-        BOOST_TEST((failure_of([&] { IdMap::parse(text); }).code == ExitCode::Host), text);
+        BOOST_TEST((failure_of([&] { IdMap::parse(text); }).kind == ErrorKind::BrokenHost), text);
 }
 
 BOOST_AUTO_TEST_CASE(the_containers_root_writes_as_owner_as_others_or_over_mapped_ids)

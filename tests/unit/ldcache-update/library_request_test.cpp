@@ -42,11 +42,11 @@ BOOST_AUTO_TEST_CASE(what_is_no_folder_of_a_container_is_refused)
                               "..",   "/a,,/b", "/a,",    ",",        "auto,none", "none,/a", "/a:b",
                               "/a b", "/a\tb",  "/a\n/b", "/a=libc6", "/a#b",      "/a;b",    "/a]:b"}) {
         const auto failure = failure_of([&] { parse(value); });
-        BOOST_TEST((failure.code == ExitCode::Usage), value);
+        BOOST_TEST((failure.kind == ErrorKind::Usage), value);
         BOOST_TEST(failure.says("annotation 'k'"), failure.message);
     }
     const auto failure = failure_of([] { parse("/a", {"relative"}); });
-    BOOST_TEST((failure.code == ExitCode::Usage));
+    BOOST_TEST((failure.kind == ErrorKind::Usage));
     BOOST_TEST(failure.says("--folder"), failure.message);
 }
 

@@ -147,12 +147,12 @@ BOOST_AUTO_TEST_CASE(more_than_there_is)
     Host host;
     host.take(named({"n:0"}));
     const auto failure = failure_of([&] { host.take(any(4)); });
-    BOOST_TEST((failure.code == ExitCode::NotAvailable));
+    BOOST_TEST((failure.kind == ErrorKind::NotAvailable));
     BOOST_TEST(failure.says("4 GPUs besides those that it has or names, and 3 are left"), failure.message);
     BOOST_TEST(failure_of([&] { host.take(named(gpus)); }).message == "");
     Host other;
     other.take(any(1));
-    BOOST_TEST((failure_of([&] { other.take(named(gpus)); }).code == ExitCode::NotAvailable));
+    BOOST_TEST((failure_of([&] { other.take(named(gpus)); }).kind == ErrorKind::NotAvailable));
 }
 
 BOOST_AUTO_TEST_CASE(all_that_the_policy_allows_is_no_more_than_that)

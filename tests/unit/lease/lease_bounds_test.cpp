@@ -97,9 +97,9 @@ BOOST_AUTO_TEST_CASE(one_container_too_many_is_refused_with_their_number)
     LeaseState state = with_containers(max_lease_containers - 1);
     const std::uint64_t number = queue(state, shared({"n:0"}));
     const auto refusal = failure_of([&] { give(state, 100'000, {"n:0"}); });
-    BOOST_TEST((refusal.code == ExitCode::Host));
+    BOOST_TEST((refusal.kind == ErrorKind::BrokenHost));
     BOOST_TEST(refusal.says(std::to_string(max_lease_containers) + " containers"), refusal.message);
-    BOOST_TEST((failure_of([&] { queue(state, shared({"n:0"})); }).code == ExitCode::Host));
+    BOOST_TEST((failure_of([&] { queue(state, shared({"n:0"})); }).kind == ErrorKind::BrokenHost));
     BOOST_TEST(state.numbers == number);
     give(state, 1, {"n:1"}); // has an entry
     Ticket waiting = shared({"n:0"});
@@ -114,16 +114,16 @@ BOOST_AUTO_TEST_CASE(an_entry_has_a_bound_that_is_its_own_containers)
 {
     LeaseState state = with_containers(1);
     const auto refusal = failure_of([&] { give(state, 2, many_keys(4000)); });
-    BOOST_TEST((refusal.code == ExitCode::Host));
+    BOOST_TEST((refusal.kind == ErrorKind::BrokenHost));
     BOOST_TEST(refusal.says("more devices than can be written down for one"), refusal.message);
-    BOOST_TEST((failure_of([&] { queue(state, shared(many_keys(4000))); }).code == ExitCode::Host));
+    BOOST_TEST((failure_of([&] { queue(state, shared(many_keys(4000))); }).kind == ErrorKind::BrokenHost));
     const LeaseKey longest = "n:" + std::string(max_device_word, 'x');
     BOOST_TEST(failure_of([&] { give(state, 3, {longest}); }).says("has a name of more than"));
     give(state, 4, many_keys(1000));
     FurtherRequest all{{{}, 1, many_keys(2000), LeaseMode::Shared}, "n any:2000 by container"};
     BOOST_TEST((failure_of([&] {
                     note_request(state, {4, 1}, all, many_keys(2000));
-                }).code == ExitCode::Host));
+                }).kind == ErrorKind::BrokenHost));
 }
 
 BOOST_AUTO_TEST_CASE(what_was_used_longest_ago_is_forgotten)
@@ -149,7 +149,7 @@ BOOST_AUTO_TEST_CASE(a_file_from_before_there_were_bounds_is_read_and_gets_short
         old.last_used["cdi:x/y=" + std::to_string(i)] = ++old.uses;
     LeaseState state = parse_lease_file(in_file(old)).state;
     BOOST_TEST((state == old));
-    BOOST_TEST((failure_of([&] { give(state, 100'000, {"n:0"}); }).code == ExitCode::Host));
+    BOOST_TEST((failure_of([&] { give(state, 100'000, {"n:0"}); }).kind == ErrorKind::BrokenHost));
     give(state, 1, {"n:1"});
     remove_holder(state, {2, 1});
     BOOST_TEST(state.last_used.size() == max_used_devices);

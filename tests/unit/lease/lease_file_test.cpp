@@ -262,7 +262,7 @@ BOOST_AUTO_TEST_CASE(what_version_1_cannot_say_is_refused_in_words)
         LeaseFile file = first_example();
         change(file.state);
         const auto error = failure_of([&] { to_text(file); });
-        BOOST_TEST((error.code == ExitCode::Host));
+        BOOST_TEST((error.kind == ErrorKind::BrokenHost));
         BOOST_TEST(error.says("stays version 1 as long as a hook of an earlier version waits"),
                    error.message);
     };
@@ -282,7 +282,7 @@ BOOST_AUTO_TEST_CASE(a_cut_text_is_refused)
     for (const std::string &whole : {to_text(first_example()), to_text(later_example())}) {
         for (size_t length = 0; length < whole.size(); ++length) {
             const auto error = failure_of([&] { parse_lease_file(whole.substr(0, length)); });
-            BOOST_TEST((error.code == ExitCode::Host), error.message);
+            BOOST_TEST((error.kind == ErrorKind::BrokenHost), error.message);
         }
     }
 }
@@ -291,14 +291,14 @@ BOOST_DATA_TEST_CASE(what_cannot_be_is_refused, data::make(changes_of_1))
 {
     const auto error =
         failure_of([&] { parse_lease_file(changed(first_example(), sample.from, sample.to)); });
-    BOOST_TEST((error.code == ExitCode::Host));
+    BOOST_TEST((error.kind == ErrorKind::BrokenHost));
     BOOST_TEST(error.says(sample.words), error.message);
 }
 
 BOOST_DATA_TEST_CASE(what_cannot_be_in_version_2_is_refused, data::make(changes_of_2))
 {
     const auto error = failure_of([&] { parse_lease_file(changed(with_a_field(), sample.from, sample.to)); });
-    BOOST_TEST((error.code == ExitCode::Host));
+    BOOST_TEST((error.kind == ErrorKind::BrokenHost));
     BOOST_TEST(error.says(sample.words), error.message);
 }
 
@@ -316,10 +316,10 @@ BOOST_AUTO_TEST_CASE(of_another_boot_only_the_order_of_use_is_left)
 BOOST_AUTO_TEST_CASE(another_pid_namespace_of_this_boot_is_refused)
 {
     const auto other = failure_of([] { state_for({"0b5c", 4026531837, 3}, to_text(example()), ""); });
-    BOOST_TEST((other.code == ExitCode::Host));
+    BOOST_TEST((other.kind == ErrorKind::BrokenHost));
     // The number of the namespace is the same, the namespace is not.
     const auto later = failure_of([] { state_for({"0b5c", 4026531836, 4}, to_text(example()), "rm -r X"); });
-    BOOST_TEST((later.code == ExitCode::Host));
+    BOOST_TEST((later.kind == ErrorKind::BrokenHost));
     BOOST_TEST(later.says("another pid namespace"), later.message);
     BOOST_TEST(later.says("'rm -r X' clears the leases"), later.message);
 }

@@ -29,7 +29,7 @@ BOOST_AUTO_TEST_CASE(without_leases_the_first_that_do_not_overlap_are_given_with
     LeaseRequest too_many = request();
     too_many.demand.any = 3;
     const auto error = failure_of([&] { take_if_possible(nullptr, too_many, notes); });
-    BOOST_TEST((error.code == ExitCode::Busy));
+    BOOST_TEST((error.kind == ErrorKind::Busy));
 }
 
 BOOST_AUTO_TEST_CASE(without_leases_one_that_is_asked_for_is_an_error)
@@ -38,7 +38,7 @@ BOOST_AUTO_TEST_CASE(without_leases_one_that_is_asked_for_is_an_error)
     LeaseRequest asked = request();
     asked.is_explicit = true;
     const auto error = failure_of([&] { take_if_possible(nullptr, asked, notes); });
-    BOOST_TEST((error.code == ExitCode::NotAvailable));
+    BOOST_TEST((error.kind == ErrorKind::NotAvailable));
     BOOST_TEST(notes.empty());
 }
 

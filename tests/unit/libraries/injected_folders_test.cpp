@@ -79,7 +79,7 @@ BOOST_FIXTURE_TEST_CASE(all_folders_together_are_bounded, Folders)
     BOOST_TEST(read({"/opt/a", "/opt/b"}).size() == 2U);
     library("/opt/b/liby.so.1", "liby.so.1");
     const auto is_too_many = [](const Error &error) {
-        return error.code() == ExitCode::Failure &&
+        return error.kind() == ErrorKind::Failure &&
                std::string(error.what()).find("'/opt/b'") != std::string::npos;
     };
     BOOST_CHECK_EXCEPTION(static_cast<void>(read({"/opt/a", "/opt/b"})), Error, is_too_many);
@@ -90,7 +90,7 @@ BOOST_FIXTURE_TEST_CASE(a_folder_that_is_not_there_is_said, Folders)
     file("root/opt/file");
     for (const char *name : {"/opt/none", "/opt/file"}) {
         const auto is_not_available = [](const Error &error) {
-            return error.code() == ExitCode::NotAvailable;
+            return error.kind() == ErrorKind::NotAvailable;
         };
         BOOST_CHECK_EXCEPTION(static_cast<void>(read({name}, {name})), Error, is_not_available);
     }

@@ -21,7 +21,7 @@ LoaderFile plain(std::string content)
     return {.state = LoaderFile::State::Plain,
             .content = std::move(content),
             .problem = {},
-            .replace_obstacle = {}};
+            .why_not_replace = {}};
 }
 
 AddedLibrary library(const std::string &name, const std::string &subfolder = "")
@@ -144,7 +144,7 @@ BOOST_AUTO_TEST_CASE(in_a_volume_nothing_is_written)
     LoaderImage image = debian();
     image.conf = plain("/usr/lib\n");
     for (LoaderFile *file : {&image.cache, &image.conf, &image.own_conf})
-        file->replace_obstacle = "it would lie in a volume ('/etc')";
+        file->why_not_replace = "it would lie in a volume ('/etc')";
     const Planned planned(image);
     CHECK_EQUAL_LINES(planned.files(), Lines{"/etc/ld.so.cache mount"});
     BOOST_TEST(planned.warns("'/etc/ld.so.conf.d/00-oci-gpu-hooks.conf' stays as it is"));
@@ -180,7 +180,7 @@ BOOST_AUTO_TEST_CASE(an_ld_so_conf_that_cannot_be_read_stays)
     image.conf = {.state = LoaderFile::State::Other,
                   .content = {},
                   .problem = "is no plain file",
-                  .replace_obstacle = {}};
+                  .why_not_replace = {}};
     const Planned planned(image);
     CHECK_EQUAL_LINES(planned.files(), cache_and_conf);
     BOOST_TEST(planned.warns("'/etc/ld.so.conf' in the container is no plain file"));
@@ -203,7 +203,7 @@ BOOST_AUTO_TEST_CASE(a_cache_that_is_none_is_named_and_replaced)
     image.cache = {.state = LoaderFile::State::Other,
                    .content = {},
                    .problem = "is no plain file",
-                   .replace_obstacle = {}};
+                   .why_not_replace = {}};
     planned = Planned(image);
     BOOST_TEST(planned.warns("a new one takes its place: is no plain file"));
     CHECK_EQUAL_LINES(planned.names(), Lines{"libnew.so.1"});

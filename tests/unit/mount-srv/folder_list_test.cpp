@@ -12,10 +12,10 @@ BOOST_AUTO_TEST_CASE(each_entry_with_how_it_is_handed_out_or_why_not)
 {
     const Inventory host{"/srv",
                          true,
-                         {{"bad", "", Kind::Directory, "its symlink leads nowhere", ExitCode::NotAvailable},
-                          {"datasets", "/srv/datasets", Kind::Directory, "", ExitCode::Success},
-                          {"models", "/data/models", Kind::Directory, "", ExitCode::Success},
-                          {"out_rw", "/srv/out_rw", Kind::Directory, "", ExitCode::Success}}};
+                         {{"bad", "", Kind::Directory, "its symlink leads nowhere", ErrorKind::NotAvailable},
+                          {"datasets", "/srv/datasets", Kind::Directory, "", ErrorKind::None},
+                          {"models", "/data/models", Kind::Directory, "", ErrorKind::None},
+                          {"out_rw", "/srv/out_rw", Kind::Directory, "", ErrorKind::None}}};
     Policy policy;
     policy.allow = std::set<std::string>{"bad", "datasets", "out_rw"};
     BOOST_TEST(to_text(list_folders(host, policy), ListFormat::Table) ==

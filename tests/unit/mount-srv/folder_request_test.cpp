@@ -30,7 +30,7 @@ BOOST_AUTO_TEST_CASE(none_is_nothing_and_stands_alone)
 {
     BOOST_TEST((parse(" none ") == FolderRequest{}));
     for (const char *value : {"none,a", "a,none", "none,none", "all,none", "none:ro"})
-        BOOST_TEST((failure_of([&] { parse(value); }).code == ExitCode::Usage), value);
+        BOOST_TEST((failure_of([&] { parse(value); }).kind == ErrorKind::Usage), value);
 }
 
 BOOST_AUTO_TEST_CASE(names_are_a_list_with_blanks_and_repeats)
@@ -55,7 +55,7 @@ BOOST_AUTO_TEST_CASE(what_is_no_name_is_refused)
           std::string("."), std::string("../etc"), std::string("/"), std::string("/etc"), std::string("a/b"),
           std::string(":ro"), std::string("a, :ro"), std::string("..:ro"), std::string("a\0b", 3)}) {
         const auto failure = failure_of([&] { parse(value); });
-        BOOST_TEST((failure.code == ExitCode::Usage), value);
+        BOOST_TEST((failure.kind == ErrorKind::Usage), value);
         BOOST_TEST(failure.says("annotation 'k'"), failure.message);
     }
 }

@@ -52,9 +52,9 @@ BOOST_AUTO_TEST_CASE(folders_and_plain_files_are_offered_in_order)
     BOOST_TEST(inventory.exists);
     BOOST_REQUIRE(inventory.folders.size() == 3);
     BOOST_TEST((inventory.folders[0] ==
-                Folder{"datasets", host.path("srv/datasets"), Kind::Directory, "", ExitCode::Success}));
+                Folder{"datasets", host.path("srv/datasets"), Kind::Directory, "", ErrorKind::None}));
     BOOST_TEST(
-        (inventory.folders[1] == Folder{"file", host.path("srv/file"), Kind::File, "", ExitCode::Success}));
+        (inventory.folders[1] == Folder{"file", host.path("srv/file"), Kind::File, "", ErrorKind::None}));
     BOOST_TEST(inventory.folders[2].name == "models");
 }
 
@@ -87,7 +87,8 @@ BOOST_AUTO_TEST_CASE(a_source_folder_that_is_a_file_is_an_error)
 {
     const Host host;
     host.file("srv/file");
-    BOOST_TEST((failure_of([&] { static_cast<void>(host.read("/srv/file")); }).code == ExitCode::Host));
+    BOOST_TEST(
+        (failure_of([&] { static_cast<void>(host.read("/srv/file")); }).kind == ErrorKind::BrokenHost));
 }
 
 BOOST_AUTO_TEST_CASE(symlinks_are_followed_below_the_sysroot)

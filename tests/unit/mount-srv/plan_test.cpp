@@ -15,11 +15,11 @@ namespace {
 const Inventory host{
     "/srv",
     true,
-    {{"bad", "/srv/bad", Kind::Directory, "its symlink leads nowhere", ExitCode::NotAvailable},
-     {"datasets", "/srv/datasets", Kind::Directory, "", ExitCode::Success},
-     {"file", "/srv/file", Kind::File, "", ExitCode::Success},
-     {"models", "/data/models", Kind::Directory, "", ExitCode::Success},
-     {"out_rw", "/srv/out_rw", Kind::Directory, "", ExitCode::Success}}};
+    {{"bad", "/srv/bad", Kind::Directory, "its symlink leads nowhere", ErrorKind::NotAvailable},
+     {"datasets", "/srv/datasets", Kind::Directory, "", ErrorKind::None},
+     {"file", "/srv/file", Kind::File, "", ErrorKind::None},
+     {"models", "/data/models", Kind::Directory, "", ErrorKind::None},
+     {"out_rw", "/srv/out_rw", Kind::Directory, "", ErrorKind::None}}};
 
 const FolderRequest everything{true, {}, {}, false};
 
@@ -111,7 +111,7 @@ BOOST_AUTO_TEST_CASE(owners_are_mapped_only_where_the_host_says_so_and_in_writab
 BOOST_AUTO_TEST_CASE(an_unknown_folder_is_an_error_that_lists_what_there_is)
 {
     const auto failure = failure_of([] { plan_quietly({false, {"datasets", "nope"}, {}, false}); });
-    BOOST_TEST((failure.code == ExitCode::NotAvailable));
+    BOOST_TEST((failure.kind == ErrorKind::NotAvailable));
     BOOST_TEST(failure.message ==
                "no folder 'nope': this host offers 'datasets', 'file', 'models', 'out_rw'");
 }
@@ -119,7 +119,7 @@ BOOST_AUTO_TEST_CASE(an_unknown_folder_is_an_error_that_lists_what_there_is)
 BOOST_AUTO_TEST_CASE(a_folder_that_cannot_be_handed_out_is_an_error_if_named)
 {
     const auto failure = failure_of([] { plan_quietly({false, {"bad"}, {}, false}); });
-    BOOST_TEST((failure.code == ExitCode::NotAvailable));
+    BOOST_TEST((failure.kind == ErrorKind::NotAvailable));
     BOOST_TEST(failure.says("'bad': its symlink leads nowhere"));
 }
 
@@ -128,7 +128,7 @@ BOOST_AUTO_TEST_CASE(the_hosts_policy_is_the_limit)
     const Policy policy = allowing({"datasets", "absent"});
     BOOST_TEST(names(plan_quietly(everything, policy)) == "/srv/datasets:ro ");
     const auto failure = failure_of([&] { plan_quietly({false, {"models"}, {}, false}, policy); });
-    BOOST_TEST((failure.code == ExitCode::Policy));
+    BOOST_TEST((failure.kind == ErrorKind::Denied));
     BOOST_TEST(failure.says("this host offers 'datasets'"), failure.message);
     BOOST_TEST(!failure.says("out_rw"));
 }
@@ -138,7 +138,7 @@ BOOST_AUTO_TEST_CASE(the_policy_does_not_tell_what_exists)
     const Policy policy = allowing({"datasets"});
     for (const char *name : {"models", "nope"}) {
         const auto failure = failure_of([&] { plan_quietly({false, {name}, {}, false}, policy); });
-        BOOST_TEST((failure.code == ExitCode::Policy), name);
+        BOOST_TEST((failure.kind == ErrorKind::Denied), name);
     }
 }
 
@@ -158,7 +158,7 @@ BOOST_AUTO_TEST_CASE(names_of_the_policy_that_the_host_does_not_have_are_named)
 BOOST_AUTO_TEST_CASE(who_asks_as_for_a_volume_is_told_what_there_is)
 {
     const auto failure = failure_of([] { plan_quietly({false, {"datasets:rw"}, {}, false}); });
-    BOOST_TEST((failure.code == ExitCode::NotAvailable));
+    BOOST_TEST((failure.kind == ErrorKind::NotAvailable));
     BOOST_TEST(failure.says("only ':ro' is understood"), failure.message);
     BOOST_TEST(failure.says("without ':rw'"), failure.message);
     BOOST_TEST(failure.says("this host offers 'datasets'"), failure.message);
@@ -172,7 +172,7 @@ BOOST_AUTO_TEST_CASE(nothing_is_allowed_by_an_empty_policy)
 {
     const Policy policy = allowing({});
     BOOST_TEST(plan_quietly(everything, policy).mounts.empty());
-    BOOST_TEST((failure_of([] { parse_allow("a,,b"); }).code == ExitCode::Usage));
+    BOOST_TEST((failure_of([] { parse_allow("a,,b"); }).kind == ErrorKind::Usage));
     BOOST_TEST(parse_allow(" a , b ") == (std::set<std::string>{"a", "b"}), boost::test_tools::per_element());
 }
 
@@ -193,7 +193,7 @@ BOOST_AUTO_TEST_CASE(without_a_source_folder_all_is_nothing_and_a_name_is_an_err
     BOOST_TEST((notes[0].level == LogLevel::Warning));
     BOOST_TEST(notes[0].text == "the source folder '/srv' does not exist: there is nothing to hand out");
     const auto failure = failure_of([&] { plan_quietly({false, {"a"}, {}, false}, {}, none); });
-    BOOST_TEST((failure.code == ExitCode::NotAvailable));
+    BOOST_TEST((failure.kind == ErrorKind::NotAvailable));
     BOOST_TEST(failure.message == "no folder 'a': this host has no '/srv'");
 }
 

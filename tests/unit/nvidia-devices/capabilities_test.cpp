@@ -72,14 +72,14 @@ BOOST_AUTO_TEST_CASE(the_policy_is_the_limit)
     const Capabilities allowed = allowing("compute, utility,gds");
     BOOST_TEST((permitted(usual, allowed) == usual));
     const auto failure = failure_of([&] { permitted(parse("utility,graphics"), allowed); });
-    BOOST_TEST((failure.code == ExitCode::Policy));
+    BOOST_TEST((failure.kind == ErrorKind::Denied));
     BOOST_TEST(failure.message ==
                "no capability 'graphics': the host's policy (--allow-capabilities) does not "
                "hand it out; it hands out 'compute', 'utility', 'gds'");
-    BOOST_TEST((failure_of([&] { permitted(usual, allowing("none")); }).code == ExitCode::Policy));
-    BOOST_TEST((failure_of([] { allowing("compute,odd"); }).code == ExitCode::Usage));
+    BOOST_TEST((failure_of([&] { permitted(usual, allowing("none")); }).kind == ErrorKind::Denied));
+    BOOST_TEST((failure_of([] { allowing("compute,odd"); }).kind == ErrorKind::Usage));
     BOOST_TEST((permitted(parse("all"), allowing("all")) == everything));
-    BOOST_TEST((failure_of([] { permitted(parse("gds"), allowing("all")); }).code == ExitCode::Policy));
+    BOOST_TEST((failure_of([] { permitted(parse("gds"), allowing("all")); }).kind == ErrorKind::Denied));
 }
 
 BOOST_AUTO_TEST_CASE(all_is_what_the_policy_hands_out)
@@ -90,7 +90,7 @@ BOOST_AUTO_TEST_CASE(all_is_what_the_policy_hands_out)
     for (const Capability each : {Compute, Graphics, Display, Ngx, Compat32, Gds})
         BOOST_TEST(!left.has(each));
     BOOST_TEST(left.named.empty()); // the host need not have them
-    BOOST_TEST((failure_of([] { permitted(parse("all"), allowing("gds")); }).code == ExitCode::Policy));
+    BOOST_TEST((failure_of([] { permitted(parse("all"), allowing("gds")); }).kind == ErrorKind::Denied));
 }
 
 BOOST_AUTO_TEST_CASE(two_limits_leave_what_both_allow)
@@ -103,8 +103,8 @@ BOOST_AUTO_TEST_CASE(two_limits_leave_what_both_allow)
     const auto both = [](const Capabilities &wanted) {
         permitted(permitted(wanted, allowing("all")), allowing("none"));
     };
-    BOOST_TEST((failure_of([&] { both(parse("all")); }).code == ExitCode::Policy));
-    BOOST_TEST((failure_of([&] { both(usual); }).code == ExitCode::Policy));
+    BOOST_TEST((failure_of([&] { both(parse("all")); }).kind == ErrorKind::Denied));
+    BOOST_TEST((failure_of([&] { both(usual); }).kind == ErrorKind::Denied));
 }
 
 BOOST_AUTO_TEST_CASE(all_is_the_seven_and_no_more)
@@ -124,7 +124,7 @@ BOOST_AUTO_TEST_CASE(what_is_no_capability_is_refused_with_all_that_are)
     for (const char *value : {"imex", "nvswitch", "mig-config", "Compute", "", ",", "compute,",
                               "compute utility", "none", "compute,\xff", "0"}) {
         const auto failure = failure_of([&] { parse(value); });
-        BOOST_TEST((failure.code == ExitCode::Usage), value);
+        BOOST_TEST((failure.kind == ErrorKind::Usage), value);
         BOOST_TEST(
             failure.says("; it takes a list, separated by commas, of 'all', 'compute', 'utility', 'video', "
                          "'graphics', 'display', 'ngx', 'compat32', 'gds', 'gdrcopy', 'mofed'"),
@@ -171,7 +171,7 @@ BOOST_AUTO_TEST_CASE(the_toolkits_variable_knows_only_the_toolkits_names)
 {
     for (const char *value : {"gds", "compute,mofed", "foo", "all,foo"}) {
         const auto failure = failure_of([&] { of({"NVIDIA_DRIVER_CAPABILITIES=" + std::string(value)}); });
-        BOOST_TEST((failure.code == ExitCode::Usage), value);
+        BOOST_TEST((failure.kind == ErrorKind::Usage), value);
         BOOST_TEST(failure.says("environment variable 'NVIDIA_DRIVER_CAPABILITIES'"), failure.message);
         BOOST_TEST(failure.message.ends_with("'ngx', 'compat32'"), failure.message);
     }

@@ -48,7 +48,7 @@ struct Host : NvidiaHost {
     [[nodiscard]] Failure refused(Capability capability) const
     {
         Failure failure = failure_of([&] { static_cast<void>(named({capability})); });
-        BOOST_TEST((failure.code == ExitCode::Host), failure.message);
+        BOOST_TEST((failure.kind == ErrorKind::BrokenHost), failure.message);
         return failure;
     }
 

@@ -89,11 +89,11 @@ BOOST_AUTO_TEST_CASE(what_a_capability_cannot_work_without)
         DriverHost host;
         host.all_libraries();
         for (const std::string &name : needed) {
-            BOOST_TEST((host.failure({capability}).code == ExitCode::Success), name);
+            BOOST_TEST((host.failure({capability}).kind == ErrorKind::None), name);
             std::filesystem::remove(host.path("usr/lib64/" + versioned(name)));
         }
         const Failure failure = host.failure({capability});
-        BOOST_TEST((failure.code == ExitCode::Host));
+        BOOST_TEST((failure.kind == ErrorKind::BrokenHost));
         BOOST_TEST(failure.message == text + ", which this host does not have; searched: '" +
                                           host.path("usr/lib64") + "'" + elsewhere);
     };
@@ -135,7 +135,7 @@ BOOST_AUTO_TEST_CASE(what_all_leaves_out)
         boost::test_tools::per_element());
     // Named beside `all` it must be given.
     const Capabilities both{{Capability::Graphics}, true};
-    BOOST_TEST((failure_of([&] { static_cast<void>(host.read(both)); }).code == ExitCode::Host));
+    BOOST_TEST((failure_of([&] { static_cast<void>(host.read(both)); }).kind == ErrorKind::BrokenHost));
 }
 
 BOOST_AUTO_TEST_CASE(all_is_not_nothing)
@@ -144,7 +144,7 @@ BOOST_AUTO_TEST_CASE(all_is_not_nothing)
     const auto failure = [&] { return failure_of([&] { static_cast<void>(host.read(all_capabilities)); }); };
     const std::string nothing = "'all' finds nothing: this host has no library of the driver, such as "
                                 "'libcuda.so.555.42.07'; searched: ";
-    BOOST_TEST((failure().code == ExitCode::Host));
+    BOOST_TEST((failure().kind == ErrorKind::BrokenHost));
     BOOST_TEST(failure().message.starts_with(nothing), failure().message);
     host.library("usr/lib64", "libnvidia-glcore");
     host.library("usr/lib32", "libcuda", true);
@@ -161,7 +161,7 @@ BOOST_AUTO_TEST_CASE(all_leaves_out_nothing_of_another_version)
         if (has_others)
             host.library("usr/lib64", "libcuda");
         const Failure failure = failure_of([&] { static_cast<void>(host.read(all_capabilities)); });
-        BOOST_TEST((failure.code == ExitCode::Host));
+        BOOST_TEST((failure.kind == ErrorKind::BrokenHost));
         BOOST_TEST(failure.says("'utility' needs 'libnvidia-ml.so.555.42.07'"), failure.message);
         BOOST_TEST(failure.says("there is 'libnvidia-ml.so.560.10.01'"), failure.message);
         BOOST_TEST(host.read(all_capabilities, false).libraries.size() == (has_others ? 1U : 0U));

@@ -137,8 +137,8 @@ BOOST_AUTO_TEST_CASE(no_link_leads_out_of_the_root)
          {host.path("outside/" + versioned("libcuda")), "../../../outside/" + versioned("libcuda")}) {
         std::filesystem::remove(host.path(link));
         host.link(link, target);
-        BOOST_TEST(
-            (failure_of([&] { static_cast<void>(host.places(libcuda, "root")); }).code == ExitCode::Host));
+        BOOST_TEST((failure_of([&] { static_cast<void>(host.places(libcuda, "root")); }).kind ==
+                    ErrorKind::BrokenHost));
     }
     host.library("root/outside", "libcuda"); // where "../../../outside" ends in a root
     std::filesystem::remove(host.path(link));
@@ -161,12 +161,12 @@ BOOST_AUTO_TEST_CASE(libraries_for_32_bits)
     const auto list = host.libraries({Capability::Compute, Capability::Compat32});
     BOOST_TEST((!list.at(0).is_32 && list.at(1).is_32));
     const auto failure = host.failure({Capability::Utility, Capability::Compat32});
-    BOOST_TEST((failure.code == ExitCode::Host));
+    BOOST_TEST((failure.kind == ErrorKind::BrokenHost));
     BOOST_TEST(failure.message == "'compat32' needs 32-bit libraries of the driver, which this host does not "
                                   "have; searched: '" +
                                       host.path("usr/lib32") + "'" + elsewhere);
     const auto alone = host.failure({Capability::Compat32});
-    BOOST_TEST((alone.code == ExitCode::Usage));
+    BOOST_TEST((alone.kind == ErrorKind::Usage));
 }
 
 BOOST_AUTO_TEST_CASE(distributions_own_libraries_are_not_the_drivers_for_32_bits)

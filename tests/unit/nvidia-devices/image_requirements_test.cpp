@@ -47,7 +47,7 @@ BOOST_AUTO_TEST_CASE(they_can_be_switched_off)
     for (const char *word : {"", "0", "f", "false", "yes", "tRUE"})
         BOOST_TEST((failure_of([&] {
                         required({cuda, "NVIDIA_DISABLE_REQUIRE=" + std::string(word)});
-                    }).code == ExitCode::Usage),
+                    }).kind == ErrorKind::Usage),
                    word);
 }
 
@@ -61,7 +61,7 @@ BOOST_AUTO_TEST_CASE(a_cuda_image_of_old_requires_its_version)
     BOOST_TEST(required({"CUDA_VERSION="}) == "");
     for (const char *version : {"x", "v", ".5", "12.x", "-1", "12 .4", "12.4 cuda<1"}) {
         const auto failure = failure_of([&] { required({"CUDA_VERSION=" + std::string(version)}); });
-        BOOST_TEST((failure.code == ExitCode::Usage), version);
+        BOOST_TEST((failure.kind == ErrorKind::Usage), version);
         BOOST_TEST(failure.says("'CUDA_VERSION'"), failure.message);
     }
 }
@@ -69,7 +69,7 @@ BOOST_AUTO_TEST_CASE(a_cuda_image_of_old_requires_its_version)
 BOOST_AUTO_TEST_CASE(an_image_can_not_have_it_work_without_end)
 {
     const auto failure = failure_of([] { required({"NVIDIA_REQUIRE_X=" + std::string(65537, ' ')}); });
-    BOOST_TEST((failure.code == ExitCode::Usage));
+    BOOST_TEST((failure.kind == ErrorKind::Usage));
     BOOST_TEST(failure.says("'NVIDIA_REQUIRE_X'"), failure.message);
     Environment many; // quadratic, it would take minutes
     for (unsigned i = 0; i < 100000; ++i)

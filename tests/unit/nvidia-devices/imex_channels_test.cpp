@@ -57,7 +57,7 @@ BOOST_AUTO_TEST_CASE(what_is_no_channel_is_refused)
                              "all",   "channel0",  "none",         "0 1", "0\n",     "0;1",
                              "0-256", "0-1048575", "0-127,200-400"}) {
         const auto failure = failure_of([&] { channels(list); });
-        BOOST_TEST((failure.code == ExitCode::Usage), list);
+        BOOST_TEST((failure.kind == ErrorKind::Usage), list);
         BOOST_TEST(failure.says("annotation 'k'"), failure.message);
     }
 }
@@ -65,7 +65,7 @@ BOOST_AUTO_TEST_CASE(what_is_no_channel_is_refused)
 BOOST_AUTO_TEST_CASE(a_host_hands_out_none_unless_it_says_so)
 {
     const auto failure = failure_of([] { ImexPolicy().require({0}); });
-    BOOST_TEST((failure.code == ExitCode::Policy));
+    BOOST_TEST((failure.kind == ErrorKind::Denied));
     BOOST_TEST(
         failure.message ==
         "no IMEX channel '0': the host's policy (--allow-imex) does not hand it out; it hands out none");
@@ -78,14 +78,14 @@ BOOST_AUTO_TEST_CASE(the_policy_is_the_limit)
     policy.require({0, 3, 8});
     for (const unsigned channel : {4U, 7U, 9U, 1048575U}) {
         const auto failure = failure_of([&] { policy.require({0, channel}); });
-        BOOST_TEST((failure.code == ExitCode::Policy), channel);
+        BOOST_TEST((failure.kind == ErrorKind::Denied), channel);
         BOOST_TEST(failure.message.ends_with("it hands out 0-3,8"), failure.message);
     }
     allowing("all").require({0, 1048575});
     allowing("0-1048575").require({0, 1048575});
     BOOST_TEST(allowing("all").text() == "all");
     for (const char *list : {"", "none", "all,0", "3-0", "1048576"})
-        BOOST_TEST((failure_of([&] { allowing(list); }).code == ExitCode::Usage), list);
+        BOOST_TEST((failure_of([&] { allowing(list); }).kind == ErrorKind::Usage), list);
 }
 
 BOOST_AUTO_TEST_CASE(the_environment_as_the_toolkit_reads_it)
@@ -96,10 +96,10 @@ BOOST_AUTO_TEST_CASE(the_environment_as_the_toolkit_reads_it)
     BOOST_TEST((of_variable("1,,0, 1") == Channels{0, 1}));
     for (const char *value : {"all,0", "1048576", "x", "-1"}) {
         const auto failure = failure_of([&] { of_variable(value); });
-        BOOST_TEST((failure.code == ExitCode::Usage), value);
+        BOOST_TEST((failure.kind == ErrorKind::Usage), value);
         BOOST_TEST(failure.says("'NVIDIA_IMEX_CHANNELS'"), failure.message);
     }
-    BOOST_TEST((failure_of([] { of_variable(std::string(65537, ',')); }).code == ExitCode::Usage));
+    BOOST_TEST((failure_of([] { of_variable(std::string(65537, ',')); }).kind == ErrorKind::Usage));
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -35,18 +35,18 @@ BOOST_AUTO_TEST_CASE(how_many_there_are)
 
 BOOST_AUTO_TEST_CASE(a_channel_that_is_not_there_is_an_error)
 {
-    const auto code = [](const Inventory &inventory, const std::vector<unsigned> &channels) {
-        return failure_of([&] { require_imex_channels(inventory, channels); }).code;
+    const auto kind = [](const Inventory &inventory, const std::vector<unsigned> &channels) {
+        return failure_of([&] { require_imex_channels(inventory, channels); }).kind;
     };
     const Inventory some = host(with_channels, "ImexChannelCount: 8\n");
-    BOOST_TEST((code(some, {0, 7}) == ExitCode::Success));
-    BOOST_TEST((code(some, {0, 8}) == ExitCode::NotAvailable));
+    BOOST_TEST((kind(some, {0, 7}) == ErrorKind::None));
+    BOOST_TEST((kind(some, {0, 8}) == ErrorKind::NotAvailable));
     BOOST_TEST(failure_of([&] { require_imex_channels(some, {8}); }).message ==
                "no IMEX channel '8': this host's driver has 0 to 7 (NVreg_ImexChannelCount)");
     const Inventory none = host("195 nvidia\n", "ImexChannelCount: 8\n");
-    BOOST_TEST((code(none, {}) == ExitCode::Success));
-    BOOST_TEST((code(none, {0}) == ExitCode::NotAvailable));
-    BOOST_TEST((code(host(with_channels, "ImexChannelCount: 0\n"), {0}) == ExitCode::NotAvailable));
+    BOOST_TEST((kind(none, {}) == ErrorKind::None));
+    BOOST_TEST((kind(none, {0}) == ErrorKind::NotAvailable));
+    BOOST_TEST((kind(host(with_channels, "ImexChannelCount: 0\n"), {0}) == ErrorKind::NotAvailable));
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -61,17 +61,17 @@ void check_unusable(const Host &host, const std::string &why)
 {
     const Candidate gpu = host.only();
     BOOST_TEST(gpu.index.value_or(9) == 0U);
-    BOOST_TEST((gpu.problem_code == ExitCode::Host));
+    BOOST_TEST((gpu.problem_kind == ErrorKind::BrokenHost));
     BOOST_TEST(gpu.problem.find(why) != std::string::npos, gpu.problem);
     Notes notes;
     const auto list = candidates(read(host));
     for (const char *value : {"all", "any:1"})
         BOOST_TEST((failure_of([&] {
                         first_of(resolve(parse_selectors({value, "x"}), list, {}, notes));
-                    }).code == ExitCode::NotAvailable),
+                    }).kind == ErrorKind::NotAvailable),
                    value);
     const auto failure = failure_of([&] { first_of(resolve(parse_selectors({"0", "x"}), list, {}, notes)); });
-    BOOST_TEST((failure.code == ExitCode::Host));
+    BOOST_TEST((failure.kind == ErrorKind::BrokenHost));
     BOOST_TEST(failure.says(why), failure.message);
 }
 
@@ -138,7 +138,7 @@ BOOST_AUTO_TEST_CASE(a_host_without_the_driver)
     BOOST_TEST(!read(host).has_driver);
     BOOST_TEST(candidates(read(host)).empty());
     const auto failure = failure_of([&] { require_driver(read(host)); });
-    BOOST_TEST((failure.code == ExitCode::NotAvailable));
+    BOOST_TEST((failure.kind == ErrorKind::NotAvailable));
     BOOST_TEST(failure.message == "this host has no NVIDIA driver (no /proc/driver/nvidia/version)");
     host.folder("proc/driver/nvidia/gpus");
     BOOST_TEST(!read(host).has_driver);
@@ -198,7 +198,7 @@ BOOST_AUTO_TEST_CASE(an_excluded_gpu_has_no_index_and_is_not_handed_out)
         const auto failure = failure_of([&] {
             first_of(resolve(parse_selectors({first_uuid, "x"}), list, {}, notes));
         });
-        BOOST_TEST((failure.code == ExitCode::NotAvailable));
+        BOOST_TEST((failure.kind == ErrorKind::NotAvailable));
         BOOST_TEST(failure.says("NVreg_ExcludedGpus"), failure.message);
     }
     NvidiaGpu old{"0000:0d:00.0", 0};
@@ -271,7 +271,7 @@ BOOST_AUTO_TEST_CASE(more_gpus_than_there_can_be_are_refused)
     for (unsigned i = 0; i <= 1024; ++i)
         host.folder("proc/driver/nvidia/gpus/" + std::to_string(1000 + i) + ":5e:00.0");
     const auto failure = failure_of([&] { static_cast<void>(read(host)); });
-    BOOST_TEST((failure.code == ExitCode::Host));
+    BOOST_TEST((failure.kind == ErrorKind::BrokenHost));
     BOOST_TEST(failure.says("has more than 1024 entries"), failure.message);
 }
 
@@ -285,7 +285,7 @@ BOOST_AUTO_TEST_CASE(majors_come_from_proc_devices)
     host.devices("195 nvidiactl\n");
     BOOST_TEST(gpu_major(read(host)) == 195U);
     host.devices("195 nvidia-modeset\n195 nvidia-nvlink\n");
-    BOOST_TEST((failure_of([&] { gpu_major(read(host)); }).code == ExitCode::Host));
+    BOOST_TEST((failure_of([&] { gpu_major(read(host)); }).kind == ErrorKind::BrokenHost));
 }
 
 BOOST_AUTO_TEST_CASE(a_missing_module_is_an_error_that_says_how_to_load_it)
@@ -293,7 +293,7 @@ BOOST_AUTO_TEST_CASE(a_missing_module_is_an_error_that_says_how_to_load_it)
     const Host host;
     host.devices("195 nvidia\n195 nvidiactl\n510 nvidia-uvm-other\n");
     const auto failure = failure_of([&] { module_major(read(host), uvm_devices); });
-    BOOST_TEST((failure.code == ExitCode::Host));
+    BOOST_TEST((failure.kind == ErrorKind::BrokenHost));
     BOOST_TEST(
         failure.message ==
         "the kernel module nvidia-uvm is not loaded; 'modprobe nvidia-uvm' on the host loads it, and a "

@@ -58,7 +58,7 @@ BOOST_AUTO_TEST_CASE(anything_else)
          {std::string(), good, std::string("end"), good + "end", "end\n" + good, good + "end\n\n",
           std::string("end\nend\n"), std::string("\nend\n"), std::string("END\nend\n")}) {
         const auto failure = failure_of([&] { parse_library_answer(text); });
-        BOOST_TEST((failure.code == ExitCode::Host), text);
+        BOOST_TEST((failure.kind == ErrorKind::BrokenHost), text);
     }
     for (const std::string bad :
          {"x 1 3 7 0 MIG-a 1g.10gb", "0000:3b:00.0 1 3 7 MIG-a 1g.10gb",
@@ -69,25 +69,25 @@ BOOST_AUTO_TEST_CASE(anything_else)
           "0000:3b:00.0 1 3 7 0 MIG-a 1g:10gb", " 0000:3b:00.0 1 3 7 0 MIG-a 1g.10gb",
           "0000:3b:00.0 1 3 7 0 MIG-a \x1b[2J"}) {
         const auto failure = failure_of([&] { parse_library_answer(bad + "\nend\n"); });
-        BOOST_TEST((failure.code == ExitCode::Host), bad);
+        BOOST_TEST((failure.kind == ErrorKind::BrokenHost), bad);
     }
     const std::string with_nul = "0000:3b:00.0 1 3 7 0 MIG-a" + std::string(1, '\0') + " 1g.10gb\nend\n";
-    BOOST_TEST((failure_of([&] { parse_library_answer(with_nul); }).code == ExitCode::Host));
+    BOOST_TEST((failure_of([&] { parse_library_answer(with_nul); }).kind == ErrorKind::BrokenHost));
     const std::string long_uuid = "0000:3b:00.0 1 3 7 0 MIG-" + std::string(77, 'a') + " 1g.10gb\nend\n";
-    BOOST_TEST((failure_of([&] { parse_library_answer(long_uuid); }).code == ExitCode::Host));
+    BOOST_TEST((failure_of([&] { parse_library_answer(long_uuid); }).kind == ErrorKind::BrokenHost));
     const std::string long_profile = good.substr(0, good.size() - 1) + std::string(26, 'b') + "\nend\n";
-    BOOST_TEST((failure_of([&] { parse_library_answer(long_profile); }).code == ExitCode::Host));
+    BOOST_TEST((failure_of([&] { parse_library_answer(long_profile); }).kind == ErrorKind::BrokenHost));
 }
 
 BOOST_AUTO_TEST_CASE(names_and_groups)
 {
     Host host;
     BOOST_TEST((addresses_of_divided(host.inventory) == std::vector<std::string>{"0000:3b:00.0"}));
-    BOOST_TEST((host.failure(std::string(line) + "+me\n").code == ExitCode::Success));
+    BOOST_TEST((host.failure(std::string(line) + "+me\n").kind == ErrorKind::None));
     BOOST_TEST((host.named().names == std::vector<std::string>{"1:3", "MIG-5a1c0de0"}));
     BOOST_TEST(host.named().group == "mig-1g.10gb.me");
     BOOST_TEST(host.inventory.gpus[1].instances[0].names.empty());
-    BOOST_TEST((host.failure("0000:3b:00.0 1 3 7 0 MIG-GPU-a/1/0 -\n").code == ExitCode::Success));
+    BOOST_TEST((host.failure("0000:3b:00.0 1 3 7 0 MIG-GPU-a/1/0 -\n").kind == ErrorKind::None));
     BOOST_TEST((host.named().names == std::vector<std::string>{"1:3"}));
     BOOST_TEST(host.named().group == "");
 }
@@ -99,7 +99,7 @@ BOOST_AUTO_TEST_CASE(what_the_driver_does_not_show)
     for (const std::string bad : {"0000:3b:00.0 1 0 2 0 MIG-b 1g.10gb", "0000:3b:00.0 1 0 7 1 MIG-b 1g.10gb",
                                   "0000:18:00.0 0 0 1 0 MIG-b 1g.10gb", "0000:99:00.0 2 0 1 0 MIG-b 1g.10gb",
                                   "3b:00.0 1 0 1 0 MIG-b 1g.10gb", "0000:3b:00.0 0 0 1 0 MIG-b 1g.10gb"})
-        BOOST_TEST((host.failure(bad + "\n").code == ExitCode::Host), bad);
+        BOOST_TEST((host.failure(bad + "\n").kind == ErrorKind::BrokenHost), bad);
     BOOST_TEST(host.failure("0000:3b:00.0 0 0 1 0 MIG-b -\n").says("as 0, which is 1 here"));
     for (const std::string twice : {"0000:3b:00.0 1 4 7 0 MIG-b -", "0000:3b:00.0 1 3 1 0 MIG-b -",
                                     "0000:3b:00.0 1 4 1 0 MIG-5a1c0de0 -"}) {

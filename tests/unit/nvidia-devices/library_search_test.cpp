@@ -55,13 +55,13 @@ BOOST_AUTO_TEST_CASE(links_to_other_names)
     host.link("usr/lib64/libcuda.so.1", "libother.so." + version);
     host.link("usr/lib64/" + versioned("libcuda"), "libother.so." + version);
     host.cached("/usr/lib64/libcuda.so.1");
-    BOOST_TEST((host.failure(libcuda).code == ExitCode::Host));
+    BOOST_TEST((host.failure(libcuda).kind == ErrorKind::BrokenHost));
     host.write_cache();
-    BOOST_TEST((host.failure(libcuda).code == ExitCode::Host));
+    BOOST_TEST((host.failure(libcuda).kind == ErrorKind::BrokenHost));
     std::filesystem::remove(host.path("usr/lib64/libcuda.so.1"));
     host.file("usr/lib64/libcuda.so.x ." + version, library_image("libcuda.so.1").bytes());
     host.link("usr/lib64/libcuda.so.1", "libcuda.so.x ." + version); // a blank
-    BOOST_TEST((host.failure(libcuda).code == ExitCode::Host));
+    BOOST_TEST((host.failure(libcuda).kind == ErrorKind::BrokenHost));
     // Another name with the version at its end will do, as with libnvidia-container.
     std::filesystem::remove(host.path("usr/lib64/libcuda.so.1"));
     host.file("usr/lib64/libcuda.so.2." + version, library_image("libcuda.so.1").bytes());
@@ -87,7 +87,7 @@ BOOST_AUTO_TEST_CASE(paths_in_a_cache_that_are_not_absolute)
     host.library("opt/driver", "libcuda");
     host.cached("opt/driver/libcuda.so.1");
     host.write_cache();
-    BOOST_TEST((host.failure(libcuda).code == ExitCode::Host));
+    BOOST_TEST((host.failure(libcuda).kind == ErrorKind::BrokenHost));
     host.cached("//opt/./more/../driver/libcuda.so.1"); // absolute, if odd
     host.folder("opt/more");
     host.write_cache();
@@ -188,7 +188,7 @@ BOOST_AUTO_TEST_CASE(what_an_error_says)
     DriverHost host;
     const std::string needs =
         "'compute' needs 'libcuda.so.555.42.07', which this host does not have; searched: ";
-    BOOST_TEST((host.failure(libcuda).code == ExitCode::Host));
+    BOOST_TEST((host.failure(libcuda).kind == ErrorKind::BrokenHost));
     BOOST_TEST(host.failure(libcuda).message ==
                needs + "'" + host.path("usr/lib/" + triplet + "/nvidia/current") + "', '" +
                    host.path("usr/lib/" + triplet) + "', '" + host.path("usr/lib64/nvidia") + "', '" +

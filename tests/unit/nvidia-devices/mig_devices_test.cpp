@@ -95,7 +95,7 @@ BOOST_AUTO_TEST_CASE(an_instance_by_its_name)
     BOOST_TEST(host.chosen("0000:3b:00.0/1/1") == "1 ; 1:1");
     BOOST_TEST(host.chosen("0," + name_of("7/0") + "," + name_of("1/0")) == "0 1 ; 1:0 1:2");
     const auto failure = host.failure(name_of("2/0"));
-    BOOST_TEST((failure.code == ExitCode::NotAvailable));
+    BOOST_TEST((failure.kind == ErrorKind::NotAvailable));
     BOOST_TEST(failure.says("this host has 0 (GPU-"), failure.message);
     BOOST_TEST(failure.says(name_of("7/0")), failure.message);
 }
@@ -105,7 +105,7 @@ BOOST_AUTO_TEST_CASE(all_and_any_take_instances_of_what_is_divided)
     const Host host;
     BOOST_TEST(host.chosen("all") == "0 1 ; 1:0 1:1 1:2");
     BOOST_TEST(host.chosen("any:4") == "0 1 ; 1:0 1:1 1:2");
-    BOOST_TEST((host.failure("any:5").code == ExitCode::NotAvailable));
+    BOOST_TEST((host.failure("any:5").kind == ErrorKind::NotAvailable));
     BOOST_TEST(host.list.size() == 5U);
 }
 
@@ -125,7 +125,7 @@ BOOST_AUTO_TEST_CASE(an_instance_that_has_a_problem_is_left_out)
     host.read();
     BOOST_TEST(host.chosen("1") == "1 ; 1:0 1:2");
     BOOST_TEST(host.chosen("all") == "0 1 ; 1:0 1:2");
-    BOOST_TEST((host.failure(name_of("1/1")).code == ExitCode::Host));
+    BOOST_TEST((host.failure(name_of("1/1")).kind == ErrorKind::BrokenHost));
 }
 
 BOOST_AUTO_TEST_CASE(the_hosts_policy)
@@ -135,13 +135,13 @@ BOOST_AUTO_TEST_CASE(the_hosts_policy)
     BOOST_TEST(host.chosen("all", allowing("1")) == "1 ; 1:0 1:1 1:2");
     BOOST_TEST(host.chosen("all", allowing(name_of("1/0"))) == "1 ; 1:0");
     for (const std::string asked : {"1", "0000:3b:00.0", "0"})
-        BOOST_TEST((host.failure(asked, allowing(name_of("1/0"))).code == ExitCode::Policy), asked);
-    BOOST_TEST((host.failure(name_of("1/0"), allowing("0")).code == ExitCode::Policy));
+        BOOST_TEST((host.failure(asked, allowing(name_of("1/0"))).kind == ErrorKind::Denied), asked);
+    BOOST_TEST((host.failure(name_of("1/0"), allowing("0")).kind == ErrorKind::Denied));
     SelectionPolicy both = allowing("1");
     both.allow_too = parse_allowed_selectors({name_of("7/0"), "x"});
     BOOST_TEST(host.chosen("all", both) == "1 ; 1:2");
-    BOOST_TEST((host.failure(name_of("1/0"), both).code == ExitCode::Policy));
-    BOOST_TEST((host.failure(name_of("1/0") + "," + name_of("1/1"), {{}, 1}).code == ExitCode::Policy));
+    BOOST_TEST((host.failure(name_of("1/0"), both).kind == ErrorKind::Denied));
+    BOOST_TEST((host.failure(name_of("1/0") + "," + name_of("1/1"), {{}, 1}).kind == ErrorKind::Denied));
 }
 
 BOOST_AUTO_TEST_CASE(only_what_a_request_can_mean_is_read)
@@ -166,12 +166,12 @@ BOOST_AUTO_TEST_CASE(an_instance_that_nobody_has_read_is_not_handed_out)
     Notes notes;
     host.inventory = find_gpus(Sysroot(host.path()), notes);
     const auto failure = failure_of([&] { static_cast<void>(host.plan(name_of("1/0"), notes)); });
-    BOOST_TEST((failure.code == ExitCode::Failure));
+    BOOST_TEST((failure.kind == ErrorKind::Failure));
     BOOST_TEST(failure.says("nobody has looked at the instance of 'gpu0/mig/gi1/access'"), failure.message);
     read_instances(Sysroot(host.path()), host.inventory, {{1, 0}});
     BOOST_TEST(host.plan(name_of("1/0"), notes).nodes.size() == 4U);
     BOOST_TEST(!host.inventory.gpus[1].instances[1].compute_node);
-    BOOST_TEST((failure_of([&] { static_cast<void>(host.plan("1", notes)); }).code == ExitCode::Failure));
+    BOOST_TEST((failure_of([&] { static_cast<void>(host.plan("1", notes)); }).kind == ErrorKind::Failure));
 }
 
 BOOST_AUTO_TEST_CASE(leases_exclude_a_gpu_and_its_instances)
@@ -223,7 +223,7 @@ BOOST_AUTO_TEST_CASE(names_of_the_library)
         BOOST_TEST(host.chosen(asked) == "1 ; 1:2", asked);
     BOOST_TEST(host.chosen("all", allowing("1:3")) == "1 ; 1:2");
     BOOST_TEST(host.list.at(4).description == name_of("7/0"));
-    BOOST_TEST((host.failure("any:mig-1g.10gb:2").code == ExitCode::NotAvailable));
+    BOOST_TEST((host.failure("any:mig-1g.10gb:2").kind == ErrorKind::NotAvailable));
     BOOST_TEST(host.failure("any:mig-2g.20gb:1").says("no GPU 'any:mig-2g.20gb:1': this host has 0 ("));
 }
 
@@ -259,7 +259,7 @@ BOOST_AUTO_TEST_CASE(a_driver_without_such_nodes)
     host.read();
     Notes notes;
     const auto failure = failure_of([&] { static_cast<void>(host.plan("1", notes)); });
-    BOOST_TEST((failure.code == ExitCode::Host));
+    BOOST_TEST((failure.kind == ErrorKind::BrokenHost));
     BOOST_TEST(failure.says("has no nvidia-caps in /proc/devices"), failure.message);
 }
 

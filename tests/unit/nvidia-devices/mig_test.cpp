@@ -146,7 +146,7 @@ BOOST_AUTO_TEST_CASE(a_gpu_whose_instances_cannot_be_read_is_not_given_as_if_it_
     const NvidiaHost file({{"0000:5e:00.0", 1}});
     file.file(std::string(capabilities) + "/gpu1/mig/gi0", "");
     const Gpu gpu = read(file).gpus.at(0);
-    BOOST_TEST((gpu.problem_code == ExitCode::Host));
+    BOOST_TEST((gpu.problem_kind == ErrorKind::BrokenHost));
     BOOST_TEST(gpu.problem.find("/gpu1/mig/gi0") != std::string::npos, gpu.problem);
 }
 

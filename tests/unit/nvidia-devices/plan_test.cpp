@@ -95,7 +95,7 @@ BOOST_AUTO_TEST_CASE(the_major_is_that_of_proc_devices)
     BOOST_TEST(Case({0}, "200 nvidia-frontend\n510 nvidia-uvm\n").nodes({0}, named({Utility})) ==
                "/dev/nvidia0=200:0 /dev/nvidiactl=200:255");
     Case none({0}, "510 nvidia-uvm\n");
-    BOOST_TEST((failure_of([&] { none.plan({0}); }).code == ExitCode::Host));
+    BOOST_TEST((failure_of([&] { none.plan({0}); }).kind == ErrorKind::BrokenHost));
 }
 
 BOOST_AUTO_TEST_CASE(uvm_goes_with_compute_and_video)
@@ -130,7 +130,7 @@ BOOST_AUTO_TEST_CASE(a_missing_uvm_is_an_error)
     for (const Capabilities &capabilities :
          {default_capabilities(), named({Video}), Capabilities{{}, true}}) {
         const auto failure = failure_of([&] { host.plan({0}, capabilities); });
-        BOOST_TEST((failure.code == ExitCode::Host));
+        BOOST_TEST((failure.kind == ErrorKind::BrokenHost));
         BOOST_TEST(failure.says("modprobe nvidia-uvm"), failure.message);
     }
     BOOST_TEST(host.nodes({0}, named({Utility})).starts_with("/dev/nvidia0="));
@@ -152,7 +152,7 @@ BOOST_AUTO_TEST_CASE(a_missing_modeset_is_an_error_for_who_names_display)
     Case host({3}, "195 nvidia\n510 nvidia-uvm\n");
     for (const Capabilities &capabilities : {named({Display}), Capabilities{{Display}, true}}) {
         const auto failure = failure_of([&] { host.plan({0}, capabilities); });
-        BOOST_TEST((failure.code == ExitCode::Host));
+        BOOST_TEST((failure.kind == ErrorKind::BrokenHost));
         BOOST_TEST(failure.says("modprobe nvidia-modeset"), failure.message);
     }
     BOOST_TEST(host.nodes({0}, {{}, true}) == "/dev/nvidia3=195:3" + std::string(other_nodes) + uvm_nodes);

@@ -34,12 +34,12 @@ BOOST_AUTO_TEST_CASE(gpus_named_by_mounts_are_refused)
     for (const char *target :
          {"/var/run/nvidia-container-devices/GPU-1", "/var/run/nvidia-container-devices/all",
           "/run/nvidia-container-devices/imex/0"}) {
-        BOOST_TEST((refused(target).code == ExitCode::Usage), target);
+        BOOST_TEST((refused(target).kind == ErrorKind::Usage), target);
         BOOST_TEST(refused(target).says(target), target);
     }
     for (const char *target : {"/var/run/nvidia-container-devices", "/var/run/nvidia-container-devices2/x",
                                "/x/var/run/nvidia-container-devices/0", ""})
-        BOOST_TEST((refused(target).code == ExitCode::Success), target);
+        BOOST_TEST((refused(target).kind == ErrorKind::None), target);
 }
 
 BOOST_AUTO_TEST_CASE(channels_come_from_where_the_gpus_come_from)
@@ -58,7 +58,7 @@ BOOST_AUTO_TEST_CASE(channels_come_from_where_the_gpus_come_from)
     config.binds.pop_back();
     BOOST_TEST(channels(config, PluginSource::Mounts).empty());
     config.binds.push_back({folder + "imex/all", "/dev/null"});
-    BOOST_TEST((failure_of([&] { channels(config, PluginSource::Mounts); }).code == ExitCode::Usage));
+    BOOST_TEST((failure_of([&] { channels(config, PluginSource::Mounts); }).kind == ErrorKind::Usage));
 }
 
 BOOST_AUTO_TEST_CASE(nvidias_tools_are_known_by_their_programs)

@@ -45,7 +45,7 @@ BOOST_AUTO_TEST_CASE(what_is_missing_is_said_with_what_there_is)
         said({"cuda>=12", "cuda>=13.0 brand=tesla,driver>=550,driver<551"},
              {KnownVersion{{12, 5}}, {}, "555.42.07", {"geforce", "geforcertx"}});
     });
-    BOOST_TEST((failure.code == ExitCode::NotAvailable));
+    BOOST_TEST((failure.kind == ErrorKind::NotAvailable));
     BOOST_TEST(
         failure.message ==
         "the image needs 'cuda>=13.0 brand=tesla,driver>=550,driver<551' (environment variable 'V'), and GPU "
@@ -69,12 +69,12 @@ BOOST_AUTO_TEST_CASE(what_cannot_be_told_is_a_warning)
 BOOST_AUTO_TEST_CASE(a_requirement_without_end_is_cut_in_messages)
 {
     const auto failure = failure_of([] { said({"cuda>=99 " + std::string(9000, 'x') + "=1"}, {}); });
-    BOOST_TEST((failure.code == ExitCode::Usage));
+    BOOST_TEST((failure.kind == ErrorKind::Usage));
     std::string many = "cuda>=99";
     for (unsigned i = 0; i < 1000; ++i)
         many += " brand=tesla";
     const auto unmet = failure_of([&] { said({many}, {KnownVersion{{12, 5}}, {}, "", {"nvs"}}); });
-    BOOST_TEST((unmet.code == ExitCode::NotAvailable));
+    BOOST_TEST((unmet.kind == ErrorKind::NotAvailable));
     BOOST_TEST(unmet.message.size() < 600U);
 }
 
@@ -94,7 +94,7 @@ BOOST_AUTO_TEST_CASE(each_gpu_that_was_chosen_counts)
     const auto failure = failure_of([&] {
         check_requirements(requirements, sysroot, inventory, {0, 1}, notes);
     });
-    BOOST_TEST((failure.code == ExitCode::NotAvailable));
+    BOOST_TEST((failure.kind == ErrorKind::NotAvailable));
     BOOST_TEST(failure.says("GPU 1 (GPU-5a1c0de0-1111-4222-8333-012345678901) has arch 8.0"),
                failure.message);
 }

@@ -94,7 +94,7 @@ BOOST_AUTO_TEST_CASE(what_cannot_be_understood_is_refused_wherever_it_stands)
                              "cuda>=12\xff",
                              "cuda>=12;arch>=8"}) {
         const auto failure = failure_of([&] { parsed(text); });
-        BOOST_TEST((failure.code == ExitCode::Usage), text);
+        BOOST_TEST((failure.kind == ErrorKind::Usage), text);
         BOOST_TEST(failure.says("environment variable 'V'"), failure.message);
     }
 }

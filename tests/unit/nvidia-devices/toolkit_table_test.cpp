@@ -3,6 +3,7 @@
 // and nvidia-container-toolkit 1.20), what comes of it here with `env`, and why where that is not the same.
 #include <boost/test/unit_test.hpp>
 
+#include "base/exit_status.h"
 #include "nvidia-devices/host/candidates.h"
 #include "nvidia-devices/host/inventory.h"
 #include "nvidia-devices/host/mig_devices.h"
@@ -64,7 +65,7 @@ std::string gpus_of(const Selectors &selectors, bool is_divided)
     std::string text;
     const auto gpus = two_gpus(is_divided);
     if (find_library_name(selectors, {}))
-        throw Error(ExitCode::NotAvailable, "a name that NVIDIA's library alone knows");
+        throw Error(ErrorKind::NotAvailable, "a name that NVIDIA's library alone knows");
     for (const size_t gpu : first_of(resolve(selectors, gpus, {}, notes))) {
         const std::string &key = gpus[gpu].lease_key;
         text += (text.empty() ? "" : ",") +
@@ -97,7 +98,7 @@ std::string outcome_of(std::string_view environment, bool is_divided)
             text += "; channel " + std::to_string(channel);
         return text;
     } catch (const Error &error) {
-        return "exit " + std::to_string(static_cast<int>(error.code()));
+        return "exit " + std::to_string(static_cast<int>(exit_status(error.kind())));
     }
 }
 

@@ -123,7 +123,7 @@ BOOST_AUTO_TEST_CASE(wrong_types_are_refused)
           R"({"root":{"path":"/r"},"linux":{"cgroupsPath":7}})", R"({"root":{"path":"/r"},"hooks":[]})",
           R"({"root":{"path":"/r\u0000"}})", R"({"root":{"path":"/r"},"annotations":{"a":"b\u0000"}})"}) {
         const auto failure = failure_of([&] { parse_config(text, "/b"); });
-        BOOST_TEST((failure.code == ExitCode::Failure), text);
+        BOOST_TEST((failure.kind == ErrorKind::Failure), text);
         BOOST_TEST(failure.says("config.json"), failure.message);
     }
 }

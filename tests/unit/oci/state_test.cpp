@@ -63,7 +63,7 @@ BOOST_AUTO_TEST_CASE(a_pid_that_is_no_pid_is_refused)
          {R"("12")", "1.5", "-1", "4294967296", "18446744073709551615", "1e3", "true", "[1]", "{}"}) {
         const auto failure =
             failure_of([&] { parse_state(std::string(R"({"id":"c","bundle":"/b","pid":)") + pid + "}"); });
-        BOOST_TEST((failure.code == ExitCode::Failure), pid);
+        BOOST_TEST((failure.kind == ErrorKind::Failure), pid);
         BOOST_TEST(failure.says("pid"), failure.message);
     }
 }
@@ -73,7 +73,7 @@ BOOST_AUTO_TEST_CASE(a_bundle_is_absolute)
     for (const char *bundle : {R"("b")", R"("")", "3", "null", R"("/b\u0000c")"}) {
         const auto failure =
             failure_of([&] { parse_state(std::string(R"({"id":"c","pid":3,"bundle":)") + bundle + "}"); });
-        BOOST_TEST((failure.code == ExitCode::Failure), bundle);
+        BOOST_TEST((failure.kind == ErrorKind::Failure), bundle);
         BOOST_TEST(failure.says("bundle"), failure.message);
     }
 }
@@ -91,7 +91,7 @@ BOOST_AUTO_TEST_CASE(what_is_no_state_is_refused_in_words)
          {"", " ", "x", "[]", "3", "null", "{", R"({"id":)", R"({"id":"c","bundle":"/b"}x)",
           R"({"id":7,"bundle":"/b"})", "\xff\xfe", R"({"id":"c\xff","bundle":"/b"})"}) {
         const auto failure = failure_of([&] { parse_state(text); });
-        BOOST_TEST((failure.code == ExitCode::Failure), text);
+        BOOST_TEST((failure.kind == ErrorKind::Failure), text);
         BOOST_TEST(failure.says("the container's state on stdin"), failure.message);
         BOOST_TEST(failure.message.find('\n') == std::string::npos);
     }
@@ -103,7 +103,7 @@ BOOST_AUTO_TEST_CASE(a_number_too_large_for_the_machine_is_refused_without_repea
     for (const std::string &text :
          {std::string("1e309"), R"({"x":)" + digits + "e9}", R"({"pid":)" + digits + "}"}) {
         const auto failure = failure_of([&] { parse_state(text); });
-        BOOST_TEST((failure.code == ExitCode::Failure));
+        BOOST_TEST((failure.kind == ErrorKind::Failure));
         BOOST_TEST(failure.message.size() < 200U);
     }
 }
@@ -111,8 +111,8 @@ BOOST_AUTO_TEST_CASE(a_number_too_large_for_the_machine_is_refused_without_repea
 BOOST_AUTO_TEST_CASE(nothing_may_follow_behind_a_nul)
 {
     const std::string text = R"({"id":"c","bundle":"/b"})";
-    BOOST_TEST((failure_of([&] { parse_state(text + '\0' + "x"); }).code == ExitCode::Failure));
-    BOOST_TEST((failure_of([&] { parse_state(text + '\0'); }).code == ExitCode::Failure));
+    BOOST_TEST((failure_of([&] { parse_state(text + '\0' + "x"); }).kind == ErrorKind::Failure));
+    BOOST_TEST((failure_of([&] { parse_state(text + '\0'); }).kind == ErrorKind::Failure));
 }
 
 BOOST_AUTO_TEST_CASE(deep_nesting_is_refused)

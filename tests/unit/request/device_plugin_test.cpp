@@ -106,7 +106,7 @@ BOOST_AUTO_TEST_CASE(nodes_beside_the_one_that_comes_with_all_name_devices)
     config.devices.erase(config.devices.begin() + 2); // another vendor's render nodes
     BOOST_TEST(asked(config, "nodes") == "-");
     config.devices = {"/dev/vfd", "/dev/dri/renderD128/../renderD129"};
-    BOOST_TEST((failure(config, "nodes").code == ExitCode::Usage));
+    BOOST_TEST((failure(config, "nodes").kind == ErrorKind::Usage));
 }
 
 BOOST_AUTO_TEST_CASE(mounts_win_in_any_order)
@@ -126,7 +126,7 @@ BOOST_AUTO_TEST_CASE(mounts_that_do_not_count_stop_the_container)
     Config config = with_mounts({folder + uuid});
     config.environment = {"VENDOR_VISIBLE_DEVICES=" + uuid};
     for (const char *list : {"cdi-annotations", "environment"}) {
-        BOOST_TEST((failure(config, list).code == ExitCode::Usage));
+        BOOST_TEST((failure(config, list).kind == ErrorKind::Usage));
         BOOST_TEST(failure(config, list).says("'--from', 'mounts'"));
     }
 }
@@ -149,13 +149,13 @@ BOOST_AUTO_TEST_CASE(what_no_plugin_would_name)
 {
     for (const char *name :
          {"", "..", "../x", "a/b", "0-7", "-1", "env", "none", "allowed", "any:2", "a,b", "imex/0"}) {
-        BOOST_TEST((failure(with_mounts({folder + name}), "mounts").code == ExitCode::Usage), name);
+        BOOST_TEST((failure(with_mounts({folder + name}), "mounts").kind == ErrorKind::Usage), name);
         Config config;
         config.annotations["cdi.k8s.io/x"] = "vendor.com/gpu=" + std::string(name);
         if (std::string_view(name) != "a,b")
-            BOOST_TEST((failure(config, "cdi-annotations").code == ExitCode::Usage), name);
+            BOOST_TEST((failure(config, "cdi-annotations").kind == ErrorKind::Usage), name);
     }
-    BOOST_TEST((failure(with_mounts({folder + std::string(70000, 'a')}), "mounts").code == ExitCode::Usage));
+    BOOST_TEST((failure(with_mounts({folder + std::string(70000, 'a')}), "mounts").kind == ErrorKind::Usage));
 }
 
 BOOST_AUTO_TEST_CASE(what_an_image_says_is_no_plugins_word)
@@ -190,10 +190,10 @@ BOOST_AUTO_TEST_CASE(beside_a_plugin_the_container_itself_can_ask_for_none)
     BOOST_TEST(asked(config, "mounts") == "none");
     for (const char *value : {"all", "0", "env"}) {
         config.annotations[own_key] = value;
-        BOOST_TEST((failure(config, "mounts").code == ExitCode::Policy), value);
+        BOOST_TEST((failure(config, "mounts").kind == ErrorKind::Denied), value);
     }
     config.annotations = {{"io.oci-gpu-hooks.nvidia-device", "0"}};
-    BOOST_TEST((failure(config, "mounts").code == ExitCode::Usage));
+    BOOST_TEST((failure(config, "mounts").kind == ErrorKind::Usage));
 }
 
 BOOST_AUTO_TEST_CASE(the_hosts_only_is_for_what_a_plugin_gives_too)
@@ -203,7 +203,7 @@ BOOST_AUTO_TEST_CASE(the_hosts_only_is_for_what_a_plugin_gives_too)
     options.only = {"io.kubernetes.pod.namespace=ml"};
     Notes notes;
     const auto ask = [&] { return find_request("nvidia-devices", &config, options, notes); };
-    BOOST_TEST((failure_of([&] { static_cast<void>(ask()); }).code == ExitCode::Policy));
+    BOOST_TEST((failure_of([&] { static_cast<void>(ask()); }).kind == ErrorKind::Denied));
     config.annotations["io.kubernetes.pod.namespace"] = "ml";
     BOOST_TEST(ask().has_value());
     config = {};
@@ -215,12 +215,12 @@ BOOST_AUTO_TEST_CASE(sources_are_known_words)
     for (const char *list : {"", "mount", "mounts,,environment"})
         BOOST_TEST((failure_of([&] {
                         parse_plugin_sources({list, "option '--from'"}, names());
-                    }).code == ExitCode::Usage),
+                    }).kind == ErrorKind::Usage),
                    list);
     const PluginNames without{.variable = "V"};
     for (const char *word : {"nodes", "mounts", "cdi-annotations"}) {
         const auto failure = failure_of([&] { parse_plugin_sources({word, "option '--from'"}, without); });
-        BOOST_TEST((failure.code == ExitCode::Usage), word);
+        BOOST_TEST((failure.kind == ErrorKind::Usage), word);
         BOOST_TEST(failure.says("it takes 'environment'"), word);
     }
 }

@@ -98,7 +98,7 @@ BOOST_AUTO_TEST_CASE(a_wrong_line_is_named_and_not_repeated)
                                          (hash_of_abc + " secret more")};
     for (const std::string &line : lines) {
         const auto failure = wrong("# a comment\n" + line + "\n");
-        BOOST_TEST((failure.code == ExitCode::Host), line);
+        BOOST_TEST((failure.kind == ErrorKind::BrokenHost), line);
         BOOST_TEST(failure.says("line 2 of the key file"), failure.message);
         BOOST_TEST((!failure.says("secret") && !failure.says("ba78")), failure.message);
     }
@@ -109,7 +109,7 @@ BOOST_AUTO_TEST_CASE(the_file_is_roots_alone)
     const TempFolder folder;
     const std::string path = folder.path("keys");
     const auto refusal = [](const std::string &name) { return failure_of([&] { read_key_file(name); }); };
-    BOOST_TEST((refusal(path).code == ExitCode::Host));
+    BOOST_TEST((refusal(path).kind == ErrorKind::BrokenHost));
     folder.file("keys", hash_of_abc + " nightly\n");
     for (const unsigned mode : {0604U, 0640U, 0710U, 0644U}) {
         BOOST_REQUIRE(::chmod(path.c_str(), mode) == 0);
@@ -124,7 +124,7 @@ BOOST_AUTO_TEST_CASE(the_file_is_roots_alone)
     folder.link("parent", ".");
     BOOST_REQUIRE(::mkfifo(folder.path("fifo").c_str(), 0600) == 0);
     for (const char *name : {"link", "parent/keys", "real", "fifo"})
-        BOOST_TEST((refusal(folder.path(name)).code == ExitCode::Host), name);
+        BOOST_TEST((refusal(folder.path(name)).kind == ErrorKind::BrokenHost), name);
     for (const unsigned mode : {0602U, 0660U}) {
         BOOST_REQUIRE(::chmod(path.c_str(), mode) == 0);
         BOOST_TEST(refusal(path).says("may be written by others"));
@@ -145,7 +145,7 @@ BOOST_AUTO_TEST_CASE(nobody_else_may_exchange_the_file)
         const std::string each = folder.path(name);
         for (const unsigned mode : {0775U, 0757U, 0777U}) {
             BOOST_REQUIRE(::chmod(each.c_str(), mode) == 0);
-            BOOST_TEST((refusal().code == ExitCode::Host), each);
+            BOOST_TEST((refusal().kind == ErrorKind::BrokenHost), each);
             BOOST_TEST(refusal().says("the key file"), refusal().message);
             BOOST_TEST(refusal().says("a folder on the way to"), refusal().message);
             BOOST_TEST(refusal().says("may be written by others"), refusal().message);
@@ -175,7 +175,7 @@ BOOST_AUTO_TEST_CASE(a_link_on_the_way_is_refused_with_the_name_behind_it)
     folder.link("folder", "real");
     for (const char *name : {"real/link", "folder/keys", "folder/link"}) {
         const auto refusal = failure_of([&] { read_key_file(folder.path(name)); });
-        BOOST_TEST((refusal.code == ExitCode::Host), name);
+        BOOST_TEST((refusal.kind == ErrorKind::BrokenHost), name);
         BOOST_TEST(refusal.says("without a symlink: '" + folder.path("real/keys") + "'"), refusal.message);
     }
 }

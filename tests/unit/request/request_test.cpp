@@ -83,7 +83,7 @@ BOOST_AUTO_TEST_CASE(an_empty_value_is_an_error)
     for (const char *value : {"", " ", "\t"}) {
         Case c;
         c.config.annotations = {{key, value}};
-        BOOST_TEST((c.failure().code == ExitCode::Usage));
+        BOOST_TEST((c.failure().kind == ErrorKind::Usage));
         BOOST_TEST(c.failure().says("is empty"));
     }
 }
@@ -92,7 +92,7 @@ BOOST_AUTO_TEST_CASE(a_value_without_end_is_an_error)
 {
     Case c;
     c.config.annotations = {{key, std::string(max_request_size + 1, 'a')}};
-    BOOST_TEST((c.failure().code == ExitCode::Usage));
+    BOOST_TEST((c.failure().kind == ErrorKind::Usage));
     BOOST_TEST(c.failure().message.size() < 500);
 }
 
@@ -102,7 +102,7 @@ BOOST_AUTO_TEST_CASE(a_misspelt_key_is_an_error_that_lists_the_known_ones)
                              "mount-srv ", "Mount-srv", "amd-kfd.capabilities"}) {
         Case c;
         c.config.annotations = {{"io.oci-gpu-hooks." + std::string(name), "all"}};
-        BOOST_TEST((c.failure().code == ExitCode::Usage), name);
+        BOOST_TEST((c.failure().kind == ErrorKind::Usage), name);
         BOOST_TEST(c.failure().says("'mount-srv', 'nvidia-devices'"), c.failure().message);
     }
 }
@@ -111,9 +111,9 @@ BOOST_AUTO_TEST_CASE(a_misspelt_key_is_an_error_beside_a_right_one_and_a_request
 {
     Case c;
     c.config.annotations = {{key, "all"}, {"io.oci-gpu-hooks.mount-svr", "x"}};
-    BOOST_TEST((c.failure().code == ExitCode::Usage));
+    BOOST_TEST((c.failure().kind == ErrorKind::Usage));
     c.options.request.emplace("all");
-    BOOST_TEST((c.failure().code == ExitCode::Usage));
+    BOOST_TEST((c.failure().kind == ErrorKind::Usage));
 }
 
 BOOST_AUTO_TEST_CASE(in_a_pod_the_containers_own_key_wins)
@@ -133,7 +133,7 @@ BOOST_AUTO_TEST_CASE(a_key_for_one_container_needs_that_containers_name)
 {
     Case c;
     c.config.annotations = {{key + "/train", "b"}};
-    BOOST_TEST((c.failure().code == ExitCode::Usage));
+    BOOST_TEST((c.failure().kind == ErrorKind::Usage));
     BOOST_TEST(c.failure().says("name is not known"));
 }
 
@@ -187,7 +187,7 @@ BOOST_AUTO_TEST_CASE(in_a_container_that_podman_made_a_key_with_a_name_does_not_
         c.config.annotations[key] = "a";
         BOOST_TEST(c.value() == "a", podman_key);
         c.config.annotations.erase(key);
-        BOOST_TEST((c.failure().code == ExitCode::Usage), podman_key);
+        BOOST_TEST((c.failure().kind == ErrorKind::Usage), podman_key);
         BOOST_TEST(c.failure().says("podman made it"), c.failure().message);
     }
 }
@@ -199,10 +199,10 @@ BOOST_AUTO_TEST_CASE(in_a_pod_an_annotation_counts_only_with_a_limit)
         c.config.annotations = {{pod, "ml"}};
         BOOST_TEST(c.value() == "-", "not asking costs nothing");
         c.config.annotations[key] = "a";
-        BOOST_TEST((c.failure().code == ExitCode::Policy));
+        BOOST_TEST((c.failure().kind == ErrorKind::Denied));
         BOOST_TEST(c.failure().says(std::string("--only ") + pod + "=NAMESPACE"), c.failure().message);
         c.config.annotations["io.container.manager"] = "libpod";
-        BOOST_TEST((c.failure().code == ExitCode::Policy), "whatever else the pod says");
+        BOOST_TEST((c.failure().kind == ErrorKind::Denied), "whatever else the pod says");
         for (bool CommonOptions::*const enough :
              {&CommonOptions::has_limit, &CommonOptions::needs_no_limit}) {
             Case limited = c;
@@ -214,8 +214,8 @@ BOOST_AUTO_TEST_CASE(in_a_pod_an_annotation_counts_only_with_a_limit)
             BOOST_TEST(c.value() == nothing); // also where there is no value
         }
         c.config.annotations = {{pod, "ml"}, {key + ".lease", "exclusive"}};
-        BOOST_TEST((failure_of([&] { find_value("mount-srv.lease", c.config, c.options); }).code ==
-                    ExitCode::Policy));
+        BOOST_TEST((failure_of([&] { find_value("mount-srv.lease", c.config, c.options); }).kind ==
+                    ErrorKind::Denied));
     }
 }
 
@@ -252,7 +252,7 @@ BOOST_AUTO_TEST_CASE(the_environment_asks_only_where_the_host_says_so)
     BOOST_TEST(c.value() == "b");
     c.config = {};
     c.config.environment = {"OCI_GPU_HOOKS_MOUNT_SRV="};
-    BOOST_TEST((c.failure().code == ExitCode::Usage));
+    BOOST_TEST((c.failure().kind == ErrorKind::Usage));
 }
 
 BOOST_AUTO_TEST_CASE(variables_are_named_after_keys)
@@ -271,7 +271,7 @@ BOOST_AUTO_TEST_CASE(the_hosts_request_alone_is_the_opt_in)
     c.config.annotations = {{key, "datasets"}};
     BOOST_TEST(c.value() == "models");
     c.options.request.emplace("");
-    BOOST_TEST((c.failure().code == ExitCode::Usage));
+    BOOST_TEST((c.failure().kind == ErrorKind::Usage));
 }
 
 BOOST_AUTO_TEST_CASE(always_is_for_every_container_that_does_not_ask_itself)
@@ -341,12 +341,12 @@ BOOST_AUTO_TEST_CASE(with_a_key_file_the_environment_needs_a_key)
     c.options.keys.emplace(line_for_folders);
     BOOST_TEST(c.value() == "-");
     c.config.environment = {"OCI_GPU_HOOKS_MOUNT_SRV=all"};
-    BOOST_TEST((c.failure().code == ExitCode::Policy));
+    BOOST_TEST((c.failure().kind == ErrorKind::Denied));
     BOOST_TEST(c.failure().says("this container has none"), c.failure().message);
     c.config.environment.emplace_back("OCI_GPU_HOOKS_KEY=");
-    BOOST_TEST((c.failure().code == ExitCode::Policy));
+    BOOST_TEST((c.failure().kind == ErrorKind::Denied));
     c.config.environment.back() = "OCI_GPU_HOOKS_KEY=guessed";
-    BOOST_TEST((c.failure().code == ExitCode::Policy));
+    BOOST_TEST((c.failure().kind == ErrorKind::Denied));
     BOOST_TEST(c.failure().says("is not in --key-file"), c.failure().message);
     BOOST_TEST((!c.failure().says("guessed") && !c.failure().says("ba7816bf")), c.failure().message);
     c.config.environment.back() = "OCI_GPU_HOOKS_KEY=abc";
@@ -364,7 +364,7 @@ BOOST_AUTO_TEST_CASE(a_key_serves_no_hook_but_those_of_its_line)
     c.options.keys.emplace(line_for_abc);
     c.config.environment = {"OCI_GPU_HOOKS_MOUNT_SRV=all", "OCI_GPU_HOOKS_NVIDIA_DEVICES=0",
                             "OCI_GPU_HOOKS_NVIDIA_DEVICES_LEASE=shared", "OCI_GPU_HOOKS_KEY=abc"};
-    BOOST_TEST((c.failure().code == ExitCode::Policy));
+    BOOST_TEST((c.failure().kind == ErrorKind::Denied));
     BOOST_TEST(c.failure().says("the line 'nightly' of --key-file does not serve this hook, which takes "
                                 "'--for mount-srv'"),
                c.failure().message);
@@ -374,7 +374,7 @@ BOOST_AUTO_TEST_CASE(a_key_serves_no_hook_but_those_of_its_line)
     BOOST_TEST(c.value() == "all");
     for (const char *name : {"nvidia-devices", "nvidia-devices.lease"}) {
         const auto failure = failure_of([&] { find_value(name, c.config, c.options); });
-        BOOST_TEST((failure.code == ExitCode::Policy));
+        BOOST_TEST((failure.kind == ErrorKind::Denied));
         BOOST_TEST(failure.says("which takes '--for nvidia-devices'"), failure.message);
     }
 }
@@ -387,7 +387,7 @@ BOOST_AUTO_TEST_CASE(every_variable_needs_the_key_and_an_annotation_none)
     c.options.keys.emplace(line_for_abc);
     c.config.environment = {"OCI_GPU_HOOKS_NVIDIA_DEVICES_CAPABILITIES=all"};
     const auto failure = failure_of([&] { find_value("nvidia-devices.capabilities", c.config, c.options); });
-    BOOST_TEST((failure.code == ExitCode::Policy));
+    BOOST_TEST((failure.kind == ErrorKind::Denied));
     BOOST_TEST(has_variable("nvidia-devices", c.config));
     BOOST_TEST(!has_variable("mount-srv", c.config));
     c.config.annotations = {{key, "models"}};
@@ -401,7 +401,7 @@ BOOST_AUTO_TEST_CASE(only_where_an_annotation_matches)
     c.options.has_limit = true; // this very option
     c.config.annotations = {{key, "models"}, {"user", "x"}};
     c.options.only = {"io.kubernetes.cri.sandbox-namespace=ci-*", "io.kubernetes.cri.sandbox-namespace=ml"};
-    BOOST_TEST((c.failure().code == ExitCode::Policy));
+    BOOST_TEST((c.failure().kind == ErrorKind::Denied));
     BOOST_TEST(c.failure().says("'io.kubernetes.cri.sandbox-namespace'"), c.failure().message);
     for (const char *name : {"ci-", "ci-1", "ml"}) {
         c.config.annotations["io.kubernetes.cri.sandbox-namespace"] = name;
@@ -409,11 +409,11 @@ BOOST_AUTO_TEST_CASE(only_where_an_annotation_matches)
     }
     for (const char *name : {"xci-1", "mlx", "", "CI-1"}) {
         c.config.annotations["io.kubernetes.cri.sandbox-namespace"] = name;
-        BOOST_TEST((c.failure().code == ExitCode::Policy), name);
+        BOOST_TEST((c.failure().kind == ErrorKind::Denied), name);
     }
     c.config.annotations["io.kubernetes.cri.sandbox-namespace"] = "ml";
     c.options.only.emplace_back("user=root");
-    BOOST_TEST((c.failure().code == ExitCode::Policy));
+    BOOST_TEST((c.failure().kind == ErrorKind::Denied));
     c.options.only.back() = "user=?";
     BOOST_TEST(c.value() == "models");
 }
@@ -424,7 +424,7 @@ BOOST_AUTO_TEST_CASE(only_leaves_out_of_always_and_of_a_request_what_does_not_ma
     c.options.only = {"a=b"};
     BOOST_TEST(c.value() == "-"); // who does not ask is not told
     c.options.request.emplace("models");
-    BOOST_TEST((c.failure().code == ExitCode::Policy));
+    BOOST_TEST((c.failure().kind == ErrorKind::Denied));
     c.options.opt_in = OptIn::Always;
     BOOST_TEST(c.value() == "-");
     c.config.annotations = {{"a", "b"}};
@@ -443,16 +443,16 @@ BOOST_AUTO_TEST_CASE(options_that_need_others_say_so)
 {
     CommonOptions options;
     options.opt_in = OptIn::Always;
-    BOOST_TEST((failure_of([&] { check(options); }).code == ExitCode::Usage));
+    BOOST_TEST((failure_of([&] { check(options); }).kind == ErrorKind::Usage));
     options.request.emplace("all");
     check(options);
     options.opt_in = OptIn::Annotation;
     options.all_steps = true;
-    BOOST_TEST((failure_of([&] { check(options); }).code == ExitCode::Usage));
+    BOOST_TEST((failure_of([&] { check(options); }).kind == ErrorKind::Usage));
     for (const char *only : {"", "=x", "user"}) {
         CommonOptions wrong;
         wrong.only = {only};
-        BOOST_TEST((failure_of([&] { check(wrong); }).code == ExitCode::Usage), only);
+        BOOST_TEST((failure_of([&] { check(wrong); }).kind == ErrorKind::Usage), only);
     }
     CommonOptions keys;
     keys.key_file = "/etc/keys";
@@ -468,7 +468,7 @@ BOOST_AUTO_TEST_CASE(folders_of_options_are_absolute)
     BOOST_TEST(absolute_folder("/srv///", "--x") == "/srv");
     BOOST_TEST(absolute_folder("/", "--x") == "/");
     BOOST_TEST(failure_of([] { absolute_folder("srv", "--source-dir"); }).says("--source-dir"));
-    BOOST_TEST((failure_of([] { absolute_folder("", "--x"); }).code == ExitCode::Usage));
+    BOOST_TEST((failure_of([] { absolute_folder("", "--x"); }).kind == ErrorKind::Usage));
 }
 
 BOOST_AUTO_TEST_SUITE_END()

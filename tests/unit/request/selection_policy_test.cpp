@@ -15,7 +15,7 @@ BOOST_AUTO_TEST_CASE(a_group_under_a_policy)
     BOOST_TEST(Case::allowing("gfx1100").choose("all") == "0 1 2 3");
     Case host = Case::allowing("1,3");
     host.candidates[1].groups = host.candidates[3].groups = {"gfx90a"};
-    BOOST_TEST((host.refuse("gfx1100").code == ExitCode::Policy));
+    BOOST_TEST((host.refuse("gfx1100").kind == ErrorKind::Denied));
 }
 
 BOOST_AUTO_TEST_CASE(the_allow_list_is_the_limit)
@@ -26,7 +26,7 @@ BOOST_AUTO_TEST_CASE(the_allow_list_is_the_limit)
     BOOST_TEST(Case::allowing("5e:00.0").choose("any:1") == "any:1 of 2");
     for (const char *value : {"2", "1-2", "GPU-2a", "5e:00.0"}) {
         const auto failure = Case::allowing("1,3").refuse(value);
-        BOOST_TEST((failure.code == ExitCode::Policy), value);
+        BOOST_TEST((failure.kind == ErrorKind::Denied), value);
         BOOST_TEST(failure.says(
                        "(--allow) does not hand it out; this host's policy hands out 1 (GPU-1a), 3 (GPU-3a)"),
                    failure.message);
@@ -43,9 +43,9 @@ BOOST_AUTO_TEST_CASE(what_is_not_allowed_is_not_listed)
 BOOST_AUTO_TEST_CASE(an_allow_list_that_leaves_too_little)
 {
     for (const char *value : {"all", "any:1"})
-        BOOST_TEST((Case::allowing("7").refuse(value).code == ExitCode::Policy), value);
+        BOOST_TEST((Case::allowing("7").refuse(value).kind == ErrorKind::Denied), value);
     const auto failure = Case::allowing("0").refuse("any:2");
-    BOOST_TEST((failure.code == ExitCode::Policy));
+    BOOST_TEST((failure.kind == ErrorKind::Denied));
     BOOST_TEST(failure.says("this host's policy hands out 0 (GPU-0a)"), failure.message);
 }
 
@@ -56,9 +56,9 @@ BOOST_AUTO_TEST_CASE(a_key_narrows_the_policy_and_widens_nothing)
     const KeyLimits limits{.allow = "1-3", .max_devices = 4, .allow_capabilities = {}};
     limit(host.policy, limits);
     BOOST_TEST(host.policy.max_devices.value() == 1);
-    BOOST_TEST((host.refuse("0").code == ExitCode::Policy));
-    BOOST_TEST((host.refuse("3").code == ExitCode::Policy));
-    BOOST_TEST((host.refuse("1,2").code == ExitCode::Policy));
+    BOOST_TEST((host.refuse("0").kind == ErrorKind::Denied));
+    BOOST_TEST((host.refuse("3").kind == ErrorKind::Denied));
+    BOOST_TEST((host.refuse("1,2").kind == ErrorKind::Denied));
     BOOST_TEST(host.choose("2") == "2");
     Case open = Case::allowing("all");
     limit(open.policy, limits);
@@ -72,7 +72,7 @@ BOOST_AUTO_TEST_CASE(max_devices_is_the_limit_of_what_is_named)
     BOOST_TEST(Case::at_most(2).choose("0,0,GPU-0a") == "0");
     for (const char *value : {"0-2", "0,any:2", "any:3"}) {
         const auto failure = Case::at_most(2).refuse(value);
-        BOOST_TEST((failure.code == ExitCode::Policy), value);
+        BOOST_TEST((failure.kind == ErrorKind::Denied), value);
         BOOST_TEST(failure.message ==
                    "3 GPUs asked for, and the host's policy (--max-devices) allows 2; this host has " +
                        std::string(all_four));
@@ -87,14 +87,14 @@ BOOST_AUTO_TEST_CASE(all_is_any_of_them_where_max_devices_allows_less)
     BOOST_TEST(host.notes[0].text == "--max-devices allows 2 of the 4 GPUs that were asked for");
     BOOST_TEST(host.choose("gfx1100") == "any:2 of 0 1 2 3");
     BOOST_TEST(host.choose("2,all") == "2 any:1 of 0 1 3");
-    BOOST_TEST((host.refuse("gfx1100,any:1").code == ExitCode::Policy));
+    BOOST_TEST((host.refuse("gfx1100,any:1").kind == ErrorKind::Denied));
     BOOST_TEST(Case::at_most(4).choose("all") == "0 1 2 3");
 }
 
 BOOST_AUTO_TEST_CASE(no_device_is_allowed_by_a_limit_of_nothing)
 {
     for (const char *value : {"all", "0", "any:1", "gfx1100"})
-        BOOST_TEST((Case::at_most(0).refuse(value).code == ExitCode::Policy), value);
+        BOOST_TEST((Case::at_most(0).refuse(value).kind == ErrorKind::Denied), value);
     BOOST_TEST(Case::at_most(0).choose("none").empty());
 }
 
@@ -103,8 +103,8 @@ BOOST_AUTO_TEST_CASE(any_is_left_to_who_knows_what_is_free)
     Case host;
     BOOST_TEST(host.choose("any:1") == "any:1 of 0 1 2 3");
     BOOST_TEST(host.choose("1,any:1") == "1 any:1 of 0 2 3");
-    BOOST_TEST((host.refuse("any:5").code == ExitCode::NotAvailable));
-    BOOST_TEST((Case::at_most(1).refuse("1,any:1").code == ExitCode::Policy));
+    BOOST_TEST((host.refuse("any:5").kind == ErrorKind::NotAvailable));
+    BOOST_TEST((Case::at_most(1).refuse("1,any:1").kind == ErrorKind::Denied));
 }
 
 BOOST_AUTO_TEST_CASE(where_nothing_is_known_the_first_are_taken)

@@ -55,10 +55,10 @@ BOOST_AUTO_TEST_CASE(what_is_unknown_is_an_error_that_lists_what_there_is)
     for (const char *value :
          {"7", "GPU-7a", "GPU-", "GPU-0", "GPU-0aa", "0000:5e:00.1", "0001:5e:00.0", "card", "0:1"}) {
         const auto failure = Case().refuse(value);
-        BOOST_TEST((failure.code == ExitCode::NotAvailable), value);
+        BOOST_TEST((failure.kind == ErrorKind::NotAvailable), value);
         BOOST_TEST(failure.message == "no GPU '" + std::string(value) + "': this host has " + all_four);
     }
-    BOOST_TEST((Case().refuse("0,7").code == ExitCode::NotAvailable));
+    BOOST_TEST((Case().refuse("0,7").kind == ErrorKind::NotAvailable));
 }
 
 BOOST_AUTO_TEST_CASE(a_range_must_be_there_in_whole)
@@ -71,7 +71,7 @@ BOOST_AUTO_TEST_CASE(a_host_without_a_gpu)
 {
     for (const char *value : {"all", "0", "any:1"}) {
         const auto failure = of({}).refuse(value);
-        BOOST_TEST((failure.code == ExitCode::NotAvailable), value);
+        BOOST_TEST((failure.kind == ErrorKind::NotAvailable), value);
         BOOST_TEST(failure.message == "no GPU '" + std::string(value) + "': this host has none");
     }
 }
@@ -85,18 +85,18 @@ BOOST_AUTO_TEST_CASE(a_gpu_with_a_problem_is_left_out_of_all_and_any_and_named)
     BOOST_TEST(host.notes[0].text == "GPU 2 (GPU-2a) is left out: it does not answer");
     BOOST_TEST((host.notes[1].level == LogLevel::Info));
     BOOST_TEST(host.notes[1].text == "GPU GPU-3a is left out: it is excluded");
-    BOOST_TEST((of(two_sound()).refuse("any:3").code == ExitCode::NotAvailable));
+    BOOST_TEST((of(two_sound()).refuse("any:3").kind == ErrorKind::NotAvailable));
 }
 
 BOOST_AUTO_TEST_CASE(a_gpu_with_a_problem_is_an_error_by_name)
 {
     for (const char *value : {"2", "1-2", "GPU-2a", "5e:00.0", "all,2"}) {
         const auto failure = of(two_sound()).refuse(value);
-        BOOST_TEST((failure.code == ExitCode::Host), value);
+        BOOST_TEST((failure.kind == ErrorKind::BrokenHost), value);
         BOOST_TEST(failure.says(": it does not answer"), failure.message);
     }
     const auto failure = of(two_sound()).refuse("GPU-3a");
-    BOOST_TEST((failure.code == ExitCode::NotAvailable));
+    BOOST_TEST((failure.kind == ErrorKind::NotAvailable));
     BOOST_TEST(failure.message == "no GPU 'GPU-3a': it is excluded");
 }
 
@@ -108,7 +108,7 @@ BOOST_AUTO_TEST_CASE(the_list_tells_what_has_a_problem)
     auto list = two_sound();
     list.erase(list.begin(), list.begin() + 2);
     const auto failure = of(list).refuse("all");
-    BOOST_TEST((failure.code == ExitCode::NotAvailable));
+    BOOST_TEST((failure.kind == ErrorKind::NotAvailable));
     BOOST_TEST(failure.says("no GPU 'all': this host has none; left out: "), failure.message);
 }
 
@@ -122,7 +122,7 @@ BOOST_AUTO_TEST_CASE(what_goes_only_by_name_is_left_out_of_all_and_any)
     BOOST_REQUIRE(host.notes.size() == 1U);
     BOOST_TEST((host.notes[0].level == LogLevel::Info));
     BOOST_TEST(host.notes[0].text == "GPU 3 (GPU-3a) is left out: it is integrated");
-    BOOST_TEST((of(list).refuse("any:4").code == ExitCode::NotAvailable));
+    BOOST_TEST((of(list).refuse("any:4").kind == ErrorKind::NotAvailable));
     BOOST_TEST(of(list).choose("3") == "3");
     BOOST_TEST(of(list).choose("igpu") == "3");
     BOOST_TEST(of(list).choose("all,igpu") == "0 1 2 3");
@@ -135,9 +135,9 @@ BOOST_AUTO_TEST_CASE(a_group_is_what_may_be_had_of_it)
     Case host = of(list);
     BOOST_TEST(host.choose("GFX1100") == "1");
     BOOST_TEST(host.notes.size() == 2U);
-    BOOST_TEST((of(list).refuse("gfx90a").code == ExitCode::NotAvailable));
+    BOOST_TEST((of(list).refuse("gfx90a").kind == ErrorKind::NotAvailable));
     list[1].groups.clear();
-    BOOST_TEST((of(list).refuse("gfx1100").code == ExitCode::Host));
+    BOOST_TEST((of(list).refuse("gfx1100").kind == ErrorKind::BrokenHost));
 }
 
 BOOST_AUTO_TEST_CASE(allowed_is_what_this_process_may_open_of_all)
@@ -160,14 +160,14 @@ BOOST_AUTO_TEST_CASE(none_allowed_is_an_error_that_says_why)
     auto list = two_sound();
     list[0].closed = list[1].closed = "its cgroup keeps it";
     const auto failure = of(list).refuse("allowed");
-    BOOST_TEST((failure.code == ExitCode::NotAvailable));
+    BOOST_TEST((failure.kind == ErrorKind::NotAvailable));
     BOOST_TEST(failure.message ==
                "no GPU 'allowed': this process may open none: 0 (GPU-0a): its cgroup keeps "
                "it; 1 (GPU-1a): its cgroup keeps it");
     list[0].closed.clear();
     Case policy = Case::allowing("1");
     policy.candidates = list;
-    BOOST_TEST((policy.refuse("allowed").code == ExitCode::Policy));
+    BOOST_TEST((policy.refuse("allowed").kind == ErrorKind::Denied));
     BOOST_TEST(of({}).refuse("allowed").message == "no GPU 'allowed': this host has none");
 }
 

@@ -29,7 +29,7 @@ std::string kinds(const std::string &value)
 void check_refused(const std::string &value)
 {
     const auto failure = failure_of([&] { parse(value); });
-    BOOST_TEST((failure.code == ExitCode::Usage), value);
+    BOOST_TEST((failure.kind == ErrorKind::Usage), value);
     BOOST_TEST(failure.says("the annotation 'k' has "), failure.message);
     BOOST_TEST(failure.says("it takes 'all', 'none', 'env', 'any:N', 'allowed'"), failure.message);
 }
@@ -131,7 +131,7 @@ BOOST_AUTO_TEST_CASE(an_allow_list_has_no_other_word_than_all)
     BOOST_TEST((allow("0-3,card1") == parse("0-3,card1")));
     BOOST_TEST(allow("all").all);
     for (const char *value : {"none", "env", "any:1", "0,any:1", "allowed", "0,allowed"})
-        BOOST_TEST((failure_of([&] { allow(value); }).code == ExitCode::Usage), value);
+        BOOST_TEST((failure_of([&] { allow(value); }).kind == ErrorKind::Usage), value);
 }
 
 BOOST_AUTO_TEST_SUITE_END()

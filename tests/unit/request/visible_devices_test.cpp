@@ -83,7 +83,7 @@ BOOST_AUTO_TEST_CASE(nvidia_items_that_name_nothing_are_errors)
 {
     for (const char *value : {"any:1", "env", "0,env", "nvidia.com/gpu=0", "01", "a b", "1-0"}) {
         const auto failure = failure_of([&] { nvidia_value(value); });
-        BOOST_TEST((failure.code == ExitCode::Usage), value);
+        BOOST_TEST((failure.kind == ErrorKind::Usage), value);
         BOOST_TEST(failure.says("environment variable 'NVIDIA_VISIBLE_DEVICES'"), failure.message);
     }
 }
@@ -123,7 +123,7 @@ BOOST_AUTO_TEST_CASE(amd_words_stand_alone)
     BOOST_TEST(amd_value("none") == "none");
     for (const char *value : {"all,0", "0,all", "none,0", "env", "any:1"}) {
         const auto failure = failure_of([&] { amd_value(value); });
-        BOOST_TEST((failure.code == ExitCode::Usage), value);
+        BOOST_TEST((failure.kind == ErrorKind::Usage), value);
         BOOST_TEST(failure.says("environment variable 'AMD_VISIBLE_DEVICES'"), failure.message);
     }
 }
@@ -135,7 +135,7 @@ BOOST_AUTO_TEST_CASE(amd_items)
                "0x0BADC0DE12345678,GPU-F00DFACE00000047");
     BOOST_TEST(amd_value("0badc0de12345678,123456789,12345678") == "0x0badc0de12345678,0x123456789,12345678");
     for (const char *value : {"3-1", "0-", "x=y"})
-        BOOST_TEST((failure_of([&] { amd_value(value); }).code == ExitCode::Usage), value);
+        BOOST_TEST((failure_of([&] { amd_value(value); }).kind == ErrorKind::Usage), value);
 }
 
 BOOST_AUTO_TEST_CASE(amd_takes_the_last_of_its_variables)
@@ -148,8 +148,8 @@ BOOST_AUTO_TEST_CASE(amd_takes_the_last_of_its_variables)
 BOOST_AUTO_TEST_CASE(a_value_has_a_length)
 {
     const std::string value(65537, ',');
-    BOOST_TEST((failure_of([&] { nvidia_value(value); }).code == ExitCode::Usage));
-    BOOST_TEST((failure_of([&] { amd_value(value); }).code == ExitCode::Usage));
+    BOOST_TEST((failure_of([&] { nvidia_value(value); }).kind == ErrorKind::Usage));
+    BOOST_TEST((failure_of([&] { amd_value(value); }).kind == ErrorKind::Usage));
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -87,7 +87,7 @@ BOOST_AUTO_TEST_CASE(what_is_no_yaml_is_refused_with_its_line)
     BOOST_TEST(why_not("a: &x {b: &y [*x]}") == "it is no YAML, line 1: an alias within what it repeats");
     BOOST_TEST(!why_not(std::string("a: x\0y", 6)).empty());
     BOOST_TEST(!why_not("a: \xff").empty());
-    BOOST_TEST((failure_of([] { static_cast<void>(read_yaml("[")); }).code == ExitCode::Host));
+    BOOST_TEST((failure_of([] { static_cast<void>(read_yaml("[")); }).kind == ErrorKind::BrokenHost));
 }
 
 BOOST_AUTO_TEST_CASE(what_is_nested_is_bounded)

@@ -11,6 +11,6 @@ namespace ogh {
  * with the same files, the folders that are not there yet are added to it. All of it dies with the container.
  * @throws Error
  */
-void overlay_proc(const Edits &edits, EnteredContainer &container);
+void bind_proc(const Edits &edits, EnteredContainer &container);
 
 } // namespace ogh

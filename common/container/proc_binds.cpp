@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "container/proc_overlay.h"
+#include "container/proc_binds.h"
 
 #include <fcntl.h>
 #include <sys/mount.h>
@@ -90,7 +90,7 @@ void set_writable(int tmpfs, const std::string &what, UndoLog &undo)
 
 } // namespace
 
-void overlay_proc(const Edits &edits, EnteredContainer &container)
+void bind_proc(const Edits &edits, EnteredContainer &container)
 {
     if (!edits.proc)
         return;

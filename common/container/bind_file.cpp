@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "container/overlay_file.h"
+#include "container/bind_file.h"
 
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -16,8 +16,8 @@ namespace ogh {
 
 namespace {
 
-OverlayFile make(const FileEdit &edit, const PrivateTmpfs &tmpfs, const std::string &name,
-                 const std::optional<FsCredentials> &owner)
+BindFile make(const FileEdit &edit, const PrivateTmpfs &tmpfs, const std::string &name,
+              const std::optional<FsCredentials> &owner)
 {
     const std::string what = "the file for " + quote(edit.container_path);
     const UniqueFd fd(
@@ -33,13 +33,13 @@ OverlayFile make(const FileEdit &edit, const PrivateTmpfs &tmpfs, const std::str
 
 } // namespace
 
-std::vector<OverlayFile> make_overlay_files(const std::vector<FileEdit> &files, const PrivateTmpfs &tmpfs,
-                                            const std::optional<FsCredentials> &owner)
+std::vector<BindFile> make_bind_files(const std::vector<FileEdit> &files, const PrivateTmpfs &tmpfs,
+                                      const std::optional<FsCredentials> &owner)
 {
-    std::vector<OverlayFile> made;
+    std::vector<BindFile> made;
     for (const FileEdit &edit : files) {
         if (edit.how == FileEdit::How::MountOver)
-            made.push_back(make(edit, tmpfs, "overlay" + std::to_string(made.size()), owner));
+            made.push_back(make(edit, tmpfs, "bind" + std::to_string(made.size()), owner));
     }
     return made;
 }

@@ -14,7 +14,7 @@
 namespace ogh {
 
 /** A file of this collection on a tmpfs, to be mounted read-only over a file of the image. */
-struct OverlayFile {
+struct BindFile {
     std::string container_path;
     Inode inode;
     MountTree tree;
@@ -25,7 +25,7 @@ struct OverlayFile {
  * @param owner the container's root; nothing: this process
  * @throws SystemError
  */
-std::vector<OverlayFile> make_overlay_files(const std::vector<FileEdit> &files, const PrivateTmpfs &tmpfs,
-                                            const std::optional<FsCredentials> &owner);
+std::vector<BindFile> make_bind_files(const std::vector<FileEdit> &files, const PrivateTmpfs &tmpfs,
+                                      const std::optional<FsCredentials> &owner);
 
 } // namespace ogh

@@ -19,15 +19,15 @@ namespace ogh {
  * Makes folders, files, device nodes and symlinks in an entered container, and puts on the undo log that they go, and that
  * what had their names is there again.
  */
-class Maker final {
+class ContainerWriter final {
 public:
     /**
      * @param resolver, progress outlive this; this outlives what it adds to the undo log
      * @param owner of what is made: the container's root where that is not this process's own
      */
-    Maker(Resolver &resolver, std::optional<FsCredentials> owner, Progress &progress);
-    Maker(const Maker &) = delete;
-    Maker &operator=(const Maker &) = delete;
+    ContainerWriter(Resolver &resolver, std::optional<FsCredentials> owner, Progress &progress);
+    ContainerWriter(const ContainerWriter &) = delete;
+    ContainerWriter &operator=(const ContainerWriter &) = delete;
 
     /**
      * As Resolver::mount_target(); where nothing has the name an empty placeholder is made, together with the folders

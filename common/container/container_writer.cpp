@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "container/maker.h"
+#include "container/container_writer.h"
 
 #include <fcntl.h>
 #include <sys/file.h>
@@ -16,51 +16,51 @@
 
 namespace ogh {
 
-Maker::Maker(Resolver &resolver, std::optional<FsCredentials> owner, Progress &progress)
+ContainerWriter::ContainerWriter(Resolver &resolver, std::optional<FsCredentials> owner, Progress &progress)
     : resolver_(resolver), owner_(owner), progress_(progress)
 {
 }
 
-Target Maker::mount_target(const InnerPath &path, Kind kind)
+Target ContainerWriter::mount_target(const InnerPath &path, Kind kind)
 {
     const InnerFolder &parent = folder(path.parent);
     // Trying to make it first saves a lookup in the usual case, and leaves no moment between look and make.
-    if (parent.make_obstacle.empty()) {
+    if (parent.why_not_make.empty()) {
         if (auto made = make(parent, path, kind))
             return {std::move(*made), parent.inode, false};
     }
     return resolver_.mount_target(parent, path, kind);
 }
 
-std::optional<Target> Maker::node_target(const InnerPath &path, const Resolver::IsRight &is_right)
+std::optional<Target> ContainerWriter::node_target(const InnerPath &path, const Resolver::IsRight &is_right)
 {
     const InnerFolder &parent = folder(path.parent);
-    if (parent.make_obstacle.empty()) {
+    if (parent.why_not_make.empty()) {
         if (auto made = make(parent, path, Kind::File))
             return Target{std::move(*made), parent.inode, false};
     }
     return resolver_.node_target(parent, path, is_right);
 }
 
-const InnerFolder &Maker::folder(const std::string &path)
+const InnerFolder &ContainerWriter::folder(const std::string &path)
 {
     if (const InnerFolder *const known = resolver_.folder(path))
         return *known;
     const InnerPath inner = InnerPath::parse(path);
     const InnerFolder &parent = folder(inner.parent);
-    if (!parent.make_obstacle.empty())
-        throw cannot_make(path, parent.make_obstacle);
+    if (!parent.why_not_make.empty())
+        throw cannot_make(path, parent.why_not_make);
     if (auto made = make(parent, inner, Kind::Directory))
         return resolver_.folder(path, std::move(*made));
     // Another hook was faster, or a symlink has the name.
     const InnerFolder *const found = resolver_.folder(path);
     if (found == nullptr)
-        throw Error(ExitCode::Failure, "cannot mount on " + quote(path) +
-                                           " in the container: it is a symlink that leads nowhere");
+        throw Error(ErrorKind::Failure, "cannot mount on " + quote(path) +
+                                            " in the container: it is a symlink that leads nowhere");
     return *found;
 }
 
-std::optional<UniqueFd> Maker::make(const InnerFolder &parent, const InnerPath &path, Kind kind)
+std::optional<UniqueFd> ContainerWriter::make(const InnerFolder &parent, const InnerPath &path, Kind kind)
 {
     auto made = make_placeholder(parent.fd.get(), path.name, kind, owner_, path.full());
     if (made)
@@ -70,14 +70,14 @@ std::optional<UniqueFd> Maker::make(const InnerFolder &parent, const InnerPath &
     return made;
 }
 
-void Maker::is_made(const InnerFolder &parent, const std::string &name, Kind kind)
+void ContainerWriter::is_made(const InnerFolder &parent, const std::string &name, Kind kind)
 {
     // By name in a folder that is held: at worst something empty in the image goes.
     const int flags = kind == Kind::Directory ? AT_REMOVEDIR : 0;
     progress_.undo.add([folder = parent.fd.get(), name, flags] { ::unlinkat(folder, name.c_str(), flags); });
 }
 
-bool Maker::has_to_make(const InnerFolder &parent, const InnerPath &path, const Entry &entry)
+bool ContainerWriter::has_to_make(const InnerFolder &parent, const InnerPath &path, const Entry &entry)
 {
     const std::string full = path.full();
     const std::string what = quote(full) + " in the container";
@@ -85,7 +85,7 @@ bool Maker::has_to_make(const InnerFolder &parent, const InnerPath &path, const 
         const Inode inode = Inode::of(found->get(), what);
         if (entry.is_right(found->get(), inode)) {
             const AtomicPlace at = place(parent, path);
-            if (parent.make_obstacle.empty() && AtomicFile::has_leftover(at)) {
+            if (parent.why_not_make.empty() && AtomicFile::has_leftover(at)) {
                 hold_root();
                 static_cast<void>(AtomicFile::remove_leftover(at));
             }
@@ -96,16 +96,16 @@ bool Maker::has_to_make(const InnerFolder &parent, const InnerPath &path, const 
         if (inode.mount_root)
             throw cannot_make(full, "something else is mounted there");
     }
-    if (!parent.make_obstacle.empty())
-        throw cannot_make(full, parent.make_obstacle);
+    if (!parent.why_not_make.empty())
+        throw cannot_make(full, parent.why_not_make);
     return true;
 }
 
-bool Maker::make_entry(const InnerPath &path, const Entry &entry)
+bool ContainerWriter::make_entry(const InnerPath &path, const Entry &entry)
 {
     const InnerFolder &parent = folder(path.parent);
     // Trying saves a lookup and a rename in the usual case. What has an owner is made as that one, or given to it.
-    if (parent.make_obstacle.empty() && !owner_) {
+    if (parent.why_not_make.empty() && !owner_) {
         const int error = entry.make(parent.fd.get(), path.name);
         if (error == 0) {
             is_made(parent, path.name, Kind::File);
@@ -127,12 +127,12 @@ bool Maker::make_entry(const InnerPath &path, const Entry &entry)
     return true;
 }
 
-AtomicPlace Maker::place(const InnerFolder &parent, const InnerPath &path) const
+AtomicPlace ContainerWriter::place(const InnerFolder &parent, const InnerPath &path) const
 {
     return {parent.fd.get(), path.name, path.full(), owner_};
 }
 
-void Maker::hold_root()
+void ContainerWriter::hold_root()
 {
     constexpr useconds_t pause_us = 10'000;
     if (held_root_)
@@ -149,19 +149,19 @@ void Maker::hold_root()
     held_root_ = std::move(fd); // where a filesystem has no locks nobody else is believed to be there
 }
 
-void Maker::write(const FileEdit &file)
+void ContainerWriter::write(const FileEdit &file)
 {
     const InnerPath path = InnerPath::parse(file.container_path);
     const InnerFolder &parent = folder(path.parent);
-    if (!parent.make_obstacle.empty())
-        throw cannot_make(path.full(), parent.make_obstacle);
+    if (!parent.why_not_make.empty())
+        throw cannot_make(path.full(), parent.why_not_make);
     hold_root();
     auto written = std::make_unique<AtomicFile>(place(parent, path), file.content, file.mode);
     written_.push_back({parent, path.name, std::move(written)});
     progress_.undo.add([this] { written_.clear(); });
 }
 
-void Maker::replace()
+void ContainerWriter::replace()
 {
     for (const Written &written : written_) {
         if (written.file->commit())
