@@ -18,86 +18,64 @@ namespace ogh {
 
 namespace {
 
-/** One run: what is asked, what of that there is, and what becomes of it. */
-class Run final {
+/** What --list, --cdi, --drain and --undrain do, without a container. */
+class GpuAdmin final {
 public:
-    Run(const char *name, Hook &hook, GpuVendor &vendor, const GpuOptions &options)
-        : name_(name), hook_(hook), vendor_(vendor), options_(options), sysroot_(hook.options().sysroot),
-          notes_(hook.notes())
+    GpuAdmin(Hook &hook, const GpuVendor &vendor, const GpuOptions &options)
+        : hook_(hook), vendor_(vendor), options_(options), sysroot_(hook.options().sysroot)
     {
     }
 
     void print_list(const SelectionPolicy &policy)
     {
-        HostListing list = vendor_.list(sysroot_, policy, notes_);
-        say_notes();
+        GpuList list = vendor_.list(sysroot_, policy, hook_.notes());
+        hook_.say_notes();
         const ListFormat format = options_.list.format.value_or(ListFormat::Table);
         const auto leases = list_leases(format);
-        Hook::print(leases ? to_text(list, {vendor_.gpus(), policy, *leases, vendor_.traits().tags}, format)
-                           : to_text(list, format));
+        Hook::print(leases ? to_text(list.table,
+                                     {std::move(list.gpus), policy, *leases, vendor_.traits().tags}, format)
+                           : to_text(list.table, format));
     }
 
     /** @param words the command line */
     void print_cdi(std::vector<std::string> words, const SelectionPolicy &policy)
     {
-        const VendorCdi &cdi = vendor_.traits().cdi;
+        const GpuTraits &traits = vendor_.traits();
         if (!options_.cdi_kind.empty())
-            check_stand_in(sysroot_, cdi, name_);
-        try {
-            static_cast<void>(vendor_.list(sysroot_, policy, notes_));
-        } catch (const Error &error) {
-            // The specification is for the day when there is one as well, and says nothing of UUIDs then.
-            if (error.kind() != ErrorKind::NotAvailable)
-                throw;
-            notes_.push_back({LogLevel::Warning, std::string(error.what()) + ", ignoring"});
-        }
-        say_notes();
-        std::vector<CdiDevice> devices = gpu_devices(vendor_.gpus());
-        devices.insert(devices.end(), cdi.devices.begin(), cdi.devices.end());
-        Hook::print(cdi_text({name_, std::move(words), true, options_.leases.max_wait, std::move(devices),
-                              options_.cdi_kind, hook_.options().inspect},
+            check_stand_in(sysroot_, traits.cdi, traits.name);
+        std::vector<CdiDevice> devices = gpu_devices(gpus_if_any(policy));
+        hook_.say_notes();
+        devices.insert(devices.end(), traits.cdi.devices.begin(), traits.cdi.devices.end());
+        Hook::print(cdi_text({traits.name, std::move(words), true, options_.leases.max_wait,
+                              std::move(devices), options_.cdi_kind, hook_.options().inspect},
                              sysroot_));
     }
 
-    void give(SelectionPolicy policy)
-    {
-        const auto request = read_request(std::move(policy));
-        say_notes();
-        if (!request)
-            return;
-        vendor_.ask(*request, hook_);
-        auto candidates = vendor_.find(sysroot_, *request, notes_);
-        if (!candidates)
-            return say_notes();
-        const Choice choice = resolve(request->selectors, *candidates, request->policy, notes_);
-        auto chosen = first_of(choice);
-        std::shared_ptr<Lease> lease;
-        if (!chosen.empty() && !hook_.options().plan) {
-            lease = take_lease(hook_, sysroot_, choice, *candidates, request->lease, notes_);
-            if (request->lease.terms.wait.count() != 0)
-                candidates = vendor_.find(sysroot_, *request, notes_); // the host may be another one by now
-            chosen = indices_of(lease->devices(), candidates.value_or(std::vector<Candidate>()));
-        }
-        const Edits edits = vendor_.plan(chosen, sysroot_, hook_, notes_);
-        say_notes();
-        hook_.carry_out(edits);
-        if (lease)
-            lease->keep();
-    }
-
-    /** --drain and --undrain */
     void set_drained(const std::string &gpu, bool drained)
     {
         if (hook_.options().inspect)
             throw Error(ErrorKind::Usage, "--inspect changes nothing, and --drain and --undrain do");
-        const RequestValue asked{gpu, drained ? "option '--drain'" : "option '--undrain'"};
-        const Selectors selectors = parse_allowed_selectors(asked);
-        const auto candidates = vendor_.find(sysroot_, {asked, selectors, {}, {}, false}, notes_);
-        say_notes();
-        drain(sysroot_, selectors, candidates.value_or(std::vector<Candidate>()), drained);
+        const Selectors selectors =
+            parse_allowed_selectors({gpu, drained ? "option '--drain'" : "option '--undrain'"});
+        const GpuList list = vendor_.list(sysroot_, {.allow = selectors}, hook_.notes());
+        hook_.say_notes();
+        drain(sysroot_, selectors, list.gpus, drained);
     }
 
 private:
+    /** The specification is for the day when there is one as well, and says nothing of UUIDs then. */
+    std::vector<Candidate> gpus_if_any(const SelectionPolicy &policy)
+    {
+        try {
+            return vendor_.list(sysroot_, policy, hook_.notes()).gpus;
+        } catch (const Error &error) {
+            if (error.kind() != ErrorKind::NotAvailable)
+                throw;
+            hook_.notes().push_back({LogLevel::Warning, std::string(error.what()) + ", ignoring"});
+            return {};
+        }
+    }
+
     /** @return nothing where only the GPUs can be shown, which is said */
     std::optional<LeaseList> list_leases(ListFormat format)
     {
@@ -116,57 +94,74 @@ private:
             // In a user namespace of a rootless engine the host's root is nobody, and its folders are anybody's.
             if (format == ListFormat::Status)
                 throw;
-            notes_.push_back(
+            hook_.notes().push_back(
                 {LogLevel::Warning, "who has which GPU is not shown: " + std::string(error.what())});
-            say_notes();
+            hook_.say_notes();
             return std::nullopt;
         }
+    }
+
+    Hook &hook_;
+    const GpuVendor &vendor_;
+    const GpuOptions &options_;
+    Sysroot sysroot_;
+};
+
+/** Understands what is asked for a container. */
+class GpuAsk final {
+public:
+    GpuAsk(Hook &hook, const GpuTraits &traits, const GpuOptions &options)
+        : hook_(hook), traits_(traits), options_(options)
+    {
     }
 
     /** @return nothing if there is nothing to do, which stands in the notes */
-    std::optional<GpuRequest> read_request(SelectionPolicy policy)
+    std::optional<GpuRequest> read(SelectionPolicy policy)
     {
-        const auto asked = hook_.request();
-        const DevicePlugin &plugin = hook_.options().plugin;
-        if (plugin.from.empty() && hook_.config())
-            check_plugin_mounts(asked, plugin.names);
+        auto asked = hook_.request();
+        if (hook_.options().plugin.from.empty() && hook_.config())
+            check_plugin_mounts(asked);
         if (!asked)
             return std::nullopt;
         limit(policy, asked->limits);
-        const Selectors written = parse_selectors(*asked);
+        const Selectors written = parse_selectors(asked->what);
         const auto selectors = written.environment ? asked_of_tools() : written;
-        if (!selectors || (selectors->none && !vendor_.traits().has_use_for_none)) {
-            nothing_to_do(selectors ? "no GPU is asked for ('none')"
-                                    : "the container's environment asks for no GPU");
+        if (!selectors || (selectors->none && !traits_.has_use_for_none)) {
+            hook_.notes().push_back(
+                {LogLevel::Info, std::string("nothing to do: ") +
+                                     (selectors ? "no GPU is asked for ('none')"
+                                                : "the container's environment asks for no GPU")});
             return std::nullopt;
         }
-        const auto max_devices = policy.max_devices;
-        return GpuRequest{*asked, *selectors, std::move(policy),
-                          lease_details(*asked, *selectors, max_devices),
-                          written.environment || asked->plugin};
+        LeaseDetails lease = lease_details(*asked, *selectors, policy.max_devices);
+        const bool by_environment = written.environment || asked->plugin;
+        return GpuRequest{std::move(*asked), *selectors,     std::move(policy),
+                          std::move(lease),  by_environment, hook_.config() ? &*hook_.config() : nullptr};
     }
 
+private:
     /** Where mounts do not ask, a container that has them starts only with what it asks for otherwise. */
-    void check_plugin_mounts(const std::optional<RequestValue> &asked, const PluginNames &names)
+    void check_plugin_mounts(const std::optional<Request> &asked)
     {
         const Config &config = *hook_.config();
-        if (!asked && !vendor_.is_served_by_vendor(config))
-            return refuse_plugin_mounts(config, names);
-        const auto mount = find_plugin_mount(config, names);
-        if (asked && mount && !hook_.is_by_host(*asked) && trimmed(asked->value) != "none")
-            notes_.push_back({LogLevel::Warning, "the mount " + quote(*mount) +
-                                                     " does not count: this host lets containers ask, and "
-                                                     "no device plugin (--from); the " +
-                                                     asked->origin + " does"});
+        if (!asked && !(traits_.is_served_by_tools != nullptr && traits_.is_served_by_tools(config)))
+            return refuse_plugin_mounts(config, traits_.plugin_names);
+        const auto mount = find_plugin_mount(config, traits_.plugin_names);
+        if (asked && mount && !asked->is_by_host() && trimmed(asked->what.value) != "none")
+            hook_.notes().push_back(
+                {LogLevel::Warning, "the mount " + quote(*mount) +
+                                        " does not count: this host lets containers ask, and "
+                                        "no device plugin (--from); the " +
+                                        asked->what.origin + " does"});
     }
 
-    LeaseDetails lease_details(const RequestValue &asked, const Selectors &selectors,
-                               const std::optional<unsigned> &max_devices)
+    [[nodiscard]] LeaseDetails lease_details(const Request &asked, const Selectors &selectors,
+                                             const std::optional<unsigned> &max_devices) const
     {
-        return {asked_lease_terms(hook_, name_, asked, options_.leases),
+        return {lease_terms(asked, options_.leases),
                 preemption_policy(options_.leases),
                 max_devices,
-                {vendor_.traits().tags.type},
+                {traits_.tags.type},
                 lease_name(asked, selectors),
                 selectors.all};
     }
@@ -175,14 +170,16 @@ private:
      * Two requests of a container of which each asks for any GPU add up, and the same one that comes twice does not: who
      * asks tells them apart. CDI names a device once.
      */
-    [[nodiscard]] std::string lease_name(const RequestValue &asked, const Selectors &selectors) const
+    [[nodiscard]] std::string lease_name(const Request &asked, const Selectors &selectors) const
     {
-        const std::string name = name_;
+        const std::string name = traits_.name;
         if (selectors.all || selectors.allowed)
             return name + (selectors.all ? " all" : " allowed");
         if (selectors.any == 0)
             return "";
-        const std::string who = asked.for_all ? "always" : hook_.is_by_host(asked) ? "device" : "container";
+        const std::string who = asked.asker == Asker::Always   ? "always"
+                                : asked.asker == Asker::Device ? "device"
+                                                               : "container";
         return name + " " + any_text(selectors.any, selectors.any_of) + " by " + who;
     }
 
@@ -190,23 +187,40 @@ private:
     {
         if (!hook_.config())
             throw Error(ErrorKind::Usage, "'env' needs a container: its state on stdin");
-        return vendor_.asked_of_tools(*hook_.config());
+        refuse_plugin_mounts(*hook_.config(), traits_.plugin_names);
+        return traits_.asked_of_tools(*hook_.config());
     }
 
-    void say_notes() { hook_.say_notes(); }
-
-    void nothing_to_do(const char *why)
-    {
-        notes_.push_back({LogLevel::Info, std::string("nothing to do: ") + why});
-    }
-
-    const char *name_;
     Hook &hook_;
-    GpuVendor &vendor_;
+    const GpuTraits &traits_;
     const GpuOptions &options_;
-    Sysroot sysroot_;
-    Notes &notes_; ///< the hook's
 };
+
+/** From what is asked to what is done, in one direction. */
+void give(Hook &hook, const GpuVendor &vendor, const GpuRequest &request)
+{
+    const Sysroot sysroot(hook.options().sysroot);
+    Notes &notes = hook.notes();
+    auto host = vendor.look(sysroot, request, notes);
+    if (!host)
+        return hook.say_notes();
+    const auto candidates = host->candidates();
+    const Choice choice = resolve(request.selectors, candidates, request.policy, notes);
+    auto chosen = first_of(choice);
+    std::shared_ptr<Lease> lease;
+    if (!chosen.empty() && !hook.options().plan) {
+        lease = take_lease(hook, sysroot, choice, candidates, request.lease, notes);
+        if (request.lease.terms.wait.count() != 0)
+            host = vendor.look(sysroot, request, notes); // the host may be another one by now
+        chosen = indices_of(lease->devices(), host ? host->candidates() : std::vector<Candidate>());
+    }
+    const auto inputs = host->gather(chosen, hook, notes);
+    const Edits edits = inputs->plan(notes);
+    hook.say_notes();
+    hook.carry_out(edits);
+    if (lease)
+        lease->keep();
+}
 
 /** What --from says of the vendor's device plugin. */
 DevicePlugin plugin_of(const GpuVendor &vendor, const std::optional<std::string> &from)
@@ -219,16 +233,16 @@ DevicePlugin plugin_of(const GpuVendor &vendor, const std::optional<std::string>
 
 } // namespace
 
-int run_gpu_hook(const char *name, const char *description, int argc, const char *const *argv,
-                 GpuVendor &vendor)
+int run_gpu_hook(int argc, const char *const *argv, GpuVendor &vendor)
 {
     std::vector<unsigned> linux_capabilities(device_cgroup_capabilities.begin(),
                                              device_cgroup_capabilities.end());
     linux_capabilities.push_back(CAP_MKNOD);
     linux_capabilities.push_back(CAP_KILL); // to end an idle container for one that wants its GPU
+    const GpuTraits &traits = vendor.traits();
     const auto body = [&](Hook &hook) {
         GpuOptions options;
-        add_gpu_options(hook.cli(), vendor.traits().cdi.kind, options);
+        add_gpu_options(hook.cli(), traits.cdi.kind, options);
         vendor.add_options(hook.cli());
         if (!hook.parse(argc, argv))
             return;
@@ -236,18 +250,18 @@ int run_gpu_hook(const char *name, const char *description, int argc, const char
         vendor.check_options(hook.options(), options.cdi);
         hook.set_plugin(plugin_of(vendor, options.from));
         SelectionPolicy policy = policy_of(options.allow, options.max_devices);
-        Run run(name, hook, vendor, options);
+        GpuAdmin admin(hook, vendor, options);
         if (options.list.list)
-            run.print_list(policy);
+            admin.print_list(policy);
         else if (options.cdi)
-            run.print_cdi({argv, argv + argc}, policy);
+            admin.print_cdi({argv, argv + argc}, policy);
         else if (options.leases.drain || options.leases.undrain)
-            run.set_drained(options.leases.drain ? *options.leases.drain : *options.leases.undrain,
-                            options.leases.drain.has_value());
-        else
-            run.give(std::move(policy));
+            admin.set_drained(options.leases.drain ? *options.leases.drain : *options.leases.undrain,
+                              options.leases.drain.has_value());
+        else if (const auto request = GpuAsk(hook, traits, options).read(std::move(policy)))
+            give(hook, vendor, *request);
     };
-    return run_hook(name, description, body, linux_capabilities);
+    return run_hook(traits.name, traits.description, body, linux_capabilities);
 }
 
 } // namespace ogh

@@ -8,10 +8,8 @@ namespace ogh {
 /**
  * run_hook() for GPUs: with the options that every hook for GPUs has, with the capabilities that device nodes and device
  * cgroups take, and from the request to the edits in one order for all vendors.
- * @param name of the hook, and of its annotations
- * @return the exit code
+ * @return the exit status
  */
-int run_gpu_hook(const char *name, const char *description, int argc, const char *const *argv,
-                 GpuVendor &vendor);
+int run_gpu_hook(int argc, const char *const *argv, GpuVendor &vendor);
 
 } // namespace ogh

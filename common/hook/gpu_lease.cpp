@@ -140,11 +140,11 @@ PreemptionPolicy preemption_policy(const LeaseOptions &options)
     return policy;
 }
 
-LeaseTerms lease_terms(const std::optional<RequestValue> &lease, const std::optional<RequestValue> &wait,
-                       const LeaseOptions &options)
+LeaseTerms lease_terms(const Request &request, const LeaseOptions &options)
 {
     LeaseTerms terms{options.least, std::chrono::seconds(0), options.least == LeaseMode::Exclusive};
-    if (lease) {
+    const std::chrono::seconds most = duration_of(options.max_wait, "option '--max-wait'");
+    if (const RequestValue *lease = request.detail("lease")) {
         const std::string_view name = trimmed(lease->value);
         if (name != "shared" && name != "exclusive")
             throw Error(ErrorKind::Usage, "the " + lease->origin + " is " + quote(lease->value) +
@@ -153,24 +153,17 @@ LeaseTerms lease_terms(const std::optional<RequestValue> &lease, const std::opti
             terms.mode = LeaseMode::Exclusive;
         terms.is_explicit = true;
     }
-    if (!wait)
+    const RequestValue *wait = request.detail("wait");
+    if (wait == nullptr) {
+        // Concourse's containers, and CDI's, have no way to say how long.
+        terms.wait = request.is_by_host() ? most : terms.wait;
         return terms;
+    }
     terms.wait = duration_of(std::string(trimmed(wait->value)), wait->origin);
-    const std::chrono::seconds most = duration_of(options.max_wait, "option '--max-wait'");
     if (terms.wait > most)
         throw Error(ErrorKind::Denied, "the " + wait->origin + " asks to wait for " + to_text(terms.wait) +
                                            ", and this host (--max-wait) allows " + to_text(most));
     return terms;
-}
-
-LeaseTerms asked_lease_terms(const Hook &hook, const std::string &name, const RequestValue &asked,
-                             const LeaseOptions &options)
-{
-    auto wait = hook.value(name + ".wait");
-    // Concourse's containers, and CDI's, have no way to say how long.
-    if (!wait && hook.is_by_host(asked))
-        wait = RequestValue{options.max_wait, "option '--max-wait'"};
-    return lease_terms(hook.value(name + ".lease"), wait, options);
 }
 
 void check_timeout(const std::vector<HookEntry> &hooks, std::chrono::seconds wait)

@@ -49,22 +49,12 @@ struct LeaseTerms {
 };
 
 /**
- * Understands the annotations `NAME.lease` (`shared`, `exclusive`) and `NAME.wait` (a duration).
- * @param wait --max-wait itself where the host asks and the container cannot say
+ * Understands what a request says of `lease` (`shared`, `exclusive`) and `wait` (a duration); where the host asks, and
+ * nobody says how long, it is --max-wait.
  * @param options as check() accepts them
  * @throws Error: Usage; Denied for a wait that is longer than --max-wait
  */
-LeaseTerms lease_terms(const std::optional<RequestValue> &lease, const std::optional<RequestValue> &wait,
-                       const LeaseOptions &options);
-
-/**
- * lease_terms() of what asks: by the annotations `NAME.lease` and `NAME.wait`, and where the host asks, and nobody says how
- * long, by --max-wait.
- * @param name of the hook @param asked what is asked of it
- * @throws Error as lease_terms()
- */
-LeaseTerms asked_lease_terms(const Hook &hook, const std::string &name, const RequestValue &asked,
-                             const LeaseOptions &options);
+LeaseTerms lease_terms(const Request &request, const LeaseOptions &options);
 
 /**
  * Refuses a wait that the runtime would cut short: one that config.json has this executable with a timeout for that is

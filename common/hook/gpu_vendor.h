@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <memory>
 #include <optional>
 #include <utility>
 #include <vector>
@@ -24,25 +25,68 @@ namespace ogh {
 
 /** What a container asks of a GPU hook. */
 struct GpuRequest {
-    RequestValue asked;
+    Request asked;
     Selectors selectors; ///< as its variables have it, where they choose the GPUs
     SelectionPolicy policy;
     LeaseDetails lease;
-    bool by_environment = false; ///< its variables choose, or a device plugin does: there is a config.json
+    bool by_environment = false;    ///< its variables choose, or a device plugin does: there is a config.json
+    const Config *config = nullptr; ///< of the container; nullptr with --plan by hand
 };
 
 /** What is the same in every run. */
 struct GpuTraits {
-    GpuTags tags;  ///< how a worker's tags call its GPUs
+    const char *name;        ///< of the hook, and of its annotations
+    const char *description; ///< for --help
+    GpuTags tags;            ///< how a worker's tags call its GPUs
     VendorCdi cdi; ///< what CDI devices are called by the vendor's own tools, and who else makes them
-    PluginNames plugin_names;      ///< what Kubernetes' device plugin for its GPUs says, and where
+    PluginNames plugin_names; ///< what Kubernetes' device plugin for its GPUs says, and where
+    /** What the container's variables ask of the vendor's own tools; nothing if they ask for no GPU. Throws Error (Usage). */
+    std::optional<Selectors> (*asked_of_tools)(const Config &);
+    /** Whether those tools have put something into config.json: then they give what its mounts ask for. */
+    bool (*is_served_by_tools)(const Config &) = nullptr;
     bool has_use_for_none = false; ///< `none` gives a container something nevertheless
 };
 
-/**
- * What a vendor supplies to run_gpu_hook(), which calls this from top to bottom. One object serves one run: it keeps
- * what it has found.
- */
+/** All that was read for one container, of the host and of its image: what a plan is made of. Each vendor has its own. */
+class GpuInputs {
+public:
+    GpuInputs() = default;
+    GpuInputs(const GpuInputs &) = delete;
+    GpuInputs &operator=(const GpuInputs &) = delete;
+    virtual ~GpuInputs() = default;
+
+    /** What is to be done to the container. Pure: it makes no system calls. @throws Error */
+    [[nodiscard]] virtual Edits plan(Notes &notes) const = 0;
+};
+
+/** What a host has of a vendor's GPUs, as far as a request can mean them. */
+class GpuHost {
+public:
+    GpuHost() = default;
+    GpuHost(const GpuHost &) = delete;
+    GpuHost &operator=(const GpuHost &) = delete;
+    virtual ~GpuHost() = default;
+
+    /** Its GPUs, in PCI order. */
+    [[nodiscard]] virtual std::vector<Candidate> candidates() const = 0;
+
+    /**
+     * Reads what only those need that were chosen, and what the plan must know of the image. It is called once.
+     * @param chosen places in candidates(), ascending
+     * @param hook for its look at the container
+     * @throws Error
+     */
+    [[nodiscard]] virtual std::unique_ptr<const GpuInputs> gather(const std::vector<size_t> &chosen,
+                                                                  Hook &hook, Notes &notes) = 0;
+};
+
+/** For people: the table, and the GPUs in the order of its rows. */
+struct GpuList {
+    HostListing table;
+    std::vector<Candidate> gpus;
+};
+
+/** What a vendor supplies to run_gpu_hook(): its traits, its own options, and what it reads. */
 class GpuVendor {
 public:
     explicit GpuVendor(GpuTraits traits) : traits_(std::move(traits)) {}
@@ -58,32 +102,17 @@ public:
     /** The options have been read. @param is_for_cdi by --cdi. @throws Error (Usage) for what is wrong with its own */
     virtual void check_options(const CommonOptions & /*common*/, bool /*is_for_cdi*/) {}
 
-    /** The host's GPUs, for --list, after which nothing else is called. @throws Error if there are none */
-    virtual HostListing list(const Sysroot &sysroot, const SelectionPolicy &policy, Notes &notes) = 0;
-
-    /** The GPUs of the last list() or find(), in that order. */
-    [[nodiscard]] virtual std::vector<Candidate> gpus() const = 0;
-
-    /** Whether the vendor's own tools have put something into config.json: then they give what its mounts ask for. */
-    [[nodiscard]] virtual bool is_served_by_vendor(const Config & /*config*/) const { return false; }
-
-    /** What the container's variables ask of the vendor's own tools. @return nothing if they ask for no GPU */
-    virtual std::optional<Selectors> asked_of_tools(const Config &config) = 0;
-
-    /** Understands what is asked for beside GPUs. @throws Error: Usage; Denied for what is not handed out */
-    virtual void ask(const GpuRequest & /*request*/, const Hook & /*hook*/) {}
+    /** The host's GPUs, all that is known of them. @throws Error if there are none */
+    virtual GpuList list(const Sysroot &sysroot, const SelectionPolicy &policy, Notes &notes) const = 0;
 
     /**
-     * Reads what the host has.
-     * @return its GPUs, in PCI order; nothing if there is nothing to do, which stands in `notes`
-     * @throws Error if there is no GPU, and that must not pass without a word
+     * Reads what the host has, no more than the request can mean.
+     * @param sysroot, request must outlive what is returned
+     * @return nullptr if there is nothing to do, which stands in `notes`
+     * @throws Error if there is no GPU, and that must not pass without a word; Usage, Denied for what is asked for besides
      */
-    virtual std::optional<std::vector<Candidate>> find(const Sysroot &sysroot, const GpuRequest &request,
-                                                       Notes &notes) = 0;
-
-    /** @param chosen places in what find() has given, ascending */
-    virtual Edits plan(const std::vector<size_t> &chosen, const Sysroot &sysroot, Hook &hook,
-                       Notes &notes) = 0;
+    virtual std::unique_ptr<GpuHost> look(const Sysroot &sysroot, const GpuRequest &request,
+                                          Notes &notes) const = 0;
 
 private:
     GpuTraits traits_;

@@ -88,49 +88,46 @@ bool Hook::parse(int argc, const char *const *argv)
     return true;
 }
 
-std::optional<RequestValue>
-Hook::request(const std::function<std::optional<RequestValue>(const Container &)> &otherwise)
+void Hook::read_container()
 {
-    if (options_.inspect && !options_.plan)
-        throw Error(ErrorKind::Usage, "--inspect changes nothing: it goes with --list, --plan or --cdi");
     const std::string text = ::isatty(STDIN_FILENO) != 0
                                  ? std::string()
                                  : read_all(STDIN_FILENO, max_state_size, "the container's state on stdin");
-    if (!text.empty()) {
-        const State state = parse_state(text);
-        log_.set_container(state.id);
-        not_creating_ = state.not_creating;
-        config_ = read_config(state.bundle);
-        container_ = {state.pid,
-                      config_->rootfs,
-                      config_->mount_label,
-                      config_->cgroups_path,
-                      config_->annotations.contains(keep_groups_annotation),
-                      config_->user,
-                      state.id};
-    } else if (!options_.plan || !options_.request) {
-        throw Error(ErrorKind::Usage,
-                    "no container's state on stdin; this is a hook that a container runtime calls, "
-                    "see oci-gpu-hooks(7). By hand: --plan --request VALUE");
+    if (text.empty()) {
+        if (!options_.plan || !options_.request)
+            throw Error(ErrorKind::Usage,
+                        "no container's state on stdin; this is a hook that a container runtime calls, "
+                        "see oci-gpu-hooks(7). By hand: --plan --request VALUE");
+        return;
     }
+    const State state = parse_state(text);
+    log_.set_container(state.id);
+    not_creating_ = state.not_creating;
+    config_ = read_config(state.bundle);
+    container_ = {state.pid,
+                  config_->rootfs,
+                  config_->mount_label,
+                  config_->cgroups_path,
+                  config_->annotations.contains(keep_groups_annotation),
+                  config_->user,
+                  state.id};
+}
+
+std::optional<Request> Hook::request(const OtherwiseAsked &otherwise)
+{
+    if (options_.inspect && !options_.plan)
+        throw Error(ErrorKind::Usage, "--inspect changes nothing: it goes with --list, --plan or --cdi");
+    read_container();
     // Only where it counts: a file that is wrong must not stop containers that did not ask.
     if (config_ && options_.key_file && has_variable(name_, *config_))
         options_.keys = read_key_file(*options_.key_file);
-    auto asked = find_request(name_, config_ ? &*config_ : nullptr, options_, notes());
-    if (!asked && otherwise)
-        asked = otherwise(container_);
+    auto asked = read_request(name_, config_ ? &*config_ : nullptr, options_, notes(), otherwise);
     if (asked) // then what is said of not asking is wrong, or of no interest
         std::erase_if(notes(), [](const Note &note) { return note.level > LogLevel::Warning; });
     say_notes();
     if (asked && !options_.plan)
         block_end_signals(); // from here on there may be something to take back
     return asked;
-}
-
-std::optional<RequestValue> Hook::value(std::string_view key) const
-{
-    const bool host_alone = options_.request && options_.opt_in != OptIn::Always;
-    return config_ && !host_alone ? find_value(key, *config_, options_) : std::nullopt;
 }
 
 void Hook::print(const std::string &text)
@@ -154,7 +151,7 @@ void Hook::watch_time()
     try {
         view_.emplace(container_);
     } catch (const Error &) {
-        return;
+        return; // whoever has to look will say it
     }
     go_on_in_child_if_needed();
 }
@@ -208,7 +205,7 @@ void Hook::try_to_carry_out(const Edits &edits)
     } catch (const Cancelled &) {
         throw;
     } catch (const Error &error) {
-        if (error.kind() != ErrorKind::Failure)
+        if (error.kind() != ErrorKind::Failure && error.kind() != ErrorKind::HostileContainer)
             throw;
         say_notes();
         log_.write({{LogLevel::Warning,

@@ -7,6 +7,7 @@
 #include <functional>
 #include <optional>
 #include <utility>
+#include <vector>
 
 #include "base/log.h"
 #include "edits/edits.h"
@@ -52,26 +53,13 @@ public:
      * @return what is asked of this hook, nothing if there is nothing to do. Where there is, signals that ask this process
      *         to end are looked at by it from now on: see Cancellation
      */
-    [[nodiscard]] std::optional<RequestValue>
-    request(const std::function<std::optional<RequestValue>(const Container &)> &otherwise = {});
+    [[nodiscard]] std::optional<Request> request(const OtherwiseAsked &otherwise = {});
 
     /** The container's config.json has root.readonly. */
     [[nodiscard]] bool read_only() const { return config_ && config_->read_only; }
 
     /** The container's config.json, once request() has read it; nothing with --plan by hand. */
     [[nodiscard]] const std::optional<Config> &config() const { return config_; }
-
-    /**
-     * What the container asks under another key, see find_value(); nothing where the host alone asks (--request without
-     * --opt-in always).
-     */
-    [[nodiscard]] std::optional<RequestValue> value(std::string_view key) const;
-
-    /** Whether it is the host that asks for this, and not the container. */
-    [[nodiscard]] bool is_by_host(const RequestValue &asked) const
-    {
-        return options_.request && (asked.for_all || options_.opt_in != OptIn::Always);
-    }
 
     /**
      * Does what look() does to stay within the time limit, for a hook that first looks at folders of the host which
@@ -117,6 +105,9 @@ public:
     static void print(const std::string &text);
 
 private:
+    /** The state on stdin, and the config.json that it names. @throws Error */
+    void read_container();
+
     /**
      * Whether there is time left for the edits: a restore makes the container's mounts and its /dev only afterwards.
      * @throws Error if there is not, and the container would be without what it asks for

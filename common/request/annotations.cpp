@@ -113,6 +113,16 @@ void check_own_annotations(const Config &config, Notes &notes)
             check_key(entry->first, config, notes);
 }
 
+std::vector<std::string_view> detail_names(std::string_view hook)
+{
+    std::vector<std::string_view> names;
+    for (const std::string_view key : known_keys) {
+        if (key.starts_with(hook) && key.substr(hook.size()).starts_with('.'))
+            names.push_back(key.substr(hook.size() + 1));
+    }
+    return names;
+}
+
 std::string_view pod_key(const Config &config)
 {
     const auto *const found = std::find_if(pod_keys.begin(), pod_keys.end(), [&](std::string_view key) {

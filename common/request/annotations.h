@@ -4,6 +4,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "base/log.h"
 #include "oci/config.h"
@@ -43,6 +44,9 @@ std::optional<OwnAnnotation> find_own_annotation(const Config &config, std::stri
  *         that is not known
  */
 void check_own_annotations(const Config &config, Notes &notes);
+
+/** What else may be said of a hook: NAME of each key `HOOK.NAME` of this collection, such as "lease". */
+std::vector<std::string_view> detail_names(std::string_view hook);
 
 /** What CRI-O writes into each container of a pod. */
 constexpr std::string_view crio_pod_key = "io.kubernetes.pod.namespace";

@@ -40,9 +40,9 @@ bool is_device_name(const std::string &name)
            std::all_of(name.begin(), name.end(), is_inner);
 }
 
-RequestValue asked_by(const std::vector<std::string> &devices, const std::string &origin, PluginSource source)
+RequestValue asked_by(const std::vector<std::string> &devices, const std::string &origin)
 {
-    RequestValue asked{.value = {}, .origin = origin, .plugin = source};
+    RequestValue asked{"", origin};
     for (const std::string &device : devices)
         asked.value += (asked.value.empty() ? "" : ",") + device;
     if (asked.value.size() > max_request_size)
@@ -155,7 +155,7 @@ std::optional<RequestValue> asked_by_names(PluginSource source, const Config &co
     const Named named = named_by(source, config, names);
     const std::string origin = origin_of(source, names);
     if (!named.devices.empty())
-        return asked_by(named.devices, origin, source);
+        return asked_by(named.devices, origin);
     if (!named.others.empty())
         throw Error(ErrorKind::Usage, "the " + origin + " name no device, but " +
                                           quote(named.others.front()) + " of what is given with one");
@@ -174,9 +174,7 @@ std::optional<RequestValue> asked_by_environment(const Config &config, const Plu
                                              quote(item) + ", which an image says and no device plugin"});
         return std::nullopt;
     }
-    return RequestValue{.value = "env",
-                        .origin = "environment variable " + quote(names.variable),
-                        .plugin = PluginSource::Environment};
+    return RequestValue{"env", "environment variable " + quote(names.variable)};
 }
 
 } // namespace
@@ -207,8 +205,8 @@ std::vector<PluginSource> parse_plugin_sources(const RequestValue &list, const P
     return sources;
 }
 
-std::optional<RequestValue> find_plugin_request(const Config &config, const DevicePlugin &plugin,
-                                                Notes &notes)
+std::optional<PluginRequest> find_plugin_request(const Config &config, const DevicePlugin &plugin,
+                                                 Notes &notes)
 {
     const PluginNames &names = plugin.names;
     if (std::find(plugin.from.begin(), plugin.from.end(), PluginSource::Mounts) == plugin.from.end())
@@ -217,7 +215,7 @@ std::optional<RequestValue> find_plugin_request(const Config &config, const Devi
         auto asked = source == PluginSource::Environment ? asked_by_environment(config, names, notes)
                                                          : asked_by_names(source, config, names);
         if (asked)
-            return asked;
+            return PluginRequest{std::move(*asked), source};
     }
     return std::nullopt;
 }

@@ -30,6 +30,20 @@ struct PluginNames {
     std::string_view node_prefix = {};  ///< of the names of those there which name a device
 };
 
+/** Where kubelet has put what a device plugin gave a container; the stronger ones first. */
+enum class PluginSource {
+    Nodes,          ///< that the engine makes
+    Mounts,         ///< of /dev/null, on names in a folder of the vendor's
+    CdiAnnotations, ///< `cdi.k8s.io/…`
+    Environment,    ///< the variable that the vendor's own tools read
+};
+
+/** What a device plugin has chosen, as selectors, and where that stands. */
+struct PluginRequest {
+    RequestValue what;
+    PluginSource source = {};
+};
+
 /** What a host believes of a device plugin. */
 struct DevicePlugin {
     PluginNames names;
@@ -52,8 +66,8 @@ std::vector<PluginSource> parse_plugin_sources(const RequestValue &list, const P
  * @throws Error (Usage) for what no plugin says: a name that is none, a mount in its folder that is not of /dev/null; as
  *         refuse_plugin_mounts() where mounts are not believed
  */
-std::optional<RequestValue> find_plugin_request(const Config &config, const DevicePlugin &plugin,
-                                                Notes &notes);
+std::optional<PluginRequest> find_plugin_request(const Config &config, const DevicePlugin &plugin,
+                                                 Notes &notes);
 
 /** The names beside devices that the plugin gives by `source`; none by the environment. @throws Error (Usage) */
 std::vector<std::string> find_plugin_others(const Config &config, const PluginNames &names,

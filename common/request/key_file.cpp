@@ -117,7 +117,7 @@ ResolvedPath find_key_file(const std::string &path, const std::string &what)
     try {
         place = find_of_root_alone(Sysroot("/"), path, ::geteuid());
     } catch (const Error &error) {
-        throw Error(ErrorKind::BrokenHost, what + " is not used: " + error.what());
+        throw error.as(ErrorKind::BrokenHost, what + " is not used");
     }
     if (!place)
         throw Error(ErrorKind::BrokenHost, what + " is not there");
@@ -180,7 +180,7 @@ KeyFile read_key_file(const std::string &path)
         const UniqueFd fd = ProcFs().reopen(place.fd.get(), O_RDONLY, what);
         return KeyFile(read_all(fd.get(), max_size, what));
     } catch (const Error &error) {
-        throw Error(ErrorKind::BrokenHost, error.what());
+        throw error.as(ErrorKind::BrokenHost);
     }
 }
 

@@ -65,7 +65,7 @@ RequestValue checked(std::string value, std::string origin)
 }
 
 /** Why --only leaves the container out; "" if it does not. Every KEY needs a match; of several patterns for it, one. */
-std::string only_obstacle(const Config &config, const std::vector<std::string> &only)
+std::string why_not_by_only(const Config &config, const std::vector<std::string> &only)
 {
     std::map<std::string, bool> matched;
     for (const std::string &each : only) {
@@ -101,15 +101,12 @@ std::optional<Note> why_left_out(const Config &config)
     return std::nullopt;
 }
 
-/** find_value(), also for what counts in no pod. */
-std::optional<RequestValue> find_any_value(std::string_view key, const Config &config,
-                                           const OptInOptions &options)
+/** What is said under a key of this collection, and who says it; also where that does not count. */
+std::optional<Request> find_any(std::string_view key, const Config &config, const OptInOptions &options)
 {
-    if (const auto annotation = find_own_annotation(config, key)) {
-        RequestValue asked = checked(*annotation->value, "annotation " + quote(annotation->name));
-        asked.is_annotation = true;
-        return asked;
-    }
+    if (const auto annotation = find_own_annotation(config, key))
+        return Request{Asker::Annotation,
+                       checked(*annotation->value, "annotation " + quote(annotation->name))};
     if (options.opt_in != OptIn::Environment)
         return std::nullopt;
     const std::string variable = variable_name(key);
@@ -118,11 +115,11 @@ std::optional<RequestValue> find_any_value(std::string_view key, const Config &c
         return std::nullopt;
     const std::string origin = "environment variable " + quote(variable);
     if (!options.key_file)
-        return checked(std::move(*value), origin);
+        return Request{Asker::Environment, checked(std::move(*value), origin)};
     const Key &known = key_of(config, options, key.substr(0, key.find('.')), variable);
-    RequestValue asked = checked(std::move(*value), origin + " with the key " + quote(known.name));
-    asked.limits = known.limits;
-    return asked;
+    Request request{Asker::Key, checked(std::move(*value), origin + " with the key " + quote(known.name))};
+    request.limits = known.limits;
+    return request;
 }
 
 } // namespace
@@ -146,63 +143,97 @@ void check_pod(std::string_view hook, const Config &config, const OptInOptions &
                          : "add " + only + " to its args, see 'containerd' in oci-gpu-hooks(7)"));
 }
 
-std::optional<RequestValue> find_value(std::string_view key, const Config &config,
-                                       const OptInOptions &options)
-{
-    auto asked = find_any_value(key, config, options);
-    if (asked && asked->is_annotation && trimmed(asked->value) != "none")
-        check_pod(key.substr(0, key.find('.')), config, options, asked->origin);
-    return asked;
-}
-
 namespace {
 
-/** find_request(), but for --only, where the host believes a device plugin: the container itself can only say `none`. */
-std::optional<RequestValue> find_plugins_request(std::string_view hook, const Config &config,
-                                                 const OptInOptions &options, Notes &notes)
+/** The same, if it counts. */
+std::optional<Request> find_counting(std::string_view key, const Config &config, const OptInOptions &options)
 {
-    if (auto own = find_any_value(hook, config, options)) {
-        if (trimmed(own->value) == "none")
+    auto found = find_any(key, config, options);
+    if (found && found->asker == Asker::Annotation && trimmed(found->what.value) != "none")
+        check_pod(key.substr(0, key.find('.')), config, options, found->what.origin);
+    return found;
+}
+
+Request by_host(Asker asker, const OptInOptions &options)
+{
+    return {asker, checked(*options.request, "option '--request'")};
+}
+
+/** Where the host believes a device plugin the container itself can only say `none`. */
+std::optional<Request> find_plugins(std::string_view hook, const Config &config, const OptInOptions &options,
+                                    Notes &notes)
+{
+    if (auto own = find_any(hook, config, options)) {
+        if (trimmed(own->what.value) == "none")
             return own;
-        throw Error(ErrorKind::Denied, "the " + own->origin +
+        throw Error(ErrorKind::Denied, "the " + own->what.origin +
                                            " does not count here: the host has a device plugin choose "
                                            "(--from); let the pod ask for its resource, or for 'none'");
     }
-    auto asked = find_plugin_request(config, options.plugin, notes);
-    if (!asked)
+    auto found = find_plugin_request(config, options.plugin, notes);
+    if (!found) {
         notes.push_back(
             {LogLevel::Info, "nothing to do: no device plugin has given this container a device"});
-    return asked;
+        return std::nullopt;
+    }
+    Request request{Asker::Plugin, std::move(found->what)};
+    request.plugin = found->source;
+    return request;
 }
 
-/** find_request(), but for --only. */
-std::optional<RequestValue> find_any_request(std::string_view hook, const Config *config,
-                                             const OptInOptions &options, Notes &notes)
+/** Who asks, and for what, whether or not --only lets it. */
+std::optional<Request> find_request(std::string_view hook, const Config &config, const OptInOptions &options,
+                                    Notes &notes)
 {
-    const auto by_host = [&] { return checked(*options.request, "option '--request'"); };
-    if (config == nullptr)
-        return by_host();
-    check_own_annotations(*config, notes);
+    check_own_annotations(config, notes);
     if (!options.plugin.from.empty())
-        return find_plugins_request(hook, *config, options, notes);
+        return find_plugins(hook, config, options, notes);
     if (options.request && options.opt_in != OptIn::Always)
-        return by_host();
-    if (auto asked = find_value(hook, *config, options))
+        return by_host(Asker::Device, options);
+    if (auto asked = find_counting(hook, config, options))
         return asked;
     if (options.opt_in != OptIn::Always) {
         notes.push_back({LogLevel::Info, "nothing to do: this container did not ask"});
         return std::nullopt;
     }
-    if (const auto why = options.all_steps ? std::nullopt : why_left_out(*config)) {
+    if (const auto why = options.all_steps ? std::nullopt : why_left_out(config)) {
         notes.push_back(*why);
         return std::nullopt;
     }
-    RequestValue asked = by_host();
-    asked.for_all = true;
-    return asked;
+    return by_host(Asker::Always, options);
+}
+
+/** What is said besides. A CDI device is all there is to say where the host asks for this container. */
+void read_details(std::string_view hook, const Config &config, const OptInOptions &options, Request &request)
+{
+    if (request.asker == Asker::Device)
+        return;
+    for (const std::string_view name : detail_names(hook)) {
+        if (auto found = find_counting(std::string(hook) + "." + std::string(name), config, options))
+            request.details.emplace(name, std::move(found->what));
+    }
+}
+
+/** By --only. */
+void keep_if_allowed(std::optional<Request> &request, const Config &config, const OptInOptions &options,
+                     Notes &notes)
+{
+    const std::string why = why_not_by_only(config, options.only);
+    if (why.empty())
+        return;
+    if (request->asker != Asker::Always)
+        throw Error(ErrorKind::Denied, "this container may not ask: " + why);
+    notes.push_back({LogLevel::Info, "nothing to do: " + why});
+    request.reset();
 }
 
 } // namespace
+
+const RequestValue *Request::detail(std::string_view name) const
+{
+    const auto found = details.find(name);
+    return found == details.end() ? nullptr : &found->second;
+}
 
 bool has_variable(std::string_view hook, const Config &config)
 {
@@ -211,29 +242,19 @@ bool has_variable(std::string_view hook, const Config &config)
                        [&](const std::string &entry) { return entry.starts_with(name); });
 }
 
-namespace {
-
-std::optional<RequestValue> keep_if_allowed(std::optional<RequestValue> asked, const Config &config,
-                                            const OptInOptions &options, Notes &notes)
+std::optional<Request> read_request(std::string_view hook, const Config *config, const OptInOptions &options,
+                                    Notes &notes, const OtherwiseAsked &otherwise)
 {
-    if (!asked)
-        return asked;
-    const std::string why = only_obstacle(config, options.only);
-    if (why.empty())
-        return asked;
-    if (!asked->for_all)
-        throw Error(ErrorKind::Denied, "this container may not ask: " + why);
-    notes.push_back({LogLevel::Info, "nothing to do: " + why});
-    return std::nullopt;
-}
-
-} // namespace
-
-std::optional<RequestValue> find_request(std::string_view hook, const Config *config,
-                                         const OptInOptions &options, Notes &notes)
-{
-    auto asked = find_any_request(hook, config, options, notes);
-    return config == nullptr ? asked : keep_if_allowed(std::move(asked), *config, options, notes);
+    if (config == nullptr)
+        return by_host(Asker::Device, options);
+    auto request = find_request(hook, *config, options, notes);
+    if (request)
+        keep_if_allowed(request, *config, options, notes);
+    if (!request && otherwise)
+        request = otherwise();
+    if (request)
+        read_details(hook, *config, options, *request);
+    return request;
 }
 
 } // namespace ogh

@@ -1,30 +1,66 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <functional>
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
-#include <vector>
 
 #include "base/log.h"
 #include "oci/config.h"
+#include "request/key_file.h"
 #include "request/opt_in.h"
 #include "request/request_value.h"
 
 namespace ogh {
 
+/** Who asks for something for a container. */
+enum class Asker {
+    Annotation,  ///< the container, by an annotation of this collection, whoever has set it
+    Environment, ///< the container, by a variable: its image, a task file
+    Key,         ///< the container, by a variable and a key of --key-file
+    Always,      ///< the host, for every container (--opt-in always), such as those of a worker with a tag
+    Device,      ///< the host, for this container (--request): it was given a CDI device
+    Plugin,      ///< a device plugin of Kubernetes that the host believes (--from)
+    EngineAnnotation, ///< the container, by annotations that are meant for engines (`cdi.k8s.io/…`)
+    OtherHook,        ///< nobody: another hook was asked, and this one goes along with it
+};
+
+/** All that is asked of one hook for one container. It is read once, and everything else asks it. */
+struct Request {
+    Asker asker = {};
+    RequestValue what;
+    /** What is said besides, by what stands behind the hook's name in its key: "lease", "capabilities". */
+    std::map<std::string, RequestValue, std::less<>> details = {};
+    KeyLimits limits = {};                   ///< of the key that it was asked with
+    std::optional<PluginSource> plugin = {}; ///< where the plugin says it
+
+    /** Whether the host asks, and not the container. */
+    [[nodiscard]] bool is_by_host() const { return asker == Asker::Always || asker == Asker::Device; }
+
+    /** @return nullptr if nothing is said of it */
+    [[nodiscard]] const RequestValue *detail(std::string_view name) const;
+};
+
+using OtherwiseAsked = std::function<std::optional<Request>()>;
+
 /**
- * The value of the annotation `io.oci-gpu-hooks.KEY`, or of the variable that stands for it with --opt-in
- * environment. In a pod `io.oci-gpu-hooks.KEY/CONTAINER` is for that container alone and wins, see
- * find_own_annotation().
+ * Reads what is asked of `hook`: by the annotation `io.oci-gpu-hooks.HOOK`, by the variable that stands for it with
+ * --opt-in environment, or by the host's --request, as the options allow; where the host believes a device plugin
+ * (--from), what that has given the container, unless it asks for `none` itself. In a pod `io.oci-gpu-hooks.HOOK/CONTAINER`
+ * is for that container alone and wins, see find_own_annotation(). What is said besides (`HOOK.lease`) counts in the same
+ * ways, but not where the host alone asks. Why there is nothing to do stands in `notes`.
  *
- * @param key a hook's name, or "nvidia-devices.capabilities" and the like
- * @return nothing if it is not there
- * @throws Error: Usage if it is there and empty or too long; Denied if it is a variable, and --key-file has no line for
- *         the container's key that serves the hook; as check_pod() for an annotation, unless it says `none`
+ * @param config nullptr if there is no container (--plan by hand): then only --request counts
+ * @param otherwise what else counts as a request, where there is none; --only does not apply to it
+ * @throws Error: Usage for a value that is empty or too long, and for a key of this collection that no hook knows: a
+ *         container must not silently start without what it asked for; Denied if it asks and --only leaves it out, if it
+ *         asks itself beside a plugin, for a variable without a key that --key-file has a line for which serves the hook,
+ *         and as check_pod() for an annotation, unless it says `none`
  */
-std::optional<RequestValue> find_value(std::string_view key, const Config &config,
-                                       const OptInOptions &options);
+std::optional<Request> read_request(std::string_view hook, const Config *config, const OptInOptions &options,
+                                    Notes &notes, const OtherwiseAsked &otherwise = {});
 
 /**
  * Who writes a pod is not the host's administrator, so what a pod's annotation asks counts only where the hook has a
@@ -37,17 +73,5 @@ void check_pod(std::string_view hook, const Config &config, const OptInOptions &
 
 /** Whether a variable of the container would count for the hook with --opt-in environment: then a key is needed. */
 bool has_variable(std::string_view hook, const Config &config);
-
-/**
- * What the container asks of `hook`, by annotation, by its environment or by the host's --request, as the
- * options allow; where the host believes a device plugin (--from), what that has given the container, unless it asks for
- * `none` itself. Why there is nothing to do stands in `notes`.
- *
- * @param config nullptr if there is no container (--plan by hand): then only --request counts
- * @throws Error: Denied if it asks and --only leaves it out, or if it asks itself beside a plugin; Usage also for a key
- *         of this collection that no hook knows: a container must not silently start without what it asked for
- */
-std::optional<RequestValue> find_request(std::string_view hook, const Config *config,
-                                         const OptInOptions &options, Notes &notes);
 
 } // namespace ogh

@@ -2,6 +2,7 @@
 #include "amd-kfd/amd_gpus.h"
 
 #include <string>
+#include <utility>
 
 #include "amd-kfd/candidates.h"
 #include "amd-kfd/device_nodes.h"
@@ -13,60 +14,74 @@
 
 namespace ogh::amd_kfd {
 
+namespace {
+
+class AmdHost final : public GpuHost {
+public:
+    AmdHost(const Sysroot &sysroot, Inventory inventory) : sysroot_(sysroot), inventory_(std::move(inventory))
+    {
+    }
+
+    [[nodiscard]] std::vector<Candidate> candidates() const override
+    {
+        return amd_kfd::candidates(inventory_);
+    }
+
+    [[nodiscard]] std::unique_ptr<const GpuInputs> gather(const std::vector<size_t> &chosen, Hook &hook,
+                                                          Notes & /*notes*/) override
+    {
+        auto inputs = std::make_unique<AmdInputs>();
+        inputs->chosen = chosen;
+        inputs->is_rootless = !in_initial_user_namespace();
+        inputs->nodes = read_device_nodes(sysroot_, inventory_, chosen);
+        if (hook.config())
+            inputs->environment = hook.config()->environment;
+        inputs->inventory = std::move(inventory_);
+        return inputs;
+    }
+
+private:
+    const Sysroot &sysroot_;
+    Inventory inventory_; ///< moved into what gather() returns
+};
+
+} // namespace
+
 /** AMD's plugin names nothing: it has the engine make the nodes that ROCm needs. */
 AmdGpus::AmdGpus()
-    : GpuVendor({.tags = {"amd", "rocm"},
+    : GpuVendor({.name = "amd-kfd",
+                 .description = "Gives a container AMD GPUs of the host",
+                 .tags = {"amd", "rocm"},
                  .cdi = {"amd.com/gpu", {}, {{"igpu0", "igpu"}}},
                  .plugin_names = {.variable = "AMD_VISIBLE_DEVICES",
                                   .control_node = "/dev/kfd",
                                   .node_folder = "/dev/dri/",
-                                  .node_prefix = "renderD"}})
+                                  .node_prefix = "renderD"},
+                 .asked_of_tools = amd_visible_devices})
 {
 }
 
-HostListing AmdGpus::list(const Sysroot &sysroot, const SelectionPolicy &policy, Notes &notes)
+GpuList AmdGpus::list(const Sysroot &sysroot, const SelectionPolicy &policy, Notes &notes) const
 {
-    inventory_ = read_inventory(sysroot, {true, true, true}, notes);
-    if (const auto why = why_none(inventory_))
+    const Inventory inventory = read_inventory(sysroot, {true, true, true}, notes);
+    if (const auto why = why_none(inventory))
         throw Error(*why);
-    return list_gpus(inventory_, policy);
+    return {list_gpus(inventory, policy), candidates(inventory)};
 }
 
-std::vector<Candidate> AmdGpus::gpus() const
+std::unique_ptr<GpuHost> AmdGpus::look(const Sysroot &sysroot, const GpuRequest &request, Notes &notes) const
 {
-    return candidates(inventory_);
-}
-
-std::optional<Selectors> AmdGpus::asked_of_tools(const Config &config)
-{
-    return amd_visible_devices(config);
-}
-
-std::optional<std::vector<Candidate>> AmdGpus::find(const Sysroot &sysroot, const GpuRequest &request,
-                                                    Notes &notes)
-{
-    inventory_ = read_inventory(sysroot, details_for(request.selectors, request.policy), notes);
-    const auto why = why_none(inventory_);
-    if (!why) {
-        if (request.selectors.allowed)
-            read_access(sysroot, inventory_);
-        return candidates(inventory_);
+    Inventory inventory = read_inventory(sysroot, details_for(request.selectors, request.policy), notes);
+    if (const auto why = why_none(inventory)) {
+        // What the host asks for every container is not asked of a host without GPUs.
+        if (request.asked.asker != Asker::Always || why->kind() != ErrorKind::NotAvailable)
+            throw Error(*why);
+        notes.push_back({LogLevel::Info, "nothing to do: " + std::string(why->what())});
+        return nullptr;
     }
-    // What the host asks for every container is not asked of a host without GPUs.
-    if (!request.asked.for_all || why->kind() != ErrorKind::NotAvailable)
-        throw Error(*why);
-    notes.push_back({LogLevel::Info, "nothing to do: " + std::string(why->what())});
-    return std::nullopt;
-}
-
-Edits AmdGpus::plan(const std::vector<size_t> &chosen, const Sysroot &sysroot, Hook &hook, Notes &notes)
-{
-    check_rootless(chosen, inventory_, !in_initial_user_namespace());
-    Edits edits = amd_kfd::plan(inventory_, read_device_nodes(sysroot, inventory_, chosen));
-    const auto environment = hook.config() ? hook.config()->environment : std::vector<std::string>();
-    const Notes hints = override_notes(chosen, inventory_, environment);
-    notes.insert(notes.end(), hints.begin(), hints.end());
-    return edits;
+    if (request.selectors.allowed)
+        read_access(sysroot, inventory);
+    return std::make_unique<AmdHost>(sysroot, std::move(inventory));
 }
 
 } // namespace ogh::amd_kfd

@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <optional>
-#include <vector>
+#include <memory>
 
-#include "amd-kfd/inventory.h"
 #include "hook/gpu_vendor.h"
 
 namespace ogh::amd_kfd {
@@ -13,15 +11,9 @@ namespace ogh::amd_kfd {
 class AmdGpus final : public GpuVendor {
 public:
     AmdGpus();
-    HostListing list(const Sysroot &sysroot, const SelectionPolicy &policy, Notes &notes) override;
-    [[nodiscard]] std::vector<Candidate> gpus() const override;
-    std::optional<Selectors> asked_of_tools(const Config &config) override;
-    std::optional<std::vector<Candidate>> find(const Sysroot &sysroot, const GpuRequest &request,
-                                               Notes &notes) override;
-    Edits plan(const std::vector<size_t> &chosen, const Sysroot &sysroot, Hook &hook, Notes &notes) override;
-
-private:
-    Inventory inventory_;
+    GpuList list(const Sysroot &sysroot, const SelectionPolicy &policy, Notes &notes) const override;
+    std::unique_ptr<GpuHost> look(const Sysroot &sysroot, const GpuRequest &request,
+                                  Notes &notes) const override;
 };
 
 } // namespace ogh::amd_kfd

@@ -5,5 +5,5 @@
 int main(int argc, char **argv)
 {
     ogh::amd_kfd::AmdGpus gpus;
-    return ogh::run_gpu_hook("amd-kfd", "Gives a container AMD GPUs of the host", argc, argv, gpus);
+    return ogh::run_gpu_hook(argc, argv, gpus);
 }

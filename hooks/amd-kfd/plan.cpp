@@ -94,4 +94,13 @@ Notes override_notes(const std::vector<size_t> &gpus, const Inventory &inventory
     return notes;
 }
 
+Edits AmdInputs::plan(Notes &notes) const
+{
+    check_rootless(chosen, inventory, is_rootless);
+    Edits edits = amd_kfd::plan(inventory, nodes);
+    const Notes hints = override_notes(chosen, inventory, environment);
+    notes.insert(notes.end(), hints.begin(), hints.end());
+    return edits;
+}
+
 } // namespace ogh::amd_kfd

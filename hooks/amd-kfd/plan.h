@@ -8,6 +8,7 @@
 #include "amd-kfd/inventory.h"
 #include "base/log.h"
 #include "edits/edits.h"
+#include "hook/gpu_vendor.h"
 
 namespace ogh::amd_kfd {
 
@@ -35,5 +36,17 @@ void check_rootless(const std::vector<size_t> &gpus, const Inventory &inventory,
  */
 Notes override_notes(const std::vector<size_t> &gpus, const Inventory &inventory,
                      const std::vector<std::string> &environment);
+
+/** What the plan for a container is made of. */
+class AmdInputs final : public GpuInputs {
+public:
+    Inventory inventory;                  ///< for which why_none() is nothing
+    std::vector<size_t> chosen;           ///< places in Inventory::gpus, ascending
+    DeviceNodes nodes;                    ///< as read_device_nodes() reads them for `chosen`
+    bool is_rootless = false;             ///< nobody can set a device cgroup
+    std::vector<std::string> environment; ///< of the container, "NAME=VALUE"
+
+    [[nodiscard]] Edits plan(Notes &notes) const override;
+};
 
 } // namespace ogh::amd_kfd

@@ -32,16 +32,6 @@ namespace {
 
 constexpr const char *hook_name = "cdi-devices";
 
-PlanContext context_of(const Hook &hook, const Options &options)
-{
-    PlanContext context{.writable = options.writable, .require_env = options.require_env};
-    if (const auto &config = hook.config()) {
-        context.user = {.uid = config->user.uid, .gid = config->user.gid};
-        context.environment = config->environment;
-    }
-    return context;
-}
-
 constexpr const char *engine_origin = "annotations 'cdi.k8s.io/...'";
 
 /** podman takes devices otherwise; before 4.6 such annotations are the image's, which no default can keep from it. */
@@ -52,9 +42,9 @@ DeviceRequest asked_of_engine(const Hook &hook, const Options &options)
 }
 
 /** What the container asks for, by both kinds of annotations. */
-DeviceRequest asked_for(const Hook &hook, const RequestValue &asked, const Options &options)
+DeviceRequest asked_for(const Hook &hook, const Request &asked, const Options &options)
 {
-    DeviceRequest request = parse_device_request(asked);
+    DeviceRequest request = parse_device_request(asked.what);
     const DeviceRequest by_engine = asked_of_engine(hook, options);
     if (!by_engine.devices.empty())
         check_pod(hook_name, *hook.config(), hook.options(), engine_origin);
@@ -65,11 +55,11 @@ DeviceRequest asked_for(const Hook &hook, const RequestValue &asked, const Optio
 }
 
 /** `none`, besides what annotations for engines ask for; nothing if they ask for nothing. */
-std::optional<RequestValue> asked_by_engine(const Hook &hook, const Options &options)
+std::optional<Request> asked_by_engine(const Hook &hook, const Options &options)
 {
     if (asked_of_engine(hook, options) == DeviceRequest())
         return std::nullopt;
-    return RequestValue{.value = "none", .origin = engine_origin};
+    return Request{Asker::EngineAnnotation, {"none", engine_origin}};
 }
 
 /** GPUs have a policy and leases of their own hook, which this one is not to go round. */
@@ -82,10 +72,9 @@ void refuse_gpu(const std::string &name, const DeviceKeys &found)
 }
 
 /** What the container asks of the leases. */
-LeaseDetails lease_details(const Hook &hook, const RequestValue &asked, const Policy &policy,
-                           const Options &options)
+LeaseDetails lease_details(const Request &asked, const Policy &policy, const Options &options)
 {
-    LeaseDetails details{asked_lease_terms(hook, hook_name, asked, options.leases),
+    LeaseDetails details{lease_terms(asked, options.leases),
                          preemption_policy(options.leases),
                          policy.most(),
                          {"pci", "char", "block", "cdi"}};
@@ -94,65 +83,77 @@ LeaseDetails lease_details(const Hook &hook, const RequestValue &asked, const Po
     return details;
 }
 
+/** What the host has of the devices that are asked for: specifications, what they name, and what that is. */
+struct FoundDevices {
+    PlanInputs inputs;
+    std::map<LeaseKey, std::string> keys; ///< the name of a device that each stands for
+};
+
 /** One container that asks. */
 class Giving final {
 public:
     Giving(Hook &hook, const Options &options, DeviceRequest request, const Policy &policy)
         : hook_(hook), options_(options), request_(std::move(request)), policy_(policy),
-          sysroot_(hook.options().sysroot), folders_(folders_of(options))
+          sysroot_(hook.options().sysroot)
     {
-        look();
     }
 
+    /** From what is asked to what is done, in one direction. */
     void give(const LeaseDetails &details)
     {
+        FoundDevices found = look();
         std::shared_ptr<Lease> lease;
-        if (!keys_.empty() && !hook_.options().plan) {
-            lease = take(details);
+        if (!found.keys.empty() && !hook_.options().plan) {
+            lease = take(found.keys, details);
             if (details.terms.wait.count() != 0)
-                look_again();
+                found = look_again(found);
         }
-        hook_.carry_out(planned());
+        gather(found.inputs);
+        const Edits edits = plan(found.inputs, hook_.notes());
+        hook_.say_notes();
+        hook_.carry_out(edits);
         if (lease)
             lease->keep();
     }
 
 private:
-    /** Reads the host: the specifications, what they name, and what that is. */
-    void look()
+    [[nodiscard]] FoundDevices look()
     {
         Notes &notes = hook_.notes();
-        files_ = read_folders(
-            sysroot_, folders_,
+        const auto files = read_folders(
+            sysroot_, folders_of(options_),
             [&](std::string_view kind, std::string_view name) { return asks_for(request_, kind, name); },
             notes);
         hook_.say_notes();
-        chosen_ = choose(request_, DeviceIndex(files_), policy_);
-        edits_ = combine(chosen_);
-        actions_ = vendor_actions(edits_.hooks);
-        host_ = look_at_host(edits_, actions_, sysroot_);
-        keys_ = find_keys(notes);
+        const auto chosen = choose(request_, DeviceIndex(files), policy_);
+        FoundDevices found;
+        found.inputs.edits = combine(chosen);
+        found.inputs.actions = vendor_actions(found.inputs.edits.hooks);
+        found.inputs.files = look_at_host(found.inputs.edits, found.inputs.actions, sysroot_);
+        found.keys = find_keys(chosen, found.inputs.files);
         hook_.say_notes();
+        return found;
     }
 
     /** The lease is of what the host had before the wait. */
-    void look_again()
+    [[nodiscard]] FoundDevices look_again(const FoundDevices &before)
     {
-        const auto before = std::move(keys_);
-        look();
-        if (keys_ != before)
+        FoundDevices now = look();
+        if (now.keys != before.keys)
             throw Error(ErrorKind::NotAvailable,
                         "while the container waited, what the host has of the devices that it asks for has "
                         "changed; start it again");
+        return now;
     }
 
-    /** Which devices each key stands for, by their names. */
-    std::map<LeaseKey, std::string> find_keys(Notes &notes) const
+    /** @param chosen in the order of the request */
+    [[nodiscard]] std::map<LeaseKey, std::string> find_keys(const std::vector<FoundDevice> &chosen,
+                                                            const HostFiles &host) const
     {
         std::vector<DeviceNodes> nodes;
-        for (const FoundDevice &found : chosen_)
-            nodes.push_back(nodes_of(found, host_));
-        const auto found = find_device_keys(nodes, options_.give_gpus, sysroot_, notes);
+        for (const FoundDevice &found : chosen)
+            nodes.push_back(nodes_of(found, host));
+        const auto found = find_device_keys(nodes, options_.give_gpus, sysroot_, hook_.notes());
         std::map<LeaseKey, std::string> names;
         for (size_t i = 0; i < found.size(); ++i) {
             const std::string name = request_.devices[i].full();
@@ -167,31 +168,33 @@ private:
         return names;
     }
 
-    [[nodiscard]] std::shared_ptr<Lease> take(const LeaseDetails &details)
+    [[nodiscard]] std::shared_ptr<Lease> take(const std::map<LeaseKey, std::string> &names,
+                                              const LeaseDetails &details)
     {
         std::vector<LeaseKey> keys;
-        for (const auto &[key, name] : keys_)
+        for (const auto &[key, name] : names)
             keys.push_back(key);
-        const auto name_of = [names = keys_](const LeaseKey &key) {
+        const auto name_of = [names](const LeaseKey &key) {
             const auto found = names.find(key);
             return found == names.end() ? key : quote(found->second) + " (" + key + ")";
         };
-        Notes &notes = hook_.notes();
-        auto lease = take_lease(hook_, sysroot_, std::move(keys), details, name_of, notes);
+        auto lease = take_lease(hook_, sysroot_, std::move(keys), details, name_of, hook_.notes());
         hook_.say_notes();
         return lease;
     }
 
-    /** What the container gets. */
-    [[nodiscard]] Edits planned()
+    /** Adds what only this container says, and its image. */
+    void gather(PlanInputs &inputs)
     {
-        Notes &notes = hook_.notes();
-        Edits edits = plan(edits_, actions_, host_, context_of(hook_, options_), notes);
-        if (needs_image(actions_))
-            add_image_edits(actions_, host_, read_image(hook_.look(), actions_, notes), hook_.read_only(),
-                            edits, notes);
-        hook_.say_notes();
-        return edits;
+        inputs.writable = options_.writable;
+        inputs.require_env = options_.require_env;
+        inputs.is_read_only = hook_.read_only();
+        if (const auto &config = hook_.config()) {
+            inputs.user = {.uid = config->user.uid, .gid = config->user.gid};
+            inputs.environment = config->environment;
+        }
+        if (needs_image(inputs.actions))
+            inputs.image = read_image(hook_.look(), inputs.actions, hook_.notes());
     }
 
     Hook &hook_;
@@ -199,14 +202,6 @@ private:
     DeviceRequest request_;
     const Policy &policy_;
     Sysroot sysroot_;
-    std::vector<std::string> folders_;
-    // What the last look has found.
-    std::vector<SpecFile> files_;
-    std::vector<FoundDevice> chosen_; ///< in the order of the request
-    ContainerEdits edits_;
-    VendorActions actions_;
-    HostFiles host_;
-    std::map<LeaseKey, std::string> keys_;
 };
 
 void print_list(Hook &hook, const Options &options)
@@ -231,14 +226,13 @@ void run(Hook &hook, int argc, char **argv)
     Policy policy = policy_of(options);
     if (options.list.list)
         return print_list(hook, options);
-    const auto asked =
-        hook.request([&](const Container & /*container*/) { return asked_by_engine(hook, options); });
+    const auto asked = hook.request([&] { return asked_by_engine(hook, options); });
     if (!asked)
         return;
     policy.allow(asked->limits.allow);
     policy.at_most(asked->limits.max_devices);
     const DeviceRequest request = asked_for(hook, *asked, options);
-    const LeaseDetails details = lease_details(hook, *asked, policy, options);
+    const LeaseDetails details = lease_details(*asked, policy, options);
     hook.watch_time(); // what is mounted may be on any filesystem
     Giving(hook, options, request, policy).give(details);
 }

@@ -31,7 +31,7 @@ std::string read_list(const ImageReader &reader, const InnerMount &mount)
         return "";
     const Inode inode = Inode::of(list->get(), what);
     if (!inode.is(Kind::File) || inode.uid != 0)
-        throw Error(ErrorKind::Failure, what + " is not a plain file of the host's root");
+        throw Error(ErrorKind::HostileContainer, what + " is not a plain file of the host's root");
     return read_all(reader.open(list->get(), inode, what).get(), max_list_size, what);
 }
 
@@ -42,7 +42,7 @@ bool is_at_or_below(const std::string &path, const std::string &top)
 
 } // namespace
 
-std::optional<RequestValue> asked_by_tree(const Container &container)
+std::optional<Request> asked_by_tree(const Container &container)
 {
     // In createContainer the state has 0 or 1, which is another process here.
     if (container.pid < 2)
@@ -51,7 +51,7 @@ std::optional<RequestValue> asked_by_tree(const Container &container)
         const ProcFs proc;
         const MountTable table(proc.open_of(container.pid, "mountinfo").get());
         if (!table.ids_of_source(injected_source).empty())
-            return RequestValue{.value = "auto", .origin = "tree of another hook", .implied = true};
+            return Request{Asker::OtherHook, {"auto", "tree of another hook"}};
     } catch (const Error &) {
         return std::nullopt; // a container that asked for nothing is not stopped
     }

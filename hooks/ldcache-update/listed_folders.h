@@ -18,7 +18,7 @@ namespace ogh::ldcache_update {
  * of the container, which is not entered yet.
  * @return `auto` if it has an injected tmpfs; nothing also if that cannot be seen, since nobody has asked
  */
-std::optional<RequestValue> asked_by_tree(const Container &container);
+std::optional<Request> asked_by_tree(const Container &container);
 
 /**
  * The folders that hooks of this collection have put libraries in. Each of them mounts a tmpfs of its own, with the

@@ -16,17 +16,18 @@ int main(int argc, char **argv)
             hook.need_no_limit();
             if (!hook.parse(argc, argv))
                 return;
-            const auto asked = hook.request(ogh::ldcache_update::asked_by_tree);
+            const auto asked =
+                hook.request([&] { return ogh::ldcache_update::asked_by_tree(hook.container()); });
             if (!asked)
                 return;
-            const auto request = ogh::ldcache_update::parse_library_request(*asked, further);
+            const auto request = ogh::ldcache_update::parse_library_request(asked->what, further);
             if (request == ogh::ldcache_update::LibraryRequest())
                 return hook.carry_out({}); // `none`: then the image does not matter
             ogh::Notes &notes = hook.notes();
             const auto image = ogh::ldcache_update::read_image(hook.look(), request, notes);
             const auto edits = ogh::plan_loader_files(image, hook.read_only(), notes);
             hook.say_notes();
-            if (asked->implied)
+            if (asked->asker == ogh::Asker::OtherHook)
                 hook.try_to_carry_out(edits);
             else
                 hook.carry_out(edits);

@@ -5,5 +5,5 @@
 int main(int argc, char **argv)
 {
     ogh::nvidia_devices::NvidiaGpus gpus;
-    return ogh::run_gpu_hook("nvidia-devices", "Gives a container NVIDIA GPUs of the host", argc, argv, gpus);
+    return ogh::run_gpu_hook(argc, argv, gpus);
 }

@@ -114,7 +114,7 @@ void check_requests(const Config &config)
             options.request = "all";
         Notes notes;
         const auto outcome =
-            attempt([&] { return find_request("mount-srv", &config, options, notes).has_value(); });
+            attempt([&] { return read_request("mount-srv", &config, options, notes).has_value(); });
         require(outcome.value || outcome.kind == ErrorKind::Usage, "a request is refused as a wrong use");
     }
 }

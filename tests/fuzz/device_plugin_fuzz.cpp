@@ -86,9 +86,9 @@ bool is_there(const std::string &name, PluginSource source, const Config &config
     });
 }
 
-void check_names(const RequestValue &asked, const Config &config)
+void check_names(const Request &asked, const Config &config)
 {
-    const Selectors selectors = parse_selectors(asked);
+    const Selectors selectors = parse_selectors(asked.what);
     require(!selectors.none && !selectors.environment && !selectors.allowed && selectors.any == 0,
             "a plugin names devices, or all");
     for (const Selector &selector : selectors.named) {
@@ -99,9 +99,9 @@ void check_names(const RequestValue &asked, const Config &config)
     require(!selectors.all || is_there("all", *asked.plugin, config), "all is named as well");
 }
 
-void check_asked(const RequestValue &asked, const Case &input, const std::vector<PluginSource> &from)
+void check_asked(const Request &asked, const Case &input, const std::vector<PluginSource> &from)
 {
-    require(asked.value.size() <= max_request_size && is_one_clean_line(asked.origin),
+    require(asked.what.value.size() <= max_request_size && is_one_clean_line(asked.what.origin),
             "who asks is one clean line");
     if (!asked.plugin) {
         const auto own = input.config.annotations.lower_bound(own_key);
@@ -132,7 +132,7 @@ void check(std::string_view input)
     OptInOptions options;
     options.plugin = {all_names(), *from.value};
     Notes notes;
-    const auto outcome = attempt([&] { return find_request(hook, &request.config, options, notes); });
+    const auto outcome = attempt([&] { return read_request(hook, &request.config, options, notes); });
     for (const Note &note : notes)
         require(is_one_clean_line(note.text), "a note is one clean line");
     require(outcome.value || outcome.kind == ErrorKind::Usage || outcome.kind == ErrorKind::Denied,

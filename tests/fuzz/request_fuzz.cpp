@@ -80,10 +80,10 @@ bool is_of_podman(const Config &config)
            (manager != config.annotations.end() && manager->second == "libpod");
 }
 
-Outcome<std::optional<RequestValue>> ask(const Case &input)
+Outcome<std::optional<Request>> ask(const Case &input)
 {
     Notes notes;
-    auto outcome = attempt([&] { return find_request(hook, &input.config, input.options, notes); });
+    auto outcome = attempt([&] { return read_request(hook, &input.config, input.options, notes); });
     for (const Note &note : notes)
         require(is_one_clean_line(note.text), "a note is one clean line");
     const bool is_refused = outcome.kind == ErrorKind::Denied && is_of_pod(input.config);
@@ -151,31 +151,35 @@ bool is_resource(const Config &config)
            });
 }
 
-void check_asked(const RequestValue &asked, const Case &input)
+void check_asked(const Request &request, const Case &input)
 {
+    const RequestValue &asked = request.what;
+    const bool is_annotation = request.asker == Asker::Annotation;
     require(asked.value.find_first_not_of(" \t") != std::string::npos, "a request is never empty");
     require(asked.value.size() <= max_request_size, "a request has a limit");
     require(is_one_clean_line(asked.origin), "who asks is one clean line");
     require(was_said(asked.value, input), "only those ask who may");
     const bool by_host = input.options.request && input.options.opt_in != OptIn::Always;
     const std::string *own = annotation(input.config, container_key(input.config));
-    require(!asked.for_all || input.options.all_steps || !is_resource(input.config),
+    require(request.asker != Asker::Always || input.options.all_steps || !is_resource(input.config),
             "the host's request is not for the image of a resource type");
     require(by_host || own == nullptr || *own == "-" || asked.value == *own,
             "in a pod the container's own key wins");
-    require(!asked.is_annotation || asked.value != "-", "a dash is no request");
-    require(!asked.is_annotation || !is_of_pod(input.config) || trimmed(asked.value) == "none",
+    require(!is_annotation || asked.value != "-", "a dash is no request");
+    require(!is_annotation || !is_of_pod(input.config) || trimmed(asked.value) == "none",
             "a pod asks for nothing without a limit");
     attempt([&] { return mount_srv::parse_folder_request(asked); });
 }
 
 /** Where only annotations count, an image can say what it likes. */
-void check_environment_is_nothing(const Case &input, const Outcome<std::optional<RequestValue>> &outcome)
+void check_environment_is_nothing(const Case &input, const Outcome<std::optional<Request>> &outcome)
 {
     Case without = input;
     without.config.environment.clear();
     const auto other = ask(without);
-    const auto value = [](const auto &any) { return any.value && *any.value ? (*any.value)->value : "-"; };
+    const auto value = [](const auto &any) {
+        return any.value && *any.value ? (*any.value)->what.value : "-";
+    };
     require(other.kind == outcome.kind && value(other) == value(outcome), "the environment asks for nothing");
 }
 

@@ -41,12 +41,13 @@ void add_missing(std::string &missing, const char *what, const List &list, const
 }
 
 /** One warning of what only who writes config.json could do. */
-void note_missing(const ContainerEdits &edits, const PlanContext &context, Notes &notes)
+void note_missing(const PlanInputs &inputs, Notes &notes)
 {
+    const ContainerEdits &edits = inputs.edits;
     std::vector<std::string> variables;
     std::copy_if(
         edits.env.begin(), edits.env.end(), std::back_inserter(variables), [&](const std::string &variable) {
-            const auto &has = context.environment;
+            const auto &has = inputs.environment;
             return !is_needless(variable) && std::find(has.begin(), has.end(), variable) == has.end();
         });
     std::vector<std::uint32_t> groups = edits.groups;
@@ -54,7 +55,7 @@ void note_missing(const ContainerEdits &edits, const PlanContext &context, Notes
     std::string missing;
     add_missing(missing, "the environment", variables, [](const std::string &text) { return quote(text); });
     add_missing(missing, "the groups", groups, [](std::uint32_t group) { return std::to_string(group); });
-    if (!variables.empty() && context.require_env)
+    if (!variables.empty() && inputs.require_env)
         throw Error(ErrorKind::Denied,
                     "the container lacks what the specification says of the environment, and a "
                     "hook cannot give it (--require-env): " +
@@ -72,42 +73,46 @@ void refuse_impossible(const ContainerEdits &edits)
                                            ", which only a runtime can do");
 }
 
-} // namespace
-
-Edits plan(const ContainerEdits &edits, const VendorActions &actions, const HostFiles &files,
-           const PlanContext &context, Notes &notes)
+/** What depends on the image: files of its loaders, and the profile for EGL. */
+void plan_image(const PlanInputs &inputs, Edits &planned, Notes &notes)
 {
-    refuse_impossible(edits);
-    Edits planned;
-    planned.links = actions.links;
-    planned.nodes = plan_nodes(edits, files, context.user);
-    for (const Mount &mount : edits.mounts)
-        if (const HostFile &host = files.mounts.at(mount.host_path); !is_device(host))
-            planned.mounts.push_back(plan_mount(mount, host, context.writable, files.driver_version));
-    change_modes(actions.modes, planned.nodes);
-    if (files.driver_proc)
-        planned.proc = plan_driver_proc(*files.driver_proc);
-    note_missing(edits, context, notes);
-    return planned;
-}
-
-void add_image_edits(const VendorActions &actions, const HostFiles &files, Image image, bool read_only,
-                     Edits &planned, Notes &notes)
-{
-    LoaderImage &loader = image.loader;
+    const VendorActions &actions = inputs.actions;
+    const Image &image = inputs.image;
+    LoaderImage loader = image.loader;
     if (!image.compat.empty())
         loader.folders.emplace_back(cuda_compat_folder);
     loader.folders.insert(loader.folders.end(), actions.library_folders.begin(),
                           actions.library_folders.end());
     loader.libraries =
-        added_libraries(actions.library_folders, files.libraries, planned.links, image.compat, notes);
+        added_libraries(actions.library_folders, inputs.files.libraries, planned.links, image.compat, notes);
     loader.has_all_libraries = false;
     if (!loader.folders.empty())
-        planned.files = plan_loader_files(loader, read_only, notes).files;
+        planned.files = plan_loader_files(loader, inputs.is_read_only, notes).files;
     if (!actions.limits_egl)
         return;
     if (auto file = plan_egl_profile(planned.nodes, image.gpus, image.egl_profile, notes))
         planned.files.push_back(std::move(*file));
+}
+
+} // namespace
+
+Edits plan(const PlanInputs &inputs, Notes &notes)
+{
+    const HostFiles &files = inputs.files;
+    refuse_impossible(inputs.edits);
+    Edits planned;
+    planned.links = inputs.actions.links;
+    planned.nodes = plan_nodes(inputs.edits, files, inputs.user);
+    for (const Mount &mount : inputs.edits.mounts)
+        if (const HostFile &host = files.mounts.at(mount.host_path); !is_device(host))
+            planned.mounts.push_back(plan_mount(mount, host, inputs.writable, files.driver_version));
+    change_modes(inputs.actions.modes, planned.nodes);
+    if (files.driver_proc)
+        planned.proc = plan_driver_proc(*files.driver_proc);
+    note_missing(inputs, notes);
+    if (needs_image(inputs.actions))
+        plan_image(inputs, planned, notes);
+    return planned;
 }
 
 } // namespace ogh::cdi_devices

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "nvidia-devices/plan/requested_tree.h"
 
-#include <sys/stat.h>
-
 #include "base/error.h"
 #include "base/text.h"
 #include "nvidia-devices/driver/driver_files.h"
@@ -23,17 +21,6 @@ TreeRecord record_for(const GpuSelection &selection, const Inventory &inventory)
 }
 
 } // namespace
-
-Sysroot open_driver_root(const Sysroot &sysroot, const std::string &path)
-{
-    if (!path.starts_with('/'))
-        throw Error(ErrorKind::Usage, "--driver-root needs an absolute path, not " + quote(path));
-    const auto found = sysroot.find(path);
-    struct stat status {};
-    if (!found || ::fstat(found->fd.get(), &status) != 0 || !S_ISDIR(status.st_mode))
-        throw Error(ErrorKind::BrokenHost, "--driver-root " + quote(path) + " is no folder of this host");
-    return Sysroot(sysroot.on_host(found->path));
-}
 
 DriverTree read_requested_tree(const Sysroot &driver_root, const GpuSelection &selection,
                                const Inventory &inventory, const std::optional<std::string> &earlier,

@@ -13,13 +13,6 @@
 namespace ogh::nvidia_devices {
 
 /**
- * Where the driver's files are.
- * @param path of --driver-root, absolute below the sysroot
- * @throws Error
- */
-Sysroot open_driver_root(const Sysroot &sysroot, const std::string &path);
-
-/**
  * Finds the files for what is chosen, together with what an earlier request for the same container has brought.
  * @param earlier what that one has left in the tree (record_name); nothing if there was none
  * @throws Error (BrokenHost) if what was named cannot work with what there is; not for a container without GPUs

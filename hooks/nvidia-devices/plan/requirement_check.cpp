@@ -6,7 +6,6 @@
 #include "base/error.h"
 #include "base/text.h"
 #include "nvidia-devices/host/candidates.h"
-#include "nvidia-devices/host/gpu_facts.h"
 #include "request/availability.h"
 
 namespace ogh::nvidia_devices {
@@ -73,16 +72,16 @@ void check_gpu(const std::vector<Requirement> &requirements, const GpuFacts &fac
     }
 }
 
-void check_requirements(const std::vector<Requirement> &requirements, const Sysroot &sysroot,
-                        const Inventory &inventory, const std::vector<size_t> &gpus, Notes &notes)
+void check_requirements(const std::vector<Requirement> &requirements, const std::vector<GpuFacts> &facts,
+                        const std::vector<size_t> &gpus, const Inventory &inventory, Notes &notes)
 {
     if (requirements.empty())
         return;
     const auto names = candidates(inventory);
     Notes found;
-    for (const size_t gpu : gpus) {
+    for (size_t i = 0; i < gpus.size(); ++i) {
         Notes of_this;
-        check_gpu(requirements, read_gpu_facts(sysroot, inventory, gpu), label(names[gpu]), of_this);
+        check_gpu(requirements, facts.at(i), label(names[gpus[i]]), of_this);
         if (found.empty())
             found = std::move(of_this);
     }

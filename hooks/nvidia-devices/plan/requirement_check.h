@@ -5,7 +5,6 @@
 #include <vector>
 
 #include "base/log.h"
-#include "host/sysroot.h"
 #include "nvidia-devices/host/inventory.h"
 #include "nvidia-devices/request/requirement.h"
 
@@ -20,8 +19,11 @@ namespace ogh::nvidia_devices {
 void check_gpu(const std::vector<Requirement> &requirements, const GpuFacts &facts, const std::string &gpu,
                Notes &notes);
 
-/** The same for each of the GPUs that were chosen; of what cannot be told the first is named. */
-void check_requirements(const std::vector<Requirement> &requirements, const Sysroot &sysroot,
-                        const Inventory &inventory, const std::vector<size_t> &gpus, Notes &notes);
+/**
+ * The same for each of the GPUs that were chosen; of what cannot be told the first is named.
+ * @param facts of each of `gpus`, in their order
+ */
+void check_requirements(const std::vector<Requirement> &requirements, const std::vector<GpuFacts> &facts,
+                        const std::vector<size_t> &gpus, const Inventory &inventory, Notes &notes);
 
 } // namespace ogh::nvidia_devices

@@ -31,20 +31,22 @@ DeviceNode node(std::string type = "", std::int64_t major = 0, std::int64_t mino
     return {"/dev/in/x", "/dev/x", std::move(type), major, minor};
 }
 
-Edits planned(const ContainerEdits &edits, const HostFile &host, const PlanContext &context, Notes &notes)
+/** @param inputs besides what the edits say and the host has */
+Edits planned(const ContainerEdits &edits, const HostFile &host, PlanInputs inputs, Notes &notes)
 {
-    HostFiles files;
     for (const DeviceNode &each : edits.nodes)
-        files.nodes.try_emplace(host_path_of(each), host);
+        inputs.files.nodes.try_emplace(host_path_of(each), host);
     for (const Mount &each : edits.mounts)
-        files.mounts.try_emplace(each.host_path, host);
-    return plan(edits, vendor_actions(edits.hooks), files, context, notes);
+        inputs.files.mounts.try_emplace(each.host_path, host);
+    inputs.edits = edits;
+    inputs.actions = vendor_actions(edits.hooks);
+    return plan(inputs, notes);
 }
 
-Edits planned(const ContainerEdits &edits, const HostFile &host = nothing, const PlanContext &context = {})
+Edits planned(const ContainerEdits &edits, const HostFile &host = nothing, const PlanInputs &inputs = {})
 {
     Notes notes;
-    return planned(edits, host, context, notes);
+    return planned(edits, host, inputs, notes);
 }
 
 NodeEdit node_of(const DeviceNode &node, const HostFile &host, const NodeOwner &user = {})

@@ -12,9 +12,15 @@ using std::chrono::seconds;
 
 namespace {
 
-std::optional<RequestValue> asks(const char *value)
+/** Of a container that asks so; "": it does not say. */
+LeaseTerms terms(const char *lease, const char *wait, const LeaseOptions &options)
 {
-    return RequestValue{value, "annotation 'k'"};
+    Request request;
+    if (*lease != 0)
+        request.details.emplace("lease", RequestValue{lease, "annotation 'k'"});
+    if (*wait != 0)
+        request.details.emplace("wait", RequestValue{wait, "annotation 'k'"});
+    return lease_terms(request, options);
 }
 
 LeaseOptions waiting(const char *most)
@@ -41,11 +47,9 @@ std::vector<Candidate> three()
 
 BOOST_AUTO_TEST_CASE(shared_and_at_once_is_what_nobody_has_to_ask_for)
 {
-    BOOST_TEST((lease_terms({}, {}, {}) == LeaseTerms{LeaseMode::Shared, seconds(0), false}));
-    BOOST_TEST(
-        (lease_terms(asks(" exclusive "), {}, {}) == LeaseTerms{LeaseMode::Exclusive, seconds(0), true}));
-    BOOST_TEST((lease_terms(asks("shared"), asks(" 2m"), waiting("5m")) ==
-                LeaseTerms{LeaseMode::Shared, seconds(120), true}));
+    BOOST_TEST((terms("", "", {}) == LeaseTerms{LeaseMode::Shared, seconds(0), false}));
+    BOOST_TEST((terms(" exclusive ", "", {}) == LeaseTerms{LeaseMode::Exclusive, seconds(0), true}));
+    BOOST_TEST((terms("shared", " 2m", waiting("5m")) == LeaseTerms{LeaseMode::Shared, seconds(120), true}));
 }
 
 BOOST_AUTO_TEST_CASE(the_host_may_demand_more_than_is_asked_for)
@@ -53,18 +57,18 @@ BOOST_AUTO_TEST_CASE(the_host_may_demand_more_than_is_asked_for)
     LeaseOptions options;
     options.least = LeaseMode::Exclusive;
     const LeaseTerms exclusive{LeaseMode::Exclusive, seconds(0), true};
-    BOOST_TEST((lease_terms({}, {}, options) == exclusive));
-    BOOST_TEST((lease_terms(asks("shared"), {}, options) == exclusive));
+    BOOST_TEST((terms("", "", options) == exclusive));
+    BOOST_TEST((terms("shared", "", options) == exclusive));
 }
 
 BOOST_AUTO_TEST_CASE(what_cannot_be_understood)
 {
     for (const char *value : {"none", "Exclusive", "exclusive,shared", "1"}) {
-        const auto failure = failure_of([&] { lease_terms(asks(value), {}, {}); });
+        const auto failure = failure_of([&] { terms(value, "", {}); });
         BOOST_TEST((failure.kind == ErrorKind::Usage), value);
         BOOST_TEST(failure.says("annotation 'k'"), failure.message);
     }
-    BOOST_TEST((failure_of([] { lease_terms({}, asks("soon"), waiting("5m")); }).kind == ErrorKind::Usage));
+    BOOST_TEST((failure_of([] { terms("", "soon", waiting("5m")); }).kind == ErrorKind::Usage));
     LeaseOptions both;
     both.drain = both.undrain = "0";
     LeaseOptions relative;
@@ -77,11 +81,11 @@ BOOST_AUTO_TEST_CASE(what_cannot_be_understood)
 
 BOOST_AUTO_TEST_CASE(a_wait_is_as_long_as_the_host_allows)
 {
-    const auto failure = failure_of([] { lease_terms({}, asks("5m"), waiting("90s")); });
+    const auto failure = failure_of([] { terms("", "5m", waiting("90s")); });
     BOOST_TEST((failure.kind == ErrorKind::Denied));
     BOOST_TEST(failure.message ==
                "the annotation 'k' asks to wait for 5m, and this host (--max-wait) allows 90s");
-    BOOST_TEST((failure_of([] { lease_terms({}, asks("1s"), {}); }).kind == ErrorKind::Denied));
+    BOOST_TEST((failure_of([] { terms("", "1s", {}); }).kind == ErrorKind::Denied));
 }
 
 BOOST_AUTO_TEST_CASE(the_runtime_has_to_wait_five_seconds_longer_for_this_executable)

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <boost/test/unit_test.hpp>
 
+#include "nvidia-devices/host/gpu_facts.h"
 #include "nvidia-devices/plan/requirement_check.h"
 #include "support/expect.h"
 #include "support/nvidia_host.h"
@@ -88,11 +89,13 @@ BOOST_AUTO_TEST_CASE(each_gpu_that_was_chosen_counts)
     Notes notes;
     const Inventory inventory = read_inventory(sysroot, notes);
     const std::vector<Requirement> requirements{parse_requirement({"arch>=9", "environment variable 'V'"})};
-    check_requirements(requirements, sysroot, inventory, {}, notes);
-    check_requirements(requirements, sysroot, inventory, {0}, notes);
+    const std::vector<GpuFacts> facts{read_gpu_facts(sysroot, inventory, 0),
+                                      read_gpu_facts(sysroot, inventory, 1)};
+    check_requirements(requirements, facts, {}, inventory, notes);
+    check_requirements(requirements, facts, {0}, inventory, notes);
     BOOST_TEST(notes.empty());
     const auto failure = failure_of([&] {
-        check_requirements(requirements, sysroot, inventory, {0, 1}, notes);
+        check_requirements(requirements, facts, {0, 1}, inventory, notes);
     });
     BOOST_TEST((failure.kind == ErrorKind::NotAvailable));
     BOOST_TEST(failure.says("GPU 1 (GPU-5a1c0de0-1111-4222-8333-012345678901) has arch 8.0"),

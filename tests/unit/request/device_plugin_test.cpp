@@ -53,8 +53,8 @@ OptInOptions from(const std::string &list)
 std::string asked(const Config &config, const std::string &list)
 {
     Notes notes;
-    const auto found = find_request("nvidia-devices", &config, from(list), notes);
-    return found ? found->value : "-";
+    const auto found = read_request("nvidia-devices", &config, from(list), notes);
+    return found ? found->what.value : "-";
 }
 
 Failure failure(const Config &config, const std::string &list)
@@ -202,7 +202,7 @@ BOOST_AUTO_TEST_CASE(the_hosts_only_is_for_what_a_plugin_gives_too)
     OptInOptions options = from("mounts");
     options.only = {"io.kubernetes.pod.namespace=ml"};
     Notes notes;
-    const auto ask = [&] { return find_request("nvidia-devices", &config, options, notes); };
+    const auto ask = [&] { return read_request("nvidia-devices", &config, options, notes); };
     BOOST_TEST((failure_of([&] { static_cast<void>(ask()); }).kind == ErrorKind::Denied));
     config.annotations["io.kubernetes.pod.namespace"] = "ml";
     BOOST_TEST(ask().has_value());

@@ -20,17 +20,17 @@ struct Case {
     Config config;
     CommonOptions options;
 
-    [[nodiscard]] std::optional<RequestValue> ask() const
+    [[nodiscard]] std::optional<Request> ask(const char *hook = "mount-srv") const
     {
         Notes notes;
-        return find_request("mount-srv", &config, options, notes);
+        return read_request(hook, &config, options, notes);
     }
 
     /** The value that counts, "-" if there is none. */
     [[nodiscard]] std::string value() const
     {
         const auto asked = ask();
-        return asked ? asked->value : "-";
+        return asked ? asked->what.value : "-";
     }
 
     [[nodiscard]] test::Failure failure() const
@@ -56,7 +56,7 @@ BOOST_AUTO_TEST_CASE(the_annotation_asks)
     Case c;
     c.config.annotations = {{key, "all"}};
     BOOST_TEST(c.value() == "all");
-    BOOST_TEST(c.ask()->origin == "annotation 'io.oci-gpu-hooks.mount-srv'");
+    BOOST_TEST(c.ask()->what.origin == "annotation 'io.oci-gpu-hooks.mount-srv'");
 }
 
 BOOST_AUTO_TEST_CASE(another_hooks_annotation_is_not_ours)
@@ -145,7 +145,6 @@ BOOST_AUTO_TEST_CASE(a_dash_is_as_if_the_annotation_were_not_there)
         c.config.annotations = {{"io.oci-gpu-hooks." + std::string(name), "-"},
                                 {"io.kubernetes.container.name", "train"}};
         BOOST_TEST(!c.ask().has_value(), name);
-        BOOST_TEST(!find_value(name, c.config, c.options).has_value(), name);
         c.options.opt_in = OptIn::Environment;
         c.config.environment = {"OCI_GPU_HOOKS_MOUNT_SRV=a"};
         BOOST_TEST(c.value() == "a", name);
@@ -153,6 +152,27 @@ BOOST_AUTO_TEST_CASE(a_dash_is_as_if_the_annotation_were_not_there)
         c.options.request.emplace("b");
         BOOST_TEST(c.value() == "b", name);
     }
+}
+
+BOOST_AUTO_TEST_CASE(what_is_said_besides_is_read_with_the_request)
+{
+    Case c;
+    c.config.annotations = {{"io.oci-gpu-hooks.nvidia-devices", "0"},
+                            {"io.oci-gpu-hooks.nvidia-devices.lease", "exclusive"},
+                            {"io.oci-gpu-hooks.nvidia-devices.wait", "-"},
+                            {"io.oci-gpu-hooks.amd-kfd.wait", "5m"}};
+    const auto asked = c.ask("nvidia-devices");
+    BOOST_TEST((asked->asker == Asker::Annotation));
+    BOOST_REQUIRE(asked->detail("lease") != nullptr);
+    BOOST_TEST(asked->detail("lease")->value == "exclusive");
+    BOOST_TEST(asked->details.size() == 1U);
+    c.options.request.emplace("1");
+    BOOST_TEST((c.ask("nvidia-devices")->asker == Asker::Device));
+    BOOST_TEST(c.ask("nvidia-devices")->details.empty());
+    c.options.opt_in = OptIn::Always;
+    c.config.annotations.erase("io.oci-gpu-hooks.nvidia-devices");
+    BOOST_TEST((c.ask("nvidia-devices")->asker == Asker::Always));
+    BOOST_TEST(c.ask("nvidia-devices")->details.size() == 1U);
 }
 
 BOOST_AUTO_TEST_CASE(a_dash_for_one_container_leaves_the_key_of_all)
@@ -213,9 +233,12 @@ BOOST_AUTO_TEST_CASE(in_a_pod_an_annotation_counts_only_with_a_limit)
             c.config.annotations[key] = nothing;
             BOOST_TEST(c.value() == nothing); // also where there is no value
         }
-        c.config.annotations = {{pod, "ml"}, {key + ".lease", "exclusive"}};
-        BOOST_TEST((failure_of([&] { find_value("mount-srv.lease", c.config, c.options); }).kind ==
-                    ErrorKind::Denied));
+        const std::string gpus = "io.oci-gpu-hooks.nvidia-devices";
+        c.config.annotations = {{pod, "ml"}, {gpus, "none"}};
+        BOOST_TEST(c.ask("nvidia-devices").has_value());
+        c.config.annotations[gpus + ".lease"] = "exclusive";
+        BOOST_TEST(
+            (failure_of([&] { static_cast<void>(c.ask("nvidia-devices")); }).kind == ErrorKind::Denied));
     }
 }
 
@@ -259,8 +282,9 @@ BOOST_AUTO_TEST_CASE(variables_are_named_after_keys)
 {
     Case c;
     c.options.opt_in = OptIn::Environment;
-    c.config.environment = {"OCI_GPU_HOOKS_NVIDIA_DEVICES_CAPABILITIES=compute"};
-    BOOST_TEST(find_value("nvidia-devices.capabilities", c.config, c.options)->value == "compute");
+    c.config.environment = {"OCI_GPU_HOOKS_NVIDIA_DEVICES=0",
+                            "OCI_GPU_HOOKS_NVIDIA_DEVICES_CAPABILITIES=compute"};
+    BOOST_TEST(c.ask("nvidia-devices")->detail("capabilities")->value == "compute");
 }
 
 BOOST_AUTO_TEST_CASE(the_hosts_request_alone_is_the_opt_in)
@@ -322,7 +346,7 @@ BOOST_AUTO_TEST_CASE(a_container_of_concourse_that_is_like_no_step_is_not_left_o
     c.config.program = "/tmp/gdn-init";
     c.config.binds = {BindMount{"/tmp/build/put"}, BindMount{"/tmp/build/0123abcd"}};
     Notes notes;
-    BOOST_TEST(!find_request("mount-srv", &c.config, c.options, notes));
+    BOOST_TEST(!read_request("mount-srv", &c.config, c.options, notes));
     BOOST_REQUIRE(notes.size() == 1);
     BOOST_TEST((notes[0].level == LogLevel::Warning));
     BOOST_TEST(notes[0].text.starts_with("left out: "));
@@ -351,7 +375,8 @@ BOOST_AUTO_TEST_CASE(with_a_key_file_the_environment_needs_a_key)
     BOOST_TEST((!c.failure().says("guessed") && !c.failure().says("ba7816bf")), c.failure().message);
     c.config.environment.back() = "OCI_GPU_HOOKS_KEY=abc";
     BOOST_TEST(c.value() == "all");
-    BOOST_TEST(c.ask()->origin == "environment variable 'OCI_GPU_HOOKS_MOUNT_SRV' with the key 'nightly'");
+    BOOST_TEST(c.ask()->what.origin ==
+               "environment variable 'OCI_GPU_HOOKS_MOUNT_SRV' with the key 'nightly'");
     BOOST_TEST(c.ask()->limits.allow.value() == "models");
     BOOST_TEST(c.ask()->limits.max_devices.value() == 1);
 }
@@ -368,15 +393,17 @@ BOOST_AUTO_TEST_CASE(a_key_serves_no_hook_but_those_of_its_line)
     BOOST_TEST(c.failure().says("the line 'nightly' of --key-file does not serve this hook, which takes "
                                 "'--for mount-srv'"),
                c.failure().message);
-    BOOST_TEST(find_value("nvidia-devices", c.config, c.options)->value == "0");
-    BOOST_TEST(find_value("nvidia-devices.lease", c.config, c.options)->value == "shared");
+    BOOST_TEST((c.ask("nvidia-devices")->asker == Asker::Key));
+    BOOST_TEST(c.ask("nvidia-devices")->what.value == "0");
+    BOOST_TEST(c.ask("nvidia-devices")->detail("lease")->value == "shared");
     c.options.keys.emplace(line_for_folders);
     BOOST_TEST(c.value() == "all");
-    for (const char *name : {"nvidia-devices", "nvidia-devices.lease"}) {
-        const auto failure = failure_of([&] { find_value(name, c.config, c.options); });
-        BOOST_TEST((failure.kind == ErrorKind::Denied));
-        BOOST_TEST(failure.says("which takes '--for nvidia-devices'"), failure.message);
-    }
+    const auto ask_for_gpus = [&] { static_cast<void>(c.ask("nvidia-devices")); };
+    BOOST_TEST(failure_of(ask_for_gpus).says("which takes '--for nvidia-devices'"));
+    c.config.environment[1].clear();
+    c.config.annotations = {{"io.oci-gpu-hooks.nvidia-devices", "0"}};
+    BOOST_TEST((failure_of(ask_for_gpus).kind == ErrorKind::Denied));
+    BOOST_TEST(failure_of(ask_for_gpus).says("which takes '--for nvidia-devices'"), "what is said besides");
 }
 
 BOOST_AUTO_TEST_CASE(every_variable_needs_the_key_and_an_annotation_none)
@@ -386,8 +413,8 @@ BOOST_AUTO_TEST_CASE(every_variable_needs_the_key_and_an_annotation_none)
     c.options.key_file = "/etc/keys";
     c.options.keys.emplace(line_for_abc);
     c.config.environment = {"OCI_GPU_HOOKS_NVIDIA_DEVICES_CAPABILITIES=all"};
-    const auto failure = failure_of([&] { find_value("nvidia-devices.capabilities", c.config, c.options); });
-    BOOST_TEST((failure.kind == ErrorKind::Denied));
+    c.config.annotations = {{"io.oci-gpu-hooks.nvidia-devices", "0"}};
+    BOOST_TEST((failure_of([&] { static_cast<void>(c.ask("nvidia-devices")); }).kind == ErrorKind::Denied));
     BOOST_TEST(has_variable("nvidia-devices", c.config));
     BOOST_TEST(!has_variable("mount-srv", c.config));
     c.config.annotations = {{key, "models"}};
@@ -436,7 +463,7 @@ BOOST_AUTO_TEST_CASE(without_a_container_only_the_host_asks)
     CommonOptions options;
     options.request.emplace("all");
     Notes notes;
-    BOOST_TEST(find_request("mount-srv", nullptr, options, notes)->value == "all");
+    BOOST_TEST(read_request("mount-srv", nullptr, options, notes)->what.value == "all");
 }
 
 BOOST_AUTO_TEST_CASE(options_that_need_others_say_so)

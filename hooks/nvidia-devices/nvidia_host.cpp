@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "nvidia-devices/nvidia_host.h"
+
+#include "base/error.h"
+#include "image/previous_request.h"
+#include "nvidia-devices/host/candidates.h"
+#include "nvidia-devices/host/gpu_facts.h"
+#include "nvidia-devices/host/mig_devices.h"
+#include "nvidia-devices/plan/inputs.h"
+#include "nvidia-devices/plan/requested_tree.h"
+
+namespace ogh::nvidia_devices {
+
+namespace {
+
+/** A further request of a container may move an earlier one to what this one does not mean. */
+void read_chosen(const Sysroot &sysroot, Inventory &inventory, const std::vector<InstancePlace> &chosen)
+{
+    read_instances(sysroot, inventory, chosen);
+    for (const auto &[gpu, place] : chosen) {
+        const std::string &problem = inventory.gpus[gpu].instances[place].problem;
+        if (!problem.empty())
+            throw Error(ErrorKind::BrokenHost, "the instance cannot be given: " + problem);
+    }
+}
+
+/** The driver's files for what is chosen, and the image that they are for. */
+void read_files(const DriverPlaces &places, Hook &hook, NvidiaInputs &inputs, Notes &notes)
+{
+    std::optional<std::string> earlier;
+    if (hook.config()) {
+        ContainerView &view = hook.look();
+        earlier = read_previous_request(view, std::string(tree_folder) + "/" + record_name);
+        inputs.image = read_image(view.reader(ReadAs::Process), *hook.config(), notes);
+    }
+    inputs.tree =
+        read_requested_tree(open_driver_root(places), inputs.selection, inputs.inventory, earlier, notes);
+}
+
+} // namespace
+
+NvidiaHost::NvidiaHost(const DriverPlaces &places, Inventory inventory, Extras extras)
+    : places_(places), inventory_(std::move(inventory)), extras_(std::move(extras))
+{
+}
+
+std::vector<Candidate> NvidiaHost::candidates() const
+{
+    return nvidia_devices::candidates(inventory_);
+}
+
+std::unique_ptr<const GpuInputs> NvidiaHost::gather(const std::vector<size_t> &chosen, Hook &hook,
+                                                    Notes &notes)
+{
+    auto inputs = std::make_unique<NvidiaInputs>();
+    inputs->selection = selection_of(chosen, inventory_);
+    read_chosen(places_.sysroot, inventory_, inputs->selection.instances);
+    inputs->selection.capabilities = extras_.capabilities;
+    inputs->selection.imex_channels = extras_.imex_channels;
+    inputs->requirements = extras_.requirements;
+    if (!inputs->requirements.empty()) {
+        for (const size_t gpu : inputs->selection.gpus)
+            inputs->facts.push_back(read_gpu_facts(places_.sysroot, inventory_, gpu));
+    }
+    inputs->nodes = read_device_nodes(places_.sysroot, inventory_, inputs->selection);
+    inputs->inventory = std::move(inventory_);
+    if (extras_.has_files)
+        read_files(places_, hook, *inputs, notes);
+    return inputs;
+}
+
+} // namespace ogh::nvidia_devices
