@@ -89,7 +89,7 @@ Manifest Manifest::parse(std::string_view text)
         throw Error(ErrorKind::BrokenHost,
                     std::string(what) + " is not as 'install' writes it: " + error.what());
     } catch (const Error &error) {
-        throw Error(ErrorKind::BrokenHost, error.what());
+        throw error.as(ErrorKind::BrokenHost);
     }
     return manifest;
 }

@@ -19,15 +19,26 @@ enum class ErrorKind {
     HostileContainer, ///< the container is as only somebody makes it who wants to get out of it
 };
 
-/** An error that ends a run: its kind, and one line for a person. */
+/** An error that ends a run: its kind, one line for a person, and the errno of the system call that failed, if one did. */
 class Error : public std::runtime_error {
 public:
     Error(ErrorKind kind, const std::string &message) : std::runtime_error(message), kind_(kind) {}
 
     [[nodiscard]] ErrorKind kind() const noexcept { return kind_; }
+    [[nodiscard]] int error_number() const noexcept { return error_number_; } ///< 0: there is none
+
+    /** The same as it is seen further up: of that kind, and with `context` and a colon in front, if there is any. */
+    [[nodiscard]] Error as(ErrorKind kind, const std::string &context = "") const;
+
+protected:
+    Error(ErrorKind kind, const std::string &message, int error_number)
+        : std::runtime_error(message), kind_(kind), error_number_(error_number)
+    {
+    }
 
 private:
     ErrorKind kind_;
+    int error_number_ = 0;
 };
 
 /** A system call that failed: what was tried, on what, and why. */
@@ -35,11 +46,6 @@ class SystemError : public Error {
 public:
     /** The message is "WHAT: text of ERRNO". */
     SystemError(int error_number, const std::string &what, ErrorKind kind = ErrorKind::Failure);
-
-    [[nodiscard]] int error_number() const noexcept { return error_number_; }
-
-private:
-    int error_number_;
 };
 
 } // namespace ogh

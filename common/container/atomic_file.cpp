@@ -80,8 +80,9 @@ Acted AtomicFile::make_new(const std::function<int()> &make) const
     if (made.error != EEXIST)
         return made;
     if (!remove_leftover(place_))
-        throw Error(ErrorKind::Failure, "cannot make " + quote(place_.path) + " in the container: " +
-                                            quote(temporary_) + " beside it is none that a hook has left");
+        throw Error(ErrorKind::HostileContainer, "cannot make " + quote(place_.path) +
+                                                     " in the container: " + quote(temporary_) +
+                                                     " beside it is none that a hook has left");
     return act_for(place_.owner, make);
 }
 

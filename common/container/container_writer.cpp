@@ -55,8 +55,8 @@ const InnerFolder &ContainerWriter::folder(const std::string &path)
     // Another hook was faster, or a symlink has the name.
     const InnerFolder *const found = resolver_.folder(path);
     if (found == nullptr)
-        throw Error(ErrorKind::Failure, "cannot mount on " + quote(path) +
-                                            " in the container: it is a symlink that leads nowhere");
+        throw Error(ErrorKind::HostileContainer, "cannot mount on " + quote(path) +
+                                                     " in the container: it is a symlink that leads nowhere");
     return *found;
 }
 

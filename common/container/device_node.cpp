@@ -40,7 +40,7 @@ std::optional<UniqueFd> find_host_node(const std::string &path, const std::strin
     try {
         return find_path(AT_FDCWD, path, O_PATH | O_NOFOLLOW, Walk::NoSymlinks, what);
     } catch (const SystemError &error) {
-        throw Error(ErrorKind::BrokenHost, error.what()); // a symlink on the way, most likely
+        throw error.as(ErrorKind::BrokenHost); // a symlink on the way, most likely
     }
 }
 

@@ -29,7 +29,7 @@ void EnteredContainer::attach(const MountTree &tree, const Inode &inode, const T
     // Somebody who renames in a shared volume meanwhile cannot lead the mount out of the container, but the
     // container might not see it where it was promised.
     if (!resolver_.look(path).same_file(inode))
-        throw Error(ErrorKind::Failure, what + " in the container changed while it was mounted");
+        throw Error(ErrorKind::HostileContainer, what + " in the container changed while it was mounted");
 }
 
 void EnteredContainer::attach_in_injected(const MountTree &tree, int folder, const std::string &what)

@@ -28,7 +28,7 @@ decltype(std::declval<struct statfs>().f_type) filesystem_of(int fd, const std::
 
 Error cannot(const char *what_to_do, const std::string &path, const std::string &why)
 {
-    return {ErrorKind::Failure,
+    return {ErrorKind::HostileContainer,
             std::string("cannot ") + what_to_do + " " + quote(path) + " in the container: " + why};
 }
 
@@ -156,7 +156,7 @@ Inode Resolver::look(const InnerPath &path) const
     const std::string what = quote(path.full());
     const auto found = root().find(path.full());
     if (!found)
-        throw Error(ErrorKind::Failure, what + " vanished from the container while it was mounted");
+        throw Error(ErrorKind::HostileContainer, what + " vanished from the container while it was mounted");
     return Inode::of(found->get(), what);
 }
 

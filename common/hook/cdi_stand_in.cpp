@@ -39,7 +39,7 @@ std::optional<json> parse_json(std::string_view text)
     try {
         return parse_object(text, "a CDI specification", [](const auto &, const auto &) { return true; });
     } catch (const Error &) {
-        return std::nullopt;
+        return std::nullopt; // it may be YAML
     }
 }
 

@@ -32,7 +32,7 @@ std::optional<std::string> read_file_in(int folder, const std::string &path, siz
     try {
         return read_all(fd.get(), limit, what);
     } catch (const Error &error) {
-        throw Error(ErrorKind::BrokenHost, error.what());
+        throw error.as(ErrorKind::BrokenHost);
     }
 }
 

@@ -34,7 +34,7 @@ std::string ImageReader::why_not_read(int found, const Inode &inode) const
 UniqueFd ImageReader::open(int found, const Inode &inode, const std::string &what) const
 {
     if (const std::string why = why_not_read(found, inode); !why.empty())
-        throw Error(ErrorKind::Failure, what + " is not read: it " + why);
+        throw Error(ErrorKind::HostileContainer, what + " is not read: it " + why);
     return proc_.reopen(found, O_RDONLY, what);
 }
 

@@ -9,7 +9,7 @@ void Cancellation::check(const std::string &at) const
 {
     check_end_signals(at);
     if (limit_ != nullptr && limit_->is_over())
-        throw Cancelled(limit_->gave_up() + " while " + at);
+        throw Cancelled(limit_->gave_up() + " while " + at, ErrorKind::TimedOut);
 }
 
 } // namespace ogh

@@ -11,7 +11,10 @@ namespace ogh {
 /** A run was told to end, or its time is over. Whoever goes on after other errors does not after this one. */
 class Cancelled final : public Error {
 public:
-    explicit Cancelled(const std::string &message) : Error(ErrorKind::Failure, message) {}
+    /** @param kind TimedOut if its time is over */
+    explicit Cancelled(const std::string &message, ErrorKind kind = ErrorKind::Failure) : Error(kind, message)
+    {
+    }
 };
 
 /**

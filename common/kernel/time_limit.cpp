@@ -190,7 +190,7 @@ void TimeLimit::go_on_in_child(const std::function<std::string(pid_t)> &where) c
     const std::string stall = where(child);
     kill_child(held);
     pass_on(out, err);
-    throw Error(ErrorKind::Failure, gave_up() + stall);
+    throw Error(ErrorKind::TimedOut, gave_up() + stall);
 }
 
 } // namespace ogh

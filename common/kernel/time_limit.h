@@ -38,7 +38,7 @@ public:
      * something to take back first.
      *
      * @param where is asked in this process, when the time is over: at what the child with this pid stands still
-     * @throws Error (Failure) in this process: the time has been over for a second, and the child is killed. Where no
+     * @throws Error (TimedOut) in this process: the time has been over for a second, and the child is killed. Where no
      *         signal ends it, it lives on until its wait has an end, and then does nothing more. Also if the child was
      *         killed by others, or could not be made.
      */

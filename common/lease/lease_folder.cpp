@@ -155,7 +155,7 @@ std::string LeaseFolder::read(size_t limit) const
     try {
         text = read_all(fd.get(), limit, named(state_name), static_cast<size_t>(status.st_size));
     } catch (const Error &error) {
-        throw Error(ErrorKind::BrokenHost, error.what());
+        throw error.as(ErrorKind::BrokenHost);
     }
     if (text.empty())
         throw Error(ErrorKind::BrokenHost, named(state_name) + " is empty; '" + how_to_clear() +
@@ -191,7 +191,7 @@ void LeaseFolder::write(const std::string &text) const
             write_all(fd.get(), text, named(new_name));
         } catch (const SystemError &error) {
             ::unlinkat(fd_.get(), new_name, 0);
-            throw Error(ErrorKind::BrokenHost, error.what());
+            throw error.as(ErrorKind::BrokenHost);
         }
     }
     if (::renameat(fd_.get(), new_name, fd_.get(), state_name) != 0) {

@@ -22,7 +22,7 @@ bool is_idle(const Processes &processes, const Allocation &allocation, const Pre
     try {
         return may_be_idle(allocation, policy, boottime_ns()) && is_alone(processes, allocation.holder);
     } catch (const Error &) {
-        return false;
+        return false; // its cgroup is gone, or may not be read
     }
 }
 

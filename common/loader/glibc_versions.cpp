@@ -140,7 +140,7 @@ std::optional<GlibcVersions> read_versions(int fd, const Layout &layout)
         const ElfFile file(fd);
         return Section(file, layout).read();
     } catch (const Error &) {
-        return std::nullopt;
+        return std::nullopt; // no ELF file, or one that is cut short: it says nothing
     }
 }
 

@@ -30,7 +30,7 @@ std::string obstacle(const ContainerEdits &edits)
     add(!edits.net_devices.empty(), "netDevices");
     try {
         static_cast<void>(vendor_actions(edits.hooks));
-    } catch (const Error &) {
+    } catch (const Error &) { // who asks for the device is told which
         add(true, "hooks");
     }
     return words;
@@ -47,7 +47,7 @@ DeviceKeys keys_of(const FoundDevice &found, const Sysroot &sysroot)
         keys = find_device_keys(nodes, false, sysroot, notes).front();
         if (!keys.gpu_hook.empty())
             keys = find_device_keys(nodes, true, sysroot, notes).front();
-    } catch (const Error &) {
+    } catch (const Error &) { // as the comment above says
         keys.keys.clear();
     }
     return keys;

@@ -22,7 +22,7 @@ std::string checked_folder(const std::string &folder, const std::string &origin)
     try {
         return InnerPath::parse(path).full();
     } catch (const Error &error) {
-        throw Error(ErrorKind::Usage, "the " + origin + ": " + error.what());
+        throw error.as(ErrorKind::Usage, "the " + origin);
     }
 }
 

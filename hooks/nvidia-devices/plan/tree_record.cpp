@@ -63,7 +63,7 @@ std::optional<TreeRecord> parse_tree_record(std::string_view text)
         }
         return record;
     } catch (const Error &) {
-        return std::nullopt;
+        return std::nullopt; // another version of this hook has written it
     }
 }
 
