@@ -32,6 +32,8 @@ public:
         hook_.say_notes();
         const ListFormat format = options_.list.format.value_or(ListFormat::Table);
         const auto leases = list_leases(format);
+        if (leases && !leases->scope.empty())
+            list.table.facts.emplace_back("scope", leases->scope + " alone");
         Hook::print(leases ? to_text(list.table,
                                      {std::move(list.gpus), policy, *leases, vendor_.traits().tags}, format)
                            : to_text(list.table, format));
@@ -82,7 +84,7 @@ private:
         if (format == ListFormat::Tags)
             return LeaseList();
         const PreemptionPolicy preemption = preemption_policy(options_.leases);
-        const bool is_root = Leases::are_possible();
+        const bool is_root = Leases::are_possible(sysroot_);
         if (is_root && !hook_.options().inspect)
             return Leases(sysroot_).list(preemption);
         try {

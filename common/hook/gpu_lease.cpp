@@ -82,7 +82,7 @@ std::shared_ptr<Lease> take(Hook &hook, const Sysroot &sysroot, const LeaseReque
         hook.extend_time(seconds);
     }
     std::optional<Leases> leases;
-    if (Leases::are_possible())
+    if (Leases::are_possible(sysroot))
         leases.emplace(sysroot);
     auto lease = std::make_shared<Lease>(take_if_possible(leases ? &*leases : nullptr, request, notes));
     hook.undo().add([lease] { lease->release(); });
@@ -240,8 +240,8 @@ void drain(const Sysroot &sysroot, const Selectors &selectors, const std::vector
         if (keys.size() == before)
             throw availability.unknown(selector.text);
     }
-    if (!Leases::are_possible())
-        throw Error(ErrorKind::BrokenHost, "only the host's root may drain a GPU");
+    if (!Leases::are_possible(sysroot))
+        throw Error(ErrorKind::BrokenHost, "only root may drain a GPU, of the host or of its user namespace");
     Leases leases(sysroot);
     for (const LeaseKey &key : keys)
         drained ? leases.drain(key) : leases.undrain(key);

@@ -104,6 +104,11 @@ bool in_initial_user_namespace()
     return status_of("/proc/self/ns/user").st_ino == initial;
 }
 
+IdMap own_uids()
+{
+    return read_map("/proc/self/uid_map");
+}
+
 std::optional<UserNamespace> user_namespace_of(pid_t pid)
 {
     const std::string theirs = "/proc/" + std::to_string(pid);

@@ -59,6 +59,9 @@ std::optional<FsCredentials> root_of(const std::optional<UserNamespace> &user_na
  */
 bool in_initial_user_namespace();
 
+/** How this process's own user namespace numbers users; the outside is the namespace above. @throws Error */
+IdMap own_uids();
+
 /** @return nothing if the process has this process's own user namespace. @throws Error */
 std::optional<UserNamespace> user_namespace_of(pid_t pid);
 

@@ -118,9 +118,16 @@ Lease LeaseAcquisition::take()
         if (!attempt.preemption.holders.empty() && preempt_all(attempt))
             continue;
         if (!attempt.may_wait)
-            throw Error(ErrorKind::Busy, attempt.busy);
+            throw Error(ErrorKind::Busy, attempt.busy + scope_text());
         wait_for(attempt);
     }
+}
+
+/** For who looks for the holder elsewhere. */
+std::string LeaseAcquisition::scope_text() const
+{
+    const std::string &scope = store_->scope();
+    return scope.empty() ? "" : "; leases here bind " + scope + " alone";
 }
 
 LeaseAcquisition::Attempt LeaseAcquisition::try_now()

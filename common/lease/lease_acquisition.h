@@ -37,6 +37,7 @@ private:
         std::uint64_t ticket = 0; ///< of this request, if it stands in the queue
     };
 
+    [[nodiscard]] std::string scope_text() const;
     Attempt try_now();
     void check_count(const LeaseState &state, const std::vector<LeaseKey> &granted) const;
     Attempt blocked(LeaseState &state, const Decision &decision, Present present, std::int64_t now);

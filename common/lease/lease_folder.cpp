@@ -7,11 +7,14 @@
 
 #include <cerrno>
 #include <cstdio>
+#include <vector>
 
 #include "base/error.h"
 #include "base/file.h"
 #include "base/root_file.h"
 #include "base/text.h"
+#include "kernel/user_namespace.h"
+#include "lease/lease_place.h"
 #include "lease/lock_wait.h"
 
 namespace ogh {
@@ -75,14 +78,15 @@ UniqueFd root_of(const Sysroot &sysroot)
     return std::move(root->fd);
 }
 
-/** Opens one component after the other, none of which may be a symlink; `open` gives nothing to stop there. */
-template<typename Open> std::optional<UniqueFd> walk(const Sysroot &sysroot, const Open &open)
+/** Opens the components below one after the other, none of which may be a symlink; `open` gives nothing to stop there. */
+template<typename Open>
+std::optional<UniqueFd> walk(UniqueFd fd, const std::string &above, const std::vector<const char *> &names,
+                             const Open &open)
 {
-    UniqueFd fd = root_of(sysroot);
-    std::string path;
-    for (const char *name : {"run", "oci-gpu-hooks", "leases"}) {
+    std::string path = above;
+    for (const char *name : names) {
         path += std::string("/") + name;
-        std::optional<UniqueFd> next = open(fd.get(), name, "the folder " + quote(sysroot.on_host(path)));
+        std::optional<UniqueFd> next = open(fd.get(), name, "the folder " + quote(path));
         if (!next)
             return std::nullopt;
         fd = std::move(*next);
@@ -90,21 +94,55 @@ template<typename Open> std::optional<UniqueFd> walk(const Sysroot &sysroot, con
     return fd;
 }
 
+const std::vector<const char *> below{"oci-gpu-hooks", "leases"};
+
 } // namespace
 
-LeaseFolder::LeaseFolder(const Sysroot &sysroot) : on_host_(sysroot.on_host(path))
+bool LeaseFolder::is_possible(const Sysroot &sysroot)
 {
-    fd_ = *walk(sysroot, [](int parent, const char *name, const std::string &what) {
+    return ::geteuid() == 0 && (in_initial_user_namespace() || find_lease_place(sysroot));
+}
+
+/** The folder that it is in, as it is; without a descriptor if there is none. */
+LeaseFolder LeaseFolder::above(const Sysroot &sysroot)
+{
+    LeaseFolder run;
+    if (!in_initial_user_namespace()) {
+        auto place = find_lease_place(sysroot);
+        if (!place)
+            throw Error(ErrorKind::BrokenHost, "there is no folder for leases: " + why_no_lease_place());
+        run.fd_ = std::move(place->folder);
+        run.on_host_ = sysroot.on_host(place->path);
+        run.scope_ = std::move(place->scope);
+        return run;
+    }
+    run.on_host_ = sysroot.on_host("/run");
+    if (auto fd = walk(root_of(sysroot), sysroot.on_host(""), {"run"}, open_folder))
+        run.fd_ = std::move(*fd);
+    return run;
+}
+
+LeaseFolder::LeaseFolder(const Sysroot &sysroot) : LeaseFolder(above(sysroot))
+{
+    if (!fd_.valid())
+        fd_ = open_or_make_folder(root_of(sysroot).get(), "run", "the folder " + quote(on_host_));
+    fd_ = *walk(std::move(fd_), on_host_, below, [](int parent, const char *name, const std::string &what) {
         return std::optional(open_or_make_folder(parent, name, what));
     });
+    on_host_ += "/oci-gpu-hooks/leases";
 }
 
 std::optional<LeaseFolder> LeaseFolder::find(const Sysroot &sysroot)
 {
-    auto fd = walk(sysroot, open_folder);
+    LeaseFolder folder = above(sysroot);
+    if (!folder.fd_.valid())
+        return std::nullopt;
+    auto fd = walk(std::move(folder.fd_), folder.on_host_, below, open_folder);
     if (!fd)
         return std::nullopt;
-    return LeaseFolder(std::move(*fd), sysroot.on_host(path));
+    folder.fd_ = std::move(*fd);
+    folder.on_host_ += "/oci-gpu-hooks/leases";
+    return folder;
 }
 
 std::string LeaseFolder::named(const char *file) const

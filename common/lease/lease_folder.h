@@ -12,12 +12,13 @@
 namespace ogh {
 
 /**
- * `/run/oci-gpu-hooks/leases` of the host: the state in a file that everybody may read, and a lock in another one that
+ * `/run/oci-gpu-hooks/leases` of the host, or `oci-gpu-hooks/leases` in a LeasePlace: the state in a file that everybody may read, and a lock in another one that
  * nobody but root may open, so that no user can hold root up. Held by descriptor: it works after entering a container.
  */
 class LeaseFolder final {
 public:
-    static constexpr const char *path = "/run/oci-gpu-hooks/leases";
+    /** Whether there can be one: for root, the host's or one with a LeasePlace. @throws Error */
+    static bool is_possible(const Sysroot &sysroot);
 
     /**
      * Makes what is missing of it (0755).
@@ -41,11 +42,15 @@ public:
     /** Replaces the state file as a whole; with the lock held. @throws Error (BrokenHost), and then it is as it was */
     void write(const std::string &text) const;
 
+    /** Whose containers the leases bind, for people; "" where they are all of the host. */
+    [[nodiscard]] const std::string &scope() const { return scope_; }
+
     /** What an administrator does if the folder cannot be used: the command. */
     [[nodiscard]] std::string how_to_clear() const { return "rm -r " + on_host_; }
 
 private:
-    LeaseFolder(UniqueFd fd, std::string on_host) : fd_(std::move(fd)), on_host_(std::move(on_host)) {}
+    LeaseFolder() = default;
+    static LeaseFolder above(const Sysroot &sysroot);
 
     [[nodiscard]] UniqueFd open_lock() const;
     [[nodiscard]] UniqueFd make_new() const;
@@ -53,6 +58,7 @@ private:
 
     UniqueFd fd_;
     std::string on_host_; ///< its path, for people
+    std::string scope_;
 };
 
 } // namespace ogh

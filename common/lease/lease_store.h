@@ -33,6 +33,9 @@ public:
 
     explicit LeaseStore(LeaseFolder folder) : folder_(std::move(folder)) {}
 
+    /** As LeaseFolder::scope(). */
+    [[nodiscard]] const std::string &scope() const { return folder_.scope(); }
+
     /** Those of whom the state tells. */
     [[nodiscard]] const Processes &processes() const { return processes_; }
 

@@ -1,15 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "lease/leases.h"
 
-#include <unistd.h>
-
 #include <algorithm>
 
 #include "base/error.h"
-#include "kernel/user_namespace.h"
 #include "lease/boot_clock.h"
 #include "lease/lease_acquisition.h"
 #include "lease/lease_changes.h"
+#include "lease/lease_place.h"
 #include "lease/presence.h"
 
 namespace ogh {
@@ -35,7 +33,7 @@ bool has_never_started(const Processes &processes, const Holder &holder)
 LeaseList list_of(const Processes &processes, const LeaseState &state, const Present &present,
                   const PreemptionPolicy &policy)
 {
-    LeaseList list{{}, state.drains};
+    LeaseList list{{}, state.drains, {}};
     for (const Allocation &allocation : state.allocations) {
         const Holder &holder = allocation.holder;
         const bool lives = present.holders.contains(holder.init);
@@ -55,9 +53,9 @@ LeaseList list_of(const Processes &processes, const LeaseState &state, const Pre
 
 Leases::Leases(const Sysroot &sysroot) : store_(std::make_shared<LeaseStore>(LeaseFolder(sysroot))) {}
 
-bool Leases::are_possible()
+bool Leases::are_possible(const Sysroot &sysroot)
 {
-    return ::geteuid() == 0 && in_initial_user_namespace();
+    return LeaseFolder::is_possible(sysroot);
 }
 
 Lease Leases::take(const LeaseRequest &request)
@@ -87,7 +85,9 @@ LeaseList Leases::list(const PreemptionPolicy &policy)
     const Present present = drop_gone(store_->processes(), session.state());
     expire(session.state(), boottime_ns());
     session.save();
-    return list_of(store_->processes(), session.state(), present, policy);
+    LeaseList list = list_of(store_->processes(), session.state(), present, policy);
+    list.scope = store_->scope();
+    return list;
 }
 
 LeaseList Leases::look(const Sysroot &sysroot, const PreemptionPolicy &policy)
@@ -100,7 +100,9 @@ LeaseList Leases::look(const Sysroot &sysroot, const PreemptionPolicy &policy)
     const LeaseState state = store.read();
     LeaseState living = state;
     const Present present = drop_gone(processes, living);
-    return list_of(processes, state, present, policy);
+    LeaseList list = list_of(processes, state, present, policy);
+    list.scope = store.scope();
+    return list;
 }
 
 Lease take_if_possible(Leases *leases, const LeaseRequest &request, Notes &notes)
@@ -109,9 +111,8 @@ Lease take_if_possible(Leases *leases, const LeaseRequest &request, Notes &notes
         return leases->take(request);
     if (request.is_explicit)
         throw Error(ErrorKind::NotAvailable,
-                    "a lease is asked for, and only the host's root can take one: this is a rootless engine");
-    notes.push_back(
-        {LogLevel::Info, "no lease is taken: only the host's root can, and this is a rootless engine"});
+                    "a lease is asked for, and there can be none: " + why_no_lease_place());
+    notes.push_back({LogLevel::Info, "no lease is taken: " + why_no_lease_place()});
     const Demand &demand = request.demand;
     std::vector<LeaseKey> devices = demand.fixed;
     for (const LeaseKey &key : demand.candidates) {

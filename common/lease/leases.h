@@ -34,10 +34,11 @@ struct LeaseEntry {
 struct LeaseList {
     std::vector<LeaseEntry> entries; ///< who has something, and then who waits, in the order of the queue
     std::vector<Drain> drains;
+    std::string scope = {}; ///< as LeaseFolder::scope()
 };
 
 /**
- * The leases of this host: which container has which GPU, in LeaseFolder::path. Nobody has to give anything back: a lease
+ * The leases of this host: which container has which GPU, in a LeaseFolder. Nobody has to give anything back: a lease
  * ends with its container. Construct it on the host, as root; see LeaseFolder, state_for() and Processes for what is
  * refused.
  */
@@ -46,8 +47,8 @@ public:
     /** @throws Error (BrokenHost) */
     explicit Leases(const Sysroot &sysroot);
 
-    /** Whether this process is the host's root; nobody else can take leases, as with a rootless engine. */
-    static bool are_possible();
+    /** Whether this process can take leases: root of the host, or of a user namespace with a LeasePlace. @throws Error */
+    static bool are_possible(const Sysroot &sysroot);
 
     /**
      * Takes leases of all that is asked for, or of nothing; waits as long as it may. While it waits nothing is locked, and

@@ -15,7 +15,6 @@ from harness.expect import started
 from harness.faults import strace
 from harness.leases import Container, Leases, ask
 from harness.nvidia_container import KEY, in_vain, refused, told
-from harness.rootless import RootlessBox, RootlessPodman, add_user
 from harness.stopped import hook_stopped, status
 from hosts.amd import CPX, CPX_BLANKS, AmdHost
 
@@ -213,29 +212,6 @@ def test_a_plan_takes_no_lease_and_heeds_none(holding, plan, leases):
     edits = plan("--request", "0")
     assert nvidia_container.gpus_of(edits) == [0]
     assert leases.rows("lease") == [("exclusive",)]
-
-
-def test_rootless_there_are_no_leases(nv_host, nv_hook, machine, scratch, leases):
-    """Which is said; who asks for one does not start."""
-    host = nv_host("v2")
-    os.chmod(host.path("/dev/log"), 0o666)
-    add_user(host, scratch)
-    podman = RootlessPodman(scratch / "podman")
-
-    def box(name):
-        made = RootlessBox(host, podman, Bundle(scratch / name), nv_hook, ["--sysroot", machine, "--log-level", "info"])
-        made.annotations[KEY] = "any:1"
-        return made
-
-    try:
-        result = box("first").run(NODES)
-        assert started(result) == nodes(machine.gpus[0])
-        told(result, "no lease is taken", "rootless")
-        for lease in ("shared", "exclusive"):
-            refused(ask(box(lease), KEY, lease).run(), 3, "a lease is asked for", "rootless")
-    finally:
-        podman.clean(host)
-    assert leases.are_free()
 
 
 def of_a_user(folder, host):  # pylint: disable=unused-argument
