@@ -15,7 +15,6 @@
 #include "base/text.h"
 #include "kernel/user_namespace.h"
 #include "lease/lease_place.h"
-#include "lease/lock_wait.h"
 
 namespace ogh {
 
@@ -161,7 +160,7 @@ UniqueFd LeaseFolder::open_lock() const
     return fd;
 }
 
-UniqueFd LeaseFolder::lock(const Processes &processes, std::chrono::milliseconds patience) const
+UniqueFd LeaseFolder::lock(const Processes &processes, const Patience &patience) const
 {
     constexpr int max_tries = 16;
     for (int tries = 0; tries < max_tries; ++tries) {

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <chrono>
 #include <optional>
 #include <string>
 
 #include "base/unique_fd.h"
 #include "host/sysroot.h"
+#include "lease/lock_wait.h"
 #include "lease/processes.h"
 
 namespace ogh {
@@ -31,10 +31,9 @@ public:
 
     /**
      * Waits until no other process has the lock, and takes it; a process that ends gives it back.
-     * @param patience how long one and the same process may keep it from this one; however many there are before it
-     * @return holds the lock until it is closed. @throws Error (BrokenHost); one that names who has kept it for so long
+     * @return holds the lock until it is closed. @throws Error (BrokenHost); one that names who has kept it for so long; Cancelled
      */
-    [[nodiscard]] UniqueFd lock(const Processes &processes, std::chrono::milliseconds patience) const;
+    [[nodiscard]] UniqueFd lock(const Processes &processes, const Patience &patience) const;
 
     /** What the state file says; "" if there is none. Readable without the lock: it is only ever replaced. @throws Error (BrokenHost) */
     [[nodiscard]] std::string read(size_t limit) const;

@@ -27,9 +27,9 @@ public:
      * How long one process may keep the lock, which is held for moments. Both, one after the other, are less than a
      * hook has left for its work when it has waited for a GPU as long as it may.
      */
-    static constexpr std::chrono::seconds patience{10};
-    static constexpr std::chrono::seconds patience_at_the_end{
-        2}; ///< to give back what ends with its process anyway
+    static constexpr Patience patience{std::chrono::seconds(10)};
+    /** To give back what ends with its process anyway. */
+    static constexpr Patience patience_at_the_end{std::chrono::seconds(2), false};
 
     explicit LeaseStore(LeaseFolder folder) : folder_(std::move(folder)) {}
 
@@ -57,8 +57,8 @@ public:
         std::string saved_; ///< what the file says
     };
 
-    /** @throws Error (BrokenHost); one that names who has kept the lock for so long */
-    [[nodiscard]] Session open(std::chrono::milliseconds limit = patience) const
+    /** @throws Error (BrokenHost); one that names who has kept the lock for so long; Cancelled */
+    [[nodiscard]] Session open(const Patience &limit = patience) const
     {
         return {*this, folder_.lock(processes_, limit)};
     }

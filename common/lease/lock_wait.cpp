@@ -13,6 +13,7 @@
 #include "base/error.h"
 #include "base/number.h"
 #include "base/text.h"
+#include "kernel/end_signals.h"
 #include "kernel/repeated_interrupt.h"
 
 namespace ogh {
@@ -22,7 +23,7 @@ namespace {
 using Clock = std::chrono::steady_clock; // stands still while the host sleeps, as whoever has the lock does
 
 /** How many looks at who has the lock there are, until patience is at its end. */
-constexpr int looks = 5;
+constexpr int looks = 10;
 
 /** @return false: another one has it, or a signal has come */
 bool has_locked(int fd, int how, const std::string &name)
@@ -86,13 +87,12 @@ std::optional<pid_t> lock_holder(std::string_view locks, dev_t device, ino_t ino
     return std::nullopt;
 }
 
-void lock_file(int fd, const std::string &name, const Processes &processes,
-               std::chrono::milliseconds patience)
+void lock_file(int fd, const std::string &name, const Processes &processes, const Patience &patience)
 {
     if (has_locked(fd, LOCK_EX | LOCK_NB, name))
         return;
     // By a signal and not by asking again and again: the kernel wakes whoever waits at once, and nobody else.
-    const RepeatedInterrupt interrupt(patience / looks);
+    const RepeatedInterrupt interrupt(patience.limit / looks);
     std::optional<pid_t> holder = find_lock_holder(fd, processes);
     Clock::time_point since = Clock::now();
     while (!has_locked(fd, LOCK_EX, name)) {
@@ -100,9 +100,11 @@ void lock_file(int fd, const std::string &name, const Processes &processes,
         if (now != holder) {
             holder = now;
             since = Clock::now();
-        } else if (Clock::now() - since >= patience) {
-            throw stands_still(name, holder, processes, patience);
+        } else if (Clock::now() - since >= patience.limit) {
+            throw stands_still(name, holder, processes, patience.limit);
         }
+        if (patience.is_ended_by_signals)
+            check_end_signals("waiting for another process that has locked " + name);
     }
 }
 

@@ -19,13 +19,18 @@ namespace ogh {
  */
 std::optional<pid_t> lock_holder(std::string_view locks, dev_t device, ino_t inode);
 
+/** How somebody waits for a lock. */
+struct Patience {
+    std::chrono::milliseconds limit; ///< how long one and the same process may have it
+    bool is_ended_by_signals = true; ///< not for what has to be done at the end of a run that was told to end
+};
+
 /**
  * Locks a file (flock) for this process alone. It waits for as long as the lock goes from one process to another.
  * @param name of the file, for messages
- * @param patience how long one process may have it
- * @throws Error (BrokenHost): one process, which the message names, has had it for so long
+ * @throws Error (BrokenHost): one process, which the message names, has had it for so long; Cancelled, within a tenth of
+ *         the patience
  */
-void lock_file(int fd, const std::string &name, const Processes &processes,
-               std::chrono::milliseconds patience);
+void lock_file(int fd, const std::string &name, const Processes &processes, const Patience &patience);
 
 } // namespace ogh

@@ -21,7 +21,9 @@
 
 #include <boost/test/unit_test.hpp>
 
+#include "base/exit_status.h"
 #include "child.h"
+#include "kernel/end_signals.h"
 #include "lease/lease_file.h"
 #include "lease/lease_folder.h"
 #include "lease/lease_text.h"
@@ -140,10 +142,10 @@ BOOST_FIXTURE_TEST_CASE(a_lock_that_was_removed_while_in_use_keeps_nobody_out_of
     const LeaseFolder folder{Sysroot(path())};
     const Processes processes;
     const std::string lock_path = path("run/oci-gpu-hooks/leases/lock");
-    std::optional<UniqueFd> lock = folder.lock(processes, 10s);
+    std::optional<UniqueFd> lock = folder.lock(processes, Patience{10s});
     Child next([&] {
         lock.reset(); // a copy of the descriptor keeps the lock too
-        const UniqueFd own = folder.lock(processes, 10s);
+        const UniqueFd own = folder.lock(processes, Patience{10s});
         struct stat held {};
         struct stat there {};
         check_call(::fstat(own.get(), &held), "fstat");
@@ -166,7 +168,7 @@ BOOST_FIXTURE_TEST_CASE(who_stands_still_with_the_lock_is_named, LeaseHost)
     const Child holder = holder_of_the_lock(*this, [] { ::raise(SIGSTOP); });
     wait_until_stopped(holder.pid());
     const auto start = std::chrono::steady_clock::now();
-    const Failure failure = failure_of([&] { static_cast<void>(folder.lock(processes, 500ms)); });
+    const Failure failure = failure_of([&] { static_cast<void>(folder.lock(processes, Patience{500ms})); });
     const auto time = std::chrono::steady_clock::now() - start;
     BOOST_TEST((failure.kind == ErrorKind::BrokenHost));
     BOOST_TEST(failure.says("leases/lock' has been locked for 1 s by the process " +
@@ -178,6 +180,25 @@ BOOST_FIXTURE_TEST_CASE(who_stands_still_with_the_lock_is_named, LeaseHost)
     BOOST_TEST(take(request(Init(), {"n:0"})) == 0);
 }
 
+BOOST_FIXTURE_TEST_CASE(who_is_told_to_end_waits_no_longer_for_the_lock, LeaseHost)
+{
+    const LeaseFolder folder{Sysroot(path())};
+    const Child holder = holder_of_the_lock(*this, [] { ::pause(); });
+    // In a process of its own, in which the signal stays pending.
+    const auto kind_with = [&](const Patience &patience) {
+        Child waiter([&] {
+            block_end_signals();
+            ::raise(SIGTERM);
+            const Processes processes;
+            const Failure failure = failure_of([&] { static_cast<void>(folder.lock(processes, patience)); });
+            ::_exit(static_cast<int>(exit_status(failure.kind)));
+        });
+        return waiter.wait();
+    };
+    BOOST_TEST(kind_with(Patience{5s}) == static_cast<int>(ExitStatus::Failure));
+    BOOST_TEST(kind_with(Patience{1s, false}) == static_cast<int>(ExitStatus::BrokenHost), "the end goes on");
+}
+
 BOOST_FIXTURE_TEST_CASE(who_stands_still_in_another_pid_namespace_is_not_passed_over, LeaseHost)
 {
     const LeaseFolder folder{Sysroot(path())};
@@ -185,14 +206,14 @@ BOOST_FIXTURE_TEST_CASE(who_stands_still_in_another_pid_namespace_is_not_passed_
     const std::string said = in_pid_namespace([&] {
         check_call(::mount("proc", "/proc", "proc", 0, nullptr), "mount /proc");
         const Processes processes;
-        return failure_of([&] { static_cast<void>(folder.lock(processes, 200ms)); }).message;
+        return failure_of([&] { static_cast<void>(folder.lock(processes, Patience{200ms})); }).message;
     });
     BOOST_TEST(said.find("by a process that /proc/locks does not show") != std::string::npos, said);
 }
 
 BOOST_FIXTURE_TEST_CASE(a_lock_that_goes_from_one_to_another_is_waited_for, LeaseHost)
 {
-    constexpr auto patience = 2s;
+    constexpr Patience patience{2s};
     const LeaseFolder folder{Sysroot(path())};
     const Processes processes;
     const std::string file = path("run/oci-gpu-hooks/leases/lock");
