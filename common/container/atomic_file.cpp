@@ -70,8 +70,14 @@ AtomicFile::AtomicFile(AtomicPlace place, const Make &make)
 
 AtomicFile::~AtomicFile()
 {
+    discard();
+}
+
+void AtomicFile::discard() noexcept
+{
     if (!temporary_.empty())
         ::unlinkat(place_.folder, temporary_.c_str(), 0);
+    temporary_.clear();
 }
 
 Acted AtomicFile::make_new(const std::function<int()> &make) const
@@ -117,28 +123,22 @@ int AtomicFile::rename(unsigned flags) const
     return act_for(place_.owner, attempt).error;
 }
 
-bool AtomicFile::replace_for_good(int error)
+bool AtomicFile::exchange()
 {
-    const bool is_new = error == 0;
+    int error = rename(RENAME_NOREPLACE);
+    if (error == EEXIST && rename(RENAME_EXCHANGE) == 0) {
+        struct stat there {};
+        if (::fstatat(place_.folder, temporary_.c_str(), &there, AT_SYMLINK_NOFOLLOW) != 0 ||
+            !S_ISDIR(there.st_mode))
+            return false;
+        change_back(); // the kernel exchanges a file for a folder, too
+        error = EISDIR;
+    }
     if (error == EEXIST || error == EINVAL) // EINVAL: a filesystem that does not know the flag
         error = rename(0);
     if (error != 0)
         throw SystemError(error, "cannot replace " + quote(place_.path) + " in the container");
     temporary_.clear();
-    return is_new;
-}
-
-bool AtomicFile::commit()
-{
-    return replace_for_good(rename(RENAME_NOREPLACE));
-}
-
-bool AtomicFile::exchange()
-{
-    const int error = rename(RENAME_NOREPLACE);
-    if (error == EEXIST && rename(RENAME_EXCHANGE) == 0)
-        return false;
-    static_cast<void>(replace_for_good(error));
     return true;
 }
 

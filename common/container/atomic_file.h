@@ -45,17 +45,16 @@ public:
     ~AtomicFile(); ///< takes it away unless it has got its name
 
     /**
-     * Gives it its name, for good.
-     * @return whether nothing had that name before
+     * Gives it its name. What had that before is there as long as this is: under the temporary name.
+     * @return whether nothing had the name, or that cannot be kept, on a filesystem whose renames know no exchange
      * @throws SystemError; a mount point or a folder cannot be replaced
      */
-    bool commit();
-
-    /**
-     * The same, and what had the name before is there as long as this is: under the temporary name.
-     * @return whether nothing had the name, or that cannot be kept, on a filesystem whose renames know no exchange
-     */
     bool exchange();
+
+    [[nodiscard]] const AtomicPlace &place() const { return place_; }
+
+    /** Takes away what has the temporary name. */
+    void discard() noexcept;
 
     /** What had the name before exchange() has it again. */
     void change_back() noexcept;
@@ -73,7 +72,6 @@ public:
 private:
     [[nodiscard]] Acted make_new(const std::function<int()> &make) const;
     [[nodiscard]] int rename(unsigned flags) const;
-    [[nodiscard]] bool replace_for_good(int error);
 
     AtomicPlace place_;
     std::string temporary_; ///< "" once nothing of it has this name any more

@@ -23,13 +23,13 @@ using Step = void (*)(const Edits &, EnteredContainer &);
 /** The order in which a container is changed. */
 constexpr std::array<Step, 9> steps = {
     allow_devices, // The likeliest to be refused, and nothing has been made in the container by then.
-    attach_mounts, // All mounts come before what is replaced, which is for good.
+    attach_mounts,
     put_nodes,
     put_tree,
     make_links, // They lead into the tree.
     bind_proc,
     bind_files,
-    replace_files,          // What a file replaces is gone.
+    replace_files,
     allow_devices_in_scope, // The last: it cannot be undone, and cannot fail.
 };
 

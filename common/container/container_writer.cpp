@@ -117,14 +117,19 @@ bool ContainerWriter::make_entry(const InnerPath &path, const Entry &entry)
     if (!has_to_make(parent, path, entry))
         return false;
     hold_root();
-    auto file = std::make_unique<AtomicFile>(place(parent, path), entry.make);
-    if (file->exchange()) {
-        is_made(parent, path.name, Kind::File);
-    } else {
-        progress_.undo.add([changed = file.get()] { changed->change_back(); });
-        replaced_.push_back(std::move(file));
-    }
+    files_.push_back(std::make_unique<AtomicFile>(place(parent, path), entry.make));
+    name(*files_.back());
     return true;
+}
+
+void ContainerWriter::name(AtomicFile &file)
+{
+    const AtomicPlace &place = file.place();
+    if (file.exchange())
+        progress_.undo.add(
+            [folder = place.folder, name = place.name] { ::unlinkat(folder, name.c_str(), 0); });
+    else
+        progress_.undo.add([&file] { file.change_back(); });
 }
 
 AtomicPlace ContainerWriter::place(const InnerFolder &parent, const InnerPath &path) const
@@ -156,17 +161,17 @@ void ContainerWriter::write(const FileEdit &file)
     if (!parent.why_not_make.empty())
         throw cannot_make(path.full(), parent.why_not_make);
     hold_root();
-    auto written = std::make_unique<AtomicFile>(place(parent, path), file.content, file.mode);
-    written_.push_back({parent, path.name, std::move(written)});
-    progress_.undo.add([this] { written_.clear(); });
+    files_.push_back(std::make_unique<AtomicFile>(place(parent, path), file.content, file.mode));
+    written_.push_back(files_.back().get());
+    // Before a folder that was made for it.
+    progress_.undo.add([written = files_.back().get()] { written->discard(); });
 }
 
 void ContainerWriter::replace()
 {
-    for (const Written &written : written_) {
-        if (written.file->commit())
-            is_made(written.parent, written.name, Kind::File);
-    }
+    for (AtomicFile *file : written_)
+        name(*file);
+    written_.clear();
 }
 
 } // namespace ogh

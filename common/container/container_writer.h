@@ -59,23 +59,17 @@ public:
      */
     void write(const FileEdit &file);
 
-    /**
-     * Puts the files that were written in place of those that have their names, in the order of write(). What they
-     * replace is not brought back by the undo log.
-     */
+    /** Puts the files that were written in place of those that have their names, in the order of write(). */
     void replace();
 
 private:
-    struct Written {
-        const InnerFolder &parent;
-        std::string name;
-        std::unique_ptr<AtomicFile> file;
-    };
-
     const InnerFolder &folder(const std::string &path);
     std::optional<UniqueFd> make(const InnerFolder &parent, const InnerPath &path, Kind kind);
     void is_made(const InnerFolder &parent, const std::string &name, Kind kind);
     [[nodiscard]] bool has_to_make(const InnerFolder &parent, const InnerPath &path, const Entry &entry);
+
+    /** Gives it its name, and puts on the undo log what had that. */
+    void name(AtomicFile &file);
 
     /** Whoever makes something under a temporary name holds the root for it: the name is a fixed one. */
     void hold_root();
@@ -85,8 +79,8 @@ private:
     std::optional<FsCredentials> owner_;
     Progress &progress_;
     std::optional<UniqueFd> held_root_;
-    std::vector<std::unique_ptr<AtomicFile>> replaced_; ///< entries, with what had their names
-    std::vector<Written> written_;
+    std::vector<std::unique_ptr<AtomicFile>> files_; ///< what was made, with what had their names
+    std::vector<AtomicFile *> written_;              ///< those that have not got their names yet
 };
 
 } // namespace ogh

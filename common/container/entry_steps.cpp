@@ -138,7 +138,7 @@ void replace_files(const Edits &edits, EnteredContainer &container)
         container.writer().write(file);
         notes.push_back({LogLevel::Info, "wrote " + quote(file.container_path)});
     }
-    container.check("replacing files"); // from here on nothing is taken back
+    container.check("replacing files");
     container.writer().replace();
     container.note(std::move(notes));
 }

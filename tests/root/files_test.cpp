@@ -164,7 +164,10 @@ BOOST_FIXTURE_TEST_CASE(what_is_no_file_is_not_replaced_by_one, Image)
 {
     file("rootfs/etc/folder/inner", "the image's");
     start();
-    expect_refused(file_at({"/etc/new", "/etc/deep/new", "/etc/folder"}), "cannot replace '/etc/folder'");
+    expect_refused(file_at({"/etc/old", "/etc/new", "/etc/deep/new", "/etc/folder"}),
+                   "cannot replace '/etc/folder'");
+    BOOST_TEST(text("etc/old") == "the image's", "what was replaced by then is there again");
+    BOOST_TEST(text("etc/folder/inner") == "the image's");
     expect_refused(file_at({"/etc/folder"}, How::MountOver), "it is no plain file");
     expect_refused(file_at({"/etc/old/x"}), "'/etc/old'");
 }
