@@ -20,4 +20,9 @@ constexpr bool is_letter_or_digit(char c)
     return is_letter(c) || is_digit(c);
 }
 
+constexpr char to_lower(char c)
+{
+    return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+}
+
 } // namespace ogh

@@ -66,7 +66,7 @@ private:
             return is_item && read_value();
         if (!enter(YamlNode::Type::Mapping, position_ - begin))
             return false;
-        builder_.add_scalar(key, true, "", line_);
+        builder_.add_scalar(key, true, line_);
         is_value_due_ = true;
         position_ += key.size() + 1;
         if (at(position_) == '\n')
@@ -88,7 +88,7 @@ private:
                                                         open_.back().type == YamlNode::Type::Mapping);
             if (!is_inside)
                 return false;
-            builder_.open(type, "", line_);
+            builder_.open(type, line_);
             open_.push_back({type, column});
             is_value_due_ = false;
             return true;
@@ -128,7 +128,7 @@ private:
         const auto value = is_quoted ? quoted(first) : plain();
         if (!value)
             return false;
-        builder_.add_scalar(*value, !is_quoted, "", line_);
+        builder_.add_scalar(*value, !is_quoted, line_);
         is_value_due_ = false;
         return end_line();
     }

@@ -65,7 +65,7 @@ private:
     void open()
     {
         const bool is_mapping = text_[position_++] == '{';
-        builder_.open(is_mapping ? YamlNode::Type::Mapping : YamlNode::Type::Sequence, "", line_);
+        builder_.open(is_mapping ? YamlNode::Type::Mapping : YamlNode::Type::Sequence, line_);
         closing_.push_back(is_mapping ? '}' : ']');
     }
 
@@ -113,7 +113,7 @@ private:
             return read_escaped(begin);
         if (!at('"'))
             return false;
-        builder_.add_scalar(text_.substr(begin, position_ - begin), false, "", line_);
+        builder_.add_scalar(text_.substr(begin, position_ - begin), false, line_);
         ++position_;
         return true;
     }
@@ -141,7 +141,7 @@ private:
         }
         if (!at('"'))
             return false;
-        builder_.add_scalar(text, false, "", line_);
+        builder_.add_scalar(text, false, line_);
         ++position_;
         return true;
     }
@@ -164,7 +164,7 @@ private:
                 static_cast<size_t>(std::find_if_not(rest.begin(), rest.end(), is_of_number) - rest.begin());
         if (length == 0)
             return false;
-        builder_.add_scalar(rest.substr(0, length), true, "", line_);
+        builder_.add_scalar(rest.substr(0, length), true, line_);
         position_ += length;
         return true;
     }

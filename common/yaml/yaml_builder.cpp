@@ -31,24 +31,24 @@ YamlBuilder::YamlBuilder(YamlDocument &document, size_t text_size) : document_(d
     document_.members_.reserve(text_size / bytes_per_node);
 }
 
-YamlBuilder::Index YamlBuilder::add_scalar(std::string_view text, bool plain, std::string_view tag,
-                                           size_t line)
+YamlBuilder::Index YamlBuilder::add_scalar(std::string_view text, bool plain, size_t line)
 {
-    const Index index = add(YamlNode::Type::Scalar, tag, line);
+    const Index index = add(YamlNode::Type::Scalar, line);
     YamlNode &node = document_.nodes_[index];
-    node.value_ = store(text);
+    node.value_ = {static_cast<Index>(document_.text_.size()), static_cast<Index>(text.size())};
+    document_.text_ += text;
     node.weight_ += static_cast<Index>(text.size() / bytes_per_weight);
     node.plain = plain;
     place(index);
     return index;
 }
 
-YamlBuilder::Index YamlBuilder::open(YamlNode::Type type, std::string_view tag, size_t line)
+YamlBuilder::Index YamlBuilder::open(YamlNode::Type type, size_t line)
 {
     if (open_.size() == YamlDocument::max_depth)
         throw too_deep(line);
     // Until it has ended nothing is in it, so that a walk over the nodes has an end.
-    const Index index = add(type, tag, line);
+    const Index index = add(type, line);
     open_.push_back({index, pending_.size()});
     return index;
 }
@@ -97,23 +97,14 @@ void YamlBuilder::require_room(size_t line) const
         throw refused_yaml(line, "it is too large");
 }
 
-YamlBuilder::Index YamlBuilder::add(YamlNode::Type type, std::string_view tag, size_t line)
+YamlBuilder::Index YamlBuilder::add(YamlNode::Type type, size_t line)
 {
     require_room(line);
     YamlNode node;
     node.type = type;
     node.line = static_cast<std::uint32_t>(line);
-    if (!tag.empty())
-        node.tag_ = store(tag);
     document_.nodes_.push_back(node);
     return static_cast<Index>(document_.nodes_.size() - 1);
-}
-
-YamlNode::Range YamlBuilder::store(std::string_view text)
-{
-    const YamlNode::Range range{static_cast<Index>(document_.text_.size()), static_cast<Index>(text.size())};
-    document_.text_ += text;
-    return range;
 }
 
 void YamlBuilder::place(Index index)

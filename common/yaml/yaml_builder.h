@@ -26,10 +26,10 @@ public:
     /** @param text_size about how long the text is */
     YamlBuilder(YamlDocument &document, size_t text_size);
 
-    Index add_scalar(std::string_view text, bool plain, std::string_view tag, size_t line);
+    Index add_scalar(std::string_view text, bool plain, size_t line);
 
     /** A sequence or a mapping, of which the members follow. */
-    Index open(YamlNode::Type type, std::string_view tag, size_t line);
+    Index open(YamlNode::Type type, size_t line);
 
     /** That which was opened last ends. */
     Index close(size_t line);
@@ -46,9 +46,8 @@ private:
         size_t first; ///< of its members, in `pending_`
     };
 
-    Index add(YamlNode::Type type, std::string_view tag, size_t line);
+    Index add(YamlNode::Type type, size_t line);
     void require_room(size_t line) const;
-    YamlNode::Range store(std::string_view text);
     void place(Index index);
     void weigh(YamlNode &node, std::span<const Index> members, size_t line) const;
 

@@ -27,7 +27,6 @@ private:
     };
 
     Range value_;              ///< of a scalar, in the document's text; else in the list of members
-    Range tag_;                ///< in the document's text
     std::uint32_t height_ = 0; ///< how deep what it contains is nested
     std::uint32_t weight_ = 1; ///< of all that it contains, aliases followed; see max_weight
 };
@@ -50,10 +49,10 @@ public:
     }
 
     /** Of a scalar. It may contain NUL. */
-    [[nodiscard]] std::string_view text(const YamlNode &scalar) const { return in_text(scalar.value_); }
-
-    /** "tag:yaml.org,2002:str" and the like, "!" for one that is to be no number; "" if there is none. */
-    [[nodiscard]] std::string_view tag(const YamlNode &node) const { return in_text(node.tag_); }
+    [[nodiscard]] std::string_view text(const YamlNode &scalar) const
+    {
+        return std::string_view(text_).substr(scalar.value_.first, scalar.value_.count);
+    }
 
     /** Of a sequence: its items. Of a mapping: a key, its value, the next key, and so on. Not in order of lines. */
     [[nodiscard]] static size_t size(const YamlNode &node) { return node.value_.count; }
@@ -65,12 +64,7 @@ public:
 private:
     friend class YamlBuilder;
 
-    [[nodiscard]] std::string_view in_text(const YamlNode::Range &range) const
-    {
-        return std::string_view(text_).substr(range.first, range.count);
-    }
-
-    std::string text_; ///< of all scalars and tags
+    std::string text_; ///< of all scalars
     std::vector<YamlNode> nodes_;
     std::vector<std::uint32_t> members_;
     std::int64_t root_ = -1;

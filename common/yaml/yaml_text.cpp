@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/error.h"
+#include "base/text.h"
 #include "yaml/plain_block.h"
 #include "yaml/plain_json.h"
 #include "yaml/yaml_builder.h"
@@ -112,19 +113,27 @@ private:
         }
     }
 
+    /** Nobody writes one into files that are read here, and what it says could not be passed over. */
+    static void refuse_tag(const yaml_char_t *tag, const Event &event)
+    {
+        if (tag != nullptr)
+            throw refused_yaml(event.line(), "a tag, " + quote(text_of(tag)) + ", is not understood here");
+    }
+
     void add_scalar(const Event &event)
     {
         const auto &scalar = event->data.scalar;
-        const Index index =
-            builder_.add_scalar(text_of(scalar.value, scalar.length), scalar.style == YAML_PLAIN_SCALAR_STYLE,
-                                text_of(scalar.tag), event.line());
+        refuse_tag(scalar.tag, event);
+        const Index index = builder_.add_scalar(text_of(scalar.value, scalar.length),
+                                                scalar.style == YAML_PLAIN_SCALAR_STYLE, event.line());
         if (scalar.anchor != nullptr)
             anchors_[std::string(text_of(scalar.anchor))] = index;
     }
 
     void open(const Event &event, YamlNode::Type type, const yaml_char_t *anchor, const yaml_char_t *tag)
     {
-        builder_.open(type, text_of(tag), event.line());
+        refuse_tag(tag, event);
+        builder_.open(type, event.line());
         if (anchor != nullptr)
             anchors_[std::string(text_of(anchor))] = std::nullopt;
         open_anchors_.emplace_back(text_of(anchor));

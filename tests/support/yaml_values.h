@@ -13,7 +13,7 @@ namespace ogh::test {
 /** All that is known of a value and of what is in it. */
 inline std::string written(const YamlDocument &document, const YamlNode &node)
 {
-    std::string text = std::to_string(node.line) + (node.plain ? "p" : "") + std::string(document.tag(node));
+    std::string text = std::to_string(node.line) + (node.plain ? "p" : "");
     if (node.type == YamlNode::Type::Scalar)
         return text + "<" + std::string(document.text(node)) + ">";
     text += node.type == YamlNode::Type::Sequence ? "[" : "{";

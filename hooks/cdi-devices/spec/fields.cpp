@@ -2,10 +2,11 @@
 #include "cdi-devices/spec/fields.h"
 
 #include <algorithm>
-#include <cmath>
+#include <charconv>
 #include <limits>
 #include <utility>
 
+#include "base/letters.h"
 #include "base/text.h"
 #include "cdi-devices/spec/scalar.h"
 
@@ -13,28 +14,10 @@ namespace ogh::cdi_devices {
 
 namespace {
 
-constexpr std::string_view merge_key = "<<";
-constexpr std::string_view merge_tag = "tag:yaml.org,2002:merge";
-
-char lower(char c)
-{
-    return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
-}
-
 bool same_word(std::string_view one, std::string_view other)
 {
     return std::equal(one.begin(), one.end(), other.begin(), other.end(),
-                      [](char a, char b) { return lower(a) == lower(b); });
-}
-
-Scalar scalar_of(const YamlDocument &document, const YamlNode &node)
-{
-    return resolve_scalar(document.text(node), node.plain, document.tag(node));
-}
-
-bool is_mere(const YamlDocument &document, const YamlNode &node)
-{
-    return is_mere_text(document.text(node), node.plain, document.tag(node));
+                      [](char a, char b) { return to_lower(a) == to_lower(b); });
 }
 
 Error wrong_at(const YamlNode &node, const std::string &why)
@@ -42,24 +25,41 @@ Error wrong_at(const YamlNode &node, const std::string &why)
     return {ErrorKind::BrokenHost, "line " + std::to_string(node.line) + ": " + why};
 }
 
+/** Of a list or a mapping nothing is clear. */
+Scalar scalar_of(const YamlDocument &document, const YamlNode &node)
+{
+    return node.type == YamlNode::Type::Scalar ? resolve_scalar(document.text(node), node.plain)
+                                               : Scalar::Unclear;
+}
+
+/** "" for null. @throws Error if it may be another one */
+std::string_view text_of(const YamlDocument &document, const YamlNode &node)
+{
+    if (node.type != YamlNode::Type::Scalar)
+        throw wrong_at(node, "it is no text");
+    const std::string_view text = document.text(node);
+    switch (scalar_of(document, node)) {
+    case Scalar::Null:
+        return "";
+    case Scalar::Octal:
+    case Scalar::Unclear:
+        throw wrong_at(node,
+                       quote(text) + " may be a number or a word of YAML: where it is a text, quote it");
+    default:
+        return text;
+    }
+}
+
 bool is_merge(const YamlDocument &document, const YamlNode &key)
 {
-    if (key.type != YamlNode::Type::Scalar || document.text(key) != merge_key)
-        return false;
-    const std::string_view tag = document.tag(key);
-    return tag == merge_tag || tag == "!" || (key.plain && tag.empty());
+    return key.type == YamlNode::Type::Scalar && key.plain && !key.is_alias && document.text(key) == "<<";
 }
 
 std::string key_of(const YamlDocument &document, const YamlNode &node)
 {
-    if (node.type != YamlNode::Type::Scalar)
+    if (node.type != YamlNode::Type::Scalar || scalar_of(document, node) == Scalar::Null)
         throw wrong_at(node, "a key is no text");
-    if (is_mere(document, node))
-        return std::string(document.text(node));
-    const Scalar key = scalar_of(document, node);
-    if (std::holds_alternative<std::monostate>(key) || std::holds_alternative<std::uint64_t>(key))
-        throw wrong_at(node, "a key is null, or a number that is too large");
-    return to_string(key);
+    return std::string(text_of(document, node));
 }
 
 } // namespace
@@ -71,40 +71,30 @@ Error Value::wrong(const std::string &why) const
 
 bool Value::is_null() const
 {
-    return node_->type == YamlNode::Type::Scalar && !is_mere(*document_, *node_) &&
-           std::holds_alternative<std::monostate>(scalar_of(*document_, *node_));
+    return scalar_of(*document_, *node_) == Scalar::Null;
 }
 
 std::string Value::text() const
 {
-    if (node_->type != YamlNode::Type::Scalar)
-        throw wrong("it is no text");
-    std::string text = is_mere(*document_, *node_) ? std::string(document_->text(*node_))
-                                                   : to_string(scalar_of(*document_, *node_));
-    if (text.find('\0') != std::string::npos)
+    const std::string_view text = text_of(*document_, *node_);
+    if (text.find('\0') != std::string_view::npos)
         throw wrong("it has a NUL character");
-    return text;
+    return std::string(text);
 }
 
 std::int64_t Value::number(std::int64_t least, std::int64_t most) const
 {
-    const Scalar scalar =
-        node_->type == YamlNode::Type::Scalar ? scalar_of(*document_, *node_) : Scalar(true);
-    std::optional<std::int64_t> value;
-    if (std::holds_alternative<std::monostate>(scalar))
-        value = 0;
-    else if (const auto *whole = std::get_if<std::int64_t>(&scalar))
-        value = *whole;
-    else if (const auto *real = std::get_if<double>(&scalar))
-        // 08 is one of these. Where no sign is allowed, -0.0 is not.
-        if (constexpr double beyond = 9223372036854775808.0;
-            *real == std::floor(*real) && std::abs(*real) < beyond && (least < 0 || !std::signbit(*real)))
-            value = static_cast<std::int64_t>(*real);
-    if (!value)
-        throw wrong("it is no whole number");
-    if (*value < least || *value > most)
-        throw wrong("the number " + std::to_string(*value) + " is too small or too large");
-    return *value;
+    const Scalar scalar = scalar_of(*document_, *node_);
+    if (scalar == Scalar::Null)
+        return 0;
+    if (scalar != Scalar::Integer && scalar != Scalar::Octal)
+        throw wrong("it is no whole number in decimal digits");
+    const std::string_view text = document_->text(*node_);
+    std::int64_t value = 0;
+    std::from_chars(text.data(), text.data() + text.size(), value, scalar == Scalar::Octal ? 8 : 10);
+    if (value < least || value > most)
+        throw wrong("the number " + std::to_string(value) + " is too small or too large");
+    return value;
 }
 
 std::vector<Value> Value::list() const
@@ -124,11 +114,9 @@ bool Value::flag() const
 {
     if (is_null())
         return false;
-    const Scalar scalar =
-        node_->type == YamlNode::Type::Scalar ? scalar_of(*document_, *node_) : Scalar(std::string());
-    if (!std::holds_alternative<bool>(scalar))
+    if (scalar_of(*document_, *node_) != Scalar::Flag)
         throw wrong("it is neither true nor false");
-    return std::get<bool>(scalar);
+    return document_->text(*node_) == "true";
 }
 
 std::vector<std::string> Value::texts() const
@@ -168,7 +156,7 @@ void Fields::check_unique(const Value &value, Case names_as) const
     names.reserve(fields_.size());
     for (const Field &field : fields_)
         names.emplace_back(field.name);
-    const auto as_written = [&](char c) { return names_as == Case::Any ? lower(c) : c; };
+    const auto as_written = [&](char c) { return names_as == Case::Any ? to_lower(c) : c; };
     std::sort(names.begin(), names.end(), [&](std::string_view one, std::string_view other) {
         return std::lexicographical_compare(one.begin(), one.end(), other.begin(), other.end(),
                                             [&](char a, char b) { return as_written(a) < as_written(b); });
