@@ -20,7 +20,6 @@
 #include "kernel/end_signals.h"
 #include "kernel/process.h"
 #include "kernel/served_mounts.h"
-#include "kernel/stall.h"
 #include "oci/state.h"
 
 namespace ogh {
@@ -140,7 +139,7 @@ void Hook::go_on_in_child_if_needed()
     const std::vector<TypedMount> served = served_mounts(view_->mount_policy().inside());
     if (served.empty())
         return;
-    limit_.go_on_in_child([&](pid_t child) { return describe_stall(child, container_.rootfs, served); });
+    limit_.go_on_in_child(blame(served, container_.rootfs));
     view_.emplace(container_); // what the other one holds of /proc/self is the parent's
 }
 

@@ -5,6 +5,8 @@
 #include <array>
 #include <string_view>
 
+#include "base/text.h"
+
 namespace ogh {
 
 namespace {
@@ -29,6 +31,28 @@ std::vector<TypedMount> served_mounts(const MountTable &table)
     return table.mounts_of_type([](const std::string &type) {
         return std::find(own_types.begin(), own_types.end(), type) == own_types.end();
     });
+}
+
+std::string blame(const std::vector<TypedMount> &served, const std::string &rootfs)
+{
+    constexpr size_t shown = 4;
+    std::vector<std::string> inside;
+    std::vector<std::string> all;
+    for (const TypedMount &mount : served) {
+        const bool is_inside = !rootfs.empty() && (mount.point + "/").starts_with(rootfs + "/");
+        const std::string inner = is_inside ? mount.point.substr(rootfs.size()) : mount.point;
+        all.push_back(quote(inner.empty() ? "/" : inner) + " (" + as_utf8(mount.type) + ")");
+        if (is_inside)
+            inside.push_back(all.back());
+    }
+    const std::vector<std::string> &names = inside.empty() ? all : inside;
+    std::string text;
+    for (size_t i = 0; i < std::min(names.size(), shown); ++i)
+        text += (i == 0 ? "" : ", ") + names[i];
+    if (names.size() > shown)
+        text += ", and " + std::to_string(names.size() - shown) + " more";
+    return "; mounts that another process or machine has to answer for: " + text +
+           ". See to those, or start the container without them";
 }
 
 } // namespace ogh

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <string>
 #include <vector>
 
 #include "kernel/mount_table.h"
@@ -15,5 +16,12 @@ namespace ogh {
  * lead anywhere by symlinks.
  */
 std::vector<TypedMount> served_mounts(const MountTable &table);
+
+/**
+ * Which of them may be at fault where a process has not come to its end in time, in words that follow "gave up": those
+ * in the container, or all if it has none.
+ * @param rootfs of the container on the host: what is below it is named as the container does; "" for no container
+ */
+std::string blame(const std::vector<TypedMount> &served, const std::string &rootfs);
 
 } // namespace ogh

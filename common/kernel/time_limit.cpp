@@ -164,7 +164,7 @@ std::string TimeLimit::gave_up() const
     return "gave up after " + std::to_string(seconds.count()) + " s";
 }
 
-void TimeLimit::go_on_in_child(const std::function<std::string(pid_t)> &where) const
+void TimeLimit::go_on_in_child(const std::string &stall) const
 {
     const UniqueFd out = make_output();
     const UniqueFd err = make_output();
@@ -187,7 +187,6 @@ void TimeLimit::go_on_in_child(const std::function<std::string(pid_t)> &where) c
         pass_on(out, err);
         ::_exit(code_of(child));
     }
-    const std::string stall = where(child);
     kill_child(held);
     pass_on(out, err);
     throw Error(ErrorKind::TimedOut, gave_up() + stall);

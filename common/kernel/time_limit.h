@@ -1,10 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <sys/types.h>
-
 #include <chrono>
-#include <functional>
 #include <string>
 
 namespace ogh {
@@ -37,12 +34,12 @@ public:
      * their ends. What asks this process to end, see block_end_signals(), is passed on to the child, who may have
      * something to take back first.
      *
-     * @param where is asked in this process, when the time is over: at what the child with this pid stands still
+     * @param stall what may be at fault when the time is over, in words that follow "gave up"
      * @throws Error (TimedOut) in this process: the time has been over for a second, and the child is killed. Where no
      *         signal ends it, it lives on until its wait has an end, and then does nothing more. Also if the child was
      *         killed by others, or could not be made.
      */
-    void go_on_in_child(const std::function<std::string(pid_t)> &where) const;
+    void go_on_in_child(const std::string &stall) const;
 
 private:
     std::chrono::milliseconds limit_;

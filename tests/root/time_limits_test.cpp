@@ -3,11 +3,9 @@
 // A process that does not come to its end in time, alone and with another one that waits for it.
 #include <fcntl.h>
 #include <poll.h>
-#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 #include <linux/capability.h>
-#include <linux/openat2.h>
 
 #include <array>
 #include <chrono>
@@ -24,11 +22,9 @@
 #include "base/undo_log.h"
 #include "base/unique_fd.h"
 #include "child.h"
-#include "kernel/awaited_path.h"
 #include "kernel/cancellation.h"
 #include "kernel/end_signals.h"
 #include "kernel/process.h"
-#include "kernel/stall.h"
 #include "kernel/time_limit.h"
 #include "support/temp_folder.h"
 
@@ -79,7 +75,7 @@ struct Pipe {
         const TimeLimit time(limit);
         block_end_signals();
         limit_capabilities({CAP_SYS_ADMIN, CAP_SYS_CHROOT});
-        time.go_on_in_child([](pid_t child) { return ", where " + std::to_string(child) + " stands"; });
+        time.go_on_in_child(", see there");
         work();
     } catch (const Error &error) {
         write_all(STDERR_FILENO, error.what(), "to stderr");
@@ -120,24 +116,6 @@ bool comes(const std::function<bool()> &reached)
     return false;
 }
 
-/** What a process that does `wait` waits for. */
-std::optional<std::string> awaited_in(const std::function<void()> &wait)
-{
-    const Child child(wait);
-    std::optional<std::string> path;
-    comes([&] { return (path = awaited_path(child.pid())).has_value(); });
-    return path;
-}
-
-struct Fifo : TempFolder {
-    Fifo() { check_call(::mkfifo(path("fifo").c_str(), 0600), "mkfifo"); }
-
-    [[nodiscard]] UniqueFd opened() const
-    {
-        return UniqueFd(::open(path().c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
-    }
-};
-
 } // namespace
 
 BOOST_AUTO_TEST_CASE(a_process_that_takes_too_long_is_ended_by_a_signal)
@@ -163,7 +141,7 @@ BOOST_AUTO_TEST_CASE(output_and_exit_code_are_those_of_the_child)
     BOOST_TEST(ending_of(long_time, [] {}).code == 0);
 }
 
-BOOST_AUTO_TEST_CASE(a_child_that_takes_too_long_is_killed_and_it_is_said_where_it_was)
+BOOST_AUTO_TEST_CASE(a_child_that_takes_too_long_is_killed)
 {
     const Ending ending = ending_of(short_time, [] {
         const std::string pid = std::to_string(::getpid()) + "\n";
@@ -173,7 +151,7 @@ BOOST_AUTO_TEST_CASE(a_child_that_takes_too_long_is_killed_and_it_is_said_where_
     });
     const std::string pid = ending.err.substr(0, ending.err.find('\n'));
     BOOST_TEST(ending.code == 1);
-    BOOST_TEST(ending.err == pid + "\ngave up after 0 s, where " + pid + " stands");
+    BOOST_TEST(ending.err == pid + "\ngave up after 0 s, see there");
     BOOST_TEST(!fs::exists("/proc/" + pid));
 }
 
@@ -263,51 +241,6 @@ BOOST_AUTO_TEST_CASE(a_child_can_give_up_capabilities)
         require_capabilities({CAP_SYS_ADMIN, CAP_SYS_CHROOT}, "this");
     });
     BOOST_TEST(ending.err == "this needs CAP_SYS_CHROOT, which this process lacks");
-}
-
-BOOST_FIXTURE_TEST_CASE(the_path_that_a_process_waits_for_is_found, Fifo)
-{
-    const auto by_path = [&] { ::open(path("fifo").c_str(), O_RDONLY | O_CLOEXEC); };
-    BOOST_TEST(awaited_in(by_path).value_or("none") == path("fifo"));
-    const auto by_folder = [&] {
-        open_how how{};
-        how.flags = O_RDONLY | O_CLOEXEC;
-        how.resolve = RESOLVE_IN_ROOT;
-        ::syscall(SYS_openat2, opened().get(), "/fifo", &how, sizeof how);
-    };
-    BOOST_TEST(awaited_in(by_folder).value_or("none") == path("fifo"));
-    const auto by_descriptor = [&] {
-        const UniqueFd fd(::open(path("fifo").c_str(), O_RDWR | O_CLOEXEC));
-        char byte = 0;
-        [[maybe_unused]] const ssize_t got = ::read(fd.get(), &byte, 1);
-    };
-    BOOST_TEST(awaited_in(by_descriptor).value_or("none") == path("fifo"));
-}
-
-BOOST_AUTO_TEST_CASE(a_process_that_waits_for_no_file_or_is_gone_waits_for_no_path)
-{
-    // In the register of a first argument, which this call does not have, may be the number of any descriptor.
-    const UniqueFd folder(::open("/", O_PATH | O_CLOEXEC));
-    const Child child([&] { ::syscall(SYS_pause, folder.get()); });
-    BOOST_REQUIRE(comes([&] {
-        return content("/proc/" + std::to_string(child.pid()) + "/stat").find(") S ") != std::string::npos;
-    }));
-    BOOST_TEST(!awaited_path(child.pid()).has_value());
-    BOOST_TEST(!awaited_path(0x3fffff).has_value()); // above every pid_max
-}
-
-BOOST_AUTO_TEST_CASE(it_is_said_at_what_a_process_stands_and_which_mounts_may_be_at_fault)
-{
-    const std::string nothing =
-        describe_stall(0x3fffff, "/b/rootfs", {{"/b/rootfs/opt", "fuse.x"}, {"/home", "nfs"}});
-    BOOST_TEST(nothing.find("'/opt' (fuse.x).") != std::string::npos, nothing);
-    BOOST_TEST(nothing.find("/home") == std::string::npos, nothing);
-    const std::string outside =
-        describe_stall(0x3fffff, "/b/rootfs", {{"/b/rootfs2", "fuse.x"}, {"/home", "nfs"}});
-    BOOST_TEST(outside.find("'/b/rootfs2' (fuse.x), '/home' (nfs).") != std::string::npos, outside);
-    const std::string many = describe_stall(
-        0x3fffff, "/b", {{"/b", "a"}, {"/b/1", "a"}, {"/b/2", "a"}, {"/b/3", "a"}, {"/b/4", "a"}});
-    BOOST_TEST(many.find("'/' (a), '/1' (a), '/2' (a), '/3' (a), and 1 more.") != std::string::npos, many);
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """A volume whose FUSE daemon does not answer, under a runtime that waits for the hook for ever: the hook ends itself
-and says at what it stood. No signal ends the wait for a request that the daemon has read."""
+and says which mounts may be at fault. No signal ends the wait for a request that the daemon has read."""
 
 import pytest
 
@@ -32,11 +32,11 @@ def volume_fixture(scratch):
         volume.close()
 
 
-def gave_up(result, patience, path):
-    """The hook stopped the container for that path, in time, and by its own decision."""
+def gave_up(result, patience):
+    """The hook stopped the container, in time, and by its own decision."""
     assert result.code != 0 and result.out == "" and result.hook_status == 1, (result.err, result.said)
     assert len(result.said) == 1, result.said
-    assert f"gave up after {LIMIT_S} s at '{path}' in the container; " in result.said[0]
+    assert f"gave up after {LIMIT_S} s; mounts that another" in result.said[0]
     assert "'/volume' (fuse.server). See to those" in result.said[0]
     timer, wait = patience.seconds()
     # Both leave a second to whoever can still take back what it has done.
@@ -57,8 +57,8 @@ def test_a_volume_that_does_not_answer_ends_a_hook_in_time(ld_box, hook, srv, vo
     (boxes[2].rootfs / "srv").symlink_to("/volume/taken")
     volumes, hooks = [volume(box) for box in boxes], [Patience(box) for box in boxes]
     results = at_once(boxes, "echo started")
-    for result, hook, path in zip(results, hooks, ("/volume/taken/lib", "/volume/left/lib", "/srv")):
-        gave_up(result, hook, path)
+    for result, hook in zip(results, hooks):
+        gave_up(result, hook)
     # What no signal ends is not waited for; it ends when somebody answers. Of what can be ended nothing is left.
     assert [hook.left() for hook in hooks] == [["D"], [], ["D"]]
     for each in volumes:
@@ -73,7 +73,7 @@ def test_the_folder_for_cuda_compatibility_does_not_answer(files_box, volume):
     volume(box)
     hook = Patience(box)
     result = box.run("echo started")
-    gave_up(result, hook, "/usr/local/cuda/compat")
+    gave_up(result, hook)
 
 
 def test_the_source_folder_of_the_host_does_not_answer(engine_box, scratch):
@@ -84,7 +84,7 @@ def test_the_source_folder_of_the_host_does_not_answer(engine_box, scratch):
     try:
         result = box.run("echo started")
         assert result.hook_status == 1 and len(result.said) == 1, (result.err, result.said)
-        assert f"gave up after {LIMIT_S} s at '{source.folder}/left" in result.said[0], result.said
+        assert f"gave up after {LIMIT_S} s; " in result.said[0], result.said
         assert f"'{source.folder}' (fuse.server)." in result.said[0], result.said
         assert hook.left() == []
     finally:

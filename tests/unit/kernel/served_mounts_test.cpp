@@ -59,4 +59,19 @@ BOOST_AUTO_TEST_CASE(what_is_called_like_a_type_is_none)
     BOOST_TEST(served_in("92 91 0:44 /nfs /fuse rw - tmpfs nfs rw,fuse\n").empty());
 }
 
+BOOST_AUTO_TEST_CASE(it_is_said_which_may_be_at_fault)
+{
+    const auto names = [](const std::vector<TypedMount> &served, const std::string &rootfs) {
+        const std::string text = blame(served, rootfs);
+        const size_t begin = text.find(": ") + 2;
+        return text.substr(begin, text.find(". See to those") - begin);
+    };
+    BOOST_TEST(names({{"/b/rootfs/opt", "fuse.x"}, {"/home", "nfs"}}, "/b/rootfs") == "'/opt' (fuse.x)");
+    BOOST_TEST(names({{"/b/rootfs2", "fuse.x"}, {"/home", "nfs"}}, "/b/rootfs") ==
+               "'/b/rootfs2' (fuse.x), '/home' (nfs)");
+    BOOST_TEST(names({{"/b", "a"}, {"/b/1", "a"}, {"/b/2", "a"}, {"/b/3", "a"}, {"/b/4", "a"}}, "/b") ==
+               "'/' (a), '/1' (a), '/2' (a), '/3' (a), and 1 more");
+    BOOST_TEST(names({{"/home", "nfs"}}, "") == "'/home' (nfs)");
+}
+
 BOOST_AUTO_TEST_SUITE_END()
