@@ -3,14 +3,13 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <optional>
 #include <string>
 #include <string_view>
 
 /**
- * Messages of D-Bus as bytes, protocol version 1; D-Bus Specification, "Type System", "Marshaling (Wire Format)" and
- * "Message Protocol". Only what it takes to call methods and to read their replies: no file descriptors, and of values
- * the types y, b, u, s, o, g, v, arrays and structs. Nothing here does input or output.
+ * Messages of D-Bus as bytes, protocol version 1, least significant byte first as all hosts are; D-Bus Specification,
+ * "Type System", "Marshaling (Wire Format)" and "Message Protocol". Only what it takes to call the methods of systemd
+ * that are called here, and to read their replies. Nothing here does input or output.
  */
 namespace ogh::dbus {
 
@@ -20,31 +19,31 @@ constexpr std::size_t max_message = std::size_t{1} << 20U;
 /** So much of a message tells how long it is. */
 constexpr std::size_t fixed_header = 16;
 
-/** Puts values behind each other, with the padding that each needs; least significant byte first. */
+/** Puts values behind each other, with the padding that each needs. */
 class Marshaller final {
 public:
     [[nodiscard]] const std::string &bytes() const { return bytes_; }
 
-    void put_byte(std::uint8_t value); ///< y
-    void put_uint32(std::uint32_t value);
-    void put_boolean(bool value);
-    void put_string(std::string_view text);    ///< s, o. @throws Error for a NUL, or no UTF-8
-    void put_signature(std::string_view text); ///< g, and what a variant begins with. @throws Error
+    void put_byte(std::uint8_t value) { bytes_ += static_cast<char>(value); } ///< y
+    void put_uint32(std::uint32_t value);                                     ///< u, b
+    void put_string(std::string_view text);                                   ///< s, o
+    void put_signature(std::string_view text); ///< g, and what a variant begins with
     void begin_struct() { pad(8); }
 
     /** An array whose elements are structs, as all are here: `put` puts them, each with begin_struct(). */
     template<typename Put> void put_array_of_structs(const Put &put)
     {
-        const std::size_t length = begin_array();
+        put_uint32(0);
+        const std::size_t length_end = bytes_.size();
+        pad(8); // the length does not count it
         const std::size_t start = bytes_.size();
         put();
-        set_uint32(length, static_cast<std::uint32_t>(bytes_.size() - start));
+        set_uint32(length_end, static_cast<std::uint32_t>(bytes_.size() - start));
     }
 
 private:
     void pad(std::size_t alignment);
-    std::size_t begin_array();
-    void set_uint32(std::size_t at, std::uint32_t value);
+    void set_uint32(std::size_t end, std::uint32_t value);
 
     std::string bytes_;
 };
@@ -53,71 +52,63 @@ private:
 class Unmarshaller final {
 public:
     /** @param bytes begin where a message's header or body does, which is aligned; they outlive this */
-    Unmarshaller(std::string_view bytes, bool big_endian) : bytes_(bytes), big_endian_(big_endian) {}
+    explicit Unmarshaller(std::string_view bytes) : bytes_(bytes) {}
 
-    std::uint8_t take_byte();
+    std::uint8_t take_byte() { return static_cast<std::uint8_t>(take(1)[0]); }
     std::uint32_t take_uint32();
-    std::string take_string();      ///< s
-    std::string take_object_path(); ///< o
-    std::string take_signature();   ///< g, and what a variant begins with
+    std::string take_string() { return take_text(take_uint32()); }  ///< s, o
+    std::string take_signature() { return take_text(take_byte()); } ///< g, and what a variant begins with
     void begin_struct() { skip_padding(8); }
 
     /** Takes the values of an array of structs: `take` takes one element, with begin_struct(). */
     template<typename Take> void take_array_of_structs(const Take &take)
     {
-        const std::size_t end = begin_array();
+        const std::size_t length = take_uint32();
+        skip_padding(8);
+        const std::size_t end = at_ + length;
         while (at_ < end)
             take();
-        check_array_end(end);
+        check_end(end);
     }
 
     /** The variant's own signature has to be this. */
     void expect_signature(std::string_view signature);
 
-    /** Skips a value of a basic type. */
-    void skip(std::string_view signature);
-
-    [[nodiscard]] bool at_end() const { return at_ == bytes_.size(); }
-    [[nodiscard]] std::size_t offset() const { return at_; }
-    void skip_padding(std::size_t alignment);
+    [[nodiscard]] std::string_view rest() const { return bytes_.substr(at_); }
 
 private:
     std::string_view take(std::size_t count);
     std::string take_text(std::size_t length);
-    std::size_t begin_array();
-    void check_array_end(std::size_t end) const;
+    void skip_padding(std::size_t alignment);
+    void check_end(std::size_t end) const;
 
     std::string_view bytes_;
     std::size_t at_ = 0;
-    bool big_endian_;
 };
 
-/** A call of a method. */
+/** A call of a method of whoever is at the other end. */
 struct MethodCall {
-    std::string destination; ///< the bus name of whom it is for; "" where the other end is meant
-    std::string path;        ///< of the object
+    std::string path; ///< of the object
     std::string interface;
     std::string member;
     std::string signature = {}; ///< of the body
     std::string body = {};      ///< Marshaller::bytes()
 };
 
-/** The call as a message. @param serial not 0. @throws Error for a text that no message can have */
+/** The call as a message. @param serial not 0 */
 std::string marshal(const MethodCall &call, std::uint32_t serial);
 
 enum class MessageType : std::uint8_t { MethodCall = 1, MethodReturn = 2, Error = 3, Signal = 4 };
 
-/** What came in. Of a type that is none of the above nothing else is told. */
+/** What came in. */
 struct Message {
     MessageType type = MessageType::Signal;
-    std::uint32_t serial = 0;
-    std::optional<std::uint32_t> reply_serial = {}; ///< of a reply: which call it answers
-    std::string error_name = {};                    ///< of an error
+    std::uint32_t reply_serial = 0; ///< of a reply: which call it answers
+    std::string error_name = {};    ///< of an error
     std::string signature = {};
     std::string body = {};
-    bool big_endian = false;
 
-    [[nodiscard]] Unmarshaller values() const { return {body, big_endian}; }
+    [[nodiscard]] Unmarshaller values() const { return Unmarshaller(body); }
 };
 
 /**

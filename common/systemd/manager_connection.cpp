@@ -6,14 +6,10 @@
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
-#include <unistd.h>
 
-#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <cstdio>
-#include <iterator>
-#include <map>
 
 #include "base/error.h"
 #include "base/text.h"
@@ -70,17 +66,6 @@ void check_listener(int socket)
                     "it is not root's process 1 that listens at " + quote(manager_socket));
 }
 
-std::string hexadecimal(std::string_view text)
-{
-    constexpr std::string_view digits = "0123456789abcdef";
-    std::string hex;
-    for (const char c : text) {
-        hex += digits[static_cast<unsigned char>(c) >> 4U];
-        hex += digits[static_cast<unsigned char>(c) & 0xFU];
-    }
-    return hex;
-}
-
 /** What the error says for people, if it says something. */
 Error failure(const dbus::MethodCall &call, const dbus::Message &error)
 {
@@ -117,37 +102,23 @@ ManagerConnection::ManagerConnection(UniqueFd socket, std::chrono::milliseconds 
 {
 }
 
-std::vector<dbus::Message> ManagerConnection::call(const std::vector<dbus::MethodCall> &calls)
+dbus::Message ManagerConnection::call(const dbus::MethodCall &call)
 {
-    start();
-    const std::uint32_t first = last_serial_ + 1;
-    std::string bytes;
-    for (const dbus::MethodCall &call : calls)
-        bytes += marshal(call, ++last_serial_);
-    send(bytes);
-    std::map<std::uint32_t, dbus::Message> replies;
-    while (replies.size() < calls.size()) {
+    if (!end_) {
+        end_ = std::chrono::steady_clock::now() + time_;
+        authenticate();
+    }
+    const std::uint32_t serial = ++last_serial_;
+    send(marshal(call, serial));
+    while (true) {
         dbus::Message message = take_message();
-        const std::uint32_t serial = message.reply_serial.value_or(0);
-        if (serial < first || serial > last_serial_)
+        if (message.reply_serial != serial)
             continue;
         if (message.type == dbus::MessageType::Error)
-            throw failure(calls[serial - first], message);
+            throw failure(call, message);
         if (message.type == dbus::MessageType::MethodReturn)
-            replies.emplace(serial, std::move(message));
+            return message;
     }
-    std::vector<dbus::Message> found;
-    std::transform(replies.begin(), replies.end(), std::back_inserter(found),
-                   [](auto &reply) { return std::move(reply.second); });
-    return found;
-}
-
-void ManagerConnection::start()
-{
-    if (end_)
-        return;
-    end_ = std::chrono::steady_clock::now() + time_;
-    authenticate();
 }
 
 /**
@@ -157,8 +128,8 @@ void ManagerConnection::start()
  */
 void ManagerConnection::authenticate()
 {
-    send(std::string(1, '\0') + "AUTH EXTERNAL " + hexadecimal(std::to_string(::geteuid())) +
-         "\r\nBEGIN\r\n");
+    constexpr std::string_view root_in_hexadecimal = "30"; // of the text "0"
+    send(std::string(1, '\0') + "AUTH EXTERNAL " + std::string(root_in_hexadecimal) + "\r\nBEGIN\r\n");
     if (const std::string answer = take_line(); !answer.starts_with("OK "))
         throw Error(ErrorKind::Failure, "systemd does not take this process for root: " + quote(answer));
 }

@@ -5,7 +5,6 @@
 #include <cstdint>
 #include <optional>
 #include <string>
-#include <vector>
 
 #include "base/log.h"
 #include "base/unique_fd.h"
@@ -36,14 +35,12 @@ public:
     explicit ManagerConnection(UniqueFd socket, std::chrono::milliseconds time = manager_time);
 
     /**
-     * Makes the calls, all at once, and waits for what each returns. What else comes in, such as signals, is skipped.
-     * @return the replies, in the order of the calls
-     * @throws Error if one of them fails, the time is over, or what comes in is no D-Bus
+     * Makes the call, and waits for what it returns. What else comes in, such as signals, is skipped.
+     * @throws Error if it fails, the time is over, or what comes in is no D-Bus
      */
-    std::vector<dbus::Message> call(const std::vector<dbus::MethodCall> &calls);
+    dbus::Message call(const dbus::MethodCall &call);
 
 private:
-    void start();
     void authenticate();
     void send(std::string_view bytes);
     void receive();

@@ -3,12 +3,12 @@
 // The interface is described in org.freedesktop.systemd1(5).
 #include "systemd/scope_unit.h"
 
+#include <algorithm>
 #include <string_view>
 #include <utility>
 
 #include "base/error.h"
 #include "base/text.h"
-#include "systemd/unit_devices.h"
 
 namespace ogh {
 
@@ -18,20 +18,85 @@ using dbus::Marshaller;
 using dbus::MethodCall;
 using dbus::Unmarshaller;
 
-constexpr const char *no_bus_name = ""; // whoever is at the other end is systemd
+/** One entry of a unit's DeviceAllow; systemd.resource-control(5). */
+struct AllowedDevice {
+    std::string node;   ///< a path below /dev, or a group of devices: "char-pts"
+    std::string access; ///< of "r", "w" and "m"
+};
+
+using AllowedDevices = std::vector<AllowedDevice>;
+
+/** A unit of systemd's, and how systemd restricts the devices of what runs in it. */
+struct Unit {
+    std::string id; ///< its name: "libpod-4f.scope"
+    std::string control_group =
+        {}; ///< as /proc/PID/cgroup names it; "" of what is no scope, as all that follows
+    std::string device_policy = {}; ///< "auto", "closed" or "strict"
+    AllowedDevices device_allow = {};
+};
+
+/**
+ * Whether the unit is the container's own, and nothing else is in it: a scope, which runtimes make for one container,
+ * and of a cgroup of this container's. systemd names the nearest unit above a cgroup; that may be the service of the
+ * engine, or of a whole worker.
+ */
+bool is_containers_own(const Unit &unit, const std::vector<std::string> &scopes)
+{
+    return unit.id.ends_with(".scope") &&
+           std::find(scopes.begin(), scopes.end(), unit.control_group) != scopes.end();
+}
+
+/**
+ * Whether systemd denies devices in the unit. If it does not, DeviceAllow must be left alone: the first entry would
+ * take all other devices away.
+ */
+bool restricts_devices(const Unit &unit)
+{
+    return unit.device_policy != "auto" || !unit.device_allow.empty();
+}
+
+/** systemd takes the numbers from such a path, and does not look whether it exists: src/core/bpf-devices.c. */
+AllowedDevice allowed_by(const DeviceRule &rule)
+{
+    const std::string folder = rule.type == DeviceRule::Type::Char ? "/dev/char/" : "/dev/block/";
+    AllowedDevice device{folder + std::to_string(rule.major) + ":" + std::to_string(rule.minor), ""};
+    if ((rule.access & access_read) != 0)
+        device.access += 'r';
+    if ((rule.access & access_write) != 0)
+        device.access += 'w';
+    if ((rule.access & access_mknod) != 0)
+        device.access += 'm';
+    return device;
+}
+
+/** What DeviceAllow lacks of the rules. Nodes are named by number: the host need not have them. */
+AllowedDevices missing_devices(const Unit &unit, const DeviceRules &rules)
+{
+    AllowedDevices missing;
+    for (const DeviceRule &rule : rules) {
+        const AllowedDevice wanted = allowed_by(rule);
+        const auto covers_it = [&](const AllowedDevice &present) {
+            return present.node == wanted.node &&
+                   wanted.access.find_first_not_of(present.access) == std::string::npos;
+        };
+        if (std::none_of(unit.device_allow.begin(), unit.device_allow.end(), covers_it))
+            missing.push_back(wanted);
+    }
+    return missing;
+}
 
 MethodCall manager_call(const char *member, const char *signature, const Marshaller &body)
 {
-    return {no_bus_name, "/org/freedesktop/systemd1", "org.freedesktop.systemd1.Manager", member, signature,
-            body.bytes()};
+    return {"/org/freedesktop/systemd1", "org.freedesktop.systemd1.Manager", member, signature, body.bytes()};
 }
 
-MethodCall property_call(const std::string &unit, const char *interface, const char *name)
+dbus::Message property(ManagerConnection &manager, const std::string &unit, const char *interface,
+                       const char *name)
 {
     Marshaller body;
     body.put_string(std::string("org.freedesktop.systemd1.") + interface);
     body.put_string(name);
-    return {no_bus_name, unit, "org.freedesktop.DBus.Properties", "Get", "ss", body.bytes()};
+    return manager.call({unit, "org.freedesktop.DBus.Properties", "Get", "ss", body.bytes()});
 }
 
 Unmarshaller values_of(const dbus::Message &reply, const char *signature)
@@ -66,30 +131,30 @@ std::string unit_of(ManagerConnection &manager, const std::string &cgroup)
 {
     Marshaller body;
     body.put_string(cgroup);
-    const auto replies = manager.call({manager_call("GetUnitByControlGroup", "s", body)});
-    return values_of(replies.front(), "o").take_object_path();
+    return values_of(manager.call(manager_call("GetUnitByControlGroup", "s", body)), "o").take_string();
 }
 
 /** How the object of a scope ends: `.` is escaped (sd_bus_path_encode(3)). What is no scope lacks its properties. */
 constexpr std::string_view scope_object = "_2escope";
 
-UnitDevices look_at(ManagerConnection &manager, const std::string &unit)
+Unit look_at(ManagerConnection &manager, const std::string &object)
 {
-    if (!unit.ends_with(scope_object))
-        return {text_of(manager.call({property_call(unit, "Unit", "Id")}).front()), "", "", {}};
-    const auto replies = manager.call(
-        {property_call(unit, "Unit", "Id"), property_call(unit, "Scope", "ControlGroup"),
-         property_call(unit, "Scope", "DevicePolicy"), property_call(unit, "Scope", "DeviceAllow")});
-    return {text_of(replies[0]), text_of(replies[1]), text_of(replies[2]), devices_of(replies[3])};
+    Unit unit{text_of(property(manager, object, "Unit", "Id"))};
+    if (object.ends_with(scope_object)) {
+        unit.control_group = text_of(property(manager, object, "Scope", "ControlGroup"));
+        unit.device_policy = text_of(property(manager, object, "Scope", "DevicePolicy"));
+        unit.device_allow = devices_of(property(manager, object, "Scope", "DeviceAllow"));
+    }
+    return unit;
 }
 
 /** For as long as the unit lives: nothing is written below /etc. */
 void allow(ManagerConnection &manager, const std::string &id, const AllowedDevices &devices)
 {
-    constexpr bool only_at_run_time = true;
+    constexpr std::uint32_t only_at_run_time = 1; // a boolean
     Marshaller body;
     body.put_string(id);
-    body.put_boolean(only_at_run_time);
+    body.put_uint32(only_at_run_time);
     body.put_array_of_structs([&] {
         body.begin_struct();
         body.put_string("DeviceAllow");
@@ -102,12 +167,12 @@ void allow(ManagerConnection &manager, const std::string &id, const AllowedDevic
             }
         });
     });
-    manager.call({manager_call("SetUnitProperties", "sba(sv)", body)});
+    manager.call(manager_call("SetUnitProperties", "sba(sv)", body));
 }
 
 Note allow_in(ManagerConnection &manager, const std::vector<std::string> &scopes, const DeviceRules &rules)
 {
-    const UnitDevices unit = look_at(manager, unit_of(manager, scopes.back()));
+    const Unit unit = look_at(manager, unit_of(manager, scopes.back()));
     const std::string &id = unit.id;
     if (!is_containers_own(unit, scopes))
         return {LogLevel::Info,

@@ -28,7 +28,7 @@ using namespace ogh::test;
 namespace {
 
 constexpr uid_t somebody = 1000;
-const UnitDevices unit = {"runc-4f.scope", "/system.slice/runc-4f.scope", "strict", {}};
+const Scope unit;
 
 /** A socket at the place of systemd's, of this process. */
 UniqueFd listen_there()

@@ -7,7 +7,6 @@
 #include <vector>
 
 #include "systemd/dbus_message.h"
-#include "systemd/unit_devices.h"
 
 /** What systemd sends on its own socket; tests play its part. */
 namespace ogh::test {
@@ -35,15 +34,23 @@ inline Values text_property(const std::string &text)
     return {"v", body.bytes()};
 }
 
-inline Values devices_property(const AllowedDevices &devices)
+/** A scope of systemd's, and its DeviceAllow: nodes with what may be done to them. */
+struct Scope {
+    std::string id = "runc-4f.scope";
+    std::string control_group = "/system.slice/runc-4f.scope";
+    std::string device_policy = "strict";
+    std::vector<std::pair<std::string, std::string>> device_allow = {};
+};
+
+inline Values devices_property(const Scope &scope)
 {
     dbus::Marshaller body;
     body.put_signature("a(ss)");
     body.put_array_of_structs([&] {
-        for (const AllowedDevice &device : devices) {
+        for (const auto &[node, access] : scope.device_allow) {
             body.begin_struct();
-            body.put_string(device.node);
-            body.put_string(device.access);
+            body.put_string(node);
+            body.put_string(access);
         }
     });
     return {"v", body.bytes()};
@@ -94,13 +101,13 @@ inline std::string error_to(std::uint32_t serial, const std::string &name, const
     return message(dbus::MessageType::Error, serial, {"s", body.bytes()}, name);
 }
 
-/** What systemd says to all that allow_in_scope() asks and tells it, if it restricts the unit. */
-inline std::string replies_on(const UnitDevices &unit)
+/** What systemd says to all that allow_in_scope() asks and tells it, if it restricts the scope. */
+inline std::string replies_on(const Scope &scope)
 {
-    const std::string type = unit.id.substr(unit.id.rfind('.') + 1);
+    const std::string type = scope.id.substr(scope.id.rfind('.') + 1);
     return manager_welcome + reply_to(1, object("/org/freedesktop/systemd1/unit/x_2e" + type)) +
-           reply_to(2, text_property(unit.id)) + reply_to(3, text_property(unit.control_group)) +
-           reply_to(4, text_property(unit.device_policy)) + reply_to(5, devices_property(unit.device_allow)) +
+           reply_to(2, text_property(scope.id)) + reply_to(3, text_property(scope.control_group)) +
+           reply_to(4, text_property(scope.device_policy)) + reply_to(5, devices_property(scope)) +
            reply_to(6);
 }
 

@@ -42,7 +42,7 @@ BOOST_AUTO_TEST_CASE(a_call_is_written_as_the_specification_says)
 {
     Marshaller body;
     body.put_string("/a");
-    const MethodCall call{"", "/o", "i.f", "M", "s", body.bytes()};
+    const MethodCall call{"/o", "i.f", "M", "s", body.bytes()};
     BOOST_TEST(marshal(call, 3) == "l\x01\0\x01\x07\0\0\0\x03\0\0\0\x37\0\0\0"
                                    "\x01\x01o\0\x02\0\0\0/o\0\0\0\0\0\0"
                                    "\x02\x01s\0\x03\0\0\0i.f\0\0\0\0\0"
@@ -73,24 +73,15 @@ BOOST_AUTO_TEST_CASE(a_reply_is_read)
     BOOST_TEST(message_length(reply) == reply.size());
     const Message message = unmarshal(reply);
     BOOST_TEST((message.type == MessageType::MethodReturn));
-    BOOST_TEST(message.serial == 42U);
-    BOOST_TEST(message.reply_serial.value() == 7U);
+    BOOST_TEST(message.reply_serial == 7U);
     BOOST_TEST(message.signature == "s");
     BOOST_TEST(message.values().take_string() == "hi");
 }
 
-BOOST_AUTO_TEST_CASE(the_sender_chooses_the_byte_order)
+BOOST_AUTO_TEST_CASE(another_byte_order_is_refused)
 {
-    const std::string big = "B\x03\x01\x01\0\0\0\x07\0\0\0\x2a\0\0\0\x1f"
-                            "\x05\x01u\0\0\0\0\x07"
-                            "\x04\x01s\0\0\0\0\x03x.y\0\0\0\0\0"
-                            "\x08\x01g\0\x01s\0\0"
-                            "\0\0\0\x02hi\0"s;
-    const Message message = unmarshal(big);
-    BOOST_TEST((message.type == MessageType::Error));
-    BOOST_TEST(message.reply_serial.value() == 7U);
-    BOOST_TEST(message.error_name == "x.y");
-    BOOST_TEST(message.values().take_string() == "hi");
+    BOOST_TEST(failure_of([] { message_length("B\x02\x01\x01\0\0\0\x07\0\0\0\x2a\0\0\0\x27"s); }).message ==
+               "a malformed D-Bus message: it is not little-endian");
 }
 
 BOOST_AUTO_TEST_CASE(what_is_no_message_is_refused)
@@ -102,12 +93,9 @@ BOOST_AUTO_TEST_CASE(what_is_no_message_is_refused)
         {3, 2},     // version
         {4, 8},     // a longer body
         {7, 1},     // one of 16 MiB
-        {8, 0},     // serial
         {12, 0x26}, // fields that end elsewhere
-        {16, 9},    // not what a reply answers
         {18, 's'},  // not a number
         {34, 0},    // the sender with a NUL
-        {42, 1},    // padding
         {50, 's'},  // no signature
         {56, 3},    // a text that is longer than the body
     };
@@ -128,29 +116,16 @@ BOOST_AUTO_TEST_CASE(a_length_is_refused_before_there_is_so_much)
 BOOST_AUTO_TEST_CASE(values_are_of_the_type_that_is_expected)
 {
     const auto says_no = [](const std::string &bytes, void (*take)(Unmarshaller &)) {
-        Unmarshaller values(bytes, false);
+        Unmarshaller values(bytes);
         return failure_of([&] { take(values); }).says("malformed");
     };
     BOOST_TEST(says_no("\x01s\0"s, [](Unmarshaller &v) { v.expect_signature("u"); }));
-    BOOST_TEST(says_no("\x02\0\0\0\xff\xff\0"s, [](Unmarshaller &v) { v.take_string(); }));
     BOOST_TEST(says_no("\x03\0\0\0a\0b\0"s, [](Unmarshaller &v) { v.take_string(); }));
     BOOST_TEST(says_no("\x01\0\0\0a."s, [](Unmarshaller &v) { v.take_string(); }));
-    for (const std::string path : {"", "a", "//", "/a/", "/a//b", "/a.b"}) {
-        Marshaller text;
-        text.put_string(path);
-        BOOST_TEST(says_no(text.bytes(), [](Unmarshaller &v) { v.take_object_path(); }), path);
-    }
     // The array ends in the middle of an element.
     const auto take_array = [](Unmarshaller &v) { v.take_array_of_structs([&] { v.take_string(); }); };
     BOOST_TEST(says_no("\x05\0\0\0\0\0\0\0\x01\0\0\0a\0"s, take_array));
     BOOST_TEST(says_no("\xff\xff\xff\xff\0\0\0\0\x01\0\0\0a\0"s, take_array));
-}
-
-BOOST_AUTO_TEST_CASE(a_text_that_no_message_can_have_is_not_written)
-{
-    for (const std::string &text : {"a\0b"s, "\xff"s})
-        BOOST_TEST(failure_of([&] { Marshaller().put_string(text); }).says("no text"), text);
-    BOOST_TEST(failure_of([&] { Marshaller().put_signature(std::string(256, 's')); }).says("no signature"));
 }
 
 BOOST_AUTO_TEST_SUITE_END()

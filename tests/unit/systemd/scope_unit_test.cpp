@@ -20,7 +20,7 @@ const DeviceRules rules = {{DeviceRule::Type::Char, 195, 0}, {DeviceRule::Type::
 
 struct Systemd : SocketPair {
     ManagerConnection connection{take(), std::chrono::milliseconds(100)};
-    UnitDevices unit = {"runc-4f.scope", scopes[0], "strict", {{"/dev/char/1:3", "rwm"}}};
+    Scope unit = {.device_allow = {{"/dev/char/1:3", "rwm"}}};
 
     /** The one note of it. */
     Note tell()
@@ -54,7 +54,7 @@ BOOST_FIXTURE_TEST_CASE(devices_are_added_until_the_unit_ends, Systemd)
     BOOST_TEST(says(note, "allows the devices in 'runc-4f.scope' too"), note.text);
     Marshaller body;
     body.put_string("runc-4f.scope");
-    body.put_boolean(true);
+    body.put_uint32(1);
     body.put_array_of_structs([&] {
         body.begin_struct();
         body.put_string("DeviceAllow");
@@ -65,7 +65,7 @@ BOOST_FIXTURE_TEST_CASE(devices_are_added_until_the_unit_ends, Systemd)
             body.put_string("rw");
         });
     });
-    BOOST_TEST(read().ends_with(marshal({"", "/org/freedesktop/systemd1", "org.freedesktop.systemd1.Manager",
+    BOOST_TEST(read().ends_with(marshal({"/org/freedesktop/systemd1", "org.freedesktop.systemd1.Manager",
                                          "SetUnitProperties", "sba(sv)", body.bytes()},
                                         6)));
 }
@@ -75,7 +75,7 @@ BOOST_FIXTURE_TEST_CASE(the_unit_is_found_by_the_cgroup, Systemd)
     tell_unit();
     Marshaller body;
     body.put_string(scopes[0]);
-    const std::string call = marshal({"", "/org/freedesktop/systemd1", "org.freedesktop.systemd1.Manager",
+    const std::string call = marshal({"/org/freedesktop/systemd1", "org.freedesktop.systemd1.Manager",
                                       "GetUnitByControlGroup", "s", body.bytes()},
                                      1);
     BOOST_TEST(read().find(call) != std::string::npos);
@@ -83,25 +83,46 @@ BOOST_FIXTURE_TEST_CASE(the_unit_is_found_by_the_cgroup, Systemd)
 
 BOOST_FIXTURE_TEST_CASE(what_is_allowed_already_is_not_added_again, Systemd)
 {
-    unit.device_allow = {{"/dev/char/195:255", "rw"}, {"/dev/char/195:0", "rw"}};
+    unit.device_allow = {{"/dev/char/195:255", "rwm"}, {"/dev/char/195:0", "rw"}};
     BOOST_TEST((tell_unit().level == LogLevel::Debug));
     BOOST_TEST(!has_set());
 }
 
-BOOST_FIXTURE_TEST_CASE(a_worker_around_the_container_gets_nothing, Systemd)
+BOOST_FIXTURE_TEST_CASE(what_is_allowed_in_part_is_added, Systemd)
 {
-    unit.id = "worker.service";
-    unit.device_policy = "closed";
-    BOOST_TEST(says(tell_unit(), "'worker.service' is not the container's own"));
-    BOOST_TEST(!has_set());
+    unit.device_allow = {
+        {"/dev/char/195:255", "w"}, {"/dev/char/195:0", "rw"}, {"/dev/block/195:255", "rwm"}};
+    BOOST_TEST((tell_unit().level == LogLevel::Info));
+    BOOST_TEST(has_set());
 }
 
-BOOST_FIXTURE_TEST_CASE(a_scope_around_the_container_gets_nothing, Systemd)
+BOOST_AUTO_TEST_CASE(a_worker_around_the_container_gets_nothing)
 {
-    unit.id = "session-3.scope";
-    unit.control_group = "/user.slice/session-3.scope";
-    BOOST_TEST(says(tell_unit(), "'session-3.scope' is not the container's own"));
-    BOOST_TEST(!has_set());
+    // What is no scope is not the container's even if it says that it has the container's cgroup.
+    for (const std::string id : {"worker.service", "machine.slice", "x.scope.service", "x.mount"}) {
+        Systemd systemd;
+        systemd.unit.id = id;
+        const Note note = systemd.tell_unit();
+        BOOST_TEST(says(note, ("'" + id + "' is not the container's own").c_str()), note.text);
+        BOOST_TEST(!systemd.has_set());
+    }
+    Systemd systemd;
+    systemd.write(manager_welcome + reply_to(1, object("/org/freedesktop/systemd1/unit/x_2escope")) +
+                  reply_to(2, text_property("worker.service")) + reply_to(3, text_property(scopes[0])) +
+                  reply_to(4, text_property("strict")) + reply_to(5, devices_property({})) + reply_to(6));
+    BOOST_TEST(says(systemd.tell(), "'worker.service' is not the container's own"));
+}
+
+BOOST_AUTO_TEST_CASE(a_scope_around_the_container_gets_nothing)
+{
+    for (const std::string cgroup :
+         {"", "/", "/user.slice/session-3.scope", "/system.slice", "system.slice/runc-4f.scope",
+          "/system.slice/runc-4f.scope/container", "/system.slice/runc-4f.scope/"}) {
+        Systemd systemd;
+        systemd.unit.control_group = cgroup;
+        BOOST_TEST(says(systemd.tell_unit(), "'runc-4f.scope' is not the container's own"), cgroup);
+        BOOST_TEST(!systemd.has_set(), cgroup);
+    }
 }
 
 BOOST_FIXTURE_TEST_CASE(a_scope_without_a_policy_gets_none, Systemd)
@@ -110,6 +131,16 @@ BOOST_FIXTURE_TEST_CASE(a_scope_without_a_policy_gets_none, Systemd)
     unit.device_allow.clear();
     BOOST_TEST((tell_unit().level == LogLevel::Debug));
     BOOST_TEST(!has_set());
+}
+
+BOOST_AUTO_TEST_CASE(a_scope_with_a_policy_or_with_devices_restricts_them)
+{
+    for (const char *policy : {"strict", "closed", "auto"}) {
+        Systemd systemd;
+        systemd.unit.device_policy = policy;
+        BOOST_TEST((systemd.tell_unit().level == LogLevel::Info), policy);
+        BOOST_TEST(systemd.has_set(), policy);
+    }
 }
 
 BOOST_FIXTURE_TEST_CASE(an_answer_of_another_type_is_a_warning, Systemd)
