@@ -2,10 +2,8 @@
 #include "image/init_process.h"
 
 #include <fcntl.h>
-#include <poll.h>
 #include <sched.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 #include <linux/capability.h>
 
@@ -13,6 +11,7 @@
 
 #include "base/error.h"
 #include "base/text.h"
+#include "kernel/pidfd.h"
 #include "kernel/process.h"
 
 namespace ogh {
@@ -22,13 +21,6 @@ namespace {
 Error gone()
 {
     return {ErrorKind::Failure, "the container's init process has ended"};
-}
-
-/** Readable means ended; a zombie counts as ended. Waits for that as many milliseconds. */
-bool has_ended(int pidfd, int wait = 0)
-{
-    pollfd entry{pidfd, POLLIN, 0};
-    return ::poll(&entry, 1, wait) != 0;
 }
 
 struct stat status_of(const std::string &path, const std::string &what)
@@ -70,12 +62,10 @@ InitProcess::InitProcess(pid_t pid)
                                             std::to_string(pid) +
                                             "); this hook belongs at the stage createRuntime");
     require_capabilities({CAP_SYS_ADMIN, CAP_SYS_CHROOT, CAP_SYS_PTRACE}, "entering the container");
-    pidfd_ = UniqueFd(static_cast<int>(::syscall(SYS_pidfd_open, pid, 0)));
-    if (!pidfd_.valid() && errno == ESRCH)
+    auto pidfd = open_pidfd(pid);
+    if (!pidfd)
         throw gone();
-    if (!pidfd_.valid())
-        throw SystemError(errno, "cannot hold the container's init process (pidfd_open)",
-                          ErrorKind::BrokenHost);
+    pidfd_ = std::move(*pidfd);
     const struct stat theirs =
         status_of("/proc/" + std::to_string(pid) + "/ns/mnt", "init's mount namespace");
     const struct stat ours = status_of("/proc/self/ns/mnt", "this process's mount namespace");

@@ -22,6 +22,7 @@
 #include "base/error.h"
 #include "base/unique_fd.h"
 #include "kernel/end_signals.h"
+#include "kernel/pidfd.h"
 
 namespace ogh {
 
@@ -123,13 +124,6 @@ void end_with(int parent)
     throw SystemError(errno, "it cannot be started", ErrorKind::BrokenHost);
 }
 
-UniqueFd open_pidfd(pid_t pid)
-{
-    UniqueFd fd(static_cast<int>(::syscall(SYS_pidfd_open, pid, 0)));
-    check_limited(fd.valid(), "pidfd_open");
-    return fd;
-}
-
 void report(const KeeperEnds &ends, std::string_view text)
 {
     // Where nobody reads it any more, nobody misses it.
@@ -162,7 +156,7 @@ Gate make_gate()
 
 pid_t start(const LimitedProgram &program, const KeeperEnds &ends, const Gate &gate)
 {
-    const UniqueFd keeper = open_pidfd(::getpid());
+    const UniqueFd keeper = open_pidfd(::getpid()).value();
     const pid_t pid = ::fork();
     check_limited(pid >= 0, "fork");
     if (pid == 0)
@@ -177,7 +171,7 @@ pid_t start(const LimitedProgram &program, const KeeperEnds &ends, const Gate &g
 class KeptProgram final {
 public:
     KeptProgram(const LimitedProgram &program, const KeeperEnds &ends)
-        : gate_(make_gate()), pid_(start(program, ends, gate_)), end_(open_pidfd(pid_))
+        : gate_(make_gate()), pid_(start(program, ends, gate_)), end_(open_pidfd(pid_).value())
     {
         gate_.program.reset();
     }

@@ -3,6 +3,7 @@
 
 #include <fcntl.h>
 #include <poll.h>
+#include <sched.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -15,6 +16,7 @@
 #include "base/text.h"
 #include "base/unique_fd.h"
 #include "kernel/limited_child.h"
+#include "kernel/pidfd.h"
 
 namespace ogh {
 
@@ -43,28 +45,22 @@ struct Pipe {
     }
 };
 
-UniqueFd watch(pid_t pid)
-{
-    return UniqueFd(static_cast<int>(::syscall(SYS_pidfd_open, pid, 0)));
-}
-
 /** The keeper, which is gone with all that it has started when this is. */
 class Keeper final {
 public:
     Keeper(const LimitedProgram &program, int answer, int report)
     {
-        const UniqueFd self = watch(::getpid());
-        if (!self.valid())
-            throw SystemError(errno, "cannot watch a process (pidfd_open)", ErrorKind::BrokenHost);
-        const unsigned long flags = keeper_namespaces(program) | SIGCHLD;
-        pid_ = static_cast<pid_t>(::syscall(SYS_clone, flags, nullptr, nullptr, nullptr, nullptr));
+        const UniqueFd self = open_pidfd(::getpid()).value();
+        const unsigned long flags = keeper_namespaces(program) | CLONE_PIDFD | SIGCHLD;
+        int end = -1;
+        pid_ = static_cast<pid_t>(::syscall(SYS_clone, flags, nullptr, &end, nullptr, nullptr));
         if (pid_ < 0)
             throw SystemError(errno, "cannot start " + program.what + " in namespaces of its own (clone)",
                               ErrorKind::BrokenHost);
         if (pid_ == 0)
             keep_program(program, {self.get(), answer, report});
         ::setpgid(pid_, pid_); // whoever of the two comes first
-        end_ = watch(pid_);
+        end_ = UniqueFd(end);
     }
 
     Keeper(const Keeper &) = delete;
@@ -166,8 +162,6 @@ std::string run_limited(const LimitedProgram &program)
     Keeper keeper(program, answer.writing.get(), report.writing.get());
     answer.writing = UniqueFd();
     report.writing = UniqueFd();
-    if (keeper.end() < 0)
-        throw SystemError(errno, "cannot watch " + program.what + " (pidfd_open)", ErrorKind::BrokenHost);
     Heard heard = hear(program, answer.reading.get(), keeper);
     const auto status = keeper.finish();
     if (heard.problem.empty())

@@ -23,7 +23,7 @@ constexpr std::int64_t preemption_limit_ns = 15'000'000'000;
 
 ProcessId identity_of_this(const Processes &processes)
 {
-    const auto self = processes.hold(::getpid());
+    const auto self = processes.open_pidfd(::getpid());
     if (!self)
         throw Error(ErrorKind::BrokenHost, "/proc does not show this process");
     return self->id;

@@ -29,7 +29,7 @@ bool is_missing(const Processes &processes, const Holder &holder)
 std::pair<Holder, UniqueFd> find_holder(const Processes &processes, pid_t init, const std::string &id,
                                         const std::string &program, const std::string &cgroups_path)
 {
-    auto held = processes.hold(init);
+    auto held = processes.open_pidfd(init);
     const auto cgroups = held ? processes.read(init, "cgroup") : std::nullopt;
     if (!cgroups)
         throw ended();
@@ -63,7 +63,7 @@ std::optional<UniqueFd> find_another(const Processes &processes, const OwnCgroup
     std::erase(pids, except);
     if (pids.empty())
         return std::nullopt;
-    auto held = processes.hold(pids.front());
+    auto held = processes.open_pidfd(pids.front());
     // Between the list and the descriptor the number may have become another process's.
     pids = processes_in(processes, cgroup);
     std::erase(pids, except);

@@ -2,9 +2,7 @@
 #include "lease/processes.h"
 
 #include <fcntl.h>
-#include <poll.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
 #include <sys/vfs.h>
 #include <unistd.h>
 #include <linux/magic.h>
@@ -30,18 +28,6 @@ constexpr size_t usual_size = 2047;
 bool is_gone(int error_number)
 {
     return error_number == ENOENT || error_number == ESRCH;
-}
-
-/** Nothing if no process has that number; it may be one of another thread of a process (EINVAL, since 6.15 ENOENT). */
-std::optional<UniqueFd> open_pidfd(pid_t pid)
-{
-    UniqueFd fd(static_cast<int>(::syscall(SYS_pidfd_open, pid, 0)));
-    if (fd.valid())
-        return fd;
-    if (is_gone(errno) || errno == EINVAL)
-        return std::nullopt;
-    throw SystemError(errno, "cannot hold the process " + std::to_string(pid) + " (pidfd_open)",
-                      ErrorKind::BrokenHost);
 }
 
 /** A field of /proc/PID/stat behind the command, from 3. */
@@ -85,12 +71,6 @@ bool is_first_of_a_pid_namespace(std::string_view information)
     return numbers.size() > 1 && numbers.back() == "1";
 }
 
-bool has_ended(int pidfd)
-{
-    pollfd entry{pidfd, POLLIN, 0};
-    return ::poll(&entry, 1, 0) > 0;
-}
-
 Processes::Processes() : proc_(::open("/proc", O_PATH | O_DIRECTORY | O_CLOEXEC))
 {
     struct statfs filesystem {};
@@ -115,9 +95,9 @@ ProcessSpace Processes::find_space() const
     return {std::string(trimmed(boot->substr(0, boot->find('\n')))), *own, *start};
 }
 
-std::optional<HeldProcess> Processes::hold(pid_t pid) const
+std::optional<HeldProcess> Processes::open_pidfd(pid_t pid) const
 {
-    std::optional<UniqueFd> pidfd = open_pidfd(pid);
+    std::optional<UniqueFd> pidfd = ogh::open_pidfd(pid);
     if (!pidfd)
         return std::nullopt;
     const auto id = identity_of(pid);
@@ -128,7 +108,7 @@ std::optional<HeldProcess> Processes::hold(pid_t pid) const
 
 std::optional<UniqueFd> Processes::find(const ProcessId &id) const
 {
-    std::optional<UniqueFd> pidfd = open_pidfd(id.pid);
+    std::optional<UniqueFd> pidfd = ogh::open_pidfd(id.pid);
     if (!pidfd)
         return std::nullopt;
     // Compared now that the number cannot become another process's any more.

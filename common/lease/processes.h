@@ -10,6 +10,7 @@
 #include <string_view>
 
 #include "base/unique_fd.h"
+#include "kernel/pidfd.h"
 #include "lease/lease_file.h"
 #include "lease/lease_state.h"
 
@@ -48,7 +49,7 @@ public:
     [[nodiscard]] const ProcessSpace &space() const { return space_; }
 
     /** The process that has that number now. @return nothing if there is none. @throws Error */
-    [[nodiscard]] std::optional<HeldProcess> hold(pid_t pid) const;
+    [[nodiscard]] std::optional<HeldProcess> open_pidfd(pid_t pid) const;
 
     /**
      * The process that `id` means. It has ended when its pidfd is readable: the state in /proc is Z already when the
@@ -82,8 +83,5 @@ private:
     UniqueFd proc_;
     ProcessSpace space_;
 };
-
-/** Whether a pidfd says that its process has ended. */
-bool has_ended(int pidfd);
 
 } // namespace ogh

@@ -2,7 +2,6 @@
 #include "lease/wait.h"
 
 #include <poll.h>
-#include <sys/syscall.h>
 #include <sys/timerfd.h>
 #include <unistd.h>
 
@@ -11,6 +10,7 @@
 
 #include "base/error.h"
 #include "kernel/end_signals.h"
+#include "kernel/pidfd.h"
 #include "lease/boot_clock.h"
 
 namespace ogh {
@@ -38,14 +38,11 @@ UniqueFd timer_until(std::int64_t until_ns)
 
 Companions companions(UniqueFd init, pid_t runtime)
 {
-    UniqueFd parent(static_cast<int>(::syscall(SYS_pidfd_open, runtime, 0)));
-    const int error_number = errno;
+    auto parent = open_pidfd(runtime);
     // A process whose parent has ended gets another one. Asked after opening: so the number was the parent's then.
-    if (::getppid() != runtime)
+    if (!parent || ::getppid() != runtime)
         throw ended("the runtime");
-    if (!parent.valid())
-        throw SystemError(error_number, "cannot hold the runtime's process (pidfd_open)");
-    return {std::move(init), std::move(parent)};
+    return {std::move(init), std::move(*parent)};
 }
 
 void sleep_until_one_ends(const Companions &companions, const std::vector<UniqueFd> &others,

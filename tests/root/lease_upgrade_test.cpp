@@ -48,7 +48,7 @@ std::string all_gpus()
 
 std::string identity(pid_t pid)
 {
-    return std::to_string(pid) + " " + std::to_string(Processes().hold(pid).value().id.start_time);
+    return std::to_string(pid) + " " + std::to_string(Processes().open_pidfd(pid).value().id.start_time);
 }
 
 std::string holding_line(const std::string &key, const std::string &init, const std::string &name)
