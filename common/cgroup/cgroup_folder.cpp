@@ -5,8 +5,7 @@
 #include <sys/vfs.h>
 #include <linux/magic.h>
 
-#include <filesystem>
-
+#include "base/path_names.h"
 #include "base/text.h"
 #include "cgroup/device_cgroup_paths.h"
 #include "kernel/openat2.h"
@@ -46,7 +45,7 @@ CgroupFolder open_cgroup(const MountTable &mounts, const std::string &controller
 std::optional<Cgroup> parent_of(const Cgroup &cgroup)
 {
     Cgroup parent{UniqueFd(::openat(cgroup.fd.get(), "..", O_RDONLY | O_DIRECTORY | O_CLOEXEC)),
-                  std::filesystem::path(cgroup.path).parent_path().string()};
+                  folder_of(cgroup.path)};
     if (!parent.fd.valid() || !is_of(parent.fd.get(), CGROUP2_SUPER_MAGIC))
         return std::nullopt;
     return parent;

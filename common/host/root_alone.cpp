@@ -44,9 +44,9 @@ std::string why_not_root_alone(int fd, uid_t other_owner)
     return why_not_alone(fd, other_owner, true);
 }
 
-std::string why_others_may_add(int folder, uid_t other_owner)
+std::string why_others_may_add(int fd, uid_t other_owner)
 {
-    return why_not_alone(folder, other_owner, false);
+    return why_not_alone(fd, other_owner, false);
 }
 
 std::optional<ResolvedPath> find_of_root_alone(const Sysroot &sysroot, const std::string &path,

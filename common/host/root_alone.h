@@ -19,10 +19,10 @@ namespace ogh {
 std::string why_not_root_alone(int fd, uid_t other_owner = 0);
 
 /**
- * The same of a folder in which others may not even make new files, as they may in a sticky one.
+ * The same, and a folder is one in which others may not even make new files, as they may in a sticky one.
  * @return "" if nothing lets them
  */
-std::string why_others_may_add(int folder, uid_t other_owner = 0);
+std::string why_others_may_add(int fd, uid_t other_owner = 0);
 
 /**
  * Finds what only root may change: the file, and each folder and symlink on the way to it.

@@ -16,8 +16,8 @@
 #include "base/path_names.h"
 #include "base/text.h"
 #include "cdi-devices/spec/parse.h"
+#include "host/root_alone.h"
 #include "kernel/folder_entries.h"
-#include "kernel/user_namespace.h"
 
 namespace ogh::cdi_devices {
 
@@ -26,23 +26,12 @@ namespace {
 constexpr size_t max_file_size = size_t{4}
                                  << 20U; // that of a server with a thousand parts of GPUs has 0.2 MB
 constexpr size_t max_files = 10'000;
-constexpr uid_t overflow_uid = 65534;
 
 /** Whether nobody but root can write it; or this user, whose engine it is then. */
 void require_root_alone(int fd, const std::string &what)
 {
-    struct stat status {};
-    if (::fstat(fd, &status) != 0)
-        throw SystemError(errno, "cannot look at " + what, ErrorKind::BrokenHost);
-    // A rootless engine's user namespace has no number for the host's root.
-    const bool is_root = status.st_uid == 0 || status.st_uid == ::geteuid() ||
-                         (status.st_uid == overflow_uid && !in_initial_user_namespace());
-    if (!is_root)
-        throw Error(ErrorKind::BrokenHost,
-                    what + " belongs to uid " + std::to_string(status.st_uid) + ", and not to root");
-    constexpr mode_t others_write = S_IWGRP | S_IWOTH;
-    if (!S_ISLNK(status.st_mode) && (status.st_mode & others_write) != 0)
-        throw Error(ErrorKind::BrokenHost, what + " may be written by others than root");
+    if (const std::string why = why_others_may_add(fd, ::geteuid()); !why.empty())
+        throw Error(ErrorKind::BrokenHost, what + " " + why);
 }
 
 bool is_spec_name(std::string_view name)

@@ -170,14 +170,14 @@ BOOST_AUTO_TEST_CASE(nor_has_who_owns_them)
     host.tree.folder("etc/cdi");
     host.tree.link("etc/cdi/link.json", "../../elsewhere/spec.json");
     host.give_away("elsewhere/spec.json");
-    BOOST_TEST(host.why_nothing().find("it belongs to uid 1000") != std::string::npos);
+    BOOST_TEST(host.why_nothing().find("it belongs to user 1000") != std::string::npos);
     host.tree.file("etc/cdi/a.json", device("a"));
     BOOST_TEST(host.why_nothing() == "");
     host.give_away("etc/cdi/a.json");
-    BOOST_TEST(host.why_nothing().find("it belongs to uid 1000") != std::string::npos);
+    BOOST_TEST(host.why_nothing().find("it belongs to user 1000") != std::string::npos);
     host.give_away("etc/cdi");
     BOOST_TEST((host.why_not_used().kind == ErrorKind::BrokenHost));
-    BOOST_TEST(host.why_not_used().says("with CDI specifications is not used: it belongs to uid 1000"));
+    BOOST_TEST(host.why_not_used().says("with CDI specifications is not used: it belongs to user 1000"));
 }
 
 BOOST_AUTO_TEST_SUITE_END()
