@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <algorithm>
+#include <string_view>
+
 namespace ogh {
 
 // Of ASCII, whatever the locale.
@@ -23,6 +26,13 @@ constexpr bool is_letter_or_digit(char c)
 constexpr char to_lower(char c)
 {
     return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+}
+
+/** In whatever case each is written. */
+constexpr bool is_same_word(std::string_view one, std::string_view other)
+{
+    return std::equal(one.begin(), one.end(), other.begin(), other.end(),
+                      [](char a, char b) { return to_lower(a) == to_lower(b); });
 }
 
 } // namespace ogh

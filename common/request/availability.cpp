@@ -3,16 +3,12 @@
 
 #include <algorithm>
 
+#include "base/letters.h"
 #include "base/text.h"
 
 namespace ogh {
 
 namespace {
-
-char lower(char c)
-{
-    return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
-}
 
 bool is_allowed_by(const std::optional<Selectors> &allow, const Candidate &candidate)
 {
@@ -33,10 +29,8 @@ std::string no_gpu(const std::string &text, const std::string &within)
 
 bool has_name(const std::vector<std::string> &names, const std::string &wanted)
 {
-    return std::any_of(names.begin(), names.end(), [&](const std::string &name) {
-        return std::equal(name.begin(), name.end(), wanted.begin(), wanted.end(),
-                          [](char a, char b) { return lower(a) == lower(b); });
-    });
+    return std::any_of(names.begin(), names.end(),
+                       [&](const std::string &name) { return is_same_word(name, wanted); });
 }
 
 bool SelectorMatcher::operator()(const IndexRange &range) const

@@ -8,6 +8,7 @@
 #include <map>
 
 #include "amd-kfd/gfx_version.h"
+#include "base/letters.h"
 #include "lease/lease_state.h"
 
 namespace ogh::amd_kfd {
@@ -18,9 +19,7 @@ using Names = std::vector<std::string>;
 
 bool begins_with(std::string_view text, std::string_view prefix)
 {
-    const auto lower = [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; };
-    return text.size() >= prefix.size() && std::equal(prefix.begin(), prefix.end(), text.begin(),
-                                                      [&](char a, char b) { return a == lower(b); });
+    return is_same_word(text.substr(0, prefix.size()), prefix);
 }
 
 void add_details(Details &details, const Selectors &selectors)

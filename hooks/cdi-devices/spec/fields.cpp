@@ -14,12 +14,6 @@ namespace ogh::cdi_devices {
 
 namespace {
 
-bool same_word(std::string_view one, std::string_view other)
-{
-    return std::equal(one.begin(), one.end(), other.begin(), other.end(),
-                      [](char a, char b) { return to_lower(a) == to_lower(b); });
-}
-
 Error wrong_at(const YamlNode &node, const std::string &why)
 {
     return {ErrorKind::BrokenHost, "line " + std::to_string(node.line) + ": " + why};
@@ -140,7 +134,7 @@ void Fields::check_unique(const Value &value, Case names_as) const
 {
     constexpr size_t few = 12;
     const auto is_same = [&](std::string_view one, std::string_view other) {
-        return names_as == Case::Any ? same_word(one, other) : one == other;
+        return names_as == Case::Any ? is_same_word(one, other) : one == other;
     };
     const auto wrong = [&](std::string_view name) {
         return value.wrong("the key " + quote(name) + " is there twice");
@@ -193,7 +187,7 @@ void Fields::merge(const Value &value)
 std::optional<Value> Fields::take(std::string_view name)
 {
     for (Field &field : fields_) {
-        if (!same_word(field.name, name))
+        if (!is_same_word(field.name, name))
             continue;
         field.taken = true;
         return field.value.is_null() ? std::nullopt : std::optional(field.value);

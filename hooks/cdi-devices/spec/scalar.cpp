@@ -32,10 +32,8 @@ bool is_word_of_yaml(std::string_view text)
 {
     constexpr auto words = std::to_array<std::string_view>(
         {"y", "n", "yes", "no", "on", "off", "true", "false", "null", ".nan", ".inf", "+.inf", "-.inf"});
-    const auto is_same = [](char a, char b) { return to_lower(a) == b; };
-    return std::any_of(words.begin(), words.end(), [&](std::string_view word) {
-        return std::equal(text.begin(), text.end(), word.begin(), word.end(), is_same);
-    });
+    return std::any_of(words.begin(), words.end(),
+                       [&](std::string_view word) { return is_same_word(text, word); });
 }
 
 /** By more than what numbers are: digits with at most one point, or what begins as one of another base does. */
