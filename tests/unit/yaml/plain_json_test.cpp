@@ -34,57 +34,35 @@ BOOST_AUTO_TEST_CASE(it_is_read_as_the_library_reads_it)
         }
 }
 
+// What is taken for what, tests/integration/cdi-devices/test_cdi_yaml.py tries with many more, beside another library.
 BOOST_AUTO_TEST_CASE(whatever_else_there_is_the_library_reads)
 {
     for (const char *text : {"",
                              " {}",
                              "[]",
-                             "a: 1",
                              "{",
-                             "}",
                              "{}}",
-                             "{},",
                              "{} x",
-                             "{}\n---\n{}",
                              "{a: 1}",
                              "{\"a\"}",
                              "{\"a\" : 1}",
-                             "{\"a\"\n: 1}",
-                             "{\"a\": }",
                              "{\"a\": 1,}",
-                             "{,}",
                              "{\"a\": [,]}",
-                             "{\"a\": [1,]}",
                              "{\"a\": [1 2]}",
                              "{\"a\": [1}",
-                             "{\"a\": 1]",
                              "{\"a\": 1 # x\n}",
-                             "{\"a\": x}",
                              "{\"a\": truex}",
-                             "{\"a\": nulltrue}",
-                             "{\"a\": -}",
-                             "{\"a\": - 1}",
                              "{\"a\": +1}",
-                             "{\"a\": .5}",
-                             "{\"a\": 1:2}",
                              "{\"a\": 0x1}",
-                             "{\"a\": 1_0}",
                              "{\"a\": 'x'}",
                              "{\"a\": \"x\"y}",
                              "{\"a\": \"\\u0041\"}",
-                             "{\"a\": \"\\n\"}",
-                             "{\"a\": \"\\",
                              "{\"a\": \"x",
-                             "{\"a\": \"x\ny\"}",
                              "{\"a\": \"x\ty\"}",
-                             "{\"a\": \"\x7f\"}",
                              "{\"a\": \"ä\"}",
                              "{\"a\":\r1}",
                              "{\"a\": &x 1, \"b\": *x}",
-                             "{\"a\": !!str 1}",
-                             "{? \"a\": 1}",
-                             "{\"a\": \"x\" \"y\"}",
-                             "{\"a\": {\"b\": 1} {}}"})
+                             "{\"a\": !!str 1}"})
         BOOST_TEST_CONTEXT(text)
         {
             BOOST_TEST(!is_plain(text));
