@@ -5,24 +5,24 @@
 #include <sched.h>
 #include <sys/mman.h>
 #include <sys/mount.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <cerrno>
+#include <csignal>
 #include <string>
 
 #include "base/error.h"
-#include "kernel/child_process.h"
 
 namespace ogh {
 
 namespace {
 
-constexpr const char *what_fails = "cannot lock the mounts for a user namespace";
-
 void check_lock(bool done, const char *what)
 {
     if (!done)
-        throw SystemError(errno, std::string(what_fails) + " (" + what + ")");
+        throw SystemError(errno, std::string("cannot lock the mounts for a user namespace (") + what + ")");
 }
 
 /**
@@ -30,7 +30,7 @@ void check_lock(bool done, const char *what)
  * opens a copy of each tree. It shares the table of descriptors with its parent, and does nothing but calls
  * that need no memory.
  */
-int copy_in_child(int tmpfs, size_t count, int result)
+int copy_trees(int tmpfs, size_t count, int result) noexcept
 {
     // The working directory is taken along into the new namespace; a descriptor would stay with the old one.
     if (::fchdir(tmpfs) != 0 || ::unshare(CLONE_NEWUSER | CLONE_NEWNS) != 0)
@@ -45,6 +45,19 @@ int copy_in_child(int tmpfs, size_t count, int result)
     return 0;
 }
 
+/** @return the error number of what has failed, 0 for nothing */
+int copy_in_child(int tmpfs, size_t count, int result)
+{
+    const long child = ::syscall(SYS_clone, CLONE_FILES | SIGCHLD, nullptr, nullptr, nullptr, nullptr);
+    check_lock(child >= 0, "clone");
+    if (child == 0)
+        ::_exit(copy_trees(tmpfs, count, result));
+    int status = 0;
+    while (::waitpid(static_cast<pid_t>(child), &status, 0) < 0 && errno == EINTR)
+        continue;
+    return WIFEXITED(status) ? WEXITSTATUS(status) : EINTR;
+}
+
 } // namespace
 
 void lock_mounts(const PrivateTmpfs &tmpfs, const std::vector<MountTree *> &trees)
@@ -55,9 +68,7 @@ void lock_mounts(const PrivateTmpfs &tmpfs, const std::vector<MountTree *> &tree
     }
     const UniqueFd result(::memfd_create("trees", MFD_CLOEXEC));
     check_lock(result.valid(), "memfd_create");
-    const auto error =
-        run_in_child(what_fails, [&] { return copy_in_child(tmpfs.fd(), trees.size(), result.get()); });
-    errno = error.value_or(EINTR);
+    errno = copy_in_child(tmpfs.fd(), trees.size(), result.get());
     check_lock(errno == 0, "user namespace");
     check_lock(::lseek(result.get(), 0, SEEK_SET) == 0, "lseek");
     for (MountTree *tree : trees) {

@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <string>
+#include <string_view>
 
 #include "image/container_view.h"
 
@@ -32,5 +33,8 @@ struct LoaderFile {
  * @param limit in bytes; a larger file is not read
  */
 LoaderFile read_loader_file(ContainerView &view, const std::string &path, size_t limit);
+
+/** Whether the loader's files, which take folders one a line and split them at some characters, can name this one. Pure. */
+bool can_be_in_loader_files(std::string_view folder);
 
 } // namespace ogh

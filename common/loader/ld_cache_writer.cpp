@@ -2,13 +2,14 @@
 #include "loader/ld_cache_writer.h"
 
 #include <algorithm>
+#include <bit>
 #include <cstdint>
+#include <functional>
 #include <string_view>
 
 #include "base/error.h"
 #include "base/little_endian.h"
 #include "loader/ld_cache_format.h"
-#include "loader/ld_cache_strings.h"
 
 namespace ogh {
 
@@ -20,6 +21,115 @@ namespace {
 constexpr std::string_view generator = "oci-gpu-hooks";
 
 constexpr size_t section_count = 2;
+
+/**
+ * The strings of a cache that is to be written. Strings that end at the same byte of memory, as the views into a
+ * parsed cache do if they shared bytes there, are written once: the longest, of which the others are the tail. So a
+ * hostile cache, whose entries may all name parts of one long string, does not grow.
+ *
+ * Works in two steps: add() all, then offset() and write(). The views must stay valid.
+ */
+class CacheStrings final {
+public:
+    /** @param expected about how many different strings there will be */
+    explicit CacheStrings(size_t expected);
+
+    void add(std::string_view text);
+
+    /** How long they are together, each with its NUL. */
+    [[nodiscard]] std::uint64_t size() const { return size_; }
+
+    /** Gives each string its place, in the order in which they were added first. To be called once, after all add(). */
+    void place();
+
+    /** Where the string begins, from the first one's beginning; it has been added. */
+    [[nodiscard]] std::uint32_t offset(std::string_view text) const;
+
+    void write(std::string &bytes) const;
+
+private:
+    struct Text {
+        const char *end;
+        size_t length;
+        std::uint32_t offset;
+    };
+
+    /** The slot in which the text with this end is or would be. */
+    [[nodiscard]] size_t slot_of(const char *end) const;
+    void grow();
+
+    std::vector<Text> texts_;
+    std::vector<std::uint32_t>
+        slots_; ///< hash table with open addressing: 1 + the number of the text; 0: free
+    std::uint64_t size_ = 0;
+};
+
+const char *end_of(std::string_view text)
+{
+    return text.data() + text.size();
+}
+
+CacheStrings::CacheStrings(size_t expected) : slots_(std::bit_ceil(2 * std::max<size_t>(expected, 8)))
+{
+    texts_.reserve(expected);
+}
+
+size_t CacheStrings::slot_of(const char *end) const
+{
+    const size_t mask = slots_.size() - 1;
+    // Addresses differ in their lowest bits most; the product carries them into the upper half.
+    const std::uint64_t product = std::hash<const char *>()(end) * std::uint64_t{0x9E3779B97F4A7C15};
+    size_t slot = (product >> 32U) & mask;
+    while (slots_[slot] != 0 && texts_[slots_[slot] - 1].end != end)
+        slot = (slot + 1) & mask;
+    return slot;
+}
+
+void CacheStrings::grow()
+{
+    slots_.assign(slots_.size() * 2, 0);
+    for (std::uint32_t i = 0; i < texts_.size(); i++)
+        slots_[slot_of(texts_[i].end)] = i + 1;
+}
+
+void CacheStrings::add(std::string_view text)
+{
+    const size_t slot = slot_of(end_of(text));
+    if (slots_[slot] != 0) {
+        Text &known = texts_[slots_[slot] - 1];
+        size_ += text.size() > known.length ? text.size() - known.length : 0;
+        known.length = std::max(known.length, text.size());
+        return;
+    }
+    texts_.push_back({end_of(text), text.size(), 0});
+    slots_[slot] = static_cast<std::uint32_t>(texts_.size());
+    size_ += text.size() + 1;
+    if (texts_.size() > slots_.size() / 2)
+        grow();
+}
+
+void CacheStrings::place()
+{
+    std::uint32_t next = 0;
+    for (Text &text : texts_) {
+        text.offset = next;
+        next += static_cast<std::uint32_t>(text.length) + 1;
+    }
+}
+
+std::uint32_t CacheStrings::offset(std::string_view text) const
+{
+    const Text &known = texts_[slots_[slot_of(end_of(text))] - 1];
+    return known.offset + static_cast<std::uint32_t>(known.length - text.size());
+}
+
+void CacheStrings::write(std::string &bytes) const
+{
+    for (const Text &text : texts_) {
+        bytes.append(text.end - text.length, text.length);
+        bytes.push_back('\0');
+    }
+}
 
 void put(std::string &bytes, std::uint64_t number)
 {
@@ -153,7 +263,7 @@ private:
     const std::vector<const LdCacheEntry *> &entries_;
     bool with_extensions_;
     std::vector<std::string_view> subfolders_;
-    LdCacheStrings strings_;
+    CacheStrings strings_;
     std::uint64_t strings_at_ = 0;
     std::uint64_t extensions_at_ = 0;
     std::uint64_t hwcaps_at_ = 0;

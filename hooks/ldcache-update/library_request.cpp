@@ -6,7 +6,7 @@
 #include "base/error.h"
 #include "base/text.h"
 #include "edits/inner_path.h"
-#include "libraries/loader_folder.h"
+#include "libraries/loader_file.h"
 
 namespace ogh::ldcache_update {
 

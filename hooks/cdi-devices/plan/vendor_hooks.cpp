@@ -14,7 +14,7 @@
 #include "base/path_names.h"
 #include "base/text.h"
 #include "cdi-devices/plan/target_path.h"
-#include "libraries/loader_folder.h"
+#include "libraries/loader_file.h"
 
 namespace ogh::cdi_devices {
 

@@ -11,7 +11,6 @@
 #include <boost/test/unit_test.hpp>
 
 #include "base/log.h"
-#include "base/log_file.h"
 #include "support/expect.h"
 #include "support/temp_folder.h"
 
