@@ -3,7 +3,7 @@
 
 #include "base/log.h"
 #include "base/undo_log.h"
-#include "kernel/cancellation.h"
+#include "kernel/time_limit.h"
 
 namespace ogh {
 

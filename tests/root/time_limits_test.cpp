@@ -22,7 +22,6 @@
 #include "base/undo_log.h"
 #include "base/unique_fd.h"
 #include "child.h"
-#include "kernel/cancellation.h"
 #include "kernel/end_signals.h"
 #include "kernel/process.h"
 #include "kernel/time_limit.h"
