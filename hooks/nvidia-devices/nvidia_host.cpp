@@ -4,7 +4,6 @@
 #include "base/error.h"
 #include "image/previous_request.h"
 #include "nvidia-devices/host/candidates.h"
-#include "nvidia-devices/host/gpu_facts.h"
 #include "nvidia-devices/host/mig_devices.h"
 #include "nvidia-devices/plan/inputs.h"
 #include "nvidia-devices/plan/requested_tree.h"
@@ -58,10 +57,6 @@ std::unique_ptr<const GpuInputs> NvidiaHost::gather(const std::vector<size_t> &c
     inputs->selection.capabilities = extras_.capabilities;
     inputs->selection.imex_channels = extras_.imex_channels;
     inputs->requirements = extras_.requirements;
-    if (!inputs->requirements.empty()) {
-        for (const size_t gpu : inputs->selection.gpus)
-            inputs->facts.push_back(read_gpu_facts(places_.sysroot, inventory_, gpu));
-    }
     inputs->nodes = read_device_nodes(places_.sysroot, inventory_, inputs->selection);
     inputs->inventory = std::move(inventory_);
     if (extras_.has_files)

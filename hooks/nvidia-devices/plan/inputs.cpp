@@ -2,13 +2,12 @@
 #include "nvidia-devices/plan/inputs.h"
 
 #include "nvidia-devices/plan/plan.h"
-#include "nvidia-devices/plan/requirement_check.h"
 
 namespace ogh::nvidia_devices {
 
 Edits NvidiaInputs::plan(Notes &notes) const
 {
-    check_requirements(requirements, facts, selection.gpus, inventory, notes);
+    check_requirements(requirements, inventory.version ? inventory.version->version : "", notes);
     Edits edits = nvidia_devices::plan(selection, inventory, nodes, notes);
     plan_driver_tree(tree, image, edits, notes);
     return edits;

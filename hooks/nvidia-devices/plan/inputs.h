@@ -9,7 +9,7 @@
 #include "nvidia-devices/image/image.h"
 #include "nvidia-devices/plan/driver_tree.h"
 #include "nvidia-devices/request/gpu_selection.h"
-#include "nvidia-devices/request/requirement.h"
+#include "nvidia-devices/request/image_requirements.h"
 
 namespace ogh::nvidia_devices {
 
@@ -20,7 +20,6 @@ public:
     Inventory inventory;                   ///< of a host with the driver
     DeviceNodes nodes;                     ///< as read_device_nodes() reads them for `selection`
     std::vector<Requirement> requirements; ///< of the image
-    std::vector<GpuFacts> facts;           ///< of each of the selection's GPUs, if there are requirements
     DriverTree tree;                       ///< not wanted: no files
     Image image;
 

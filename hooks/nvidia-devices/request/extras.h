@@ -7,8 +7,8 @@
 
 #include "hook/gpu_vendor.h"
 #include "nvidia-devices/request/capabilities.h"
+#include "nvidia-devices/request/image_requirements.h"
 #include "nvidia-devices/request/imex_channels.h"
-#include "nvidia-devices/request/requirement.h"
 
 namespace ogh::nvidia_devices {
 
