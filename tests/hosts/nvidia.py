@@ -155,9 +155,10 @@ class NvidiaHost(Sysroot):
 
     def add_others(self):
         """GPUDirect Storage, GDRCopy and InfiniBand."""
-        self.devices(gdrdrv=GDR, infiniband_verbs=VERBS, **{"nvidia-fs": FS})
+        self.devices(gdrdrv=GDR)
         for number in range(2):
             self.node(f"dev/nvidia-fs{number}", FS, number)
+            self.write(f"sys/class/nvidia-fs-class/nvidia-fs{number}/dev", f"{FS}:{number}\n")
             self.node(f"dev/infiniband/uverbs{number}", VERBS, 192 + number)
             self.write(f"sys/class/infiniband_verbs/uverbs{number}/dev", f"{VERBS}:{192 + number}\n")
         self.node("dev/gdrdrv", GDR, 0)

@@ -29,10 +29,8 @@ struct DeviceNodes {
 };
 
 /**
- * Reads what `selection` needs beyond the inventory, from sysfs and, where there is no other list of what there is, from
- * the names in the host's /dev.
- * @throws Error (BrokenHost) if there is nothing of what was named, with the module to load; for a node that has not the
- *         number of its module
+ * Reads what `selection` needs beyond the inventory, from sysfs.
+ * @throws Error (BrokenHost) if there is nothing of what was named, with the module to load; for a device without number
  */
 DeviceNodes read_device_nodes(const Sysroot &sysroot, const Inventory &inventory,
                               const GpuSelection &selection);

@@ -71,7 +71,6 @@ void require_gpu(const Inventory &inventory);
 
 // Names in /proc/devices, besides those in nvidia/listed_gpus.h.
 constexpr std::string_view modeset_devices = "nvidia-modeset";
-constexpr std::string_view gds_devices = "nvidia-fs";
 constexpr std::string_view gdrcopy_devices = "gdrdrv";
 
 /** The node of the driver itself, whose major number is that of its GPUs. */

@@ -111,7 +111,7 @@ def test_capabilities_that_there_are_not(by_hand, capabilities):
 
 
 @pytest.mark.parametrize("module, capability", [
-    ("nvidia-uvm", "compute"), ("nvidia-uvm", "video"), ("nvidia-fs", "gds"), ("gdrdrv", "gdrcopy")])
+    ("nvidia-uvm", "compute"), ("nvidia-uvm", "video"), ("gdrdrv", "gdrcopy")])
 def test_a_module_that_is_not_loaded_is_named(plan, by_hand, machine, module, capability):
     """Names are compared whole: many are the beginning of another."""
     machine.add_others()

@@ -1,7 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <sys/stat.h>
-#include <sys/sysmacros.h>
-
 #include <boost/test/unit_test.hpp>
 
 #include "nvidia-devices/host/device_nodes.h"
@@ -51,14 +48,6 @@ struct Host : NvidiaHost {
         BOOST_TEST((failure.kind == ErrorKind::BrokenHost), failure.message);
         return failure;
     }
-
-    void node(const std::string &name, mode_t type, unsigned major_number, unsigned minor_number) const
-    {
-        folder("dev");
-        const int result =
-            ::mknod(path("dev/" + name).c_str(), type | 0600U, makedev(major_number, minor_number));
-        BOOST_REQUIRE_MESSAGE(result == 0, "mknod needs root");
-    }
 };
 
 } // namespace
@@ -102,74 +91,30 @@ BOOST_AUTO_TEST_CASE(gdrcopy_has_one_node)
     BOOST_TEST(Host("508 gdrdrv2\n").refused(Gdrcopy).says("modprobe gdrdrv"));
 }
 
-BOOST_AUTO_TEST_CASE(gds_has_the_nodes_of_the_host)
+BOOST_AUTO_TEST_CASE(what_sysfs_has_of_a_module)
 {
-    const Host host("509 nvidia-fs\n");
-    host.node("nvidia-fs10", S_IFCHR, 509, 10);
-    host.node("nvidia-fs2", S_IFCHR, 509, 7);
-    for (const char *other : {"nvidia-fs", "nvidia-fs1x", "nvidia-fsx", "nvidia-fs01", "nvidia-fs-1",
-                              "xnvidia-fs0", "nvidia-fs99999999"})
-        host.file("dev/" + std::string(other));
-    BOOST_TEST(host.named({Gds}) == "/dev/nvidia-fs2=509:7 /dev/nvidia-fs10=509:10");
-}
-
-BOOST_AUTO_TEST_CASE(gds_without_module_or_nodes)
-{
-    BOOST_TEST(Host().refused(Gds).says("modprobe nvidia-fs"));
-    const Host no_dev("509 nvidia-fs\n");
-    BOOST_TEST(no_dev.refused(Gds).says("modprobe nvidia-fs"));
-    no_dev.folder("dev");
-    const auto failure = no_dev.refused(Gds);
-    BOOST_TEST(failure.says("no node '/dev/nvidia-fs0'"), failure.message);
-    BOOST_TEST(failure.says("modprobe nvidia-fs"), failure.message);
-}
-
-BOOST_AUTO_TEST_CASE(gds_nodes_that_are_none)
-{
-    const auto refused = [](const std::function<void(const Host &)> &make) {
-        const Host host("509 nvidia-fs\n");
-        host.node("nvidia-fs1", S_IFCHR, 509, 1);
-        make(host);
-        auto failure = host.refused(Gds);
-        BOOST_TEST(failure.says("'" + host.path("dev/nvidia-fs0") + "' is "), failure.message);
-        BOOST_TEST(failure.says(", and no character device of nvidia-fs (major number 509)"),
-                   failure.message);
-        return failure;
-    };
-    BOOST_TEST(refused([](const Host &host) { host.file("dev/nvidia-fs0"); }).says("a plain file"));
-    BOOST_TEST(
-        refused([](const Host &host) { host.link("dev/nvidia-fs0", "nvidia-fs1"); }).says("a symlink"));
-    BOOST_TEST(
-        refused([](const Host &host) { host.node("nvidia-fs0", S_IFBLK, 509, 0); }).says("something else"));
-    BOOST_TEST(refused([](const Host &host) {
-                   host.node("nvidia-fs0", S_IFCHR, 1, 3);
-               }).says("the character device 1:3"));
-}
-
-BOOST_AUTO_TEST_CASE(mofed_has_what_sysfs_has)
-{
-    const Host host;
-    BOOST_TEST(host.refused(Mofed).says("modprobe ib_uverbs"));
-    host.file("sys/class/infiniband_verbs/abi_version", "6\n");
-    host.file("sys/class/infiniband_verbs/uverbs01/dev", "231:1\n");
-    BOOST_TEST(host.refused(Mofed).says("modprobe ib_uverbs"));
-    host.file("sys/class/infiniband_verbs/uverbs1/dev", "231:193\n");
-    BOOST_TEST(host.named({Mofed}) == "/dev/infiniband/uverbs1=231:193");
-    host.file("sys/devices/x/infiniband_verbs/uverbs0/dev", "231:192\n");
-    host.link("sys/class/infiniband_verbs/uverbs0", "../../devices/x/infiniband_verbs/uverbs0");
-    host.file("sys/class/misc/rdma_cm/dev", "10:58");
-    BOOST_TEST(host.named({Mofed}) == "/dev/infiniband/uverbs0=231:192 /dev/infiniband/uverbs1=231:193 "
-                                      "/dev/infiniband/rdma_cm=10:58");
-}
-
-BOOST_AUTO_TEST_CASE(a_number_that_is_none_is_an_error)
-{
-    for (const char *text :
-         {"", "231", "231:", ":192", "231:192:1", "4096:1", "231:1048576", "231:-1", "x\n"}) {
+    const std::vector<std::tuple<Capability, std::string, std::string, std::string, std::string>> cases{
+        {Gds, "sys/class/nvidia-fs-class/", "nvidia-fs", "/dev/", "modprobe nvidia-fs"},
+        {Mofed, "sys/class/infiniband_verbs/", "uverbs", "/dev/infiniband/", "modprobe ib_uverbs"}};
+    for (const auto &[capability, folder, prefix, in_dev, module] : cases) {
         const Host host;
-        host.file("sys/class/infiniband_verbs/uverbs0/dev", text);
-        const auto failure = host.refused(Mofed);
-        BOOST_TEST(failure.says("infiniband_verbs/uverbs0/dev' has no device number"), failure.message);
+        BOOST_TEST(host.refused(capability).says(module));
+        host.file(folder + "abi_version", "6\n");
+        for (const char *other : {"", "1x", "x", "01", "-1", "99999999"})
+            host.file(folder + prefix + other + "/dev", "231:1\n");
+        host.folder(folder + prefix + "7"); // a device that goes away
+        BOOST_TEST(host.refused(capability).says(module));
+        host.file(folder + prefix + "10/dev", "231:193\n");
+        host.file("sys/devices/x/y/" + prefix + "2/dev", "231:192\n");
+        host.link(folder + prefix + "2", "../../devices/x/y/" + prefix + "2");
+        BOOST_TEST(host.named({capability}) ==
+                   in_dev + prefix + "2=231:192 " + in_dev + prefix + "10=231:193");
+        for (const char *text :
+             {"", "231", "231:", ":192", "231:192:1", "4096:1", "231:1048576", "231:-1", "x\n"}) {
+            const auto file = folder + prefix + "0/dev";
+            host.file(file, text);
+            BOOST_TEST(host.refused(capability).says(file + "' has no device number"), text);
+        }
     }
 }
 
@@ -177,7 +122,11 @@ BOOST_AUTO_TEST_CASE(several_come_in_one_order)
 {
     const Host host("508 gdrdrv\n");
     host.file("sys/class/infiniband_verbs/uverbs0/dev", "231:192\n");
-    BOOST_TEST(host.named({Mofed, Gdrcopy}) == "/dev/gdrdrv=508:0 /dev/infiniband/uverbs0=231:192");
+    host.file("sys/class/nvidia-fs-class/nvidia-fs0/dev", "509:0\n");
+    host.file("sys/class/misc/rdma_cm/dev", "10:58");
+    BOOST_TEST(host.named({Mofed, Gdrcopy, Gds}) ==
+               "/dev/nvidia-fs0=509:0 /dev/infiniband/uverbs0=231:192 /dev/gdrdrv=508:0 "
+               "/dev/infiniband/rdma_cm=10:58");
 }
 
 BOOST_AUTO_TEST_SUITE_END()
