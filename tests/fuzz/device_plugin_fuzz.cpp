@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "nvidia-devices/host/imex.h"
 #include "nvidia-devices/request/plugin_names.h"
 #include "promise.h"
 #include "request/request.h"

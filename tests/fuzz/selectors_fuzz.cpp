@@ -4,8 +4,8 @@
 #include <string>
 #include <vector>
 
+#include "nvidia-devices/host/imex.h"
 #include "nvidia-devices/request/capabilities.h"
-#include "nvidia-devices/request/imex_channels.h"
 #include "promise.h"
 #include "request/availability.h"
 #include "request/selection.h"

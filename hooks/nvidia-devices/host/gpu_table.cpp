@@ -2,7 +2,6 @@
 #include "nvidia-devices/host/gpu_table.h"
 
 #include "nvidia-devices/host/candidates.h"
-#include "nvidia-devices/host/imex.h"
 #include "nvidia-devices/host/mig_devices.h"
 #include "request/availability.h"
 
@@ -35,14 +34,6 @@ HostListing list_gpus(const Inventory &inventory, const SelectionPolicy &policy)
         ++i;
     }
     return list;
-}
-
-std::optional<std::string> imex_fact(const Inventory &inventory, const ImexPolicy &policy)
-{
-    const unsigned count = imex_channel_count(inventory);
-    if (count == 0)
-        return std::nullopt;
-    return "0-" + std::to_string(count - 1) + ", allowed: " + policy.text();
 }
 
 } // namespace ogh::nvidia_devices

@@ -1,17 +1,106 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "nvidia-devices/host/imex.h"
 
+#include <algorithm>
+#include <set>
+
+#include "base/error.h"
 #include "base/text.h"
-#include "nvidia-devices/request/imex_channels.h"
+#include "nvidia-devices/request/plugin_names.h"
 #include "nvidia/driver_params.h"
 
 namespace ogh::nvidia_devices {
 
 namespace {
 
+constexpr const char *channels_variable = "NVIDIA_IMEX_CHANNELS";
 constexpr const char *count_key = "ImexChannelCount";
 
+Error no_channels(const RequestValue &asked, const std::string &why)
+{
+    return {ErrorKind::Usage, "the " + asked.origin + " " + why + " in " + quote(asked.value) +
+                                  "; it takes numbers of IMEX channels, 0 to " +
+                                  std::to_string(imex_channel_limit - 1) +
+                                  ", and ranges of them ('0-3'), separated by commas"};
+}
+
+std::vector<IndexRange> parse_ranges(const std::vector<std::string> &items, const RequestValue &asked)
+{
+    std::vector<IndexRange> ranges;
+    for (const std::string &item : items) {
+        const auto range = parse_index_range(item, imex_channel_limit - 1);
+        if (!range)
+            throw no_channels(asked, "has " + quote(item) + ", which is no channel and no range of them,");
+        ranges.push_back(*range);
+    }
+    return ranges;
+}
+
+std::vector<unsigned> channels_in(const std::vector<std::string> &items, const RequestValue &asked)
+{
+    std::set<unsigned> channels;
+    for (const IndexRange &range : parse_ranges(items, asked)) {
+        for (unsigned channel = range.first; channel <= range.last; ++channel) {
+            channels.insert(channel);
+            if (channels.size() > max_imex_channels)
+                throw no_channels(asked,
+                                  "asks for more than " + std::to_string(max_imex_channels) + " channels");
+        }
+    }
+    return {channels.begin(), channels.end()};
+}
+
 } // namespace
+
+std::vector<unsigned> parse_imex_channels(const RequestValue &asked)
+{
+    return channels_in(split_list(asked.value), asked);
+}
+
+std::vector<unsigned> imex_channels_of_environment(const Config &config)
+{
+    const RequestValue asked{environment_value(config, channels_variable).value_or(""),
+                             "environment variable " + quote(channels_variable)};
+    auto items = split_list(asked.value);
+    std::erase(items, "");
+    const auto has = [&](const char *word) {
+        return std::find(items.begin(), items.end(), word) != items.end();
+    };
+    if (has("void") || has("none") || (items.size() == 1 && has("all")))
+        return {};
+    return channels_in(items, asked);
+}
+
+std::vector<unsigned> imex_channels_of_plugin(const Config &config, PluginSource source)
+{
+    if (source == PluginSource::Environment)
+        return imex_channels_of_environment(config);
+    RequestValue asked{"",
+                       source == PluginSource::Mounts ? "mounts in 'imex'" : "annotations for IMEX channels"};
+    for (const std::string &name : find_plugin_others(config, nvidia_plugin_names(), source))
+        asked.value += (asked.value.empty() ? "" : ",") + name;
+    return asked.value.empty() ? std::vector<unsigned>() : parse_imex_channels(asked);
+}
+
+ImexPolicy::ImexPolicy(const RequestValue &list) : text_(trimmed(list.value))
+{
+    ranges_ = text_ == "all" ? std::vector{IndexRange{0, imex_channel_limit - 1}}
+                             : parse_ranges(split_list(text_), list);
+}
+
+void ImexPolicy::require(const std::vector<unsigned> &channels) const
+{
+    for (const unsigned channel : channels) {
+        const auto has = [&](const IndexRange &range) {
+            return channel >= range.first && channel <= range.last;
+        };
+        if (!std::any_of(ranges_.begin(), ranges_.end(), has))
+            throw Error(ErrorKind::Denied,
+                        "no IMEX channel '" + std::to_string(channel) +
+                            "': the host's policy (--allow-imex) does not hand it out; it hands out " +
+                            text_);
+    }
+}
 
 unsigned imex_channel_count(const Inventory &inventory)
 {
@@ -34,6 +123,14 @@ void require_imex_channels(const Inventory &inventory, const std::vector<unsigne
         throw Error(ErrorKind::NotAvailable, "no IMEX channel '" + std::to_string(channels.back()) +
                                                  "': this host's driver has 0 to " +
                                                  std::to_string(count - 1) + " (NVreg_ImexChannelCount)");
+}
+
+std::optional<std::string> imex_fact(const Inventory &inventory, const ImexPolicy &policy)
+{
+    const unsigned count = imex_channel_count(inventory);
+    if (count == 0)
+        return std::nullopt;
+    return "0-" + std::to_string(count - 1) + ", allowed: " + policy.text();
 }
 
 } // namespace ogh::nvidia_devices

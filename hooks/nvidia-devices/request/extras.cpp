@@ -2,7 +2,6 @@
 #include "nvidia-devices/request/extras.h"
 
 #include "base/error.h"
-#include "nvidia-devices/request/plugin_names.h"
 
 namespace ogh::nvidia_devices {
 

@@ -6,9 +6,9 @@
 #include <vector>
 
 #include "hook/gpu_vendor.h"
+#include "nvidia-devices/host/imex.h"
 #include "nvidia-devices/request/capabilities.h"
 #include "nvidia-devices/request/image_requirements.h"
-#include "nvidia-devices/request/imex_channels.h"
 
 namespace ogh::nvidia_devices {
 

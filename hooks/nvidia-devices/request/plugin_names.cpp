@@ -7,8 +7,6 @@
 #include <string_view>
 
 #include "base/path_names.h"
-#include "base/text.h"
-#include "nvidia-devices/request/imex_channels.h"
 
 namespace ogh::nvidia_devices {
 
@@ -28,17 +26,6 @@ PluginNames nvidia_plugin_names()
             .folders = {"/var/run/nvidia-container-devices/", "/run/nvidia-container-devices/"},
             .other_folder = "imex/",
             .other_kinds = {"nvidia.com/imex-channel", "k8s.device-plugin.nvidia.com/imex-channel"}};
-}
-
-std::vector<unsigned> imex_channels_of_plugin(const Config &config, PluginSource source)
-{
-    if (source == PluginSource::Environment)
-        return imex_channels_of_environment(config);
-    RequestValue asked{"",
-                       source == PluginSource::Mounts ? "mounts in 'imex'" : "annotations for IMEX channels"};
-    for (const std::string &name : find_plugin_others(config, nvidia_plugin_names(), source))
-        asked.value += (asked.value.empty() ? "" : ",") + name;
-    return asked.value.empty() ? std::vector<unsigned>() : parse_imex_channels(asked);
 }
 
 bool has_vendor_hook(const Config &config)

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <vector>
-
 #include "oci/config.h"
 #include "request/device_plugin.h"
 
@@ -14,9 +12,6 @@ namespace ogh::nvidia_devices {
  * leave them to others.
  */
 PluginNames nvidia_plugin_names();
-
-/** The IMEX channels that the plugin gives in the place where it names the GPUs. @throws Error (Usage) */
-std::vector<unsigned> imex_channels_of_plugin(const Config &config, PluginSource source);
 
 /** Whether NVIDIA's tools have put a hook of theirs into config.json: its runtime wrapper, or an engine by CDI. */
 bool has_vendor_hook(const Config &config);

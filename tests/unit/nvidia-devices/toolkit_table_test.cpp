@@ -5,11 +5,11 @@
 
 #include "base/exit_status.h"
 #include "nvidia-devices/host/candidates.h"
+#include "nvidia-devices/host/imex.h"
 #include "nvidia-devices/host/inventory.h"
 #include "nvidia-devices/host/mig_devices.h"
 #include "nvidia-devices/request/capabilities.h"
 #include "nvidia-devices/request/image_requirements.h"
-#include "nvidia-devices/request/imex_channels.h"
 #include "nvidia-devices/request/plugin_names.h"
 #include "request/selection.h"
 #include "request/visible_devices.h"
@@ -28,7 +28,8 @@ struct Row {
     std::string_view why_not_the_same = "";
 };
 
-constexpr std::string_view only_the_unmet = "only what is surely not met stops a container; this is a warning";
+constexpr std::string_view only_the_unmet =
+    "only what is surely not met stops a container; this is a warning";
 constexpr std::string_view library_is_missing = "NVIDIA's library alone knows that, and is not loaded";
 
 std::vector<std::string> parts_of(std::string_view text)
