@@ -5,8 +5,6 @@
 #include <utility>
 
 #include "amd-kfd/candidates.h"
-#include "amd-kfd/device_nodes.h"
-#include "amd-kfd/gpu_table.h"
 #include "amd-kfd/plan.h"
 #include "base/error.h"
 #include "kernel/user_namespace.h"

@@ -10,6 +10,7 @@
 #include "amd-kfd/gfx_version.h"
 #include "base/letters.h"
 #include "lease/lease_state.h"
+#include "request/availability.h"
 
 namespace ogh::amd_kfd {
 
@@ -110,6 +111,12 @@ bool is_usable_discrete(const Gpu &gpu)
     return gpu.problem.empty() && !is_integrated(gpu);
 }
 
+std::string memory_text(const Gpu &gpu)
+{
+    constexpr unsigned mebibyte = 1U << 20U;
+    return gpu.memory ? std::to_string(*gpu.memory / mebibyte) + " MiB" : "";
+}
+
 } // namespace
 
 Details details_for(const Selectors &selectors, const SelectionPolicy &policy)
@@ -147,6 +154,23 @@ std::vector<Candidate> candidates(const Inventory &inventory)
             candidate.only_by_name =
                 "it is integrated, and this host has discrete ones; it can be given by name, "
                 "or as 'igpu'";
+    }
+    return list;
+}
+
+HostListing list_gpus(const Inventory &inventory, const SelectionPolicy &policy)
+{
+    const auto gpus = candidates(inventory);
+    const Availability availability(gpus, policy);
+    HostListing list{
+        "gpus", {}, {"index", "address", "render", "card", "gfx", "type", "vram", "id", "hint", "state"}, {}};
+    for (size_t i = 0; i < gpus.size(); ++i) {
+        const Gpu &gpu = inventory.gpus[i];
+        list.rows.push_back({std::uint64_t{i}, to_text(gpu.address), known(render_name(gpu)),
+                             known(gpu.card ? gpu.card->name : ""), known(name_of(gpu.kfd.gfx)),
+                             is_integrated(gpu) ? "integrated" : "discrete", known(memory_text(gpu)),
+                             known(uuid_text(gpu.kfd.unique_id)), known(override_text(gpu.kfd.gfx)),
+                             availability.state(i)});
     }
     return list;
 }

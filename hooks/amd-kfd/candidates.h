@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "amd-kfd/inventory.h"
+#include "hook/listing.h"
 #include "request/selection.h"
 #include "request/selectors.h"
 
@@ -26,5 +27,8 @@ std::string uuid_text(std::uint64_t unique_id);
  * not, and take the other with them.
  */
 std::vector<Candidate> candidates(const Inventory &inventory);
+
+/** What --list says: a row for each GPU, in the order of Inventory::gpus. Pure. */
+HostListing list_gpus(const Inventory &inventory, const SelectionPolicy &policy);
 
 } // namespace ogh::amd_kfd

@@ -17,10 +17,15 @@ constexpr std::array<unsigned, 15> integrated{
     110503,
 };
 
-constexpr unsigned first_navi2x = 100301; // gfx1030 itself needs no hint
-constexpr unsigned last_navi2x = 100306;
-constexpr unsigned phoenix = 110003;
-constexpr unsigned strix_point = 110500;
+struct Override {
+    unsigned first;
+    unsigned last;
+    const char *value;
+};
+
+constexpr std::array<Override, 3> overrides{{{100301, 100306, "10.3.0"}, // Navi 2x; gfx1030 itself needs none
+                                             {110003, 110003, "11.0.0"},
+                                             {110500, 110500, "11.5.1"}}};
 
 } // namespace
 
@@ -41,14 +46,11 @@ bool is_integrated(GfxVersion version)
 
 std::string override_text(GfxVersion version)
 {
-    const char *value = nullptr;
-    if (version.number >= first_navi2x && version.number <= last_navi2x)
-        value = "10.3.0";
-    else if (version.number == phoenix)
-        value = "11.0.0";
-    else if (version.number == strix_point)
-        value = "11.5.1";
-    return value == nullptr ? "" : std::string(override_variable) + "=" + value;
+    for (const Override &each : overrides) {
+        if (version.number >= each.first && version.number <= each.last)
+            return std::string(override_variable) + "=" + each.value;
+    }
+    return "";
 }
 
 } // namespace ogh::amd_kfd

@@ -139,6 +139,16 @@ Error without_compute(const std::vector<std::string> &devices)
             what + quote_list(devices) + "; a kernel with CONFIG_HSA_AMD, or AMD's own driver, has it"};
 }
 
+DrmNodes read_drm(const Gpu &gpu, DrmClass &drm)
+{
+    const unsigned render_minor =
+        gpu.kfd.render_minor.value(); // without one there is a problem, and no choice
+    DrmNodes nodes{gpu.card ? gpu.card : drm.card(render_minor, gpu.device), drm.render(render_minor)};
+    if (!nodes.render)
+        throw Error(ErrorKind::BrokenHost, "the host has no " + render_name(gpu) + " any more");
+    return nodes;
+}
+
 } // namespace
 
 Inventory read_inventory(const Sysroot &sysroot, const Details &details, Notes &notes)
@@ -173,6 +183,18 @@ void read_access(const Sysroot &sysroot, Inventory &inventory)
         gpu.access = node ? read_node_access(sysroot, dri_folder + node->name, {node->major, node->minor})
                           : NodeAccess::NoNode;
     }
+}
+
+DeviceNodes read_device_nodes(const Sysroot &sysroot, const Inventory &inventory,
+                              const std::vector<size_t> &gpus)
+{
+    DeviceNodes nodes;
+    if (gpus.empty())
+        return nodes;
+    DrmClass drm(sysroot);
+    for (const size_t gpu : gpus)
+        nodes[gpu] = read_drm(inventory.gpus[gpu], drm);
+    return nodes;
 }
 
 std::optional<Error> why_none(const Inventory &inventory)

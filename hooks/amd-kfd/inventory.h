@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -70,6 +72,17 @@ Inventory read_inventory(const Sysroot &sysroot, const Details &details, Notes &
  * @throws Error (BrokenHost) if /dev cannot be looked at
  */
 void read_access(const Sysroot &sysroot, Inventory &inventory);
+
+/** What only a chosen GPU needs, by its place in Inventory::gpus; all have a render node. */
+using DeviceNodes = std::map<size_t, DrmNodes>;
+
+/**
+ * Reads what the chosen GPUs need beyond the inventory.
+ * @param gpus places in Inventory::gpus
+ * @throws Error (BrokenHost) if a GPU's render node is gone
+ */
+DeviceNodes read_device_nodes(const Sysroot &sysroot, const Inventory &inventory,
+                              const std::vector<size_t> &gpus);
 
 /** Why there is no GPU for anybody: the error for who asks for one; NotAvailable if the host has none, else Host. */
 std::optional<Error> why_none(const Inventory &inventory);

@@ -18,12 +18,11 @@ struct Key {
     std::uint64_t KfdProperties::*value;
 };
 
-constexpr std::array<Key, 8> keys{{
+constexpr std::array<Key, 7> keys{{
     {"simd_count", &KfdProperties::simd_count},
     {"cpu_cores_count", &KfdProperties::cpu_cores_count},
     {"mem_banks_count", &KfdProperties::mem_banks_count},
     {"local_mem_size", &KfdProperties::local_mem_size},
-    {"device_id", &KfdProperties::device_id},
     {"unique_id", &KfdProperties::unique_id},
     {"location_id", &KfdProperties::location_id},
     {"domain", &KfdProperties::domain},

@@ -16,7 +16,6 @@ struct KfdProperties {
     std::uint64_t cpu_cores_count = 0; ///< with simd_count, a CPU and its GPU in one, as old kernels have it
     std::uint64_t mem_banks_count = 0;
     std::uint64_t local_mem_size = 0; ///< bytes; 0 on current kernels
-    std::uint64_t device_id = 0;      ///< of PCI
     std::uint64_t unique_id = 0;      ///< 0: none
     std::uint64_t location_id = 0; ///< bus, device, and function or number of the partition, 8, 5 and 3 bits
     std::uint64_t domain = 0;      ///< of PCI; not there on old kernels

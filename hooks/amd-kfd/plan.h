@@ -4,7 +4,6 @@
 #include <string>
 #include <vector>
 
-#include "amd-kfd/device_nodes.h"
 #include "amd-kfd/inventory.h"
 #include "base/log.h"
 #include "edits/edits.h"

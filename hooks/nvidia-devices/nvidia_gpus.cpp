@@ -3,8 +3,6 @@
 
 #include "base/error.h"
 #include "nvidia-devices/host/candidates.h"
-#include "nvidia-devices/host/gpu_table.h"
-#include "nvidia-devices/host/imex.h"
 #include "nvidia-devices/host/instance_names.h"
 #include "nvidia-devices/nvidia_host.h"
 #include "nvidia-devices/request/plugin_names.h"

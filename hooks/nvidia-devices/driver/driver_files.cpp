@@ -10,7 +10,6 @@
 #include "base/text.h"
 #include "nvidia-devices/driver/driver_root.h"
 #include "nvidia-devices/driver/file_search.h"
-#include "nvidia-devices/driver/firmware.h"
 #include "nvidia-devices/driver/library_search.h"
 #include "nvidia-devices/driver/library_table.h"
 #include "nvidia-devices/request/capability_bits.h"

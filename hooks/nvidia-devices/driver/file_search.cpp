@@ -3,21 +3,106 @@
 
 #include <fcntl.h>
 #include <sys/stat.h>
+#include <sys/utsname.h>
 #include <unistd.h>
 
+#include <array>
+#include <cerrno>
+#include <climits>
+#include <iterator>
+#include <string_view>
+
+#include "base/error.h"
 #include "base/path_names.h"
-#include "nvidia-devices/driver/file_table.h"
+#include "base/text.h"
+#include "host/host_file.h"
+#include "kernel/folder_entries.h"
 
 namespace ogh::nvidia_devices {
 
 namespace {
+
+/** A program, found in the folders for programs. */
+struct ProgramName {
+    std::string_view name;
+    CapabilityBits brought_by;
+};
+
+/** A file that tells a loader about the driver, or holds data for one. */
+struct ConfigName {
+    std::string_view path; ///< below the folders for such files, and below the tree's share: "vulkan/icd.d/…"
+    std::string_view standard_base; ///< below which programs look for it: "/etc"
+    CapabilityBits brought_by;
+};
+
+constexpr CapabilityBits with_utility{Capability::Utility};
+constexpr CapabilityBits for_programs_of_compute{Capability::Compute};
+constexpr CapabilityBits for_display{Capability::Display};
+
+/** libnvidia-container's (src/nvc_info.c), and those that only nvidia-container-toolkit's CDI generator brings. */
+constexpr std::array<ProgramName, 9> programs{{
+    {"nvidia-smi", with_utility},
+    {"nvidia-debugdump", with_utility},
+    {"nvidia-persistenced", with_utility},
+    {"nv-fabricmanager", with_utility},
+    {"nvidia-imex", with_utility},     // CDI
+    {"nvidia-imex-ctl", with_utility}, // CDI
+    {"nvidia-cuda-mps-control", for_programs_of_compute},
+    {"nvidia-cuda-mps-server", for_programs_of_compute},
+    {"nvidia-xconfig", for_display}, // CDI
+}};
+
+/** In this order. */
+constexpr std::array<const char *, 9> program_places{
+    "/usr/bin",
+    "/usr/sbin",
+    "/usr/local/bin",
+    "/usr/local/sbin",
+    "/bin", // the folder of a driver alone, as on GKE
+    "/sbin",
+    "/opt/bin",
+    "/run/current-system/sw/bin",    // NixOS
+    "/usr/libexec/nvidia/tesla/bin", // Bottlerocket
+};
+
+/**
+ * What the CDI generator brings. Vulkan's loader knows a driver by any file in its folder, and packages for RPM have
+ * the machine in its name, so that those for 64 and for 32 bits can be installed side by side.
+ */
+constexpr std::array<ConfigName, 13> configs{{
+    {"OpenCL/vendors/nvidia.icd", "/etc", for_compute},
+    {"vulkan/icd.d/nvidia_icd.json", "/etc", for_graphics},
+    {"vulkan/icd.d/nvidia_icd.x86_64.json", "/etc", for_graphics},
+    {"vulkan/icd.d/nvidia_icd.aarch64.json", "/etc", for_graphics},
+    {"vulkan/icd.d/nvidia_layers.json", "/etc", for_graphics},
+    {"vulkan/implicit_layer.d/nvidia_layers.json", "/etc", for_graphics},
+    {"glvnd/egl_vendor.d/10_nvidia.json", "/usr/share", for_graphics},
+    {"egl/egl_external_platform.d/09_nvidia_wayland2.json", "/usr/share", for_graphics},
+    {"egl/egl_external_platform.d/10_nvidia_wayland.json", "/usr/share", for_graphics},
+    {"egl/egl_external_platform.d/15_nvidia_gbm.json", "/usr/share", for_graphics},
+    {"egl/egl_external_platform.d/20_nvidia_xcb.json", "/usr/share", for_graphics},
+    {"egl/egl_external_platform.d/20_nvidia_xlib.json", "/usr/share", for_graphics},
+    {"nvidia/nvoptix.bin", "/usr/share", for_graphics},
+}};
+
+constexpr std::array<const char *, 5> config_places{
+    "/etc",
+    "/usr/local/share",
+    "/usr/share",
+    "/run/opengl-driver/share", // NixOS
+    "/",                        // GKE has a folder "vulkan" beside the driver's others
+};
+
+/** Below /run; utility brings them. */
+constexpr std::array<std::string_view, 2> sockets{"nvidia-persistenced/socket",
+                                                  "nvidia-fabricmanager/socket"};
 
 constexpr mode_t anyone_may_execute = 0111;
 
 void add_program(const DriverRoot &root, const ProgramName &program, std::vector<DriverFile> &files)
 {
     const std::string name(program.name);
-    for (const char *folder : program_folders()) {
+    for (const char *folder : program_places) {
         const auto entry = root.find_file(path_in(folder, name));
         if (!entry || (entry->mode & anyone_may_execute) == 0)
             continue;
@@ -28,7 +113,7 @@ void add_program(const DriverRoot &root, const ProgramName &program, std::vector
 
 void add_config(const DriverRoot &root, const ConfigName &config, std::vector<DriverFile> &files)
 {
-    for (const char *folder : config_folders()) {
+    for (const char *folder : config_places) {
         const auto entry = root.find_file(path_in(folder, config.path));
         if (!entry)
             continue;
@@ -80,16 +165,35 @@ void add_mps_folder(const DriverRoot &root, std::vector<DriverFile> &files)
     files.push_back(folder);
 }
 
+constexpr const char *custom_path = "/sys/module/firmware_class/parameters/path";
+
+/** As the kernel has it, Documentation/driver-api/firmware/fw_search_path.rst; the first may be the administrator's. */
+std::vector<std::string> firmware_folders(const DriverRoot &root)
+{
+    utsname kernel{};
+    if (::uname(&kernel) != 0)
+        throw SystemError(errno, "cannot ask for the kernel's release");
+    const std::string release(std::begin(kernel.release));
+    const std::string custom = read_host_file(root.sysroot(), custom_path, PATH_MAX).value_or("");
+    return {custom.substr(0, custom.find('\n')), "/lib/firmware/updates/" + release, "/lib/firmware/updates",
+            "/lib/firmware/" + release, "/lib/firmware"};
+}
+
+bool is_firmware(std::string_view name)
+{
+    return name.starts_with("gsp") && name.ends_with(".bin") && is_plain_name(name);
+}
+
 } // namespace
 
 std::vector<DriverFile> find_files(const DriverRoot &root, const std::string &version, CapabilityBits wanted)
 {
     std::vector<DriverFile> files;
-    for (const ProgramName &program : program_names()) {
+    for (const ProgramName &program : programs) {
         if (wanted.has_any(program.brought_by))
             add_program(root, program, files);
     }
-    for (const ConfigName &config : config_names()) {
+    for (const ConfigName &config : configs) {
         if (wanted.has_any(config.brought_by))
             add_config(root, config, files);
     }
@@ -98,11 +202,33 @@ std::vector<DriverFile> find_files(const DriverRoot &root, const std::string &ve
     if (wanted.has_any(for_compute_and_graphics))
         add_config(root, {profiles, "/usr/share", for_compute_and_graphics}, files);
     if (wanted.has(Capability::Utility)) {
-        for (const std::string_view name : socket_names())
+        for (const std::string_view name : sockets)
             add_socket(root, name, files);
     }
     if (wanted.has_any(for_compute))
         add_mps_folder(root, files);
+    return files;
+}
+
+std::vector<DriverFile> find_firmware(const DriverRoot &root, const std::string &version)
+{
+    const std::string below = "firmware/nvidia/" + version + "/";
+    std::vector<DriverFile> files;
+    for (const std::string &path : firmware_folders(root)) {
+        const auto folder =
+            path.starts_with('/') ? root.find(path_in(path, "nvidia/" + version)) : std::nullopt;
+        if (!folder || !S_ISDIR(folder->mode))
+            continue;
+        const FolderListing listing{quote(root.on_host(folder->place.path)), is_firmware, 0,
+                                    ErrorKind::BrokenHost};
+        for (const FolderEntry &each : list_folder(folder->place.fd.get(), listing)) {
+            if (const auto file = root.find_file(path_in(folder->place.path, each.name)))
+                files.push_back({root.on_host(file->place.path), "share/" + below + each.name,
+                                 "/lib/" + below + each.name});
+        }
+        if (!files.empty())
+            break;
+    }
     return files;
 }
 

@@ -17,4 +17,11 @@ namespace ogh::nvidia_devices {
  */
 std::vector<DriverFile> find_files(const DriverRoot &root, const std::string &version, CapabilityBits wanted);
 
+/**
+ * The firmware of the GPUs' own processor (GSP) for that driver: nvidia/VERSION/gsp*.bin in the first of the folders
+ * in which the kernel looks for firmware that has any.
+ * @throws Error if looking fails
+ */
+std::vector<DriverFile> find_firmware(const DriverRoot &root, const std::string &version);
+
 } // namespace ogh::nvidia_devices

@@ -118,7 +118,7 @@ std::string query_instances(const Sysroot &sysroot, const Sysroot &driver_root, 
     const OwnExecutable self = own();
     const std::string path = self.folder + "/" + program_name;
     const UniqueFd program = open_program(path, self);
-    const UniqueFd library = open_library(driver_root, inventory.version.value().version, self);
+    const UniqueFd library = open_library(driver_root, inventory.version.value(), self);
     LimitedProgram query{program.get(), {program_name},
                          library.get(), time_limit,
                          max_answer,    quote(path) + ", which asks NVIDIA's library (NVML),"};

@@ -3,8 +3,10 @@
 
 #include <vector>
 
+#include "hook/listing.h"
 #include "nvidia-devices/host/inventory.h"
 #include "request/candidate.h"
+#include "request/selection.h"
 #include "request/selectors.h"
 
 namespace ogh::nvidia_devices {
@@ -19,5 +21,8 @@ std::vector<Candidate> candidates(const Inventory &inventory);
 
 /** The instances that a request can mean, ascending: by their names or that of their GPU, or any of all. */
 std::vector<InstancePlace> meant_instances(const Selectors &selectors, const Inventory &inventory);
+
+/** What --list says: the driver's version, and a row for each of candidates(), in that order. Pure. */
+HostListing list_gpus(const Inventory &inventory, const SelectionPolicy &policy);
 
 } // namespace ogh::nvidia_devices

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "nvidia-devices/host/inventory.h"
 
+#include <algorithm>
 #include <utility>
 
+#include "base/dotted_version.h"
 #include "base/text.h"
 #include "host/host_file.h"
 
@@ -12,8 +14,20 @@ namespace {
 
 constexpr const char *driver_folder = "/proc/driver/nvidia";
 constexpr size_t max_file_size = 65536;
+constexpr std::string_view module_text = "Kernel Module";
 
 } // namespace
+
+std::optional<std::string> parse_driver_version(std::string_view text)
+{
+    const std::string_view line = text.substr(0, text.find('\n'));
+    const size_t module = line.find(module_text);
+    if (module == std::string_view::npos)
+        return std::nullopt;
+    const auto words = split_list(line.substr(module + module_text.size()), ' ');
+    const auto version = std::find_if(words.begin(), words.end(), is_driver_version);
+    return version == words.end() ? std::nullopt : std::optional(*version);
+}
 
 Inventory find_gpus(const Sysroot &sysroot, Notes &notes)
 {

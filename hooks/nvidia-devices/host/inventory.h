@@ -9,7 +9,6 @@
 #include "base/log.h"
 #include "host/proc_devices.h"
 #include "host/sysroot.h"
-#include "nvidia-devices/host/driver_version.h"
 #include "nvidia-devices/request/gpu_selection.h"
 #include "nvidia/listed_gpus.h"
 
@@ -19,9 +18,10 @@ using Gpu = ListedGpu;
 
 /** What this host has of NVIDIA's. */
 struct Inventory {
-    bool has_driver = false;              ///< the kernel module is loaded; all else is empty if not
-    std::optional<DriverVersion> version; ///< nothing if it cannot be understood
-    std::vector<Gpu> gpus;                ///< in PCI order
+    bool has_driver = false; ///< the kernel module is loaded; all else is empty if not
+    std::optional<std::string>
+        version;           ///< "555.42.07", in which its libraries end; nothing if it cannot be understood
+    std::vector<Gpu> gpus; ///< in PCI order
     ProcDevices devices;
     std::string host_root;           ///< the sysroot, as this process names it; "" for `/`
     std::string gpus_folder;         ///< gpus below the driver's folder in /proc, as this process names it
@@ -31,6 +31,13 @@ struct Inventory {
     std::string params; ///< "" if there is none
     std::optional<std::string> registry;
 };
+
+/**
+ * Understands /proc/driver/nvidia/version of the closed and of the open module: the first two or three numbers with
+ * dots between them that follow "Kernel Module".
+ * @return nothing if it has no such number
+ */
+std::optional<std::string> parse_driver_version(std::string_view text);
 
 /**
  * Reads what the driver says in /proc below the sysroot, but for the nodes of instances: those of one that is to be handed

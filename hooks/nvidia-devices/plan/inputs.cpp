@@ -7,7 +7,7 @@ namespace ogh::nvidia_devices {
 
 Edits NvidiaInputs::plan(Notes &notes) const
 {
-    check_requirements(requirements, inventory.version ? inventory.version->version : "", notes);
+    check_requirements(requirements, inventory.version.value_or(""), notes);
     Edits edits = nvidia_devices::plan(selection, inventory, nodes, notes);
     plan_driver_tree(tree, image, edits, notes);
     return edits;

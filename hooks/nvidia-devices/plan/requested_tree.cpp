@@ -32,7 +32,7 @@ DriverTree read_requested_tree(const Sysroot &driver_root, const GpuSelection &s
                     "the files of a driver whose version cannot be understood cannot be found");
     if (!inventory.version)
         return {};
-    DriverTree tree{true, false, record_for(selection, inventory), inventory.version->version, {}};
+    DriverTree tree{true, false, record_for(selection, inventory), *inventory.version, {}};
     if (const auto before = earlier ? parse_tree_record(*earlier) : std::nullopt) {
         tree.record = joined(tree.record, *before);
         tree.is_there = tree.record == *before;

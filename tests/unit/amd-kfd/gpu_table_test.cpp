@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <boost/test/unit_test.hpp>
 
-#include "amd-kfd/gpu_table.h"
+#include "amd-kfd/candidates.h"
 #include "support/amd_host.h"
 
 BOOST_AUTO_TEST_SUITE(amd_kfd_gpu_table)

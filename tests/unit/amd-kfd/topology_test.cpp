@@ -24,7 +24,6 @@ BOOST_AUTO_TEST_CASE(properties_of_a_current_kernel)
     KfdProperties expected;
     expected.simd_count = 168;
     expected.mem_banks_count = 1;
-    expected.device_id = 29772;
     expected.unique_id = 0x0BADC0DE12345678;
     expected.location_id = 3328;
     expected.gfx.number = 110000;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <boost/test/unit_test.hpp>
 
-#include "nvidia-devices/host/driver_version.h"
+#include "nvidia-devices/host/inventory.h"
 #include "nvidia/driver_params.h"
 
 BOOST_AUTO_TEST_SUITE(nvidia_devices_driver)
@@ -11,13 +11,10 @@ using namespace ogh::nvidia_devices;
 
 BOOST_AUTO_TEST_CASE(version_lines_of_all_kinds)
 {
-    const auto version = [](const std::string &text) {
-        const auto driver = parse_driver_version(text);
-        return driver ? driver->version + (driver->is_open_module ? " open" : "") : "-";
-    };
+    const auto version = [](const std::string &text) { return parse_driver_version(text).value_or("-"); };
     BOOST_TEST(version("NVRM version: NVIDIA UNIX aarch64 Kernel Module  560.10  \n") == "560.10");
     BOOST_TEST(version("NVRM version: NVIDIA UNIX Open Kernel Module for aarch64  601.10.03  Release Build  "
-                       "(a@b)  \n") == "601.10.03 open");
+                       "(a@b)  \n") == "601.10.03");
     for (const char *text :
          {"", "\n", "NVRM version: NVIDIA UNIX x86_64 Kernel Module", "555.42.07",
           "NVRM version: NVIDIA UNIX x86_64 Kernel Module  555  Mon", "NVRM version: Kernel Module 1.2.3.4",

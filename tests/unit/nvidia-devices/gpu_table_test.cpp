@@ -2,7 +2,7 @@
 #include <boost/test/unit_test.hpp>
 #include <nlohmann/json.hpp>
 
-#include "nvidia-devices/host/gpu_table.h"
+#include "nvidia-devices/host/candidates.h"
 #include "support/nvidia_host.h"
 
 BOOST_AUTO_TEST_SUITE(nvidia_devices_gpu_table)

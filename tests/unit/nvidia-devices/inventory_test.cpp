@@ -116,8 +116,8 @@ BOOST_AUTO_TEST_CASE(domains_come_first_and_may_have_more_digits)
 
 BOOST_AUTO_TEST_CASE(the_closed_and_the_open_module)
 {
-    BOOST_TEST((read(Host()).version == DriverVersion{"555.42.07", false}));
-    BOOST_TEST((read(Host(no_gpus, NvidiaHost::open_module)).version == DriverVersion{"601.10.03", true}));
+    BOOST_TEST((read(Host()).version == "555.42.07"));
+    BOOST_TEST((read(Host(no_gpus, NvidiaHost::open_module)).version == "601.10.03"));
 }
 
 BOOST_AUTO_TEST_CASE(a_version_that_cannot_be_understood_is_named)
