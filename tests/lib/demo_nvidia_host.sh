@@ -16,15 +16,12 @@ addresses=()
 uuids=()
 minors=()
 
-make_host() {
-    local address uuid minor
-    tests/hosts/make nvidia "$host" >"$scratch/gpus"
-    while read -r address uuid minor; do
-        addresses+=("$address")
-        uuids+=("$uuid")
-        minors+=("$minor")
-    done <"$scratch/gpus"
-}
+tests/hosts/make nvidia "$host" >"$scratch/gpus"
+while read -r address uuid minor; do
+    addresses+=("$address")
+    uuids+=("$uuid")
+    minors+=("$minor")
+done <"$scratch/gpus"
 
 note_gpus() {
     local at
