@@ -13,9 +13,10 @@ from pathlib import Path
 import pytest
 
 from harness.box import Box
+from harness.boxes import opened_host
 from harness.bundle import Bundle
 from harness.hooks_d import HookFile
-from harness.host import LIMIT_S, Host
+from harness.host import LIMIT_S
 from harness.runtime import Runc
 from harness.source import Source
 from harness.watch import Watch
@@ -92,14 +93,8 @@ def scratch():
 @pytest.fixture
 def host(scratch):  # pylint: disable=unused-argument
     """With the cgroups of this machine: mount-srv has nothing to do with any."""
-    if os.geteuid() != 0:
-        pytest.skip("needs root")
-    host = Host("as-found")
-    yield host
-    try:
-        host.check()
-    finally:
-        host.close()
+    with opened_host("as-found") as host:
+        yield host
 
 
 @pytest.fixture
@@ -120,16 +115,8 @@ def watch():
 @pytest.fixture
 def journal_host(scratch):
     """A host on which every engine runs, and which keeps what hooks say to syslog."""
-    if os.geteuid() != 0:
-        pytest.skip("needs root")
-    host = Host("not-hybrid")
-    (scratch / "dev").mkdir()
-    host.keep_journal(scratch / "dev")
-    yield host
-    try:
-        host.check()
-    finally:
-        host.close()
+    with opened_host("not-hybrid", scratch) as host:
+        yield host
 
 
 @pytest.fixture

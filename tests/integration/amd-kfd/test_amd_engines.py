@@ -6,9 +6,9 @@ device rules."""
 import pytest
 
 from harness.amd_container import LINKS, SHOW, given, linked
-from harness.expect import started
+from harness.expect import started, told
 from harness.gpu_cells import CELLS, FEW
-from harness.nvidia_container import ALLOWED, DENIED, PROBE, alive, probed, told
+from harness.nvidia_container import ALLOWED, DENIED, PROBE, alive, probed
 from hosts.amd import DRM
 
 pytest_plugins = ["harness.nvidia_fixtures", "harness.amd_fixtures"]

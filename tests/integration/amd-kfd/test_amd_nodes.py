@@ -10,10 +10,10 @@ import pytest
 
 from harness import engines
 from harness.amd_container import LINKS, SHOW, given, linked, on_host, refused
-from harness.expect import started
+from harness.expect import started, told
 from harness.faults import strace
 from harness.ldcache import OWN_MOUNTS, in_the_container
-from harness.nvidia_container import DENIED, in_vain, node, probed, told
+from harness.nvidia_container import DENIED, in_vain, node, probed
 from harness.nvidia_container import KEY as NVIDIA_KEY
 from harness.nvidia_container import given as given_of_nvidia
 from harness.podman import PodmanBox

@@ -9,8 +9,8 @@ import pytest
 
 from harness.amd_container import KEY, LINKS, SHOW, given, linked, on_host, refused
 from harness.bundle import Bundle
-from harness.expect import started
-from harness.nvidia_container import probed, told
+from harness.expect import started, told
+from harness.nvidia_container import probed
 from harness.rootless import UID, RootlessBox, RootlessPodman, add_user
 from hosts.amd import DRM, KFD, RAPHAEL, XT
 

@@ -7,8 +7,8 @@ import pytest
 
 from harness.bundle import Bundle
 from harness.cdi_fixtures import KEY, MAJOR
-from harness.expect import started
-from harness.nvidia_container import ALLOWED, PROBE, probed, told
+from harness.expect import started, told
+from harness.nvidia_container import ALLOWED, PROBE, probed
 from harness.rootless import RootlessBox, RootlessPodman, add_user
 
 pytest_plugins = ["harness.nvidia_fixtures", "harness.cdi_fixtures"]

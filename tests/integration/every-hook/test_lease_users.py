@@ -8,9 +8,9 @@ import subprocess
 import pytest
 
 from harness.bundle import Bundle
-from harness.expect import started
+from harness.expect import started, told
 from harness.leases import Container, Leases, ask
-from harness.nvidia_container import KEY, refused, told
+from harness.nvidia_container import KEY, refused
 from harness.processes import children
 from harness.rootless import UID, RootlessBox, RootlessPodman, add_user
 from harness.stopped import status, wait_until

@@ -14,7 +14,7 @@ from harness.bundle import Bundle
 from harness.expect import started
 from harness.faults import strace
 from harness.leases import Container, Leases, ask
-from harness.nvidia_container import KEY, in_vain, refused, told
+from harness.nvidia_container import KEY, in_vain, refused
 from harness.stopped import hook_stopped, status
 from hosts.amd import CPX, CPX_BLANKS, AmdHost
 

@@ -2,22 +2,14 @@
 """Fixtures of the tests of amd-kfd; a test file names this module in its `pytest_plugins`, after that of
 nvidia-devices, of which it takes the host that containers run on."""
 
-import itertools
-import json
-import os
 import shutil
 import subprocess
 from pathlib import Path
 
 import pytest
 
-from harness import engines
-from harness.amd_container import KEY
-from harness.bundle import Bundle
+from harness.boxes import boxes, by_hand, planned
 from harness.hooks_d import HookFile
-from harness.host import LIMIT_S
-from harness.ldcache import box_class
-from harness.plan import read_plan
 from hosts.amd import AmdHost
 
 
@@ -49,55 +41,25 @@ def add_user(box):
 
 @pytest.fixture
 def amd_box(nv_host, amd_hook, amd_machine, hsakmt_probe, scratch):
-    """A function that makes a container with the hook: amd_box(request, *options of the hook, engine=…, cgroup=…).
-    When all of them have run, no node of the host may be other than before."""
-    numbers, runtimes, before = itertools.count(), [], []
+    """A function that makes a container with the hook, see harness.boxes. When all of them have run, no node of the host
+    may be other than before."""
+    before = []
 
-    def make(request=None, *args, engine=engines.RUNTIMES[0], cgroup="not-hybrid"):
-        number = next(numbers)
-        host = nv_host(cgroup)
-        runtime = engine.open(scratch / f"runtime-{number}")
-        runtimes.append((runtime, host))
-        box = box_class(engine)(host, runtime, Bundle(scratch / f"box-{number}"), amd_hook,
-                                ["--sysroot", amd_machine, "--log-level", "info", *args])
+    def prepare(box):
         shutil.copy(hsakmt_probe, box.rootfs / "bin")
         add_user(box)
-        if engine.mapped:
-            box.map_ids(engines.MAP)
-        if request is not None:
-            box.annotations[KEY] = request
-        before[:] = amd_machine.state()
-        return box
+        before[:] = [amd_machine.state()]
 
-    yield make
-    for runtime, host in runtimes:
-        runtime.clean(host)
-    assert amd_machine.state() == before or not runtimes
+    with boxes(nv_host, amd_hook, ["--sysroot", amd_machine, "--log-level", "info"], scratch, prepare) as make:
+        yield make
+    assert not before or amd_machine.state() == before[0]
 
 
 @pytest.fixture
 def amd_by_hand(amd_hook, amd_machine, scratch):
-    """A function that runs the hook without a container: amd_by_hand(*options, wrapper=(), **config). With
-    `config`, members of config.json, it gets the state of a container that has just been created."""
-    def run(*args, wrapper=(), **config):
-        text = ""
-        if config:
-            (scratch / "bundle").mkdir(exist_ok=True)
-            config = {"ociVersion": "1.0.2", "root": {"path": "rootfs"}, "process": {}, **config}
-            (scratch / "bundle/config.json").write_text(json.dumps(config), encoding="utf-8")
-            text = json.dumps({"ociVersion": "1.0.2", "id": "x", "status": "creating", "pid": 12345,
-                               "bundle": str(scratch / "bundle")})
-        words = [*wrapper, amd_hook.executable, "--sysroot", amd_machine, *args]
-        return subprocess.run([os.fspath(word) for word in words], check=False, input=text, capture_output=True,
-                              encoding="utf-8", timeout=LIMIT_S)
-    return run
+    return by_hand(amd_hook, amd_machine, scratch)
 
 
 @pytest.fixture
 def amd_plan(amd_by_hand):
-    """The same with --plan; gives what it prints, as a dictionary."""
-    def run(*args, **config):
-        process = amd_by_hand("--plan", *args, **config)
-        assert process.returncode == 0, process.stderr
-        return read_plan(process.stdout)
-    return run
+    return planned(amd_by_hand)

@@ -2,20 +2,14 @@
 """Fixtures of the tests of cdi-devices; a test file names this module in its `pytest_plugins`, after that of
 nvidia-devices, of which it takes the host that containers run on."""
 
-import itertools
 import json
-import os
 import stat
-import subprocess
 
 import pytest
 
-from harness import engines
 from harness.box import PREFIX
-from harness.bundle import Bundle
+from harness.boxes import boxes, by_hand
 from harness.hooks_d import HookFile
-from harness.host import LIMIT_S
-from harness.ldcache import box_class
 from hosts.sysroot import Sysroot
 
 KEY = PREFIX + "cdi-devices"
@@ -77,32 +71,11 @@ def cdi_host(scratch):
 
 @pytest.fixture
 def cdi_box(nv_host, cdi_hook, cdi_host, scratch):
-    """A function that makes a container with the hook: cdi_box(request, *options of the hook, engine=…)."""
-    numbers, runtimes = itertools.count(), []
-
-    def make(request=None, *args, engine=engines.RUNTIMES[0], cgroup="not-hybrid"):
-        number = next(numbers)
-        host = nv_host(cgroup)
-        runtime = engine.open(scratch / f"cdi-runtime-{number}")
-        runtimes.append((runtime, host))
-        box = box_class(engine)(host, runtime, Bundle(scratch / f"cdi-box-{number}"), cdi_hook,
-                                ["--sysroot", cdi_host.path, "--log-level", "info", *args])
-        if engine.mapped:
-            box.map_ids(engines.MAP)
-        if request is not None:
-            box.annotations[KEY] = request
-        return box
-
-    yield make
-    for runtime, host in runtimes:
-        runtime.clean(host)
+    """A function that makes a container with the hook, see harness.boxes."""
+    with boxes(nv_host, cdi_hook, ["--sysroot", cdi_host.path, "--log-level", "info"], scratch) as make:
+        yield make
 
 
 @pytest.fixture
-def cdi_by_hand(cdi_hook, cdi_host):
-    """A function that runs the hook without a container: cdi_by_hand(*options)."""
-    def run(*args):
-        words = [cdi_hook.executable, "--sysroot", cdi_host.path, *args]
-        return subprocess.run([os.fspath(word) for word in words], check=False, stdin=subprocess.DEVNULL,
-                              capture_output=True, encoding="utf-8", timeout=LIMIT_S)
-    return run
+def cdi_by_hand(cdi_hook, cdi_host, scratch):
+    return by_hand(cdi_hook, cdi_host.path, scratch)

@@ -35,3 +35,10 @@ def refused_by_hand(process, status=None, *words):
     for word in words:
         assert word in process.stderr, (word, process.stderr)
     return process.stderr
+
+
+def told(result, *words):
+    """The one line of the hook's that has all of `words` in it."""
+    found = [line for line in result.said if all(word in line for word in words)]
+    assert len(found) == 1, (words, result.said)
+    return found[0]

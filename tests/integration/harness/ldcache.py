@@ -83,13 +83,6 @@ def box_class(engine):
     return PodmanBox if engine.podman else Chain
 
 
-def told(result, *words):
-    """The one line of the hook's that has all of `words` in it."""
-    found = [line for line in result.said if all(word in line for word in words)]
-    assert len(found) == 1, (words, result.said)
-    return found[0]
-
-
 def in_the_container(script):
     """A hook that runs a shell script, as the host's root, in the container's mount namespace, where
     $ROOT is the container's root; so do the hooks that put a driver's files in."""

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Fixtures of the tests of ldcache-update; a test file names this module in its `pytest_plugins`."""
 
-import itertools
 import shutil
 import tempfile
 from pathlib import Path
@@ -9,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from harness import debian_root, engines
-from harness.bundle import Bundle
+from harness.boxes import boxes
 from harness.hooks_d import HookFile
-from harness.ldcache import KEY, box_class, mount_srv
+from harness.ldcache import mount_srv
 from harness.libraries import Workshop
 
 
@@ -37,22 +36,10 @@ def ld_hook(built):
 
 @pytest.fixture
 def ld_box(journal_host, ld_hook, scratch):
-    """A function that makes a container with the hook: ld_box(request, *options of the hook,
-    engine=…). Its root is busybox's; see harness.debian_root for more."""
-    numbers, runtimes = itertools.count(), []
-
-    def make(request=None, *args, engine=engines.RUNTIMES[0]):
-        number = next(numbers)
-        runtime = engine.open(scratch / f"runtime-{number}")
-        runtimes.append(runtime)
-        box = box_class(engine)(journal_host, runtime, Bundle(scratch / f"box-{number}"), ld_hook, args)
-        if request is not None:
-            box.annotations[KEY] = request
-        return box
-
-    yield make
-    for runtime in runtimes:
-        runtime.clean(journal_host)
+    """A function that makes a container with the hook, see harness.boxes. Its root is busybox's; see harness.debian_root
+    for more."""
+    with boxes(lambda _: journal_host, ld_hook, [], scratch, maps=False) as make:
+        yield make
 
 
 @pytest.fixture

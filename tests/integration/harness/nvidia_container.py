@@ -71,13 +71,6 @@ def given(*gpus, said=ALLOWED, uvm=True):
     return nodes
 
 
-def told(result, *words):
-    """The one line of the hook's that has all of `words` in it."""
-    found = [line for line in result.said if all(word in line for word in words)]
-    assert len(found) == 1, (words, result.said)
-    return found[0]
-
-
 def gpus_of(edits):
     """Those of EIGHT that are in a plan, as places in PCI order."""
     return [n for n, gpu in enumerate(EIGHT) if gpu.node in nodes_of(edits)]

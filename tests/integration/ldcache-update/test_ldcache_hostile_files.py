@@ -10,9 +10,8 @@ import struct
 import pytest
 
 from harness import libraries
-from harness.expect import started
-from harness.ldcache import (CACHE, ENTRY, HEADER, MAGIC, OLD_ENTRY, OLD_MAGIC, X86_64, Entry, read, told,
-                             write)
+from harness.expect import started, told
+from harness.ldcache import CACHE, ENTRY, HEADER, MAGIC, OLD_ENTRY, OLD_MAGIC, X86_64, Entry, read, write
 from hosts import elf
 
 pytest_plugins = ["harness.ldcache_fixtures"]

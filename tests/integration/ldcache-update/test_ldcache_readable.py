@@ -7,8 +7,8 @@ import os
 import pytest
 
 from harness import engines
-from harness.expect import started
-from harness.ldcache import CACHE, CONF, mount_srv, refused, told
+from harness.expect import started, told
+from harness.ldcache import CACHE, CONF, mount_srv, refused
 
 pytest_plugins = ["harness.ldcache_fixtures"]
 

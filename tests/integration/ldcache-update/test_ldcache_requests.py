@@ -5,8 +5,8 @@ import pytest
 
 from harness import engines
 from harness.box import PREFIX
-from harness.expect import started
-from harness.ldcache import CACHE, CONF, refused, told
+from harness.expect import started, told
+from harness.ldcache import CACHE, CONF, refused
 from harness.plan import read_plan
 from harness.source import tree
 

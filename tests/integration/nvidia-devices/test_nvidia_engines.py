@@ -5,11 +5,10 @@ a later exec; the other GPUs stay closed where the engine has device rules, and 
 import pytest
 
 from harness import engines
-from harness.expect import started
+from harness.expect import started, told
 from harness.gpu_cells import CELLS
 from harness.mounts import parse
-from harness.nvidia_container import (ALLOWED, DENIED, PROBE, alive, given, node, probed, told,
-                                      without_proc_driver)
+from harness.nvidia_container import ALLOWED, DENIED, PROBE, alive, given, node, probed, without_proc_driver
 from hosts.nvidia import CLOSED, MAJOR, PARAMS, REGISTRY
 
 pytest_plugins = ["harness.nvidia_fixtures"]

@@ -12,9 +12,9 @@ import pytest
 from harness import driver_images, engines
 from harness.bundle import Bundle
 from harness.driver_container import IN_PATH, LD_LIBRARY_PATH, environment, found, mounts_of_tree, opened
-from harness.expect import started
+from harness.expect import started, told
 from harness.ldcache import CACHE, I386, read
-from harness.nvidia_container import ALLOWED, CAPABILITIES, KEY, told
+from harness.nvidia_container import ALLOWED, CAPABILITIES, KEY
 from harness.rootless import RootlessBox, RootlessPodman, add_user
 from hosts.driver import DEBIAN, FOLDERS, NO_CACHE_DEBIAN, PARTS, POINT
 

@@ -8,9 +8,9 @@ import pytest
 
 from harness import driver_images, engines
 from harness.driver_container import LD_LIBRARY_PATH, environment, found, image_files, opened, snapshot
-from harness.expect import started
+from harness.expect import started, told
 from harness.mounts import parse
-from harness.nvidia_container import asked, told
+from harness.nvidia_container import asked
 from hosts.driver import POINT, VERSION
 
 pytest_plugins = ["harness.nvidia_fixtures", "harness.ldcache_fixtures", "harness.driver_fixtures"]

@@ -11,9 +11,9 @@ import pytest
 
 from harness import driver_images, engines
 from harness.driver_container import LD_LIBRARY_PATH, environment, found, image_files, opened
-from harness.expect import started
+from harness.expect import started, told
 from harness.ldcache import CACHE, CONF, listed, read
-from harness.nvidia_container import CAPABILITIES, PROBE, given, probed, refused, told
+from harness.nvidia_container import CAPABILITIES, PROBE, given, probed, refused
 from harness.source import tree
 from hosts.driver import PARTS, POINT, PROFILE, VERSION
 

@@ -9,10 +9,10 @@ import pytest
 from harness import driver_images, engines
 from harness.driver_container import (IN_PATH, LD_LIBRARY_PATH, environment, image_files, left_in, mounts_of_tree,
                                       opened, snapshot)
-from harness.expect import started
+from harness.expect import started, told
 from harness.ldcache import CACHE, CONF, in_the_container, mount_srv
 from harness.mounts import parse
-from harness.nvidia_container import CAPABILITIES, told
+from harness.nvidia_container import CAPABILITIES
 from harness.podman import LIMITS
 from hosts.driver import PARTS, POINT, VERSION
 

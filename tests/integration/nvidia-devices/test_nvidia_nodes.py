@@ -8,10 +8,10 @@ import stat
 import pytest
 
 from harness import engines
-from harness.expect import started
+from harness.expect import started, told
 from harness.ldcache import in_the_container
 from harness.nvidia_container import (CAPABILITIES, CHANNELS, DENIED, PROBE, given, in_vain, node, probed, refused,
-                                      told, without_dev)
+                                      without_dev)
 from harness.turns import in_turns
 from hosts.nvidia import DRM, FS, GDR, IMEX, MAJOR, MODESET, VERBS
 

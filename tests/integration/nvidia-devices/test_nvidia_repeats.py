@@ -7,10 +7,10 @@ import os
 import pytest
 
 from harness import engines
-from harness.expect import started
+from harness.expect import started, told
 from harness.ldcache import mount_srv
-from harness.nvidia_container import (ALLOWED, CAPABILITIES, DENIED, PROBE, given, node, probed, refused,
-                                      snapshot, told, without_dev)
+from harness.nvidia_container import (ALLOWED, CAPABILITIES, DENIED, PROBE, given, node, probed, refused, snapshot,
+                                      without_dev)
 from harness.source import tree
 from harness.turns import in_turns
 

@@ -6,8 +6,8 @@ import os
 import pytest
 
 from harness.bundle import Bundle
-from harness.expect import started
-from harness.nvidia_container import ALLOWED, KEY, PROBE, given, probed, refused, told
+from harness.expect import started, told
+from harness.nvidia_container import ALLOWED, KEY, PROBE, given, probed, refused
 from harness.rootless import RootlessBox, RootlessPodman, add_user
 from harness.source import tree
 from hosts import nvml
