@@ -44,40 +44,25 @@ struct Sections {
     size_t names = 0; ///< which of them has the names
 };
 
-Section section_at(const ElfFile &file, std::string_view bytes, size_t at)
-{
-    Section section;
-    section.name = load_little_endian<std::uint32_t>(bytes, at + offsetof(Elf64_Shdr, sh_name));
-    section.type = load_little_endian<std::uint32_t>(bytes, at + offsetof(Elf64_Shdr, sh_type));
-    section.offset = file.address_at(
-        bytes, at + (file.is_64() ? offsetof(Elf64_Shdr, sh_offset) : offsetof(Elf32_Shdr, sh_offset)));
-    section.size = file.address_at(
-        bytes, at + (file.is_64() ? offsetof(Elf64_Shdr, sh_size) : offsetof(Elf32_Shdr, sh_size)));
-    return section;
-}
-
 /** None if the headers are not as they should be. */
 Sections read_sections(const ElfFile &file)
 {
-    const std::string head = file.read(0, file.is_64() ? sizeof(Elf64_Ehdr) : sizeof(Elf32_Ehdr));
-    const std::uint64_t offset =
-        file.address_at(head, file.is_64() ? offsetof(Elf64_Ehdr, e_shoff) : offsetof(Elf32_Ehdr, e_shoff));
-    // The size of a header, how many there are, and which has the names stand one behind the other.
-    const size_t numbers =
-        file.is_64() ? offsetof(Elf64_Ehdr, e_shentsize) : offsetof(Elf32_Ehdr, e_shentsize);
-    const auto number = [&](size_t i) {
-        return load_little_endian<std::uint16_t>(head, numbers + i * sizeof(Elf64_Half));
-    };
-    const size_t each = file.is_64() ? sizeof(Elf64_Shdr) : sizeof(Elf32_Shdr);
-    const size_t count = number(1);
-    if (number(0) != each || count > section_limit)
+    const std::string head = file.read(0, sizeof(Elf64_Ehdr));
+    const auto number = [&](size_t at) { return load_little_endian<std::uint16_t>(head, at); };
+    const size_t count = number(offsetof(Elf64_Ehdr, e_shnum));
+    if (number(offsetof(Elf64_Ehdr, e_shentsize)) != sizeof(Elf64_Shdr) || count > section_limit)
         return {};
-    const std::string bytes = file.read(offset, count * each);
-    if (bytes.size() < count * each)
+    const std::string bytes = file.read(
+        load_little_endian<std::uint64_t>(head, offsetof(Elf64_Ehdr, e_shoff)), count * sizeof(Elf64_Shdr));
+    if (bytes.size() < count * sizeof(Elf64_Shdr))
         return {};
-    Sections sections{{}, number(2)};
-    for (size_t at = 0; at < bytes.size(); at += each)
-        sections.all.push_back(section_at(file, bytes, at));
+    Sections sections{{}, number(offsetof(Elf64_Ehdr, e_shstrndx))};
+    for (size_t at = 0; at < bytes.size(); at += sizeof(Elf64_Shdr))
+        sections.all.push_back(
+            {load_little_endian<std::uint32_t>(bytes, at + offsetof(Elf64_Shdr, sh_name)),
+             load_little_endian<std::uint32_t>(bytes, at + offsetof(Elf64_Shdr, sh_type)),
+             load_little_endian<std::uint64_t>(bytes, at + offsetof(Elf64_Shdr, sh_offset)),
+             load_little_endian<std::uint64_t>(bytes, at + offsetof(Elf64_Shdr, sh_size))});
     return sections;
 }
 
@@ -151,7 +136,8 @@ std::optional<std::vector<unsigned>> parse_drivers(std::string_view description)
 std::optional<std::vector<unsigned>> read_compat_note(int fd)
 {
     try {
-        const auto section = read_note_section(ElfFile(fd));
+        const ElfFile file(fd);
+        const auto section = file.is_64() ? read_note_section(file) : std::nullopt;
         const auto description = section ? description_of(*section) : std::nullopt;
         return description ? parse_drivers(*description) : std::nullopt;
     } catch (const Error &) {

@@ -11,7 +11,7 @@ namespace ogh {
  * JSON in the note of its section `.note.cuda.fwd_compatibility`, whose owner is "NVIDIA Corporation" (as NVIDIA's
  * toolkit reads it). It is read with pread(2), never more than 128 KiB in all.
  * @param fd of the library, hostile; not O_PATH
- * @return nothing if it has no such note, or one that cannot be understood
+ * @return nothing if it is no 64-bit library, has no such note, or one that cannot be understood
  */
 std::optional<std::vector<unsigned>> read_compat_note(int fd);
 
