@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <functional>
+
 #include <boost/test/unit_test.hpp>
 
 #include "libraries/loader_plan.h"
@@ -21,6 +23,14 @@ LoaderFile plain(std::string content)
     return {.state = LoaderFile::State::Plain,
             .content = std::move(content),
             .problem = {},
+            .why_not_replace = {}};
+}
+
+LoaderFile unreadable()
+{
+    return {.state = LoaderFile::State::Other,
+            .content = {},
+            .problem = "is no plain file",
             .why_not_replace = {}};
 }
 
@@ -109,19 +119,114 @@ struct Planned {
 
 using Lines = std::vector<std::string>;
 
-const Lines cache_and_conf{"/etc/ld.so.conf.d/00-oci-gpu-hooks.conf replace", "/etc/ld.so.cache replace"};
+constexpr const char *own_conf = "/etc/ld.so.conf.d/00-oci-gpu-hooks.conf replace";
+constexpr const char *conf = "/etc/ld.so.conf replace";
+constexpr const char *cache = "/etc/ld.so.cache replace";
+constexpr const char *over_cache = "/etc/ld.so.cache mount";
+
+struct Case {
+    const char *what;
+    std::function<void(LoaderImage &)> change; ///< of debian()
+    Lines files;
+    Lines warnings = {}; ///< words of them; none: there are no notes
+    Lines names = {};    ///< none: not looked at
+    bool read_only = false;
+};
 
 } // namespace
 
 #define CHECK_EQUAL_LINES(a, b) BOOST_TEST((a) == (b), boost::test_tools::per_element())
 
-BOOST_AUTO_TEST_CASE(the_cache_gets_the_libraries_and_ldconfig_learns_the_folders)
+BOOST_AUTO_TEST_CASE(which_files_are_written_and_what_is_in_the_cache)
 {
-    const Planned planned(debian());
-    CHECK_EQUAL_LINES(planned.files(), cache_and_conf);
-    CHECK_EQUAL_LINES(planned.names(), (Lines{"libnew.so.1", "libc.so.6"}));
-    BOOST_TEST(planned.content(own_loader_conf_path) == own_text);
-    BOOST_TEST(planned.notes.empty());
+    const std::vector<Case> cases{
+        {"Debian's", [](auto &) {}, {own_conf, cache}, {}, {"libnew.so.1", "libc.so.6"}},
+        {"under a read-only root", [](auto &image) { image.conf = {}; }, {over_cache}, {}, {}, true},
+        {"in a volume nothing is written",
+         [](auto &image) {
+             image.conf = plain("/usr/lib\n");
+             for (LoaderFile *file : {&image.cache, &image.conf, &image.own_conf})
+                 file->why_not_replace = "it would lie in a volume ('/etc')";
+         },
+         {over_cache},
+         {"'/etc/ld.so.conf.d/00-oci-gpu-hooks.conf' stays as it is", "'/etc/ld.so.conf' stays as it is",
+          "in a volume ('/etc')"}},
+        {"what is mounted on is mounted over",
+         [](auto &image) { image.cache.is_mount = true; },
+         {own_conf, over_cache}},
+        {"a conf without the folder",
+         [](auto &image) { image.conf = plain("# mine\n/opt/mine\n"); },
+         {own_conf, conf, cache}},
+        {"a conf that cannot be read stays",
+         [](auto &image) { image.conf = unreadable(); },
+         {own_conf, cache},
+         {"'/etc/ld.so.conf' in the container is no plain file"}},
+        {"a cache that is none",
+         [](auto &image) { image.cache = plain("no cache"); },
+         {own_conf, cache},
+         {"'/etc/ld.so.cache' in the container cannot be used"},
+         {"libnew.so.1"}},
+        {"a cache that cannot be read",
+         [](auto &image) { image.cache = unreadable(); },
+         {own_conf, cache},
+         {"a new one takes its place: is no plain file"},
+         {"libnew.so.1"}},
+        {"no cache", [](auto &image) { image.cache = {}; }, {own_conf, cache}, {}, {"libnew.so.1"}},
+        {"an entry that leads outside",
+         // The offset of the first path, behind a header of 48 bytes.
+         [](auto &image) { image.cache.content.replace(0x30 + 8, 2, 2, '\xff'); },
+         {own_conf, cache},
+         {"has 1 entries that lead outside of it"},
+         {"libnew.so.1"}},
+        {"without libraries the cache stays", [](auto &image) { image.libraries.clear(); }, {own_conf}},
+        {"neither libraries nor a cache",
+         [](auto &image) {
+             image.libraries.clear();
+             image.cache = {};
+         },
+         {own_conf}},
+        {"variants for newer processors",
+         [](auto &image) { image.libraries.push_back(library("libfast.so.1", "x86-64-v3")); },
+         {own_conf, cache},
+         {},
+         {"libnew.so.1", "libfast.so.1", "libc.so.6"}},
+        {"and a glibc that does not know them",
+         [](auto &image) {
+             image.libraries.push_back(library("libfast.so.1", "x86-64-v3"));
+             // The form without extensions, as glibc before 2.33 has it: their offset is 0.
+             image.cache.content.replace(32, 4, 4, '\0');
+         },
+         {own_conf, cache},
+         {},
+         {"libnew.so.1", "libc.so.6"}},
+    };
+    for (const Case &each : cases) {
+        BOOST_TEST_CONTEXT(each.what)
+        {
+            LoaderImage image = debian();
+            each.change(image);
+            const Planned planned(image, each.read_only);
+            CHECK_EQUAL_LINES(planned.files(), each.files);
+            for (const std::string &words : each.warnings)
+                BOOST_TEST(planned.warns(words), words);
+            BOOST_TEST(planned.notes.empty() == each.warnings.empty());
+            if (!each.names.empty())
+                CHECK_EQUAL_LINES(planned.names(), each.names);
+        }
+    }
+}
+
+BOOST_AUTO_TEST_CASE(the_files_of_folders_keep_what_is_in_them)
+{
+    LoaderImage image = debian();
+    BOOST_TEST(Planned(image).content(own_loader_conf_path) == own_text);
+    image.own_conf = plain("# any\n/opt/old # x\n  /opt/lib\n\n"); // of an earlier run: behind the new ones
+    BOOST_TEST(Planned(image).content(own_loader_conf_path) == std::string(own_text) + "/opt/old\n");
+    const std::string include = "include /etc/ld.so.conf.d/00-oci-gpu-hooks.conf\n";
+    image.conf = plain("# mine\n/opt/mine\n");
+    BOOST_TEST(Planned(image).content(loader_conf_path) == include + "# mine\n/opt/mine\n");
+    image.conf = {};
+    BOOST_TEST(Planned(image).content(loader_conf_path) == include);
 }
 
 BOOST_AUTO_TEST_CASE(a_second_run_has_nothing_to_do)
@@ -132,129 +237,12 @@ BOOST_AUTO_TEST_CASE(a_second_run_has_nothing_to_do)
     }
 }
 
-BOOST_AUTO_TEST_CASE(under_a_read_only_root_the_cache_alone_is_mounted_over)
-{
-    LoaderImage image = debian();
-    image.conf = {};
-    CHECK_EQUAL_LINES(Planned(image, true).files(), Lines{"/etc/ld.so.cache mount"});
-}
-
-BOOST_AUTO_TEST_CASE(in_a_volume_nothing_is_written)
-{
-    LoaderImage image = debian();
-    image.conf = plain("/usr/lib\n");
-    for (LoaderFile *file : {&image.cache, &image.conf, &image.own_conf})
-        file->why_not_replace = "it would lie in a volume ('/etc')";
-    const Planned planned(image);
-    CHECK_EQUAL_LINES(planned.files(), Lines{"/etc/ld.so.cache mount"});
-    BOOST_TEST(planned.warns("'/etc/ld.so.conf.d/00-oci-gpu-hooks.conf' stays as it is"));
-    BOOST_TEST(planned.warns("'/etc/ld.so.conf' stays as it is"));
-    BOOST_TEST(planned.warns("in a volume ('/etc')"));
-}
-
-BOOST_AUTO_TEST_CASE(what_is_mounted_on_is_mounted_over)
-{
-    LoaderImage image = debian();
-    image.cache.is_mount = true;
-    CHECK_EQUAL_LINES(Planned(image).files(),
-                      (Lines{"/etc/ld.so.conf.d/00-oci-gpu-hooks.conf replace", "/etc/ld.so.cache mount"}));
-}
-
-BOOST_AUTO_TEST_CASE(ld_so_conf_keeps_what_is_in_it)
-{
-    LoaderImage image = debian();
-    image.conf = plain("# mine\n/opt/mine\n");
-    const Planned planned(image);
-    CHECK_EQUAL_LINES(planned.files(), (Lines{"/etc/ld.so.conf.d/00-oci-gpu-hooks.conf replace",
-                                              "/etc/ld.so.conf replace", "/etc/ld.so.cache replace"}));
-    BOOST_TEST(planned.content(loader_conf_path) ==
-               "include /etc/ld.so.conf.d/00-oci-gpu-hooks.conf\n# mine\n/opt/mine\n");
-    image.conf = {};
-    BOOST_TEST(Planned(image).content(loader_conf_path) ==
-               "include /etc/ld.so.conf.d/00-oci-gpu-hooks.conf\n");
-}
-
-BOOST_AUTO_TEST_CASE(an_ld_so_conf_that_cannot_be_read_stays)
-{
-    LoaderImage image = debian();
-    image.conf = {.state = LoaderFile::State::Other,
-                  .content = {},
-                  .problem = "is no plain file",
-                  .why_not_replace = {}};
-    const Planned planned(image);
-    CHECK_EQUAL_LINES(planned.files(), cache_and_conf);
-    BOOST_TEST(planned.warns("'/etc/ld.so.conf' in the container is no plain file"));
-}
-
-BOOST_AUTO_TEST_CASE(folders_of_an_earlier_run_stay_behind_the_new_ones)
-{
-    LoaderImage image = debian();
-    image.own_conf = plain("# any\n/opt/old # x\n  /opt/lib\n\n");
-    BOOST_TEST(Planned(image).content(own_loader_conf_path) == std::string(own_text) + "/opt/old\n");
-}
-
-BOOST_AUTO_TEST_CASE(a_cache_that_is_none_is_named_and_replaced)
-{
-    LoaderImage image = debian();
-    image.cache = plain("no cache");
-    Planned planned(image);
-    BOOST_TEST(planned.warns("'/etc/ld.so.cache' in the container cannot be used"));
-    CHECK_EQUAL_LINES(planned.names(), Lines{"libnew.so.1"});
-    image.cache = {.state = LoaderFile::State::Other,
-                   .content = {},
-                   .problem = "is no plain file",
-                   .why_not_replace = {}};
-    planned = Planned(image);
-    BOOST_TEST(planned.warns("a new one takes its place: is no plain file"));
-    CHECK_EQUAL_LINES(planned.names(), Lines{"libnew.so.1"});
-}
-
-BOOST_AUTO_TEST_CASE(without_a_cache_one_is_made_of_the_folders_alone)
-{
-    LoaderImage image = debian();
-    image.cache = {};
-    const Planned planned(image);
-    CHECK_EQUAL_LINES(planned.names(), Lines{"libnew.so.1"});
-    BOOST_TEST(planned.notes.empty());
-}
-
-BOOST_AUTO_TEST_CASE(entries_that_lead_outside_the_cache_are_named)
-{
-    LoaderImage image = debian();
-    image.cache.content = old_cache();
-    image.cache.content[0x30 + 8] =
-        '\xff'; // the low byte of the first path's offset, behind a header of 48 bytes
-    image.cache.content[0x30 + 9] = '\xff';
-    const Planned planned(image);
-    BOOST_TEST(planned.warns("has 1 entries that lead outside of it"));
-    CHECK_EQUAL_LINES(planned.names(), Lines{"libnew.so.1"});
-}
-
-BOOST_AUTO_TEST_CASE(without_libraries_the_cache_stays_as_it_is)
-{
-    LoaderImage image = debian();
-    image.libraries.clear();
-    CHECK_EQUAL_LINES(Planned(image).files(), Lines{cache_and_conf.front()});
-    image.cache = {};
-    CHECK_EQUAL_LINES(Planned(image).files(), Lines{cache_and_conf.front()});
-}
-
 BOOST_AUTO_TEST_CASE(old_entries_of_a_folder_go_even_if_nothing_takes_their_place)
 {
     LoaderImage image = debian();
     image.libraries.clear();
     image.cache = plain(old_cache("/opt/lib/libc.so.6"));
     CHECK_EQUAL_LINES(Planned(image).names(), Lines());
-}
-
-BOOST_AUTO_TEST_CASE(variants_for_newer_processors_are_for_a_glibc_that_knows_them)
-{
-    LoaderImage image = debian();
-    image.libraries.push_back(library("libfast.so.1", "x86-64-v3"));
-    CHECK_EQUAL_LINES(Planned(image).names(), (Lines{"libnew.so.1", "libfast.so.1", "libc.so.6"}));
-    // The form without extensions, as glibc before 2.33 has it: their offset, at byte 32 of the header, is 0.
-    image.cache.content.replace(32, 4, 4, '\0');
-    CHECK_EQUAL_LINES(Planned(image).names(), (Lines{"libnew.so.1", "libc.so.6"}));
 }
 
 BOOST_AUTO_TEST_CASE(musl_searches_the_folders_before_its_own)
