@@ -20,7 +20,6 @@ struct AmdGpu {
     unsigned partition = 0;
     std::string platform_device = {}; ///< of a further partition: "amdgpu_xcp_0"
     unsigned gfx = 110000;            ///< 0: an old kernel, which knows neither gfx versions nor PCI domains
-    unsigned device_id = 29772;
     unsigned simd_count = 168;
     std::uint64_t unique_id = 0x0BADC0DE12345678;
     std::uint64_t drm_unique_id = 0x0BADC0DE12345678;
@@ -55,7 +54,6 @@ struct AmdGpu {
         add("max_slots_scratch_cu", 32);
         add("gfx_target_version", gfx, false);
         add("vendor_id", 4098);
-        add("device_id", device_id);
         add("location_id", location());
         add("domain", parse_pci_address(address).value().domain, false);
         add("drm_render_minor", render_minor);
@@ -73,7 +71,6 @@ struct AmdGpu {
     {
         AmdGpu gpu{node, "0000:7a:00.0", card, render_minor};
         gpu.gfx = 100306;
-        gpu.device_id = 0x164e;
         gpu.simd_count = 4;
         gpu.unique_id = gpu.drm_unique_id = 0;
         gpu.memory = std::uint64_t{512} << 20U;
@@ -85,7 +82,6 @@ struct AmdGpu {
     {
         AmdGpu gpu{node, address, minor - 127, minor, partition};
         gpu.gfx = 90402;
-        gpu.device_id = 29857;
         gpu.simd_count = 152;
         gpu.unique_id = 0x7E57000000000A00 + node;
         gpu.drm_unique_id = 0xF00DFACE00000000 + minor - partition;

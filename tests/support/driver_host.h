@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "base/text.h"
 #include "nvidia-devices/driver/driver_files.h"
 #include "support/driver_installation.h"
 #include "support/expect.h"
@@ -42,46 +43,26 @@ struct DriverHost : DriverInstallation {
     Notes notes = {}; ///< of the last read()
 
     // What each capability is to bring. Names with a dot are SONAMEs of libraries with a version of their own.
-    static inline const Names utility{"libnvidia-ml", "libnvidia-cfg", "libnvidia-nscq",
-                                      "libnvidia-sandboxutils"};
-    static inline const Names compute{"libcuda",
-                                      "libcudadebugger",
-                                      "libnvidia-opencl",
-                                      "libnvidia-gpucomp",
-                                      "libnvidia-nvvm",
-                                      "libnvidia-allocator",
-                                      "libnvidia-ptxjitcompiler",
-                                      "libnvidia-compiler",
-                                      "libnvidia-pkcs11",
-                                      "libnvidia-pkcs11-openssl3",
-                                      "libnvidia-nvvm70.so.4",
-                                      "libnvidia-tileiras",
-                                      "libnvidia-fatbinaryloader"};
-    static inline const Names video{"libvdpau_nvidia", "libnvidia-encode", "libnvidia-opticalflow",
-                                    "libnvcuvid"};
-    static inline const Names graphics{"libnvidia-eglcore",
-                                       "libnvidia-glcore",
-                                       "libnvidia-tls",
-                                       "libnvidia-glsi",
-                                       "libnvidia-fbc",
-                                       "libnvidia-ifr",
-                                       "libnvidia-rtcore",
-                                       "libnvoptix",
-                                       "libGLX_nvidia",
-                                       "libEGL_nvidia",
-                                       "libGLESv2_nvidia",
-                                       "libGLESv1_CM_nvidia",
-                                       "libnvidia-glvkspirv",
-                                       "libnvidia-cbl",
-                                       "libnvidia-vulkan-producer",
-                                       "libnvidia-egl-gbm.so.1",
-                                       "libnvidia-egl-wayland.so.1",
-                                       "libnvidia-egl-wayland2.so.1",
-                                       "libnvidia-egl-xcb.so.1",
-                                       "libnvidia-egl-xlib.so.1",
-                                       "libnvidia-api.so.1"};
-    static inline const Names compute_and_graphics{"libnvidia-gpucomp", "libnvidia-allocator"};
-    static inline const Names ngx{"libnvidia-ngx"};
+    static inline const Names utility =
+        split_list("libnvidia-ml libnvidia-cfg libnvidia-nscq libnvidia-sandboxutils", ' ');
+    static inline const Names compute =
+        split_list("libcuda libcudadebugger libnvidia-opencl libnvidia-gpucomp libnvidia-nvvm "
+                   "libnvidia-allocator libnvidia-ptxjitcompiler libnvidia-compiler libnvidia-pkcs11 "
+                   "libnvidia-pkcs11-openssl3 libnvidia-nvvm70.so.4 libnvidia-tileiras "
+                   "libnvidia-fatbinaryloader",
+                   ' ');
+    static inline const Names video =
+        split_list("libvdpau_nvidia libnvidia-encode libnvidia-opticalflow libnvcuvid", ' ');
+    static inline const Names graphics =
+        split_list("libnvidia-eglcore libnvidia-glcore libnvidia-tls libnvidia-glsi libnvidia-fbc "
+                   "libnvidia-ifr libnvidia-rtcore libnvoptix libGLX_nvidia libEGL_nvidia "
+                   "libGLESv2_nvidia libGLESv1_CM_nvidia libnvidia-glvkspirv libnvidia-cbl "
+                   "libnvidia-vulkan-producer libnvidia-egl-gbm.so.1 libnvidia-egl-wayland.so.1 "
+                   "libnvidia-egl-wayland2.so.1 libnvidia-egl-xcb.so.1 libnvidia-egl-xlib.so.1 "
+                   "libnvidia-api.so.1",
+                   ' ');
+    static inline const Names compute_and_graphics = split_list("libnvidia-gpucomp libnvidia-allocator", ' ');
+    static inline const Names ngx = split_list("libnvidia-ngx", ' ');
 
     /** Every library there is, in lib64. */
     void all_libraries() const
