@@ -2,6 +2,7 @@
 #pragma once
 
 #include <array>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -12,7 +13,6 @@
 #include "host/pci_address.h"
 #include "host/sysroot.h"
 #include "lease/lease_state.h"
-#include "nvidia/gpu_information.h"
 #include "nvidia/mig.h"
 
 namespace ogh {
@@ -23,6 +23,19 @@ constexpr std::array<std::string_view, 3> driver_devices{"nvidia", "nvidia-front
 constexpr std::string_view uvm_devices = "nvidia-uvm";
 constexpr std::string_view caps_devices = "nvidia-caps";
 constexpr std::string_view imex_devices = "nvidia-caps-imex-channels";
+
+/** The highest minor number of a GPU's node; those above belong to the driver itself. */
+constexpr unsigned max_gpu_minor = 247;
+
+/** What the driver says of one GPU. */
+struct GpuInformation {
+    std::string model;             ///< "" if it is not said
+    std::string uuid;              ///< "GPU-…"; "" while the driver does not know it
+    std::optional<unsigned> minor; ///< of /dev/nvidiaN
+    bool is_excluded = false;      ///< the host's administrator keeps it from use (NVreg_ExcludedGpus)
+
+    bool operator==(const GpuInformation &) const = default;
+};
 
 /** A GPU that NVIDIA's driver has. */
 struct ListedGpu {

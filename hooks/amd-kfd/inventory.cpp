@@ -6,7 +6,6 @@
 #include <tuple>
 
 #include "amd-kfd/drm_class.h"
-#include "amd-kfd/kfd_topology.h"
 #include "base/text.h"
 #include "host/proc_devices.h"
 

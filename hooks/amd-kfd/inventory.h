@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "amd-kfd/kfd_properties.h"
+#include "amd-kfd/kfd_topology.h"
 #include "amd-kfd/sysfs_file.h"
 #include "base/error.h"
 #include "base/log.h"

@@ -2,6 +2,7 @@
 #include "nvidia-devices/driver/instance_query.h"
 
 #include <sys/stat.h>
+#include <sys/sysmacros.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -20,7 +21,6 @@
 #include "nvidia-devices/driver/library_cache.h"
 #include "nvidia-devices/driver/library_search.h"
 #include "nvidia-devices/driver/library_table.h"
-#include "nvidia-devices/host/query_nodes.h"
 
 namespace ogh::nvidia_devices {
 
@@ -30,6 +30,7 @@ constexpr const char *program_name = "nvidia-devices-nvml";
 constexpr std::string_view library_name = "libnvidia-ml";
 constexpr const char *own_executable = "/proc/self/exe";
 constexpr const char *null_device = "/dev/null";
+constexpr const char *caps_folder = "/dev/nvidia-caps";
 constexpr std::chrono::seconds time_limit{5};
 constexpr size_t max_answer = 65536; // 512 instances
 
@@ -88,6 +89,59 @@ UniqueFd open_library(const Sysroot &driver_root, const std::string &version, co
     if (!fd.valid())
         throw NoLibrary("this host has no " + quote(std::string(library_name) + ".so." + version));
     return fd;
+}
+
+/** A node, or the folder of nvidia-caps with its nodes, that NVIDIA's library opens. */
+struct QueryNode {
+    UniqueFd fd;      ///< O_PATH
+    std::string path; ///< "/dev/nvidia0"
+};
+
+/** @return nothing if it is not there */
+std::optional<QueryNode> find_query_node(const Sysroot &sysroot, const std::string &path, dev_t number)
+{
+    auto place = sysroot.find(path);
+    if (!place)
+        return std::nullopt;
+    const std::string shown = quote(sysroot.on_host(path));
+    const Inode inode = Inode::of(place->fd.get(), shown);
+    if (!inode.is_node(S_IFCHR, number))
+        throw Error(ErrorKind::BrokenHost, shown + " is not the driver's device " +
+                                               std::to_string(major(number)) + ":" +
+                                               std::to_string(minor(number)));
+    constexpr mode_t for_all = S_IROTH | S_IWOTH;
+    if ((inode.mode & for_all) != for_all)
+        throw Error(ErrorKind::BrokenHost,
+                    shown + " is for its owner and its group alone, and NVIDIA's library is "
+                            "asked by nobody (user 65534): its mode has to be 0666 for that");
+    return QueryNode{std::move(place->fd), path};
+}
+
+/**
+ * What NVIDIA's library needs of /dev to say what it calls the instances of GPUs: it counts all GPUs that it can open. It
+ * runs as nobody.
+ * @throws Error (BrokenHost) if a node that is needed is not there, is another device, or not for everybody
+ */
+std::vector<QueryNode> open_query_nodes(const Sysroot &sysroot, const Inventory &inventory)
+{
+    const unsigned number = gpu_major(inventory);
+    std::vector<QueryNode> nodes;
+    const auto add = [&](const std::string &path, unsigned minor_number, bool is_needed) {
+        auto node = find_query_node(sysroot, path, makedev(number, minor_number));
+        if (node)
+            nodes.push_back(std::move(*node));
+        else if (is_needed)
+            throw Error(ErrorKind::BrokenHost,
+                        "there is no " + quote(sysroot.on_host(path)) + ", which NVIDIA's library opens");
+    };
+    add(control_path, control_minor, true);
+    for (const Gpu &gpu : inventory.gpus) {
+        if (gpu.problem.empty())
+            add(node_path(gpu), *gpu.information.minor, gpu.is_divided);
+    }
+    if (auto folder = sysroot.find(caps_folder))
+        nodes.push_back({std::move(folder->fd), caps_folder});
+    return nodes;
 }
 
 /** What the library sees of the host. */
