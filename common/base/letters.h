@@ -18,11 +18,6 @@ constexpr bool is_letter(char c)
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
 }
 
-constexpr char small_letter(char c)
-{
-    return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
-}
-
 constexpr bool is_letter_or_digit(char c)
 {
     return is_letter(c) || is_digit(c);

@@ -92,12 +92,6 @@ Answer is_met(const KnownVersion &known, std::string_view comparison, const Dott
     return !holds ? Answer::NotKnown : *holds ? Answer::Yes : Answer::No;
 }
 
-bool is_same_word(std::string_view text, std::string_view word)
-{
-    return std::equal(text.begin(), text.end(), word.begin(), word.end(),
-                      [](char one, char other) { return small_letter(one) == other; });
-}
-
 /** @param driver, cuda nothing for what is not known */
 Answer is_term_met(std::string_view term, const std::optional<KnownVersion> &driver,
                    const std::optional<KnownVersion> &cuda)
