@@ -6,7 +6,7 @@
 #include "base/error.h"
 #include "base/text.h"
 #include "commands/command.h"
-#include "engines/engines.h"
+#include "engines/engine.h"
 #include "engines/installed_hooks.h"
 #include "install/cdi_plan.h"
 #include "install/install_plan.h"

@@ -16,8 +16,7 @@
 #include "doctor/check_engine.h"
 #include "doctor/check_host.h"
 #include "doctor/try_engine.h"
-#include "engines/concourse.h"
-#include "engines/engines.h"
+#include "engines/engine.h"
 #include "engines/installed_hooks.h"
 #include "engines/trial_folder.h"
 #include "report/report.h"
@@ -32,19 +31,17 @@ std::vector<Section> examine(const std::shared_ptr<const Sysroot> &sysroot)
     const std::vector<Engine> engines = find_engines(sysroot);
     for (const Engine &engine : engines)
         sections.push_back(check_engine(engine));
-    const bool has_worker = std::any_of(engines.begin(), engines.end(),
-                                        [](const Engine &engine) { return engine.name == "concourse"; });
-    if (is_this_host(*sysroot) && !has_worker && is_concourse_installed(*sysroot))
-        sections.push_back({"concourse",
-                            {{Severity::Note, "it is installed, and no worker of it runs",
-                              "start the worker: which folder of hooks it reads is known only then"}}});
     if (engines.empty())
         sections.push_back(
             {"engines",
              {{Severity::Note, "there is no engine that reads files of hooks",
                "for runc and crun alone the hooks go into config.json, see oci-gpu-hooks(7)"}}});
-    if (Findings claims = claimed_workers(*sysroot); !claims.empty())
-        sections.push_back({"processes", std::move(claims)});
+    for (const EngineKind *const kind : engine_kinds()) {
+        const bool is_found = std::any_of(engines.begin(), engines.end(),
+                                          [&](const Engine &engine) { return engine.kind == kind; });
+        for (Section &section : kind->notes(*sysroot, is_found))
+            sections.push_back(std::move(section));
+    }
     const std::vector<InstalledHook> hooks = installed_hooks(*sysroot, engines);
     if (auto section = check_devices(*sysroot, hooks))
         sections.push_back(std::move(*section));

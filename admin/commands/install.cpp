@@ -9,9 +9,7 @@
 #include "base/error.h"
 #include "base/text.h"
 #include "commands/command.h"
-#include "engines/crio.h"
-#include "engines/engines.h"
-#include "engines/podman.h"
+#include "engines/engine.h"
 #include "install/cdi_plan.h"
 #include "install/changes.h"
 #include "install/concourse_plan.h"
@@ -21,11 +19,6 @@
 namespace ogh::admin {
 
 namespace {
-
-std::vector<std::string> engine_names()
-{
-    return {"podman", "crio", "concourse", "docker", "containerd"};
-}
 
 constexpr std::array options_with_value = {"--engine", "--folder", "--sysroot"};
 
@@ -64,28 +57,33 @@ void read_hooks(const std::vector<std::string> &words, InstallRequest &request)
     request.options.assign(word, words.end());
 }
 
-std::optional<Engine> find_engine(const std::string &name, const std::shared_ptr<const Sysroot> &sysroot)
+/** The engine of this host. @throws Error (BrokenHost) if there is none */
+Engine find_one(const EngineKind &kind, const std::shared_ptr<const Sysroot> &sysroot)
 {
-    auto engine = name == "podman" ? find_podman(sysroot) : find_crio(sysroot);
-    if (!engine)
-        throw Error(ErrorKind::BrokenHost, "there is no " + name + " on this host");
-    return engine;
-}
-
-bool reads_hooks_dir(const std::string &engine)
-{
-    return engine == "podman" || engine == "crio";
+    std::vector<Engine> engines = kind.find(sysroot);
+    if (engines.empty())
+        throw Error(ErrorKind::BrokenHost, "there is no " + kind.name() + " on this host");
+    return std::move(engines.front());
 }
 
 InstallPlan plan_for(const InstallHost &host, const InstallRequest &request)
 {
-    if (request.folder && request.engine != "concourse")
-        throw Error(ErrorKind::Usage, "--folder is for --engine concourse alone");
-    if (request.defaults_alone && (request.engine != "podman" || !request.hooks.empty()))
-        throw Error(ErrorKind::Usage, "--defaults is for --engine podman alone, without hooks");
-    if (reads_hooks_dir(request.engine))
-        return plan_hooks_d(host, request, *find_engine(request.engine, host.sysroot));
-    return request.engine == "concourse" ? plan_concourse(host, request) : plan_cdi(host, request);
+    const std::string name = "--engine " + request.kind->name();
+    if (request.folder && request.kind->way() != EngineKind::Way::OneFolder)
+        throw Error(ErrorKind::Usage, name + " takes no --folder");
+    if (request.defaults_alone && !request.kind->image_annotations(*host.sysroot))
+        throw Error(ErrorKind::Usage, name + " takes no --defaults");
+    if (request.defaults_alone && !request.hooks.empty())
+        throw Error(ErrorKind::Usage, "--defaults goes with no hook");
+    switch (request.kind->way()) {
+    case EngineKind::Way::HooksD:
+        return plan_hooks_d(host, request, find_one(*request.kind, host.sysroot));
+    case EngineKind::Way::OneFolder:
+        return plan_one_folder(host, request);
+    case EngineKind::Way::Cdi:
+        break;
+    }
+    return plan_cdi(host, request);
 }
 
 void show(const std::vector<Change> &changes, bool dry_run)
@@ -126,8 +124,8 @@ int install_for(InstallHost host, const InstallRequest &request, bool dry_run)
         plan = plan_for(host, request);
         changes = changes_for(plan.files, host.manifest, writer);
         const auto check = [&] {
-            if (reads_hooks_dir(request.engine))
-                check_in_force(changes, *find_engine(request.engine, host.sysroot));
+            if (request.kind->way() == EngineKind::Way::HooksD)
+                check_in_force(changes, find_one(*request.kind, host.sysroot));
         };
         carry_out(changes, host.manifest, writer, check);
     }
@@ -141,12 +139,11 @@ int install_for(InstallHost host, const InstallRequest &request, bool dry_run)
 /** What the engines do afterwards: hooks may still be called, by the files that came with them. */
 void say_what_is_called(const std::shared_ptr<const Sysroot> &sysroot)
 {
-    for (const auto &find : {find_podman, find_crio})
-        if (const auto engine = find(sysroot))
-            for (const FileInForce &each : files_in_force(engine->folders))
-                if (each.file->ours != nullptr)
-                    print(engine->name + " calls " + std::string(each.file->ours->name) + " by " +
-                          quote(each.file->path) + "\n");
+    for (const Engine &engine : find_engines(sysroot))
+        for (const FileInForce &each : files_in_force(engine.folders))
+            if (each.file->ours != nullptr)
+                print(engine.title + " calls " + std::string(each.file->ours->name) + " by " +
+                      quote(each.file->path) + "\n");
 }
 
 int remove_for(const std::shared_ptr<const Sysroot> &sysroot, const std::optional<std::string> &engine,
@@ -186,13 +183,14 @@ int install(int argc, const char *const *argv)
     CommandOptions options;
     InstallRequest request;
     bool dry_run = false;
+    const std::string engines = "One of " + quote_list(engine_names());
     CommandLine cli(
         "oci-gpu-hooks install",
         "Has an engine call the hooks: all, or each HOOK that stands behind the options, with the options "
         "behind it.",
         page);
-    cli.add_choice({"--engine", "NAME", "podman, crio, concourse, docker or containerd"}, engine_names(),
-                   [&](const std::string &name) { request.engine = name; });
+    cli.add_choice({"--engine", "NAME", engines.c_str()}, engine_names(),
+                   [&](const std::string &name) { request.kind = find_engine_kind(name); });
     cli.add({"--folder", "DIR", "Of Concourse's worker (default: /etc/oci-gpu-hooks/concourse-hooks.d)"},
             request.folder);
     cli.add_flag("--defaults",
@@ -202,7 +200,7 @@ int install(int argc, const char *const *argv)
     const int end = first_hook(argc, argv);
     if (!parse(cli, options, end, argv))
         return EXIT_SUCCESS;
-    if (request.engine.empty())
+    if (request.kind == nullptr)
         throw Error(ErrorKind::Usage, "which engine? --engine takes " + quote_list(engine_names()));
     read_hooks({argv + end, argv + argc}, request);
     const auto sysroot = options.open();

@@ -8,7 +8,7 @@
 #include "base/exit_status.h"
 #include "base/text.h"
 #include "commands/command.h"
-#include "engines/engines.h"
+#include "engines/engine.h"
 #include "engines/installed_hooks.h"
 
 namespace ogh::admin {

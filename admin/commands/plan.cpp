@@ -14,7 +14,7 @@
 #include "base/text.h"
 #include "build_config.h"
 #include "commands/command.h"
-#include "engines/engines.h"
+#include "engines/engine.h"
 #include "engines/installed_hooks.h"
 #include "registration/policy_words.h"
 

@@ -4,16 +4,14 @@
 #include <algorithm>
 
 #include "base/text.h"
-#include "engines/default_annotations.h"
+#include "registration/hooks.h"
 
 namespace ogh::admin {
 
 namespace {
 
-constexpr const char *remedy = "oci-gpu-hooks install --engine podman --defaults";
-
 /** Of somebody's list, which ours takes the place of: changed since. */
-Findings check_lists_before(const std::vector<DefaultAnnotations> &lists)
+Findings check_lists_before(const std::vector<DefaultAnnotations> &lists, const std::string &remedy)
 {
     Findings findings;
     if (lists.size() < 2 || lists.back().file != default_annotations_file)
@@ -34,15 +32,17 @@ Findings check_lists_before(const std::vector<DefaultAnnotations> &lists)
 
 Findings check_annotations(const Engine &engine)
 {
-    if (engine.name != "podman")
+    const auto annotations = engine.kind->image_annotations(*engine.sysroot);
+    if (!annotations)
         return {};
-    const std::vector<DefaultAnnotations> lists = read_default_annotations(*engine.sysroot);
-    Findings findings = check_lists_before(lists);
+    const std::string remedy = "oci-gpu-hooks install --engine " + engine.name + " --defaults";
+    const std::vector<DefaultAnnotations> &lists = annotations->lists;
+    Findings findings = check_lists_before(lists, remedy);
     const auto keys = keys_without_default(lists.empty() ? std::vector<std::string>() : lists.back().entries);
-    const auto takes = takes_image_annotations(*engine.sysroot);
+    const auto takes = annotations->are_taken;
     if (!takes.value_or(true))
         return findings;
-    const std::string why = "before 4.6 podman makes an image's annotations the container's";
+    const std::string why = "before 4.6 " + engine.name + " makes an image's annotations the container's";
     if (keys.empty())
         findings.push_back(
             {Severity::Ok,

@@ -6,63 +6,13 @@
 #include "base/text.h"
 #include "doctor/check_cdi.h"
 #include "doctor/check_vendors.h"
-#include "engines/document.h"
-#include "engines/programs.h"
+#include "engines/engine.h"
 
 namespace ogh::admin {
 
 namespace {
 
-using nlohmann::json;
-
-/** What one engine says of CDI. */
-struct CdiOption {
-    std::optional<bool> enabled;
-    bool is_on_by_default; ///< in each version with such a configuration
-    std::optional<std::vector<std::string>> folders;
-    const char *remedy;
-};
-
-std::optional<bool> flag_at(const json &document, const std::vector<std::string> &names)
-{
-    const json *const value = find_value(document, names);
-    return value != nullptr && value->is_boolean() ? std::optional(value->get<bool>()) : std::nullopt;
-}
-
-/** dockerd(8), "features" and "cdi-spec-dirs" of daemon.json. */
-CdiOption docker_option(const json &document)
-{
-    return {flag_at(document, {"features", "cdi"}), false, texts_at(document, {"cdi-spec-dirs"}),
-            R"(have {"features": {"cdi": true}} in /etc/docker/daemon.json, and restart docker)"};
-}
-
-/** containerd 1.7 (version 2 of its configuration) and 2 (version 3) name their plugins otherwise. */
-const std::vector<std::vector<std::string>> cri_plugins{{"plugins", "io.containerd.grpc.v1.cri"},
-                                                        {"plugins", "io.containerd.cri.v1.runtime"}};
-
-std::vector<std::string> below(std::vector<std::string> names, const std::vector<std::string> &more)
-{
-    names.insert(names.end(), more.begin(), more.end());
-    return names;
-}
-
-CdiOption containerd_option(const json &document)
-{
-    CdiOption option{
-        {}, true, {}, "have enable_cdi = true in /etc/containerd/config.toml, below the CRI plugin"};
-    const json *const version = find_value(document, {"version"});
-    option.is_on_by_default =
-        version == nullptr || (version->is_number_integer() && version->get<int>() >= 3);
-    for (const auto &plugin : cri_plugins) {
-        if (const auto enabled = flag_at(document, below(plugin, {"enable_cdi"})))
-            option.enabled = enabled;
-        if (const auto folders = texts_at(document, below(plugin, {"cdi_spec_dirs"})))
-            option.folders = folders;
-    }
-    return option;
-}
-
-Findings check_option(const CdiOption &option, const std::vector<CdiSpec> &ours)
+Findings check_option(const CdiUse &option, const std::vector<CdiSpec> &ours)
 {
     if (ours.empty())
         return {{Severity::Note,
@@ -88,7 +38,7 @@ Findings check_option(const CdiOption &option, const std::vector<CdiSpec> &ours)
     return findings;
 }
 
-std::vector<CdiSpec> specs_of_ours(const Sysroot &sysroot, const CdiOption &option)
+std::vector<CdiSpec> specs_of_ours(const Sysroot &sysroot, const CdiUse &option)
 {
     std::vector<std::string> folders = default_cdi_folders;
     if (option.folders)
@@ -100,15 +50,17 @@ std::vector<CdiSpec> specs_of_ours(const Sysroot &sysroot, const CdiOption &opti
     return specs;
 }
 
-Section check(const Sysroot &sysroot, const char *name, const std::string &file,
-              CdiOption (*option_of_file)(const json &), Runtimes (*runtimes_of_file)(const json &))
+/** @return nothing of an engine that has hooks called by other ways than CDI */
+std::optional<Section> check(const Sysroot &sysroot, const EngineKind &kind)
 {
-    Section section{name, {}};
+    Section section{kind.name(), {}};
     try {
-        const json document = read_document(sysroot, file).value_or(json::object());
-        const CdiOption option = option_of_file(document);
-        add(section.findings, check_option(option, specs_of_ours(sysroot, option)));
-        add(section.findings, check_runtimes(runtimes_of_file(document), file));
+        const auto use = kind.cdi(sysroot);
+        if (!use)
+            return std::nullopt;
+        add(section.findings, check_option(*use, specs_of_ours(sysroot, *use)));
+        for (const Runtimes &runtimes : kind.runtimes(sysroot))
+            add(section.findings, check_runtimes(runtimes));
     } catch (const Error &error) {
         section.findings.push_back(
             {Severity::Error, error.what(), "mend the file: " + section.title + " does not start like this"});
@@ -121,12 +73,10 @@ Section check(const Sysroot &sysroot, const char *name, const std::string &file,
 std::vector<Section> check_cdi_engines(const Sysroot &sysroot)
 {
     std::vector<Section> sections;
-    if (find_program(sysroot, "dockerd"))
-        sections.push_back(
-            check(sysroot, "docker", "/etc/docker/daemon.json", docker_option, runtimes_of_docker));
-    if (find_program(sysroot, "containerd"))
-        sections.push_back(check(sysroot, "containerd", "/etc/containerd/config.toml", containerd_option,
-                                 runtimes_of_containerd));
+    for (const EngineKind *const kind : engine_kinds())
+        if (kind->is_installed(sysroot))
+            if (auto section = check(sysroot, *kind))
+                sections.push_back(std::move(*section));
     return sections;
 }
 

@@ -30,14 +30,6 @@ Finding check_hook(const HookFile &file, const VendorTool &tool, const std::stri
             "remove the file, if the hooks of this collection are to give GPUs"};
 }
 
-const json *containerd_runtimes(const json &document, const char *member)
-{
-    for (const auto *const plugin : {"io.containerd.grpc.v1.cri", "io.containerd.cri.v1.runtime"})
-        if (const json *const found = find_value(document, {"plugins", plugin, "containerd", member}))
-            return found;
-    return nullptr;
-}
-
 /** Where a switch of it bears on who gets GPUs. */
 Findings check_switch(const Sysroot &sysroot)
 {
@@ -53,41 +45,7 @@ Findings check_switch(const Sysroot &sysroot)
 
 } // namespace
 
-Runtimes runtimes_of_docker(const json &daemon_json)
-{
-    Runtimes runtimes{{}, text_at(daemon_json, {"default-runtime"})};
-    if (const json *const named = find_value(daemon_json, {"runtimes"});
-        named != nullptr && named->is_object())
-        for (const auto &[name, value] : named->items())
-            runtimes.named.push_back({name, text_at(value, {"path"})});
-    return runtimes;
-}
-
-Runtimes runtimes_of_containerd(const json &config_toml)
-{
-    Runtimes runtimes;
-    if (const json *const name = containerd_runtimes(config_toml, "default_runtime_name"))
-        runtimes.by_default = name->is_string() ? name->get<std::string>() : "";
-    if (const json *const named = containerd_runtimes(config_toml, "runtimes");
-        named != nullptr && named->is_object())
-        for (const auto &[name, value] : named->items())
-            runtimes.named.push_back({name, text_at(value, {"options", "BinaryName"})});
-    return runtimes;
-}
-
-Runtimes runtimes_of_podman(const json &containers_conf)
-{
-    Runtimes runtimes{{}, text_at(containers_conf, {"engine", "runtime"})};
-    if (const json *const named = find_value(containers_conf, {"engine", "runtimes"});
-        named != nullptr && named->is_object())
-        for (const auto &[name, value] : named->items())
-            for (const auto &path :
-                 texts_at(containers_conf, {"engine", "runtimes", name}).value_or(std::vector<std::string>{}))
-                runtimes.named.push_back({name, path});
-    return runtimes;
-}
-
-Findings check_runtimes(const Runtimes &runtimes, const std::string &file)
+Findings check_runtimes(const Runtimes &runtimes)
 {
     Findings findings;
     for (const Runtimes::Named &each : runtimes.named) {
@@ -96,7 +54,7 @@ Findings check_runtimes(const Runtimes &runtimes, const std::string &file)
             continue;
         const bool is_default = each.name == runtimes.by_default;
         findings.push_back({Severity::Warning,
-                            quote(file) + " has " + tool->vendor + "'s runtime " + quote(each.name) +
+                            quote(runtimes.file) + " has " + tool->vendor + "'s runtime " + quote(each.name) +
                                 (is_default ? " for all containers: " : ": where it is asked for, ") +
                                 past_the_policy(*tool),
                             is_default ? "have another runtime by default, and remove this one"
@@ -104,7 +62,7 @@ Findings check_runtimes(const Runtimes &runtimes, const std::string &file)
     }
     if (const VendorTool *const tool = find_vendor_tool(runtimes.by_default))
         findings.push_back({Severity::Warning,
-                            quote(file) + " has " + tool->vendor +
+                            quote(runtimes.file) + " has " + tool->vendor +
                                 "'s runtime for all containers: " + past_the_policy(*tool),
                             "have another runtime"});
     return findings;
@@ -121,13 +79,8 @@ Findings check_vendors(const Engine &engine)
             findings.push_back(check_hook(*each.file, *tool, previous));
     }
     try {
-        if (engine.name == "podman")
-            for (const char *const file :
-                 {"/usr/share/containers/containers.conf", "/etc/containers/containers.conf"})
-                add(findings,
-                    check_runtimes(
-                        runtimes_of_podman(read_document(*engine.sysroot, file).value_or(json::object())),
-                        file));
+        for (const Runtimes &runtimes : engine.kind->runtimes(*engine.sysroot))
+            add(findings, check_runtimes(runtimes));
         if (!findings.empty())
             add(findings, check_switch(*engine.sysroot));
     } catch (const Error &) {

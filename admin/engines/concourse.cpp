@@ -1,8 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "engines/concourse.h"
-
-#include <fcntl.h>
-#include <sys/stat.h>
 #include <unistd.h>
 #include <linux/capability.h>
 
@@ -14,8 +10,8 @@
 #include "base/error.h"
 #include "base/path_names.h"
 #include "base/text.h"
+#include "engines/engine.h"
 #include "engines/host_process.h"
-#include "engines/programs.h"
 #include "engines/runtime_wrapper.h"
 #include "engines/worker_words.h"
 
@@ -38,53 +34,6 @@ void check_runtime(Engine &engine, const WorkerSettings &settings)
                                    "its runtime is the default: containerd since Concourse 8.0, before that "
                                    "guardian, which calls no hooks",
                                    ""});
-}
-
-/** What the worker read when it was started is what it goes by; by the time at which the inode was last changed. */
-std::optional<Finding> check_age(const Engine &engine, const std::string &path, std::int64_t started,
-                                 const char *what_is_wrong)
-{
-    constexpr std::int64_t inexact = 1; // second: of the boot time, and of the ticks
-    const auto place = engine.sysroot->find(path);
-    struct stat status {};
-    if (!place || ::fstat(place->fd.get(), &status) != 0 || status.st_ctim.tv_sec <= started + inexact)
-        return std::nullopt;
-    return Finding{Severity::Error, quote(path) + what_is_wrong, "restart the worker"};
-}
-
-void check_ages(Engine &engine, const std::optional<std::int64_t> &started)
-{
-    if (!started)
-        return;
-    bool is_told = false;
-    for (const HookFolder &folder : engine.folders) {
-        for (const HookFile &file : folder.files)
-            if (const auto finding = check_age(engine, file.path, *started,
-                                               " is newer than the worker, which goes by what it read when "
-                                               "it was started")) {
-                engine.findings.push_back(*finding);
-                is_told = true;
-            }
-        if (!is_told)
-            if (const auto finding =
-                    check_age(engine, folder.path, *started,
-                              " was changed since the worker was started, which goes on calling "
-                              "what it read then"))
-                engine.findings.push_back(*finding);
-    }
-}
-
-Engine new_engine(const std::shared_ptr<const Sysroot> &host, const Process &process)
-{
-    Engine engine;
-    engine.name = "concourse";
-    engine.title = "concourse worker (pid " + std::to_string(process.pid()) + ")";
-    engine.rules = FolderRules::EveryFile;
-    engine.remedy =
-        "start the worker with --containerd-oci-hooks-dir, or CONCOURSE_CONTAINERD_OCI_HOOKS_DIR, "
-        "set to one folder with all files";
-    engine.sysroot = engine.host = host;
-    return engine;
 }
 
 std::string user_namespace_of_this()
@@ -115,42 +64,6 @@ std::string why_not_believed(const ProcessIdentity &identity)
     return "";
 }
 
-/** Of one that is believed. What it names is read, and never run. */
-Engine read_worker(const std::shared_ptr<const Sysroot> &host, const Process &process,
-                   const ProcessIdentity &identity)
-{
-    Engine engine = new_engine(host, process);
-    if (auto root = process.own_root())
-        engine.sysroot = std::make_shared<const Sysroot>(std::move(*root));
-    const WorkerSettings settings(process.words().value_or(std::vector<std::string>{"concourse"}),
-                                  process.environment());
-    engine.folders_from = "it was started without --containerd-oci-hooks-dir";
-    if (const auto folder = settings.value("containerd-oci-hooks-dir", "CONTAINERD_OCI_HOOKS_DIR")) {
-        engine.folder_paths = {*folder};
-        engine.folders_from = "its option --containerd-oci-hooks-dir";
-    }
-    process.check_is_still(identity);
-    read_folders(engine);
-    check_runtime(engine, settings);
-    check_ages(engine, unix_time_of(identity.start_ticks));
-    if (const auto finding =
-            check_runtime_program(*engine.sysroot, path_in(folder_of(identity.executable), "runc")))
-        engine.findings.push_back(*finding);
-    process.check_is_still(identity);
-    return engine;
-}
-
-/** One that could not be looked at to its end: nothing is known of it, and it is not taken for what it is not. */
-Engine unknown_worker(const std::shared_ptr<const Sysroot> &host, const Process &process,
-                      const std::string &why)
-{
-    Engine engine = new_engine(host, process);
-    engine.folders_from = "it could not be looked at";
-    engine.is_stopped = true;
-    engine.findings.push_back({Severity::Error, why, "run this again, as root"});
-    return engine;
-}
-
 /** Those that call themselves workers, with why they are not believed. @return whether that is all of them */
 bool visit_claims(
     const std::function<void(const Process &, const ProcessIdentity &, const std::string &)> &visit)
@@ -168,41 +81,21 @@ bool visit_claims(
     });
 }
 
-} // namespace
-
-std::vector<Engine> find_concourse(const std::shared_ptr<const Sysroot> &sysroot)
-{
-    std::vector<Engine> workers;
-    if (!is_this_host(*sysroot))
-        return workers;
-    visit_claims([&](const Process &process, const ProcessIdentity &identity, const std::string &why) {
-        if (!why.empty())
-            return;
-        try {
-            workers.push_back(read_worker(sysroot, process, identity));
-        } catch (const Error &error) {
-            workers.push_back(unknown_worker(sysroot, process, error.what()));
-        }
-    });
-    return workers;
-}
-
-Findings claimed_workers(const Sysroot &sysroot)
+/** A note for each process that calls itself a worker and is not believed. Nothing is read that it names. */
+Findings find_claims()
 {
     constexpr size_t max_shown = 8;
     Findings findings;
-    if (!is_this_host(sysroot))
-        return findings;
     size_t count = 0;
-    const auto claim = [&](const Process &process, const ProcessIdentity & /*identity*/,
-                           const std::string &why) {
-        if (!why.empty() && ++count <= max_shown)
-            findings.push_back({Severity::Note,
-                                "a process that calls itself a worker (pid " + std::to_string(process.pid()) +
-                                    ") is taken for none: " + why,
-                                ::geteuid() == 0 ? "" : "run this as root, which may look at it"});
-    };
-    if (!visit_claims(claim))
+    const bool is_all = visit_claims(
+        [&](const Process &process, const ProcessIdentity & /*identity*/, const std::string &why) {
+            if (!why.empty() && ++count <= max_shown)
+                findings.push_back({Severity::Note,
+                                    "a process that calls itself a worker (pid " +
+                                        std::to_string(process.pid()) + ") is taken for none: " + why,
+                                    ::geteuid() == 0 ? "" : "run this as root, which may look at it"});
+        });
+    if (!is_all)
         findings.push_back({Severity::Warning,
                             "there are more than " + std::to_string(max_processes) +
                                 " processes: a worker with a high number is not seen",
@@ -214,9 +107,115 @@ Findings claimed_workers(const Sysroot &sysroot)
     return findings;
 }
 
-bool is_concourse_installed(const Sysroot &sysroot)
+class Concourse final : public EngineKind {
+public:
+    Concourse() : EngineKind("concourse", "concourse", Way::OneFolder) {}
+
+    [[nodiscard]] bool is_installed(const Sysroot &sysroot) const override
+    {
+        return sysroot.find(usual_place) || EngineKind::is_installed(sysroot);
+    }
+
+    [[nodiscard]] std::string own_folder() const override { return "/etc/oci-gpu-hooks/concourse-hooks.d"; }
+
+    /**
+     * The workers that run on this host, each with its folder of hooks, as it sees that: it may have a root of its own.
+     * Whoever is not root of this user namespace is not believed to be one. None on another host (--sysroot).
+     */
+    [[nodiscard]] std::vector<Engine> find(const std::shared_ptr<const Sysroot> &sysroot) const override
+    {
+        std::vector<Engine> workers;
+        if (is_this_host(*sysroot))
+            visit_claims(
+                [&](const Process &process, const ProcessIdentity &identity, const std::string &why) {
+                    if (why.empty())
+                        workers.push_back(read_or_say_why(sysroot, process, identity));
+                });
+        return workers;
+    }
+
+    [[nodiscard]] std::vector<Section> notes(const Sysroot &sysroot, bool is_found) const override
+    {
+        std::vector<Section> sections;
+        if (!is_this_host(sysroot))
+            return sections;
+        if (!is_found && is_installed(sysroot))
+            sections.push_back({name(),
+                                {{Severity::Note, "it is installed, and no worker of it runs",
+                                  "start the worker: which folder of hooks it reads is known only then"}}});
+        if (Findings claims = find_claims(); !claims.empty())
+            sections.push_back({"processes", std::move(claims)});
+        return sections;
+    }
+
+    [[nodiscard]] std::vector<std::string> left_to_do(const std::string &folder) const override
+    {
+        return {"set in the worker's unit, below [Service], as in "
+                "/etc/systemd/system/concourse-worker.service.d/oci-gpu-hooks.conf:\n"
+                "    Environment=CONCOURSE_RUNTIME=containerd\n"
+                "    Environment=CONCOURSE_CONTAINERD_OCI_HOOKS_DIR=" +
+                    printable(folder),
+                "the worker reads the folder when it starts: "
+                "systemctl daemon-reload && systemctl restart concourse-worker"};
+    }
+
+private:
+    [[nodiscard]] Engine new_worker(const std::shared_ptr<const Sysroot> &host, const Process &process) const
+    {
+        Engine engine = new_engine(host);
+        engine.title = "concourse worker (pid " + std::to_string(process.pid()) + ")";
+        engine.remedy =
+            "start the worker with --containerd-oci-hooks-dir, or CONCOURSE_CONTAINERD_OCI_HOOKS_DIR, "
+            "set to one folder with all files";
+        return engine;
+    }
+
+    /** Of one that is believed. What it names is read, and never run. */
+    [[nodiscard]] Engine read_worker(const std::shared_ptr<const Sysroot> &host, const Process &process,
+                                     const ProcessIdentity &identity) const
+    {
+        Engine engine = new_worker(host, process);
+        if (auto root = process.own_root())
+            engine.sysroot = std::make_shared<const Sysroot>(std::move(*root));
+        const WorkerSettings settings(process.words().value_or(std::vector<std::string>{"concourse"}),
+                                      process.environment());
+        engine.folders_from = "it was started without --containerd-oci-hooks-dir";
+        if (const auto folder = settings.value("containerd-oci-hooks-dir", "CONTAINERD_OCI_HOOKS_DIR")) {
+            engine.folder_paths = {*folder};
+            engine.folders_from = "its option --containerd-oci-hooks-dir";
+        }
+        process.check_is_still(identity);
+        read_folders(engine);
+        check_runtime(engine, settings);
+        if (const auto finding =
+                check_runtime_program(*engine.sysroot, path_in(folder_of(identity.executable), "runc")))
+            engine.findings.push_back(*finding);
+        process.check_is_still(identity);
+        return engine;
+    }
+
+    /** One that cannot be looked at to its end: nothing is known of it, and it is not taken for what it is not. */
+    [[nodiscard]] Engine read_or_say_why(const std::shared_ptr<const Sysroot> &host, const Process &process,
+                                         const ProcessIdentity &identity) const
+    {
+        try {
+            return read_worker(host, process, identity);
+        } catch (const Error &error) {
+            Engine engine = new_worker(host, process);
+            engine.folders_from = "it could not be looked at";
+            engine.is_stopped = true;
+            engine.findings.push_back({Severity::Error, error.what(), "run this again, as root"});
+            return engine;
+        }
+    }
+};
+
+} // namespace
+
+const EngineKind &concourse_kind()
 {
-    return sysroot.find(usual_place) || find_program(sysroot, "concourse");
+    static const Concourse kind;
+    return kind;
 }
 
 } // namespace ogh::admin

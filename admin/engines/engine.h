@@ -1,19 +1,26 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstdint>
 #include <memory>
+#include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
+#include "admin_config.h"
 #include "host/sysroot.h"
 #include "registration/hook_folders.h"
 #include "report/finding.h"
 
 namespace ogh::admin {
 
+class EngineKind;
+
 /** A container engine of this host, and which of our files it uses. */
 struct Engine {
-    std::string name;  ///< "podman"
+    const EngineKind *kind = nullptr;
+    std::string name;  ///< of its kind
     std::string title; ///< how it is called in what people read: "podman", "concourse worker (pid 812)"
     std::string folders_from; ///< what says which folders it reads: "its default", "hooks_dir of '/etc/…'"
     std::string folders_file; ///< the file that says it; "" for a default
@@ -26,6 +33,142 @@ struct Engine {
     Findings findings;                      ///< of its configuration
     bool is_stopped = false;                ///< by its configuration: it starts no container at all
 };
+
+/** The option by which an engine is told of folders, and the files that have it. podman and CRI-O have one of that name. */
+struct HooksDirOption {
+    std::string table; ///< in which hooks_dir stands: "engine"
+    std::vector<std::string>
+        files;            ///< in the order in which the engine reads them: the last that has it wins
+    std::string drop_ins; ///< the folder of further files, by name, read after these
+    std::string suffix;   ///< that their names have; "" where every file of that folder counts
+};
+
+/** A list of annotations that containers begin with, and the file that has it. */
+struct DefaultAnnotations {
+    std::string file;
+    std::vector<std::string> entries; ///< KEY=VALUE
+};
+
+/** Annotations of images that become those of containers, where neither the engine's defaults nor the caller has the key. */
+struct ImageAnnotations {
+    std::optional<bool> are_taken; ///< nothing where the engine's version is not known
+    std::vector<DefaultAnnotations>
+        lists; ///< in the order in which they are read: the last one alone is in effect
+};
+
+/** What an engine's configuration says of CDI. */
+struct CdiUse {
+    std::string file; ///< the configuration
+    std::optional<bool> enabled;
+    bool is_on_by_default = false; ///< in each version with such a configuration
+    std::optional<std::vector<std::string>> folders;
+    std::string remedy; ///< how it is switched on
+};
+
+/** The runtimes that an engine's configuration names. */
+struct Runtimes {
+    struct Named {
+        std::string name;
+        std::string executable;
+    };
+    std::string file; ///< the configuration
+    std::vector<Named> named;
+    std::string by_default; ///< a name or a path; "" if none is named
+};
+
+/**
+ * All that is known of engines of one kind, whether one is on this host or not. What goes for one of them alone is said
+ * here, and whoever needs it asks. A further kind is a file beside this one, NAME.cpp, with its function `NAME_kind()`,
+ * and its name in the list `engines` of meson.build.
+ */
+class EngineKind {
+public:
+    /** How it is told of a hook. */
+    enum class Way : std::uint8_t {
+        HooksD,    ///< by a file in the folders that its option hooks_dir names
+        OneFolder, ///< by a file in a folder with nothing else in it
+        Cdi        ///< by the devices of CDI specifications
+    };
+
+    EngineKind(std::string name, std::string program, Way way)
+        : name_(std::move(name)), program_(std::move(program)), way_(way)
+    {
+    }
+    EngineKind(const EngineKind &) = delete;
+    EngineKind &operator=(const EngineKind &) = delete;
+    virtual ~EngineKind() = default;
+
+    [[nodiscard]] const std::string &name() const { return name_; }
+    [[nodiscard]] Way way() const { return way_; }
+
+    /** Whether its program is where root would find it. */
+    [[nodiscard]] virtual bool is_installed(const Sysroot &sysroot) const;
+
+    /** Those of this host that read files of hooks, each with what it reads. */
+    [[nodiscard]] virtual std::vector<Engine> find(const std::shared_ptr<const Sysroot> &sysroot) const;
+
+    /** @return nullptr if it has none */
+    [[nodiscard]] virtual const HooksDirOption *hooks_dir() const { return nullptr; }
+
+    /** The folder with nothing else in it that is meant where none is named. */
+    [[nodiscard]] virtual std::string own_folder() const { return ""; }
+
+    /** Whether its containers may be those of pods, in which an annotation counts with a limit alone. */
+    [[nodiscard]] virtual bool has_pods() const { return false; }
+
+    /** @return nothing if no version of it has an image's annotations count. @throws Error (BrokenHost) */
+    [[nodiscard]] virtual std::optional<ImageAnnotations> image_annotations(const Sysroot & /*sysroot*/) const
+    {
+        return std::nullopt;
+    }
+
+    /** @return nothing if it is no engine that only CDI has call hooks. @throws Error (BrokenHost) */
+    [[nodiscard]] virtual std::optional<CdiUse> cdi(const Sysroot & /*sysroot*/) const
+    {
+        return std::nullopt;
+    }
+
+    /** Of each file of its configuration that may name some. @throws Error (BrokenHost) */
+    [[nodiscard]] virtual std::vector<Runtimes> runtimes(const Sysroot & /*sysroot*/) const { return {}; }
+
+    /** What the doctor says beside its engines. @param is_found whether find() has any */
+    [[nodiscard]] virtual std::vector<Section> notes(const Sysroot & /*sysroot*/, bool /*is_found*/) const
+    {
+        return {};
+    }
+
+    /** How somebody asks for the devices of a CDI specification. */
+    [[nodiscard]] virtual std::string how_to_ask(const std::string & /*device*/) const { return ""; }
+
+    /** What people have to do once the files are written. @param folder that of the files */
+    [[nodiscard]] virtual std::vector<std::string> left_to_do(const std::string & /*folder*/) const
+    {
+        return {};
+    }
+
+    /** One that reads this host's own files, and no folder so far. */
+    [[nodiscard]] Engine new_engine(const std::shared_ptr<const Sysroot> &sysroot) const;
+
+private:
+    std::string name_;
+    std::string program_;
+    Way way_;
+};
+
+// One function for each name in the list of meson.build.
+OGH_ENGINE_DECLARATIONS
+
+/** Each kind once, in the order of that list. */
+std::span<const EngineKind *const> engine_kinds();
+
+/** @return nullptr if there is none of that name */
+const EngineKind *find_engine_kind(std::string_view name);
+
+/** The names of those kinds that are told of hooks in one of these ways; of all without any. */
+std::vector<std::string> engine_names(const std::vector<EngineKind::Way> &ways = {});
+
+/** The engines of this host that read files of hooks, each with what it reads. */
+std::vector<Engine> find_engines(const std::shared_ptr<const Sysroot> &sysroot);
 
 /** Whether it is this host, whose processes and programs are those of this process too, and not a folder (--sysroot). */
 inline bool is_this_host(const Sysroot &sysroot)

@@ -3,16 +3,16 @@
 
 #include <dirent.h>
 
-#include <algorithm>
-
 #include "base/error.h"
 #include "base/text.h"
-#include "engines/toml_file.h"
+#include "engines/document.h"
 #include "kernel/folder_entries.h"
 
 namespace ogh::admin {
 
 namespace {
+
+using nlohmann::json;
 
 constexpr const char *key = "hooks_dir";
 constexpr size_t max_drop_ins = 128;
@@ -24,33 +24,31 @@ bool looks_like_it(const std::string &name)
     return name != key && name.starts_with("hook") && name.find("dir") != std::string::npos;
 }
 
-Findings misplaced(const TomlFile &file, const std::string &table)
+/** Where the option stands in a table in which it is ignored, or is misspelt in its own. @param name of the table, dotted */
+void find_misplaced(const json &table, const std::string &name, const std::string &right,
+                    std::vector<std::string> &found)
 {
-    Findings findings;
-    const std::string remedy = "write it as 'hooks_dir' below [" + table + "]";
-    for (const std::string &name : file.keys(table))
-        if (looks_like_it(name))
-            findings.push_back({Severity::Error,
-                                quote(file.path()) + " has " + quote(name) + " in [" + table +
-                                    "], which is no option: it is ignored",
-                                remedy});
-    for (const std::string &other : file.tables_with(key))
-        if (other != table)
-            findings.push_back({Severity::Error,
-                                quote(file.path()) + " has hooks_dir " +
-                                    (other.empty() ? "outside of any table" : "in [" + other + "]") +
-                                    ", where it is ignored",
-                                remedy});
-    return findings;
+    for (const auto &[inner, value] : table.items()) {
+        if (name == right ? looks_like_it(inner) : inner == key)
+            found.push_back(quote(inner) + (name.empty() ? " outside of any table" : " in [" + name + "]"));
+        if (value.is_object())
+            find_misplaced(value, (name.empty() ? "" : name + ".") + inner, right, found);
+    }
 }
 
 void read_file(Engine &engine, const HooksDirOption &option, const std::string &path)
 {
-    const auto file = TomlFile::read(*engine.sysroot, path);
-    if (!file)
+    const auto document = read_document(*engine.sysroot, path);
+    if (!document)
         return;
-    add(engine.findings, misplaced(*file, option.table));
-    const auto folders = file->strings(option.table, key);
+    std::vector<std::string> misplaced;
+    find_misplaced(*document, "", option.table, misplaced);
+    for (const std::string &each : misplaced)
+        engine.findings.push_back({Severity::Error, quote(path) + " has " + each + ", which is ignored",
+                                   "write it as 'hooks_dir' below [" + option.table + "]"});
+    std::vector<std::string> names = split_list(option.table, '.');
+    names.emplace_back(key);
+    const auto folders = texts_at(*document, names);
     if (!folders)
         return;
     if (folders->size() > max_hook_folders)
@@ -71,39 +69,47 @@ void stop(Engine &engine, const Error &error, const char *what)
 
 } // namespace
 
-std::vector<std::string> drop_ins(const Sysroot &sysroot, const std::string &folder,
-                                  const std::string &suffix)
+std::vector<std::string> HooksDirKind::drop_ins(const Sysroot &sysroot) const
 {
-    const auto place = sysroot.find(folder);
+    const auto place = sysroot.find(option_.drop_ins);
     if (!place)
         return {};
     std::vector<std::string> paths;
-    const FolderListing listing{quote(folder), [&](std::string_view name) { return name.ends_with(suffix); },
+    const FolderListing listing{quote(option_.drop_ins),
+                                [&](std::string_view name) { return name.ends_with(option_.suffix); },
                                 max_drop_ins, ErrorKind::BrokenHost};
     for (const FolderEntry &entry : list_folder(place->fd.get(), listing))
         if (entry.type != DT_DIR)
-            paths.push_back(folder + "/" + entry.name);
+            paths.push_back(option_.drop_ins + "/" + entry.name);
     return paths;
 }
 
-void read_hooks_dir(Engine &engine, const HooksDirOption &option)
+std::vector<Engine> HooksDirKind::find(const std::shared_ptr<const Sysroot> &sysroot) const
 {
-    engine.folder_paths = option.default_folders;
+    if (!is_installed(*sysroot))
+        return {};
+    Engine engine = new_engine(sysroot);
+    engine.remedy = "have in a file of " + option_.drop_ins + ", below [" + option_.table +
+                    R"(]: hooks_dir = ["/usr/share/containers/oci/hooks.d", "/etc/containers/oci/hooks.d"])";
+    engine.folder_paths = {
+        "/usr/share/containers/oci/hooks.d"}; // DefaultDir of pkg/hooks in containers/common
     engine.folders_from = "its default";
-    std::vector<std::string> files = option.files;
+    std::vector<std::string> files = option_.files;
     try {
-        const std::vector<std::string> more = drop_ins(*engine.sysroot, option.drop_ins, option.suffix);
+        const std::vector<std::string> more = drop_ins(*sysroot);
         files.insert(files.end(), more.begin(), more.end());
     } catch (const Error &error) {
         stop(engine, error, "folder");
     }
     for (const std::string &path : files) {
         try {
-            read_file(engine, option, path);
+            read_file(engine, option_, path);
         } catch (const Error &error) {
             stop(engine, error, "file");
         }
     }
+    read_folders(engine);
+    return {std::move(engine)};
 }
 
 } // namespace ogh::admin

@@ -24,7 +24,6 @@ namespace ogh::admin {
 namespace {
 
 constexpr size_t max_words = size_t{1} << 17U; // bytes of a command line
-constexpr size_t max_stat = size_t{1} << 22U;  // a line for each processor
 constexpr int base_of_masks = 16;
 
 /** What stands behind a label at the beginning of a line; "" if there is no such line. */
@@ -210,16 +209,6 @@ bool visit_processes(const std::function<void(const Process &)> &visit)
         if (const auto process = Process::open(pid))
             visit(*process);
     return is_all;
-}
-
-std::optional<std::int64_t> unix_time_of(std::uint64_t start_ticks)
-{
-    const std::string text = read_host_file(Sysroot("/"), "/proc/stat", max_stat).value_or("");
-    const auto booted = parse_number(with_spaces(line_of(text, "btime")));
-    if (!booted)
-        return std::nullopt;
-    return static_cast<std::int64_t>(*booted +
-                                     start_ticks / static_cast<std::uint64_t>(::sysconf(_SC_CLK_TCK)));
 }
 
 } // namespace ogh::admin

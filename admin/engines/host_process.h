@@ -81,7 +81,4 @@ inline constexpr size_t max_processes = 100'000;
 /** Visits the processes of this host, by number, one at a time. @return false if there are more than max_processes */
 bool visit_processes(const std::function<void(const Process &)> &visit);
 
-/** When that was, in seconds of the Unix epoch, to about a second. @return nothing if it is not known */
-std::optional<std::int64_t> unix_time_of(std::uint64_t start_ticks);
-
 } // namespace ogh::admin

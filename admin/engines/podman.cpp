@@ -1,46 +1,88 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "engines/podman.h"
+#include <chrono>
+#include <string_view>
 
+#include "base/error.h"
+#include "engines/document.h"
 #include "engines/hooks_dir.h"
 #include "engines/programs.h"
+#include "registration/version_number.h"
 
 namespace ogh::admin {
 
 namespace {
 
-// containers.conf(5): the vendor's, the host's, then the host's drop-ins, each over the one before.
-const std::vector<std::string> configuration_files{"/usr/share/containers/containers.conf",
-                                                   "/etc/containers/containers.conf"};
-constexpr const char *drop_in_folder = "/etc/containers/containers.conf.d";
-constexpr const char *drop_in_suffix = ".conf";
+using nlohmann::json;
+
+// Before 4.6 podman makes the annotations of an image those of the container, where neither its defaults
+// (`annotations` below [containers], containers.conf(5)) nor the caller has the same key.
+constexpr VersionNumber first_without{4, 6};
+
+std::optional<VersionNumber> version_of_podman(const Sysroot &sysroot)
+{
+    constexpr std::chrono::seconds limit{10};
+    constexpr std::string_view before = "podman version ";
+    const auto path = is_this_host(sysroot) ? find_program(sysroot, "podman") : std::nullopt;
+    try {
+        const auto program = path ? open_program(*path) : std::nullopt;
+        if (!program)
+            return std::nullopt;
+        const std::string line = last_line(run_program(*program, {"podman", "--version"}, limit).out);
+        return line.starts_with(before) ? parse_version(line.substr(before.size())) : std::nullopt;
+    } catch (const Error &) {
+        return std::nullopt; // it is taken for one that needs defaults
+    }
+}
+
+/** podman as root runs it: containers.conf(5). */
+class Podman final : public HooksDirKind {
+public:
+    // The vendor's, the host's, then the host's drop-ins, each over the one before.
+    Podman()
+        : HooksDirKind("podman",
+                       {"engine",
+                        {"/usr/share/containers/containers.conf", "/etc/containers/containers.conf"},
+                        "/etc/containers/containers.conf.d",
+                        ".conf"})
+    {
+    }
+
+    /** The program is not run for another host (--sysroot), and its version is not known then. */
+    [[nodiscard]] std::optional<ImageAnnotations> image_annotations(const Sysroot &sysroot) const override
+    {
+        ImageAnnotations found;
+        if (const auto version = version_of_podman(sysroot))
+            found.are_taken = *version < first_without;
+        std::vector<std::string> files = hooks_dir()->files;
+        for (std::string &path : drop_ins(sysroot))
+            files.push_back(std::move(path));
+        for (const std::string &path : files)
+            if (const auto document = read_document(sysroot, path))
+                if (auto entries = texts_at(*document, {"containers", "annotations"}))
+                    found.lists.push_back({path, std::move(*entries)});
+        return found;
+    }
+
+    [[nodiscard]] std::vector<Runtimes> runtimes(const Sysroot &sysroot) const override
+    {
+        std::vector<Runtimes> found;
+        for (const std::string &file : hooks_dir()->files) {
+            const json document = read_document(sysroot, file).value_or(json::object());
+            found.push_back({file, {}, text_at(document, {"engine", "runtime"})});
+            for (const auto &[name, value] : members_at(document, {"engine", "runtimes"}))
+                for (const std::string &path : texts_at(value, {}).value_or(std::vector<std::string>()))
+                    found.back().named.push_back({name, path});
+        }
+        return found;
+    }
+};
 
 } // namespace
 
-std::vector<std::string> podman_configuration(const Sysroot &sysroot)
+const EngineKind &podman_kind()
 {
-    std::vector<std::string> files = configuration_files;
-    for (std::string &path : drop_ins(sysroot, drop_in_folder, drop_in_suffix))
-        files.push_back(std::move(path));
-    return files;
-}
-
-std::optional<Engine> find_podman(const std::shared_ptr<const Sysroot> &sysroot)
-{
-    if (!find_program(*sysroot, "podman"))
-        return std::nullopt;
-    Engine engine;
-    engine.name = engine.title = "podman";
-    engine.sysroot = engine.host = sysroot;
-    engine.remedy = "have in /etc/containers/containers.conf, below [engine]: hooks_dir = "
-                    R"(["/usr/share/containers/oci/hooks.d", "/etc/containers/oci/hooks.d"])";
-    // DefaultDir of pkg/hooks in containers/common.
-    read_hooks_dir(engine, {"engine",
-                            configuration_files,
-                            drop_in_folder,
-                            drop_in_suffix,
-                            {"/usr/share/containers/oci/hooks.d"}});
-    read_folders(engine);
-    return engine;
+    static const Podman kind;
+    return kind;
 }
 
 } // namespace ogh::admin

@@ -23,27 +23,15 @@ namespace {
 #include <toml++/toml.h>
 
 #include <algorithm>
-#include <functional>
 #include <string_view>
-#include <utility>
 
 #include <nlohmann/json.hpp>
 
 #include "base/text.h"
-#include "host/host_file.h"
 
 namespace ogh::admin {
 
 namespace {
-
-constexpr size_t max_toml_size = size_t{1} << 18U; // engines' own examples have 0.03 MB
-
-/** The library takes a second for a table of a megabyte that was made for it. */
-void check_size(const std::string &text)
-{
-    if (text.size() > max_toml_size)
-        throw Error(ErrorKind::BrokenHost, "it is larger than " + std::to_string(max_toml_size) + " bytes");
-}
 
 /**
  * Each dot in a name is a table within a table, and these the library does not count. Names end with their lines. It is
@@ -105,23 +93,18 @@ std::string as_it_was(std::string_view disguised)
     return text;
 }
 
-const toml::table *find_table(const toml::table &document, const std::string &table)
-{
-    return table.empty() ? &document : document.at_path(table).as_table();
-}
-
-nlohmann::json convert(const toml::node &node)
+nlohmann::json from_toml(const toml::node &node)
 {
     if (const toml::table *const table = node.as_table()) {
         nlohmann::json object = nlohmann::json::object();
         for (const auto &[key, value] : *table)
-            object[as_it_was(key.str())] = convert(value);
+            object[as_it_was(key.str())] = from_toml(value);
         return object;
     }
     if (const toml::array *const array = node.as_array()) {
         nlohmann::json list = nlohmann::json::array();
         for (const toml::node &each : *array)
-            list.push_back(convert(each));
+            list.push_back(from_toml(each));
         return list;
     }
     if (const auto *const text = node.as_string())
@@ -135,88 +118,16 @@ nlohmann::json convert(const toml::node &node)
 
 } // namespace
 
-struct TomlFile::Content {
-    toml::table document;
-};
-
-TomlFile::TomlFile(std::string path, std::unique_ptr<Content> content)
-    : path_(std::move(path)), content_(std::move(content))
-{
-}
-
-TomlFile::TomlFile(TomlFile &&) noexcept = default;
-TomlFile &TomlFile::operator=(TomlFile &&) noexcept = default;
-TomlFile::~TomlFile() = default;
-
-std::optional<TomlFile> TomlFile::read(const Sysroot &sysroot, const std::string &path)
-{
-    const auto place = sysroot.find(path);
-    const auto text = place ? read_host_file(sysroot, place->path, max_toml_size) : std::nullopt;
-    return text ? std::optional(parse(path, *text)) : std::nullopt;
-}
-
-TomlFile TomlFile::parse(const std::string &path, const std::string &text)
+nlohmann::json parse_toml(const std::string &text)
 {
     try {
-        check_size(text);
         check_dots(text);
-        return {path, std::make_unique<Content>(Content{toml::parse(in_disguise(text))})};
+        return from_toml(toml::parse(in_disguise(text)));
     } catch (const toml::parse_error &error) {
-        throw Error(ErrorKind::BrokenHost, quote(path) + " is no TOML, line " +
+        throw Error(ErrorKind::BrokenHost, "it is no TOML, line " +
                                                std::to_string(error.source().begin.line) + ": " +
                                                printable(as_it_was(error.description())));
-    } catch (const Error &error) {
-        throw Error(ErrorKind::BrokenHost, quote(path) + ": " + error.what());
     }
-}
-
-std::optional<std::vector<std::string>> TomlFile::strings(const std::string &table,
-                                                          const std::string &key) const
-{
-    const toml::table *const found = find_table(content_->document, table);
-    const toml::array *const list = found == nullptr ? nullptr : (*found)[key].as_array();
-    if (list == nullptr)
-        return std::nullopt;
-    std::vector<std::string> strings;
-    for (const toml::node &each : *list)
-        if (const auto text = each.value<std::string>())
-            strings.push_back(as_it_was(*text));
-    return strings;
-}
-
-std::optional<bool> TomlFile::flag(const std::string &table, const std::string &key) const
-{
-    const toml::table *const found = find_table(content_->document, table);
-    return found == nullptr ? std::nullopt : (*found)[key].value<bool>();
-}
-
-std::vector<std::string> TomlFile::keys(const std::string &table) const
-{
-    std::vector<std::string> names;
-    if (const toml::table *const found = find_table(content_->document, table))
-        for (const auto &[key, value] : *found)
-            names.push_back(as_it_was(key.str()));
-    return names;
-}
-
-std::vector<std::string> TomlFile::tables_with(const std::string &key) const
-{
-    std::vector<std::string> found;
-    const std::function<void(const toml::table &, const std::string &)> look = [&](const toml::table &table,
-                                                                                   const std::string &name) {
-        if (table.contains(key))
-            found.push_back(name);
-        for (const auto &[inner, value] : table)
-            if (const toml::table *const below = value.as_table())
-                look(*below, (name.empty() ? "" : name + ".") + as_it_was(inner.str()));
-    };
-    look(content_->document, "");
-    return found;
-}
-
-nlohmann::json TomlFile::to_json() const
-{
-    return convert(content_->document);
 }
 
 } // namespace ogh::admin

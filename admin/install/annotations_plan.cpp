@@ -5,7 +5,6 @@
 
 #include "base/error.h"
 #include "base/text.h"
-#include "engines/default_annotations.h"
 #include "request/annotations.h"
 
 namespace ogh::admin {
@@ -54,14 +53,17 @@ std::string text_of(std::vector<std::string> entries)
 
 std::optional<PlannedFile> plan_default_annotations(const InstallHost &host, const InstallRequest &request)
 {
+    const auto annotations = request.kind->image_annotations(*host.sysroot);
+    if (!annotations)
+        return std::nullopt;
     DefaultAnnotations others;
-    for (DefaultAnnotations &each : read_default_annotations(*host.sysroot))
+    for (const DefaultAnnotations &each : annotations->lists)
         if (each.file != default_annotations_file)
-            others = std::move(each);
+            others = each;
     const auto keys = keys_without_default(others.entries);
     const bool is_there = host.manifest.find(default_annotations_file) != nullptr;
     // One that is there stays right, whichever podman it is: it holds the lists of earlier files.
-    if (!is_there && (keys.empty() || !takes_image_annotations(*host.sysroot).value_or(true)))
+    if (!is_there && (keys.empty() || !annotations->are_taken.value_or(true)))
         return std::nullopt;
     if (others.file > default_annotations_file && !keys.empty())
         throw Error(

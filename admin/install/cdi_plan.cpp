@@ -4,9 +4,10 @@
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
+#include "base/exit_status.h"
 #include "base/path_names.h"
 #include "base/text.h"
-#include "engines/engines.h"
+#include "engines/engine.h"
 #include "engines/installed_hooks.h"
 #include "hook/file_options.h"
 #include "registration/policy_words.h"
@@ -17,18 +18,11 @@ namespace {
 
 using nlohmann::ordered_json;
 
+constexpr const char *cdi_folder = "/etc/cdi";
+
 std::string path_of(const OurHook &hook)
 {
-    return "/etc/cdi/oci-gpu-hooks-" + std::string(hook.name) + ".json";
-}
-
-std::string how_to_ask(const std::string &engine, const OurHook &hook)
-{
-    const std::string device = "io.oci-gpu-hooks/" + std::string(hook.name) + "=all";
-    if (engine == "docker")
-        return "whoever may use Docker asks by: docker run --device " + device + " IMAGE";
-    return "whoever may name a device asks by " + device +
-           ", with CRI as the value of an annotation cdi.k8s.io/NAME";
+    return std::string(cdi_folder) + "/oci-gpu-hooks-" + std::string(hook.name) + ".json";
 }
 
 /** The specification with these options, too: the hook is asked for it with its policy alone. */
@@ -52,16 +46,6 @@ std::string with_options(const std::string &text, const OurHook &hook,
     return document.dump(2) + "\n";
 }
 
-const char *what_to_set(const std::string &engine)
-{
-    return engine == "docker" ? "dockerd reads /etc/cdi where its daemon.json has \"features\": {\"cdi\": "
-                                "true}, or by default if it "
-                                "is new enough; 'docker info' lists its CDI folders"
-                              : "containerd reads /etc/cdi for containers of CRI; before 2.0 only with "
-                                "enable_cdi = true below "
-                                "[plugins.\"io.containerd.grpc.v1.cri\"] of its config.toml";
-}
-
 } // namespace
 
 bool has_cdi(const OurHook &hook)
@@ -81,7 +65,7 @@ std::string cdi_of(const Sysroot &sysroot, const OurHook &hook, const std::vecto
         words.insert(words.end(), {"--kind", kind});
     const ProgramOutput output = run_hook(sysroot, installed, words);
     if (output.exit_status != 0)
-        throw Error(static_cast<ErrorKind>(output.exit_status),
+        throw Error(kind_of_status(output.exit_status),
                     std::string(hook.name) + ": " + message_of(installed, output));
     return with_options(output.out, hook, sorted.others);
 }
@@ -121,9 +105,10 @@ InstallPlan plan_cdi(const InstallHost &host, const InstallRequest &request)
         const auto options = given ? *given : options_in_force(installed, *hook);
         plan.files.push_back(planned_file(request, path_of(*hook), cdi_of(*host.sysroot, *hook, options),
                                           std::string(hook->name), options));
-        plan.said.push_back(how_to_ask(request.engine, *hook));
+        plan.said.push_back(request.kind->how_to_ask("io.oci-gpu-hooks/" + std::string(hook->name) + "=all"));
     }
-    plan.said.emplace_back(what_to_set(request.engine));
+    for (std::string &line : request.kind->left_to_do(cdi_folder))
+        plan.said.push_back(std::move(line));
     return plan;
 }
 

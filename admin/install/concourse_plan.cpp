@@ -21,7 +21,7 @@ bool is_planned(const InstallPlan &plan, const HookFile &file)
                        [&](const PlannedFile &planned) { return planned.file.path == file.path; });
 }
 
-void check_others(const HookFolder &folder, const InstallPlan &plan)
+void check_others(const HookFolder &folder, const InstallPlan &plan, const std::string &name)
 {
     if (!folder.problem.empty())
         throw Error(ErrorKind::BrokenHost, folder.problem);
@@ -30,7 +30,7 @@ void check_others(const HookFolder &folder, const InstallPlan &plan)
             continue;
         if (!file.problem.empty())
             throw Error(ErrorKind::BrokenHost,
-                        quote(file.path) + ": Concourse takes every file of the folder for a hook (" +
+                        quote(file.path) + ": " + name + " takes every file of the folder for a hook (" +
                             file.problem + "): move it away, or name another --folder");
         for (const PlannedFile &planned : plan.files)
             if (file.ours != nullptr && planned.file.hook == file.ours->name)
@@ -57,13 +57,10 @@ bool calls(const HookFolder &folder, const InstallPlan &plan, std::string_view h
 
 } // namespace
 
-InstallPlan plan_concourse(const InstallHost &host, const InstallRequest &request)
+InstallPlan plan_one_folder(const InstallHost &host, const InstallRequest &request)
 {
-    const std::string path = absolute_folder(request.folder.value_or(concourse_folder), "--folder");
-    Engine engine;
-    engine.name = engine.title = "concourse";
-    engine.rules = FolderRules::EveryFile;
-    engine.sysroot = engine.host = host.sysroot;
+    const std::string path = absolute_folder(request.folder.value_or(request.kind->own_folder()), "--folder");
+    const Engine engine = request.kind->new_engine(host.sysroot);
     InstallPlan plan;
     for (const OurHook *const hook : wanted_hooks(host, request)) {
         const std::string file = path + "/" + std::string(hook->file);
@@ -74,17 +71,12 @@ InstallPlan plan_concourse(const InstallHost &host, const InstallRequest &reques
         plan.files.back().way = folder_of(path); // a worker that starts reads whatever is in the folder
     }
     const HookFolder folder = read_hook_folder(*host.sysroot, path, FolderRules::EveryFile);
-    check_others(folder, plan);
+    check_others(folder, plan, request.kind->name());
     if (gives_gpus(plan) && !calls(folder, plan, "ldcache-update"))
         plan.said.emplace_back("ldcache-update is not called: images without /usr/local/nvidia in their "
                                "LD_LIBRARY_PATH do not find the driver's libraries");
-    plan.said.push_back("set in the worker's unit, below [Service], as in "
-                        "/etc/systemd/system/concourse-worker.service.d/oci-gpu-hooks.conf:\n"
-                        "    Environment=CONCOURSE_RUNTIME=containerd\n"
-                        "    Environment=CONCOURSE_CONTAINERD_OCI_HOOKS_DIR=" +
-                        printable(path));
-    plan.said.emplace_back("the worker reads the folder when it starts: "
-                           "systemctl daemon-reload && systemctl restart concourse-worker");
+    for (std::string &line : request.kind->left_to_do(path))
+        plan.said.push_back(std::move(line));
     return plan;
 }
 

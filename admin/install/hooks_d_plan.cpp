@@ -2,7 +2,6 @@
 #include "install/hooks_d_plan.h"
 
 #include <algorithm>
-#include <array>
 #include <string_view>
 
 #include "base/error.h"
@@ -18,28 +17,8 @@ namespace ogh::admin {
 
 namespace {
 
-/** A folder of the engine's configuration, whose files are read in the order of their names. */
-struct DropIns {
-    std::string_view engine;
-    const char *folder;
-    const char *table;
-    bool every_file_counts; ///< and not *.conf alone: then nothing else may lie there, not even for a moment
-};
-
-constexpr std::array all_drop_ins = {
-    DropIns{"podman", "/etc/containers/containers.conf.d", "engine", false},
-    DropIns{"crio", "/etc/crio/crio.conf.d", "crio.runtime", true},
-};
-
 /** After the files of packages, and with room for those of an administrator. */
 constexpr const char *drop_in_name = "/90-oci-gpu-hooks.conf";
-
-const DropIns *find_drop_ins(std::string_view engine)
-{
-    const auto *const found = std::find_if(all_drop_ins.begin(), all_drop_ins.end(),
-                                           [&](const DropIns &each) { return each.engine == engine; });
-    return found == all_drop_ins.end() ? nullptr : found;
-}
 
 std::string own_folder()
 {
@@ -75,9 +54,8 @@ public:
 
     InstallPlan plan()
     {
-        if (engine_.name == "podman")
-            if (auto file = plan_default_annotations(host_, request_))
-                plan_.files.push_back(std::move(*file)); // the first: before a hook, and before its policy
+        if (auto file = plan_default_annotations(host_, request_))
+            plan_.files.push_back(std::move(*file)); // the first: before a hook, and before its policy
         if (request_.defaults_alone)
             return std::move(plan_);
         for (const OurHook *const hook : wanted_hooks(host_, request_))
@@ -148,12 +126,9 @@ private:
 
     void plan_drop_in()
     {
-        const DropIns *const drop_ins = find_drop_ins(engine_.name);
-        if (drop_ins == nullptr)
-            throw Error(ErrorKind::Failure, "it is not known where " + engine_.name + " is configured");
-        const std::string path = drop_in_path(engine_.name);
-        if (engine_.folders_file.starts_with(drop_ins->folder + std::string("/")) &&
-            engine_.folders_file > path)
+        const HooksDirOption &option = *engine_.kind->hooks_dir();
+        const std::string path = option.drop_ins + drop_in_name;
+        if (engine_.folders_file.starts_with(option.drop_ins + "/") && engine_.folders_file > path)
             throw Error(ErrorKind::BrokenHost, quote(engine_.folders_file) +
                                                    " has hooks_dir and is read after " + quote(path) +
                                                    ": add " + quote(own_folder()) +
@@ -162,13 +137,13 @@ private:
         std::string folders;
         for (const std::string &folder : engine_.folder_paths)
             folders += quoted(folder) + ", ";
-        PlannedFile file = planned_file(request_, path,
-                                        "# Written by oci-gpu-hooks install; the later folder wins.\n[" +
-                                            std::string(drop_ins->table) + "]\nhooks_dir = [" + folders +
-                                            quoted(own_folder()) + "]\n",
-                                        "", {});
-        if (drop_ins->every_file_counts)
-            file.way = folder_of(drop_ins->folder);
+        PlannedFile file =
+            planned_file(request_, path,
+                         "# Written by oci-gpu-hooks install; the later folder wins.\n[" + option.table +
+                             "]\nhooks_dir = [" + folders + quoted(own_folder()) + "]\n",
+                         "", {});
+        if (option.suffix.empty()) // then nothing else may lie there, not even for a moment
+            file.way = folder_of(option.drop_ins);
         plan_.files.push_back(std::move(file));
     }
 
@@ -210,12 +185,6 @@ private:
 };
 
 } // namespace
-
-std::string drop_in_path(const std::string &engine)
-{
-    const DropIns *const drop_ins = find_drop_ins(engine);
-    return drop_ins == nullptr ? "" : drop_ins->folder + std::string(drop_in_name);
-}
 
 // The files of hooks come first and hooks_dir last. Until the folder is read they count for nothing, and what was in
 // force stays so; then all of them count at once. The other way round, what somebody has left in that folder would be in

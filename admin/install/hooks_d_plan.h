@@ -17,7 +17,4 @@ InstallPlan plan_hooks_d(const InstallHost &host, const InstallRequest &request,
 /** @param engine as it is found afterwards @throws Error (BrokenHost) if it does not call each hook by the planned file */
 void check_in_force(const std::vector<Change> &changes, const Engine &engine);
 
-/** The engine's file that names the folders, as plan_hooks_d() writes it; "" for one that has none. */
-std::string drop_in_path(const std::string &engine);
-
 } // namespace ogh::admin

@@ -11,7 +11,7 @@ PlannedFile planned_file(const InstallRequest &request, const std::string &path,
                          const std::string &hook, const std::vector<std::string> &options)
 {
     const std::string hash = sha256_of(text);
-    return {{path, {hash}, {request.engine}, hook, options}, std::move(text), folder_of(path)};
+    return {{path, {hash}, {request.kind->name()}, hook, options}, std::move(text), folder_of(path)};
 }
 
 std::vector<const OurHook *> wanted_hooks(const InstallHost &host, const InstallRequest &request)

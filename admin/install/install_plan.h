@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "engines/engine.h"
 #include "host/sysroot.h"
 #include "install/manifest.h"
 #include "registration/hooks.h"
@@ -14,11 +15,11 @@ namespace ogh::admin {
 
 /** What is asked of `install`. */
 struct InstallRequest {
-    std::string engine;
+    const EngineKind *kind = nullptr;
     std::vector<const OurHook *> hooks; ///< those that are named; empty: all
     std::vector<std::string> options;   ///< of each of them; empty: those that they have already
-    std::optional<std::string> folder;  ///< of Concourse's worker
-    bool defaults_alone = false;        ///< of podman: plan_default_annotations(), and no hook
+    std::optional<std::string> folder;  ///< in place of EngineKind::own_folder()
+    bool defaults_alone = false;        ///< plan_default_annotations(), and no hook
 };
 
 /** A file that is to have this text. */

@@ -8,8 +8,7 @@
 
 #include "base/error.h"
 #include "base/text.h"
-#include "engines/default_annotations.h"
-#include "engines/engines.h"
+#include "engines/engine.h"
 #include "engines/installed_hooks.h"
 #include "registration/hook_folders.h"
 

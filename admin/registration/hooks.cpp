@@ -35,4 +35,18 @@ const OurHook *find_hook(std::string_view name)
     return found == hooks.end() ? nullptr : &*found;
 }
 
+std::vector<std::string> keys_without_default(const std::vector<std::string> &entries)
+{
+    std::vector<std::string> keys;
+    for (const std::string_view key : annotation_keys()) {
+        std::string whole = std::string(annotation_prefix) + std::string(key);
+        const bool has_default = std::any_of(entries.begin(), entries.end(), [&](const std::string &entry) {
+            return entry.substr(0, entry.find('=')) == whole;
+        });
+        if (!has_default)
+            keys.push_back(std::move(whole));
+    }
+    return keys;
+}
+
 } // namespace ogh::admin

@@ -4,6 +4,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace ogh::admin {
 
@@ -29,6 +30,16 @@ inline constexpr std::string_view own_hooks_folder = "/etc/containers/oci/hooks.
 
 /** Annotations of this collection begin with it. */
 inline constexpr std::string_view annotation_prefix = "io.oci-gpu-hooks.";
+
+/**
+ * The file that `install` writes for an engine which makes annotations of images those of containers. It is to be the
+ * last one that has a list of annotations.
+ */
+inline constexpr const char *default_annotations_file =
+    "/etc/containers/containers.conf.d/99-oci-gpu-hooks-annotations.conf";
+
+/** The annotations of this collection, whole, that are in none of the entries (KEY=VALUE): an image may have them. */
+std::vector<std::string> keys_without_default(const std::vector<std::string> &entries);
 
 /** What follows the prefix in each annotation that a hook knows: "nvidia-devices", "nvidia-devices.lease". */
 std::span<const std::string_view> annotation_keys();

@@ -2,8 +2,10 @@
 """The completion of oci-gpu-hooks, in real shells."""
 
 import os
+import re
 import shutil
 import subprocess
+from pathlib import Path
 
 import pytest
 
@@ -66,6 +68,17 @@ def test_options(offered):
 def test_values(offered):
     assert offered("doctor", "--format", "") == ["json", "text"]
     assert offered("doctor", "--format", "j") == ["json"]
+
+
+def test_engines(offered, oci_gpu_hooks):
+    """Each once, and the same ones in the command, in its page and here."""
+    text = subprocess.run([oci_gpu_hooks, "install", "--help"], check=True, capture_output=True, text=True).stdout
+    names = re.findall("'([^']*)'", text.partition("--engine ")[2].partition("\n")[0])
+    assert len(set(names)) == len(names) > 4
+    page = (Path(__file__).parents[3] / "man/oci-gpu-hooks.1").read_text("utf-8")
+    described = [name for line in re.findall(r"^\.It Fl -engine Cm (.*)$", page, re.MULTILINE) for name in line.split(" | ")]
+    assert described == names
+    assert offered("install", "--engine", "") == offered("uninstall", "--engine", "") == sorted(names)
 
 
 def test_keys(offered):

@@ -105,8 +105,8 @@ def broken_executable(host):
 BROKEN = {
     "own copy in a folder that is not read": (own_copy, ERROR, "podman does not read that folder", "hooks_dir ="),
     "folder with a typo": (typo_in_folder, ERROR, "there is no folder '/usr/share/container/oci/hooks.d'", "name"),
-    "key with a typo": (typo_in_key, ERROR, "has 'hook_dir' in [engine], which is no option", "as 'hooks_dir'"),
-    "key in the wrong table": (wrong_table, ERROR, "has hooks_dir in [containers]", "below [engine]"),
+    "key with a typo": (typo_in_key, ERROR, "has 'hook_dir' in [engine], which is ignored", "as 'hooks_dir'"),
+    "key in the wrong table": (wrong_table, ERROR, "has 'hooks_dir' in [containers]", "below [engine]"),
     "containers.conf is no TOML": (no_toml, ERROR, "is no TOML, line 1", "mend the file"),
     "drop-in that takes the folder away": (drop_in_wins, ERROR, "podman does not read that folder", "hooks_dir ="),
     "by two names": (by_two_names, ERROR, "mount-srv is called by each of", "remove one"),

@@ -4,7 +4,6 @@
 import os
 import shutil
 import signal
-import time
 
 import pytest
 
@@ -150,16 +149,6 @@ def test_when_does_not_count(command, worker, processes):
     worker.change(MOUNT_SRV, lambda document: document.update(when={"annotations": {"^org": ".*"}}))
     processes.start(worker.path)
     assert command.doctor()[1] == OK
-
-
-def test_what_is_newer_than_the_worker(command, worker, processes):
-    processes.start(worker.path)
-    time.sleep(3)  # times of files and of processes are compared to about a second
-    worker.change(MOUNT_SRV, lambda document: document.update(when={"always": True}))
-    command.finds(ERROR, "is newer than the worker", "restart")
-    for path in (worker.path / FOLDER).iterdir():
-        path.unlink()
-    assert any("was changed since the worker was started" in each[1] for each in command.doctor()[0])
 
 
 def test_nothing_of_the_worker_is_executed(command, worker, processes):

@@ -363,8 +363,8 @@ def folder_of_a_user(host):
     (folder_of_a_user, ALLOW, 6, "the folder '/etc/containers/oci/hooks.d' belongs to user 1000"),
     (lambda host: None, ("mount-srv", "--alow", "datasets"), 6, "unknown option '--alow'"),
     (lambda host: None, ("mount_srv",), 2, "there is no hook 'mount_srv'; there are 'mount-srv', "),
-    (lambda host: None, ("--defaults", "mount-srv"), 2, "--defaults is for --engine podman alone, without hooks"),
-    (lambda host: None, ("--folder", "/x"), 2, "--folder is for --engine concourse alone"),
+    (lambda host: None, ("--defaults", "mount-srv"), 2, "--defaults goes with no hook"),
+    (lambda host: None, ("--folder", "/x"), 2, "--engine podman takes no --folder"),
     (lambda host: host.remove("usr/bin/podman"), (), 6, "there is no podman on this host"),
     (lambda host: host.remove(f"{EXECDIR}/mount-srv"), ALLOW, 6, "which is not there"),
 ])
@@ -497,7 +497,7 @@ def test_concourse(command, host):
     assert (host.path / "etc/oci-gpu-hooks/20-nvidia-devices.json.new").exists()
     host.write("opt/worker/README", "which hooks these are")
     done = install(command, "concourse", "--folder", "/opt/worker", *ALLOW)
-    assert done.returncode == 6 and "'/opt/worker/README': Concourse takes every file" in done.stderr
+    assert done.returncode == 6 and "'/opt/worker/README': concourse takes every file" in done.stderr
 
 
 @pytest.mark.parametrize("engine, words", [("docker", '"features": {"cdi": true}'), ("containerd", "enable_cdi = true")])
