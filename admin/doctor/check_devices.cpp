@@ -1,14 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "doctor/check_devices.h"
 
-#include <algorithm>
+#include <sys/xattr.h>
+
+#include <array>
 
 #include "base/error.h"
 #include "base/exit_status.h"
 #include "base/text.h"
 #include "doctor/check_given_gpus.h"
-#include "doctor/check_labels.h"
-#include "engines/drivers.h"
+#include "host/host_file.h"
+#include "kernel/folder_entries.h"
 #include "registration/policy_words.h"
 
 namespace ogh::admin {
@@ -64,72 +66,65 @@ Findings check_one_gpu(const Sysroot &sysroot, const InstalledHook &hook)
     if (!hook.hook->gives_gpus)
         return {};
     const ProgramOutput output = ask(sysroot, hook, "any:1");
-    if (output.exit_status == static_cast<int>(ExitStatus::BrokenHost))
-        return {{Severity::Error, std::string(hook.hook->name) + ": " + message_of(hook, output),
-                 "see " + std::string(hook.hook->name) + "(8)"}};
+    const std::string answer = std::string(hook.hook->name) + ": " + message_of(hook, output);
     if (output.exit_status == static_cast<int>(ExitStatus::Success))
         return {{Severity::Ok, title_of(hook) + ": a container that asks for a GPU is given one", ""}};
+    if (has_nothing(output)) // a host need not have one, or it is a virtual machine's
+        return {{Severity::Note, answer, ""}};
+    if (output.exit_status == static_cast<int>(ExitStatus::BrokenHost))
+        return {{Severity::Error, answer, "see " + std::string(hook.hook->name) + "(8)"}};
     return {};
 }
 
-/** A GPU that no container can be given, for want of its driver. */
-Findings check_bound(const Sysroot &sysroot)
+/** The third part of user:role:type:level; "" if the file has no label. */
+std::string label_type_of(int fd)
 {
+    std::array<char, 4096> label{};
+    // What is open with O_PATH has no other name by which its attributes can be read.
+    const ssize_t length = ::getxattr(("/proc/self/fd/" + std::to_string(fd)).c_str(), "security.selinux",
+                                      label.data(), label.size());
+    if (length <= 0)
+        return "";
+    std::string text(label.data(), static_cast<size_t>(length));
+    const std::vector<std::string> parts = split_list(text.substr(0, text.find('\0')), ':');
+    return parts.size() < 3 ? "" : parts[2];
+}
+
+/** "SELINUX" in oci-gpu-hooks(7). @param source the folder of mount-srv */
+Findings check_labels_in(const Sysroot &sysroot, const std::string &source)
+{
+    constexpr size_t most = 10'000;
     Findings findings;
-    for (const PciGpu &gpu : pci_gpus(sysroot)) {
-        const std::string wanted = gpu.vendor == nvidia_vendor ? "nvidia" : "amdgpu";
-        if (gpu.driver == wanted)
-            continue;
-        findings.push_back(
-            {Severity::Warning,
-             "the GPU at " + gpu.address + " is " +
-                 (gpu.driver.empty() ? "bound to no driver" : "bound to " + quote(gpu.driver)) +
-                 " and not to " + wanted,
-             gpu.driver == "vfio-pci" ? "leave it, if it is for a virtual machine"
-                                      : "install the driver, and load it: modprobe " + wanted});
+    const auto place = sysroot.find(source);
+    if (!place)
+        return findings;
+    const auto is_other = [](std::string_view name) { return name != "." && name != ".."; };
+    for (const FolderEntry &entry :
+         list_folder(place->fd.get(), {quote(source), is_other, most, ErrorKind::BrokenHost})) {
+        const auto folder = sysroot.find(source + "/" + entry.name);
+        const std::string type = folder ? label_type_of(folder->fd.get()) : "";
+        if (folder && !type.starts_with("container_"))
+            findings.push_back(
+                {Severity::Warning,
+                 "SELinux is enforced, and the type of " + quote(source + "/" + entry.name) + " is " +
+                     quote(type) + ": containers may not read it",
+                 "semanage fcontext -a -t container_file_t '" + source + "(/.*)?'; restorecon -R " + source});
     }
     return findings;
 }
 
-Findings check_nvidia(const Sysroot &sysroot)
+Findings check_labels(const Sysroot &sysroot, const std::vector<InstalledHook> &hooks)
 {
-    Findings findings;
-    const auto module = nvidia_module_version(sysroot);
-    if (!module)
-        return findings;
-    const std::vector<std::string> files = nvidia_file_versions(sysroot);
-    if (!files.empty() && std::find(files.begin(), files.end(), *module) == files.end())
-        findings.push_back({Severity::Error,
-                            "the module nvidia is " + *module + ", and the driver's files are " +
-                                quote_list(files) + ": no program can use the GPUs",
-                            "load the module of that version, which a restart of the host does"});
-    for (const char *const node : {"/dev/nvidiactl", "/dev/nvidia-uvm"})
-        if (!sysroot.find(node))
-            findings.push_back(
-                {Severity::Note,
-                 "there is no " + std::string(node) +
-                     ": rootless engines and programs of the host need it, other containers get one",
-                 "nvidia-modprobe -c 0 -u"});
-    return findings;
-}
-
-Findings check_amd(const Sysroot &sysroot)
-{
-    const std::vector<PciGpu> gpus = pci_gpus(sysroot);
-    const bool is_driven =
-        std::any_of(gpus.begin(), gpus.end(), [](const PciGpu &gpu) { return gpu.driver == "amdgpu"; });
-    if (!is_driven)
+    constexpr size_t most = 64;
+    if (!read_host_file(sysroot, "/sys/fs/selinux/enforce", most).value_or("").starts_with('1'))
         return {};
-    if (!sysroot.find("/sys/class/kfd/kfd"))
-        return {{Severity::Error,
-                 "amdgpu is loaded without KFD: there is no /sys/class/kfd/kfd, and nothing can compute",
-                 "run a kernel with CONFIG_HSA_AMD, and see the log of the kernel for 'kfd'"}};
-    if (!sysroot.find("/dev/kfd"))
-        return {{Severity::Note,
-                 "there is no /dev/kfd: rootless engines and programs of the host need it, other containers "
-                 "get one",
-                 "udevadm trigger /dev/kfd"}};
-    return {};
+    Findings findings{
+        {Severity::Note, "SELinux is enforced; what it means for the hooks is in oci-gpu-hooks(7)", ""}};
+    for (const InstalledHook &hook : hooks)
+        if (hook.hook->name == "mount-srv")
+            add(findings,
+                check_labels_in(sysroot, option_of(hook_file(hook), "--source-dir").value_or("/srv")));
+    return findings;
 }
 
 } // namespace
@@ -138,9 +133,6 @@ std::optional<Section> check_devices(const Sysroot &sysroot, const std::vector<I
 {
     Section section{"GPUs and folders", {}};
     try {
-        add(section.findings, check_bound(sysroot));
-        add(section.findings, check_nvidia(sysroot));
-        add(section.findings, check_amd(sysroot));
         for (const InstalledHook &hook : hooks) {
             add(section.findings, check_one_gpu(sysroot, hook));
             add(section.findings, check_allowed(sysroot, hook));

@@ -10,7 +10,6 @@
 
 #include "base/number.h"
 #include "base/text.h"
-#include "engines/document.h"
 
 namespace ogh::admin {
 
@@ -34,10 +33,7 @@ bool share_an_engine(const InstalledHook &a, const InstalledHook &b)
 nlohmann::json rows_of(const Sysroot &sysroot, const InstalledHook &hook, const char *name)
 {
     const ProgramOutput output = run_hook(sysroot, hook, {"--list", "--format", "json"});
-    const auto document =
-        output.exit_status == 0 ? nlohmann::json::parse(output.out, nullptr, false) : nlohmann::json();
-    const nlohmann::json *const rows = document.is_object() ? find_value(document, {name}) : nullptr;
-    return rows != nullptr && rows->is_array() ? *rows : nlohmann::json::array();
+    return output.exit_status == 0 ? nlohmann::json::parse(output.out).at(name) : nlohmann::json::array();
 }
 
 /** What leases know the devices by that this hook may give. */
@@ -45,23 +41,21 @@ std::set<std::string> given_keys(const Sysroot &sysroot, const InstalledHook &cd
 {
     std::set<std::string> keys;
     for (const auto &row : rows_of(sysroot, cdi, "devices"))
-        if (text_at(row, {"state"}).empty())
-            for (const std::string &key : split_list(text_at(row, {"keys"})))
+        if (row.value("state", "").empty())
+            for (const std::string &key : split_list(row.value("keys", "")))
                 keys.insert(key);
     return keys;
 }
 
-/** The GPUs that the hook for them does not give, and this one does; parts of a GPU are not compared. */
-std::vector<std::string> past_allow(const Sysroot &sysroot, const InstalledHook &gpus,
-                                    const std::set<std::string> &given)
+/** A GPU that the hook for them does not give, and this one does; parts of a GPU are not compared. "" if there is none. */
+std::string past_allow(const Sysroot &sysroot, const InstalledHook &gpus, const std::set<std::string> &given)
 {
-    std::vector<std::string> past;
     const std::string prefix = gpus.hook->name == "amd-kfd" ? "amd:" : "nvidia:";
     for (const auto &row : rows_of(sysroot, gpus, "gpus"))
-        if (const std::string address = text_at(row, {"address"});
-            text_at(row, {"state"}) == not_allowed && given.contains(prefix + address))
-            past.push_back(address);
-    return past;
+        if (const std::string address = row.value("address", "");
+            row.value("state", "") == not_allowed && given.contains(prefix + address))
+            return address;
+    return "";
 }
 
 std::optional<unsigned> most_of(const InstalledHook &hook)
@@ -74,8 +68,8 @@ std::optional<unsigned> most_of(const InstalledHook &hook)
 std::string wider(const Sysroot &sysroot, const InstalledHook &cdi, const InstalledHook &gpus,
                   const std::set<std::string> &given)
 {
-    if (const auto past = past_allow(sysroot, gpus, given); !past.empty())
-        return "gives the GPU " + past.front() + ", which --allow of the latter does not";
+    if (const std::string past = past_allow(sysroot, gpus, given); !past.empty())
+        return "gives the GPU " + past + ", which --allow of the latter does not";
     const auto most = most_of(gpus);
     if (most && most_of(cdi).value_or(~0U) > *most)
         return "gives a container more GPUs than the " + std::to_string(*most) +

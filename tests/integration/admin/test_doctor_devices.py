@@ -45,19 +45,6 @@ def another_module(host):
     host.write("proc/driver/nvidia/version", nvidia.OPEN)
 
 
-def bound_to(driver):
-    def break_it(host):
-        folder = host.path / host.device_folder(host.gpus[0].address)
-        (folder / "driver").unlink()
-        if driver:
-            (folder / "driver").symlink_to(f"../../../bus/pci/drivers/{driver}")
-    return break_it
-
-
-def amd_without_kfd(host):
-    host.add_device("0000:c1:00.0", "amdgpu", vendor="0x1002", **{"class": "0x030000"})
-
-
 def labelled(label):
     def break_it(host):
         host.write("sys/fs/selinux/enforce", "1")
@@ -90,11 +77,7 @@ BROKEN = {
     "folder that --allow names": (with_args("mount-srv", "--allow", "datasets,data-sets"), ERROR,
                                   "--allow names 'data-sets'", "--allow"),
     "nvidia-uvm is not loaded": (without_uvm, ERROR, "nvidia-uvm is not loaded", "nvidia-devices(8)"),
-    "another version's files": (another_module, ERROR, "the driver's files are '555.42.07'", "restart of the host"),
-    "GPU of another driver": (bound_to("nouveau"), WARNING, "is bound to 'nouveau' and not to nvidia", "modprobe"),
-    "GPU of a virtual machine": (bound_to("vfio-pci"), WARNING, "is bound to 'vfio-pci'", "virtual machine"),
-    "GPU without a driver": (bound_to(""), WARNING, "is bound to no driver", "modprobe nvidia"),
-    "amdgpu without KFD": (amd_without_kfd, ERROR, "without KFD", "CONFIG_HSA_AMD"),
+    "another version's files": (another_module, ERROR, "needs 'libcuda.so.601.10.03', which", "nvidia-devices(8)"),
     "folder without a label": (labelled(b"system_u:object_r:var_t:s0\0"), WARNING,
                                "the type of '/srv/datasets' is 'var_t'", "semanage"),
 }
@@ -121,12 +104,17 @@ def test_a_label_of_containers(command, host):
     assert status == OK, [each for each in findings if each[2]]
 
 
-def test_a_node_that_is_missing_is_noted(command, host):
-    host.remove("dev/nvidiactl")
-    assert any(each[0] == "note" and "there is no /dev/nvidiactl" in each[1] for each in command.doctor()[0])
+def test_a_host_without_gpus(command, installed_host):
+    """Whether that is right the host's owner knows: the hook says what it looked for."""
+    findings, status = command.doctor()
+    assert status == OK and installed_host
+    for words in "nvidia-devices: this host has no NVIDIA driver", "amd-kfd: this host has no AMD GPU":
+        assert any(each[0] == "note" and each[1].startswith(words) for each in findings), findings
 
 
 def test_amd(command, installed_host, tmp_path):
     other = amd.AmdHost(tmp_path / "gpus")
     subprocess.run(["cp", "-a", f"{other}/.", installed_host.path], check=True)
     assert command.doctor()[1] == OK
+    (installed_host.path / "sys/class/kfd/kfd").unlink()
+    command.finds(ERROR, "the amdgpu driver has no compute (KFD)", "amd-kfd(8)")
