@@ -10,7 +10,7 @@
 #include "base/error.h"
 #include "base/path_names.h"
 #include "base/text.h"
-#include "doctor/check_executable.h"
+#include "doctor/check_hook_file.h"
 #include "registration/version_number.h"
 
 namespace ogh::admin {

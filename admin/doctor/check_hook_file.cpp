@@ -1,16 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "doctor/check_hook_file.h"
 
+#include <fcntl.h>
+
 #include <algorithm>
-#include <charconv>
 #include <optional>
 
 #include "base/duration.h"
 #include "base/error.h"
 #include "base/exit_status.h"
+#include "base/file.h"
 #include "base/text.h"
-#include "doctor/check_executable.h"
+#include "build_config.h"
 #include "engines/installed_hooks.h"
+#include "host/root_alone.h"
+#include "kernel/proc_fs.h"
 #include "registration/policy_words.h"
 
 namespace ogh::admin {
@@ -19,6 +23,62 @@ namespace {
 
 /** What the hook itself takes of the timeout; "Waiting" in oci-gpu-hooks(7). */
 constexpr std::int64_t hook_seconds = 5;
+
+std::optional<Finding> check_writers(const Sysroot &sysroot, const HookFile &file)
+{
+    try {
+        static_cast<void>(find_of_root_alone(sysroot, file.executable));
+        return std::nullopt;
+    } catch (const Error &error) {
+        return Finding{Severity::Error,
+                       std::string(error.what()) +
+                           ": whoever that is becomes root when a container is created",
+                       "give it to root, with mode 0755"};
+    }
+}
+
+/**
+ * The version that a hook says of itself in a note, VersionNote in common/hook/hook.cpp; nothing of what is no hook. It
+ * is read, and not run.
+ * @param fd O_PATH, of a file that only root may change
+ */
+std::optional<std::string> version_of(int fd, const std::string &shown)
+{
+    constexpr size_t most = size_t{1} << 28U;
+    constexpr std::string_view note("\1\0\0\0oci-gpu-hooks\0\0\0", 20); // type and name
+    const UniqueFd file = ProcFs().reopen(fd, O_RDONLY | O_NONBLOCK | O_NOCTTY, shown);
+    const std::string bytes = read_all(file.get(), most, shown);
+    const size_t found = bytes.find(note);
+    if (found == std::string::npos)
+        return std::nullopt;
+    const size_t version = found + note.size();
+    return bytes.substr(version, bytes.find('\0', version) - version);
+}
+
+std::optional<Finding> check_version(const Engine &engine, const HookFile &file, int fd)
+{
+    const std::string shown =
+        quote(file.executable) + (has_own_root(engine) ? " in the root of " + engine.title : "");
+    const auto version = version_of(fd, shown);
+    if (!version)
+        return Finding{Severity::Error, shown + " is no hook of this collection",
+                       "install the hooks again, or mend 'path' in the file"};
+    if (*version == OGH_VERSION)
+        return std::nullopt;
+    return Finding{Severity::Warning,
+                   shown + " is of version " + quote(*version) + ", and this is " OGH_VERSION,
+                   "install the hooks and this command of one version"};
+}
+
+Finding missing(const Engine &engine, const HookFile &file)
+{
+    return {Severity::Error,
+            quote(file.path) + " names " + quote(file.executable) + ", which is not there" +
+                (engine.rules == FolderRules::EveryFile ? ": no container is created" : ""),
+            "install the hooks again" +
+                std::string(has_own_root(engine) ? " where the worker sees them" : "") +
+                ", or mend 'path' in the file"};
+}
 
 std::optional<Finding> check_stages(const HookFile &file)
 {
@@ -162,6 +222,21 @@ std::string named(const HookFile &file)
 }
 
 } // namespace
+
+Findings check_executable(const Engine &engine, const HookFile &file)
+{
+    try {
+        const auto place = engine.sysroot->find(file.executable);
+        if (!place)
+            return {missing(engine, file)};
+        if (const auto writers = check_writers(*engine.sysroot, file))
+            return {*writers};
+        const auto version = check_version(engine, file, place->fd.get());
+        return version ? Findings{*version} : Findings{};
+    } catch (const Error &error) {
+        return {{Severity::Error, error.what(), "install the hooks again"}};
+    }
+}
 
 Findings check_hook_file(const Engine &engine, const HookFile &file)
 {

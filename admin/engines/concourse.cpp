@@ -12,7 +12,6 @@
 #include "base/text.h"
 #include "engines/engine.h"
 #include "engines/host_process.h"
-#include "engines/runtime_wrapper.h"
 #include "engines/worker_words.h"
 
 namespace ogh::admin {
@@ -81,29 +80,27 @@ bool visit_claims(
     });
 }
 
-/** A note for each process that calls itself a worker and is not believed. Nothing is read that it names. */
+/** A note if processes call themselves workers and are not believed. Nothing is read that they name. */
 Findings find_claims()
 {
-    constexpr size_t max_shown = 8;
     Findings findings;
     size_t count = 0;
+    std::string first;
     const bool is_all = visit_claims(
         [&](const Process &process, const ProcessIdentity & /*identity*/, const std::string &why) {
-            if (!why.empty() && ++count <= max_shown)
-                findings.push_back({Severity::Note,
-                                    "a process that calls itself a worker (pid " +
-                                        std::to_string(process.pid()) + ") is taken for none: " + why,
-                                    ::geteuid() == 0 ? "" : "run this as root, which may look at it"});
+            if (!why.empty() && count++ == 0)
+                first = "(pid " + std::to_string(process.pid()) + ") is taken for none: " + why;
         });
     if (!is_all)
         findings.push_back({Severity::Warning,
                             "there are more than " + std::to_string(max_processes) +
                                 " processes: a worker with a high number is not seen",
                             "end what starts so many, and run this again"});
-    if (count > max_shown)
+    if (count > 0)
         findings.push_back({Severity::Note,
-                            std::to_string(count - max_shown) + " more processes call themselves workers",
-                            ""});
+                            "a process that calls itself a worker " + first +
+                                (count > 1 ? "; so are " + std::to_string(count - 1) + " more" : ""),
+                            ::geteuid() == 0 ? "" : "run this as root, which may look at it"});
     return findings;
 }
 
@@ -187,9 +184,6 @@ private:
         process.check_is_still(identity);
         read_folders(engine);
         check_runtime(engine, settings);
-        if (const auto finding =
-                check_runtime_program(*engine.sysroot, path_in(folder_of(identity.executable), "runc")))
-            engine.findings.push_back(*finding);
         process.check_is_still(identity);
         return engine;
     }

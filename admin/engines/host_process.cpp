@@ -125,7 +125,6 @@ ProcessIdentity Process::read_identity() const
     const std::string status = read("status");
     const auto effective = parse_number(with_spaces(line_of(status, "CapEff:")), base_of_masks);
     ProcessIdentity identity;
-    identity.start_ticks = start_time_of(read("stat")).value_or(0);
     identity.uids = with_spaces(line_of(status, "Uid:"));
     if (!effective || identity.uids.empty())
         throw Error(ErrorKind::BrokenHost, "the kernel does not say who " + named(pid_) + " is");

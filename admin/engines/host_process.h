@@ -17,7 +17,6 @@ namespace ogh::admin {
 
 /** What the kernel says of a process that nobody else decides; proc(5). */
 struct ProcessIdentity {
-    std::uint64_t start_ticks = 0;  ///< after the boot
     std::string uids;               ///< real, effective, saved, file system: "0 0 0 0"
     std::uint64_t effective = 0;    ///< its effective capabilities
     std::string user_namespace;     ///< "user:[4026531837]"

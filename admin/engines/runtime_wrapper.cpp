@@ -114,16 +114,4 @@ std::optional<std::string> find_vendors_runtime(const Sysroot &sysroot, const st
     return std::nullopt;
 }
 
-std::optional<Finding> check_runtime_program(const Sysroot &sysroot, const std::string &path)
-{
-    const RuntimeFile file = look_at_runtime(sysroot, path);
-    if (file.kind == RuntimeFile::Kind::Absent || file.kind == RuntimeFile::Kind::Program)
-        return std::nullopt;
-    return Finding{Severity::Warning,
-                   quote(path) + " " + in_words(file) +
-                       ": it may change what containers are given, past the hooks and their policy",
-                   "put the runtime itself there, around which the hooks need nothing; 'oci-gpu-hooks unwrap "
-                   "--dry-run' looks where it is"};
-}
-
 } // namespace ogh::admin

@@ -7,7 +7,6 @@
 
 #include "base/unique_fd.h"
 #include "host/sysroot.h"
-#include "report/finding.h"
 
 namespace ogh::admin {
 
@@ -34,8 +33,5 @@ UniqueFd open_runtime(const Sysroot &sysroot, const std::string &path);
  * @return where that lies which the program is, or is a copy of. @throws Error
  */
 std::optional<std::string> find_vendors_runtime(const Sysroot &sysroot, const std::string &path);
-
-/** Whether something else than a program stands where an engine looks for its runtime: a script, a symlink. */
-std::optional<Finding> check_runtime_program(const Sysroot &sysroot, const std::string &path);
 
 } // namespace ogh::admin

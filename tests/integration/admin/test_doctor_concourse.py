@@ -75,23 +75,6 @@ def test_processes_of_another_host_are_not_looked_at(worker, processes, oci_gpu_
     assert "worker" not in done.stdout and "kernel's version is not known" in done.stdout, (oci_gpu_hooks, tmp_path)
 
 
-def with_script(worker):
-    (worker.path / RUNC).write_text("#!/bin/bash\n", encoding="utf-8")
-
-
-def with_link(worker):
-    worker.remove(RUNC)
-    worker.link(RUNC, "/usr/bin/runc-with-gpus")
-
-
-def another_build(worker):
-    """The same in all but the ID that the linker gave it."""
-    path = worker.path / EXECDIR / "mount-srv"
-    data = path.read_bytes()
-    at = data.index(b"\4\0\0\0\x14\0\0\0\3\0\0\0GNU\0") + 16
-    path.write_bytes(data[:at] + bytes(255 - byte for byte in data[at:at + 20]) + data[at + 20:])
-
-
 def another_version(worker):
     path = worker.path / EXECDIR / "mount-srv"
     data = path.read_bytes()
@@ -123,11 +106,8 @@ BROKEN = {
                            ERROR, "concourse does not read that folder", "--containerd-oci-hooks-dir"),
     "folder that is not there": (None, started("--containerd-oci-hooks-dir", "/o/hooks"), ERROR,
                                  "there is no folder '/o/hooks'", "name is right"),
-    "script in place of runc": (with_script, {}, WARNING, f"'/{RUNC}' is a script", "runtime itself"),
-    "link in place of runc": (with_link, {}, WARNING, f"'/{RUNC}' is a symlink to '/usr/bin/runc-with-gpus'", "itself"),
     "no executable": (lambda worker: worker.remove(f"{EXECDIR}/mount-srv"), {}, ERROR,
                       "is not there: no container is created", "where the worker sees them"),
-    "another build": (another_build, {}, WARNING, "is another build of ", "of one version"),
     "another version": (another_version, {}, WARNING, "is of version '0.0.1'", "of one version"),
     "another program": (no_hook, {}, ERROR, "is no hook of this collection", "install the hooks again"),
     "nobody can ask": (change_mount_srv(), {}, WARNING, "a pipeline can set none", "--key-file"),
@@ -194,9 +174,8 @@ def test_a_program_that_others_may_change(command, worker, processes, owner, mod
 def test_any_number_of_claims(command, worker, processes):
     for _ in range(12):
         processes.start(worker.path, uid=1000)
-    texts = [text for _, text, _ in command.doctor()[0]]
-    assert sum("that calls itself a worker" in text for text in texts) == 8
-    assert "4 more processes call themselves workers" in texts
+    texts = [text for _, text, _ in command.doctor()[0] if "that calls itself a worker" in text]
+    assert len(texts) == 1 and texts[0].endswith("; so are 11 more"), texts
 
 
 def kill_it(machine):
