@@ -2,20 +2,45 @@
 #include "doctor/check_cdi.h"
 
 #include <algorithm>
-#include <cctype>
-#include <map>
 #include <set>
-#include <utility>
 
 #include "base/error.h"
-#include "base/path_names.h"
 #include "base/text.h"
 #include "doctor/check_hook_file.h"
-#include "registration/version_number.h"
+#include "doctor/check_vendors.h"
+#include "engines/cdi_files.h"
 
 namespace ogh::admin {
 
 namespace {
+
+Finding check_switch(const CdiSwitch &cdi, const std::string &settings, bool has_ours)
+{
+    if (!has_ours)
+        return {Severity::Note,
+                "it calls no hooks by itself, and no CDI specification of this collection is there", ""};
+    if (settings.find(cdi.on) != std::string::npos)
+        return {Severity::Ok, "it gives the devices of the CDI specifications", ""};
+    if (settings.find(cdi.off) != std::string::npos)
+        return {Severity::Error, "CDI is switched off: it gives nothing of what the specifications name",
+                cdi.remedy};
+    return {Severity::Note, "CDI is not switched on, which only later versions do by themselves", cdi.remedy};
+}
+
+Section check_engine_with_cdi(const Sysroot &sysroot, const EngineKind &kind, bool has_ours)
+{
+    Section section{kind.name(), {}};
+    try {
+        for (const std::string &file : kind.configuration(sysroot)) {
+            const std::string settings = read_settings(sysroot, file);
+            section.findings.push_back(check_switch(*kind.cdi(), settings, has_ours));
+            add(section.findings, check_runtimes(settings, file));
+        }
+    } catch (const Error &error) {
+        section.findings.push_back({Severity::Error, error.what(), "mend the file"});
+    }
+    return section;
+}
 
 bool is_of_gpus(const std::string &kind)
 {
@@ -23,135 +48,75 @@ bool is_of_gpus(const std::string &kind)
            kind.find("gpu") != std::string::npos;
 }
 
-/** Names that begin with a digit came with 0.5.0. */
-std::optional<Finding> check_names(const CdiSpec &spec)
-{
-    const auto version = parse_version(spec.version);
-    if (!version || *version >= VersionNumber{0, 5})
-        return std::nullopt;
-    const auto found = std::find_if(spec.devices.begin(), spec.devices.end(), [](const std::string &name) {
-        return !name.empty() && std::isdigit(static_cast<unsigned char>(name.front())) != 0;
-    });
-    if (found == spec.devices.end())
-        return std::nullopt;
-    return Finding{Severity::Error,
-                   quote(spec.path) + " has cdiVersion " + quote(spec.version) + " and a device " +
-                       quote(*found) +
-                       ": names may begin with a digit since 0.5.0, and engines pass the file over",
-                   R"(write "cdiVersion": "0.5.0")"};
-}
-
-Findings check_hook(const std::shared_ptr<const Sysroot> &sysroot, const HookFile &hook)
+Findings check_ours(const std::shared_ptr<const Sysroot> &sysroot, const CdiSpec &spec)
 {
     Engine engine;
     engine.host = engine.sysroot = sysroot;
-    Findings findings = check_executable(engine, hook);
-    if (hook.stages != std::vector<std::string>{"createRuntime"})
-        findings.push_back({Severity::Error,
-                            quote(hook.path) + " calls " + quote(hook.ours->name) +
-                                " at another stage than createRuntime: it cannot do its work",
-                            R"(write "hookName": "createRuntime")"});
-    if (!option_of(hook, "--request") && hook.ours->name != "ldcache-update")
-        findings.push_back({Severity::Warning,
-                            quote(hook.path) + " calls " + quote(hook.ours->name) +
-                                " without --request: the name of the device asks for nothing",
-                            "write what it stands for into 'args', or make the file again by --cdi"});
-    return findings;
-}
-
-Findings check_ours(const std::shared_ptr<const Sysroot> &sysroot, const CdiSpec &spec)
-{
     Findings findings;
-    std::vector<const HookFile *> seen;
-    for (const HookFile &hook : spec.hooks) {
-        const bool is_known = std::any_of(seen.begin(), seen.end(), [&](const HookFile *other) {
-            return other->executable == hook.executable && other->stages == hook.stages;
-        });
-        if (hook.ours == nullptr || is_known)
-            continue;
-        seen.push_back(&hook);
-        add(findings, check_hook(sysroot, hook));
-    }
+    std::set<std::string> seen;
+    for (const HookFile &hook : spec.hooks)
+        if (hook.ours != nullptr && seen.insert(hook.executable).second)
+            add(findings, check_executable(engine, hook));
     if (findings.empty())
         findings.push_back({Severity::Ok,
-                            quote(spec.path) + ": " + std::to_string(spec.devices.size()) + " devices of " +
+                            quote(spec.path) + ": " + std::to_string(spec.devices) + " devices of " +
                                 quote(spec.kind) + ", by the hooks of this collection",
                             ""});
     return findings;
 }
 
-Finding rival(const CdiSpec &ours, const CdiSpec &other)
+/** @param ours the kinds that specifications of ours have: engines would take such devices from here, or from neither */
+Findings check_other(const CdiSpec &spec, const std::set<std::string> &ours)
 {
-    const bool is_beside = folder_of(ours.path) == folder_of(other.path);
-    return {Severity::Error,
-            quote(other.path) + " has devices of " + quote(ours.kind) + " that " + quote(ours.path) +
-                " has, by the hooks: engines " +
-                (is_beside ? "give neither" : "take those of the later folder"),
-            "remove one of them: rm " + printable(other.path)};
+    const bool is_rival = ours.contains(spec.kind);
+    if (!is_rival && !is_of_gpus(spec.kind))
+        return {};
+    return {{is_rival ? Severity::Error : Severity::Warning,
+             quote(spec.path) + " has " + std::to_string(spec.devices) + " devices of " + quote(spec.kind) +
+                 (is_rival ? ", as a specification has that calls the hooks" : "") +
+                 ": whoever may name one to an engine gets it past the hooks, their policy and their leases",
+             is_rival ? "remove one of them: rm " + printable(spec.path)
+                      : "remove it, if the hooks alone are to give GPUs"}};
 }
 
-/** Devices of ours that another file has as well: engines take the later folder's, or neither of one folder. */
-Findings check_rivals(const std::vector<CdiSpec> &specs)
+Section check_specs(const std::shared_ptr<const Sysroot> &sysroot, const std::vector<CdiSpec> &specs)
 {
-    constexpr size_t most = 64;
-    std::map<std::string, std::vector<const CdiSpec *>> ours_by_name;
+    Section section{"CDI", {}};
+    std::set<std::string> ours;
     for (const CdiSpec &spec : specs)
         if (spec.is_ours())
-            for (const std::string &name : std::set(spec.devices.begin(), spec.devices.end()))
-                ours_by_name[spec.kind + "=" + name].push_back(&spec);
-    std::set<std::pair<const CdiSpec *, const CdiSpec *>> rivals;
-    for (const CdiSpec &other : specs)
-        for (const std::string &name : other.devices) {
-            const auto found = ours_by_name.find(other.kind + "=" + name);
-            if (found == ours_by_name.end())
-                continue;
-            for (const CdiSpec *const ours : found->second)
-                // Of two of ours each is met once, as the first and as the second.
-                if (rivals.size() < most && (!other.is_ours() || ours->path < other.path))
-                    rivals.emplace(ours, &other);
-            if (rivals.size() == most)
-                break;
-        }
-    Findings findings;
-    for (const auto &[ours, other] : rivals)
-        findings.push_back(rival(*ours, *other));
-    return findings;
-}
-
-Findings check_spec(const std::shared_ptr<const Sysroot> &sysroot, const CdiSpec &spec)
-{
-    if (!spec.problem.empty())
-        return {{Severity::Warning, spec.problem + "; engines pass over what they cannot read",
-                 "mend the file, or remove it"}};
-    Findings findings;
-    if (const auto names = check_names(spec))
-        findings.push_back(*names);
-    if (spec.is_ours())
-        add(findings, check_ours(sysroot, spec));
-    else if (is_of_gpus(spec.kind))
-        findings.push_back({Severity::Warning,
-                            quote(spec.path) + " has " + std::to_string(spec.devices.size()) +
-                                " devices of " + quote(spec.kind) +
-                                ": whoever may name one to an engine gets it past the hooks, " +
-                                "their policy and their leases",
-                            "remove it, if the hooks alone are to give GPUs"});
-    return findings;
+            ours.insert(spec.kind);
+    for (const CdiSpec &spec : specs)
+        if (!spec.problem.empty())
+            section.findings.push_back({Severity::Warning,
+                                        spec.problem + "; engines pass over what they cannot read",
+                                        "mend the file, or remove it"});
+        else
+            add(section.findings, spec.is_ours() ? check_ours(sysroot, spec) : check_other(spec, ours));
+    return section;
 }
 
 } // namespace
 
-std::optional<Section> check_cdi(const std::shared_ptr<const Sysroot> &sysroot)
+std::vector<Section> check_cdi(const std::shared_ptr<const Sysroot> &sysroot)
 {
     Section section{"CDI", {}};
+    std::vector<CdiSpec> specs;
     try {
-        const std::vector<CdiSpec> specs = read_cdi_files(*sysroot, default_cdi_folders);
-        for (const CdiSpec &spec : specs)
-            add(section.findings, check_spec(sysroot, spec));
-        add(section.findings, check_rivals(specs));
+        specs = read_cdi_files(*sysroot);
+        section = check_specs(sysroot, specs);
     } catch (const Error &error) {
         section.findings.push_back({Severity::Error, error.what(), "mend the folder"});
     }
-    return section.findings.empty() ? std::nullopt : std::optional(std::move(section));
+    const bool has_ours =
+        std::any_of(specs.begin(), specs.end(), [](const CdiSpec &spec) { return spec.is_ours(); });
+    std::vector<Section> sections;
+    for (const EngineKind *const kind : engine_kinds())
+        if (kind->cdi() != nullptr && kind->is_installed(*sysroot))
+            sections.push_back(check_engine_with_cdi(*sysroot, *kind, has_ours));
+    if (!section.findings.empty())
+        sections.push_back(std::move(section));
+    return sections;
 }
 
 } // namespace ogh::admin

@@ -2,21 +2,17 @@
 #pragma once
 
 #include <memory>
-#include <optional>
 #include <vector>
 
-#include "engines/cdi_files.h"
+#include "host/sysroot.h"
 #include "report/finding.h"
 
 namespace ogh::admin {
 
-/** What CDI specifications hand out past the hooks, and whether those that call the hooks are right; nothing if there are none. */
-std::optional<Section> check_cdi(const std::shared_ptr<const Sysroot> &sysroot);
-
 /**
- * The engines that give what CDI specifications name and read no files of hooks: docker, containerd. Those that are
- * installed, each with whether CDI is switched on there and with its other ways to GPUs.
+ * The engines that give what CDI specifications name and read no files of hooks, docker and containerd, as far as they are
+ * installed; and the specifications: those that give GPUs past the hooks, and those that call them.
  */
-std::vector<Section> check_cdi_engines(const Sysroot &sysroot);
+std::vector<Section> check_cdi(const std::shared_ptr<const Sysroot> &sysroot);
 
 } // namespace ogh::admin

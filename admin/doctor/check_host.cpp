@@ -3,25 +3,24 @@
 
 #include <string>
 
-#include "base/error.h"
+#include "base/dotted_version.h"
 #include "base/text.h"
-#include "doctor/check_vendors.h"
 #include "host/host_file.h"
-#include "registration/version_number.h"
+#include "host/systemd_units.h"
 
 namespace ogh::admin {
 
 namespace {
 
 // mount_setattr(2) came with 5.12.
-constexpr VersionNumber oldest{5, 12};
+const DottedVersion oldest{5, 12};
 
 Finding check_kernel(const Sysroot &sysroot)
 {
     constexpr size_t limit = 4096;
     std::string release = read_host_file(sysroot, "/proc/sys/kernel/osrelease", limit).value_or("");
     release = release.substr(0, release.find('\n'));
-    const auto version = parse_version(release);
+    const auto version = DottedVersion::parse(release.substr(0, release.find_first_not_of("0123456789.")));
     if (!version)
         return {Severity::Warning, "the kernel's version is not known: " + quote(release), "mount /proc"};
     if (*version >= oldest)
@@ -29,12 +28,24 @@ Finding check_kernel(const Sysroot &sysroot)
     return {Severity::Error, "Linux " + release + " is too old: the hooks need 5.12", "run a newer kernel"};
 }
 
+/** A unit of systemd that makes a vendor's CDI specification anew. */
+Findings check_units(const Sysroot &sysroot)
+{
+    for (const std::string unit : {"nvidia-cdi-refresh.path", "nvidia-cdi-refresh.service"})
+        if (is_enabled_unit(sysroot, unit))
+            return {
+                {Severity::Warning,
+                 "the unit " + unit + " is enabled: it makes NVIDIA's CDI specification anew, with all GPUs",
+                 "systemctl disable --now nvidia-cdi-refresh.path nvidia-cdi-refresh.service"}};
+    return {};
+}
+
 } // namespace
 
 Section check_host(const Sysroot &sysroot)
 {
     Section section{"this host", {check_kernel(sysroot)}};
-    add(section.findings, check_vendor_units(sysroot));
+    add(section.findings, check_units(sysroot));
     return section;
 }
 

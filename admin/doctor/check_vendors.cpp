@@ -1,103 +1,78 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "doctor/check_vendors.h"
 
-#include "base/error.h"
+#include <algorithm>
+#include <array>
+
+#include "base/path_names.h"
 #include "base/text.h"
-#include "engines/document.h"
-#include "host/systemd_units.h"
-#include "registration/vendors.h"
+#include "host/host_file.h"
 
 namespace ogh::admin {
 
 namespace {
 
-using nlohmann::json;
+/** A program that gives containers GPUs. */
+struct VendorTool {
+    const char *prefix; ///< that its name begins with
+    const char *vendor;
+    const char *variable; ///< by which an image asks for GPUs
+};
 
-constexpr const char *refresh = "nvidia-cdi-refresh";
+// The programs of nvidia-container-toolkit and libnvidia-container, and of amd's container-toolkit.
+constexpr std::array tools{
+    VendorTool{"nvidia-container-", "NVIDIA", "NVIDIA_VISIBLE_DEVICES"},
+    VendorTool{"nvidia-ctk", "NVIDIA", "NVIDIA_VISIBLE_DEVICES"},
+    VendorTool{"nvidia-cdi-hook", "NVIDIA", "NVIDIA_VISIBLE_DEVICES"},
+    VendorTool{"amd-container-runtime", "AMD", "AMD_VISIBLE_DEVICES"},
+    VendorTool{"amd-ctk", "AMD", "AMD_VISIBLE_DEVICES"},
+};
 
 std::string past_the_policy(const VendorTool &tool)
 {
-    return "an image that sets " + std::string(tool.variable) + " gets GPUs past the hooks and their policy";
-}
-
-/** A file of the same folder as those of our hooks. */
-Finding check_hook(const HookFile &file, const VendorTool &tool, const std::string &previous)
-{
-    return {Severity::Warning,
-            quote(file.path) + " calls " + tool.vendor + "'s own hook " + quote(file.executable) +
-                (previous.empty() ? ", before those of this collection" : ", after " + previous) + ": " +
-                past_the_policy(tool),
-            "remove the file, if the hooks of this collection are to give GPUs"};
-}
-
-/** Where a switch of it bears on who gets GPUs. */
-Findings check_switch(const Sysroot &sysroot)
-{
-    constexpr const char *file = "/etc/nvidia-container-runtime/config.toml";
-    const json document = read_document(sysroot, file).value_or(json::object());
-    const json *const accepts =
-        find_value(document, {"accept-nvidia-visible-devices-envvar-when-unprivileged"});
-    if (accepts == nullptr || !accepts->is_boolean() || accepts->get<bool>())
-        return {};
-    return {{Severity::Note,
-             quote(file) + " lets the variable of an image count in privileged containers alone", ""}};
+    return std::string("an image that sets ") + tool.variable + " gets GPUs past the hooks and their policy";
 }
 
 } // namespace
 
-Findings check_runtimes(const Runtimes &runtimes)
+std::string read_settings(const Sysroot &sysroot, const std::string &file)
+{
+    constexpr size_t most = size_t{1} << 22U;
+    std::string settings;
+    for (std::string &line : split_list(read_host_file(sysroot, file, most).value_or(""), '\n')) {
+        line.erase(std::remove(line.begin(), line.end(), ' '), line.end());
+        if (!line.starts_with('#'))
+            settings += line;
+    }
+    return settings;
+}
+
+Findings check_runtimes(const std::string &settings, const std::string &file)
 {
     Findings findings;
-    for (const Runtimes::Named &each : runtimes.named) {
-        const VendorTool *const tool = find_vendor_tool(each.executable);
-        if (tool == nullptr)
-            continue;
-        const bool is_default = each.name == runtimes.by_default;
-        findings.push_back({Severity::Warning,
-                            quote(runtimes.file) + " has " + tool->vendor + "'s runtime " + quote(each.name) +
-                                (is_default ? " for all containers: " : ": where it is asked for, ") +
-                                past_the_policy(*tool),
-                            is_default ? "have another runtime by default, and remove this one"
-                                       : "remove it, if the hooks alone are to give GPUs"});
-    }
-    if (const VendorTool *const tool = find_vendor_tool(runtimes.by_default))
-        findings.push_back({Severity::Warning,
-                            quote(runtimes.file) + " has " + tool->vendor +
-                                "'s runtime for all containers: " + past_the_policy(*tool),
-                            "have another runtime"});
+    for (const VendorTool &tool : tools)
+        if (settings.find(tool.prefix) != std::string::npos)
+            findings.push_back({Severity::Warning,
+                                quote(file) + " has " + tool.vendor +
+                                    "'s runtime: where that is asked for, or the default, " +
+                                    past_the_policy(tool),
+                                "remove it, if the hooks alone are to give GPUs"});
     return findings;
 }
 
 Findings check_vendors(const Engine &engine)
 {
     Findings findings;
-    std::string previous;
-    for (const FileInForce &each : files_in_force(engine.folders)) {
-        if (each.file->ours != nullptr)
-            previous = each.file->ours->name;
-        else if (const VendorTool *const tool = find_vendor_tool(each.file->executable))
-            findings.push_back(check_hook(*each.file, *tool, previous));
-    }
-    try {
-        for (const Runtimes &runtimes : engine.kind->runtimes(*engine.sysroot))
-            add(findings, check_runtimes(runtimes));
-        if (!findings.empty())
-            add(findings, check_switch(*engine.sysroot));
-    } catch (const Error &) {
-        return findings; // of its own files the engine's section says more
-    }
+    for (const FileInForce &each : files_in_force(engine.folders))
+        for (const VendorTool &tool : tools)
+            if (file_name_of(each.file->executable).starts_with(tool.prefix))
+                findings.push_back({Severity::Warning,
+                                    quote(each.file->path) + " calls " + tool.vendor + "'s own hook " +
+                                        quote(each.file->executable) + ": " + past_the_policy(tool),
+                                    "remove the file, if the hooks of this collection are to give GPUs"});
+    for (const std::string &file : engine.kind->configuration(*engine.sysroot))
+        add(findings, check_runtimes(read_settings(*engine.sysroot, file), file));
     return findings;
-}
-
-Findings check_vendor_units(const Sysroot &sysroot)
-{
-    for (const char *const suffix : {".path", ".service"})
-        if (is_enabled_unit(sysroot, std::string(refresh) + suffix))
-            return {{Severity::Warning,
-                     "the unit " + std::string(refresh) + suffix +
-                         " is enabled: it makes NVIDIA's CDI specification anew, with all GPUs",
-                     "systemctl disable --now " + std::string(refresh) + ".path " + refresh + ".service"}};
-    return {};
 }
 
 } // namespace ogh::admin

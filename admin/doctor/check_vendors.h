@@ -1,18 +1,25 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <string>
+
 #include "engines/engine.h"
 #include "report/finding.h"
 
 namespace ogh::admin {
 
-/** Those that are a vendor's: who gets GPUs by them. */
-Findings check_runtimes(const Runtimes &runtimes);
+// What gives containers GPUs past the hooks, where it is there, and so past their policy.
 
-/** Vendors' hooks in the folders that the engine reads, and vendors' runtimes below it. */
+/** Vendors' hooks in the folders that the engine reads, and vendors' runtimes in its configuration. */
 Findings check_vendors(const Engine &engine);
 
-/** A unit of systemd that makes a vendor's CDI specification anew. */
-Findings check_vendor_units(const Sysroot &sysroot);
+/**
+ * What a configuration of an engine says, without blanks and without lines that are comments; "" if it is not there.
+ * @throws Error (BrokenHost) if it cannot be read, or is larger than 4 MiB
+ */
+std::string read_settings(const Sysroot &sysroot, const std::string &file);
+
+/** Vendors' runtimes that such settings name. @param file that has them */
+Findings check_runtimes(const std::string &settings, const std::string &file);
 
 } // namespace ogh::admin

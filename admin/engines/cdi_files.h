@@ -13,21 +13,17 @@ namespace ogh::admin {
 struct CdiSpec {
     std::string path;
     std::string problem; ///< why engines pass it over; the rest is empty then
-    std::string version;
-    std::string kind; ///< "nvidia.com/gpu"
-    std::vector<std::string> devices;
-    std::vector<HookFile> hooks; ///< each with the one stage at which it is called
+    std::string kind;    ///< "nvidia.com/gpu"
+    size_t devices = 0;
+    std::vector<HookFile> hooks; ///< as far as executable and args go
 
     [[nodiscard]] bool is_ours() const; ///< it calls a hook of this collection
 };
 
-/** The folders that engines read if nothing else says so; the later wins. */
-inline const std::vector<std::string> default_cdi_folders{"/etc/cdi", "/var/run/cdi"};
-
 /** @param path as engines name it; the text is JSON or YAML by that name */
 CdiSpec parse_cdi_file(const std::string &path, const std::string &text);
 
-/** What is in the folders, in the order in which engines read it; each folder once, by whatever name. */
-std::vector<CdiSpec> read_cdi_files(const Sysroot &sysroot, const std::vector<std::string> &folders);
+/** What is in the folders that engines read if nothing else says so, in their order; the later wins. */
+std::vector<CdiSpec> read_cdi_files(const Sysroot &sysroot);
 
 } // namespace ogh::admin

@@ -85,12 +85,6 @@ std::string text_at(const json &document, const std::vector<std::string> &names)
     return value != nullptr && value->is_string() ? value->get<std::string>() : "";
 }
 
-std::optional<bool> flag_at(const json &document, const std::vector<std::string> &names)
-{
-    const json *const value = find_value(document, names);
-    return value != nullptr && value->is_boolean() ? std::optional(value->get<bool>()) : std::nullopt;
-}
-
 std::optional<std::vector<std::string>> texts_at(const json &document, const std::vector<std::string> &names)
 {
     const json *const list = find_value(document, names);
@@ -101,12 +95,6 @@ std::optional<std::vector<std::string>> texts_at(const json &document, const std
         if (each.is_string())
             texts.push_back(each.get<std::string>());
     return texts;
-}
-
-json::object_t members_at(const json &document, const std::vector<std::string> &names)
-{
-    const json *const value = find_value(document, names);
-    return value != nullptr && value->is_object() ? value->get<json::object_t>() : json::object_t();
 }
 
 } // namespace ogh::admin

@@ -29,14 +29,8 @@ const nlohmann::json *find_value(const nlohmann::json &document, const std::vect
 /** The same as a text; "" if it is none. */
 std::string text_at(const nlohmann::json &document, const std::vector<std::string> &names);
 
-/** The same as a switch; nothing if it is none. */
-std::optional<bool> flag_at(const nlohmann::json &document, const std::vector<std::string> &names);
-
 /** The texts of a list; nothing if there is no such list. */
 std::optional<std::vector<std::string>> texts_at(const nlohmann::json &document,
                                                  const std::vector<std::string> &names);
-
-/** The members of an object; none if there is no such object. */
-nlohmann::json::object_t members_at(const nlohmann::json &document, const std::vector<std::string> &names);
 
 } // namespace ogh::admin

@@ -56,24 +56,11 @@ struct ImageAnnotations {
         lists; ///< in the order in which they are read: the last one alone is in effect
 };
 
-/** What an engine's configuration says of CDI. */
-struct CdiUse {
-    std::string file; ///< the configuration
-    std::optional<bool> enabled;
-    bool is_on_by_default = false; ///< in each version with such a configuration
-    std::optional<std::vector<std::string>> folders;
-    std::string remedy; ///< how it is switched on
-};
-
-/** The runtimes that an engine's configuration names. */
-struct Runtimes {
-    struct Named {
-        std::string name;
-        std::string executable;
-    };
-    std::string file; ///< the configuration
-    std::vector<Named> named;
-    std::string by_default; ///< a name or a path; "" if none is named
+/** How the configuration of an engine says that CDI is to be used. */
+struct CdiSwitch {
+    const char *on; ///< as it is written, but for blanks
+    const char *off;
+    const char *remedy; ///< how it is switched on
 };
 
 /**
@@ -122,14 +109,14 @@ public:
         return std::nullopt;
     }
 
-    /** @return nothing if it is no engine that only CDI has call hooks. @throws Error (BrokenHost) */
-    [[nodiscard]] virtual std::optional<CdiUse> cdi(const Sysroot & /*sysroot*/) const
+    /** The files of its configuration, in the order in which it reads them. @throws Error (BrokenHost) */
+    [[nodiscard]] virtual std::vector<std::string> configuration(const Sysroot & /*sysroot*/) const
     {
-        return std::nullopt;
+        return {};
     }
 
-    /** Of each file of its configuration that may name some. @throws Error (BrokenHost) */
-    [[nodiscard]] virtual std::vector<Runtimes> runtimes(const Sysroot & /*sysroot*/) const { return {}; }
+    /** @return nullptr if it is no engine that only CDI has call hooks */
+    [[nodiscard]] virtual const CdiSwitch *cdi() const { return nullptr; }
 
     /** What the doctor says beside its engines. @param is_found whether find() has any */
     [[nodiscard]] virtual std::vector<Section> notes(const Sysroot & /*sysroot*/, bool /*is_found*/) const

@@ -69,12 +69,12 @@ void stop(Engine &engine, const Error &error, const char *what)
 
 } // namespace
 
-std::vector<std::string> HooksDirKind::drop_ins(const Sysroot &sysroot) const
+std::vector<std::string> HooksDirKind::configuration(const Sysroot &sysroot) const
 {
+    std::vector<std::string> paths = option_.files;
     const auto place = sysroot.find(option_.drop_ins);
     if (!place)
-        return {};
-    std::vector<std::string> paths;
+        return paths;
     const FolderListing listing{quote(option_.drop_ins),
                                 [&](std::string_view name) { return name.ends_with(option_.suffix); },
                                 max_drop_ins, ErrorKind::BrokenHost};
@@ -94,10 +94,9 @@ std::vector<Engine> HooksDirKind::find(const std::shared_ptr<const Sysroot> &sys
     engine.folder_paths = {
         "/usr/share/containers/oci/hooks.d"}; // DefaultDir of pkg/hooks in containers/common
     engine.folders_from = "its default";
-    std::vector<std::string> files = option_.files;
+    std::vector<std::string> files;
     try {
-        const std::vector<std::string> more = drop_ins(*sysroot);
-        files.insert(files.end(), more.begin(), more.end());
+        files = configuration(*sysroot);
     } catch (const Error &error) {
         stop(engine, error, "folder");
     }

@@ -17,9 +17,8 @@ public:
     [[nodiscard]] std::vector<Engine> find(const std::shared_ptr<const Sysroot> &sysroot) const override;
     [[nodiscard]] const HooksDirOption *hooks_dir() const final { return &option_; }
 
-protected:
-    /** The drop-ins, by their paths, sorted. @throws Error (BrokenHost) if the folder cannot be read, or has too many */
-    [[nodiscard]] std::vector<std::string> drop_ins(const Sysroot &sysroot) const;
+    /** @throws Error (BrokenHost) if the folder of drop-ins cannot be read, or has too many */
+    [[nodiscard]] std::vector<std::string> configuration(const Sysroot &sysroot) const final;
 
 private:
     HooksDirOption option_;

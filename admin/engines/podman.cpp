@@ -12,8 +12,6 @@ namespace ogh::admin {
 
 namespace {
 
-using nlohmann::json;
-
 // Before 4.6 podman makes the annotations of an image those of the container, where neither its defaults
 // (`annotations` below [containers], containers.conf(5)) nor the caller has the same key.
 constexpr VersionNumber first_without{4, 6};
@@ -53,26 +51,10 @@ public:
         ImageAnnotations found;
         if (const auto version = version_of_podman(sysroot))
             found.are_taken = *version < first_without;
-        std::vector<std::string> files = hooks_dir()->files;
-        for (std::string &path : drop_ins(sysroot))
-            files.push_back(std::move(path));
-        for (const std::string &path : files)
+        for (const std::string &path : configuration(sysroot))
             if (const auto document = read_document(sysroot, path))
                 if (auto entries = texts_at(*document, {"containers", "annotations"}))
                     found.lists.push_back({path, std::move(*entries)});
-        return found;
-    }
-
-    [[nodiscard]] std::vector<Runtimes> runtimes(const Sysroot &sysroot) const override
-    {
-        std::vector<Runtimes> found;
-        for (const std::string &file : hooks_dir()->files) {
-            const json document = read_document(sysroot, file).value_or(json::object());
-            found.push_back({file, {}, text_at(document, {"engine", "runtime"})});
-            for (const auto &[name, value] : members_at(document, {"engine", "runtimes"}))
-                for (const std::string &path : texts_at(value, {}).value_or(std::vector<std::string>()))
-                    found.back().named.push_back({name, path});
-        }
         return found;
     }
 };

@@ -9,7 +9,7 @@ import time
 
 import pytest
 
-from harness.admin import EXECDIR, FILES, OWN, SHIPPED, InstalledHost
+from harness.admin import FILES, OWN, SHIPPED, InstalledHost
 from harness.admin_worker import FOLDER, MachineCommand, Worker, without_podman
 
 pytest_plugins = ["harness.admin_fixtures"]
@@ -93,9 +93,8 @@ CONFIGURATIONS = {
     "podman, files": ("etc/containers/containers.conf.d/x.conf", many("", ".conf"), MANY % 128),
     "podman, folders": ("etc/containers/containers.conf", text("[engine]\nhooks_dir = [" + '"/a", ' * 20_000 + "]\n"),
                         "hooks_dir names more than 16 folders"),
-    "docker, depth": ("etc/docker/daemon.json", text("[" * 1_000_000), "nested deeper than 64 levels"),
     "docker, a gigabyte": ("etc/docker/daemon.json", gigabyte, "larger than 4194304 bytes"),
-    "containerd, names": ("etc/containerd/config.toml", text(f"{NAMES} = 1\n"), "more than 100 dots"),
+    "containerd, a pipe": ("etc/containerd/config.toml", os.mkfifo, "it is no plain file"),
     "CDI, aliases": ("etc/cdi/x.yaml", text(YAML_BOMB), "it is too large"),
     "CDI, depth of YAML": ("etc/cdi/x.yaml", text("- " * 1_000_000), "nested deeper than 64 levels"),
     "CDI, depth of JSON": ("etc/cdi/x.json", text("[" * 1_000_000), "nested deeper than 64 levels"),
@@ -158,7 +157,7 @@ def test_letters_of_any_language_stay_what_they_are(command, installed_host):
 
 
 def test_many_devices_of_cdi(command, installed_host):
-    """Each looked up among all of another file, and hooks that are all another one."""
+    """And hooks that are all another one."""
     def spec(prefix):
         hook = [{"hookName": "createRuntime", "path": f"/{prefix}/{i}/mount-srv"} for i in range(5_000)]
         return {"cdiVersion": "0.5.0", "kind": "a.com/gpu", "containerEdits": {"hooks": hook},
@@ -166,12 +165,6 @@ def test_many_devices_of_cdi(command, installed_host):
     for prefix in "a", "b":
         installed_host.put(f"etc/cdi/{prefix}.json", spec(prefix))
         check_doctor(run_all(command), f"/etc/cdi/{prefix}.json", "has more than 1024 hooks")
-    document = spec("c")
-    document["containerEdits"]["hooks"] = [{"hookName": "createRuntime", "path": f"/{EXECDIR}/mount-srv"}]
-    for file in "c", "d":
-        installed_host.put(f"etc/cdi/{file}.json", document)
-        document["devices"].reverse()
-    check_doctor(run_all(command), "/etc/cdi/d.json", "engines give neither")
 
 
 @pytest.mark.parametrize("what", HOOK_FILES)

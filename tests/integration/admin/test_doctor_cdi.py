@@ -3,6 +3,7 @@
 
 import json
 import os
+import shutil
 
 import pytest
 
@@ -28,12 +29,11 @@ devices:
 """
 
 
-def spec(version="0.6.0", name="0", **hook):
+def spec(path=f"/{EXECDIR}/nvidia-devices"):
     """One device, by nvidia-devices."""
-    hook = {"hookName": "createRuntime", "path": f"/{EXECDIR}/nvidia-devices",
-            "args": ["nvidia-devices", "--request", "0"], **hook}
-    return {"cdiVersion": version, "kind": "oci-gpu-hooks.io/gpu",
-            "devices": [{"name": name, "containerEdits": {"hooks": [hook]}}]}
+    hook = {"hookName": "createRuntime", "path": path, "args": ["nvidia-devices", "--request", "0"]}
+    return {"cdiVersion": "0.6.0", "kind": "oci-gpu-hooks.io/gpu",
+            "devices": [{"name": "0", "containerEdits": {"hooks": [hook]}}]}
 
 
 @pytest.fixture(name="host")
@@ -66,6 +66,14 @@ def test_without_a_specification(command, host):
     assert sum(each[1].startswith("it calls no hooks by itself") for each in findings) == 2
 
 
+@pytest.mark.parametrize("name,text", [(DAEMON, "{}"), (CONTAINERD, 'version = 2\n# enable_cdi = true\n'
+                                       '# runtime = "nvidia-container-runtime"\n')])
+def test_what_the_engines_version_decides(command, host, name, text):
+    host.write(name, text)
+    findings, status = command.doctor()
+    assert status == OK and sum(each[1].startswith("CDI is not switched on") for each in findings) == 1, findings
+
+
 def put(name, document):
     return lambda host: host.put(name, document)
 
@@ -88,57 +96,48 @@ def with_unit(host):
     host.write("usr/lib/systemd/system/nvidia-cdi-refresh.path", "[Path]\n")
 
 
-RUNTIME = '[plugins."io.containerd.cri.v1.runtime".containerd.runtimes.nvidia.options]\n' \
-          'BinaryName = "/usr/bin/nvidia-container-runtime"\n'
+def anybodys(host):
+    """What a specification has called, in a folder of a user's."""
+    shutil.copytree(host.path / EXECDIR, host.path / "opt/hooks")
+    os.chown(host.path / "opt/hooks", 1000, 0)
+    host.put(SPEC, spec("/opt/hooks/nvidia-devices"))
+
+
 BROKEN = {
     "CDI switched off in docker": (put(DAEMON, {"features": {"cdi": False}}), ERROR, "CDI is switched off", "daemon"),
-    "CDI not switched on in docker": (put(DAEMON, {}), WARNING, "CDI is not switched on", "daemon.json"),
-    "daemon.json is no JSON": (write(DAEMON, "{"), ERROR, "daemon.json': the file", "mend"),
-    "another folder in docker": (put(DAEMON, {"features": {"cdi": True}, "cdi-spec-dirs": ["/run/other"]}), ERROR,
-                                 "none of the folders that it reads: '/run/other'", "one of these"),
+    "daemon.json is no file": (lambda host: (host.remove(DAEMON), (host.path / DAEMON).mkdir()), ERROR,
+                               "daemon.json", "mend"),
     "CDI switched off in containerd": (
-        write(CONTAINERD, 'version = 3\n[plugins."io.containerd.cri.v1.runtime"]\nenable_cdi = false\n'), ERROR,
+        write(CONTAINERD, '[plugins."io.containerd.cri.v1.runtime"]\n# enable_cdi = true\nenable_cdi = false\n'), ERROR,
         "CDI is switched off", "enable_cdi"),
-    "CDI not switched on in containerd": (write(CONTAINERD, "version = 2\n"), WARNING, "not switched on", "enable_cdi"),
-    "config.toml is no TOML": (write(CONTAINERD, "[plugins"), ERROR, "is no TOML", "mend"),
     "specification is no JSON": (write(SPEC, "{"), WARNING, "engines pass over what they", "mend"),
     "specification without a kind": (put(SPEC, {"cdiVersion": "0.6.0"}), WARNING, "no 'kind'", "mend"),
-    "name that needs a later version": (put(SPEC, spec("0.3.0")), ERROR, "names may begin with a digit since", "0.5.0"),
-    "specification without its executable": (put(SPEC, spec(path="/opt/nvidia-devices")), ERROR, "is not there",
+    "specification without its executable": (put(SPEC, spec("/opt/nvidia-devices")), ERROR, "is not there",
                                              "install the hooks again"),
-    "specification with another stage": (put(SPEC, spec(hookName="createContainer")), ERROR, "another stage",
-                                         "createRuntime"),
-    "specification without a request": (put(SPEC, spec(args=["nvidia-devices"])), WARNING, "without --request",
-                                        "--cdi"),
+    "specification with anybody's executable": (anybodys, ERROR, "becomes root when a container is created", "0755"),
     "vendor's specification, YAML": (write("run/cdi/nvidia.yaml", VENDOR_YAML), WARNING,
                                      "'/var/run/cdi/nvidia.yaml' has 2 devices of 'nvidia.com/gpu'", "remove it"),
     "vendor's specification beside ours": (
         put("run/cdi/nvidia.json", {**spec(), "devices": [{"name": "0"}, {"name": "1"}]}), ERROR,
-        "'/var/run/cdi/nvidia.json' has devices of 'oci-gpu-hooks.io/gpu' that", "rm /var/run/cdi/nvidia.json"),
-    "ours twice": (put("etc/cdi/zz.json", spec()), ERROR, "'/etc/cdi/zz.json' has devices", "rm /etc/cdi/zz.json"),
+        "'/var/run/cdi/nvidia.json' has 2 devices of 'oci-gpu-hooks.io/gpu', as", "rm /var/run/cdi/nvidia.json"),
     "vendor's specification, JSON": (put("etc/cdi/amd.json", {"cdiVersion": "0.6.0", "kind": "amd.com/gpu"}), WARNING,
                                      "'amd.com/gpu': whoever may name one", "remove it"),
     "specification is no YAML": (write("etc/cdi/x.yaml", "a: [b\nc: d"), WARNING, "it is no YAML, line 2", "mend"),
     "too many aliases": (write("etc/cdi/x.yaml", "a: &a [x,x,x,x,x,x,x,x,x,x]\n" + "".join(
         f"{name}: &{name} [{','.join([f'*{other}'] * 10)}]\n" for other, name in zip("abcdefg", "bcdefgh"))), WARNING,
         "too large", "mend"),
-    "vendor's hook after ours": (legacy_hook("oci-nvidia-hook.json"), WARNING,
-                                 "NVIDIA's own hook '/usr/bin/nvidia-container-runtime-hook', after ldcache-update",
-                                 "remove the file"),
-    "vendor's hook before ours": (legacy_hook("00-nvidia.json"), WARNING, ", before those of this", "remove the file"),
+    "vendor's hook": (legacy_hook("oci-nvidia-hook.json"), WARNING,
+                      "NVIDIA's own hook '/usr/bin/nvidia-container-runtime-hook': an image that sets NVIDIA_VIS", "file"),
     "vendor's runtime in docker": (
         put(DAEMON, {"features": {"cdi": True}, "runtimes": {"nvidia": {"path": "nvidia-container-runtime"}}}),
-        WARNING, "runtime 'nvidia': where it is asked for, an image that sets NVIDIA_VISIBLE_DEVICES", "remove it"),
-    "vendor's runtime by default in docker": (
-        put(DAEMON, {"features": {"cdi": True}, "default-runtime": "amd",
-                     "runtimes": {"amd": {"path": "/usr/bin/amd-container-runtime"}}}),
-        WARNING, "AMD's runtime 'amd' for all containers", "another runtime"),
-    "vendor's runtime in containerd": (write(CONTAINERD, "version = 3\n" + RUNTIME), WARNING,
-                                       "NVIDIA's runtime 'nvidia'", "remove it"),
+        WARNING, "has NVIDIA's runtime: where that is asked for, or the default, an image that sets NVIDIA_VIS",
+        "remove it"),
+    "vendor's runtime in containerd": (write(CONTAINERD, 'BinaryName = "/usr/bin/amd-container-runtime"\n'), WARNING,
+                                       "AMD's runtime", "remove it"),
     "vendor's runtime in podman": (
-        write("etc/containers/containers.conf",
+        write("etc/containers/containers.conf.d/nvidia.conf",
               '[engine]\nruntime = "nv"\n[engine.runtimes]\nnv = ["/usr/bin/nvidia-container-runtime"]\n'),
-        WARNING, "'/etc/containers/containers.conf' has NVIDIA's runtime 'nv' for all containers", "another"),
+        WARNING, "'/etc/containers/containers.conf.d/nvidia.conf' has NVIDIA's runtime", "remove it"),
     "unit that makes a specification": (with_unit, WARNING, "nvidia-cdi-refresh.path is enabled", "systemctl disable"),
 }
 
