@@ -30,36 +30,29 @@ std::string in_words(const std::string &output)
     return words.empty() ? "nothing" : words;
 }
 
-/** @return whether it is worth going on */
-bool try_nothing(const TrialEngine &engine, Findings &findings)
+/** @param asked what the container asks for, in words; @param has what follows, if it starts, before what it has */
+Finding try_start(const TrialEngine &engine, const std::map<std::string, std::string> &annotations,
+                  const std::string &asked, const std::string &has, const std::string &remedy)
 {
-    const ProgramOutput output = start_trial(engine, {});
-    if (output.exit_status == 0) {
-        findings.push_back(
-            {Severity::Ok, "a container that asks for nothing starts, and has " + in_words(output.out), ""});
-        return true;
-    }
-    findings.push_back(
-        {Severity::Error, "a container that asks for nothing does not start: " + quote(last_line(output.err)),
-         "see to it that " + engine.name + " starts containers at all, and what 'doctor' says"});
-    return false;
+    const ProgramOutput output = start_trial(engine, annotations);
+    const std::string text = "a container that asks for " + asked;
+    if (output.exit_status == 0)
+        return {Severity::Ok, text + has + in_words(output.out), ""};
+    return {Severity::Error, text + " does not start: " + quote(last_line(output.err)), remedy};
 }
 
-bool try_refusal(const TrialEngine &engine, Findings &findings)
+Finding try_refusal(const TrialEngine &engine)
 {
     const ProgramOutput output = start_trial(engine, {{refused_key, "1"}});
-    if (output.exit_status == 0) {
-        findings.push_back({Severity::Error,
-                            "no hook was called: a container with the key '" + std::string(refused_key) +
-                                "', which every hook refuses, has started",
-                            "see what 'oci-gpu-hooks doctor' says of " + engine.name});
-        return false;
-    }
-    findings.push_back(
-        {Severity::Ok,
-         "the hooks are called: one has refused a key that it does not know: " + quote(last_line(output.err)),
-         ""});
-    return true;
+    if (output.exit_status == 0)
+        return {Severity::Error,
+                "no hook was called: a container with the key '" + std::string(refused_key) +
+                    "', which every hook refuses, has started",
+                "see what 'oci-gpu-hooks doctor' says of " + engine.name};
+    return {Severity::Ok,
+            "the hooks are called: one has refused a key that it does not know: " +
+                quote(last_line(output.err)),
+            ""};
 }
 
 /** What a container can be given now, without anybody's lease. */
@@ -68,63 +61,47 @@ std::map<std::string, std::string> possible_requests(const Sysroot &host,
 {
     std::map<std::string, std::string> requests;
     for (InstalledHook hook : hooks) {
-        const std::string name(hook.hook->name);
-        if (name == "ldcache-update")
-            continue;
         const std::string value = hook.hook->gives_gpus ? "any:1" : "all";
         hook.options = policy_options(hook.options);
-        if (run_hook(host, hook, {"--plan", "--request", value}).exit_status == 0)
-            requests["io.oci-gpu-hooks." + name] = value;
+        if (hook.hook->name != "ldcache-update" &&
+            run_hook(host, hook, {"--plan", "--request", value}).exit_status == 0)
+            requests["io.oci-gpu-hooks." + std::string(hook.hook->name)] = value;
     }
     return requests;
 }
 
-void try_gifts(const Sysroot &host, const TrialEngine &engine, Findings &findings)
-{
-    const auto requests = possible_requests(host, engine.hooks);
-    std::string words;
-    for (const auto &[key, value] : requests)
-        words.append(words.empty() ? "" : ", ").append(quote(std::string(key).append("=").append(value)));
-    if (requests.empty())
-        return;
-    const ProgramOutput output = start_trial(engine, requests);
-    if (output.exit_status == 0)
-        findings.push_back(
-            {Severity::Ok, "a container that asks for " + words + " is given " + in_words(output.out), ""});
-    else
-        findings.push_back(
-            {Severity::Error,
-             "a container that asks for " + words + " does not start: " + quote(last_line(output.err)),
-             "the hook's message is in the log of the host: journalctl -t nvidia-devices -t amd-kfd "
-             "-t mount-srv"});
-}
-
-std::vector<InstalledHook> each_once(const std::vector<InstalledHook> &hooks)
-{
-    std::vector<InstalledHook> kept;
-    for (const InstalledHook &hook : hooks)
-        if (kept.empty() || kept.back().hook != hook.hook)
-            kept.push_back(hook);
-    return kept;
-}
-
+/** One after the other, as long as all is well and no signal waits. */
 Section try_one(const Sysroot &host, const TrialEngine &engine)
 {
     Section section{engine.name, {}};
+    Findings &findings = section.findings;
+    const auto goes_on = [&] {
+        return findings.back().severity == Severity::Ok && !SignalsWait::is_one_waiting();
+    };
     try {
-        const auto goes_on = [] { return !SignalsWait::is_one_waiting(); };
-        if (try_nothing(engine, section.findings) && goes_on() && try_refusal(engine, section.findings) &&
-            goes_on())
-            try_gifts(host, engine, section.findings);
-    } catch (const Error &error) {
-        section.findings.push_back({Severity::Error, error.what(), "mend that, and try again"});
+        findings.push_back(
+            try_start(engine, {}, "nothing", " starts, and has ",
+                      "see to it that " + engine.name + " starts containers at all, and what 'doctor' says"));
+        if (goes_on())
+            findings.push_back(try_refusal(engine));
+        const auto requests =
+            goes_on() ? possible_requests(host, engine.hooks) : std::map<std::string, std::string>{};
+        std::vector<std::string> asked;
+        for (const auto &[key, value] : requests)
+            asked.push_back(std::string(key).append("=").append(value));
+        if (!requests.empty())
+            findings.push_back(try_start(engine, requests, quote_list(asked), " is given ",
+                                         "the hook's message is in the log of the host: journalctl -t "
+                                         "nvidia-devices -t amd-kfd -t mount-srv"));
+    } catch (const std::exception &error) {
+        findings.push_back({Severity::Error, error.what(), "mend that, and try again"});
     }
     return section;
 }
 
 } // namespace
 
-std::vector<Section> try_engines(const Sysroot &host, const std::vector<InstalledHook> &hooks,
+std::vector<Section> try_engines(const Sysroot &host, std::vector<InstalledHook> hooks,
                                  const std::vector<std::string> &wanted)
 {
     if (OGH_STATIC == 0)
@@ -134,14 +111,18 @@ std::vector<Section> try_engines(const Sysroot &host, const std::vector<Installe
         if (std::find(known_engines.begin(), known_engines.end(), name) == known_engines.end())
             throw Error(ErrorKind::Usage,
                         quote(name) + " cannot be tried; there are 'podman', 'runc', 'crun'");
+    const auto is_same = [](const InstalledHook &one, const InstalledHook &other) {
+        return one.hook == other.hook; // called with other options
+    };
+    hooks.erase(std::unique(hooks.begin(), hooks.end(), is_same), hooks.end());
     std::vector<Section> sections;
     for (const std::string name : known_engines) {
-        const auto path = find_program(host, name);
-        auto program = path ? open_program(*path) : std::nullopt;
         const bool is_wanted =
             wanted.empty() || std::find(wanted.begin(), wanted.end(), name) != wanted.end();
+        const auto path = find_program(host, name);
+        auto program = path ? open_program(*path) : std::nullopt;
         if (program && is_wanted && !SignalsWait::is_one_waiting())
-            sections.push_back(try_one(host, {name, std::move(*program), each_once(hooks)}));
+            sections.push_back(try_one(host, {name, std::move(*program), hooks}));
     }
     if (sections.empty())
         throw Error(ErrorKind::BrokenHost, "there is no engine here that can be tried: podman, runc, crun");

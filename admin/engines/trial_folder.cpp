@@ -3,7 +3,6 @@
 
 #include <fcntl.h>
 #include <sys/prctl.h>
-#include <sys/sendfile.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -16,31 +15,11 @@
 
 #include "base/error.h"
 #include "base/file.h"
-#include "base/text.h"
 #include "base/unique_fd.h"
 
 namespace ogh::admin {
 
 namespace {
-
-constexpr mode_t for_everybody = 0755;
-
-void copy_self(const std::string &path)
-{
-    const UniqueFd self(::open("/proc/self/exe", O_RDONLY | O_CLOEXEC));
-    const UniqueFd copy(::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, for_everybody));
-    struct stat status {};
-    if (!self.valid() || !copy.valid() || ::fstat(self.get(), &status) != 0)
-        throw SystemError(errno, "cannot copy this program to " + quote(path));
-    for (off_t left = status.st_size; left > 0;) {
-        const ssize_t written = ::sendfile(copy.get(), self.get(), nullptr, static_cast<size_t>(left));
-        if (written <= 0)
-            throw SystemError(errno, "cannot copy this program to " + quote(path));
-        left -= written;
-    }
-    if (::fchmod(copy.get(), for_everybody) != 0)
-        throw SystemError(errno, "cannot make " + quote(path) + " executable");
-}
 
 /** Taking away what lies below a mount would be taking away what is somebody else's. */
 bool has_mounts(const std::string &folder)
@@ -102,7 +81,9 @@ TrialFolder::TrialFolder() : path_("/tmp/oci-gpu-hooks-try.XXXXXX")
         const ::mode_t mask = ::umask(0022);
         for (const char *const name : {"dev", "etc", "proc", "run", "srv", "sys", "tmp"})
             std::filesystem::create_directories(path_ + "/rootfs/" + name);
-        copy_self(path_ + "/rootfs/probe");
+        const std::string probe = path_ + "/rootfs/probe";
+        std::filesystem::copy_file("/proc/self/exe", probe);
+        std::filesystem::permissions(probe, static_cast<std::filesystem::perms>(0755));
         ::umask(mask);
     } catch (...) {
         std::error_code ignored;
