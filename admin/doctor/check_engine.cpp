@@ -2,11 +2,12 @@
 #include "doctor/check_engine.h"
 
 #include <algorithm>
+#include <map>
 
 #include "base/text.h"
-#include "doctor/check_annotations.h"
 #include "doctor/check_hook_file.h"
 #include "doctor/check_vendors.h"
+#include "registration/hooks.h"
 
 namespace ogh::admin {
 
@@ -34,24 +35,6 @@ Findings check_folders(const Engine &engine)
     return findings;
 }
 
-/** One such file, and the engine starts no container, or none of those that the file is for. */
-Findings check_syntax(const Engine &engine)
-{
-    Findings findings;
-    for (const FileInForce &each : files_in_force(engine.folders))
-        if (!each.file->problem.empty())
-            findings.push_back(
-                {Severity::Error,
-                 quote(each.file->path) + " cannot be read: " + each.file->problem + "; " +
-                     (engine.rules == FolderRules::EveryFile
-                          ? "a worker does not start with a file that is no JSON"
-                          : engine.name + " starts no container with a file that it cannot read"),
-                 engine.rules == FolderRules::EveryFile
-                     ? "mend the file, or remove it: each file of the folder is read, whatever its name"
-                     : "mend the file, or remove it"});
-    return findings;
-}
-
 /** Such a hook is left out without a word, or what it is a copy of is in force. */
 Findings check_missing(const Engine &engine)
 {
@@ -67,6 +50,18 @@ Findings check_missing(const Engine &engine)
     return findings;
 }
 
+/** With such a file the engine starts no container, or none of those that the file is for. */
+Finding unreadable(const Engine &engine, const HookFile &file)
+{
+    const bool is_worker = engine.rules == FolderRules::EveryFile;
+    return {Severity::Error,
+            quote(file.path) + " cannot be read: " + file.problem + "; " +
+                (is_worker ? "a worker does not start with a file that is no JSON"
+                           : engine.name + " starts no container with a file that it cannot read"),
+            std::string("mend the file, or remove it") +
+                (is_worker ? ": each file of the folder is read, whatever its name" : "")};
+}
+
 /** A host's own copy is there for its policy. */
 Finding replaced(const HookFile &other, const HookFile &in_force)
 {
@@ -76,35 +71,26 @@ Finding replaced(const HookFile &other, const HookFile &in_force)
             is_own ? "name the folder of the host's own copies last" : ""};
 }
 
-Findings check_files(const Engine &engine)
+/** What is in force. @param calls for each hook the files that call it: of two the policy is that of neither */
+Findings check_files(const Engine &engine, std::map<const OurHook *, std::vector<std::string>> &calls)
 {
     Findings findings;
     for (const FileInForce &each : files_in_force(engine.folders)) {
-        if (each.file->ours == nullptr || !each.file->problem.empty())
-            continue;
-        add(findings, check_hook_file(engine, *each.file));
-        for (const HookFile *const other : each.replaced)
-            findings.push_back(replaced(*other, *each.file));
+        if (!each.file->problem.empty()) {
+            findings.push_back(unreadable(engine, *each.file));
+        } else if (each.file->ours != nullptr) {
+            calls[each.file->ours].push_back(each.file->path);
+            add(findings, check_hook_file(engine, *each.file));
+            for (const HookFile *const other : each.replaced)
+                findings.push_back(replaced(*other, *each.file));
+        }
     }
-    return findings;
-}
-
-/** The same hook by two names: it is called twice, and the policy is that of neither. */
-Findings check_twice(const Engine &engine)
-{
-    Findings findings;
-    const std::vector<FileInForce> files = files_in_force(engine.folders);
-    for (const OurHook &hook : our_hooks()) {
-        std::vector<std::string> paths;
-        for (const FileInForce &each : files)
-            if (each.file->ours == &hook && each.file->problem.empty())
-                paths.push_back(each.file->path);
+    for (const auto &[hook, paths] : calls)
         if (paths.size() > 1)
             findings.push_back({Severity::Error,
-                                std::string(hook.name) + " is called by each of " + quote_list(paths) +
+                                std::string(hook->name) + " is called by each of " + quote_list(paths) +
                                     ": a container gets what any of these allows",
                                 "give the host's own copy the name of the installed file, or remove one"});
-    }
     return findings;
 }
 
@@ -135,12 +121,53 @@ Findings check_unread(const Engine &engine)
     return findings;
 }
 
-bool calls_any_of_ours(const Engine &engine)
+/** Of somebody's list, which ours takes the place of: changed since. */
+Findings check_lists_before(const std::vector<DefaultAnnotations> &lists, const std::string &remedy)
 {
-    const auto files = files_in_force(engine.folders);
-    return std::any_of(files.begin(), files.end(), [](const FileInForce &each) {
-        return each.file->ours != nullptr && each.file->problem.empty();
-    });
+    Findings findings;
+    if (lists.size() < 2 || lists.back().file != default_annotations_file)
+        return findings;
+    const DefaultAnnotations &before = *(lists.end() - 2);
+    const std::vector<std::string> &ours = lists.back().entries;
+    for (const std::string &entry : before.entries)
+        if (std::find(ours.begin(), ours.end(), entry) == ours.end())
+            findings.push_back({Severity::Warning,
+                                quote(entry) + " of 'annotations' in " + quote(before.file) +
+                                    " is not in effect: the list in " + quote(lists.back().file) +
+                                    " takes its place",
+                                remedy});
+    return findings;
+}
+
+/** Whether an image may ask, by the defaults that are in effect after all files. */
+Findings check_annotations(const Engine &engine)
+{
+    const auto annotations = engine.kind->image_annotations(*engine.sysroot);
+    if (!annotations)
+        return {};
+    const std::string remedy = "oci-gpu-hooks install --engine " + engine.name + " --defaults";
+    const std::vector<DefaultAnnotations> &lists = annotations->lists;
+    Findings findings = check_lists_before(lists, remedy);
+    const auto keys = keys_without_default(lists.empty() ? std::vector<std::string>() : lists.back().entries);
+    const auto takes = annotations->are_taken;
+    if (!takes.value_or(true))
+        return findings;
+    const std::string why = "before 4.6 " + engine.name + " makes an image's annotations the container's";
+    if (keys.empty())
+        findings.push_back(
+            {Severity::Ok,
+             why + ", and the defaults in " + quote(lists.back().file) + " keep images from asking", ""});
+    else if (takes)
+        findings.push_back(
+            {Severity::Error,
+             why + ", and this is such a version: the author of an image may ask, by " + quote_list(keys),
+             remedy});
+    else
+        findings.push_back({Severity::Note,
+                            why + ": with such a version, the author of an image may ask; which one "
+                                  "this is is not known",
+                            remedy});
+    return findings;
 }
 
 } // namespace
@@ -151,17 +178,16 @@ Section check_engine(const Engine &engine)
     add(section.findings, engine.findings);
     if (engine.is_stopped)
         return section;
-    add(section.findings, check_syntax(engine));
+    std::map<const OurHook *, std::vector<std::string>> calls;
     add(section.findings, check_missing(engine));
-    add(section.findings, check_files(engine));
-    add(section.findings, check_twice(engine));
+    add(section.findings, check_files(engine, calls));
     add(section.findings, check_unread(engine));
     add(section.findings, check_vendors(engine));
-    if (calls_any_of_ours(engine))
-        add(section.findings, check_annotations(engine));
-    else
+    if (calls.empty())
         section.findings.push_back({Severity::Warning, "it calls none of the hooks of this collection",
                                     "oci-gpu-hooks install --engine " + engine.name});
+    else
+        add(section.findings, check_annotations(engine));
     return section;
 }
 
