@@ -20,7 +20,7 @@ Finding check_kernel(const Sysroot &sysroot)
     constexpr size_t limit = 4096;
     std::string release = read_host_file(sysroot, "/proc/sys/kernel/osrelease", limit).value_or("");
     release = release.substr(0, release.find('\n'));
-    const auto version = DottedVersion::parse(release.substr(0, release.find_first_not_of("0123456789.")));
+    const auto version = DottedVersion::parse_start(release);
     if (!version)
         return {Severity::Warning, "the kernel's version is not known: " + quote(release), "mount /proc"};
     if (*version >= oldest)

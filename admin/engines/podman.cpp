@@ -2,11 +2,11 @@
 #include <chrono>
 #include <string_view>
 
+#include "base/dotted_version.h"
 #include "base/error.h"
 #include "engines/document.h"
 #include "engines/hooks_dir.h"
 #include "engines/programs.h"
-#include "registration/version_number.h"
 
 namespace ogh::admin {
 
@@ -14,9 +14,9 @@ namespace {
 
 // Before 4.6 podman makes the annotations of an image those of the container, where neither its defaults
 // (`annotations` below [containers], containers.conf(5)) nor the caller has the same key.
-constexpr VersionNumber first_without{4, 6};
+const DottedVersion first_without{4, 6};
 
-std::optional<VersionNumber> version_of_podman(const Sysroot &sysroot)
+std::optional<DottedVersion> version_of_podman(const Sysroot &sysroot)
 {
     constexpr std::chrono::seconds limit{10};
     constexpr std::string_view before = "podman version ";
@@ -26,7 +26,8 @@ std::optional<VersionNumber> version_of_podman(const Sysroot &sysroot)
         if (!program)
             return std::nullopt;
         const std::string line = last_line(run_program(*program, {"podman", "--version"}, limit).out);
-        return line.starts_with(before) ? parse_version(line.substr(before.size())) : std::nullopt;
+        return line.starts_with(before) ? DottedVersion::parse_start(line.substr(before.size()))
+                                        : std::nullopt;
     } catch (const Error &) {
         return std::nullopt; // it is taken for one that needs defaults
     }

@@ -21,6 +21,14 @@ std::optional<DottedVersion> DottedVersion::parse(std::string_view text, size_t 
     return std::nullopt;
 }
 
+std::optional<DottedVersion> DottedVersion::parse_start(std::string_view text)
+{
+    text = text.substr(0, text.find_first_not_of("0123456789."));
+    if (text.ends_with('.'))
+        text.remove_suffix(1);
+    return text.find('.') == std::string_view::npos ? std::nullopt : parse(text);
+}
+
 std::string DottedVersion::text() const
 {
     size_t size = max_parts;

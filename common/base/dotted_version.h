@@ -27,6 +27,9 @@ public:
     /** @return nothing if a part is no number or is empty, or there are more than `most`; blanks are not allowed */
     static std::optional<DottedVersion> parse(std::string_view text, size_t most = max_parts);
 
+    /** The one that a text begins with, of two parts at least: "6.1.0-39-amd64". @return nothing if it begins with none */
+    static std::optional<DottedVersion> parse_start(std::string_view text);
+
     /** "12.4"; at least two parts. */
     [[nodiscard]] std::string text() const;
 

@@ -18,6 +18,14 @@ BOOST_AUTO_TEST_CASE(parts_are_numbers_with_dots_between_them)
     BOOST_TEST(!DottedVersion::parse("1.2.3.4", 3));
 }
 
+BOOST_AUTO_TEST_CASE(what_follows_a_version_does_not_matter)
+{
+    for (const char *text : {"6.1.0-39-amd64", "6.1", "6.1.rc1", "6.1+", "6.1.0"})
+        BOOST_TEST((DottedVersion::parse_start(text) == DottedVersion{6, 1}), text);
+    for (const char *text : {"", "6", "6.", "6-1.0", "v6.1", "-6.1"})
+        BOOST_TEST(!DottedVersion::parse_start(text), text);
+}
+
 BOOST_AUTO_TEST_CASE(they_are_compared_as_numbers_and_a_missing_one_is_zero)
 {
     BOOST_TEST((DottedVersion::parse("12.10") > DottedVersion::parse("12.9.99")));
