@@ -12,42 +12,16 @@ namespace ogh::admin {
 
 namespace {
 
-using nlohmann::json;
-
-constexpr const char *key = "hooks_dir";
 constexpr size_t max_drop_ins = 128;
 constexpr size_t max_hook_folders = 16;
-
-/** What somebody may have meant to be the option: hook_dir, hooks-dir, hooksdir, hooks_dirs. */
-bool looks_like_it(const std::string &name)
-{
-    return name != key && name.starts_with("hook") && name.find("dir") != std::string::npos;
-}
-
-/** Where the option stands in a table in which it is ignored, or is misspelt in its own. @param name of the table, dotted */
-void find_misplaced(const json &table, const std::string &name, const std::string &right,
-                    std::vector<std::string> &found)
-{
-    for (const auto &[inner, value] : table.items()) {
-        if (name == right ? looks_like_it(inner) : inner == key)
-            found.push_back(quote(inner) + (name.empty() ? " outside of any table" : " in [" + name + "]"));
-        if (value.is_object())
-            find_misplaced(value, (name.empty() ? "" : name + ".") + inner, right, found);
-    }
-}
 
 void read_file(Engine &engine, const HooksDirOption &option, const std::string &path)
 {
     const auto document = read_document(*engine.sysroot, path);
     if (!document)
         return;
-    std::vector<std::string> misplaced;
-    find_misplaced(*document, "", option.table, misplaced);
-    for (const std::string &each : misplaced)
-        engine.findings.push_back({Severity::Error, quote(path) + " has " + each + ", which is ignored",
-                                   "write it as 'hooks_dir' below [" + option.table + "]"});
     std::vector<std::string> names = split_list(option.table, '.');
-    names.emplace_back(key);
+    names.emplace_back("hooks_dir");
     const auto folders = texts_at(*document, names);
     if (!folders)
         return;

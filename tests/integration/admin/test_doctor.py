@@ -6,7 +6,7 @@ import os
 
 import pytest
 
-from harness.admin import BOTH_FOLDERS, EXECDIR, FILES, OWN, SHIPPED
+from harness.admin import EXECDIR, FILES, OWN, SHIPPED
 
 pytest_plugins = ["harness.admin_fixtures"]
 
@@ -67,14 +67,6 @@ def typo_in_folder(host):
     host.hooks_dir('["/usr/share/container/oci/hooks.d"]')
 
 
-def typo_in_key(host):
-    host.write("etc/containers/containers.conf", f"[engine]\nhook_dir = {BOTH_FOLDERS}\n")
-
-
-def wrong_table(host):
-    host.write("etc/containers/containers.conf", f"[containers]\nhooks_dir = {BOTH_FOLDERS}\n")
-
-
 def no_toml(host):
     host.write("etc/containers/containers.conf", "[engine\n")
 
@@ -105,8 +97,6 @@ def broken_executable(host):
 BROKEN = {
     "own copy in a folder that is not read": (own_copy, ERROR, "podman does not read that folder", "hooks_dir ="),
     "folder with a typo": (typo_in_folder, ERROR, "there is no folder '/usr/share/container/oci/hooks.d'", "name"),
-    "key with a typo": (typo_in_key, ERROR, "has 'hook_dir' in [engine], which is ignored", "as 'hooks_dir'"),
-    "key in the wrong table": (wrong_table, ERROR, "has 'hooks_dir' in [containers]", "below [engine]"),
     "containers.conf is no TOML": (no_toml, ERROR, "is no TOML, line 1", "mend the file"),
     "drop-in that takes the folder away": (drop_in_wins, ERROR, "podman does not read that folder", "hooks_dir ="),
     "by two names": (by_two_names, ERROR, "mount-srv is called by each of", "remove one"),
