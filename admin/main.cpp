@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <sys/stat.h>
+
 #include <algorithm>
 #include <array>
 #include <cstdio>
@@ -10,14 +12,7 @@
 #include "base/exit_status.h"
 #include "base/text.h"
 #include "build_config.h"
-#include "commands/cdi.h"
 #include "commands/command.h"
-#include "commands/doctor.h"
-#include "commands/install.h"
-#include "commands/list.h"
-#include "commands/plan.h"
-#include "commands/unpack.h"
-#include "commands/unwrap.h"
 #include "engines/trial.h"
 
 namespace {
@@ -94,6 +89,7 @@ int failed(ogh::ErrorKind kind, const char *message)
 
 int main(int argc, char **argv)
 {
+    ::umask(S_IWGRP | S_IWOTH); // what is written here is for all to read
     try {
         return run(argc, argv);
     } catch (const ogh::Error &error) {

@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "commands/cdi.h"
-
 #include <cstdlib>
 
 #include "base/error.h"
@@ -9,7 +7,6 @@
 #include "engines/engine.h"
 #include "engines/installed_hooks.h"
 #include "install/cdi_plan.h"
-#include "install/install_plan.h"
 
 namespace ogh::admin {
 
@@ -26,19 +23,19 @@ int cdi(int argc, const char *const *argv)
     if (!parse(cli, options, argc, argv))
         return EXIT_SUCCESS;
     for (const std::string &name : names) {
-        request.hooks.push_back(find_hook(name));
-        if (request.hooks.back() == nullptr || !has_cdi(*request.hooks.back()))
-            throw Error(ErrorKind::Usage, "there is no hook " + quote(name) + " with CDI devices");
+        request.hooks.push_back(&named_hook(name));
+        if (!has_cdi(*request.hooks.back()))
+            throw Error(ErrorKind::Usage, quote(name) + " has no CDI devices");
     }
     if (!kind.empty() && names.size() != 1)
         throw Error(ErrorKind::Usage, "--kind needs the one hook whose vendor has that kind");
-    const InstallHost host{options.open(), {}};
-    const std::vector<Engine> engines = find_engines(host.sysroot);
+    const auto sysroot = options.open();
+    const std::vector<Engine> engines = find_engines(sysroot);
     say_what_is_unread(engines);
-    const std::vector<InstalledHook> installed = installed_hooks(*host.sysroot, engines);
-    for (const OurHook *const hook : wanted_hooks(host, request))
+    const std::vector<InstalledHook> installed = installed_hooks(*sysroot, engines);
+    for (const OurHook *const hook : wanted_hooks(*sysroot, request))
         if (has_cdi(*hook))
-            print(cdi_of(*host.sysroot, *hook, options_in_force(installed, *hook), kind));
+            print(cdi_of(*sysroot, *hook, options_in_force(installed, *hook), kind));
     return EXIT_SUCCESS;
 }
 

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/error.h"
 #include "base/file.h"
 #include "base/text.h"
 
@@ -23,6 +24,26 @@ bool parse(CommandLine &cli, CommandOptions &options, int argc, const char *cons
 void print(const std::string &text)
 {
     write_all(STDOUT_FILENO, text, "to stdout");
+}
+
+const OurHook &named_hook(const std::string &name)
+{
+    std::vector<std::string> names;
+    for (const OurHook &hook : our_hooks()) {
+        if (hook.name == name)
+            return hook;
+        names.emplace_back(hook.name);
+    }
+    throw Error(ErrorKind::Usage, "there is no hook " + quote(name) + "; there are " + quote_list(names));
+}
+
+void refuse(const std::vector<std::string> &sentences)
+{
+    std::string text;
+    for (const std::string &sentence : sentences)
+        text += (text.empty() ? "" : "; ") + sentence;
+    if (!text.empty())
+        throw Error(ErrorKind::BrokenHost, text);
 }
 
 void say_what_is_unread(const std::vector<Engine> &engines)

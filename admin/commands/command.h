@@ -24,6 +24,21 @@ struct Command {
     CommandFunction run; ///< argv[0] is the name
 };
 
+int list(int argc, const char *const *argv);
+int tags(int argc, const char *const *argv);
+int status(int argc, const char *const *argv);
+int plan(int argc, const char *const *argv);
+int doctor(int argc, const char *const *argv);
+int install(int argc, const char *const *argv);
+int uninstall(int argc, const char *const *argv);
+int unwrap(int argc, const char *const *argv);
+int cdi(int argc, const char *const *argv);
+
+// What the scripts of the archive do, install and uninstall: by this program, as no shell opens a path below a root that
+// it does not trust. Not for people.
+int unpack(int argc, const char *const *argv);
+int take_away(int argc, const char *const *argv);
+
 /** The options that every command has. */
 struct CommandOptions {
     std::string sysroot = "/";
@@ -44,6 +59,12 @@ bool parse(CommandLine &cli, CommandOptions &options, int argc, const char *cons
 
 /** Prints to standard output. @throws SystemError */
 void print(const std::string &text);
+
+/** The hook of that name. @throws Error (Usage) that names those that there are */
+const OurHook &named_hook(const std::string &name);
+
+/** Ends the command with what it could not do. @throws Error (BrokenHost) if there is a sentence */
+void refuse(const std::vector<std::string> &sentences);
 
 /**
  * Says on standard error what of the engines' files cannot be read: then what is printed may not be all. The doctor has

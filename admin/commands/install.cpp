@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "commands/install.h"
-
 #include <algorithm>
 #include <array>
 #include <cstdlib>
@@ -12,9 +10,8 @@
 #include "engines/engine.h"
 #include "install/cdi_plan.h"
 #include "install/changes.h"
-#include "install/concourse_plan.h"
 #include "install/hooks_d_plan.h"
-#include "install/removal.h"
+#include "install/one_folder_plan.h"
 
 namespace ogh::admin {
 
@@ -35,25 +32,12 @@ int first_hook(int argc, const char *const *argv)
     return argc;
 }
 
-std::vector<std::string> hook_names()
-{
-    std::vector<std::string> names;
-    for (const OurHook &hook : our_hooks())
-        names.emplace_back(hook.name);
-    return names;
-}
-
 /** HOOK..., and then the options of each of these. */
 void read_hooks(const std::vector<std::string> &words, InstallRequest &request)
 {
     auto word = words.begin();
-    for (; word != words.end() && !word->starts_with('-'); ++word) {
-        const OurHook *const hook = find_hook(*word);
-        if (hook == nullptr)
-            throw Error(ErrorKind::Usage,
-                        "there is no hook " + quote(*word) + "; there are " + quote_list(hook_names()));
-        request.hooks.push_back(hook);
-    }
+    for (; word != words.end() && !word->starts_with('-'); ++word)
+        request.hooks.push_back(&named_hook(*word));
     request.options.assign(word, words.end());
 }
 
@@ -66,15 +50,20 @@ Engine find_one(const EngineKind &kind, const std::shared_ptr<const Sysroot> &sy
     return std::move(engines.front());
 }
 
-InstallPlan plan_for(const InstallHost &host, const InstallRequest &request)
+/** @throws Error (Usage) */
+void check(const InstallHost &host, const InstallRequest &request)
 {
     const std::string name = "--engine " + request.kind->name();
-    if (request.folder && request.kind->way() != EngineKind::Way::OneFolder)
+    if (request.folder && request.kind->own_folder().empty())
         throw Error(ErrorKind::Usage, name + " takes no --folder");
     if (request.defaults_alone && !request.kind->image_annotations(*host.sysroot))
         throw Error(ErrorKind::Usage, name + " takes no --defaults");
     if (request.defaults_alone && !request.hooks.empty())
         throw Error(ErrorKind::Usage, "--defaults goes with no hook");
+}
+
+InstallPlan plan_for(const InstallHost &host, const InstallRequest &request)
+{
     switch (request.kind->way()) {
     case EngineKind::Way::HooksD:
         return plan_hooks_d(host, request, find_one(*request.kind, host.sysroot));
@@ -113,66 +102,33 @@ void refuse_theirs(const std::vector<Change> &changes)
                         "else is changed. What it would be is in the file of that name with .new");
 }
 
+/** Whether anything is to be written, be it the manifest alone: for one more engine. */
+bool has_changes(const std::vector<Change> &changes, const Manifest &manifest)
+{
+    return manifest_with(changes, manifest).to_text() != manifest.to_text() ||
+           std::any_of(changes.begin(), changes.end(),
+                       [](const Change &change) { return change.fate == Fate::Write; });
+}
+
 int install_for(InstallHost host, const InstallRequest &request, bool dry_run)
 {
-    HostWriter writer(*host.sysroot);
+    RootFiles root = RootFiles::of_host(*host.sysroot);
     InstallPlan plan = plan_for(host, request);
-    std::vector<Change> changes = changes_for(plan.files, host.manifest, writer);
+    std::vector<Change> changes = changes_for(plan.files, host.manifest, root);
     if (!dry_run && has_changes(changes, host.manifest)) {
-        writer.lock();
+        root.lock();
         host.manifest = Manifest::read(*host.sysroot); // by whom had the lock until now
         plan = plan_for(host, request);
-        changes = changes_for(plan.files, host.manifest, writer);
-        const auto check = [&] {
-            if (request.kind->way() == EngineKind::Way::HooksD)
+        changes = changes_for(plan.files, host.manifest, root);
+        carry_out(changes, host.manifest, root, [&] {
+            if (request.kind->hooks_dir() != nullptr)
                 check_in_force(changes, find_one(*request.kind, host.sysroot));
-        };
-        carry_out(changes, host.manifest, writer, check);
+        });
     }
     show(changes, dry_run);
     refuse_theirs(changes);
     for (const std::string &line : plan.said)
         print(line + "\n");
-    return EXIT_SUCCESS;
-}
-
-/** What the engines do afterwards: hooks may still be called, by the files that came with them. */
-void say_what_is_called(const std::shared_ptr<const Sysroot> &sysroot)
-{
-    for (const Engine &engine : find_engines(sysroot))
-        for (const FileInForce &each : files_in_force(engine.folders))
-            if (each.file->ours != nullptr)
-                print(engine.title + " calls " + std::string(each.file->ours->name) + " by " +
-                      quote(each.file->path) + "\n");
-}
-
-int remove_for(const std::shared_ptr<const Sysroot> &sysroot, const std::optional<std::string> &engine,
-               bool dry_run)
-{
-    HostWriter writer(*sysroot);
-    if (!dry_run)
-        writer.lock();
-    const Manifest manifest = Manifest::read(*sysroot);
-    const Removal removal = plan_removal(manifest, engine, sysroot, writer);
-    for (const std::string &path : removal.gone) {
-        if (!dry_run)
-            writer.remove(path);
-        print((dry_run ? "would remove " : "removed ") + quote(path) + "\n");
-    }
-    if (!dry_run) {
-        store(removal.left, writer);
-        writer.keep();
-        say_what_is_called(sysroot);
-    }
-    for (const std::string &line : containers_with_gpus(sysroot))
-        print(line + "\n");
-    if (removal.gone.empty() && removal.kept.empty())
-        print("nothing to do: no file was written for this\n");
-    std::string kept;
-    for (const std::string &sentence : removal.kept)
-        kept += (kept.empty() ? "" : "; ") + sentence;
-    if (!kept.empty())
-        throw Error(ErrorKind::BrokenHost, kept);
     return EXIT_SUCCESS;
 }
 
@@ -204,24 +160,10 @@ int install(int argc, const char *const *argv)
         throw Error(ErrorKind::Usage, "which engine? --engine takes " + quote_list(engine_names()));
     read_hooks({argv + end, argv + argc}, request);
     const auto sysroot = options.open();
+    const InstallHost host{sysroot, Manifest::read(*sysroot)};
+    check(host, request);
     say_what_is_unread(find_engines(sysroot));
-    return install_for({sysroot, Manifest::read(*sysroot)}, request, dry_run);
-}
-
-int uninstall(int argc, const char *const *argv)
-{
-    CommandOptions options;
-    std::optional<std::string> engine;
-    bool dry_run = false;
-    CommandLine cli("oci-gpu-hooks uninstall", "Removes what 'install' has written.", page);
-    cli.add_choice({"--engine", "NAME", "What was written for this one alone (default: for each)"},
-                   engine_names(), [&](const std::string &name) { engine = name; });
-    cli.add_flag("--dry-run", "Say what would be removed, and change nothing", dry_run);
-    if (!parse(cli, options, argc, argv))
-        return EXIT_SUCCESS;
-    const auto sysroot = options.open();
-    say_what_is_unread(find_engines(sysroot));
-    return remove_for(sysroot, engine, dry_run);
+    return install_for(host, request, dry_run);
 }
 
 } // namespace ogh::admin

@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "commands/list.h"
-
 #include <algorithm>
 #include <cstdlib>
 

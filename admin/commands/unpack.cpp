@@ -1,9 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "commands/unpack.h"
-
-#include <sys/stat.h>
-
 #include <algorithm>
+#include <array>
 #include <cstdlib>
 #include <filesystem>
 
@@ -11,7 +8,6 @@
 #include "base/path_names.h"
 #include "base/text.h"
 #include "commands/command.h"
-#include "install/archive_files.h"
 #include "install/manifest.h"
 #include "install/root_files.h"
 #include "registration/hooks.h"
@@ -22,53 +18,123 @@ namespace {
 
 constexpr const char *shipped_folder = "/usr/share/containers/oci/hooks.d";
 constexpr const char *share = "/usr/local/share/oci-gpu-hooks";
+constexpr const char *list_path =
+    "/usr/local/share/oci-gpu-hooks/installed"; ///< of what came out of the archive
 constexpr mode_t executable_mode = 0755;
-constexpr mode_t file_mode = 0644;
 
-/** The unpacked archive, which is root's own. */
-struct Archive {
-    std::string folder;
-    RootFiles files;
+// Nobody else has files in these.
+constexpr std::array<std::string_view, 2> own_folders = {"/usr/local/share/oci-gpu-hooks/",
+                                                         "/usr/local/share/doc/oci-gpu-hooks/"};
+constexpr std::array<std::string_view, 7> single_files = {
+    "/usr/local/bin/oci-gpu-hooks",
+    "/usr/local/libexec/oci/hooks.d/nvidia-devices-nvml",
+    "/usr/local/share/bash-completion/completions/oci-gpu-hooks",
+    "/usr/local/share/zsh/site-functions/_oci-gpu-hooks",
+    "/usr/local/share/fish/vendor_completions.d/oci-gpu-hooks.fish",
+    "/usr/local/share/man/man1/oci-gpu-hooks.1",
+    "/usr/local/share/man/man7/oci-gpu-hooks.7",
+};
 
-    explicit Archive(const std::string &path) : folder(path), files(path) {}
+bool is_clean(std::string_view path)
+{
+    if (!path.starts_with('/') || path.find_first_of(std::string_view("\n\0", 2)) != std::string_view::npos)
+        return false;
+    const std::vector<std::string> names = split_list(path.substr(1), '/');
+    return std::none_of(names.begin(), names.end(),
+                        [](const std::string &name) { return name.empty() || name == "." || name == ".."; });
+}
 
-    /** Below a folder of it, sorted; as they are named in a root. */
-    [[nodiscard]] std::vector<std::string> below(const std::string &path) const
+bool is_of_hook(std::string_view path, const OurHook &hook)
+{
+    const std::string name(hook.name);
+    return path == "/usr/local/libexec/oci/hooks.d/" + name ||
+           path == "/usr/local/share/man/man8/" + name + ".8" || file_name_of(std::string(path)) == hook.file;
+}
+
+/**
+ * Whether an archive of this package has a file of this name, or had: an absolute path without `.` and `..`. The list may
+ * be of somebody's making, and has everything of its root removed that it names.
+ */
+bool is_archive_name(std::string_view path)
+{
+    if (!is_clean(path))
+        return false;
+    const auto hooks = our_hooks();
+    return std::any_of(own_folders.begin(), own_folders.end(),
+                       [&](std::string_view folder) { return path.starts_with(folder); }) ||
+           std::find(single_files.begin(), single_files.end(), path) != single_files.end() ||
+           std::any_of(hooks.begin(), hooks.end(),
+                       [&](const OurHook &hook) { return is_of_hook(path, hook); });
+}
+
+/** The files that came out of an archive, by the list in the root that they were put into: a hash and a path in a line. */
+struct ArchiveList {
+    std::vector<InstalledFile> files;
+    std::vector<std::string> others; ///< lines that are not as they may be
+
+    explicit ArchiveList(const std::string &text = "")
     {
-        std::vector<std::string> found;
-        for (const auto &entry : std::filesystem::recursive_directory_iterator(folder + path))
-            if (entry.is_regular_file())
-                found.push_back(entry.path().string().substr(folder.size()));
-        std::sort(found.begin(), found.end());
-        return found;
+        for (const std::string &line : split_list(text, '\n')) {
+            const size_t blank = line.find(' ');
+            const std::string path = blank == std::string::npos ? "" : line.substr(blank + 1);
+            if (is_archive_name(path))
+                files.push_back({path, line.substr(0, blank), {}, "", {}});
+            else if (!line.empty())
+                others.push_back(line);
+        }
+    }
+
+    /** @return nullptr if there is none of that path */
+    [[nodiscard]] const InstalledFile *find(std::string_view path) const
+    {
+        const auto found = std::find_if(files.begin(), files.end(),
+                                        [&](const InstalledFile &file) { return file.path == path; });
+        return found == files.end() ? nullptr : &*found;
+    }
+
+    /** Those that put hooks in force come first: an engine does without a hook whose executable is missing. */
+    void sort_for_removal()
+    {
+        std::stable_partition(files.begin(), files.end(),
+                              [](const InstalledFile &file) { return file.path.ends_with(".json"); });
     }
 };
+
+/** Below a folder of the unpacked archive, which is root's own, sorted; as they are named in a root. */
+std::vector<std::string> files_below(const std::string &archive, const std::string &path)
+{
+    std::vector<std::string> found;
+    for (const auto &entry : std::filesystem::recursive_directory_iterator(archive + path))
+        if (entry.is_regular_file())
+            found.push_back(entry.path().string().substr(archive.size()));
+    std::sort(found.begin(), found.end());
+    return found;
+}
 
 /** Puts the files of an archive into a root. */
 class Unpacking final {
 public:
-    Unpacking(const Archive &archive, const RootFiles &root)
-        : archive_(archive), root_(root), before_(ArchiveList::parse(root.look(archive_list).text))
+    Unpacking(const std::string &archive, RootFiles &root)
+        : archive_(RootFiles::of_image(archive)), root_(root), before_(root.look(list_path).text)
     {
     }
 
     void put(const std::string &file, const std::string &target)
     {
-        const std::string text = archive_.files.look(file).text;
+        const std::string text = archive_.look(file).text;
         const bool is_program =
             file.starts_with("/usr/local/bin/") || file.starts_with("/usr/local/libexec/");
-        root_.put(target, text, is_program ? executable_mode : file_mode);
-        after_.files.push_back({sha256_of(text), target});
+        root_.write(target, text, is_program ? executable_mode : file_mode);
+        after_.files.push_back({target, sha256_of(text), {}, "", {}});
     }
 
     /** @return false if somebody has changed it, or made it: then it is as it was */
     bool put_unless_changed(const std::string &file, const std::string &target)
     {
         const PresentFile present = root_.look(target);
-        const ArchiveFile *const known = before_.find(target);
-        const bool is_known = known != nullptr && present.is_plain && known->hash == sha256_of(present.text);
-        if (!present.exists || is_known ||
-            (present.is_plain && present.text == archive_.files.look(file).text)) {
+        const InstalledFile *const known = before_.find(target);
+        if (!present.exists || (known != nullptr && known->is(present)) ||
+            (present.is_plain && present.text == archive_.look(file).text)) {
             put(file, target);
             return true;
         }
@@ -77,24 +143,23 @@ public:
         return false;
     }
 
-    /** What an earlier version had and this one has not, unless somebody has changed it. */
-    void remove_old()
+    /** Removes what an earlier version had and this one has not, unless somebody has changed it, and writes the list. */
+    void finish()
     {
-        sort_for_removal(before_.files);
-        for (const ArchiveFile &file : before_.files) {
-            if (after_.find(file.path) != nullptr)
-                continue;
-            const PresentFile present = root_.look(file.path);
-            if (present.is_plain && sha256_of(present.text) == file.hash)
+        before_.sort_for_removal();
+        for (const InstalledFile &file : before_.files)
+            if (after_.find(file.path) == nullptr && file.is(root_.look(file.path)))
                 root_.remove(file.path);
-        }
+        std::string text;
+        for (const InstalledFile &file : after_.files)
+            text += file.hash + " " + file.path + "\n";
+        root_.write(list_path, text);
+        root_.keep();
     }
 
-    void store_list() const { root_.put(archive_list, after_.to_text(), file_mode); }
-
 private:
-    const Archive &archive_;
-    const RootFiles &root_;
+    RootFiles archive_;
+    RootFiles &root_;
     ArchiveList before_;
     ArchiveList after_;
 };
@@ -104,14 +169,14 @@ std::string in_root(const std::string &root_path, const std::string &target)
     return quote((root_path == "/" ? "" : root_path) + target);
 }
 
-void unpack_into(const Archive &archive, const std::string &root_path, const std::string &hooks_folder)
+void unpack_into(const std::string &archive, const std::string &root_path, const std::string &hooks_folder)
 {
-    const RootFiles root(root_path);
+    RootFiles root = RootFiles::of_image(root_path);
     Unpacking unpacking(archive, root);
-    for (const std::string &file : archive.below("/usr/local"))
+    for (const std::string &file : files_below(archive, "/usr/local"))
         unpacking.put(file, file);
     // The files that put hooks in force are the last: an engine that finds one finds its executable too.
-    for (const std::string &file : archive.below(shipped_folder)) {
+    for (const std::string &file : files_below(archive, shipped_folder)) {
         const std::string target = hooks_folder + "/" + file_name_of(file);
         const std::string copy = std::string(share) + "/hooks.d/" + file_name_of(file);
         if (!unpacking.put_unless_changed(file, target))
@@ -120,27 +185,26 @@ void unpack_into(const Archive &archive, const std::string &root_path, const std
                   "\n");
         unpacking.put(file, copy);
     }
-    unpacking.remove_old();
-    unpacking.store_list();
+    unpacking.finish();
     print("installed in " + quote(root_path) + "; next: oci-gpu-hooks doctor\n");
 }
 
 void take_away_from(const std::string &root_path)
 {
-    const RootFiles root(root_path);
-    const PresentFile list_file = root.look(archive_list);
+    RootFiles root = RootFiles::of_image(root_path);
+    const PresentFile list_file = root.look(list_path);
     if (!list_file.is_plain)
-        throw Error(ErrorKind::Failure, "there is no " + in_root(root_path, archive_list) +
-                                            ": nothing was installed by ./install");
-    ArchiveList list = ArchiveList::parse(list_file.text);
+        throw Error(ErrorKind::Failure,
+                    "there is no " + in_root(root_path, list_path) + ": nothing was installed by ./install");
+    ArchiveList list(list_file.text);
     for (const std::string &other : list.others)
         print("a line of the list is none of this package's, and left: " + quote(other) + "\n");
-    sort_for_removal(list.files);
-    for (const ArchiveFile &file : list.files) {
+    list.sort_for_removal();
+    for (const InstalledFile &file : list.files) {
         const PresentFile present = root.look(file.path);
         if (!present.exists)
             continue;
-        if (present.is_plain && sha256_of(present.text) == file.hash) {
+        if (file.is(present)) {
             root.remove(file.path);
             continue;
         }
@@ -148,9 +212,10 @@ void take_away_from(const std::string &root_path)
         print(in_root(root_path, file.path) + " was changed; it is in " +
               in_root(root_path, std::string(share) + "/kept") + " now\n");
     }
-    root.remove(archive_list);
-    list.files.push_back({"", archive_list});
-    for (const ArchiveFile &file : list.files)
+    root.remove(list_path);
+    root.keep();
+    list.files.push_back({list_path, "", {}, "", {}});
+    for (const InstalledFile &file : list.files)
         root.remove_empty_folders(file.path);
     print("removed from " + quote(root_path) + "\n");
 }
@@ -195,8 +260,7 @@ int unpack(int argc, const char *const *argv)
     if (!is_archive_name(hooks_folder + "/" + std::string(our_hooks().front().file)))
         throw Error(ErrorKind::Usage,
                     "--hooks-dir needs a path without '.' and '..', not " + quote(hooks_folder));
-    ::umask(S_IWGRP | S_IWOTH);
-    unpack_into(Archive(from), root, hooks_folder);
+    unpack_into(from, root, hooks_folder);
     return EXIT_SUCCESS;
 }
 
@@ -214,7 +278,6 @@ int take_away(int argc, const char *const *argv)
         return EXIT_SUCCESS;
     }
     require_absolute("--root", root);
-    ::umask(S_IWGRP | S_IWOTH);
     take_away_from(root);
     return EXIT_SUCCESS;
 }

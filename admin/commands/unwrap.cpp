@@ -1,13 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "commands/unwrap.h"
-
 #include <cstdlib>
 
 #include "base/error.h"
 #include "base/text.h"
 #include "commands/command.h"
 #include "engines/runtime_wrapper.h"
-#include "install/host_writer.h"
+#include "install/root_files.h"
 #include "install/unwrap_plan.h"
 
 namespace ogh::admin {
@@ -23,10 +21,10 @@ void say_what_would_be_done(const UnwrapPlan &plan)
     }
 }
 
-void carry_out(const UnwrapPlan &plan, const Sysroot &sysroot, HostWriter &writer)
+void carry_out(const UnwrapPlan &plan, const Sysroot &sysroot, const RootFiles &root)
 {
     for (const Restoration &each : plan.restorations) {
-        writer.copy(each.source, open_runtime(sysroot, each.source).get(), each.path, each.kept);
+        root.copy(each.source, open_runtime(sysroot, each.source).get(), each.path, each.kept);
         print(quote(each.path) + " " + each.found + ": now a copy of " + quote(each.source) + "\n");
         if (!each.kept.empty())
             print("that script is " + quote(each.kept) + " now\n");
@@ -40,11 +38,7 @@ int finish(const UnwrapPlan &plan)
     if (!plan.copies.empty())
         print("left as they are: " + quote_list(plan.copies) +
               "; remove them by hand, once containers start and no configuration names them\n");
-    std::string refused;
-    for (const std::string &sentence : plan.refused)
-        refused += (refused.empty() ? "" : "; ") + sentence;
-    if (!refused.empty())
-        throw Error(ErrorKind::BrokenHost, refused);
+    refuse(plan.refused);
     return EXIT_SUCCESS;
 }
 
@@ -65,10 +59,10 @@ int unwrap(int argc, const char *const *argv)
     if (dry_run) {
         say_what_would_be_done(plan);
     } else if (!plan.restorations.empty()) {
-        HostWriter writer(*sysroot);
-        writer.lock();
+        RootFiles root = RootFiles::of_host(*sysroot);
+        root.lock();
         plan = plan_unwrap(*sysroot); // of what whoever had the lock has left
-        carry_out(plan, *sysroot, writer);
+        carry_out(plan, *sysroot, root);
     }
     return finish(plan);
 }

@@ -93,7 +93,7 @@ InstallPlan plan_cdi(const InstallHost &host, const InstallRequest &request)
 {
     InstallPlan plan;
     const std::vector<InstalledHook> installed = installed_hooks(*host.sysroot, find_engines(host.sysroot));
-    for (const OurHook *const hook : wanted_hooks(host, request)) {
+    for (const OurHook *const hook : wanted_hooks(*host.sysroot, request)) {
         if (!has_cdi(*hook)) {
             if (!request.hooks.empty())
                 throw Error(ErrorKind::Usage,

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "engines/installed_hooks.h"
-#include "install/install_plan.h"
+#include "install/changes.h"
 
 namespace ogh::admin {
 

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "install/changes.h"
 
-#include <algorithm>
-
 #include "base/error.h"
 #include "base/path_names.h"
 #include "base/text.h"
@@ -11,9 +9,9 @@ namespace ogh::admin {
 
 namespace {
 
-Fate fate_of(const PlannedFile &planned, const Manifest &manifest, const HostWriter &writer)
+Fate fate_of(const PlannedFile &planned, const Manifest &manifest, const RootFiles &root)
 {
-    const PresentFile present = writer.look(planned.file.path);
+    const PresentFile present = root.look(planned.file.path);
     if (!present.exists)
         return Fate::Write;
     if (!present.is_plain)
@@ -21,58 +19,64 @@ Fate fate_of(const PlannedFile &planned, const Manifest &manifest, const HostWri
     if (present.text == planned.text)
         return Fate::Same;
     const InstalledFile *const known = manifest.find(planned.file.path);
-    return known != nullptr && known->has_text(present.text) ? Fate::Write : Fate::Theirs;
+    return known != nullptr && known->is(present) ? Fate::Write : Fate::Theirs;
 }
 
 /** The same text under a name that no engine looks at. */
 PlannedFile beside(PlannedFile planned)
 {
     const std::string &path = planned.file.path;
-    planned.file.path = planned.way + path.substr(path.rfind('/')) + ".new";
+    planned.file.path =
+        path_in(planned.way.empty() ? folder_of(path) : planned.way, file_name_of(path) + ".new");
     planned.file.hook.clear();
     planned.file.options.clear();
     return planned;
 }
 
-bool is_recorded(const Change &change, const Manifest &manifest)
-{
-    return change.fate == Fate::Write ||
-           (change.fate == Fate::Same && manifest.find(change.planned.file.path) != nullptr);
-}
-
-Manifest with(const std::vector<Change> &changes, Manifest manifest)
-{
-    for (const Change &change : changes)
-        if (is_recorded(change, manifest))
-            manifest.add(change.planned.file);
-    return manifest;
-}
-
-/** Each with the text alone that it has now. */
-Manifest settled(const std::vector<Change> &changes, Manifest manifest)
-{
-    for (InstalledFile &file : manifest.files)
-        for (const Change &change : changes)
-            if (change.planned.file.path == file.path && change.fate != Fate::Theirs)
-                file.hashes = change.planned.file.hashes;
-    return manifest;
-}
-
 } // namespace
 
+PlannedFile planned_file(const InstallRequest &request, const std::string &path, std::string text,
+                         const std::string &hook, const std::vector<std::string> &options)
+{
+    const std::string hash = sha256_of(text);
+    return {{path, hash, {request.kind->name()}, hook, options}, std::move(text), ""};
+}
+
+std::vector<const OurHook *> wanted_hooks(const Sysroot &sysroot, const InstallRequest &request)
+{
+    if (!request.hooks.empty())
+        return request.hooks;
+    std::vector<const OurHook *> hooks;
+    for (const OurHook &hook : our_hooks())
+        if (sysroot.find(hook.executable))
+            hooks.push_back(&hook);
+    if (hooks.empty())
+        throw Error(ErrorKind::BrokenHost, "none of the hooks' executables is on this host");
+    return hooks;
+}
+
+std::optional<std::vector<std::string>> wanted_options(const InstallHost &host, const InstallRequest &request,
+                                                       const std::string &path)
+{
+    if (!request.options.empty())
+        return request.options;
+    const InstalledFile *const file = host.manifest.find(path);
+    return file == nullptr ? std::nullopt : std::optional(file->options);
+}
+
 std::vector<Change> changes_for(const std::vector<PlannedFile> &files, const Manifest &manifest,
-                                const HostWriter &writer)
+                                const RootFiles &root)
 {
     std::vector<Change> changes;
     std::vector<Change> theirs;
     for (const PlannedFile &planned : files) {
-        const Fate fate = fate_of(planned, manifest, writer);
+        const Fate fate = fate_of(planned, manifest, root);
         changes.push_back({planned, fate});
         if (fate != Fate::Theirs)
             continue;
         theirs.push_back({planned, fate});
         PlannedFile other = beside(planned);
-        const Fate other_fate = fate_of(other, manifest, writer);
+        const Fate other_fate = fate_of(other, manifest, root);
         if (other_fate == Fate::Theirs)
             throw Error(ErrorKind::BrokenHost, quote(planned.file.path) +
                                                    " was changed by somebody, and so was " +
@@ -82,32 +86,23 @@ std::vector<Change> changes_for(const std::vector<PlannedFile> &files, const Man
     return theirs.empty() ? changes : theirs;
 }
 
-bool has_changes(const std::vector<Change> &changes, const Manifest &manifest)
+Manifest manifest_with(const std::vector<Change> &changes, Manifest manifest)
 {
-    return settled(changes, with(changes, manifest)).to_text() != manifest.to_text() ||
-           std::any_of(changes.begin(), changes.end(),
-                       [](const Change &change) { return change.fate == Fate::Write; });
+    for (const Change &change : changes)
+        if (change.fate != Fate::Theirs)
+            manifest.add(change.planned.file);
+    return manifest;
 }
 
-void carry_out(const std::vector<Change> &changes, Manifest manifest, HostWriter &writer,
+void carry_out(const std::vector<Change> &changes, const Manifest &manifest, RootFiles &root,
                const std::function<void()> &check)
 {
-    manifest = with(changes, std::move(manifest));
-    store(manifest, writer);
     for (const Change &change : changes)
         if (change.fate == Fate::Write)
-            writer.write(change.planned.file.path, change.planned.text, change.planned.way);
+            root.write(change.planned.file.path, change.planned.text, file_mode, change.planned.way);
     check();
-    store(settled(changes, std::move(manifest)), writer);
-    writer.keep();
-}
-
-void store(const Manifest &manifest, HostWriter &writer)
-{
-    if (manifest.files.empty())
-        writer.remove(Manifest::path);
-    else
-        writer.write(Manifest::path, manifest.to_text(), folder_of(Manifest::path));
+    manifest_with(changes, manifest).store(root);
+    root.keep();
 }
 
 } // namespace ogh::admin

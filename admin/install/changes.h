@@ -2,13 +2,59 @@
 #pragma once
 
 #include <functional>
+#include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
-#include "install/host_writer.h"
-#include "install/install_plan.h"
+#include "engines/engine.h"
+#include "install/manifest.h"
+#include "install/root_files.h"
+#include "registration/hooks.h"
 
 namespace ogh::admin {
+
+/** What is asked of `install`. */
+struct InstallRequest {
+    const EngineKind *kind = nullptr;
+    std::vector<const OurHook *> hooks; ///< those that are named; empty: all
+    std::vector<std::string> options;   ///< of each of them; empty: those that they have already
+    std::optional<std::string> folder;  ///< in place of EngineKind::own_folder()
+    bool defaults_alone = false;        ///< the default annotations, and no hook
+};
+
+/** What planning looks at. */
+struct InstallHost {
+    std::shared_ptr<const Sysroot> sysroot;
+    Manifest manifest;
+};
+
+/** A file that is to have this text. */
+struct PlannedFile {
+    InstalledFile file;
+    std::string text;
+    std::string way; ///< the folder in which it may lie under another name, see RootFiles::write()
+};
+
+/** What is to be on the host for an engine. */
+struct InstallPlan {
+    std::vector<PlannedFile> files; ///< in the order in which they are written
+    std::vector<std::string> said;  ///< a line for each thing that a person should know
+};
+
+/** A file of an engine's configuration, or of a hook. */
+PlannedFile planned_file(const InstallRequest &request, const std::string &path, std::string text,
+                         const std::string &hook = "", const std::vector<std::string> &options = {});
+
+/** The hooks that are named; without a name those whose executable is there. @throws Error (BrokenHost) if there are none */
+std::vector<const OurHook *> wanted_hooks(const Sysroot &sysroot, const InstallRequest &request);
+
+/**
+ * The options that a hook is to have: those of the request, or those that the file was written with before, so that
+ * nothing that is asked without options takes a policy away. Nothing if there are neither.
+ */
+std::optional<std::vector<std::string>> wanted_options(const InstallHost &host, const InstallRequest &request,
+                                                       const std::string &path);
 
 /** What becomes of a file that is planned. */
 enum class Fate {
@@ -28,20 +74,16 @@ struct Change {
  * @throws Error (BrokenHost) where such a file is in the way
  */
 std::vector<Change> changes_for(const std::vector<PlannedFile> &files, const Manifest &manifest,
-                                const HostWriter &writer);
+                                const RootFiles &root);
 
-/** Whether anything is to be written, be it the manifest alone: for one more engine, or after an interrupted run. */
-bool has_changes(const std::vector<Change> &changes, const Manifest &manifest);
+/** What `install` has written once they are made: what has its text already was written by it too. */
+Manifest manifest_with(const std::vector<Change> &changes, Manifest manifest);
 
 /**
- * Writes the files, in their order, and the manifest before and after them: at no time is there a file that it does not
- * know.
+ * Writes the files, in their order, and then the manifest.
  * @param check called when all is there: where it throws, everything is as before
  */
-void carry_out(const std::vector<Change> &changes, Manifest manifest, HostWriter &writer,
+void carry_out(const std::vector<Change> &changes, const Manifest &manifest, RootFiles &root,
                const std::function<void()> &check);
-
-/** Writes the manifest, or removes it where it is empty. */
-void store(const Manifest &manifest, HostWriter &writer);
 
 } // namespace ogh::admin

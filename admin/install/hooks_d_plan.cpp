@@ -4,30 +4,45 @@
 #include <algorithm>
 #include <string_view>
 
+#include <nlohmann/json.hpp>
+
 #include "base/error.h"
 #include "base/path_names.h"
 #include "base/text.h"
-#include "doctor/check_hook_file.h"
-#include "install/annotations_plan.h"
-#include "install/hook_file_text.h"
-#include "install/host_writer.h"
+#include "install/one_folder_plan.h"
 #include "registration/policy_words.h"
+#include "request/annotations.h"
 
 namespace ogh::admin {
 
 namespace {
 
 /** After the files of packages, and with room for those of an administrator. */
-constexpr const char *drop_in_name = "/90-oci-gpu-hooks.conf";
+constexpr const char *drop_in_name = "90-oci-gpu-hooks.conf";
 
-std::string own_folder()
-{
-    return std::string(own_hooks_folder);
-}
+constexpr const char *head_of_defaults =
+    R"(# Written by oci-gpu-hooks install. Before podman 4.6 the annotations of an image become the
+# container's: with these defaults an image asks for nothing, and whoever calls podman still can.
+# A list takes the place of those in earlier files, so what was in effect stands here as well.
+[containers]
+annotations = [
+)";
+
+const std::string own_folder(own_hooks_folder);
 
 bool is_own_folder(const std::string &path)
 {
-    return path == own_folder() || path == own_folder() + "/";
+    return path == own_folder || path == own_folder + "/";
+}
+
+/** A basic string of TOML, which JSON's is but for one letter. */
+std::string toml_text(const std::string &text)
+{
+    constexpr char erase = '\x7f';
+    std::string quoted = nlohmann::json(text).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+    for (size_t at = quoted.find(erase); at != std::string::npos; at = quoted.find(erase, at))
+        quoted.replace(at, 1, "\\u007F");
+    return quoted;
 }
 
 std::string policy_line(const HookFile &file)
@@ -42,11 +57,40 @@ const HookFile *find_by_name(const HookFolder &folder, std::string_view name)
     return found == folder.files.end() ? nullptr : &*found;
 }
 
+/** @return nothing where no image can ask. @throws Error (BrokenHost) where the defaults would not be in effect */
+std::optional<PlannedFile> plan_defaults(const InstallHost &host, const InstallRequest &request)
+{
+    const auto annotations = request.kind->image_annotations(*host.sysroot);
+    if (!annotations)
+        return std::nullopt;
+    DefaultAnnotations others;
+    for (const DefaultAnnotations &each : annotations->lists)
+        if (each.file != default_annotations_file)
+            others = each;
+    const auto keys = keys_without_default(others.entries);
+    const bool is_there = host.manifest.find(default_annotations_file) != nullptr;
+    // One that is there stays right, whichever version it is: it holds the lists of earlier files.
+    if (!is_there && (keys.empty() || !annotations->are_taken.value_or(true)))
+        return std::nullopt;
+    if (others.file > default_annotations_file && !keys.empty())
+        throw Error(
+            ErrorKind::BrokenHost,
+            quote(others.file) + " has annotations for all containers, and is read after " +
+                quote(default_annotations_file) +
+                ": give that file another name, or add there, each with the value '-': " + quote_list(keys));
+    std::string text = head_of_defaults;
+    for (const std::string &entry : others.entries)
+        text += "    " + toml_text(entry) + ",\n";
+    for (const std::string &key : keys)
+        text += "    " + toml_text(key + "=" + std::string(absent_value)) + ",\n";
+    return planned_file(request, default_annotations_file, text + "]\n");
+}
+
 class Planner final {
 public:
     Planner(const InstallHost &host, const InstallRequest &request, const Engine &engine)
         : host_(host), request_(request), engine_(engine),
-          own_(read_hook_folder(*host.sysroot, own_folder(), FolderRules::HooksD)),
+          own_(read_hook_folder(*host.sysroot, own_folder, engine.rules)),
           in_force_(files_in_force(engine.folders)),
           is_read_(std::any_of(engine.folder_paths.begin(), engine.folder_paths.end(), is_own_folder))
     {
@@ -54,11 +98,11 @@ public:
 
     InstallPlan plan()
     {
-        if (auto file = plan_default_annotations(host_, request_))
+        if (auto file = plan_defaults(host_, request_))
             plan_.files.push_back(std::move(*file)); // the first: before a hook, and before its policy
         if (request_.defaults_alone)
             return std::move(plan_);
-        for (const OurHook *const hook : wanted_hooks(host_, request_))
+        for (const OurHook *const hook : wanted_hooks(*host_.sysroot, request_))
             plan_hook(*hook);
         if (!is_read_ && needs_folder_)
             plan_drop_in();
@@ -87,39 +131,32 @@ private:
     {
         const HookFile *const called_by = file_in_force(hook);
         const std::string name = called_by != nullptr ? called_by->name : std::string(hook.file);
-        const std::string path = own_folder() + "/" + name;
         const HookFile *const own = find_by_name(own_, name);
         if (request_.options.empty() && (called_by != nullptr || own != nullptr)) {
-            const HookFile &file = called_by != nullptr && (is_read_ || own == nullptr) ? *called_by : *own;
-            keep(file);
+            keep(called_by != nullptr && (is_read_ || own == nullptr) ? *called_by : *own);
             return;
         }
-        check_later_folders(name);
-        const auto options = wanted_options(host_, request_, path).value_or(std::vector<std::string>());
-        std::string text = hook_file_text(hook, options);
-        check_hook_text(engine_, path, text);
-        plan_.files.push_back(planned_file(request_, path, std::move(text), std::string(hook.name), options));
+        refuse_later_folder(name);
+        plan_.files.push_back(planned_hook_file(host_, request_, engine_, hook, path_in(own_folder, name)));
         needs_folder_ = true;
     }
 
     void keep(const HookFile &file)
     {
-        for (const Finding &finding : check_hook_file(engine_, file))
-            if (finding.severity == Severity::Error)
-                throw Error(ErrorKind::BrokenHost, finding.text + "; " + finding.remedy);
+        refuse_errors(engine_, file);
         plan_.said.push_back(policy_line(file));
-        needs_folder_ = needs_folder_ || file.path.starts_with(own_folder() + "/");
+        needs_folder_ = needs_folder_ || file.path.starts_with(own_folder + "/");
     }
 
     /** Of two files of a name the one in the later folder counts. */
-    void check_later_folders(const std::string &name) const
+    void refuse_later_folder(const std::string &name) const
     {
         bool is_later = false;
         for (const HookFolder &folder : engine_.folders) {
             if (is_later && find_by_name(folder, name) != nullptr)
-                throw Error(ErrorKind::BrokenHost,
-                            quote(folder.path + "/" + name) + " takes the place of what is in " +
-                                quote(own_folder()) + ": remove it, or change it there");
+                throw Error(ErrorKind::BrokenHost, quote(path_in(folder.path, name)) +
+                                                       " takes the place of what is in " + quote(own_folder) +
+                                                       ": remove it, or change it there");
             is_later = is_later || is_own_folder(folder.path);
         }
     }
@@ -127,34 +164,29 @@ private:
     void plan_drop_in()
     {
         const HooksDirOption &option = *engine_.kind->hooks_dir();
-        const std::string path = option.drop_ins + drop_in_name;
+        const std::string path = path_in(option.drop_ins, drop_in_name);
         if (engine_.folders_file.starts_with(option.drop_ins + "/") && engine_.folders_file > path)
             throw Error(ErrorKind::BrokenHost, quote(engine_.folders_file) +
                                                    " has hooks_dir and is read after " + quote(path) +
-                                                   ": add " + quote(own_folder()) +
+                                                   ": add " + quote(own_folder) +
                                                    " to hooks_dir there, at the end, and run this again");
         check_what_comes_into_force();
         std::string folders;
         for (const std::string &folder : engine_.folder_paths)
-            folders += quoted(folder) + ", ";
-        PlannedFile file =
-            planned_file(request_, path,
-                         "# Written by oci-gpu-hooks install; the later folder wins.\n[" + option.table +
-                             "]\nhooks_dir = [" + folders + quoted(own_folder()) + "]\n",
-                         "", {});
-        if (option.suffix.empty()) // then nothing else may lie there, not even for a moment
-            file.way = folder_of(option.drop_ins);
-        plan_.files.push_back(std::move(file));
+            folders += toml_text(folder) + ", ";
+        plan_.files.push_back(planned_file(request_, path,
+                                           "# Written by oci-gpu-hooks install; the later folder wins.\n[" +
+                                               option.table + "]\nhooks_dir = [" + folders +
+                                               toml_text(own_folder) + "]\n"));
+        if (option.suffix.empty()) // every file there counts, and none is to be there that is not whole
+            plan_.files.back().way = folder_of(option.drop_ins);
     }
 
     /** What lies in the folder so far, unread. */
     void check_what_comes_into_force()
     {
         for (const HookFile &file : own_.files) {
-            const bool is_planned =
-                std::any_of(plan_.files.begin(), plan_.files.end(),
-                            [&](const PlannedFile &planned) { return planned.file.path == file.path; });
-            if (is_planned)
+            if (is_planned(plan_, file))
                 continue;
             if (!file.problem.empty())
                 throw Error(ErrorKind::BrokenHost,
@@ -163,15 +195,6 @@ private:
             plan_.said.push_back("comes into force with this: " +
                                  (file.ours != nullptr ? policy_line(file) : quote(file.path)));
         }
-    }
-
-    /** A string of TOML; folders with other letters are none that anybody has. */
-    [[nodiscard]] static std::string quoted(const std::string &text)
-    {
-        if (printable(text) != text || text.find_first_of("\"\\") != std::string::npos)
-            throw Error(ErrorKind::BrokenHost,
-                        "hooks_dir has " + quote(text) + ", which cannot be carried over");
-        return '"' + text + '"';
     }
 
     const InstallHost &host_;

@@ -37,15 +37,8 @@ std::vector<std::string> strings(const json &object, const char *name)
 
 InstalledFile parse_file(const json &object)
 {
-    return {string_member(object, "path", what), strings(object, "sha256"), strings(object, "engines"),
-            string_member(object, "hook", what), strings(object, "options")};
-}
-
-void add_missing(std::vector<std::string> &list, const std::vector<std::string> &more)
-{
-    for (const std::string &each : more)
-        if (std::find(list.begin(), list.end(), each) == list.end())
-            list.push_back(each);
+    return {string_member(object, "path", what), string_member(object, "sha256", what),
+            strings(object, "engines"), string_member(object, "hook", what), strings(object, "options")};
 }
 
 } // namespace
@@ -62,11 +55,6 @@ std::string sha256_of(std::string_view text)
     for (const std::uint8_t byte : hash)
         hex += {digits[byte >> 4U], digits[byte & 15U]};
     return hex;
-}
-
-bool InstalledFile::has_text(std::string_view text) const
-{
-    return std::find(hashes.begin(), hashes.end(), sha256_of(text)) != hashes.end();
 }
 
 Manifest Manifest::read(const Sysroot &sysroot)
@@ -99,7 +87,7 @@ std::string Manifest::to_text() const
     ordered_json list = ordered_json::array();
     for (const InstalledFile &file : files)
         list.push_back({{"path", file.path},
-                        {"sha256", file.hashes},
+                        {"sha256", file.hash},
                         {"engines", file.engines},
                         {"hook", file.hook},
                         {"options", file.options}});
@@ -123,10 +111,20 @@ void Manifest::add(const InstalledFile &file)
         files.push_back(file);
         return;
     }
-    add_missing(found->hashes, file.hashes);
-    add_missing(found->engines, file.engines);
-    found->hook = file.hook;
-    found->options = file.options;
+    std::vector<std::string> engines = std::move(found->engines);
+    for (const std::string &engine : file.engines)
+        if (std::find(engines.begin(), engines.end(), engine) == engines.end())
+            engines.push_back(engine);
+    *found = file;
+    found->engines = std::move(engines);
+}
+
+void Manifest::store(RootFiles &root) const
+{
+    if (files.empty())
+        root.remove(path);
+    else
+        root.write(path, to_text());
 }
 
 } // namespace ogh::admin

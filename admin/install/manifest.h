@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "host/sysroot.h"
+#include "install/root_files.h"
 
 namespace ogh::admin {
 
@@ -16,12 +16,16 @@ std::string sha256_of(std::string_view text);
 /** A file that was written for engines, and that is to be known again. */
 struct InstalledFile {
     std::string path;
-    std::vector<std::string> hashes;  ///< that it may have: more than one while it is being replaced
+    std::string hash;                 ///< of the text that it was written with
     std::vector<std::string> engines; ///< that it was written for
     std::string hook;                 ///< that it registers; "" for a file of an engine's configuration
     std::vector<std::string> options; ///< of the hook
 
-    [[nodiscard]] bool has_text(std::string_view text) const;
+    /** Whether it is as it was written. */
+    [[nodiscard]] bool is(const PresentFile &present) const
+    {
+        return present.is_plain && sha256_of(present.text) == hash;
+    }
 };
 
 /**
@@ -41,10 +45,14 @@ struct Manifest {
 
     [[nodiscard]] std::string to_text() const;
 
+    /** @return nullptr if there is none of that path */
     [[nodiscard]] const InstalledFile *find(std::string_view wanted) const;
 
-    /** Adds the file, or changes what is said of it: its engines and hashes are added to those that it has. */
+    /** Adds the file, or changes what is said of it: its engines are added to those that it has. */
     void add(const InstalledFile &file);
+
+    /** Writes it, or removes it where it is empty. @throws Error */
+    void store(RootFiles &root) const;
 };
 
 } // namespace ogh::admin

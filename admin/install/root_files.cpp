@@ -2,102 +2,283 @@
 #include "install/root_files.h"
 
 #include <fcntl.h>
+#include <sys/file.h>
+#include <sys/sendfile.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
+#include <functional>
+#include <memory>
 
 #include "base/error.h"
 #include "base/file.h"
 #include "base/path_names.h"
 #include "base/text.h"
+#include "host/root_alone.h"
 #include "kernel/openat2.h"
 
 namespace ogh::admin {
 
 namespace {
 
-constexpr size_t max_file_size = size_t{64} << 20U; // an executable with all that is linked into it
+constexpr size_t max_host_file = size_t{1} << 20U;
+constexpr size_t max_image_file = size_t{64} << 20U; // an executable with all that is linked into it
+constexpr const char *state_folder = "/var/lib/oci-gpu-hooks";
 
-SystemError root_error(const std::string &what, const std::string &path)
+SystemError failed(const std::string &what, const std::string &path)
 {
     return {errno, what + " " + quote(path), ErrorKind::BrokenHost};
 }
 
+/** @param path of the folder to open, for messages */
+std::optional<UniqueFd> open_step(int above, const std::string &name, const std::string &path)
+{
+    try {
+        auto folder = find_path(above, name, O_PATH | O_DIRECTORY, Walk::NoSymlinks, quote(path));
+        if (!folder)
+            return folder;
+        if (const std::string why = why_others_may_add(folder->get(), ::geteuid()); !why.empty())
+            throw Error(ErrorKind::BrokenHost,
+                        "the folder " + quote(path) + " " + why +
+                            ", who says then what engines run as root; give it to root, with mode 0755");
+        return folder;
+    } catch (const SystemError &error) {
+        if (error.error_number() != ELOOP)
+            throw;
+        throw Error(ErrorKind::BrokenHost,
+                    quote(path) + " is a symlink, which is not followed: what it leads to may not be "
+                                  "root's alone; have a folder in its place");
+    }
+}
+
+void sync(int fd, const std::string &path)
+{
+    if (::fsync(fd) != 0 && errno != EINVAL) // EINVAL: a filesystem that cannot
+        throw failed("cannot write to the disk:", path);
+}
+
+/** @param folder O_PATH */
+void sync_folder(int folder, const std::string &path)
+{
+    const UniqueFd fd(::openat(folder, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+    if (!fd.valid())
+        throw failed("cannot open the folder", path);
+    sync(fd.get(), path);
+}
+
+/** Puts a new file in `folder`, which `fill` writes; until it is whole it lies in `aside`. */
+void put_filled(int folder, int aside, const std::string &path, mode_t mode,
+                const std::function<void(int file)> &fill)
+{
+    // One name for each file, so that what an interrupted run has left goes with the next.
+    const std::string temporary = "." + file_name_of(path) + ".oci-gpu-hooks";
+    ::unlinkat(aside, temporary.c_str(), 0);
+    const UniqueFd file(::openat(aside, temporary.c_str(), O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC,
+                                 S_IRUSR | S_IWUSR));
+    if (!file.valid())
+        throw failed("cannot make a file for", path);
+    try {
+        fill(file.get());
+        if (::fchmod(file.get(), mode) != 0)
+            throw failed("cannot set the mode of", path);
+        sync(file.get(), path);
+        if (::renameat(aside, temporary.c_str(), folder, file_name_of(path).c_str()) != 0)
+            throw failed("cannot put in place", path);
+    } catch (const Error &) {
+        ::unlinkat(aside, temporary.c_str(), 0);
+        throw;
+    }
+    sync_folder(folder, folder_of(path));
+}
+
+/** Writes what a file has, and reads it again. */
+void fill_with(int source, const std::string &source_path, int file, const std::string &path)
+{
+    constexpr size_t most = 0x7ffff000; // sendfile(2)
+    off_t offset = 0;
+    for (ssize_t sent = 1; sent != 0;) {
+        sent = ::sendfile(file, source, &offset, most);
+        if (sent < 0)
+            throw failed("cannot write", path);
+    }
+    sync(file, path);
+    if (!have_same_content(source, file, quote_list({source_path, path})))
+        throw Error(ErrorKind::BrokenHost, "what was written for " + quote(path) +
+                                               " is not what was read from " + quote(source_path));
+}
+
+UniqueFd open_lock(int folder, const std::string &path)
+{
+    UniqueFd fd(::openat(folder, file_name_of(path).c_str(),
+                         O_RDWR | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, S_IRUSR | S_IWUSR));
+    struct stat status {};
+    if (!fd.valid() || ::fstat(fd.get(), &status) != 0)
+        throw failed("cannot open", path);
+    if (!S_ISREG(status.st_mode) || status.st_uid != ::geteuid() || status.st_nlink != 1 ||
+        (status.st_mode & (S_IRWXG | S_IRWXO)) != 0)
+        throw Error(ErrorKind::BrokenHost,
+                    quote(path) +
+                        " is no plain file that only root can open, and so others may hold it: remove it");
+    return fd;
+}
+
 } // namespace
 
-RootFiles::RootFiles(const std::string &root) : root_(::open(root.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC))
+RootFiles RootFiles::of_host(const Sysroot &sysroot)
 {
-    if (!root_.valid())
-        throw root_error("cannot open the root", root);
+    auto root = sysroot.find("/");
+    return {root ? std::move(root->fd) : UniqueFd(), false};
+}
+
+RootFiles RootFiles::of_image(const std::string &root)
+{
+    UniqueFd fd(::open(root.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
+    if (!fd.valid())
+        throw failed("cannot open the root", root);
+    return {std::move(fd), true};
+}
+
+void RootFiles::lock()
+{
+    const std::string path = path_in(state_folder, "lock");
+    UniqueFd fd = open_lock(make_folder(state_folder).get(), path);
+    if (::flock(fd.get(), LOCK_EX | LOCK_NB) != 0) {
+        if (errno != EWOULDBLOCK)
+            throw failed("cannot lock", path);
+        throw Error(ErrorKind::Busy, "another 'oci-gpu-hooks install', 'uninstall' or 'unwrap' is at work");
+    }
+    lock_ = std::move(fd);
+    keep(); // the folder may stay
 }
 
 std::optional<UniqueFd> RootFiles::find_folder(const std::string &path) const
 {
-    return find_path(root_.get(), path, O_PATH | O_DIRECTORY, Walk::InRoot, quote(path));
+    if (is_image_)
+        return find_path(root_.get(), path, O_PATH | O_DIRECTORY, Walk::InRoot, quote(path));
+    UniqueFd here(::openat(root_.get(), ".", O_PATH | O_DIRECTORY | O_CLOEXEC));
+    for (size_t end = 0; end != std::string::npos && path != "/";) {
+        const size_t begin = end + 1;
+        end = path.find('/', begin);
+        auto next = open_step(here.get(), path.substr(begin, end - begin), path.substr(0, end));
+        if (!next)
+            return std::nullopt;
+        here = std::move(*next);
+    }
+    return here;
 }
 
-UniqueFd RootFiles::make_folder(const std::string &path) const
+UniqueFd RootFiles::open_folder(const std::string &path) const
+{
+    auto folder = find_folder(path);
+    if (!folder)
+        throw Error(ErrorKind::BrokenHost, "the folder " + quote(path) + " has gone");
+    return std::move(*folder);
+}
+
+UniqueFd RootFiles::make_folder(const std::string &path)
 {
     if (auto there = find_folder(path))
         return std::move(*there);
-    const UniqueFd above = make_folder(folder_of(path));
+    const auto above = std::make_shared<UniqueFd>(make_folder(folder_of(path)));
+    const std::string name = file_name_of(path);
     constexpr mode_t mode = 0755;
-    if (::mkdirat(above.get(), file_name_of(path).c_str(), mode) != 0)
-        throw root_error("cannot make the folder", path);
-    return open_path(above.get(), file_name_of(path), O_PATH | O_DIRECTORY, Walk::OneStep, quote(path));
+    if (::mkdirat(above->get(), name.c_str(), mode) != 0)
+        throw failed("cannot make the folder", path);
+    undo_.add([above, name] { ::unlinkat(above->get(), name.c_str(), AT_REMOVEDIR); });
+    sync_folder(above->get(), folder_of(path));
+    return open_path(above->get(), name, O_PATH | O_DIRECTORY, Walk::OneStep, quote(path));
 }
 
 PresentFile RootFiles::look(const std::string &path) const
 {
     const auto folder = find_folder(folder_of(path));
+    const std::string name = file_name_of(path);
     struct stat status {};
-    if (!folder || ::fstatat(folder->get(), file_name_of(path).c_str(), &status, AT_SYMLINK_NOFOLLOW) != 0) {
+    if (!folder || ::fstatat(folder->get(), name.c_str(), &status, AT_SYMLINK_NOFOLLOW) != 0) {
         if (!folder || errno == ENOENT)
             return {};
-        throw root_error("cannot look at", path);
+        throw failed("cannot look at", path);
     }
     if (!S_ISREG(status.st_mode))
-        return {true, false, ""};
-    const UniqueFd file = open_path(folder->get(), file_name_of(path), O_RDONLY, Walk::Beneath, quote(path));
-    return {true, true, read_all(file.get(), max_file_size, quote(path))};
+        return {true, false, "", 0};
+    const UniqueFd file = open_path(folder->get(), name, O_RDONLY | O_NONBLOCK, Walk::OneStep, quote(path));
+    return {true, true, read_all(file.get(), is_image_ ? max_image_file : max_host_file, quote(path)),
+            status.st_mode & ALLPERMS};
 }
 
-void RootFiles::put(const std::string &path, std::string_view text, mode_t mode) const
+void RootFiles::put(const std::string &path, std::string_view text, mode_t mode, const std::string &way) const
 {
-    const UniqueFd folder = make_folder(folder_of(path));
-    const std::string temporary = file_name_of(path) + ".new";
-    ::unlinkat(folder.get(), temporary.c_str(), 0);
-    const UniqueFd file(::openat(folder.get(), temporary.c_str(),
-                                 O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, S_IRUSR | S_IWUSR));
-    if (!file.valid())
-        throw root_error("cannot make a file for", path);
-    try {
-        write_all(file.get(), text, quote(path));
-        if (::fchmod(file.get(), mode) != 0)
-            throw root_error("cannot set the mode of", path);
-        if (::renameat(folder.get(), temporary.c_str(), folder.get(), file_name_of(path).c_str()) != 0)
-            throw root_error("cannot put in place", path);
-    } catch (const Error &) {
-        ::unlinkat(folder.get(), temporary.c_str(), 0);
-        throw;
-    }
+    const UniqueFd folder = open_folder(folder_of(path));
+    const UniqueFd aside = open_folder(way.empty() ? folder_of(path) : way);
+    put_filled(folder.get(), aside.get(), path, mode, [&](int file) { write_all(file, text, quote(path)); });
 }
 
-void RootFiles::remove(const std::string &path) const
+void RootFiles::unlink(const std::string &path) const
 {
     const auto folder = find_folder(folder_of(path));
-    if (folder && ::unlinkat(folder->get(), file_name_of(path).c_str(), 0) != 0 && errno != ENOENT)
-        throw root_error("cannot remove", path);
+    if (!folder)
+        return;
+    if (::unlinkat(folder->get(), file_name_of(path).c_str(), 0) != 0 && errno != ENOENT)
+        throw failed("cannot remove", path);
+    sync_folder(folder->get(), folder_of(path));
 }
 
-void RootFiles::move(const std::string &path, const std::string &folder) const
+void RootFiles::write(const std::string &path, std::string_view text, mode_t mode, const std::string &way)
+{
+    const PresentFile before = look(path);
+    static_cast<void>(make_folder(folder_of(path)));
+    if (!way.empty())
+        static_cast<void>(make_folder(way));
+    undo_.add([files = this, before, path, way] {
+        try {
+            if (before.is_plain)
+                files->put(path, before.text, before.mode, way);
+            else
+                files->unlink(path);
+        } catch (const Error &) {
+            return; // the error that led here says what is wrong with this host
+        }
+    });
+    put(path, text, mode, way);
+}
+
+void RootFiles::copy(const std::string &source_path, int source, const std::string &path,
+                     const std::string &kept) const
+{
+    const UniqueFd folder = open_folder(folder_of(path));
+    if (!kept.empty() &&
+        ::linkat(folder.get(), file_name_of(path).c_str(), folder.get(), file_name_of(kept).c_str(), 0) !=
+            0 &&
+        errno != EEXIST)
+        throw failed("cannot keep a file as", kept);
+    constexpr mode_t mode = 0755;
+    put_filled(folder.get(), folder.get(), path, mode,
+               [&](int file) { fill_with(source, source_path, file, path); });
+}
+
+void RootFiles::remove(const std::string &path)
+{
+    const PresentFile before = look(path);
+    if (!before.is_plain)
+        return;
+    undo_.add([files = this, before, path] {
+        try {
+            files->put(path, before.text, before.mode, "");
+        } catch (const Error &) {
+            return;
+        }
+    });
+    unlink(path);
+}
+
+void RootFiles::move(const std::string &path, const std::string &folder)
 {
     const auto from = find_folder(folder_of(path));
     const UniqueFd target = make_folder(folder);
     const std::string name = file_name_of(path);
     if (from && ::renameat(from->get(), name.c_str(), target.get(), name.c_str()) != 0 && errno != ENOENT)
-        throw root_error("cannot move to " + quote(folder) + ":", path);
+        throw failed("cannot move to " + quote(folder) + ":", path);
 }
 
 void RootFiles::remove_empty_folders(const std::string &path) const

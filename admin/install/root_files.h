@@ -7,41 +7,95 @@
 #include <string>
 #include <string_view>
 
+#include "base/undo_log.h"
 #include "base/unique_fd.h"
-#include "install/host_writer.h"
+#include "host/sysroot.h"
 
 namespace ogh::admin {
 
+inline constexpr mode_t file_mode = 0644;
+
+/** What lies where a file is to be. */
+struct PresentFile {
+    bool exists = false;
+    bool is_plain = false; ///< and not a symlink, a folder or anything else
+    std::string text;      ///< of a plain file
+    mode_t mode = 0;       ///< the same
+};
+
 /**
- * Files below a root that somebody else may have made, such as an image's: a symlink in it leads where it leads in that
- * root, and nothing outside of it is opened, changed or removed. Paths are absolute below the root; a symlink at their
- * end is never followed.
+ * Looks at files below a root, and writes them as root. Paths are absolute below it, and a symlink at their end is never
+ * followed. Each change is whole or not at all, on the disk before the next one is made, and on the undo log: what is not
+ * kept is taken back.
  */
 class RootFiles final {
 public:
-    /** @param root a folder of this host, whose own symlinks are followed. @throws Error */
-    explicit RootFiles(const std::string &root);
+    /**
+     * The files of the host. No symlink on the way is followed: where one of an administrator leads is theirs to know. All
+     * folders on the way have to be root's alone.
+     */
+    static RootFiles of_host(const Sysroot &sysroot);
 
-    /** @throws Error */
+    /**
+     * The files of a root that somebody else may have made, such as an image's: a symlink on the way leads where it leads
+     * in that root, and nothing outside of it is opened, changed or removed.
+     * @param root a folder of this host, whose own symlinks are followed. @throws Error
+     */
+    static RootFiles of_image(const std::string &root);
+
+    /**
+     * Before anything of the host is written; until then nothing is made. Whoever can open the file can lock it, so it is
+     * one that only root can open.
+     * @throws Error (Busy) if another process has the lock, (BrokenHost) if others can open it
+     */
+    void lock();
+
+    /** @throws Error (BrokenHost), as all others, if a folder on the way is not as it has to be */
     [[nodiscard]] PresentFile look(const std::string &path) const;
 
-    /** In one step, whatever was there. Makes the folders on the way, with mode 0755. @throws Error */
-    void put(const std::string &path, std::string_view text, mode_t mode) const;
+    /**
+     * Gives the file this text, with root as its owner; makes the folders on the way.
+     * @param way where the file lies under another name until it is whole: a folder of the same filesystem in which that
+     *        does no harm; "" for the file's own
+     */
+    void write(const std::string &path, std::string_view text, mode_t mode = file_mode,
+               const std::string &way = "");
 
-    /** @throws Error; a file that is not there is none */
-    void remove(const std::string &path) const;
+    /**
+     * Puts a copy of a program in the place of what is there, with root as its owner and mode 0755, after the copy on
+     * the disk was compared. This is not on the undo log.
+     * @param source open for reading @param source_path that names it
+     * @param kept the name in the same folder that what was there has from then on; "" for none
+     * @throws Error; what was there is there then
+     */
+    void copy(const std::string &source_path, int source, const std::string &path,
+              const std::string &kept) const;
 
-    /** Moves a file into a folder, which is made. @throws Error */
-    void move(const std::string &path, const std::string &folder) const;
+    /** A file that is not there, or is no plain one, stays so. */
+    void remove(const std::string &path);
+
+    /** Moves a file into a folder, which is made. This is not on the undo log. */
+    void move(const std::string &path, const std::string &folder);
 
     /** Removes the folder that a path is in, and those above, as long as nothing is in them. */
     void remove_empty_folders(const std::string &path) const;
 
+    /** What was done stays. */
+    void keep() noexcept { undo_.drop(); }
+
 private:
+    RootFiles(UniqueFd root, bool is_image) : root_(std::move(root)), is_image_(is_image) {}
+
     [[nodiscard]] std::optional<UniqueFd> find_folder(const std::string &path) const;
-    [[nodiscard]] UniqueFd make_folder(const std::string &path) const;
+    [[nodiscard]] UniqueFd open_folder(const std::string &path) const;
+    UniqueFd make_folder(const std::string &path);
+    void put(const std::string &path, std::string_view text, mode_t mode, const std::string &way) const;
+    void unlink(const std::string &path) const;
 
     UniqueFd root_;
+    bool is_image_;
+    UniqueFd lock_;
+    UndoLog undo_;
 };
 
 } // namespace ogh::admin
