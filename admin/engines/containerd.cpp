@@ -6,8 +6,9 @@ namespace ogh::admin {
 namespace {
 
 /** Of the plugin for CRI, whose name is another one since 2.0. */
-constexpr CdiSwitch cdi_switch{"enable_cdi=true", "enable_cdi=false",
-                               "have enable_cdi = true in /etc/containerd/config.toml, below the CRI plugin"};
+constexpr CdiSwitch containerd_cdi{
+    "enable_cdi=true", "enable_cdi=false",
+    "have enable_cdi = true in /etc/containerd/config.toml, below the CRI plugin"};
 
 class Containerd final : public EngineKind {
 public:
@@ -18,7 +19,7 @@ public:
         return {"/etc/containerd/config.toml"};
     }
 
-    [[nodiscard]] const CdiSwitch *cdi() const override { return &cdi_switch; }
+    [[nodiscard]] const CdiSwitch *cdi() const override { return &containerd_cdi; }
 
     [[nodiscard]] std::string how_to_ask(const std::string &device) const override
     {

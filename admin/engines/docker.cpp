@@ -6,7 +6,7 @@ namespace ogh::admin {
 namespace {
 
 /** dockerd(8): "features" of daemon.json. */
-constexpr CdiSwitch cdi_switch{
+constexpr CdiSwitch docker_cdi{
     R"("cdi":true)", R"("cdi":false)",
     R"(have {"features": {"cdi": true}} in /etc/docker/daemon.json, and restart docker)"};
 
@@ -19,7 +19,7 @@ public:
         return {"/etc/docker/daemon.json"};
     }
 
-    [[nodiscard]] const CdiSwitch *cdi() const override { return &cdi_switch; }
+    [[nodiscard]] const CdiSwitch *cdi() const override { return &docker_cdi; }
 
     [[nodiscard]] std::string how_to_ask(const std::string &device) const override
     {
