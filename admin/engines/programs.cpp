@@ -3,6 +3,7 @@
 
 #include <fcntl.h>
 #include <poll.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -11,9 +12,11 @@
 #include <array>
 #include <cerrno>
 #include <csignal>
-#include <utility>
+#include <cstdio>
+#include <cstring>
 
 #include "base/error.h"
+#include "base/file.h"
 #include "base/text.h"
 #include "host/root_alone.h"
 
@@ -23,21 +26,26 @@ namespace {
 
 constexpr std::array folders = {"/usr/local/sbin", "/usr/local/bin", "/usr/sbin",
                                 "/usr/bin",        "/sbin",          "/bin"};
-constexpr size_t max_output = size_t{1} << 20U;
+constexpr off_t max_output = off_t{1} << 20U;
+constexpr int exit_without_program = 127; // as a shell says it
 
-struct Pipe {
-    UniqueFd read_end;
-    UniqueFd write_end;
+/** What a program prints goes into memory: nobody has to read while it runs, or wait for what it has left behind. */
+UniqueFd new_output()
+{
+    UniqueFd output(::memfd_create("output", MFD_CLOEXEC));
+    if (!output.valid())
+        throw SystemError(errno, "cannot make a file in memory");
+    return output;
+}
 
-    Pipe()
-    {
-        std::array<int, 2> ends{};
-        if (::pipe2(ends.data(), O_CLOEXEC) != 0)
-            throw SystemError(errno, "cannot make a pipe");
-        read_end = UniqueFd(ends[0]);
-        write_end = UniqueFd(ends[1]);
-    }
-};
+std::string text_of(const UniqueFd &output)
+{
+    struct stat status {};
+    if (::fstat(output.get(), &status) != 0 || ::lseek(output.get(), 0, SEEK_SET) != 0 ||
+        (status.st_size > max_output && ::ftruncate(output.get(), max_output) != 0))
+        throw SystemError(errno, "cannot read what a program has printed");
+    return read_all(output.get(), max_output, "what a program has printed");
+}
 
 /** In the child: the descriptors and signals that a program is started with. @return only if it cannot be run */
 void become(const Program &program, const std::vector<char *> &argv, int out, int err)
@@ -61,61 +69,35 @@ pid_t spawn(const Program &program, const std::vector<std::string> &words, int o
     for (std::string &word : copies)
         argv.push_back(word.data());
     argv.push_back(nullptr);
-    Pipe failure; // says why it cannot be run, and ends without a word if it can
     const pid_t pid = ::fork();
     if (pid < 0)
         throw SystemError(errno, "cannot run " + quote(program.path), ErrorKind::BrokenHost);
     if (pid == 0) {
         become(program, argv, out, err);
-        const int error = errno;
-        [[maybe_unused]] const ssize_t said = ::write(failure.write_end.get(), &error, sizeof(error));
-        ::_exit(1);
+        ::dprintf(err, "cannot run '%s': %s\n", program.path.c_str(), std::strerror(errno));
+        ::_exit(exit_without_program);
     }
-    failure.write_end.reset();
-    int error = 0;
-    if (::read(failure.read_end.get(), &error, sizeof(error)) != sizeof(error))
-        return pid;
-    ::waitpid(pid, nullptr, 0);
-    throw SystemError(error, "cannot run " + quote(program.path), ErrorKind::BrokenHost);
+    return pid;
 }
 
-/** @return whether there may be more */
-bool take(int fd, std::string &text)
+/** @return whether it ended within the limit; it has ended now */
+bool wait_for(pid_t pid, std::chrono::seconds limit, int &exit_status)
 {
-    std::array<char, 16384> buffer{};
-    const ssize_t length = ::read(fd, buffer.data(), buffer.size());
-    if (length <= 0)
-        return length < 0 && errno == EINTR;
-    text.append(buffer.data(), std::min(static_cast<size_t>(length), max_output - text.size()));
-    return true;
-}
-
-/** Reads both to their ends. @return false if that took longer than until `deadline` */
-bool read_both(std::array<pollfd, 2> ends, ProgramOutput &output,
-               std::chrono::steady_clock::time_point deadline)
-{
-    std::array<std::string *, 2> texts{&output.out, &output.err};
-    while (ends[0].fd >= 0 || ends[1].fd >= 0) {
-        const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(
-            deadline - std::chrono::steady_clock::now());
-        if (left.count() <= 0)
-            return false;
-        if (::poll(ends.data(), ends.size(), static_cast<int>(left.count())) < 0 && errno != EINTR)
-            throw SystemError(errno, "cannot wait for what a program prints");
-        for (size_t i = 0; i < ends.size(); ++i)
-            if (ends.at(i).revents != 0 && !take(ends.at(i).fd, *texts.at(i)))
-                ends.at(i).fd = -1;
-    }
-    return true;
-}
-
-int wait_for(pid_t pid)
-{
+    const UniqueFd pidfd(static_cast<int>(::syscall(SYS_pidfd_open, pid, 0)));
+    if (!pidfd.valid())
+        throw SystemError(errno, "cannot wait for a program");
+    pollfd end{pidfd.get(), POLLIN, 0};
+    while (::poll(&end, 1, static_cast<int>(std::chrono::milliseconds(limit).count())) < 0)
+        if (errno != EINTR)
+            throw SystemError(errno, "cannot wait for a program");
+    if (end.revents == 0)
+        ::kill(pid, SIGKILL);
     int status = 0;
     while (::waitpid(pid, &status, 0) < 0)
         if (errno != EINTR)
             throw SystemError(errno, "cannot wait for a program");
-    return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
+    exit_status = WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
+    return end.revents != 0;
 }
 
 bool is_executable(const ResolvedPath &place)
@@ -155,21 +137,14 @@ std::optional<Program> open_program(const std::string &path, uid_t other_owner)
 ProgramOutput run_program(const Program &program, const std::vector<std::string> &words,
                           std::chrono::seconds limit)
 {
-    const auto deadline = std::chrono::steady_clock::now() + limit;
-    Pipe out;
-    Pipe err;
-    const pid_t pid = spawn(program, words, out.write_end.get(), err.write_end.get());
-    out.write_end.reset();
-    err.write_end.reset();
+    const UniqueFd out = new_output();
+    const UniqueFd err = new_output();
     ProgramOutput output;
-    const bool is_done =
-        read_both({{{out.read_end.get(), POLLIN, 0}, {err.read_end.get(), POLLIN, 0}}}, output, deadline);
-    if (!is_done)
-        ::kill(pid, SIGKILL);
-    output.exit_status = wait_for(pid);
-    if (!is_done)
+    if (!wait_for(spawn(program, words, out.get(), err.get()), limit, output.exit_status))
         throw Error(ErrorKind::BrokenHost, quote(program.path) + " did not end in " +
                                                std::to_string(limit.count()) + " s, and was killed");
+    output.out = text_of(out);
+    output.err = text_of(err);
     return output;
 }
 
