@@ -22,7 +22,7 @@
 #include "cdi-devices/request/device_choice.h"
 #include "cdi-devices/request/device_request.h"
 #include "cdi-devices/request/engine_annotations.h"
-#include "cdi-devices/spec/folders.h"
+#include "cdi/spec_folders.h"
 #include "hook/gpu_lease.h"
 #include "request/annotations.h"
 
@@ -120,7 +120,7 @@ private:
     [[nodiscard]] FoundDevices look()
     {
         Notes &notes = hook_.notes();
-        const auto files = read_folders(
+        const auto files = cdi::read_folders(
             sysroot_, folders_of(options_),
             [&](std::string_view kind, std::string_view name) { return asks_for(request_, kind, name); },
             notes);
@@ -208,7 +208,7 @@ void print_list(Hook &hook, const Options &options)
 {
     const Sysroot sysroot(hook.options().sysroot);
     Notes &notes = hook.notes();
-    const auto files = read_folders(sysroot, folders_of(options), {}, notes);
+    const auto files = cdi::read_folders(sysroot, folders_of(options), {}, notes);
     hook.say_notes();
     const HostListing list = list_devices(files, policy_of(options), options.give_gpus, sysroot);
     Hook::print(to_text(list, options.list.format.value_or(ListFormat::Table)));

@@ -17,7 +17,7 @@ namespace ogh::cdi_devices {
 namespace {
 
 /** What of it this hook cannot do; "" if it can do all. */
-std::string obstacle(const ContainerEdits &edits)
+std::string obstacle(const cdi::ContainerEdits &edits)
 {
     std::string words;
     const auto add = [&](bool is_there, const char *word) {
@@ -63,14 +63,14 @@ std::string joined(const std::vector<LeaseKey> &keys)
 
 } // namespace
 
-HostListing list_devices(const std::vector<SpecFile> &files, const Policy &policy, bool gives_gpus,
+HostListing list_devices(const std::vector<cdi::SpecFile> &files, const Policy &policy, bool gives_gpus,
                          const Sysroot &sysroot)
 {
     HostListing list{
         "devices", {}, {"device", "nodes", "mounts", "keys", "specification", "not done", "state"}, {}};
     const DeviceIndex index(files);
     for (const auto &[name, found] : index.devices()) {
-        const ContainerEdits edits = combine({found});
+        const cdi::ContainerEdits edits = combine({found});
         const auto keys = keys_of(found, sysroot);
         const bool is_others = !keys.gpu_hook.empty() && !gives_gpus;
         list.rows.push_back({name.full(), edits.nodes.size(), edits.mounts.size(), known(joined(keys.keys)),

@@ -14,7 +14,7 @@ namespace ogh::cdi_devices {
  * What --list says: a row for each device of the specifications, with what leases know it by where that can be told.
  * @param gives_gpus --give-gpus
  */
-HostListing list_devices(const std::vector<SpecFile> &files, const Policy &policy, bool gives_gpus,
+HostListing list_devices(const std::vector<cdi::SpecFile> &files, const Policy &policy, bool gives_gpus,
                          const Sysroot &sysroot);
 
 } // namespace ogh::cdi_devices

@@ -2,7 +2,7 @@
 #include "cdi-devices/device_options.h"
 
 #include "base/error.h"
-#include "cdi-devices/spec/folders.h"
+#include "cdi/spec_folders.h"
 
 namespace ogh::cdi_devices {
 
@@ -72,7 +72,7 @@ std::vector<std::string> folders_of(const Options &options)
     std::vector<std::string> folders;
     for (const std::string &folder : options.folders)
         folders.push_back(absolute_folder(folder, "--spec-dir"));
-    return folders.empty() ? default_folders : folders;
+    return folders.empty() ? cdi::default_folders : folders;
 }
 
 } // namespace ogh::cdi_devices

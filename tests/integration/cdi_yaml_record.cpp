@@ -9,13 +9,13 @@
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
-#include "cdi-devices/spec/fields.h"
+#include "cdi/fields.h"
 #include "yaml/yaml_text.h"
 
 namespace {
 
 using nlohmann::json;
-using namespace ogh::cdi_devices;
+using namespace ogh::cdi;
 
 json read_record(const Value &value)
 {

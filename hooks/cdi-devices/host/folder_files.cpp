@@ -56,11 +56,11 @@ void add_host_folder(const Sysroot &sysroot, const std::string &path, std::vecto
 
 } // namespace
 
-std::vector<FoundFile> read_folder_files(const std::string &folder, const std::vector<Mount> &mounts,
+std::vector<FoundFile> read_folder_files(const std::string &folder, const std::vector<cdi::Mount> &mounts,
                                          const Sysroot &sysroot)
 {
     std::vector<FoundFile> files;
-    for (const Mount &mount : mounts) {
+    for (const cdi::Mount &mount : mounts) {
         const std::string &path = mount.container_path;
         if ((folder + "/").starts_with(path + "/")) {
             add_host_folder(sysroot, mount.host_path + folder.substr(path.size()), files);

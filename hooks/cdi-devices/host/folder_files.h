@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "cdi-devices/spec/spec.h"
+#include "cdi/spec.h"
 #include "host/sysroot.h"
 #include "libraries/folder_libraries.h"
 
@@ -16,7 +16,7 @@ namespace ogh::cdi_devices {
  * @param folder absolute, without a slash at the end
  * @throws Error (BrokenHost)
  */
-std::vector<FoundFile> read_folder_files(const std::string &folder, const std::vector<Mount> &mounts,
+std::vector<FoundFile> read_folder_files(const std::string &folder, const std::vector<cdi::Mount> &mounts,
                                          const Sysroot &sysroot);
 
 } // namespace ogh::cdi_devices

@@ -92,20 +92,20 @@ bool is_device(const HostFile &file)
     return S_ISCHR(file.mode) || S_ISBLK(file.mode);
 }
 
-const std::string &host_path_of(const DeviceNode &node)
+const std::string &host_path_of(const cdi::DeviceNode &node)
 {
     return node.host_path.empty() ? node.path : node.host_path;
 }
 
-HostFiles look_at_host(const ContainerEdits &edits, const VendorActions &actions, const Sysroot &sysroot)
+HostFiles look_at_host(const cdi::ContainerEdits &edits, const VendorActions &actions, const Sysroot &sysroot)
 {
     HostFiles files;
     Looker looker(sysroot);
-    for (const DeviceNode &node : edits.nodes) {
+    for (const cdi::DeviceNode &node : edits.nodes) {
         require_absolute(host_path_of(node), "device node");
         files.nodes.try_emplace(host_path_of(node), looker.look(host_path_of(node)));
     }
-    for (const Mount &mount : edits.mounts) {
+    for (const cdi::Mount &mount : edits.mounts) {
         require_absolute(mount.host_path, "mount");
         files.mounts.try_emplace(mount.host_path, looker.follow(mount.host_path));
     }

@@ -10,7 +10,7 @@
 
 #include "cdi-devices/host/driver_proc.h"
 #include "cdi-devices/plan/vendor_hooks.h"
-#include "cdi-devices/spec/spec.h"
+#include "cdi/spec.h"
 #include "host/sysroot.h"
 #include "libraries/folder_libraries.h"
 
@@ -38,9 +38,10 @@ struct HostFiles {
 bool is_device(const HostFile &file);
 
 /** The path of a node on the host. */
-const std::string &host_path_of(const DeviceNode &node);
+const std::string &host_path_of(const cdi::DeviceNode &node);
 
 /** @throws Error (BrokenHost) */
-HostFiles look_at_host(const ContainerEdits &edits, const VendorActions &actions, const Sysroot &sysroot);
+HostFiles look_at_host(const cdi::ContainerEdits &edits, const VendorActions &actions,
+                       const Sysroot &sysroot);
 
 } // namespace ogh::cdi_devices

@@ -16,7 +16,7 @@ template<typename Item> void append(std::vector<Item> &list, const std::vector<I
     list.insert(list.end(), more.begin(), more.end());
 }
 
-void add(ContainerEdits &all, const ContainerEdits &edits)
+void add(cdi::ContainerEdits &all, const cdi::ContainerEdits &edits)
 {
     append(all.env, edits.env);
     append(all.nodes, edits.nodes);
@@ -39,7 +39,7 @@ template<typename Item> void keep_last(std::vector<Item> &list, std::string Item
 }
 
 /** How many names its path has. */
-size_t depth(const Mount &mount)
+size_t depth(const cdi::Mount &mount)
 {
     const std::string &path = mount.container_path;
     size_t names = 0;
@@ -50,19 +50,20 @@ size_t depth(const Mount &mount)
 
 } // namespace
 
-ContainerEdits combine(const std::vector<FoundDevice> &devices)
+cdi::ContainerEdits combine(const std::vector<FoundDevice> &devices)
 {
-    ContainerEdits all;
-    std::set<const SpecFile *> seen;
+    cdi::ContainerEdits all;
+    std::set<const cdi::SpecFile *> seen;
     for (const auto &[file, device] : devices) {
         if (seen.insert(file).second)
             add(all, file->spec.edits);
         add(all, device->edits);
     }
-    keep_last(all.nodes, &DeviceNode::path);
-    keep_last(all.mounts, &Mount::container_path);
-    std::stable_sort(all.mounts.begin(), all.mounts.end(),
-                     [](const Mount &one, const Mount &other) { return depth(one) < depth(other); });
+    keep_last(all.nodes, &cdi::DeviceNode::path);
+    keep_last(all.mounts, &cdi::Mount::container_path);
+    std::stable_sort(
+        all.mounts.begin(), all.mounts.end(),
+        [](const cdi::Mount &one, const cdi::Mount &other) { return depth(one) < depth(other); });
     return all;
 }
 

@@ -24,7 +24,7 @@ constexpr auto granted =
     std::to_array<std::string_view>({"nosuid", "nodev", "private", "rprivate", "slave", "rslave", "shared",
                                      "rshared", "relatime", "defaults"});
 
-Error wrong(const Mount &mount, ErrorKind kind, const std::string &why)
+Error wrong(const cdi::Mount &mount, ErrorKind kind, const std::string &why)
 {
     return {kind, "the specification's mount of " + quote(mount.host_path) + " at " +
                       quote(mount.container_path) + " " + why};
@@ -39,7 +39,7 @@ std::string version_in(const std::string &path)
     return is_driver_version(version) ? version : "";
 }
 
-Error missing(const Mount &mount, const std::string &driver_version)
+Error missing(const cdi::Mount &mount, const std::string &driver_version)
 {
     const std::string version = version_in(mount.host_path);
     if (version.empty() || driver_version.empty() || version == driver_version)
@@ -53,7 +53,7 @@ Error missing(const Mount &mount, const std::string &driver_version)
                      "--output=FILE', FILE being the specification's");
 }
 
-Kind kind_of(const Mount &mount, const HostFile &host, const std::string &driver_version)
+Kind kind_of(const cdi::Mount &mount, const HostFile &host, const std::string &driver_version)
 {
     if (S_ISDIR(host.mode))
         return Kind::Directory;
@@ -73,7 +73,7 @@ struct MountOptions {
     std::uint64_t attributes = 0;
 };
 
-MountOptions options_of(const Mount &mount)
+MountOptions options_of(const cdi::Mount &mount)
 {
     MountOptions options;
     for (const std::string &word : mount.options) {
@@ -103,7 +103,7 @@ bool is_writable(const MountOptions &options, Writable writable)
 
 } // namespace
 
-MountEdit plan_mount(const Mount &mount, const HostFile &host, Writable writable,
+MountEdit plan_mount(const cdi::Mount &mount, const HostFile &host, Writable writable,
                      const std::string &driver_version)
 {
     if (!mount.type.empty() && mount.type != "bind" && mount.type != "none")

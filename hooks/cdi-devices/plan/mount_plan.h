@@ -2,7 +2,7 @@
 #pragma once
 
 #include "cdi-devices/host/host_files.h"
-#include "cdi-devices/spec/spec.h"
+#include "cdi/spec.h"
 #include "edits/edits.h"
 
 namespace ogh::cdi_devices {
@@ -21,7 +21,7 @@ enum class Writable {
  * @throws Error: BrokenHost if the host has not what is mounted; Denied for a type or an option that is not known, and as
  *         mount_target()
  */
-MountEdit plan_mount(const Mount &mount, const HostFile &host, Writable writable,
+MountEdit plan_mount(const cdi::Mount &mount, const HostFile &host, Writable writable,
                      const std::string &driver_version);
 
 } // namespace ogh::cdi_devices

@@ -15,7 +15,7 @@ namespace ogh::cdi_devices {
 
 namespace {
 
-Error wrong(const DeviceNode &node, const std::string &why)
+Error wrong(const cdi::DeviceNode &node, const std::string &why)
 {
     return {ErrorKind::BrokenHost, "the specification's device node " + quote(node.path) + " " + why};
 }
@@ -33,12 +33,12 @@ std::string letter_of(mode_t mode)
 }
 
 /** Whether it says all that the host's node could tell. */
-bool is_whole(const DeviceNode &node)
+bool is_whole(const cdi::DeviceNode &node)
 {
     return !node.type.empty() && (node.major != 0 || node.type == "p");
 }
 
-void check_host(const DeviceNode &node, const HostFile &host)
+void check_host(const cdi::DeviceNode &node, const HostFile &host)
 {
     const std::string what = quote(host_path_of(node));
     if (host.mode == 0)
@@ -54,7 +54,7 @@ void check_host(const DeviceNode &node, const HostFile &host)
                     "has the type " + quote(node.type) + ", and " + what + " of this host " + quote(letter));
 }
 
-unsigned number_within(std::int64_t number, unsigned most, const DeviceNode &node)
+unsigned number_within(std::int64_t number, unsigned most, const cdi::DeviceNode &node)
 {
     if (number < 0 || number > most)
         throw wrong(node, "has the number " + std::to_string(number) + ", which no device has");
@@ -71,7 +71,7 @@ unsigned access_of(const std::string &permissions)
     return (has('r') ? access_read : 0) | (has('w') ? access_write : 0) | (has('m') ? access_mknod : 0);
 }
 
-mode_t mode_of(const DeviceNode &node, const HostFile &host)
+mode_t mode_of(const cdi::DeviceNode &node, const HostFile &host)
 {
     constexpr mode_t permissions = 0777; // a node needs no more
     if (node.file_mode)
@@ -81,7 +81,7 @@ mode_t mode_of(const DeviceNode &node, const HostFile &host)
 
 } // namespace
 
-NodeEdit plan_node(const DeviceNode &node, const HostFile &host, const NodeOwner &user)
+NodeEdit plan_node(const cdi::DeviceNode &node, const HostFile &host, const NodeOwner &user)
 {
     if (!is_whole(node))
         check_host(node, host);
@@ -101,7 +101,7 @@ NodeEdit plan_node(const DeviceNode &node, const HostFile &host, const NodeOwner
     return edit;
 }
 
-NodeEdit plan_mounted_node(const Mount &mount, const HostFile &host, const NodeOwner &user)
+NodeEdit plan_mounted_node(const cdi::Mount &mount, const HostFile &host, const NodeOwner &user)
 {
     NodeEdit edit;
     edit.container_path = node_target(mount.container_path);
@@ -115,13 +115,14 @@ NodeEdit plan_mounted_node(const Mount &mount, const HostFile &host, const NodeO
     return edit;
 }
 
-std::vector<NodeEdit> plan_nodes(const ContainerEdits &edits, const HostFiles &host, const NodeOwner &user)
+std::vector<NodeEdit> plan_nodes(const cdi::ContainerEdits &edits, const HostFiles &host,
+                                 const NodeOwner &user)
 {
     std::vector<NodeEdit> nodes;
-    for (const DeviceNode &node : edits.nodes)
+    for (const cdi::DeviceNode &node : edits.nodes)
         if (const auto found = host.nodes.find(host_path_of(node)); found != host.nodes.end())
             nodes.push_back(plan_node(node, found->second, user));
-    for (const Mount &mount : edits.mounts)
+    for (const cdi::Mount &mount : edits.mounts)
         if (const auto found = host.mounts.find(mount.host_path);
             found != host.mounts.end() && is_device(found->second))
             nodes.push_back(plan_mounted_node(mount, found->second, user));

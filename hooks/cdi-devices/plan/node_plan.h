@@ -6,7 +6,7 @@
 #include "cdi-devices/host/device_keys.h"
 #include "cdi-devices/host/host_files.h"
 #include "cdi-devices/request/device_choice.h"
-#include "cdi-devices/spec/spec.h"
+#include "cdi/spec.h"
 #include "edits/edits.h"
 
 namespace ogh::cdi_devices {
@@ -17,7 +17,7 @@ namespace ogh::cdi_devices {
  * @param host what the host has at host_path_of(node)
  * @throws Error: BrokenHost if the host has none, or another one; Policy as node_target()
  */
-NodeEdit plan_node(const DeviceNode &node, const HostFile &host, const NodeOwner &user);
+NodeEdit plan_node(const cdi::DeviceNode &node, const HostFile &host, const NodeOwner &user);
 
 /**
  * What a mount of a device node comes to, such as Intel's of the links in /dev/dri/by-path: another name for it, without
@@ -25,14 +25,15 @@ NodeEdit plan_node(const DeviceNode &node, const HostFile &host, const NodeOwner
  * @param host a device node
  * @throws Error as node_target()
  */
-NodeEdit plan_mounted_node(const Mount &mount, const HostFile &host, const NodeOwner &user);
+NodeEdit plan_mounted_node(const cdi::Mount &mount, const HostFile &host, const NodeOwner &user);
 
 /**
  * All nodes that edits bring: their own, and those that they mount. Pure.
  * @param host what has been looked at; what was not is left out, such as a node whose place another device's takes
  * @throws Error as plan_node()
  */
-std::vector<NodeEdit> plan_nodes(const ContainerEdits &edits, const HostFiles &host, const NodeOwner &user);
+std::vector<NodeEdit> plan_nodes(const cdi::ContainerEdits &edits, const HostFiles &host,
+                                 const NodeOwner &user);
 
 /** The same of one device and of its file. */
 DeviceNodes nodes_of(const FoundDevice &found, const HostFiles &host);

@@ -43,7 +43,7 @@ void add_missing(std::string &missing, const char *what, const List &list, const
 /** One warning of what only who writes config.json could do. */
 void note_missing(const PlanInputs &inputs, Notes &notes)
 {
-    const ContainerEdits &edits = inputs.edits;
+    const cdi::ContainerEdits &edits = inputs.edits;
     std::vector<std::string> variables;
     std::copy_if(
         edits.env.begin(), edits.env.end(), std::back_inserter(variables), [&](const std::string &variable) {
@@ -65,7 +65,7 @@ void note_missing(const PlanInputs &inputs, Notes &notes)
                                                 missing + "; start it with them if they are needed"});
 }
 
-void refuse_impossible(const ContainerEdits &edits)
+void refuse_impossible(const cdi::ContainerEdits &edits)
 {
     if (edits.intel_rdt || !edits.net_devices.empty())
         throw Error(ErrorKind::Denied, std::string("a specification has ") +
@@ -103,7 +103,7 @@ Edits plan(const PlanInputs &inputs, Notes &notes)
     Edits planned;
     planned.links = inputs.actions.links;
     planned.nodes = plan_nodes(inputs.edits, files, inputs.user);
-    for (const Mount &mount : inputs.edits.mounts)
+    for (const cdi::Mount &mount : inputs.edits.mounts)
         if (const HostFile &host = files.mounts.at(mount.host_path); !is_device(host))
             planned.mounts.push_back(plan_mount(mount, host, inputs.writable, files.driver_version));
     change_modes(inputs.actions.modes, planned.nodes);

@@ -9,17 +9,17 @@
 #include "cdi-devices/host/host_files.h"
 #include "cdi-devices/image.h"
 #include "cdi-devices/plan/mount_plan.h"
-#include "cdi-devices/spec/spec.h"
+#include "cdi/spec.h"
 #include "edits/edits.h"
 
 namespace ogh::cdi_devices {
 
 /** All that was read for one container: what a plan is made of. */
 struct PlanInputs {
-    ContainerEdits edits = {};  ///< as combine() gives them
-    VendorActions actions = {}; ///< of their hooks
-    HostFiles files = {};       ///< what the host has of them
-    Image image = {};           ///< as far as it matters: needs_image()
+    cdi::ContainerEdits edits = {}; ///< as combine() gives them
+    VendorActions actions = {};     ///< of their hooks
+    HostFiles files = {};           ///< what the host has of them
+    Image image = {};               ///< as far as it matters: needs_image()
     Writable writable = Writable::Stated;
     bool require_env = false;                  ///< refuse, where variables are missing
     NodeOwner user = {};                       ///< of the container's first program

@@ -20,7 +20,7 @@ namespace ogh::cdi_devices {
 
 namespace {
 
-Error refused(const SpecHook &hook, const std::string &why)
+Error refused(const cdi::SpecHook &hook, const std::string &why)
 {
     return {ErrorKind::Denied, "a specification has the " + hook.name + " hook " + quote(hook.path) +
                                    (hook.args.empty() ? "" : " with " + quote_list(hook.args)) + ": " + why};
@@ -30,7 +30,7 @@ Error refused(const SpecHook &hook, const std::string &why)
 using Arguments = std::vector<std::string>;
 
 /** The action that NVIDIA's program is called for, and its options. */
-std::optional<std::pair<std::string, Arguments>> vendor_action(const SpecHook &hook)
+std::optional<std::pair<std::string, Arguments>> vendor_action(const cdi::SpecHook &hook)
 {
     const std::string program = file_name_of(hook.path);
     Arguments words = hook.args;
@@ -60,7 +60,7 @@ template<typename Item> void add_new(std::vector<Item> &list, Item item)
 /** What a hook's action is given: values by the names of options, in their order. */
 class ActionOptions final {
 public:
-    ActionOptions(const Arguments &words, const SpecHook &hook) : hook_(hook)
+    ActionOptions(const Arguments &words, const cdi::SpecHook &hook) : hook_(hook)
     {
         for (auto word = words.begin(); word != words.end(); ++word) {
             const size_t equals = word->find('=');
@@ -105,11 +105,11 @@ public:
     }
 
 private:
-    const SpecHook &hook_;
+    const cdi::SpecHook &hook_;
     std::vector<std::pair<std::string, std::string>> given_;
 };
 
-LinkEdit link_of(const std::string &value, const SpecHook &hook)
+LinkEdit link_of(const std::string &value, const cdi::SpecHook &hook)
 {
     constexpr std::string_view separator = "::";
     const size_t at = value.find(separator);
@@ -119,7 +119,7 @@ LinkEdit link_of(const std::string &value, const SpecHook &hook)
     return {mount_target(value.substr(at + separator.size())), value.substr(0, at)};
 }
 
-std::string library_folder(const std::string &value, const SpecHook &hook)
+std::string library_folder(const std::string &value, const cdi::SpecHook &hook)
 {
     std::string folder = clean_path(value);
     if (folder == "/" || !can_be_in_loader_files(folder))
@@ -127,7 +127,7 @@ std::string library_folder(const std::string &value, const SpecHook &hook)
     return folder;
 }
 
-ModeChange mode_change(const std::string &path, const std::string &mode, const SpecHook &hook)
+ModeChange mode_change(const std::string &path, const std::string &mode, const cdi::SpecHook &hook)
 {
     constexpr unsigned base = 8;
     constexpr unsigned most = 0777; // a node needs no more
@@ -139,42 +139,42 @@ ModeChange mode_change(const std::string &path, const std::string &mode, const S
 }
 
 /** Adds what one action does, by its options. */
-using Action = void (*)(ActionOptions &, const SpecHook &, VendorActions &);
+using Action = void (*)(ActionOptions &, const cdi::SpecHook &, VendorActions &);
 
 struct NamedAction {
     std::string_view name;
     Action add;
 };
 
-void add_links(ActionOptions &options, const SpecHook &hook, VendorActions &actions)
+void add_links(ActionOptions &options, const cdi::SpecHook &hook, VendorActions &actions)
 {
     for (const std::string &value : options.take("--link"))
         add_new(actions.links, link_of(value, hook));
 }
 
-void add_folders(ActionOptions &options, const SpecHook &hook, VendorActions &actions)
+void add_folders(ActionOptions &options, const cdi::SpecHook &hook, VendorActions &actions)
 {
     static_cast<void>(options.take("--ldconfig-path")); // no program is run
     for (const std::string &value : options.take("--folder"))
         add_new(actions.library_folders, library_folder(value, hook));
 }
 
-void add_compat(ActionOptions &options, const SpecHook & /*hook*/, VendorActions &actions)
+void add_compat(ActionOptions &options, const cdi::SpecHook & /*hook*/, VendorActions &actions)
 {
     actions.compat_driver = options.take_one("--host-driver-version");
 }
 
-void mask_params(ActionOptions & /*options*/, const SpecHook & /*hook*/, VendorActions &actions)
+void mask_params(ActionOptions & /*options*/, const cdi::SpecHook & /*hook*/, VendorActions &actions)
 {
     actions.masks_params = true;
 }
 
-void limit_egl(ActionOptions & /*options*/, const SpecHook & /*hook*/, VendorActions &actions)
+void limit_egl(ActionOptions & /*options*/, const cdi::SpecHook & /*hook*/, VendorActions &actions)
 {
     actions.limits_egl = true;
 }
 
-void add_modes(ActionOptions &options, const SpecHook &hook, VendorActions &actions)
+void add_modes(ActionOptions &options, const cdi::SpecHook &hook, VendorActions &actions)
 {
     const std::string mode = options.take_one("--mode");
     for (const std::string &path : options.take("--path"))
@@ -192,10 +192,10 @@ constexpr auto known_actions = std::to_array<NamedAction>({
 
 } // namespace
 
-VendorActions vendor_actions(const std::vector<SpecHook> &hooks)
+VendorActions vendor_actions(const std::vector<cdi::SpecHook> &hooks)
 {
     VendorActions actions;
-    for (const SpecHook &hook : hooks) {
+    for (const cdi::SpecHook &hook : hooks) {
         const auto called = vendor_action(hook);
         if (!called)
             throw refused(hook, "no program of a specification is run, and what this one does is not known");

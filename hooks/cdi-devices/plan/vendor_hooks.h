@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "cdi-devices/spec/spec.h"
+#include "cdi/spec.h"
 #include "edits/edits.h"
 
 namespace ogh::cdi_devices {
@@ -37,6 +37,6 @@ struct VendorActions {
  * known (nvidia-cdi-hook, nvidia-ctk hook; their options are those of its releases up to 1.20). Pure.
  * @throws Error (Denied) that names any other hook, and any option that is not known
  */
-VendorActions vendor_actions(const std::vector<SpecHook> &hooks);
+VendorActions vendor_actions(const std::vector<cdi::SpecHook> &hooks);
 
 } // namespace ogh::cdi_devices

@@ -5,7 +5,7 @@
 
 #include "base/error.h"
 #include "base/text.h"
-#include "cdi-devices/spec/names.h"
+#include "cdi/names.h"
 
 namespace ogh::cdi_devices {
 
@@ -47,10 +47,10 @@ void refuse_missing(const DeviceRequest &request, const DeviceIndex &index, cons
 
 } // namespace
 
-DeviceIndex::DeviceIndex(const std::vector<SpecFile> &files)
+DeviceIndex::DeviceIndex(const std::vector<cdi::SpecFile> &files)
 {
-    for (const SpecFile &file : files)
-        for (const Device &device : file.spec.devices) {
+    for (const cdi::SpecFile &file : files)
+        for (const cdi::Device &device : file.spec.devices) {
             DeviceName name{file.spec.kind, device.name};
             const size_t before = devices_.size();
             // Who writes a file has them in order.
@@ -79,10 +79,10 @@ void Policy::allow(const std::optional<std::string> &list)
         return;
     std::set<std::string> names;
     for (const std::string &word : split_list(*list)) {
-        const auto [kind, name, has_device] = split_name(word);
-        std::string problem = kind_problem(kind);
+        const auto [kind, name, has_device] = cdi::split_name(word);
+        std::string problem = cdi::kind_problem(kind);
         if (problem.empty() && has_device)
-            problem = device_problem(name);
+            problem = cdi::device_problem(name);
         if (!problem.empty())
             throw Error(ErrorKind::Usage, "--allow has " + quote(word) + ": " + problem +
                                               "; it takes 'vendor.com/class' and 'vendor.com/class=name'");

@@ -9,21 +9,21 @@
 #include <vector>
 
 #include "cdi-devices/request/device_request.h"
-#include "cdi-devices/spec/folders.h"
+#include "cdi/spec_folders.h"
 
 namespace ogh::cdi_devices {
 
 /** Where a device is described. */
 struct FoundDevice {
-    const SpecFile *file = nullptr;
-    const Device *device = nullptr;
+    const cdi::SpecFile *file = nullptr;
+    const cdi::Device *device = nullptr;
 };
 
 /** All devices that the specifications of a host describe, by their names. */
 class DeviceIndex final {
 public:
     /** @param files outlive this */
-    explicit DeviceIndex(const std::vector<SpecFile> &files);
+    explicit DeviceIndex(const std::vector<cdi::SpecFile> &files);
 
     /** @return nothing if there is none, or two files of one folder have it */
     [[nodiscard]] std::optional<FoundDevice> find(const DeviceName &name) const;

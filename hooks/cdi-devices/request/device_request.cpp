@@ -5,7 +5,7 @@
 
 #include "base/error.h"
 #include "base/text.h"
-#include "cdi-devices/spec/names.h"
+#include "cdi/names.h"
 
 namespace ogh::cdi_devices {
 
@@ -25,11 +25,11 @@ DeviceRequest parse_device_request(const RequestValue &asked)
     if (trimmed(asked.value) == "none")
         return request;
     for (const std::string &word : split_list(asked.value)) {
-        auto [kind, name, has_device] = split_name(word);
-        std::string problem = kind_problem(kind);
+        auto [kind, name, has_device] = cdi::split_name(word);
+        std::string problem = cdi::kind_problem(kind);
         const bool all = !has_device || name == "*";
         if (problem.empty() && !all)
-            problem = device_problem(name);
+            problem = cdi::device_problem(name);
         if (!problem.empty())
             throw Error(ErrorKind::Usage, "the " + asked.origin + " has " + quote(word) + ": " + problem +
                                               "; it takes names like 'vendor.com/class=name', separated by "

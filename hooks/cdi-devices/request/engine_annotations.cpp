@@ -7,7 +7,7 @@
 
 #include "base/error.h"
 #include "base/text.h"
-#include "cdi-devices/spec/names.h"
+#include "cdi/names.h"
 
 namespace ogh::cdi_devices {
 
@@ -20,10 +20,10 @@ void add_names(const std::string &key, std::string_view value, DeviceRequest &re
     for (size_t start = 0; start <= value.size();) {
         const size_t end = std::min(value.find(',', start), value.size());
         const std::string word(value.substr(start, end - start));
-        auto [kind, name, has_device] = split_name(word);
-        std::string problem = kind_problem(kind);
+        auto [kind, name, has_device] = cdi::split_name(word);
+        std::string problem = cdi::kind_problem(kind);
         if (problem.empty())
-            problem = has_device ? device_problem(name) : "it names no device";
+            problem = has_device ? cdi::device_problem(name) : "it names no device";
         if (!problem.empty())
             throw Error(ErrorKind::Usage,
                         "the annotation " + quote(key) + " has " + quote(word) + ": " + problem +

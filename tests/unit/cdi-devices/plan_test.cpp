@@ -16,6 +16,7 @@
 BOOST_AUTO_TEST_SUITE(cdi_devices_plan)
 
 using namespace ogh;
+using namespace ogh::cdi;
 using namespace ogh::cdi_devices;
 using ogh::test::Failure;
 using ogh::test::failure_of;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "cdi-devices/spec/folders.h"
+#include "cdi/spec_folders.h"
 
 #include <dirent.h>
 #include <fcntl.h>
@@ -15,11 +15,11 @@
 #include "base/file.h"
 #include "base/path_names.h"
 #include "base/text.h"
-#include "cdi-devices/spec/parse.h"
+#include "cdi/spec_parser.h"
 #include "host/root_alone.h"
 #include "kernel/folder_entries.h"
 
-namespace ogh::cdi_devices {
+namespace ogh::cdi {
 
 namespace {
 
@@ -138,4 +138,4 @@ std::vector<SpecFile> read_folders(const Sysroot &sysroot, const std::vector<std
     return files;
 }
 
-} // namespace ogh::cdi_devices
+} // namespace ogh::cdi

@@ -5,7 +5,7 @@
 #include <optional>
 #include <string_view>
 
-namespace ogh::cdi_devices {
+namespace ogh::cdi {
 
 /** A version of the specification of CDI. */
 using Version = std::array<unsigned, 3>;
@@ -23,4 +23,4 @@ constexpr Version v1_1{1, 1, 0};
  */
 std::optional<Version> parse_version(std::string_view text);
 
-} // namespace ogh::cdi_devices
+} // namespace ogh::cdi

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <boost/test/unit_test.hpp>
 
-#include "cdi-devices/spec/fields.h"
+#include "cdi/fields.h"
 #include "support/expect.h"
 #include "yaml/yaml_text.h"
 
-BOOST_AUTO_TEST_SUITE(cdi_devices_scalar)
+BOOST_AUTO_TEST_SUITE(scalar)
 
 using namespace ogh;
-using namespace ogh::cdi_devices;
+using namespace ogh::cdi;
 using ogh::test::Failure;
 using ogh::test::failure_of;
 

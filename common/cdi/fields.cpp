@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "cdi-devices/spec/fields.h"
+#include "cdi/fields.h"
 
 #include <algorithm>
 #include <charconv>
@@ -8,9 +8,9 @@
 
 #include "base/letters.h"
 #include "base/text.h"
-#include "cdi-devices/spec/scalar.h"
+#include "cdi/scalar.h"
 
-namespace ogh::cdi_devices {
+namespace ogh::cdi {
 
 namespace {
 
@@ -247,4 +247,4 @@ void Fields::check_texts() const
         static_cast<void>(field.value.text());
 }
 
-} // namespace ogh::cdi_devices
+} // namespace ogh::cdi

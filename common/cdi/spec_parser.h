@@ -4,9 +4,9 @@
 #include <functional>
 #include <string_view>
 
-#include "cdi-devices/spec/spec.h"
+#include "cdi/spec.h"
 
-namespace ogh::cdi_devices {
+namespace ogh::cdi {
 
 /** Whether somebody wants to know more of a device than its name: called with its kind and its name. */
 using IsWanted = std::function<bool(std::string_view, std::string_view)>;
@@ -19,4 +19,4 @@ using IsWanted = std::function<bool(std::string_view, std::string_view)>;
  */
 Spec parse_spec(std::string_view text, const IsWanted &is_wanted = {});
 
-} // namespace ogh::cdi_devices
+} // namespace ogh::cdi

@@ -4,7 +4,7 @@
 #include <string>
 #include <string_view>
 
-namespace ogh::cdi_devices {
+namespace ogh::cdi {
 
 // The names that SPEC.md of the Container Device Interface allows. Each says why a name is none, or "".
 
@@ -24,4 +24,4 @@ struct QualifiedName {
 
 QualifiedName split_name(std::string_view name);
 
-} // namespace ogh::cdi_devices
+} // namespace ogh::cdi

@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <string_view>
 
-namespace ogh::cdi_devices {
+namespace ogh::cdi {
 
 /** What a scalar stands for, to whoever reads it. */
 enum class Scalar : std::uint8_t {
@@ -24,4 +24,4 @@ enum class Scalar : std::uint8_t {
  */
 Scalar resolve_scalar(std::string_view text, bool is_plain);
 
-} // namespace ogh::cdi_devices
+} // namespace ogh::cdi

@@ -5,13 +5,14 @@
 #include <boost/test/unit_test.hpp>
 
 #include "cdi-devices/request/device_choice.h"
-#include "cdi-devices/spec/folders.h"
+#include "cdi/spec_folders.h"
 #include "support/expect.h"
 #include "support/temp_folder.h"
 
-BOOST_AUTO_TEST_SUITE(cdi_devices_folders)
+BOOST_AUTO_TEST_SUITE(spec_folders)
 
 using namespace ogh;
+using namespace ogh::cdi;
 using namespace ogh::cdi_devices;
 using ogh::test::failure_of;
 using ogh::test::TempFolder;

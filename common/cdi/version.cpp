@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "cdi-devices/spec/version.h"
+#include "cdi/version.h"
 
 #include <algorithm>
 #include <string>
 #include <utility>
 
-namespace ogh::cdi_devices {
+namespace ogh::cdi {
 
 std::optional<Version> parse_version(std::string_view text)
 {
@@ -25,4 +25,4 @@ std::optional<Version> parse_version(std::string_view text)
     return known == versions.end() ? std::nullopt : std::optional(known->second);
 }
 
-} // namespace ogh::cdi_devices
+} // namespace ogh::cdi

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "cdi-devices/spec/parse.h"
+#include "cdi/spec_parser.h"
 
 #include <algorithm>
 #include <array>
@@ -7,12 +7,12 @@
 #include <set>
 
 #include "base/text.h"
-#include "cdi-devices/spec/fields.h"
-#include "cdi-devices/spec/names.h"
-#include "cdi-devices/spec/version.h"
+#include "cdi/fields.h"
+#include "cdi/names.h"
+#include "cdi/version.h"
 #include "yaml/yaml_text.h"
 
-namespace ogh::cdi_devices {
+namespace ogh::cdi {
 
 namespace {
 
@@ -269,4 +269,4 @@ Spec parse_spec(std::string_view text, const IsWanted &is_wanted)
     return Parser(Value(document, *document.root()), is_wanted).read();
 }
 
-} // namespace ogh::cdi_devices
+} // namespace ogh::cdi

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "cdi-devices/spec/names.h"
+#include "cdi/names.h"
 
 #include <algorithm>
 
 #include "base/letters.h"
 #include "base/text.h"
 
-namespace ogh::cdi_devices {
+namespace ogh::cdi {
 
 namespace {
 
@@ -62,4 +62,4 @@ QualifiedName split_name(std::string_view name)
     return {std::string(name.substr(0, sign)), std::string(name.substr(sign + 1)), true};
 }
 
-} // namespace ogh::cdi_devices
+} // namespace ogh::cdi

@@ -11,7 +11,7 @@
 #include "base/error.h"
 #include "yaml/yaml_document.h"
 
-namespace ogh::cdi_devices {
+namespace ogh::cdi {
 
 /** A value of a specification, as strict as the reference implementation (encoding/json of Go) is about what it may be. */
 class Value final {
@@ -88,4 +88,4 @@ private:
     std::vector<Field> fields_;
 };
 
-} // namespace ogh::cdi_devices
+} // namespace ogh::cdi

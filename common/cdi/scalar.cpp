@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "cdi-devices/spec/scalar.h"
+#include "cdi/scalar.h"
 
 #include <algorithm>
 #include <array>
@@ -7,7 +7,7 @@
 
 #include "base/letters.h"
 
-namespace ogh::cdi_devices {
+namespace ogh::cdi {
 
 namespace {
 
@@ -67,4 +67,4 @@ Scalar resolve_scalar(std::string_view text, bool is_plain)
     return is_word_of_yaml(text) || may_be_number(text) ? Scalar::Unclear : Scalar::Text;
 }
 
-} // namespace ogh::cdi_devices
+} // namespace ogh::cdi

@@ -4,13 +4,13 @@
 
 #include <boost/test/unit_test.hpp>
 
-#include "cdi-devices/spec/parse.h"
+#include "cdi/spec_parser.h"
 #include "support/expect.h"
 
-BOOST_AUTO_TEST_SUITE(cdi_devices_parse)
+BOOST_AUTO_TEST_SUITE(spec_parser)
 
 using namespace ogh;
-using namespace ogh::cdi_devices;
+using namespace ogh::cdi;
 using ogh::test::failure_of;
 
 namespace {

@@ -5,11 +5,11 @@
 #include <vector>
 
 #include "base/log.h"
-#include "cdi-devices/spec/parse.h"
-#include "cdi-devices/spec/spec.h"
+#include "cdi/spec.h"
+#include "cdi/spec_parser.h"
 #include "host/sysroot.h"
 
-namespace ogh::cdi_devices {
+namespace ogh::cdi {
 
 /** A file with a specification. */
 struct SpecFile {
@@ -30,4 +30,4 @@ inline const std::vector<std::string> default_folders{"/etc/cdi", "/var/run/cdi"
 std::vector<SpecFile> read_folders(const Sysroot &sysroot, const std::vector<std::string> &folders,
                                    const IsWanted &is_wanted, Notes &notes);
 
-} // namespace ogh::cdi_devices
+} // namespace ogh::cdi

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-namespace ogh::cdi_devices {
+namespace ogh::cdi {
 
 // A specification of the Container Device Interface as it is written; SPEC.md of that project has the words.
 
@@ -74,4 +74,4 @@ struct Spec {
     bool operator==(const Spec &) const = default;
 };
 
-} // namespace ogh::cdi_devices
+} // namespace ogh::cdi
