@@ -5,10 +5,12 @@
 #include <set>
 
 #include "base/error.h"
+#include "base/log.h"
+#include "base/path_names.h"
 #include "base/text.h"
+#include "cdi/spec_folders.h"
 #include "doctor/check_hook_file.h"
 #include "doctor/check_vendors.h"
-#include "engines/cdi_files.h"
 
 namespace ogh::admin {
 
@@ -48,74 +50,96 @@ bool is_of_gpus(const std::string &kind)
            kind.find("gpu") != std::string::npos;
 }
 
-Findings check_ours(const std::shared_ptr<const Sysroot> &sysroot, const CdiSpec &spec)
+/** All that the specification has called, for one of its devices or for each. */
+std::vector<cdi::SpecHook> hooks_of(const cdi::Spec &spec)
+{
+    std::vector<cdi::SpecHook> hooks = spec.edits.hooks;
+    for (const cdi::Device &device : spec.devices)
+        hooks.insert(hooks.end(), device.edits.hooks.begin(), device.edits.hooks.end());
+    return hooks;
+}
+
+bool is_ours(const cdi::SpecFile &file)
+{
+    const std::vector<cdi::SpecHook> hooks = hooks_of(file.spec);
+    return std::any_of(hooks.begin(), hooks.end(), [](const cdi::SpecHook &hook) {
+        return find_hook(file_name_of(hook.path)) != nullptr;
+    });
+}
+
+std::string what_it_has(const cdi::SpecFile &file)
+{
+    return std::to_string(file.spec.devices.size()) + " devices of " + quote(file.spec.kind);
+}
+
+Findings check_ours(const std::shared_ptr<const Sysroot> &sysroot, const cdi::SpecFile &file)
 {
     Engine engine;
     engine.host = engine.sysroot = sysroot;
     Findings findings;
     std::set<std::string> seen;
-    for (const HookFile &hook : spec.hooks)
-        if (hook.ours != nullptr && seen.insert(hook.executable).second)
-            add(findings, check_executable(engine, hook));
+    for (const cdi::SpecHook &hook : hooks_of(file.spec)) {
+        HookFile called;
+        called.path = file.path;
+        called.executable = hook.path;
+        called.ours = find_hook(file_name_of(hook.path));
+        if (called.ours != nullptr && seen.insert(hook.path).second)
+            add(findings, check_executable(engine, called));
+    }
     if (findings.empty())
         findings.push_back({Severity::Ok,
-                            quote(spec.path) + ": " + std::to_string(spec.devices) + " devices of " +
-                                quote(spec.kind) + ", by the hooks of this collection",
+                            quote(file.path) + ": " + what_it_has(file) + ", by the hooks of this collection",
                             ""});
     return findings;
 }
 
 /** @param ours the kinds that specifications of ours have: engines would take such devices from here, or from neither */
-Findings check_other(const CdiSpec &spec, const std::set<std::string> &ours)
+Findings check_other(const cdi::SpecFile &file, const std::set<std::string> &ours)
 {
-    const bool is_rival = ours.contains(spec.kind);
-    if (!is_rival && !is_of_gpus(spec.kind))
+    const bool is_rival = ours.contains(file.spec.kind);
+    if (!is_rival && !is_of_gpus(file.spec.kind))
         return {};
     return {{is_rival ? Severity::Error : Severity::Warning,
-             quote(spec.path) + " has " + std::to_string(spec.devices) + " devices of " + quote(spec.kind) +
+             quote(file.path) + " has " + what_it_has(file) +
                  (is_rival ? ", as a specification has that calls the hooks" : "") +
                  ": whoever may name one to an engine gets it past the hooks, their policy and their leases",
-             is_rival ? "remove one of them: rm " + printable(spec.path)
+             is_rival ? "remove one of them: rm " + printable(file.path)
                       : "remove it, if the hooks alone are to give GPUs"}};
 }
 
-Section check_specs(const std::shared_ptr<const Sysroot> &sysroot, const std::vector<CdiSpec> &specs)
+/** @param ours the kinds of devices by hooks of this collection */
+Findings check_specs(const std::shared_ptr<const Sysroot> &sysroot, std::set<std::string> &ours)
 {
-    Section section{"CDI", {}};
-    std::set<std::string> ours;
-    for (const CdiSpec &spec : specs)
-        if (spec.is_ours())
-            ours.insert(spec.kind);
-    for (const CdiSpec &spec : specs)
-        if (!spec.problem.empty())
-            section.findings.push_back({Severity::Warning,
-                                        spec.problem + "; engines pass over what they cannot read",
-                                        "mend the file, or remove it"});
-        else
-            add(section.findings, spec.is_ours() ? check_ours(sysroot, spec) : check_other(spec, ours));
-    return section;
+    Findings findings;
+    Notes notes;
+    const auto files = cdi::read_folders(*sysroot, cdi::default_folders, {}, notes);
+    for (const Note &note : notes)
+        findings.push_back({Severity::Warning, note.text, "mend the file, or remove it"});
+    for (const cdi::SpecFile &file : files)
+        if (is_ours(file))
+            ours.insert(file.spec.kind);
+    for (const cdi::SpecFile &file : files)
+        add(findings, is_ours(file) ? check_ours(sysroot, file) : check_other(file, ours));
+    return findings;
 }
 
 } // namespace
 
 std::vector<Section> check_cdi(const std::shared_ptr<const Sysroot> &sysroot)
 {
-    Section section{"CDI", {}};
-    std::vector<CdiSpec> specs;
+    Section specs{"CDI", {}};
+    std::set<std::string> ours;
     try {
-        specs = read_cdi_files(*sysroot);
-        section = check_specs(sysroot, specs);
+        specs.findings = check_specs(sysroot, ours);
     } catch (const Error &error) {
-        section.findings.push_back({Severity::Error, error.what(), "mend the folder"});
+        specs.findings.push_back({Severity::Error, error.what(), "mend the folder"});
     }
-    const bool has_ours =
-        std::any_of(specs.begin(), specs.end(), [](const CdiSpec &spec) { return spec.is_ours(); });
     std::vector<Section> sections;
     for (const EngineKind *const kind : engine_kinds())
         if (kind->cdi() != nullptr && kind->is_installed(*sysroot))
-            sections.push_back(check_engine_with_cdi(*sysroot, *kind, has_ours));
-    if (!section.findings.empty())
-        sections.push_back(std::move(section));
+            sections.push_back(check_engine_with_cdi(*sysroot, *kind, !ours.empty()));
+    if (!specs.findings.empty())
+        sections.push_back(std::move(specs));
     return sections;
 }
 

@@ -5,7 +5,7 @@
 
 #include "base/error.h"
 #include "base/text.h"
-#include "engines/document.h"
+#include "engines/toml_file.h"
 #include "kernel/folder_entries.h"
 
 namespace ogh::admin {
@@ -17,12 +17,7 @@ constexpr size_t max_hook_folders = 16;
 
 void read_file(Engine &engine, const HooksDirOption &option, const std::string &path)
 {
-    const auto document = read_document(*engine.sysroot, path);
-    if (!document)
-        return;
-    std::vector<std::string> names = split_list(option.table, '.');
-    names.emplace_back("hooks_dir");
-    const auto folders = texts_at(*document, names);
+    const auto folders = read_texts(*engine.sysroot, path, option.table + ".hooks_dir");
     if (!folders)
         return;
     if (folders->size() > max_hook_folders)

@@ -4,9 +4,9 @@
 
 #include "base/dotted_version.h"
 #include "base/error.h"
-#include "engines/document.h"
 #include "engines/hooks_dir.h"
 #include "engines/programs.h"
+#include "engines/toml_file.h"
 
 namespace ogh::admin {
 
@@ -53,9 +53,8 @@ public:
         if (const auto version = version_of_podman(sysroot))
             found.are_taken = *version < first_without;
         for (const std::string &path : configuration(sysroot))
-            if (const auto document = read_document(sysroot, path))
-                if (auto entries = texts_at(*document, {"containers", "annotations"}))
-                    found.lists.push_back({path, std::move(*entries)});
+            if (auto entries = read_texts(sysroot, path, "containers.annotations"))
+                found.lists.push_back({path, std::move(*entries)});
         return found;
     }
 };

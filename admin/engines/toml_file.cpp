@@ -25,9 +25,8 @@ namespace {
 #include <algorithm>
 #include <string_view>
 
-#include <nlohmann/json.hpp>
-
 #include "base/text.h"
+#include "host/host_file.h"
 
 namespace ogh::admin {
 
@@ -93,40 +92,39 @@ std::string as_it_was(std::string_view disguised)
     return text;
 }
 
-nlohmann::json from_toml(const toml::node &node)
-{
-    if (const toml::table *const table = node.as_table()) {
-        nlohmann::json object = nlohmann::json::object();
-        for (const auto &[key, value] : *table)
-            object[as_it_was(key.str())] = from_toml(value);
-        return object;
-    }
-    if (const toml::array *const array = node.as_array()) {
-        nlohmann::json list = nlohmann::json::array();
-        for (const toml::node &each : *array)
-            list.push_back(from_toml(each));
-        return list;
-    }
-    if (const auto *const text = node.as_string())
-        return as_it_was(text->get());
-    if (const auto *const flag = node.as_boolean())
-        return flag->get();
-    if (const auto *const number = node.as_integer())
-        return number->get();
-    return nullptr;
-}
-
 } // namespace
 
-nlohmann::json parse_toml(const std::string &text)
+std::optional<std::vector<std::string>> find_texts(const std::string &toml, const std::string &list)
 {
     try {
-        check_dots(text);
-        return from_toml(toml::parse(in_disguise(text)));
+        check_dots(toml);
+        const toml::table document = toml::parse(in_disguise(toml));
+        const toml::array *const found = document.at_path(list).as_array();
+        if (found == nullptr)
+            return std::nullopt;
+        std::vector<std::string> texts;
+        for (const toml::node &each : *found)
+            if (const auto *const text = each.as_string())
+                texts.push_back(as_it_was(text->get()));
+        return texts;
     } catch (const toml::parse_error &error) {
         throw Error(ErrorKind::BrokenHost, "it is no TOML, line " +
                                                std::to_string(error.source().begin.line) + ": " +
                                                printable(as_it_was(error.description())));
+    }
+}
+
+std::optional<std::vector<std::string>> read_texts(const Sysroot &sysroot, const std::string &path,
+                                                   const std::string &list)
+{
+    // Engines' own examples have 0.03 MB, and the library takes a second for a table of a megabyte that was made for it.
+    constexpr size_t most = size_t{1} << 18U;
+    const auto place = sysroot.find(path);
+    const auto text = place ? read_host_file(sysroot, place->path, most) : std::nullopt;
+    try {
+        return text ? find_texts(*text, list) : std::nullopt;
+    } catch (const Error &error) {
+        throw Error(ErrorKind::BrokenHost, quote(path) + ": " + error.what());
     }
 }
 

@@ -99,9 +99,7 @@ CONFIGURATIONS = {
     "CDI, depth of YAML": ("etc/cdi/x.yaml", text("- " * 1_000_000), "nested deeper than 64 levels"),
     "CDI, depth of JSON": ("etc/cdi/x.json", text("[" * 1_000_000), "nested deeper than 64 levels"),
     "CDI, a pipe": ("etc/cdi/x.json", os.mkfifo, "it is no plain file"),
-    "CDI, many bytes of files": ("etc/cdi/x.json", many('{"": "' + "x" * 4_000_000 + '"}', count=20),
-                                 "the files before it are too large"),
-    "CDI, files": ("etc/cdi/x.yaml", many(""), MANY % 4096),
+    "CDI, files": ("etc/cdi/x.yaml", many(""), MANY % 10_000),
 }
 
 
@@ -154,17 +152,6 @@ def test_letters_of_any_language_stay_what_they_are(command, installed_host):
     findings, _ = command.doctor()
     said = "it reads '/ä', '/あ/😀' (hooks_dir of '/etc/containers/containers.conf')"
     assert ("note", said, "") in findings, findings
-
-
-def test_many_devices_of_cdi(command, installed_host):
-    """And hooks that are all another one."""
-    def spec(prefix):
-        hook = [{"hookName": "createRuntime", "path": f"/{prefix}/{i}/mount-srv"} for i in range(5_000)]
-        return {"cdiVersion": "0.5.0", "kind": "a.com/gpu", "containerEdits": {"hooks": hook},
-                "devices": [{"name": f"{prefix}{i}"} for i in range(30_000)]}
-    for prefix in "a", "b":
-        installed_host.put(f"etc/cdi/{prefix}.json", spec(prefix))
-        check_doctor(run_all(command), f"/etc/cdi/{prefix}.json", "has more than 1024 hooks")
 
 
 @pytest.mark.parametrize("what", HOOK_FILES)

@@ -15,6 +15,7 @@ OK, WARNING, ERROR = 0, 7, 6
 SPEC = "etc/cdi/oci-gpu-hooks.json"
 DAEMON = "etc/docker/daemon.json"
 CONTAINERD = "etc/containerd/config.toml"
+NODE = {"deviceNodes": [{"path": "/dev/nvidia0"}]}
 LEGACY_HOOK = "usr/bin/nvidia-container-runtime-hook"
 VENDOR_YAML = """# made by a tool
 ---
@@ -29,11 +30,14 @@ devices:
 """
 
 
+def devices(kind, edits):
+    return {"cdiVersion": "0.6.0", "kind": kind, "devices": [{"name": "0", "containerEdits": edits}]}
+
+
 def spec(path=f"/{EXECDIR}/nvidia-devices"):
     """One device, by nvidia-devices."""
     hook = {"hookName": "createRuntime", "path": path, "args": ["nvidia-devices", "--request", "0"]}
-    return {"cdiVersion": "0.6.0", "kind": "oci-gpu-hooks.io/gpu",
-            "devices": [{"name": "0", "containerEdits": {"hooks": [hook]}}]}
+    return devices("oci-gpu-hooks.io/gpu", {"hooks": [hook]})
 
 
 @pytest.fixture(name="host")
@@ -110,19 +114,23 @@ BROKEN = {
     "CDI switched off in containerd": (
         write(CONTAINERD, '[plugins."io.containerd.cri.v1.runtime"]\n# enable_cdi = true\nenable_cdi = false\n'), ERROR,
         "CDI is switched off", "enable_cdi"),
-    "specification is no JSON": (write(SPEC, "{"), WARNING, "engines pass over what they", "mend"),
-    "specification without a kind": (put(SPEC, {"cdiVersion": "0.6.0"}), WARNING, "no 'kind'", "mend"),
+    "specification is no JSON": (write(SPEC, "{"), WARNING, f"'/{SPEC}' is passed over: ", "mend"),
+    "specification without a kind": (put(SPEC, {"cdiVersion": "0.6.0"}), WARNING, "the kind '' is not like", "mend"),
+    "specification that others may write": (lambda host: (host.path / SPEC).chmod(0o666), WARNING,
+                                            "may be written by others than its owner", "mend"),
+    "folder of specifications that others may write": (lambda host: (host.path / "etc/cdi").chmod(0o777), ERROR,
+                                                       "who writes there could give any file of the host", "folder"),
     "specification without its executable": (put(SPEC, spec("/opt/nvidia-devices")), ERROR, "is not there",
                                              "install the hooks again"),
     "specification with anybody's executable": (anybodys, ERROR, "becomes root when a container is created", "0755"),
     "vendor's specification, YAML": (write("run/cdi/nvidia.yaml", VENDOR_YAML), WARNING,
                                      "'/var/run/cdi/nvidia.yaml' has 2 devices of 'nvidia.com/gpu'", "remove it"),
     "vendor's specification beside ours": (
-        put("run/cdi/nvidia.json", {**spec(), "devices": [{"name": "0"}, {"name": "1"}]}), ERROR,
-        "'/var/run/cdi/nvidia.json' has 2 devices of 'oci-gpu-hooks.io/gpu', as", "rm /var/run/cdi/nvidia.json"),
-    "vendor's specification, JSON": (put("etc/cdi/amd.json", {"cdiVersion": "0.6.0", "kind": "amd.com/gpu"}), WARNING,
+        put("run/cdi/nvidia.json", devices("oci-gpu-hooks.io/gpu", NODE)), ERROR,
+        "'/var/run/cdi/nvidia.json' has 1 devices of 'oci-gpu-hooks.io/gpu', as", "rm /var/run/cdi/nvidia.json"),
+    "vendor's specification, JSON": (put("etc/cdi/amd.json", devices("amd.com/gpu", NODE)), WARNING,
                                      "'amd.com/gpu': whoever may name one", "remove it"),
-    "specification is no YAML": (write("etc/cdi/x.yaml", "a: [b\nc: d"), WARNING, "it is no YAML, line 2", "mend"),
+    "specification is no YAML": (write("etc/cdi/x.yaml", "a: [b\nc: d"), WARNING, "line 2", "mend"),
     "too many aliases": (write("etc/cdi/x.yaml", "a: &a [x,x,x,x,x,x,x,x,x,x]\n" + "".join(
         f"{name}: &{name} [{','.join([f'*{other}'] * 10)}]\n" for other, name in zip("abcdefg", "bcdefgh"))), WARNING,
         "too large", "mend"),
