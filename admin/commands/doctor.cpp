@@ -86,7 +86,7 @@ int doctor(int argc, const char *const *argv)
         sections = examine(sysroot);
     }
     print(as_json ? to_json(sections) : to_text(sections, ::isatty(STDOUT_FILENO) != 0));
-    return exit_status(worst(sections));
+    return exit_status(sections);
 }
 
 } // namespace ogh::admin

@@ -1,33 +1,260 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
 #include <cstdlib>
+#include <optional>
 
 #include "base/error.h"
+#include "base/path_names.h"
 #include "base/text.h"
 #include "commands/command.h"
-#include "engines/runtime_wrapper.h"
+#include "engines/engine.h"
+#include "engines/programs.h"
+#include "host/host_file.h"
+#include "host/root_alone.h"
 #include "install/root_files.h"
-#include "install/unwrap_plan.h"
+#include "install/runtime_file.h"
 
 namespace ogh::admin {
 
 namespace {
 
-void say_what_would_be_done(const UnwrapPlan &plan)
+using Kind = RuntimeFile::Kind;
+
+constexpr const char *wrappers_folder = "/opt/bin"; // of the Juju charm concourse-ci-machine
+// What dpkg writes down of the packages that bring runc.
+constexpr std::array package_lists = {"/var/lib/dpkg/info/runc.list",
+                                      "/var/lib/dpkg/info/containerd.io.list"};
+
+/** A place where a wrapper stands, and which runc is put back there. */
+struct Restoration {
+    std::string path;   ///< without a symlink on the way
+    std::string found;  ///< what is there now: "is a symlink to '/opt/bin/runc-wrapper'"
+    std::string source; ///< where runc was moved to
+    std::string kept;   ///< the second name that a script in this place gets first; "" where there is none
+};
+
+/** What is to be done about wrappers of runc on a host. */
+struct UnwrapPlan {
+    std::vector<Restoration> restorations;
+    std::vector<std::string> copies;  ///< of runc, where wrappers have it: they are left
+    std::vector<std::string> refused; ///< sentences: what is wrapped, and why nothing is put back there
+};
+
+/** A folder in which runc is looked for by its name. */
+struct RuntimeFolder {
+    enum class Owner : std::uint8_t { Host, Wrapper, Engine };
+
+    std::string path; ///< without any symlink
+    Owner owner;
+
+    [[nodiscard]] std::string runc() const { return path + "/runc"; }
+    [[nodiscard]] std::string moved() const { return path + "/runc.real"; }
+};
+
+using Folders = std::vector<RuntimeFolder>;
+
+void add_folder(const Sysroot &sysroot, const char *path, RuntimeFolder::Owner owner, Folders &folders)
 {
-    for (const Restoration &each : plan.restorations) {
-        print(quote(each.path) + " " + each.found + ": would be a copy of " + quote(each.source) + "\n");
-        if (!each.kept.empty())
-            print("would keep that script as " + quote(each.kept) + "\n");
-    }
+    const auto place = sysroot.find(path);
+    if (place && std::none_of(folders.begin(), folders.end(),
+                              [&](const RuntimeFolder &folder) { return folder.path == place->path; }))
+        folders.push_back({place->path, owner});
 }
 
-void carry_out(const UnwrapPlan &plan, const Sysroot &sysroot, const RootFiles &root)
+Folders find_folders(const Sysroot &sysroot)
+{
+    Folders folders;
+    for (const char *const path : program_folders())
+        add_folder(sysroot, path, RuntimeFolder::Owner::Host, folders);
+    add_folder(sysroot, wrappers_folder, RuntimeFolder::Owner::Wrapper, folders);
+    for (const EngineKind *const kind : engine_kinds())
+        for (const char *const path : kind->program_folders())
+            add_folder(sysroot, path, RuntimeFolder::Owner::Engine, folders);
+    return folders;
+}
+
+bool is_there(const Sysroot &sysroot, const std::string &path)
+{
+    return look_at_runtime(sysroot, path).kind != Kind::Absent;
+}
+
+/** Of a program that is called runc.real: why it is not taken for runc; "" if it is. */
+std::string why_no_runc(const Sysroot &sysroot, const std::string &path)
+{
+    const RuntimeFile file = look_at_runtime(sysroot, path);
+    if (file.kind != Kind::Program)
+        return quote(path) + " " + file.words;
+    if (const auto vendors = find_vendors_runtime(sysroot, path))
+        return quote(path) + " is a copy of " + quote(*vendors);
+    return "";
+}
+
+/** What runc could be that belongs into a folder. The wrapper's own folder has no runc of its own. */
+std::vector<std::string> candidates_for(const RuntimeFolder &wanted, const Sysroot &sysroot,
+                                        const Folders &folders)
+{
+    std::vector<std::string> found;
+    for (const RuntimeFolder &folder : folders) {
+        const bool may_be = folder.path == wanted.path || folder.owner != RuntimeFolder::Owner::Engine ||
+                            wanted.owner == RuntimeFolder::Owner::Wrapper;
+        if (may_be && is_there(sysroot, folder.moved()))
+            found.push_back(folder.moved());
+    }
+    return found;
+}
+
+/** @throws Error (BrokenHost) if it is not certain which one it is */
+std::string choose_runc(const RuntimeFolder &wanted, const Sysroot &sysroot, const Folders &folders)
+{
+    std::string chosen;
+    std::string reasons;
+    for (const std::string &path : candidates_for(wanted, sysroot, folders)) {
+        if (const std::string why = why_no_runc(sysroot, path); !why.empty()) {
+            reasons += ", " + why;
+            continue;
+        }
+        static_cast<void>(find_of_root_alone(sysroot, path, ::geteuid()));
+        if (chosen.empty())
+            chosen = path;
+        else if (!are_same_runtime(sysroot, chosen, path))
+            throw Error(ErrorKind::BrokenHost,
+                        quote(chosen) + " and " + quote(path) +
+                            " differ, and either may be the one: move away what is not");
+    }
+    if (chosen.empty())
+        throw Error(ErrorKind::BrokenHost, "there is no runc.real that could be it" + reasons +
+                                               "; take it from Concourse's release, or from its package");
+    return chosen;
+}
+
+/** Whether something else than runc stands there. @throws Error (BrokenHost) if that is not certain */
+bool is_wrapped(const Sysroot &sysroot, const std::string &path, const RuntimeFile &file)
+{
+    const auto end = sysroot.find(path);
+    if (!end)
+        return file.kind == Kind::Link;
+    const Kind kind = look_at_runtime(sysroot, end->path).kind;
+    if (kind == Kind::Other)
+        throw Error(ErrorKind::BrokenHost, "it is not known what " + quote(end->path) + " is");
+    return kind == Kind::Script ||
+           (kind == Kind::Program && find_vendors_runtime(sysroot, end->path).has_value());
+}
+
+/** A script is of somebody's hand: it stays, by a name that nothing looks for. */
+std::string name_to_keep(const Sysroot &sysroot, const std::string &path, const RuntimeFile &file)
+{
+    if (file.kind != Kind::Script)
+        return "";
+    std::string kept = path + ".wrapper";
+    const RuntimeFile there = look_at_runtime(sysroot, kept);
+    if (there.kind != Kind::Absent && (there.kind != Kind::Script || !are_same_runtime(sysroot, path, kept)))
+        throw Error(ErrorKind::BrokenHost,
+                    quote(kept) + ", as which the script would be kept, is there already");
+    return kept;
+}
+
+Restoration plan_restoration(const RuntimeFolder &folder, const RuntimeFile &file, const Sysroot &sysroot,
+                             const Folders &folders)
+{
+    const auto place = find_of_root_alone(sysroot, folder.path, ::geteuid());
+    if (const std::string why = place ? why_others_may_add(place->fd.get(), ::geteuid()) : ""; !why.empty())
+        throw Error(ErrorKind::BrokenHost, quote(folder.path) + " " + why);
+    const auto vendors =
+        file.kind == Kind::Program ? find_vendors_runtime(sysroot, folder.runc()) : std::nullopt;
+    return {folder.runc(), vendors ? "is a copy of " + quote(*vendors) : file.words,
+            choose_runc(folder, sysroot, folders), name_to_keep(sysroot, folder.runc(), file)};
+}
+
+bool is_hosts(const RuntimeFolder &folder)
+{
+    return folder.owner == RuntimeFolder::Owner::Host;
+}
+
+/** The folder into which a package has put runc. */
+const RuntimeFolder *find_packaged(const Sysroot &sysroot, const Folders &folders)
+{
+    constexpr size_t max_list = size_t{1} << 20U;
+    for (const char *const list : package_lists) {
+        const auto text = read_host_file(sysroot, list, max_list);
+        for (const std::string &line : split_list(text.value_or(""), '\n')) {
+            if (!line.starts_with('/') || file_name_of(line) != "runc")
+                continue;
+            const auto place = sysroot.find(folder_of(line));
+            const auto found = std::find_if(folders.begin(), folders.end(), [&](const RuntimeFolder &folder) {
+                return is_hosts(folder) && place && folder.path == place->path;
+            });
+            if (found != folders.end())
+                return &*found;
+        }
+    }
+    return nullptr;
+}
+
+/**
+ * Where the host's runc is missing, without a link in its place. A copy of Concourse's own in /opt/bin is no sign that
+ * there was one: then a package has to say so.
+ */
+const RuntimeFolder *find_emptied(const Sysroot &sysroot, const Folders &folders)
+{
+    const RuntimeFolder *emptied = nullptr;
+    bool has_copy = false;
+    bool engine_has_it = false;
+    for (const RuntimeFolder &folder : folders) {
+        const bool has_moved = is_there(sysroot, folder.moved());
+        const bool has_runc = is_there(sysroot, folder.runc());
+        if (is_hosts(folder) && has_runc)
+            return nullptr;
+        engine_has_it |= folder.owner == RuntimeFolder::Owner::Engine && (has_moved || has_runc);
+        has_copy |= folder.owner != RuntimeFolder::Owner::Engine && has_moved;
+        if (is_hosts(folder) && (has_moved || (emptied == nullptr && folder.path == "/usr/bin")))
+            emptied = &folder;
+    }
+    if (!has_copy)
+        return nullptr;
+    const RuntimeFolder *const packaged = find_packaged(sysroot, folders);
+    return packaged == nullptr && !engine_has_it ? emptied : packaged;
+}
+
+/**
+ * Looks where recipes for wrappers of runc put it. What is not certain is refused and not guessed: a runc is a program
+ * that only root may change, is no symlink and no vendor's runtime, and all that it could be are the same.
+ * @throws Error if something cannot be looked at
+ */
+UnwrapPlan plan_unwrap(const Sysroot &sysroot)
+{
+    UnwrapPlan plan;
+    const Folders folders = find_folders(sysroot);
+    const RuntimeFolder *const emptied = find_emptied(sysroot, folders);
+    for (const RuntimeFolder &folder : folders) {
+        if (is_there(sysroot, folder.moved()))
+            plan.copies.push_back(folder.moved());
+        const RuntimeFile file = look_at_runtime(sysroot, folder.runc());
+        try {
+            if (&folder == emptied || is_wrapped(sysroot, folder.runc(), file))
+                plan.restorations.push_back(plan_restoration(folder, file, sysroot, folders));
+        } catch (const Error &error) {
+            plan.refused.push_back(quote(folder.runc()) + " " + file.words +
+                                   ", and nothing is put back there: " + error.what());
+        }
+    }
+    return plan;
+}
+
+/** @param root nullptr to say what would be done */
+void carry_out(const UnwrapPlan &plan, const Sysroot &sysroot, const RootFiles *root)
 {
     for (const Restoration &each : plan.restorations) {
-        root.copy(each.source, open_runtime(sysroot, each.source).get(), each.path, each.kept);
-        print(quote(each.path) + " " + each.found + ": now a copy of " + quote(each.source) + "\n");
+        if (root != nullptr)
+            root->copy(each.source, open_runtime(sysroot, each.source).get(), each.path, each.kept);
+        print(quote(each.path) + " " + each.found + ": " + (root != nullptr ? "now" : "would be") +
+              " a copy of " + quote(each.source) + "\n");
         if (!each.kept.empty())
-            print("that script is " + quote(each.kept) + " now\n");
+            print((root != nullptr ? "now that script is " : "that script would be ") + quote(each.kept) +
+                  "\n");
     }
 }
 
@@ -57,12 +284,12 @@ int unwrap(int argc, const char *const *argv)
     const auto sysroot = options.open();
     UnwrapPlan plan = plan_unwrap(*sysroot);
     if (dry_run) {
-        say_what_would_be_done(plan);
+        carry_out(plan, *sysroot, nullptr);
     } else if (!plan.restorations.empty()) {
         RootFiles root = RootFiles::of_host(*sysroot);
         root.lock();
         plan = plan_unwrap(*sysroot); // of what whoever had the lock has left
-        carry_out(plan, *sysroot, root);
+        carry_out(plan, *sysroot, &root);
     }
     return finish(plan);
 }

@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <fcntl.h>
 #include <unistd.h>
 #include <linux/capability.h>
 
 #include <algorithm>
-#include <array>
 #include <functional>
 #include <optional>
 
 #include "base/error.h"
+#include "base/file.h"
 #include "base/path_names.h"
 #include "base/text.h"
 #include "engines/engine.h"
@@ -17,8 +18,6 @@
 namespace ogh::admin {
 
 namespace {
-
-constexpr const char *usual_place = "/usr/local/concourse/bin/concourse";
 
 /** worker/workercmd of Concourse 8.2: which of its runtimes know hooks. */
 void check_runtime(Engine &engine, const WorkerSettings &settings)
@@ -35,13 +34,6 @@ void check_runtime(Engine &engine, const WorkerSettings &settings)
                                    ""});
 }
 
-std::string user_namespace_of_this()
-{
-    std::array<char, 64> name{};
-    const ssize_t length = ::readlink("/proc/self/ns/user", name.data(), name.size());
-    return {name.data(), length > 0 ? static_cast<size_t>(length) : 0};
-}
-
 /**
  * Anybody can start a process that is called like a worker, in a container too, and choose its command line and its
  * environment. Root of this very user namespace with CAP_SYS_ADMIN, which a container's root has not by default, and
@@ -50,7 +42,7 @@ std::string user_namespace_of_this()
  */
 std::string why_not_believed(const ProcessIdentity &identity)
 {
-    if (identity.user_namespace != user_namespace_of_this())
+    if (identity.user_namespace != read_link(AT_FDCWD, "/proc/self/ns/user", "'/proc/self/ns/user'"))
         return "it is in another user namespace";
     if (identity.uids != "0 0 0 0")
         return "it is not root's: its user IDs are " + quote(identity.uids);
@@ -75,7 +67,7 @@ bool visit_claims(
             const ProcessIdentity identity = process.identity();
             visit(process, identity, why_not_believed(identity));
         } catch (const Error &error) {
-            visit(process, {}, error.what());
+            visit(process, {}, process.why(error));
         }
     });
 }
@@ -110,7 +102,15 @@ public:
 
     [[nodiscard]] bool is_installed(const Sysroot &sysroot) const override
     {
-        return sysroot.find(usual_place) || EngineKind::is_installed(sysroot);
+        const auto folders = program_folders();
+        return EngineKind::is_installed(sysroot) ||
+               std::any_of(folders.begin(), folders.end(),
+                           [&](const char *folder) { return sysroot.find(path_in(folder, name())); });
+    }
+
+    [[nodiscard]] std::vector<const char *> program_folders() const override
+    {
+        return {"/var/lib/concourse/bin", "/usr/local/concourse/bin", "/opt/concourse/bin"};
     }
 
     [[nodiscard]] std::string own_folder() const override { return "/etc/oci-gpu-hooks/concourse-hooks.d"; }
@@ -198,7 +198,7 @@ private:
             Engine engine = new_worker(host, process);
             engine.folders_from = "it could not be looked at";
             engine.is_stopped = true;
-            engine.findings.push_back({Severity::Error, error.what(), "run this again, as root"});
+            engine.findings.push_back({Severity::Error, process.why(error), "run this again, as root"});
             return engine;
         }
     }

@@ -91,6 +91,9 @@ public:
     /** Whether its program is where root would find it. */
     [[nodiscard]] virtual bool is_installed(const Sysroot &sysroot) const;
 
+    /** Where it may have its own programs, runc among them, beside those that root would find. */
+    [[nodiscard]] virtual std::vector<const char *> program_folders() const { return {}; }
+
     /** Those of this host that read files of hooks, each with what it reads. */
     [[nodiscard]] virtual std::vector<Engine> find(const std::shared_ptr<const Sysroot> &sysroot) const;
 

@@ -12,7 +12,9 @@
 #include <climits>
 
 #include "base/error.h"
+#include "base/file.h"
 #include "base/number.h"
+#include "base/text.h"
 #include "engines/worker_words.h"
 #include "host/host_file.h"
 #include "host/root_alone.h"
@@ -48,11 +50,7 @@ std::string with_spaces(std::string text)
 
 std::string link_in(int folder, const char *name, const std::string &what)
 {
-    std::array<char, PATH_MAX> target{};
-    const ssize_t length = ::readlinkat(folder, name, target.data(), target.size());
-    if (length <= 0)
-        throw SystemError(errno, "cannot look at " + what + " ('" + name + "')", ErrorKind::BrokenHost);
-    return {target.data(), static_cast<size_t>(length)};
+    return read_link(folder, name, quote(name) + " of " + what);
 }
 
 struct stat status_in(int folder, const char *name, const std::string &what)
@@ -93,17 +91,9 @@ std::optional<Process> Process::open(pid_t pid)
     return Process(pid, std::move(pidfd), std::move(folder));
 }
 
-template<typename Look> auto Process::while_it_lives(const Look &look) const
+std::string Process::why(const Error &error) const
 {
-    try {
-        auto found = look();
-        if (!has_ended(pidfd_.get()))
-            return found;
-    } catch (const Error &) {
-        if (!has_ended(pidfd_.get()))
-            throw;
-    }
-    throw Error(ErrorKind::BrokenHost, named(pid_) + " has ended");
+    return has_ended(pidfd_.get()) ? named(pid_) + " has ended" : error.what();
 }
 
 std::string Process::read(const std::string &name, size_t limit) const
@@ -116,11 +106,6 @@ std::string Process::read(const std::string &name, size_t limit) const
 }
 
 ProcessIdentity Process::identity() const
-{
-    return while_it_lives([&] { return read_identity(); });
-}
-
-ProcessIdentity Process::read_identity() const
 {
     const std::string status = read("status");
     const auto effective = parse_number(with_spaces(line_of(status, "CapEff:")), base_of_masks);
@@ -151,8 +136,7 @@ bool Process::is_called(std::string_view name) const
 std::optional<std::vector<std::string>> Process::words() const
 {
     try {
-        std::vector<std::string> words =
-            while_it_lives([&] { return split_at_nul(read("cmdline", max_words)); });
+        std::vector<std::string> words = split_at_nul(read("cmdline", max_words));
         return words.empty() ? std::nullopt : std::optional(std::move(words));
     } catch (const Error &) {
         return std::nullopt; // it has ended, or it is somebody's whom this user may not look at
@@ -161,15 +145,10 @@ std::optional<std::vector<std::string>> Process::words() const
 
 std::map<std::string, std::string> Process::environment() const
 {
-    return while_it_lives([&] { return parse_environment(read("environ")); });
+    return parse_environment(read("environ"));
 }
 
 std::optional<Sysroot> Process::own_root() const
-{
-    return while_it_lives([&] { return open_root(); });
-}
-
-std::optional<Sysroot> Process::open_root() const
 {
     const std::string path = "/proc/" + std::to_string(pid_) + "/root";
     const struct stat theirs = status_in(folder_.get(), "root", named(pid_));

@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "base/error.h"
 #include "base/unique_fd.h"
 #include "host/sysroot.h"
 
@@ -55,6 +56,9 @@ public:
     /** @throws Error (BrokenHost) if it has ended, or executed something else since `before` */
     void check_is_still(const ProcessIdentity &before) const;
 
+    /** What an error of the others comes from: that it has ended, where it has. */
+    [[nodiscard]] std::string why(const Error &error) const;
+
 private:
     Process(pid_t pid, UniqueFd pidfd, UniqueFd folder)
         : pid_(pid), pidfd_(std::move(pidfd)), folder_(std::move(folder))
@@ -63,11 +67,7 @@ private:
 
     static constexpr size_t max_file = size_t{1} << 21U;
 
-    /** What `look()` finds, if the process has not ended by then. @throws Error (BrokenHost) if it has, whatever was found */
-    template<typename Look> [[nodiscard]] auto while_it_lives(const Look &look) const;
     [[nodiscard]] std::string read(const std::string &name, size_t limit = max_file) const;
-    [[nodiscard]] ProcessIdentity read_identity() const;
-    [[nodiscard]] std::optional<Sysroot> open_root() const;
 
     pid_t pid_;
     UniqueFd pidfd_;

@@ -1,11 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "engines/installed_hooks.h"
 
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
 #include <algorithm>
 
+#include "admin_config.h"
 #include "base/error.h"
+#include "base/file.h"
+#include "base/path_names.h"
 #include "base/text.h"
-#include "engines/own_hooks.h"
 
 namespace ogh::admin {
 
@@ -13,6 +19,26 @@ namespace {
 
 /** More than a hook takes for itself, see "TIME LIMIT" in oci-gpu-hooks(7). */
 constexpr std::chrono::seconds run_limit{30};
+
+constexpr const char *own_executable = "/proc/self/exe";
+
+bool is_installed()
+{
+    struct stat self {};
+    struct stat installed {};
+    return ::stat(own_executable, &self) == 0 && ::stat(OGH_COMMAND, &installed) == 0 &&
+           self.st_dev == installed.st_dev && self.st_ino == installed.st_ino;
+}
+
+/** In a folder that meson has built in, each executable lies in one of its own. */
+std::string path_of_own(const OurHook &hook)
+{
+    if (is_installed())
+        return std::string(hook.executable);
+    const std::string self = read_link(AT_FDCWD, own_executable, quote(own_executable));
+    const std::string name(hook.name);
+    return folder_of(folder_of(self)) + "/hooks/" + name + "/" + name;
+}
 
 /** Whether the file calls the hook that is installed, by this name or another one. */
 bool calls_installed(const Sysroot &sysroot, const HookFile &file)
@@ -42,6 +68,16 @@ void add_call(const Sysroot &sysroot, std::vector<InstalledHook> &hooks, const H
 }
 
 } // namespace
+
+Program open_own_hook(const OurHook &hook)
+{
+    const std::string path = path_of_own(hook);
+    auto program = open_program(path, ::geteuid());
+    if (!program)
+        throw Error(ErrorKind::BrokenHost, "there is no " + quote(path) +
+                                               ", which belongs to this command: install the hooks again");
+    return std::move(*program);
+}
 
 std::vector<InstalledHook> installed_hooks(const Sysroot &sysroot, const std::vector<Engine> &engines)
 {

@@ -15,7 +15,7 @@
 #include "base/file.h"
 #include "base/text.h"
 #include "base/unique_fd.h"
-#include "engines/own_hooks.h"
+#include "engines/installed_hooks.h"
 #include "engines/trial_folder.h"
 
 namespace ogh::admin {

@@ -37,7 +37,7 @@ std::vector<std::string> strings(const json &object, const char *name)
 
 InstalledFile parse_file(const json &object)
 {
-    return {string_member(object, "path", what), string_member(object, "sha256", what),
+    return {string_member(object, "path", what), string_member(object, "hash", what),
             strings(object, "engines"), string_member(object, "hook", what), strings(object, "options")};
 }
 
@@ -87,7 +87,7 @@ std::string Manifest::to_text() const
     ordered_json list = ordered_json::array();
     for (const InstalledFile &file : files)
         list.push_back({{"path", file.path},
-                        {"sha256", file.hash},
+                        {"hash", file.hash},
                         {"engines", file.engines},
                         {"hook", file.hook},
                         {"options", file.options}});

@@ -29,9 +29,9 @@ struct Section {
     Findings findings;
 };
 
-void add(Findings &findings, Findings more);
-
-/** The worst of all; Ok if there is nothing. */
-Severity worst(const std::vector<Section> &sections);
+inline void add(Findings &findings, const Findings &more)
+{
+    findings.insert(findings.end(), more.begin(), more.end());
+}
 
 } // namespace ogh::admin

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "report/report.h"
 
+#include <algorithm>
 #include <array>
 
 #include <nlohmann/json.hpp>
@@ -29,6 +30,15 @@ const Look &look_of(Severity severity)
                                                 {"warning", "warning", "\033[33m"},
                                                 {"ERROR  ", "error", "\033[1;31m"}}};
     return looks.at(static_cast<size_t>(severity));
+}
+
+Severity worst(const std::vector<Section> &sections)
+{
+    Severity found = Severity::Ok;
+    for (const Section &section : sections)
+        for (const Finding &finding : section.findings)
+            found = std::max(found, finding.severity);
+    return found;
 }
 
 std::string line_of(const Finding &finding, bool colour)
@@ -71,11 +81,12 @@ std::string to_json(const std::vector<Section> &sections)
     return all.dump(2) + "\n";
 }
 
-int exit_status(Severity worst)
+int exit_status(const std::vector<Section> &sections)
 {
-    if (worst == Severity::Error)
+    const Severity found = worst(sections);
+    if (found == Severity::Error)
         return static_cast<int>(ExitStatus::BrokenHost);
-    return worst == Severity::Warning ? warnings_only : static_cast<int>(ExitStatus::Success);
+    return found == Severity::Warning ? warnings_only : static_cast<int>(ExitStatus::Success);
 }
 
 } // namespace ogh::admin

@@ -21,6 +21,6 @@ std::string to_json(const std::vector<Section> &sections);
  * The exit status that says how bad it is: 0 for notes and less, 7 for warnings, 6 (the host is not as it should be) for
  * errors.
  */
-int exit_status(Severity worst);
+int exit_status(const std::vector<Section> &sections);
 
 } // namespace ogh::admin

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <climits>
 
 #include "base/error.h"
 
@@ -68,6 +69,15 @@ void write_all(int fd, std::string_view content, const std::string &what)
             throw SystemError(errno, "cannot write " + what);
         content.remove_prefix(static_cast<size_t>(written));
     }
+}
+
+std::string read_link(int folder, const std::string &path, const std::string &what)
+{
+    std::array<char, PATH_MAX> target{};
+    const ssize_t length = ::readlinkat(folder, path.c_str(), target.data(), target.size());
+    if (length < 0)
+        throw SystemError(errno, "cannot read the symlink " + what, ErrorKind::BrokenHost);
+    return {target.data(), static_cast<size_t>(length)};
 }
 
 bool have_same_content(int one, int other, const std::string &what)

@@ -542,8 +542,8 @@ def test_a_policy_is_never_looser_in_between(oci_gpu_hooks, command, host, numbe
     text = (host.path / OWN_COPY).read_text("utf-8")
     host.write(MANIFEST, json.dumps({"files": [{
         "path": f"/{OWN_COPY}", "engines": ["podman"], "hook": "mount-srv", "options": [],
-        "sha256": subprocess.run(["sha256sum"], input=text, check=True, capture_output=True,
-                                 encoding="utf-8").stdout.split()[0]}]}))
+        "hash": subprocess.run(["sha256sum"], input=text, check=True, capture_output=True,
+                               encoding="utf-8").stdout.split()[0]}]}))
     done = subprocess.run(["strace", "-f", "-qq", "-o", "/dev/null", "-e",
                            f"inject=renameat,renameat2:signal=KILL:when={number}", oci_gpu_hooks, "install",
                            "--engine", "podman", "--sysroot", host.path, *ALLOW], check=False, capture_output=True)

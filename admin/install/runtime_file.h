@@ -14,18 +14,18 @@ namespace ogh::admin {
 struct RuntimeFile {
     enum class Kind : std::uint8_t { Absent, Program, Script, Link, Other };
 
-    Kind kind = Kind::Absent;
-    std::string target; ///< of a symlink: what it says
+    Kind kind;
+    std::string words; ///< what that is: "is a script", "is a symlink to '/opt/bin/runc-wrapper'"
 };
 
 /** @param path absolute; a symlink at its end is not followed. @throws Error */
 RuntimeFile look_at_runtime(const Sysroot &sysroot, const std::string &path);
 
-/** What that is in words: "is a script". */
-std::string in_words(const RuntimeFile &file);
-
 /** Opens a plain file for reading. @param path without any symlink. @throws Error */
 UniqueFd open_runtime(const Sysroot &sysroot, const std::string &path);
+
+/** Whether two plain files have the same bytes. @throws Error */
+bool are_same_runtime(const Sysroot &sysroot, const std::string &one, const std::string &other);
 
 /**
  * NVIDIA's or AMD's own runtime, which changes what containers are given and then calls runc.

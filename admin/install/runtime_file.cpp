@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "install/runtime_file.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+
+#include <array>
+#include <cerrno>
+#include <string_view>
+
+#include "base/error.h"
+#include "base/file.h"
+#include "base/path_names.h"
+#include "base/text.h"
+#include "engines/programs.h"
+#include "kernel/openat2.h"
+
+namespace ogh::admin {
+
+namespace {
+
+using Kind = RuntimeFile::Kind;
+
+constexpr std::array vendors_runtimes = {"nvidia-container-runtime", "nvidia-container-runtime.real",
+                                         "amd-container-runtime"};
+
+RuntimeFile look_at_content(int fd, const std::string &path)
+{
+    constexpr std::string_view elf_magic("\x7f"
+                                         "ELF");
+    std::array<char, elf_magic.size()> bytes{};
+    const ssize_t length = ::pread(fd, bytes.data(), bytes.size(), 0);
+    if (length < 0)
+        throw SystemError(errno, "cannot read " + quote(path));
+    const std::string_view begin(bytes.data(), static_cast<size_t>(length));
+    if (begin == elf_magic)
+        return {Kind::Program, "is a program"};
+    if (begin.starts_with("#!"))
+        return {Kind::Script, "is a script"};
+    return {Kind::Other, "is neither a program nor a script"};
+}
+
+} // namespace
+
+RuntimeFile look_at_runtime(const Sysroot &sysroot, const std::string &path)
+{
+    const RuntimeFile absent{Kind::Absent, "is not there"};
+    const auto folder = sysroot.find(folder_of(path));
+    if (!folder)
+        return absent;
+    const std::string name = file_name_of(path);
+    struct stat status {};
+    if (::fstatat(folder->fd.get(), name.c_str(), &status, AT_SYMLINK_NOFOLLOW) != 0) {
+        if (errno == ENOENT)
+            return absent;
+        throw SystemError(errno, "cannot look at " + quote(path));
+    }
+    if (S_ISLNK(status.st_mode))
+        return {Kind::Link, "is a symlink to " + quote(read_link(folder->fd.get(), name, quote(path)))};
+    if (!S_ISREG(status.st_mode))
+        return {Kind::Other, "is neither a program nor a script"};
+    return look_at_content(open_runtime(sysroot, path).get(), path);
+}
+
+UniqueFd open_runtime(const Sysroot &sysroot, const std::string &path)
+{
+    const auto folder = sysroot.find(folder_of(path));
+    if (!folder)
+        throw SystemError(ENOENT, "cannot open " + quote(path));
+    return open_path(folder->fd.get(), file_name_of(path), O_RDONLY | O_NONBLOCK, Walk::Beneath, quote(path));
+}
+
+bool are_same_runtime(const Sysroot &sysroot, const std::string &one, const std::string &other)
+{
+    return have_same_content(open_runtime(sysroot, one).get(), open_runtime(sysroot, other).get(),
+                             quote_list({one, other}));
+}
+
+std::optional<std::string> find_vendors_runtime(const Sysroot &sysroot, const std::string &path)
+{
+    for (const char *const name : vendors_runtimes)
+        for (const char *const folder : program_folders()) {
+            const auto place = sysroot.find(path_in(folder, name));
+            if (place && look_at_runtime(sysroot, place->path).kind == Kind::Program &&
+                are_same_runtime(sysroot, path, place->path))
+                return place->path;
+        }
+    return std::nullopt;
+}
+
+} // namespace ogh::admin
