@@ -110,7 +110,10 @@ void read_folder(const Folder &folder, size_t number, const IsWanted &is_wanted,
     for (const FolderEntry &entry : folder.entries()) {
         const std::string path = folder.path() + "/" + entry.name;
         try {
-            if (const auto text = folder.read(entry))
+            const auto text = folder.read(entry);
+            if (text && text->empty())
+                notes.push_back({LogLevel::Info, quote(path) + " is passed over: it is empty"});
+            else if (text)
                 files.push_back({path, number, parse_spec(*text, is_wanted)});
         } catch (const Error &error) {
             notes.push_back({LogLevel::Warning, quote(path) + " is passed over: " + error.what()});
