@@ -67,7 +67,7 @@ bool visit_claims(
             const ProcessIdentity identity = process.identity();
             visit(process, identity, why_not_believed(identity));
         } catch (const Error &error) {
-            visit(process, {}, process.why(error));
+            visit(process, {}, error.what());
         }
     });
 }
@@ -198,7 +198,7 @@ private:
             Engine engine = new_worker(host, process);
             engine.folders_from = "it could not be looked at";
             engine.is_stopped = true;
-            engine.findings.push_back({Severity::Error, process.why(error), "run this again, as root"});
+            engine.findings.push_back({Severity::Error, error.what(), "run this again, as root"});
             return engine;
         }
     }

@@ -3,7 +3,6 @@
 
 #include <fcntl.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -19,7 +18,6 @@
 #include "host/host_file.h"
 #include "host/root_alone.h"
 #include "kernel/folder_entries.h"
-#include "lease/processes.h"
 
 namespace ogh::admin {
 
@@ -77,31 +75,18 @@ std::optional<Process> Process::open(pid_t pid)
 {
     const std::string path = "/proc/" + std::to_string(pid);
     UniqueFd folder(::open(path.c_str(), O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
-    if (!folder.valid() && errno == ENOENT)
+    if (folder.valid())
+        return Process(pid, std::move(folder));
+    if (errno == ENOENT)
         return std::nullopt;
-    UniqueFd pidfd(folder.valid() ? static_cast<int>(::syscall(SYS_pidfd_open, pid, 0)) : -1);
-    if (folder.valid() && !pidfd.valid() && errno == ESRCH)
-        return std::nullopt;
-    if (!pidfd.valid())
-        throw SystemError(errno, "cannot hold " + named(pid), ErrorKind::BrokenHost);
-    // The folder is of the process that had the number first: if that lives, nobody else has had it since.
-    struct stat status {};
-    if (::fstatat(folder.get(), "stat", &status, AT_SYMLINK_NOFOLLOW) != 0)
-        return std::nullopt;
-    return Process(pid, std::move(pidfd), std::move(folder));
-}
-
-std::string Process::why(const Error &error) const
-{
-    return has_ended(pidfd_.get()) ? named(pid_) + " has ended" : error.what();
+    throw SystemError(errno, "cannot look at " + named(pid), ErrorKind::BrokenHost);
 }
 
 std::string Process::read(const std::string &name, size_t limit) const
 {
-    const std::string what = "'" + name + "' of " + named(pid_);
-    auto text = read_file_in(folder_.get(), name, limit, what);
+    auto text = read_file_in(folder_.get(), name, limit, "'" + name + "' of " + named(pid_));
     if (!text)
-        throw Error(ErrorKind::BrokenHost, "there is no " + what);
+        throw Error(ErrorKind::BrokenHost, named(pid_) + " has ended");
     return std::move(*text);
 }
 

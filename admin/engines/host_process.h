@@ -28,8 +28,9 @@ struct ProcessIdentity {
 };
 
 /**
- * A process of this host: a pidfd, and its folder of /proc, which never becomes another process's. All that is said of
- * a process is read from that folder. What it says of itself (its command line, its environment) is a claim.
+ * A process of this host: its folder of /proc, which never becomes another process's, and has nothing in it once it has
+ * ended. All that is said of a process is read from there. What it says of itself (its command line, its environment) is
+ * a claim.
  */
 class Process final {
 public:
@@ -56,21 +57,14 @@ public:
     /** @throws Error (BrokenHost) if it has ended, or executed something else since `before` */
     void check_is_still(const ProcessIdentity &before) const;
 
-    /** What an error of the others comes from: that it has ended, where it has. */
-    [[nodiscard]] std::string why(const Error &error) const;
-
 private:
-    Process(pid_t pid, UniqueFd pidfd, UniqueFd folder)
-        : pid_(pid), pidfd_(std::move(pidfd)), folder_(std::move(folder))
-    {
-    }
+    Process(pid_t pid, UniqueFd folder) : pid_(pid), folder_(std::move(folder)) {}
 
     static constexpr size_t max_file = size_t{1} << 21U;
 
     [[nodiscard]] std::string read(const std::string &name, size_t limit = max_file) const;
 
     pid_t pid_;
-    UniqueFd pidfd_;
     UniqueFd folder_;
 };
 
