@@ -16,7 +16,7 @@
 #include "doctor/try_engine.h"
 #include "engines/engine.h"
 #include "engines/installed_hooks.h"
-#include "engines/trial_folder.h"
+#include "engines/trial.h"
 #include "report/report.h"
 
 namespace ogh::admin {

@@ -9,7 +9,6 @@
 #include "build_config.h"
 #include "engines/programs.h"
 #include "engines/trial.h"
-#include "engines/trial_folder.h"
 #include "registration/policy_words.h"
 
 namespace ogh::admin {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <csignal>
 #include <map>
 #include <string>
 #include <vector>
@@ -9,6 +10,21 @@
 #include "engines/programs.h"
 
 namespace ogh::admin {
+
+/** Has SIGINT, SIGTERM and SIGHUP wait as long as it lives: what is begun is taken away before they end this process. */
+class SignalsWait final {
+public:
+    SignalsWait();
+    SignalsWait(const SignalsWait &) = delete;
+    SignalsWait &operator=(const SignalsWait &) = delete;
+    ~SignalsWait();
+
+    /** Whether one waits, so that nothing further is to be begun. */
+    [[nodiscard]] static bool is_one_waiting();
+
+private:
+    sigset_t before_{};
+};
 
 /** Which program starts a container, and which hooks a runtime is told of that reads no folder of them. */
 struct TrialEngine {
