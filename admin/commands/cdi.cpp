@@ -4,8 +4,6 @@
 #include "base/error.h"
 #include "base/text.h"
 #include "commands/command.h"
-#include "engines/engine.h"
-#include "engines/installed_hooks.h"
 #include "install/cdi_plan.h"
 
 namespace ogh::admin {
@@ -30,9 +28,7 @@ int cdi(int argc, const char *const *argv)
     if (!kind.empty() && names.size() != 1)
         throw Error(ErrorKind::Usage, "--kind needs the one hook whose vendor has that kind");
     const auto sysroot = options.open();
-    const std::vector<Engine> engines = find_engines(sysroot);
-    say_what_is_unread(engines);
-    const std::vector<InstalledHook> installed = installed_hooks(*sysroot, engines);
+    const std::vector<InstalledHook> installed = hooks_of_host(sysroot);
     for (const OurHook *const hook : wanted_hooks(*sysroot, request))
         if (has_cdi(*hook))
             print(cdi_of(*sysroot, *hook, options_in_force(installed, *hook), kind));

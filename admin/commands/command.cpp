@@ -46,6 +46,13 @@ void refuse(const std::vector<std::string> &sentences)
         throw Error(ErrorKind::BrokenHost, text);
 }
 
+std::vector<InstalledHook> hooks_of_host(const std::shared_ptr<const Sysroot> &sysroot)
+{
+    const std::vector<Engine> engines = find_engines(sysroot);
+    say_what_is_unread(engines);
+    return installed_hooks(*sysroot, engines);
+}
+
 void say_what_is_unread(const std::vector<Engine> &engines)
 {
     constexpr size_t most = 8;

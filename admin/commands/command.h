@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "engines/engine.h"
+#include "engines/installed_hooks.h"
 #include "hook/command_line.h"
 #include "host/sysroot.h"
 
@@ -65,6 +66,9 @@ const OurHook &named_hook(const std::string &name);
 
 /** Ends the command with what it could not do. @throws Error (BrokenHost) if there is a sentence */
 void refuse(const std::vector<std::string> &sentences);
+
+/** The installed hooks, as engines call them, after say_what_is_unread(). @throws Error */
+std::vector<InstalledHook> hooks_of_host(const std::shared_ptr<const Sysroot> &sysroot);
 
 /**
  * Says on standard error what of the engines' files cannot be read: then what is printed may not be all. The doctor has

@@ -1,13 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <algorithm>
 #include <cstdlib>
 
 #include "base/error.h"
 #include "base/exit_status.h"
 #include "base/text.h"
 #include "commands/command.h"
-#include "engines/engine.h"
-#include "engines/installed_hooks.h"
 
 namespace ogh::admin {
 
@@ -33,12 +30,8 @@ bool has_nothing(const ProgramOutput &output)
 std::vector<InstalledHook> those(const std::shared_ptr<const Sysroot> &sysroot,
                                  bool (*is_wanted)(const InstalledHook &))
 {
-    const std::vector<Engine> engines = find_engines(sysroot);
-    say_what_is_unread(engines);
-    std::vector<InstalledHook> hooks = installed_hooks(*sysroot, engines);
-    hooks.erase(std::remove_if(hooks.begin(), hooks.end(),
-                               [&](const InstalledHook &hook) { return !is_wanted(hook); }),
-                hooks.end());
+    std::vector<InstalledHook> hooks = hooks_of_host(sysroot);
+    std::erase_if(hooks, [&](const InstalledHook &hook) { return !is_wanted(hook); });
     if (hooks.empty())
         throw Error(ErrorKind::BrokenHost,
                     "none of the hooks is installed on this host; 'oci-gpu-hooks doctor' says more");

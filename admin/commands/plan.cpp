@@ -12,8 +12,6 @@
 #include "base/text.h"
 #include "build_config.h"
 #include "commands/command.h"
-#include "engines/engine.h"
-#include "engines/installed_hooks.h"
 #include "registration/policy_words.h"
 
 namespace ogh::admin {
@@ -162,9 +160,7 @@ int print_plans(const std::shared_ptr<const Sysroot> &sysroot, const std::vector
                 bool as_json)
 {
     const AskedByHook asked = parse_words(words);
-    const std::vector<Engine> engines = find_engines(sysroot);
-    say_what_is_unread(engines);
-    const std::vector<InstalledHook> hooks = installed_hooks(*sysroot, engines);
+    const std::vector<InstalledHook> hooks = hooks_of_host(sysroot);
     int status = 0;
     for (const auto &[name, what] : asked) {
         bool is_installed = false;

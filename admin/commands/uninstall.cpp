@@ -46,8 +46,7 @@ std::vector<std::string> others_in_own_folder(const Sysroot &sysroot, const std:
 bool take_engine(InstalledFile &file, const std::optional<std::string> &engine)
 {
     if (engine)
-        file.engines.erase(std::remove(file.engines.begin(), file.engines.end(), *engine),
-                           file.engines.end());
+        std::erase(file.engines, *engine);
     else
         file.engines.clear();
     return !file.engines.empty();

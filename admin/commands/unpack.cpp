@@ -20,7 +20,6 @@ constexpr const char *shipped_folder = "/usr/share/containers/oci/hooks.d";
 constexpr const char *share = "/usr/local/share/oci-gpu-hooks";
 constexpr const char *list_path =
     "/usr/local/share/oci-gpu-hooks/installed"; ///< of what came out of the archive
-constexpr mode_t executable_mode = 0755;
 
 // Nobody else has files in these.
 constexpr std::array<std::string_view, 2> own_folders = {"/usr/local/share/oci-gpu-hooks/",

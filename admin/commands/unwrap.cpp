@@ -120,7 +120,7 @@ std::string choose_runc(const RuntimeFolder &wanted, const Sysroot &sysroot, con
         static_cast<void>(find_of_root_alone(sysroot, path, ::geteuid()));
         if (chosen.empty())
             chosen = path;
-        else if (!are_same_runtime(sysroot, chosen, path))
+        else if (read_runtime(sysroot, chosen) != read_runtime(sysroot, path))
             throw Error(ErrorKind::BrokenHost,
                         quote(chosen) + " and " + quote(path) +
                             " differ, and either may be the one: move away what is not");
@@ -151,7 +151,8 @@ std::string name_to_keep(const Sysroot &sysroot, const std::string &path, const 
         return "";
     std::string kept = path + ".wrapper";
     const RuntimeFile there = look_at_runtime(sysroot, kept);
-    if (there.kind != Kind::Absent && (there.kind != Kind::Script || !are_same_runtime(sysroot, path, kept)))
+    if (there.kind != Kind::Absent &&
+        (there.kind != Kind::Script || read_runtime(sysroot, path) != read_runtime(sysroot, kept)))
         throw Error(ErrorKind::BrokenHost,
                     quote(kept) + ", as which the script would be kept, is there already");
     return kept;
@@ -249,7 +250,7 @@ void carry_out(const UnwrapPlan &plan, const Sysroot &sysroot, const RootFiles *
 {
     for (const Restoration &each : plan.restorations) {
         if (root != nullptr)
-            root->copy(each.source, open_runtime(sysroot, each.source).get(), each.path, each.kept);
+            root->replace_program(each.path, read_runtime(sysroot, each.source), each.kept);
         print(quote(each.path) + " " + each.found + ": " + (root != nullptr ? "now" : "would be") +
               " a copy of " + quote(each.source) + "\n");
         if (!each.kept.empty())

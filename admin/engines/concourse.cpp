@@ -60,7 +60,7 @@ bool visit_claims(
     const std::function<void(const Process &, const ProcessIdentity &, const std::string &)> &visit)
 {
     return visit_processes([&](const Process &process) {
-        const auto words = process.is_called("concourse") ? process.words() : std::nullopt;
+        const auto words = process.words();
         if (!words || !is_worker(*words))
             return;
         try {

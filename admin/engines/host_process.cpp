@@ -108,16 +108,6 @@ ProcessIdentity Process::identity() const
     return identity;
 }
 
-bool Process::is_called(std::string_view name) const
-{
-    const UniqueFd file(::openat(folder_.get(), "cmdline", O_RDONLY | O_CLOEXEC));
-    std::array<char, PATH_MAX> buffer{};
-    const ssize_t length = file.valid() ? ::read(file.get(), buffer.data(), buffer.size()) : -1;
-    const std::string_view text(buffer.data(), length > 0 ? static_cast<size_t>(length) : 0);
-    const std::string_view first = text.substr(0, text.find('\0'));
-    return first.substr(first.rfind('/') + 1) == name;
-}
-
 std::optional<std::vector<std::string>> Process::words() const
 {
     try {

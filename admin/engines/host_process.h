@@ -42,9 +42,6 @@ public:
     /** @throws Error (BrokenHost) if it has ended, or this process may not look */
     [[nodiscard]] ProcessIdentity identity() const;
 
-    /** Whether the first word of its command line is this, but for the folder: a look at a few bytes. */
-    [[nodiscard]] bool is_called(std::string_view name) const;
-
     /** Its command line, never empty. @return nothing of a kernel's thread, of one that has ended, or above 128 KiB */
     [[nodiscard]] std::optional<std::vector<std::string>> words() const;
 

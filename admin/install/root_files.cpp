@@ -3,12 +3,10 @@
 
 #include <fcntl.h>
 #include <sys/file.h>
-#include <sys/sendfile.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
-#include <functional>
 #include <memory>
 
 #include "base/error.h"
@@ -67,9 +65,8 @@ void sync_folder(int folder, const std::string &path)
     sync(fd.get(), path);
 }
 
-/** Puts a new file in `folder`, which `fill` writes; until it is whole it lies in `aside`. */
-void put_filled(int folder, int aside, const std::string &path, mode_t mode,
-                const std::function<void(int file)> &fill)
+/** Puts a new file in `folder`; until it is whole, as it is read again from the disk, it lies in `aside`. */
+void put_file(int folder, int aside, const std::string &path, mode_t mode, std::string_view text)
 {
     // One name for each file, so that what an interrupted run has left goes with the next.
     const std::string temporary = "." + file_name_of(path) + ".oci-gpu-hooks";
@@ -79,10 +76,13 @@ void put_filled(int folder, int aside, const std::string &path, mode_t mode,
     if (!file.valid())
         throw failed("cannot make a file for", path);
     try {
-        fill(file.get());
+        write_all(file.get(), text, quote(path));
         if (::fchmod(file.get(), mode) != 0)
             throw failed("cannot set the mode of", path);
         sync(file.get(), path);
+        if (::lseek(file.get(), 0, SEEK_SET) != 0 || read_all(file.get(), text.size(), quote(path)) != text)
+            throw Error(ErrorKind::BrokenHost,
+                        "what was written for " + quote(path) + " is not what is there");
         if (::renameat(aside, temporary.c_str(), folder, file_name_of(path).c_str()) != 0)
             throw failed("cannot put in place", path);
     } catch (const Error &) {
@@ -90,22 +90,6 @@ void put_filled(int folder, int aside, const std::string &path, mode_t mode,
         throw;
     }
     sync_folder(folder, folder_of(path));
-}
-
-/** Writes what a file has, and reads it again. */
-void fill_with(int source, const std::string &source_path, int file, const std::string &path)
-{
-    constexpr size_t most = 0x7ffff000; // sendfile(2)
-    off_t offset = 0;
-    for (ssize_t sent = 1; sent != 0;) {
-        sent = ::sendfile(file, source, &offset, most);
-        if (sent < 0)
-            throw failed("cannot write", path);
-    }
-    sync(file, path);
-    if (!have_same_content(source, file, quote_list({source_path, path})))
-        throw Error(ErrorKind::BrokenHost, "what was written for " + quote(path) +
-                                               " is not what was read from " + quote(source_path));
 }
 
 UniqueFd open_lock(int folder, const std::string &path)
@@ -211,7 +195,7 @@ void RootFiles::put(const std::string &path, std::string_view text, mode_t mode,
 {
     const UniqueFd folder = open_folder(folder_of(path));
     const UniqueFd aside = open_folder(way.empty() ? folder_of(path) : way);
-    put_filled(folder.get(), aside.get(), path, mode, [&](int file) { write_all(file, text, quote(path)); });
+    put_file(folder.get(), aside.get(), path, mode, text);
 }
 
 void RootFiles::unlink(const std::string &path) const
@@ -243,8 +227,7 @@ void RootFiles::write(const std::string &path, std::string_view text, mode_t mod
     put(path, text, mode, way);
 }
 
-void RootFiles::copy(const std::string &source_path, int source, const std::string &path,
-                     const std::string &kept) const
+void RootFiles::replace_program(const std::string &path, std::string_view text, const std::string &kept) const
 {
     const UniqueFd folder = open_folder(folder_of(path));
     if (!kept.empty() &&
@@ -252,9 +235,7 @@ void RootFiles::copy(const std::string &source_path, int source, const std::stri
             0 &&
         errno != EEXIST)
         throw failed("cannot keep a file as", kept);
-    constexpr mode_t mode = 0755;
-    put_filled(folder.get(), folder.get(), path, mode,
-               [&](int file) { fill_with(source, source_path, file, path); });
+    put_file(folder.get(), folder.get(), path, executable_mode, text);
 }
 
 void RootFiles::remove(const std::string &path)

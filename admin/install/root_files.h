@@ -14,6 +14,7 @@
 namespace ogh::admin {
 
 inline constexpr mode_t file_mode = 0644;
+inline constexpr mode_t executable_mode = 0755;
 
 /** What lies where a file is to be. */
 struct PresentFile {
@@ -25,8 +26,8 @@ struct PresentFile {
 
 /**
  * Looks at files below a root, and writes them as root. Paths are absolute below it, and a symlink at their end is never
- * followed. Each change is whole or not at all, on the disk before the next one is made, and on the undo log: what is not
- * kept is taken back.
+ * followed. Each change is whole or not at all, on the disk before the next one is made, where it was read again, and on
+ * the undo log: what is not kept is taken back.
  */
 class RootFiles final {
 public:
@@ -62,14 +63,11 @@ public:
                const std::string &way = "");
 
     /**
-     * Puts a copy of a program in the place of what is there, with root as its owner and mode 0755, after the copy on
-     * the disk was compared. This is not on the undo log.
-     * @param source open for reading @param source_path that names it
+     * Puts a program in the place of what is there, with mode 0755. This is not on the undo log.
      * @param kept the name in the same folder that what was there has from then on; "" for none
      * @throws Error; what was there is there then
      */
-    void copy(const std::string &source_path, int source, const std::string &path,
-              const std::string &kept) const;
+    void replace_program(const std::string &path, std::string_view text, const std::string &kept) const;
 
     /** A file that is not there, or is no plain one, stays so. */
     void remove(const std::string &path);

@@ -3,6 +3,7 @@
 
 #include <fcntl.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <array>
 #include <cerrno>
@@ -23,6 +24,17 @@ using Kind = RuntimeFile::Kind;
 
 constexpr std::array vendors_runtimes = {"nvidia-container-runtime", "nvidia-container-runtime.real",
                                          "amd-container-runtime"};
+
+constexpr size_t max_runtime = size_t{64} << 20U;
+
+/** Opens a plain file for reading. */
+UniqueFd open_runtime(const Sysroot &sysroot, const std::string &path)
+{
+    const auto folder = sysroot.find(folder_of(path));
+    if (!folder)
+        throw SystemError(ENOENT, "cannot open " + quote(path));
+    return open_path(folder->fd.get(), file_name_of(path), O_RDONLY | O_NONBLOCK, Walk::Beneath, quote(path));
+}
 
 RuntimeFile look_at_content(int fd, const std::string &path)
 {
@@ -62,27 +74,19 @@ RuntimeFile look_at_runtime(const Sysroot &sysroot, const std::string &path)
     return look_at_content(open_runtime(sysroot, path).get(), path);
 }
 
-UniqueFd open_runtime(const Sysroot &sysroot, const std::string &path)
+std::string read_runtime(const Sysroot &sysroot, const std::string &path)
 {
-    const auto folder = sysroot.find(folder_of(path));
-    if (!folder)
-        throw SystemError(ENOENT, "cannot open " + quote(path));
-    return open_path(folder->fd.get(), file_name_of(path), O_RDONLY | O_NONBLOCK, Walk::Beneath, quote(path));
-}
-
-bool are_same_runtime(const Sysroot &sysroot, const std::string &one, const std::string &other)
-{
-    return have_same_content(open_runtime(sysroot, one).get(), open_runtime(sysroot, other).get(),
-                             quote_list({one, other}));
+    return read_all(open_runtime(sysroot, path).get(), max_runtime, quote(path));
 }
 
 std::optional<std::string> find_vendors_runtime(const Sysroot &sysroot, const std::string &path)
 {
+    const std::string text = read_runtime(sysroot, path);
     for (const char *const name : vendors_runtimes)
         for (const char *const folder : program_folders()) {
             const auto place = sysroot.find(path_in(folder, name));
             if (place && look_at_runtime(sysroot, place->path).kind == Kind::Program &&
-                are_same_runtime(sysroot, path, place->path))
+                read_runtime(sysroot, place->path) == text)
                 return place->path;
         }
     return std::nullopt;

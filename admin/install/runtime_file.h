@@ -5,7 +5,6 @@
 #include <optional>
 #include <string>
 
-#include "base/unique_fd.h"
 #include "host/sysroot.h"
 
 namespace ogh::admin {
@@ -21,11 +20,8 @@ struct RuntimeFile {
 /** @param path absolute; a symlink at its end is not followed. @throws Error */
 RuntimeFile look_at_runtime(const Sysroot &sysroot, const std::string &path);
 
-/** Opens a plain file for reading. @param path without any symlink. @throws Error */
-UniqueFd open_runtime(const Sysroot &sysroot, const std::string &path);
-
-/** Whether two plain files have the same bytes. @throws Error */
-bool are_same_runtime(const Sysroot &sysroot, const std::string &one, const std::string &other);
+/** What is in a plain file, up to 64 MiB. @param path without any symlink. @throws Error */
+std::string read_runtime(const Sysroot &sysroot, const std::string &path);
 
 /**
  * NVIDIA's or AMD's own runtime, which changes what containers are given and then calls runc.

@@ -13,28 +13,6 @@
 
 namespace ogh {
 
-namespace {
-
-using Block = std::array<char, 65536>;
-
-/** @return less than a block only at the end */
-std::string_view read_block(int fd, off_t offset, Block &block, const std::string &what)
-{
-    size_t used = 0;
-    while (used < block.size()) {
-        const ssize_t got =
-            ::pread(fd, block.data() + used, block.size() - used, offset + static_cast<off_t>(used));
-        if (got < 0 && errno != EINTR)
-            throw SystemError(errno, "cannot read " + what);
-        if (got == 0)
-            break;
-        used += got > 0 ? static_cast<size_t>(got) : 0;
-    }
-    return {block.data(), used};
-}
-
-} // namespace
-
 std::string read_all(int fd, size_t limit, const std::string &what, size_t expected)
 {
     const size_t chunk = expected + 1; // one more: the end is seen without making room again
@@ -78,26 +56,6 @@ std::string read_link(int folder, const std::string &path, const std::string &wh
     if (length < 0)
         throw SystemError(errno, "cannot read the symlink " + what, ErrorKind::BrokenHost);
     return {target.data(), static_cast<size_t>(length)};
-}
-
-bool have_same_content(int one, int other, const std::string &what)
-{
-    struct stat first {};
-    struct stat second {};
-    if (::fstat(one, &first) != 0 || ::fstat(other, &second) != 0)
-        throw SystemError(errno, "cannot look at " + what);
-    if (first.st_size != second.st_size)
-        return false;
-    Block block_of_one;
-    Block block_of_other;
-    for (off_t offset = 0;;) {
-        const std::string_view text = read_block(one, offset, block_of_one, what);
-        if (text != read_block(other, offset, block_of_other, what))
-            return false;
-        if (text.empty())
-            return true;
-        offset += static_cast<off_t>(text.size());
-    }
 }
 
 } // namespace ogh

@@ -24,7 +24,4 @@ void write_all(int fd, std::string_view content, const std::string &what);
 /** What a symlink says. @param path below an open folder. @throws SystemError (BrokenHost); `what` names the link */
 std::string read_link(int folder, const std::string &path, const std::string &what);
 
-/** Whether two plain files have the same bytes. Neither is read on. @throws SystemError; `what` names both */
-bool have_same_content(int one, int other, const std::string &what);
-
 } // namespace ogh
