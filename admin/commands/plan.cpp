@@ -4,7 +4,6 @@
 #include <cstdlib>
 #include <iterator>
 #include <map>
-#include <optional>
 
 #include <nlohmann/json.hpp>
 
@@ -23,8 +22,7 @@ using nlohmann::json;
 /** What is asked of one hook. */
 struct Asked {
     std::string value;
-    std::optional<std::string> capabilities;
-    std::optional<std::string> imex;
+    std::vector<std::string> options; ///< what else the hook takes on its command line
 };
 
 using AskedByHook = std::map<std::string, Asked>;
@@ -62,10 +60,9 @@ AskedByHook parse_words(const std::vector<std::string> &words)
         if (found == asked.end())
             throw Error(ErrorKind::Usage, quote(key) + " asks for nothing without " + quote(hook));
         // Nobody's lease is taken or waited for in a plan.
-        if (key.ends_with(".capabilities"))
-            found->second.capabilities = value;
-        else if (key.ends_with(".imex"))
-            found->second.imex = value;
+        if (const std::string detail = key.substr(hook.size() + 1);
+            detail == "capabilities" || detail == "imex")
+            found->second.options.insert(found->second.options.end(), {"--" + detail, value});
     }
     if (asked.empty())
         throw Error(ErrorKind::Usage, "which annotations? For example: oci-gpu-hooks plan mount-srv=all");
@@ -143,10 +140,7 @@ int print_plan(const Sysroot &sysroot, InstalledHook hook, const Asked &asked, b
     const std::string title = title_of(hook);
     hook.options = policy_options(hook.options);
     std::vector<std::string> words{"--plan", "--request", asked.value};
-    if (asked.capabilities)
-        words.insert(words.end(), {"--capabilities", *asked.capabilities});
-    if (asked.imex)
-        words.insert(words.end(), {"--imex", *asked.imex});
+    words.insert(words.end(), asked.options.begin(), asked.options.end());
     const ProgramOutput output = run_hook(sysroot, hook, words);
     if (as_json)
         print(output.out);

@@ -118,9 +118,9 @@ std::optional<std::vector<std::string>> Process::words() const
     }
 }
 
-std::map<std::string, std::string> Process::environment() const
+std::vector<std::string> Process::environment() const
 {
-    return parse_environment(read("environ"));
+    return split_at_nul(read("environ"));
 }
 
 std::optional<Sysroot> Process::own_root() const

@@ -5,7 +5,6 @@
 
 #include <cstdint>
 #include <functional>
-#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -45,8 +44,8 @@ public:
     /** Its command line, never empty. @return nothing of a kernel's thread, of one that has ended, or above 128 KiB */
     [[nodiscard]] std::optional<std::vector<std::string>> words() const;
 
-    /** The environment that it was started with, the last of equal names. @throws Error (BrokenHost) */
-    [[nodiscard]] std::map<std::string, std::string> environment() const;
+    /** The environment that it was started with, NAME=VALUE. @throws Error (BrokenHost) */
+    [[nodiscard]] std::vector<std::string> environment() const;
 
     /** The files as it sees them; nothing if they are those of this process. @throws Error (BrokenHost) */
     [[nodiscard]] std::optional<Sysroot> own_root() const;

@@ -27,24 +27,13 @@ std::vector<std::string> split_at_nul(std::string_view text)
     return parts;
 }
 
-std::map<std::string, std::string> parse_environment(std::string_view text)
-{
-    std::map<std::string, std::string> environment;
-    for (const std::string &setting : split_at_nul(text)) {
-        const size_t end = setting.find('=');
-        if (end != std::string::npos)
-            environment[setting.substr(0, end)] = setting.substr(end + 1);
-    }
-    return environment;
-}
-
 bool is_worker(const std::vector<std::string> &words)
 {
     return file_name_of(words.front()) == "concourse" &&
            (has_word(words, "worker") || has_word(words, "quickstart"));
 }
 
-WorkerSettings::WorkerSettings(std::vector<std::string> words, std::map<std::string, std::string> environment)
+WorkerSettings::WorkerSettings(std::vector<std::string> words, std::vector<std::string> environment)
     : words_(std::move(words)), environment_(std::move(environment)),
       is_quickstart_(!has_word(words_, "worker"))
 {
@@ -62,10 +51,11 @@ std::optional<std::string> WorkerSettings::value(const std::string &flag, const 
     }
     if (found)
         return found;
-    const auto setting =
-        environment_.find("CONCOURSE_" + std::string(is_quickstart_ ? "WORKER_" : "") + variable);
-    return setting == environment_.end() || setting->second.empty() ? std::nullopt
-                                                                    : std::optional(setting->second);
+    const std::string setting = "CONCOURSE_" + std::string(is_quickstart_ ? "WORKER_" : "") + variable + "=";
+    for (const std::string &each : environment_) // the last of equal names
+        if (each.starts_with(setting))
+            found = each.substr(setting.size());
+    return found && found->empty() ? std::nullopt : found;
 }
 
 } // namespace ogh::admin
