@@ -189,7 +189,7 @@ def make_it_another(machine):
     wait_until(lambda: os.readlink(f"/proc/{machine.worker}/exe").endswith("/runc"), "it is the same")
 
 
-@pytest.mark.parametrize("change,why", [(kill_it, "has ended"), (make_it_another, "became another program")])
+@pytest.mark.parametrize("change,why", [(kill_it, ": No such process"), (make_it_another, " became another program")])
 @pytest.mark.parametrize("opened", ["environ", FOLDER.split("/")[-1]])
 def test_one_that_goes_while_it_is_looked_at(command, worker, processes, tmp_path, opened, change, why):
     """It was believed: nothing that it named counts, nor what the host has in such a place."""
@@ -198,5 +198,5 @@ def test_one_that_goes_while_it_is_looked_at(command, worker, processes, tmp_pat
     with processes.command_stopped("doctor", opened, tmp_path / "trace") as go_on:
         change(processes)
         done = go_on()
-    assert done.returncode == ERROR and f"the process {pid} {why}" in done.stdout, done
+    assert done.returncode == ERROR and f"the process {pid}{why}" in done.stdout, done
     assert f"/{FOLDER}" not in done.stdout, "neither its own folder nor the host's"
