@@ -67,28 +67,19 @@ bool is_archive_name(std::string_view path)
 }
 
 /** The files that came out of an archive, by the list in the root that they were put into: a hash and a path in a line. */
-struct ArchiveList {
-    std::vector<InstalledFile> files;
+struct ArchiveList : Manifest {
     std::vector<std::string> others; ///< lines that are not as they may be
 
-    explicit ArchiveList(const std::string &text = "")
+    explicit ArchiveList(const std::string &text)
     {
         for (const std::string &line : split_list(text, '\n')) {
             const size_t blank = line.find(' ');
-            const std::string path = blank == std::string::npos ? "" : line.substr(blank + 1);
-            if (is_archive_name(path))
-                files.push_back({path, line.substr(0, blank), {}, "", {}});
+            const std::string name = blank == std::string::npos ? "" : line.substr(blank + 1);
+            if (is_archive_name(name))
+                files.push_back({name, line.substr(0, blank), {}, "", {}});
             else if (!line.empty())
                 others.push_back(line);
         }
-    }
-
-    /** @return nullptr if there is none of that path */
-    [[nodiscard]] const InstalledFile *find(std::string_view path) const
-    {
-        const auto found = std::find_if(files.begin(), files.end(),
-                                        [&](const InstalledFile &file) { return file.path == path; });
-        return found == files.end() ? nullptr : &*found;
     }
 
     /** Those that put hooks in force come first: an engine does without a hook whose executable is missing. */
@@ -160,7 +151,7 @@ private:
     RootFiles archive_;
     RootFiles &root_;
     ArchiveList before_;
-    ArchiveList after_;
+    Manifest after_;
 };
 
 std::string in_root(const std::string &root_path, const std::string &target)

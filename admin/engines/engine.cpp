@@ -14,11 +14,6 @@ bool EngineKind::is_installed(const Sysroot &sysroot) const
     return find_program(sysroot, program_).has_value();
 }
 
-std::vector<Engine> EngineKind::find(const std::shared_ptr<const Sysroot> & /*sysroot*/) const
-{
-    return {};
-}
-
 Engine EngineKind::new_engine(const std::shared_ptr<const Sysroot> &sysroot) const
 {
     Engine engine;

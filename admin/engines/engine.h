@@ -95,7 +95,10 @@ public:
     [[nodiscard]] virtual std::vector<const char *> program_folders() const { return {}; }
 
     /** Those of this host that read files of hooks, each with what it reads. */
-    [[nodiscard]] virtual std::vector<Engine> find(const std::shared_ptr<const Sysroot> &sysroot) const;
+    [[nodiscard]] virtual std::vector<Engine> find(const std::shared_ptr<const Sysroot> & /*sysroot*/) const
+    {
+        return {};
+    }
 
     /** @return nullptr if it has none */
     [[nodiscard]] virtual const HooksDirOption *hooks_dir() const { return nullptr; }
