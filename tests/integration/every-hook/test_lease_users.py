@@ -193,7 +193,7 @@ def inner_box_fixture(nv_box, system):
         linux["namespaces"] = [each for each in linux["namespaces"] if each["type"] not in ("network", "cgroup")]
         del linux["resources"]
         made.config["mounts"] = [each for each in made.config["mounts"] if each["destination"] != "/sys/fs/cgroup"]
-        for path in (made.bundle.folder, made.bundle.folder.parent / made.bundle.folder.name.replace("box", "runtime")):
+        for path in (made.bundle.folder, made.bundle.folder.parent / made.bundle.folder.name.replace("box", "run")):
             subprocess.run(["chown", "-hR", f"{system.FIRST}:{system.FIRST}", path], check=True)
         return made
 
