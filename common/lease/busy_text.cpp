@@ -16,6 +16,21 @@ std::string since(std::int64_t seconds)
     return " since " + utc_text(seconds);
 }
 
+std::string by(const Holder &holder, std::int64_t seconds)
+{
+    return " by container " + quote(holder.container) + since(seconds);
+}
+
+std::string sharers_text(const std::optional<unsigned> &most)
+{
+    return most ? " (by " + std::to_string(*most) + " at most)" : "";
+}
+
+bool counts_in(const Quotas &quotas, const std::string &name)
+{
+    return std::any_of(quotas.begin(), quotas.end(), [&](const Quota &quota) { return quota.name == name; });
+}
+
 std::string joined(const std::vector<std::string> &parts, const char *separator)
 {
     std::string text;
@@ -34,7 +49,7 @@ void add_holders(const LeaseState &state, const Obstacles &obstacles, const Leas
         if (device == allocation.devices.end() || !obstacles.holders.contains(allocation.holder.init))
             continue;
         why.push_back("held " + std::string(device->mode == LeaseMode::Exclusive ? "exclusively" : "shared") +
-                      " by container " + quote(allocation.holder.container) + since(allocation.since));
+                      sharers_text(device->max_sharers) + by(allocation.holder, allocation.since));
     }
 }
 
@@ -55,9 +70,31 @@ std::string why_not(const LeaseState &state, const Obstacles &obstacles, const L
     add_holders(state, obstacles, key, why);
     for (const Ticket &ticket : state.tickets) {
         if (obstacles.tickets.contains(ticket.number) && asks_for(ticket.demand, key))
-            why.push_back("waited for by container " + quote(ticket.holder.container) + since(ticket.since));
+            why.push_back("waited for" + by(ticket.holder, ticket.since));
     }
     return joined(why, ", ");
+}
+
+/** What the quota allows, who has how much of it, and who came earlier. */
+std::string quota_text(const LeaseState &state, const Obstacles &obstacles, const Demand &demand,
+                       const Quota &quota)
+{
+    std::vector<std::string> why;
+    if (demand.fixed.size() + demand.any > quota.most)
+        why.push_back(std::to_string(demand.fixed.size() + demand.any) + " are asked for");
+    for (const Allocation &allocation : state.allocations) {
+        const auto size =
+            std::count_if(allocation.devices.begin(), allocation.devices.end(),
+                          [&](const LeasedDevice &device) { return counts_in(device.quotas, quota.name); });
+        if (size != 0 && obstacles.holders.contains(allocation.holder.init))
+            why.push_back(std::to_string(size) + " held" + by(allocation.holder, allocation.since));
+    }
+    for (const Ticket &ticket : state.tickets) {
+        if (obstacles.tickets.contains(ticket.number) && counts_in(ticket.demand.quotas, quota.name))
+            why.push_back("waited for" + by(ticket.holder, ticket.since));
+    }
+    return "the quota " + quote(quota.name) + " allows " + std::to_string(quota.most) +
+           " at once: " + joined(why, ", ");
 }
 
 } // namespace
@@ -65,13 +102,18 @@ std::string why_not(const LeaseState &state, const Obstacles &obstacles, const L
 std::string busy_text(const LeaseState &state, const Decision &decision, const Demand &demand,
                       const NameDevice &name)
 {
-    std::vector<std::string> devices;
+    std::vector<std::string> parts;
     for (const LeaseKey &key : decision.obstacles.devices)
-        devices.push_back((name ? name(key) : key) + " is " + why_not(state, decision.obstacles, key));
-    const std::string mode = demand.mode == LeaseMode::Exclusive ? "an exclusive" : "a shared";
-    if (devices.empty())
+        parts.push_back((name ? name(key) : key) + " is " + why_not(state, decision.obstacles, key));
+    for (const Quota &quota : demand.quotas) {
+        if (decision.obstacles.quotas.contains(quota.name))
+            parts.push_back(quota_text(state, decision.obstacles, demand, quota));
+    }
+    if (parts.empty())
         return "not as many devices as are asked for can be given";
-    return "not all can be given in " + mode + " lease: " + joined(devices, "; ");
+    const std::string mode = demand.mode == LeaseMode::Exclusive ? "an exclusive" : "a shared";
+    return "not all can be given in " + mode + " lease" + sharers_text(demand.max_sharers) + ": " +
+           joined(parts, "; ");
 }
 
 } // namespace ogh

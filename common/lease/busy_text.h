@@ -13,7 +13,7 @@ using NameDevice = std::function<std::string(const LeaseKey &)>;
 
 /**
  * Who is in the way of the request, and since when, for a message: each device that cannot be given, by whom it is held,
- * waited for or drained, with the ids of the containers whole.
+ * waited for or drained, and each quota that is used up, with the ids of the containers whole.
  * @param name nothing: a device is named by its key
  */
 std::string busy_text(const LeaseState &state, const Decision &decision, const Demand &demand,

@@ -14,7 +14,7 @@ Lease::Lease(Lease &&other) noexcept
 void Lease::release() noexcept
 {
     const std::shared_ptr<const LeaseStore> store = std::exchange(store_, nullptr);
-    if (store == nullptr || (grant_.added.empty() && grant_.raised.empty() && !grant_.requests_before))
+    if (store == nullptr || (grant_.added.empty() && grant_.changed.empty() && !grant_.requests_before))
         return;
     try {
         LeaseStore::Session session = store->open(LeaseStore::patience_at_the_end);

@@ -13,6 +13,7 @@
 #include "lease/boot_clock.h"
 #include "lease/busy_text.h"
 #include "lease/lease_changes.h"
+#include "lease/lease_neighbours.h"
 
 namespace ogh {
 
@@ -69,6 +70,14 @@ std::int64_t next_deadline(const LeaseState &state, const std::set<std::uint64_t
             limit = std::min(limit, ticket.deadline_ns);
     }
     return limit;
+}
+
+/** Those by whom the decision stands or falls, who are on other devices too. */
+Obstacles all_that_count(const LeaseState &state, const Decision &decision)
+{
+    Obstacles all = decision.obstacles;
+    all.add(with_quotas(state, decision.depends_on));
+    return all;
 }
 
 template<typename Key>
@@ -143,7 +152,7 @@ LeaseAcquisition::Attempt LeaseAcquisition::try_now()
     // Whoever is in nobody's way need not be looked at closely, which takes longest.
     Present present;
     Decision decision = decide(session.state(), claim, now);
-    while (!decision.granted && drop_gone(processes_, session.state(), decision.obstacles, present))
+    while (drop_gone(processes_, session.state(), all_that_count(session.state(), decision), present))
         decision = decide(session.state(), claim, now);
     Attempt attempt;
     if (decision.granted) {
@@ -187,8 +196,9 @@ LeaseAcquisition::Attempt LeaseAcquisition::blocked(LeaseState &state, const Dec
         attempt.preemption = plan_preemption(state, claim, decision.obstacles, request_.preemption, now);
         attempt.wake_ns = std::min(attempt.wake_ns, attempt.preemption.look_again.value_or(attempt.wake_ns));
     }
-    move_valid(present.holders, decision.obstacles.holders, attempt.watched);
-    move_valid(present.tickets, decision.obstacles.tickets, attempt.watched);
+    const Obstacles watched = all_that_count(state, decision);
+    move_valid(present.holders, watched.holders, attempt.watched);
+    move_valid(present.tickets, watched.tickets, attempt.watched);
     const bool preempts = !attempt.preemption.holders.empty();
     attempt.ticket = ticket_ == 0 && (attempt.may_wait || preempts) ? enqueue(state, now, preempts) : ticket_;
     return attempt;

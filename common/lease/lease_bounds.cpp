@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "base/error.h"
+#include "base/text.h"
 #include "lease/lease_text.h"
 #include "lease/lease_words.h"
 
@@ -29,6 +30,13 @@ void require_room(const LeaseState &state)
                     std::to_string(max_lease_containers) +
                         " containers of this host have GPUs or wait for some, and there are "
                         "leases for no more");
+}
+
+void check_quota_name(const std::string &name)
+{
+    if (word_size(name) > max_quota_word)
+        throw Error(ErrorKind::Usage, "the quota " + quote(name) + " has a name of more than " +
+                                          std::to_string(max_quota_word) + " bytes");
 }
 
 void check_entry(const Allocation &allocation)

@@ -17,7 +17,8 @@ constexpr size_t max_lease_entry = size_t{64} << 10U; ///< of one of them; some 
 constexpr size_t max_container_word = NAME_MAX;       ///< of its id
 constexpr size_t max_path_word = PATH_MAX - 1;        ///< of its program, and of its cgroup
 constexpr size_t max_device_word = 1024;
-constexpr size_t max_used_devices = 4096; ///< of which it is known when they were given last
+constexpr size_t max_quota_word = NAME_MAX; ///< of its name, with its kind
+constexpr size_t max_used_devices = 4096;   ///< of which it is known when they were given last
 
 /** In bytes. It follows from the others, and what an older version has written, up to 4 MiB, may be there beside it. */
 constexpr size_t max_lease_file = (size_t{4} << 20U) + max_lease_containers * max_lease_entry +
@@ -25,6 +26,9 @@ constexpr size_t max_lease_file = (size_t{4} << 20U) + max_lease_containers * ma
 
 /** Before another container gets an entry. @throws Error (BrokenHost) if there is no room for it */
 void require_room(const LeaseState &state);
+
+/** @throws Error (Usage) if it is too long to be written down */
+void check_quota_name(const std::string &name);
 
 /** @throws Error (BrokenHost) if the entry is too long, which only what its own container asks for can make it */
 void check_entry(const Allocation &allocation);

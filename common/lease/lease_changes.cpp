@@ -28,6 +28,24 @@ LeasedDevice *find_device(Allocation &allocation, const LeaseKey &key)
     return found == allocation.devices.end() ? nullptr : &*found;
 }
 
+/** Has what is held be at least as much as is asked for, and count where that does. @return whether it was not before */
+bool widen(LeasedDevice &held, const Demand &demand)
+{
+    const LeasedDevice before = held;
+    if (demand.mode == LeaseMode::Exclusive)
+        held.mode = LeaseMode::Exclusive;
+    if (demand.max_sharers && held.mode == LeaseMode::Shared)
+        held.max_sharers = std::min(*demand.max_sharers, held.max_sharers.value_or(*demand.max_sharers));
+    for (const Quota &quota : demand.quotas) {
+        const auto place =
+            std::lower_bound(held.quotas.begin(), held.quotas.end(), quota.name,
+                             [](const Quota &a, const std::string &name) { return a.name < name; });
+        if (place == held.quotas.end() || place->name != quota.name)
+            held.quotas.insert(place, quota);
+    }
+    return !(held == before);
+}
+
 /** Keys of what has no place, as CDI's, are new ones each time. */
 void forget_oldest(LeaseState &state)
 {
@@ -55,11 +73,11 @@ Grant enter(LeaseState &state, const Holder &holder, const Ticket &request,
     for (const LeaseKey &key : granted) {
         LeasedDevice *held = find_device(entry, key);
         if (held == nullptr) {
-            entry.devices.push_back({key, request.demand.mode});
+            const Demand &demand = request.demand;
+            entry.devices.push_back({key, demand.mode, {}, demand.quotas, demand.max_sharers});
             grant.added.push_back(key);
-        } else if (held->mode == LeaseMode::Shared && request.demand.mode == LeaseMode::Exclusive) {
-            held->mode = LeaseMode::Exclusive;
-            grant.raised.push_back(key);
+        } else if (LeasedDevice before = *held; widen(*held, request.demand)) {
+            grant.changed.push_back(std::move(before));
         } else {
             continue;
         }
@@ -80,9 +98,9 @@ void take_back(LeaseState &state, const Grant &grant)
         });
         if (grant.requests_before)
             allocation.requests = *grant.requests_before;
-        for (const LeaseKey &key : grant.raised) {
-            if (LeasedDevice *held = find_device(allocation, key))
-                held->mode = LeaseMode::Shared;
+        for (const LeasedDevice &before : grant.changed) {
+            if (LeasedDevice *held = find_device(allocation, before.key))
+                *held = before;
         }
     }
     std::erase_if(state.allocations, [](const Allocation &allocation) { return allocation.devices.empty(); });

@@ -13,7 +13,7 @@ namespace ogh {
 struct Grant {
     ProcessId init;
     std::vector<LeaseKey> added;
-    std::vector<LeaseKey> raised;                        ///< from shared to exclusive
+    std::vector<LeasedDevice> changed; ///< as they were: from shared to exclusive, quotas, limits
     std::optional<GrantedRequests> requests_before = {}; ///< if they have changed
 };
 

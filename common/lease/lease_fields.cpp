@@ -3,7 +3,10 @@
 
 #include <algorithm>
 #include <limits>
+#include <string>
 #include <utility>
+
+#include "base/number.h"
 
 namespace ogh {
 
@@ -41,6 +44,21 @@ LeaseMode take_mode(LeaseWords &words)
     return either(words, exclusive_or_shared, "mode") ? LeaseMode::Exclusive : LeaseMode::Shared;
 }
 
+constexpr const char *quotas_name = "quotas";
+constexpr const char *max_sharers_name = "max-sharers";
+constexpr std::uint64_t most_number = std::numeric_limits<unsigned>::max();
+
+/** "NUMBER:NAME". */
+Quota quota_of(std::string text, const LeaseWords &words)
+{
+    const size_t end = std::min(text.find(':'), text.size());
+    const auto most = parse_small_number(std::string_view(text).substr(0, end), most_number);
+    if (!most || text.front() == '0' || end + 1 >= text.size())
+        words.refuse(quotas_name);
+    text.erase(0, end + 1);
+    return {std::move(text), *most};
+}
+
 } // namespace
 
 void add_fields(LeaseLine &line, const LeasedDevice &device)
@@ -68,6 +86,37 @@ void add_fields(LeaseLine &line, const Holder &holder, std::string_view program)
     line.add("cgroup", cgroup.path);
     line.add("container", holder.container);
     line.add("program", program);
+}
+
+void add_limits(LeaseLine &line, const Quotas &quotas, const std::optional<unsigned> &max_sharers)
+{
+    std::vector<std::string> texts;
+    texts.reserve(quotas.size());
+    for (const Quota &quota : quotas)
+        texts.push_back(std::to_string(quota.most) + ":" + quota.name);
+    if (!texts.empty())
+        line.add(quotas_name, texts);
+    if (max_sharers)
+        line.add(max_sharers_name, std::uint64_t{*max_sharers});
+}
+
+void take_limits(LeaseWords &words, Quotas &quotas, std::optional<unsigned> &max_sharers)
+{
+    if (words.next_is(quotas_name)) {
+        for (std::string &text : words.list(quotas_name)) {
+            Quota quota = quota_of(std::move(text), words);
+            if (!quotas.empty() && quota.name <= quotas.back().name)
+                words.refuse(quotas_name);
+            quotas.push_back(std::move(quota));
+        }
+        if (quotas.empty())
+            words.refuse(quotas_name);
+    }
+    if (words.next_is(max_sharers_name)) {
+        max_sharers = static_cast<unsigned>(words.number(max_sharers_name, most_number));
+        if (*max_sharers == 0)
+            words.refuse(max_sharers_name);
+    }
 }
 
 std::uint64_t time_word(std::int64_t time)

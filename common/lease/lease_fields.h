@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string_view>
 
 #include "lease/lease_state.h"
@@ -17,12 +18,16 @@ void add_fields(LeaseLine &line, const Demand &demand);
 /** @param program in place of the holder's own */
 void add_fields(LeaseLine &line, const Holder &holder, std::string_view program);
 
+/** What limits a device or a request besides; nothing where nothing does. They come last of what is known of a line. */
+void add_limits(LeaseLine &line, const Quotas &quotas, const std::optional<unsigned> &max_sharers);
+
 /** Of a time; one before its clock began is 0. */
 std::uint64_t time_word(std::int64_t time);
 
 /** @throws Error (BrokenHost), all of them, that names the field and the line */
 LeasedDevice take_device(LeaseWords &words);
 Demand take_demand(LeaseWords &words);
+void take_limits(LeaseWords &words, Quotas &quotas, std::optional<unsigned> &max_sharers);
 Holder take_holder(LeaseWords &words);
 LeaseKey take_key(LeaseWords &words);
 ProcessId take_process(LeaseWords &words, const char *name, const char *start);

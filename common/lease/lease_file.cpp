@@ -167,6 +167,7 @@ private:
     {
         LeaseWords words = this->words(" device");
         devices.push_back(take_device(words));
+        take_limits(words, devices.back().quotas, devices.back().max_sharers);
         devices.back().unknown = words.unknown();
     }
 
@@ -196,6 +197,7 @@ private:
         ticket.demand = take_demand(words);
         ticket.holder = take_holder(words);
         ticket.is_of_version_1 = is_first_ && ticket.holder.program != mark_of_later;
+        take_limits(words, ticket.demand.quotas, ticket.demand.max_sharers);
         ticket.unknown.fields = words.unknown();
         ticket.unknown.lines = unknown_lines();
         return ticket;

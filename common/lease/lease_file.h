@@ -45,15 +45,15 @@ constexpr std::string_view mark_of_later = "oci-gpu-hooks/2";
  *     space boot= pid-namespace= start=
  *     counters uses= numbers=
  *     holding taken= since= HOLDER
- *      device mode= key=
+ *      device mode= key= [quotas=] [max-sharers=]
  *      request name= devices=
- *     ticket number= hook= hook-start= deadline= since= mode= fixed= any= candidates= HOLDER
+ *     ticket number= hook= hook-start= deadline= since= mode= fixed= any= candidates= HOLDER [quotas=] [max-sharers=]
  *     drain since= key=
  *     used use= key=
  *     end
  *
  * A line with a blank in front belongs to the one above that has none. HOLDER is pid= start= pid-namespace=own|joined
- * inode= controller= cgroup= container= program=. A later version may add fields, behind those that there are, to all lines
+ * inode= controller= cgroup= container= program=. Of quotas each is NUMBER:NAME. A later version may add fields, behind those that there are, to all lines
  * but `space`, and lines of other kinds, behind all others of the file or of the line that they belong to: they are kept.
  *
  * Version 1 has the same words without names, `uses NUMBER` and `numbers NUMBER` for the counters, and in a holding, behind

@@ -67,4 +67,30 @@ std::set<std::uint64_t> tickets_near(const LeaseState &state, const Demand &dema
     return found;
 }
 
+Obstacles with_quotas(const LeaseState &state, std::set<std::string> names)
+{
+    Obstacles found;
+    const auto is_one = [&](const Quota &quota) { return names.contains(quota.name); };
+    const auto has_one = [&](const Quotas &quotas) {
+        return std::any_of(quotas.begin(), quotas.end(), is_one);
+    };
+    for (bool is_more = !names.empty(); is_more;) {
+        const size_t before = names.size();
+        for (const Ticket &ticket : state.tickets) {
+            if (!has_one(ticket.demand.quotas))
+                continue;
+            found.tickets.insert(ticket.number);
+            for (const Quota &quota : ticket.demand.quotas)
+                names.insert(quota.name);
+        }
+        is_more = names.size() > before;
+    }
+    for (const Allocation &allocation : state.allocations) {
+        if (std::any_of(allocation.devices.begin(), allocation.devices.end(),
+                        [&](const LeasedDevice &device) { return has_one(device.quotas); }))
+            found.holders.insert(allocation.holder.init);
+    }
+    return found;
+}
+
 } // namespace ogh

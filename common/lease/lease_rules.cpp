@@ -5,7 +5,9 @@
 #include <tuple>
 
 #include "lease/by_gpu.h"
+#include "lease/device_use.h"
 #include "lease/lease_neighbours.h"
+#include "lease/quota_rules.h"
 
 namespace ogh {
 
@@ -17,11 +19,13 @@ bool covers(const LeaseKey &whole, const LeaseKey &part)
     return overlap(whole, part) && whole.size() <= part.size();
 }
 
-/** A device of a container. */
-struct Use {
-    const Allocation *allocation;
-    const LeasedDevice *device;
-};
+bool have_one_in_common(const Quotas &some, const Quotas &others)
+{
+    return std::any_of(some.begin(), some.end(), [&](const Quota &quota) {
+        return std::any_of(others.begin(), others.end(),
+                           [&](const Quota &other) { return other.name == quota.name; });
+    });
+}
 
 /** A device that a request may get which came earlier. */
 struct Wish {
@@ -33,14 +37,10 @@ struct Wish {
 class Question final {
 public:
     Question(const LeaseState &state, const Claim &claim, std::int64_t now)
-        : state_(state), claim_(claim), now_(now), own_(find_own())
+        : state_(state), claim_(claim), own_(find_own()), uses_(uses_of(state)), quotas_(state, now)
     {
-        for (const Allocation &allocation : state.allocations) {
-            for (const LeasedDevice &device : allocation.devices)
-                uses_.add(gpu_of(device.key), {&allocation, &device});
-        }
         for (const Ticket &ticket : state.tickets) {
-            if (!is_ahead(ticket) || !conflict(ticket.demand.mode, claim.demand.mode))
+            if (!is_ahead(ticket, claim, now))
                 continue;
             for (const LeaseKey *key : devices_of(ticket.demand))
                 wishes_.add(gpu_of(*key), {&ticket, key});
@@ -50,15 +50,17 @@ public:
     Decision answer()
     {
         std::vector<LeaseKey> granted;
-        Decision decision{{}, {}, false};
+        Decision decision;
         for (const LeaseKey &key : claim_.demand.fixed) {
             const Obstacles found = obstacles_at(key);
             decision.is_hopeless = decision.is_hopeless || !found.drains.empty();
-            add(decision.obstacles, found);
+            decision.obstacles.add(found);
             granted.push_back(key);
         }
         choose(granted, decision);
-        if (decision.obstacles.devices.empty() && !decision.is_hopeless)
+        look_at_quotas(granted, decision);
+        decision.depends_on = quotas_met_;
+        if (decision.obstacles.devices.empty() && decision.obstacles.quotas.empty() && !decision.is_hopeless)
             decision.granted = std::move(granted);
         return decision;
     }
@@ -74,12 +76,13 @@ private:
         return found == state_.allocations.end() ? nullptr : &*found;
     }
 
-    static void add(Obstacles &all, const Obstacles &more)
+    [[nodiscard]] bool suffices(const LeasedDevice &device) const
     {
-        all.holders.insert(more.holders.begin(), more.holders.end());
-        all.tickets.insert(more.tickets.begin(), more.tickets.end());
-        all.drains.insert(more.drains.begin(), more.drains.end());
-        all.devices.insert(more.devices.begin(), more.devices.end());
+        const auto &limit = claim_.demand.max_sharers;
+        if (device.mode == LeaseMode::Exclusive)
+            return true;
+        return claim_.demand.mode == LeaseMode::Shared &&
+               (!limit || (device.max_sharers && *device.max_sharers <= *limit));
     }
 
     /** Whether the container has all of that device already, in a mode that suffices. */
@@ -87,8 +90,7 @@ private:
     {
         return own_ != nullptr &&
                std::any_of(own_->devices.begin(), own_->devices.end(), [&](const LeasedDevice &device) {
-                   return covers(device.key, key) &&
-                          (device.mode == LeaseMode::Exclusive || claim_.demand.mode == LeaseMode::Shared);
+                   return covers(device.key, key) && suffices(device);
                });
     }
 
@@ -100,18 +102,37 @@ private:
     {
         return own_ != nullptr &&
                std::any_of(own_->devices.begin(), own_->devices.end(), [&](const LeasedDevice &device) {
-                   return conflict(device.mode, ticket.demand.mode) &&
+                   return exclude_each_other(device, ticket.demand) &&
                           (overlaps_one_of(ticket.demand.fixed, device.key) || covers(device.key, key));
                });
     }
 
-    [[nodiscard]] bool is_ahead(const Ticket &ticket) const
+    static bool exclude_each_other(const LeasedDevice &device, const Demand &demand)
     {
-        return (claim_.ticket == 0 || ticket.number < claim_.ticket) && ticket.deadline_ns > now_ &&
-               ticket.holder.init != claim_.init;
+        return conflict(device.mode, demand.mode) || device.max_sharers == 1U || demand.max_sharers == 1U;
     }
 
-    [[nodiscard]] Obstacles obstacles_at(const LeaseKey &key) const
+    /** Whether both cannot be had for certain: where the number of those who share is limited, sharing is no help. */
+    [[nodiscard]] bool competes(const Ticket &ticket, const LeaseKey &key) const
+    {
+        return conflict(ticket.demand.mode, claim_.demand.mode) || ticket.demand.max_sharers ||
+               claim_.demand.max_sharers || is_limited(uses_, key);
+    }
+
+    /** Whether it waits for a quota: then it is in the way of nobody who wants its devices. */
+    [[nodiscard]] bool is_over(const Ticket &ticket)
+    {
+        meet_quotas(ticket);
+        return quotas_.is_over(ticket.number);
+    }
+
+    void meet_quotas(const Ticket &ticket)
+    {
+        for (const Quota &quota : ticket.demand.quotas)
+            quotas_met_.insert(quota.name);
+    }
+
+    [[nodiscard]] Obstacles obstacles_at(const LeaseKey &key)
     {
         Obstacles found;
         if (has(key))
@@ -120,13 +141,16 @@ private:
             if (overlap(drain.key, key))
                 found.drains.insert(drain.key);
         }
-        for (const Use &use : uses_.near(gpu_of(key))) {
-            if (use.allocation != own_ && conflict(use.device->mode, claim_.demand.mode) &&
-                overlap(use.device->key, key))
+        const bool has_no_place =
+            claim_.demand.mode == LeaseMode::Shared && is_full(uses_, key, claim_.demand.max_sharers, own_);
+        for (const DeviceUse &use : uses_.near(gpu_of(key))) {
+            if (use.allocation != own_ && overlap(use.device->key, key) &&
+                (has_no_place || conflict(use.device->mode, claim_.demand.mode)))
                 found.holders.insert(use.allocation->holder.init);
         }
         for (const Wish &wish : wishes_.near(gpu_of(key))) {
-            if (overlap(*wish.key, key) && !stands_in_the_way(*wish.ticket, key))
+            if (overlap(*wish.key, key) && competes(*wish.ticket, key) &&
+                !stands_in_the_way(*wish.ticket, key) && !is_over(*wish.ticket))
                 found.tickets.insert(wish.ticket->number);
         }
         if (!found.drains.empty() || !found.holders.empty() || !found.tickets.empty())
@@ -135,7 +159,7 @@ private:
     }
 
     /** Adds as many candidates as are asked for to what is granted, or what is in the way of them. */
-    void choose(std::vector<LeaseKey> &granted, Decision &decision) const
+    void choose(std::vector<LeaseKey> &granted, Decision &decision)
     {
         const unsigned wanted = claim_.demand.any;
         std::vector<LeaseKey> free;
@@ -146,13 +170,31 @@ private:
             if (found.devices.empty())
                 free.push_back(key);
             possible += found.drains.empty() ? 1U : 0U;
-            add(met, found);
+            met.add(found);
         }
         if (free.size() < wanted) {
             decision.is_hopeless = decision.is_hopeless || possible < wanted;
-            return add(decision.obstacles, met);
+            return decision.obstacles.add(met);
         }
         take_best(std::move(free), granted);
+    }
+
+    /** @param granted all that would be given, or less if something else is in the way */
+    void look_at_quotas(const std::vector<LeaseKey> &granted, Decision &decision)
+    {
+        Demand demand = claim_.demand;
+        if (demand.quotas.empty())
+            return;
+        if (granted.size() == demand.fixed.size() + demand.any)
+            demand = {granted, 0, {}, demand.mode, demand.quotas};
+        const Claim claim{claim_.init, demand, claim_.ticket};
+        decision.obstacles.add(quotas_.obstacles(claim));
+        decision.is_hopeless = decision.is_hopeless || quotas_.is_too_much(claim);
+        // Whether the room of one that waits is kept depends on its other quotas.
+        for (const Ticket &ticket : state_.tickets) {
+            if (ticket.demand.quotas.size() > 1 && have_one_in_common(ticket.demand.quotas, demand.quotas))
+                meet_quotas(ticket);
+        }
     }
 
     /** The candidates besides what is granted, of which no two overlap: where a part is one, the whole is none. */
@@ -208,7 +250,8 @@ private:
     [[nodiscard]] Rank rank_of(const LeaseKey &key) const
     {
         const auto used = state_.last_used.find(key);
-        return {!has(key), false, holders_of(key), used == state_.last_used.end() ? 0 : used->second};
+        return {!has(key), false, count_holders(uses_, key, nullptr),
+                used == state_.last_used.end() ? 0 : used->second};
     }
 
     [[nodiscard]] bool breaks_up_a_gpu(const LeaseKey &key, const std::vector<LeaseKey> &granted) const
@@ -220,25 +263,16 @@ private:
         const auto &uses = uses_.near(gpu_of(key));
         return std::none_of(granted.begin(), granted.end(), is_part) &&
                std::none_of(uses.begin(), uses.end(),
-                            [&](const Use &use) { return is_part(use.device->key); });
-    }
-
-    [[nodiscard]] size_t holders_of(const LeaseKey &key) const
-    {
-        std::set<const Allocation *> holders;
-        for (const Use &use : uses_.near(gpu_of(key))) {
-            if (overlap(use.device->key, key))
-                holders.insert(use.allocation);
-        }
-        return holders.size();
+                            [&](const DeviceUse &use) { return is_part(use.device->key); });
     }
 
     const LeaseState &state_;
     const Claim &claim_;
-    std::int64_t now_;
     const Allocation *own_;
-    ByGpu<Use> uses_;
-    ByGpu<Wish> wishes_; ///< of those that are in this one's way, if they are ahead of it
+    DeviceUses uses_;
+    ByGpu<Wish> wishes_; ///< of those that came earlier
+    QuotaRules quotas_;
+    std::set<std::string> quotas_met_; ///< those that decide whether others are in the way of this one
 };
 
 } // namespace

@@ -4,32 +4,21 @@
 #include <cstdint>
 #include <optional>
 #include <set>
+#include <string>
 #include <vector>
 
+#include "lease/claim.h"
 #include "lease/lease_state.h"
 
 namespace ogh {
-
-/** Somebody's request, as the rules see it. */
-struct Claim {
-    ProcessId init; ///< of the container
-    const Demand &demand;
-    std::uint64_t ticket = 0; ///< of this request, if it has waited; 0: it has come just now
-};
-
-/** What is in the way of a request. */
-struct Obstacles {
-    std::set<ProcessId> holders;     ///< inits of the containers
-    std::set<std::uint64_t> tickets; ///< of requests that came earlier and compete for a device
-    std::set<LeaseKey> drains;       ///< what root has drained; nobody waits for that
-    std::set<LeaseKey> devices;      ///< those of the request that cannot be given now
-};
 
 /** What becomes of a request now. */
 struct Decision {
     /** All that is asked for: `fixed` in its order, and then what was chosen. Nothing: something is in the way. */
     std::optional<std::vector<LeaseKey>> granted;
     Obstacles obstacles = {};
+    /** Quotas, by name: another decision may be right as soon as somebody has ended who has or wants some of them. */
+    std::set<std::string> depends_on = {};
     /** It cannot be given however long one waits, since too much of it is drained, or there are too few candidates. */
     bool is_hopeless = false;
 };
@@ -43,6 +32,9 @@ struct Decision {
  * - A container adds to what it has, and is not in its own way; what it has in a mode that suffices needs nothing, and
  *   counts first where any candidate does. It may make a shared lease exclusive if nobody else shares. It overtakes
  *   nobody who has to wait for it anyway.
+ * - Where the number of containers that share a device is limited, by this request, by one that has it or by one that came
+ *   earlier, requests that share compete as well.
+ * - What counts in quotas needs room there, see QuotaRules. Who waits for a quota competes for no device.
  * - Any candidates: parts of a GPU of which a part is held before those of a fresh one; where they are shared, fewest
  *   holders first; the least recently used first.
  *

@@ -82,10 +82,24 @@ struct UnknownWords {
     bool operator==(const UnknownWords &) const = default;
 };
 
+/** At most so many devices at once for all containers that have them by it. */
+struct Quota {
+    std::string name; ///< with its kind: "key:nightly", "policy:ci", "io.kubernetes.pod.namespace=ml"
+    unsigned most = 1;
+
+    bool operator==(const Quota &) const = default;
+};
+
+/** In the order of their names, each of which is there once. */
+using Quotas = std::vector<Quota>;
+
 struct LeasedDevice {
     LeaseKey key;
     LeaseMode mode = LeaseMode::Shared;
     std::string unknown = {}; ///< fields
+    Quotas quotas = {};       ///< in which it counts
+    std::optional<unsigned> max_sharers =
+        {}; ///< of a shared one: how many containers it may have, this one included
 
     bool operator==(const LeasedDevice &) const = default;
 };
@@ -116,6 +130,8 @@ struct Demand {
     std::vector<LeaseKey>
         candidates; ///< the first where all else is equal; where a part is one, the whole is none
     LeaseMode mode = LeaseMode::Shared;
+    Quotas quotas = {};                       ///< in which all of it counts
+    std::optional<unsigned> max_sharers = {}; ///< of each device, if it is shared; nothing: any number
 
     bool operator==(const Demand &) const = default;
 };

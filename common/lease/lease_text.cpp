@@ -49,11 +49,13 @@ public:
         end(allocation.unknown.fields);
         for (const LeasedDevice &device : allocation.devices) {
             if (is_first_) {
+                check_limits(device.quotas, device.max_sharers);
                 check(device.unknown);
                 continue;
             }
             LeaseLine own = begin(" device");
             add_fields(own, device);
+            add_limits(own, device.quotas, device.max_sharers);
             end(device.unknown);
         }
         for (const auto &[name, devices] : allocation.requests) {
@@ -77,6 +79,8 @@ public:
         add_fields(line, ticket.demand);
         const bool is_marked = is_first_ && !ticket.is_of_version_1;
         add_fields(line, ticket.holder, is_marked ? mark_of_later : ticket.holder.program);
+        check_limits(ticket.demand.quotas, ticket.demand.max_sharers);
+        add_limits(line, ticket.demand.quotas, ticket.demand.max_sharers);
         end(ticket.unknown.fields);
         add_lines(ticket.unknown.lines);
     }
@@ -120,9 +124,16 @@ private:
         text_ += '\n';
     }
 
-    void check(const std::string &unknown) const
+    void check(const std::string &unknown) const { check_empty(unknown.empty()); }
+
+    void check_limits(const Quotas &quotas, const std::optional<unsigned> &max_sharers) const
     {
-        if (is_first_ && !unknown.empty())
+        check_empty(quotas.empty() && !max_sharers);
+    }
+
+    void check_empty(bool is_empty) const
+    {
+        if (is_first_ && !is_empty)
             throw Error(ErrorKind::BrokenHost,
                         "the lease file stays version 1 as long as a hook of an earlier version waits, and "
                         "that cannot say all that is to be written down: try again when it has ended");

@@ -136,13 +136,18 @@ void LeaseWords::refuse(const char *name) const
                                            std::to_string(line_number_));
 }
 
+bool LeaseWords::next_is(std::string_view name) const
+{
+    return style_ == LeaseWordStyle::Named && left_.starts_with(name) &&
+           left_.substr(name.size()).starts_with('=');
+}
+
 std::string_view LeaseWords::word(const char *name)
 {
     if (style_ == LeaseWordStyle::Named) {
-        const size_t size = std::string_view(name).size();
-        if (!left_.starts_with(name) || !left_.substr(size).starts_with('='))
+        if (!next_is(name))
             refuse(name);
-        left_.remove_prefix(size + 1);
+        left_.remove_prefix(std::string_view(name).size() + 1);
     }
     const size_t end = left_.find(' ');
     const std::string_view found = left_.substr(0, end);

@@ -56,6 +56,9 @@ public:
     {
     }
 
+    /** Whether a field of that name comes next: one that not every line has. Plain words have none of these. */
+    [[nodiscard]] bool next_is(std::string_view name) const;
+
     [[nodiscard]] std::string_view word(const char *name);
     [[nodiscard]] std::uint64_t number(const char *name,
                                        std::uint64_t most = std::numeric_limits<std::uint64_t>::max());

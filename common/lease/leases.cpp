@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "base/error.h"
+#include "base/text.h"
 #include "lease/boot_clock.h"
 #include "lease/lease_acquisition.h"
 #include "lease/lease_changes.h"
@@ -109,11 +110,18 @@ Lease take_if_possible(Leases *leases, const LeaseRequest &request, Notes &notes
 {
     if (leases != nullptr)
         return leases->take(request);
+    const Demand &demand = request.demand;
+    if (!demand.quotas.empty())
+        throw Error(ErrorKind::NotAvailable,
+                    "the quota " + quote(demand.quotas.front().name) +
+                        " counts leases, and there can be none: " + why_no_lease_place());
+    if (demand.max_sharers)
+        throw Error(ErrorKind::NotAvailable,
+                    "--max-sharers counts leases, and there can be none: " + why_no_lease_place());
     if (request.is_explicit)
         throw Error(ErrorKind::NotAvailable,
                     "a lease is asked for, and there can be none: " + why_no_lease_place());
     notes.push_back({LogLevel::Info, "no lease is taken: " + why_no_lease_place()});
-    const Demand &demand = request.demand;
     std::vector<LeaseKey> devices = demand.fixed;
     for (const LeaseKey &key : demand.candidates) {
         const auto overlaps = [&](const LeaseKey &other) { return overlap(other, key); };

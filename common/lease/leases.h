@@ -79,7 +79,7 @@ private:
  * take() where leases are possible. Where they are not, the devices without a lease: all of `fixed`, and the first of the
  * candidates; that is a note.
  * @param leases nothing where Leases::are_possible() is false
- * @throws Error (NotAvailable) if a lease was asked for and there can be none, and as take()
+ * @throws Error (NotAvailable) if a lease was asked for, or is needed to count, and there can be none; and as take()
  */
 Lease take_if_possible(Leases *leases, const LeaseRequest &request, Notes &notes);
 

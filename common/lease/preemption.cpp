@@ -37,15 +37,6 @@ std::int64_t idle_from(const Allocation &allocation, const PreemptionPolicy &pol
     return allocation.taken_ns + policy.idle_after.count();
 }
 
-bool is_in_the_way_of(const Allocation &allocation, const std::vector<LeaseKey> &keys, LeaseMode mode)
-{
-    return std::any_of(allocation.devices.begin(), allocation.devices.end(), [&](const LeasedDevice &device) {
-        return conflict(device.mode, mode) && std::any_of(keys.begin(), keys.end(), [&](const LeaseKey &key) {
-                   return overlap(key, device.key);
-               });
-    });
-}
-
 } // namespace
 
 bool may_be_idle(const Allocation &allocation, const PreemptionPolicy &policy, std::int64_t now)
@@ -71,13 +62,17 @@ PreemptionPlan plan_preemption(const LeaseState &state, const Claim &claim, cons
         idle.push_back(&allocation);
         remove_holder(without, allocation.holder.init);
     }
-    const Decision decision = decide(without, claim, now);
-    if (!decision.granted)
+    if (idle.empty() || !decide(without, claim, now).granted)
         return plan;
-    for (const Allocation *allocation : idle) {
-        if (is_in_the_way_of(*allocation, *decision.granted, claim.demand.mode))
-            plan.holders.push_back(allocation->holder);
+    // Whoever can stay does, those that came last first; a device and a quota may be free by the end of others.
+    for (auto one = idle.rbegin(); one != idle.rend(); ++one) {
+        without.allocations.push_back(**one);
+        if (decide(without, claim, now).granted)
+            continue;
+        without.allocations.pop_back();
+        plan.holders.push_back((*one)->holder);
     }
+    std::reverse(plan.holders.begin(), plan.holders.end());
     return plan;
 }
 

@@ -51,6 +51,17 @@ private:
 
     LeaseKey device() { return devices()[below(devices().size())]; }
 
+    /** Each the same for everybody who has it. */
+    Quotas quotas()
+    {
+        Quotas chosen;
+        for (const Quota &quota : {Quota{"one", 1}, Quota{"three", 3}, Quota{"two", 2}}) {
+            if (below(4) == 0)
+                chosen.push_back(quota);
+        }
+        return chosen;
+    }
+
     Demand demand()
     {
         Demand demand;
@@ -63,6 +74,9 @@ private:
             for (unsigned count = 2 + below(4); count > 0; --count)
                 demand.candidates.push_back(device());
         }
+        demand.quotas = quotas();
+        if (demand.mode == LeaseMode::Shared && below(3) == 0)
+            demand.max_sharers = 1 + below(3);
         return demand;
     }
 

@@ -40,6 +40,19 @@ LeaseFile first_example()
     return file;
 }
 
+/** The same with quotas and limits to sharing. */
+LeaseFile limited_example()
+{
+    LeaseFile file = example();
+    Allocation &shares = file.state.allocations[1];
+    shares.devices = {{"b/1", LeaseMode::Shared, " used-at=8", {{"key:a, b", 2}, {"policy:c", 1}}, 3},
+                      {"b/2", LeaseMode::Shared, "", {}, 1}};
+    file.state.tickets[0].demand.quotas = {{"io.kubernetes.pod.namespace=ml", 4294967295}};
+    file.state.tickets[0].demand.max_sharers = 64;
+    file.state.tickets[0].unknown.fields = " signals=yes";
+    return file;
+}
+
 /** The same with what a later version has added. */
 LeaseFile later_example()
 {
@@ -155,6 +168,23 @@ const auto changes_of_2 = std::to_array<Change>({
     {"end\n", "quota a=1\nend\n\n", "cannot be understood"},
 });
 
+const auto changes_of_limits = std::to_array<Change>({
+    {"quotas=2:key", "quotas=0:key", "wrong value of 'quotas' in line 7"},
+    {"quotas=2:key", "quotas=02:key", "wrong value of 'quotas'"},
+    {"quotas=2:key", "quotas=-2:key", "wrong value of 'quotas'"},
+    {"quotas=2:key", "quotas=4294967296:key", "wrong value of 'quotas'"},
+    {"quotas=2:key", "quotas=key", "wrong value of 'quotas'"},
+    {"quotas=2:key:a\\x2c\\x20b,", "quotas=2:,", "wrong value of 'quotas'"},
+    {"quotas=2:key:a\\x2c\\x20b,", "quotas=2,", "wrong value of 'quotas'"},
+    {"quotas=2:key:a\\x2c\\x20b,", "quotas=2:policy:c,", "wrong value of 'quotas'"},
+    {"quotas=2:key:a\\x2c\\x20b,", "quotas=2:policy:d,", "wrong value of 'quotas'"},
+    {"quotas=2:key:a\\x2c\\x20b,1:policy:c", "quotas=-", "wrong value of 'quotas'"},
+    {"max-sharers=3", "max-sharers=0", "wrong value of 'max-sharers'"},
+    {"max-sharers=3", "max-sharers=4294967296", "wrong value of 'max-sharers'"},
+    {"max-sharers=3 used-at=8", "used-at=8 max-sharers=3 quotas=3:x used-at=8", "wrong value of 'a field'"},
+    {"quotas=4294967295:io", "max-sharers=64 quotas=1:io", "wrong value of 'a field'"},
+});
+
 /** The text in which changes_of_2 are made. */
 LeaseFile with_a_field()
 {
@@ -167,7 +197,7 @@ LeaseFile with_a_field()
 
 BOOST_AUTO_TEST_CASE(what_is_written_is_read_again)
 {
-    for (const LeaseFile &file : {first_example(), later_example()}) {
+    for (const LeaseFile &file : {first_example(), later_example(), limited_example()}) {
         BOOST_TEST((parse_lease_file(to_text(file)) == file), to_text(file));
         BOOST_TEST(to_text(parse_lease_file(to_text(file))) == to_text(file));
     }
@@ -198,6 +228,18 @@ BOOST_AUTO_TEST_CASE(the_text_is_one_line_a_thing_and_what_people_chose_is_escap
                "used use=2 key=a\n"
                "used use=1 key=b/1\n"
                "end\n");
+}
+
+BOOST_AUTO_TEST_CASE(quotas_and_limits_stand_behind_what_there_was_in_version_2_before)
+{
+    const std::string text = to_text(limited_example());
+    for (const char *const words :
+         {" device mode=exclusive key=a\n",
+          " device mode=shared key=b/1 quotas=2:key:a\\x2c\\x20b,1:policy:c max-sharers=3 used-at=8\n"
+          " device mode=shared key=b/2 max-sharers=1\n",
+          " program=/tmp/gdn-init quotas=4294967295:io.kubernetes.pod.namespace=ml max-sharers=64 "
+          "signals=yes\n"})
+        BOOST_TEST(text.find(words) != std::string::npos, words);
 }
 
 BOOST_AUTO_TEST_CASE(version_1_is_written_as_earlier_versions_of_the_program_do)
@@ -275,11 +317,16 @@ BOOST_AUTO_TEST_CASE(what_version_1_cannot_say_is_refused_in_words)
     refused([](LeaseState &state) { state.tickets[0].unknown.fields = " a=1"; });
     refused([](LeaseState &state) { state.drains[0].unknown.lines = " a b=1\n"; });
     refused([](LeaseState &state) { state.unknown_of_uses = {{"a", " a=1"}}; });
+    refused([](LeaseState &state) { state.allocations[0].devices[0].quotas = {{"key:a", 1}}; });
+    refused([](LeaseState &state) { state.allocations[0].devices[0].max_sharers = 2; });
+    refused([](LeaseState &state) { state.tickets[0].demand.quotas = {{"key:a", 1}}; });
+    refused([](LeaseState &state) { state.tickets[0].demand.max_sharers = 2; });
 }
 
 BOOST_AUTO_TEST_CASE(a_cut_text_is_refused)
 {
-    for (const std::string &whole : {to_text(first_example()), to_text(later_example())}) {
+    for (const std::string &whole :
+         {to_text(first_example()), to_text(later_example()), to_text(limited_example())}) {
         for (size_t length = 0; length < whole.size(); ++length) {
             const auto error = failure_of([&] { parse_lease_file(whole.substr(0, length)); });
             BOOST_TEST((error.kind == ErrorKind::BrokenHost), error.message);
@@ -298,6 +345,14 @@ BOOST_DATA_TEST_CASE(what_cannot_be_is_refused, data::make(changes_of_1))
 BOOST_DATA_TEST_CASE(what_cannot_be_in_version_2_is_refused, data::make(changes_of_2))
 {
     const auto error = failure_of([&] { parse_lease_file(changed(with_a_field(), sample.from, sample.to)); });
+    BOOST_TEST((error.kind == ErrorKind::BrokenHost));
+    BOOST_TEST(error.says(sample.words), error.message);
+}
+
+BOOST_DATA_TEST_CASE(limits_that_cannot_be_are_refused, data::make(changes_of_limits))
+{
+    const auto error =
+        failure_of([&] { parse_lease_file(changed(limited_example(), sample.from, sample.to)); });
     BOOST_TEST((error.kind == ErrorKind::BrokenHost));
     BOOST_TEST(error.says(sample.words), error.message);
 }

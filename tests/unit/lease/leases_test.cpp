@@ -42,4 +42,18 @@ BOOST_AUTO_TEST_CASE(without_leases_one_that_is_asked_for_is_an_error)
     BOOST_TEST(notes.empty());
 }
 
+BOOST_AUTO_TEST_CASE(without_leases_what_counts_them_is_an_error)
+{
+    Notes notes;
+    LeaseRequest by_quota = request();
+    by_quota.demand.quotas = {{"key:nightly", 9}};
+    LeaseRequest by_limit = request();
+    by_limit.demand.max_sharers = 2;
+    for (const auto &[asked, words] : {std::pair(by_quota, "'key:nightly'"), {by_limit, "--max-sharers"}}) {
+        const auto error = failure_of([&, &asked = asked] { take_if_possible(nullptr, asked, notes); });
+        BOOST_TEST((error.kind == ErrorKind::NotAvailable));
+        BOOST_TEST((error.says(words) && error.says("there can be none")), error.message);
+    }
+}
+
 BOOST_AUTO_TEST_SUITE_END()

@@ -68,6 +68,40 @@ BOOST_FIXTURE_TEST_CASE(who_is_not_in_the_way_is_not_ended, Host)
     BOOST_TEST(ended_for({"a"}, 1, {"b", "c"}) == Pids{1}, boost::test_tools::per_element());
 }
 
+BOOST_FIXTURE_TEST_CASE(of_a_quota_no_more_are_ended_than_it_takes_on_whichever_device, Host)
+{
+    const Quotas quota = {{"key:q", 2}};
+    for (const pid_t pid : {1, 2}) {
+        Ticket request;
+        request.demand.quotas = quota;
+        enter(state, idle_one(pid), request, {pid == 1 ? "a" : "b"}, taken);
+    }
+    give(idle_one(3), {"c"});
+    const auto ended = [&](unsigned any) {
+        const Demand demand{{}, any, {"d", "e"}, LeaseMode::Shared, quota};
+        const Claim claim{{1000, 1}, demand};
+        std::vector<pid_t> pids;
+        for (const Holder &holder :
+             plan_preemption(state, claim, decide(state, claim, now).obstacles, {}, now).holders)
+            pids.push_back(holder.init.pid);
+        return pids;
+    };
+    BOOST_TEST(ended(1) == Pids{1}, boost::test_tools::per_element());
+    BOOST_TEST(ended(2) == (Pids{1, 2}), boost::test_tools::per_element());
+    BOOST_TEST(ended(3).empty());
+}
+
+BOOST_FIXTURE_TEST_CASE(of_those_who_share_no_more_are_ended_than_it_takes, Host)
+{
+    for (const pid_t pid : {1, 2})
+        enter(state, idle_one(pid), {}, {"a"}, taken);
+    const Demand demand{{"a"}, 0, {}, LeaseMode::Shared, {}, 2};
+    const Claim claim{{1000, 1}, demand};
+    const auto plan = plan_preemption(state, claim, decide(state, claim, now).obstacles, {}, now);
+    BOOST_TEST_REQUIRE(plan.holders.size() == 1);
+    BOOST_TEST(plan.holders.front().init.pid == 1);
+}
+
 BOOST_FIXTURE_TEST_CASE(only_an_idle_one_is_ended_that_ends_as_a_whole, Host)
 {
     give(idle_one(1), {"a"});

@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <set>
+#include <string>
+
+#include "lease/lease_state.h"
+
+namespace ogh {
+
+/** Somebody's request, as the rules see it. */
+struct Claim {
+    ProcessId init; ///< of the container
+    const Demand &demand;
+    std::uint64_t ticket = 0; ///< of this request, if it has waited; 0: it has come just now
+};
+
+/** Whether a request that waits came before this one; not one whose time is over, nor one of the same container. */
+bool is_ahead(const Ticket &ticket, const Claim &claim, std::int64_t now);
+
+/** What is in the way of a request. */
+struct Obstacles {
+    std::set<ProcessId> holders;     ///< inits of the containers
+    std::set<std::uint64_t> tickets; ///< of requests that came earlier and compete for a device or a quota
+    std::set<LeaseKey> drains;       ///< what root has drained; nobody waits for that
+    std::set<LeaseKey> devices;      ///< those of the request that cannot be given now
+    std::set<std::string> quotas;    ///< those of the request, by name, that leave no room for it now
+
+    void add(const Obstacles &more);
+};
+
+} // namespace ogh
