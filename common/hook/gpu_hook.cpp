@@ -160,7 +160,7 @@ private:
     [[nodiscard]] LeaseDetails lease_details(const Request &asked, const Selectors &selectors,
                                              const std::optional<unsigned> &max_devices) const
     {
-        return {lease_terms(asked, options_.leases),
+        return {counted_terms(hook_, asked, options_.leases),
                 preemption_policy(options_.leases),
                 max_devices,
                 {traits_.tags.type},

@@ -65,6 +65,8 @@ LeaseRequest request_of(const Hook &hook, const LeaseDetails &details)
     request.cgroups_path = config.cgroups_path;
     request.runtime = hook.parent();
     request.demand.mode = details.terms.mode;
+    request.demand.quotas = details.terms.quotas;
+    request.demand.max_sharers = details.terms.max_sharers;
     request.wait = details.terms.wait;
     request.is_explicit = details.terms.is_explicit;
     request.preemption = details.preemption;
@@ -108,6 +110,7 @@ void add_lease_options(CommandLine &cli, LeaseOptions &options)
             options.idle_after);
     cli.add_flag("--no-takeover", "End no idle container for another one that wants its GPU",
                  options.no_takeover);
+    add_quota_options(cli, options.quotas);
 }
 
 void add_drain_options(CommandLine &cli, LeaseOptions &options)
@@ -126,6 +129,7 @@ void check(const LeaseOptions &options)
         if (!path.starts_with('/'))
             throw Error(ErrorKind::Usage, "--idle-init needs an absolute path, not " + quote(path));
     }
+    check(options.quotas);
     if (options.drain && options.undrain)
         throw Error(ErrorKind::Usage, "--drain and --undrain exclude each other");
 }
@@ -166,6 +170,15 @@ LeaseTerms lease_terms(const Request &request, const LeaseOptions &options)
     return terms;
 }
 
+LeaseTerms counted_terms(const Hook &hook, const Request &request, const LeaseOptions &options)
+{
+    LeaseTerms terms = lease_terms(request, options);
+    terms.quotas = quotas_of(hook.config(), request.limits, options.quotas);
+    if (terms.mode == LeaseMode::Shared)
+        terms.max_sharers = options.quotas.max_sharers;
+    return terms;
+}
+
 void check_timeout(const std::vector<HookEntry> &hooks, std::chrono::seconds wait)
 {
     constexpr std::chrono::seconds reserve{5};
@@ -186,8 +199,9 @@ std::shared_ptr<Lease> take_lease(Hook &hook, const Sysroot &sysroot, const Choi
                                   Notes &notes)
 {
     LeaseRequest request = request_of(hook, details);
-    request.demand = {keys_of(choice.fixed, candidates), choice.any, keys_of(choice.candidates, candidates),
-                      details.terms.mode};
+    request.demand.fixed = keys_of(choice.fixed, candidates);
+    request.demand.any = choice.any;
+    request.demand.candidates = keys_of(choice.candidates, candidates);
     request.is_for_all = details.is_for_all;
     request.others = keys_of(choice.others, candidates);
     request.name_device = namer(candidates);

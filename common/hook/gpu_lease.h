@@ -11,6 +11,7 @@
 #include "base/log.h"
 #include "hook/command_line.h"
 #include "hook/hook.h"
+#include "hook/quota_options.h"
 #include "host/sysroot.h"
 #include "lease/leases.h"
 #include "request/candidate.h"
@@ -25,6 +26,7 @@ struct LeaseOptions {
     std::vector<std::string> idle_inits; ///< empty: the default of PreemptionPolicy
     std::string idle_after = "10s";
     bool no_takeover = false;
+    QuotaOptions quotas;
     std::optional<std::string> drain;
     std::optional<std::string> undrain;
 };
@@ -33,7 +35,7 @@ struct LeaseOptions {
 void add_lease_options(CommandLine &cli, LeaseOptions &options);
 void add_drain_options(CommandLine &cli, LeaseOptions &options);
 
-/** @throws Error (Usage) for what is no duration or no absolute path, or --drain beside --undrain */
+/** @throws Error (Usage) for what is no duration, no absolute path or no quota, or --drain beside --undrain */
 void check(const LeaseOptions &options);
 
 /** @param options as check() accepts them */
@@ -44,6 +46,8 @@ struct LeaseTerms {
     LeaseMode mode = LeaseMode::Shared;
     std::chrono::seconds wait{0};
     bool is_explicit = false; ///< asked for, or demanded by the host; not the default
+    Quotas quotas = {};
+    std::optional<unsigned> max_sharers = {};
 
     bool operator==(const LeaseTerms &) const = default;
 };
@@ -55,6 +59,12 @@ struct LeaseTerms {
  * @throws Error: Usage; Denied for a wait that is longer than --max-wait
  */
 LeaseTerms lease_terms(const Request &request, const LeaseOptions &options);
+
+/**
+ * The same, with what counts beside other containers.
+ * @throws Error as lease_terms() and quotas_of()
+ */
+LeaseTerms counted_terms(const Hook &hook, const Request &request, const LeaseOptions &options);
 
 /**
  * Refuses a wait that the runtime would cut short: one that config.json has this executable with a timeout for that is

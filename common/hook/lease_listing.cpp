@@ -2,6 +2,8 @@
 #include "hook/lease_listing.h"
 
 #include <algorithm>
+#include <cstddef>
+#include <set>
 
 #include "base/utc_text.h"
 #include "request/availability.h"
@@ -108,18 +110,45 @@ std::string state_text(const LeaseEntry &entry)
     return entry.is_idle ? "idle" : "running";
 }
 
+/** In which quotas it counts, or will. */
+std::string quotas_text(const LeaseEntry &entry)
+{
+    std::set<std::string> names;
+    const auto add = [&](const Quotas &quotas) {
+        for (const Quota &quota : quotas)
+            names.insert(quota.name);
+    };
+    for (const LeasedDevice &device : entry.devices)
+        add(device.quotas);
+    if (entry.waits_for)
+        add(entry.waits_for->quotas);
+    std::string text;
+    for (const std::string &name : names)
+        text += (text.empty() ? "" : ",") + name;
+    return text;
+}
+
 HostListing::Table entries_of(const GpuState &state)
 {
-    HostListing::Table table{"leases", {"container", "pid", "gpus", "lease", "since", "state"}, {}};
+    constexpr std::ptrdiff_t quotas_place = 4;
+    bool has_quotas = false;
+    HostListing::Table table{"leases", {"container", "pid", "gpus", "lease", "quotas", "since", "state"}, {}};
     const Devices devices(state);
     for (const LeaseEntry &entry : state.leases.entries) {
         const std::string gpus = devices.of(entry);
         if (gpus.empty())
             continue; // another vendor's
         table.rows.push_back({known(entry.container), static_cast<std::uint64_t>(entry.pid), gpus,
-                              is_exclusive(entry) ? "exclusive" : "shared", known(utc_text(entry.since)),
-                              state_text(entry)});
+                              is_exclusive(entry) ? "exclusive" : "shared", quotas_text(entry),
+                              known(utc_text(entry.since)), state_text(entry)});
+        has_quotas = has_quotas || table.rows.back()[quotas_place] != HostListing::Cell("");
     }
+    if (has_quotas)
+        return table;
+    // A host that has none need not read of them.
+    table.columns.erase(table.columns.begin() + quotas_place);
+    for (auto &row : table.rows)
+        row.erase(row.begin() + quotas_place);
     return table;
 }
 

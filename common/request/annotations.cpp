@@ -131,4 +131,26 @@ std::string_view pod_key(const Config &config)
     return found == pod_keys.end() ? "" : *found;
 }
 
+bool is_engines_annotation(std::string_view key)
+{
+    return std::find(pod_keys.begin(), pod_keys.end(), key) != pod_keys.end();
+}
+
+const std::string &engines_value(const Config &config, std::string_view key)
+{
+    const std::string *const value = find_value_of(config, key);
+    const auto has = [&](std::string_view each) { return config.annotations.contains(each); };
+    std::string why;
+    if (value == nullptr || value->empty())
+        why = "the container has none";
+    else if (is_by_podman(config))
+        why = "podman made the container, and writes none";
+    else if (std::all_of(pod_keys.begin(), pod_keys.end(), has))
+        why = "the container has another engine's as well, so one of them is the user's";
+    if (!why.empty())
+        throw Error(ErrorKind::Denied, "this host counts devices by the annotation " + quote(key) +
+                                           " of the engine (--quota-by), and " + why);
+    return *value;
+}
+
 } // namespace ogh

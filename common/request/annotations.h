@@ -58,4 +58,14 @@ constexpr std::string_view crio_pod_key = "io.kubernetes.pod.namespace";
  */
 std::string_view pod_key(const Config &config);
 
+/** Whether an engine writes the annotation after a pod's own ones: where it does, no user has chosen the value. */
+bool is_engines_annotation(std::string_view key);
+
+/**
+ * The value of such an annotation, for which the container's engine can be taken.
+ * @throws Error (Denied) if it has none, or somebody else may have written it: podman writes none, and of two engines'
+ *         annotations one is the user's
+ */
+const std::string &engines_value(const Config &config, std::string_view key);
+
 } // namespace ogh

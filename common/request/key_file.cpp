@@ -24,6 +24,9 @@ namespace {
 constexpr size_t max_size = size_t{1} << 20U;
 constexpr unsigned most_devices = 1U << 20U;
 
+/** The hooks that take leases, which a quota counts. */
+constexpr auto leasing_hooks = std::to_array<std::string_view>({"amd-kfd", "cdi-devices", "nvidia-devices"});
+
 constexpr auto hook_names = std::to_array<std::string_view>({OGH_HOOK_NAMES});
 
 using Hash = decltype(Key::hash);
@@ -68,6 +71,11 @@ bool is_hook(std::string_view name)
     return std::find(hook_names.begin(), hook_names.end(), name) != hook_names.end();
 }
 
+bool takes_leases(std::string_view hook)
+{
+    return std::find(leasing_hooks.begin(), leasing_hooks.end(), hook) != leasing_hooks.end();
+}
+
 std::vector<std::string> words_of(std::string line)
 {
     std::vector<std::string> words;
@@ -92,18 +100,26 @@ std::string read_options(const std::vector<std::string> &words, Key &key)
             limits.allow = value;
         else if (words[i] == "--max-devices")
             limits.max_devices = parse_small_number(value, most_devices);
+        else if (words[i] == "--quota")
+            limits.quota = {key.name, parse_small_number(value, most_devices).value_or(0)};
         else if (words[i] == "--allow-capabilities")
             limits.allow_capabilities = value;
         else if (words[i] == "--for")
             key.hooks = split_list(value);
         else
-            return "it takes --for HOOK,..., --allow LIST, --max-devices N and --allow-capabilities LIST "
-                   "behind the name";
+            return "it takes --for HOOK,..., --allow LIST, --max-devices N, --quota N and "
+                   "--allow-capabilities "
+                   "LIST behind the name";
         if (words[i] == "--max-devices" && !limits.max_devices)
             return "--max-devices needs a number";
+        if (words[i] == "--quota" && limits.quota->most == 0)
+            return "--quota needs a number from 1 on";
     }
     if (!std::all_of(key.hooks.begin(), key.hooks.end(), is_hook))
         return "--for needs names of hooks, of " + quote_list({hook_names.begin(), hook_names.end()});
+    if (limits.quota && !std::all_of(key.hooks.begin(), key.hooks.end(), takes_leases))
+        return "--quota counts leases, which these hooks take and no others: " +
+               quote_list({leasing_hooks.begin(), leasing_hooks.end()}) + "; have a line each";
     return "";
 }
 

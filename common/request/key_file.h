@@ -10,11 +10,20 @@
 
 namespace ogh {
 
+/** At most so many devices at once for all containers that ask with a key of this name. */
+struct KeyQuota {
+    std::string name; ///< of the line: what is counted can be read by all, so never the key, or its hash
+    unsigned most = 1;
+
+    bool operator==(const KeyQuota &) const = default;
+};
+
 /** What whoever has a key may have at most, besides what the options of the hook allow. */
 struct KeyLimits {
     std::optional<std::string> allow;              ///< as --allow
     std::optional<unsigned> max_devices;           ///< as --max-devices
     std::optional<std::string> allow_capabilities; ///< as --allow-capabilities
+    std::optional<KeyQuota> quota;
 };
 
 /** One line of a key file. */
@@ -35,7 +44,7 @@ struct Key {
  * The keys of --key-file. The file holds no key, only what tells a right one: a line each of the SHA-256 in hex, a name,
  * and perhaps whom it serves, and limits,
  *
- *     9f86d08…0a08 nightly --for nvidia-devices --max-devices 1 --allow 0,1 --allow-capabilities compute,utility
+ *     9f86d08…0a08 nightly --for nvidia-devices --max-devices 1 --quota 2 --allow 0,1 --allow-capabilities compute
  *
  * Blank lines and those that begin with # say nothing.
  */

@@ -72,9 +72,10 @@ void refuse_gpu(const std::string &name, const DeviceKeys &found)
 }
 
 /** What the container asks of the leases. */
-LeaseDetails lease_details(const Request &asked, const Policy &policy, const Options &options)
+LeaseDetails lease_details(const Hook &hook, const Request &asked, const Policy &policy,
+                           const Options &options)
 {
-    LeaseDetails details{lease_terms(asked, options.leases),
+    LeaseDetails details{counted_terms(hook, asked, options.leases),
                          preemption_policy(options.leases),
                          policy.most(),
                          {"pci", "char", "block", "cdi"}};
@@ -232,7 +233,7 @@ void run(Hook &hook, int argc, char **argv)
     policy.allow(asked->limits.allow);
     policy.at_most(asked->limits.max_devices);
     const DeviceRequest request = asked_for(hook, *asked, options);
-    const LeaseDetails details = lease_details(*asked, policy, options);
+    const LeaseDetails details = lease_details(hook, *asked, policy, options);
     hook.watch_time(); // what is mounted may be on any filesystem
     Giving(hook, options, request, policy).give(details);
 }

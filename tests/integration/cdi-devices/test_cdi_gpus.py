@@ -183,6 +183,19 @@ def test_what_a_container_has_already_counts(cdi_box, nv_hook, machine):
         assert result.hook_status == code if code else result.code == 0, result
 
 
+def test_a_gpu_that_two_hooks_give_counts_once_in_a_quota(cdi_box, nv_hook, machine):
+    quota = ("--quota", "ci=1")
+    for gpu in (0, 2):
+        box = cdi_box(f"{KIND}={gpu}", *GIVE, *quota)
+        box.annotations[KEY] = "0"
+        box.first.append(nv_hook.entry(["--sysroot", machine, *quota]))
+        result = box.run(SHOW)
+        if gpu == 0:
+            started(result)
+        else:
+            refused_by("cdi-devices", result, 4, "the quota 'policy:ci' allows 1 at once")
+
+
 def test_it_waits_for_what_is_held(nv_box, cdi_box, holding):
     first = holding(ask(nv_box("1"), KEY, "exclusive"))
     second = Container(ask(cdi_box(f"{KIND}=1", *GIVE, "--max-wait", "20s"), CDI, "exclusive", "20s"), SHOW)

@@ -77,6 +77,18 @@ BOOST_FIXTURE_TEST_CASE(programs_get_the_same_as_json, Host)
                    "since":"2026-11-22T21:09:15Z","state":"running"}])"));
 }
 
+BOOST_FIXTURE_TEST_CASE(who_counts_in_a_quota_is_seen, Host)
+{
+    entry("a", {{"nvidia:0", LeaseMode::Shared, "", {{"key:ci", 1}, {"policy:x", 2}}},
+                {"nvidia:1", LeaseMode::Shared, "", {{"key:ci", 1}}}});
+    entry("b", {{"nvidia:1", LeaseMode::Shared}});
+    entry("c", {}).waits_for = Demand{{"nvidia:0"}, 0, {}, LeaseMode::Shared, {{"key:ci", 1}}};
+    const std::string table = text(ListFormat::Table);
+    for (const char *const words : {"  LEASE   QUOTAS           SINCE", "  shared  key:ci,policy:x  2026",
+                                    "  shared                   2026", "  shared  key:ci           2026"})
+        BOOST_TEST(table.find(words) != std::string::npos, table);
+}
+
 BOOST_FIXTURE_TEST_CASE(where_nobody_has_anything_there_is_one_table, Host)
 {
     BOOST_TEST(text(ListFormat::Table).find("CONTAINER") == std::string::npos);

@@ -42,12 +42,25 @@ BOOST_AUTO_TEST_CASE(a_key_is_known_by_its_hash)
 
 BOOST_AUTO_TEST_CASE(a_line_has_limits_of_its_own)
 {
-    const KeyFile file(hash_of_abc + " nightly --max-devices 2 --allow 0,3-4 --allow-capabilities none\n");
+    const KeyFile file(hash_of_abc +
+                       " nightly --max-devices 2 --allow 0,3-4 --allow-capabilities none --quota 3\n");
     const Key *key = file.find("abc", gpus);
     BOOST_REQUIRE(key != nullptr);
     BOOST_TEST(key->limits.max_devices.value() == 2);
     BOOST_TEST(key->limits.allow.value() == "0,3-4");
     BOOST_TEST(key->limits.allow_capabilities.value() == "none");
+    BOOST_TEST((key->limits.quota == KeyQuota{"nightly", 3}));
+    BOOST_TEST(!KeyFile(hash_of_abc + " nightly\n").find("abc", gpus)->limits.quota.has_value());
+}
+
+BOOST_AUTO_TEST_CASE(a_quota_is_for_hooks_that_take_leases)
+{
+    for (const std::string hooks : {"mount-srv", "nvidia-devices,mount-srv", "ldcache-update"}) {
+        for (const std::string &options : {" --quota 1 --for " + hooks, " --for " + hooks + " --quota 1"})
+            BOOST_TEST(wrong(hash_of_abc + " nightly" + options).says("--quota counts leases"), options);
+    }
+    const KeyFile file(hash_of_abc + " nightly --quota 1 --for nvidia-devices,amd-kfd,cdi-devices\n");
+    BOOST_TEST(file.find("abc", "cdi-devices")->limits.quota.has_value());
 }
 
 BOOST_AUTO_TEST_CASE(a_line_serves_the_hooks_that_it_names_and_without_a_name_those_for_gpus)
@@ -90,6 +103,10 @@ BOOST_AUTO_TEST_CASE(a_wrong_line_is_named_and_not_repeated)
                                          (hash_of_abc + " secret --allow-capabilities"),
                                          (hash_of_abc + " secret --max-devices -1"),
                                          (hash_of_abc + " secret --max-device 1"),
+                                         (hash_of_abc + " secret --quota"),
+                                         (hash_of_abc + " secret --quota 0"),
+                                         (hash_of_abc + " secret --quota secret"),
+                                         (hash_of_abc + " secret --quota 1 --for mount-srv"),
                                          (hash_of_abc + " secret --for"),
                                          (hash_of_abc + " secret --for secret"),
                                          (hash_of_abc + " secret --for nvidia-devices,secret"),
