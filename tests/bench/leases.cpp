@@ -32,6 +32,12 @@ constexpr unsigned gpus = 64;
 constexpr unsigned containers = 200;
 constexpr unsigned rounds = 200;
 
+/** Which leaves room for all of them. */
+Quotas quotas()
+{
+    return {{"key:nightly", 1000}};
+}
+
 LeaseKey gpu(unsigned number)
 {
     std::array<char, 32> text{};
@@ -70,6 +76,8 @@ Demand demand_of(const std::string &name)
         return {{gpu(5)}, 0, {}, LeaseMode::Shared};
     if (name == "free")
         return {{"nvidia:0001:00:00.0"}, 0, {}, LeaseMode::Exclusive};
+    if (name == "quota")
+        return {{"nvidia:0001:00:00.0"}, 0, {}, LeaseMode::Exclusive, quotas()};
     Demand demand{{}, 1, {}, LeaseMode::Shared};
     for (unsigned number = 0; number < gpus; ++number)
         demand.candidates.push_back(gpu(number));
@@ -117,28 +125,46 @@ double measured(const std::string &name, const std::string &sysroot, pid_t init)
     return std::strtod(text.data(), nullptr) / 1e6;
 }
 
-void report(const char *label, const char *name, const std::string &sysroot, pid_t init)
+/** @return the median, ms */
+double report(const char *label, const char *name, const std::string &sysroot, pid_t init)
 {
     std::vector<double> times;
     for (unsigned round = 0; round < rounds; ++round)
         times.push_back(measured(name, sysroot, init));
     std::sort(times.begin(), times.end());
-    std::printf("%-44s min %.3f ms, median %.3f ms\n", label, times.front(), times[times.size() / 2]);
+    const double median = times[times.size() / 2];
+    std::printf("%-44s min %.3f ms, median %.3f ms\n", label, times.front(), median);
+    return median;
 }
 
+void take_all(const std::string &sysroot, const std::vector<pid_t> &inits, const Quotas &by)
+{
+    Leases leases{Sysroot{sysroot}};
+    for (unsigned number = 0; number < inits.size(); ++number)
+        leases.take(request(inits[number], {{gpu(number)}, 0, {}, LeaseMode::Shared, by})).keep();
+}
+
+/** @param sysroot a folder for two hosts */
 void compare(const std::string &sysroot)
 {
     const pid_t init = start_init();
-    report("no other lease, exclusive", "free", sysroot, init);
     std::vector<pid_t> inits;
     for (unsigned number = 0; number < containers; ++number)
         inits.push_back(start_init());
-    Leases leases{Sysroot{sysroot}};
-    for (unsigned number = 0; number < containers; ++number)
-        leases.take(request(inits[number], {{gpu(number)}, 0, {}, LeaseMode::Shared})).keep();
-    report("200 leases, one GPU without any, exclusive", "free", sysroot, init);
-    report("200 leases, one GPU that is shared", "fixed", sysroot, init);
-    report("200 leases, any one of 64 GPUs", "any", sysroot, init);
+    const std::string plain = sysroot + "/plain";
+    const std::string limited = sysroot + "/limited";
+    for (const std::string &folder : {plain, limited})
+        std::filesystem::create_directory(folder);
+    const double none = report("no other lease, exclusive", "free", plain, init);
+    const double none_by_quota = report("no other lease, by a quota", "quota", limited, init);
+    take_all(plain, inits, {});
+    take_all(limited, inits, quotas());
+    const double many = report("200 leases, one GPU without any, exclusive", "free", plain, init);
+    report("200 leases, one GPU that is shared", "fixed", plain, init);
+    report("200 leases, any one of 64 GPUs", "any", plain, init);
+    const double many_by_quota = report("200 leases by the same quota", "quota", limited, init);
+    std::printf("200 leases take %.2f times as long as none, and by one quota %.2f times\n", many / none,
+                many_by_quota / none_by_quota);
     for (const pid_t pid : inits)
         ::kill(pid, SIGKILL);
     ::kill(init, SIGKILL);
