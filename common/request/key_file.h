@@ -23,7 +23,7 @@ struct KeyLimits {
     std::optional<std::string> allow;              ///< as --allow
     std::optional<unsigned> max_devices;           ///< as --max-devices
     std::optional<std::string> allow_capabilities; ///< as --allow-capabilities
-    std::optional<KeyQuota> quota;
+    std::optional<KeyQuota> quota = {};
 };
 
 /** One line of a key file. */

@@ -16,7 +16,7 @@ POD_KEYS = ["io.kubernetes.cri.sandbox-namespace", "io.kubernetes.pod.namespace"
 LIMITED = [name for name in NAMES if name != "ldcache-update"]
 LIMITS = {"mount-srv": [["--allow", "datasets"]], "nvidia-devices": [["--allow", "0-31"], ["--max-devices", "32"]],
           "amd-kfd": [["--allow", "0-31"], ["--max-devices", "32"]],
-          "cdi-devices": [["--allow", "vendor.com/gpu"], ["--max-devices", "1"]]}
+          "cdi-devices": [["--allow", "vendor.com/gpu"], ["--max-devices", "3"]]}
 
 
 @pytest.fixture(name="make")
