@@ -167,7 +167,9 @@ KeyFile::KeyFile(std::string_view text)
         const auto hash = parse_hash(words[0]);
         if (!hash || words.size() < 2)
             throw wrong_line(number, "it takes 64 hex digits (0 to f) of a SHA-256, and a name");
-        Key key{*hash, words[1]};
+        Key key;
+        key.hash = *hash;
+        key.name = words[1];
         const std::string why = read_options(words, key);
         if (!why.empty())
             throw wrong_line(number, why);

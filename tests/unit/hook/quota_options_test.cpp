@@ -55,9 +55,12 @@ BOOST_AUTO_TEST_CASE(what_is_no_quota_is_refused_at_once)
         BOOST_TEST((failure_of([&] { check(of_policy({text})); }).kind == ErrorKind::Usage), text);
     BOOST_TEST((failure_of([] { check(of_policy({"ci=1", "ci=2"})); }).kind == ErrorKind::Usage));
     for (const unsigned number : {0U, 65U}) {
-        BOOST_TEST((failure_of([&] { check({{}, {}, number}); }).kind == ErrorKind::Usage), number);
+        BOOST_TEST((failure_of([&] {
+                        check(QuotaOptions{{}, {}, number});
+                    }).kind == ErrorKind::Usage),
+                   number);
     }
-    check({{"ci=1048576"}, {}, 64});
+    check(QuotaOptions{{"ci=1048576"}, {}, 64});
     const auto failure = failure_of([] { quotas_of({}, {}, of_policy({std::string(249, 'x') + "=1"})); });
     BOOST_TEST((failure.kind == ErrorKind::Usage));
     BOOST_TEST(failure.says("a name of more than 255 bytes"), failure.message);

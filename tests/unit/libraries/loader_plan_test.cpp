@@ -333,10 +333,10 @@ BOOST_AUTO_TEST_CASE(include_patterns_with_many_ways_to_match_take_no_time)
     std::string pattern = "include ld.so.conf.d/";
     for (int i = 0; i < 20; ++i)
         pattern += "*?";
-    std::string conf;
-    while (conf.size() < 1000000)
-        conf += pattern + "x\n";
-    BOOST_TEST(!includes_own_conf(conf));
+    std::string text;
+    while (text.size() < 1000000)
+        text += pattern + "x\n";
+    BOOST_TEST(!includes_own_conf(text));
 }
 
 BOOST_AUTO_TEST_SUITE_END()
