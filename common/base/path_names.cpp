@@ -14,6 +14,12 @@ std::string file_name_of(const std::string &path)
     return path.substr(path.rfind('/') + 1); // npos + 1 is 0
 }
 
+bool is_at_or_below(std::string_view lower, std::string_view upper)
+{
+    return lower.starts_with(upper) &&
+           (lower.size() == upper.size() || upper == "/" || lower[upper.size()] == '/');
+}
+
 std::string path_in(const std::string &folder, std::string_view name)
 {
     return (folder == "/" ? "" : folder) + "/" + std::string(name);

@@ -14,6 +14,9 @@ std::string folder_of(const std::string &path);
 /** The last component of a path; all of it if it has but one. */
 std::string file_name_of(const std::string &path);
 
+/** Whether `lower` is `upper`, or lies below it. */
+bool is_at_or_below(std::string_view lower, std::string_view upper);
+
 /** The path of a name in a folder, which may be "/". */
 std::string path_in(const std::string &folder, std::string_view name);
 

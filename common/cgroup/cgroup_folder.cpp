@@ -5,9 +5,11 @@
 #include <sys/vfs.h>
 #include <linux/magic.h>
 
+#include <algorithm>
+#include <filesystem>
+
 #include "base/path_names.h"
 #include "base/text.h"
-#include "cgroup/device_cgroup_paths.h"
 #include "kernel/openat2.h"
 
 namespace ogh {
@@ -18,6 +20,46 @@ bool is_of(int fd, long magic)
 {
     struct statfs filesystem {};
     return ::fstatfs(fd, &filesystem) == 0 && filesystem.f_type == magic;
+}
+
+/** "" for the root. */
+std::string parent_of(const std::string &path)
+{
+    return path == "/" ? "" : std::filesystem::path(path).parent_path().string();
+}
+
+bool is_named_by(const std::string &path, const std::string &name)
+{
+    return name != "/" && path.ends_with(name);
+}
+
+/** With "/" in front and without dots, as runtimes clean it. */
+std::string cleaned(const std::string &path)
+{
+    const std::string relative = path.substr(std::min(path.find_first_not_of('/'), path.size()));
+    std::string clean = std::filesystem::path("/" + relative).lexically_normal().string();
+    if (clean.size() > 1 && clean.back() == '/')
+        clean.pop_back();
+    return clean;
+}
+
+/** What the last components of the cgroup may be, each with "/" in front. */
+std::vector<std::string> names_of(const std::string &cgroups_path)
+{
+    if (cgroups_path.empty())
+        return {};
+    std::vector<std::string> names = {cleaned(cgroups_path)};
+    const std::vector<std::string> parts = split_list(cgroups_path, ':');
+    if (parts.size() != 3 || cgroups_path.find('/') != std::string::npos)
+        return names;
+    const std::string &prefix = parts[1];
+    const std::string &name = parts[2];
+    if (name.ends_with(".slice"))
+        return {"/" + name};
+    names.push_back("/" + prefix + "-" + name + ".scope");
+    if (prefix.empty())
+        names.push_back("/" + name + ".scope");
+    return names;
 }
 
 } // namespace
@@ -49,6 +91,66 @@ std::optional<Cgroup> parent_of(const Cgroup &cgroup)
     if (!parent.fd.valid() || !is_of(parent.fd.get(), CGROUP2_SUPER_MAGIC))
         return std::nullopt;
     return parent;
+}
+
+std::optional<std::string> cgroup_of(std::string_view proc_cgroup, std::string_view controller)
+{
+    while (!proc_cgroup.empty()) {
+        const std::string_view line = proc_cgroup.substr(0, proc_cgroup.find('\n'));
+        proc_cgroup.remove_prefix(std::min(line.size() + 1, proc_cgroup.size()));
+        // NUMBER:CONTROLLERS:PATH, where the path may have colons.
+        const size_t first = line.find(':');
+        const size_t second = first == std::string_view::npos ? first : line.find(':', first + 1);
+        if (second == std::string_view::npos)
+            continue;
+        const std::vector<std::string> controllers = split_list(line.substr(first + 1, second - first - 1));
+        if (std::find(controllers.begin(), controllers.end(), controller) != controllers.end())
+            return std::string(line.substr(second + 1));
+    }
+    return std::nullopt;
+}
+
+std::vector<std::string> container_cgroups(const std::string &init, const std::string &runtime,
+                                           const std::string &cgroups_path)
+{
+    const std::vector<std::string> names = names_of(cgroups_path);
+    std::vector<std::string> above; // init's first
+    for (std::string path = init; !path.empty() && !is_at_or_below(runtime, path); path = parent_of(path)) {
+        above.push_back(path);
+        const auto is_it = [&](const std::string &name) { return is_named_by(path, name); };
+        if (std::any_of(names.begin(), names.end(), is_it))
+            return {above.rbegin(), above.rend()};
+    }
+    if (above.empty())
+        return {};
+    return {above.front()};
+}
+
+std::vector<std::string> scope_cgroups(const std::vector<std::string> &own, const std::string &runtime,
+                                       const std::string &cgroups_path)
+{
+    std::vector<std::string> found;
+    const auto add = [&](const std::string &path) {
+        if (path.ends_with(".scope") && !is_at_or_below(runtime, path))
+            found.push_back(path);
+    };
+    if (cgroups_path.empty() && !own.empty())
+        add(parent_of(own.front()));
+    for (const std::string &path : own)
+        add(path);
+    return found;
+}
+
+std::optional<std::string> path_below(const std::string &path, const std::string &mount_root)
+{
+    if (!is_at_or_below(path, mount_root))
+        return std::nullopt;
+    std::string below = path.substr(mount_root == "/" ? 0 : mount_root.size());
+    below.erase(0, below.find_first_not_of('/'));
+    // Seen from a cgroup namespace, what is outside is above the root.
+    if ((below + "/").starts_with("../"))
+        return std::nullopt;
+    return below.empty() ? "." : below;
 }
 
 } // namespace ogh

@@ -1,16 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "cgroup/device_cgroup_v1.h"
-
 #include <fcntl.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
+#include <string>
 #include <utility>
+#include <vector>
 
 #include "base/error.h"
 #include "base/file.h"
 #include "base/text.h"
-#include "cgroup/device_list.h"
+#include "cgroup/device_cgroup.h"
 
 namespace ogh {
 
@@ -67,14 +68,87 @@ void allow_in(int cgroup, const DeviceRules &rules, UndoLog &undo)
     }
 }
 
+struct Line {
+    std::string type;
+    std::string major;
+    std::string minor;
+    unsigned access = 0;
+};
+
+unsigned access_of(const std::string &letters)
+{
+    unsigned access = 0;
+    for (const char letter : letters) {
+        if (letter == 'r')
+            access |= access_read;
+        if (letter == 'w')
+            access |= access_write;
+        if (letter == 'm')
+            access |= access_mknod;
+    }
+    return access;
+}
+
+/** What has another form becomes a line that allows nothing. */
+Line parse(const std::string &text)
+{
+    const std::vector<std::string> words = split_list(text, ' ');
+    const std::vector<std::string> numbers = words.size() == 3 ? split_list(words[1], ':') : words;
+    if (words.size() != 3 || numbers.size() != 2)
+        return {};
+    return {words[0], numbers[0], numbers[1], access_of(words[2])};
+}
+
+std::string type_of(const DeviceRule &rule)
+{
+    return rule.type == DeviceRule::Type::Char ? "c" : "b";
+}
+
+bool is_all_or(const std::string &text, const std::string &value)
+{
+    return text == "*" || text == value;
+}
+
+bool covers(const Line &line, const DeviceRule &rule)
+{
+    return (line.type == "a" || line.type == type_of(rule)) &&
+           is_all_or(line.major, std::to_string(rule.major)) &&
+           is_all_or(line.minor, std::to_string(rule.minor)) && (rule.access & ~line.access) == 0;
+}
+
+std::vector<Line> lines_of(std::string_view devices_list)
+{
+    std::vector<Line> lines;
+    for (const std::string &text : split_list(devices_list, '\n'))
+        lines.push_back(parse(text));
+    return lines;
+}
+
+/** The kernel refuses a rule in the same way whether this process may not write, or the parent lacks the rule. */
+void check_above(const Cgroup &topmost, const DeviceRules &rules)
+{
+    std::string above;
+    try {
+        above = read_list(topmost.fd.get(), "../devices.list");
+    } catch (const Error &) {
+        return; // the topmost that can be seen here
+    }
+    for (const DeviceRule &rule : rules) {
+        if (!list_allows(above, rule))
+            throw Error(ErrorKind::BrokenHost, "the cgroup above " + name_of(topmost) + " denies " +
+                                                   to_text(rule) +
+                                                   ", so the container cannot be allowed it; allow it there");
+    }
+}
+
 } // namespace
 
-Notes DeviceCgroupV1::allow(const DeviceRules &rules, UndoLog &undo)
+Notes allow_v1(const std::vector<Cgroup> &cgroups, const DeviceRules &rules, UndoLog &undo)
 {
     Notes notes;
     UndoLog part; // taken back by itself where the container starts without these rules
     try {
-        for (const Cgroup &cgroup : cgroups_) {
+        for (const Cgroup &cgroup : cgroups) {
             allow_in(cgroup.fd.get(), rules, part);
             notes.push_back({LogLevel::Debug, name_of(cgroup) + " allows " + to_text(rules)});
         }
@@ -84,28 +158,27 @@ Notes DeviceCgroupV1::allow(const DeviceRules &rules, UndoLog &undo)
         part.run();
         if (!is_refusal(error.error_number()))
             throw;
-        check_above(rules);
+        check_above(cgroups.front(), rules);
         return {{LogLevel::Info,
-                 name_of(cgroups_.front()) +
+                 name_of(cgroups.front()) +
                      " is not for this process to change, and is left as it is: " + error.what()}};
     }
 }
 
-/** The kernel refuses a rule in the same way whether this process may not write, or the parent lacks the rule. */
-void DeviceCgroupV1::check_above(const DeviceRules &rules) const
+bool list_allows(std::string_view devices_list, const DeviceRule &rule)
 {
-    std::string above;
-    try {
-        above = read_list(cgroups_.front().fd.get(), "../devices.list");
-    } catch (const Error &) {
-        return; // the topmost that can be seen here
+    const std::vector<Line> lines = lines_of(devices_list);
+    return std::any_of(lines.begin(), lines.end(), [&](const Line &line) { return covers(line, rule); });
+}
+
+unsigned access_in_own_line(std::string_view devices_list, const DeviceRule &rule)
+{
+    for (const Line &line : lines_of(devices_list)) {
+        if (line.type == type_of(rule) && line.major == std::to_string(rule.major) &&
+            line.minor == std::to_string(rule.minor))
+            return line.access;
     }
-    for (const DeviceRule &rule : rules) {
-        if (!list_allows(above, rule))
-            throw Error(ErrorKind::BrokenHost, "the cgroup above " + name_of(cgroups_.front()) + " denies " +
-                                                   to_text(rule) +
-                                                   ", so the container cannot be allowed it; allow it there");
-    }
+    return 0;
 }
 
 } // namespace ogh

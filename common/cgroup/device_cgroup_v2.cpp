@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "cgroup/device_cgroup_v2.h"
-
 #include <fcntl.h>
 
 #include <algorithm>
@@ -14,10 +12,22 @@
 #include "base/text.h"
 #include "cgroup/bpf.h"
 #include "cgroup/cgroup_folder.h"
+#include "cgroup/device_cgroup.h"
+#include "cgroup/device_program.h"
 
 namespace ogh {
 
 namespace {
+
+/** A program that is attached, and the one that takes its place. */
+struct Replacement {
+    const Cgroup *cgroup;
+    std::uint32_t flags; ///< with which the old one is attached
+    std::uint32_t old_id;
+    UniqueFd old_program;
+    UniqueFd new_program;
+    UniqueFd link = UniqueFd(); ///< by which it is attached, if it is
+};
 
 bool has(const std::vector<std::uint32_t> &ids, std::uint32_t id)
 {
@@ -50,76 +60,7 @@ void exchange(int cgroup, std::uint32_t flags, int program, int old)
         bpf::attach_program(cgroup, program, flags);
 }
 
-} // namespace
-
-Notes DeviceCgroupV2::allow(const DeviceRules &rules, UndoLog &undo)
-{
-    Notes notes;
-    UndoLog part; // taken back by itself where the container starts without these rules
-    try {
-        allow_all(rules, part, notes);
-        undo.append(std::move(part));
-        return notes;
-    } catch (const SystemError &error) {
-        part.run();
-        if (!is_refusal(error.error_number()))
-            throw;
-        return {{LogLevel::Info,
-                 name_of(cgroups_.back().path) +
-                     " is not for this process to change, and is left as it is: " + error.what()}};
-    }
-}
-
-void DeviceCgroupV2::allow_all(const DeviceRules &rules, UndoLog &undo, Notes &notes)
-{
-    std::vector<Replacement> planned;
-    for (const Cgroup &cgroup : cgroups_) {
-        std::vector<Replacement> some = prepare(cgroup, rules);
-        std::move(some.begin(), some.end(), std::back_inserter(planned));
-    }
-    check_above(rules, notes);
-    for (Replacement &next : planned) {
-        put(next);
-        const auto done = std::make_shared<const Replacement>(std::move(next));
-        undo.add([done] { take_back(*done); });
-    }
-    for (const Cgroup &cgroup : cgroups_)
-        notes.push_back({LogLevel::Debug, name_of(cgroup.path) + " allows " + to_text(rules)});
-}
-
-void DeviceCgroupV2::put(Replacement &next)
-{
-    const int cgroup = next.cgroup->fd.get();
-    try {
-        exchange(cgroup, next.flags, next.new_program.get(), next.old_program.get());
-    } catch (const SystemError &error) {
-        // What a link holds is not found among the programs that are attached without one.
-        std::optional<UniqueFd> link =
-            error.error_number() == ENOENT ? bpf::find_link(cgroup, next.old_id) : std::nullopt;
-        if (!link)
-            throw;
-        bpf::update_link(link->get(), next.new_program.get(), next.old_program.get());
-        next.link = std::move(*link);
-    }
-}
-
-std::vector<DeviceCgroupV2::Replacement> DeviceCgroupV2::prepare(const Cgroup &cgroup,
-                                                                 const DeviceRules &rules)
-{
-    std::vector<Replacement> planned;
-    const bpf::Attached attached = bpf::attached_programs(cgroup.fd.get());
-    for (const std::uint32_t id : attached.ids) {
-        std::optional<Replacement> one = prepare_one(cgroup, id, rules);
-        if (!one)
-            continue;
-        one->flags = attached.flags;
-        planned.push_back(std::move(*one));
-    }
-    return planned;
-}
-
-std::optional<DeviceCgroupV2::Replacement> DeviceCgroupV2::prepare_one(const Cgroup &cgroup, std::uint32_t id,
-                                                                       const DeviceRules &rules)
+std::optional<Replacement> prepare_one(const Cgroup &cgroup, std::uint32_t id, const DeviceRules &rules)
 {
     std::optional<UniqueFd> old = bpf::open_program(id);
     if (!old)
@@ -137,15 +78,29 @@ std::optional<DeviceCgroupV2::Replacement> DeviceCgroupV2::prepare_one(const Cgr
                        bpf::load_program(with_rules(info.instructions, missing), info.name)};
 }
 
+std::vector<Replacement> prepare(const Cgroup &cgroup, const DeviceRules &rules)
+{
+    std::vector<Replacement> planned;
+    const bpf::Attached attached = bpf::attached_programs(cgroup.fd.get());
+    for (const std::uint32_t id : attached.ids) {
+        std::optional<Replacement> one = prepare_one(cgroup, id, rules);
+        if (!one)
+            continue;
+        one->flags = attached.flags;
+        planned.push_back(std::move(*one));
+    }
+    return planned;
+}
+
 /** What applies to the container and is not attached to its own cgroups is not ours to change. */
-void DeviceCgroupV2::check_above(const DeviceRules &rules, Notes &notes) const
+void check_above(const std::vector<Cgroup> &cgroups, const DeviceRules &rules, Notes &notes)
 {
     std::multiset<std::uint32_t> own;
-    for (const Cgroup &cgroup : cgroups_) {
+    for (const Cgroup &cgroup : cgroups) {
         const std::vector<std::uint32_t> ids = bpf::attached_programs(cgroup.fd.get()).ids;
         own.insert(ids.begin(), ids.end());
     }
-    for (const std::uint32_t id : bpf::effective_programs(cgroups_.back().fd.get())) {
+    for (const std::uint32_t id : bpf::effective_programs(cgroups.back().fd.get())) {
         // One program may be attached to several cgroups, and counts for each.
         if (const auto found = own.find(id); found != own.end()) {
             own.erase(found);
@@ -156,7 +111,7 @@ void DeviceCgroupV2::check_above(const DeviceRules &rules, Notes &notes) const
             continue;
         const DeviceProgram instructions = bpf::read_program(program->get()).instructions;
         for (const DeviceRule &rule : not_allowed(instructions, rules)) {
-            const std::string where = whose(cgroups_.front(), id);
+            const std::string where = whose(cgroups.front(), id);
             if (verdict(instructions, rule) == Verdict::Denies)
                 throw Error(ErrorKind::BrokenHost,
                             where + " denies " + to_text(rule) +
@@ -168,7 +123,23 @@ void DeviceCgroupV2::check_above(const DeviceRules &rules, Notes &notes) const
     }
 }
 
-void DeviceCgroupV2::take_back(const Replacement &done) noexcept
+void put(Replacement &next)
+{
+    const int cgroup = next.cgroup->fd.get();
+    try {
+        exchange(cgroup, next.flags, next.new_program.get(), next.old_program.get());
+    } catch (const SystemError &error) {
+        // What a link holds is not found among the programs that are attached without one.
+        std::optional<UniqueFd> link =
+            error.error_number() == ENOENT ? bpf::find_link(cgroup, next.old_id) : std::nullopt;
+        if (!link)
+            throw;
+        bpf::update_link(link->get(), next.new_program.get(), next.old_program.get());
+        next.link = std::move(*link);
+    }
+}
+
+void take_back(const Replacement &done) noexcept
 {
     try {
         if (done.link.valid())
@@ -177,6 +148,43 @@ void DeviceCgroupV2::take_back(const Replacement &done) noexcept
             exchange(done.cgroup->fd.get(), done.flags, done.old_program.get(), done.new_program.get());
     } catch (const Error &) {
         return; // somebody else has replaced it since; the container is not going to start
+    }
+}
+
+void allow_all(const std::vector<Cgroup> &cgroups, const DeviceRules &rules, UndoLog &undo, Notes &notes)
+{
+    std::vector<Replacement> planned;
+    for (const Cgroup &cgroup : cgroups) {
+        std::vector<Replacement> some = prepare(cgroup, rules);
+        std::move(some.begin(), some.end(), std::back_inserter(planned));
+    }
+    check_above(cgroups, rules, notes);
+    for (Replacement &next : planned) {
+        put(next);
+        const auto done = std::make_shared<const Replacement>(std::move(next));
+        undo.add([done] { take_back(*done); });
+    }
+    for (const Cgroup &cgroup : cgroups)
+        notes.push_back({LogLevel::Debug, name_of(cgroup.path) + " allows " + to_text(rules)});
+}
+
+} // namespace
+
+Notes allow_v2(const std::vector<Cgroup> &cgroups, const DeviceRules &rules, UndoLog &undo)
+{
+    Notes notes;
+    UndoLog part; // taken back by itself where the container starts without these rules
+    try {
+        allow_all(cgroups, rules, part, notes);
+        undo.append(std::move(part));
+        return notes;
+    } catch (const SystemError &error) {
+        part.run();
+        if (!is_refusal(error.error_number()))
+            throw;
+        return {{LogLevel::Info,
+                 name_of(cgroups.back().path) +
+                     " is not for this process to change, and is left as it is: " + error.what()}};
     }
 }
 

@@ -9,9 +9,6 @@
 #include "base/file.h"
 #include "base/text.h"
 #include "cgroup/cgroup_folder.h"
-#include "cgroup/device_cgroup_paths.h"
-#include "cgroup/device_cgroup_v1.h"
-#include "cgroup/device_cgroup_v2.h"
 #include "kernel/mount_table.h"
 
 namespace ogh {
@@ -72,11 +69,9 @@ DeviceCgroups::DeviceCgroups(const ProcFs &proc, const MountTable &mounts, pid_t
     OwnCgroups second = open_cgroups(mounts, "", names, notes_);
     // systemd gives a unit the same path in both.
     scopes_ = std::move(first.scopes.empty() ? second.scopes : first.scopes);
-    if (!first.cgroups.empty())
-        hierarchies_.push_back(std::make_unique<DeviceCgroupV1>(std::move(first.cgroups)));
-    if (!second.cgroups.empty())
-        hierarchies_.push_back(std::make_unique<DeviceCgroupV2>(std::move(second.cgroups)));
-    if (hierarchies_.empty() && notes_.empty())
+    first_ = std::move(first.cgroups);
+    second_ = std::move(second.cgroups);
+    if (first_.empty() && second_.empty() && notes_.empty())
         notes_.push_back({LogLevel::Info, "the container has no device cgroup of its own; none is changed"});
 }
 
@@ -86,10 +81,11 @@ Notes DeviceCgroups::allow(const DeviceRules &rules, UndoLog &undo)
     const DeviceRules wanted = checked(rules);
     if (wanted.empty())
         return notes;
-    for (const std::unique_ptr<DeviceCgroup> &hierarchy : hierarchies_) {
-        const Notes more = hierarchy->allow(wanted, undo);
-        notes.insert(notes.end(), more.begin(), more.end());
-    }
+    const auto add = [&](Notes more) { notes.insert(notes.end(), more.begin(), more.end()); };
+    if (!first_.empty())
+        add(allow_v1(first_, wanted, undo));
+    if (!second_.empty())
+        add(allow_v2(second_, wanted, undo));
     return notes;
 }
 

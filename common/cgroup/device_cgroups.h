@@ -5,7 +5,6 @@
 #include <linux/capability.h>
 
 #include <array>
-#include <memory>
 #include <string>
 #include <vector>
 
@@ -48,8 +47,9 @@ public:
 
 private:
     std::vector<std::string> scopes_;
-    Notes notes_; ///< on what was found, said with the first allow()
-    std::vector<std::unique_ptr<DeviceCgroup>> hierarchies_;
+    Notes notes_;                ///< on what was found, said with the first allow()
+    std::vector<Cgroup> first_;  ///< of version 1, outermost first
+    std::vector<Cgroup> second_; ///< of version 2
 };
 
 } // namespace ogh

@@ -13,7 +13,6 @@
 #include "base/number.h"
 #include "base/text.h"
 #include "cgroup/cgroup_folder.h"
-#include "cgroup/device_cgroup_paths.h"
 #include "kernel/folder_entries.h"
 #include "kernel/mount_table.h"
 

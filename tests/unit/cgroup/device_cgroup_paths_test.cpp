@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <boost/test/unit_test.hpp>
 
-#include "cgroup/device_cgroup_paths.h"
-#include "cgroup/device_list.h"
+#include "cgroup/cgroup_folder.h"
+#include "cgroup/device_cgroup.h"
 
 BOOST_AUTO_TEST_SUITE(device_cgroup_paths)
 
