@@ -7,7 +7,6 @@
 #include "container/entered_container.h"
 #include "container/entry_steps.h"
 #include "container/host_sources.h"
-#include "container/mount_steps.h"
 #include "container/proc_binds.h"
 
 namespace ogh {

@@ -6,10 +6,13 @@
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
+#include <array>
 #include <cerrno>
+#include <cstdio>
 
 #include "base/error.h"
 #include "base/text.h"
+#include "host/node_access.h"
 #include "kernel/inode.h"
 #include "kernel/openat2.h"
 
@@ -44,6 +47,68 @@ std::optional<UniqueFd> find_host_node(const std::string &path, const std::strin
     }
 }
 
+/** Nothing if the host has none of that name. */
+std::optional<UniqueFd> open_host_node(const NodeEdit &node)
+{
+    const std::string what = quote(node.host_path);
+    auto found = find_host_node(node.host_path, what);
+    if (!found)
+        return std::nullopt;
+    const Inode inode = Inode::of(found->get(), what);
+    if (!inode.is_node(node.type, number_of(node)))
+        throw Error(ErrorKind::BrokenHost,
+                    what + " of this host is " + description(inode.mode, inode.node) + ", and not " +
+                        description(node.type, number_of(node)) +
+                        " that the driver has; remove it, and let the driver or udev make it");
+    return found;
+}
+
+// Not noexec, as some bind nodes: drivers' libraries may map a device with PROT_EXEC, and nobody runs a device.
+constexpr MountAttributes node_attributes = {.has_nodes = true};
+
+DeviceMount source_of(int fd, const std::string &what)
+{
+    return {Inode::of(fd, what), MountTree(fd, node_attributes, what)};
+}
+
+UniqueFd make_node(const NodeEdit &node, const PrivateTmpfs &tmpfs, const std::string &name)
+{
+    const std::string what = "the device node " + quote(node.container_path);
+    if (const int error = make_device_node(tmpfs.fd(), name, node); error != 0)
+        throw SystemError(error, "cannot make " + what, ErrorKind::BrokenHost);
+    return open_path(tmpfs.fd(), name, O_PATH | O_NOFOLLOW, Walk::OneStep, what);
+}
+
+std::string mode_text(mode_t mode)
+{
+    std::array<char, 8> text{};
+    std::snprintf(text.data(), text.size(), "%04o", mode & 07777U);
+    return text.data();
+}
+
+/**
+ * In a user namespace the engine's user has the number that this process has.
+ * @param mode of the node as its driver makes it
+ */
+bool needs_group(const Inode &inode, mode_t mode)
+{
+    const mode_t others = mode & (S_IROTH | S_IWOTH);
+    const mode_t owner = mode & (S_IRUSR | S_IWUSR);
+    return (inode.mode & others) != others && !(inode.uid == ::geteuid() && (inode.mode & owner) == owner);
+}
+
+Error cannot_open(const std::string &what, mode_t mode, mode_t wanted)
+{
+    return {
+        ErrorKind::BrokenHost,
+        "this user may not open " + what + " in a container (mode " + mode_text(mode) +
+            "); on the host, give it mode " + mode_text(wanted) +
+            ", or put the user into its group ('usermod -aG GROUP USER', "
+            "with "
+            "the group that 'ls -l' shows, such as render) and start the container with that group (podman: "
+            "--group-add keep-groups, with crun)"};
+}
+
 } // namespace
 
 dev_t number_of(const NodeEdit &node)
@@ -63,25 +128,38 @@ int make_device_node(int folder, const std::string &name, const NodeEdit &node)
     return error;
 }
 
-std::optional<UniqueFd> open_host_node(const NodeEdit &node)
-{
-    const std::string what = quote(node.host_path);
-    auto found = find_host_node(node.host_path, what);
-    if (!found)
-        return std::nullopt;
-    const Inode inode = Inode::of(found->get(), what);
-    if (!inode.is_node(node.type, number_of(node)))
-        throw Error(ErrorKind::BrokenHost,
-                    what + " of this host is " + description(inode.mode, inode.node) + ", and not " +
-                        description(node.type, number_of(node)) +
-                        " that the driver has; remove it, and let the driver or udev make it");
-    return found;
-}
-
 void check_host_nodes(const std::vector<NodeEdit> &nodes)
 {
     for (const NodeEdit &node : nodes)
         open_host_node(node);
+}
+
+DeviceMount make_device_mount(const NodeEdit &node, const PrivateTmpfs &tmpfs, const std::string &name)
+{
+    const UniqueFd made = make_node(node, tmpfs, name);
+    return source_of(made.get(), quote(node.container_path));
+}
+
+DeviceMount open_device_mount(const NodeEdit &node, bool keeps_groups)
+{
+    const auto fd = open_host_node(node);
+    const std::string what = quote(node.host_path);
+    if (!fd)
+        throw Error(ErrorKind::BrokenHost,
+                    "this host has no " + what +
+                        ", and without the host's root no device node can be made; have the host "
+                        "make it at boot");
+    DeviceMount mount = source_of(fd->get(), what);
+    // Asked of the kernel: the ids of a node that this user namespace has no number for cannot be compared.
+    const NodeAccess access = access_of(fd->get(), node.mode);
+    if (access == NodeAccess::DeniedByCgroup)
+        throw Error(ErrorKind::BrokenHost,
+                    obstacle_text(access, node.host_path) +
+                        ", as in a batch job that has other devices; for a GPU, ask for "
+                        "'allowed', which gives those that it may open");
+    if (access != NodeAccess::Open || (needs_group(mount.inode, node.mode) && !keeps_groups))
+        throw cannot_open(what, mount.inode.mode, node.mode);
+    return mount;
 }
 
 } // namespace ogh

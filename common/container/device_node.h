@@ -3,12 +3,13 @@
 
 #include <sys/types.h>
 
-#include <optional>
 #include <string>
 #include <vector>
 
-#include "base/unique_fd.h"
 #include "edits/edits.h"
+#include "kernel/inode.h"
+#include "kernel/mount_tree.h"
+#include "kernel/private_tmpfs.h"
 
 namespace ogh {
 
@@ -18,14 +19,32 @@ dev_t number_of(const NodeEdit &node);
 int make_device_node(int folder, const std::string &name, const NodeEdit &node);
 
 /**
- * Opens (O_PATH) the host's own node.
- * @return nothing if the host has none of that name
+ * Looks at the host's own nodes, of those that it has.
  * @throws Error (BrokenHost) if what has the name is anything else than this very device: the driver and /dev disagree, and
  *         one of them would give the container what it did not ask for
  */
-std::optional<UniqueFd> open_host_node(const NodeEdit &node);
-
-/** The same for all of them, which stay closed. */
 void check_host_nodes(const std::vector<NodeEdit> &nodes);
+
+/** A device node that is bind-mounted into a container, where none can be made. */
+struct DeviceMount {
+    Inode inode;
+    MountTree tree;
+};
+
+/**
+ * Makes a node on a tmpfs of the host for a container with a user namespace, which has no filesystem of its own that
+ * could hold one.
+ * @param name of it on the tmpfs, which nothing else has
+ * @param node with its owner as this process numbers it
+ * @throws Error (BrokenHost) if this process may not make nodes
+ */
+DeviceMount make_device_mount(const NodeEdit &node, const PrivateTmpfs &tmpfs, const std::string &name);
+
+/**
+ * Takes the host's own node, for an engine without the host's root.
+ * @param keeps_groups see Container: otherwise this user's groups are of no use in the container
+ * @throws Error (BrokenHost) if there is none, or this user may not open it
+ */
+DeviceMount open_device_mount(const NodeEdit &node, bool keeps_groups);
 
 } // namespace ogh

@@ -1,15 +1,29 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "container/host_sources.h"
 
+#include <fcntl.h>
 #include <sys/mount.h>
+#include <sys/stat.h>
+#include <unistd.h>
 #include <linux/capability.h>
 
 #include <algorithm>
+#include <cerrno>
+#include <optional>
 #include <string>
 #include <utility>
+#include <vector>
 
+#include "base/error.h"
+#include "base/file.h"
+#include "base/text.h"
 #include "container/device_node.h"
+#include "edits/edits.h"
+#include "kernel/fs_credentials.h"
+#include "kernel/inode.h"
 #include "kernel/lock_mounts.h"
+#include "kernel/mount_tree.h"
+#include "kernel/openat2.h"
 #include "kernel/private_tmpfs.h"
 #include "kernel/process.h"
 #include "kernel/tmpfs.h"
@@ -17,6 +31,37 @@
 namespace ogh {
 
 namespace {
+
+BindFile make(const FileEdit &edit, const PrivateTmpfs &tmpfs, const std::string &name,
+              const std::optional<FsCredentials> &owner)
+{
+    const std::string what = "the file for " + quote(edit.container_path);
+    const UniqueFd fd(
+        ::openat(tmpfs.fd(), name.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600));
+    if (!fd.valid() || ::fchmod(fd.get(), edit.mode) != 0 ||
+        (owner && ::fchown(fd.get(), owner->uid, owner->gid) != 0))
+        throw SystemError(errno, "cannot make " + what);
+    write_all(fd.get(), edit.content, what);
+    const UniqueFd place = open_path(tmpfs.fd(), name, O_PATH | O_NOFOLLOW, Walk::OneStep, what);
+    return {edit.container_path, Inode::of(place.get(), what),
+            MountTree(place.get(), {.read_only = true}, what)};
+}
+
+/**
+ * Makes those of Edits::files that are mounted.
+ * @param owner the container's root; nothing: this process
+ * @throws SystemError
+ */
+std::vector<BindFile> make_bind_files(const std::vector<FileEdit> &files, const PrivateTmpfs &tmpfs,
+                                      const std::optional<FsCredentials> &owner)
+{
+    std::vector<BindFile> made;
+    for (const FileEdit &edit : files) {
+        if (edit.how == FileEdit::How::MountOver)
+            made.push_back(make(edit, tmpfs, "bind" + std::to_string(made.size()), owner));
+    }
+    return made;
+}
 
 ProcSource open_proc(const TmpfsEdit &edit, const std::string &label)
 {

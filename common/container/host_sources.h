@@ -6,8 +6,7 @@
 
 #include "base/log.h"
 #include "cgroup/device_cgroups.h"
-#include "container/bind_file.h"
-#include "container/device_mount.h"
+#include "container/device_node.h"
 #include "container/injected_tree.h"
 #include "container/mount_source.h"
 #include "edits/edits.h"
@@ -20,6 +19,13 @@ namespace ogh {
 struct NodeSource {
     NodeEdit edit;
     std::optional<DeviceMount> mount; ///< nothing where the node is made in the container's /dev
+};
+
+/** A file of this collection on a tmpfs, to be mounted read-only over a file of the image. */
+struct BindFile {
+    std::string container_path;
+    Inode inode;
+    MountTree tree;
 };
 
 /** Edits::proc. */

@@ -48,4 +48,17 @@ private:
     MountTree tree_{UniqueFd()};
 };
 
+// What is made in a tmpfs of this collection, which is writable for nobody else.
+
+/**
+ * Makes what something is to be mounted over, a folder or an empty file, with the folders above it, and opens it (O_PATH);
+ * what is there already will do.
+ * @param path relative to `tmpfs`; a file's has a folder
+ * @throws SystemError
+ */
+UniqueFd make_injected_target(int tmpfs, const std::string &path, Kind kind, const std::string &what);
+
+/** Makes a plain file for everyone to read, in a folder that exists. @throws SystemError */
+void write_injected_file(int tmpfs, const TmpfsEdit::File &file, const std::string &what);
+
 } // namespace ogh

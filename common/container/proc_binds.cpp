@@ -11,7 +11,7 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "base/text.h"
-#include "container/injected_files.h"
+#include "container/injected_tree.h"
 #include "edits/inner_path.h"
 #include "kernel/openat2.h"
 #include "kernel/tmpfs.h"

@@ -6,7 +6,6 @@
 #include <optional>
 #include <string>
 
-#include "image/container_user.h"
 #include "image/image_reader.h"
 #include "image/init_process.h"
 #include "image/mount_policy.h"
@@ -69,5 +68,13 @@ private:
     std::optional<MountPolicy> mount_policy_;
     std::optional<RootFs> root_;
 };
+
+/**
+ * What an earlier request has left in an injected tmpfs of this container, which is not entered yet: what is brought
+ * along depends on it.
+ * @param path absolute inside the container
+ * @return nothing if there is no such file, or it is not on an injected tmpfs: an image may have one of that name
+ */
+std::optional<std::string> read_previous_request(ContainerView &view, const std::string &path);
 
 } // namespace ogh

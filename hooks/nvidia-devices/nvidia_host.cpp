@@ -2,7 +2,7 @@
 #include "nvidia-devices/nvidia_host.h"
 
 #include "base/error.h"
-#include "image/previous_request.h"
+#include "image/container_view.h"
 #include "nvidia-devices/host/candidates.h"
 #include "nvidia-devices/host/mig_devices.h"
 #include "nvidia-devices/plan/inputs.h"

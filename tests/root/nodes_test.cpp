@@ -12,7 +12,7 @@
 #include <boost/test/data/test_case.hpp>
 #include <boost/test/unit_test.hpp>
 
-#include "container/device_mount.h"
+#include "container/device_node.h"
 #include "kernel/process.h"
 #include "sandbox.h"
 

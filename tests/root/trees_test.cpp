@@ -14,7 +14,7 @@
 #include <boost/test/unit_test.hpp>
 
 #include "base/unique_fd.h"
-#include "image/previous_request.h"
+#include "image/container_view.h"
 #include "sandbox.h"
 
 BOOST_AUTO_TEST_SUITE(trees)
