@@ -30,16 +30,6 @@ std::string problem_of(std::string_view name, const char *what, bool digit_first
 
 } // namespace
 
-std::string vendor_problem(std::string_view name)
-{
-    return problem_of(name, "vendor", false, "_-.");
-}
-
-std::string class_problem(std::string_view name)
-{
-    return problem_of(name, "class", false, "_-.");
-}
-
 std::string device_problem(std::string_view name)
 {
     return problem_of(name, "device name", true, "_-.:");
@@ -50,8 +40,8 @@ std::string kind_problem(std::string_view kind)
     const size_t slash = kind.find('/');
     if (slash == std::string_view::npos)
         return "the kind " + quote(kind) + " is not like vendor.com/class";
-    const std::string vendor = vendor_problem(kind.substr(0, slash));
-    return vendor.empty() ? class_problem(kind.substr(slash + 1)) : vendor;
+    const std::string vendor = problem_of(kind.substr(0, slash), "vendor", false, "_-.");
+    return vendor.empty() ? problem_of(kind.substr(slash + 1), "class", false, "_-.") : vendor;
 }
 
 QualifiedName split_name(std::string_view name)

@@ -8,8 +8,6 @@ namespace ogh::cdi {
 
 // The names that SPEC.md of the Container Device Interface allows. Each says why a name is none, or "".
 
-std::string vendor_problem(std::string_view name);
-std::string class_problem(std::string_view name);
 std::string device_problem(std::string_view name);
 
 /** "vendor.com/class" */

@@ -199,9 +199,7 @@ private:
         hook.path = fields.text("path");
         hook.args = fields.texts("args");
         hook.env = read_env(fields, value);
-        if (const auto timeout = fields.take("timeout"))
-            static_cast<void>(timeout->number(std::numeric_limits<std::int64_t>::min(),
-                                              std::numeric_limits<std::int64_t>::max()));
+        static_cast<void>(fields.number("timeout"));
         fields.finish();
         constexpr auto stages = std::to_array<std::string_view>(
             {"prestart", "createRuntime", "createContainer", "startContainer", "poststart", "poststop"});
