@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "libraries/folder_libraries.h"
 
+#include <elf.h>
+
 #include <algorithm>
 #include <map>
 #include <set>
@@ -8,9 +10,11 @@
 
 #include "base/text.h"
 #include "libraries/cache_order.h"
-#include "libraries/library_flags.h"
+#include "loader/ld_cache_format.h"
 
 namespace ogh {
+
+using namespace ld_cache_format;
 
 namespace {
 
@@ -101,6 +105,18 @@ bool is_temporary_name(std::string_view name)
            name.substr(0, name.size() - random_part).ends_with(prelink);
 }
 
+/** Libraries that do not say how they pass floating-point numbers go with either way. */
+std::int32_t arm_flags(std::uint32_t processor_flags)
+{
+    if ((processor_flags & EF_ARM_EABIMASK) != EF_ARM_EABI_VER5)
+        return flags_libc6;
+    if ((processor_flags & EF_ARM_ABI_FLOAT_HARD) != 0)
+        return flags_libc6 | flags_arm_hard_float;
+    if ((processor_flags & EF_ARM_ABI_FLOAT_SOFT) != 0)
+        return flags_libc6 | flags_arm_soft_float;
+    return flags_libc6;
+}
+
 } // namespace
 
 bool is_library_name(std::string_view name)
@@ -145,6 +161,21 @@ void add_file_names(const std::string &folder, const std::vector<FoundFile> &fil
         if (flags && known.emplace(file.name, *flags).second)
             libraries.push_back({file.name, folder + "/" + file.name, *flags, file.library.os_version, ""});
     }
+}
+
+std::optional<std::int32_t> library_flags(const ElfLibrary &library)
+{
+    if (library.machine == EM_X86_64)
+        return flags_libc6 | (library.is_64 ? flags_x86_64 : flags_x32);
+    if (library.machine == EM_386 && !library.is_64)
+        return flags_libc6;
+    if (library.machine == EM_AARCH64 && library.is_64)
+        return flags_libc6 | flags_aarch64;
+    if (library.machine == EM_ARM && !library.is_64)
+        return arm_flags(library.processor_flags);
+    if (library.machine == EM_PPC64 && library.is_64)
+        return flags_libc6 | flags_ppc64;
+    return std::nullopt;
 }
 
 } // namespace ogh

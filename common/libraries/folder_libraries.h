@@ -4,6 +4,7 @@
 #include <sys/types.h>
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -60,5 +61,12 @@ std::vector<AddedLibrary> choose_libraries(const std::string &folder, const std:
  */
 void add_file_names(const std::string &folder, const std::vector<FoundFile> &files,
                     std::vector<AddedLibrary> &libraries);
+
+/**
+ * The flags by which the loader of the library's own machine knows it in a cache, whatever machine this is. For
+ * libc 6, as ldconfig has it for every library of today.
+ * @return nothing for a machine that is not known here
+ */
+std::optional<std::int32_t> library_flags(const ElfLibrary &library);
 
 } // namespace ogh

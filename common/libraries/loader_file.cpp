@@ -8,6 +8,7 @@
 #include "base/file.h"
 #include "base/text.h"
 #include "edits/inner_path.h"
+#include "image/c_library.h"
 #include "kernel/inode.h"
 
 namespace ogh {
@@ -34,7 +35,8 @@ LoaderFile read(ContainerView &view, const std::string &path, size_t limit)
         return file;
     const std::string what = quote(path) + " in the container";
     const Inode inode = Inode::of(found->get(), what);
-    file.is_mount = inode.mount_root;
+    if (inode.mount_root)
+        file.why_not_replace = "something is mounted on it";
     file.state = LoaderFile::State::Other;
     file.problem = reader.why_not_read(found->get(), inode);
     if (file.problem.empty() && inode.size > limit)
@@ -52,12 +54,17 @@ LoaderFile read(ContainerView &view, const std::string &path, size_t limit)
     return file;
 }
 
+constexpr size_t max_cache_size = size_t{16} << 20U;
+constexpr size_t max_text_size = size_t{1} << 20U;
+
 } // namespace
 
 LoaderFile read_loader_file(ContainerView &view, const std::string &path, size_t limit)
 {
     LoaderFile file = read(view, path, limit);
-    file.why_not_replace = view.mount_policy().why_not_make(InnerPath::parse(path).parent, view.root());
+    const std::string why = view.mount_policy().why_not_make(InnerPath::parse(path).parent, view.root());
+    if (!why.empty())
+        file.why_not_replace = why;
     return file;
 }
 
@@ -65,6 +72,28 @@ bool can_be_in_loader_files(std::string_view folder)
 {
     constexpr std::string_view separators = ":;\n\t\v\f\r =#";
     return folder.find_first_of(separators) == std::string_view::npos;
+}
+
+LoaderImage read_loader_image(ContainerView &view)
+{
+    LoaderImage image;
+    std::vector<std::string> machines;
+    { // One reader at a time: this one sees what the container's process may see.
+        const ImageReader reader = view.reader(ReadAs::Process);
+        image.has_glibc = has_glibc(reader);
+        machines = musl_machines(reader);
+    }
+    if (image.has_glibc) {
+        image.cache = read_loader_file(view, loader_cache_path, max_cache_size);
+        image.conf = read_loader_file(view, loader_conf_path, max_text_size);
+        image.own_conf = read_loader_file(view, own_loader_conf_path, max_text_size);
+    }
+    // musl names its path file after the machine, as its loader (musl, ldso/dynlink.c).
+    for (const std::string &machine : machines) {
+        const std::string path = "/etc/ld-musl-" + machine + ".path";
+        image.musl.push_back({path, read_loader_file(view, path, max_text_size)});
+    }
+    return image;
 }
 
 } // namespace ogh

@@ -6,8 +6,10 @@
 #include <cstddef>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "image/container_view.h"
+#include "libraries/folder_libraries.h"
 
 namespace ogh {
 
@@ -20,11 +22,11 @@ struct LoaderFile {
     };
 
     State state = State::Absent;
-    std::string content;         ///< of a plain one
-    mode_t mode = 0644;          ///< of what takes its place: for no one who may not read this one
-    std::string problem;         ///< what is the matter with another one: "is no plain file"
-    bool is_mount = false;       ///< something is mounted on it, so that it cannot be replaced
-    std::string why_not_replace; ///< "" if its folder may be written to
+    std::string content; ///< of a plain one
+    mode_t mode = 0644;  ///< of what takes its place: for no one who may not read this one
+    std::string problem; ///< what is the matter with another one: "is no plain file"
+    std::string
+        why_not_replace; ///< "" if it can be: nothing is mounted on it, and its folder may be written to
 };
 
 /**
@@ -36,5 +38,35 @@ LoaderFile read_loader_file(ContainerView &view, const std::string &path, size_t
 
 /** Whether the loader's files, which take folders one a line and split them at some characters, can name this one. Pure. */
 bool can_be_in_loader_files(std::string_view folder);
+
+constexpr const char *loader_cache_path = "/etc/ld.so.cache";
+constexpr const char *loader_conf_path = "/etc/ld.so.conf";
+/** Named so that it is the first that an include of all files in its folder finds: its folders win. */
+constexpr const char *own_loader_conf_path = "/etc/ld.so.conf.d/00-oci-gpu-hooks.conf";
+
+/** musl's file for one machine, /etc/ld-musl-MACHINE.path: the folders that its loader searches. */
+struct MuslPath {
+    std::string path;
+    LoaderFile file;
+};
+
+/** What the plan must know of the rootfs, and what its loaders are to find; all of it is the image author's. */
+struct LoaderImage {
+    bool has_glibc = false;
+    LoaderFile cache; ///< these three only with glibc
+    LoaderFile conf;
+    LoaderFile own_conf;
+    std::vector<MuslPath> musl;          ///< one for each loader of musl
+    std::vector<std::string> folders;    ///< to be searched, in order
+    std::vector<AddedLibrary> libraries; ///< in them
+    /** Whether they are all that lie in the folders. If not, the image's entries for these folders stay. */
+    bool has_all_libraries = true;
+};
+
+/**
+ * Reads which loaders there are, and their files, through descriptors, as the container could.
+ * @return without folders and libraries
+ */
+LoaderImage read_loader_image(ContainerView &view);
 
 } // namespace ogh

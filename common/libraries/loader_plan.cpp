@@ -23,21 +23,13 @@ void warn(Notes &notes, const std::string &text)
     notes.push_back({LogLevel::Warning, text});
 }
 
-/** Why the file stays as it is though it should be another; "" if it can be replaced. */
-std::string why_not_replace(const LoaderFile &file)
-{
-    if (!file.why_not_replace.empty())
-        return file.why_not_replace;
-    return file.is_mount ? "something is mounted on it" : "";
-}
-
 /** A file that a loader reads: it has to be right, in one way or the other. */
 void must_be(const std::string &path, const LoaderFile &file, std::string content, bool read_only,
              Edits &edits)
 {
     if (file.state == LoaderFile::State::Plain && file.content == content)
         return;
-    const bool replace = !read_only && why_not_replace(file).empty();
+    const bool replace = !read_only && file.why_not_replace.empty();
     edits.files.push_back(
         {path, std::move(content), replace ? FileEdit::How::Replace : FileEdit::How::MountOver, file.mode});
 }
@@ -48,13 +40,12 @@ void should_be(const std::string &path, const LoaderFile &file, std::string cont
 {
     if (file.state == LoaderFile::State::Plain && file.content == content)
         return;
-    const std::string why = why_not_replace(file);
-    if (why.empty())
+    if (file.why_not_replace.empty())
         edits.files.push_back({path, std::move(content), FileEdit::How::Replace, file.mode});
     else
-        warn(notes,
-             quote(path) +
-                 " stays as it is, so that a later ldconfig in the container loses the folders: " + why);
+        warn(notes, quote(path) +
+                        " stays as it is, so that a later ldconfig in the container loses the folders: " +
+                        file.why_not_replace);
 }
 
 /** The lines of a file that names folders, without comments and blank ones. */

@@ -7,7 +7,7 @@
 
 #include "base/log.h"
 #include "edits/edits.h"
-#include "libraries/loader_image.h"
+#include "libraries/loader_file.h"
 
 namespace ogh {
 

@@ -10,7 +10,6 @@
 
 #include "base/error.h"
 #include "base/little_endian.h"
-#include "loader/elf_dynamic.h"
 #include "loader/elf_file.h"
 
 namespace ogh {

@@ -8,9 +8,9 @@
 #include "base/error.h"
 #include "cdi-devices/host/device_keys.h"
 #include "cdi-devices/host/host_files.h"
-#include "cdi-devices/plan/combined_edits.h"
 #include "cdi-devices/plan/node_plan.h"
 #include "cdi-devices/plan/vendor_hooks.h"
+#include "cdi-devices/request/device_choice.h"
 
 namespace ogh::cdi_devices {
 

@@ -8,7 +8,6 @@
 #include <string>
 
 #include "cdi-devices/plan/driver_plan.h"
-#include "image/c_library.h"
 #include "libraries/injected_folders.h"
 #include "nvidia/cuda_compat.h"
 
@@ -58,19 +57,15 @@ bool needs_image(const VendorActions &actions)
 Image read_image(ContainerView &view, const VendorActions &actions, Notes &notes)
 {
     Image image;
-    bool glibc = false;
-    std::vector<std::string> machines;
     { // One reader at a time: this one sees what the container's process may see.
         const ImageReader reader = view.reader(ReadAs::Process);
-        glibc = has_glibc(reader);
-        machines = musl_machines(reader);
         if (actions.compat_driver)
             image.compat = read_compat(reader, *actions.compat_driver, notes);
         if (actions.limits_egl)
             image.gpus = read_gpus(reader, notes);
     }
     if (!actions.library_folders.empty() || !image.compat.empty())
-        image.loader = read_loader_image(view, glibc, machines);
+        image.loader = read_loader_image(view);
     if (actions.limits_egl)
         image.egl_profile = read_loader_file(view, egl_profile_path, max_profile_size);
     return image;

@@ -7,7 +7,7 @@
 #include "base/log.h"
 #include "cdi-devices/plan/vendor_hooks.h"
 #include "image/container_view.h"
-#include "libraries/loader_image.h"
+#include "libraries/loader_file.h"
 
 namespace ogh::cdi_devices {
 

@@ -1,14 +1,69 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "ldcache-update/image.h"
 
+#include <fcntl.h>
+
 #include <utility>
 
+#include "base/error.h"
+#include "base/file.h"
+#include "base/path_names.h"
 #include "base/text.h"
-#include "image/c_library.h"
-#include "ldcache-update/listed_folders.h"
+#include "edits/inner_path.h"
+#include "kernel/inode.h"
+#include "kernel/mount_table.h"
+#include "kernel/openat2.h"
+#include "kernel/tmpfs.h"
+#include "ldcache-update/library_request.h"
 #include "libraries/injected_folders.h"
 
 namespace ogh::ldcache_update {
+
+namespace {
+
+constexpr size_t max_list_size = 65536;
+
+/** The list of one of our tmpfs; "" if it has none, or something else is mounted over it. */
+std::string read_list(const ImageReader &reader, const InnerMount &mount)
+{
+    const std::string what = quote(mount.path + "/" + folder_list_name) + " in the container";
+    const auto top = reader.find(mount.path);
+    if (!top || Inode::of(top->get(), what).mount_id != mount.id || !is_on_tmpfs(top->get()))
+        return "";
+    const auto list = find_path(top->get(), folder_list_name, O_PATH, Walk::OneStep, what);
+    if (!list)
+        return "";
+    const Inode inode = Inode::of(list->get(), what);
+    if (!inode.is(Kind::File) || inode.uid != 0)
+        throw Error(ErrorKind::HostileContainer, what + " is not a plain file of the host's root");
+    return read_all(reader.open(list->get(), inode, what).get(), max_list_size, what);
+}
+
+/**
+ * The folders that hooks of this collection have put libraries in. Each of them mounts a tmpfs of its own, with the
+ * source name `oci-gpu-hooks` in the mount table and a file `.oci-gpu-hooks/ld-folders` at its top: one folder a
+ * line, at or below the place where the tmpfs is mounted; relative to that place, or absolute. No image can make such
+ * a mount; a file of that name anywhere else is not looked at.
+ * @param notes why a list is left out
+ */
+std::vector<std::string> listed_folders(ContainerView &view, Notes &notes)
+{
+    std::vector<std::string> folders;
+    const auto mounts = view.mount_policy().mounts_of(injected_source, view.root().inode());
+    const ImageReader reader = view.reader(ReadAs::Root);
+    for (const InnerMount &mount : mounts) {
+        try {
+            for (const std::string &folder : parse_folder_list(read_list(reader, mount), mount.path))
+                folders.push_back(folder);
+        } catch (const Error &error) {
+            notes.push_back({LogLevel::Warning, "the list of library folders at " + quote(mount.path) +
+                                                    " cannot be used, ignoring: " + error.what()});
+        }
+    }
+    return without_repeats(folders);
+}
+
+} // namespace
 
 LoaderImage read_image(ContainerView &view, const LibraryRequest &request, Notes &notes)
 {
@@ -20,19 +75,45 @@ LoaderImage read_image(ContainerView &view, const LibraryRequest &request, Notes
     folders = without_repeats(folders);
     if (folders.empty())
         return {};
-    std::vector<AddedLibrary> libraries;
-    bool glibc = false;
-    std::vector<std::string> machines;
-    { // One reader at a time: this one sees what the container's process may see.
-        const ImageReader reader = view.reader(ReadAs::Process);
-        libraries = read_injected_folders(reader, {folders, request.folders, listed}, notes);
-        glibc = has_glibc(reader);
-        machines = musl_machines(reader);
-    }
-    LoaderImage image = read_loader_image(view, glibc, machines);
+    LoaderImage image = read_loader_image(view);
+    image.libraries =
+        read_injected_folders(view.reader(ReadAs::Process), {folders, request.folders, listed}, notes);
     image.folders = std::move(folders);
-    image.libraries = std::move(libraries);
     return image;
+}
+
+std::optional<Request> asked_by_tree(const Container &container)
+{
+    // In createContainer the state has 0 or 1, which is another process here.
+    if (container.pid < 2)
+        return std::nullopt;
+    try {
+        const ProcFs proc;
+        const MountTable table(proc.open_of(container.pid, "mountinfo").get());
+        if (!table.ids_of_source(injected_source).empty())
+            return Request{Asker::OtherHook, {"auto", "tree of another hook"}};
+    } catch (const Error &) {
+        return std::nullopt; // a container that asked for nothing is not stopped
+    }
+    return std::nullopt;
+}
+
+std::vector<std::string> parse_folder_list(std::string_view text, const std::string &mounted_at)
+{
+    const std::string top = mounted_at + "/";
+    std::vector<std::string> folders;
+    for (const std::string &line : split_list(text, '\n')) {
+        if (line.empty())
+            continue;
+        const std::string folder = InnerPath::parse(line.starts_with('/') ? line : top + line).full();
+        if (!is_at_or_below(folder, mounted_at))
+            throw Error(ErrorKind::Failure,
+                        "the folder " + quote(line) + " is not below " + quote(mounted_at));
+        folders.push_back(folder);
+    }
+    if (folders.size() > max_folders)
+        throw Error(ErrorKind::Failure, "it has more than " + std::to_string(max_folders) + " folders");
+    return without_repeats(folders);
 }
 
 } // namespace ogh::ldcache_update

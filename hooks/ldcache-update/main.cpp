@@ -2,7 +2,6 @@
 #include "hook/hook.h"
 #include "ldcache-update/image.h"
 #include "ldcache-update/library_request.h"
-#include "ldcache-update/listed_folders.h"
 #include "libraries/loader_plan.h"
 
 int main(int argc, char **argv)

@@ -8,7 +8,6 @@
 #include "edits/inner_path.h"
 #include "hook/cdi_option.h"
 #include "hook/listing.h"
-#include "mount-srv/folder_list.h"
 #include "mount-srv/folder_request.h"
 #include "mount-srv/inventory.h"
 #include "mount-srv/plan.h"

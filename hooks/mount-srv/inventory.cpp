@@ -8,6 +8,7 @@
 #include <set>
 
 #include "base/error.h"
+#include "base/path_names.h"
 #include "base/text.h"
 #include "kernel/folder_entries.h"
 
@@ -63,10 +64,7 @@ public:
     }
 
 private:
-    [[nodiscard]] std::string path(const std::string &name) const
-    {
-        return source_.path == "/" ? "/" + name : source_.path + "/" + name;
-    }
+    [[nodiscard]] std::string path(const std::string &name) const { return path_in(source_.path, name); }
 
     /** A writable entry may be a symlink itself: it is the folder behind it that containers write. */
     void note_writable(const std::string &name)

@@ -141,4 +141,15 @@ Edits plan(const FolderRequest &request, const Inventory &inventory, const Polic
     return edits;
 }
 
+HostListing list_folders(const Inventory &inventory, const Policy &policy)
+{
+    HostListing list{"folders", {}, {"name", "access", "path", "state"}, {}};
+    for (const Folder &folder : inventory.folders) {
+        const std::string state = is_allowed(folder.name, policy) ? folder.problem : "not allowed";
+        list.rows.push_back({folder.name, is_writable(folder, policy) ? "writable" : "read-only",
+                             known(folder.host_path), state});
+    }
+    return list;
+}
+
 } // namespace ogh::mount_srv

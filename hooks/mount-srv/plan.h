@@ -7,6 +7,7 @@
 
 #include "base/log.h"
 #include "edits/edits.h"
+#include "hook/listing.h"
 #include "mount-srv/folder_request.h"
 #include "mount-srv/inventory.h"
 
@@ -39,5 +40,8 @@ void limit(Policy &policy, const std::string &list);
  *         for one that the host does not allow; Host for one that is not safe to hand out
  */
 Edits plan(const FolderRequest &request, const Inventory &inventory, const Policy &policy, Notes &notes);
+
+/** What --list says: a row for each entry of the source folder, in the order of Inventory::folders. Pure. */
+HostListing list_folders(const Inventory &inventory, const Policy &policy);
 
 } // namespace ogh::mount_srv

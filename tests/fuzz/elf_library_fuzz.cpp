@@ -9,7 +9,6 @@
 #include "base/little_endian.h"
 #include "base/unique_fd.h"
 #include "libraries/folder_libraries.h"
-#include "libraries/library_flags.h"
 #include "loader/elf_library.h"
 #include "loader/glibc_versions.h"
 #include "promise.h"

@@ -8,7 +8,6 @@
 #include <string>
 #include <vector>
 
-#include "cdi-devices/host/driver_proc.h"
 #include "cdi-devices/plan/vendor_hooks.h"
 #include "cdi/spec.h"
 #include "host/sysroot.h"
@@ -23,6 +22,21 @@ struct HostFile {
     dev_t device = 0; ///< the number of a device node
 
     bool operator==(const HostFile &) const = default;
+};
+
+constexpr const char *driver_proc_folder = "/proc/driver/nvidia";
+
+/** What NVIDIA's driver shows in /proc/driver/nvidia, of what a container is to see. */
+struct DriverProc {
+    struct File {
+        std::string name;
+        std::string content;
+    };
+
+    std::string params;
+    std::vector<File> files = {};          ///< beside params
+    std::string path = {};                 ///< of the folder, as this process names it
+    std::vector<std::string> folders = {}; ///< their names
 };
 
 /** What the host has of what edits name, by their host paths. */

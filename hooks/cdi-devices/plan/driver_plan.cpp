@@ -60,16 +60,13 @@ std::optional<FileEdit> plan_egl_profile(const std::vector<NodeEdit> &nodes,
     const std::string content = egl_profile(minors);
     if (file.state == LoaderFile::State::Plain && file.content == content)
         return std::nullopt;
-    std::string why = file.why_not_replace;
-    if (why.empty() && file.is_mount)
-        why = "something is mounted on it";
-    if (why.empty())
+    if (file.why_not_replace.empty())
         return FileEdit{egl_profile_path, content};
     notes.push_back(
         {LogLevel::Warning, quote(egl_profile_path) +
                                 " is not written, so that programs with EGL may look for GPUs that "
                                 "this container does not have: " +
-                                why});
+                                file.why_not_replace});
     return std::nullopt;
 }
 

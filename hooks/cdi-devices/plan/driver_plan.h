@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "base/log.h"
-#include "cdi-devices/host/driver_proc.h"
+#include "cdi-devices/host/host_files.h"
 #include "cdi-devices/plan/vendor_hooks.h"
 #include "edits/edits.h"
 #include "libraries/loader_file.h"

@@ -79,8 +79,12 @@ mode_t mode_of(const cdi::DeviceNode &node, const HostFile &host)
     return host.mode != 0 ? host.mode & permissions : NodeEdit().mode;
 }
 
-} // namespace
-
+/**
+ * A device node as the reference implementation makes it: numbers and permissions that the specification does not say are
+ * those of the host's node, and it belongs to the container's user. Pure.
+ * @param host what the host has at host_path_of(node)
+ * @throws Error: BrokenHost if the host has none, or another one; Policy as node_target()
+ */
 NodeEdit plan_node(const cdi::DeviceNode &node, const HostFile &host, const NodeOwner &user)
 {
     if (!is_whole(node))
@@ -101,6 +105,12 @@ NodeEdit plan_node(const cdi::DeviceNode &node, const HostFile &host, const Node
     return edit;
 }
 
+/**
+ * What a mount of a device node comes to, such as Intel's of the links in /dev/dri/by-path: another name for it, without
+ * a rule of the device cgroup, which a mount brings none of. Every mount of this collection is nodev. Pure.
+ * @param host a device node
+ * @throws Error as node_target()
+ */
 NodeEdit plan_mounted_node(const cdi::Mount &mount, const HostFile &host, const NodeOwner &user)
 {
     NodeEdit edit;
@@ -114,6 +124,8 @@ NodeEdit plan_mounted_node(const cdi::Mount &mount, const HostFile &host, const 
     edit.owner = user;
     return edit;
 }
+
+} // namespace
 
 std::vector<NodeEdit> plan_nodes(const cdi::ContainerEdits &edits, const HostFiles &host,
                                  const NodeOwner &user)

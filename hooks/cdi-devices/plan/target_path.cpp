@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "base/error.h"
+#include "base/path_names.h"
 #include "base/text.h"
 
 namespace ogh::cdi_devices {
@@ -21,12 +22,6 @@ constexpr auto kept = std::to_array<std::string_view>(
     {"/dev", "/etc/hosts", "/etc/hostname", "/etc/resolv.conf", "/etc/mtab", "/run/.containerenv",
      "/run/secrets", "/.dockerenv", "/dev/console", "/dev/full", "/dev/mqueue", "/dev/null", "/dev/ptmx",
      "/dev/pts", "/dev/random", "/dev/shm", "/dev/tty", "/dev/urandom", "/dev/zero"});
-
-/** Whether `inner` is `outer`, or lies below it. */
-bool is_within(std::string_view inner, std::string_view outer)
-{
-    return inner.starts_with(outer) && (inner.size() == outer.size() || inner[outer.size()] == '/');
-}
 
 /** Not split_list(): a blank is part of a name. */
 std::vector<std::string> parts_of(const std::string &path)
@@ -54,10 +49,10 @@ std::string allowed_path(const std::string &path)
     if (cleaned == "/")
         throw not_there(path, "/");
     for (const std::string_view place : closed)
-        if (is_within(cleaned, place) || is_within(place, cleaned))
+        if (is_at_or_below(cleaned, place) || is_at_or_below(place, cleaned))
             throw not_there(path, place);
     for (const std::string_view place : kept)
-        if (is_within(place, cleaned))
+        if (is_at_or_below(place, cleaned))
             throw not_there(path, place);
     return cleaned;
 }
@@ -90,7 +85,7 @@ std::string mount_target(const std::string &path)
 std::string node_target(const std::string &path)
 {
     std::string cleaned = allowed_path(path);
-    if (!is_within(cleaned, "/dev"))
+    if (!is_at_or_below(cleaned, "/dev"))
         throw Error(ErrorKind::Denied, "a specification has the device node " + quote(path) +
                                            ", and nodes are made below '/dev' alone");
     return cleaned;

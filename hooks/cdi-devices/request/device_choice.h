@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "cdi-devices/request/device_request.h"
+#include "cdi/spec.h"
 #include "cdi/spec_folders.h"
 
 namespace ogh::cdi_devices {
@@ -62,5 +63,11 @@ private:
  *         without a name, which lists its devices
  */
 std::vector<FoundDevice> choose(const DeviceRequest &request, const DeviceIndex &index, const Policy &policy);
+
+/**
+ * The edits of all devices in one, those of a file before those of its first device. Of nodes and of mounts with the same
+ * path in the container the last remains; mounts are in the order of how deep they lie, so that none hides another. Pure.
+ */
+cdi::ContainerEdits combine(const std::vector<FoundDevice> &devices);
 
 } // namespace ogh::cdi_devices

@@ -6,6 +6,7 @@
 #include <tuple>
 #include <vector>
 
+#include "oci/config.h"
 #include "request/request.h"
 
 namespace ogh::cdi_devices {
@@ -39,5 +40,12 @@ struct DeviceRequest {
 DeviceRequest parse_device_request(const RequestValue &asked);
 
 bool asks_for(const DeviceRequest &request, std::string_view kind, std::string_view name);
+
+/**
+ * What the annotations ask for that engines with a CDI of their own read: `cdi.k8s.io/KEY`, whose values are qualified
+ * names, separated by commas, with no blanks (the reference implementation, pkg/cdi/annotations.go). Pure.
+ * @throws Error (Usage) if one of the names is none: then none counts
+ */
+DeviceRequest parse_engine_annotations(const Config &config);
 
 } // namespace ogh::cdi_devices

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <boost/test/unit_test.hpp>
 
-#include "cdi-devices/plan/combined_edits.h"
 #include "cdi-devices/request/device_choice.h"
 #include "support/expect.h"
 

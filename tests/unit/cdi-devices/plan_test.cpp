@@ -8,9 +8,8 @@
 #include <boost/test/unit_test.hpp>
 
 #include "cdi-devices/plan/driver_plan.h"
-#include "cdi-devices/plan/library_plan.h"
 #include "cdi-devices/plan/plan.h"
-#include "libraries/library_flags.h"
+#include "libraries/folder_libraries.h"
 #include "support/expect.h"
 
 BOOST_AUTO_TEST_SUITE(cdi_devices_plan)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <boost/test/unit_test.hpp>
 
-#include "ldcache-update/listed_folders.h"
+#include "ldcache-update/image.h"
 #include "support/expect.h"
 
 BOOST_AUTO_TEST_SUITE(ldcache_update_listed_folders)

@@ -67,7 +67,7 @@ LoaderImage after(LoaderImage image, const Edits &edits)
                                                                          : &image.musl.at(0).file;
         file->state = LoaderFile::State::Plain;
         file->content = edit.content;
-        file->is_mount = edit.how == How::MountOver;
+        file->why_not_replace = edit.how == How::MountOver ? "something is mounted on it" : "";
     }
     return image;
 }
@@ -152,7 +152,7 @@ BOOST_AUTO_TEST_CASE(which_files_are_written_and_what_is_in_the_cache)
          {"'/etc/ld.so.conf.d/00-oci-gpu-hooks.conf' stays as it is", "'/etc/ld.so.conf' stays as it is",
           "in a volume ('/etc')"}},
         {"what is mounted on is mounted over",
-         [](auto &image) { image.cache.is_mount = true; },
+         [](auto &image) { image.cache.why_not_replace = "something is mounted on it"; },
          {own_conf, over_cache}},
         {"a conf without the folder",
          [](auto &image) { image.conf = plain("# mine\n/opt/mine\n"); },
