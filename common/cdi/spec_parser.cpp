@@ -6,6 +6,7 @@
 #include <limits>
 #include <set>
 
+#include "base/contains.h"
 #include "base/text.h"
 #include "cdi/fields.h"
 #include "cdi/names.h"
@@ -165,7 +166,7 @@ private:
         if (node.path.empty())
             throw value.wrong("a device node has no 'path'");
         constexpr auto types = std::to_array<std::string_view>({"", "b", "c", "u", "p"});
-        if (std::find(types.begin(), types.end(), node.type) == types.end())
+        if (!contains(types, node.type))
             throw value.wrong("no device node has the type " + quote(node.type));
         if (node.permissions != "none" && node.permissions.find_first_not_of("rwm") != std::string::npos)
             throw value.wrong("no device node has the permissions " + quote(node.permissions));
@@ -203,7 +204,7 @@ private:
         fields.finish();
         constexpr auto stages = std::to_array<std::string_view>(
             {"prestart", "createRuntime", "createContainer", "startContainer", "poststart", "poststop"});
-        if (std::find(stages.begin(), stages.end(), hook.name) == stages.end())
+        if (!contains(stages, hook.name))
             throw value.wrong("a hook is called at " + quote(hook.name) + ", which is no stage");
         if (hook.path.empty())
             throw value.wrong("a hook has no 'path'");

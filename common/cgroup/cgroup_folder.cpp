@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <filesystem>
 
+#include "base/contains.h"
 #include "base/path_names.h"
 #include "base/text.h"
 #include "kernel/openat2.h"
@@ -104,7 +105,7 @@ std::optional<std::string> cgroup_of(std::string_view proc_cgroup, std::string_v
         if (second == std::string_view::npos)
             continue;
         const std::vector<std::string> controllers = split_list(line.substr(first + 1, second - first - 1));
-        if (std::find(controllers.begin(), controllers.end(), controller) != controllers.end())
+        if (contains(controllers, controller))
             return std::string(line.substr(second + 1));
     }
     return std::nullopt;

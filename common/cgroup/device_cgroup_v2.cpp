@@ -8,6 +8,7 @@
 #include <set>
 #include <utility>
 
+#include "base/contains.h"
 #include "base/error.h"
 #include "base/text.h"
 #include "cgroup/bpf.h"
@@ -29,11 +30,6 @@ struct Replacement {
     UniqueFd link = UniqueFd(); ///< by which it is attached, if it is
 };
 
-bool has(const std::vector<std::uint32_t> &ids, std::uint32_t id)
-{
-    return std::find(ids.begin(), ids.end(), id) != ids.end();
-}
-
 std::string name_of(const std::string &path)
 {
     return "the device cgroup " + quote(path) + " (version 2)";
@@ -44,7 +40,7 @@ std::string whose(const Cgroup &lowest, std::uint32_t id)
 {
     std::optional<Cgroup> cgroup = parent_of(lowest);
     for (int depth = 0; cgroup && depth < max_cgroup_depth; ++depth) {
-        if (has(bpf::attached_programs(cgroup->fd.get()).ids, id))
+        if (contains(bpf::attached_programs(cgroup->fd.get()).ids, id))
             return name_of(cgroup->path);
         cgroup = parent_of(*cgroup);
     }

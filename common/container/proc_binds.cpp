@@ -70,11 +70,7 @@ bool has_file(int tmpfs, const TmpfsEdit::File &file, const ProcFs &proc)
 /** Whether an earlier run has covered it: by the mount table, and by what is in it. */
 bool is_covered(const Target &target, const TmpfsEdit &edit, EnteredContainer &container)
 {
-    if (!target.inode.mount_root)
-        return false;
-    const auto own = container.resolver().mounts_of(injected_source);
-    return std::any_of(own.begin(), own.end(),
-                       [&](const InnerMount &mount) { return mount.id == target.inode.mount_id; }) &&
+    return target.inode.mount_root && container.resolver().is_on(injected_source, target.inode) &&
            std::all_of(edit.files.begin(), edit.files.end(), [&](const TmpfsEdit::File &file) {
                return has_file(target.fd.get(), file, container.proc());
            });

@@ -146,11 +146,6 @@ std::string Resolver::why_not_make(const std::string &path)
     return mount_policy_.why_not_make(path, root());
 }
 
-std::vector<InnerMount> Resolver::mounts_of(const std::string &source)
-{
-    return mount_policy_.mounts_of(source, root().inode());
-}
-
 Inode Resolver::look(const InnerPath &path) const
 {
     const std::string what = quote(path.full());

@@ -77,8 +77,11 @@ public:
      */
     [[nodiscard]] std::string why_not_make(const std::string &path);
 
-    /** The mounts below the container's root whose source in the mount table is `source`. */
-    [[nodiscard]] std::vector<InnerMount> mounts_of(const std::string &source);
+    /** Whether it lies on a mount whose source in the mount table is `source`. */
+    [[nodiscard]] bool is_on(const std::string &source, const Inode &inode)
+    {
+        return mount_policy_.is_on(source, inode);
+    }
 
     /** What the container sees at `path` now. @throws Error if nothing is there */
     [[nodiscard]] Inode look(const InnerPath &path) const;

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "image/mount_policy.h"
 
-#include <algorithm>
-
+#include "base/contains.h"
 #include "base/text.h"
 #include "edits/inner_path.h"
 
@@ -52,8 +51,7 @@ std::vector<InnerMount> MountPolicy::mounts_of(const std::string &source, const 
 
 bool MountPolicy::is_on(const std::string &source, const Inode &inode)
 {
-    const auto ids = inside().ids_of_source(source);
-    return std::find(ids.begin(), ids.end(), inode.mount_id) != ids.end();
+    return contains(inside().ids_of_source(source), inode.mount_id);
 }
 
 bool MountPolicy::is_on_host(const Inode &inode)

@@ -10,6 +10,7 @@
 #include <map>
 #include <set>
 
+#include "base/contains.h"
 #include "base/error.h"
 #include "base/text.h"
 #include "kernel/folder_entries.h"
@@ -187,11 +188,6 @@ void add_hwcaps(int folder, const std::string &path, const ImageReader &image, F
     }
 }
 
-bool is_among(const std::string &path, const std::vector<std::string> &folders)
-{
-    return std::find(folders.begin(), folders.end(), path) != folders.end();
-}
-
 /** The libraries of one folder. @throws Error */
 std::vector<AddedLibrary> read_folder(int folder, const std::string &path, bool by_every_name,
                                       const ImageReader &image, FileReader &reader, Notes &notes)
@@ -218,10 +214,10 @@ std::vector<AddedLibrary> read_injected_folders(const ImageReader &reader, const
             if (!known.insert(key_of(Inode::of(folder.get(), quote(path)))).second)
                 continue;
             for (AddedLibrary &library :
-                 read_folder(folder.get(), path, is_among(path, folders.put_in), reader, files, notes))
+                 read_folder(folder.get(), path, contains(folders.put_in, path), reader, files, notes))
                 libraries.push_back(std::move(library));
         } catch (const SystemError &error) {
-            if (is_among(path, folders.asked_for))
+            if (contains(folders.asked_for, path))
                 throw as_of_the_process(error);
             // What nobody asked for by name fails no start.
             notes.push_back(

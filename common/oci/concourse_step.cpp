@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "oci/concourse_step.h"
 
-#include <algorithm>
 #include <array>
 #include <filesystem>
 #include <string_view>
+
+#include "base/contains.h"
 
 namespace ogh {
 
@@ -20,11 +21,6 @@ constexpr std::array<std::string_view, 3> resource_folders{"/tmp/build/get", "/t
 /** Those that every container has, or every container of a resource (worker.go of atc/worker/gardenruntime). */
 constexpr std::array<std::string_view, 6> common_targets{program,      "/scratch",      "/etc/ssl/certs",
                                                          "/etc/hosts", "/etc/hostname", "/etc/resolv.conf"};
-
-template<typename Values> bool contains(const Values &values, std::string_view value)
-{
-    return std::find(values.begin(), values.end(), value) != values.end();
-}
 
 std::string plain(const std::string &target)
 {

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cdi-devices/device_hook.h"
 
-#include <algorithm>
 #include <map>
 #include <memory>
 #include <optional>
@@ -9,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "base/contains.h"
 #include "base/error.h"
 #include "base/text.h"
 #include "cdi-devices/device_list.h"
@@ -47,8 +47,7 @@ DeviceRequest asked_for(const Hook &hook, const Request &asked, const Options &o
     if (!by_engine.devices.empty())
         check_pod(hook_name, *hook.config(), hook.options(), engine_origin);
     for (const DeviceName &device : by_engine.devices)
-        if (std::find(request.devices.begin(), request.devices.end(), device) == request.devices.end())
-            request.devices.push_back(device);
+        add_once(request.devices, device);
     return request;
 }
 

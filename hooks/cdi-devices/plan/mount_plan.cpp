@@ -4,11 +4,11 @@
 #include <sys/mount.h>
 #include <sys/stat.h>
 
-#include <algorithm>
 #include <array>
 #include <optional>
 #include <string_view>
 
+#include "base/contains.h"
 #include "base/dotted_version.h"
 #include "base/error.h"
 #include "base/exit_status.h"
@@ -87,7 +87,7 @@ MountOptions options_of(const cdi::Mount &mount)
             options.attributes |= MOUNT_ATTR_NOATIME;
         else if (word == "nodiratime")
             options.attributes |= MOUNT_ATTR_NODIRATIME;
-        else if (std::find(granted.begin(), granted.end(), word) == granted.end())
+        else if (!contains(granted, word))
             throw wrong(mount, ErrorKind::Denied,
                         "has the option " + quote(word) + ", which is not known here");
     }

@@ -8,6 +8,7 @@
 #include <string_view>
 #include <utility>
 
+#include "base/contains.h"
 #include "base/error.h"
 #include "base/text.h"
 #include "cdi-devices/plan/driver_plan.h"
@@ -27,8 +28,7 @@ constexpr std::string_view vendors_own = "NVIDIA_CTK_LIBCUDA_DIR=";
 
 bool is_needless(const std::string &variable)
 {
-    return std::find(needless.begin(), needless.end(), variable) != needless.end() ||
-           variable.starts_with(vendors_own);
+    return contains(needless, variable) || variable.starts_with(vendors_own);
 }
 
 template<typename List, typename Text>
@@ -46,11 +46,10 @@ void note_missing(const PlanInputs &inputs, Notes &notes)
 {
     const cdi::ContainerEdits &edits = inputs.edits;
     std::vector<std::string> variables;
-    std::copy_if(
-        edits.env.begin(), edits.env.end(), std::back_inserter(variables), [&](const std::string &variable) {
-            const auto &has = inputs.environment;
-            return !is_needless(variable) && std::find(has.begin(), has.end(), variable) == has.end();
-        });
+    std::copy_if(edits.env.begin(), edits.env.end(), std::back_inserter(variables),
+                 [&](const std::string &variable) {
+                     return !is_needless(variable) && !contains(inputs.environment, variable);
+                 });
     std::vector<std::uint32_t> groups = edits.groups;
     std::erase(groups, 0U);
     std::string missing;

@@ -10,6 +10,7 @@
 #include <system_error>
 #include <utility>
 
+#include "base/contains.h"
 #include "base/error.h"
 #include "base/path_names.h"
 #include "base/text.h"
@@ -49,12 +50,6 @@ std::optional<std::pair<std::string, Arguments>> vendor_action(const cdi::SpecHo
     std::string action = words.front();
     words.erase(words.begin());
     return std::pair(std::move(action), std::move(words));
-}
-
-template<typename Item> void add_new(std::vector<Item> &list, Item item)
-{
-    if (std::find(list.begin(), list.end(), item) == list.end())
-        list.push_back(std::move(item));
 }
 
 /** What a hook's action is given: values by the names of options, in their order. */
@@ -149,14 +144,14 @@ struct NamedAction {
 void add_links(ActionOptions &options, const cdi::SpecHook &hook, VendorActions &actions)
 {
     for (const std::string &value : options.take("--link"))
-        add_new(actions.links, link_of(value, hook));
+        add_once(actions.links, link_of(value, hook));
 }
 
 void add_folders(ActionOptions &options, const cdi::SpecHook &hook, VendorActions &actions)
 {
     static_cast<void>(options.take("--ldconfig-path")); // no program is run
     for (const std::string &value : options.take("--folder"))
-        add_new(actions.library_folders, library_folder(value, hook));
+        add_once(actions.library_folders, library_folder(value, hook));
 }
 
 void add_compat(ActionOptions &options, const cdi::SpecHook & /*hook*/, VendorActions &actions)
@@ -178,7 +173,7 @@ void add_modes(ActionOptions &options, const cdi::SpecHook &hook, VendorActions 
 {
     const std::string mode = options.take_one("--mode");
     for (const std::string &path : options.take("--path"))
-        add_new(actions.modes, mode_change(path, mode, hook));
+        add_once(actions.modes, mode_change(path, mode, hook));
 }
 
 constexpr auto known_actions = std::to_array<NamedAction>({

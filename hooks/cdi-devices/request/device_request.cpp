@@ -5,6 +5,7 @@
 #include <string_view>
 #include <utility>
 
+#include "base/contains.h"
 #include "base/error.h"
 #include "base/text.h"
 #include "cdi/names.h"
@@ -12,12 +13,6 @@
 namespace ogh::cdi_devices {
 
 namespace {
-
-template<typename Item> void add_once(std::vector<Item> &list, Item item)
-{
-    if (std::find(list.begin(), list.end(), item) == list.end())
-        list.push_back(std::move(item));
-}
 
 Error wrong(const std::string &origin, const std::string &word, const std::string &problem, const char *form)
 {
