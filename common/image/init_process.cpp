@@ -3,7 +3,6 @@
 
 #include <fcntl.h>
 #include <sched.h>
-#include <sys/stat.h>
 #include <unistd.h>
 #include <linux/capability.h>
 
@@ -11,6 +10,7 @@
 
 #include "base/error.h"
 #include "base/text.h"
+#include "kernel/inode.h"
 #include "kernel/pidfd.h"
 #include "kernel/process.h"
 
@@ -21,31 +21,6 @@ namespace {
 Error gone()
 {
     return {ErrorKind::Failure, "the container's init process has ended"};
-}
-
-struct stat status_of(const std::string &path, const std::string &what)
-{
-    struct stat status {};
-    if (::stat(path.c_str(), &status) != 0) {
-        if (errno == ENOENT || errno == ESRCH)
-            throw gone();
-        throw SystemError(errno, "cannot look at " + what);
-    }
-    return status;
-}
-
-bool same_file(const struct stat &a, const struct stat &b)
-{
-    return a.st_dev == b.st_dev && a.st_ino == b.st_ino;
-}
-
-/** The folder's identity; without it nothing can be compared after entering. */
-struct stat status_of(int rootfs)
-{
-    struct stat status {};
-    if (::fstat(rootfs, &status) != 0)
-        throw SystemError(errno, "cannot look at the container's root");
-    return status;
 }
 
 UniqueFd open_rootfs(const std::string &rootfs)
@@ -66,14 +41,13 @@ InitProcess::InitProcess(pid_t pid)
     if (!pidfd)
         throw gone();
     pidfd_ = std::move(*pidfd);
-    const struct stat theirs =
-        status_of("/proc/" + std::to_string(pid) + "/ns/mnt", "init's mount namespace");
-    const struct stat ours = status_of("/proc/self/ns/mnt", "this process's mount namespace");
-    if (same_file(ours, theirs))
-        throw Error(ErrorKind::Failure, "the process " + std::to_string(pid) +
-                                            " that the state names is in the "
-                                            "host's mount namespace; nothing is mounted there");
-    look_at([&] { user_namespace_ = user_namespace_of(pid); });
+    look_at([&] {
+        if (shares_namespace(pid, "mnt"))
+            throw Error(ErrorKind::Failure, "the process " + std::to_string(pid) +
+                                                " that the state names is in the "
+                                                "host's mount namespace; nothing is mounted there");
+        user_namespace_ = user_namespace_of(pid);
+    });
 }
 
 void InitProcess::look_at(const std::function<void()> &look) const
@@ -106,7 +80,8 @@ EnteredRoot InitProcess::enter(const std::string &rootfs) &&
     if (!user_namespace_)
         drop_capabilities({CAP_SETUID, CAP_SETGID, CAP_CHOWN});
     UniqueFd inside = open_rootfs(rootfs);
-    if (!inside.valid() || !same_file(status_of(outside.get()), status_of(inside.get())))
+    const std::string what = "the container's root";
+    if (!inside.valid() || !Inode::of(outside.get(), what).same_file(Inode::of(inside.get(), what)))
         throw not_at(rootfs);
     return EnteredRoot(std::move(inside));
 }

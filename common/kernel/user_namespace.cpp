@@ -104,6 +104,13 @@ bool in_initial_user_namespace()
     return status_of("/proc/self/ns/user").st_ino == initial;
 }
 
+bool shares_namespace(pid_t pid, const std::string &kind)
+{
+    const struct stat ours = status_of("/proc/self/ns/" + kind);
+    const struct stat theirs = status_of("/proc/" + std::to_string(pid) + "/ns/" + kind);
+    return ours.st_dev == theirs.st_dev && ours.st_ino == theirs.st_ino;
+}
+
 IdMap own_uids()
 {
     return read_map("/proc/self/uid_map");
@@ -112,9 +119,7 @@ IdMap own_uids()
 std::optional<UserNamespace> user_namespace_of(pid_t pid)
 {
     const std::string theirs = "/proc/" + std::to_string(pid);
-    const struct stat ours = status_of("/proc/self/ns/user");
-    const struct stat other = status_of(theirs + "/ns/user");
-    if (ours.st_dev == other.st_dev && ours.st_ino == other.st_ino)
+    if (shares_namespace(pid, "user"))
         return std::nullopt;
     return UserNamespace{open_proc(theirs + "/ns/user"), read_map(theirs + "/uid_map"),
                          read_map(theirs + "/gid_map")};

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -58,6 +59,9 @@ std::optional<FsCredentials> root_of(const std::optional<UserNamespace> &user_na
  * can make device nodes.
  */
 bool in_initial_user_namespace();
+
+/** Whether the process is in this process's own namespace of that kind, as /proc calls it: "mnt". @throws Error */
+bool shares_namespace(pid_t pid, const std::string &kind);
 
 /** How this process's own user namespace numbers users; the outside is the namespace above. @throws Error */
 IdMap own_uids();

@@ -2,15 +2,15 @@
 #include "mount-srv/inventory.h"
 
 #include <dirent.h>
-#include <sys/stat.h>
 
-#include <cerrno>
 #include <set>
+#include <utility>
 
 #include "base/error.h"
 #include "base/path_names.h"
 #include "base/text.h"
 #include "kernel/folder_entries.h"
+#include "kernel/inode.h"
 
 namespace ogh::mount_srv {
 
@@ -18,12 +18,10 @@ namespace {
 
 using FileId = std::pair<dev_t, ino_t>;
 
-struct stat status_of(int fd, const std::string &what)
+FileId id_of(int fd, const std::string &what)
 {
-    struct stat status {};
-    if (::fstat(fd, &status) != 0)
-        throw SystemError(errno, "cannot look at " + what);
-    return status;
+    const Inode inode = Inode::of(fd, what);
+    return {inode.device, inode.number};
 }
 
 bool can_be_handed_out(const FolderEntry &entry)
@@ -50,11 +48,11 @@ public:
             const auto found = sysroot_.find(path(name), [&](int directory) { refuse_writable(directory); });
             if (!found)
                 throw Error(ErrorKind::NotAvailable, "its symlink leads nowhere");
-            const mode_t mode = status_of(found->fd.get(), quote(name)).st_mode;
-            if (!S_ISDIR(mode) && !S_ISREG(mode))
+            const Inode inode = Inode::of(found->fd.get(), quote(name));
+            if (!inode.is(Kind::Directory) && !inode.is(Kind::File))
                 throw Error(ErrorKind::NotAvailable,
                             "its symlink leads to neither a folder nor a plain file");
-            folder.kind = S_ISDIR(mode) ? Kind::Directory : Kind::File;
+            folder.kind = inode.is(Kind::Directory) ? Kind::Directory : Kind::File;
             folder.host_path = sysroot_.on_host(found->path);
         } catch (const Error &error) {
             folder.problem = error.what();
@@ -70,10 +68,8 @@ private:
     void note_writable(const std::string &name)
     {
         try {
-            if (const auto found = sysroot_.find(path(name))) {
-                const struct stat status = status_of(found->fd.get(), quote(name));
-                writable_.insert({status.st_dev, status.st_ino});
-            }
+            if (const auto found = sysroot_.find(path(name)))
+                writable_.insert(id_of(found->fd.get(), quote(name)));
         } catch (const Error &) {
             return; // what cannot be followed cannot be led through either
         }
@@ -81,8 +77,7 @@ private:
 
     void refuse_writable(int directory) const
     {
-        const struct stat status = status_of(directory, "a folder on the way");
-        if (writable_.contains({status.st_dev, status.st_ino}))
+        if (writable_.contains(id_of(directory, "a folder on the way")))
             throw Error(ErrorKind::BrokenHost,
                         "its symlink leads through a folder that containers may write, which could "
                         "point it at anything");
