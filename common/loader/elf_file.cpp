@@ -13,6 +13,7 @@
 #include <iterator>
 #include <string_view>
 
+#include "base/contains.h"
 #include "base/error.h"
 #include "base/little_endian.h"
 
@@ -87,36 +88,6 @@ std::string read_head(int fd)
 /** A dynamic section has an entry for each library that is needed; the largest known have fewer than 150. */
 constexpr size_t dynamic_limit = 512;
 constexpr size_t dynamic_step = 64; ///< entries read at once
-
-/** Takes in entries until all tags have their values, or the section ends. */
-class Scan final {
-public:
-    explicit Scan(std::span<const std::uint64_t> tags) : tags_(tags), values_(tags.size()) {}
-
-    [[nodiscard]] bool is_complete() const
-    {
-        return ended_ || std::all_of(values_.begin(), values_.end(),
-                                     [](const auto &value) { return value.has_value(); });
-    }
-
-    void take(std::uint64_t tag, std::uint64_t value)
-    {
-        ended_ = tag == DT_NULL;
-        const auto place = std::find(tags_.begin(), tags_.end(), tag);
-        if (place == tags_.end())
-            return;
-        auto &known = values_[static_cast<size_t>(std::distance(tags_.begin(), place))];
-        if (!known)
-            known = value;
-    }
-
-    [[nodiscard]] std::vector<std::optional<std::uint64_t>> values() && { return std::move(values_); }
-
-private:
-    std::span<const std::uint64_t> tags_;
-    std::vector<std::optional<std::uint64_t>> values_;
-    bool ended_ = false;
-};
 
 } // namespace
 
@@ -211,8 +182,8 @@ std::vector<std::optional<std::uint64_t>> read_dynamic(const ElfFile &file,
         refuse_library("it has no dynamic section");
     const size_t each = 2 * file.address_size();
     const std::uint64_t count = segment->size / each;
-    Scan scan(tags);
-    for (std::uint64_t done = 0; done < count && !scan.is_complete(); done += dynamic_step) {
+    std::vector<std::optional<std::uint64_t>> values(tags.size());
+    for (std::uint64_t done = 0; done < count && contains(values, std::nullopt); done += dynamic_step) {
         if (done >= dynamic_limit)
             refuse_library("its dynamic section is too long");
         const size_t size = std::min<std::uint64_t>(dynamic_step, count - done) * each;
@@ -221,10 +192,19 @@ std::vector<std::optional<std::uint64_t>> read_dynamic(const ElfFile &file,
         const std::string bytes = file.read(offset, size);
         if (bytes.size() < size)
             refuse_library("it is cut short");
-        for (size_t at = 0; at < size && !scan.is_complete(); at += each)
-            scan.take(file.address_at(bytes, at), file.address_at(bytes, at + file.address_size()));
+        for (size_t at = 0; at < size; at += each) {
+            const std::uint64_t tag = file.address_at(bytes, at);
+            if (tag == DT_NULL)
+                return values;
+            const auto place = std::find(tags.begin(), tags.end(), tag);
+            if (place == tags.end())
+                continue;
+            auto &value = values[static_cast<size_t>(std::distance(tags.begin(), place))];
+            if (!value)
+                value = file.address_at(bytes, at + file.address_size());
+        }
     }
-    return std::move(scan).values();
+    return values;
 }
 
 } // namespace ogh
