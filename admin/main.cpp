@@ -1,92 +1,31 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <sys/stat.h>
 
-#include <algorithm>
-#include <array>
 #include <cstdio>
 #include <exception>
-#include <string>
-#include <string_view>
 
 #include "base/error.h"
 #include "base/exit_status.h"
-#include "base/text.h"
-#include "build_config.h"
 #include "commands/command.h"
-#include "engines/trial.h"
-
-namespace ogh::admin {
 
 namespace {
 
-constexpr std::array commands{
-    Command{"list", "What this host hands out, and who has which GPU", list},
-    Command{"tags", "Words for the tags of a CI worker", tags},
-    Command{"status", "One line for each hook: GPUs, and how many are free", status},
-    Command{"plan", "What a container would get by annotations: plan KEY=VALUE...", plan},
-    Command{"doctor", "Whether engines call the hooks, and what is wrong if not", doctor},
-    Command{"install", "Has an engine call the hooks, with the policy that is given", install},
-    Command{"uninstall", "Removes what install has written", uninstall},
-    Command{"unwrap", "Puts runc back where a wrapper stands in its place", unwrap},
-    Command{"cdi", "CDI specifications whose devices call the hooks", cdi},
-    // Not for people: what the scripts of the archive call, and the program of the containers of 'doctor --try'.
-    Command{"--unpack", "", unpack},
-    Command{"--take-away", "", take_away},
-    Command{"--probe", "",
-            [](int /*argc*/, const char *const * /*argv*/) {
-                print(probe());
-                return 0;
-            }},
-};
-
-std::string help()
-{
-    std::string text =
-        "usage: oci-gpu-hooks COMMAND [OPTION...]\n\nHooks that give containers GPUs and folders: what "
-        "they do on this host.\n\n";
-    for (const Command &command : commands) {
-        std::string name(command.name);
-        name.resize(12, ' ');
-        if (*command.summary != '\0')
-            text += "  " + name + command.summary + "\n";
-    }
-    return text + "\nEach has --help. --version prints the version. See oci-gpu-hooks(1).\n";
-}
-
-int run(int argc, const char *const *argv)
-{
-    const std::string_view word = argc > 1 ? argv[1] : "";
-    if (word == "--help" || word == "-h" || word == "--version") {
-        print(word == "--version" ? "oci-gpu-hooks " OGH_VERSION "\n" : help());
-        return 0;
-    }
-    const auto *const command =
-        std::find_if(commands.begin(), commands.end(), [&](const auto &each) { return word == each.name; });
-    if (command == commands.end())
-        throw Error(ErrorKind::Usage,
-                    (word.empty() ? "no command is named" : "there is no command " + quote(word)) +
-                        "; 'oci-gpu-hooks --help' lists them");
-    return command->run(argc - 1, argv + 1);
-}
-
-int failed(ErrorKind kind, const char *message)
+int failed(ogh::ErrorKind kind, const char *message)
 {
     std::fprintf(stderr, "oci-gpu-hooks: %s\n", message);
-    return static_cast<int>(exit_status(kind));
+    return static_cast<int>(ogh::exit_status(kind));
 }
 
 } // namespace
-
-} // namespace ogh::admin
 
 int main(int argc, char **argv)
 {
     ::umask(S_IWGRP | S_IWOTH); // what is written here is for all to read
     try {
-        return ogh::admin::run(argc, argv);
+        return ogh::admin::run_command(argc, argv);
     } catch (const ogh::Error &error) {
-        return ogh::admin::failed(error.kind(), error.what());
+        return failed(error.kind(), error.what());
     } catch (const std::exception &error) {
-        return ogh::admin::failed(ogh::ErrorKind::Failure, error.what());
+        return failed(ogh::ErrorKind::Failure, error.what());
     }
 }

@@ -25,6 +25,9 @@ struct Command {
     CommandFunction run; ///< argv[0] is the name
 };
 
+/** The command line of oci-gpu-hooks: help, or the one command that it names. @return, @throws as CommandFunction */
+int run_command(int argc, const char *const *argv);
+
 int list(int argc, const char *const *argv);
 int tags(int argc, const char *const *argv);
 int status(int argc, const char *const *argv);

@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <array>
+#include <string>
+#include <string_view>
+
+#include "base/error.h"
+#include "base/text.h"
+#include "build_config.h"
+#include "commands/command.h"
+#include "engines/trial.h"
+
+namespace ogh::admin {
+
+namespace {
+
+constexpr std::array commands{
+    Command{"list", "What this host hands out, and who has which GPU", list},
+    Command{"tags", "Words for the tags of a CI worker", tags},
+    Command{"status", "One line for each hook: GPUs, and how many are free", status},
+    Command{"plan", "What a container would get by annotations: plan KEY=VALUE...", plan},
+    Command{"doctor", "Whether engines call the hooks, and what is wrong if not", doctor},
+    Command{"install", "Has an engine call the hooks, with the policy that is given", install},
+    Command{"uninstall", "Removes what install has written", uninstall},
+    Command{"unwrap", "Puts runc back where a wrapper stands in its place", unwrap},
+    Command{"cdi", "CDI specifications whose devices call the hooks", cdi},
+    // Not for people: what the scripts of the archive call, and the program of the containers of 'doctor --try'.
+    Command{"--unpack", "", unpack},
+    Command{"--take-away", "", take_away},
+    Command{"--probe", "",
+            [](int /*argc*/, const char *const * /*argv*/) {
+                print(probe());
+                return 0;
+            }},
+};
+
+std::string help()
+{
+    std::string text =
+        "usage: oci-gpu-hooks COMMAND [OPTION...]\n\nHooks that give containers GPUs and folders: what "
+        "they do on this host.\n\n";
+    for (const Command &command : commands) {
+        std::string name(command.name);
+        name.resize(12, ' ');
+        if (*command.summary != '\0')
+            text += "  " + name + command.summary + "\n";
+    }
+    return text + "\nEach has --help. --version prints the version. See oci-gpu-hooks(1).\n";
+}
+
+} // namespace
+
+int run_command(int argc, const char *const *argv)
+{
+    const std::string_view word = argc > 1 ? argv[1] : "";
+    if (word == "--help" || word == "-h" || word == "--version") {
+        print(word == "--version" ? "oci-gpu-hooks " OGH_VERSION "\n" : help());
+        return 0;
+    }
+    const auto *const command =
+        std::find_if(commands.begin(), commands.end(), [&](const auto &each) { return word == each.name; });
+    if (command == commands.end())
+        throw Error(ErrorKind::Usage,
+                    (word.empty() ? "no command is named" : "there is no command " + quote(word)) +
+                        "; 'oci-gpu-hooks --help' lists them");
+    return command->run(argc - 1, argv + 1);
+}
+
+} // namespace ogh::admin
