@@ -114,8 +114,7 @@ Findings check_specs(const std::shared_ptr<const Sysroot> &sysroot, std::set<std
     Notes notes;
     const auto files = cdi::read_folders(*sysroot, cdi::default_folders, {}, notes);
     for (const Note &note : notes)
-        if (note.level == LogLevel::Warning)
-            findings.push_back({Severity::Warning, note.text, "mend the file, or remove it"});
+        findings.push_back({Severity::Warning, note.text, "mend the file, or remove it"});
     for (const cdi::SpecFile &file : files)
         if (is_ours(file))
             ours.insert(file.spec.kind);

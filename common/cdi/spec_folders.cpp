@@ -110,10 +110,7 @@ void read_folder(const Folder &folder, size_t number, const IsWanted &is_wanted,
     for (const FolderEntry &entry : folder.entries()) {
         const std::string path = folder.path() + "/" + entry.name;
         try {
-            const auto text = folder.read(entry);
-            if (text && text->empty())
-                notes.push_back({LogLevel::Info, quote(path) + " is passed over: it is empty"});
-            else if (text)
+            if (const auto text = folder.read(entry))
                 files.push_back({path, number, parse_spec(*text, is_wanted)});
         } catch (const Error &error) {
             notes.push_back({LogLevel::Warning, quote(path) + " is passed over: " + error.what()});

@@ -24,8 +24,7 @@ inline const std::vector<std::string> default_folders{"/etc/cdi", "/var/run/cdi"
 /**
  * Reads all files of the folders, `.json` and `.yaml`, in the order of their names. A folder that does not exist has none.
  * @param is_wanted as for parse_spec()
- * @param notes why a file is passed over: it is no valid specification, or somebody else than root could have written it;
- * a warning, but of an empty file, whose text may be on its way
+ * @param notes why a file is passed over: it is no valid specification, or somebody else than root could have written it
  * @throws Error (BrokenHost) if somebody else could put files into a folder
  */
 std::vector<SpecFile> read_folders(const Sysroot &sysroot, const std::vector<std::string> &folders,

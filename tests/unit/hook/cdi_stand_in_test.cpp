@@ -15,14 +15,7 @@ using ogh::test::TempFolder;
 namespace {
 
 const VendorCdi vendor{"nvidia.com/gpu", {"nvidia-cdi-refresh.path", "nvidia-cdi-refresh.service"}, {}};
-/** One device, which calls no hook. */
-std::string spec_of(const std::string &kind)
-{
-    return "---\ncdiVersion: 0.5.0\ndevices:\n- name: \"0\"\n  containerEdits: {env: [A=b]}\nkind: " + kind +
-           "\n";
-}
-
-const std::string vendor_yaml = spec_of("nvidia.com/gpu");
+const std::string vendor_yaml = "---\ncdiVersion: 0.5.0\ndevices:\n- name: \"0\"\nkind: nvidia.com/gpu\n";
 const std::string unit = "usr/lib/systemd/system/nvidia-cdi-refresh.path";
 const std::string wanted = "etc/systemd/system/multi-user.target.wants/nvidia-cdi-refresh.path";
 
@@ -39,13 +32,24 @@ std::string made_by_the_hook()
 
 } // namespace
 
+BOOST_AUTO_TEST_CASE(the_kind_of_a_specification)
+{
+    for (const char *text :
+         {R"({"kind": "a.com/gpu", "devices": []})", R"({"Kind": "a.com/gpu"})", "kind: a.com/gpu",
+          "# kind: b.com/x\nx:\n  kind: b.com/x\nkind: 'a.com/gpu' # it\r\n", "\"KIND\" : \"a.com/gpu\"\n"})
+        BOOST_TEST(cdi_kind_of(text).value_or("nothing") == "a.com/gpu", text);
+    for (const char *text : {"", "\n", "kind", "kind:", "kind:\n  a.com/gpu", "{kind: a.com/gpu}", "kind: *a",
+                             "{}", "kinds: a.com/gpu", R"({"kind": 1})"})
+        BOOST_TEST(!cdi_kind_of(text), text);
+}
+
 BOOST_AUTO_TEST_CASE(nobody_else_makes_devices_of_that_kind)
 {
     const TempFolder host;
     BOOST_TEST((check(host).kind == ErrorKind::None));
     host.file("etc/cdi/nvidia.json", made_by_the_hook());
-    host.file("etc/cdi/srv.json", spec_of("io.oci-gpu-hooks/mount-srv"));
-    host.file("etc/cdi/other.yaml", spec_of("nvidia.com/gpus # not nvidia.com/gpu"));
+    host.file("etc/cdi/srv.json", R"({"cdiVersion": "0.5.0", "kind": "io.oci-gpu-hooks/mount-srv"})");
+    host.file("etc/cdi/other.yaml", "kind: nvidia.com/gpus # not nvidia.com/gpu\n");
     host.file("etc/cdi/nvidia.yml", vendor_yaml); // no engine reads that
     host.file("etc/cdi/empty.json", "");          // by the redirection into it
     host.folder("etc/cdi/folder.json");
@@ -55,21 +59,16 @@ BOOST_AUTO_TEST_CASE(nobody_else_makes_devices_of_that_kind)
 BOOST_AUTO_TEST_CASE(another_specification_of_that_kind)
 {
     for (const char *path : {"etc/cdi/x.yaml", "run/cdi/x.json", "var/run/cdi/nvidia.yaml"}) {
-        const TempFolder host;
-        host.file(path, vendor_yaml);
-        const Failure failure = check(host);
-        BOOST_TEST((failure.kind == ErrorKind::BrokenHost));
-        BOOST_TEST(failure.says("'nvidia.com/gpu'"));
-        BOOST_TEST(failure.says("rm /" + std::string(path)), failure.message);
-    }
-}
-
-BOOST_AUTO_TEST_CASE(one_that_cannot_be_read_may_be_of_that_kind)
-{
-    for (const char *text : {"{kind: nvidia.com/gpu}", "kind: [", "\n"}) {
-        const TempFolder host;
-        host.file("etc/cdi/x.yaml", text);
-        BOOST_TEST(check(host).says("'/etc/cdi/x.yaml' is passed over: "), check(host).message);
+        for (const std::string &text :
+             {vendor_yaml, std::string(R"({"kind": "nvidia.com/gpu", "devices": [{}]})"),
+              std::string("{kind: nvidia.com/gpu}")}) {
+            const TempFolder host;
+            host.file(path, text);
+            const Failure failure = check(host);
+            BOOST_TEST((failure.kind == ErrorKind::BrokenHost));
+            BOOST_TEST(failure.says("'nvidia.com/gpu'"));
+            BOOST_TEST(failure.says("rm /" + std::string(path)), failure.message);
+        }
     }
 }
 
