@@ -25,6 +25,7 @@ namespace {
 #include <algorithm>
 #include <string_view>
 
+#include "base/letters.h"
 #include "base/text.h"
 #include "host/host_file.h"
 
@@ -59,8 +60,7 @@ constexpr char lead = '\xee'; // of U+E000 to U+EFFF in UTF-8, which are for pri
 std::string in_disguise(const std::string &text)
 {
     std::string small(text);
-    std::transform(small.begin(), small.end(), small.begin(),
-                   [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; });
+    std::transform(small.begin(), small.end(), small.begin(), to_lower);
     if (as_utf8(text) != text || small.find("\\ue0") != std::string::npos ||
         small.find("\\u0000e0") != std::string::npos)
         refuse_toml();

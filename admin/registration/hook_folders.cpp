@@ -5,9 +5,9 @@
 #include <sys/stat.h>
 
 #include <algorithm>
-#include <cctype>
 
 #include "base/error.h"
+#include "base/letters.h"
 #include "base/path_names.h"
 #include "base/text.h"
 #include "host/host_file.h"
@@ -23,8 +23,7 @@ constexpr size_t max_files = 128;
 
 std::string in_small_letters(std::string text)
 {
-    std::transform(text.begin(), text.end(), text.begin(),
-                   [](unsigned char letter) { return static_cast<char>(std::tolower(letter)); });
+    std::transform(text.begin(), text.end(), text.begin(), to_lower);
     return text;
 }
 

@@ -9,8 +9,8 @@
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
-#include "base/exit_status.h"
 #include "base/json.h"
+#include "base/letters.h"
 #include "base/text.h"
 #include "host/host_file.h"
 #include "host/systemd_units.h"
@@ -26,13 +26,6 @@ using nlohmann::json;
 constexpr std::array<std::string_view, 3> spec_folders{"/etc/cdi", "/var/run/cdi", "/run/cdi"};
 
 constexpr size_t max_spec_size = size_t{1} << 22U; // that of a server with hundreds of parts has 0.2 MB
-
-bool is_kind_key(std::string_view key)
-{
-    constexpr std::string_view wanted = "kind";
-    return std::equal(key.begin(), key.end(), wanted.begin(), wanted.end(),
-                      [](char a, char b) { return (a >= 'A' && a <= 'Z' ? a - 'A' + 'a' : a) == b; });
-}
 
 std::optional<json> parse_json(std::string_view text)
 {
@@ -55,7 +48,7 @@ std::optional<std::string> kind_in_yaml_line(std::string_view line)
 {
     const size_t colon = line.find(':');
     if (colon == std::string_view::npos || line.starts_with(' ') ||
-        !is_kind_key(unquoted(trimmed(line.substr(0, colon)))))
+        !is_same_word(unquoted(trimmed(line.substr(0, colon))), "kind"))
         return std::nullopt;
     std::string_view value = line.substr(colon + 1);
     value = unquoted(trimmed(value.substr(0, std::min(value.find(" #"), value.find_first_of("\r\n")))));
@@ -121,7 +114,7 @@ std::optional<std::string> cdi_kind_of(std::string_view text)
 {
     if (const auto document = parse_json(text)) {
         for (const auto &[key, value] : document->items())
-            if (is_kind_key(key) && value.is_string())
+            if (is_same_word(key, "kind") && value.is_string())
                 return value.get<std::string>();
         return std::nullopt;
     }

@@ -206,15 +206,17 @@ void give(Hook &hook, const GpuVendor &vendor, const GpuRequest &request)
     auto host = vendor.look(sysroot, request, notes);
     if (!host)
         return hook.say_notes();
-    const auto candidates = host->candidates();
+    auto candidates = host->candidates();
     const Choice choice = resolve(request.selectors, candidates, request.policy, notes);
     auto chosen = first_of(choice);
     std::shared_ptr<Lease> lease;
     if (!chosen.empty() && !hook.options().plan) {
         lease = take_lease(hook, sysroot, choice, candidates, request.lease, notes);
-        if (request.lease.terms.wait.count() != 0)
+        if (request.lease.terms.wait.count() != 0) {
             host = vendor.look(sysroot, request, notes); // the host may be another one by now
-        chosen = indices_of(lease->devices(), host ? host->candidates() : std::vector<Candidate>());
+            candidates = host ? host->candidates() : std::vector<Candidate>();
+        }
+        chosen = indices_of(lease->devices(), candidates);
     }
     const auto inputs = host->gather(chosen, hook, notes);
     const Edits edits = inputs->plan(notes);

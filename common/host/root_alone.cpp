@@ -4,7 +4,6 @@
 #include <sys/stat.h>
 
 #include "base/error.h"
-#include "base/exit_status.h"
 #include "base/text.h"
 #include "kernel/user_namespace.h"
 

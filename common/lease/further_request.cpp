@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstddef>
 
+#include "base/contains.h"
 #include "base/error.h"
 #include "lease/lease_bounds.h"
 
@@ -19,11 +20,6 @@ template<typename Allocations> auto *find_allocation(Allocations &allocations, c
         std::find_if(allocations.begin(), allocations.end(),
                      [&](const Allocation &allocation) { return allocation.holder.init == init; });
     return found == allocations.end() ? nullptr : &*found;
-}
-
-bool is_in(const Keys &keys, const LeaseKey &key)
-{
-    return std::find(keys.begin(), keys.end(), key) != keys.end();
 }
 
 bool overlaps_one_of(const Keys &keys, const LeaseKey &key)
@@ -51,7 +47,7 @@ Keys displaced_by(const Keys &named, const Allocation &own)
     Keys displaced;
     for (const auto &[name, chosen] : own.requests)
         std::copy_if(chosen.begin(), chosen.end(), std::back_inserter(displaced),
-                     [&](const LeaseKey &key) { return is_in(named, key); });
+                     [&](const LeaseKey &key) { return contains(named, key); });
     return displaced;
 }
 

@@ -5,6 +5,7 @@
 #include <array>
 #include <utility>
 
+#include "base/contains.h"
 #include "base/error.h"
 #include "base/letters.h"
 #include "base/text.h"
@@ -22,11 +23,6 @@ constexpr std::array<std::pair<std::string_view, PluginSource>, 4> source_names{
 
 /** What images say in the vendors' variables, and no plugin does. */
 constexpr std::array<std::string_view, 5> words_of_images{"all", "All", "ALL", "none", "void"};
-
-template<typename List> bool has_item(const List &list, std::string_view item)
-{
-    return std::find(list.begin(), list.end(), item) != list.end();
-}
 
 /** A name of one device as plugins have them: a UUID, an index, and `all`. No `..`, nothing with a slash, no range. */
 bool is_device_name(const std::string &name)
@@ -77,7 +73,7 @@ struct Named {
 Named named_by_nodes(const Config &config, const PluginNames &names)
 {
     Named named;
-    if (config.allows_every_device || !has_item(config.devices, names.control_node))
+    if (config.allows_every_device || !contains(config.devices, names.control_node))
         return named; // a privileged container has all nodes of the host's
     for (const std::string &path : config.devices) {
         if (path.starts_with(names.node_folder) &&
@@ -112,8 +108,8 @@ void add_annotation(const std::string &key, const std::string &value, const Plug
     for (const std::string &item : split_list(value)) {
         const size_t end = std::min(item.find('='), item.size());
         const std::string_view kind = std::string_view(item).substr(0, end);
-        const bool is_device = has_item(names.kinds, kind);
-        if (!is_device && !has_item(names.other_kinds, kind))
+        const bool is_device = contains(names.kinds, kind);
+        if (!is_device && !contains(names.other_kinds, kind))
             continue; // for somebody else
         if (end == item.size())
             throw Error(ErrorKind::Usage,
@@ -168,7 +164,7 @@ std::optional<RequestValue> asked_by_environment(const Config &config, const Plu
     if (!value)
         return std::nullopt;
     for (const std::string &item : split_list(*value)) {
-        if (!has_item(words_of_images, item))
+        if (!contains(words_of_images, item))
             continue;
         notes.push_back({LogLevel::Info, "the environment variable " + quote(names.variable) + " has " +
                                              quote(item) + ", which an image says and no device plugin"});
@@ -194,7 +190,7 @@ std::vector<PluginSource> parse_plugin_sources(const RequestValue &list, const P
             words.emplace_back(word);
     }
     for (const std::string &item : split_list(list.value)) {
-        if (!has_item(words, item))
+        if (!contains(words, item))
             throw Error(ErrorKind::Usage, "the " + list.origin + " has " + quote(item) + "; it takes " +
                                               quote_list(words) + ", separated by commas");
         sources.push_back(std::find_if(source_names.begin(), source_names.end(), [&](const auto &each) {
@@ -209,7 +205,7 @@ std::optional<PluginRequest> find_plugin_request(const Config &config, const Dev
                                                  Notes &notes)
 {
     const PluginNames &names = plugin.names;
-    if (std::find(plugin.from.begin(), plugin.from.end(), PluginSource::Mounts) == plugin.from.end())
+    if (!contains(plugin.from, PluginSource::Mounts))
         refuse_plugin_mounts(config, names);
     for (const PluginSource source : plugin.from) {
         auto asked = source == PluginSource::Environment ? asked_by_environment(config, names, notes)

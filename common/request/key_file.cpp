@@ -8,6 +8,7 @@
 
 #include <algorithm>
 
+#include "base/contains.h"
 #include "base/error.h"
 #include "base/file.h"
 #include "base/number.h"
@@ -68,12 +69,12 @@ std::optional<Hash> parse_hash(std::string_view hex)
 
 bool is_hook(std::string_view name)
 {
-    return std::find(hook_names.begin(), hook_names.end(), name) != hook_names.end();
+    return contains(hook_names, name);
 }
 
 bool takes_leases(std::string_view hook)
 {
-    return std::find(leasing_hooks.begin(), leasing_hooks.end(), hook) != leasing_hooks.end();
+    return contains(leasing_hooks, hook);
 }
 
 std::vector<std::string> words_of(std::string line)
@@ -153,7 +154,7 @@ Error wrong_line(size_t number, const std::string &why)
 
 bool Key::serves(std::string_view hook) const
 {
-    return std::find(hooks.begin(), hooks.end(), hook) != hooks.end();
+    return contains(hooks, hook);
 }
 
 KeyFile::KeyFile(std::string_view text)

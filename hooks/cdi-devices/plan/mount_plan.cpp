@@ -11,7 +11,6 @@
 #include "base/contains.h"
 #include "base/dotted_version.h"
 #include "base/error.h"
-#include "base/exit_status.h"
 #include "base/text.h"
 #include "cdi-devices/plan/target_path.h"
 
