@@ -8,6 +8,8 @@
 #include <csignal>
 #include <fstream>
 #include <optional>
+#include <sstream>
+#include <string>
 
 #include <boost/test/data/test_case.hpp>
 #include <boost/test/unit_test.hpp>
@@ -49,6 +51,18 @@ struct Cgroups : CgroupHost {
         std::ofstream procs(path(folder_) + cgroup + "/cgroup.procs");
         if (!(procs << pid << std::flush))
             fail("join " + cgroup);
+    }
+
+    /** A process that has ended and was waited for stands in the kernel's list for a moment longer. */
+    void wait_until_alone(const std::string &cgroup, pid_t pid) const
+    {
+        std::string listed;
+        while (listed != std::to_string(pid) + "\n") {
+            std::ostringstream text;
+            text << std::ifstream(path(folder_) + cgroup + "/cgroup.procs").rdbuf();
+            listed = text.str();
+            ::usleep(1000);
+        }
     }
 
     LeaseRequest idle_one(const Init &init, const std::string &cgroup) const
@@ -122,6 +136,7 @@ BOOST_DATA_TEST_CASE_F(Cgroups, an_idle_container_is_ended_for_the_next_one, ver
         join(cgroup, step.pid());
         BOOST_TEST(leases_host.take(next(two)) == busy);
     }
+    wait_until_alone(cgroup, init.pid());
     const LeaseList before = leases_host.list(next(two).preemption);
     BOOST_TEST(before.entries.front().is_idle);
     BOOST_TEST(leases_host.take(next(two)) == 0);
