@@ -3,9 +3,9 @@
 
 #include <unistd.h>
 
-#include <algorithm>
 #include <utility>
 
+#include "base/contains.h"
 #include "base/error.h"
 #include "base/file.h"
 #include "base/text.h"
@@ -59,7 +59,7 @@ void say_what_is_unread(const std::vector<Engine> &engines)
     std::vector<std::string> sentences;
     for (const Engine &engine : engines)
         for (std::string &sentence : unread(engine))
-            if (std::find(sentences.begin(), sentences.end(), sentence) == sentences.end())
+            if (!contains(sentences, sentence))
                 sentences.push_back(std::move(sentence));
     if (sentences.size() > most)
         sentences.resize(most);

@@ -4,6 +4,7 @@
 #include <cstdlib>
 #include <string_view>
 
+#include "base/contains.h"
 #include "base/error.h"
 #include "base/text.h"
 #include "commands/command.h"
@@ -26,7 +27,7 @@ int first_hook(int argc, const char *const *argv)
         const std::string_view word = argv[i];
         if (!word.starts_with('-'))
             return i;
-        if (std::find(options_with_value.begin(), options_with_value.end(), word) != options_with_value.end())
+        if (contains(options_with_value, word))
             ++i;
     }
     return argc;

@@ -7,6 +7,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "base/contains.h"
 #include "base/error.h"
 #include "base/text.h"
 #include "build_config.h"
@@ -33,7 +34,7 @@ std::string known_key(std::string key)
     if (key.starts_with(annotation_prefix))
         key.erase(0, annotation_prefix.size());
     const auto known = annotation_keys();
-    if (std::find(known.begin(), known.end(), key) != known.end())
+    if (contains(known, key))
         return key;
     throw Error(ErrorKind::Usage, "no hook knows the annotation " + quote(key) + "; there are " +
                                       quote_list({known.begin(), known.end()}));

@@ -5,6 +5,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "base/contains.h"
 #include "base/error.h"
 #include "base/text.h"
 #include "commands/command.h"
@@ -37,7 +38,7 @@ std::vector<std::string> others_in_own_folder(const Sysroot &sysroot, const std:
     std::vector<std::string> others;
     for (const HookFile &file :
          read_hook_folder(sysroot, std::string(own_hooks_folder), FolderRules::HooksD).files)
-        if (std::find(gone.begin(), gone.end(), file.path) == gone.end())
+        if (!contains(gone, file.path))
             others.push_back(file.path);
     return others;
 }

@@ -4,6 +4,7 @@
 #include <cstdlib>
 #include <filesystem>
 
+#include "base/contains.h"
 #include "base/error.h"
 #include "base/path_names.h"
 #include "base/text.h"
@@ -61,9 +62,9 @@ bool is_archive_name(std::string_view path)
     const auto hooks = our_hooks();
     return std::any_of(own_folders.begin(), own_folders.end(),
                        [&](std::string_view folder) { return path.starts_with(folder); }) ||
-           std::find(single_files.begin(), single_files.end(), path) != single_files.end() ||
-           std::any_of(hooks.begin(), hooks.end(),
-                       [&](const OurHook &hook) { return is_of_hook(path, hook); });
+           contains(single_files, path) || std::any_of(hooks.begin(), hooks.end(), [&](const OurHook &hook) {
+               return is_of_hook(path, hook);
+           });
 }
 
 /** The files that came out of an archive, by the list in the root that they were put into: a hash and a path in a line. */

@@ -9,6 +9,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "base/contains.h"
 #include "base/error.h"
 #include "base/exit_status.h"
 #include "base/number.h"
@@ -84,14 +85,13 @@ constexpr const char *not_allowed = "not allowed"; // as --list has it
 
 bool has_option(const InstalledHook &hook, const char *name)
 {
-    return std::find(hook.options.begin(), hook.options.end(), name) != hook.options.end();
+    return contains(hook.options, name);
 }
 
 bool share_an_engine(const InstalledHook &a, const InstalledHook &b)
 {
-    return std::any_of(a.engines.begin(), a.engines.end(), [&](const std::string &engine) {
-        return std::find(b.engines.begin(), b.engines.end(), engine) != b.engines.end();
-    });
+    return std::any_of(a.engines.begin(), a.engines.end(),
+                       [&](const std::string &engine) { return contains(b.engines, engine); });
 }
 
 /** The rows of --list; none where the hook has nothing to list, which other checks speak of. */

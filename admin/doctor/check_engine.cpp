@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <map>
 
+#include "base/contains.h"
 #include "base/text.h"
 #include "doctor/check_hook_file.h"
 #include "doctor/check_vendors.h"
@@ -130,7 +131,7 @@ Findings check_lists_before(const std::vector<DefaultAnnotations> &lists, const 
     const DefaultAnnotations &before = *(lists.end() - 2);
     const std::vector<std::string> &ours = lists.back().entries;
     for (const std::string &entry : before.entries)
-        if (std::find(ours.begin(), ours.end(), entry) == ours.end())
+        if (!contains(ours, entry))
             findings.push_back({Severity::Warning,
                                 quote(entry) + " of 'annotations' in " + quote(before.file) +
                                     " is not in effect: the list in " + quote(lists.back().file) +

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <optional>
 
+#include "base/contains.h"
 #include "base/duration.h"
 #include "base/error.h"
 #include "base/exit_status.h"
@@ -84,8 +85,7 @@ std::optional<Finding> check_stages(const HookFile &file)
 {
     if (file.stages == std::vector<std::string>{"createRuntime"})
         return std::nullopt;
-    const bool is_called =
-        std::find(file.stages.begin(), file.stages.end(), "createRuntime") != file.stages.end();
+    const bool is_called = contains(file.stages, "createRuntime");
     return Finding{Severity::Error,
                    quote(file.path) +
                        (is_called

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 
+#include "base/contains.h"
 #include "base/error.h"
 #include "base/text.h"
 #include "build_config.h"
@@ -107,7 +108,7 @@ std::vector<Section> try_engines(const Sysroot &host, std::vector<InstalledHook>
         throw Error(ErrorKind::Usage,
                     "--try needs a static build: a copy of this program is the container's");
     for (const std::string &name : wanted)
-        if (std::find(known_engines.begin(), known_engines.end(), name) == known_engines.end())
+        if (!contains(known_engines, name))
             throw Error(ErrorKind::Usage,
                         quote(name) + " cannot be tried; there are 'podman', 'runc', 'crun'");
     const auto is_same = [](const InstalledHook &one, const InstalledHook &other) {
@@ -116,8 +117,7 @@ std::vector<Section> try_engines(const Sysroot &host, std::vector<InstalledHook>
     hooks.erase(std::unique(hooks.begin(), hooks.end(), is_same), hooks.end());
     std::vector<Section> sections;
     for (const std::string name : known_engines) {
-        const bool is_wanted =
-            wanted.empty() || std::find(wanted.begin(), wanted.end(), name) != wanted.end();
+        const bool is_wanted = wanted.empty() || contains(wanted, name);
         const auto path = find_program(host, name);
         auto program = path ? open_program(*path) : std::nullopt;
         if (program && is_wanted && !SignalsWait::is_one_waiting())

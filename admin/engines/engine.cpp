@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 
+#include "base/contains.h"
 #include "base/text.h"
 #include "engines/programs.h"
 
@@ -42,7 +43,7 @@ std::vector<std::string> engine_names(const std::vector<EngineKind::Way> &ways)
 {
     std::vector<std::string> names;
     for (const EngineKind *const kind : engine_kinds())
-        if (ways.empty() || std::find(ways.begin(), ways.end(), kind->way()) != ways.end())
+        if (ways.empty() || contains(ways, kind->way()))
             names.push_back(kind->name());
     return names;
 }

@@ -9,6 +9,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "base/contains.h"
 #include "base/error.h"
 #include "base/json.h"
 #include "base/text.h"
@@ -113,7 +114,7 @@ void Manifest::add(const InstalledFile &file)
     }
     std::vector<std::string> engines = std::move(found->engines);
     for (const std::string &engine : file.engines)
-        if (std::find(engines.begin(), engines.end(), engine) == engines.end())
+        if (!contains(engines, engine))
             engines.push_back(engine);
     *found = file;
     found->engines = std::move(engines);

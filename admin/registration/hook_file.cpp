@@ -3,9 +3,9 @@
 
 #include <re2/re2.h>
 
-#include <algorithm>
 #include <array>
 
+#include "base/contains.h"
 #include "base/error.h"
 #include "base/json.h"
 #include "base/path_names.h"
@@ -150,7 +150,7 @@ void read_document(std::string_view text, HookFile &file)
     file.when = read_when(document);
     file.stages = strings(find_member(document, "stages"), "stages", "the file");
     for (const std::string &stage : file.stages)
-        if (std::find(known_stages.begin(), known_stages.end(), stage) == known_stages.end())
+        if (!contains(known_stages, stage))
             throw Error(ErrorKind::BrokenHost, "there is no stage " + quote(stage));
     if (file.stages.empty())
         throw Error(ErrorKind::BrokenHost, "'stages' names no stage");

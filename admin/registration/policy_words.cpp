@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "registration/policy_words.h"
 
-#include <algorithm>
 #include <array>
 #include <vector>
 
+#include "base/contains.h"
 #include "base/text.h"
 
 namespace ogh::admin {
@@ -72,8 +72,7 @@ std::vector<std::string> policy_options(const std::vector<std::string> &options)
     std::vector<std::string> kept;
     for (size_t i = 0; i < options.size(); ++i) {
         const std::string name = options[i].substr(0, options[i].find('='));
-        const bool asks =
-            std::find(asks_with_value.begin(), asks_with_value.end(), name) != asks_with_value.end();
+        const bool asks = contains(asks_with_value, name);
         if (asks && name == options[i])
             ++i; // its value
         else if (!asks && name != "--all-steps")

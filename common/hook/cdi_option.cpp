@@ -9,6 +9,7 @@
 #include <climits>
 #include <string_view>
 
+#include "base/contains.h"
 #include "base/duration.h"
 #include "base/error.h"
 #include "base/path_names.h"
@@ -46,7 +47,7 @@ std::vector<std::string> carried_options(const std::vector<std::string> &words)
     for (size_t i = 1; i < words.size(); ++i) {
         const std::string_view word = words[i];
         const std::string_view name = word.substr(0, word.find('='));
-        const bool is_own = std::find(own_options.begin(), own_options.end(), name) != own_options.end();
+        const bool is_own = contains(own_options, name);
         if (is_own && name == word)
             ++i; // its value
         else if (!is_own && word != option && word != inspect_option)

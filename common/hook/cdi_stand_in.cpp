@@ -8,6 +8,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "base/contains.h"
 #include "base/error.h"
 #include "base/json.h"
 #include "base/letters.h"
@@ -100,7 +101,7 @@ std::vector<std::string> specs_of_others(const Sysroot &sysroot, const std::stri
             const std::string path = folder->path + "/" + entry.name;
             const auto place = may_be_spec(entry) ? sysroot.find(path) : std::nullopt;
             const auto text = place ? read_host_file(sysroot, place->path, max_spec_size) : std::nullopt;
-            const bool is_known = std::find(found.begin(), found.end(), path) != found.end();
+            const bool is_known = contains(found, path);
             if (text && !is_known && is_of_kind(*text, kind) && !calls_hook(*text, hook))
                 found.push_back(path);
         }

@@ -4,9 +4,10 @@
 #include <sys/vfs.h>
 #include <linux/magic.h>
 
-#include <algorithm>
 #include <array>
 #include <cstdint>
+
+#include "base/contains.h"
 
 namespace ogh {
 
@@ -33,7 +34,7 @@ bool is_kernel_interface(int fd)
     if (::fstatfs(fd, &filesystem) != 0)
         return true;
     const auto type = static_cast<std::uint32_t>(filesystem.f_type);
-    return std::find(kernel_interfaces.begin(), kernel_interfaces.end(), type) != kernel_interfaces.end();
+    return contains(kernel_interfaces, type);
 }
 
 } // namespace ogh

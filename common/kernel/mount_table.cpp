@@ -6,11 +6,11 @@
 #include <sys/mount.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <cstdio>
 
+#include "base/contains.h"
 #include "base/error.h"
 #include "base/text.h"
 #include "base/unique_fd.h"
@@ -65,7 +65,7 @@ bool shows_cgroups(libmnt_fs *entry, const std::string &controller)
     if (controller.empty())
         return type == "cgroup2";
     const std::vector<std::string> options = split_list(text(mnt_fs_get_fs_options(entry)));
-    return type == "cgroup" && std::find(options.begin(), options.end(), controller) != options.end();
+    return type == "cgroup" && contains(options, controller);
 }
 
 } // namespace
@@ -125,7 +125,7 @@ bool MountTable::is_read_only(std::uint64_t mount_id) const
     libmnt_fs *entry = find_id(table_.get(), mount_id);
     const auto has_word = [](const char *options) {
         const std::vector<std::string> words = split_list(text(options));
-        return std::find(words.begin(), words.end(), "ro") != words.end();
+        return contains(words, "ro");
     };
     return entry != nullptr &&
            (has_word(mnt_fs_get_vfs_options(entry)) || has_word(mnt_fs_get_fs_options(entry)));

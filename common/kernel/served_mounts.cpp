@@ -5,6 +5,7 @@
 #include <array>
 #include <string_view>
 
+#include "base/contains.h"
 #include "base/text.h"
 
 namespace ogh {
@@ -28,9 +29,7 @@ constexpr auto own_types = std::to_array<std::string_view>(
 
 std::vector<TypedMount> served_mounts(const MountTable &table)
 {
-    return table.mounts_of_type([](const std::string &type) {
-        return std::find(own_types.begin(), own_types.end(), type) == own_types.end();
-    });
+    return table.mounts_of_type([](const std::string &type) { return !contains(own_types, type); });
 }
 
 std::string blame(const std::vector<TypedMount> &served, const std::string &rootfs)

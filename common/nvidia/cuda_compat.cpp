@@ -5,6 +5,7 @@
 #include <string_view>
 #include <variant>
 
+#include "base/contains.h"
 #include "base/dotted_version.h"
 #include "base/error.h"
 #include "base/text.h"
@@ -145,7 +146,7 @@ bool is_preferred(const CudaCompat &compat, const std::string &version)
     if (!compat.drivers)
         return theirs.major() > ours.major();
     const auto &drivers = *compat.drivers;
-    return std::find(drivers.begin(), drivers.end(), ours.major()) != drivers.end() && theirs > ours;
+    return contains(drivers, ours.major()) && theirs > ours;
 }
 
 } // namespace ogh

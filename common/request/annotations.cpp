@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 
+#include "base/contains.h"
 #include "base/error.h"
 #include "base/text.h"
 #include "build_config.h"
@@ -72,8 +73,7 @@ void check_key(const std::string &full, const Config &config, Notes &notes)
 {
     const std::string_view key = std::string_view(full).substr(prefix.size());
     const size_t slash = key.find('/');
-    if (std::find(known_keys.begin(), known_keys.end(), key.substr(0, slash)) == known_keys.end() ||
-        slash == key.size() - 1)
+    if (!contains(known_keys, key.substr(0, slash)) || slash == key.size() - 1)
         throw unknown_key(full);
     if (slash != std::string_view::npos)
         check_named(full, config, notes);
@@ -133,7 +133,7 @@ std::string_view pod_key(const Config &config)
 
 bool is_engines_annotation(std::string_view key)
 {
-    return std::find(pod_keys.begin(), pod_keys.end(), key) != pod_keys.end();
+    return contains(pod_keys, key);
 }
 
 const std::string &engines_value(const Config &config, std::string_view key)

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "base/contains.h"
 #include "base/letters.h"
 #include "base/text.h"
 
@@ -87,7 +88,7 @@ size_t Availability::remaining(size_t used) const
 
 bool Availability::is_cut_by_policy() const
 {
-    return std::find(allowed_.begin(), allowed_.end(), false) != allowed_.end();
+    return contains(allowed_, false);
 }
 
 std::string Availability::text() const

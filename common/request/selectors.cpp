@@ -5,6 +5,7 @@
 #include <array>
 #include <set>
 
+#include "base/contains.h"
 #include "base/error.h"
 #include "base/number.h"
 #include "base/text.h"
@@ -105,7 +106,7 @@ Selector parse_selector(std::string_view item, const RequestValue &asked)
     if (const auto address = parse_pci_address(item, PciDomain::Optional))
         return {std::string(item), *address};
     if (!std::all_of(item.begin(), item.end(), is_name_character) || item.starts_with(any_prefix) ||
-        std::find(keywords.begin(), keywords.end(), item) != keywords.end())
+        contains(keywords, item))
         throw refused(asked, "has " + quote(item) + ", which names no GPU,");
     return {std::string(item), DeviceName{std::string(item)}};
 }

@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/contains.h"
 #include "base/error.h"
 #include "base/text.h"
 
@@ -94,7 +95,7 @@ std::optional<Selectors> nvidia_visible_devices(const Config &config)
         return is_legacy_cuda_image(config) ? std::optional(all()) : std::nullopt;
     const RequestValue asked = asked_by(nvidia_variable, std::move(*value));
     const Items items = items_of(asked);
-    if (items.empty() || std::find(items.begin(), items.end(), "void") != items.end())
+    if (items.empty() || contains(items, "void"))
         return std::nullopt;
     const auto word = std::find_if(items.begin(), items.end(),
                                    [](const std::string &item) { return item == "all" || item == "none"; });

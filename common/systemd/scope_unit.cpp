@@ -7,6 +7,7 @@
 #include <string_view>
 #include <utility>
 
+#include "base/contains.h"
 #include "base/error.h"
 #include "base/text.h"
 
@@ -42,8 +43,7 @@ struct Unit {
  */
 bool is_containers_own(const Unit &unit, const std::vector<std::string> &scopes)
 {
-    return unit.id.ends_with(".scope") &&
-           std::find(scopes.begin(), scopes.end(), unit.control_group) != scopes.end();
+    return unit.id.ends_with(".scope") && contains(scopes, unit.control_group);
 }
 
 /**

@@ -5,6 +5,8 @@
 #include <array>
 #include <cstdio>
 
+#include "base/contains.h"
+
 namespace ogh::amd_kfd {
 
 namespace {
@@ -41,7 +43,7 @@ std::string name_of(GfxVersion version)
 
 bool is_integrated(GfxVersion version)
 {
-    return std::find(integrated.begin(), integrated.end(), version.number) != integrated.end();
+    return contains(integrated, version.number);
 }
 
 std::string override_text(GfxVersion version)

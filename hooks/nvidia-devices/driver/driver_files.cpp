@@ -6,6 +6,7 @@
 #include <string_view>
 #include <utility>
 
+#include "base/contains.h"
 #include "base/error.h"
 #include "base/text.h"
 #include "nvidia-devices/driver/driver_root.h"
@@ -99,8 +100,7 @@ private:
         for (const CapabilityNeed &need : capability_needs()) {
             const auto is_needed = [&](const Found &each) {
                 const LibraryName &name = *each.name;
-                return std::find(need.any_of.begin(), need.any_of.end(),
-                                 name.instead_of.empty() ? name.name : name.instead_of) != need.any_of.end();
+                return contains(need.any_of, name.instead_of.empty() ? name.name : name.instead_of);
             };
             if (!wanted.has(need.capability))
                 continue;

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <set>
 
+#include "base/contains.h"
 #include "base/error.h"
 #include "base/text.h"
 #include "nvidia-devices/request/plugin_names.h"
@@ -63,9 +64,7 @@ std::vector<unsigned> imex_channels_of_environment(const Config &config)
                              "environment variable " + quote(channels_variable)};
     auto items = split_list(asked.value);
     std::erase(items, "");
-    const auto has = [&](const char *word) {
-        return std::find(items.begin(), items.end(), word) != items.end();
-    };
+    const auto has = [&](const char *word) { return contains(items, word); };
     if (has("void") || has("none") || (items.size() == 1 && has("all")))
         return {};
     return channels_in(items, asked);

@@ -7,6 +7,7 @@
 #include <map>
 #include <optional>
 
+#include "base/contains.h"
 #include "base/dotted_version.h"
 #include "base/error.h"
 #include "base/letters.h"
@@ -113,7 +114,7 @@ Answer is_term_met(std::string_view term, const std::optional<KnownVersion> &dri
 bool is_true(std::string_view value)
 {
     constexpr std::array<std::string_view, 6> words{"1", "t", "T", "true", "TRUE", "True"};
-    return std::find(words.begin(), words.end(), value) != words.end();
+    return contains(words, value);
 }
 
 std::string origin_of(std::string_view name)

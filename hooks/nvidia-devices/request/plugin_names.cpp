@@ -6,6 +6,7 @@
 #include <string>
 #include <string_view>
 
+#include "base/contains.h"
 #include "base/path_names.h"
 
 namespace ogh::nvidia_devices {
@@ -30,10 +31,8 @@ PluginNames nvidia_plugin_names()
 
 bool has_vendor_hook(const Config &config)
 {
-    return std::any_of(config.hooks.begin(), config.hooks.end(), [](const HookEntry &hook) {
-        return std::find(vendor_hooks.begin(), vendor_hooks.end(), file_name_of(hook.path)) !=
-               vendor_hooks.end();
-    });
+    return std::any_of(config.hooks.begin(), config.hooks.end(),
+                       [](const HookEntry &hook) { return contains(vendor_hooks, file_name_of(hook.path)); });
 }
 
 } // namespace ogh::nvidia_devices
