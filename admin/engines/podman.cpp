@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
 #include <chrono>
 #include <string_view>
 
@@ -44,6 +45,23 @@ public:
                         "/etc/containers/containers.conf.d",
                         ".conf"})
     {
+    }
+
+    /** What its command line says of hooks it does not keep. */
+    [[nodiscard]] std::vector<Engine> find(const std::shared_ptr<const Sysroot> &sysroot) const override
+    {
+        std::vector<Engine> engines = HooksDirKind::find(sysroot);
+        for (Engine &engine : engines) {
+            const auto files = files_in_force(engine.folders);
+            if (std::none_of(files.begin(), files.end(),
+                             [](const FileInForce &each) { return each.file->ours != nullptr; }))
+                engine.findings.push_back(
+                    {Severity::Note,
+                     "a folder that is named by --hooks-dir alone is forgotten: when podman starts a "
+                     "container again, by --restart for one, no hook is called, and nobody is told",
+                     engine.remedy});
+        }
+        return engines;
     }
 
     /** The program is not run for another host (--sysroot), and its version is not known then. */
