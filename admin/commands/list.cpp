@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <cstdlib>
 
+#include <nlohmann/json.hpp>
+
 #include "base/error.h"
 #include "base/exit_status.h"
 #include "base/text.h"
@@ -38,18 +40,40 @@ std::vector<InstalledHook> those(const std::shared_ptr<const Sysroot> &sysroot,
     return hooks;
 }
 
-int print_lists(const std::shared_ptr<const Sysroot> &sysroot)
+/** @param format of hooks for GPUs; others have a table alone */
+int print_lists(const std::shared_ptr<const Sysroot> &sysroot, const std::string &format)
 {
     int status = 0;
     std::string gap;
     for (const InstalledHook &hook : those(sysroot, lists_something)) {
-        const ProgramOutput output = run_hook(*sysroot, hook, {"--list"});
+        const ProgramOutput output =
+            run_hook(*sysroot, hook, {"--list", "--format", is_gpu_hook(hook) ? format : "table"});
         print(gap + title_of(hook) + "\n");
         print(output.exit_status == 0 ? output.out : message_of(hook, output) + "\n");
         gap = "\n";
         if (output.exit_status != 0 && !has_nothing(output))
             status = output.exit_status;
     }
+    return status;
+}
+
+/** An object whose member "hooks" has what each hook prints, with the hook's name and the engines that call it so. */
+int print_json(const std::shared_ptr<const Sysroot> &sysroot)
+{
+    int status = 0;
+    nlohmann::ordered_json document = {{"hooks", nlohmann::ordered_json::array()}};
+    for (const InstalledHook &hook : those(sysroot, lists_something)) {
+        const ProgramOutput output = run_hook(*sysroot, hook, {"--list", "--format", "json"});
+        nlohmann::ordered_json &entry = document["hooks"].emplace_back();
+        entry = {{"hook", hook.hook->name}, {"engines", hook.engines}};
+        if (output.exit_status == 0)
+            entry.update(nlohmann::ordered_json::parse(output.out));
+        else
+            entry["error"] = as_utf8(message_of(hook, output));
+        if (output.exit_status != 0 && !has_nothing(output))
+            status = output.exit_status;
+    }
+    print(document.dump(2, ' ', true) + "\n");
     return status;
 }
 
@@ -73,7 +97,12 @@ int list(int argc, const char *const *argv)
 {
     CommandOptions options;
     CommandLine cli("oci-gpu-hooks list", "What this host hands out, and who has which GPU.", page);
-    return parse(cli, options, argc, argv) ? print_lists(options.open()) : EXIT_SUCCESS;
+    std::string format = "screen";
+    cli.add_choice({"--format", "NAME", "screen, table or json (default: screen)"},
+                   {"screen", "table", "json"}, [&](const std::string &name) { format = name; });
+    if (!parse(cli, options, argc, argv))
+        return EXIT_SUCCESS;
+    return format == "json" ? print_json(options.open()) : print_lists(options.open(), format);
 }
 
 int tags(int argc, const char *const *argv)

@@ -61,6 +61,8 @@ constexpr std::array known_options{
     KnownOption{"--log-level", true, OptionUse::Other},
     KnownOption{"--drain", true, OptionUse::Action},
     KnownOption{"--undrain", true, OptionUse::Action},
+    KnownOption{"--reason", true, OptionUse::Action},
+    KnownOption{"--for", true, OptionUse::Action},
     KnownOption{"--list", false, OptionUse::Action},
     KnownOption{"--format", true, OptionUse::Action},
     KnownOption{"--plan", false, OptionUse::Action},

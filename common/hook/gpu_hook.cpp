@@ -12,6 +12,8 @@
 #include "hook/cdi_option.h"
 #include "hook/cdi_spec.h"
 #include "hook/gpu_options.h"
+#include "hook/lease_screen.h"
+#include "hook/podman_names.h"
 #include "request/selection_policy.h"
 
 namespace ogh {
@@ -31,12 +33,15 @@ public:
         GpuList list = vendor_.list(sysroot_, policy, hook_.notes());
         hook_.say_notes();
         const ListFormat format = options_.list.format.value_or(ListFormat::Table);
-        const auto leases = list_leases(format);
+        auto leases = list_leases(format);
+        if (leases)
+            add_podman_names(*leases);
         if (leases && !leases->scope.empty())
             list.table.facts.emplace_back("scope", leases->scope + " alone");
-        Hook::print(leases ? to_text(list.table,
-                                     {std::move(list.gpus), policy, *leases, vendor_.traits().tags}, format)
-                           : to_text(list.table, format));
+        Hook::print(
+            leases
+                ? to_text(list.table, {std::move(list.gpus), policy, *leases, vendor_.traits().tags}, format)
+                : to_text(format == ListFormat::Screen ? screen_of(list.table) : list.table, format));
     }
 
     /** @param words the command line */
@@ -53,15 +58,17 @@ public:
                              sysroot_));
     }
 
-    void set_drained(const std::string &gpu, bool drained)
+    void set_drained()
     {
+        const bool drained = options_.leases.drain.has_value();
+        const std::string &gpu = drained ? *options_.leases.drain : *options_.leases.undrain;
         if (hook_.options().inspect)
             throw Error(ErrorKind::Usage, "--inspect changes nothing, and --drain and --undrain do");
         const Selectors selectors =
             parse_allowed_selectors({gpu, drained ? "option '--drain'" : "option '--undrain'"});
         const GpuList list = vendor_.list(sysroot_, {.allow = selectors}, hook_.notes());
         hook_.say_notes();
-        drain(sysroot_, selectors, list.gpus, drained);
+        drain(sysroot_, selectors, list.gpus, options_.leases);
     }
 
 private:
@@ -260,8 +267,7 @@ int run_gpu_hook(int argc, const char *const *argv, GpuVendor &vendor)
         else if (options.cdi)
             admin.print_cdi({argv, argv + argc}, policy);
         else if (options.leases.drain || options.leases.undrain)
-            admin.set_drained(options.leases.drain ? *options.leases.drain : *options.leases.undrain,
-                              options.leases.drain.has_value());
+            admin.set_drained();
         else if (const auto request = GpuAsk(hook, traits, options).read(std::move(policy)))
             give(hook, vendor, *request);
     };

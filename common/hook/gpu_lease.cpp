@@ -13,6 +13,7 @@
 #include "base/error.h"
 #include "base/text.h"
 #include "kernel/process.h"
+#include "lease/boot_clock.h"
 #include "request/availability.h"
 
 namespace ogh {
@@ -46,6 +47,8 @@ std::vector<LeaseKey> keys_of(const std::vector<size_t> &places, const std::vect
     return keys;
 }
 
+constexpr size_t max_drain_reason = 200;
+
 NameDevice namer(const std::vector<Candidate> &candidates)
 {
     return [&candidates](const LeaseKey &key) {
@@ -73,6 +76,7 @@ LeaseRequest request_of(const Hook &hook, const LeaseDetails &details)
     request.max_devices = details.max_devices;
     request.counted = details.counted;
     request.name = details.name;
+    request.label = hook.label();
     return request;
 }
 
@@ -119,6 +123,10 @@ void add_drain_options(CommandLine &cli, LeaseOptions &options)
              "Give this GPU to nobody until --undrain or the next boot, and do nothing else (default: none)"},
             options.drain);
     cli.add({"--undrain", "GPU", "Give it again, and do nothing else (default: none)"}, options.undrain);
+    cli.add({"--reason", "TEXT", "Of --drain: why, for those who look and wait (default: none)"},
+            options.drain_reason);
+    cli.add({"--for", "TIME", "Of --drain: ends by itself after that time (default: it does not)"},
+            options.drain_time);
 }
 
 void check(const LeaseOptions &options)
@@ -132,6 +140,13 @@ void check(const LeaseOptions &options)
     check(options.quotas);
     if (options.drain && options.undrain)
         throw Error(ErrorKind::Usage, "--drain and --undrain exclude each other");
+    if (!options.drain && (options.drain_time || !options.drain_reason.empty()))
+        throw Error(ErrorKind::Usage, "--reason and --for need --drain");
+    if (options.drain_reason.size() > max_drain_reason)
+        throw Error(ErrorKind::Usage,
+                    "--reason takes at most " + std::to_string(max_drain_reason) + " bytes");
+    if (options.drain_time && duration_of(*options.drain_time, "option '--for'").count() == 0)
+        throw Error(ErrorKind::Usage, "--for takes a time that is longer than 0s");
 }
 
 PreemptionPolicy preemption_policy(const LeaseOptions &options)
@@ -238,7 +253,7 @@ std::vector<size_t> indices_of(const std::vector<LeaseKey> &keys, const std::vec
 }
 
 void drain(const Sysroot &sysroot, const Selectors &selectors, const std::vector<Candidate> &candidates,
-           bool drained)
+           const LeaseOptions &options)
 {
     const SelectionPolicy everything;
     const Availability availability(candidates, everything);
@@ -256,9 +271,16 @@ void drain(const Sysroot &sysroot, const Selectors &selectors, const std::vector
     }
     if (!Leases::are_possible(sysroot))
         throw Error(ErrorKind::BrokenHost, "only root may drain a GPU, of the host or of its user namespace");
+    Drain drain{{}, unix_time(), {}, 0, options.drain_reason};
+    if (options.drain_time) {
+        const std::chrono::nanoseconds time = duration_of(*options.drain_time, "option '--for'");
+        drain.until_ns = boottime_ns() + time.count();
+    }
     Leases leases(sysroot);
-    for (const LeaseKey &key : keys)
-        drained ? leases.drain(key) : leases.undrain(key);
+    for (LeaseKey &key : keys) {
+        drain.key = std::move(key);
+        options.drain ? leases.drain(drain) : leases.undrain(drain.key);
+    }
 }
 
 } // namespace ogh

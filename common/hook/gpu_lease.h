@@ -29,6 +29,8 @@ struct LeaseOptions {
     QuotaOptions quotas;
     std::optional<std::string> drain;
     std::optional<std::string> undrain;
+    std::string drain_reason;
+    std::optional<std::string> drain_time;
 };
 
 /** All but --drain and --undrain. */
@@ -107,9 +109,10 @@ std::vector<size_t> indices_of(const std::vector<LeaseKey> &keys, const std::vec
 
 /**
  * --drain, --undrain: keeps the devices from being given, or not any more.
+ * @param options as check() accepts them, with one of the two
  * @throws Error: NotAvailable if there is none of them; BrokenHost if this process is not the host's root
  */
 void drain(const Sysroot &sysroot, const Selectors &selectors, const std::vector<Candidate> &candidates,
-           bool drained);
+           const LeaseOptions &options);
 
 } // namespace ogh

@@ -103,6 +103,8 @@ void Hook::read_container()
     log_.set_container(state.id);
     not_creating_ = state.not_creating;
     config_ = read_config(state.bundle);
+    label_ = label_of(*config_);
+    label_.bundle = state.bundle;
     container_ = {state.pid,
                   config_->rootfs,
                   config_->mount_label,
@@ -124,6 +126,11 @@ std::optional<Request> Hook::request(const OtherwiseAsked &otherwise)
     if (asked) // then what is said of not asking is wrong, or of no interest
         std::erase_if(notes(), [](const Note &note) { return note.level > LogLevel::Warning; });
     say_notes();
+    if (asked) {
+        label_.asker = asked->asker_text();
+        if (label_.user.empty())
+            label_.user = login_user();
+    }
     if (asked && !options_.plan)
         block_end_signals(); // from here on there may be something to take back
     return asked;

@@ -17,6 +17,7 @@
 #include "kernel/progress.h"
 #include "kernel/time_limit.h"
 #include "oci/config.h"
+#include "oci/container_label.h"
 #include "request/request.h"
 
 namespace ogh {
@@ -87,6 +88,9 @@ public:
     /** The container that asks, once request() has said what; all empty with --plan by hand. */
     [[nodiscard]] const Container &container() const { return container_; }
 
+    /** What people call it, and by what it asks; once request() has said what. */
+    [[nodiscard]] const ContainerLabel &label() const { return label_; }
+
     /** The process that has started this one: the runtime. It may have ended since. */
     [[nodiscard]] pid_t parent() const { return parent_; }
 
@@ -124,6 +128,7 @@ private:
     CommonOptions options_;
     std::optional<Config> config_;
     Container container_;
+    ContainerLabel label_;
     std::optional<ContainerView> view_;
     Progress progress_;
     std::string not_creating_; ///< see State

@@ -6,6 +6,8 @@
 #include <set>
 
 #include "base/utc_text.h"
+#include "hook/lease_screen.h"
+#include "lease/boot_clock.h"
 #include "request/availability.h"
 
 namespace ogh {
@@ -105,6 +107,8 @@ std::string state_text(const LeaseEntry &entry)
         return "ended";
     if (entry.waits_for)
         return "waiting";
+    if (entry.is_paused)
+        return "paused";
     if (entry.never_started)
         return "never started";
     return entry.is_idle ? "idle" : "running";
@@ -128,27 +132,48 @@ std::string quotas_text(const LeaseEntry &entry)
     return text;
 }
 
+/** Of a time that may not be known. */
+HostListing::Cell time_cell(std::int64_t unix_seconds)
+{
+    return unix_seconds == 0 ? HostListing::Cell(nullptr) : HostListing::Cell(utc_text(unix_seconds));
+}
+
 HostListing::Table entries_of(const GpuState &state)
 {
-    constexpr std::ptrdiff_t quotas_place = 4;
-    bool has_quotas = false;
-    HostListing::Table table{"leases", {"container", "pid", "gpus", "lease", "quotas", "since", "state"}, {}};
+    HostListing::Table table{"leases",
+                             {"container", "name", "image", "user", "asker", "pid", "gpus", "lease", "quotas",
+                              "since", "deadline", "place", "state"},
+                             {},
+                             true};
     const Devices devices(state);
     for (const LeaseEntry &entry : state.leases.entries) {
         const std::string gpus = devices.of(entry);
         if (gpus.empty())
             continue; // another vendor's
-        table.rows.push_back({known(entry.container), static_cast<std::uint64_t>(entry.pid), gpus,
-                              is_exclusive(entry) ? "exclusive" : "shared", quotas_text(entry),
-                              known(utc_text(entry.since)), state_text(entry)});
-        has_quotas = has_quotas || table.rows.back()[quotas_place] != HostListing::Cell("");
+        const ContainerLabel &label = entry.label;
+        table.rows.push_back(
+            {known(entry.container), known(label.name), known(label.image), known(label.user),
+             known(label.asker), static_cast<std::uint64_t>(entry.pid), gpus,
+             is_exclusive(entry) ? "exclusive" : "shared", quotas_text(entry), known(utc_text(entry.since)),
+             time_cell(entry.deadline),
+             entry.place == 0 ? HostListing::Cell(nullptr) : HostListing::Cell(std::uint64_t{entry.place}),
+             state_text(entry)});
     }
-    if (has_quotas)
-        return table;
-    // A host that has none need not read of them.
-    table.columns.erase(table.columns.begin() + quotas_place);
-    for (auto &row : table.rows)
-        row.erase(row.begin() + quotas_place);
+    return table;
+}
+
+HostListing::Table drains_of(const GpuState &state)
+{
+    HostListing::Table table{"drains", {"gpu", "since", "until", "reason"}, {}, true};
+    const std::string prefix = std::string(state.tags.type) + ":";
+    for (const Drain &drain : state.leases.drains) {
+        if (drain.key.starts_with(prefix))
+            table.rows.push_back({short_label(drain.key, state.gpus), utc_text(drain.since),
+                                  drain.until_ns == 0
+                                      ? HostListing::Cell(nullptr)
+                                      : HostListing::Cell(utc_text(unix_time_at(drain.until_ns))),
+                                  drain.reason});
+    }
     return table;
 }
 
@@ -215,11 +240,13 @@ std::string to_text(HostListing &listing, const GpuState &state, ListFormat form
         row.insert(row.end() - 1, lease_text(use_of(state.gpus.at(i).lease_key, state.leases)));
     }
     listing.further.push_back(entries_of(state));
-    std::string text = to_text(listing, format);
+    listing.further.push_back(drains_of(state));
+    std::string text =
+        format == ListFormat::Screen ? to_text(screen_of(listing), format) : to_text(listing, format);
     const auto &entries = state.leases.entries;
     const bool has_left_over = std::any_of(entries.begin(), entries.end(),
                                            [](const LeaseEntry &entry) { return entry.never_started; });
-    if (format == ListFormat::Table && has_left_over)
+    if (format != ListFormat::Json && has_left_over)
         text += "\nWhat nobody is going to start is ended by 'runc delete -f CONTAINER', or crun.\n";
     return text;
 }

@@ -57,6 +57,27 @@ std::string as_table(const std::vector<std::string> &columns,
     return to_text(table);
 }
 
+bool is_empty(const HostListing::Cell &cell)
+{
+    const auto *const text = std::get_if<std::string>(&cell);
+    return std::holds_alternative<std::nullptr_t>(cell) || (text != nullptr && text->empty());
+}
+
+/** Without the columns in which nothing stands. */
+HostListing::Table without_empty(HostListing::Table table)
+{
+    for (size_t column = table.columns.size(); column-- > 0;) {
+        const auto place = static_cast<std::ptrdiff_t>(column);
+        if (!std::all_of(table.rows.begin(), table.rows.end(),
+                         [&](const auto &row) { return is_empty(row[column]); }))
+            continue;
+        table.columns.erase(table.columns.begin() + place);
+        for (auto &row : table.rows)
+            row.erase(row.begin() + place);
+    }
+    return table;
+}
+
 std::string as_table(const HostListing &listing)
 {
     Table facts;
@@ -64,8 +85,10 @@ std::string as_table(const HostListing &listing)
         facts.push_back({name + ":", shown(value)});
     std::string text = to_text(facts) + as_table(listing.columns, listing.rows);
     for (const HostListing::Table &table : listing.further) {
-        if (!table.rows.empty())
-            text += "\n" + as_table(table.columns, table.rows);
+        if (table.rows.empty())
+            continue;
+        const HostListing::Table shown_table = table.drops_empty ? without_empty(table) : table;
+        text += "\n" + as_table(shown_table.columns, shown_table.rows);
     }
     return text;
 }
@@ -98,7 +121,8 @@ std::string as_json(const HostListing &listing)
 const std::map<std::string, ListFormat> format_names{{"table", ListFormat::Table},
                                                      {"json", ListFormat::Json},
                                                      {"tags", ListFormat::Tags},
-                                                     {"status", ListFormat::Status}};
+                                                     {"status", ListFormat::Status},
+                                                     {"screen", ListFormat::Screen}};
 
 } // namespace
 
@@ -112,9 +136,9 @@ void add_list_options(CommandLine &cli, const char *help, ListFormats formats, L
     const bool of_gpus = formats == ListFormats::OfGpus;
     cli.add_flag("--list", help, options.list);
     cli.add_choice({"--format", "NAME",
-                    of_gpus ? "Of --list: table, json, tags or status (default: table)"
+                    of_gpus ? "Of --list: table, screen, json, tags or status (default: table)"
                             : "Of --list: table or json (default: table)"},
-                   of_gpus ? std::vector<std::string>{"table", "json", "tags", "status"}
+                   of_gpus ? std::vector<std::string>{"table", "screen", "json", "tags", "status"}
                            : std::vector<std::string>{"table", "json"},
                    [&](const std::string &name) { options.format = format_names.at(name); });
 }

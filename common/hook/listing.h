@@ -22,6 +22,7 @@ struct HostListing {
         std::string name; ///< of the rows, as a member of JSON
         std::vector<std::string> columns;
         std::vector<std::vector<Cell>> rows;
+        bool drops_empty = false; ///< people do not see a column in which nothing stands
     };
 
     std::string name;                                ///< of the rows, as a member of JSON: "gpus"
@@ -34,7 +35,7 @@ struct HostListing {
 /** A cell of a text that is not known if it is empty. */
 HostListing::Cell known(std::string text);
 
-enum class ListFormat { Table, Json, Tags, Status };
+enum class ListFormat { Table, Json, Tags, Status, Screen };
 
 struct ListOptions {
     bool list = false;

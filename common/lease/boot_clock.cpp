@@ -27,4 +27,9 @@ std::int64_t unix_time()
     return time_of(CLOCK_REALTIME).tv_sec;
 }
 
+std::int64_t unix_time_at(std::int64_t boottime)
+{
+    return unix_time() + (boottime - boottime_ns()) / 1'000'000'000;
+}
+
 } // namespace ogh

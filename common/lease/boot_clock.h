@@ -11,4 +11,7 @@ std::int64_t boottime_ns();
 /** CLOCK_REALTIME, in seconds; for people alone. */
 std::int64_t unix_time();
 
+/** When a time of CLOCK_BOOTTIME is, or was, in seconds of CLOCK_REALTIME; for people alone. */
+std::int64_t unix_time_at(std::int64_t boottime);
+
 } // namespace ogh

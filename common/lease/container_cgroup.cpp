@@ -120,4 +120,22 @@ std::vector<pid_t> processes_in(const Processes &processes, const OwnCgroup &cgr
     return pids;
 }
 
+bool is_frozen(const Processes &processes, pid_t pid)
+try {
+    constexpr size_t most = 4096;
+    const std::string cgroups = processes.read(pid, "cgroup").value_or("");
+    const auto freezer = cgroup_of(cgroups, "freezer");
+    const auto path = freezer ? freezer : cgroup_of(cgroups, "");
+    if (!path)
+        return false;
+    const MountTable mounts(processes.open_own("mountinfo").get());
+    const CgroupFolder found = open_cgroup(mounts, freezer ? "freezer" : "", *path);
+    const UniqueFd file(
+        ::openat(found.fd.get(), freezer ? "freezer.state" : "cgroup.events", O_RDONLY | O_CLOEXEC));
+    const std::string text = file.valid() ? read_all(file.get(), most, "the state of a cgroup") : "";
+    return text.find(freezer ? "FROZEN" : "frozen 1") != std::string::npos;
+} catch (const Error &) {
+    return false;
+}
+
 } // namespace ogh

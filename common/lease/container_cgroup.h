@@ -30,4 +30,7 @@ std::optional<OwnCgroup> find_own_cgroup(const Processes &processes, const std::
  */
 std::vector<pid_t> processes_in(const Processes &processes, const OwnCgroup &cgroup);
 
+/** Whether the cgroup of a process is frozen, as that of a container that is paused; false where that cannot be told. */
+bool is_frozen(const Processes &processes, pid_t pid);
+
 } // namespace ogh

@@ -14,6 +14,7 @@
 #include "lease/busy_text.h"
 #include "lease/lease_changes.h"
 #include "lease/lease_neighbours.h"
+#include "lease/lease_people.h"
 
 namespace ogh {
 
@@ -167,6 +168,8 @@ LeaseAcquisition::Attempt LeaseAcquisition::try_now()
         attempt = blocked(session.state(), decision, std::move(present), now);
     }
     session.save();
+    if (attempt.granted || attempt.ticket != 0)
+        say_whose(session.state());
     ticket_ = attempt.ticket; // a number that was not saved may become that of another request
     return attempt;
 }
@@ -191,6 +194,10 @@ LeaseAcquisition::Attempt LeaseAcquisition::blocked(LeaseState &state, const Dec
     attempt.may_wait =
         !decision.is_hopeless && !has_something(state, holder_.first.init) && now < deadline_ns_;
     attempt.wake_ns = next_deadline(state, decision.obstacles.tickets, deadline_ns_);
+    for (const Drain &drain : state.drains) {
+        if (drain.until_ns != 0 && decision.obstacles.drains.contains(drain.key))
+            attempt.wake_ns = std::min(attempt.wake_ns, drain.until_ns);
+    }
     if (!decision.is_hopeless) {
         const Claim claim{holder_.first.init, further_.demand, ticket_};
         attempt.preemption = plan_preemption(state, claim, decision.obstacles, request_.preemption, now);
@@ -230,6 +237,18 @@ bool LeaseAcquisition::preempt_all(Attempt &attempt) const
         return false;
     }
     return true;
+}
+
+/** With the lock held, once: what is for people never keeps a container from its GPU. */
+void LeaseAcquisition::say_whose(const LeaseState &state)
+{
+    if (is_known_ || request_.label == ContainerLabel())
+        return;
+    is_known_ = true;
+    try {
+        note_people(store_->folder(), state, holder_.first.init, request_.label);
+    } catch (const Error &) { // NOLINT(bugprone-empty-catch): the list goes without
+    }
 }
 
 void LeaseAcquisition::wait_for(const Attempt &attempt)

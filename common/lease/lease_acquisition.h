@@ -45,6 +45,7 @@ private:
     [[nodiscard]] Ticket ticket(std::int64_t now) const;
     [[nodiscard]] bool preempt_all(Attempt &attempt) const;
     void wait_for(const Attempt &attempt);
+    void say_whose(const LeaseState &state);
 
     const std::shared_ptr<const LeaseStore> store_;
     const Processes &processes_;
@@ -54,6 +55,7 @@ private:
     FurtherRequest further_;               ///< as of the last look at the state
     std::optional<Companions> companions_; ///< once it waits
     std::uint64_t ticket_ = 0;
+    bool is_known_ = false; ///< say_whose() has been called
 };
 
 } // namespace ogh

@@ -129,15 +129,21 @@ void remove_holder(LeaseState &state, const ProcessId &init)
 void expire(LeaseState &state, std::int64_t now)
 {
     std::erase_if(state.tickets, [&](const Ticket &ticket) { return ticket.deadline_ns <= now; });
+    std::erase_if(state.drains,
+                  [&](const Drain &drain) { return drain.until_ns != 0 && drain.until_ns <= now; });
 }
 
-bool drain(LeaseState &state, const LeaseKey &key, std::int64_t since)
+bool drain(LeaseState &state, const Drain &drain)
 {
-    const auto is_it = [&](const Drain &one) { return one.key == key; };
-    if (std::any_of(state.drains.begin(), state.drains.end(), is_it))
-        return false;
-    state.drains.push_back({key, since});
-    return true;
+    const auto is_it = [&](const Drain &one) { return one.key == drain.key; };
+    const auto found = std::find_if(state.drains.begin(), state.drains.end(), is_it);
+    if (found == state.drains.end()) {
+        state.drains.push_back(drain);
+        return true;
+    }
+    found->until_ns = drain.until_ns;
+    found->reason = drain.reason;
+    return false;
 }
 
 bool undrain(LeaseState &state, const LeaseKey &key)

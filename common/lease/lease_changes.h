@@ -35,11 +35,11 @@ void remove_ticket(LeaseState &state, std::uint64_t number);
 /** Takes away all that the container has. */
 void remove_holder(LeaseState &state, const ProcessId &init);
 
-/** Takes away the tickets that do not count any more. */
+/** Takes away the tickets and the drains that do not count any more. */
 void expire(LeaseState &state, std::int64_t now);
 
-/** @return whether that was new */
-bool drain(LeaseState &state, const LeaseKey &key, std::int64_t since);
+/** A drain of the same key keeps its `since`, and has the end and the reason of this one. @return whether it was new */
+bool drain(LeaseState &state, const Drain &drain);
 
 /** @return whether there was such a drain, of just this key */
 bool undrain(LeaseState &state, const LeaseKey &key);

@@ -208,6 +208,10 @@ private:
         LeaseWords words = this->words("drain");
         const std::int64_t since = take_time(words, "since");
         Drain drain{take_key(words), since};
+        if (words.next_is("until") && (drain.until_ns = take_time(words, "until")) == 0)
+            words.refuse("until");
+        if (words.next_is("reason") && (drain.reason = words.text("reason")).empty())
+            words.refuse("reason");
         drain.unknown = {words.unknown(), unknown_lines()};
         return drain;
     }

@@ -25,7 +25,7 @@ constexpr const char *new_name = "state.new"; ///< one name is enough: it is use
 constexpr const char *lock_name = "lock";
 
 constexpr mode_t state_mode = 0644;
-constexpr mode_t lock_mode = 0600;
+constexpr mode_t private_mode = 0600;
 
 struct stat status_of(int fd, const std::string &what)
 {
@@ -149,14 +149,14 @@ std::string LeaseFolder::named(const char *file) const
     return "the file " + quote(on_host_ + "/" + file);
 }
 
-UniqueFd LeaseFolder::open_lock() const
+UniqueFd LeaseFolder::open_private(const char *file, int flags) const
 {
+    const int create = (flags & O_ACCMODE) == O_RDONLY ? 0 : O_CREAT;
     UniqueFd fd(
-        ::openat(fd_.get(), lock_name, O_RDWR | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, lock_mode));
+        ::openat(fd_.get(), file, flags | create | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, private_mode));
     if (!fd.valid())
-        throw SystemError(errno, "cannot open " + named(lock_name), ErrorKind::BrokenHost);
-    // Whoever can open it can lock it, and root would wait for them.
-    check_root_file(fd.get(), lock_mode, named(lock_name));
+        throw SystemError(errno, "cannot open " + named(file), ErrorKind::BrokenHost);
+    check_root_file(fd.get(), private_mode, named(file));
     return fd;
 }
 
@@ -164,7 +164,8 @@ UniqueFd LeaseFolder::lock(const Processes &processes, const Patience &patience)
 {
     constexpr int max_tries = 16;
     for (int tries = 0; tries < max_tries; ++tries) {
-        UniqueFd fd = open_lock();
+        // Whoever can open it can lock it, and root would wait for them.
+        UniqueFd fd = open_private(lock_name, O_RDWR);
         lock_file(fd.get(), named(lock_name), processes, patience);
         // If somebody has removed it meanwhile, the next one locks another file.
         struct stat there {};

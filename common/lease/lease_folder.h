@@ -41,6 +41,12 @@ public:
     /** Replaces the state file as a whole; with the lock held. @throws Error (BrokenHost), and then it is as it was */
     void write(const std::string &text) const;
 
+    /**
+     * Opens a file beside the state that only root may read, and makes it if it is missing and is to be written.
+     * @throws Error (BrokenHost) for whoever is not root, and if it is not such a file
+     */
+    [[nodiscard]] UniqueFd open_private(const char *file, int flags) const;
+
     /** Whose containers the leases bind, for people; "" where they are all of the host. */
     [[nodiscard]] const std::string &scope() const { return scope_; }
 
@@ -51,7 +57,6 @@ private:
     LeaseFolder() = default;
     static LeaseFolder above(const Sysroot &sysroot);
 
-    [[nodiscard]] UniqueFd open_lock() const;
     [[nodiscard]] UniqueFd make_new() const;
     [[nodiscard]] std::string named(const char *file) const;
 

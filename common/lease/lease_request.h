@@ -11,6 +11,7 @@
 #include "lease/busy_text.h"
 #include "lease/lease_state.h"
 #include "lease/preemption.h"
+#include "oci/container_label.h"
 
 namespace ogh {
 
@@ -36,6 +37,7 @@ struct LeaseRequest {
     bool is_explicit = false;  ///< a lease was asked for or demanded by name, and is not the default alone
     PreemptionPolicy preemption = {};
     NameDevice name_device = {}; ///< nothing: by its key
+    ContainerLabel label = {};   ///< for people
 };
 
 } // namespace ogh

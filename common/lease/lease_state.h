@@ -156,6 +156,8 @@ struct Drain {
     LeaseKey key;
     std::int64_t since = 0; ///< seconds of CLOCK_REALTIME; for people alone
     UnknownWords unknown = {};
+    std::int64_t until_ns = 0; ///< of CLOCK_BOOTTIME; from then on it does not count. 0: it has no end
+    std::string reason = {};   ///< for people
 
     bool operator==(const Drain &) const = default;
 };

@@ -63,6 +63,8 @@ public:
         return {*this, folder_.lock(processes_, limit)};
     }
 
+    [[nodiscard]] const LeaseFolder &folder() const { return folder_; }
+
     /** The state as it was at some moment; for who may not take the lock. @throws Error (BrokenHost) */
     [[nodiscard]] LeaseState read() const;
 

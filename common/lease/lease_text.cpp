@@ -90,6 +90,11 @@ public:
         LeaseLine line = begin("drain");
         line.add("since", time_word(drain.since));
         line.add("key", drain.key);
+        check_empty(drain.until_ns == 0 && drain.reason.empty());
+        if (drain.until_ns != 0)
+            line.add("until", time_word(drain.until_ns));
+        if (!drain.reason.empty())
+            line.add("reason", drain.reason);
         end(drain.unknown.fields);
         add_lines(drain.unknown.lines);
     }

@@ -6,8 +6,11 @@
 #include "base/error.h"
 #include "base/text.h"
 #include "lease/boot_clock.h"
+#include "lease/container_cgroup.h"
 #include "lease/lease_acquisition.h"
 #include "lease/lease_changes.h"
+#include "lease/lease_neighbours.h"
+#include "lease/lease_people.h"
 #include "lease/lease_place.h"
 #include "lease/presence.h"
 
@@ -31,21 +34,35 @@ bool has_never_started(const Processes &processes, const Holder &holder)
     return has_executed_nothing(processes.read(holder.init.pid, "stat").value_or(""));
 }
 
-LeaseList list_of(const Processes &processes, const LeaseState &state, const Present &present,
+/** Which place it has among the tickets that wait for what it asks for. */
+size_t place_of(const LeaseState &state, const Ticket &ticket)
+{
+    const auto near = tickets_near(state, ticket.demand);
+    return static_cast<size_t>(std::distance(near.begin(), near.upper_bound(ticket.number)));
+}
+
+LeaseList list_of(const LeaseStore &store, const LeaseState &state, const Present &present,
                   const PreemptionPolicy &policy)
 {
-    LeaseList list{{}, state.drains, {}};
+    const Processes &processes = store.processes();
+    LeaseList list{{}, state.drains, store.scope()};
+    LeasePeople people = read_people(store.folder());
     for (const Allocation &allocation : state.allocations) {
         const Holder &holder = allocation.holder;
         const bool lives = present.holders.contains(holder.init);
         list.entries.push_back({allocation.devices, std::nullopt, holder.container, holder.init.pid,
                                 allocation.since, lives, lives && is_idle(processes, allocation, policy),
                                 lives && has_never_started(processes, holder)});
+        list.entries.back().is_paused = lives && is_frozen(processes, holder.init.pid);
+        list.entries.back().label = people[holder.init];
     }
     for (const Ticket &ticket : state.tickets) {
         const bool lives = present.tickets.contains(ticket.number);
         list.entries.push_back(
             {{}, ticket.demand, ticket.holder.container, ticket.holder.init.pid, ticket.since, lives, false});
+        list.entries.back().deadline = unix_time_at(ticket.deadline_ns);
+        list.entries.back().place = place_of(state, ticket);
+        list.entries.back().label = people[ticket.holder.init];
     }
     return list;
 }
@@ -64,10 +81,10 @@ Lease Leases::take(const LeaseRequest &request)
     return LeaseAcquisition(store_, request).take();
 }
 
-bool Leases::drain(const LeaseKey &key)
+bool Leases::drain(const Drain &drain)
 {
     LeaseStore::Session session = store_->open();
-    const bool is_new = ogh::drain(session.state(), key, unix_time());
+    const bool is_new = ogh::drain(session.state(), drain);
     session.save();
     return is_new;
 }
@@ -86,9 +103,7 @@ LeaseList Leases::list(const PreemptionPolicy &policy)
     const Present present = drop_gone(store_->processes(), session.state());
     expire(session.state(), boottime_ns());
     session.save();
-    LeaseList list = list_of(store_->processes(), session.state(), present, policy);
-    list.scope = store_->scope();
-    return list;
+    return list_of(*store_, session.state(), present, policy);
 }
 
 LeaseList Leases::look(const Sysroot &sysroot, const PreemptionPolicy &policy)
@@ -97,13 +112,11 @@ LeaseList Leases::look(const Sysroot &sysroot, const PreemptionPolicy &policy)
     if (!folder)
         return {};
     const LeaseStore store(std::move(*folder));
-    const Processes &processes = store.processes();
-    const LeaseState state = store.read();
+    LeaseState state = store.read();
+    expire(state, boottime_ns());
     LeaseState living = state;
-    const Present present = drop_gone(processes, living);
-    LeaseList list = list_of(processes, state, present, policy);
-    list.scope = store.scope();
-    return list;
+    const Present present = drop_gone(store.processes(), living);
+    return list_of(store, state, present, policy);
 }
 
 Lease take_if_possible(Leases *leases, const LeaseRequest &request, Notes &notes)

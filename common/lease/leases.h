@@ -28,6 +28,10 @@ struct LeaseEntry {
     bool lives = true;          ///< false is seen only by who may not take it off the list
     bool is_idle = false;       ///< another container that wants its GPU may end it
     bool never_started = false; ///< its init has not executed the container's program yet
+    bool is_paused = false;     ///< its cgroup is frozen
+    std::int64_t deadline = 0;  ///< of one that waits: until when, in seconds since 1970
+    size_t place = 0;          ///< of one that waits: the first of those that wait for the same devices has 1
+    ContainerLabel label = {}; ///< empty for whoever is not root
 };
 
 /** All leases of a host at one moment; a plain value. */
@@ -59,8 +63,11 @@ public:
      */
     [[nodiscard]] Lease take(const LeaseRequest &request);
 
-    /** Keeps a device from being given until undrain() or the next boot; who has it keeps it. @return whether that is new */
-    bool drain(const LeaseKey &key);
+    /**
+     * Keeps a device from being given until undrain(), its end or the next boot; who has it keeps it.
+     * @return whether that is new
+     */
+    bool drain(const Drain &drain);
 
     /** @return whether it was drained, by just this key */
     bool undrain(const LeaseKey &key);

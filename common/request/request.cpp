@@ -119,6 +119,7 @@ std::optional<Request> find_any(std::string_view key, const Config &config, cons
     const Key &known = key_of(config, options, key.substr(0, key.find('.')), variable);
     Request request{Asker::Key, checked(std::move(*value), origin + " with the key " + quote(known.name))};
     request.limits = known.limits;
+    request.key = known.name;
     return request;
 }
 
@@ -228,6 +229,28 @@ void keep_if_allowed(std::optional<Request> &request, const Config &config, cons
 }
 
 } // namespace
+
+std::string Request::asker_text() const
+{
+    switch (asker) {
+    case Asker::Annotation:
+    case Asker::EngineAnnotation:
+        break;
+    case Asker::Environment:
+        return "environment";
+    case Asker::Key:
+        return "key:" + key;
+    case Asker::Always:
+        return "tag";
+    case Asker::Device:
+        return "device";
+    case Asker::Plugin:
+        return "plugin";
+    case Asker::OtherHook:
+        return "hook";
+    }
+    return "annotation";
+}
 
 const RequestValue *Request::detail(std::string_view name) const
 {

@@ -34,10 +34,14 @@ struct Request {
     /** What is said besides, by what stands behind the hook's name in its key: "lease", "capabilities". */
     std::map<std::string, RequestValue, std::less<>> details = {};
     KeyLimits limits = {};                   ///< of the key that it was asked with
+    std::string key = {};                    ///< its name, never the key itself
     std::optional<PluginSource> plugin = {}; ///< where the plugin says it
 
     /** Whether the host asks, and not the container. */
     [[nodiscard]] bool is_by_host() const { return asker == Asker::Always || asker == Asker::Device; }
+
+    /** By what it is asked, for people: "key:NAME", "tag" where every container is given it, "annotation", and so on. */
+    [[nodiscard]] std::string asker_text() const;
 
     /** @return nullptr if nothing is said of it */
     [[nodiscard]] const RequestValue *detail(std::string_view name) const;

@@ -147,7 +147,7 @@ BOOST_FIXTURE_TEST_CASE(the_folder_does_as_the_rules_say, LeaseHost)
             inits[who] = Init();
             static_cast<void>(here.list({}));
         } else if (step.kind == LeaseStep::Kind::Drain) {
-            here.drain(step.key);
+            here.drain({step.key});
         } else if (step.kind == LeaseStep::Kind::Undrain) {
             here.undrain(step.key);
         }

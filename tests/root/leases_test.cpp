@@ -359,7 +359,7 @@ BOOST_FIXTURE_TEST_CASE(a_drained_gpu_is_not_given, LeaseHost)
 {
     const Init one;
     Leases here{Sysroot(path())};
-    BOOST_TEST(here.drain("n:0"));
+    BOOST_TEST(here.drain({"n:0"}));
     BOOST_TEST(take(request(one, {"n:0"})) == busy);
     const LeaseList drained = list();
     BOOST_TEST(drained.drains.size() == 1);

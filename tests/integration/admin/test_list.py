@@ -21,18 +21,29 @@ def gpus_fixture(installed_host, tmp_path):
 
 
 def test_list(command, gpus):
-    done = command.run("list")
+    for words, name in ((["list"], "address"), (["list", "--format", "table"], "uuid")):
+        done = command.run(*words)
+        assert (done.returncode, done.stderr) == (0, "")
+        assert done.stdout.startswith("mount-srv, as podman calls it\nNAME ")
+        assert "\n\nnvidia-devices, as podman calls it\ndriver: " in done.stdout
+        assert all(getattr(gpu, name) in done.stdout for gpu in gpus)
+        assert "\n\namd-kfd, as podman calls it\nthis host has no AMD GPU" in done.stdout
+
+
+def test_list_for_programs(command, gpus):
+    done = command.run("list", "--format", "json")
     assert (done.returncode, done.stderr) == (0, "")
-    assert done.stdout.startswith("mount-srv, as podman calls it\nNAME ")
-    assert "\n\nnvidia-devices, as podman calls it\ndriver: " in done.stdout
-    assert all(gpu.uuid in done.stdout for gpu in gpus)
-    assert "\n\namd-kfd, as podman calls it\nthis host has no AMD GPU" in done.stdout
+    hooks = {entry["hook"]: entry for entry in json.loads(done.stdout)["hooks"]}
+    assert all(entry["engines"] == ["podman"] for entry in hooks.values())
+    assert [gpu["uuid"] for gpu in hooks["nvidia-devices"]["gpus"]] == [gpu.uuid for gpu in gpus]
+    assert hooks["nvidia-devices"]["leases"] == hooks["nvidia-devices"]["drains"] == []
+    assert "no AMD GPU" in hooks["amd-kfd"]["error"] and "folders" in hooks["mount-srv"]
 
 
 def test_list_has_the_policy_in_force(command, gpus, installed_host):
     installed_host.put(f"{SHIPPED}/{FILES['nvidia-devices']}",
                        installed_host.document("nvidia-devices", ["--allow", "1"]))
-    done = command.run("list")
+    done = command.run("list", "--format", "table")
     line = next(line for line in done.stdout.splitlines() if gpus[0].uuid in line)
     assert "policy" in line or "not allowed" in line, line
 

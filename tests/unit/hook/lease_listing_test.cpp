@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <sstream>
+
 #include <boost/test/unit_test.hpp>
 #include <nlohmann/json.hpp>
 
@@ -64,6 +66,9 @@ BOOST_FIXTURE_TEST_CASE(each_gpu_has_its_lease_and_each_container_its_gpus, Host
                "e          7    1                          shared     2026-11-22T21:09:15Z  never started\n"
                "d          7    0 and any:1 of 1,nvidia:9  exclusive  2026-11-22T21:09:15Z  waiting\n"
                "\n"
+               "GPU  SINCE\n"
+               "2    1970-01-01T00:00:00Z\n"
+               "\n"
                "What nobody is going to start is ended by 'runc delete -f CONTAINER', or crun.\n");
 }
 
@@ -72,9 +77,14 @@ BOOST_FIXTURE_TEST_CASE(programs_get_the_same_as_json, Host)
     entry("a", {{"nvidia:0", LeaseMode::Shared}});
     const auto document = nlohmann::json::parse(text(ListFormat::Json));
     BOOST_TEST(document["gpus"][0] == nlohmann::json::parse(R"({"index":0,"lease":"shared","state":""})"));
-    BOOST_TEST(document["leases"] ==
-               nlohmann::json::parse(R"([{"container":"a","pid":7,"gpus":"0","lease":"shared",
-                   "since":"2026-11-22T21:09:15Z","state":"running"}])"));
+    BOOST_TEST(
+        document["leases"] ==
+        nlohmann::json::parse(R"([{"container":"a","name":null,"image":null,"user":null,"asker":null,"pid":7,
+                   "gpus":"0","lease":"shared","quotas":"","since":"2026-11-22T21:09:15Z","deadline":null,
+                   "place":null,"state":"running"}])"));
+    BOOST_TEST(
+        document["drains"] ==
+        nlohmann::json::parse(R"([{"gpu":"2","since":"1970-01-01T00:00:00Z","until":null,"reason":""}])"));
 }
 
 BOOST_FIXTURE_TEST_CASE(who_counts_in_a_quota_is_seen, Host)
@@ -87,6 +97,34 @@ BOOST_FIXTURE_TEST_CASE(who_counts_in_a_quota_is_seen, Host)
     for (const char *const words : {"  LEASE   QUOTAS           SINCE", "  shared  key:ci,policy:x  2026",
                                     "  shared                   2026", "  shared  key:ci           2026"})
         BOOST_TEST(table.find(words) != std::string::npos, table);
+}
+
+BOOST_FIXTURE_TEST_CASE(a_screen_has_80_columns, Host)
+{
+    const std::string id(64, 'f');
+    const std::string evil = "\x1b[2J\xff" + std::string(500, 'x');
+    for (unsigned i = 0; i < 8; ++i) {
+        LeaseEntry &holder = entry(id, {{"nvidia:0", LeaseMode::Exclusive}});
+        holder.label = {evil, evil, evil, "key:" + evil, evil};
+        holder.is_paused = true;
+    }
+    entry(id, {{"nvidia:0", LeaseMode::Shared}}).label = {"", "", "anna", "tag", ""};
+    entry("d", {{"nvidia:0", LeaseMode::Shared}}).label = {"train", "", "anna", "key:nightly", ""};
+    LeaseEntry &waits = entry("w", {});
+    waits.waits_for = Demand{{"nvidia:0", "nvidia:1", "nvidia:2"}, 2, {"nvidia:3"}, LeaseMode::Shared};
+    waits.deadline = 1795381999;
+    waits.place = 12;
+    state.leases.drains = {{"nvidia:2", 1795381755, {}, 0, evil}};
+    const std::string screen = text(ListFormat::Screen);
+    std::istringstream lines(screen);
+    for (std::string line; std::getline(lines, line);)
+        BOOST_TEST(line.size() <= 80, line);
+    for (const char *const line :
+         {"ffffffffffff        anna          0          shared  11-22 21:09  running\n",
+          "train               key:nightly   0          shared  11-22 21:09  running\n",
+          "w                   -             0,1,2 an~  shared  11-22 21:09  #12 to 21:13\n",
+          "?xx~  0          excl    11-22 21:09  paused\n", "2    11-22 21:09  ?[2J?xxxxx"})
+        BOOST_TEST(screen.find(line) != std::string::npos, screen);
 }
 
 BOOST_FIXTURE_TEST_CASE(where_nobody_has_anything_there_is_one_table, Host)

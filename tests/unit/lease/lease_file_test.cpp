@@ -50,6 +50,8 @@ LeaseFile limited_example()
     file.state.tickets[0].demand.quotas = {{"io.kubernetes.pod.namespace=ml", 4294967295}};
     file.state.tickets[0].demand.max_sharers = 64;
     file.state.tickets[0].unknown.fields = " signals=yes";
+    file.state.drains.push_back({"e", 13, {" a=1", ""}, 77, "Xid 79"});
+    file.state.drains.push_back({"f", 14, {}, 0, "dust"});
     return file;
 }
 
@@ -64,7 +66,7 @@ LeaseFile later_example()
     file.state.allocations[1].unknown = {"", " evidence of=b/1 seen=7\n"};
     file.state.allocations[1].unknown_of_requests = {{"n any:1", " least=1"}};
     file.state.tickets[0].unknown = {" signals=yes", " reason text=x\n"};
-    file.state.drains[0].unknown = {" until=99", " why text=y\n"};
+    file.state.drains[0].unknown = {" ends=99", " why text=y\n"};
     file.state.unknown_of_uses = {{"b/1", " by=3f2a"}};
     return file;
 }
@@ -267,7 +269,7 @@ BOOST_AUTO_TEST_CASE(what_a_later_version_has_added_is_kept)
     for (const char *const words :
          {"counters uses=2 numbers=4 quotas=3\n", "program=/tmp/gdn-init until=9\n device",
           " device mode=exclusive key=a used-at=8\n", "devices=b/1 least=1\n evidence of=b/1 seen=7\nticket",
-          " signals=yes\n reason text=x\n", "key=d until=99\n why text=y\n",
+          " signals=yes\n reason text=x\n", "key=d ends=99\n why text=y\n",
           "key=b/1 by=3f2a\nquota name=team-a",
           "most=2\n by since=5\nreason key=d text=fan\\x20broken\nend\n"})
         BOOST_TEST(text.find(words) != std::string::npos, words);
@@ -321,6 +323,8 @@ BOOST_AUTO_TEST_CASE(what_version_1_cannot_say_is_refused_in_words)
     refused([](LeaseState &state) { state.allocations[0].devices[0].max_sharers = 2; });
     refused([](LeaseState &state) { state.tickets[0].demand.quotas = {{"key:a", 1}}; });
     refused([](LeaseState &state) { state.tickets[0].demand.max_sharers = 2; });
+    refused([](LeaseState &state) { state.drains[0].until_ns = 1; });
+    refused([](LeaseState &state) { state.drains[0].reason = "dust"; });
 }
 
 BOOST_AUTO_TEST_CASE(a_cut_text_is_refused)

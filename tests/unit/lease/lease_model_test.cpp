@@ -45,7 +45,7 @@ public:
         else if (step.kind == Kind::Release && container.last && !container.waits)
             take_back(state_, *std::exchange(container.last, std::nullopt));
         else if (step.kind == Kind::Drain)
-            drain(state_, step.key, 1);
+            drain(state_, {step.key, 1});
         else if (step.kind == Kind::Undrain)
             undrain_all();
         let_waiters_try();

@@ -247,8 +247,8 @@ BOOST_FIXTURE_TEST_CASE(any_comes_besides_what_is_named_and_takes_nothing_twice,
 
 BOOST_FIXTURE_TEST_CASE(nobody_gets_or_waits_for_what_is_drained, Host)
 {
-    BOOST_TEST(drain(state, "a", 7));
-    BOOST_TEST(!drain(state, "a", 8));
+    BOOST_TEST(drain(state, {"a", 7}));
+    BOOST_TEST(!drain(state, {"a", 8}));
     BOOST_TEST(ask(1, all_of({"a/1"}, shared)).is_hopeless);
     BOOST_TEST(take(1, any_of(1, {"a", "b"}, exclusive)) == Keys{"b"});
     BOOST_TEST(!ask(2, any_of(1, {"a", "b"}, exclusive)).is_hopeless); // b comes free again
@@ -258,10 +258,22 @@ BOOST_FIXTURE_TEST_CASE(nobody_gets_or_waits_for_what_is_drained, Host)
     BOOST_TEST(take(2, all_of({"a"}, shared)) == Keys{"a"});
 }
 
+BOOST_FIXTURE_TEST_CASE(a_drain_ends_when_its_time_is_over, Host)
+{
+    drain(state, {"a", 7, {}, 100, "Xid 79"});
+    drain(state, {"b", 7});
+    expire(state, 99);
+    BOOST_TEST(state.drains.size() == 2);
+    expire(state, 100);
+    BOOST_TEST((state.drains == std::vector<Drain>{{"b", 7}}));
+    BOOST_TEST(!drain(state, {"b", 8, {}, 50, "dust"}));
+    BOOST_TEST((state.drains == std::vector<Drain>{{"b", 7, {}, 50, "dust"}}));
+}
+
 BOOST_FIXTURE_TEST_CASE(who_has_a_device_keeps_it_when_it_is_drained, Host)
 {
     take(1, all_of({"a"}, shared));
-    drain(state, "a", 7);
+    drain(state, {"a", 7});
     BOOST_TEST(take(1, all_of({"a"}, shared)) == Keys{"a"});
     BOOST_TEST(take(1, all_of({"a"}, exclusive)).empty());
 }

@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "hook/podman_names.h"
+
+#include <fcntl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+#include <linux/openat2.h>
+
+#include "base/error.h"
+#include "base/file.h"
+#include "base/json.h"
+#include "base/root_file.h"
+#include "base/text.h"
+#include "base/unique_fd.h"
+
+namespace ogh {
+
+namespace {
+
+using nlohmann::json;
+
+constexpr size_t max_file = size_t{16} << 20U;
+
+/** A member that is a text; "" for any other. */
+std::string text_of(const json &object, const char *name)
+{
+    const json *const member = object.is_object() ? find_member(object, name) : nullptr;
+    return member != nullptr && member->is_string() ? member->get<std::string>() : "";
+}
+
+std::string image_of(const json &container)
+{
+    const std::string metadata = text_of(container, "metadata");
+    if (metadata.empty())
+        return "";
+    return text_of(
+        parse_object(metadata, "metadata",
+                     [](const std::string &member, const std::string &) { return member == "image-name"; }),
+        "image-name");
+}
+
+/** "STORAGE" of "STORAGE/ID/userdata"; "" of any other bundle. */
+std::string storage_of(const std::string &bundle, const std::string &id)
+{
+    const std::string end = "/" + id + "/userdata";
+    const std::string storage = bundle.ends_with(end) ? bundle.substr(0, bundle.size() - end.size()) : "";
+    return storage.starts_with('/') && storage.ends_with("-containers") ? storage : "";
+}
+
+std::map<std::string, PodmanName> read_names(const std::string &path)
+try {
+    open_how how{};
+    how.flags = O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC;
+    how.resolve = RESOLVE_NO_SYMLINKS;
+    const UniqueFd file(static_cast<int>(::syscall(SYS_openat2, AT_FDCWD, path.c_str(), &how, sizeof(how))));
+    if (!file.valid())
+        return {};
+    check_root_file(file.get(), 0644, quote(path));
+    return parse_podman_names(read_all(file.get(), max_file, quote(path)));
+} catch (const Error &) {
+    return {};
+}
+
+} // namespace
+
+std::map<std::string, PodmanName> parse_podman_names(std::string_view text)
+{
+    const auto is_needed = [](const std::string &, const std::string &) { return true; };
+    const json document =
+        parse_object("{\"containers\":" + std::string(text) + "}", "containers.json", is_needed);
+    std::map<std::string, PodmanName> names;
+    for (const json &container : document.at("containers")) {
+        const json *const list = container.is_object() ? find_member(container, "names") : nullptr;
+        const bool has_name =
+            list != nullptr && list->is_array() && !list->empty() && list->front().is_string();
+        names[text_of(container, "id")] = {has_name ? list->front().get<std::string>() : "",
+                                           image_of(container)};
+    }
+    return names;
+}
+
+void add_podman_names(LeaseList &leases)
+{
+    std::map<std::string, std::map<std::string, PodmanName>> known; // by folder
+    for (LeaseEntry &entry : leases.entries) {
+        const std::string storage = storage_of(entry.label.bundle, entry.container);
+        if (storage.empty() || !entry.label.name.empty())
+            continue;
+        const auto [place, is_new] = known.try_emplace(storage);
+        if (is_new) {
+            place->second = read_names(storage + "/containers.json");
+            place->second.merge(read_names(storage + "/volatile-containers.json"));
+        }
+        const auto found = place->second.find(entry.container);
+        if (found == place->second.end())
+            continue;
+        entry.label.name = found->second.name;
+        entry.label.image = found->second.image;
+    }
+}
+
+} // namespace ogh
