@@ -37,6 +37,7 @@ int install(int argc, const char *const *argv);
 int uninstall(int argc, const char *const *argv);
 int unwrap(int argc, const char *const *argv);
 int cdi(int argc, const char *const *argv);
+int key(int argc, const char *const *argv);
 
 // What the scripts of the archive do, install and uninstall: by this program, as no shell opens a path below a root that
 // it does not trust. Not for people.

@@ -8,6 +8,7 @@
 #include "base/error.h"
 #include "base/text.h"
 #include "commands/command.h"
+#include "doctor/check_key_file.h"
 #include "engines/engine.h"
 #include "install/cdi_plan.h"
 #include "install/changes.h"
@@ -111,6 +112,19 @@ bool has_changes(const std::vector<Change> &changes, const Manifest &manifest)
                        [](const Change &change) { return change.fate == Fate::Write; });
 }
 
+/** The files may come before the keys: until these are there, nobody is given anything by them. */
+void say_what_keys_lack(const std::vector<Change> &changes, const Sysroot &sysroot)
+{
+    for (const Change &change : changes) {
+        const OurHook *const hook = find_hook(change.planned.file.hook);
+        if (hook == nullptr)
+            continue;
+        const HookFile file = hook_file({hook, change.planned.file.options, {}});
+        if (const auto finding = check_key_file(sysroot, file))
+            print(finding->text + "; " + finding->remedy + "\n");
+    }
+}
+
 int install_for(InstallHost host, const InstallRequest &request, bool dry_run)
 {
     RootFiles root = RootFiles::of_host(*host.sysroot);
@@ -128,6 +142,7 @@ int install_for(InstallHost host, const InstallRequest &request, bool dry_run)
     }
     show(changes, dry_run);
     refuse_theirs(changes);
+    say_what_keys_lack(changes, *host.sysroot);
     for (const std::string &line : plan.said)
         print(line + "\n");
     return EXIT_SUCCESS;

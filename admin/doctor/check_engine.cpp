@@ -7,6 +7,7 @@
 #include "base/contains.h"
 #include "base/text.h"
 #include "doctor/check_hook_file.h"
+#include "doctor/check_key_file.h"
 #include "doctor/check_vendors.h"
 #include "registration/hooks.h"
 
@@ -72,6 +73,17 @@ Finding replaced(const HookFile &other, const HookFile &in_force)
             is_own ? "name the folder of the host's own copies last" : ""};
 }
 
+/** `install` writes a file that waits for its keys, so these are no part of what it checks. */
+Findings check_with_keys(const Engine &engine, const HookFile &file)
+{
+    Findings findings = check_hook_file(engine, file);
+    if (const auto keys = check_key_file(*engine.sysroot, file)) {
+        findings.front().severity = Severity::Note;
+        findings.push_back(*keys);
+    }
+    return findings;
+}
+
 /** What is in force. @param calls for each hook the files that call it: of two the policy is that of neither */
 Findings check_files(const Engine &engine, std::map<const OurHook *, std::vector<std::string>> &calls)
 {
@@ -81,7 +93,7 @@ Findings check_files(const Engine &engine, std::map<const OurHook *, std::vector
             findings.push_back(unreadable(engine, *each.file));
         } else if (each.file->ours != nullptr) {
             calls[each.file->ours].push_back(each.file->path);
-            add(findings, check_hook_file(engine, *each.file));
+            add(findings, check_with_keys(engine, *each.file));
             for (const HookFile *const other : each.replaced)
                 findings.push_back(replaced(*other, *each.file));
         }

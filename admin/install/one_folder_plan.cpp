@@ -19,9 +19,10 @@ namespace {
 
 using nlohmann::ordered_json;
 
-ordered_json when_of(const HookFile &file)
+/** Where every file of a folder is a hook, `when` is not looked at: the file says what is so. */
+ordered_json when_of(const Engine &engine, const HookFile &file)
 {
-    if (needs_every_container(file))
+    if (engine.rules == FolderRules::EveryFile || needs_every_container(file))
         return ordered_json::object({{"always", true}});
     return ordered_json::object(
         {{"annotations", ordered_json::object({{R"(^io\.oci-gpu-hooks\.)", "^([^-]|-.)|^$"}})}});
@@ -62,7 +63,7 @@ bool lacks_libraries(const InstallPlan &plan, const HookFolder &folder)
 
 } // namespace
 
-std::string hook_file_text(const OurHook &hook, const std::vector<std::string> &options)
+std::string hook_file_text(const Engine &engine, const OurHook &hook, const std::vector<std::string> &options)
 {
     HookFile file;
     file.args = options;
@@ -74,7 +75,7 @@ std::string hook_file_text(const OurHook &hook, const std::vector<std::string> &
                                      {"args", file.args},
                                      {"env", ordered_json::array({"PATH=/usr/sbin:/usr/bin:/sbin:/bin"})},
                                      {"timeout", hook_timeout(wait.value_or("")).count()}}},
-                                   {"when", when_of(file)},
+                                   {"when", when_of(engine, file)},
                                    {"stages", ordered_json::array({"createRuntime"})}};
     return document.dump(2, ' ', false, ordered_json::error_handler_t::replace) + "\n";
 }
@@ -92,7 +93,7 @@ PlannedFile planned_hook_file(const InstallHost &host, const InstallRequest &req
                               const OurHook &hook, const std::string &path)
 {
     const auto options = wanted_options(host, request, path).value_or(std::vector<std::string>());
-    std::string text = hook_file_text(hook, options);
+    std::string text = hook_file_text(engine, hook, options);
     refuse_errors(engine, parse_hook_file(path, text));
     return planned_file(request, path, std::move(text), std::string(hook.name), options);
 }

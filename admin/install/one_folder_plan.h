@@ -10,9 +10,10 @@
 namespace ogh::admin {
 
 /**
- * The file that has engines call the hook with these options; see HookFile. `when` and `timeout` fit them.
+ * The file that has the engine call the hook with these options; see HookFile. `when` and `timeout` fit them.
  */
-std::string hook_file_text(const OurHook &hook, const std::vector<std::string> &options);
+std::string hook_file_text(const Engine &engine, const OurHook &hook,
+                           const std::vector<std::string> &options);
 
 /**
  * Has the doctor look at a file before it is written, and at one that is left as it is.

@@ -123,14 +123,14 @@ RootFiles RootFiles::of_image(const std::string &root)
     return {std::move(fd), true};
 }
 
-void RootFiles::lock()
+void RootFiles::lock(bool waits)
 {
     const std::string path = path_in(state_folder, "lock");
     UniqueFd fd = open_lock(make_folder(state_folder).get(), path);
-    if (::flock(fd.get(), LOCK_EX | LOCK_NB) != 0) {
+    if (::flock(fd.get(), LOCK_EX | (waits ? 0 : LOCK_NB)) != 0) {
         if (errno != EWOULDBLOCK)
             throw failed("cannot lock", path);
-        throw Error(ErrorKind::Busy, "another 'oci-gpu-hooks install', 'uninstall' or 'unwrap' is at work");
+        throw Error(ErrorKind::Busy, "another 'oci-gpu-hooks' is at work: install, uninstall, unwrap or key");
     }
     lock_ = std::move(fd);
     keep(); // the folder may stay

@@ -47,9 +47,10 @@ public:
     /**
      * Before anything of the host is written; until then nothing is made. Whoever can open the file can lock it, so it is
      * one that only root can open.
+     * @param waits until another process gives the lock back
      * @throws Error (Busy) if another process has the lock, (BrokenHost) if others can open it
      */
-    void lock();
+    void lock(bool waits = false);
 
     /** @throws Error (BrokenHost), as all others, if a folder on the way is not as it has to be */
     [[nodiscard]] PresentFile look(const std::string &path) const;

@@ -22,7 +22,6 @@ namespace ogh {
 
 namespace {
 
-constexpr size_t max_size = size_t{1} << 20U;
 constexpr unsigned most_devices = 1U << 20U;
 
 /** The hooks that take leases, which a quota counts. */
@@ -72,23 +71,6 @@ bool is_hook(std::string_view name)
     return contains(hook_names, name);
 }
 
-bool takes_leases(std::string_view hook)
-{
-    return contains(leasing_hooks, hook);
-}
-
-std::vector<std::string> words_of(std::string line)
-{
-    std::vector<std::string> words;
-    for (char &c : line)
-        c = c == '\t' ? ' ' : c;
-    for (std::string &word : split_list(line, ' ')) {
-        if (!word.empty())
-            words.push_back(std::move(word));
-    }
-    return words;
-}
-
 /** @return why the words behind the name are wrong; "" if they are not */
 std::string read_options(const std::vector<std::string> &words, Key &key)
 {
@@ -128,20 +110,19 @@ std::string read_options(const std::vector<std::string> &words, Key &key)
  * Whoever may write a folder on the way can put there another file of root's, and whoever may make a name in one (/tmp) a
  * symlink to it.
  */
-ResolvedPath find_key_file(const std::string &path, const std::string &what)
+std::optional<ResolvedPath> find_key_file(const Sysroot &sysroot, const std::string &path,
+                                          const std::string &what)
 {
     std::optional<ResolvedPath> place;
     try {
-        place = find_of_root_alone(Sysroot("/"), path, ::geteuid());
+        place = find_of_root_alone(sysroot, path, ::geteuid());
     } catch (const Error &error) {
         throw error.as(ErrorKind::BrokenHost, what + " is not used");
     }
-    if (!place)
-        throw Error(ErrorKind::BrokenHost, what + " is not there");
-    if (place->path != path)
+    if (place && place->path != path)
         throw Error(ErrorKind::BrokenHost,
                     what + " has to be named without a symlink: " + quote(place->path));
-    return std::move(*place);
+    return place;
 }
 
 /** Nothing of a line is repeated: somebody may have written the key itself there. */
@@ -151,6 +132,11 @@ Error wrong_line(size_t number, const std::string &why)
 }
 
 } // namespace
+
+bool takes_leases(std::string_view hook)
+{
+    return contains(leasing_hooks, hook);
+}
 
 bool Key::serves(std::string_view hook) const
 {
@@ -162,8 +148,8 @@ KeyFile::KeyFile(std::string_view text)
     size_t number = 0;
     for (const std::string &line : split_list(text, '\n')) {
         ++number;
-        const auto words = words_of(line);
-        if (words.empty() || line.starts_with('#'))
+        const auto words = key_words(line);
+        if (words.empty())
             continue;
         const auto hash = parse_hash(words[0]);
         if (!hash || words.size() < 2)
@@ -190,17 +176,41 @@ const Key *KeyFile::find(std::string_view key, std::string_view hook) const
     return found;
 }
 
-KeyFile read_key_file(const std::string &path)
+std::optional<std::string> read_key_text(const Sysroot &sysroot, const std::string &path)
 {
     const std::string what = "the key file " + quote(path);
     try {
-        const ResolvedPath place = find_key_file(path, what);
-        check_root_file(place.fd.get(), 0600, what);
-        const UniqueFd fd = ProcFs().reopen(place.fd.get(), O_RDONLY, what);
-        return KeyFile(read_all(fd.get(), max_size, what));
+        const auto place = find_key_file(sysroot, path, what);
+        if (!place)
+            return std::nullopt;
+        check_root_file(place->fd.get(), 0600, what);
+        const UniqueFd fd = ProcFs().reopen(place->fd.get(), O_RDONLY, what);
+        return read_all(fd.get(), max_key_file, what);
     } catch (const Error &error) {
         throw error.as(ErrorKind::BrokenHost);
     }
+}
+
+KeyFile read_key_file(const Sysroot &sysroot, const std::string &path)
+{
+    const auto text = read_key_text(sysroot, path);
+    if (!text)
+        throw Error(ErrorKind::BrokenHost, "the key file " + quote(path) + " is not there");
+    return KeyFile(*text);
+}
+
+std::vector<std::string> key_words(std::string line)
+{
+    std::vector<std::string> words;
+    if (line.starts_with('#'))
+        return words;
+    for (char &c : line)
+        c = c == '\t' ? ' ' : c;
+    for (std::string &word : split_list(line, ' ')) {
+        if (!word.empty())
+            words.push_back(std::move(word));
+    }
+    return words;
 }
 
 } // namespace ogh

@@ -8,7 +8,14 @@
 #include <string_view>
 #include <vector>
 
+#include "host/sysroot.h"
+
 namespace ogh {
+
+inline constexpr size_t max_key_file = size_t{1} << 20U; ///< bytes
+
+/** Whether the hook gives what leases are taken on, which a quota counts. */
+bool takes_leases(std::string_view hook);
 
 /** At most so many devices at once for all containers that ask with a key of this name. */
 struct KeyQuota {
@@ -60,15 +67,24 @@ public:
      */
     [[nodiscard]] const Key *find(std::string_view key, std::string_view hook) const;
 
+    [[nodiscard]] const std::vector<Key> &keys() const { return keys_; } ///< in the order of their lines
+
 private:
     std::vector<Key> keys_;
 };
 
 /**
  * @param path absolute; no component may be a symlink
- * @throws Error (BrokenHost) if it is not a plain file of root's with mode 0600 or less, if others may exchange it or a folder on
- *         the way to it, or a line is wrong
+ * @return what is in it, which KeyFile understands; nothing if it is not there
+ * @throws Error (BrokenHost) if it is not a plain file of root's with mode 0600 or less, or others may exchange it or a
+ *         folder on the way to it
  */
-KeyFile read_key_file(const std::string &path);
+std::optional<std::string> read_key_text(const Sysroot &sysroot, const std::string &path);
+
+/** The same, understood. @throws Error (BrokenHost) also if it is not there, or a line is wrong */
+KeyFile read_key_file(const Sysroot &sysroot, const std::string &path);
+
+/** The words of a line: a hash, a name, options with their values. None of a blank line or a comment. */
+std::vector<std::string> key_words(std::string line);
 
 } // namespace ogh

@@ -13,7 +13,7 @@ from harness.admin import FILES
 
 pytest_plugins = ["harness.admin_fixtures"]
 
-COMMANDS = ["cdi", "doctor", "install", "list", "plan", "status", "tags", "uninstall", "unwrap"]
+COMMANDS = ["cdi", "doctor", "install", "key", "list", "plan", "status", "tags", "uninstall", "unwrap"]
 KEYS = sorted(["nvidia-devices.capabilities=", "nvidia-devices.imex=", *(f"{hook}=" for hook in FILES)])
 
 # Each prints what it offers for the words in "$@", the last of which is being typed.
@@ -68,6 +68,9 @@ def test_options(offered):
 def test_values(offered):
     assert offered("doctor", "--format", "") == ["json", "text"]
     assert offered("doctor", "--format", "j") == ["json"]
+    assert offered("key", "") == ["list", "new", "remove"]
+    assert offered("key", "new", "nightly", "--hook", "") == sorted(FILES)
+    assert offered("key", "new", "nightly", "--ho") == ["--hook"]
 
 
 def test_engines(offered, oci_gpu_hooks):

@@ -2,20 +2,24 @@
 """The files of examples/concourse, and what oci-gpu-hooks(7) says of Concourse: each folder of hooks is put in force as
 a worker does it, and the steps of each pipeline run as its containers."""
 
+import hashlib
 import json
 import re
+import secrets
+import shutil
 import subprocess
 from pathlib import Path
 
 import pytest
 
 from harness import concourse, pipeline
+from harness.admin import Command
 from harness.cdi_fixtures import MAJOR
 from harness.expect import refused_by, started
 from harness.nvidia_container import PROBE, alive, given, probed, refused
 from hosts.nvidia import EIGHT
 
-pytest_plugins = ["harness.nvidia_fixtures"]
+pytest_plugins = ["harness.admin_fixtures", "harness.nvidia_fixtures"]
 
 PROJECT = Path(__file__).resolve().parents[3]
 EXAMPLES = PROJECT / "examples/concourse"
@@ -23,6 +27,7 @@ FOLDERS = ("by-key", "by-tag", "by-team")
 LOOK = f"{PROBE} probe $(ls -d /dev/nvidia* 2>/dev/null | sort); echo; ls /srv 2>/dev/null || true"
 NOTHING = "\n"
 KEYS = Path("/etc/oci-gpu-hooks")
+WRITTEN = KEYS / "concourse-hooks.d"
 LOG = Path("/var/log/oci-gpu-hooks.log")
 HOOKS_DIR = "CONCOURSE_CONTAINERD_OCI_HOOKS_DIR"
 # Variables of Concourse's worker that the files name (worker/workercmd, and the BOSH release).
@@ -71,18 +76,14 @@ def keys_fixture(scratch):
 
 @pytest.fixture(name="new_key")
 def new_key_fixture(keys):
-    """A function that makes a key by the very line of the manual, and puts its lines into the key file, each with one
-    of these words behind it: new_key(words…)."""
-    [line] = re.findall(r"^ +(k=\$\(openssl .*?nightly/')$", page(), re.MULTILINE | re.DOTALL)
-
+    """A function that makes a key, and puts its lines into the key file, each with one of these words behind it:
+    new_key(words…)."""
     def make(*words):
-        said = subprocess.run(["sh", "-c", line], check=True, capture_output=True, encoding="ascii").stdout
-        [key], [digest] = re.findall(r"^key: (\S+)$", said, re.M), re.findall(r"^([0-9a-f]{64} nightly)$", said, re.M)
-        lines = "".join(f"{digest} {word}\n" for word in words or [""])
+        key = secrets.token_hex(32)
+        lines = "".join(f"{hashlib.sha256(key.encode()).hexdigest()} nightly {word}\n" for word in words or [""])
         file = keys / "keys"
         file.write_text(f"# keys\n{lines}", encoding="ascii")
         file.chmod(0o600)
-        assert len(key) == 64
         return key
 
     return make
@@ -254,37 +255,64 @@ def test_what_the_examples_name_exists(built):
         assert set(re.findall(r"OCI_GPU_HOOKS_\w+", text)) <= variables, path
         assert {*re.findall(r"io\.oci-gpu-hooks\.([\w.-]+)", text)} <= set(keys), path
         assert set(re.findall(r"CONCOURSE_\w+", text)) <= WORKERS | WEBS, path
-        for option in {*re.findall(r"(?<=[\"` ])--[a-z-]+", text)} - {"--for"}:  # which a line of a key file takes
+        for option in {*re.findall(r"(?<=[\"` ])--[a-z-]+", text)} - {"--for", "--engine", "--hook"}:
             assert f"{option} " in helps or f"{option}\n" in helps, (path, option)
     assert variables <= set(re.findall(r"OCI_GPU_HOOKS_\w+", named)) | {"OCI_GPU_HOOKS_LDCACHE_UPDATE"}
     for heading in re.findall(r'"((?:Concourse: |Moving over )[^"]*)"', re.sub(r"\s+", " ", readme())):
         assert f" {heading}\n" in page(), heading
 
 
-def test_the_files_for_workers_name_one_folder():
+def test_the_files_for_workers_name_the_folder_that_install_writes():
     lines = (EXAMPLES / "worker/oci-gpu-hooks.conf").read_text(encoding="utf-8").splitlines()
     settings = dict(line.removeprefix("Environment=").split("=") for line in lines if line.startswith("Environment="))
     values = pipeline.read(EXAMPLES / "worker/helm-values.yaml")
     operations = {each["path"].rpartition("/")[2]: each["value"]
                   for each in pipeline.read(EXAMPLES / "worker/bosh-operations.yml")}
-    folder = settings[HOOKS_DIR]
-    assert folder == values["concourse"]["worker"]["containerd"]["ociHooksDir"] == operations["oci_hooks_dir"]
-    assert f"cp by-key/*.json {folder}/\n" in readme()
+    assert {settings[HOOKS_DIR], values["concourse"]["worker"]["containerd"]["ociHooksDir"],
+            operations["oci_hooks_dir"]} == {str(WRITTEN)}
     mounts = {each["name"]: each["mountPath"] for each in values["worker"]["additionalVolumeMounts"]}
     paths = {each["name"]: each["hostPath"]["path"] for each in values["worker"]["additionalVolumes"]}
-    assert mounts == paths | {"host": "/host"} and {folder, str(KEYS), "/srv"} <= set(mounts.values())
+    assert mounts == paths | {"host": "/host"} and {str(KEYS), "/srv"} <= set(mounts.values())
+    assert WRITTEN.is_relative_to(KEYS)
 
 
-def test_the_lines_of_the_readme_that_set_a_worker_up(scratch):
-    """But for those that need a systemd or a web."""
-    lines = [line.removeprefix("    ") for line in readme().splitlines() if line.startswith("    ")]
-    lines = lines[:next(at for at, line in enumerate(lines) if line.startswith("(umask")) + 1]
-    lines = [line for line in lines if not line.startswith("systemctl") and not line.startswith("k=")]
-    text = re.sub(r"(?<= )/etc/", f"{scratch}/etc/", "\n".join(lines))
-    line = f"{'0' * 64} nightly\n"
-    subprocess.run(["bash", "-e", "-c", text], check=True, cwd=EXAMPLES, input=line, encoding="ascii")
-    file = scratch / "etc/oci-gpu-hooks/keys"
-    assert file.read_text(encoding="ascii") == line and file.stat().st_mode & 0o777 == 0o600
-    assert file.parent.stat().st_mode & 0o777 == 0o700
-    assert len(list((scratch / "etc/concourse/oci-hooks.d").iterdir())) == 5
-    assert (scratch / "etc/systemd/system/concourse-worker.service.d/oci-gpu-hooks.conf").is_file()
+@pytest.fixture(name="as_the_readme_says")
+def as_the_readme_says_fixture(installed_host, oci_gpu_hooks):
+    """A function that runs the command's lines of the README on a host: those below `# FOLDER`, with what begins so."""
+    blocks = dict(re.findall(r"^    # (by-\w+)\n((?:    .*\n)+)", readme(), re.MULTILINE))
+    blocks["key"] = "".join(re.findall(r"^    oci-gpu-hooks key new .*\n", readme(), re.MULTILINE))
+
+    def run(block):
+        output = ""
+        for line in blocks[block].replace("\\\n", "").splitlines():
+            _, word, *words = line.split()
+            done = Command(oci_gpu_hooks, installed_host).run(word, *words)
+            assert (done.returncode, done.stderr) == (0, ""), done
+            output += done.stdout
+        return output
+
+    return run
+
+
+@pytest.mark.parametrize("folder", FOLDERS)
+def test_a_folder_is_what_the_lines_of_the_readme_write(as_the_readme_says, installed_host, folder):
+    said = as_the_readme_says(folder)
+    written = installed_host.path / str(WRITTEN)[1:]
+    shown = {path.name: json.loads(path.read_text("utf-8")) for path in (EXAMPLES / folder).iterdir()}
+    assert {path.name: json.loads(path.read_text("utf-8")) for path in written.iterdir()} == shown
+    assert ("oci-gpu-hooks key new NAME --hook" in said) == (folder == "by-key")
+    drop_in = (EXAMPLES / "worker/oci-gpu-hooks.conf").read_text("utf-8")
+    assert all(f"    {line}\n" in said for line in drop_in.splitlines() if line.startswith("Environment="))
+
+
+def test_a_key_as_the_readme_makes_it_serves_its_pipeline(as_the_readme_says, installed_host, keys, worker):
+    as_the_readme_says("by-key")
+    key = as_the_readme_says("key").strip()
+    shutil.copy(installed_host.path / str(KEYS)[1:] / "keys", keys)
+    for name, step in steps_of("by-key").items():
+        result = worker("by-key", "task", *params_of(step, gpu_key=key)).run(LOOK)
+        if name == "train":
+            nodes, folders = gpu_and_folders(started(result))
+            assert nodes == given(EIGHT[0]) and folders == ["datasets", "outputs_writable"]
+        else:  # the host has none of AMD's
+            refused_by("amd-kfd", result, 3, "no AMD GPU")

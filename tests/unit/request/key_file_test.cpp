@@ -125,7 +125,9 @@ BOOST_AUTO_TEST_CASE(the_file_is_roots_alone)
 {
     const TempFolder folder;
     const std::string path = folder.path("keys");
-    const auto refusal = [](const std::string &name) { return failure_of([&] { read_key_file(name); }); };
+    const auto refusal = [](const std::string &name) {
+        return failure_of([&] { read_key_file(Sysroot("/"), name); });
+    };
     BOOST_TEST((refusal(path).kind == ErrorKind::BrokenHost));
     folder.file("keys", hash_of_abc + " nightly\n");
     for (const unsigned mode : {0604U, 0640U, 0710U, 0644U}) {
@@ -134,7 +136,7 @@ BOOST_AUTO_TEST_CASE(the_file_is_roots_alone)
     }
     for (const unsigned mode : {0600U, 0400U}) {
         BOOST_REQUIRE(::chmod(path.c_str(), mode) == 0);
-        BOOST_TEST(read_key_file(path).find("abc", gpus)->name == "nightly");
+        BOOST_TEST(read_key_file(Sysroot("/"), path).find("abc", gpus)->name == "nightly");
     }
     folder.link("link", "keys");
     folder.folder("real");
@@ -157,7 +159,7 @@ BOOST_AUTO_TEST_CASE(nobody_else_may_exchange_the_file)
     folder.file("above/below/keys", hash_of_abc + " nightly\n");
     const std::string path = folder.path("above/below/keys");
     BOOST_REQUIRE(::chmod(path.c_str(), 0600) == 0);
-    const auto refusal = [&] { return failure_of([&] { read_key_file(path); }); };
+    const auto refusal = [&] { return failure_of([&] { read_key_file(Sysroot("/"), path); }); };
     for (const char *name : {"above", "above/below"}) {
         const std::string each = folder.path(name);
         for (const unsigned mode : {0775U, 0757U, 0777U}) {
@@ -169,7 +171,7 @@ BOOST_AUTO_TEST_CASE(nobody_else_may_exchange_the_file)
         }
         // As /tmp, where others make names, and exchange none of root's.
         BOOST_REQUIRE(::chmod(each.c_str(), 01777) == 0);
-        BOOST_TEST(read_key_file(path).find("abc", gpus)->name == "nightly");
+        BOOST_TEST(read_key_file(Sysroot("/"), path).find("abc", gpus)->name == "nightly");
         BOOST_REQUIRE(::chmod(each.c_str(), 0755) == 0);
     }
     for (const char *name : {"above", "above/below", "above/below/keys"}) {
@@ -180,7 +182,7 @@ BOOST_AUTO_TEST_CASE(nobody_else_may_exchange_the_file)
         BOOST_TEST(refusal().says("belongs to user 1000"), refusal().message);
         BOOST_REQUIRE(::chown(each.c_str(), 0, 0) == 0);
     }
-    BOOST_TEST(read_key_file(path).find("abc", gpus)->name == "nightly");
+    BOOST_TEST(read_key_file(Sysroot("/"), path).find("abc", gpus)->name == "nightly");
 }
 
 BOOST_AUTO_TEST_CASE(a_link_on_the_way_is_refused_with_the_name_behind_it)
@@ -191,7 +193,7 @@ BOOST_AUTO_TEST_CASE(a_link_on_the_way_is_refused_with_the_name_behind_it)
     folder.link("real/link", "keys");
     folder.link("folder", "real");
     for (const char *name : {"real/link", "folder/keys", "folder/link"}) {
-        const auto refusal = failure_of([&] { read_key_file(folder.path(name)); });
+        const auto refusal = failure_of([&] { read_key_file(Sysroot("/"), folder.path(name)); });
         BOOST_TEST((refusal.kind == ErrorKind::BrokenHost), name);
         BOOST_TEST(refusal.says("without a symlink: '" + folder.path("real/keys") + "'"), refusal.message);
     }
