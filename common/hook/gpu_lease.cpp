@@ -14,20 +14,12 @@
 #include "base/text.h"
 #include "kernel/process.h"
 #include "lease/boot_clock.h"
+#include "oci/stop_signal.h"
 #include "request/availability.h"
 
 namespace ogh {
 
 namespace {
-
-std::chrono::seconds duration_of(const std::string &text, const std::string &origin)
-{
-    const auto duration = parse_duration(text);
-    if (!duration)
-        throw Error(ErrorKind::Usage, "the " + origin + " is " + quote(text) +
-                                          ", which is no duration such as '90s', '5m' or '2h'");
-    return *duration;
-}
 
 /** The path may be another name of it, or a link to it. */
 bool is_this_executable(const std::string &path)
@@ -46,8 +38,6 @@ std::vector<LeaseKey> keys_of(const std::vector<size_t> &places, const std::vect
         keys.push_back(candidates[place].lease_key);
     return keys;
 }
-
-constexpr size_t max_drain_reason = 200;
 
 NameDevice namer(const std::vector<Candidate> &candidates)
 {
@@ -73,6 +63,8 @@ LeaseRequest request_of(const Hook &hook, const LeaseDetails &details)
     request.wait = details.terms.wait;
     request.is_explicit = details.terms.is_explicit;
     request.preemption = details.preemption;
+    if (details.terms.hold)
+        request.hold = HoldTerms{*details.terms.hold, details.hold_grace, stop_signal(config)};
     request.max_devices = details.max_devices;
     request.counted = details.counted;
     request.name = details.name;
@@ -80,8 +72,9 @@ LeaseRequest request_of(const Hook &hook, const LeaseDetails &details)
     return request;
 }
 
-std::shared_ptr<Lease> take(Hook &hook, const Sysroot &sysroot, const LeaseRequest &request, Notes &notes)
+std::shared_ptr<Lease> take(Hook &hook, const Sysroot &sysroot, LeaseRequest &request, Notes &notes)
 {
+    request.notes = &notes;
     if (request.wait.count() != 0) {
         const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(request.wait);
         check_timeout(hook.config().value().hooks, seconds);
@@ -97,93 +90,6 @@ std::shared_ptr<Lease> take(Hook &hook, const Sysroot &sysroot, const LeaseReque
 }
 
 } // namespace
-
-void add_lease_options(CommandLine &cli, LeaseOptions &options)
-{
-    cli.add_choice(
-        {"--min-lease", "NAME", "What a container has to accept: shared or exclusive (default: shared)"},
-        {"shared", "exclusive"}, [&](const std::string &name) {
-            options.least = name == "exclusive" ? LeaseMode::Exclusive : LeaseMode::Shared;
-        });
-    cli.add({"--max-wait", "TIME", "How long a container may wait for a GPU (default: 0s)"},
-            options.max_wait);
-    cli.add({"--idle-init", "PATH",
-             "A first program that only waits; may be given several times (default: /tmp/gdn-init)"},
-            options.idle_inits);
-    cli.add({"--idle-after", "TIME", "How old such a container is when it may be ended (default: 10s)"},
-            options.idle_after);
-    cli.add_flag("--no-takeover", "End no idle container for another one that wants its GPU",
-                 options.no_takeover);
-    add_quota_options(cli, options.quotas);
-}
-
-void add_drain_options(CommandLine &cli, LeaseOptions &options)
-{
-    cli.add({"--drain", "GPU",
-             "Give this GPU to nobody until --undrain or the next boot, and do nothing else (default: none)"},
-            options.drain);
-    cli.add({"--undrain", "GPU", "Give it again, and do nothing else (default: none)"}, options.undrain);
-    cli.add({"--reason", "TEXT", "Of --drain: why, for those who look and wait (default: none)"},
-            options.drain_reason);
-    cli.add({"--for", "TIME", "Of --drain: ends by itself after that time (default: it does not)"},
-            options.drain_time);
-}
-
-void check(const LeaseOptions &options)
-{
-    duration_of(options.max_wait, "option '--max-wait'");
-    duration_of(options.idle_after, "option '--idle-after'");
-    for (const std::string &path : options.idle_inits) {
-        if (!path.starts_with('/'))
-            throw Error(ErrorKind::Usage, "--idle-init needs an absolute path, not " + quote(path));
-    }
-    check(options.quotas);
-    if (options.drain && options.undrain)
-        throw Error(ErrorKind::Usage, "--drain and --undrain exclude each other");
-    if (!options.drain && (options.drain_time || !options.drain_reason.empty()))
-        throw Error(ErrorKind::Usage, "--reason and --for need --drain");
-    if (options.drain_reason.size() > max_drain_reason)
-        throw Error(ErrorKind::Usage,
-                    "--reason takes at most " + std::to_string(max_drain_reason) + " bytes");
-    if (options.drain_time && duration_of(*options.drain_time, "option '--for'").count() == 0)
-        throw Error(ErrorKind::Usage, "--for takes a time that is longer than 0s");
-}
-
-PreemptionPolicy preemption_policy(const LeaseOptions &options)
-{
-    PreemptionPolicy policy;
-    policy.is_allowed = !options.no_takeover;
-    if (!options.idle_inits.empty())
-        policy.idle_inits = options.idle_inits;
-    policy.idle_after = duration_of(options.idle_after, "option '--idle-after'");
-    return policy;
-}
-
-LeaseTerms lease_terms(const Request &request, const LeaseOptions &options)
-{
-    LeaseTerms terms{options.least, std::chrono::seconds(0), options.least == LeaseMode::Exclusive};
-    const std::chrono::seconds most = duration_of(options.max_wait, "option '--max-wait'");
-    if (const RequestValue *lease = request.detail("lease")) {
-        const std::string_view name = trimmed(lease->value);
-        if (name != "shared" && name != "exclusive")
-            throw Error(ErrorKind::Usage, "the " + lease->origin + " is " + quote(lease->value) +
-                                              ", and takes 'shared' or 'exclusive'");
-        if (name == "exclusive")
-            terms.mode = LeaseMode::Exclusive;
-        terms.is_explicit = true;
-    }
-    const RequestValue *wait = request.detail("wait");
-    if (wait == nullptr) {
-        // Concourse's containers, and CDI's, have no way to say how long.
-        terms.wait = request.is_by_host() ? most : terms.wait;
-        return terms;
-    }
-    terms.wait = duration_of(std::string(trimmed(wait->value)), wait->origin);
-    if (terms.wait > most)
-        throw Error(ErrorKind::Denied, "the " + wait->origin + " asks to wait for " + to_text(terms.wait) +
-                                           ", and this host (--max-wait) allows " + to_text(most));
-    return terms;
-}
 
 LeaseTerms counted_terms(const Hook &hook, const Request &request, const LeaseOptions &options)
 {

@@ -9,58 +9,14 @@
 #include <vector>
 
 #include "base/log.h"
-#include "hook/command_line.h"
 #include "hook/hook.h"
-#include "hook/quota_options.h"
+#include "hook/lease_options.h"
 #include "host/sysroot.h"
 #include "lease/leases.h"
 #include "request/candidate.h"
 #include "request/selection.h"
 
 namespace ogh {
-
-/** The host's side of leases. */
-struct LeaseOptions {
-    LeaseMode least = LeaseMode::Shared; ///< what every container has to accept
-    std::string max_wait = "0s";
-    std::vector<std::string> idle_inits; ///< empty: the default of PreemptionPolicy
-    std::string idle_after = "10s";
-    bool no_takeover = false;
-    QuotaOptions quotas;
-    std::optional<std::string> drain;
-    std::optional<std::string> undrain;
-    std::string drain_reason;
-    std::optional<std::string> drain_time;
-};
-
-/** All but --drain and --undrain. */
-void add_lease_options(CommandLine &cli, LeaseOptions &options);
-void add_drain_options(CommandLine &cli, LeaseOptions &options);
-
-/** @throws Error (Usage) for what is no duration, no absolute path or no quota, or --drain beside --undrain */
-void check(const LeaseOptions &options);
-
-/** @param options as check() accepts them */
-PreemptionPolicy preemption_policy(const LeaseOptions &options);
-
-/** What a container asks of the leases, within what the host's options allow. */
-struct LeaseTerms {
-    LeaseMode mode = LeaseMode::Shared;
-    std::chrono::seconds wait{0};
-    bool is_explicit = false; ///< asked for, or demanded by the host; not the default
-    Quotas quotas = {};
-    std::optional<unsigned> max_sharers = {};
-
-    bool operator==(const LeaseTerms &) const = default;
-};
-
-/**
- * Understands what a request says of `lease` (`shared`, `exclusive`) and `wait` (a duration); where the host asks, and
- * nobody says how long, it is --max-wait.
- * @param options as check() accepts them
- * @throws Error: Usage; Denied for a wait that is longer than --max-wait
- */
-LeaseTerms lease_terms(const Request &request, const LeaseOptions &options);
 
 /**
  * The same, with what counts beside other containers.
@@ -79,6 +35,7 @@ void check_timeout(const std::vector<HookEntry> &hooks, std::chrono::seconds wai
 struct LeaseDetails {
     LeaseTerms terms;
     PreemptionPolicy preemption;
+    std::chrono::seconds hold_grace;
     std::optional<unsigned> max_devices; ///< together with what the container has already of what counts
     std::vector<std::string> counted;    ///< as LeaseRequest has it
     std::string name = {};               ///< as LeaseRequest has it

@@ -111,6 +111,8 @@ std::string state_text(const LeaseEntry &entry)
         return "paused";
     if (entry.never_started)
         return "never started";
+    if (entry.may_end_since)
+        return "may be ended since " + utc_text(*entry.may_end_since);
     return entry.is_idle ? "idle" : "running";
 }
 

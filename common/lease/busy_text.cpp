@@ -6,6 +6,7 @@
 
 #include "base/text.h"
 #include "base/utc_text.h"
+#include "lease/boot_clock.h"
 
 namespace ogh {
 
@@ -19,6 +20,21 @@ std::string since(std::int64_t seconds)
 std::string by(const Holder &holder, std::int64_t seconds)
 {
     return " by container " + quote(holder.container) + since(seconds);
+}
+
+/** What is to be known of a holder besides, if anything. */
+std::string state_of(const Holder &holder, const Endings &endings)
+{
+    const auto found = endings.find(holder.init);
+    if (found == endings.end())
+        return "";
+    const Ending &ending = found->second;
+    if (ending.why == EndReason::NeverStarted)
+        return " (never started)";
+    const std::int64_t for_ns = boottime_ns() - ending.from_ns;
+    return ending.why == EndReason::HeldTooLong && for_ns >= 0
+               ? " (may be ended" + since(unix_time() - for_ns / 1'000'000'000) + ")"
+               : "";
 }
 
 std::string sharers_text(const std::optional<unsigned> &most)
@@ -41,7 +57,7 @@ std::string joined(const std::vector<std::string> &parts, const char *separator)
 
 /** What is held of `key`, for a message: how, and by whom. */
 void add_holders(const LeaseState &state, const Obstacles &obstacles, const LeaseKey &key,
-                 std::vector<std::string> &why)
+                 const Endings &endings, std::vector<std::string> &why)
 {
     for (const Allocation &allocation : state.allocations) {
         const auto device = std::find_if(allocation.devices.begin(), allocation.devices.end(),
@@ -49,7 +65,8 @@ void add_holders(const LeaseState &state, const Obstacles &obstacles, const Leas
         if (device == allocation.devices.end() || !obstacles.holders.contains(allocation.holder.init))
             continue;
         why.push_back("held " + std::string(device->mode == LeaseMode::Exclusive ? "exclusively" : "shared") +
-                      sharers_text(device->max_sharers) + by(allocation.holder, allocation.since));
+                      sharers_text(device->max_sharers) + by(allocation.holder, allocation.since) +
+                      state_of(allocation.holder, endings));
     }
 }
 
@@ -60,7 +77,8 @@ bool asks_for(const Demand &demand, const LeaseKey &key)
            std::any_of(demand.candidates.begin(), demand.candidates.end(), is_it);
 }
 
-std::string why_not(const LeaseState &state, const Obstacles &obstacles, const LeaseKey &key)
+std::string why_not(const LeaseState &state, const Obstacles &obstacles, const LeaseKey &key,
+                    const Endings &endings)
 {
     std::vector<std::string> why;
     for (const Drain &drain : state.drains) {
@@ -68,7 +86,7 @@ std::string why_not(const LeaseState &state, const Obstacles &obstacles, const L
             why.push_back("drained by root" + since(drain.since) +
                           (drain.reason.empty() ? "" : " (" + quote(drain.reason) + ")"));
     }
-    add_holders(state, obstacles, key, why);
+    add_holders(state, obstacles, key, endings, why);
     for (const Ticket &ticket : state.tickets) {
         if (obstacles.tickets.contains(ticket.number) && asks_for(ticket.demand, key))
             why.push_back("waited for" + by(ticket.holder, ticket.since));
@@ -78,7 +96,7 @@ std::string why_not(const LeaseState &state, const Obstacles &obstacles, const L
 
 /** What the quota allows, who has how much of it, and who came earlier. */
 std::string quota_text(const LeaseState &state, const Obstacles &obstacles, const Demand &demand,
-                       const Quota &quota)
+                       const Quota &quota, const Endings &endings)
 {
     std::vector<std::string> why;
     if (demand.fixed.size() + demand.any > quota.most)
@@ -88,7 +106,8 @@ std::string quota_text(const LeaseState &state, const Obstacles &obstacles, cons
             std::count_if(allocation.devices.begin(), allocation.devices.end(),
                           [&](const LeasedDevice &device) { return counts_in(device.quotas, quota.name); });
         if (size != 0 && obstacles.holders.contains(allocation.holder.init))
-            why.push_back(std::to_string(size) + " held" + by(allocation.holder, allocation.since));
+            why.push_back(std::to_string(size) + " held" + by(allocation.holder, allocation.since) +
+                          state_of(allocation.holder, endings));
     }
     for (const Ticket &ticket : state.tickets) {
         if (obstacles.tickets.contains(ticket.number) && counts_in(ticket.demand.quotas, quota.name))
@@ -101,14 +120,14 @@ std::string quota_text(const LeaseState &state, const Obstacles &obstacles, cons
 } // namespace
 
 std::string busy_text(const LeaseState &state, const Decision &decision, const Demand &demand,
-                      const NameDevice &name)
+                      const NameDevice &name, const Endings &endings)
 {
     std::vector<std::string> parts;
     for (const LeaseKey &key : decision.obstacles.devices)
-        parts.push_back((name ? name(key) : key) + " is " + why_not(state, decision.obstacles, key));
+        parts.push_back((name ? name(key) : key) + " is " + why_not(state, decision.obstacles, key, endings));
     for (const Quota &quota : demand.quotas) {
         if (decision.obstacles.quotas.contains(quota.name))
-            parts.push_back(quota_text(state, decision.obstacles, demand, quota));
+            parts.push_back(quota_text(state, decision.obstacles, demand, quota, endings));
     }
     if (parts.empty())
         return "not as many devices as are asked for can be given";

@@ -5,8 +5,10 @@
 #include <fcntl.h>
 #include <sys/stat.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
+#include <ctime>
 
 #include "base/error.h"
 #include "base/file.h"
@@ -80,6 +82,45 @@ void add_all_below(int folder, std::vector<pid_t> &found, int depth)
     }
 }
 
+/** The cgroup whose CPU time is counted; in version 1 it is in a hierarchy of its own. */
+std::optional<OwnCgroup> counted_cgroup(const Processes &processes, const Holder &holder)
+{
+    if (!holder.cgroup || holder.cgroup->controller.empty())
+        return holder.cgroup;
+    const auto theirs = cgroup_of(processes.read(holder.init.pid, "cgroup").value_or(""), "cpuacct");
+    const auto ours = cgroup_of(processes.read_own("cgroup"), "cpuacct");
+    if (!theirs || !ours)
+        return std::nullopt;
+    const auto own = container_cgroups(*theirs, *ours, "");
+    return own.empty() ? std::nullopt : std::optional(OwnCgroup{"cpuacct", own.front()});
+}
+
+/** In ns. */
+std::optional<std::uint64_t> cpu_used_in(int folder, bool is_version_2)
+{
+    constexpr size_t most = 4096;
+    constexpr std::string_view label = "usage_usec ";
+    const char *const name = is_version_2 ? "cpu.stat" : "cpuacct.usage";
+    const UniqueFd file(::openat(folder, name, O_RDONLY | O_CLOEXEC));
+    if (!file.valid())
+        return std::nullopt;
+    const std::string text = read_all(file.get(), most, name);
+    const std::string_view line = std::string_view(text).substr(0, text.find('\n'));
+    if (!is_version_2)
+        return parse_number(line);
+    const auto used = line.starts_with(label) ? parse_number(line.substr(label.size())) : std::nullopt;
+    return used ? std::optional(*used * 1000) : std::nullopt;
+}
+
+std::optional<std::uint64_t> cpu_used_by(pid_t pid)
+{
+    clockid_t clock{};
+    timespec used{};
+    if (::clock_getcpuclockid(pid, &clock) != 0 || ::clock_gettime(clock, &used) != 0)
+        return std::nullopt;
+    return static_cast<std::uint64_t>(used.tv_sec) * 1'000'000'000 + static_cast<std::uint64_t>(used.tv_nsec);
+}
+
 } // namespace
 
 std::optional<OwnCgroup> find_own_cgroup(const Processes &processes, const std::string &init,
@@ -136,6 +177,23 @@ try {
     return text.find(freezer ? "FROZEN" : "frozen 1") != std::string::npos;
 } catch (const Error &) {
     return false;
+}
+
+std::optional<std::uint64_t> cpu_of_others(const Processes &processes, const Holder &holder)
+try {
+    const auto cgroup = counted_cgroup(processes, holder);
+    if (!cgroup)
+        return std::nullopt;
+    const MountTable mounts(processes.open_own("mountinfo").get());
+    const CgroupFolder found = open_cgroup(mounts, cgroup->controller, cgroup->path);
+    const auto by_all =
+        found.fd.valid() ? cpu_used_in(found.fd.get(), cgroup->controller.empty()) : std::nullopt;
+    const auto by_init = cpu_used_by(holder.init.pid); // afterwards: what it uses meanwhile is nobody else's
+    if (!by_init || !by_all)
+        return std::nullopt;
+    return *by_all - std::min(*by_all, *by_init);
+} catch (const Error &) {
+    return std::nullopt;
 }
 
 } // namespace ogh

@@ -33,4 +33,11 @@ std::vector<pid_t> processes_in(const Processes &processes, const OwnCgroup &cgr
 /** Whether the cgroup of a process is frozen, as that of a container that is paused; false where that cannot be told. */
 bool is_frozen(const Processes &processes, pid_t pid);
 
+/**
+ * What the processes of a container but its init have used of the CPU, in ns, those that have ended too: cpuacct.usage, or
+ * cpu.stat in version 2, less the clock of init.
+ * @return nothing where the container's cgroup is not found, or does not say it
+ */
+std::optional<std::uint64_t> cpu_of_others(const Processes &processes, const Holder &holder);
+
 } // namespace ogh

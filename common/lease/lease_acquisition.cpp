@@ -7,11 +7,13 @@
 #include <set>
 #include <string_view>
 
+#include "base/contains.h"
 #include "base/error.h"
 #include "base/text.h"
 #include "kernel/end_signals.h"
 #include "lease/boot_clock.h"
 #include "lease/busy_text.h"
+#include "lease/container_cgroup.h"
 #include "lease/lease_changes.h"
 #include "lease/lease_neighbours.h"
 #include "lease/lease_people.h"
@@ -125,7 +127,7 @@ Lease LeaseAcquisition::take()
         Attempt attempt = try_now();
         if (attempt.granted)
             return {store_, std::move(attempt.grant), std::move(*attempt.granted)};
-        if (!attempt.preemption.holders.empty() && preempt_all(attempt))
+        if (!attempt.preemption.steps.empty() && preempt_all(attempt))
             continue;
         if (!attempt.may_wait)
             throw Error(ErrorKind::Busy, attempt.busy + scope_text());
@@ -161,6 +163,7 @@ LeaseAcquisition::Attempt LeaseAcquisition::try_now()
         Ticket request = ticket(now);
         request.number = ticket_;
         attempt.grant = enter(session.state(), holder_.first, request, *decision.granted, now);
+        note_limits(session.state(), now);
         attempt.grant.requests_before =
             note_request(session.state(), holder_.first.init, further_, *decision.granted);
         attempt.granted = decision.granted;
@@ -172,6 +175,22 @@ LeaseAcquisition::Attempt LeaseAcquisition::try_now()
         say_whose(session.state());
     ticket_ = attempt.ticket; // a number that was not saved may become that of another request
     return attempt;
+}
+
+/** What tells later how long it may have what it was given, and whether something has begun in it. */
+void LeaseAcquisition::note_limits(LeaseState &state, std::int64_t now) const
+{
+    for (Allocation &allocation : state.allocations) {
+        if (allocation.holder.init != holder_.first.init)
+            continue;
+        if (allocation.taken_ns == now && contains(request_.preemption.idle_inits, request_.program))
+            allocation.others_cpu_ns = cpu_of_others(processes_, allocation.holder);
+        if (!request_.hold)
+            continue;
+        const std::int64_t until = allocation.taken_ns + request_.hold->most.count();
+        if (!allocation.limit || until < allocation.limit->until_ns)
+            allocation.limit = HoldLimit{until, request_.hold->grace.count(), request_.hold->signal};
+    }
 }
 
 void LeaseAcquisition::check_count(const LeaseState &state, const std::vector<LeaseKey> &granted) const
@@ -190,7 +209,6 @@ LeaseAcquisition::Attempt LeaseAcquisition::blocked(LeaseState &state, const Dec
                                                     Present present, std::int64_t now)
 {
     Attempt attempt;
-    attempt.busy = busy_text(state, decision, further_.demand, request_.name_device);
     attempt.may_wait =
         !decision.is_hopeless && !has_something(state, holder_.first.init) && now < deadline_ns_;
     attempt.wake_ns = next_deadline(state, decision.obstacles.tickets, deadline_ns_);
@@ -198,15 +216,21 @@ LeaseAcquisition::Attempt LeaseAcquisition::blocked(LeaseState &state, const Dec
         if (drain.until_ns != 0 && decision.obstacles.drains.contains(drain.key))
             attempt.wake_ns = std::min(attempt.wake_ns, drain.until_ns);
     }
+    Endings endings = look_for_endings(processes_, state, decision.obstacles.holders, request_.preemption,
+                                       attempt.watched, now);
+    attempt.busy = busy_text(state, decision, further_.demand, request_.name_device, endings);
+    if (!attempt.may_wait)
+        std::erase_if(endings, [](const auto &each) { return each.second.why == EndReason::HeldTooLong; });
     if (!decision.is_hopeless) {
         const Claim claim{holder_.first.init, further_.demand, ticket_};
-        attempt.preemption = plan_preemption(state, claim, decision.obstacles, request_.preemption, now);
+        attempt.preemption = plan_preemption(state, claim, decision.obstacles, endings, now);
+        note_asked(state, attempt.preemption, now);
         attempt.wake_ns = std::min(attempt.wake_ns, attempt.preemption.look_again.value_or(attempt.wake_ns));
     }
     const Obstacles watched = all_that_count(state, decision);
     move_valid(present.holders, watched.holders, attempt.watched);
     move_valid(present.tickets, watched.tickets, attempt.watched);
-    const bool preempts = !attempt.preemption.holders.empty();
+    const bool preempts = !attempt.preemption.steps.empty();
     attempt.ticket = ticket_ == 0 && (attempt.may_wait || preempts) ? enqueue(state, now, preempts) : ticket_;
     return attempt;
 }
@@ -228,15 +252,18 @@ std::uint64_t LeaseAcquisition::enqueue(LeaseState &state, std::int64_t now, boo
 /** @return whether all have ended; else what to watch is added. */
 bool LeaseAcquisition::preempt_all(Attempt &attempt) const
 {
-    for (const Holder &holder : attempt.preemption.holders) {
-        Preemption result = preempt(processes_, holder);
-        if (result.has_ended)
-            continue;
+    bool have_ended = true;
+    for (const EndStep &step : attempt.preemption.steps) {
+        Preemption result = preempt(processes_, step);
+        if (request_.notes != nullptr && (result.has_ended || step.signal))
+            request_.notes->push_back({LogLevel::Warning, to_text(step)});
         if (result.busy_with.valid())
             attempt.watched.push_back(std::move(result.busy_with));
-        return false;
+        if (!result.has_ended && !step.signal)
+            return false;
+        have_ended = have_ended && !step.signal;
     }
-    return true;
+    return have_ended;
 }
 
 /** With the lock held, once: what is for people never keeps a container from its GPU. */

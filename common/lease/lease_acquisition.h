@@ -7,6 +7,7 @@
 #include "lease/further_request.h"
 #include "lease/lease.h"
 #include "lease/lease_request.h"
+#include "lease/preemption.h"
 #include "lease/presence.h"
 #include "lease/wait.h"
 
@@ -39,6 +40,7 @@ private:
 
     [[nodiscard]] std::string scope_text() const;
     Attempt try_now();
+    void note_limits(LeaseState &state, std::int64_t now) const;
     void check_count(const LeaseState &state, const std::vector<LeaseKey> &granted) const;
     Attempt blocked(LeaseState &state, const Decision &decision, Present present, std::int64_t now);
     [[nodiscard]] std::uint64_t enqueue(LeaseState &state, std::int64_t now, bool for_preemption);

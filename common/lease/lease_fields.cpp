@@ -46,6 +46,12 @@ LeaseMode take_mode(LeaseWords &words)
 
 constexpr const char *quotas_name = "quotas";
 constexpr const char *max_sharers_name = "max-sharers";
+constexpr const char *hold_until_name = "hold-until";
+constexpr const char *grace_name = "hold-grace";
+constexpr const char *stop_signal_name = "stop-signal";
+constexpr const char *asked_name = "stop-sent";
+constexpr const char *others_cpu_name = "others-cpu";
+constexpr std::uint64_t most_signal = 64; ///< of Linux
 constexpr std::uint64_t most_number = std::numeric_limits<unsigned>::max();
 
 /** "NUMBER:NAME". */
@@ -117,6 +123,33 @@ void take_limits(LeaseWords &words, Quotas &quotas, std::optional<unsigned> &max
         if (*max_sharers == 0)
             words.refuse(max_sharers_name);
     }
+}
+
+void add_endings(LeaseLine &line, const Allocation &allocation)
+{
+    if (allocation.limit) {
+        line.add(hold_until_name, time_word(allocation.limit->until_ns));
+        line.add(grace_name, time_word(allocation.limit->grace_ns));
+        line.add(stop_signal_name, static_cast<std::uint64_t>(allocation.limit->signal));
+        if (allocation.limit->asked_ns)
+            line.add(asked_name, time_word(*allocation.limit->asked_ns));
+    }
+    if (allocation.others_cpu_ns)
+        line.add(others_cpu_name, *allocation.others_cpu_ns);
+}
+
+void take_endings(LeaseWords &words, Allocation &allocation)
+{
+    if (words.next_is(hold_until_name)) {
+        HoldLimit &limit = allocation.limit.emplace();
+        limit.until_ns = take_time(words, hold_until_name);
+        limit.grace_ns = take_time(words, grace_name);
+        limit.signal = static_cast<int>(words.number(stop_signal_name, most_signal));
+        if (words.next_is(asked_name))
+            limit.asked_ns = take_time(words, asked_name);
+    }
+    if (words.next_is(others_cpu_name))
+        allocation.others_cpu_ns = words.number(others_cpu_name);
 }
 
 std::uint64_t time_word(std::int64_t time)

@@ -21,6 +21,9 @@ void add_fields(LeaseLine &line, const Holder &holder, std::string_view program)
 /** What limits a device or a request besides; nothing where nothing does. They come last of what is known of a line. */
 void add_limits(LeaseLine &line, const Quotas &quotas, const std::optional<unsigned> &max_sharers);
 
+/** What a container may be ended by; of a holding, last of what is known. Nothing where nothing does. */
+void add_endings(LeaseLine &line, const Allocation &allocation);
+
 /** Of a time; one before its clock began is 0. */
 std::uint64_t time_word(std::int64_t time);
 
@@ -28,6 +31,7 @@ std::uint64_t time_word(std::int64_t time);
 LeasedDevice take_device(LeaseWords &words);
 Demand take_demand(LeaseWords &words);
 void take_limits(LeaseWords &words, Quotas &quotas, std::optional<unsigned> &max_sharers);
+void take_endings(LeaseWords &words, Allocation &allocation);
 Holder take_holder(LeaseWords &words);
 LeaseKey take_key(LeaseWords &words);
 ProcessId take_process(LeaseWords &words, const char *name, const char *start);

@@ -151,6 +151,7 @@ private:
         for (std::uint64_t count = 0; count < devices; ++count)
             allocation.devices.push_back(take_device(words));
         allocation.holder = take_holder(words);
+        take_endings(words, allocation);
         allocation.unknown.fields = words.unknown();
         while (!is_first_ && next_is(" device"))
             add_device(allocation.devices);

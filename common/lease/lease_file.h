@@ -44,7 +44,7 @@ constexpr std::string_view mark_of_later = "oci-gpu-hooks/2";
  *     oci-gpu-hooks leases 2
  *     space boot= pid-namespace= start=
  *     counters uses= numbers=
- *     holding taken= since= HOLDER
+ *     holding taken= since= HOLDER [hold-until= hold-grace= stop-signal= [stop-sent=]] [others-cpu=]
  *      device mode= key= [quotas=] [max-sharers=]
  *      request name= devices=
  *     ticket number= hook= hook-start= deadline= since= mode= fixed= any= candidates= HOLDER [quotas=] [max-sharers=]
@@ -53,8 +53,9 @@ constexpr std::string_view mark_of_later = "oci-gpu-hooks/2";
  *     end
  *
  * A line with a blank in front belongs to the one above that has none. HOLDER is pid= start= pid-namespace=own|joined
- * inode= controller= cgroup= container= program=. Of quotas each is NUMBER:NAME. A later version may add fields, behind those that there are, to all lines
- * but `space`, and lines of other kinds, behind all others of the file or of the line that they belong to: they are kept.
+ * inode= controller= cgroup= container= program=. Times are in ns, but `since`, which is in s. Of quotas each is
+ * NUMBER:NAME. A later version may add fields, behind those that there are, to all lines but `space`, and lines of other
+ * kinds, behind all others of the file or of the line that they belong to: they are kept.
  *
  * Version 1 has the same words without names, `uses NUMBER` and `numbers NUMBER` for the counters, and in a holding, behind
  * `since`, COUNT {MODE KEY}... for the devices; requests have no blank in front. Nothing can be added to it.

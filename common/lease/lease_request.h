@@ -4,16 +4,25 @@
 #include <sys/types.h>
 
 #include <chrono>
+#include <csignal>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "base/log.h"
 #include "lease/busy_text.h"
+#include "lease/ending.h"
 #include "lease/lease_state.h"
-#include "lease/preemption.h"
 #include "oci/container_label.h"
 
 namespace ogh {
+
+/** See HoldLimit. */
+struct HoldTerms {
+    std::chrono::nanoseconds most{0};
+    std::chrono::nanoseconds grace{0};
+    int signal = SIGTERM;
+};
 
 /** What a container asks for. */
 struct LeaseRequest {
@@ -36,8 +45,11 @@ struct LeaseRequest {
     const char *word = "GPUs"; ///< for several of them, in an error
     bool is_explicit = false;  ///< a lease was asked for or demanded by name, and is not the default alone
     PreemptionPolicy preemption = {};
+    /** How long the container may have it where others wait; nothing: for ever. */
+    std::optional<HoldTerms> hold = {};
     NameDevice name_device = {}; ///< nothing: by its key
     ContainerLabel label = {};   ///< for people
+    Notes *notes = nullptr;      ///< where it is said who was ended; outlives the request
 };
 
 } // namespace ogh

@@ -110,6 +110,16 @@ struct LeasedDevice {
  */
 using GrantedRequests = std::map<std::string, std::vector<LeaseKey>>;
 
+/** How long a container may have its devices where others wait for them. */
+struct HoldLimit {
+    std::int64_t until_ns = 0; ///< CLOCK_BOOTTIME
+    std::int64_t grace_ns = 0; ///< from the signal that asks it to end until it is ended
+    int signal = 0;
+    std::optional<std::int64_t> asked_ns = {}; ///< CLOCK_BOOTTIME: when it was asked; once
+
+    bool operator==(const HoldLimit &) const = default;
+};
+
 /** What one container has. */
 struct Allocation {
     Holder holder;
@@ -119,6 +129,9 @@ struct Allocation {
     GrantedRequests requests = {};
     std::map<std::string, std::string> unknown_of_requests = {}; ///< fields, by the name of the request
     UnknownWords unknown = {};
+    std::optional<HoldLimit> limit = {};
+    /** What its processes but init had used of the CPU by then; of a container that may be idle. */
+    std::optional<std::uint64_t> others_cpu_ns = {};
 
     bool operator==(const Allocation &) const = default;
 };

@@ -46,6 +46,10 @@ public:
                 add_fields(line, device);
         }
         add_fields(line, allocation.holder, allocation.holder.program);
+        if (is_first_)
+            check_empty(!allocation.limit);
+        else
+            add_endings(line, allocation);
         end(allocation.unknown.fields);
         for (const LeasedDevice &device : allocation.devices) {
             if (is_first_) {

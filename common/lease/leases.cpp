@@ -18,20 +18,19 @@ namespace ogh {
 
 namespace {
 
-/** Whether another container could have it ended now; false where that cannot be told. */
-bool is_idle(const Processes &processes, const Allocation &allocation, const PreemptionPolicy &policy)
+/** Of a holder that lives: what another container could do to it now. */
+void add_ending(const Processes &processes, const Allocation &allocation, const PreemptionPolicy &policy,
+                LeaseEntry &entry)
 {
-    try {
-        return may_be_idle(allocation, policy, boottime_ns()) && is_alone(processes, allocation.holder);
-    } catch (const Error &) {
-        return false; // its cgroup is gone, or may not be read
-    }
-}
-
-/** Only for lists. The number is the init's as long as that lives, which was looked at before. */
-bool has_never_started(const Processes &processes, const Holder &holder)
-{
-    return has_executed_nothing(processes.read(holder.init.pid, "stat").value_or(""));
+    const std::int64_t now = boottime_ns();
+    const Signs signs = look_at(processes, allocation, policy, now);
+    entry.never_started = !signs.has_started;
+    const auto ending = ending_of(allocation, policy, signs, now);
+    if (!ending || ending->from_ns > now)
+        return;
+    entry.is_idle = ending->why == EndReason::Idle;
+    if (ending->why == EndReason::HeldTooLong)
+        entry.may_end_since = unix_time() - (now - ending->from_ns) / 1'000'000'000;
 }
 
 /** Which place it has among the tickets that wait for what it asks for. */
@@ -50,9 +49,10 @@ LeaseList list_of(const LeaseStore &store, const LeaseState &state, const Presen
     for (const Allocation &allocation : state.allocations) {
         const Holder &holder = allocation.holder;
         const bool lives = present.holders.contains(holder.init);
-        list.entries.push_back({allocation.devices, std::nullopt, holder.container, holder.init.pid,
-                                allocation.since, lives, lives && is_idle(processes, allocation, policy),
-                                lives && has_never_started(processes, holder)});
+        list.entries.push_back(
+            {allocation.devices, std::nullopt, holder.container, holder.init.pid, allocation.since, lives});
+        if (lives)
+            add_ending(processes, allocation, policy, list.entries.back());
         list.entries.back().is_paused = lives && is_frozen(processes, holder.init.pid);
         list.entries.back().label = people[holder.init];
     }

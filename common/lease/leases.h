@@ -10,10 +10,10 @@
 
 #include "base/log.h"
 #include "host/sysroot.h"
+#include "lease/ending.h"
 #include "lease/lease.h"
 #include "lease/lease_request.h"
 #include "lease/lease_store.h"
-#include "lease/preemption.h"
 #include "lease/processes.h"
 
 namespace ogh {
@@ -26,12 +26,13 @@ struct LeaseEntry {
     pid_t pid = 0;              ///< of its init
     std::int64_t since = 0;     ///< seconds since 1970
     bool lives = true;          ///< false is seen only by who may not take it off the list
-    bool is_idle = false;       ///< another container that wants its GPU may end it
+    bool is_idle = false;       ///< another container that wants its GPU may end it, since it does nothing
     bool never_started = false; ///< its init has not executed the container's program yet
     bool is_paused = false;     ///< its cgroup is frozen
     std::int64_t deadline = 0;  ///< of one that waits: until when, in seconds since 1970
     size_t place = 0;          ///< of one that waits: the first of those that wait for the same devices has 1
     ContainerLabel label = {}; ///< empty for whoever is not root
+    std::optional<std::int64_t> may_end_since = {}; ///< seconds since 1970: by its limit, for one that waits
 };
 
 /** All leases of a host at one moment; a plain value. */

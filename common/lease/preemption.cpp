@@ -10,6 +10,7 @@
 
 #include "base/error.h"
 #include "base/text.h"
+#include "lease/boot_clock.h"
 #include "lease/lease_changes.h"
 #include "lease/presence.h"
 #include "lease/wait.h"
@@ -20,85 +21,163 @@ namespace {
 
 constexpr int between_looks_ms = 100;
 
-/** Much more than the end of 31 processes takes; what holds one up longer is a call that no signal ends. */
-constexpr int end_limit_ms = 5000;
+/** Much more than the end of some thousand processes takes; what holds one up longer is a call that no signal ends. */
+constexpr std::int64_t end_limit_ns = 5'000'000'000;
 
-/** Whether it may be idle once its lease is old enough. */
-bool may_become_idle(const Holder &holder, const PreemptionPolicy &policy)
+/** Until when it has time to end by itself; nothing if it is ended at once. */
+std::optional<std::int64_t> end_of_grace(const Allocation &allocation, const Ending &ending, std::int64_t now)
 {
-    return policy.is_allowed && holder.own_pid_namespace && holder.cgroup &&
-           std::find(policy.idle_inits.begin(), policy.idle_inits.end(), holder.program) !=
-               policy.idle_inits.end();
+    if (ending.why != EndReason::HeldTooLong)
+        return std::nullopt;
+    const std::int64_t end = allocation.limit->asked_ns.value_or(now) + allocation.limit->grace_ns;
+    return end > now || !allocation.limit->asked_ns ? std::optional(end) : std::nullopt;
 }
 
-/** CLOCK_BOOTTIME, ns. */
-std::int64_t idle_from(const Allocation &allocation, const PreemptionPolicy &policy)
+/** Of those that may be ended now, as they came, who has to be: the end of the others would be for nothing. */
+std::vector<const Allocation *> needed(const LeaseState &state, const Claim &claim,
+                                       const Obstacles &obstacles, const Endings &endings, std::int64_t now)
 {
-    return allocation.taken_ns + policy.idle_after.count();
-}
-
-} // namespace
-
-bool may_be_idle(const Allocation &allocation, const PreemptionPolicy &policy, std::int64_t now)
-{
-    return may_become_idle(allocation.holder, policy) && idle_from(allocation, policy) <= now;
-}
-
-PreemptionPlan plan_preemption(const LeaseState &state, const Claim &claim, const Obstacles &obstacles,
-                               const PreemptionPolicy &policy, std::int64_t now)
-{
-    PreemptionPlan plan;
     LeaseState without = state;
-    std::vector<const Allocation *> idle;
+    std::vector<const Allocation *> all;
     for (const Allocation &allocation : state.allocations) {
-        if (!obstacles.holders.contains(allocation.holder.init) ||
-            !may_become_idle(allocation.holder, policy))
+        const auto ending = endings.find(allocation.holder.init);
+        if (!obstacles.holders.contains(allocation.holder.init) || ending == endings.end() ||
+            ending->second.from_ns > now)
             continue;
-        const std::int64_t from = idle_from(allocation, policy);
-        if (from > now) {
-            plan.look_again = std::min(from, plan.look_again.value_or(from));
-            continue;
-        }
-        idle.push_back(&allocation);
+        all.push_back(&allocation);
         remove_holder(without, allocation.holder.init);
     }
-    if (idle.empty() || !decide(without, claim, now).granted)
-        return plan;
+    if (all.empty() || !decide(without, claim, now).granted)
+        return {};
     // Whoever can stay does, those that came last first; a device and a quota may be free by the end of others.
-    for (auto one = idle.rbegin(); one != idle.rend(); ++one) {
+    std::vector<const Allocation *> found;
+    for (auto one = all.rbegin(); one != all.rend(); ++one) {
         without.allocations.push_back(**one);
         if (decide(without, claim, now).granted)
             continue;
         without.allocations.pop_back();
-        plan.holders.push_back((*one)->holder);
+        found.push_back(*one);
     }
-    std::reverse(plan.holders.begin(), plan.holders.end());
+    std::reverse(found.begin(), found.end());
+    return found;
+}
+
+/** The signal goes to just this process, or to none. */
+void send(const UniqueFd &process, int signal, const Holder &holder)
+{
+    if (::syscall(SYS_pidfd_send_signal, process.get(), signal, nullptr, 0) != 0 && errno != ESRCH)
+        throw SystemError(errno, "cannot end the container " + quote(holder.container),
+                          ErrorKind::BrokenHost);
+}
+
+/** With a pid namespace of its own it ends with its init; else each of its processes is to be ended. */
+void kill_all(const Processes &processes, const Holder &holder)
+{
+    const std::int64_t limit = boottime_ns() + end_limit_ns;
+    while (const auto process = find_container(processes, holder)) {
+        const std::int64_t left_ms = (limit - boottime_ns()) / 1'000'000;
+        bool has_time = left_ms > 0;
+        if (process->valid()) {
+            send(*process, SIGKILL, holder);
+            has_time = has_time && ends_within_ms(process->get(), static_cast<int>(left_ms));
+        } else {
+            ::usleep(1000); // it is on its way out of the cgroup
+        }
+        if (!has_time)
+            throw Error(ErrorKind::BrokenHost, "the container " + quote(holder.container) +
+                                                   " does not end (pid " + std::to_string(holder.init.pid) +
+                                                   ")");
+    }
+}
+
+/** @return whether it is still idle, or has ended meanwhile. */
+bool is_still_idle(const Processes &processes, const Holder &holder, const UniqueFd &init,
+                   UniqueFd &busy_with)
+{
+    if (ends_within_ms(init.get(), between_looks_ms))
+        return true;
+    auto another = find_another(processes, *holder.cgroup, holder.init.pid);
+    if (another)
+        busy_with = std::move(*another);
+    return !another;
+}
+
+} // namespace
+
+PreemptionPlan plan_preemption(const LeaseState &state, const Claim &claim, const Obstacles &obstacles,
+                               const Endings &endings, std::int64_t now)
+{
+    PreemptionPlan plan;
+    const auto look_at = [&](std::int64_t when) {
+        plan.look_again = std::min(when, plan.look_again.value_or(when));
+    };
+    for (const auto &[init, ending] : endings) {
+        if (ending.from_ns > now)
+            look_at(ending.look_again_ns);
+    }
+    bool has_time_left = false;
+    for (const Allocation *one : needed(state, claim, obstacles, endings, now)) {
+        const Ending &ending = endings.at(one->holder.init);
+        const auto grace = end_of_grace(*one, ending, now);
+        EndStep step{one->holder, ending.why};
+        if (grace) {
+            has_time_left = true;
+            look_at(*grace);
+            if (one->limit->asked_ns)
+                continue;
+            step.signal = one->limit->signal;
+        }
+        plan.steps.push_back(std::move(step));
+    }
+    if (has_time_left)
+        std::erase_if(plan.steps, [](const EndStep &step) { return !step.signal; });
     return plan;
 }
 
-bool is_alone(const Processes &processes, const Holder &holder)
+void note_asked(LeaseState &state, const PreemptionPlan &plan, std::int64_t now)
 {
-    return holder.cgroup && !find_another(processes, *holder.cgroup, holder.init.pid);
+    for (Allocation &allocation : state.allocations) {
+        const auto is_asked = [&](const EndStep &step) {
+            return step.signal && step.holder.init == allocation.holder.init;
+        };
+        if (std::any_of(plan.steps.begin(), plan.steps.end(), is_asked))
+            allocation.limit->asked_ns = now;
+    }
 }
 
-Preemption preempt(const Processes &processes, const Holder &holder)
+Preemption preempt(const Processes &processes, const EndStep &step)
 {
+    const Holder &holder = step.holder;
+    Preemption result;
     const auto init = processes.find(holder.init);
-    if (!init)
-        return {true, {}};
-    for (int look = 0; look < 2; ++look) {
-        if (auto another = find_another(processes, *holder.cgroup, holder.init.pid))
-            return {false, std::move(*another)};
-        if (look == 0 && ends_within_ms(init->get(), between_looks_ms))
-            return {true, {}};
+    if (step.signal) {
+        // The first process of a pid namespace gets only what it has a handler for, or takes by signalfd: the kernel
+        // sees to it, pid_namespaces(7).
+        if (init)
+            send(*init, *step.signal, holder);
+        return result;
     }
-    if (::syscall(SYS_pidfd_send_signal, init->get(), SIGKILL, nullptr, 0) != 0 && errno != ESRCH)
-        throw SystemError(errno, "cannot end the idle container " + quote(holder.container),
-                          ErrorKind::BrokenHost);
-    if (!ends_within_ms(init->get(), end_limit_ms))
-        throw Error(ErrorKind::BrokenHost, "the idle container " + quote(holder.container) +
-                                               " does not end (pid " + std::to_string(holder.init.pid) + ")");
+    if (!init && step.why != EndReason::HeldTooLong)
+        return {true, {}};
+    if (step.why == EndReason::Idle && !is_still_idle(processes, holder, *init, result.busy_with))
+        return result;
+    if (step.why == EndReason::NeverStarted &&
+        !has_executed_nothing(processes.read(holder.init.pid, "stat").value_or("")))
+        return result;
+    kill_all(processes, holder);
     return {true, {}};
+}
+
+std::string to_text(const EndStep &step)
+{
+    const std::string container = " the container " + quote(step.holder.container);
+    if (step.signal)
+        return "asked" + container + " to end by signal " + std::to_string(*step.signal) +
+               " for this one: it has its GPU for longer than it may";
+    const std::string why = step.why == EndReason::NeverStarted ? "it was never started"
+                            : step.why == EndReason::Idle       ? "it was idle"
+                                                                : "it had its GPU for longer than it may";
+    return "ended" + container + " for this one: " + why;
 }
 
 } // namespace ogh

@@ -1,55 +1,57 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <chrono>
 #include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "lease/ending.h"
 #include "lease/lease_rules.h"
 #include "lease/processes.h"
 
 namespace ogh {
 
-/** When a container that does nothing may be ended, for another one that wants its GPU. */
-struct PreemptionPolicy {
-    bool is_allowed = true;
-    std::vector<std::string> idle_inits = {
-        "/tmp/gdn-init"}; ///< programs that only wait for others to be started
-    std::chrono::nanoseconds idle_after = std::chrono::seconds(10); ///< since it got its lease
+/** What is to be done to a container that may be ended. */
+struct EndStep {
+    Holder holder;
+    EndReason why;
+    std::optional<int> signal = {}; ///< that asks it to end; nothing: it is ended
 };
 
-/** Whether it may be idle, by what stands in the state: that is left to look whether it has other processes. Pure. */
-bool may_be_idle(const Allocation &allocation, const PreemptionPolicy &policy, std::int64_t now);
-
-/** Which containers it takes, and when to look again; pure. */
+/** What is to be done now, and when to look again; pure. */
 struct PreemptionPlan {
-    std::vector<Holder> holders; ///< with their end the request could be granted; empty: no preemption
-    std::optional<std::int64_t> look_again; ///< CLOCK_BOOTTIME, ns: when one more may be idle
+    std::vector<EndStep>
+        steps; ///< with the end of these the request could be granted; empty: nothing is to be done
+    std::optional<std::int64_t> look_again; ///< CLOCK_BOOTTIME, ns: when more may be done
 };
 
 /**
- * Whether the request could be granted if idle containers ended. One may be idle whose init is one of the idle ones and
- * the first of a pid namespace of its own, if its cgroup is known and its lease is old enough. Nobody is overtaken by it,
- * and nobody is taken whose end would not do.
+ * Whether the request could be granted if containers ended that may be ended. Nobody is overtaken by it, and nobody is
+ * taken whose end would not do. Who has a limit is asked to end first, once, and has some time left then; meanwhile
+ * nobody is ended for the same request.
+ * @param obstacles who is in the way; the others are left alone
  */
 PreemptionPlan plan_preemption(const LeaseState &state, const Claim &claim, const Obstacles &obstacles,
-                               const PreemptionPolicy &policy, std::int64_t now);
+                               const Endings &endings, std::int64_t now);
 
-/** What became of a container that might be idle. */
+/** Writes down whom the plan asks to end, for who waits next. Before they are asked: nobody is asked twice. */
+void note_asked(LeaseState &state, const PreemptionPlan &plan, std::int64_t now);
+
+/** What became of a container. */
 struct Preemption {
     bool has_ended = false;
     UniqueFd busy_with; ///< a process of it that keeps it from being idle; may be not valid
 };
 
 /**
- * Ends a container if it has no process but its init, which is looked at twice, 100 ms apart, and waits for its end.
+ * Does it, and waits for the end of a container that is ended. One that was idle is looked at again, 100 ms later; one that
+ * was never started must not have been since.
  * @throws Error (BrokenHost) if it does not end
  */
-Preemption preempt(const Processes &processes, const Holder &holder);
+Preemption preempt(const Processes &processes, const EndStep &step);
 
-/** Whether the container has no process but its init now. */
-bool is_alone(const Processes &processes, const Holder &holder);
+/** What was done, for the log: "asked the container "c" to end …". */
+std::string to_text(const EndStep &step);
 
 } // namespace ogh

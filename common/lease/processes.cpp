@@ -55,8 +55,12 @@ std::optional<std::uint64_t> start_time_of(std::string_view stat)
 bool has_executed_nothing(std::string_view stat)
 {
     constexpr size_t flags = 9;
+    constexpr size_t user_ticks = 14;
+    constexpr size_t system_ticks = 15;
     constexpr std::uint64_t forked_without_exec = 0x40; // PF_FORKNOEXEC of the kernel's include/linux/sched.h
-    return (number_in(stat, flags).value_or(0) & forked_without_exec) != 0;
+    constexpr std::uint64_t second = 100;               // in ticks of procfs
+    return (number_in(stat, flags).value_or(0) & forked_without_exec) != 0 &&
+           number_in(stat, user_ticks).value_or(0) + number_in(stat, system_ticks).value_or(0) < second;
 }
 
 bool is_first_of_a_pid_namespace(std::string_view information)

@@ -21,7 +21,9 @@ std::optional<std::uint64_t> start_time_of(std::string_view stat);
 
 /**
  * Whether /proc/PID/stat (field 9, PF_FORKNOEXEC) says that the process has executed no program since it was forked. The
- * init of a container that a runtime has created is such a one until the container is started. False if unknown.
+ * init of a container that a runtime has created is such a one until the container is started, runc's too: it is a child
+ * of the one that was executed. False if unknown, and of one that has worked for a second (fields 14, 15): a runtime may
+ * be the container's program itself, as crun is WebAssembly's.
  */
 bool has_executed_nothing(std::string_view stat);
 

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <csignal>
+#include <ctime>
 #include <fstream>
 #include <optional>
 #include <sstream>
@@ -76,7 +77,7 @@ struct Cgroups : CgroupHost {
     LeaseRequest next(const Init &init) const
     {
         LeaseRequest asked = LeaseHost::request(init, {"n:0"});
-        asked.preemption.idle_after = 1ms;
+        asked.preemption.idle_after = asked.preemption.begin_within = 1ms;
         return asked;
     }
 
@@ -204,6 +205,50 @@ BOOST_FIXTURE_TEST_CASE(another_program_is_never_idle, Cgroups)
     asked.program = "/usr/bin/python3";
     BOOST_TEST(leases_host.take(asked) == 0);
     BOOST_TEST(leases_host.take(next(Init())) == busy);
+}
+
+BOOST_FIXTURE_TEST_CASE(where_nothing_has_run_it_is_not_ended_until_something_has, Cgroups)
+{
+    const std::string cgroup = make_own(2);
+    const Init init;
+    const Init two;
+    join(cgroup, init.pid());
+    BOOST_TEST(leases_host.take(idle_one(init, cgroup)) == 0);
+    LeaseRequest asked = next(two);
+    asked.preemption.begin_within = 10min;
+    ::usleep(10'000);
+    BOOST_TEST(leases_host.take(asked) == busy);
+    Child program([&] {
+        join(cgroup, ::getpid());
+        while (std::clock() < CLOCKS_PER_SEC / 20)
+            continue;
+        ::_exit(0);
+    });
+    BOOST_TEST(program.wait() == 0);
+    wait_until_alone(cgroup, init.pid());
+    BOOST_TEST(leases_host.take(asked) == 0);
+}
+
+BOOST_FIXTURE_TEST_CASE(what_was_never_started_is_ended_with_all_of_its_processes, Cgroups)
+{
+    const std::string cgroup = make_own(2);
+    Init init(Init::Kind::Joined); // it has executed nothing
+    Init other(Init::Kind::Joined);
+    const Init two;
+    join(cgroup, init.pid());
+    join(cgroup, other.pid());
+    LeaseRequest asked = LeaseHost::request(init, {"n:0"});
+    asked.cgroups_path = cgroup;
+    BOOST_TEST(leases_host.take(asked) == 0);
+    LeaseRequest later = LeaseHost::request(two, {"n:0"});
+    const Failure refused = leases_host.refusal(later);
+    BOOST_TEST(refused.says("(never started)"), refused.message);
+    later.preemption.start_within = 1ms;
+    later.preemption.is_allowed = false;
+    BOOST_TEST(leases_host.take(later) == busy);
+    later.preemption.is_allowed = true;
+    BOOST_TEST(leases_host.take(later) == 0);
+    BOOST_TEST(leases_host.list().entries.size() == 1);
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -57,7 +57,7 @@ def test_a_storm_of_steps_that_take_over(nv_box, nv_hook, machine):
 
     def start():
         request = chance.choice(["0", "1-2", "any:1", "any:2"])
-        options = ("--max-wait", "10m", "--idle-after", "0s")
+        options = ("--max-wait", "10m", "--idle-after", "0s", "--begin-within", "0s")
         box = concourse.make(ask(nv_box(request, *options, cgroup="as-found"), KEY, "exclusive", "10m"), "task")
         box.timeout = 0
         return Member(box, f"{NODES}; read line", REQUESTS.get(request, 2), "exclusive", "ends", 0)

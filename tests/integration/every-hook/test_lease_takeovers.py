@@ -15,7 +15,8 @@ from harness.stopped import wait_until
 
 pytest_plugins = ["harness.nvidia_fixtures"]
 
-NOW = ("--idle-after", "0s", "--max-wait", "20s")
+BEGUN = ("--idle-after", "0s", "--max-wait", "20s")
+NOW = (*BEGUN, "--begin-within", "0s")
 SIGKILLED = 128 + 9
 
 
@@ -78,7 +79,7 @@ def test_the_second_step_of_a_build_takes_the_gpu_of_the_first(step, leases, map
     refused(step(mapped=mapped).end(), 4, first.run.name)
     assert leases.rows("state") == [("running",)]
     program.communicate(timeout=LIMIT_S)
-    assert leases.run("--list", "--idle-after", "0s").stdout.split()[-1] == "idle"
+    assert leases.run("--list", *NOW).stdout.split()[-1] == "idle"
     second = step(mapped=mapped).ready()
     assert first.is_taken_over()
     assert leases.rows("container", "lease") == [(second.run.name, "exclusive")]
@@ -104,12 +105,23 @@ def test_a_step_that_waits_takes_over_once_the_other_is_idle(step, leases):
     assert first.is_taken_over()
 
 
+def test_one_in_which_nothing_has_begun_is_left_alone_until_something_has(step, leases):
+    """Its step is still on the way: the program is started over the network."""
+    first = step().ready()
+    refused(step("exclusive", None, *BEGUN).end(), 4, first.run.name)
+    second = step("exclusive", "20s", *BEGUN)
+    wait_until(leases.waiting, "it does not wait", second.run.process)
+    assert first.exec("sh", "-c", "i=0; while [ $i -lt 20000 ]; do i=$((i + 1)); done").wait(LIMIT_S) == 0
+    second.ready()
+    assert first.is_taken_over()
+
+
 def test_one_that_is_young_is_waited_for(step):
     """It may have been made for a program that is not started yet."""
     first = step().ready()
     refused(step("exclusive", None, "--idle-after", "1m").end(), 4, first.run.name)
     start = time.monotonic()
-    step("exclusive", "10s", "--idle-after", "1s", "--max-wait", "20s").ready()
+    step("exclusive", "10s", "--idle-after", "1s", "--begin-within", "0s", "--max-wait", "20s").ready()
     assert first.is_taken_over() and time.monotonic() - start < 5
 
 

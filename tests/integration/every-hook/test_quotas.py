@@ -101,7 +101,7 @@ def test_a_refusal_names_the_quota_and_its_holders_and_nothing_of_the_key(nv_box
 
 def test_an_idle_container_is_ended_for_one_that_wants_its_quota(nv_box, keys, running, leases):
     """On another GPU: what it has is not what the other one gets."""
-    options = (*keys("--quota 1"), "--idle-after", "0s")
+    options = (*keys("--quota 1"), "--idle-after", "0s", "--begin-within", "0s")
     first = running(task(nv_box(None, *options), request="0"))
     second = running(task(nv_box(None, *options), request="1"))
     assert leases.rows("container", "gpus") == [(second.run.name, "1")]

@@ -38,13 +38,13 @@ class Result:
 
 
 class Runc:
-    """runc with a state folder of its own; `options` are further ones of its command `run`."""
+    """runc with a state folder of its own; `options` are further ones of its command, which is `run` or `create`."""
 
     name = "runc"
 
     def __init__(self, folder):
         folder.mkdir()
-        self.options = []
+        self.options, self.verb = [], "run"
         self._state = folder / "state"
         self._log = folder / "log"
 
@@ -55,7 +55,7 @@ class Runc:
     def start(self, host, bundle):
         """Start a container; gives a Run, to be finished."""
         name = secrets.token_hex(32)
-        return begin(host, name, self.command("run", *self.options, "--bundle", bundle.folder, name))
+        return begin(host, name, self.command(self.verb, *self.options, "--bundle", bundle.folder, name))
 
     def left_over(self):
         """Containers that the runtime still knows of."""

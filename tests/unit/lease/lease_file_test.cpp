@@ -47,6 +47,10 @@ LeaseFile limited_example()
     Allocation &shares = file.state.allocations[1];
     shares.devices = {{"b/1", LeaseMode::Shared, " used-at=8", {{"key:a, b", 2}, {"policy:c", 1}}, 3},
                       {"b/2", LeaseMode::Shared, "", {}, 1}};
+    shares.limit = HoldLimit{20, 5, 37, 30};
+    shares.others_cpu_ns = 3'500'000;
+    shares.unknown.fields = " until=9";
+    file.state.allocations[0].limit = HoldLimit{20, 5, 15};
     file.state.tickets[0].demand.quotas = {{"io.kubernetes.pod.namespace=ml", 4294967295}};
     file.state.tickets[0].demand.max_sharers = 64;
     file.state.tickets[0].unknown.fields = " signals=yes";
@@ -181,6 +185,11 @@ const auto changes_of_limits = std::to_array<Change>({
     {"quotas=2:key:a\\x2c\\x20b,", "quotas=2:policy:c,", "wrong value of 'quotas'"},
     {"quotas=2:key:a\\x2c\\x20b,", "quotas=2:policy:d,", "wrong value of 'quotas'"},
     {"quotas=2:key:a\\x2c\\x20b,1:policy:c", "quotas=-", "wrong value of 'quotas'"},
+    {"stop-signal=37", "stop-signal=65", "wrong value of 'stop-signal'"},
+    {"hold-until=20 hold-grace=5 stop-signal=37", "hold-until=20 stop-signal=37",
+     "wrong value of 'hold-grace'"},
+    {"stop-sent=30 others-cpu=3500000", "others-cpu=3500000 stop-sent=30 others-cpu=1",
+     "wrong value of 'a field'"},
     {"max-sharers=3", "max-sharers=0", "wrong value of 'max-sharers'"},
     {"max-sharers=3", "max-sharers=4294967296", "wrong value of 'max-sharers'"},
     {"max-sharers=3 used-at=8", "used-at=8 max-sharers=3 quotas=3:x used-at=8", "wrong value of 'a field'"},
@@ -321,6 +330,7 @@ BOOST_AUTO_TEST_CASE(what_version_1_cannot_say_is_refused_in_words)
     refused([](LeaseState &state) { state.unknown_of_uses = {{"a", " a=1"}}; });
     refused([](LeaseState &state) { state.allocations[0].devices[0].quotas = {{"key:a", 1}}; });
     refused([](LeaseState &state) { state.allocations[0].devices[0].max_sharers = 2; });
+    refused([](LeaseState &state) { state.allocations[0].limit = HoldLimit{1, 1, 15}; });
     refused([](LeaseState &state) { state.tickets[0].demand.quotas = {{"key:a", 1}}; });
     refused([](LeaseState &state) { state.tickets[0].demand.max_sharers = 2; });
     refused([](LeaseState &state) { state.drains[0].until_ns = 1; });

@@ -16,7 +16,9 @@ namespace {
 using Keys = std::vector<LeaseKey>;
 
 constexpr std::int64_t taken = 1;
+constexpr std::int64_t may_end = 10'000'000'000;
 constexpr std::int64_t now = 60'000'000'000;
+constexpr std::int64_t grace = 30'000'000'000;
 
 Holder idle_one(pid_t pid)
 {
@@ -33,19 +35,38 @@ struct Host {
         enter(state, holder, request, keys, taken);
     }
 
-    /** The pids of those that would be ended for an exclusive lease. */
-    std::vector<pid_t> ended_for(const Keys &fixed, unsigned any = 0, const Keys &candidates = {},
-                                 std::int64_t when = now) const
+    /** What would be done for a request, if each holder may be ended. */
+    PreemptionPlan plan(const Demand &demand, std::int64_t when = now) const
     {
-        const Demand demand{fixed, any, candidates, LeaseMode::Exclusive};
         const Claim claim{{1000, 1}, demand};
+        Endings endings;
+        for (const Allocation &allocation : state.allocations) {
+            const auto why = allocation.limit ? EndReason::HeldTooLong : EndReason::Idle;
+            endings.emplace(allocation.holder.init, Ending{why, may_end, may_end});
+        }
+        return plan_preemption(state, claim, decide(state, claim, when).obstacles, endings, when);
+    }
+
+    std::vector<pid_t> ended_for(const Demand &demand) const
+    {
         std::vector<pid_t> pids;
-        for (const Holder &holder :
-             plan_preemption(state, claim, decide(state, claim, when).obstacles, {}, when).holders)
-            pids.push_back(holder.init.pid);
+        for (const EndStep &step : plan(demand).steps)
+            pids.push_back(step.signal ? -step.holder.init.pid : step.holder.init.pid);
         return pids;
     }
+
+    /** Its limit, a new one. */
+    HoldLimit &limited(pid_t pid)
+    {
+        return state.allocations.at(static_cast<size_t>(pid - 1))
+            .limit.emplace(HoldLimit{may_end, grace, 15});
+    }
 };
+
+Demand exclusive(Keys fixed, unsigned any = 0, Keys candidates = {})
+{
+    return {std::move(fixed), any, std::move(candidates), LeaseMode::Exclusive};
+}
 
 using Pids = std::vector<pid_t>;
 
@@ -55,8 +76,8 @@ BOOST_FIXTURE_TEST_CASE(no_more_are_ended_than_it_takes, Host)
 {
     give(idle_one(1), {"a"});
     give(idle_one(2), {"b"});
-    BOOST_TEST(ended_for({}, 1, {"a", "b"}) == Pids{1}, boost::test_tools::per_element());
-    BOOST_TEST(ended_for({}, 2, {"a", "b"}) == (Pids{1, 2}), boost::test_tools::per_element());
+    BOOST_TEST(ended_for(exclusive({}, 1, {"a", "b"})) == Pids{1}, boost::test_tools::per_element());
+    BOOST_TEST(ended_for(exclusive({}, 2, {"a", "b"})) == (Pids{1, 2}), boost::test_tools::per_element());
 }
 
 BOOST_FIXTURE_TEST_CASE(who_is_not_in_the_way_is_not_ended, Host)
@@ -65,7 +86,7 @@ BOOST_FIXTURE_TEST_CASE(who_is_not_in_the_way_is_not_ended, Host)
     give(idle_one(2), {"b"});
     give(idle_one(3), {"c"});
     remove_holder(state, {3, 1}); // c was used after b
-    BOOST_TEST(ended_for({"a"}, 1, {"b", "c"}) == Pids{1}, boost::test_tools::per_element());
+    BOOST_TEST(ended_for(exclusive({"a"}, 1, {"b", "c"})) == Pids{1}, boost::test_tools::per_element());
 }
 
 BOOST_FIXTURE_TEST_CASE(of_a_quota_no_more_are_ended_than_it_takes_on_whichever_device, Host)
@@ -78,13 +99,7 @@ BOOST_FIXTURE_TEST_CASE(of_a_quota_no_more_are_ended_than_it_takes_on_whichever_
     }
     give(idle_one(3), {"c"});
     const auto ended = [&](unsigned any) {
-        const Demand demand{{}, any, {"d", "e"}, LeaseMode::Shared, quota};
-        const Claim claim{{1000, 1}, demand};
-        std::vector<pid_t> pids;
-        for (const Holder &holder :
-             plan_preemption(state, claim, decide(state, claim, now).obstacles, {}, now).holders)
-            pids.push_back(holder.init.pid);
-        return pids;
+        return ended_for({{}, any, {"d", "e"}, LeaseMode::Shared, quota});
     };
     BOOST_TEST(ended(1) == Pids{1}, boost::test_tools::per_element());
     BOOST_TEST(ended(2) == (Pids{1, 2}), boost::test_tools::per_element());
@@ -95,29 +110,43 @@ BOOST_FIXTURE_TEST_CASE(of_those_who_share_no_more_are_ended_than_it_takes, Host
 {
     for (const pid_t pid : {1, 2})
         enter(state, idle_one(pid), {}, {"a"}, taken);
-    const Demand demand{{"a"}, 0, {}, LeaseMode::Shared, {}, 2};
-    const Claim claim{{1000, 1}, demand};
-    const auto plan = plan_preemption(state, claim, decide(state, claim, now).obstacles, {}, now);
-    BOOST_TEST_REQUIRE(plan.holders.size() == 1);
-    BOOST_TEST(plan.holders.front().init.pid == 1);
+    BOOST_TEST(ended_for({{"a"}, 0, {}, LeaseMode::Shared, {}, 2}) == Pids{1},
+               boost::test_tools::per_element());
 }
 
-BOOST_FIXTURE_TEST_CASE(only_an_idle_one_is_ended_that_ends_as_a_whole, Host)
+BOOST_FIXTURE_TEST_CASE(who_may_be_ended_later_is_looked_at_again, Host)
 {
     give(idle_one(1), {"a"});
-    BOOST_TEST(ended_for({"a"}) == Pids{1}, boost::test_tools::per_element());
-    BOOST_TEST(ended_for({"a"}, 0, {}, taken + 1).empty());
-    Holder joined = idle_one(2);
-    joined.own_pid_namespace = false;
-    Holder without_cgroup = idle_one(3);
-    without_cgroup.cgroup.reset();
-    Holder busy = idle_one(4);
-    busy.program = "/usr/bin/python3";
-    for (const Holder &holder : {joined, without_cgroup, busy}) {
-        state = {};
-        give(holder, {"a"});
-        BOOST_TEST(ended_for({"a"}).empty(), holder.init.pid);
-    }
+    const PreemptionPlan early = plan(exclusive({"a"}), taken);
+    BOOST_TEST(early.steps.empty());
+    BOOST_TEST((early.look_again == may_end));
+}
+
+BOOST_FIXTURE_TEST_CASE(one_with_a_limit_is_asked_once_and_ended_after_its_grace, Host)
+{
+    give(idle_one(1), {"a"});
+    limited(1);
+    const Demand demand = exclusive({"a"});
+    const PreemptionPlan first = plan(demand);
+    BOOST_TEST(ended_for(demand) == Pids{-1}, boost::test_tools::per_element());
+    BOOST_TEST((first.look_again == now + grace));
+    note_asked(state, first, now - 1);
+    BOOST_TEST(ended_for(demand).empty());
+    BOOST_TEST((plan(demand).look_again == now - 1 + grace));
+    limited(1).asked_ns = now - grace;
+    BOOST_TEST(ended_for(demand) == Pids{1}, boost::test_tools::per_element());
+}
+
+BOOST_FIXTURE_TEST_CASE(while_one_has_time_left_nobody_else_is_ended, Host)
+{
+    give(idle_one(1), {"a"});
+    give(idle_one(2), {"b"});
+    limited(2);
+    BOOST_TEST(ended_for(exclusive({"a", "b"})) == Pids{-2}, boost::test_tools::per_element());
+    limited(2).asked_ns = now - 1;
+    BOOST_TEST(ended_for(exclusive({"a", "b"})).empty());
+    limited(2).asked_ns = now - grace;
+    BOOST_TEST(ended_for(exclusive({"a", "b"})) == (Pids{1, 2}), boost::test_tools::per_element());
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <chrono>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "hook/command_line.h"
+#include "hook/quota_options.h"
+#include "lease/ending.h"
+#include "lease/lease_state.h"
+#include "request/request.h"
+
+namespace ogh {
+
+/** The host's side of leases. */
+struct LeaseOptions {
+    LeaseMode least = LeaseMode::Shared; ///< what every container has to accept
+    std::string max_wait = "0s";
+    std::vector<std::string> idle_inits; ///< empty: the default of PreemptionPolicy
+    std::string idle_after = "10s";
+    std::string begin_within = "10m";
+    std::string start_within = "60s";
+    bool no_takeover = false;
+    std::optional<std::string> max_hold; ///< nothing: for ever
+    std::string hold_grace = "30s";
+    QuotaOptions quotas;
+    std::optional<std::string> drain;
+    std::optional<std::string> undrain;
+    std::string drain_reason;
+    std::optional<std::string> drain_time;
+};
+
+/** @param origin of the text, for the message. @throws Error (Usage) */
+std::chrono::seconds duration_of(const std::string &text, const std::string &origin);
+
+/** All but --drain and --undrain. */
+void add_lease_options(CommandLine &cli, LeaseOptions &options);
+void add_drain_options(CommandLine &cli, LeaseOptions &options);
+
+/** @throws Error (Usage) for what is no duration, no absolute path or no quota, or --drain beside --undrain */
+void check(const LeaseOptions &options);
+
+/** @param options as check() accepts them */
+PreemptionPolicy preemption_policy(const LeaseOptions &options);
+
+/** --hold-grace, as check() accepts it. */
+std::chrono::seconds hold_grace(const LeaseOptions &options);
+
+/** What a container asks of the leases, within what the host's options allow. */
+struct LeaseTerms {
+    LeaseMode mode = LeaseMode::Shared;
+    std::chrono::seconds wait{0};
+    bool is_explicit = false; ///< asked for, or demanded by the host; not the default
+    Quotas quotas = {};
+    std::optional<unsigned> max_sharers = {};
+    std::optional<std::chrono::seconds> hold =
+        {}; ///< how long it may have it where others wait; nothing: for ever
+
+    bool operator==(const LeaseTerms &) const = default;
+};
+
+/**
+ * Understands what a request says of `lease` (`shared`, `exclusive`), and of `wait` and `hold` (durations); where the host
+ * asks, and nobody says how long it waits, it is --max-wait.
+ * @param options as check() accepts them
+ * @throws Error: Usage; Denied for a wait that is longer than --max-wait, and to hold for longer than --max-hold
+ */
+LeaseTerms lease_terms(const Request &request, const LeaseOptions &options);
+
+} // namespace ogh

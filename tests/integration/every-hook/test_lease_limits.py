@@ -1,0 +1,89 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Containers that are ended for one that wants their GPU, whatever they do: by the host's limit, or never started."""
+
+import pytest
+
+from harness import engines
+from harness.host import LIMIT_S
+from harness.leases import Container, Leases, ask
+from harness.nvidia_container import KEY, refused
+from harness.stopped import wait_until
+
+pytest_plugins = ["harness.nvidia_fixtures"]
+
+SIGKILLED = 128 + 9
+WAIT = ("--max-wait", "20s")
+
+
+@pytest.fixture(name="leases")
+def leases_fixture(nv_hook, machine):
+    return Leases(nv_hook.executable, machine)
+
+
+@pytest.fixture(name="asking")
+def asking_fixture(nv_box):
+    """A function that starts a container that wants GPU 0: asking(*options of the hook, wait=…, hold=…, engine=…)."""
+    containers = []
+
+    def start(*args, wait=None, hold=None, engine=engines.RUNTIMES[0], look="true", signal=None, verb="run"):
+        box = ask(nv_box("0", *WAIT, *args, engine=engine), KEY, "exclusive", wait)
+        if hold:
+            box.annotations[f"{KEY}.hold"] = hold
+        if signal:
+            box.annotations["org.opencontainers.image.stopSignal"] = signal
+        box.runtime.verb = verb
+        containers.append(Container(box, look) if verb == "run" else box)
+        return containers[-1] if verb == "run" else box.start("echo started")
+
+    yield start
+    for container in reversed(containers):
+        if isinstance(container, Container):
+            container.end()
+        else:
+            container.runtime.clean(container.host)
+
+
+@pytest.mark.parametrize("engine", engines.RUNTIMES)
+def test_a_holder_past_its_limit_gets_its_stop_signal_from_who_waits(asking, leases, engine):
+    first = asking("--max-hold", "0s", "--hold-grace", "1h", engine=engine, signal="SIGUSR1",
+                   look="trap 'echo asked; exit 3' USR1").ready()
+    (state,) = leases.rows("state")[0]
+    assert state.startswith("may be ended since 20")
+    refused(asking(engine=engine).end(), 4, first.run.name)
+    assert first.run.process.poll() is None
+    second = asking(engine=engine, wait="20s").ready()
+    result = first.end()
+    assert (result.code, result.out) == (3, "asked\n")
+    assert leases.rows("container") == [(second.run.name,)]
+
+
+def test_one_without_a_handler_is_killed_after_the_grace_by_whoever_waits_then(asking, leases):
+    """The first that waits asks it, and is killed: the next one goes on."""
+    first = asking("--max-hold", "0s", "--hold-grace", "2s").ready()
+    second = asking(wait="20s")
+    wait_until(leases.waiting, "it does not wait", second.run.process)
+    second.kill()
+    third = asking(wait="20s").ready()
+    assert first.run.process.wait(LIMIT_S) == SIGKILLED
+    assert leases.rows("container") == [(third.run.name,)]
+
+
+def test_a_container_may_hold_for_less_than_the_host_allows(asking):
+    refused(asking("--max-hold", "1h", hold="2h").end(), 5, "asks to hold for 2h, and this host (--max-hold) allows 1h")
+    refused(asking(hold="soon").end(), 2, "no duration")
+    first = asking("--max-hold", "1h", "--hold-grace", "0s", hold="0s").ready()
+    asking(wait="20s").ready()
+    assert first.run.process.wait(LIMIT_S) == SIGKILLED
+
+
+@pytest.mark.parametrize("engine", engines.RUNTIMES)
+def test_a_container_that_nobody_starts_is_ended(asking, leases, engine):
+    """runc's init is a child of the program that was executed, and crun's one of crun."""
+    created = asking(verb="create", engine=engine)
+    assert created.process.wait(LIMIT_S) == 0
+    assert leases.rows("state") == [("never started",)]
+    refused(asking(engine=engine).end(), 4, f"{created.name}' since ", "(never started)")
+    refused(asking("--start-within", "0s", "--no-takeover", engine=engine).end(), 4, created.name)
+    second = asking("--start-within", "0s", engine=engine).ready()
+    assert leases.rows("container", "state") == [(second.run.name, "running")]
+    refused(asking("--start-within", "0s", engine=engine).end(), 4, second.run.name)

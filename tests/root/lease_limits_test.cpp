@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Containers that may be ended by who waits, since they have had their GPU for long enough.
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <csignal>
+#include <string>
+
+#include <boost/test/unit_test.hpp>
+
+#include "child.h"
+#include "lease/boot_clock.h"
+#include "lease_host.h"
+
+BOOST_AUTO_TEST_SUITE(lease_limits)
+
+using namespace ogh;
+using namespace ogh::test;
+using namespace std::chrono_literals;
+
+namespace {
+
+struct Limits : LeaseHost {
+    /** A request for the one GPU, for so long and no longer. */
+    static LeaseRequest limited(const Init &init, std::chrono::nanoseconds most,
+                                std::chrono::nanoseconds grace)
+    {
+        LeaseRequest asked = request(init, {"n:0"});
+        asked.hold = HoldTerms{most, grace, SIGTERM};
+        return asked;
+    }
+
+    /** Waits for the GPU in a process of its own, and ends with what came of it. */
+    [[nodiscard]] Child waiter(const Init &init) const
+    {
+        return Child([this, &init] {
+            LeaseRequest asked = request(init, {"n:0"});
+            asked.wait = 60s;
+            asked.runtime = ::getppid();
+            Notes notes;
+            asked.notes = &notes;
+            const int code = take(asked);
+            ::_exit(notes.empty() ? code : code + static_cast<int>(notes.size()));
+        });
+    }
+
+    /** The field of the state's only holder; waits until it is there. */
+    std::string field(const std::string &name) const
+    {
+        for (;; ::usleep(1000)) {
+            const std::string text = state();
+            const size_t start = text.find(" " + name + "=");
+            if (start != std::string::npos)
+                return text.substr(start, text.find_first_of(" \n", start + 1) - start);
+        }
+    }
+};
+
+/** What init ended by, if it has; it is still to be waited for. */
+int signal_of(const Init &init)
+{
+    siginfo_t found{};
+    ::waitid(P_PID, static_cast<id_t>(init.pid()), &found, WEXITED | WNOHANG | WNOWAIT);
+    return found.si_pid == 0 ? 0 : found.si_status;
+}
+
+} // namespace
+
+BOOST_FIXTURE_TEST_CASE(without_somebody_who_waits_nothing_happens, Limits)
+{
+    const Init init;
+    BOOST_TEST(take(limited(init, 0ns, 0ns)) == 0);
+    BOOST_TEST(list().entries.front().may_end_since.has_value());
+    const Failure refused = refusal(request(Init(), {"n:0"}));
+    BOOST_TEST(refused.says("(may be ended since 2"), refused.message);
+    BOOST_TEST(state().find("stop-sent") == std::string::npos);
+    BOOST_TEST(signal_of(init) == 0);
+}
+
+BOOST_FIXTURE_TEST_CASE(a_first_program_without_a_handler_is_killed_after_the_grace, Limits)
+{
+    const Init init;
+    const Init two;
+    BOOST_TEST(take(limited(init, 1ms, 300ms)) == 0);
+    const std::int64_t start = boottime_ns();
+    BOOST_TEST(waiter(two).wait() == 2); // it says that it has asked, and ended
+    BOOST_TEST(boottime_ns() - start >= 300'000'000);
+    BOOST_TEST(signal_of(init) == SIGKILL);
+}
+
+BOOST_FIXTURE_TEST_CASE(one_that_heeds_its_signal_gets_no_other, Limits)
+{
+    const Init init(Init::Kind::Joined);
+    const Init two;
+    LeaseRequest asked = limited(init, 1ms, 1h);
+    asked.demand.mode = LeaseMode::Shared; // an exclusive one needs a cgroup
+    BOOST_TEST(take(asked) == 0);
+    BOOST_TEST(waiter(two).wait() == 1);
+    BOOST_TEST(signal_of(init) == SIGTERM);
+}
+
+BOOST_FIXTURE_TEST_CASE(who_waits_next_goes_on_where_the_one_before_has_ended, Limits)
+{
+    const Init init;
+    const Init two;
+    BOOST_TEST(take(limited(init, 1ms, 1s)) == 0);
+    std::string asked_at;
+    {
+        const Child first = waiter(two);
+        asked_at = field("stop-sent");
+    }
+    Child second = waiter(two);
+    while (signal_of(init) == 0 && state().find("ticket ") == std::string::npos)
+        ::usleep(1000);
+    BOOST_TEST(field("stop-sent") == asked_at);
+    BOOST_TEST(second.wait() == 1); // it says only that it has ended it
+}
+
+BOOST_FIXTURE_TEST_CASE(the_least_of_several_limits_counts, Limits)
+{
+    const Init init;
+    BOOST_TEST(take(limited(init, 1h, 5s)) == 0);
+    const std::string first = field("hold-until");
+    LeaseRequest more = limited(init, 2h, 7s);
+    more.demand.fixed = {"n:1"};
+    BOOST_TEST(take(more) == 0);
+    BOOST_TEST(field("hold-until") == first);
+    more = limited(init, 1min, 9s);
+    more.demand.fixed = {"n:2"};
+    BOOST_TEST(take(more) == 0);
+    BOOST_TEST(field("hold-until") != first);
+    BOOST_TEST(field("hold-grace") == " hold-grace=9000000000");
+}
+
+BOOST_AUTO_TEST_SUITE_END()
