@@ -40,11 +40,10 @@ const std::string &checked_word(const std::string &word, const std::string &what
     return word;
 }
 
-/** @throws Error as read_key_file(): to a file that no hook takes nothing is added */
+/** @throws Error as read_key_text() */
 std::string text_of(const Sysroot &sysroot, const std::string &path)
 {
     std::string text = read_key_text(sysroot, path).value_or("");
-    static_cast<void>(KeyFile(text));
     if (!text.empty() && !text.ends_with('\n'))
         text += '\n';
     return text;

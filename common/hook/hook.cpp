@@ -119,8 +119,7 @@ std::optional<Request> Hook::request(const OtherwiseAsked &otherwise)
     if (options_.inspect && !options_.plan)
         throw Error(ErrorKind::Usage, "--inspect changes nothing: it goes with --list, --plan or --cdi");
     read_container();
-    // Only where it counts: a file that is wrong must not stop containers that did not ask.
-    if (config_ && options_.key_file && has_variable(name_, *config_))
+    if (config_ && needs_keys(name_, *config_, options_))
         options_.keys = read_key_file(Sysroot("/"), *options_.key_file);
     auto asked = read_request(name_, config_ ? &*config_ : nullptr, options_, notes(), otherwise);
     if (asked) // then what is said of not asking is wrong, or of no interest

@@ -45,8 +45,7 @@ void add_common_options(CommandLine &cli, CommonOptions &options)
                "Who may ask: annotation, environment or always (default: annotation)");
     cli.add({"--request", "VALUE", "What the host asks for (default: nothing, the container asks)"},
             options.request);
-    cli.add_flag("--all-steps", "With --opt-in always: also for Concourse's get, put and check containers",
-                 options.all_steps);
+    cli.add_flag("--all-steps", "Also for Concourse's get, put and check containers", options.all_steps);
     cli.add({"--key-file", "FILE", "Environment counts only with a key of this file (default: no file)"},
             options.key_file);
     cli.add({"--only", "KEY=PATTERN",
@@ -65,8 +64,6 @@ void check(const CommonOptions &options)
 {
     if (options.opt_in == OptIn::Always && !options.request)
         throw Error(ErrorKind::Usage, "--opt-in always needs --request");
-    if (options.all_steps && options.opt_in != OptIn::Always)
-        throw Error(ErrorKind::Usage, "--all-steps needs --opt-in always");
     if (options.key_file && options.opt_in != OptIn::Environment)
         throw Error(ErrorKind::Usage, "--key-file needs --opt-in environment");
     for (const std::string &only : options.only) {

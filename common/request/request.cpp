@@ -17,12 +17,6 @@ namespace {
 
 constexpr const char *key_variable = "OCI_GPU_HOOKS_KEY";
 
-const std::string *find_annotation(const Config &config, std::string_view key)
-{
-    const auto annotation = config.annotations.find(key);
-    return annotation == config.annotations.end() ? nullptr : &annotation->second;
-}
-
 /** "nvidia-devices.capabilities" is OCI_GPU_HOOKS_NVIDIA_DEVICES_CAPABILITIES. */
 std::string variable_name(std::string_view key)
 {
@@ -70,10 +64,10 @@ std::string why_not_by_only(const Config &config, const std::vector<std::string>
     std::map<std::string, bool> matched;
     for (const std::string &each : only) {
         const std::string key = each.substr(0, each.find('='));
-        const std::string *value = find_annotation(config, key);
+        const auto value = config.annotations.find(key);
         const std::string pattern = each.substr(key.size() + 1);
-        matched[key] =
-            matched[key] || (value != nullptr && ::fnmatch(pattern.c_str(), value->c_str(), 0) == 0);
+        matched[key] = matched[key] || (value != config.annotations.end() &&
+                                        ::fnmatch(pattern.c_str(), value->second.c_str(), 0) == 0);
     }
     for (const auto &[key, fine] : matched) {
         if (!fine)
@@ -82,23 +76,39 @@ std::string why_not_by_only(const Config &config, const std::vector<std::string>
     return "";
 }
 
-/** Why --opt-in always leaves the container out; nothing if it does not. */
-std::optional<Note> why_left_out(const Config &config)
+/** Why nobody may ask for the container; "" if that is not so. */
+std::string why_left_out(const Config &config, const OptInOptions &options)
 {
-    switch (concourse_step(config)) {
+    switch (options.all_steps ? ConcourseStep::None : concourse_step(config)) {
     case ConcourseStep::None:
     case ConcourseStep::Task:
         break;
     case ConcourseStep::Resource:
-        return Note{LogLevel::Info, "nothing to do: a get, put or check container of Concourse"};
+        return "a get, put or check container of Concourse";
     case ConcourseStep::Unknown:
         // Rather a task without than the image of a resource type with what was meant for tasks.
-        return Note{
-            LogLevel::Warning,
-            "left out: a container of Concourse whose mounts are neither those of a task nor those of "
-            "a get, put or check; with --all-steps it gets what is requested"};
+        return "a container of Concourse whose mounts are neither those of a task nor those of a get, put or "
+               "check; with --all-steps it gets what is requested";
     }
-    return std::nullopt;
+    return "";
+}
+
+/** The one that is said where the environment counts. */
+std::optional<std::string> counting_variable(std::string_view key, const Config &config,
+                                             const OptInOptions &options)
+{
+    return options.opt_in == OptIn::Annotation ? std::nullopt : environment_value(config, variable_name(key));
+}
+
+/** Whose image it is, and so whose environment, its pipeline does not say: it starts, whatever it asks for. */
+Note left_out(std::string_view hook, const Config &config, const OptInOptions &options,
+              const std::string &why)
+{
+    if (find_own_annotation(config, hook) || counting_variable(hook, config, options))
+        return {LogLevel::Warning, "left out, and starts without what it asks for: " + why};
+    if (options.opt_in == OptIn::Always && concourse_step(config) == ConcourseStep::Unknown)
+        return {LogLevel::Warning, "left out: " + why};
+    return {LogLevel::Info, "nothing to do: " + why};
 }
 
 /** What is said under a key of this collection, and who says it; also where that does not count. */
@@ -107,12 +117,10 @@ std::optional<Request> find_any(std::string_view key, const Config &config, cons
     if (const auto annotation = find_own_annotation(config, key))
         return Request{Asker::Annotation,
                        checked(*annotation->value, "annotation " + quote(annotation->name))};
-    if (options.opt_in != OptIn::Environment)
-        return std::nullopt;
-    const std::string variable = variable_name(key);
-    auto value = environment_value(config, variable);
+    auto value = counting_variable(key, config, options);
     if (!value)
         return std::nullopt;
+    const std::string variable = variable_name(key);
     const std::string origin = "environment variable " + quote(variable);
     if (!options.key_file)
         return Request{Asker::Environment, checked(std::move(*value), origin)};
@@ -150,7 +158,9 @@ namespace {
 std::optional<Request> find_counting(std::string_view key, const Config &config, const OptInOptions &options)
 {
     auto found = find_any(key, config, options);
-    if (found && found->asker == Asker::Annotation && trimmed(found->what.value) != "none")
+    const bool is_environments = options.opt_in == OptIn::Environment; // whom the host has told of
+    if (found && (found->asker == Asker::Annotation || !is_environments) &&
+        trimmed(found->what.value) != "none")
         check_pod(key.substr(0, key.find('.')), config, options, found->what.origin);
     return found;
 }
@@ -189,16 +199,16 @@ std::optional<Request> find_request(std::string_view hook, const Config &config,
     check_own_annotations(config, notes);
     if (!options.plugin.from.empty())
         return find_plugins(hook, config, options, notes);
+    if (const std::string why = why_left_out(config, options); !why.empty()) {
+        notes.push_back(left_out(hook, config, options, why));
+        return std::nullopt;
+    }
     if (options.request && options.opt_in != OptIn::Always)
         return by_host(Asker::Device, options);
     if (auto asked = find_counting(hook, config, options))
         return asked;
     if (options.opt_in != OptIn::Always) {
         notes.push_back({LogLevel::Info, "nothing to do: this container did not ask"});
-        return std::nullopt;
-    }
-    if (const auto why = options.all_steps ? std::nullopt : why_left_out(config)) {
-        notes.push_back(*why);
         return std::nullopt;
     }
     return by_host(Asker::Always, options);
@@ -258,10 +268,11 @@ const RequestValue *Request::detail(std::string_view name) const
     return found == details.end() ? nullptr : &found->second;
 }
 
-bool has_variable(std::string_view hook, const Config &config)
+bool needs_keys(std::string_view hook, const Config &config, const OptInOptions &options)
 {
     const std::string name = variable_name(hook);
-    return std::any_of(config.environment.begin(), config.environment.end(),
+    return options.key_file && why_left_out(config, options).empty() &&
+           std::any_of(config.environment.begin(), config.environment.end(),
                        [&](const std::string &entry) { return entry.starts_with(name); });
 }
 

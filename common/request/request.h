@@ -51,10 +51,11 @@ using OtherwiseAsked = std::function<std::optional<Request>()>;
 
 /**
  * Reads what is asked of `hook`: by the annotation `io.oci-gpu-hooks.HOOK`, by the variable that stands for it with
- * --opt-in environment, or by the host's --request, as the options allow; where the host believes a device plugin
+ * --opt-in environment or always, or by the host's --request, as the options allow; where the host believes a device plugin
  * (--from), what that has given the container, unless it asks for `none` itself. In a pod `io.oci-gpu-hooks.HOOK/CONTAINER`
  * is for that container alone and wins, see find_own_annotation(). What is said besides (`HOOK.lease`) counts in the same
- * ways, but not where the host alone asks. Why there is nothing to do stands in `notes`.
+ * ways, but not where the host alone asks. Nobody asks for a get, put or check of Concourse's (--all-steps): it starts
+ * without. Why there is nothing to do stands in `notes`.
  *
  * @param config nullptr if there is no container (--plan by hand): then only --request counts
  * @param otherwise what else counts as a request, where there is none; --only does not apply to it
@@ -75,7 +76,7 @@ std::optional<Request> read_request(std::string_view hook, const Config *config,
 void check_pod(std::string_view hook, const Config &config, const OptInOptions &options,
                const std::string &origin);
 
-/** Whether a variable of the container would count for the hook with --opt-in environment: then a key is needed. */
-bool has_variable(std::string_view hook, const Config &config);
+/** Whether a variable of the container would count with a key: a file that is wrong must not stop others. */
+bool needs_keys(std::string_view hook, const Config &config, const OptInOptions &options);
 
 } // namespace ogh

@@ -136,7 +136,7 @@ bool was_said(const std::string &value, const Case &input)
     const auto says = [&](const std::string *text) { return text != nullptr && *text == value; };
     const auto &environment = input.config.environment;
     const bool by_variable =
-        input.options.opt_in == OptIn::Environment &&
+        input.options.opt_in != OptIn::Annotation &&
         std::find(environment.begin(), environment.end(), variable + "=" + value) != environment.end();
     return input.options.request == value || by_variable || says(annotation(input.config, own_key)) ||
            says(annotation(input.config, container_key(input.config)));
@@ -161,8 +161,8 @@ void check_asked(const Request &request, const Case &input)
     require(was_said(asked.value, input), "only those ask who may");
     const bool by_host = input.options.request && input.options.opt_in != OptIn::Always;
     const std::string *own = annotation(input.config, container_key(input.config));
-    require(request.asker != Asker::Always || input.options.all_steps || !is_resource(input.config),
-            "the host's request is not for the image of a resource type");
+    require(input.options.all_steps || !is_resource(input.config),
+            "no request is for the image of a resource type");
     require(by_host || own == nullptr || *own == "-" || asked.value == *own,
             "in a pod the container's own key wins");
     require(!is_annotation || asked.value != "-", "a dash is no request");

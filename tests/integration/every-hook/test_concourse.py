@@ -211,12 +211,39 @@ def test_every_task_of_the_pull_requests_is_tried():
 
 @pytest.mark.parametrize("step", concourse.VOLUMES)
 def test_a_tag_gives_every_task_a_gpu_and_no_other_step(worker, step):
-    """Whatever the task says: the tag is not its own."""
+    """The tag is not the task's own."""
     tagged = steps_of("by-tag")["train"]
     assert tagged["tags"] == ["gpu"] and not list(params_of(tagged))
     nodes, folders = gpu_and_folders(started(worker("by-tag", step, mapped=True).run(LOOK)))
     assert (nodes, folders) == ((given(EIGHT[0]), ["datasets", "outputs_writable"]) if step in concourse.TASKS
                                 else ({}, []))
+
+
+@pytest.mark.parametrize("asks, code, nodes, words", [
+    (("NVIDIA_DEVICES=any:2",), 0, 2, ""), (("NVIDIA_DEVICES=none",), 0, 0, ""),
+    (("NVIDIA_DEVICES_CAPABILITIES=compute",), 0, 1, ""), (("NVIDIA_DEVICES=any:3",), 5, 0, "--max-devices"),
+    (("NVIDIA_DEVICES=all",), 0, 2, ""), (("NVIDIA_DEVICES=12",), 3, 0, "no GPU '12'"),
+    (("NVIDIA_DEVICES_CAPABILITIES=nonsense",), 2, 0, "nonsense"), (("NVIDIA_DEVICES=",), 2, 0, "is empty")], ids=str)
+def test_a_task_with_a_tag_gets_what_it_asks_for_or_does_not_start(worker, asks, code, nodes, words):
+    """Nothing of its params is passed over without a word."""
+    result = worker("by-tag", "task", *(f"OCI_GPU_HOOKS_{each}" for each in asks)).run(LOOK)
+    if code:
+        assert words in refused(result, code)
+    else:
+        seen, _ = gpu_and_folders(started(result))
+        assert sum(bool(re.fullmatch(r"/dev/nvidia\d", name)) for name in seen) == nodes
+
+
+@pytest.mark.parametrize("step", ["get", "put", "check"])
+@pytest.mark.parametrize("folder", FOLDERS)
+def test_no_other_step_gets_what_its_environment_asks_for(worker, new_key, keys, scratch, folder, step):
+    """It has the pipeline's key, by its resource's variables or a cache of them, and starts, also with a wrong file."""
+    image = [f"OCI_GPU_HOOKS_{each}" for each in (
+        "NVIDIA_DEVICES=all", "MOUNT_SRV=all", f"KEY={new_key('--for nvidia-devices,mount-srv')}")]
+    (keys / "keys").chmod(0o644)
+    assert started(worker(folder, step, image=image).run(LOOK)) == NOTHING
+    log = (scratch / "hooks.log").read_text("utf-8").splitlines()
+    assert len(log) == 2 and all("left out, and starts without what it asks for: a get" in line for line in log)
 
 
 def test_on_a_teams_own_worker_a_task_asks_by_its_params(worker):

@@ -60,8 +60,7 @@ def test_the_hash_is_no_key(task):
 
 
 def test_an_image_without_a_key_gets_nothing_by_its_environment(task):
-    """Nor does a resource type's, whose get has no params."""
-    refused(task(step="get", image=(ASKS,)).run(LOOK), 5, "has none")
+    refused(task(image=(ASKS,)).run(LOOK), 5, "has none")
 
 
 def test_a_key_whose_line_does_not_serve_the_hook_is_as_none(task, keys):

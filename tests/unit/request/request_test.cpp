@@ -148,6 +148,7 @@ BOOST_AUTO_TEST_CASE(a_dash_is_as_if_the_annotation_were_not_there)
         c.options.opt_in = OptIn::Environment;
         c.config.environment = {"OCI_GPU_HOOKS_MOUNT_SRV=a"};
         BOOST_TEST(c.value() == "a", name);
+        c.config.environment.clear();
         c.options.opt_in = OptIn::Always;
         c.options.request.emplace("b");
         BOOST_TEST(c.value() == "b", name);
@@ -262,6 +263,11 @@ BOOST_AUTO_TEST_CASE(in_a_pod_the_host_and_the_environment_need_no_limit)
     BOOST_TEST(c.value() == "a");
     c.options.opt_in = OptIn::Always;
     c.options.request.emplace("b");
+    BOOST_TEST((c.failure().kind == ErrorKind::Denied), "what its author asks beside the host does");
+    c.options.has_limit = true;
+    BOOST_TEST(c.value() == "a");
+    c.options.has_limit = false;
+    c.config.environment.clear();
     BOOST_TEST(c.value() == "b");
 }
 
@@ -304,25 +310,51 @@ BOOST_AUTO_TEST_CASE(always_is_for_every_container_that_does_not_ask_itself)
     c.options.opt_in = OptIn::Always;
     c.options.request.emplace("models");
     BOOST_TEST(c.value() == "models");
+    c.config.environment = {"OCI_GPU_HOOKS_MOUNT_SRV=outputs",
+                            "OCI_GPU_HOOKS_NVIDIA_DEVICES_LEASE=exclusive"};
+    BOOST_TEST(c.value() == "outputs");
+    BOOST_TEST((c.ask()->asker == Asker::Environment));
     c.config.annotations = {{key, "datasets"}};
     BOOST_TEST(c.value() == "datasets");
+    BOOST_TEST(c.ask("nvidia-devices")->detail("lease")->value == "exclusive");
 }
 
-BOOST_AUTO_TEST_CASE(always_leaves_out_concourses_resource_steps)
+BOOST_AUTO_TEST_CASE(concourses_resource_steps_are_left_out_whoever_asks)
 {
-    Case c;
-    c.options.opt_in = OptIn::Always;
-    c.options.request.emplace("models");
-    c.config.program = "/tmp/gdn-init";
-    for (const char *volume : {"/tmp/build/put", "/tmp/build/run"}) {
-        c.options.all_steps = false;
-        c.config.binds = {BindMount{volume}};
-        BOOST_TEST(c.value() == "-");
-        c.config.annotations = {{key, "datasets"}};
-        BOOST_TEST(c.value() == "datasets");
-        c.config.annotations.clear();
-        c.options.all_steps = true;
-        BOOST_TEST(c.value() == "models");
+    struct Way {
+        OptIn opt_in;
+        const char *request;
+        const char *variable;
+        const char *annotation;
+        bool asks;
+    };
+    const std::vector<Way> ways{
+        {OptIn::Always, "a", "", "", false},     {OptIn::Always, "a", "b", "", true},
+        {OptIn::Always, "a", "", "b", true},     {OptIn::Environment, "", "b", "", true},
+        {OptIn::Environment, "", "", "", false}, {OptIn::Annotation, "", "", "b", true},
+        {OptIn::Annotation, "", "b", "", false}, {OptIn::Annotation, "a", "", "", false}};
+    for (const Way &way : ways) {
+        Case c;
+        c.options.opt_in = way.opt_in;
+        if (*way.request != '\0')
+            c.options.request.emplace(way.request);
+        if (*way.variable != '\0')
+            c.config.environment = {std::string("OCI_GPU_HOOKS_MOUNT_SRV=") + way.variable};
+        if (*way.annotation != '\0')
+            c.config.annotations = {{key, way.annotation}};
+        c.config.program = "/tmp/gdn-init";
+        for (const char *volume : {"/tmp/build/put", "/tmp/build/run"}) {
+            c.config.binds = {BindMount{volume}};
+            c.options.all_steps = false;
+            Notes notes;
+            BOOST_TEST(!read_request("mount-srv", &c.config, c.options, notes));
+            BOOST_REQUIRE(notes.size() == 1);
+            const bool is_put = std::string_view(volume).ends_with("put");
+            BOOST_TEST((notes[0].level == LogLevel::Warning) ==
+                       (way.asks || (!is_put && way.opt_in == OptIn::Always)));
+            c.options.all_steps = true;
+            BOOST_TEST(c.value() == (way.asks ? "b" : *way.request != '\0' ? "a" : "-"));
+        }
     }
 }
 
@@ -415,8 +447,12 @@ BOOST_AUTO_TEST_CASE(every_variable_needs_the_key_and_an_annotation_none)
     c.config.environment = {"OCI_GPU_HOOKS_NVIDIA_DEVICES_CAPABILITIES=all"};
     c.config.annotations = {{"io.oci-gpu-hooks.nvidia-devices", "0"}};
     BOOST_TEST((failure_of([&] { static_cast<void>(c.ask("nvidia-devices")); }).kind == ErrorKind::Denied));
-    BOOST_TEST(has_variable("nvidia-devices", c.config));
-    BOOST_TEST(!has_variable("mount-srv", c.config));
+    BOOST_TEST(needs_keys("nvidia-devices", c.config, c.options));
+    BOOST_TEST(!needs_keys("mount-srv", c.config, c.options));
+    c.config.program = "/tmp/gdn-init";
+    BOOST_TEST(!needs_keys("nvidia-devices", c.config, c.options), "a check, which is left out");
+    BOOST_TEST(!c.ask("nvidia-devices"));
+    c.config.program.clear();
     c.config.annotations = {{key, "models"}};
     BOOST_TEST(c.value() == "models");
     BOOST_TEST(!c.ask()->limits.allow.has_value());
@@ -473,9 +509,6 @@ BOOST_AUTO_TEST_CASE(options_that_need_others_say_so)
     BOOST_TEST((failure_of([&] { check(options); }).kind == ErrorKind::Usage));
     options.request.emplace("all");
     check(options);
-    options.opt_in = OptIn::Annotation;
-    options.all_steps = true;
-    BOOST_TEST((failure_of([&] { check(options); }).kind == ErrorKind::Usage));
     for (const char *only : {"", "=x", "user"}) {
         CommonOptions wrong;
         wrong.only = {only};
