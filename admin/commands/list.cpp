@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <cstdlib>
+#include <set>
+#include <string>
 
 #include <nlohmann/json.hpp>
 
@@ -77,13 +79,15 @@ int print_json(const std::shared_ptr<const Sysroot> &sysroot)
     return status;
 }
 
-/** The same for what programs read: nothing but what the hooks print. */
+/** The same for what programs read: nothing but what the hooks print, once for several engines. */
 void print_format(const std::shared_ptr<const Sysroot> &sysroot, const char *format)
 {
+    std::set<std::string> printed;
     for (const InstalledHook &hook : those(sysroot, is_gpu_hook)) {
         const ProgramOutput output = run_hook(*sysroot, hook, {"--list", "--format", format});
         if (output.exit_status == 0) {
-            print(output.out);
+            if (printed.insert(output.out).second)
+                print(output.out);
         } else if (!has_nothing(output)) {
             throw Error(kind_of_status(output.exit_status),
                         std::string(hook.hook->name) + ": " + message_of(hook, output));

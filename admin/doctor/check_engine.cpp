@@ -115,21 +115,23 @@ bool reads(const Engine &engine, std::string_view folder)
     });
 }
 
-/** A copy with a policy, in a folder that the engine does not read: what is in force is something else. */
+/**
+ * A copy with a policy, in a folder that the engine does not read: what is in force is something else. Those that came with
+ * the hooks are in nobody's way where the engine was told of another folder.
+ */
 Findings check_unread(const Engine &engine)
 {
     Findings findings;
     for (const std::string_view folder : {own_hooks_folder, default_hooks_folder}) {
-        if (reads(engine, folder))
+        if (reads(engine, folder) || (folder == default_hooks_folder && !engine.folder_paths.empty()))
             continue;
-        const bool is_meant = folder == own_hooks_folder || engine.folder_paths.empty();
         for (const HookFile &file :
              read_hook_folder(*engine.sysroot, std::string(folder), FolderRules::HooksD).files)
             if (file.ours != nullptr)
                 findings.push_back(
-                    {is_meant ? Severity::Error : Severity::Note,
+                    {Severity::Error,
                      quote(file.path) + " is not in force: " + engine.name + " does not read that folder",
-                     is_meant ? engine.remedy : ""});
+                     engine.remedy});
     }
     return findings;
 }

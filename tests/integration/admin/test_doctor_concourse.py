@@ -55,9 +55,11 @@ def test_a_worker_with_the_root_of_the_host(command, worker, processes):
     host = processes.host.path
     shutil.copytree(worker.path / FOLDER, host / FOLDER)
     shutil.copytree(worker.path / "usr/local/concourse", host / "usr/local/concourse")
+    processes.host.put(f"{SHIPPED}/{FILES['mount-srv']}", InstalledHost.document("mount-srv", []))
     processes.start(host)
     findings, status = command.doctor()
     assert status == OK and any("by '/opt/hooks/10-mount-srv.json'" in each[1] for each in findings), findings
+    assert not any("not in force" in each[1] for each in findings), findings
 
 
 def test_no_worker_runs(command, worker, processes):

@@ -7,7 +7,7 @@ import subprocess
 import pytest
 from hosts import nvidia
 
-from harness.admin import FILES, SHIPPED
+from harness.admin import BOTH_FOLDERS, FILES, OWN, SHIPPED
 
 pytest_plugins = ["harness.admin_fixtures"]
 
@@ -67,6 +67,15 @@ def test_tags_and_status(command, gpus):
     assert command.run("tags").stdout.splitlines()[:3] == ["cuda", "gpu", "gpu-type=nvidia"]
     assert command.run("status").stdout == (f"nvidia: {len(gpus)} GPUs, {len(gpus)} free, 0 shared, 0 exclusive, "
                                             "0 drained; 0 waiting\n")
+
+
+def test_status_is_one_line_where_engines_call_a_hook_in_two_ways(command, gpus, installed_host):
+    installed_host.program("crio")
+    installed_host.write("etc/crio/crio.conf", f"[crio.runtime]\nhooks_dir = {BOTH_FOLDERS}\n")
+    installed_host.put(f"{OWN}/{FILES['nvidia-devices']}", installed_host.document("nvidia-devices",
+                                                                                   ["--max-devices", "1"]))
+    assert command.run("list").stdout.count("nvidia-devices, as ") == 2
+    assert len(command.run("status").stdout.splitlines()) == 1 and gpus
 
 
 def test_plan(command, gpus):
