@@ -223,7 +223,7 @@ LeaseAcquisition::Attempt LeaseAcquisition::blocked(LeaseState &state, const Dec
         std::erase_if(endings, [](const auto &each) { return each.second.why == EndReason::HeldTooLong; });
     if (!decision.is_hopeless) {
         const Claim claim{holder_.first.init, further_.demand, ticket_};
-        attempt.preemption = plan_preemption(state, claim, decision.obstacles, endings, now);
+        attempt.preemption = plan_preemption(state, claim, endings, now);
         note_asked(state, attempt.preemption, now);
         attempt.wake_ns = std::min(attempt.wake_ns, attempt.preemption.look_again.value_or(attempt.wake_ns));
     }

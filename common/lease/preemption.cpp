@@ -34,15 +34,14 @@ std::optional<std::int64_t> end_of_grace(const Allocation &allocation, const End
 }
 
 /** Of those that may be ended now, as they came, who has to be: the end of the others would be for nothing. */
-std::vector<const Allocation *> needed(const LeaseState &state, const Claim &claim,
-                                       const Obstacles &obstacles, const Endings &endings, std::int64_t now)
+std::vector<const Allocation *> needed(const LeaseState &state, const Claim &claim, const Endings &endings,
+                                       std::int64_t now)
 {
     LeaseState without = state;
     std::vector<const Allocation *> all;
     for (const Allocation &allocation : state.allocations) {
         const auto ending = endings.find(allocation.holder.init);
-        if (!obstacles.holders.contains(allocation.holder.init) || ending == endings.end() ||
-            ending->second.from_ns > now)
+        if (ending == endings.end() || ending->second.from_ns > now)
             continue;
         all.push_back(&allocation);
         remove_holder(without, allocation.holder.init);
@@ -104,8 +103,8 @@ bool is_still_idle(const Processes &processes, const Holder &holder, const Uniqu
 
 } // namespace
 
-PreemptionPlan plan_preemption(const LeaseState &state, const Claim &claim, const Obstacles &obstacles,
-                               const Endings &endings, std::int64_t now)
+PreemptionPlan plan_preemption(const LeaseState &state, const Claim &claim, const Endings &endings,
+                               std::int64_t now)
 {
     PreemptionPlan plan;
     const auto look_at = [&](std::int64_t when) {
@@ -116,7 +115,7 @@ PreemptionPlan plan_preemption(const LeaseState &state, const Claim &claim, cons
             look_at(ending.look_again_ns);
     }
     bool has_time_left = false;
-    for (const Allocation *one : needed(state, claim, obstacles, endings, now)) {
+    for (const Allocation *one : needed(state, claim, endings, now)) {
         const Ending &ending = endings.at(one->holder.init);
         const auto grace = end_of_grace(*one, ending, now);
         EndStep step{one->holder, ending.why};

@@ -30,10 +30,10 @@ struct PreemptionPlan {
  * Whether the request could be granted if containers ended that may be ended. Nobody is overtaken by it, and nobody is
  * taken whose end would not do. Who has a limit is asked to end first, once, and has some time left then; meanwhile
  * nobody is ended for the same request.
- * @param obstacles who is in the way; the others are left alone
+ * @param endings of who is in the way
  */
-PreemptionPlan plan_preemption(const LeaseState &state, const Claim &claim, const Obstacles &obstacles,
-                               const Endings &endings, std::int64_t now);
+PreemptionPlan plan_preemption(const LeaseState &state, const Claim &claim, const Endings &endings,
+                               std::int64_t now);
 
 /** Writes down whom the plan asks to end, for who waits next. Before they are asked: nobody is asked twice. */
 void note_asked(LeaseState &state, const PreemptionPlan &plan, std::int64_t now);

@@ -87,3 +87,19 @@ def test_a_container_that_nobody_starts_is_ended(asking, leases, engine):
     second = asking("--start-within", "0s", engine=engine).ready()
     assert leases.rows("container", "state") == [(second.run.name, "running")]
     refused(asking("--start-within", "0s", engine=engine).end(), 4, second.run.name)
+
+
+def test_a_podman_that_is_lost_while_it_waits_keeps_no_gpu(asking, leases):
+    """conmon goes on, and its runtime, so that the hook takes the GPU for a container that podman has forgotten."""
+    first = asking().ready()
+    lost = asking(wait="20s", engine=engines.PODMANS[0])
+    wait_until(leases.waiting, "it does not wait", lost.run.process)
+    (name,) = leases.waiting()
+    lost.kill()
+    first.end()
+    wait_until(lambda: leases.rows("container", "state") == [(name, "never started")], "it does not get the GPU")
+    try:
+        third = asking("--start-within", "0s").ready()
+        assert leases.rows("container") == [(third.run.name,)]
+    finally:
+        lost.box.host.run(["runc", "delete", "--force", name], check=False)

@@ -44,7 +44,7 @@ struct Host {
             const auto why = allocation.limit ? EndReason::HeldTooLong : EndReason::Idle;
             endings.emplace(allocation.holder.init, Ending{why, may_end, may_end});
         }
-        return plan_preemption(state, claim, decide(state, claim, when).obstacles, endings, when);
+        return plan_preemption(state, claim, endings, when);
     }
 
     std::vector<pid_t> ended_for(const Demand &demand) const
