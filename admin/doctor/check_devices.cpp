@@ -46,13 +46,20 @@ bool has_nothing(const ProgramOutput &output)
     return output.exit_status == static_cast<int>(ExitStatus::NotAvailable);
 }
 
+/** The rows of --list; none where the hook has nothing to list, which other checks speak of. */
+nlohmann::json rows_of(const Sysroot &sysroot, const InstalledHook &hook, const char *name)
+{
+    const ProgramOutput output = run_hook(sysroot, hook, {"--list", "--format", "json"});
+    return output.exit_status == 0 ? nlohmann::json::parse(output.out).at(name) : nlohmann::json::array();
+}
+
 /** Each is asked for by itself: what matches nothing is no error in a list of what is allowed. */
 Findings check_allowed(const Sysroot &sysroot, const InstalledHook &hook)
 {
     Findings findings;
     const auto allowed = option_of(hook_file(hook), "--allow");
     const InstalledHook free = without_allow(hook);
-    if (!allowed || (hook.hook->gives_gpus && has_nothing(ask(sysroot, free, "any:1"))))
+    if (!allowed || (hook.hook->gives_gpus && rows_of(sysroot, hook, "gpus").empty()))
         return findings; // a host may have no GPU of that vendor's, whatever its file allows
     for (const std::string &name : split_list(*allowed)) {
         const ProgramOutput output = ask(sysroot, free, name);
@@ -63,6 +70,13 @@ Findings check_allowed(const Sysroot &sysroot, const InstalledHook &hook)
                                 "mend --allow in 'args' of its file"});
     }
     return findings;
+}
+
+/** What a file says of where to look is nobody's order to root, so that the hook has been asked without it. */
+bool names_driver_root(const InstalledHook &hook)
+{
+    return std::any_of(hook.others.begin(), hook.others.end(),
+                       [](const std::string &word) { return word.starts_with("--driver-root"); });
 }
 
 /** Whether the next container that asks for one GPU is given it. */
@@ -76,6 +90,8 @@ Findings check_one_gpu(const Sysroot &sysroot, const InstalledHook &hook)
         return {{Severity::Ok, title_of(hook) + ": a container that asks for a GPU is given one", ""}};
     if (has_nothing(output)) // a host need not have one, or it is a virtual machine's
         return {{Severity::Note, answer, ""}};
+    if (output.exit_status == static_cast<int>(ExitStatus::BrokenHost) && names_driver_root(hook))
+        return {{Severity::Note, answer + "; this command does not follow --driver-root of a file", ""}};
     if (output.exit_status == static_cast<int>(ExitStatus::BrokenHost))
         return {{Severity::Error, answer, "see " + std::string(hook.hook->name) + "(8)"}};
     return {};
@@ -92,13 +108,6 @@ bool share_an_engine(const InstalledHook &a, const InstalledHook &b)
 {
     return std::any_of(a.engines.begin(), a.engines.end(),
                        [&](const std::string &engine) { return contains(b.engines, engine); });
-}
-
-/** The rows of --list; none where the hook has nothing to list, which other checks speak of. */
-nlohmann::json rows_of(const Sysroot &sysroot, const InstalledHook &hook, const char *name)
-{
-    const ProgramOutput output = run_hook(sysroot, hook, {"--list", "--format", "json"});
-    return output.exit_status == 0 ? nlohmann::json::parse(output.out).at(name) : nlohmann::json::array();
 }
 
 /** What leases know the devices by that this hook may give. */

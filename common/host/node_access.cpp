@@ -11,6 +11,7 @@
 
 #include "base/error.h"
 #include "base/text.h"
+#include "kernel/user_namespace.h"
 
 namespace ogh {
 
@@ -50,6 +51,13 @@ std::string obstacle_text(NodeAccess access, const std::string &path)
         return "the host has no such device as " + quote(path);
     }
     return "";
+}
+
+std::string why_without_node(const Sysroot &sysroot, const std::string &path)
+{
+    if (in_initial_user_namespace() || sysroot.find(path))
+        return "";
+    return "there is no " + quote(sysroot.on_host(path)) + ", and without the host's root none can be made";
 }
 
 } // namespace ogh

@@ -115,6 +115,15 @@ void refuse_shared_minors(std::vector<ListedGpu> &gpus)
     }
 }
 
+/** `any` and `all` mean those that were passed into a system container. */
+void leave_out_without_node(const Sysroot &sysroot, std::vector<ListedGpu> &gpus)
+{
+    for (ListedGpu &gpu : gpus)
+        if (gpu.problem.empty())
+            set_problem(gpu, ErrorKind::NotAvailable,
+                        why_without_node(sysroot, "/dev/nvidia" + std::to_string(*gpu.information.minor)));
+}
+
 /** A GPU that may be divided, and cannot be told how, is not given as if it were whole. */
 void find_instances(const Sysroot &sysroot, ListedGpus &listed)
 {
@@ -140,6 +149,7 @@ ListedGpus list_nvidia_gpus(const Sysroot &sysroot, Notes &notes)
     ListedGpus listed;
     read_gpus(sysroot, listed, notes);
     refuse_shared_minors(listed.gpus);
+    leave_out_without_node(sysroot, listed.gpus);
     find_instances(sysroot, listed);
     return listed;
 }

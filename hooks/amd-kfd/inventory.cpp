@@ -59,6 +59,17 @@ void refuse_shared_minors(std::vector<Gpu> &gpus)
     }
 }
 
+/** `any` and `all` mean those that were passed into a system container. */
+void leave_out_without_node(const Sysroot &sysroot, std::vector<Gpu> &gpus)
+{
+    for (Gpu &gpu : gpus) {
+        if (!gpu.problem.empty())
+            continue;
+        gpu.problem = why_without_node(sysroot, dri_folder + render_name(gpu));
+        gpu.problem_kind = ErrorKind::NotAvailable;
+    }
+}
+
 using Iterator = std::vector<Gpu>::iterator;
 
 /** Some kernels give all partitions of a GPU one location; then they are counted in the order of their minors. */
@@ -160,6 +171,7 @@ Inventory read_inventory(const Sysroot &sysroot, const Details &details, Notes &
         inventory.kfd = kfd_number(sysroot, kfd);
     const KfdTopology topology = kfd.topology();
     inventory.gpus = gpus_of(topology, details, drm, kfd);
+    leave_out_without_node(sysroot, inventory.gpus);
     inventory.hidden = topology.hidden;
     if (inventory.hidden != 0)
         notes.push_back({LogLevel::Info, count_text(inventory.hidden) +

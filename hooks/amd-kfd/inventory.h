@@ -27,10 +27,11 @@ struct Gpu {
     PciAddress address;     ///< its own, or that of the GPU that it is a partition of
     unsigned parent = 0;    ///< which of the host's addresses that is, in PCI order
     unsigned partition = 0; ///< which of those with that address it is
-    std::optional<DrmNode> card;          ///< only with Details::cards
-    std::uint64_t drm_unique_id = 0;      ///< of the whole GPU; only with Details::unique_ids; 0: none
-    std::optional<std::uint64_t> memory;  ///< bytes; only with Details::memory
-    std::string problem;                  ///< why it cannot be handed out; "" if it can
+    std::optional<DrmNode> card;         ///< only with Details::cards
+    std::uint64_t drm_unique_id = 0;     ///< of the whole GPU; only with Details::unique_ids; 0: none
+    std::optional<std::uint64_t> memory; ///< bytes; only with Details::memory
+    std::string problem;                 ///< why it cannot be handed out; "" if it can
+    ErrorKind problem_kind = ErrorKind::BrokenHost;
     NodeAccess access = NodeAccess::Open; ///< to its render node, as read_access() finds it
 };
 

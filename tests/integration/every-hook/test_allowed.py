@@ -86,7 +86,7 @@ def test_modes_count_where_there_is_no_root(by_hand, machine):
     wrapper = ["setpriv", "--reuid=54321", "--regid=54321", "--clear-groups", "unshare", "--user", "--map-root-user"]
     process = by_hand("--plan", "--request", "allowed", "--log-level", "info", wrapper=wrapper)
     assert process.returncode == 0 and gpus_of(read_plan(process.stdout)) == GIVEN[1:], process.stderr
-    assert process.stderr.count("owner and mode of") == 6 and f"no such device as '{machine}{EIGHT[1].node}'" in (
+    assert process.stderr.count("owner and mode of") == 6 and f"there is no '{machine}{EIGHT[1].node}'" in (
         process.stderr)
 
 

@@ -1,0 +1,201 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A worker in a system container as LXD makes them: what `install` puts in force there is what its containers run."""
+
+import hashlib
+import json
+import os
+import subprocess
+import tempfile
+from pathlib import Path
+
+import pytest
+
+from harness import concourse
+from harness.box import Box
+from harness.boxes import opened_host
+from harness.bundle import Bundle
+from harness.leases import Container
+from harness.nvidia_container import refused
+from harness.runtime import Runc
+from harness.system_container import DRIVER, SystemContainer
+from hosts import driver
+from hosts.nvidia import FOUR, NvidiaHost
+
+FOLDER = "/etc/oci-gpu-hooks/concourse-hooks.d"
+KEYS = "/etc/oci-gpu-hooks/keys"
+LEASES = "/run/oci-gpu-hooks/leases"
+NODES = "ls -d /dev/nvidia[0-9]* | sort | tr '\\n' ' '; echo"
+SCOPE = "the containers of this user namespace's root alone"
+PARAM = "OCI_GPU_HOOKS_NVIDIA_DEVICES"
+BY_TAG = ("--opt-in", "always", "--request", "any:1", "--min-lease", "exclusive")
+BY_KEY = ("--opt-in", "environment", "--key-file", KEYS)
+ASKED = ("--opt-in", "environment")
+# In PCI order the last two of the machine's four are the worker's.
+PASSED = FOUR[2:]
+
+
+@pytest.fixture(name="shared", scope="module")
+def shared_fixture():
+    with tempfile.TemporaryDirectory(prefix="system-") as folder:
+        os.chmod(folder, 0o755)
+        yield Path(folder)
+
+
+@pytest.fixture(name="system", scope="module")
+def system_fixture(shared, build_root):
+    (shared / "installed").mkdir()
+    subprocess.run(["meson", "install", "-C", build_root, "--no-rebuild", "--destdir", shared / "installed"], check=True,
+                   capture_output=True)
+    machine = NvidiaHost(shared / "machine", FOUR)
+    driver.install(machine.path)
+    (shared / "in").mkdir()
+    with opened_host("as-found") as host:
+        system = SystemContainer(host, machine, PASSED, shared / "in", shared / "installed/usr/local")
+        yield system
+        system.close()
+
+
+class Task(Box):
+    """The container of a task, with the hooks that are in the worker's folder."""
+
+    def __init__(self, system, folder, params):
+        super().__init__(system, Runc(folder / "run"), Bundle(folder / "box"), None, [])
+        concourse.make(self, "task", params=params)
+        for path in ("/proc/driver", "/proc/driver/nvidia"):
+            self.tmpfs(path)
+        system.prepare(self)
+        system.give(folder)
+
+    def _entries(self):
+        files = self.host.run("sh", "-c", f"cat {FOLDER}/*").stdout
+        return [document["hook"] for document in documents(files)]
+
+
+def documents(text):
+    """The JSON values that stand one behind the other."""
+    decoder, text = json.JSONDecoder(), text.strip()
+    while text:
+        value, end = decoder.raw_decode(text)
+        yield value
+        text = text[end:].strip()
+
+
+@pytest.fixture(name="task")
+def task_fixture(system):
+    """A function that starts the container of a task: task(*params). Its init is gdn-init, and does nothing once it is
+    ready."""
+    tasks = []
+
+    def start(*params):
+        folder = Path(tempfile.mkdtemp(dir=system.shared))
+        folder.chmod(0o755)
+        tasks.append(Container(Task(system, folder, params), NODES))
+        return tasks[-1]
+
+    yield start
+    for each in tasks:
+        each.end()
+
+
+@pytest.fixture(name="install")
+def install_fixture(system):
+    """A function that puts the hook in force with these options, and has the worker start again."""
+    def install(*options):
+        for words in (["ldcache-update"], ["nvidia-devices", "--driver-root", DRIVER, *options]):
+            system.run("oci-gpu-hooks", "install", "--engine", "concourse", *words)
+        system.start_worker(FOLDER)
+
+    return install
+
+
+def nodes(*gpus):
+    """What NODES prints."""
+    return " ".join(sorted(gpu.node for gpu in gpus)) + " \n"
+
+
+def listed(system):
+    done = system.run("/usr/local/libexec/oci/hooks.d/nvidia-devices", "--list", "--format", "json")
+    return json.loads(done.stdout)
+
+
+def findings(system, severity):
+    done = system.run("oci-gpu-hooks", "doctor", "--format", "json", check=False)
+    return [each["text"] for section in json.loads(done.stdout)["sections"] for each in section["findings"]
+            if each["severity"] == severity]
+
+
+def test_by_tag_each_task_has_a_gpu_that_was_passed_in(system, install, task):
+    install(*BY_TAG)
+    first, second = task().ready(), task().ready()
+    assert {first.out, second.out} == {nodes(gpu) for gpu in PASSED}
+    refused(task().end(), 4, "exclusive", SCOPE)
+    first.end()
+    assert task().ready().out == first.out
+
+
+def test_what_was_not_passed_in_is_not_there(install, task):
+    """Also for `all`. Its name is an error."""
+    install(*ASKED)
+    assert task(f"{PARAM}=all").ready().out == nodes(*PASSED)
+    refused(task(f"{PARAM}=0").end(), 3, f"'{FOUR[0].node}'", "without the host's root none can be made")
+
+
+def test_two_compete(system, install, task):
+    install(*ASKED)
+    first = task(f"{PARAM}=2", f"{PARAM}_LEASE=exclusive").ready()
+    refused(task(f"{PARAM}=2", f"{PARAM}_LEASE=exclusive").end(), 4, "exclusive", SCOPE)
+    assert task(f"{PARAM}=any:1").ready().out == nodes(PASSED[1])  # which is free
+    found = listed(system)
+    assert found["scope"] == SCOPE
+    assert [row["lease"] for row in found["gpus"]] == ["free", "free", "exclusive", "shared"]
+    assert system.run("oci-gpu-hooks", "status").stdout.startswith("nvidia: 2 GPUs, 0 free, 1 shared, 1 exclusive")
+    first.end()
+    assert system.run("oci-gpu-hooks", "status").stdout.startswith("nvidia: 2 GPUs, 1 free, 1 shared, 0 exclusive")
+
+
+def test_by_key(system, install, task):
+    install(*BY_KEY)
+    digest = hashlib.sha256(b"secret").hexdigest()
+    system.run("sh", "-ec", f"umask 077; cat >{KEYS}", input=f"{digest} nightly --max-devices 1\n")
+    asked = (f"{PARAM}=any:1", "OCI_GPU_HOOKS_KEY=secret")
+    assert task(*asked).ready().out in {nodes(gpu) for gpu in PASSED}
+    refused(task(f"{PARAM}=any:1", "OCI_GPU_HOOKS_KEY=other").end(), None, "key")
+    refused(task(f"{PARAM}=2-3", "OCI_GPU_HOOKS_KEY=secret").end(), 5, "--max-devices")
+
+
+def test_a_task_takes_the_gpu_of_one_that_is_idle(system, install, task):
+    if not system.has_cgroups:
+        pytest.skip("without a cgroup of its own a container is never idle")
+    install(*BY_TAG, "--idle-after", "0s", "--max-wait", "20s")
+    first, second = task().ready(), task().ready()
+    assert task().ready().out == first.out
+    assert first.end().code != 0 and second.run.process.poll() is None
+
+
+def test_the_doctor_compares_what_is_allowed_with_what_was_passed_in(system, install):
+    install(*BY_TAG, "--allow", FOUR[2].uuid)
+    assert findings(system, "error") == [], system.run("oci-gpu-hooks", "doctor", check=False).stdout
+    assert any(text.startswith("Linux ") for text in findings(system, "ok"))
+    assert any("every container" in text for text in findings(system, "ok")), "the worker is read"
+    install(*BY_TAG, "--allow", "0,2")
+    [error] = findings(system, "error")
+    assert "--allow names '0'" in error and f"'{FOUR[0].node}'" in error
+
+
+def test_containers_outlive_a_restart_of_the_worker(system, install, task):
+    install(*BY_TAG)
+    first = task().ready()
+    system.start_worker(FOLDER)
+    assert {first.out, task().ready().out} == {nodes(gpu) for gpu in PASSED}
+
+
+def test_the_hosts_own_folder_is_refused(system, install, task):
+    """Who owns it has no number there."""
+    install(*BY_TAG)
+    hosts = system.shared / "hosts"
+    hosts.mkdir()
+    system.run("mkdir", "-p", LEASES)
+    system.run("mount", "--bind", hosts, LEASES)
+    refused(task().end(), 6, f"'{LEASES}' does not belong to root")
+    system.run("umount", LEASES)
+    assert task().ready().out in {nodes(gpu) for gpu in PASSED}
