@@ -29,6 +29,8 @@ add_long_packages() {
         debhelper lintian
         # to make rpm's
         rpm rpmlint
+        # to try a worker in a container of LXD's
+        lxd lxd-client
         # to cross-build
         g++-aarch64-linux-gnu
     )

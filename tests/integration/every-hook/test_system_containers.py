@@ -1,11 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A worker in a system container as LXD makes them: what `install` puts in force there is what its containers run."""
+"""A worker in a system container: what `install` puts in force there is what its containers run. unshare(1) makes the
+container as LXD does; with LXD=1, in tests/long, it is LXD's own, set up by the lines of examples/lxd."""
 
 import hashlib
 import json
 import os
 import subprocess
 import tempfile
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -15,6 +17,7 @@ from harness.box import Box
 from harness.boxes import opened_host
 from harness.bundle import Bundle
 from harness.leases import Container
+from harness.lxd import EXAMPLE, LxdContainer
 from harness.nvidia_container import refused
 from harness.runtime import Runc
 from harness.system_container import DRIVER, SystemContainer
@@ -32,6 +35,8 @@ BY_KEY = ("--opt-in", "environment", "--key-file", KEYS)
 ASKED = ("--opt-in", "environment")
 # In PCI order the last two of the machine's four are the worker's.
 PASSED = FOUR[2:]
+WITH_LXD = "LXD" in os.environ
+lxd_alone = pytest.mark.skipif(not WITH_LXD, reason="LXD does it")
 
 
 @pytest.fixture(name="shared", scope="module")
@@ -41,18 +46,39 @@ def shared_fixture():
         yield Path(folder)
 
 
+@contextmanager
+def unshared(machine, shared, build_root):
+    (shared / "installed").mkdir()
+    subprocess.run(["meson", "install", "-C", build_root, "--no-rebuild", "--destdir", shared / "installed"],
+                   check=True, capture_output=True)
+    with opened_host("as-found") as host:
+        system = SystemContainer(host, machine, PASSED, shared / "in", shared / "installed/usr/local")
+        try:
+            yield system
+        finally:
+            system.close()
+
+
+@contextmanager
+def by_lxd(machine, shared, build_root):
+    done = subprocess.run([EXAMPLE.parents[1] / "packaging/tarball", "--build", build_root, shared / "archive"],
+                          check=True, capture_output=True, text=True)
+    system = LxdContainer(machine.path, shared / "in", done.stdout.splitlines()[0])
+    try:
+        for section in ("Devices", "AMD", "Hooks", "Unit", "Look"):
+            system.follow(section)
+        yield system
+    finally:
+        system.close()
+
+
 @pytest.fixture(name="system", scope="module")
 def system_fixture(shared, build_root):
-    (shared / "installed").mkdir()
-    subprocess.run(["meson", "install", "-C", build_root, "--no-rebuild", "--destdir", shared / "installed"], check=True,
-                   capture_output=True)
     machine = NvidiaHost(shared / "machine", FOUR)
     driver.install(machine.path)
     (shared / "in").mkdir()
-    with opened_host("as-found") as host:
-        system = SystemContainer(host, machine, PASSED, shared / "in", shared / "installed/usr/local")
+    with (by_lxd if WITH_LXD else unshared)(machine, shared, build_root) as system:
         yield system
-        system.close()
 
 
 class Task(Box):
@@ -124,6 +150,12 @@ def findings(system, severity):
             if each["severity"] == severity]
 
 
+@lxd_alone
+def test_the_example_as_it_stands(system, task):
+    assert findings(system, "error") == []
+    assert task().ready().out in {nodes(gpu) for gpu in PASSED}
+
+
 def test_by_tag_each_task_has_a_gpu_that_was_passed_in(system, install, task):
     install(*BY_TAG)
     first, second = task().ready(), task().ready()
@@ -163,15 +195,6 @@ def test_by_key(system, install, task):
     refused(task(f"{PARAM}=2-3", "OCI_GPU_HOOKS_KEY=secret").end(), 5, "--max-devices")
 
 
-def test_a_task_takes_the_gpu_of_one_that_is_idle(system, install, task):
-    if not system.has_cgroups:
-        pytest.skip("without a cgroup of its own a container is never idle")
-    install(*BY_TAG, "--idle-after", "0s", "--max-wait", "20s")
-    first, second = task().ready(), task().ready()
-    assert task().ready().out == first.out
-    assert first.end().code != 0 and second.run.process.poll() is None
-
-
 def test_the_doctor_compares_what_is_allowed_with_what_was_passed_in(system, install):
     install(*BY_TAG, "--allow", FOUR[2].uuid)
     assert findings(system, "error") == [], system.run("oci-gpu-hooks", "doctor", check=False).stdout
@@ -187,6 +210,17 @@ def test_containers_outlive_a_restart_of_the_worker(system, install, task):
     first = task().ready()
     system.start_worker(FOLDER)
     assert {first.out, task().ready().out} == {nodes(gpu) for gpu in PASSED}
+
+
+@lxd_alone
+def test_leases_end_with_the_container_of_the_worker(system, install, task):
+    install(*BY_TAG)
+    tasks = [task().ready() for _ in PASSED]
+    system.restart()
+    assert [row["lease"] for row in listed(system)["gpus"][2:]] == ["free", "free"]
+    assert task().ready().out in {nodes(gpu) for gpu in PASSED}
+    for each in tasks:
+        each.kill()
 
 
 def test_the_hosts_own_folder_is_refused(system, install, task):

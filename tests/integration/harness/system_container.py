@@ -109,8 +109,6 @@ class SystemContainer:
         wait_until(lambda: PROGRAM in self.run("sh", "-c", "readlink /proc/[0-9]*/exe || true").stdout, "no worker",
                    self._worker)
 
-    has_cgroups = False
-
     def prepare(self, box):
         """What a runtime can do in there: it has no cgroups of its own."""
         linux = box.config["linux"]
