@@ -15,7 +15,7 @@ namespace ogh {
 /** What is to be done to a container that may be ended. */
 struct EndStep {
     Holder holder;
-    EndReason why;
+    EndReason why = EndReason::Idle;
     std::optional<int> signal = {}; ///< that asks it to end; nothing: it is ended
 };
 
