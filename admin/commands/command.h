@@ -31,6 +31,7 @@ int run_command(int argc, const char *const *argv);
 int list(int argc, const char *const *argv);
 int tags(int argc, const char *const *argv);
 int status(int argc, const char *const *argv);
+int history(int argc, const char *const *argv);
 int plan(int argc, const char *const *argv);
 int doctor(int argc, const char *const *argv);
 int install(int argc, const char *const *argv);
@@ -67,6 +68,12 @@ void print(const std::string &text);
 
 /** The hook of that name. @throws Error (Usage) that names those that there are */
 const OurHook &named_hook(const std::string &name);
+
+/**
+ * What each installed hook lists, for programs: an object whose member "hooks" has for each its name, the engines that
+ * call it so, and what it prints, or "error". @throws Error
+ */
+std::string lists_as_json(const std::shared_ptr<const Sysroot> &sysroot);
 
 /** Ends the command with what it could not do. @throws Error (BrokenHost) if there is a sentence */
 void refuse(const std::vector<std::string> &sentences);

@@ -18,6 +18,7 @@ constexpr std::array commands{
     Command{"list", "What this host hands out, and who has which GPU", list},
     Command{"tags", "Words for the tags of a CI worker", tags},
     Command{"status", "One line for each hook: GPUs, and how many are free", status},
+    Command{"history", "Who had which GPU, who waited, who was refused and why", history},
     Command{"plan", "What a container would get by annotations: plan KEY=VALUE...", plan},
     Command{"doctor", "Whether engines call the hooks, and what is wrong if not", doctor},
     Command{"install", "Has an engine call the hooks, with the policy that is given", install},

@@ -59,26 +59,6 @@ int print_lists(const std::shared_ptr<const Sysroot> &sysroot, const std::string
     return status;
 }
 
-/** An object whose member "hooks" has what each hook prints, with the hook's name and the engines that call it so. */
-int print_json(const std::shared_ptr<const Sysroot> &sysroot)
-{
-    int status = 0;
-    nlohmann::ordered_json document = {{"hooks", nlohmann::ordered_json::array()}};
-    for (const InstalledHook &hook : those(sysroot, lists_something)) {
-        const ProgramOutput output = run_hook(*sysroot, hook, {"--list", "--format", "json"});
-        nlohmann::ordered_json &entry = document["hooks"].emplace_back();
-        entry = {{"hook", hook.hook->name}, {"engines", hook.engines}};
-        if (output.exit_status == 0)
-            entry.update(nlohmann::ordered_json::parse(output.out));
-        else
-            entry["error"] = as_utf8(message_of(hook, output));
-        if (output.exit_status != 0 && !has_nothing(output))
-            status = output.exit_status;
-    }
-    print(document.dump(2, ' ', true) + "\n");
-    return status;
-}
-
 /** The same for what programs read: nothing but what the hooks print, once for several engines. */
 void print_format(const std::shared_ptr<const Sysroot> &sysroot, const char *format)
 {
@@ -95,7 +75,31 @@ void print_format(const std::shared_ptr<const Sysroot> &sysroot, const char *for
     }
 }
 
+/** @return what lists_as_json() does; @param status of the last hook that failed, 0 if none did */
+std::string json_lists(const std::shared_ptr<const Sysroot> &sysroot, int &status)
+{
+    nlohmann::ordered_json document = {{"hooks", nlohmann::ordered_json::array()}};
+    for (const InstalledHook &hook : those(sysroot, lists_something)) {
+        const ProgramOutput output = run_hook(*sysroot, hook, {"--list", "--format", "json"});
+        nlohmann::ordered_json &entry = document["hooks"].emplace_back();
+        entry = {{"hook", hook.hook->name}, {"engines", hook.engines}};
+        if (output.exit_status == 0)
+            entry.update(nlohmann::ordered_json::parse(output.out));
+        else
+            entry["error"] = as_utf8(message_of(hook, output));
+        if (output.exit_status != 0 && !has_nothing(output))
+            status = output.exit_status;
+    }
+    return document.dump(2, ' ', true) + "\n";
+}
+
 } // namespace
+
+std::string lists_as_json(const std::shared_ptr<const Sysroot> &sysroot)
+{
+    int status = 0;
+    return json_lists(sysroot, status);
+}
 
 int list(int argc, const char *const *argv)
 {
@@ -106,7 +110,11 @@ int list(int argc, const char *const *argv)
                    {"screen", "table", "json"}, [&](const std::string &name) { format = name; });
     if (!parse(cli, options, argc, argv))
         return EXIT_SUCCESS;
-    return format == "json" ? print_json(options.open()) : print_lists(options.open(), format);
+    if (format != "json")
+        return print_lists(options.open(), format);
+    int status = 0;
+    print(json_lists(options.open(), status));
+    return status;
 }
 
 int tags(int argc, const char *const *argv)

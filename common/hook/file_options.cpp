@@ -63,6 +63,7 @@ constexpr std::array known_options{
     KnownOption{"--driver-root", true, OptionUse::Place},
     KnownOption{"--sysroot", true, OptionUse::Place},
     KnownOption{"--log-level", true, OptionUse::Other},
+    KnownOption{"--history", true, OptionUse::Other},
     KnownOption{"--drain", true, OptionUse::Action},
     KnownOption{"--undrain", true, OptionUse::Action},
     KnownOption{"--reason", true, OptionUse::Action},

@@ -93,7 +93,7 @@ private:
         const PreemptionPolicy preemption = preemption_policy(options_.leases);
         const bool is_root = Leases::are_possible(sysroot_);
         if (is_root && !hook_.options().inspect)
-            return Leases(sysroot_).list(preemption);
+            return Leases(sysroot_, hook_.history()).list(preemption);
         try {
             LeaseList leases = Leases::look(sysroot_, preemption);
             if (is_root) // who sees all processes knows that these have ended

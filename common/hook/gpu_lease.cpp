@@ -82,7 +82,7 @@ std::shared_ptr<Lease> take(Hook &hook, const Sysroot &sysroot, LeaseRequest &re
     }
     std::optional<Leases> leases;
     if (Leases::are_possible(sysroot))
-        leases.emplace(sysroot);
+        leases.emplace(sysroot, hook.history());
     auto lease = std::make_shared<Lease>(take_if_possible(leases ? &*leases : nullptr, request, notes));
     hook.undo().add([lease] { lease->release(); });
     drop_capabilities({CAP_KILL}); // which only a preemption needs

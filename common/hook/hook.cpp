@@ -17,9 +17,11 @@
 #include "container/commit.h"
 #include "container/device_node.h"
 #include "hook/file_options.h"
+#include "host/sysroot.h"
 #include "kernel/end_signals.h"
 #include "kernel/process.h"
 #include "kernel/served_mounts.h"
+#include "kernel/user_namespace.h"
 #include "oci/state.h"
 
 namespace ogh {
@@ -102,6 +104,7 @@ void Hook::read_container()
     const State state = parse_state(text);
     log_.set_container(state.id);
     not_creating_ = state.not_creating;
+    container_.id = state.id;
     config_ = read_config(state.bundle);
     label_ = label_of(*config_);
     label_.bundle = state.bundle;
@@ -129,10 +132,48 @@ std::optional<Request> Hook::request(const OtherwiseAsked &otherwise)
         label_.asker = asked->asker_text();
         if (label_.user.empty())
             label_.user = login_user();
+        static_cast<void>(history()); // which works in the container too from here on
     }
     if (asked && !options_.plan)
         block_end_signals(); // from here on there may be something to take back
     return asked;
+}
+
+std::shared_ptr<History> Hook::history()
+{
+    const std::string &path = options_.history;
+    // Of the root of a user namespace nobody knows whose /var that is.
+    const bool is_wanted = path.empty() ? in_initial_user_namespace() : path != "none";
+    if (!history_ && is_wanted && !options_.plan && !options_.inspect)
+        history_ = std::make_shared<History>(Sysroot(options_.sysroot), path.empty() ? default_history : path,
+                                             name_);
+    return history_;
+}
+
+void Hook::write_refusal(const std::exception &error) noexcept
+try {
+    if (container_.id.empty())
+        return; // by hand
+    const auto history = this->history();
+    if (!history)
+        return;
+    const auto *const known = dynamic_cast<const Error *>(&error);
+    const ErrorKind kind = known == nullptr ? ErrorKind::Failure : known->kind();
+    HistoryLine line = history->begin("refused");
+    line.add("container", container_.id);
+    add_label(line, label_);
+    line.add_number("status", static_cast<std::uint64_t>(exit_status(kind)));
+    line.add("reason", error.what());
+    history->add(std::move(line));
+    say_history();
+} catch (const std::exception &problem) {
+    log_.write(LogLevel::Warning, std::string(problem.what()) + ", ignoring");
+}
+
+void Hook::say_history() const
+{
+    if (history_ && !history_->problem().empty())
+        log_.write(LogLevel::Warning, history_->problem() + ", ignoring");
 }
 
 void Hook::print(const std::string &text)
@@ -236,11 +277,13 @@ int run_hook(const char *name, const char *description, const std::function<void
         Hook hook(name, description, log, limit);
         try {
             body(hook);
-        } catch (...) {
+        } catch (const std::exception &error) {
             hook.say_notes();
+            hook.write_refusal(error);
             throw;
         }
         hook.say_notes();
+        hook.say_history();
     } catch (const Error &error) {
         return failed(error.kind(), error.what());
     } catch (const std::bad_alloc &) {

@@ -4,13 +4,16 @@
 #include <sys/types.h>
 
 #include <chrono>
+#include <exception>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <utility>
 #include <vector>
 
 #include "base/log.h"
 #include "edits/edits.h"
+#include "history/history.h"
 #include "hook/command_line.h"
 #include "hook/options.h"
 #include "image/container_view.h"
@@ -94,6 +97,15 @@ public:
     /** The process that has started this one: the runtime. It may have ended since. */
     [[nodiscard]] pid_t parent() const { return parent_; }
 
+    /** Where what comes and goes is written down; nothing where it is not. First called on the host. @throws Error */
+    [[nodiscard]] std::shared_ptr<History> history();
+
+    /** Writes down that the container is refused, if there is one. What is wrong with the history goes to the log. */
+    void write_refusal(const std::exception &error) noexcept;
+
+    /** Says what is wrong with the history, if something is. */
+    void say_history() const;
+
     /** Gives this run so much more time, for what it is going to wait for. */
     void extend_time(std::chrono::seconds by) { limit_.extend(by); }
 
@@ -132,6 +144,7 @@ private:
     std::optional<ContainerView> view_;
     Progress progress_;
     std::string not_creating_; ///< see State
+    std::shared_ptr<History> history_;
 };
 
 /**

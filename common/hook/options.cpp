@@ -58,10 +58,16 @@ void add_common_options(CommandLine &cli, CommonOptions &options)
     add_choice(cli, "--log-level", options.log_level, level_names,
                "error, warning, info or debug (default: warning)");
     cli.add({"--log-file", "FILE", "A file that messages are added to (default: no file)"}, options.log_file);
+    cli.add({"--history", "FILE",
+             "What was given, ended and refused is added to it; none: nothing (default: "
+             "/var/lib/oci-gpu-hooks/history)"},
+            options.history);
 }
 
 void check(const CommonOptions &options)
 {
+    if (!options.history.empty() && options.history != "none")
+        check_path(options.history, "--history");
     if (options.opt_in == OptIn::Always && !options.request)
         throw Error(ErrorKind::Usage, "--opt-in always needs --request");
     if (options.key_file && options.opt_in != OptIn::Environment)

@@ -98,7 +98,7 @@ LeaseAcquisition::LeaseAcquisition(std::shared_ptr<const LeaseStore> store, cons
     : store_(std::move(store)), processes_(store_->processes()), request_(request),
       holder_(
           find_holder(processes_, request.init, request.container, request.program, request.cgroups_path)),
-      deadline_ns_(boottime_ns() + request.wait.count())
+      asked_ns_(boottime_ns()), deadline_ns_(asked_ns_ + request.wait.count())
 {
     const Holder &holder = holder_.first;
     if (request.demand.mode == LeaseMode::Exclusive && !holder.own_pid_namespace && !holder.cgroup)
@@ -170,9 +170,13 @@ LeaseAcquisition::Attempt LeaseAcquisition::try_now()
     } else {
         attempt = blocked(session.state(), decision, std::move(present), now);
     }
+    for (const auto &[init, why] : preempted_)
+        session.explain_end(init, why);
     session.save();
     if (attempt.granted || attempt.ticket != 0)
         say_whose(session.state());
+    if (store_->history() != nullptr && !attempt.grant.added.empty())
+        add_grant(*store_->history(), request_, attempt.grant.added, now - asked_ns_);
     ticket_ = attempt.ticket; // a number that was not saved may become that of another request
     return attempt;
 }
@@ -250,13 +254,15 @@ std::uint64_t LeaseAcquisition::enqueue(LeaseState &state, std::int64_t now, boo
 }
 
 /** @return whether all have ended; else what to watch is added. */
-bool LeaseAcquisition::preempt_all(Attempt &attempt) const
+bool LeaseAcquisition::preempt_all(Attempt &attempt)
 {
     bool have_ended = true;
     for (const EndStep &step : attempt.preemption.steps) {
         Preemption result = preempt(processes_, step);
         if (request_.notes != nullptr && (result.has_ended || step.signal))
             request_.notes->push_back({LogLevel::Warning, to_text(step)});
+        if (result.has_ended)
+            preempted_[step.holder.init] = "preempted: " + std::string(to_word(step.why));
         if (result.busy_with.valid())
             attempt.watched.push_back(std::move(result.busy_with));
         if (!result.has_ended && !step.signal)

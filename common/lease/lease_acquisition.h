@@ -45,7 +45,7 @@ private:
     Attempt blocked(LeaseState &state, const Decision &decision, Present present, std::int64_t now);
     [[nodiscard]] std::uint64_t enqueue(LeaseState &state, std::int64_t now, bool for_preemption);
     [[nodiscard]] Ticket ticket(std::int64_t now) const;
-    [[nodiscard]] bool preempt_all(Attempt &attempt) const;
+    [[nodiscard]] bool preempt_all(Attempt &attempt);
     void wait_for(const Attempt &attempt);
     void say_whose(const LeaseState &state);
 
@@ -53,7 +53,9 @@ private:
     const Processes &processes_;
     const LeaseRequest &request_;
     std::pair<Holder, UniqueFd> holder_;
+    std::int64_t asked_ns_; ///< of CLOCK_BOOTTIME, as the next one
     std::int64_t deadline_ns_;
+    KnownEnds preempted_;                  ///< by this request
     FurtherRequest further_;               ///< as of the last look at the state
     std::optional<Companions> companions_; ///< once it waits
     std::uint64_t ticket_ = 0;

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "lease/lease_store.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "base/error.h"
+#include "lease/boot_clock.h"
 #include "lease/lease_bounds.h"
 #include "lease/lease_text.h"
 
@@ -39,6 +41,21 @@ LeaseStore::Session::Session(const LeaseStore &store, UniqueFd lock)
     : store_(store), lock_(std::move(lock)), saved_(store.folder_.read(max_lease_file))
 {
     state_ = state_for(store.processes_.space(), saved_, store.how_to_clear());
+    inits_.reserve(state_.allocations.size());
+    for (const Allocation &allocation : state_.allocations)
+        inits_.push_back(allocation.holder.init);
+}
+
+/** The state as it was is read once more where it is known that somebody has gone: that is not often. */
+void LeaseStore::Session::write_ends(const std::string &before)
+{
+    const auto is_there = [&](const ProcessId &init) {
+        return std::any_of(state_.allocations.begin(), state_.allocations.end(),
+                           [&](const Allocation &allocation) { return allocation.holder.init == init; });
+    };
+    if (store_.history_ != nullptr && !std::all_of(inits_.begin(), inits_.end(), is_there))
+        add_ends(*store_.history_, state_for(store_.processes_.space(), before, ""), state_, ends_,
+                 boottime_ns());
 }
 
 void LeaseStore::Session::save()
@@ -48,7 +65,7 @@ void LeaseStore::Session::save()
     if (text == saved_ || (saved_.empty() && state_ == LeaseState()))
         return;
     store_.folder_.write(text);
-    saved_ = std::move(text);
+    write_ends(std::exchange(saved_, std::move(text)));
 }
 
 } // namespace ogh

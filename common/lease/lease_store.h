@@ -2,11 +2,16 @@
 #pragma once
 
 #include <chrono>
+#include <cstddef>
+#include <memory>
 #include <string>
+#include <vector>
 
 #include "base/unique_fd.h"
+#include "history/history.h"
 #include "lease/lease_file.h"
 #include "lease/lease_folder.h"
+#include "lease/lease_history.h"
 #include "lease/lease_state.h"
 #include "lease/processes.h"
 
@@ -31,7 +36,11 @@ public:
     /** To give back what ends with its process anyway. */
     static constexpr Patience patience_at_the_end{std::chrono::seconds(2), false};
 
-    explicit LeaseStore(LeaseFolder folder) : folder_(std::move(folder)) {}
+    /** @param history of what comes and goes; nothing: there is none */
+    explicit LeaseStore(LeaseFolder folder, std::shared_ptr<History> history = nullptr)
+        : folder_(std::move(folder)), history_(std::move(history))
+    {
+    }
 
     /** As LeaseFolder::scope(). */
     [[nodiscard]] const std::string &scope() const { return folder_.scope(); }
@@ -47,14 +56,20 @@ public:
         /** Writes the state if it has changed. @throws Error (BrokenHost), and then it is as it was */
         void save();
 
+        /** What save() writes to the history, should that container be gone: not just "ended". */
+        void explain_end(const ProcessId &init, std::string how) { ends_[init] = std::move(how); }
+
     private:
         friend class LeaseStore;
         Session(const LeaseStore &store, UniqueFd lock);
+        void write_ends(const std::string &before);
 
         const LeaseStore &store_;
         UniqueFd lock_;
         LeaseState state_;
-        std::string saved_; ///< what the file says
+        std::string saved_;            ///< what the file says
+        std::vector<ProcessId> inits_; ///< of those that had something then
+        KnownEnds ends_;
     };
 
     /** @throws Error (BrokenHost); one that names who has kept the lock for so long; Cancelled */
@@ -65,6 +80,9 @@ public:
 
     [[nodiscard]] const LeaseFolder &folder() const { return folder_; }
 
+    /** @return nullptr if there is none */
+    [[nodiscard]] History *history() const { return history_.get(); }
+
     /** The state as it was at some moment; for who may not take the lock. @throws Error (BrokenHost) */
     [[nodiscard]] LeaseState read() const;
 
@@ -72,6 +90,7 @@ private:
     [[nodiscard]] std::string how_to_clear() const { return folder_.how_to_clear(); }
 
     LeaseFolder folder_;
+    std::shared_ptr<History> history_;
     Processes processes_;
 };
 

@@ -69,7 +69,10 @@ LeaseList list_of(const LeaseStore &store, const LeaseState &state, const Presen
 
 } // namespace
 
-Leases::Leases(const Sysroot &sysroot) : store_(std::make_shared<LeaseStore>(LeaseFolder(sysroot))) {}
+Leases::Leases(const Sysroot &sysroot, std::shared_ptr<History> history)
+    : store_(std::make_shared<LeaseStore>(LeaseFolder(sysroot), std::move(history)))
+{
+}
 
 bool Leases::are_possible(const Sysroot &sysroot)
 {

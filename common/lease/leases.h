@@ -49,8 +49,8 @@ struct LeaseList {
  */
 class Leases final {
 public:
-    /** @throws Error (BrokenHost) */
-    explicit Leases(const Sysroot &sysroot);
+    /** @param history of what comes and goes; nothing: there is none. @throws Error (BrokenHost) */
+    explicit Leases(const Sysroot &sysroot, std::shared_ptr<History> history = nullptr);
 
     /** Whether this process can take leases: root of the host, or of a user namespace with a LeasePlace. @throws Error */
     static bool are_possible(const Sysroot &sysroot);

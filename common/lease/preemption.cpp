@@ -167,16 +167,26 @@ Preemption preempt(const Processes &processes, const EndStep &step)
     return {true, {}};
 }
 
+const char *to_word(EndReason why)
+{
+    switch (why) {
+    case EndReason::NeverStarted:
+        return "it was never started";
+    case EndReason::Idle:
+        return "it was idle";
+    case EndReason::HeldTooLong:
+        break;
+    }
+    return "it had its GPU for longer than it may";
+}
+
 std::string to_text(const EndStep &step)
 {
     const std::string container = " the container " + quote(step.holder.container);
     if (step.signal)
         return "asked" + container + " to end by signal " + std::to_string(*step.signal) +
                " for this one: it has its GPU for longer than it may";
-    const std::string why = step.why == EndReason::NeverStarted ? "it was never started"
-                            : step.why == EndReason::Idle       ? "it was idle"
-                                                                : "it had its GPU for longer than it may";
-    return "ended" + container + " for this one: " + why;
+    return "ended" + container + " for this one: " + to_word(step.why);
 }
 
 } // namespace ogh

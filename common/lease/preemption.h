@@ -51,6 +51,9 @@ struct Preemption {
  */
 Preemption preempt(const Processes &processes, const EndStep &step);
 
+/** "it was idle" */
+const char *to_word(EndReason why);
+
 /** What was done, for the log: "asked the container "c" to end …". */
 std::string to_text(const EndStep &step);
 

@@ -20,6 +20,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <iostream>
+#include <memory>
 #include <stdexcept>
 #include <string>
 #include <vector>
@@ -74,7 +75,7 @@ Demand demand_of(const std::string &name)
 {
     if (name == "fixed")
         return {{gpu(5)}, 0, {}, LeaseMode::Shared};
-    if (name == "free")
+    if (name == "free" || name == "written")
         return {{"nvidia:0001:00:00.0"}, 0, {}, LeaseMode::Exclusive};
     if (name == "quota")
         return {{"nvidia:0001:00:00.0"}, 0, {}, LeaseMode::Exclusive, quotas()};
@@ -87,11 +88,16 @@ Demand demand_of(const std::string &name)
 /** One hook: prints how long it took, in ns. */
 void once(const std::string &name, const std::string &sysroot, pid_t init)
 {
-    const LeaseRequest asked = request(init, demand_of(name));
+    LeaseRequest asked = request(init, demand_of(name));
     const Sysroot host{sysroot};
     const auto start = std::chrono::steady_clock::now();
     {
-        Leases leases{host};
+        std::shared_ptr<History> history;
+        if (name == "written") {
+            asked.label = {"job/train", "example.org/image:1", "ml", "annotation", "/run/bundle"};
+            history = std::make_shared<History>(host, default_history, "nvidia-devices");
+        }
+        Leases leases{host, history};
         const Lease lease = leases.take(asked);
         const auto end = std::chrono::steady_clock::now();
         std::cout << std::chrono::duration_cast<std::chrono::nanoseconds>(end - start).count() << "\n";
@@ -156,6 +162,7 @@ void compare(const std::string &sysroot)
     for (const std::string &folder : {plain, limited})
         std::filesystem::create_directory(folder);
     const double none = report("no other lease, exclusive", "free", plain, init);
+    const double written = report("no other lease, with names and a history", "written", plain, init);
     const double none_by_quota = report("no other lease, by a quota", "quota", limited, init);
     take_all(plain, inits, {});
     take_all(limited, inits, quotas());
@@ -163,6 +170,7 @@ void compare(const std::string &sysroot)
     report("200 leases, one GPU that is shared", "fixed", plain, init);
     report("200 leases, any one of 64 GPUs", "any", plain, init);
     const double many_by_quota = report("200 leases by the same quota", "quota", limited, init);
+    std::printf("names and a history take %.2f times as long as none\n", written / none);
     std::printf("200 leases take %.2f times as long as none, and by one quota %.2f times\n", many / none,
                 many_by_quota / none_by_quota);
     for (const pid_t pid : inits)

@@ -1,0 +1,259 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "history/history.h"
+
+#include <cstdlib>
+#include <ctime>
+#include <map>
+#include <optional>
+#include <sstream>
+
+#include <nlohmann/json.hpp>
+
+#include "base/duration.h"
+#include "base/error.h"
+#include "base/number.h"
+#include "base/table.h"
+#include "base/text.h"
+#include "base/utc_text.h"
+#include "commands/command.h"
+#include "host/host_file.h"
+
+namespace ogh::admin {
+
+namespace {
+
+using nlohmann::json;
+
+struct HistoryOptions {
+    std::string file = default_history;
+    std::optional<std::string> since;
+    std::optional<std::string> gpu;
+    std::optional<std::string> by;
+    bool refused = false;
+    bool as_json = false;
+};
+
+/** A member that is a text; "" for any other. */
+std::string event_text(const json &event, const char *name)
+{
+    const auto found = event.find(name);
+    return found != event.end() && found->is_string() ? found->get<std::string>() : "";
+}
+
+double number_of(const json &event, const char *name)
+{
+    const auto found = event.find(name);
+    return found != event.end() && found->is_number() ? found->get<double>() : 0;
+}
+
+std::vector<std::string> gpus_of(const json &event)
+{
+    std::vector<std::string> gpus;
+    if (const auto found = event.find("gpus"); found != event.end() && found->is_array()) {
+        for (const json &gpu : *found)
+            gpus.push_back(gpu.is_string() ? gpu.get<std::string>() : "");
+    }
+    return gpus;
+}
+
+/** The events of one file, oldest first; a line that is none is passed over. */
+void add_events(const std::string &text, std::vector<json> &events)
+{
+    std::istringstream lines(text);
+    for (std::string line; std::getline(lines, line);) {
+        json event = json::parse(line, nullptr, false);
+        if (event.is_object())
+            events.push_back(std::move(event));
+    }
+}
+
+/** What a container was called when it was granted its GPUs is told of its end as well. */
+void name_ends(std::vector<json> &events)
+{
+    std::map<std::string, json> grants;
+    for (json &event : events) {
+        const std::string container = event_text(event, "container");
+        if (event_text(event, "event") == "granted")
+            grants[container] = event;
+        const auto grant = grants.find(container);
+        if (grant == grants.end() || event_text(event, "event") != "ended")
+            continue;
+        for (const char *const name : {"name", "image", "user", "asker"}) {
+            if (grant->second.contains(name))
+                event[name] = grant->second[name];
+        }
+    }
+}
+
+std::vector<json> read_events(const Sysroot &sysroot, const std::string &path)
+{
+    constexpr size_t most = 2 * max_history;
+    std::vector<json> events;
+    const auto older = read_host_file(sysroot, path + ".1", most);
+    const auto newer = read_host_file(sysroot, path, most);
+    if (!older && !newer)
+        throw Error(ErrorKind::NotAvailable, "there is no history " + quote(path) +
+                                                 ": nothing was asked of the hooks so far, or they are told "
+                                                 "'--history none' or another FILE");
+    add_events(older.value_or(""), events);
+    add_events(newer.value_or(""), events);
+    name_ends(events);
+    return events;
+}
+
+/** The text of a time that long ago: times are compared as texts. */
+std::string time_before(const std::string &text)
+{
+    constexpr unsigned most_days = 3650;
+    const auto days =
+        text.ends_with('d') ? parse_small_number(text.substr(0, text.size() - 1), most_days) : std::nullopt;
+    const auto duration = days ? std::chrono::seconds(std::chrono::hours(24) * *days) : parse_duration(text);
+    if (!duration)
+        throw Error(ErrorKind::Usage,
+                    "--since takes a time such as '90s', '5m', '2h' or '2d', and not " + quote(text));
+    return utc_text(::time(nullptr) - duration->count());
+}
+
+/** What leases call the GPUs that are meant: an address, or a number of each vendor's list. */
+std::vector<std::string> addresses_of(const std::shared_ptr<const Sysroot> &sysroot, const std::string &gpu)
+{
+    const auto number = parse_number(gpu);
+    if (!number)
+        return {gpu};
+    std::vector<std::string> addresses;
+    for (const json &list : json::parse(lists_as_json(sysroot)).at("hooks")) {
+        for (const json &row : list.value("gpus", json::array())) {
+            if (row.at("index") == *number)
+                addresses.push_back(event_text(row, "address"));
+        }
+    }
+    if (addresses.empty())
+        throw Error(ErrorKind::NotAvailable, "this host has no GPU " + quote(gpu));
+    return addresses;
+}
+
+/** Whether it had one of these, or a part of one. */
+bool had_one(const json &event, const std::vector<std::string> &addresses)
+{
+    for (const std::string &gpu : gpus_of(event)) {
+        const std::string whole = gpu.substr(0, gpu.find('/'));
+        for (const std::string &address : addresses) {
+            if (gpu == address || whole == address || whole.ends_with(":" + address))
+                return true;
+        }
+    }
+    return false;
+}
+
+std::string hundredths(double number)
+{
+    std::ostringstream text;
+    text.precision(2);
+    text << std::fixed << number;
+    return text.str();
+}
+
+std::string list_text(const std::vector<std::string> &texts)
+{
+    std::string text;
+    for (const std::string &each : texts)
+        text += (text.empty() ? "" : ",") + each;
+    return text;
+}
+
+std::string event_table(const std::vector<json> &events)
+{
+    constexpr size_t short_id = 12;
+    Table table{{"TIME", "EVENT", "CONTAINER", "USER", "ASKER", "GPUS", "SECONDS", "WHAT"}};
+    for (const json &event : events) {
+        const std::string kind = event_text(event, "event");
+        const std::string name = event_text(event, "name");
+        const std::string what =
+            event_text(event, "reason") + event_text(event, "how") + event_text(event, "lease");
+        table.push_back(
+            {event_text(event, "time"), kind,
+             name.empty() ? event_text(event, "container").substr(0, short_id) : name,
+             event_text(event, "user"), event_text(event, "asker"), list_text(gpus_of(event)),
+             kind == "refused" ? "" : hundredths(number_of(event, kind == "granted" ? "waited" : "seconds")),
+             kind == "refused" ? event_text(event, "hook") + ": " + what : what});
+    }
+    return ogh::to_text(table);
+}
+
+/** Of one key, user or image. */
+struct Sum {
+    unsigned granted = 0;
+    unsigned refused = 0;
+    double waited = 0;      ///< seconds
+    double gpu_seconds = 0; ///< of those that have ended
+};
+
+std::string as_sums(const std::vector<json> &events, const std::string &by)
+{
+    std::map<std::string, Sum> sums;
+    for (const json &event : events) {
+        Sum &sum = sums[event_text(event, by == "key" ? "asker" : by.c_str())];
+        const std::string kind = event_text(event, "event");
+        sum.granted += kind == "granted" ? 1U : 0U;
+        sum.refused += kind == "refused" ? 1U : 0U;
+        sum.waited += number_of(event, "waited");
+        sum.gpu_seconds += number_of(event, "seconds") * static_cast<double>(gpus_of(event).size());
+    }
+    Table table{{by == "key"    ? "KEY"
+                 : by == "user" ? "USER"
+                                : "IMAGE",
+                 "GRANTED", "REFUSED", "WAITED", "GPU-HOURS"}};
+    for (const auto &[name, sum] : sums)
+        table.push_back({name.empty() ? "-" : name, std::to_string(sum.granted), std::to_string(sum.refused),
+                         hundredths(sum.waited), hundredths(sum.gpu_seconds / 3600)});
+    return ogh::to_text(table);
+}
+
+void print_history(const std::shared_ptr<const Sysroot> &sysroot, const HistoryOptions &options)
+{
+    const std::string since = options.since ? time_before(*options.since) : "";
+    std::vector<json> events = read_events(*sysroot, options.file);
+    const auto addresses = options.gpu ? addresses_of(sysroot, *options.gpu) : std::vector<std::string>();
+    std::erase_if(events, [&](const json &event) {
+        return event_text(event, "time") < since ||
+               (options.refused && event_text(event, "event") != "refused") ||
+               (options.gpu && !had_one(event, addresses));
+    });
+    std::string text = options.by ? as_sums(events, *options.by) : options.as_json ? "" : event_table(events);
+    if (options.as_json) {
+        for (const json &event : events)
+            text += event.dump(-1, ' ', true) + "\n";
+    }
+    print(text);
+}
+
+} // namespace
+
+int history(int argc, const char *const *argv)
+{
+    CommandOptions options;
+    HistoryOptions wanted;
+    CommandLine cli("oci-gpu-hooks history", "Who had which GPU, who waited, and who was refused and why.",
+                    page);
+    cli.add({"--since", "TIME", "Only what is not older, such as 90s, 5m, 2h or 2d (default: all)"},
+            wanted.since);
+    cli.add({"--gpu", "GPU", "Only what had this GPU: its number or its PCI address (default: all)"},
+            wanted.gpu);
+    cli.add_choice({"--by", "NAME", "Sums for each key, user or image (default: each event)"},
+                   {"key", "user", "image"}, [&](const std::string &name) { wanted.by = name; });
+    cli.add_flag("--refused", "Only those that were refused", wanted.refused);
+    cli.add({"--file", "FILE", "What the hooks have for --history (default: /var/lib/oci-gpu-hooks/history)"},
+            wanted.file);
+    cli.add_choice({"--format", "NAME", "table, or json, a line each (default: table)"}, {"table", "json"},
+                   [&](const std::string &name) { wanted.as_json = name == "json"; });
+    if (!parse(cli, options, argc, argv))
+        return EXIT_SUCCESS;
+    if (wanted.by && wanted.as_json)
+        throw Error(ErrorKind::Usage, "--by has a table alone");
+    if (!wanted.file.starts_with('/'))
+        throw Error(ErrorKind::Usage, "--file needs an absolute path, not " + quote(wanted.file));
+    print_history(options.open(), wanted);
+    return EXIT_SUCCESS;
+}
+
+} // namespace ogh::admin

@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "history/history.h"
+
+#include <fcntl.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+#include <linux/openat2.h>
+
+#include <cerrno>
+#include <cstdio>
+#include <ctime>
+#include <exception>
+#include <utility>
+
+#include "base/error.h"
+#include "base/file.h"
+#include "base/path_names.h"
+#include "base/root_file.h"
+#include "base/text.h"
+#include "base/utc_text.h"
+
+namespace ogh {
+
+namespace {
+
+constexpr mode_t file_mode = 0600;
+
+/** Not valid if that fails, with errno. @param path absolute: below `folder` */
+UniqueFd open_below(int folder, const std::string &path, int flags)
+{
+    open_how how{};
+    how.flags = static_cast<unsigned>(flags | O_CLOEXEC);
+    how.mode = (flags & O_CREAT) != 0 ? file_mode : 0;
+    how.resolve = RESOLVE_NO_SYMLINKS | RESOLVE_BENEATH;
+    const std::string relative = path == "/" ? "." : path.substr(1);
+    return UniqueFd(static_cast<int>(::syscall(SYS_openat2, folder, relative.c_str(), &how, sizeof(how))));
+}
+
+} // namespace
+
+History::History(const Sysroot &sysroot, std::string path, std::string hook)
+    : path_(std::move(path)), hook_(std::move(hook))
+{
+    auto root = sysroot.find("/");
+    if (!root)
+        throw Error(ErrorKind::BrokenHost, "the host's root cannot be found");
+    root_ = std::move(root->fd);
+}
+
+HistoryLine History::begin(std::string_view event) const
+{
+    HistoryLine line;
+    line.add("time", utc_text(::time(nullptr)));
+    line.add("event", event);
+    line.add("hook", hook_);
+    return line;
+}
+
+/** Makes what is missing of it: another hook may be doing the same at this moment. */
+UniqueFd History::open_folder(const std::string &path) const
+{
+    UniqueFd folder = open_below(root_.get(), path, O_PATH | O_DIRECTORY);
+    if (!folder.valid() && errno == ENOENT && path != "/") {
+        const UniqueFd above = open_folder(folder_of(path));
+        static_cast<void>(::mkdirat(above.get(), file_name_of(path).c_str(), 0755));
+        folder = open_below(root_.get(), path, O_PATH | O_DIRECTORY);
+    }
+    if (!folder.valid())
+        throw SystemError(errno, "cannot open the folder " + quote(path) + " of the history",
+                          ErrorKind::BrokenHost);
+    return folder;
+}
+
+/** By one of those that see that it is too long; the others add to the one that was renamed. */
+void History::rotate(int folder, int file) const
+{
+    const std::string name = file_name_of(path_);
+    struct stat ours {};
+    struct stat there {};
+    if (::flock(file, LOCK_EX | LOCK_NB) != 0 || ::fstat(file, &ours) != 0 ||
+        ::fstatat(folder, name.c_str(), &there, AT_SYMLINK_NOFOLLOW) != 0 || ours.st_ino != there.st_ino)
+        return;
+    if (::renameat(folder, name.c_str(), folder, (name + ".1").c_str()) != 0)
+        throw SystemError(errno, "cannot rename the history " + quote(path_), ErrorKind::BrokenHost);
+}
+
+void History::write(const std::string &text) const
+{
+    const std::string what = "the history " + quote(path_);
+    const UniqueFd folder = open_folder(folder_of(path_));
+    const UniqueFd file = open_below(folder.get(), path_.substr(path_.rfind('/')),
+                                     O_WRONLY | O_APPEND | O_CREAT | O_NONBLOCK | O_NOCTTY);
+    if (!file.valid())
+        throw SystemError(errno, "cannot open " + what, ErrorKind::BrokenHost);
+    check_root_file(file.get(), file_mode, what);
+    write_all(file.get(), text, what);
+    if (::lseek(file.get(), 0, SEEK_CUR) > static_cast<off_t>(max_history))
+        rotate(folder.get(), file.get());
+}
+
+void History::add(HistoryLine line) noexcept
+try {
+    write(std::move(line).end());
+} catch (const std::exception &error) {
+    if (problem_.empty())
+        problem_ = error.what();
+}
+
+} // namespace ogh

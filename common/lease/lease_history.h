@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "history/history.h"
+#include "lease/lease_request.h"
+#include "lease/lease_state.h"
+
+namespace ogh {
+
+/** How containers have ended that the state has no more, where whoever takes them out knows; by init. */
+using KnownEnds = std::map<ProcessId, std::string>;
+
+/** A container has got these devices. @param waited_ns since it asked */
+void add_grant(History &history, const LeaseRequest &request, const std::vector<LeaseKey> &devices,
+               std::int64_t waited_ns);
+
+/**
+ * Each container that had something before, and has nothing now. Whoever sees it writes it down, so its end is when it was
+ * next seen to be gone.
+ * @param now CLOCK_BOOTTIME, ns
+ */
+void add_ends(History &history, const LeaseState &before, const LeaseState &after, const KnownEnds &how,
+              std::int64_t now);
+
+} // namespace ogh

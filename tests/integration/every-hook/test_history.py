@@ -1,0 +1,106 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What was given, ended and refused stands in a file of root's, and no container waits for it."""
+
+import json
+import os
+import subprocess
+
+import pytest
+
+from harness.expect import started
+from harness.hooks_d import HookFile
+from harness.host import LIMIT_S
+from harness.leases import Container, Leases, ask
+from harness.nvidia_container import KEY, refused
+from hosts.nvidia import EIGHT
+
+pytest_plugins = ["harness.nvidia_fixtures"]
+
+PLACE = "var/lib/oci-gpu-hooks/history"
+POD = {"io.kubernetes.cri.container-name": "train", "io.kubernetes.cri.sandbox-name": "job-1",
+       "io.kubernetes.cri.sandbox-namespace": "ml", "io.kubernetes.cri.image-name": "a\nb"}
+GPU = f"nvidia:{EIGHT[0].address}"
+
+
+@pytest.fixture(name="history")
+def history_fixture(machine):
+    """A function that gives the events so far."""
+    return lambda: [json.loads(line) for line in (machine.path / PLACE).read_text("ascii").splitlines()]
+
+
+@pytest.fixture(name="command")
+def command_fixture(build_root, machine):
+    """`oci-gpu-hooks history`."""
+    return lambda *args: subprocess.run(
+        [f"{build_root}/admin/oci-gpu-hooks", "history", "--sysroot", machine.path, *args], check=False,
+        capture_output=True, text=True, timeout=LIMIT_S)
+
+
+def test_a_grant_an_end_and_a_refusal(nv_box, nv_hook, machine, history, command):
+    box = ask(nv_box("0", "--only", "io.kubernetes.cri.sandbox-namespace=ml"), KEY, "exclusive")
+    box.annotations.update(POD)
+    container = Container(box).ready()
+    refused(nv_box("0").run(), 4)
+    container.end()
+    Leases(nv_hook.executable, machine).run("--list")
+    granted, busy, ended = history()
+    assert {key: granted[key] for key in ("event", "hook", "container", "name", "image", "user", "asker", "gpus",
+                                          "lease")} == {
+        "event": "granted", "hook": "nvidia-devices", "container": container.result.name, "name": "job-1/train",
+        "image": "a\nb", "user": "ml", "asker": "annotation", "gpus": [GPU], "lease": "exclusive"}
+    assert (busy["event"], busy["status"]) == ("refused", 4) and "held exclusively" in busy["reason"]
+    assert (ended["event"], ended["how"], ended["gpus"], ended["container"]) == (
+        "ended", "ended", [GPU], container.result.name) and ended["since"] >= granted["time"]
+    assert (machine.path / PLACE).stat().st_mode & 0o7777 == 0o600
+    assert (machine.path / PLACE).parent.stat().st_mode & 0o7777 == 0o755
+    assert [line.split()[1] for line in command().stdout.splitlines()] == ["EVENT", "granted", "refused", "ended"]
+    assert command("--refused", "--since", "2d").stdout.count("\n") == 2
+    assert "ml    1        0        0." in command("--by", "user").stdout
+    assert [json.loads(line)["event"] for line in command("--format", "json", "--gpu", EIGHT[0].address)
+            .stdout.splitlines()] == ["granted", "ended"]
+    assert command("--gpu", EIGHT[1].address).stdout.count("\n") == 1
+
+
+def test_a_container_that_the_hook_could_not_start(nv_box, history):
+    """The lease is taken back, and that is no end like any other."""
+    box = nv_box("0")
+    (box.rootfs / "dev").mkdir(exist_ok=True)
+    box.config["mounts"] = [mount for mount in box.config["mounts"] if mount["destination"] != "/dev"]
+    (box.rootfs / "dev/nvidiactl").mkdir()
+    assert box.run().code != 0
+    assert [(event["event"], event.get("how")) for event in history()] == [
+        ("granted", None), ("ended", "not started"), ("refused", None)]
+
+
+@pytest.mark.parametrize("name", ["mount-srv", "ldcache-update"])
+def test_other_hooks_write_refusals_too(nv_box, machine, history, built, name):
+    box = nv_box(None)
+    [document] = built.glob(f"oci-hooks.d/*-{name}.json")
+    box.hook = HookFile(document, built / f"hooks/{name}/{name}")
+    box.annotations[f"io.oci-gpu-hooks.{name}"] = "/../x"
+    assert box.run().code != 0 and machine
+    assert [(event["event"], event["hook"], event["status"]) for event in history()] == [("refused", name, 2)]
+
+
+@pytest.mark.parametrize("obstacle", ["a folder", "for all to write", "a link"])
+def test_a_history_that_fails_stops_no_container(nv_box, machine, obstacle):
+    file = machine.path / PLACE
+    file.parent.mkdir(parents=True)
+    if obstacle == "a folder":
+        file.mkdir()
+    elif obstacle == "a link":
+        file.symlink_to("/tmp/elsewhere")
+    else:
+        file.touch()
+        file.chmod(0o666)
+    result = nv_box("0").run()
+    started(result)
+    assert any("history" in line and line.endswith(", ignoring") for line in result.said) and not os.path.exists("/tmp/elsewhere")
+
+
+def test_it_is_turned_off_and_has_another_place(nv_box, machine, command):
+    started(nv_box("0", "--history", "none").run())
+    assert not (machine.path / "var/lib/oci-gpu-hooks").exists() and command().returncode == 3
+    (machine.path / "srv").mkdir(exist_ok=True)
+    started(nv_box("0", "--history", "/srv/mine").run())
+    assert command("--file", "/srv/mine").stdout.count("granted") == 1
