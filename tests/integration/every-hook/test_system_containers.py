@@ -165,6 +165,14 @@ def test_by_tag_each_task_has_a_gpu_that_was_passed_in(system, install, task):
     assert task().ready().out == first.out
 
 
+@lxd_alone
+def test_an_idle_one_gives_its_gpu_to_who_waits(install, task):
+    install(*BY_TAG, "--max-wait", "30s", "--idle-after", "1s", "--begin-within", "1s")
+    first, second = task().ready(), task().ready()
+    assert task().ready().out == first.out
+    assert second.end().code == 0 and first.end().code != 0
+
+
 def test_what_was_not_passed_in_is_not_there(install, task):
     """Also for `all`. Its name is an error."""
     install(*ASKED)
