@@ -32,6 +32,7 @@ int list(int argc, const char *const *argv);
 int tags(int argc, const char *const *argv);
 int status(int argc, const char *const *argv);
 int history(int argc, const char *const *argv);
+int metrics(int argc, const char *const *argv);
 int plan(int argc, const char *const *argv);
 int doctor(int argc, const char *const *argv);
 int install(int argc, const char *const *argv);

@@ -19,6 +19,7 @@ constexpr std::array commands{
     Command{"tags", "Words for the tags of a CI worker", tags},
     Command{"status", "One line for each hook: GPUs, and how many are free", status},
     Command{"history", "Who had which GPU, who waited, who was refused and why", history},
+    Command{"metrics", "Who has which GPU in numbers, for Prometheus", metrics},
     Command{"plan", "What a container would get by annotations: plan KEY=VALUE...", plan},
     Command{"doctor", "Whether engines call the hooks, and what is wrong if not", doctor},
     Command{"install", "Has an engine call the hooks, with the policy that is given", install},

@@ -16,7 +16,7 @@
 #include "base/text.h"
 #include "base/utc_text.h"
 #include "commands/command.h"
-#include "host/host_file.h"
+#include "commands/history_events.h"
 
 namespace ogh::admin {
 
@@ -32,74 +32,6 @@ struct HistoryOptions {
     bool refused = false;
     bool as_json = false;
 };
-
-/** A member that is a text; "" for any other. */
-std::string event_text(const json &event, const char *name)
-{
-    const auto found = event.find(name);
-    return found != event.end() && found->is_string() ? found->get<std::string>() : "";
-}
-
-double number_of(const json &event, const char *name)
-{
-    const auto found = event.find(name);
-    return found != event.end() && found->is_number() ? found->get<double>() : 0;
-}
-
-std::vector<std::string> gpus_of(const json &event)
-{
-    std::vector<std::string> gpus;
-    if (const auto found = event.find("gpus"); found != event.end() && found->is_array()) {
-        for (const json &gpu : *found)
-            gpus.push_back(gpu.is_string() ? gpu.get<std::string>() : "");
-    }
-    return gpus;
-}
-
-/** The events of one file, oldest first; a line that is none is passed over. */
-void add_events(const std::string &text, std::vector<json> &events)
-{
-    std::istringstream lines(text);
-    for (std::string line; std::getline(lines, line);) {
-        json event = json::parse(line, nullptr, false);
-        if (event.is_object())
-            events.push_back(std::move(event));
-    }
-}
-
-/** What a container was called when it was granted its GPUs is told of its end as well. */
-void name_ends(std::vector<json> &events)
-{
-    std::map<std::string, json> grants;
-    for (json &event : events) {
-        const std::string container = event_text(event, "container");
-        if (event_text(event, "event") == "granted")
-            grants[container] = event;
-        const auto grant = grants.find(container);
-        if (grant == grants.end() || event_text(event, "event") != "ended")
-            continue;
-        for (const char *const name : {"name", "image", "user", "asker"}) {
-            if (grant->second.contains(name))
-                event[name] = grant->second[name];
-        }
-    }
-}
-
-std::vector<json> read_events(const Sysroot &sysroot, const std::string &path)
-{
-    constexpr size_t most = 2 * max_history;
-    std::vector<json> events;
-    const auto older = read_host_file(sysroot, path + ".1", most);
-    const auto newer = read_host_file(sysroot, path, most);
-    if (!older && !newer)
-        throw Error(ErrorKind::NotAvailable, "there is no history " + quote(path) +
-                                                 ": nothing was asked of the hooks so far, or they are told "
-                                                 "'--history none' or another FILE");
-    add_events(older.value_or(""), events);
-    add_events(newer.value_or(""), events);
-    name_ends(events);
-    return events;
-}
 
 /** The text of a time that long ago: times are compared as texts. */
 std::string time_before(const std::string &text)
@@ -121,7 +53,8 @@ std::vector<std::string> addresses_of(const std::shared_ptr<const Sysroot> &sysr
     if (!number)
         return {gpu};
     std::vector<std::string> addresses;
-    for (const json &list : json::parse(lists_as_json(sysroot)).at("hooks")) {
+    const json lists = json::parse(lists_as_json(sysroot));
+    for (const json &list : lists.at("hooks")) {
         for (const json &row : list.value("gpus", json::array())) {
             if (row.at("index") == *number)
                 addresses.push_back(event_text(row, "address"));
@@ -170,12 +103,13 @@ std::string event_table(const std::vector<json> &events)
         const std::string name = event_text(event, "name");
         const std::string what =
             event_text(event, "reason") + event_text(event, "how") + event_text(event, "lease");
-        table.push_back(
-            {event_text(event, "time"), kind,
-             name.empty() ? event_text(event, "container").substr(0, short_id) : name,
-             event_text(event, "user"), event_text(event, "asker"), list_text(gpus_of(event)),
-             kind == "refused" ? "" : hundredths(number_of(event, kind == "granted" ? "waited" : "seconds")),
-             kind == "refused" ? event_text(event, "hook") + ": " + what : what});
+        table.push_back({event_text(event, "time"), kind,
+                         name.empty() ? event_text(event, "container").substr(0, short_id) : name,
+                         event_text(event, "user"), event_text(event, "asker"), list_text(gpus_of(event)),
+                         kind == "refused"
+                             ? ""
+                             : hundredths(event_number(event, kind == "granted" ? "waited" : "seconds")),
+                         kind == "refused" ? event_text(event, "hook") + ": " + what : what});
     }
     return ogh::to_text(table);
 }
@@ -196,8 +130,8 @@ std::string as_sums(const std::vector<json> &events, const std::string &by)
         const std::string kind = event_text(event, "event");
         sum.granted += kind == "granted" ? 1U : 0U;
         sum.refused += kind == "refused" ? 1U : 0U;
-        sum.waited += number_of(event, "waited");
-        sum.gpu_seconds += number_of(event, "seconds") * static_cast<double>(gpus_of(event).size());
+        sum.waited += event_number(event, "waited");
+        sum.gpu_seconds += event_number(event, "seconds") * static_cast<double>(gpus_of(event).size());
     }
     Table table{{by == "key"    ? "KEY"
                  : by == "user" ? "USER"

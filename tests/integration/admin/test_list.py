@@ -2,6 +2,7 @@
 """oci-gpu-hooks list, tags, status and plan: what the installed hooks say, with the policy in force."""
 
 import json
+import re
 import subprocess
 
 import pytest
@@ -114,6 +115,52 @@ def test_cdi_has_the_gpus_of_the_day(command, gpus):
     assert json.loads(done.stdout) == {**spec, "kind": "nvidia.com/gpu"}
     assert command.run("cdi", "--kind", "amd.com/gpu", "nvidia-devices").returncode == 2
     assert command.run("cdi", "--kind", "nvidia.com/gpu").returncode == 2
+
+
+SAMPLE = re.compile(r'([a-z_]+)(\{[^ ].*\})? (\S+)')
+
+
+def exposition(text):
+    """The samples of Prometheus' text format, each in the one group of its family."""
+    family, seen, samples = None, set(), {}
+    for line in text.splitlines():
+        if line.startswith("# HELP "):
+            family = line.split()[2]
+            assert family not in seen
+            seen.add(family)
+        elif line.startswith("# TYPE "):
+            assert line.split()[2] == family and line.split()[3] in ("gauge", "counter", "histogram")
+        else:
+            name, labels, value = SAMPLE.fullmatch(line).groups()
+            assert name.startswith(family) and (name + (labels or "")) not in samples
+            samples[name + (labels or "")] = float(value)
+    return samples
+
+
+def test_metrics(command, gpus, installed_host):
+    events = [{"event": "granted", "waited": 5.5, "gpus": ["nvidia:0"]},
+              {"event": "ended", "seconds": 7, "gpus": ["nvidia:0", "nvidia:1"], "how": "preempted: it was idle"},
+              {"event": "refused", "hook": "mount-srv", "status": 5},
+              {"event": "refused", "hook": 'a\n"', "status": 4}]
+    lines = [json.dumps({"time": time, **event}) for event in events for time in ("1999-01-01T00:00:00Z", "2999")]
+    file = installed_host.path / "var/lib/oci-gpu-hooks/history"
+    file.parent.mkdir(parents=True)
+    file.write_text("\n".join([*lines, "{", ""]), encoding="ascii")
+    done = command.run("metrics")
+    assert (done.returncode, done.stderr) == (0, "")
+    samples = exposition(done.stdout)
+    assert samples['oci_gpu_hooks_gpus{vendor="nvidia",state="free"}'] == len(gpus)
+    assert samples["oci_gpu_hooks_grants_total"] == samples["oci_gpu_hooks_takeovers_total"] == 1
+    assert samples['oci_gpu_hooks_gpu_seconds_total{vendor="nvidia"}'] == 14
+    assert samples['oci_gpu_hooks_refusals_total{hook="mount-srv",reason="denied"}'] == 1
+    assert samples['oci_gpu_hooks_refusals_total{hook="a\\n\\"",reason="busy"}'] == 1
+    assert [samples[f'oci_gpu_hooks_wait_seconds_bucket{{le="{bound}"}}'] for bound in ("1", "10", "+Inf")] == [0, 1, 1]
+    assert samples["oci_gpu_hooks_wait_seconds_sum"] == 5.5
+    assert command.run("history", "--gpu", "0").stdout.count("\n") == 1
+    file.write_text(json.dumps({"time": "2999", "event": "granted", "gpus": [f"nvidia:{gpus[0].address}"]}) + "\n",
+                    encoding="ascii")
+    assert [command.run("history", "--gpu", number).stdout.count("granted") for number in "01"] == [1, 0]
+    assert command.run("history", "--gpu", "9").returncode == 3
 
 
 @pytest.mark.parametrize("words, message", [

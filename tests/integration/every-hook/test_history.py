@@ -31,8 +31,8 @@ def history_fixture(machine):
 @pytest.fixture(name="command")
 def command_fixture(build_root, machine):
     """`oci-gpu-hooks history`."""
-    return lambda *args: subprocess.run(
-        [f"{build_root}/admin/oci-gpu-hooks", "history", "--sysroot", machine.path, *args], check=False,
+    return lambda *args, name="history": subprocess.run(
+        [f"{build_root}/admin/oci-gpu-hooks", name, "--sysroot", machine.path, *args], check=False,
         capture_output=True, text=True, timeout=LIMIT_S)
 
 
