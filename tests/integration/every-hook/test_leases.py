@@ -241,11 +241,14 @@ def test_a_folder_that_is_not_roots_alone_stops_the_container(nv_box, nv_host, m
 
 
 def test_an_ordinary_user_sees_who_has_what(holding, leases):
+    """But not who asked, which is root's to know."""
     holding("0", "exclusive")
     user = ["setpriv", "--reuid=1000", "--regid=1000", "--clear-groups"]
-    seen = leases.read(user)
-    assert seen == leases.read()
-    [entry] = seen["leases"]
+    seen, seen_by_root = leases.read(user), leases.read()
+    [entry], [whole] = seen["leases"], seen_by_root["leases"]
+    assert (entry["asker"], whole["asker"]) == (None, "annotation")
+    whole["asker"] = None
+    assert seen == seen_by_root
     assert (entry["gpus"], entry["lease"], entry["state"]) == ("0", "exclusive", "running")
     refused_to_drain = leases.run("--drain", "0", before=user)
     assert refused_to_drain.returncode == 6 and "root" in refused_to_drain.stderr
