@@ -22,7 +22,20 @@ constexpr std::array<std::pair<std::string_view, PluginSource>, 4> source_names{
      {"environment", PluginSource::Environment}}};
 
 /** What images say in the vendors' variables, and no plugin does. */
-constexpr std::array<std::string_view, 5> words_of_images{"all", "All", "ALL", "none", "void"};
+constexpr std::array<std::string_view, 6> words_of_images{"all", "All", "ALL", "none", "void", ""};
+
+/** A prefix, and then 32 hexadecimal digits in the five groups of RFC 9562. */
+bool is_uuid(std::string_view item, const std::vector<std::string_view> &prefixes)
+{
+    constexpr std::string_view form = "xxxxxxxx-xxxx-xxxx-xxxx-xxxxxxxxxxxx";
+    const auto fits = [](char c, char place) {
+        return place == '-' ? c == '-' : contains(std::string_view("0123456789abcdefABCDEF"), c);
+    };
+    return std::any_of(prefixes.begin(), prefixes.end(), [&](std::string_view prefix) {
+        const std::string_view rest = item.starts_with(prefix) ? item.substr(prefix.size()) : "";
+        return std::equal(rest.begin(), rest.end(), form.begin(), form.end(), fits);
+    });
+}
 
 /** A name of one device as plugins have them: a UUID, an index, and `all`. No `..`, nothing with a slash, no range. */
 bool is_device_name(const std::string &name)
@@ -163,14 +176,19 @@ std::optional<RequestValue> asked_by_environment(const Config &config, const Plu
     const auto value = environment_value(config, names.variable);
     if (!value)
         return std::nullopt;
-    for (const std::string &item : split_list(*value)) {
-        if (!contains(words_of_images, item))
-            continue;
-        notes.push_back({LogLevel::Info, "the environment variable " + quote(names.variable) + " has " +
-                                             quote(item) + ", which an image says and no device plugin"});
+    const std::string origin = "environment variable " + quote(names.variable);
+    if (contains(words_of_images, trimmed(*value))) {
+        notes.push_back({LogLevel::Info, "the " + origin + " is " + quote(trimmed(*value)) +
+                                             ", which an image says and no device plugin"});
         return std::nullopt;
     }
-    return RequestValue{"env", "environment variable " + quote(names.variable)};
+    for (const std::string &item : split_list(*value))
+        if (!names.uuid_prefixes.empty() && !is_uuid(item, names.uuid_prefixes))
+            throw Error(ErrorKind::Usage,
+                        "the " + origin + " has " + quote(item) +
+                            ", which is no whole UUID: with '--from environment' the device plugin needs "
+                            "'deviceIDStrategy: uuid', or the pod has set it itself");
+    return RequestValue{"env", origin};
 }
 
 } // namespace

@@ -21,6 +21,8 @@ struct PluginNames {
     std::vector<std::string_view> kinds = {}; ///< of CDI: "nvidia.com/gpu"; none: it names none of CDI's
     std::vector<std::string_view> prefixes = {"cdi.k8s.io/"}; ///< of the keys of CDI's annotations
     std::vector<std::string_view> folders = {}; ///< with `/` at the end; none: it makes no mounts
+    /** Of the whole UUIDs that it has in the variable: "GPU-"; none: its values are not told from others. */
+    std::vector<std::string_view> uuid_prefixes = {};
     // What it names in the same ways beside GPUs: NVIDIA's IMEX channels.
     std::string_view other_folder = {}; ///< in the folders, with `/` at the end
     std::vector<std::string_view> other_kinds = {};
@@ -59,11 +61,12 @@ std::vector<PluginSource> parse_plugin_sources(const RequestValue &list, const P
 /**
  * What the plugin has given the container, as selectors: of the sources that the host believes the first that says
  * anything, in the order of PluginSource. Nodes of a privileged container are no plugin's. The environment's value is
- * `env`; one with `all`, `none` or `void` in it is an image's own, which a note says: no plugin names devices so. A mount
+ * `env`; one that is `all`, `none`, `void` or empty is an image's own, which a note says: no plugin names devices so. A mount
  * counts by what config.json has for its source and destination.
  *
  * @return nothing if none says anything
- * @throws Error (Usage) for what no plugin says: a name that is none, a mount in its folder that is not of /dev/null; as
+ * @throws Error (Usage) for what no plugin says: a name that is none, an environment with anything but whole UUIDs where
+ *         the plugin has these, a mount in its folder that is not of /dev/null; as
  *         refuse_plugin_mounts() where mounts are not believed
  */
 std::optional<PluginRequest> find_plugin_request(const Config &config, const DevicePlugin &plugin,

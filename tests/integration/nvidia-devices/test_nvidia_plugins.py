@@ -101,6 +101,9 @@ BY_CDI = {"cdi.k8s.io/x": CDI + GPU.uuid}
     ("cdi-annotations,environment", {"annotations": BY_CDI, "process": ANY}, [3]),
     ("cdi-annotations", {"annotations": {"cdi.k8s.io/x": "example.com/nic=0"}}, None),
     ("environment", {"process": ENVIRONMENT}, [3]), ("environment", {"process": ANY}, None),
+    ("environment", {"process": {"env": ["NVIDIA_VISIBLE_DEVICES="]}}, None),
+    ("environment", {"process": {"env": ["NVIDIA_VISIBLE_DEVICES=0,1"]}}, 2),
+    ("environment", {"process": {"env": [f"NVIDIA_VISIBLE_DEVICES={GPU.uuid[:12]}"]}}, 2),
     # Mounts that nobody looks at, beside something or nothing
     ("cdi-annotations", {"mounts": [mounted(GPU.uuid)]}, 2), ("environment", {"mounts": [mounted(GPU.uuid)]}, 2),
     ("environment", {"mounts": [mounted(GPU.uuid)], "process": ENVIRONMENT}, 2),

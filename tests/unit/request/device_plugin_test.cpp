@@ -27,6 +27,7 @@ PluginNames names()
             .kinds = {"vendor.com/gpu"},
             .prefixes = {"cdi.k8s.io/", "vendor.cdi.k8s.io/"},
             .folders = {"/var/run/plugin/", "/run/plugin/"},
+            .uuid_prefixes = {"GPU-", "MIG-"},
             .other_folder = "imex/",
             .other_kinds = {"vendor.com/channel"},
             .control_node = "/dev/vfd",
@@ -161,12 +162,21 @@ BOOST_AUTO_TEST_CASE(what_no_plugin_would_name)
 BOOST_AUTO_TEST_CASE(what_an_image_says_is_no_plugins_word)
 {
     Config config;
-    for (const char *value : {"all", "none", "void", " all ", "0,all", "ALL"}) {
+    for (const char *value : {"all", "none", "void", " all ", "", " ", "ALL"}) {
         config.environment = {"VENDOR_VISIBLE_DEVICES=" + std::string(value)};
         BOOST_TEST(asked(config, "environment") == "-", value);
     }
-    config.environment = {"VENDOR_VISIBLE_DEVICES=" + uuid + "," + other};
-    BOOST_TEST(asked(config, "environment") == "env");
+    for (const std::string &value : {uuid, uuid + "," + other, "MIG-" + uuid.substr(4) + "," + uuid}) {
+        config.environment = {"VENDOR_VISIBLE_DEVICES=" + value};
+        BOOST_TEST(asked(config, "environment") == "env", value);
+    }
+    for (const std::string &value :
+         {std::string("0"), std::string("0,1"), uuid + ",all", uuid + ",", uuid.substr(0, 12), uuid + "0",
+          uuid.substr(4), "GPU-" + std::string(36, '0'), std::string("/var/run/nvidia-container-devices")}) {
+        config.environment = {"VENDOR_VISIBLE_DEVICES=" + value};
+        BOOST_TEST((failure(config, "environment").kind == ErrorKind::Usage), value);
+        BOOST_TEST(failure(config, "environment").says("'deviceIDStrategy: uuid'"), value);
+    }
 }
 
 BOOST_AUTO_TEST_CASE(other_things_than_devices_are_named_beside_them)
