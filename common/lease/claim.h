@@ -21,11 +21,12 @@ bool is_ahead(const Ticket &ticket, const Claim &claim, std::int64_t now);
 
 /** What is in the way of a request. */
 struct Obstacles {
-    std::set<ProcessId> holders;     ///< inits of the containers
-    std::set<std::uint64_t> tickets; ///< of requests that came earlier and compete for a device or a quota
-    std::set<LeaseKey> drains;       ///< what root has drained; nobody waits for that
-    std::set<LeaseKey> devices;      ///< those of the request that cannot be given now
-    std::set<std::string> quotas;    ///< those of the request, by name, that leave no room for it now
+    std::set<ProcessId> holders = {}; ///< inits of the containers
+    /** Of requests that came earlier and compete for a device or a quota. */
+    std::set<std::uint64_t> tickets = {};
+    std::set<LeaseKey> drains = {};    ///< what root has drained; nobody waits for that
+    std::set<LeaseKey> devices = {};   ///< those of the request that cannot be given now
+    std::set<std::string> quotas = {}; ///< those of the request, by name, that leave no room for it now
 
     void add(const Obstacles &more);
 };

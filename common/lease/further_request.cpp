@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <set>
 
 #include "base/contains.h"
 #include "base/error.h"
@@ -64,7 +65,25 @@ void keep_further(Demand &demand, const Keys &had)
                                                  std::to_string(demand.candidates.size()) + " are left");
 }
 
+bool counts(const std::vector<std::string> &counted, const LeaseKey &key)
+{
+    return std::find(counted.begin(), counted.end(), key.substr(0, key.find(':'))) != counted.end();
+}
+
 } // namespace
+
+size_t count_with(const LeaseState &state, const ProcessId &init, const std::vector<LeaseKey> &granted,
+                  const std::vector<std::string> &counted)
+{
+    std::set<LeaseKey> keys(granted.begin(), granted.end());
+    for (const Allocation &allocation : state.allocations) {
+        for (const LeasedDevice &device : allocation.devices) {
+            if (allocation.holder.init == init && counts(counted, device.key))
+                keys.insert(device.key);
+        }
+    }
+    return keys.size();
+}
 
 FurtherRequest beside_earlier(const LeaseState &state, const ProcessId &init, const LeaseRequest &request)
 {

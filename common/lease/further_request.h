@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstddef>
 #include <optional>
 #include <string>
 #include <vector>
@@ -28,6 +29,13 @@ struct FurtherRequest {
  * @throws Error (NotAvailable) if there are not so many devices besides
  */
 FurtherRequest beside_earlier(const LeaseState &state, const ProcessId &init, const LeaseRequest &request);
+
+/**
+ * How many devices of those that count the container has once these are granted.
+ * @param counted as LeaseRequest has it
+ */
+size_t count_with(const LeaseState &state, const ProcessId &init, const std::vector<LeaseKey> &granted,
+                  const std::vector<std::string> &counted);
 
 /**
  * Notes with the container's entry what was chosen.

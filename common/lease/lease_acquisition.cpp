@@ -14,9 +14,12 @@
 #include "lease/boot_clock.h"
 #include "lease/busy_text.h"
 #include "lease/container_cgroup.h"
+#include "lease/lease_bounds.h"
 #include "lease/lease_changes.h"
 #include "lease/lease_neighbours.h"
 #include "lease/lease_people.h"
+#include "lease/lease_text.h"
+#include "lease/lease_wake.h"
 
 namespace ogh {
 
@@ -39,43 +42,16 @@ bool has_something(const LeaseState &state, const ProcessId &init)
                        [&](const Allocation &allocation) { return allocation.holder.init == init; });
 }
 
-bool counts(const std::vector<std::string> &counted, const LeaseKey &key)
-{
-    return std::find(counted.begin(), counted.end(), key.substr(0, key.find(':'))) != counted.end();
-}
-
-/** How many devices of those that count the container has once these are granted. */
-size_t count_with(const LeaseState &state, const ProcessId &init, const std::vector<LeaseKey> &granted,
-                  const std::vector<std::string> &counted)
-{
-    std::set<LeaseKey> keys(granted.begin(), granted.end());
-    for (const Allocation &allocation : state.allocations) {
-        for (const LeasedDevice &device : allocation.devices) {
-            if (allocation.holder.init == init && counts(counted, device.key))
-                keys.insert(device.key);
-        }
-    }
-    return keys.size();
-}
-
 bool is_in(const LeaseState &state, std::uint64_t number)
 {
     return std::any_of(state.tickets.begin(), state.tickets.end(),
                        [&](const Ticket &ticket) { return ticket.number == number; });
 }
 
-/** When the next of these tickets does not count any more; tickets of processes that stand still have an end too. */
-std::int64_t next_deadline(const LeaseState &state, const std::set<std::uint64_t> &numbers,
-                           std::int64_t limit)
-{
-    for (const Ticket &ticket : state.tickets) {
-        if (numbers.contains(ticket.number))
-            limit = std::min(limit, ticket.deadline_ns);
-    }
-    return limit;
-}
-
-/** Those by whom the decision stands or falls, who are on other devices too. */
+/**
+ * Those by whom the decision stands or falls: of one that grants also those who decide whether somebody who came earlier
+ * waits for a quota. They are on other devices too.
+ */
 Obstacles all_that_count(const LeaseState &state, const Decision &decision)
 {
     Obstacles all = decision.obstacles;
@@ -154,9 +130,11 @@ LeaseAcquisition::Attempt LeaseAcquisition::try_now()
     const Claim claim{holder_.first.init, further_.demand, ticket_};
     // Whoever is in nobody's way need not be looked at closely, which takes longest.
     Present present;
-    Decision decision = decide(session.state(), claim, now);
-    while (drop_gone(processes_, session.state(), all_that_count(session.state(), decision), present))
-        decision = decide(session.state(), claim, now);
+    Decision decision = decide(session.state(), claim, now, Depth::Enough);
+    while (drop_gone(processes_, session.state(),
+                     decision.granted ? all_that_count(session.state(), decision) : decision.obstacles,
+                     present))
+        decision = decide(session.state(), claim, now, Depth::Enough);
     Attempt attempt;
     if (decision.granted) {
         check_count(session.state(), *decision.granted);
@@ -212,31 +190,60 @@ void LeaseAcquisition::check_count(const LeaseState &state, const std::vector<Le
 LeaseAcquisition::Attempt LeaseAcquisition::blocked(LeaseState &state, const Decision &decision,
                                                     Present present, std::int64_t now)
 {
+    const Claim claim{holder_.first.init, further_.demand, ticket_};
     Attempt attempt;
     attempt.may_wait =
         !decision.is_hopeless && !has_something(state, holder_.first.init) && now < deadline_ns_;
-    attempt.wake_ns = next_deadline(state, decision.obstacles.tickets, deadline_ns_);
-    for (const Drain &drain : state.drains) {
-        if (drain.until_ns != 0 && decision.obstacles.drains.contains(drain.key))
-            attempt.wake_ns = std::min(attempt.wake_ns, drain.until_ns);
-    }
-    Endings endings = look_for_endings(processes_, state, decision.obstacles.holders, request_.preemption,
-                                       attempt.watched, now);
-    attempt.busy = busy_text(state, decision, further_.demand, request_.name_device, endings);
-    if (!attempt.may_wait)
-        std::erase_if(endings, [](const auto &each) { return each.second.why == EndReason::HeldTooLong; });
-    if (!decision.is_hopeless) {
-        const Claim claim{holder_.first.init, further_.demand, ticket_};
-        attempt.preemption = plan_preemption(state, claim, endings, now);
-        note_asked(state, attempt.preemption, now);
-        attempt.wake_ns = std::min(attempt.wake_ns, attempt.preemption.look_again.value_or(attempt.wake_ns));
-    }
-    const Obstacles watched = all_that_count(state, decision);
-    move_valid(present.holders, watched.holders, attempt.watched);
-    move_valid(present.tickets, watched.tickets, attempt.watched);
+    attempt.wake_ns = deadline_ns_;
+    const bool is_first = !decision.is_hopeless && !decision.is_behind;
+    if (is_first || !attempt.may_wait)
+        look_at_holders(state, claim, is_first, present, now, attempt);
     const bool preempts = !attempt.preemption.steps.empty();
     attempt.ticket = ticket_ == 0 && (attempt.may_wait || preempts) ? enqueue(state, now, preempts) : ticket_;
+    if (attempt.ticket != 0)
+        watch(state, std::move(present), now, attempt);
     return attempt;
+}
+
+/** What those who have something may be ended for, and what is said of them: they are there. */
+void LeaseAcquisition::look_at_holders(LeaseState &state, const Claim &claim, bool is_first, Present &present,
+                                       std::int64_t now, Attempt &attempt) const
+{
+    Decision all = decide(state, claim, now);
+    if (drop_gone(processes_, state, {all.obstacles.holders}, present))
+        all = decide(state, claim, now);
+    const std::set<ProcessId> &holders = all.obstacles.holders;
+    Endings endings = look_for_endings(processes_, state, holders, request_.preemption, attempt.watched, now);
+    if (!attempt.may_wait) {
+        attempt.busy = busy_text(state, all, claim.demand, request_.name_device, endings);
+        std::erase_if(endings, [](const auto &each) { return each.second.why == EndReason::HeldTooLong; });
+    }
+    if (!is_first)
+        return;
+    attempt.preemption = plan_preemption(state, claim, all.obstacles, endings, now);
+    note_asked(state, attempt.preemption, now);
+    attempt.wake_ns = std::min(attempt.wake_ns, attempt.preemption.look_again.value_or(attempt.wake_ns));
+}
+
+/** Notes what is watched from now on with the request that waits. */
+void LeaseAcquisition::watch(LeaseState &state, Present present, std::int64_t now, Attempt &attempt) const
+{
+    Ticket &ticket = *std::find_if(state.tickets.begin(), state.tickets.end(),
+                                   [&](const Ticket &one) { return one.number == attempt.ticket; });
+    const Claim claim{ticket.holder.init, ticket.demand, ticket.number};
+    Obstacles watched = decide(state, claim, now, Depth::Enough).obstacles;
+    ticket.watched = watched_of(state, watched);
+    if (ticket.watched->drain_ns != 0)
+        attempt.wake_ns = std::min(attempt.wake_ns, ticket.watched->drain_ns);
+    if (version_for(state) == 1 || watches_too_much(ticket)) {
+        ticket.watched.reset();
+        watched = all_that_count(state, decide(state, claim, now));
+    }
+    if (drop_gone(processes_, state, watched, present))
+        attempt.wake_ns = now;
+    attempt.wake_ns = next_deadline(state, watched.tickets, attempt.wake_ns);
+    move_valid(present.holders, watched.holders, attempt.watched);
+    move_valid(present.tickets, watched.tickets, attempt.watched);
 }
 
 Ticket LeaseAcquisition::ticket(std::int64_t now) const
@@ -246,6 +253,7 @@ Ticket LeaseAcquisition::ticket(std::int64_t now) const
 
 std::uint64_t LeaseAcquisition::enqueue(LeaseState &state, std::int64_t now, bool for_preemption)
 {
+    accept_wakers();
     Ticket request = ticket(now);
     request.hook = identity_of_this(processes_);
     if (for_preemption)

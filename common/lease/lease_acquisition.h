@@ -30,7 +30,7 @@ private:
     struct Attempt {
         std::optional<std::vector<LeaseKey>> granted = {};
         Grant grant = {};
-        std::string busy = {}; ///< what is in the way, for people
+        std::string busy = {}; ///< what is in the way, for people, if it may not wait
         bool may_wait = false;
         PreemptionPlan preemption = {};
         std::vector<UniqueFd> watched = {};
@@ -43,6 +43,9 @@ private:
     void note_limits(LeaseState &state, std::int64_t now) const;
     void check_count(const LeaseState &state, const std::vector<LeaseKey> &granted) const;
     Attempt blocked(LeaseState &state, const Decision &decision, Present present, std::int64_t now);
+    void look_at_holders(LeaseState &state, const Claim &claim, bool is_first, Present &present,
+                         std::int64_t now, Attempt &attempt) const;
+    void watch(LeaseState &state, Present present, std::int64_t now, Attempt &attempt) const;
     [[nodiscard]] std::uint64_t enqueue(LeaseState &state, std::int64_t now, bool for_preemption);
     [[nodiscard]] Ticket ticket(std::int64_t now) const;
     [[nodiscard]] bool preempt_all(Attempt &attempt);

@@ -55,4 +55,9 @@ void check_entry(const Ticket &ticket)
     check_size(text_size(ticket));
 }
 
+bool watches_too_much(const Ticket &ticket)
+{
+    return text_size(ticket) > max_lease_entry;
+}
+
 } // namespace ogh

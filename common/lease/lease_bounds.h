@@ -34,4 +34,7 @@ void check_quota_name(const std::string &name);
 void check_entry(const Allocation &allocation);
 void check_entry(const Ticket &ticket);
 
+/** Whether what it watches is too much to be written down, which others make it. */
+bool watches_too_much(const Ticket &ticket);
+
 } // namespace ogh

@@ -52,6 +52,7 @@ constexpr const char *stop_signal_name = "stop-signal";
 constexpr const char *asked_name = "stop-sent";
 constexpr const char *others_cpu_name = "others-cpu";
 constexpr std::uint64_t most_signal = 64; ///< of Linux
+constexpr const char *watches_name = "watches";
 constexpr std::uint64_t most_number = std::numeric_limits<unsigned>::max();
 
 /** "NUMBER:NAME". */
@@ -63,6 +64,18 @@ Quota quota_of(std::string text, const LeaseWords &words)
         words.refuse(quotas_name);
     text.erase(0, end + 1);
     return {std::move(text), *most};
+}
+
+std::vector<std::string> texts_of(const Watched &watched)
+{
+    std::vector<std::string> texts;
+    for (const std::uint64_t ticket : watched.tickets)
+        texts.push_back(std::to_string(ticket));
+    for (const ProcessId &init : watched.holders)
+        texts.push_back(std::to_string(init.pid) + ":" + std::to_string(init.start_time));
+    if (watched.drain_ns != 0)
+        texts.push_back(":" + std::to_string(watched.drain_ns));
+    return texts;
 }
 
 } // namespace
@@ -150,6 +163,35 @@ void take_endings(LeaseWords &words, Allocation &allocation)
     }
     if (words.next_is(others_cpu_name))
         allocation.others_cpu_ns = words.number(others_cpu_name);
+}
+
+void add_watched(LeaseLine &line, const std::optional<Watched> &watched)
+{
+    if (watched)
+        line.add(watches_name, texts_of(*watched));
+}
+
+std::optional<Watched> take_watched(LeaseWords &words)
+{
+    if (!words.next_is(watches_name))
+        return std::nullopt;
+    Watched watched;
+    const std::vector<std::string> texts = words.list(watches_name);
+    for (const std::string_view text : texts) {
+        const size_t end = std::min(text.find(':'), text.size());
+        const auto number = parse_number(text.substr(0, end));
+        const auto start = parse_number(text.substr(std::min(end + 1, text.size())));
+        if (number && end == text.size())
+            watched.tickets.insert(*number);
+        else if (number && start && *number != 0 && *number <= std::numeric_limits<pid_t>::max())
+            watched.holders.insert({static_cast<pid_t>(*number), *start});
+        else if (end == 0 && start && *start <= most_time)
+            watched.drain_ns = static_cast<std::int64_t>(*start);
+    }
+    // What is no number, or not in its order, would be written otherwise.
+    if (texts_of(watched) != texts)
+        words.refuse(watches_name);
+    return watched;
 }
 
 std::uint64_t time_word(std::int64_t time)

@@ -24,6 +24,9 @@ void add_limits(LeaseLine &line, const Quotas &quotas, const std::optional<unsig
 /** What a container may be ended by; of a holding, last of what is known. Nothing where nothing does. */
 void add_endings(LeaseLine &line, const Allocation &allocation);
 
+/** What a ticket watches, if it says so; behind its limits. */
+void add_watched(LeaseLine &line, const std::optional<Watched> &watched);
+
 /** Of a time; one before its clock began is 0. */
 std::uint64_t time_word(std::int64_t time);
 
@@ -32,6 +35,7 @@ LeasedDevice take_device(LeaseWords &words);
 Demand take_demand(LeaseWords &words);
 void take_limits(LeaseWords &words, Quotas &quotas, std::optional<unsigned> &max_sharers);
 void take_endings(LeaseWords &words, Allocation &allocation);
+std::optional<Watched> take_watched(LeaseWords &words);
 Holder take_holder(LeaseWords &words);
 LeaseKey take_key(LeaseWords &words);
 ProcessId take_process(LeaseWords &words, const char *name, const char *start);

@@ -199,6 +199,7 @@ private:
         ticket.holder = take_holder(words);
         ticket.is_of_version_1 = is_first_ && ticket.holder.program != mark_of_later;
         take_limits(words, ticket.demand.quotas, ticket.demand.max_sharers);
+        ticket.watched = take_watched(words);
         ticket.unknown.fields = words.unknown();
         ticket.unknown.lines = unknown_lines();
         return ticket;

@@ -2,9 +2,9 @@
 #include "lease/lease_rules.h"
 
 #include <algorithm>
-#include <tuple>
 
 #include "lease/by_gpu.h"
+#include "lease/candidate_choice.h"
 #include "lease/device_use.h"
 #include "lease/lease_neighbours.h"
 #include "lease/quota_rules.h"
@@ -12,12 +12,6 @@
 namespace ogh {
 
 namespace {
-
-/** Whether `part` is that device or a part of it. */
-bool covers(const LeaseKey &whole, const LeaseKey &part)
-{
-    return overlap(whole, part) && whole.size() <= part.size();
-}
 
 bool have_one_in_common(const Quotas &some, const Quotas &others)
 {
@@ -33,27 +27,43 @@ struct Wish {
     const LeaseKey *key;
 };
 
+/** What all questions need to know of a state, found out once. */
+struct Scene {
+    Scene(const LeaseState &all, std::int64_t time)
+        : state(all), now(time), uses(uses_of(all)), quotas(all, time)
+    {
+        for (const Ticket &ticket : all.tickets) {
+            for (const LeaseKey *key : devices_of(ticket.demand))
+                wishes.add(gpu_of(*key), {&ticket, key});
+        }
+    }
+
+    const LeaseState &state;
+    std::int64_t now;
+    DeviceUses uses;
+    ByGpu<Wish> wishes; ///< in the order of the tickets
+    QuotaRules quotas;
+};
+
 /** One request against the state as it is. */
 class Question final {
 public:
-    Question(const LeaseState &state, const Claim &claim, std::int64_t now)
-        : state_(state), claim_(claim), own_(find_own()), uses_(uses_of(state)), quotas_(state, now)
+    Question(const Scene &scene, const Claim &claim, Depth depth)
+        : scene_(scene), state_(scene.state), claim_(claim), is_brief_(depth == Depth::Enough),
+          own_(find_own())
     {
-        for (const Ticket &ticket : state.tickets) {
-            if (!is_ahead(ticket, claim, now))
-                continue;
-            for (const LeaseKey *key : devices_of(ticket.demand))
-                wishes_.add(gpu_of(*key), {&ticket, key});
-        }
     }
 
     Decision answer()
     {
         std::vector<LeaseKey> granted;
         Decision decision;
+        // Whoever waits for a quota need not know who is in its way at a device.
+        is_over_ = is_brief_ && own_ == nullptr && claim_.ticket != 0 && scene_.quotas.is_over(claim_.ticket);
         for (const LeaseKey &key : claim_.demand.fixed) {
             const Obstacles found = obstacles_at(key);
             decision.is_hopeless = decision.is_hopeless || !found.drains.empty();
+            decision.is_behind = decision.is_behind || !found.tickets.empty();
             decision.obstacles.add(found);
             granted.push_back(key);
         }
@@ -66,8 +76,6 @@ public:
     }
 
 private:
-    using Rank = std::tuple<bool, bool, size_t, std::uint64_t>;
-
     [[nodiscard]] const Allocation *find_own() const
     {
         const auto found =
@@ -116,14 +124,21 @@ private:
     [[nodiscard]] bool competes(const Ticket &ticket, const LeaseKey &key) const
     {
         return conflict(ticket.demand.mode, claim_.demand.mode) || ticket.demand.max_sharers ||
-               claim_.demand.max_sharers || is_limited(uses_, key);
+               claim_.demand.max_sharers || is_limited(scene_.uses, key);
+    }
+
+    /** Whether they do only because somebody who has some of the device limits how many share it. */
+    [[nodiscard]] bool competes_by_a_holder(const Ticket &ticket) const
+    {
+        return !conflict(ticket.demand.mode, claim_.demand.mode) && !ticket.demand.max_sharers &&
+               !claim_.demand.max_sharers;
     }
 
     /** Whether it waits for a quota: then it is in the way of nobody who wants its devices. */
     [[nodiscard]] bool is_over(const Ticket &ticket)
     {
         meet_quotas(ticket);
-        return quotas_.is_over(ticket.number);
+        return scene_.quotas.is_over(ticket.number);
     }
 
     void meet_quotas(const Ticket &ticket)
@@ -141,21 +156,61 @@ private:
             if (overlap(drain.key, key))
                 found.drains.insert(drain.key);
         }
-        const bool has_no_place =
-            claim_.demand.mode == LeaseMode::Shared && is_full(uses_, key, claim_.demand.max_sharers, own_);
-        for (const DeviceUse &use : uses_.near(gpu_of(key))) {
-            if (use.allocation != own_ && overlap(use.device->key, key) &&
-                (has_no_place || conflict(use.device->mode, claim_.demand.mode)))
-                found.holders.insert(use.allocation->holder.init);
-        }
-        for (const Wish &wish : wishes_.near(gpu_of(key))) {
-            if (overlap(*wish.key, key) && competes(*wish.ticket, key) &&
-                !stands_in_the_way(*wish.ticket, key) && !is_over(*wish.ticket))
-                found.tickets.insert(wish.ticket->number);
-        }
+        add_tickets_at(key, found);
+        if (!is_brief_ || (found.drains.empty() && found.tickets.empty()))
+            add_holders_at(key, found);
         if (!found.drains.empty() || !found.holders.empty() || !found.tickets.empty())
             found.devices.insert(key);
+        if (is_over_) {
+            found.holders.clear();
+            found.tickets.clear();
+        }
         return found;
+    }
+
+    void add_holders_at(const LeaseKey &key, Obstacles &found) const
+    {
+        const bool has_no_place = claim_.demand.mode == LeaseMode::Shared &&
+                                  is_full(scene_.uses, key, claim_.demand.max_sharers, own_);
+        for (const DeviceUse &use : scene_.uses.near(gpu_of(key))) {
+            if (use.allocation == own_ || !overlap(use.device->key, key))
+                continue;
+            const bool is_alone_enough = conflict(use.device->mode, claim_.demand.mode);
+            if (is_alone_enough && is_brief_)
+                found.holders.clear();
+            if (is_alone_enough || has_no_place)
+                found.holders.insert(use.allocation->holder.init);
+            if (is_alone_enough && is_brief_)
+                return;
+        }
+    }
+
+    void add_tickets_at(const LeaseKey &key, Obstacles &found)
+    {
+        const auto &wishes = scene_.wishes.near(gpu_of(key));
+        for (auto wish = wishes.rbegin(); wish != wishes.rend(); ++wish) { // the nearest first
+            const Ticket &ticket = *wish->ticket;
+            if (!is_ahead(ticket, claim_, scene_.now) || !overlap(*wish->key, key) ||
+                !competes(ticket, key) || stands_in_the_way(ticket, key) || is_over(ticket))
+                continue;
+            found.tickets.insert(ticket.number);
+            if (!is_brief_)
+                continue;
+            if (competes_by_a_holder(ticket))
+                add_limiter(key, found);
+            return;
+        }
+    }
+
+    /** The first of those that limit how many share it. */
+    void add_limiter(const LeaseKey &key, Obstacles &found) const
+    {
+        const auto &uses = scene_.uses.near(gpu_of(key));
+        const auto limiter = std::find_if(uses.begin(), uses.end(), [&](const DeviceUse &use) {
+            return use.device->max_sharers && overlap(use.device->key, key);
+        });
+        if (limiter != uses.end() && limiter->allocation != own_)
+            found.holders.insert(limiter->allocation->holder.init);
     }
 
     /** Adds as many candidates as are asked for to what is granted, or what is in the way of them. */
@@ -164,19 +219,24 @@ private:
         const unsigned wanted = claim_.demand.any;
         std::vector<LeaseKey> free;
         size_t possible = 0;
+        size_t first = 0; ///< of those where nobody came earlier
         Obstacles met;
-        for (const LeaseKey &key : wanted == 0 ? std::vector<LeaseKey>() : eligible(granted)) {
+        for (const LeaseKey &key : wanted == 0 ? std::vector<LeaseKey>() : eligible(claim_.demand, granted)) {
             const Obstacles found = obstacles_at(key);
             if (found.devices.empty())
                 free.push_back(key);
             possible += found.drains.empty() ? 1U : 0U;
+            first += found.drains.empty() && found.tickets.empty() ? 1U : 0U;
             met.add(found);
         }
         if (free.size() < wanted) {
             decision.is_hopeless = decision.is_hopeless || possible < wanted;
+            decision.is_behind = decision.is_behind || first < wanted;
             return decision.obstacles.add(met);
         }
-        take_best(std::move(free), granted);
+        CandidateChoice(state_, scene_.uses, [&](const LeaseKey &key) {
+            return has(key);
+        }).take_best(std::move(free), wanted, granted);
     }
 
     /** @param granted all that would be given, or less if something else is in the way */
@@ -188,55 +248,12 @@ private:
         if (granted.size() == demand.fixed.size() + demand.any)
             demand = {granted, 0, {}, demand.mode, demand.quotas};
         const Claim claim{claim_.init, demand, claim_.ticket};
-        decision.obstacles.add(quotas_.obstacles(claim));
-        decision.is_hopeless = decision.is_hopeless || quotas_.is_too_much(claim);
+        decision.obstacles.add(scene_.quotas.obstacles(claim, is_brief_));
+        decision.is_hopeless = decision.is_hopeless || scene_.quotas.is_too_much(claim);
         // Whether the room of one that waits is kept depends on its other quotas.
         for (const Ticket &ticket : state_.tickets) {
             if (ticket.demand.quotas.size() > 1 && have_one_in_common(ticket.demand.quotas, demand.quotas))
                 meet_quotas(ticket);
-        }
-    }
-
-    /** The candidates besides what is granted, of which no two overlap: where a part is one, the whole is none. */
-    [[nodiscard]] std::vector<LeaseKey> eligible(const std::vector<LeaseKey> &granted) const
-    {
-        ByGpu<const LeaseKey *> candidates;
-        ByGpu<const LeaseKey *> taken;
-        for (const LeaseKey &key : claim_.demand.candidates)
-            candidates.add(gpu_of(key), &key);
-        for (const LeaseKey &key : granted)
-            taken.add(gpu_of(key), &key);
-        std::vector<LeaseKey> found;
-        for (const LeaseKey &key : claim_.demand.candidates) {
-            const auto is_part = [&](const LeaseKey *other) { return *other != key && covers(key, *other); };
-            const auto overlaps = [&](const LeaseKey *other) { return overlap(*other, key); };
-            const auto &before = taken.near(gpu_of(key));
-            const auto &all = candidates.near(gpu_of(key));
-            if (std::none_of(before.begin(), before.end(), overlaps) &&
-                std::none_of(all.begin(), all.end(), is_part)) {
-                found.push_back(key);
-                taken.add(gpu_of(key), &key);
-            }
-        }
-        return found;
-    }
-
-    /** Adds as many of those that are free as are asked for, the best ones. */
-    void take_best(std::vector<LeaseKey> free, std::vector<LeaseKey> &granted) const
-    {
-        std::vector<Rank> ranks;
-        ranks.reserve(free.size());
-        for (const LeaseKey &key : free)
-            ranks.push_back(rank_of(key));
-        for (unsigned count = 0; count < claim_.demand.any; ++count) {
-            // What is granted before may be what breaks a GPU up.
-            for (size_t i = 0; i < free.size(); ++i)
-                std::get<1>(ranks[i]) = breaks_up_a_gpu(free[i], granted);
-            const auto best = std::min_element(ranks.begin(), ranks.end());
-            const auto place = free.begin() + (best - ranks.begin());
-            granted.push_back(std::move(*place));
-            free.erase(place);
-            ranks.erase(best);
         }
     }
 
@@ -246,40 +263,31 @@ private:
                            [&](const LeaseKey &other) { return overlap(other, key); });
     }
 
-    /** The lowest is chosen; where all is equal, the first one. */
-    [[nodiscard]] Rank rank_of(const LeaseKey &key) const
-    {
-        const auto used = state_.last_used.find(key);
-        return {!has(key), false, count_holders(uses_, key, nullptr),
-                used == state_.last_used.end() ? 0 : used->second};
-    }
-
-    [[nodiscard]] bool breaks_up_a_gpu(const LeaseKey &key, const std::vector<LeaseKey> &granted) const
-    {
-        const std::string_view gpu = gpu_of(key);
-        if (key == gpu)
-            return false;
-        const auto is_part = [&](const LeaseKey &other) { return other != gpu && gpu_of(other) == gpu; };
-        const auto &uses = uses_.near(gpu_of(key));
-        return std::none_of(granted.begin(), granted.end(), is_part) &&
-               std::none_of(uses.begin(), uses.end(),
-                            [&](const DeviceUse &use) { return is_part(use.device->key); });
-    }
-
+    const Scene &scene_;
     const LeaseState &state_;
     const Claim &claim_;
+    bool is_brief_;
     const Allocation *own_;
-    DeviceUses uses_;
-    ByGpu<Wish> wishes_; ///< of those that came earlier
-    QuotaRules quotas_;
+    bool is_over_ = false;
     std::set<std::string> quotas_met_; ///< those that decide whether others are in the way of this one
 };
 
 } // namespace
 
-Decision decide(const LeaseState &state, const Claim &claim, std::int64_t now)
+Decision decide(const LeaseState &state, const Claim &claim, std::int64_t now, Depth depth)
 {
-    return Question(state, claim, now).answer();
+    return Question(Scene(state, now), claim, depth).answer();
+}
+
+std::vector<Decision> decide_for_all(const LeaseState &state, std::int64_t now)
+{
+    const Scene scene(state, now);
+    std::vector<Decision> decisions;
+    decisions.reserve(state.tickets.size());
+    for (const Ticket &ticket : state.tickets)
+        decisions.push_back(
+            Question(scene, {ticket.holder.init, ticket.demand, ticket.number}, Depth::Enough).answer());
+    return decisions;
 }
 
 } // namespace ogh

@@ -21,6 +21,19 @@ struct Decision {
     std::set<std::string> depends_on = {};
     /** It cannot be given however long one waits, since too much of it is drained, or there are too few candidates. */
     bool is_hopeless = false;
+    /** Those that came earlier are in the way alone: it could not be given either if all holders ended. */
+    bool is_behind = false;
+};
+
+/** How much of what is in the way of a request is asked for. */
+enum class Depth {
+    All,
+    /**
+     * So much that the request cannot be granted as long as those are there: at each device the nearest of the earlier
+     * requests that compete there, or else a holder, or those that leave no place; of a request that waits for a quota
+     * only those that use it up. Whoever watches these is woken before it could be granted; see lease_wake.h.
+     */
+    Enough,
 };
 
 /**
@@ -40,6 +53,9 @@ struct Decision {
  *
  * @param now CLOCK_BOOTTIME, ns; a ticket whose deadline is not after that does not count
  */
-Decision decide(const LeaseState &state, const Claim &claim, std::int64_t now);
+Decision decide(const LeaseState &state, const Claim &claim, std::int64_t now, Depth depth = Depth::All);
+
+/** The same for each request that waits, in their order, with enough of what is in its way. */
+std::vector<Decision> decide_for_all(const LeaseState &state, std::int64_t now);
 
 } // namespace ogh

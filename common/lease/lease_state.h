@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -149,6 +150,16 @@ struct Demand {
     bool operator==(const Demand &) const = default;
 };
 
+/** Those whose end somebody who waits will notice: containers, by their inits, requests, by their numbers, and drains. */
+struct Watched {
+    std::set<ProcessId> holders;
+    std::set<std::uint64_t> tickets;
+    std::int64_t drain_ns =
+        0; ///< of CLOCK_BOOTTIME: when the first of the drains ends; 0: none does by itself
+
+    bool operator==(const Watched &) const = default;
+};
+
 /** A request that waits. */
 struct Ticket {
     std::uint64_t number = 0; ///< the lower one came earlier
@@ -160,6 +171,8 @@ struct Ticket {
     UnknownWords unknown = {};
     /** A version of the program waits that reads no later version of the file, and that any signal would end. */
     bool is_of_version_1 = false;
+    /** Whoever makes these too few wakes it, see lease_wake.h; nothing: it watches all that count, and takes no signal. */
+    std::optional<Watched> watched = {};
 
     bool operator==(const Ticket &) const = default;
 };

@@ -8,6 +8,7 @@
 #include "lease/boot_clock.h"
 #include "lease/lease_bounds.h"
 #include "lease/lease_text.h"
+#include "lease/lease_wake.h"
 
 namespace ogh {
 
@@ -64,6 +65,8 @@ void LeaseStore::Session::save()
     std::string text = to_text({store_.processes_.space(), state_});
     if (text == saved_ || (saved_.empty() && state_ == LeaseState()))
         return;
+    // First, with the lock held: should this process be killed on the way, nobody sleeps who could be served.
+    wake_waiters(store_.processes_, state_);
     store_.folder_.write(text);
     write_ends(std::exchange(saved_, std::move(text)));
 }

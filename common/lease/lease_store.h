@@ -53,7 +53,7 @@ public:
     public:
         [[nodiscard]] LeaseState &state() { return state_; }
 
-        /** Writes the state if it has changed. @throws Error (BrokenHost), and then it is as it was */
+        /** Writes the state if it has changed, and wakes who waits and has to look at it. @throws Error (BrokenHost), and then it is as it was */
         void save();
 
         /** What save() writes to the history, should that container be gone: not just "ended". */

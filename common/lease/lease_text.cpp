@@ -85,6 +85,8 @@ public:
         add_fields(line, ticket.holder, is_marked ? mark_of_later : ticket.holder.program);
         check_limits(ticket.demand.quotas, ticket.demand.max_sharers);
         add_limits(line, ticket.demand.quotas, ticket.demand.max_sharers);
+        check_empty(!ticket.watched);
+        add_watched(line, ticket.watched);
         end(ticket.unknown.fields);
         add_lines(ticket.unknown.lines);
     }

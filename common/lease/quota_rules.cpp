@@ -135,13 +135,40 @@ bool QuotaRules::is_used_up(const Claim &claim, const Quota &quota) const
     return size > most;
 }
 
-Obstacles QuotaRules::obstacles(const Claim &claim) const
+void QuotaRules::add_enough(const Claim &claim, const Quota &quota, Obstacles &found) const
+{
+    const Use &use = use_of(quota.name);
+    const KeyPointers had = use.of(claim.init);
+    const size_t own = count_devices(had);
+    size_t size = own + count_further(claim.demand, had);
+    unsigned most = quota.most;
+    for (auto other = use.queue.rbegin(); other != use.queue.rend() && size <= most; ++other) {
+        if (!counts(*other, claim, own))
+            continue;
+        size += other->further;
+        most = std::min(most, other->most);
+        found.tickets.insert(other->ticket->number);
+    }
+    std::set<ProcessId> counted = {claim.init};
+    for (auto held = use.devices.begin(); held != use.devices.end() && size <= most; ++held) {
+        if (!counted.insert(held->init).second)
+            continue;
+        size += count_devices(use.of(held->init));
+        found.holders.insert(held->init);
+    }
+}
+
+Obstacles QuotaRules::obstacles(const Claim &claim, bool is_brief) const
 {
     Obstacles found;
     for (const Quota &quota : claim.demand.quotas) {
         if (!is_used_up(claim, quota))
             continue;
         found.quotas.insert(quota.name);
+        if (is_brief) {
+            add_enough(claim, quota, found);
+            continue;
+        }
         const Use &use = use_of(quota.name);
         for (const Held &held : use.devices) {
             if (held.init != claim.init)

@@ -29,8 +29,11 @@ public:
     /** @param now CLOCK_BOOTTIME, ns; a ticket whose deadline is not after that does not count */
     QuotaRules(const LeaseState &state, std::int64_t now);
 
-    /** What keeps the request from room in its quotas. A choice that it leaves takes what is not counted yet. */
-    [[nodiscard]] Obstacles obstacles(const Claim &claim) const;
+    /**
+     * What keeps the request from room in its quotas. A choice that it leaves takes what is not counted yet.
+     * @param is_brief only so many, the nearest that came earlier first, as are enough for that
+     */
+    [[nodiscard]] Obstacles obstacles(const Claim &claim, bool is_brief = false) const;
 
     /** Whether it asks for more than one of its quotas allows at once, with what the container has by it. */
     [[nodiscard]] bool is_too_much(const Claim &claim) const;
@@ -67,6 +70,7 @@ private:
     [[nodiscard]] const Use &use_of(const std::string &quota) const;
     [[nodiscard]] bool counts(const Queued &other, const Claim &claim, size_t own) const;
     [[nodiscard]] bool is_used_up(const Claim &claim, const Quota &quota) const;
+    void add_enough(const Claim &claim, const Quota &quota, Obstacles &found) const;
 
     std::int64_t now_;
     std::map<std::string, Use, std::less<>> uses_;

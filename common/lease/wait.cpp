@@ -2,11 +2,14 @@
 #include "lease/wait.h"
 
 #include <poll.h>
+#include <sys/signalfd.h>
+#include <sys/syscall.h>
 #include <sys/timerfd.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
+#include <csignal>
 
 #include "base/error.h"
 #include "kernel/end_signals.h"
@@ -16,6 +19,17 @@
 namespace ogh {
 
 namespace {
+
+/** By default it is ignored. A terminal that changes its size wakes somebody for nothing. */
+constexpr int wake_signal = SIGWINCH;
+
+sigset_t wake_signals()
+{
+    sigset_t set;
+    ::sigemptyset(&set);
+    ::sigaddset(&set, wake_signal);
+    return set;
+}
 
 Error ended(const char *who)
 {
@@ -36,6 +50,20 @@ UniqueFd timer_until(std::int64_t until_ns)
 
 } // namespace
 
+void accept_wakers()
+{
+    // One that is blocked stays pending even where it is ignored, until it is taken.
+    const sigset_t set = wake_signals();
+    if (::sigprocmask(SIG_BLOCK, &set, nullptr) != 0)
+        throw SystemError(errno, "cannot block signals");
+}
+
+void wake(int pidfd)
+{
+    if (::syscall(SYS_pidfd_send_signal, pidfd, wake_signal, nullptr, 0) != 0 && errno != ESRCH)
+        throw SystemError(errno, "cannot wake a hook that waits (pidfd_send_signal)", ErrorKind::BrokenHost);
+}
+
 Companions companions(UniqueFd init, pid_t runtime)
 {
     auto parent = open_pidfd(runtime);
@@ -53,6 +81,11 @@ void sleep_until_one_ends(const Companions &companions, const std::vector<Unique
         {companions.init.get(), POLLIN, 0}, {companions.runtime.get(), POLLIN, 0}, {timer.get(), POLLIN, 0}};
     const UniqueFd signals = watch_end_signals();
     entries.push_back({signals.get(), POLLIN, 0});
+    const sigset_t wakers = wake_signals();
+    const UniqueFd woken(::signalfd(-1, &wakers, SFD_CLOEXEC));
+    if (!woken.valid())
+        throw SystemError(errno, "cannot watch for signals (signalfd)");
+    entries.push_back({woken.get(), POLLIN, 0});
     for (const UniqueFd &other : others)
         entries.push_back({other.get(), POLLIN, 0});
     while (::poll(entries.data(), entries.size(), -1) < 0) {
@@ -60,6 +93,9 @@ void sleep_until_one_ends(const Companions &companions, const std::vector<Unique
             throw SystemError(errno, "cannot wait for processes (poll)");
     }
     check_end_signals("waiting for a GPU");
+    // Taken before the state is looked at: who changes that later sends it again.
+    const timespec now{0, 0};
+    ::sigtimedwait(&wakers, nullptr, &now);
     if (entries[0].revents != 0)
         throw ended("the container");
     if (entries[1].revents != 0)

@@ -10,6 +10,15 @@
 
 namespace ogh {
 
+/**
+ * Makes this process one that a waker can reach, for good: before others can know that it waits. A process that has not
+ * done so ignores the signal.
+ */
+void accept_wakers();
+
+/** Has a process that waits look again; nothing happens if it has ended. @throws SystemError */
+void wake(int pidfd);
+
 /** Those without whom a hook need not wait any more. */
 struct Companions {
     UniqueFd init;    ///< pidfd of the container's init
@@ -24,7 +33,8 @@ struct Companions {
 Companions companions(UniqueFd init, pid_t runtime);
 
 /**
- * Sleeps until one of the processes has ended, or the time has come; looks at nothing meanwhile.
+ * Sleeps until one of the processes has ended, somebody has called wake(), or the time has come; looks at nothing
+ * meanwhile.
  * @param others pidfds
  * @param until_ns CLOCK_BOOTTIME
  * @throws Error if one of the companions has ended; Cancelled if this process has been told to end, where it has blocked

@@ -367,6 +367,33 @@ BOOST_FIXTURE_TEST_CASE(a_drained_gpu_is_not_given, LeaseHost)
     BOOST_TEST(take(request(one, {"n:0"})) == 0);
 }
 
+BOOST_FIXTURE_TEST_CASE(who_waits_is_told_at_once_that_a_gpu_is_drained_or_is_not_any_more, LeaseHost)
+{
+    const Init one;
+    const Init two;
+    const Init three;
+    Leases here{Sysroot(path())};
+    take(request(one, {"n:0"}));
+    here.drain({"n:1"});
+    LeaseRequest any = request(two, {});
+    any.demand.any = 1;
+    any.demand.candidates = {"n:0", "n:1"};
+    Waiter of_two(*this, any);
+    of_two.wait_until_queued(*this, 1);
+    Waiter of_one(*this, request(three, {"n:0"}));
+    of_one.wait_until_queued(*this, 2);
+    const std::int64_t before = boottime_ns();
+    here.drain({"n:0"});
+    BOOST_TEST(of_one.said().find("n:0 is drained by root since") != std::string::npos);
+    BOOST_TEST(of_two.said().find("n:1 is drained by root since") != std::string::npos);
+    here.undrain("n:0");
+    Waiter again(*this, any);
+    again.wait_until_queued(*this, 3);
+    here.undrain("n:1");
+    BOOST_TEST(again.said() == "0");
+    BOOST_TEST(boottime_ns() - before < 15'000'000'000); // and not when its time was over
+}
+
 namespace {
 
 struct Damage {

@@ -53,6 +53,7 @@ LeaseFile limited_example()
     file.state.allocations[0].limit = HoldLimit{20, 5, 15};
     file.state.tickets[0].demand.quotas = {{"io.kubernetes.pod.namespace=ml", 4294967295}};
     file.state.tickets[0].demand.max_sharers = 64;
+    file.state.tickets[0].watched = {{{17, 4711}, {18, 4712}}, {1, 2, 10}, 99};
     file.state.tickets[0].unknown.fields = " signals=yes";
     file.state.drains.push_back({"e", 13, {" a=1", ""}, 77, "Xid 79"});
     file.state.drains.push_back({"f", 14, {}, 0, "dust"});
@@ -193,6 +194,17 @@ const auto changes_of_limits = std::to_array<Change>({
     {"max-sharers=3", "max-sharers=0", "wrong value of 'max-sharers'"},
     {"max-sharers=3", "max-sharers=4294967296", "wrong value of 'max-sharers'"},
     {"max-sharers=3 used-at=8", "used-at=8 max-sharers=3 quotas=3:x used-at=8", "wrong value of 'a field'"},
+    {"watches=1,", "watches=01,", "wrong value of 'watches'"},
+    {"watches=1,", "watches=,", "wrong value of 'watches'"},
+    {"watches=1,2", "watches=2,1", "wrong value of 'watches'"},
+    {"watches=1,2", "watches=1,1,2", "wrong value of 'watches'"},
+    {"17:4711,18:4712", "18:4712,17:4711", "wrong value of 'watches'"},
+    {"17:4711,", "17:,", "wrong value of 'watches'"},
+    {"17:4711,", "0:4711,", "wrong value of 'watches'"},
+    {"17:4711,", "4294967296:4711,", "wrong value of 'watches'"},
+    {",:99", ",:099", "wrong value of 'watches'"},
+    {",:99", ",:98,:99", "wrong value of 'watches'"},
+    {",:99", ",:0", "wrong value of 'watches'"},
     {"quotas=4294967295:io", "max-sharers=64 quotas=1:io", "wrong value of 'a field'"},
 });
 
@@ -249,7 +261,7 @@ BOOST_AUTO_TEST_CASE(quotas_and_limits_stand_behind_what_there_was_in_version_2_
           " device mode=shared key=b/1 quotas=2:key:a\\x2c\\x20b,1:policy:c max-sharers=3 used-at=8\n"
           " device mode=shared key=b/2 max-sharers=1\n",
           " program=/tmp/gdn-init quotas=4294967295:io.kubernetes.pod.namespace=ml max-sharers=64 "
-          "signals=yes\n"})
+          "watches=1,2,10,17:4711,18:4712,:99 signals=yes\n"})
         BOOST_TEST(text.find(words) != std::string::npos, words);
 }
 

@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <functional>
+#include <vector>
+
+#include "lease/device_use.h"
+#include "lease/lease_state.h"
+
+namespace ogh {
+
+/** Whether `part` is that device or a part of it. */
+bool covers(const LeaseKey &whole, const LeaseKey &part);
+
+/** The candidates besides what is granted, of which no two overlap: where a part is one, the whole is none. */
+std::vector<LeaseKey> eligible(const Demand &demand, const std::vector<LeaseKey> &granted);
+
+/** Which of several free devices is the best: what the container has already; see decide() for the rest. */
+class CandidateChoice final {
+public:
+    using HasIt = std::function<bool(const LeaseKey &)>;
+
+    /** All of them outlive this. */
+    CandidateChoice(const LeaseState &state, const DeviceUses &uses, HasIt has)
+        : state_(state), uses_(uses), has_(std::move(has))
+    {
+    }
+
+    /** Adds as many of those that are free, the best ones; there are so many. */
+    void take_best(std::vector<LeaseKey> free, unsigned count, std::vector<LeaseKey> &granted) const;
+
+private:
+    [[nodiscard]] bool breaks_up_a_gpu(const LeaseKey &key, const std::vector<LeaseKey> &granted) const;
+
+    const LeaseState &state_;
+    const DeviceUses &uses_;
+    HasIt has_;
+};
+
+} // namespace ogh
