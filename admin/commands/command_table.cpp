@@ -21,6 +21,7 @@ constexpr std::array commands{
     Command{"history", "Who had which GPU, who waited, who was refused and why", history},
     Command{"metrics", "Who has which GPU in numbers, for Prometheus", metrics},
     Command{"plan", "What a container would get by annotations: plan KEY=VALUE...", plan},
+    Command{"cancel", "Has a container wait for no GPU any more: CONTAINER", cancel},
     Command{"doctor", "Whether engines call the hooks, and what is wrong if not", doctor},
     Command{"install", "Has an engine call the hooks, with the policy that is given", install},
     Command{"uninstall", "Removes what install has written", uninstall},

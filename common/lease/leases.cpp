@@ -2,6 +2,7 @@
 #include "lease/leases.h"
 
 #include <algorithm>
+#include <set>
 
 #include "base/error.h"
 #include "base/text.h"
@@ -13,6 +14,7 @@
 #include "lease/lease_people.h"
 #include "lease/lease_place.h"
 #include "lease/presence.h"
+#include "lease/wait.h"
 
 namespace ogh {
 
@@ -98,6 +100,30 @@ bool Leases::undrain(const LeaseKey &key)
     const bool was_drained = ogh::undrain(session.state(), key);
     session.save();
     return was_drained;
+}
+
+std::string Leases::cancel(const std::string &container)
+{
+    LeaseStore::Session session = store_->open();
+    drop_gone(store_->processes(), session.state());
+    session.save();
+    std::set<std::string> found;
+    for (const Ticket &ticket : session.state().tickets) {
+        if (!container.empty() && ticket.holder.container.starts_with(container))
+            found.insert(ticket.holder.container);
+    }
+    if (found.empty())
+        throw Error(ErrorKind::NotAvailable, "no container waits whose id begins with " + quote(container));
+    if (found.size() > 1)
+        throw Error(ErrorKind::Usage, "more than one container waits whose id begins with " +
+                                          quote(container) + ": " + quote_list({found.begin(), found.end()}));
+    for (const Ticket &ticket : session.state().tickets) {
+        const auto hook =
+            ticket.holder.container == *found.begin() ? store_->processes().find(ticket.hook) : std::nullopt;
+        if (hook)
+            end_waiting(hook->get());
+    }
+    return *found.begin();
 }
 
 LeaseList Leases::list(const PreemptionPolicy &policy)

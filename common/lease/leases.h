@@ -73,6 +73,13 @@ public:
     /** @return whether it was drained, by just this key */
     bool undrain(const LeaseKey &key);
 
+    /**
+     * Tells the hook of a container that waits to end (SIGTERM): its container does not start, and its place is free.
+     * @param container its id, or a beginning of it that no other one has that waits
+     * @return the id, whole. @throws Error (NotAvailable) if none waits that is called so; (Usage) if several are
+     */
+    std::string cancel(const std::string &container);
+
     /** All that there is; what has ended goes. */
     [[nodiscard]] LeaseList list(const PreemptionPolicy &policy);
 

@@ -31,6 +31,13 @@ sigset_t wake_signals()
     return set;
 }
 
+void send_signal(int pidfd, int number)
+{
+    if (::syscall(SYS_pidfd_send_signal, pidfd, number, nullptr, 0) != 0 && errno != ESRCH)
+        throw SystemError(errno, "cannot send a signal to a hook that waits (pidfd_send_signal)",
+                          ErrorKind::BrokenHost);
+}
+
 Error ended(const char *who)
 {
     return {ErrorKind::Failure, std::string(who) + " ended while this hook waited for a GPU"};
@@ -60,8 +67,12 @@ void accept_wakers()
 
 void wake(int pidfd)
 {
-    if (::syscall(SYS_pidfd_send_signal, pidfd, wake_signal, nullptr, 0) != 0 && errno != ESRCH)
-        throw SystemError(errno, "cannot wake a hook that waits (pidfd_send_signal)", ErrorKind::BrokenHost);
+    send_signal(pidfd, wake_signal);
+}
+
+void end_waiting(int pidfd)
+{
+    send_signal(pidfd, SIGTERM);
 }
 
 Companions companions(UniqueFd init, pid_t runtime)

@@ -19,6 +19,9 @@ void accept_wakers();
 /** Has a process that waits look again; nothing happens if it has ended. @throws SystemError */
 void wake(int pidfd);
 
+/** Tells a hook that waits to end, with its words, and to leave the queue; nothing happens if it has ended. @throws SystemError */
+void end_waiting(int pidfd);
+
 /** Those without whom a hook need not wait any more. */
 struct Companions {
     UniqueFd init;    ///< pidfd of the container's init

@@ -3,6 +3,7 @@
 
 import os
 import signal
+import subprocess
 import time
 from pathlib import Path
 
@@ -130,6 +131,26 @@ def test_many_that_wait_take_no_time(asking, waiting, leases, nv_hook):
     for other in others:
         other.ready()
     assert leases.read()["gpus"][0]["lease"] == f"shared by {count}"
+
+
+@pytest.mark.parametrize("engine", ENGINES, ids=str)
+def test_a_wait_is_cancelled(asking, waiting, leases, machine, build_root, engine):
+    """By the beginning of its id, whatever the engine makes of signals meanwhile; the others wait on."""
+    first = asking("0").ready()
+    second, name = waiting("0", engine=engine)
+    third, other = waiting("0")
+
+    def cancel(container):
+        return subprocess.run([build_root / "admin/oci-gpu-hooks", "cancel", container, "--sysroot", os.fspath(machine)],
+                              check=False, capture_output=True, encoding="utf-8", timeout=60)
+
+    assert cancel("no-such").returncode == 3
+    process = cancel(name[:-1])
+    assert (process.returncode, process.stdout) == (0, f"told the hook of container '{name}' to end\n"), process.stderr
+    refused(second.end(), 1, "ended by SIGTERM while waiting for a GPU")
+    assert leases.waiting() == [other]
+    first.end()
+    third.ready()
 
 
 @pytest.mark.parametrize("engine", ENGINES[:2], ids=str)

@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <cstdlib>
+#include <string>
+#include <vector>
+
+#include "base/error.h"
+#include "base/text.h"
+#include "commands/command.h"
+#include "lease/leases.h"
+
+namespace ogh::admin {
+
+int cancel(int argc, const char *const *argv)
+{
+    CommandOptions options;
+    std::vector<std::string> words;
+    CommandLine cli("oci-gpu-hooks cancel", "Has a container wait for no GPU any more: it does not start.",
+                    page);
+    cli.add_words("CONTAINER", "Its id as 'oci-gpu-hooks list' prints it, or the beginning of it", words);
+    if (!parse(cli, options, argc, argv))
+        return EXIT_SUCCESS;
+    if (words.size() != 1)
+        throw Error(ErrorKind::Usage, "cancel takes the id of one container");
+    const auto sysroot = options.open();
+    if (!Leases::are_possible(*sysroot))
+        throw Error(ErrorKind::BrokenHost, "only root may do this, of the host or of its user namespace");
+    print("told the hook of container " + quote(Leases(*sysroot).cancel(words.front())) + " to end\n");
+    return EXIT_SUCCESS;
+}
+
+} // namespace ogh::admin
