@@ -187,6 +187,7 @@ Child waiter_of_now(const LeaseHost &host, const Init &init)
             asked.demand.candidates.push_back(gpu(i));
         asked.runtime = ::getppid();
         asked.wait = 60s;
+        asked.preemption.is_allowed = false; // the others have executed nothing for long
         Leases leases{Sysroot(host.path())};
         leases.take(asked).keep();
     });
