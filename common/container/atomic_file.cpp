@@ -13,6 +13,7 @@
 #include "base/file.h"
 #include "base/text.h"
 #include "base/unique_fd.h"
+#include "edits/inner_path.h"
 
 namespace ogh {
 
@@ -20,7 +21,7 @@ namespace {
 
 std::string temporary_name(const std::string &name)
 {
-    return ".oci-gpu-hooks-" + name; // where it is too long the kernel says so
+    return InnerPath{"", name}.temporary().name;
 }
 
 /** An image may have anything of that name; a folder would not be one of ours, and may have something in it. */

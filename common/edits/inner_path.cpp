@@ -38,4 +38,9 @@ std::string InnerPath::full() const
     return parent == "/" ? "/" + name : parent + "/" + name;
 }
 
+InnerPath InnerPath::temporary() const
+{
+    return {parent, ".oci-gpu-hooks-" + name}; // where it is too long the kernel says so
+}
+
 } // namespace ogh

@@ -14,6 +14,9 @@ struct InnerPath {
     static InnerPath parse(const std::string &path);
 
     [[nodiscard]] std::string full() const;
+
+    /** Beside it, under the name that it has while it is made: what a process leaves that is killed. */
+    [[nodiscard]] InnerPath temporary() const;
 };
 
 } // namespace ogh

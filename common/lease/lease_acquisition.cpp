@@ -28,14 +28,6 @@ namespace {
 /** How long others stand back while a request that does not wait ends an idle container. */
 constexpr std::int64_t preemption_limit_ns = 15'000'000'000;
 
-ProcessId identity_of_this(const Processes &processes)
-{
-    const auto self = processes.open_pidfd(::getpid());
-    if (!self)
-        throw Error(ErrorKind::BrokenHost, "/proc does not show this process");
-    return self->id;
-}
-
 bool has_something(const LeaseState &state, const ProcessId &init)
 {
     return std::any_of(state.allocations.begin(), state.allocations.end(),
@@ -103,7 +95,7 @@ Lease LeaseAcquisition::take()
         Attempt attempt = try_now();
         if (attempt.granted)
             return {store_, std::move(attempt.grant), std::move(*attempt.granted)};
-        if (!attempt.preemption.steps.empty() && preempt_all(attempt))
+        if (attempt.is_outdated || (!attempt.preemption.steps.empty() && preempt_all(attempt)))
             continue;
         if (!attempt.may_wait)
             throw Error(ErrorKind::Busy, attempt.busy + scope_text());
@@ -198,6 +190,10 @@ LeaseAcquisition::Attempt LeaseAcquisition::blocked(LeaseState &state, const Dec
     const bool is_first = !decision.is_hopeless && !decision.is_behind;
     if (is_first || !attempt.may_wait)
         look_at_holders(state, claim, is_first, present, now, attempt);
+    if (attempt.is_outdated) {
+        attempt.ticket = ticket_;
+        return attempt;
+    }
     const bool preempts = !attempt.preemption.steps.empty();
     attempt.ticket = ticket_ == 0 && (attempt.may_wait || preempts) ? enqueue(state, now, preempts) : ticket_;
     if (attempt.ticket != 0)
@@ -209,9 +205,10 @@ LeaseAcquisition::Attempt LeaseAcquisition::blocked(LeaseState &state, const Dec
 void LeaseAcquisition::look_at_holders(LeaseState &state, const Claim &claim, bool is_first, Present &present,
                                        std::int64_t now, Attempt &attempt) const
 {
-    Decision all = decide(state, claim, now);
-    if (drop_gone(processes_, state, {all.obstacles.holders}, present))
-        all = decide(state, claim, now);
+    const Decision all = decide(state, claim, now);
+    attempt.is_outdated = drop_gone(processes_, state, {all.obstacles.holders}, present);
+    if (attempt.is_outdated)
+        return;
     const std::set<ProcessId> &holders = all.obstacles.holders;
     Endings endings = look_for_endings(processes_, state, holders, request_.preemption, attempt.watched, now);
     if (!attempt.may_wait) {
@@ -220,7 +217,7 @@ void LeaseAcquisition::look_at_holders(LeaseState &state, const Claim &claim, bo
     }
     if (!is_first)
         return;
-    attempt.preemption = plan_preemption(state, claim, all.obstacles, endings, now);
+    attempt.preemption = plan_preemption(state, claim, endings, now);
     note_asked(state, attempt.preemption, now);
     attempt.wake_ns = std::min(attempt.wake_ns, attempt.preemption.look_again.value_or(attempt.wake_ns));
 }
@@ -255,7 +252,7 @@ std::uint64_t LeaseAcquisition::enqueue(LeaseState &state, std::int64_t now, boo
 {
     accept_wakers();
     Ticket request = ticket(now);
-    request.hook = identity_of_this(processes_);
+    request.hook = processes_.own_id();
     if (for_preemption)
         request.deadline_ns = std::max(request.deadline_ns, now + preemption_limit_ns);
     return queue(state, std::move(request));

@@ -32,6 +32,7 @@ private:
         Grant grant = {};
         std::string busy = {}; ///< what is in the way, for people, if it may not wait
         bool may_wait = false;
+        bool is_outdated = false; ///< somebody was found to have ended since the decision
         PreemptionPlan preemption = {};
         std::vector<UniqueFd> watched = {};
         std::int64_t wake_ns = 0;

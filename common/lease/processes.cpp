@@ -110,6 +110,14 @@ std::optional<HeldProcess> Processes::open_pidfd(pid_t pid) const
     return HeldProcess{*id, std::move(*pidfd)};
 }
 
+ProcessId Processes::own_id() const
+{
+    const auto self = open_pidfd(::getpid());
+    if (!self)
+        throw Error(ErrorKind::BrokenHost, "/proc does not show this process");
+    return self->id;
+}
+
 std::optional<UniqueFd> Processes::find(const ProcessId &id) const
 {
     std::optional<UniqueFd> pidfd = ogh::open_pidfd(id.pid);

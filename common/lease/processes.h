@@ -53,6 +53,9 @@ public:
     /** The process that has that number now. @return nothing if there is none. @throws Error */
     [[nodiscard]] std::optional<HeldProcess> open_pidfd(pid_t pid) const;
 
+    /** This process. @throws Error */
+    [[nodiscard]] ProcessId own_id() const;
+
     /**
      * The process that `id` means. It has ended when its pidfd is readable: the state in /proc is Z already when the
      * first thread has ended and others go on.

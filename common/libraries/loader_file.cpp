@@ -62,7 +62,9 @@ constexpr size_t max_text_size = size_t{1} << 20U;
 LoaderFile read_loader_file(ContainerView &view, const std::string &path, size_t limit)
 {
     LoaderFile file = read(view, path, limit);
-    const std::string why = view.mount_policy().why_not_make(InnerPath::parse(path).parent, view.root());
+    const InnerPath inner = InnerPath::parse(path);
+    file.has_leftover = view.reader(ReadAs::Root).find(inner.temporary().full()).has_value();
+    const std::string why = view.mount_policy().why_not_make(inner.parent, view.root());
     if (!why.empty())
         file.why_not_replace = why;
     return file;

@@ -23,11 +23,18 @@ void warn(Notes &notes, const std::string &text)
     notes.push_back({LogLevel::Warning, text});
 }
 
+/** Nothing is to be written. What was left beside it goes by being written over. */
+bool is_right(const LoaderFile &file, std::string_view content)
+{
+    return file.state == LoaderFile::State::Plain && file.content == content &&
+           (!file.has_leftover || !file.why_not_replace.empty());
+}
+
 /** A file that a loader reads: it has to be right, in one way or the other. */
 void must_be(const std::string &path, const LoaderFile &file, std::string content, bool read_only,
              Edits &edits)
 {
-    if (file.state == LoaderFile::State::Plain && file.content == content)
+    if (is_right(file, content))
         return;
     const bool replace = !read_only && file.why_not_replace.empty();
     edits.files.push_back(
@@ -38,7 +45,7 @@ void must_be(const std::string &path, const LoaderFile &file, std::string conten
 void should_be(const std::string &path, const LoaderFile &file, std::string content, Edits &edits,
                Notes &notes)
 {
-    if (file.state == LoaderFile::State::Plain && file.content == content)
+    if (is_right(file, content))
         return;
     if (file.why_not_replace.empty())
         edits.files.push_back({path, std::move(content), FileEdit::How::Replace, file.mode});

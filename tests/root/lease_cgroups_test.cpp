@@ -243,7 +243,7 @@ BOOST_FIXTURE_TEST_CASE(what_was_never_started_is_ended_with_all_of_its_processe
     LeaseRequest later = LeaseHost::request(two, {"n:0"});
     const Failure refused = leases_host.refusal(later);
     BOOST_TEST(refused.says("(never started)"), refused.message);
-    later.preemption.start_within = 1ms;
+    later.preemption.start_within = 1ns;
     later.preemption.is_allowed = false;
     BOOST_TEST(leases_host.take(later) == busy);
     later.preemption.is_allowed = true;

@@ -13,7 +13,8 @@ from harness.admin import FILES
 
 pytest_plugins = ["harness.admin_fixtures"]
 
-COMMANDS = ["cancel", "cdi", "doctor", "install", "key", "list", "plan", "status", "tags", "uninstall", "unwrap"]
+COMMANDS = ["cancel", "cdi", "doctor", "history", "install", "key", "list", "metrics", "plan", "status", "tags",
+            "uninstall", "unwrap"]
 KEYS = sorted(["nvidia-devices.capabilities=", "nvidia-devices.imex=", *(f"{hook}=" for hook in FILES)])
 
 # Each prints what it offers for the words in "$@", the last of which is being typed.

@@ -189,8 +189,8 @@ def test_no_option_of_a_hook_is_unknown(command, installed_host, built, hook):
     text = subprocess.run([built / "hooks" / hook / hook, "--help"], check=True, capture_output=True,
                           encoding="utf-8").stdout
     options = re.findall(r"^  (?:-\w,)?(--\S+)( [A-Z])?", text, re.MULTILINE)
-    args, actions = [], ["--cdi", "--drain", "--format", "--help", "--inspect", "--kind", "--list", "--plan", "--undrain",
-                         "--version"]
+    args, actions = [], ["--cdi", "--drain", "--for", "--format", "--help", "--inspect", "--kind", "--list", "--plan",
+                         "--reason", "--undrain", "--version"]
     for name, has_value in options:
         if name not in actions:
             args += [name, "/value"] if has_value else [name]

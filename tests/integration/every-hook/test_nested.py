@@ -94,7 +94,7 @@ def test_a_gpu_that_was_not_passed_in(nv_box, machine, nested, mapped):
         assert list(probed(done.stdout)) == [EIGHT[1].node]
         return
     assert done.returncode and not done.stdout
-    assert f"no '{machine}{EIGHT[1].node}', and without the host's root no device node can be made" in done.stderr
+    assert f"no '{machine}{EIGHT[1].node}', and without the host's root none can be made" in done.stderr
 
 
 @pytest.fixture(name="worker")

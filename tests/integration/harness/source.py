@@ -49,5 +49,5 @@ def tree(folder):
 
 
 def host_tree(folder):
-    """The same of a host, but for what hooks write down there: who has which GPU."""
-    return {path: what for path, what in tree(folder).items() if path.parts[0] != "run"}
+    """The same of a host, but for what hooks write down there: who has which GPU, and who had."""
+    return {path: what for path, what in tree(folder).items() if path.parts[0] not in ("run", "var")}

@@ -19,8 +19,8 @@ LOOK = (f"{PROBE} probe /dev/volume*; ls -A /dev; ls -A /dev/dri /proc/driver/nv
 V1, V2, BY_CRUN = (RUNC, "as-found"), (RUNC, "v2"), (CRUN, "not-hybrid")
 MAPPED, MAPPED_BY_CRUN = (engines.MAPPED[0], "v2"), (engines.MAPPED[1], "not-hybrid")
 CALLS = [
-    # The second rule of the cgroup; the first node, and a later one.
-    (V1, "write", 2), (V1, "mknodat", 1), (BY_CRUN, "mknodat", 4),
+    # A rule of the cgroup; the first node, and a later one.
+    (V1, "write", 5), (V1, "mknodat", 1), (BY_CRUN, "mknodat", 4),
     # /dev/dri/by-path; a link; what covers the driver's folder, and what is in it.
     (V2, "mkdirat", 2), (V2, "symlinkat", 2), (BY_CRUN, "move_mount", 1), (V2, "mount_setattr", 3),
     # In a user namespace: a node on the host's tmpfs, its mount.
