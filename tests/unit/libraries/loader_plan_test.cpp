@@ -137,6 +137,16 @@ struct Case {
 
 #define CHECK_EQUAL_LINES(a, b) BOOST_TEST((a) == (b), boost::test_tools::per_element())
 
+/** It goes by being written over, with the same. */
+BOOST_AUTO_TEST_CASE(what_a_killed_run_has_left_beside_a_file_goes)
+{
+    LoaderImage image = debian();
+    image.cache = plain(Planned(image, false).content(loader_cache_path));
+    CHECK_EQUAL_LINES(Planned(image, false).files(), Lines{own_conf});
+    image.cache.has_leftover = true;
+    CHECK_EQUAL_LINES(Planned(image, false).files(), (Lines{own_conf, cache}));
+}
+
 BOOST_AUTO_TEST_CASE(which_files_are_written_and_what_is_in_the_cache)
 {
     const std::vector<Case> cases{
