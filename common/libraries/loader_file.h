@@ -22,9 +22,9 @@ struct LoaderFile {
     };
 
     State state = State::Absent;
-    std::string content; ///< of a plain one
-    mode_t mode = 0644;  ///< of what takes its place: for no one who may not read this one
-    std::string problem; ///< what is the matter with another one: "is no plain file"
+    std::string content;       ///< of a plain one
+    mode_t mode = 0644;        ///< of what takes its place: for no one who may not read this one
+    std::string problem;       ///< what is the matter with another one: "is no plain file"
     bool has_leftover = false; ///< beside it is what a run has left that was killed
     std::string
         why_not_replace; ///< "" if it can be: nothing is mounted on it, and its folder may be written to
