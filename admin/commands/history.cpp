@@ -86,14 +86,6 @@ std::string hundredths(double number)
     return text.str();
 }
 
-std::string list_text(const std::vector<std::string> &texts)
-{
-    std::string text;
-    for (const std::string &each : texts)
-        text += (text.empty() ? "" : ",") + each;
-    return text;
-}
-
 std::string event_table(const std::vector<json> &events)
 {
     constexpr size_t short_id = 12;

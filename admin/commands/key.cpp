@@ -52,10 +52,7 @@ void print_keys(const Sysroot &sysroot, const Places &places)
     for (const KeyPlace &place : places) {
         const KeyFile file(read_key_text(sysroot, place.path).value_or(""));
         for (const Key &each : file.keys()) {
-            std::string hooks;
-            for (const std::string &hook : each.hooks)
-                hooks += (hooks.empty() ? "" : ",") + hook;
-            table.push_back({each.name, hooks, limits_of(each.limits), place.path});
+            table.push_back({each.name, list_text(each.hooks), limits_of(each.limits), place.path});
         }
     }
     print(ogh::to_text(table));

@@ -64,9 +64,8 @@ void write(RootFiles &files, const std::string &path, const std::string &text)
 
 std::string line_for(const NewKey &key, const std::vector<std::string> &hooks, const std::string &secret)
 {
-    std::string line = sha256_of(secret) + " " + checked_word(key.name, "the name of a key") + " --for ";
-    for (const std::string &hook : hooks)
-        line += (hook == hooks.front() ? "" : ",") + hook;
+    std::string line =
+        sha256_of(secret) + " " + checked_word(key.name, "the name of a key") + " --for " + list_text(hooks);
     const bool counts = takes_leases(hooks.front());
     if (key.max_devices && counts)
         line += " --max-devices " + std::to_string(*key.max_devices);

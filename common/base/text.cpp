@@ -174,6 +174,14 @@ std::vector<std::string> split_list(std::string_view text, char separator)
     }
 }
 
+std::string list_text(const std::vector<std::string> &parts)
+{
+    std::string text;
+    for (const std::string &part : parts)
+        text += (text.empty() ? "" : ",") + part;
+    return text;
+}
+
 std::vector<std::string> without_repeats(const std::vector<std::string> &texts)
 {
     std::vector<std::string> result;

@@ -29,6 +29,9 @@ std::string as_utf8(std::string_view text);
 /** Splits at `separator` and takes blanks from both ends of each part; an empty text is one empty part. */
 std::vector<std::string> split_list(std::string_view text, char separator = ',');
 
+/** The other way around: "a,b". */
+std::string list_text(const std::vector<std::string> &parts);
+
 /** Without blanks and tabs at both ends. */
 std::string_view trimmed(std::string_view text);
 

@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <set>
 
+#include "base/text.h"
 #include "base/utc_text.h"
 #include "hook/lease_screen.h"
 #include "lease/boot_clock.h"
@@ -128,10 +129,7 @@ std::string quotas_text(const LeaseEntry &entry)
         add(device.quotas);
     if (entry.waits_for)
         add(entry.waits_for->quotas);
-    std::string text;
-    for (const std::string &name : names)
-        text += (text.empty() ? "" : ",") + name;
-    return text;
+    return list_text({names.begin(), names.end()});
 }
 
 /** Of a time that may not be known. */

@@ -51,9 +51,7 @@ bool is_device_name(const std::string &name)
 
 RequestValue asked_by(const std::vector<std::string> &devices, const std::string &origin)
 {
-    RequestValue asked{"", origin};
-    for (const std::string &device : devices)
-        asked.value += (asked.value.empty() ? "" : ",") + device;
+    RequestValue asked{list_text(devices), origin};
     if (asked.value.size() > max_request_size)
         throw Error(ErrorKind::Usage,
                     "the " + origin + " are longer than " + std::to_string(max_request_size) + " bytes");

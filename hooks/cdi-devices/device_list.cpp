@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "base/error.h"
+#include "base/text.h"
 #include "cdi-devices/host/device_keys.h"
 #include "cdi-devices/host/host_files.h"
 #include "cdi-devices/plan/node_plan.h"
@@ -53,14 +54,6 @@ DeviceKeys keys_of(const FoundDevice &found, const Sysroot &sysroot)
     return keys;
 }
 
-std::string joined(const std::vector<LeaseKey> &keys)
-{
-    std::string text;
-    for (const LeaseKey &key : keys)
-        text += (text.empty() ? "" : ",") + key;
-    return text;
-}
-
 } // namespace
 
 HostListing list_devices(const std::vector<cdi::SpecFile> &files, const Policy &policy, bool gives_gpus,
@@ -73,8 +66,8 @@ HostListing list_devices(const std::vector<cdi::SpecFile> &files, const Policy &
         const cdi::ContainerEdits edits = combine({found});
         const auto keys = keys_of(found, sysroot);
         const bool is_others = !keys.gpu_hook.empty() && !gives_gpus;
-        list.rows.push_back({name.full(), edits.nodes.size(), edits.mounts.size(), known(joined(keys.keys)),
-                             found.file->path, known(obstacle(edits)),
+        list.rows.push_back({name.full(), edits.nodes.size(), edits.mounts.size(),
+                             known(list_text(keys.keys)), found.file->path, known(obstacle(edits)),
                              is_others             ? keys.gpu_hook + " gives it"
                              : policy.allows(name) ? ""
                                                    : "not allowed"});

@@ -74,10 +74,9 @@ std::vector<unsigned> imex_channels_of_plugin(const Config &config, PluginSource
 {
     if (source == PluginSource::Environment)
         return imex_channels_of_environment(config);
-    RequestValue asked{"",
-                       source == PluginSource::Mounts ? "mounts in 'imex'" : "annotations for IMEX channels"};
-    for (const std::string &name : find_plugin_others(config, nvidia_plugin_names(), source))
-        asked.value += (asked.value.empty() ? "" : ",") + name;
+    const RequestValue asked{list_text(find_plugin_others(config, nvidia_plugin_names(), source)),
+                             source == PluginSource::Mounts ? "mounts in 'imex'"
+                                                            : "annotations for IMEX channels"};
     return asked.value.empty() ? std::vector<unsigned>() : parse_imex_channels(asked);
 }
 
