@@ -11,6 +11,7 @@
 
 #include "base/duration.h"
 #include "base/error.h"
+#include "base/json.h"
 #include "base/number.h"
 #include "base/table.h"
 #include "base/text.h"
@@ -57,7 +58,7 @@ std::vector<std::string> addresses_of(const std::shared_ptr<const Sysroot> &sysr
     for (const json &list : lists.at("hooks")) {
         for (const json &row : list.value("gpus", json::array())) {
             if (row.at("index") == *number)
-                addresses.push_back(event_text(row, "address"));
+                addresses.push_back(text_member(row, "address"));
         }
     }
     if (addresses.empty())
@@ -91,17 +92,17 @@ std::string event_table(const std::vector<json> &events)
     constexpr size_t short_id = 12;
     Table table{{"TIME", "EVENT", "CONTAINER", "USER", "ASKER", "GPUS", "SECONDS", "WHAT"}};
     for (const json &event : events) {
-        const std::string kind = event_text(event, "event");
-        const std::string name = event_text(event, "name");
+        const std::string kind = text_member(event, "event");
+        const std::string name = text_member(event, "name");
         const std::string what =
-            event_text(event, "reason") + event_text(event, "how") + event_text(event, "lease");
-        table.push_back({event_text(event, "time"), kind,
-                         name.empty() ? event_text(event, "container").substr(0, short_id) : name,
-                         event_text(event, "user"), event_text(event, "asker"), list_text(gpus_of(event)),
+            text_member(event, "reason") + text_member(event, "how") + text_member(event, "lease");
+        table.push_back({text_member(event, "time"), kind,
+                         name.empty() ? text_member(event, "container").substr(0, short_id) : name,
+                         text_member(event, "user"), text_member(event, "asker"), list_text(gpus_of(event)),
                          kind == "refused"
                              ? ""
                              : hundredths(event_number(event, kind == "granted" ? "waited" : "seconds")),
-                         kind == "refused" ? event_text(event, "hook") + ": " + what : what});
+                         kind == "refused" ? text_member(event, "hook") + ": " + what : what});
     }
     return ogh::to_text(table);
 }
@@ -118,8 +119,8 @@ std::string as_sums(const std::vector<json> &events, const std::string &by)
 {
     std::map<std::string, Sum> sums;
     for (const json &event : events) {
-        Sum &sum = sums[event_text(event, by == "key" ? "asker" : by.c_str())];
-        const std::string kind = event_text(event, "event");
+        Sum &sum = sums[text_member(event, by == "key" ? "asker" : by.c_str())];
+        const std::string kind = text_member(event, "event");
         sum.granted += kind == "granted" ? 1U : 0U;
         sum.refused += kind == "refused" ? 1U : 0U;
         sum.waited += event_number(event, "waited");
@@ -141,8 +142,8 @@ void print_history(const std::shared_ptr<const Sysroot> &sysroot, const HistoryO
     std::vector<json> events = read_events(*sysroot, options.file);
     const auto addresses = options.gpu ? addresses_of(sysroot, *options.gpu) : std::vector<std::string>();
     std::erase_if(events, [&](const json &event) {
-        return event_text(event, "time") < since ||
-               (options.refused && event_text(event, "event") != "refused") ||
+        return text_member(event, "time") < since ||
+               (options.refused && text_member(event, "event") != "refused") ||
                (options.gpu && !had_one(event, addresses));
     });
     std::string text = options.by ? as_sums(events, *options.by) : options.as_json ? "" : event_table(events);

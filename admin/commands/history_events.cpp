@@ -5,6 +5,7 @@
 #include <sstream>
 
 #include "base/error.h"
+#include "base/json.h"
 #include "base/text.h"
 #include "history/history.h"
 #include "host/host_file.h"
@@ -31,11 +32,11 @@ void name_ends(std::vector<json> &events)
 {
     std::map<std::string, json> grants;
     for (json &event : events) {
-        const std::string container = event_text(event, "container");
-        if (event_text(event, "event") == "granted")
+        const std::string container = text_member(event, "container");
+        if (text_member(event, "event") == "granted")
             grants[container] = event;
         const auto grant = grants.find(container);
-        if (grant == grants.end() || event_text(event, "event") != "ended")
+        if (grant == grants.end() || text_member(event, "event") != "ended")
             continue;
         for (const char *const name : {"name", "image", "user", "asker"}) {
             if (grant->second.contains(name))
@@ -45,12 +46,6 @@ void name_ends(std::vector<json> &events)
 }
 
 } // namespace
-
-std::string event_text(const json &event, const char *name)
-{
-    const auto found = event.find(name);
-    return found != event.end() && found->is_string() ? found->get<std::string>() : "";
-}
 
 double event_number(const json &event, const char *name)
 {

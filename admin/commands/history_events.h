@@ -10,10 +10,7 @@
 
 namespace ogh::admin {
 
-/** A member of an event that is a text; "" for any other. */
-std::string event_text(const nlohmann::json &event, const char *name);
-
-/** A member that is a number; 0 for any other. */
+/** A member of an event that is a number; 0 for any other. */
 double event_number(const nlohmann::json &event, const char *name);
 
 /** The keys of the GPUs that it is about. */

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "base/error.h"
+#include "base/json.h"
 #include "base/utc_text.h"
 #include "commands/command.h"
 #include "commands/history_events.h"
@@ -70,12 +71,12 @@ std::string vendor_of(const std::string &name)
 
 const char *state_of_gpu(const json &row)
 {
-    const std::string lease = event_text(row, "lease");
+    const std::string lease = text_member(row, "lease");
     for (const char *const state : {"drained", "exclusive", "shared"}) {
         if (lease.starts_with(state))
             return state;
     }
-    return event_text(row, "state").empty() ? "free" : "unavailable";
+    return text_member(row, "state").empty() ? "free" : "unavailable";
 }
 
 /** Each hook once, whichever of the ways in which engines call it comes first. */
@@ -85,7 +86,7 @@ std::vector<json> lists_of(const std::shared_ptr<const Sysroot> &sysroot)
     std::vector<json> lists;
     const json all = json::parse(lists_as_json(sysroot));
     for (const json &list : all.at("hooks")) {
-        if (list.contains("gpus") && seen.insert(event_text(list, "hook")).second)
+        if (list.contains("gpus") && seen.insert(text_member(list, "hook")).second)
             lists.push_back(list);
     }
     return lists;
@@ -104,7 +105,7 @@ void add_gpus(Exposition &to, const std::vector<json> &lists)
                 ++counts[state_of_gpu(row)];
         }
         for (const auto &[state, count] : counts)
-            to.add(name, {{"vendor", vendor_of(event_text(list, "hook"))}, {"state", state}}, count);
+            to.add(name, {{"vendor", vendor_of(text_member(list, "hook"))}, {"state", state}}, count);
     }
 }
 
@@ -118,9 +119,9 @@ void add_leases(Exposition &to, const std::vector<json> &lists)
     std::map<std::array<std::string, 4>, double> counts;
     for (const json &list : lists) {
         for (const json &row : list.at("leases")) {
-            const std::string state = event_text(row, "state") == "waiting" ? "waiting" : "held";
-            std::array<std::string, 4> labels{vendor_of(event_text(list, "hook")), state,
-                                              event_text(row, "asker"), event_text(row, "user")};
+            const std::string state = text_member(row, "state") == "waiting" ? "waiting" : "held";
+            std::array<std::string, 4> labels{vendor_of(text_member(list, "hook")), state,
+                                              text_member(row, "asker"), text_member(row, "user")};
             if (counts.size() >= most && !counts.contains(labels))
                 labels[2] = labels[3] = "other";
             ++counts[labels];
@@ -150,7 +151,7 @@ void add_waits(Exposition &to, const std::vector<json> &events)
     double count = 0;
     double sum = 0;
     for (const json &event : events) {
-        if (event_text(event, "event") != "granted")
+        if (text_member(event, "event") != "granted")
             continue;
         const double waited = event_number(event, "waited");
         for (const double bound : bounds)
@@ -176,11 +177,11 @@ void add_counters(Exposition &to, const std::vector<json> &events)
     std::map<std::pair<std::string, std::string>, double> refusals;
     std::map<std::string, double> seconds{{"amd", 0}, {"nvidia", 0}};
     for (const json &event : events) {
-        const std::string kind = event_text(event, "event");
+        const std::string kind = text_member(event, "event");
         grants += kind == "granted" ? 1 : 0;
-        takeovers += event_text(event, "how").starts_with("preempted") ? 1 : 0;
+        takeovers += text_member(event, "how").starts_with("preempted") ? 1 : 0;
         if (kind == "refused")
-            ++refusals[{event_text(event, "hook"), reason_of(event_number(event, "status"))}];
+            ++refusals[{text_member(event, "hook"), reason_of(event_number(event, "status"))}];
         for (const std::string &gpu : gpus_of(event)) {
             if (kind == "ended" && seconds.contains(vendor_of(gpu)))
                 seconds[vendor_of(gpu)] += event_number(event, "seconds");
@@ -212,7 +213,7 @@ std::vector<json> events_of_boot(const Sysroot &sysroot, const std::string &path
         if (error.kind() != ErrorKind::NotAvailable)
             throw;
     }
-    std::erase_if(events, [&](const json &event) { return event_text(event, "time") < boot; });
+    std::erase_if(events, [&](const json &event) { return text_member(event, "time") < boot; });
     return events;
 }
 

@@ -9,6 +9,7 @@
 
 #include "base/contains.h"
 #include "base/error.h"
+#include "base/json.h"
 #include "base/text.h"
 #include "build_config.h"
 #include "commands/command.h"
@@ -70,16 +71,10 @@ AskedByHook parse_words(const std::vector<std::string> &words)
     return asked;
 }
 
-std::string text_of(const json &object, const char *name)
-{
-    const auto found = object.find(name);
-    return found != object.end() && found->is_string() ? found->get<std::string>() : "";
-}
-
 std::string device_line(const json &node)
 {
-    return "  device  " + text_of(node, "path") + "  " + std::to_string(node.value("major", 0)) + ":" +
-           std::to_string(node.value("minor", 0)) + " " + text_of(node, "permissions");
+    return "  device  " + text_member(node, "path") + "  " + std::to_string(node.value("major", 0)) + ":" +
+           std::to_string(node.value("minor", 0)) + " " + text_member(node, "permissions");
 }
 
 std::string mount_line(const json &mount)
@@ -88,8 +83,8 @@ std::string mount_line(const json &mount)
     const json list = mount.value("options", json::array());
     for (const json &option : list)
         options += (options.empty() ? "" : ",") + option.get<std::string>();
-    return "  mount   " + text_of(mount, "containerPath") + "  from " + text_of(mount, "hostPath") + "  " +
-           options;
+    return "  mount   " + text_member(mount, "containerPath") + "  from " + text_member(mount, "hostPath") +
+           "  " + options;
 }
 
 /** What stands as JSON in an annotation ("links"): a list of texts, or of objects with a path. */
@@ -105,8 +100,8 @@ std::vector<std::string> further_lines(std::string name, const std::string &cont
         if (each.is_string())
             lines.push_back("  " + word + each.get<std::string>());
         else
-            lines.push_back("  " + word + text_of(each, "path") +
-                            (each.contains("target") ? "  -> " + text_of(each, "target") : ""));
+            lines.push_back("  " + word + text_member(each, "path") +
+                            (each.contains("target") ? "  -> " + text_member(each, "target") : ""));
     }
     return lines;
 }

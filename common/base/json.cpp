@@ -154,6 +154,12 @@ std::string checked_string(const json &value, const std::string &name, const cha
     return *text;
 }
 
+std::string text_member(const json &object, const char *name)
+{
+    const auto found = object.find(name);
+    return found != object.end() && found->is_string() ? found->get<std::string>() : "";
+}
+
 std::string string_member(const json &object, const char *name, const char *what)
 {
     const json *value = find_member(object, name);

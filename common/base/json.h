@@ -29,6 +29,9 @@ const nlohmann::json *find_member(const nlohmann::json &object, const char *name
  */
 std::string string_member(const nlohmann::json &object, const char *name, const char *what);
 
+/** The member `name` if it is a text; "" for any other, and where `object` is none. */
+std::string text_member(const nlohmann::json &object, const char *name);
+
 /** A string value; `what` and `name` say in the error which one it was. */
 std::string checked_string(const nlohmann::json &value, const std::string &name, const char *what);
 

@@ -21,19 +21,12 @@ using nlohmann::json;
 
 constexpr size_t max_file = size_t{16} << 20U;
 
-/** A member that is a text; "" for any other. */
-std::string text_of(const json &object, const char *name)
-{
-    const json *const member = object.is_object() ? find_member(object, name) : nullptr;
-    return member != nullptr && member->is_string() ? member->get<std::string>() : "";
-}
-
 std::string image_of(const json &container)
 {
-    const std::string metadata = text_of(container, "metadata");
+    const std::string metadata = text_member(container, "metadata");
     if (metadata.empty())
         return "";
-    return text_of(
+    return text_member(
         parse_object(metadata, "metadata",
                      [](const std::string &member, const std::string &) { return member == "image-name"; }),
         "image-name");
@@ -73,8 +66,8 @@ std::map<std::string, PodmanName> parse_podman_names(std::string_view text)
         const json *const list = container.is_object() ? find_member(container, "names") : nullptr;
         const bool has_name =
             list != nullptr && list->is_array() && !list->empty() && list->front().is_string();
-        names[text_of(container, "id")] = {has_name ? list->front().get<std::string>() : "",
-                                           image_of(container)};
+        names[text_member(container, "id")] = {has_name ? list->front().get<std::string>() : "",
+                                               image_of(container)};
     }
     return names;
 }
