@@ -4,9 +4,7 @@
 #include <fcntl.h>
 #include <sys/file.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
 #include <unistd.h>
-#include <linux/openat2.h>
 
 #include <cerrno>
 #include <cstdio>
@@ -20,6 +18,7 @@
 #include "base/root_file.h"
 #include "base/text.h"
 #include "base/utc_text.h"
+#include "kernel/openat2.h"
 
 namespace ogh {
 
@@ -27,15 +26,10 @@ namespace {
 
 constexpr mode_t file_mode = 0600;
 
-/** Not valid if that fails, with errno. @param path absolute: below `folder` */
-UniqueFd open_below(int folder, const std::string &path, int flags)
+/** "." of the root. @param path absolute */
+std::string relative(const std::string &path)
 {
-    open_how how{};
-    how.flags = static_cast<unsigned>(flags | O_CLOEXEC);
-    how.mode = (flags & O_CREAT) != 0 ? file_mode : 0;
-    how.resolve = RESOLVE_NO_SYMLINKS | RESOLVE_BENEATH;
-    const std::string relative = path == "/" ? "." : path.substr(1);
-    return UniqueFd(static_cast<int>(::syscall(SYS_openat2, folder, relative.c_str(), &how, sizeof(how))));
+    return path == "/" ? "." : path.substr(1);
 }
 
 } // namespace
@@ -61,16 +55,13 @@ HistoryLine History::begin(std::string_view event) const
 /** Makes what is missing of it: another hook may be doing the same at this moment. */
 UniqueFd History::open_folder(const std::string &path) const
 {
-    UniqueFd folder = open_below(root_.get(), path, O_PATH | O_DIRECTORY);
-    if (!folder.valid() && errno == ENOENT && path != "/") {
-        const UniqueFd above = open_folder(folder_of(path));
-        static_cast<void>(::mkdirat(above.get(), file_name_of(path).c_str(), 0755));
-        folder = open_below(root_.get(), path, O_PATH | O_DIRECTORY);
-    }
-    if (!folder.valid())
-        throw SystemError(errno, "cannot open the folder " + quote(path) + " of the history",
-                          ErrorKind::BrokenHost);
-    return folder;
+    const std::string what = "the folder " + quote(path) + " of the history";
+    constexpr int flags = O_PATH | O_DIRECTORY;
+    if (auto folder = find_path(root_.get(), relative(path), flags, Walk::Beneath, what))
+        return std::move(*folder);
+    const UniqueFd above = open_folder(folder_of(path));
+    static_cast<void>(::mkdirat(above.get(), file_name_of(path).c_str(), 0755));
+    return open_path(root_.get(), relative(path), flags, Walk::Beneath, what);
 }
 
 /** By one of those that see that it is too long; the others add to the one that was renamed. */
@@ -90,8 +81,9 @@ void History::write(const std::string &text) const
 {
     const std::string what = "the history " + quote(path_);
     const UniqueFd folder = open_folder(folder_of(path_));
-    const UniqueFd file = open_below(folder.get(), path_.substr(path_.rfind('/')),
-                                     O_WRONLY | O_APPEND | O_CREAT | O_NONBLOCK | O_NOCTTY);
+    const UniqueFd file(
+        ::openat(folder.get(), file_name_of(path_).c_str(),
+                 O_WRONLY | O_APPEND | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC, file_mode));
     if (!file.valid())
         throw SystemError(errno, "cannot open " + what, ErrorKind::BrokenHost);
     check_root_file(file.get(), file_mode, what);

@@ -2,16 +2,13 @@
 #include "hook/podman_names.h"
 
 #include <fcntl.h>
-#include <sys/syscall.h>
-#include <unistd.h>
-#include <linux/openat2.h>
 
 #include "base/error.h"
 #include "base/file.h"
 #include "base/json.h"
 #include "base/root_file.h"
 #include "base/text.h"
-#include "base/unique_fd.h"
+#include "kernel/openat2.h"
 
 namespace ogh {
 
@@ -42,14 +39,11 @@ std::string storage_of(const std::string &bundle, const std::string &id)
 
 std::map<std::string, PodmanName> read_names(const std::string &path)
 try {
-    open_how how{};
-    how.flags = O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC;
-    how.resolve = RESOLVE_NO_SYMLINKS;
-    const UniqueFd file(static_cast<int>(::syscall(SYS_openat2, AT_FDCWD, path.c_str(), &how, sizeof(how))));
-    if (!file.valid())
+    const auto file = find_path(AT_FDCWD, path, O_RDONLY, Walk::NoSymlinks, quote(path));
+    if (!file)
         return {};
-    check_root_file(file.get(), 0644, quote(path));
-    return parse_podman_names(read_all(file.get(), max_file, quote(path)));
+    check_root_file(file->get(), 0644, quote(path));
+    return parse_podman_names(read_all(file->get(), max_file, quote(path)));
 } catch (const Error &) {
     return {};
 }
