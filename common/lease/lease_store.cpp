@@ -50,9 +50,12 @@ LeaseStore::Session::Session(const LeaseStore &store, UniqueFd lock)
 /** The state as it was is read once more where it is known that somebody has gone: that is not often. */
 void LeaseStore::Session::write_ends(const std::string &before)
 {
+    // Those that stay keep their order, so that one walk tells.
+    auto next = state_.allocations.begin();
     const auto is_there = [&](const ProcessId &init) {
-        return std::any_of(state_.allocations.begin(), state_.allocations.end(),
-                           [&](const Allocation &allocation) { return allocation.holder.init == init; });
+        next = std::find_if(next, state_.allocations.end(),
+                            [&](const Allocation &allocation) { return allocation.holder.init == init; });
+        return next != state_.allocations.end();
     };
     if (store_.history_ != nullptr && !std::all_of(inits_.begin(), inits_.end(), is_there))
         add_ends(*store_.history_, state_for(store_.processes_.space(), before, ""), state_, ends_,
