@@ -76,7 +76,10 @@ BOOST_AUTO_TEST_CASE(a_path_by_a_symlink_and_a_file_of_others_is_none)
     folder.link("linked", folder.path("real"));
     folder.file("open");
     ::chmod(folder.path("open").c_str(), 0644);
-    for (const char *const path : {"/linked/history", "/open", "/open/history", "/real"}) {
+    folder.file("other");
+    ::chmod(folder.path("other").c_str(), 0600);
+    folder.link("last", folder.path("other"));
+    for (const char *const path : {"/linked/history", "/open", "/open/history", "/real", "/last"}) {
         History history(Sysroot(folder.path()), path, "mount-srv");
         history.add(history.begin("a"));
         BOOST_TEST(history.problem() != "", path);
