@@ -3,11 +3,8 @@
 // Many that wait for one GPU, each in a fresh process, as a hook is: what a hand-over costs all of them together, whether
 // they come in order, and what each takes while it waits. Takes root. Arguments: how many wait, 1000 by default.
 #include <fcntl.h>
-#include <sched.h>
 #include <spawn.h>
-#include <sys/prctl.h>
 #include <sys/resource.h>
-#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -27,6 +24,7 @@
 #include <vector>
 
 #include "lease/leases.h"
+#include "sleeping_init.h"
 
 using namespace ogh;
 
@@ -35,19 +33,6 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 constexpr unsigned most_hand_overs = 30;
-
-/** The first process of a pid namespace of its own, which sleeps until this one ends. */
-pid_t start_init()
-{
-    const auto pid = static_cast<pid_t>(::syscall(SYS_clone, SIGCHLD | CLONE_NEWPID, 0, 0, 0, 0));
-    if (pid < 0)
-        throw std::runtime_error("cannot make a pid namespace: this takes root");
-    if (pid > 0)
-        return pid;
-    ::prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
-    for (;;)
-        ::pause();
-}
 
 /** One hook. */
 void take(const std::string &sysroot, pid_t init, std::chrono::seconds wait)
@@ -96,12 +81,12 @@ double cpu_of(pid_t pid)
 
 class Herd final {
 public:
-    Herd(std::string sysroot, unsigned count) : sysroot_(std::move(sysroot)), holder_(start_init())
+    Herd(std::string sysroot, unsigned count) : sysroot_(std::move(sysroot)), holder_(bench::start_init())
     {
         std::filesystem::create_directory(sysroot_);
         take(sysroot_, holder_, std::chrono::seconds(0));
         for (unsigned number = 1; number <= count; ++number) {
-            waiters_.push_back({start_init()});
+            waiters_.push_back({bench::start_init()});
             waiters_.back().hook = start_hook(sysroot_, waiters_.back().init);
             while (!is_in_state(sysroot_, "\nticket number=" + std::to_string(number) + " "))
                 std::this_thread::sleep_for(std::chrono::milliseconds(1));

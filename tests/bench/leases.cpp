@@ -5,10 +5,7 @@
 #include "lease/leases.h"
 
 #include <fcntl.h>
-#include <sched.h>
 #include <spawn.h>
-#include <sys/prctl.h>
-#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -24,6 +21,8 @@
 #include <stdexcept>
 #include <string>
 #include <vector>
+
+#include "sleeping_init.h"
 
 using namespace ogh;
 
@@ -44,19 +43,6 @@ LeaseKey gpu(unsigned number)
     std::array<char, 32> text{};
     std::snprintf(text.data(), text.size(), "nvidia:0000:%02x:00.0", number % gpus);
     return text.data();
-}
-
-/** The first process of a pid namespace of its own, which sleeps until this one ends. */
-pid_t start_init()
-{
-    const auto pid = static_cast<pid_t>(::syscall(SYS_clone, SIGCHLD | CLONE_NEWPID, 0, 0, 0, 0));
-    if (pid < 0)
-        throw std::runtime_error("cannot make a pid namespace: this takes root");
-    if (pid > 0)
-        return pid;
-    ::prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
-    for (;;)
-        ::pause();
 }
 
 LeaseRequest request(pid_t init, Demand demand)
@@ -153,10 +139,10 @@ void take_all(const std::string &sysroot, const std::vector<pid_t> &inits, const
 /** @param sysroot a folder for two hosts */
 void compare(const std::string &sysroot)
 {
-    const pid_t init = start_init();
+    const pid_t init = bench::start_init();
     std::vector<pid_t> inits;
     for (unsigned number = 0; number < containers; ++number)
-        inits.push_back(start_init());
+        inits.push_back(bench::start_init());
     const std::string plain = sysroot + "/plain";
     const std::string limited = sysroot + "/limited";
     for (const std::string &folder : {plain, limited})

@@ -5,7 +5,7 @@ import pytest
 
 from harness import engines
 from harness.host import LIMIT_S
-from harness.leases import Container, Leases, ask
+from harness.leases import Container, ask
 from harness.nvidia_container import KEY, refused
 from harness.stopped import wait_until
 
@@ -13,11 +13,6 @@ pytest_plugins = ["harness.nvidia_fixtures"]
 
 SIGKILLED = 128 + 9
 WAIT = ("--max-wait", "20s")
-
-
-@pytest.fixture(name="leases")
-def leases_fixture(nv_hook, machine):
-    return Leases(nv_hook.executable, machine)
 
 
 @pytest.fixture(name="asking")

@@ -7,7 +7,7 @@ import pytest
 
 from harness import engines
 from harness.expect import started
-from harness.leases import Container, Leases, ask
+from harness.leases import Container, ask
 from harness.nvidia_container import KEY, refused
 from harness.stopped import wait_until
 from hosts.nvidia import EIGHT
@@ -18,11 +18,6 @@ RUNC, _ = engines.RUNTIMES
 POD = {"io.kubernetes.cri.container-name": "train", "io.kubernetes.cri.sandbox-name": "job-1",
        "io.kubernetes.cri.sandbox-namespace": "ml", "io.kubernetes.cri.image-name": "example.org/train:3"}
 AS_NOBODY = ("setpriv", "--reuid", "65534", "--regid", "65534", "--clear-groups")
-
-
-@pytest.fixture(name="leases")
-def leases_fixture(nv_hook, machine):
-    return Leases(nv_hook.executable, machine)
 
 
 @pytest.fixture(name="holder")

@@ -9,7 +9,7 @@ import pytest
 
 from harness import concourse
 from harness.host import LIMIT_S
-from harness.leases import Container, Leases, ask
+from harness.leases import Container, ask
 from harness.nvidia_container import KEY, refused
 from harness.stopped import wait_until
 
@@ -18,11 +18,6 @@ pytest_plugins = ["harness.nvidia_fixtures"]
 BEGUN = ("--idle-after", "0s", "--max-wait", "20s")
 NOW = (*BEGUN, "--begin-within", "0s")
 SIGKILLED = 128 + 9
-
-
-@pytest.fixture(name="leases")
-def leases_fixture(nv_hook, machine):
-    return Leases(nv_hook.executable, machine)
 
 
 @pytest.fixture(name="garden")

@@ -2,7 +2,6 @@
 """Leases of a root that is not the host's: of a user's podman, and of a system container as LXD makes them."""
 
 import os
-import signal
 import subprocess
 
 import pytest
@@ -11,9 +10,8 @@ from harness.bundle import Bundle
 from harness.expect import started, told
 from harness.leases import Container, Leases, ask
 from harness.nvidia_container import KEY, refused
-from harness.processes import children
 from harness.rootless import UID, RootlessBox, RootlessPodman, add_user
-from harness.stopped import status, wait_until
+from harness.system_container import FIRST, UserNamespace
 
 pytest_plugins = ["harness.nvidia_fixtures"]
 
@@ -131,43 +129,15 @@ def test_a_folder_in_it_that_is_a_link_stops_the_container(box, session):
     refused(box("0", "exclusive").run(), 6, f"run/user/{UID}/oci-gpu-hooks'")
 
 
-class SystemContainer:
-    """A host in the host, with ids as LXD maps them, and a /run of its own below the sysroot."""
-
-    FIRST = 1000000
+class SystemContainer(UserNamespace):
+    """With a /run of its own below the sysroot."""
 
     def __init__(self, host, machine):
-        self._host, self.journal, self.first = host, host.journal, 0
-        script = (f"mount -t tmpfs -o mode=755 tmpfs '{machine}/run'; exec sleep infinity")
-        # pylint: disable=consider-using-with
-        self._unshare = subprocess.Popen(
-            host.command(["unshare", "--user", "--mount", "--net", "--pid", "--fork", "--kill-child", "--mount-proc",
-                          f"--map-users={self.FIRST},0,65536", f"--map-groups={self.FIRST},0,65536",
-                          "--setuid=0", "--setgid=0", "sh", "-ec", script]), stdin=subprocess.DEVNULL)
-        wait_until(self._has_begun, "no system container", self._unshare)
-
-    def _has_begun(self):
-        for pid in children(self._unshare.pid):
-            self.first = pid
-            try:
-                return status(pid)["Name"] == "sleep"
-            except FileNotFoundError:
-                continue  # one of the programs that map the ids
-        return False
-
-    def command(self, argv):
-        namespaces = f"/proc/{self.first}/ns"
-        return ["nsenter", *(f"--{kind}={namespaces}/{name}" for kind, name in
-                              (("user", "user"), ("mount", "mnt"), ("net", "net"), ("pid", "pid"))),
-                "--setuid=0", "--setgid=0", "--", *map(str, argv)]
+        self._host, self.journal = host, host.journal
+        super().__init__(host, f"mount -t tmpfs -o mode=755 tmpfs '{machine}/run'; exec sleep infinity")
 
     def check(self):
         self._host.check()
-
-    def end(self):
-        """With all that runs in it."""
-        self._unshare.send_signal(signal.SIGKILL)
-        self._unshare.wait()
 
 
 @pytest.fixture(name="system")
@@ -175,7 +145,7 @@ def system_fixture(nv_host, machine, scratch):
     (machine.path / "run").mkdir(exist_ok=True)
     host = nv_host("as-found")
     for name in ("subuid", "subgid"):  # by which newuidmap lets root map such ids
-        (scratch / name).write_text(f"root:{SystemContainer.FIRST}:65536\n", encoding="ascii")
+        (scratch / name).write_text(f"root:{FIRST}:65536\n", encoding="ascii")
         host.mount("--bind", scratch / name, f"/etc/{name}")
     os.chmod(host.path("/dev/log"), 0o666)
     system = SystemContainer(host, machine)
@@ -194,7 +164,7 @@ def inner_box_fixture(nv_box, system):
         del linux["resources"]
         made.config["mounts"] = [each for each in made.config["mounts"] if each["destination"] != "/sys/fs/cgroup"]
         for path in (made.bundle.folder, made.bundle.folder.parent / made.bundle.folder.name.replace("box", "run")):
-            subprocess.run(["chown", "-hR", f"{system.FIRST}:{system.FIRST}", path], check=True)
+            subprocess.run(["chown", "-hR", f"{FIRST}:{FIRST}", path], check=True)
         return made
 
     return make

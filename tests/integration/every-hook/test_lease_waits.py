@@ -11,7 +11,7 @@ import pytest
 
 from harness import engines
 from harness.expect import started
-from harness.leases import Container, Leases, ask
+from harness.leases import Container, ask
 from harness.nvidia_container import KEY, refused
 from harness.processes import descendant
 from harness.stopped import status, wait_until
@@ -21,11 +21,6 @@ pytest_plugins = ["harness.nvidia_fixtures"]
 RUNC, CRUN = engines.RUNTIMES
 ENGINES = [RUNC, *engines.PODMANS]
 WAIT = ("--max-wait", "20m")
-
-
-@pytest.fixture(name="leases")
-def leases_fixture(nv_hook, machine):
-    return Leases(nv_hook.executable, machine)
 
 
 @pytest.fixture(name="asking")

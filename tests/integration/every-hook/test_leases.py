@@ -27,12 +27,6 @@ SHOW = f"{nvidia_container.PROBE} probe $(ls -d /dev/nvidia* | sort)"
 NODES = "ls -d /dev/nvidia[0-9]* | sort | tr '\\n' ' '; echo"
 
 
-@pytest.fixture(name="leases")
-def leases_fixture(nv_hook, machine):
-    """What --list says on the host."""
-    return Leases(nv_hook.executable, machine)
-
-
 @pytest.fixture(name="holding")
 def holding_fixture(nv_box):
     """A function that gives a container that runs: holding(request, lease, *options of the hook, engine=…)."""

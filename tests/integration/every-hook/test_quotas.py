@@ -11,7 +11,7 @@ import pytest
 from harness import amd_container, concourse
 from harness.bundle import Bundle
 from harness.expect import started
-from harness.leases import Container, Leases, ask
+from harness.leases import Container, ask
 from harness.nvidia_container import KEY, refused
 from harness.rootless import RootlessBox, RootlessPodman, add_user
 from harness.stopped import wait_until
@@ -24,11 +24,6 @@ CI = secrets.token_hex(16)
 COUNT = int(os.environ.get("QUOTA_TASKS", "8"))
 WAIT = ("--max-wait", "10m")
 CRIO = "io.kubernetes.pod.namespace"
-
-
-@pytest.fixture(name="leases")
-def leases_fixture(nv_hook, machine):
-    return Leases(nv_hook.executable, machine)
 
 
 @pytest.fixture(name="keys")

@@ -7,6 +7,7 @@ import pytest
 
 from harness.boxes import boxes, by_hand, opened_host, planned
 from harness.hooks_d import HookFile
+from harness.leases import Leases
 from hosts.nvidia import EIGHT, NvidiaHost
 
 
@@ -66,3 +67,9 @@ def by_hand_fixture(nv_hook, machine, scratch, stand_in):
 @pytest.fixture
 def plan(by_hand):  # pylint: disable=redefined-outer-name
     return planned(by_hand)
+
+
+@pytest.fixture
+def leases(nv_hook, machine):
+    """What --list says on the host."""
+    return Leases(nv_hook.executable, machine)

@@ -49,13 +49,50 @@ exec sleep infinity
 """
 
 
-class SystemContainer:
+class UserNamespace:
+    """A first process that does nothing in namespaces of its own, with ids as LXD maps them; `script` ends by being it.
+    A container in the container: it takes the place of a host for a box."""
+
+    def __init__(self, host, script, environment=()):
+        # pylint: disable=consider-using-with
+        self._unshare = subprocess.Popen(
+            host.command(["env", *environment, "unshare", "--user", "--mount", "--net", "--pid", "--fork", "--kill-child",
+                          "--mount-proc", f"--map-users={FIRST},0,65536", f"--map-groups={FIRST},0,65536", "--setuid=0",
+                          "--setgid=0", "sh", "-ec", script]), stdin=subprocess.DEVNULL)
+        self.first = None
+        wait_until(self._has_begun, "no system container", self._unshare)
+
+    def _has_begun(self):
+        for pid in children(self._unshare.pid):
+            self.first = pid
+            try:
+                return status(pid)["Name"] == "sleep"
+            except FileNotFoundError:
+                continue  # one of the programs that map the ids
+        return False
+
+    def enter(self, *options):
+        """What a command begins with that is to run in there, as its root."""
+        namespaces = f"/proc/{self.first}/ns"
+        return ["nsenter", *(f"--{kind}={namespaces}/{name}" for kind, name in
+                             (("user", "user"), ("mount", "mnt"), ("net", "net"), ("pid", "pid"))),
+                "--setuid=0", "--setgid=0", *options, "--"]
+
+    def command(self, argv):
+        return [*self.enter(), *map(os.fspath, argv)]
+
+    def end(self):
+        """With all that runs in it."""
+        os.kill(self.first, signal.SIGKILL)
+        self._unshare.wait()
+
+
+class SystemContainer(UserNamespace):
     """`shared` is a folder that has one path here and in it, `installed` what is its /usr/local, and `passed` are the GPUs
     of `machine` that it was given. Takes the place of a host for a box."""
 
     def __init__(self, host, machine, passed, shared, installed):
-        self.journal, self.shared, self.owner = None, shared, FIRST
-        self._first, self._worker = None, None
+        self.journal, self.shared, self.owner, self._worker = None, shared, FIRST, None
         (shared / "root").mkdir()
         (installed / "concourse").mkdir()
         make_waiting_program(shared / "concourse")
@@ -64,28 +101,11 @@ class SystemContainer:
         for name in ("subuid", "subgid"):
             host.mount("--bind", ids, f"/etc/{name}")
         nodes = " ".join(f"{machine}/dev/{name}" for name in (*OTHERS, *(gpu.node[5:] for gpu in passed)))
-        # pylint: disable=consider-using-with
-        self._unshare = subprocess.Popen(
-            host.command(["env", f"ROOT={shared}/root", f"SHARED={shared}", f"INSTALLED={installed}", f"DRIVER={DRIVER}",
-                          f"MACHINE={machine}", f"NODES={nodes}", "unshare", "--user", "--mount", "--net", "--pid", "--fork",
-                          "--kill-child", "--mount-proc", f"--map-users={FIRST},0,65536", f"--map-groups={FIRST},0,65536",
-                          "--setuid=0", "--setgid=0", "sh", "-ec", SET_UP]), stdin=subprocess.DEVNULL)
-        wait_until(self._has_begun, "no system container", self._unshare)
-
-    def _has_begun(self):
-        for pid in children(self._unshare.pid):
-            self._first = pid
-            try:
-                return status(pid)["Name"] == "sleep"
-            except FileNotFoundError:
-                continue  # one of the programs that map the ids
-        return False
+        super().__init__(host, SET_UP, [f"ROOT={shared}/root", f"SHARED={shared}", f"INSTALLED={installed}",
+                                        f"DRIVER={DRIVER}", f"MACHINE={machine}", f"NODES={nodes}"])
 
     def command(self, argv):
-        namespaces = f"/proc/{self._first}/ns"
-        return ["nsenter", *(f"--{kind}={namespaces}/{name}" for kind, name in
-                             (("user", "user"), ("mount", "mnt"), ("net", "net"), ("pid", "pid"))),
-                "--setuid=0", "--setgid=0", f"--root=/proc/{self._first}/root", "--wd=/", "--", "env", "-i",
+        return [*self.enter(f"--root=/proc/{self.first}/root", "--wd=/"), "env", "-i",
                 "PATH=/usr/local/bin:/usr/sbin:/usr/bin", *map(os.fspath, argv)]
 
     def run(self, *argv, check=True, **options):
@@ -121,7 +141,6 @@ class SystemContainer:
         subprocess.run(["chown", "-hR", f"{self.owner}:{self.owner}", path], check=True)
 
     def close(self):
-        os.kill(self._first, signal.SIGKILL)  # whose end is that of all that runs in it
-        self._unshare.wait()
+        self.end()
         if self._worker:
             self._worker.wait()
