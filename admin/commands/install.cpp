@@ -12,6 +12,7 @@
 #include "engines/engine.h"
 #include "install/cdi_plan.h"
 #include "install/changes.h"
+#include "install/gpu_flag_plan.h"
 #include "install/hooks_d_plan.h"
 #include "install/one_folder_plan.h"
 
@@ -58,6 +59,8 @@ void check(const InstallHost &host, const InstallRequest &request)
     const std::string name = "--engine " + request.kind->name();
     if (request.folder && request.kind->own_folder().empty())
         throw Error(ErrorKind::Usage, name + " takes no --folder");
+    if (request.gpu_flag && !request.kind->has_gpu_flag())
+        throw Error(ErrorKind::Usage, name + " takes no --gpus");
     if (request.defaults_alone && !request.kind->image_annotations(*host.sysroot))
         throw Error(ErrorKind::Usage, name + " takes no --defaults");
     if (request.defaults_alone && !request.hooks.empty())
@@ -74,7 +77,7 @@ InstallPlan plan_for(const InstallHost &host, const InstallRequest &request)
     case EngineKind::Way::Cdi:
         break;
     }
-    return plan_cdi(host, request);
+    return request.gpu_flag ? plan_gpu_flag(host, request) : plan_cdi(host, request);
 }
 
 void show(const std::vector<Change> &changes, bool dry_run)
@@ -168,6 +171,8 @@ int install(int argc, const char *const *argv)
     cli.add_flag("--defaults",
                  "Of podman: the default annotations alone, which before 4.6 keep images from asking",
                  request.defaults_alone);
+    cli.add_flag("--gpus", "Of docker: what its flag --gpus calls, in place of CDI devices",
+                 request.gpu_flag);
     cli.add_flag("--dry-run", "Show each file and its text, and write nothing", dry_run);
     const int end = first_hook(argc, argv);
     if (!parse(cli, options, end, argv))

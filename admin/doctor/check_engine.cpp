@@ -196,8 +196,11 @@ Section check_engine(const Engine &engine)
     std::map<const OurHook *, std::vector<std::string>> calls;
     add(section.findings, check_missing(engine));
     add(section.findings, check_files(engine, calls));
-    add(section.findings, check_unread(engine));
-    add(section.findings, check_vendors(engine));
+    if (engine.kind->way() !=
+        EngineKind::Way::Cdi) { // that reads no folders, and check_cdi() has its configuration
+        add(section.findings, check_unread(engine));
+        add(section.findings, check_vendors(engine));
+    }
     if (calls.empty())
         section.findings.push_back({Severity::Warning, "it calls none of the hooks of this collection",
                                     "oci-gpu-hooks install --engine " + engine.name});

@@ -124,6 +124,9 @@ public:
     /** @return nullptr if it is no engine that only CDI has call hooks */
     [[nodiscard]] virtual const CdiSwitch *cdi() const { return nullptr; }
 
+    /** Whether its flag --gpus calls a program that the hooks may stand in for. */
+    [[nodiscard]] virtual bool has_gpu_flag() const { return false; }
+
     /** What the doctor says beside its engines. @param is_found whether find() has any */
     [[nodiscard]] virtual std::vector<Section> notes(const Sysroot & /*sysroot*/, bool /*is_found*/) const
     {

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "install/changes.h"
 
+#include <sys/stat.h>
+
 #include "base/error.h"
 #include "base/path_names.h"
 #include "base/text.h"
@@ -16,7 +18,8 @@ Fate fate_of(const PlannedFile &planned, const Manifest &manifest, const RootFil
         return Fate::Write;
     if (!present.is_plain)
         return Fate::Theirs;
-    if (present.text == planned.text)
+    const bool can_be_run = (planned.mode & ~present.mode & S_IXUSR) == 0;
+    if (present.text == planned.text && can_be_run)
         return Fate::Same;
     const InstalledFile *const known = manifest.find(planned.file.path);
     return known != nullptr && known->is(present) ? Fate::Write : Fate::Theirs;
@@ -39,7 +42,7 @@ PlannedFile planned_file(const InstallRequest &request, const std::string &path,
                          const std::string &hook, const std::vector<std::string> &options)
 {
     const std::string hash = sha256_of(text);
-    return {{path, hash, {request.kind->name()}, hook, options}, std::move(text), ""};
+    return {{path, hash, {request.kind->name()}, hook, options}, std::move(text)};
 }
 
 std::vector<const OurHook *> wanted_hooks(const Sysroot &sysroot, const InstallRequest &request)
@@ -99,7 +102,8 @@ void carry_out(const std::vector<Change> &changes, const Manifest &manifest, Roo
 {
     for (const Change &change : changes)
         if (change.fate == Fate::Write)
-            root.write(change.planned.file.path, change.planned.text, file_mode, change.planned.way);
+            root.write(change.planned.file.path, change.planned.text, change.planned.mode,
+                       change.planned.way);
     check();
     manifest_with(changes, manifest).store(root);
     root.keep();

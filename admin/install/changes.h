@@ -21,6 +21,7 @@ struct InstallRequest {
     std::vector<std::string> options;   ///< of each of them; empty: those that they have already
     std::optional<std::string> folder;  ///< in place of EngineKind::own_folder()
     bool defaults_alone = false;        ///< the default annotations, and no hook
+    bool gpu_flag = false;              ///< what the engine's flag --gpus calls, and no device
 };
 
 /** What planning looks at. */
@@ -33,7 +34,8 @@ struct InstallHost {
 struct PlannedFile {
     InstalledFile file;
     std::string text;
-    std::string way; ///< the folder in which it may lie under another name, see RootFiles::write()
+    std::string way = ""; ///< the folder in which it may lie under another name, see RootFiles::write()
+    mode_t mode = file_mode;
 };
 
 /** What is to be on the host for an engine. */

@@ -53,7 +53,7 @@ constexpr std::array limits{
     Limit{"--writable", "writable: "},
 };
 
-constexpr std::array asks_with_value = {"--opt-in",       "--request", "--key-file",
+constexpr std::array asks_with_value = {"--opt-in",       "--request", "--key-file", "--count-means",
                                         "--capabilities", "--imex",    "--from"};
 
 } // namespace

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <utility>
@@ -41,7 +42,7 @@ struct GpuTraits {
     VendorCdi cdi; ///< what CDI devices are called by the vendor's own tools, and who else makes them
     PluginNames plugin_names; ///< what Kubernetes' device plugin for its GPUs says, and where
     /** What the container's variables ask of the vendor's own tools; nothing if they ask for no GPU. Throws Error (Usage). */
-    std::optional<Selectors> (*asked_of_tools)(const Config &);
+    std::function<std::optional<Selectors>(const Config &)> asked_of_tools;
     /** Whether those tools have put something into config.json: then they give what its mounts ask for. */
     bool (*is_served_by_tools)(const Config &) = nullptr;
     bool has_use_for_none = false; ///< `none` gives a container something nevertheless

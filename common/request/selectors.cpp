@@ -66,12 +66,8 @@ void add_item(Selectors &selectors, const std::string &item, const RequestValue 
         selectors.all = true;
     else if (item == "allowed")
         selectors.allowed = true;
-    else if (!item.starts_with(any_prefix))
+    else if (!add_any(item, asked, selectors))
         selectors.named.push_back(parse_selector(item, asked));
-    else if (selectors.any == 0)
-        parse_any(item, asked, selectors);
-    else
-        throw refused(asked, "has 'any:N' twice");
     if ((selectors.all || selectors.allowed) && selectors.any != 0)
         throw refused(asked, "has 'any:N' beside 'all' or 'allowed'");
     if (selectors.all && selectors.allowed)
@@ -79,6 +75,16 @@ void add_item(Selectors &selectors, const std::string &item, const RequestValue 
 }
 
 } // namespace
+
+bool add_any(std::string_view item, const RequestValue &asked, Selectors &selectors)
+{
+    if (!item.starts_with(any_prefix))
+        return false;
+    if (selectors.any != 0)
+        throw refused(asked, "has 'any:N' twice");
+    parse_any(item, asked, selectors);
+    return true;
+}
 
 std::optional<IndexRange> parse_index_range(std::string_view item, unsigned limit)
 {

@@ -69,6 +69,14 @@ Selectors parse_selectors(const RequestValue &asked);
 Selectors parse_allowed_selectors(const RequestValue &asked);
 
 /**
+ * Adds `any:N` or `any:GROUP:N` to what `selectors` has.
+ * @param asked the whole value, for messages
+ * @return whether the item is one of these
+ * @throws Error (Usage) if its number or group is none that can be meant, or `selectors` has another one
+ */
+bool add_any(std::string_view item, const RequestValue &asked, Selectors &selectors);
+
+/**
  * One item that is no keyword: an index, a range, a PCI address or a name.
  * @param asked the whole value, for messages
  * @throws Error (Usage)

@@ -49,6 +49,31 @@ Selectors named(const Items &items, const RequestValue &asked)
     return selectors;
 }
 
+/** Whether these are `0`, `1`, … in this order. */
+bool is_count(const Items &items)
+{
+    for (size_t i = 0; i < items.size(); ++i)
+        if (items[i] != std::to_string(i))
+            return false;
+    return true;
+}
+
+/** As docker's `--gpus` has it besides: `any:N` of `device=`, and a count. */
+Selectors named_or_any(const Items &items, const RequestValue &asked, CountMeans count_means)
+{
+    Selectors selectors;
+    if (count_means == CountMeans::Any && is_count(items)) {
+        selectors.any = static_cast<unsigned>(items.size());
+        return selectors;
+    }
+    Items names;
+    for (const std::string &item : without_repeats(items))
+        if (!add_any(item, asked, selectors))
+            names.push_back(item);
+    selectors.named = named(names, asked).named;
+    return selectors;
+}
+
 Selectors all()
 {
     Selectors selectors;
@@ -88,7 +113,7 @@ bool is_legacy_cuda_image(const Config &config)
            environment_value(config, "NVIDIA_REQUIRE_CUDA").value_or("").empty();
 }
 
-std::optional<Selectors> nvidia_visible_devices(const Config &config)
+std::optional<Selectors> nvidia_visible_devices(const Config &config, CountMeans count_means)
 {
     auto value = environment_value(config, nvidia_variable);
     if (!value)
@@ -100,7 +125,7 @@ std::optional<Selectors> nvidia_visible_devices(const Config &config)
     const auto word = std::find_if(items.begin(), items.end(),
                                    [](const std::string &item) { return item == "all" || item == "none"; });
     if (word == items.end())
-        return named(items, asked);
+        return named_or_any(items, asked, count_means);
     return *word == "all" ? all() : none();
 }
 

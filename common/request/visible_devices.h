@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstdint>
 #include <optional>
 
 #include "oci/config.h"
@@ -9,9 +10,15 @@
 namespace ogh {
 
 // What `env` stands for: the selection that a container's environment makes for the vendors' own tools. These variables
-// alone never opt a container in. Items that no vendor's grammar has but selectors do (a range in NVIDIA's, a name in
-// AMD's) mean what they mean there, `any:N` and `env` alone are refused. Where AMD's toolkit ignores an item that it
+// alone never opt a container in. Items that no vendor's grammar has but selectors do (a range or `any:N` in NVIDIA's, a
+// name in AMD's) mean what they mean there, `env` is refused, and `any:N` in AMD's. Where AMD's toolkit ignores an item that it
 // cannot understand, these are errors: a container must not start without the GPU that it asked for.
+
+/** What the list `0,1,…,N-1` means, which docker makes of `--gpus N`: countToDevices() in its daemon. */
+enum class CountMeans : std::uint8_t {
+    First, ///< these N, as with NVIDIA's own tools
+    Any,   ///< any N
+};
 
 /**
  * NVIDIA_VISIBLE_DEVICES, as nvidia-container-toolkit understands it: empty items are dropped, `void` anywhere means no
@@ -21,7 +28,8 @@ namespace ogh {
  * @return nothing if the variables ask for nothing
  * @throws Error (Usage)
  */
-std::optional<Selectors> nvidia_visible_devices(const Config &config);
+std::optional<Selectors> nvidia_visible_devices(const Config &config,
+                                                CountMeans count_means = CountMeans::First);
 
 /** NVIDIA's toolkit's rule for images that were made before NVIDIA_REQUIRE_CUDA was: they ask for all there is. */
 bool is_legacy_cuda_image(const Config &config);

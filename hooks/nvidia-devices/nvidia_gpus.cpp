@@ -6,7 +6,6 @@
 #include "nvidia-devices/host/instance_names.h"
 #include "nvidia-devices/nvidia_host.h"
 #include "nvidia-devices/request/plugin_names.h"
-#include "request/visible_devices.h"
 
 namespace ogh::nvidia_devices {
 
@@ -20,7 +19,8 @@ NvidiaGpus::NvidiaGpus()
                  .tags = {"nvidia", "cuda"},
                  .cdi = {"nvidia.com/gpu", {"nvidia-cdi-refresh.path", "nvidia-cdi-refresh.service"}, {}},
                  .plugin_names = nvidia_plugin_names(),
-                 .asked_of_tools = nvidia_visible_devices,
+                 .asked_of_tools =
+                     [this](const Config &config) { return nvidia_visible_devices(config, count_means_); },
                  .is_served_by_tools = has_vendor_hook,
                  .has_use_for_none = true})
 {
@@ -29,6 +29,13 @@ NvidiaGpus::NvidiaGpus()
 void NvidiaGpus::add_options(CommandLine &cli)
 {
     cli.add({"--driver-root", "DIR", "Where the driver's files are (default: /)"}, driver_root_);
+    cli.add_choice(
+        {"--count-means", "NAME",
+         "What 0,1,... in the container's variable means, which docker makes of --gpus N: first or any "
+         "(default: first)"},
+        {"first", "any"}, [this](const std::string &name) {
+            count_means_ = name == "any" ? CountMeans::Any : CountMeans::First;
+        });
     cli.add({"--capabilities", "LIST", "What --request asks for beside GPUs (default: see the annotation)"},
             extras_.capabilities);
     cli.add({"--allow-capabilities", "LIST",
@@ -44,6 +51,8 @@ void NvidiaGpus::check_options(const CommonOptions &common, bool is_for_cdi)
 {
     if (extras_.capabilities && !common.request && !is_for_cdi)
         throw Error(ErrorKind::Usage, "--capabilities needs --request");
+    if (count_means_ == CountMeans::Any && common.request != "env")
+        throw Error(ErrorKind::Usage, "--count-means any needs --request env");
     if (extras_.imex && !common.request && !is_for_cdi)
         throw Error(ErrorKind::Usage, "--imex needs --request");
     if (allow_capabilities_)

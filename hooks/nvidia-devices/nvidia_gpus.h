@@ -7,6 +7,7 @@
 
 #include "hook/gpu_vendor.h"
 #include "nvidia-devices/request/extras.h"
+#include "request/visible_devices.h"
 
 namespace ogh::nvidia_devices {
 
@@ -22,6 +23,7 @@ public:
 
 private:
     std::string driver_root_ = "/";
+    CountMeans count_means_ = CountMeans::First;
     std::optional<std::string> allow_capabilities_;
     std::optional<std::string> allow_imex_;
     ExtrasOptions extras_;

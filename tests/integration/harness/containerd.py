@@ -22,13 +22,13 @@ address = "{folder}/socket"
 PROJECT = Path(__file__).resolve().parents[3]
 
 
-def programs():
+def programs(daemon="containerd"):
     """The folder of its executables: those of this machine or, if there are none, Debian's, which are not installed."""
-    found = shutil.which("containerd")
+    found = shutil.which(daemon)
     if found:
         return Path(found).parent
-    subprocess.run([PROJECT / "tests/deps/containerd"], check=True, stdout=subprocess.DEVNULL)
-    return PROJECT / "build/deps/containerd"
+    subprocess.run([PROJECT / "tests/deps/daemons"], check=True, stdout=subprocess.DEVNULL)
+    return PROJECT / "build/deps/daemons"
 
 
 class Containerd:

@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""docker, with a daemon of its own on a test's host. It takes the hooks by CDI specifications."""
+"""docker, with a daemon of its own on a test's host. It takes the hooks by CDI specifications, from 25 on, and by its flag
+--gpus."""
 
 import contextlib
 import json
+import re
 import subprocess
 import time
 
@@ -14,6 +16,11 @@ IMAGE = "image"
 WITH_THE_TESTS = ("setpriv", "--pdeathsig", "TERM")  # a daemon ends when these do
 
 
+def version(host):
+    """Of dockerd, as numbers."""
+    return tuple(map(int, re.findall(r"\d+", host.run(["dockerd", "--version"]).stdout)[:3]))
+
+
 class Docker:
     """A daemon with its data in `folder`; `mapped` gives each container the user namespace of the user in
     harness.rootless."""
@@ -21,10 +28,11 @@ class Docker:
     def __init__(self, host, folder, mapped=False):
         folder.mkdir()
         self._host, self._socket = host, f"unix://{folder}/docker.sock"
-        settings = {"features": {"cdi": True}, "cdi-spec-dirs": [str(folder / "cdi")], "hosts": [self._socket],
-                    "bridge": "none", "iptables": False, "ip6tables": False, "storage-driver": "vfs",
+        settings = {"hosts": [self._socket], "bridge": "none", "iptables": False, "ip6tables": False, "storage-driver": "vfs",
                     "exec-opts": ["native.cgroupdriver=cgroupfs"], "pidfile": str(folder / "pid"),
                     "data-root": str(folder / "data"), "exec-root": str(folder / "exec")}
+        if version(host)[0] >= 25:
+            settings |= {"features": {"cdi": True}, "cdi-spec-dirs": [str(folder / "cdi")]}
         if mapped:
             settings["userns-remap"] = NAME
         (folder / "daemon.json").write_text(json.dumps(settings), encoding="utf-8")

@@ -18,7 +18,7 @@ pytest_plugins = ["harness.nvidia_fixtures"]
 @pytest.mark.parametrize("env, outcome", [
     (["NVIDIA_VISIBLE_DEVICES=all"], range(8)), (["NVIDIA_VISIBLE_DEVICES=7, 0"], [0, 7]),
     ([f"NVIDIA_VISIBLE_DEVICES={EIGHT[4].uuid}"], [4]), (["NVIDIA_VISIBLE_DEVICES=none"], []),
-    (["NVIDIA_VISIBLE_DEVICES=7,99"], 3), (["NVIDIA_VISIBLE_DEVICES=any:1"], 2),
+    (["NVIDIA_VISIBLE_DEVICES=7,99"], 3), (["NVIDIA_VISIBLE_DEVICES=any:0"], 2),
     (["CUDA_VERSION=7.5"], range(8)),
     ([], None), (["NVIDIA_VISIBLE_DEVICES="], None), (["NVIDIA_VISIBLE_DEVICES=void"], None)])
 def test_the_selector_env(plan, by_hand, env, outcome):

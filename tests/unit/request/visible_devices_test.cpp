@@ -29,6 +29,9 @@ std::string text_of(const std::optional<Selectors> &selectors)
     if (!selectors)
         return "-";
     std::string text = selectors->all ? "all" : selectors->none ? "none" : "";
+    if (selectors->any != 0)
+        text = "any:" + (selectors->any_of.empty() ? "" : selectors->any_of + ":") +
+               std::to_string(selectors->any);
     for (const Selector &selector : selectors->named)
         text += (text.empty() ? "" : ",") + selector.text;
     return text;
@@ -81,11 +84,30 @@ BOOST_AUTO_TEST_CASE(nvidia_items)
 
 BOOST_AUTO_TEST_CASE(nvidia_items_that_name_nothing_are_errors)
 {
-    for (const char *value : {"any:1", "env", "0,env", "nvidia.com/gpu=0", "01", "a b", "1-0"}) {
+    for (const char *value :
+         {"env", "0,env", "allowed", "any:0", "any", "any:1,any:2", "nvidia.com/gpu=0", "01", "a b", "1-0"}) {
         const auto failure = failure_of([&] { nvidia_value(value); });
         BOOST_TEST((failure.kind == ErrorKind::Usage), value);
         BOOST_TEST(failure.says("environment variable 'NVIDIA_VISIBLE_DEVICES'"), failure.message);
     }
+}
+
+BOOST_AUTO_TEST_CASE(nvidia_any)
+{
+    BOOST_TEST(nvidia_value("any:1") == "any:1");
+    BOOST_TEST(nvidia_value("any:48g:2, any:48g:2 ,3") == "any:48g:2,3");
+}
+
+BOOST_AUTO_TEST_CASE(a_count_may_mean_any)
+{
+    const auto counted = [](const std::string &value) {
+        return text_of(nvidia_visible_devices(with({"NVIDIA_VISIBLE_DEVICES=" + value}), CountMeans::Any));
+    };
+    BOOST_TEST(counted("0") == "any:1");
+    BOOST_TEST(counted("0,1,2") == "any:3");
+    for (const char *value : {"1", "1,0", "0,2", "0,1,3", "all", "none", "any:2", "GPU-1"})
+        BOOST_TEST(counted(value) == nvidia_value(value), value);
+    BOOST_TEST(nvidia_value("0,1,2") == "0,1,2");
 }
 
 BOOST_AUTO_TEST_CASE(of_equal_names_the_last_counts)

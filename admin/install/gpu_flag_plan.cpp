@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "install/gpu_flag_plan.h"
+
+#include <array>
+
+#include "base/contains.h"
+#include "base/error.h"
+#include "base/exit_status.h"
+#include "base/text.h"
+#include "engines/gpu_flag.h"
+#include "engines/installed_hooks.h"
+#include "install/one_folder_plan.h"
+#include "registration/gpu_flag_script.h"
+
+namespace ogh::admin {
+
+namespace {
+
+/** Options that say who asks, and for what: the flag does. */
+constexpr std::array asking = {"--request",      "--opt-in", "--key-file", "--from",
+                               "--capabilities", "--imex",   "--all-steps"};
+
+void refuse_vendors(const Sysroot &sysroot)
+{
+    if (const auto vendors = find_vendors_gpu_flag(sysroot))
+        throw Error(ErrorKind::BrokenHost,
+                    quote(*vendors) +
+                        " is NVIDIA's own, which gives GPUs past the hooks and their policy: remove it, with "
+                        "the package that it came with");
+}
+
+/** @return whether the hook knows any GPU here; false where it is not installed */
+bool has_gpus(const Sysroot &sysroot, const char *name)
+{
+    const OurHook &hook = *find_hook(name);
+    return sysroot.find(hook.executable) &&
+           run_hook(sysroot, {&hook, {}, {}}, {"--list", "--format", "status"}).exit_status == 0;
+}
+
+/** @return the options of the hook */
+std::vector<std::string> checked_options(const InstallHost &host, const InstallRequest &request)
+{
+    for (const OurHook *const hook : request.hooks)
+        if (hook->name != "nvidia-devices")
+            throw Error(
+                ErrorKind::Usage,
+                "--gpus calls nvidia-devices, and not " + std::string(hook->name) +
+                    ": ldcache-update goes along with it, and docker gives other devices by --device");
+    auto options = wanted_options(host, request, gpu_flag_path).value_or(std::vector<std::string>());
+    for (const std::string &word : options) {
+        if (contains(asking, word.substr(0, word.find('='))))
+            throw Error(ErrorKind::Usage,
+                        quote(word) + " says who asks, or for what: with --gpus the flag does");
+        if (printable(word) != word)
+            throw Error(ErrorKind::Usage, quote(word) + " has characters that do not belong in a script");
+    }
+    return options;
+}
+
+std::vector<HookCall> calls_with(const Sysroot &sysroot, const std::vector<std::string> &options)
+{
+    HookCall gpus{std::string(find_hook("nvidia-devices")->executable), "--request", "env"};
+    gpus.insert(gpus.end(), options.begin(), options.end());
+    std::vector<HookCall> calls{std::move(gpus)};
+    const OurHook &libraries = *find_hook("ldcache-update");
+    if (sysroot.find(libraries.executable))
+        calls.push_back({std::string(libraries.executable), "--request", "auto"});
+    return calls;
+}
+
+std::vector<std::string> left_to_do(bool has_libraries, bool has_amd)
+{
+    std::vector<std::string> said{"restart docker: it looks for " + quote(gpu_flag_path) + " when it starts",
+                                  "whoever may use docker asks by: docker run --gpus all IMAGE, --gpus 2, or "
+                                  "--gpus '\"device=any:1\"'"};
+    if (!has_libraries)
+        said.emplace_back(
+            "ldcache-update is not there: images without /usr/local/nvidia in their LD_LIBRARY_PATH do not "
+            "find the driver's libraries");
+    if (has_amd)
+        said.emplace_back(
+            "AMD's GPUs are not given by --gpus, but by --device amd.com/gpu=0: see --kind in amd-kfd(8)");
+    return said;
+}
+
+} // namespace
+
+InstallPlan plan_gpu_flag(const InstallHost &host, const InstallRequest &request)
+{
+    const std::vector<std::string> options = checked_options(host, request);
+    refuse_vendors(*host.sysroot);
+    const bool has_amd = has_gpus(*host.sysroot, "amd-kfd");
+    if (has_amd && !has_gpus(*host.sysroot, "nvidia-devices"))
+        throw Error(ErrorKind::BrokenHost,
+                    "the GPUs of this host are AMD's, and docker takes what is written here for NVIDIA's: "
+                    "have a CDI specification, see --kind in amd-kfd(8), by which docker 29.3 and later take "
+                    "--gpus too");
+    const std::vector<HookCall> calls = calls_with(*host.sysroot, options);
+    const Engine engine = request.kind->new_engine(host.sysroot);
+    for (const HookCall &call : calls)
+        refuse_errors(engine, hook_file_of(call));
+    PlannedFile script =
+        planned_file(request, gpu_flag_path, gpu_flag_script(calls), "nvidia-devices", options);
+    script.mode = executable_mode;
+    return {{std::move(script)}, left_to_do(calls.size() > 1, has_amd)};
+}
+
+} // namespace ogh::admin

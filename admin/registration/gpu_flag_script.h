@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "registration/hook_file.h"
+
+namespace ogh::admin {
+
+// docker's flag --gpus: where dockerd finds an executable of NVIDIA's name on its PATH when it starts, it puts what the flag
+// says into the container's variables, and that executable into its prestart hooks (daemon/nvidia_linux.go of moby, later
+// devices_nvidia_linux.go). It has one argument, "prestart", and dockerd's own environment; so a script of that name hands
+// the container's state on to the hooks.
+
+/** What dockerd looks for. */
+inline constexpr std::string_view gpu_flag_program = "nvidia-container-runtime-hook";
+
+/** Where the script lies: before the folder of NVIDIA's own packages on the PATH of a service. */
+inline constexpr const char *gpu_flag_path = "/usr/local/bin/nvidia-container-runtime-hook";
+
+/** A command line: the executable, by its absolute path, and its options. */
+using HookCall = std::vector<std::string>;
+
+/**
+ * The script that calls hooks one after the other, as long as none fails. It is as plain as can be: root runs it, and whoever
+ * audits the host reads it.
+ * @param calls without characters that do not belong in a line
+ */
+std::string gpu_flag_script(const std::vector<HookCall> &calls);
+
+/** Whether a text begins as these scripts do, whatever has become of the rest. */
+bool is_gpu_flag_script(std::string_view text);
+
+/** @return what it calls; nothing if it is not, to the byte, a script of these */
+std::optional<std::vector<HookCall>> parse_gpu_flag_script(std::string_view text);
+
+/** A registration that says the same: called for every container that has the flag. */
+HookFile hook_file_of(const HookCall &call);
+
+} // namespace ogh::admin
