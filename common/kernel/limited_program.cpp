@@ -166,12 +166,13 @@ std::string run_limited(const LimitedProgram &program)
     const auto status = keeper.finish();
     if (heard.problem.empty())
         heard.problem = status ? problem_of(*status, report.reading.get()) : "it does not end";
-    if (!heard.problem.empty())
-        throw Error(
-            ErrorKind::BrokenHost,
-            program.what + " fails: " + heard.problem +
-                (heard.answer.empty() ? "" : ", and says " + quote(heard.answer.substr(0, shown_answer))));
-    return heard.answer;
+    if (heard.problem.empty())
+        return heard.answer;
+    std::string said = heard.answer.substr(0, shown_answer);
+    if (said.ends_with('\n'))
+        said.pop_back();
+    throw Error(ErrorKind::BrokenHost, program.what + " fails: " + heard.problem +
+                                           (said.empty() ? "" : ", and says " + quote(said)));
 }
 
 } // namespace ogh

@@ -160,6 +160,7 @@ int nvmlDeviceGetIndex(void *device, unsigned *index)
     return result_of(__func__);
 }
 
+#ifndef WITHOUT_INSTANCES // which drivers before 450 do not have
 int nvmlDeviceGetMaxMigDeviceCount(void *device, unsigned *count)
 {
     *count = ((struct gpu *)device)->count;
@@ -188,6 +189,7 @@ int nvmlDeviceGetComputeInstanceId(void *instance, unsigned *number)
     *number = ((struct mig *)instance)->ci;
     return result_of(__func__);
 }
+#endif
 
 int nvmlDeviceGetUUID(void *instance, char *text, unsigned size)
 {

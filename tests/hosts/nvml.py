@@ -9,11 +9,11 @@ from .nvidia import VERSION
 FILE = f"usr/lib64/libnvidia-ml.so.{VERSION}"
 
 
-def build(folder):
+def build(folder, *options):
     """Returns its file."""
     library = folder / "libnvidia-ml.so.1"
     here = Path(__file__).resolve()
-    subprocess.run(["gcc", "-O1", "-Wall", "-Werror", "-shared", "-fPIC", f"-Wl,-soname,{library.name}",
+    subprocess.run(["gcc", "-O1", "-Wall", "-Werror", "-shared", "-fPIC", *options, f"-Wl,-soname,{library.name}",
                     here.with_name("nvml.c"), here.with_name("nvml_attacks.c"), "-o", library], check=True)
     return library
 

@@ -144,7 +144,7 @@ BOOST_AUTO_TEST_CASE(its_end_is_told)
 {
     const Shell shell;
     BOOST_TEST(shell.failure("echo why >&3; exit 3")
-                   .says("the shell fails: it ended with status 3, and says 'why\\n'"));
+                   .says("the shell fails: it ended with status 3, and says 'why'"));
     BOOST_TEST(shell.failure("kill -9 $$").says("the shell fails: it was ended by signal 9"));
     BOOST_TEST(shell.failure("head -c 5000 /dev/zero | tr '\\0' x >&3; sleep 9")
                    .says("it says more than 4096 bytes"));

@@ -61,11 +61,30 @@ bool fail(const char *what, const char *why)
     return false;
 }
 
+struct Reason {
+    Result result;
+    const char *words; ///< NVIDIA's own, and what to do
+};
+
+constexpr std::array reasons{
+    Reason{4, "no permission: the driver's nodes in /dev have to be for everybody (0666)"},
+    Reason{9, "driver not loaded: load it on the host (modprobe nvidia), and look into its kernel's log if "
+              "it does not stay"},
+    Reason{12, "library not found: install all of the driver's files of one version"},
+    Reason{15, "GPU is lost: restart the host"},
+    Reason{18, "library and driver of different versions: restart the host, or load the new module"},
+};
+
 /** @return whether it went well; says so if not */
 bool succeeds(const char *what, Result result)
 {
     if (result == success)
         return true;
+    for (const Reason &reason : reasons)
+        if (reason.result == result) {
+            dprintf(answer_file, "%s gives %d, %s\n", what, result, reason.words);
+            return false;
+        }
     dprintf(answer_file, "%s gives %d\n", what, result);
     return false;
 }
@@ -80,6 +99,13 @@ template<typename Function> bool find(void *library, const char *name, Function 
     return true;
 }
 
+/** The same for what drivers before 450 do not have. */
+template<typename Function> bool find_newer(void *library, const char *name, Function &function)
+{
+    return dlsym(library, name) != nullptr ? find(library, name, function)
+                                           : fail("this driver knows no instances", name);
+}
+
 bool load(Library &library)
 {
     void *const file = dlopen(library_path, RTLD_NOW | RTLD_LOCAL);
@@ -88,10 +114,10 @@ bool load(Library &library)
     return find(file, "nvmlInit_v2", library.init) &&
            find(file, "nvmlDeviceGetHandleByPciBusId_v2", library.by_address) &&
            find(file, "nvmlDeviceGetIndex", library.index) &&
-           find(file, "nvmlDeviceGetMaxMigDeviceCount", library.max_instances) &&
-           find(file, "nvmlDeviceGetMigDeviceHandleByIndex", library.instance) &&
-           find(file, "nvmlDeviceGetGpuInstanceId", library.gpu_instance) &&
-           find(file, "nvmlDeviceGetComputeInstanceId", library.compute_instance) &&
+           find_newer(file, "nvmlDeviceGetMaxMigDeviceCount", library.max_instances) &&
+           find_newer(file, "nvmlDeviceGetMigDeviceHandleByIndex", library.instance) &&
+           find_newer(file, "nvmlDeviceGetGpuInstanceId", library.gpu_instance) &&
+           find_newer(file, "nvmlDeviceGetComputeInstanceId", library.compute_instance) &&
            find(file, "nvmlDeviceGetUUID", library.uuid) && find(file, "nvmlDeviceGetName", library.name);
 }
 

@@ -115,7 +115,9 @@ def test_what_is_not_there(by_hand):
 
 @pytest.mark.parametrize("lines, words", [
     (["do exit"], "its end is missing"), (["do crash"], "signal 6"), (["do flood"], "more than 65536 bytes"),
-    (["fail nvmlInit_v2 12"], "nvmlInit_v2 gives 12"), (["fail nvmlDeviceGetUUID 999"], "nvmlDeviceGetUUID gives 999"),
+    (["fail nvmlInit_v2 9"], "'nvmlInit_v2 gives 9, driver not loaded: load it on the host (modprobe nvidia), "),
+    (["fail nvmlInit_v2 18"], "gives 18, library and driver of different versions: restart the host"),
+    (["fail nvmlInit_v2 17"], "and says 'nvmlInit_v2 gives 17'"), (["fail nvmlDeviceGetUUID 999"], "nvmlDeviceGetUUID gives 999"),
     (["fail nvmlDeviceGetHandleByPciBusId_v2 6"], "nvmlDeviceGetHandleByPciBusId_v2 gives 6"), (["say rubbish"], "a line 'rubbish'"),
     (["say end"], LOST),
     ([nvml.gpu(0, PARTED)], "counts the GPU 0000:0f:00.0 as 0, which is 1 here"),
@@ -133,6 +135,12 @@ def test_a_library_that_lies(by_hand, library, lines, words):
         process = by_hand("--plan", **asked(name))
         error_of(process, 6, words)
         assert "\x1b" not in process.stderr
+
+
+def test_a_driver_from_before_instances(by_hand, machine, tmp_path):
+    """As 390 and 418."""
+    nvml.Nvml(machine, nvml.build(tmp_path, "-DWITHOUT_INSTANCES"))
+    error_of(by_hand("--plan", **asked(UUID("a0"))), 6, "this driver knows no instances: nvmlDeviceGetMaxMigDeviceCount'")
 
 
 def with_open(file):
@@ -165,7 +173,7 @@ def test_what_the_library_may_do(by_hand, library):
     nobody = "65534,65534,65534"
     error_of(by_hand("--plan", **asked("1:0")), 6,
              f"status 3, and says 'variables=0 uid={nobody} gid={nobody} groups=0 pid=2 CapInh=0 CapPrm=0 CapEff=0 CapBnd=0"
-             " CapAmb=0 NoNewPrivs=1 Seccomp=2 files=0,1,2,3,4,5, may-write=0 dumpable=0 saw-host=0\\n'")
+             " CapAmb=0 NoNewPrivs=1 Seccomp=2 files=0,1,2,3,4,5, may-write=0 dumpable=0 saw-host=0'")
 
 
 def shown(by_hand, library, *lines):
