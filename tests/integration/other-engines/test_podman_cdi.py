@@ -8,6 +8,7 @@ from harness.amd_container import SHOW
 from harness.amd_container import given as given_amd
 from harness.expect import started
 from harness.nvidia_container import PROBE, given, probed
+from harness.podman import is_version_4
 
 pytest_plugins = ["harness.nvidia_fixtures", "harness.amd_fixtures"]
 
@@ -39,6 +40,27 @@ def test_gpus(nv_box, machine, built, specs, engine):
         else:
             assert result.code != 0 and result.out == ""
             assert result.hook_status == (5 if names == ["any:3"] else 3), result.err
+
+
+@pytest.mark.skipif(is_version_4(), reason="podman has the flag from 5.0 on")
+@pytest.mark.parametrize("engine", ENGINES[:2], ids=str)
+def test_the_flag_gpus(nv_box, machine, built, specs, engine):
+    """Each word of it is a name of the vendor's kind: a number is no count."""
+    cdi.write(specs, built / "hooks/nvidia-devices/nvidia-devices", "--kind", "nvidia.com/gpu", "--max-devices", "3",
+              sysroot=machine.path)
+    for words, gpus in (("2", [2]), ("0,1", [0, 1]), (machine.gpus[5].uuid, [5]), ("any:1", 1), ("all", 3)):
+        box = nv_box(engine=engine)
+        box.times = 0
+        box.options += ["--gpus", words]
+        seen = probed(started(box.run(f"{PROBE} probe /dev/nvidia*")))
+        places = [place for place, gpu in enumerate(machine.gpus) if gpu.node in seen]
+        assert gpus in (places, len(places)), (words, seen)
+        assert seen == given(*(machine.gpus[place] for place in places))
+    box = nv_box(engine=engine)
+    box.times = 0
+    box.options += ["--gpus", "0,1,2,3"]
+    result = box.run("echo started")
+    assert result.code != 0 and result.out == "" and result.hook_status == 5, result.err
 
 
 @pytest.mark.parametrize("engine", ENGINES[:2], ids=str)
