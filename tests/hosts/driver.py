@@ -3,6 +3,7 @@
 capability brings of them. Every file is a stub; the names are those of facts about driver packages."""
 
 import copy
+import json
 import os
 import shutil
 import socket
@@ -16,19 +17,21 @@ from .nvidia import VERSION
 POINT = "/usr/local/nvidia"
 
 # Of each library its name without `lib`; the number in its SONAME, without which that is the file's name; and its own
-# version, where that is not the driver's. No hook has ever heard of nvidia-future.
+# version, where that is not the driver's. No hook has ever heard of nvidia-future, which goes with every capability.
 LIBRARIES = {
     "utility": "nvidia-ml:1 nvidia-cfg:1 nvidia-nscq:2 nvidia-sandboxutils:1",
     "compute": "cuda:1 cudadebugger:1 nvidia-opencl:1 nvidia-ptxjitcompiler:1 nvidia-fatbinaryloader nvidia-compiler"
                " nvidia-pkcs11 nvidia-pkcs11-openssl3 nvidia-nvvm:4"
-               " nvidia-nvvm70:4:4 nvidia-tileiras nvidia-future:1",
+               " nvidia-nvvm70:4:4 nvidia-tileiras",
     "compute and graphics": "nvidia-gpucomp nvidia-allocator:1",
     "video": "vdpau_nvidia:1 nvidia-encode:1 nvidia-opticalflow:1 nvcuvid:1",
     "graphics": "nvidia-eglcore nvidia-glcore nvidia-tls nvidia-glsi nvidia-fbc:1 nvidia-ifr:1 nvidia-rtcore nvoptix:1"
                 " GLX_nvidia:0 EGL_nvidia:0 GLESv2_nvidia:2 GLESv1_CM_nvidia:1 nvidia-glvkspirv nvidia-cbl"
+                " nvidia-present nvidia-vksc-core nvidia-wayland-client"
                 " nvidia-egl-gbm:1:1.1.2 nvidia-egl-wayland:1:1.1.13 nvidia-egl-wayland2:1:1.0.0"
                 " nvidia-egl-xcb:1:1.0.0 nvidia-egl-xlib:1:1.0.1 nvidia-vulkan-producer nvidia-api:1:1",
-    "ngx": "nvidia-ngx:1"}
+    "ngx": "nvidia-ngx:1",
+    "any": "nvidia-future:1"}
 # Those that packages have for 32-bit programs, too.
 IN_32 = ("cuda nvidia-ml nvidia-opencl nvidia-ptxjitcompiler nvidia-encode nvcuvid vdpau_nvidia nvidia-eglcore"
          " nvidia-glcore nvidia-tls nvidia-glsi GLX_nvidia EGL_nvidia").split()
@@ -53,10 +56,15 @@ FILES = {
                  ("etc/vulkan/icd.d/nvidia_icd.json", "share/vulkan/icd.d/nvidia_icd.json"),
                  ("etc/vulkan/implicit_layer.d/nvidia_layers.json",
                   "share/vulkan/implicit_layer.d/nvidia_layers.json")]}
+# The libraries that files name, by the name that is before the first dot of theirs.
+NAMED = {"nvidia": ["libnvidia-opencl.so.1"], "10_nvidia": ["libEGL_nvidia.so.0"],
+         "10_nvidia_wayland": ["libnvidia-egl-wayland.so.1"], "15_nvidia_gbm": ["libnvidia-egl-gbm.so.1"],
+         "nvidia_icd": ["libGLX_nvidia.so.0"], "nvidia_layers": ["libGLX_nvidia.so.0", "libnvidia-present.so.{}"]}
 PROFILE = "nvidia/nvidia-application-profiles-rc.d/10-container.conf"
-PARTS = {"compute": ["compute", "compute and graphics"], "utility": ["utility"],
-         "video": ["video", "compute", "compute and graphics"], "graphics": ["graphics", "compute and graphics"],
-         "display": ["graphics", "display", "compute and graphics"], "ngx": ["ngx"], "compat32": []}
+PARTS = {"compute": ["compute", "compute and graphics", "any"], "utility": ["utility", "any"],
+         "video": ["video", "compute", "compute and graphics", "any"],
+         "graphics": ["graphics", "compute and graphics", "any"],
+         "display": ["graphics", "display", "compute and graphics", "any"], "ngx": ["ngx", "any"], "compat32": []}
 
 
 @dataclass(frozen=True)
@@ -88,6 +96,8 @@ class Layout:
     alternatives: str = None  # the files themselves are there; what others see are links into /etc/alternatives
     cache: tuple = ()         # the lines of ld.so.conf; (): no cache at all
     merged: bool = True       # /lib is usr/lib
+    named: str = ""           # the folder in front of the libraries that files name, with a slash at the end
+    moved: tuple = ()         # files that are elsewhere: (what it is in FILES, and what it is here), …
 
     def __str__(self):
         return self.name
@@ -101,7 +111,19 @@ FOLDERS = Layout("folders", graphics="usr/lib64/nvidia", vdpau="usr/lib64/vdpau"
 NO_CACHE = Layout("no cache")
 NO_CACHE_DEBIAN = Layout("no cache, Debian", "usr/lib/x86_64-linux-gnu", "usr/lib/i386-linux-gnu",
                          alternatives="nvidia/current")
-NIXOS = Layout("NixOS", "run/opengl-driver/lib", "run/opengl-driver-32/lib", merged=False)
+NIXOS = Layout("NixOS", "run/opengl-driver/lib", "run/opengl-driver-32/lib", merged=False,
+               named="/nix/store/0v-nvidia-x11-555.42.07/lib/",
+               moved=(("etc/vulkan/", "run/opengl-driver/share/vulkan/"), ("icd.d/nvidia_icd.json",
+                                                                          "icd.d/nvidia_icd.x86_64.json"),
+                      ("usr/share/glvnd/", "run/opengl-driver/share/glvnd/"),
+                      ("usr/share/egl/", "run/opengl-driver/share/egl/")))
+# negativo17's packages and RPM Fusion's, for Fedora and RHEL.
+RPM = Layout("RPM", cache=("/usr/lib64", "/usr/lib"), named="/usr/lib64/",
+             moved=(("etc/vulkan/", "usr/share/vulkan/"), ("icd.d/nvidia_icd.json", "icd.d/nvidia_icd.x86_64.json")))
+# With each library behind a link of update-alternatives.
+RPM_ALTERNATIVES = Layout("RPM, alternatives", alternatives="nvidia", cache=("/usr/lib64", "/usr/lib"),
+                          named="/usr/lib64/", moved=RPM.moved)
+OPENSUSE = Layout("openSUSE", cache=("/usr/lib64", "/usr/lib"), moved=(("etc/vulkan/", "usr/share/vulkan/"),))
 
 
 class Stubs:
@@ -250,8 +272,16 @@ class Driver:
                 self._add(f"usr/bin/{name}", f"bin/{name}", lambda path: shutil.copy(self._stubs.program, path))
         for files in FILES.values():
             for path, *below in files:
-                tree_path = below[0] if below else path.removeprefix("usr/")
-                self._add(path.format(self.version), tree_path.format(self.version), self._make)
+                self._add(self._moved(path), self._tree_path(path, *below), self._make)
+
+    def _moved(self, path):
+        for before, now in self.layout.moved:
+            path = path.replace(before, now)
+        return path.format(self.version)
+
+    def _tree_path(self, path, below=None):
+        return os.path.dirname(below or path.removeprefix("usr/")).format(self.version) + "/" + os.path.basename(
+            self._moved(path))
 
     def _add(self, path, tree_path, make):
         real = self.root / path
@@ -262,8 +292,16 @@ class Driver:
         make(real)
         self.places[tree_path] = str(real.resolve())
 
-    @staticmethod
-    def _make(path):
+    def _naming(self, path):
+        """What names libraries of the driver to a loader."""
+        names = [self.layout.named + name.format(self.version) for name in NAMED[path.name.split(".")[0]]]
+        if path.name.endswith(".icd"):
+            return f"{names[0]}\n"
+        if path.name == "nvidia_layers.json":
+            return json.dumps({"file_format_version": "1.0.0", "layers": [{"library_path": name} for name in names]})
+        return json.dumps({"file_format_version": "1.0.0", "ICD": {"library_path": names[0]}})
+
+    def _make(self, path):
         if path.name == "socket":
             path.unlink(missing_ok=True)
             with socket.socket(socket.AF_UNIX) as listener:
@@ -275,7 +313,8 @@ class Driver:
             if not (path / "control").exists():
                 os.mkfifo(path / "control", 0o666)
         else:
-            path.write_text(f"{path.name} of the host\n", encoding="ascii")
+            is_list = path.name.endswith((".json", ".icd"))
+            path.write_text(self._naming(path) if is_list else f"{path.name} of the host\n", encoding="ascii")
 
     def libraries(self, capabilities, bits=64):
         """The Library of each one that these capabilities bring."""
@@ -292,7 +331,7 @@ class Driver:
         parts = {part for capability in capabilities for part in PARTS[capability]}
         paths |= {f"bin/{name}" for part in parts & set(capabilities) for name in PROGRAMS.get(part, ())}
         for path, *below in (file for part in parts for file in FILES.get(part, ())):
-            paths.add((below[0] if below else path.removeprefix("usr/")).format(self.version))
+            paths.add(self._tree_path(path, *below))
         return {path for path in paths if path in self.places}
 
     def names(self, capabilities, bits=64):

@@ -57,6 +57,7 @@ struct DriverHost : DriverInstallation {
         split_list("libnvidia-eglcore libnvidia-glcore libnvidia-tls libnvidia-glsi libnvidia-fbc "
                    "libnvidia-ifr libnvidia-rtcore libnvoptix libGLX_nvidia libEGL_nvidia "
                    "libGLESv2_nvidia libGLESv1_CM_nvidia libnvidia-glvkspirv libnvidia-cbl "
+                   "libnvidia-present libnvidia-vksc-core libnvidia-wayland-client "
                    "libnvidia-vulkan-producer libnvidia-egl-gbm.so.1 libnvidia-egl-wayland.so.1 "
                    "libnvidia-egl-wayland2.so.1 libnvidia-egl-xcb.so.1 libnvidia-egl-xlib.so.1 "
                    "libnvidia-api.so.1",

@@ -30,6 +30,7 @@ struct DriverFile {
     std::string standard_path = {};
     Kind kind = Kind::File;
     bool read_only = true;
+    std::string text = {}; ///< of one that names libraries, as names_libraries() has it
 
     bool operator==(const DriverFile &) const = default;
 };

@@ -8,11 +8,13 @@
 
 #include "base/contains.h"
 #include "base/error.h"
+#include "base/path_names.h"
 #include "base/text.h"
 #include "nvidia-devices/driver/driver_root.h"
 #include "nvidia-devices/driver/file_search.h"
 #include "nvidia-devices/driver/library_search.h"
 #include "nvidia-devices/driver/library_table.h"
+#include "nvidia-devices/driver/named_libraries.h"
 #include "nvidia-devices/request/capability_bits.h"
 
 namespace ogh::nvidia_devices {
@@ -81,10 +83,11 @@ public:
         drop_what_cannot_work(search, found, wanted);
         DriverFiles result;
         append(found, wanted, result.libraries);
-        add_others(search, wanted, result.libraries);
+        add_others(search, result.libraries);
         if (wanted.has(Capability::Compat32))
             add_compat32(wanted, result.libraries);
         result.files = find_files(root_, request_.version, wanted);
+        add_named(search, result);
         if (wanted.has(Capability::Utility)) {
             const auto firmware = find_firmware(root_, request_.version);
             result.files.insert(result.files.end(), firmware.begin(), firmware.end());
@@ -139,14 +142,12 @@ private:
             !may_lack(Capability::Compat32, "32-bit libraries of the driver", search, compat32_machine(), {}))
             return;
         append(found, wanted, libraries);
-        add_others(search, wanted, libraries);
+        add_others(search, libraries);
     }
 
     /** Tables say what a library is for, and not which there may be: the driver is older or newer than they are. */
-    void add_others(const LibrarySearch &search, CapabilityBits wanted, std::vector<DriverLibrary> &libraries)
+    void add_others(const LibrarySearch &search, std::vector<DriverLibrary> &libraries)
     {
-        if (!wanted.has_any(for_compute))
-            return;
         for (DriverLibrary &each : search.others()) {
             const auto has_its_name = [&](const DriverLibrary &other) {
                 return other.is_32 == each.is_32 && !each.soname.empty() && other.soname == each.soname;
@@ -155,10 +156,24 @@ private:
             if (std::any_of(libraries.begin(), libraries.end(), has_its_name))
                 continue;
             notes_.push_back(
-                {LogLevel::Info, quote(each.host_path) +
-                                     " is not known here; it goes with 'compute', as part of this driver"});
+                {LogLevel::Info,
+                 quote(each.host_path) +
+                     " is not known here; it goes with each capability, as part of this driver"});
             libraries.push_back(std::move(each));
         }
+    }
+
+    /** Libraries that the files name and no table does, whatever their versions. */
+    static void add_named(LibrarySearch &search, DriverFiles &found)
+    {
+        for (const DriverFile &file : found.files)
+            for (const std::string &named : named_libraries(file.text)) {
+                const std::string name = file_name_of(named);
+                if (find_library(found.libraries, name) != nullptr)
+                    continue;
+                if (auto library = search.find({name, {}, LibraryVersion::Own}))
+                    found.libraries.push_back(std::move(*library));
+            }
     }
 
     /**
@@ -232,6 +247,15 @@ void refuse_compat32_alone(const FilesRequest &request, CapabilityBits wanted)
 }
 
 } // namespace
+
+const DriverLibrary *find_library(const std::vector<DriverLibrary> &libraries, std::string_view name)
+{
+    const auto found = std::find_if(libraries.begin(), libraries.end(), [&](const DriverLibrary &each) {
+        return !each.is_32 && (each.file == name || each.soname == name ||
+                               (name.ends_with(".so") && each.file.starts_with(std::string(name) + ".")));
+    });
+    return found == libraries.end() ? nullptr : &*found;
+}
 
 DriverFiles read_driver_files(const Sysroot &root, const FilesRequest &request, Notes &notes)
 {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/log.h"
@@ -16,6 +17,9 @@ struct DriverFiles {
     std::vector<DriverLibrary> libraries;
     std::vector<DriverFile> files;
 };
+
+/** The one for 64 bits that a program finds by this name, its SONAME or its own. @return nullptr if there is none */
+const DriverLibrary *find_library(const std::vector<DriverLibrary> &libraries, std::string_view name);
 
 /** Which files are asked for. */
 struct FilesRequest {

@@ -11,12 +11,14 @@
 #include <climits>
 #include <iterator>
 #include <string_view>
+#include <utility>
 
 #include "base/error.h"
 #include "base/path_names.h"
 #include "base/text.h"
 #include "host/host_file.h"
 #include "kernel/folder_entries.h"
+#include "nvidia-devices/driver/named_libraries.h"
 
 namespace ogh::nvidia_devices {
 
@@ -99,6 +101,8 @@ constexpr std::array<std::string_view, 2> sockets{"nvidia-persistenced/socket",
 
 constexpr mode_t anyone_may_execute = 0111;
 
+constexpr size_t max_config = size_t{1} << 18U; // they have a few lines
+
 void add_program(const DriverRoot &root, const ProgramName &program, std::vector<DriverFile> &files)
 {
     const std::string name(program.name);
@@ -117,8 +121,11 @@ void add_config(const DriverRoot &root, const ConfigName &config, std::vector<Dr
         const auto entry = root.find_file(path_in(folder, config.path));
         if (!entry)
             continue;
-        files.push_back({root.on_host(entry->place.path), "share/" + std::string(config.path),
-                         path_in(std::string(config.standard_base), config.path)});
+        DriverFile file{root.on_host(entry->place.path), "share/" + std::string(config.path),
+                        path_in(std::string(config.standard_base), config.path)};
+        if (names_libraries(file.tree_path))
+            file.text = read_host_file(root.sysroot(), entry->place.path, max_config).value_or("");
+        files.push_back(std::move(file));
         return;
     }
 }

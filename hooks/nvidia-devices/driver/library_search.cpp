@@ -108,6 +108,21 @@ LibrarySearch::LibrarySearch(const DriverRoot &root, const std::vector<CachedLib
         return;
     for (const char *folder : machine.folders)
         add_folder(folder);
+    if (!machine.folders.empty())
+        add_flavours(folder_of(machine.folders.front()));
+}
+
+void LibrarySearch::add_flavours(const std::string &path)
+{
+    const auto is_flavour = [](std::string_view name) {
+        return name.starts_with("tesla-") || name.starts_with("legacy-");
+    };
+    const FolderListing listing{quote(root_.on_host(path)), is_flavour, 0, ErrorKind::BrokenHost};
+    const auto folder = root_.find(path);
+    if (!folder || !S_ISDIR(folder->mode))
+        return;
+    for (const FolderEntry &each : list_folder(folder->place.fd.get(), listing))
+        add_folder(path_in(path, each.name));
 }
 
 std::optional<DriverLibrary> LibrarySearch::find(const LibraryName &library)
@@ -136,7 +151,9 @@ std::vector<DriverLibrary> LibrarySearch::others() const
         const FolderListing listing{quote(root_.on_host(path)), is_unknown, 0, ErrorKind::BrokenHost};
         for (const FolderEntry &each : list_folder(folder->place.fd.get(), listing)) {
             const auto library = read_library(folder->place, each.name, machine_);
-            if (library && names.insert(each.name).second)
+            const std::string_view soname = library ? std::string_view(library->elf.soname) : "";
+            // A copy of one that a table names must not come without its capability, or in its place.
+            if (library && !has_row(soname.substr(0, soname.find(".so"))) && names.insert(each.name).second)
                 found.push_back(describe(folder->place, each.name, *library));
         }
     }

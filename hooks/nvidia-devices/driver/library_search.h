@@ -63,6 +63,8 @@ private:
     struct WantedLibrary;
 
     const ResolvedPath *add_folder(const std::string &path);
+    /** Debian's packages of older drivers, "tesla-470" or "legacy-390xx", each in a folder beside that of the current one. */
+    void add_flavours(const std::string &path);
     std::optional<DriverLibrary> in_folders(const WantedLibrary &wanted, size_t first);
     std::optional<DriverLibrary> in_folder(const ResolvedPath &folder, const WantedLibrary &wanted);
     std::optional<DriverLibrary> through_cache(const WantedLibrary &wanted);

@@ -16,7 +16,7 @@ constexpr CapabilityBits for_ngx{Capability::Ngx};
  * Graphics brings two of compute's libraries too: the shader compilers load libnvidia-gpucomp, and GBM's back end,
  * nvidia-drm_gbm.so, is libnvidia-allocator under another name.
  */
-constexpr std::array<LibraryName, 47> known_libraries{{
+constexpr std::array<LibraryName, 51> known_libraries{{
     {"libnvidia-ml", for_utility},
     {"libnvidia-cfg", for_utility},
     {"libnvidia-nscq", for_utility},
@@ -33,6 +33,7 @@ constexpr std::array<LibraryName, 47> known_libraries{{
     {"libnvidia-pkcs11", for_compute},
     {"libnvidia-pkcs11-openssl3", for_compute},
     {"libnvidia-nvvm", for_compute},
+    {"libnvidia-nvvm.so.4", for_compute, LibraryVersion::Own, "", "libnvidia-nvvm"},
     {"libnvidia-nvvm70.so.4", for_compute, LibraryVersion::Own}, // CDI
     {"libnvidia-tileiras", for_compute},
 
@@ -59,6 +60,9 @@ constexpr std::array<LibraryName, 47> known_libraries{{
     {"libGLESv1_CM", for_graphics, LibraryVersion::Driver, "", "libGLESv1_CM_nvidia"},
     {"libnvidia-glvkspirv", for_graphics},
     {"libnvidia-cbl", for_graphics},
+    {"libnvidia-present", for_graphics},                                // of 575 and later, as the next two
+    {"libnvidia-vksc-core", for_graphics},                              //
+    {"libnvidia-wayland-client", for_graphics},                         //
     {"libnvidia-vulkan-producer", for_graphics},                        // CDI
     {"libnvidia-egl-gbm.so.1", for_graphics, LibraryVersion::Own},      // CDI
     {"libnvidia-egl-wayland.so.1", for_graphics, LibraryVersion::Own},  // CDI

@@ -22,15 +22,16 @@ struct LibraryName {
     LibraryVersion version = LibraryVersion::Driver;
     std::string_view subfolder = {}; ///< below the folder of the others, where some hosts have it; "" if none
     /**
-     * Another one in whose place drivers from before libglvnd have it. It is taken only where that one is not there: else
-     * it would hide libglvnd's own of the same SONAME.
+     * Another one in whose place old drivers have it: those from before libglvnd, and 470, whose libnvidia-nvvm has a
+     * version of its own. It is taken only where that one is not there: else it would hide libglvnd's own of the same
+     * SONAME, or be the same file once more.
      */
     std::string_view instead_of = {};
 };
 
 /**
- * The libraries that are known by name, in the order in which they are listed. Others of the driver go to Compute, see
- * LibrarySearch::others().
+ * The libraries that are known by name, in the order in which they are listed. Others of the driver go with each capability,
+ * see LibrarySearch::others().
  */
 std::span<const LibraryName> library_names();
 

@@ -3,10 +3,12 @@
 
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "base/log.h"
 #include "image/image_reader.h"
 #include "loader/glibc_versions.h"
+#include "nvidia-devices/image/own_tools.h"
 #include "nvidia/cuda_compat.h"
 #include "oci/config.h"
 
@@ -19,6 +21,7 @@ struct Image {
     std::string path;                          ///< PATH of the container's environment
     std::optional<GlibcVersions> glibc;        ///< what its glibc has, if that is known
     std::optional<CudaCompat> compat;
+    std::vector<OwnTool> own_tools; ///< if they were looked for
 
     bool operator==(const Image &) const = default;
 };

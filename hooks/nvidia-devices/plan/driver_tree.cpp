@@ -5,8 +5,10 @@
 #include <map>
 #include <set>
 
+#include "base/path_names.h"
 #include "base/text.h"
 #include "kernel/tmpfs.h"
+#include "nvidia-devices/driver/named_libraries.h"
 #include "nvidia/egl_profile.h"
 
 namespace ogh::nvidia_devices {
@@ -140,11 +142,47 @@ bool has_graphics(const DriverTree &tree)
            tree.record.capabilities.has(Capability::Display);
 }
 
+/**
+ * Without those that name a library which the container does not get: a loader takes it for a mistake, or for a driver that
+ * does not work. @param libraries that it gets
+ */
+std::vector<DriverFile> usable(const std::vector<DriverFile> &files,
+                               const std::vector<DriverLibrary> &libraries, Notes &notes)
+{
+    std::vector<DriverFile> rest;
+    for (const DriverFile &file : files) {
+        const auto names = named_libraries(file.text);
+        const auto lacking = std::find_if(names.begin(), names.end(), [&](const std::string &name) {
+            return find_library(libraries, file_name_of(name)) == nullptr;
+        });
+        if (lacking == names.end())
+            rest.push_back(file);
+        else
+            notes.push_back({LogLevel::Warning, quote(file.host_path) + " is left out: it names " +
+                                                    quote(*lacking) + ", which the container does not get"});
+    }
+    return rest;
+}
+
+/** The library that a path of the host's names, where the container has it. A name alone is looked for there as here. */
+std::string in_container(const std::string &name)
+{
+    return name.find('/') == std::string::npos ? name : in_tree("lib64/" + file_name_of(name));
+}
+
 /** The other files. */
 void plan_files(const DriverTree &tree, TmpfsEdit &edit)
 {
-    for (const DriverFile &file : tree.files.files)
-        edit.mounts.push_back({file.host_path, in_tree(file.tree_path), file.kind, file.read_only});
+    for (const DriverFile &file : tree.files.files) {
+        const auto names = named_libraries(file.text);
+        const bool has_path = std::any_of(names.begin(), names.end(), [](const std::string &name) {
+            return name.find('/') != std::string::npos;
+        });
+        if (has_path)
+            edit.files.push_back({file.tree_path, with_names(file.text, in_container)});
+        else
+            edit.mounts.push_back({file.host_path, in_tree(file.tree_path), file.kind, file.read_only});
+    }
 }
 
 /** The tree alone. */
@@ -209,6 +247,18 @@ void plan_links(const DriverTree &tree, const Image &image, Edits &edits)
         links.add(image.library_folder + "/gbm/nvidia-drm_gbm.so", std::string("lib64/") + allocator_soname);
 }
 
+void say_own_tools(const DriverTree &tree, const Image &image, Notes &notes)
+{
+    for (const OwnTool &tool : image.own_tools)
+        if (tool.version != tree.version)
+            notes.push_back({LogLevel::Warning,
+                             "the image's own " + quote(tool.path) + " is found before the host's: it is " +
+                                 (tool.version.empty() ? "of a driver whose version is not known"
+                                                       : "the driver's of version " + tool.version) +
+                                 ", and this host has " + tree.version +
+                                 "; remove from the image what belongs to the driver"});
+}
+
 } // namespace
 
 void plan_driver_tree(const DriverTree &requested, const Image &image, Edits &edits, Notes &notes)
@@ -221,7 +271,9 @@ void plan_driver_tree(const DriverTree &requested, const Image &image, Edits &ed
         return;
     }
     DriverTree tree = requested;
+    say_own_tools(tree, image, notes);
     tree.files.libraries = loadable(requested.files.libraries, image, notes);
+    tree.files.files = usable(requested.files.files, tree.files.libraries, notes);
     if (tree.is_there)
         notes.push_back({LogLevel::Debug, quote(tree_folder) + " is mounted already"});
     else

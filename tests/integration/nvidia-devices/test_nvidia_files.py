@@ -101,7 +101,7 @@ def test_what_there_is_by_default(files_box, installed, engine):
     assert said == {"libcuda.so.1": f"{POINT}/lib64/libcuda.so.555.42.07", SOCKET: "open",
                     "libnvidia-ml.so.1": f"{POINT}/lib64/libnvidia-ml.so.555.42.07",
                     "/run/nvidia-fabricmanager/socket": "Connection refused"}
-    assert text == "nvidia.icd of the host\ngsp_tu10x.bin of the host\n"
+    assert text == "libnvidia-opencl.so.1\ngsp_tu10x.bin of the host\n"
     assert (installed.root / "tmp/nvidia-mps/pipe").exists()
 
 

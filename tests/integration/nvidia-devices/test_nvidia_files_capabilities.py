@@ -4,14 +4,15 @@ hosts of several kinds. All of it by hand and with --plan, but for one container
 
 import os
 import posixpath
+import re
 import shutil
 
 import pytest
 
 from harness.nvidia_container import asked, error_of
 from harness.source import tree
-from hosts.driver import (DEBIAN, FOLDERS, LIB64, NIXOS, NO_CACHE, NO_CACHE_DEBIAN, POINT, PROFILE, VERSION,
-                            Driver)
+from hosts.driver import (DEBIAN, FOLDERS, LIB64, NIXOS, NO_CACHE, NO_CACHE_DEBIAN, OPENSUSE, POINT, PROFILE, RPM,
+                          RPM_ALTERNATIVES, VERSION, Driver)
 from hosts.nvidia import OPEN
 
 pytest_plugins = ["harness.nvidia_fixtures", "harness.ldcache_fixtures", "harness.driver_fixtures"]
@@ -28,7 +29,8 @@ def shown(edits):
 
 
 def expected(installed, capabilities):
-    return {f"{POINT}/{path}": installed.places[path] for path in installed.paths(capabilities)}
+    return {f"{POINT}/{path}": installed.places[path] for path in installed.paths(capabilities)
+            if not (installed.layout.named and path.endswith((".json", ".icd")))}
 
 
 def links_of(edits):
@@ -140,7 +142,7 @@ def test_compat32_needs_a_library_for_32_bits_and_another_capability(plan, by_ha
     assert not [path for path in shown(plan(**asked("0", "all"))) if path.startswith(f"{POINT}/lib/")]
 
 
-@pytest.mark.parametrize("missing", ["libnvidia-opencl.so.555.42.07", "nvidia-smi", "nvidia.icd", "socket",
+@pytest.mark.parametrize("missing", ["libnvidia-pkcs11.so.555.42.07", "nvidia-smi", "nvidia.icd", "socket",
                                      "nvidia-mps", "gsp_tu10x.bin"])
 def test_any_other_file_may_be_missing(plan, installed, missing):
     installed.remove(missing)
@@ -180,10 +182,30 @@ def test_a_version_that_cannot_be_understood(plan, by_hand, machine):
     assert shown(plan(**asked("none"))) == {}
 
 
-@pytest.mark.parametrize("installed", [LIB64, DEBIAN, FOLDERS, NO_CACHE, NO_CACHE_DEBIAN, NIXOS], ids=str,
-                         indirect=True)
+@pytest.mark.parametrize("installed", [LIB64, DEBIAN, FOLDERS, NO_CACHE, NO_CACHE_DEBIAN, NIXOS, RPM, RPM_ALTERNATIVES,
+                                       OPENSUSE], ids=str, indirect=True)
 def test_where_files_are_found(plan, installed):
     assert shown(plan(**asked("0", "all"))) == expected(installed, EVERY)
+
+
+def paths_named(text):
+    """The libraries that a file names to a loader."""
+    return re.findall(r'"library_path": *"([^"]*)"', text) if text.startswith("{") else [text.strip()]
+
+
+@pytest.mark.parametrize("installed", [RPM, RPM_ALTERNATIVES, NIXOS], ids=str, indirect=True)
+def test_files_that_name_folders_of_the_host(plan, installed):
+    """In the container each names what is there, and the host's own files are as they were."""
+    before = tree(installed.root)
+    edits = plan(**asked("0", "all"))
+    texts = {file["path"]: file["content"] for file in edits["files"] if file["path"].endswith((".json", ".icd"))}
+    assert len(texts) == 6 and f"{POINT}/share/vulkan/icd.d/nvidia_icd.x86_64.json" in texts
+    for path, text in texts.items():
+        for name in paths_named(text):
+            assert name.startswith(f"{POINT}/lib64/lib") and resolved(edits, name), (path, text)
+            assert installed.layout.named not in text
+        assert resolved(edits, path.replace(POINT, "/usr")) or resolved(edits, path.replace(f"{POINT}/share", "/etc"))
+    assert tree(installed.root) == before
 
 
 @pytest.mark.parametrize("cache", [b"", b"glibc-ld.so.cache1.1" * 3, "gone"], ids=["empty", "broken", "dangling"])
@@ -196,6 +218,16 @@ def test_a_cache_that_is_of_no_use(plan, installed, cache):
     else:
         path.write_bytes(cache)
     assert shown(plan(**asked("0", "all"))) == expected(installed, EVERY)
+
+
+def test_a_file_goes_with_the_library_that_it_names(plan, by_hand, installed):
+    """Without it a loader takes the file for a mistake."""
+    installed.remove("libnvidia-opencl.so.555.42.07")
+    edits = plan(**asked("0", "all"))
+    assert shown(edits) == {path: place for path, place in expected(installed, EVERY).items() if not path.endswith(".icd")}
+    assert "/etc/OpenCL/vendors/nvidia.icd" not in links_of(edits)
+    said = by_hand("--plan", **asked("0", "all")).stderr
+    assert "nvidia.icd' is left out: it names 'libnvidia-opencl.so.1', which the container does not get" in said
 
 
 @pytest.mark.parametrize("layout", [DEBIAN, NO_CACHE], ids=str)

@@ -218,6 +218,19 @@ def test_a_package_that_renews_the_cache(files_box, installed, stubs, scratch):
     assert installed.places
 
 
+def test_tools_of_another_driver(files_box, installed):
+    """As from a package that does not belong into an image. They win, and somebody has to say so."""
+    box = files_box()
+    (box.rootfs / "usr/bin/nvidia-smi").write_text("#!/bin/sh\necho of the image\n", "ascii")
+    (box.rootfs / "usr/bin/nvidia-smi").chmod(0o755)
+    (box.rootfs / "usr/lib/x86_64-linux-gnu/libnvidia-ml.so.535.104.05").write_text("")
+    result = box.run("nvidia-smi")
+    assert started(result) == "of the image\n"
+    told = [line for line in result.said if "'/usr/bin/nvidia-smi' is found before the host's" in line]
+    assert len(told) == 1 and "of version 535.104.05, and this host has 555.42.07" in told[0], result.said
+    assert installed.places
+
+
 def test_a_package_with_firmware(files_box, installed, scratch):
     """Of other GPUs, and of this driver itself: dpkg writes into the folders of the image, which are no links."""
     folder = f"lib/firmware/nvidia/{VERSION}"

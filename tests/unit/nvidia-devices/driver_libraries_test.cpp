@@ -67,6 +67,21 @@ BOOST_AUTO_TEST_CASE(debians_alternatives)
     }
 }
 
+BOOST_AUTO_TEST_CASE(debians_older_drivers_without_a_cache)
+{
+    for (const char *flavour : {"tesla-470", "tesla", "legacy-390xx", "other-1"}) {
+        DriverHost host;
+        const std::string folder = "usr/lib/" + triplet + "/nvidia/" + flavour;
+        host.library("usr/lib/" + triplet + "/nvidia/current", "libcuda", false, "550.10.01");
+        host.library(folder, "libcuda");
+        const bool is_known =
+            std::string_view(flavour).find_first_of("-") != std::string::npos && flavour[0] != 'o';
+        BOOST_TEST((host.failure(libcuda).kind == ErrorKind::None) == is_known, flavour);
+        if (is_known)
+            BOOST_TEST(host.places(libcuda) == "/" + folder + "/" + versioned("libcuda"));
+    }
+}
+
 BOOST_AUTO_TEST_CASE(folders_without_a_cache)
 {
     for (const std::string folder : {"usr/lib64", "usr/lib64/nvidia", "lib64", "usr/lib",
@@ -182,6 +197,34 @@ BOOST_AUTO_TEST_CASE(distributions_own_libraries_are_not_the_drivers_for_32_bits
                    " /usr/lib32/libnvidia-egl-gbm.so.1");
 }
 
+BOOST_AUTO_TEST_CASE(nvvm_of_470)
+{
+    DriverHost host;
+    host.library("usr/lib64", "libcuda");
+    host.own_library("usr/lib64", "libnvidia-nvvm.so.4", ".0.0");
+    const std::string cuda = "/usr/lib64/" + versioned("libcuda");
+    BOOST_TEST(host.places({Capability::Compute}) == cuda + " /usr/lib64/libnvidia-nvvm.so.4.0.0");
+    host.library("usr/lib64", "libnvidia-nvvm"); // as since then
+    BOOST_TEST(host.places({Capability::Compute}) == cuda + " /usr/lib64/" + versioned("libnvidia-nvvm"));
+}
+
+/** Whatever version it has, and whether or not a table knows it. */
+BOOST_AUTO_TEST_CASE(libraries_that_a_file_names)
+{
+    DriverHost host;
+    host.library("usr/lib64", "libGLX_nvidia");
+    host.own_library("usr/lib64", "libnvidia-new.so.1", ".2.3");
+    host.library("usr/lib64", "libnvidia-layer");
+    host.library("usr/lib64", "libnvidia-ml");
+    host.file(
+        "usr/share/vulkan/implicit_layer.d/nvidia_layers.json",
+        R"({"layers": [{"library_path": "/usr/lib64/libnvidia-new.so.1"}, {"library_path": "libGLX_nvidia.so.0"}]})");
+    BOOST_TEST(host.places({Capability::Graphics}) == "/usr/lib64/" + versioned("libGLX_nvidia") +
+                                                          " /usr/lib64/" + versioned("libnvidia-layer") +
+                                                          " /usr/lib64/libnvidia-new.so.1.2.3");
+    BOOST_TEST(host.places({Capability::Utility}).find("libnvidia-new") == std::string::npos);
+}
+
 /** Of a driver that is newer than the tables. */
 BOOST_AUTO_TEST_CASE(libraries_that_no_table_names)
 {
@@ -207,8 +250,10 @@ BOOST_AUTO_TEST_CASE(libraries_that_no_table_names)
     BOOST_TEST((host.notes[1].level == LogLevel::Info));
     BOOST_TEST(host.notes[1].text ==
                "'" + host.path("usr/lib64/" + versioned("libnvidia-future")) +
-                   "' is not known here; it goes with 'compute', as part of this driver");
-    BOOST_TEST(host.places({Capability::Utility}) == "/usr/lib64/" + versioned("libnvidia-ml"));
+                   "' is not known here; it goes with each capability, as part of this driver");
+    BOOST_TEST(host.places({Capability::Utility}) == "/usr/lib64/" + versioned("libnvidia-ml") +
+                                                         " /usr/lib64/" + versioned("libnvidia-able") +
+                                                         " /usr/lib64/" + versioned("libnvidia-future"));
     host.library("usr/lib64", "libnvcuvid");
     const auto video = host.places({Capability::Video});
     BOOST_TEST(video.ends_with("/usr/lib64/vdpau/" + versioned("libvdpau_future")), video);

@@ -34,6 +34,19 @@ struct Host {
         tree.files.files.push_back({"/host/" + tree_path, tree_path, standard_path});
     }
 
+    /** One that names libraries, in /etc/vulkan/icd.d. */
+    void icd(const std::string &name, const std::string &text)
+    {
+        file("share/vulkan/icd.d/" + name, "/etc/vulkan/icd.d/" + name);
+        tree.files.files.back().text = text;
+    }
+
+    /** Whether the container gets a file, in the tree and where programs look for it. */
+    [[nodiscard]] bool has_icd(const std::string &name)
+    {
+        return link_at("/etc/vulkan/icd.d/" + name) == "/usr/local/nvidia/share/vulkan/icd.d/" + name;
+    }
+
     [[nodiscard]] Edits plan()
     {
         Edits edits;
@@ -104,6 +117,71 @@ BOOST_FIXTURE_TEST_CASE(libraries_have_their_soname_and_a_development_name, Host
     BOOST_TEST(link_in_tree("lib64/libnvidia-eglcore.so.555.42.07") == "");
     BOOST_TEST(link_in_tree("lib64/libnvidia-eglcore.so") == "libnvidia-eglcore.so.555.42.07");
     BOOST_TEST(link_in_tree("lib64/libnvidia-odd.so") == "libnvidia-odd.so.555.42.07");
+}
+
+/** As packages for RPM have them. A host's folder is not in the container. */
+BOOST_FIXTURE_TEST_CASE(a_file_that_names_a_path_names_the_containers, Host)
+{
+    library("libGLX_nvidia", "libGLX_nvidia.so.0");
+    icd("nvidia_icd.x86_64.json",
+        R"({"file_format_version": "1.0.1", "ICD": {"library_path": "/usr/lib64/libGLX_nvidia.so.0"}})");
+    BOOST_TEST(text("share/vulkan/icd.d/nvidia_icd.x86_64.json") == R"({
+    "file_format_version": "1.0.1",
+    "ICD": {
+        "library_path": "/usr/local/nvidia/lib64/libGLX_nvidia.so.0"
+    }
+}
+)");
+    BOOST_TEST(has_icd("nvidia_icd.x86_64.json"));
+    icd("nvidia.icd", "/usr/lib64/libcuda.so.555.42.07\n");
+    BOOST_TEST(text("share/vulkan/icd.d/nvidia.icd") == "/usr/local/nvidia/lib64/libcuda.so.555.42.07\n");
+    const Edits edits = plan();
+    for (const MountEdit &mount : edits.tree->mounts)
+        BOOST_TEST(!mount.container_path.ends_with("icd"), "of which two nothing is mounted");
+    BOOST_TEST(notes.empty());
+}
+
+BOOST_FIXTURE_TEST_CASE(a_file_that_names_a_name_is_the_hosts, Host)
+{
+    icd("nvidia.icd", "libcuda.so.1\n");
+    icd("odd.json", "{ no JSON");
+    icd("other.json", R"({"layers": [{"library_path": "libcuda.so"}, {"name": "x"}], "library_path": 5})");
+    for (const char *name : {"nvidia.icd", "odd.json", "other.json"}) {
+        BOOST_TEST(text(std::string("share/vulkan/icd.d/") + name) == "none", name);
+        BOOST_TEST(has_icd(name), name);
+    }
+}
+
+BOOST_FIXTURE_TEST_CASE(a_file_whose_library_is_not_given_is_left_out, Host)
+{
+    icd("nvidia_layers.json",
+        R"({"layers": [{"library_path": "libcuda.so.1"}, {"library_path": "/x/libnvidia-new.so.1"}]})");
+    BOOST_TEST(!has_icd("nvidia_layers.json"));
+    BOOST_REQUIRE(notes.size() == 1U);
+    BOOST_TEST((notes[0].level == LogLevel::Warning));
+    BOOST_TEST(notes[0].text == "'/host/share/vulkan/icd.d/nvidia_layers.json' is left out: it names "
+                                "'/x/libnvidia-new.so.1', which the container does not get");
+    library("libnvidia-new", "libnvidia-new.so.1", true);
+    BOOST_TEST(!has_icd("nvidia_layers.json"), "for 32 bits it is of no use");
+    library("libnvidia-new", "libnvidia-new.so.1");
+    BOOST_TEST(has_icd("nvidia_layers.json"));
+    tree.files.libraries.back().needed_glibc.add("GLIBC_2.38");
+    image.glibc.emplace().add("GLIBC_2.36");
+    BOOST_TEST(!has_icd("nvidia_layers.json"), "nor is it where its library needs a newer glibc");
+}
+
+BOOST_FIXTURE_TEST_CASE(what_the_image_has_of_another_driver_is_said, Host)
+{
+    image.own_tools = {
+        {"/usr/bin/nvidia-smi", "535.104.05"}, {"/opt/nvidia-smi", ""}, {"/x/nvidia-smi", "555.42.07"}};
+    static_cast<void>(plan());
+    BOOST_REQUIRE(notes.size() == 2U);
+    BOOST_TEST((notes[0].level == LogLevel::Warning));
+    BOOST_TEST(notes[0].text ==
+               "the image's own '/usr/bin/nvidia-smi' is found before the host's: it is the driver's of "
+               "version 535.104.05, and this host has 555.42.07; remove from the image what belongs to "
+               "the driver");
+    BOOST_TEST(notes[1].text.find("of a driver whose version is not known") != std::string::npos);
 }
 
 BOOST_FIXTURE_TEST_CASE(libraries_for_32_bits_have_a_folder_of_their_own, Host)

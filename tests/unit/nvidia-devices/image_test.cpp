@@ -30,6 +30,18 @@ struct ImageRoot : TempFolder {
         return read_image(ImageInFolder(path("root")).reader(), config, notes);
     }
 
+    /** "PATH VERSION", one after the other, of what is found before the host's. */
+    [[nodiscard]] std::string own_tools(const std::vector<std::string> &environment)
+    {
+        Config config;
+        config.environment = environment;
+        std::string text;
+        for (const OwnTool &tool :
+             find_own_tools(ImageInFolder(path("root")).reader(), config, "/usr/local/nvidia"))
+            text += (text.empty() ? "" : "; ") + tool.path + " " + tool.version;
+        return text;
+    }
+
     void add_compat() const
     {
         CompatLibrary library;
@@ -68,6 +80,33 @@ BOOST_FIXTURE_TEST_CASE(the_path_is_that_of_the_environment, ImageRoot)
 {
     BOOST_TEST(read({"PATH=/a:/b", "XPATH=/x", "PATH=/usr/local/nvidia/bin:/usr/bin", "PATHX=/x"}).path ==
                "/usr/local/nvidia/bin:/usr/bin");
+}
+
+BOOST_FIXTURE_TEST_CASE(tools_of_its_own_are_those_that_are_found_first, ImageRoot)
+{
+    const std::string folder = "root/usr/lib/" + triplet;
+    const std::string search = "PATH=/usr/bin:/bin";
+    BOOST_TEST(own_tools({search}).empty());
+    file("root/usr/bin/nvidia-smi", "of the image");
+    BOOST_TEST(own_tools({search}) == "/usr/bin/nvidia-smi ");
+    file(folder + "/libnvidia-ml.so.535.104.05", "a library");
+    link(folder + "/libnvidia-ml.so.1", "libnvidia-ml.so.535.104.05");
+    BOOST_TEST(own_tools({search}) == "/usr/bin/nvidia-smi 535.104.05");
+    BOOST_TEST(own_tools({"PATH=/usr/local/nvidia/bin:/usr/bin"}).empty());
+    BOOST_TEST(own_tools({"PATH=/none:relative:/usr/bin:/usr/local/nvidia/bin/"}) ==
+               "/usr/bin/nvidia-smi 535.104.05");
+    const std::string libraries = "LD_LIBRARY_PATH=/usr/lib/" + triplet;
+    BOOST_TEST(own_tools({libraries + ":/usr/local/nvidia/lib64"}) ==
+               "/usr/lib/" + triplet + "/libnvidia-ml.so.1 535.104.05");
+    BOOST_TEST(
+        own_tools({"LD_LIBRARY_PATH=/usr/local/nvidia/lib:/usr/local/nvidia/lib64:/usr/lib/" + triplet})
+            .empty());
+    file(folder + "/libnvidia-ml.so.550.10.01", "a library");
+    BOOST_TEST(own_tools({search}) == "/usr/bin/nvidia-smi ", "of two nobody knows which");
+    std::filesystem::remove(path("root/usr/bin/nvidia-smi"));
+    link("root/usr/bin/nvidia-smi",
+         "/usr/local/nvidia/bin/nvidia-smi"); // as a container has it that is started again
+    BOOST_TEST(own_tools({search}).empty());
 }
 
 BOOST_FIXTURE_TEST_CASE(the_version_of_glibc_is_that_of_the_first_of_its_usual_places, ImageRoot)
