@@ -71,6 +71,8 @@ std::string vendor_of(const std::string &name)
 
 const char *state_of_gpu(const json &row)
 {
+    if (text_member(row, "state").starts_with("looks dead"))
+        return "dead";
     const std::string lease = text_member(row, "lease");
     for (const char *const state : {"drained", "exclusive", "shared"}) {
         if (lease.starts_with(state))
@@ -98,8 +100,8 @@ void add_gpus(Exposition &to, const std::vector<json> &lists)
     const std::string name = "oci_gpu_hooks_gpus";
     to.begin(name, "gauge", "GPUs of this host, by what they are now.");
     for (const json &list : lists) {
-        std::map<std::string, double> counts{
-            {"free", 0}, {"shared", 0}, {"exclusive", 0}, {"drained", 0}, {"unavailable", 0}};
+        std::map<std::string, double> counts{{"free", 0},    {"shared", 0}, {"exclusive", 0},
+                                             {"drained", 0}, {"dead", 0},   {"unavailable", 0}};
         for (const json &row : list.at("gpus")) {
             if (!row.at("index").is_null())
                 ++counts[state_of_gpu(row)];

@@ -33,6 +33,7 @@ constexpr std::array known_options{
     KnownOption{"--allow", true, OptionUse::Limit},
     KnownOption{"--max-devices", true, OptionUse::Limit},
     KnownOption{"--count-means", true, OptionUse::Policy},
+    KnownOption{"--ignore-health", false, OptionUse::Policy},
     KnownOption{"--capabilities", true, OptionUse::Policy},
     KnownOption{"--allow-capabilities", true, OptionUse::Policy},
     KnownOption{"--from", true, OptionUse::Policy},

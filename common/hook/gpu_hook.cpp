@@ -14,6 +14,7 @@
 #include "hook/gpu_options.h"
 #include "hook/lease_screen.h"
 #include "hook/podman_names.h"
+#include "request/availability.h"
 #include "request/selection_policy.h"
 
 namespace ogh {
@@ -31,8 +32,10 @@ public:
     void print_list(const SelectionPolicy &policy)
     {
         GpuList list = vendor_.list(sysroot_, policy, hook_.notes());
-        hook_.say_notes();
         const ListFormat format = options_.list.format.value_or(ListFormat::Table);
+        if (format == ListFormat::Tags) // which have no place for it
+            note_dead(list.gpus);
+        hook_.say_notes();
         auto leases = list_leases(format);
         if (leases)
             add_podman_names(*leases);
@@ -72,9 +75,19 @@ public:
     }
 
 private:
-    /** The specification is for the day when there is one as well, and says nothing of UUIDs then. */
-    std::vector<Candidate> gpus_if_any(const SelectionPolicy &policy)
+    void note_dead(const std::vector<Candidate> &gpus)
     {
+        for (const Candidate &gpu : gpus) {
+            if (gpu.looks_dead && !gpu.whole)
+                hook_.notes().push_back(
+                    {LogLevel::Warning, "GPU " + label(gpu) + " is left out: " + gpu.problem});
+        }
+    }
+
+    /** The specification is for the day when there is one as well, and says nothing of UUIDs then. */
+    std::vector<Candidate> gpus_if_any(SelectionPolicy policy)
+    {
+        policy.ignores_health = true; // a file is for later
         try {
             return vendor_.list(sysroot_, policy, hook_.notes()).gpus;
         } catch (const Error &error) {
@@ -262,6 +275,7 @@ int run_gpu_hook(int argc, const char *const *argv, GpuVendor &vendor)
         vendor.check_options(hook.options(), options.cdi);
         hook.set_plugin(plugin_of(vendor, options.from));
         SelectionPolicy policy = policy_of(options.allow, options.max_devices);
+        policy.ignores_health = options.ignore_health;
         GpuAdmin admin(hook, vendor, options);
         if (options.list.list)
             admin.print_list(policy);

@@ -12,6 +12,7 @@ void add_gpu_options(CommandLine &cli, const std::string &cdi_kind, GpuOptions &
             options.allow);
     cli.add({"--max-devices", "N", "How many GPUs one container may have (default: no limit)"},
             options.max_devices);
+    cli.add_flag("--ignore-health", "Give GPUs that look dead as well", options.ignore_health);
     cli.add({"--from", "SOURCE,...",
              "Where Kubernetes' device plugin says which GPUs a container has (default: nowhere, containers "
              "ask)"},

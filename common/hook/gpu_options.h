@@ -15,6 +15,7 @@ namespace ogh {
 struct GpuOptions {
     std::optional<std::string> allow;
     std::optional<unsigned> max_devices;
+    bool ignore_health = false;
     std::optional<std::string> from; ///< what a device plugin's word is taken from
     LeaseOptions leases;
     ListOptions list;

@@ -216,13 +216,17 @@ std::string status_of(const GpuState &state)
         if (use.holders != 0)
             ++(use.exclusive ? exclusive : shared);
     }
+    const auto dead = std::count_if(state.gpus.begin(), state.gpus.end(),
+                                    [](const Candidate &gpu) { return gpu.looks_dead && !gpu.whole; });
     const HostListing::Table entries = entries_of(state);
     const auto waiting = std::count_if(entries.rows.begin(), entries.rows.end(), [](const auto &row) {
         return row.back() == HostListing::Cell("waiting");
     });
     return std::string(state.tags.type) + ": " + count_text(gpus.size()) + ", " + std::to_string(free) +
            " free, " + std::to_string(shared) + " shared, " + std::to_string(exclusive) + " exclusive, " +
-           std::to_string(drained) + " drained; " + std::to_string(waiting) + " waiting\n";
+           std::to_string(drained) + " drained" +
+           (dead == 0 ? "" : ", " + std::to_string(dead) + " that look dead") + "; " +
+           std::to_string(waiting) + " waiting\n";
 }
 
 } // namespace

@@ -56,6 +56,15 @@ const Candidate *find_by_lease_key(const std::vector<Candidate> &candidates, con
     return found == candidates.end() ? nullptr : &*found;
 }
 
+void mark_dead(Candidate &candidate)
+{
+    if (!candidate.problem.empty())
+        return;
+    candidate.looks_dead = true;
+    candidate.problem = "looks dead: nothing answers at " + to_text(candidate.address) + " on the PCI bus";
+    candidate.problem_kind = ErrorKind::NotAvailable;
+}
+
 std::string label(const Candidate &candidate)
 {
     if (!candidate.index)
@@ -145,7 +154,12 @@ Error Availability::not_allowed(const std::string &text, const std::string &with
 
 Error Availability::unusable(size_t i, const std::string &text, const std::string &within) const
 {
-    return {candidates_[i].problem_kind, no_gpu(text, within) + candidates_[i].problem};
+    const Candidate &candidate = candidates_[i];
+    if (!candidate.looks_dead)
+        return {candidate.problem_kind, no_gpu(text, within) + candidate.problem};
+    return {candidate.problem_kind, "the GPU " + label(candidate) + " that is asked for " +
+                                        candidate.problem + "; 'dmesg' may say since when and why, and " +
+                                        "--ignore-health gives it all the same"};
 }
 
 Error Availability::too_many(size_t wanted) const

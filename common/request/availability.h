@@ -16,6 +16,9 @@ bool has_name(const std::vector<std::string> &names, const std::string &wanted);
 /** The device that leases name by that key. @return nullptr if there is none */
 const Candidate *find_by_lease_key(const std::vector<Candidate> &candidates, const std::string &key);
 
+/** Nothing answers at its address: that is its problem, if it has no other. */
+void mark_dead(Candidate &candidate);
+
 /** "0 (GPU-…)"; what has no index is called by its description alone. */
 std::string label(const Candidate &candidate);
 

@@ -28,6 +28,7 @@ struct Candidate {
     std::string only_by_name;
     std::string closed =
         {}; ///< why this process may not open it; "" if it may, or nobody asked for `allowed`
+    bool looks_dead = false; ///< that is its problem, see mark_dead()
 };
 
 /** The host's side. */
@@ -35,7 +36,8 @@ struct SelectionPolicy {
     std::optional<Selectors> allow = {};      ///< as parse_allowed_selectors() makes it; nothing: all
     std::optional<unsigned> max_devices = {}; ///< for one container
     std::optional<Selectors> allow_too =
-        {}; ///< of the key that was given; what is not in both is not handed out
+        {};                      ///< of the key that was given; what is not in both is not handed out
+    bool ignores_health = false; ///< nobody looks whether GPUs look dead
 };
 
 } // namespace ogh

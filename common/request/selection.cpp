@@ -66,6 +66,7 @@ public:
         const std::string text = any_text(wanted, group);
         const size_t used = count(State::Taken) + any_;
         std::vector<size_t> common = group.empty() ? others() : others_of(group, text);
+        note_dead(group);
         if (wanted > availability_.remaining(used) && wanted <= common.size())
             throw availability_.too_many(used + wanted);
         if (wanted > common.size())
@@ -198,10 +199,23 @@ private:
         state_[i] = State::Taken;
     }
 
+    /** Those that `any` passes by; what is passed by otherwise is as the host's administrator wants it. */
+    void note_dead(const std::string &group)
+    {
+        for (size_t i = 0; i < availability_.size(); ++i) {
+            const Candidate &candidate = availability_.at(i);
+            const bool is_of_it =
+                group.empty() ? candidate.only_by_name.empty() : has_name(candidate.groups, group);
+            if (candidate.looks_dead && availability_.is_allowed(i) && is_of_it)
+                note_left_out(i);
+        }
+    }
+
     void note_left_out(size_t i)
     {
         const Candidate &candidate = availability_.at(i);
-        const bool is_fault = !candidate.problem.empty() && candidate.problem_kind == ErrorKind::BrokenHost;
+        const bool is_fault = candidate.looks_dead ||
+                              (!candidate.problem.empty() && candidate.problem_kind == ErrorKind::BrokenHost);
         const std::string &why = !candidate.problem.empty()        ? candidate.problem
                                  : !candidate.only_by_name.empty() ? candidate.only_by_name
                                                                    : candidate.closed;
@@ -235,6 +249,35 @@ Choice resolve(const Selectors &selectors, const std::vector<Candidate> &candida
     if (selectors.any != 0)
         chooser.take_any(selectors.any, selectors.any_of);
     return chooser.choice();
+}
+
+std::set<PciAddress> addresses_meant(const Selectors &selectors, const std::vector<Candidate> &candidates,
+                                     const SelectionPolicy &policy)
+{
+    const Availability availability(candidates, policy);
+    const bool means_any = selectors.any != 0 && selectors.any_of.empty();
+    const auto is_meant = [&](size_t i) {
+        const Candidate &candidate = candidates[i];
+        return ((selectors.all || selectors.allowed || means_any) && availability.is_common(i)) ||
+               (selectors.any != 0 && has_name(candidate.groups, selectors.any_of)) ||
+               std::any_of(selectors.named.begin(), selectors.named.end(), [&](const Selector &selector) {
+                   return std::visit(SelectorMatcher{candidate, true}, selector.what);
+               });
+    };
+    std::set<PciAddress> addresses;
+    for (size_t i = 0; i < availability.size(); ++i) {
+        if (availability.is_allowed(i) && availability.is_usable(i) && is_meant(i))
+            addresses.insert(candidates[i].address);
+    }
+    return addresses;
+}
+
+std::set<PciAddress> addresses_of(const std::vector<Candidate> &candidates)
+{
+    std::set<PciAddress> addresses;
+    for (const Candidate &candidate : candidates)
+        addresses.insert(candidate.address);
+    return addresses;
 }
 
 std::string any_text(unsigned count, const std::string &group)

@@ -2,6 +2,8 @@
 #pragma once
 
 #include <cstddef>
+#include <set>
+#include <string>
 #include <vector>
 
 #include "base/log.h"
@@ -34,6 +36,16 @@ struct Choice {
  */
 Choice resolve(const Selectors &selectors, const std::vector<Candidate> &candidates,
                const SelectionPolicy &policy, Notes &notes);
+
+/**
+ * Where the devices are that resolve() may choose of. Pure.
+ * @param selectors, candidates, policy as for resolve()
+ */
+std::set<PciAddress> addresses_meant(const Selectors &selectors, const std::vector<Candidate> &candidates,
+                                     const SelectionPolicy &policy);
+
+/** Where all of them are. */
+std::set<PciAddress> addresses_of(const std::vector<Candidate> &candidates);
 
 /** "any:2" or "any:gfx1100:2" @param group "" for any at all */
 std::string any_text(unsigned count, const std::string &group);

@@ -7,6 +7,7 @@
 #include "amd-kfd/candidates.h"
 #include "amd-kfd/plan.h"
 #include "base/error.h"
+#include "host/pci_devices.h"
 #include "kernel/user_namespace.h"
 #include "request/visible_devices.h"
 
@@ -61,9 +62,11 @@ AmdGpus::AmdGpus()
 
 GpuList AmdGpus::list(const Sysroot &sysroot, const SelectionPolicy &policy, Notes &notes) const
 {
-    const Inventory inventory = read_inventory(sysroot, {true, true, true}, notes);
+    Inventory inventory = read_inventory(sysroot, {true, true, true}, notes);
     if (const auto why = why_none(inventory))
         throw Error(*why);
+    if (!policy.ignores_health)
+        inventory.dead = PciDevices(sysroot).dead_among(addresses_of(candidates(inventory)));
     return {list_gpus(inventory, policy), candidates(inventory)};
 }
 
@@ -79,6 +82,9 @@ std::unique_ptr<GpuHost> AmdGpus::look(const Sysroot &sysroot, const GpuRequest 
     }
     if (request.selectors.allowed)
         read_access(sysroot, inventory);
+    if (!request.policy.ignores_health)
+        inventory.dead = PciDevices(sysroot).dead_among(
+            addresses_meant(request.selectors, candidates(inventory), request.policy));
     return std::make_unique<AmdHost>(sysroot, std::move(inventory));
 }
 

@@ -2,6 +2,7 @@
 #include "nvidia-devices/nvidia_gpus.h"
 
 #include "base/error.h"
+#include "host/pci_devices.h"
 #include "nvidia-devices/host/candidates.h"
 #include "nvidia-devices/host/instance_names.h"
 #include "nvidia-devices/nvidia_host.h"
@@ -67,6 +68,8 @@ GpuList NvidiaGpus::list(const Sysroot &sysroot, const SelectionPolicy &policy, 
     Inventory inventory = read_inventory(sysroot, notes);
     require_gpu(inventory);
     name_instances_for({}, policy, {sysroot, driver_root_}, inventory, notes);
+    if (!policy.ignores_health)
+        inventory.dead = PciDevices(sysroot).dead_among(addresses_of(candidates(inventory)));
     HostListing listing = list_gpus(inventory, policy);
     if (const auto channels = imex_fact(inventory, extras_.allow_imex))
         listing.facts.emplace_back("imex", *channels);
@@ -90,6 +93,9 @@ std::unique_ptr<GpuHost> NvidiaGpus::look(const Sysroot &sysroot, const GpuReque
     read_instances(sysroot, inventory, meant_instances(request.selectors, inventory));
     if (request.selectors.allowed)
         read_access(sysroot, inventory);
+    if (!request.policy.ignores_health)
+        inventory.dead = PciDevices(sysroot).dead_among(
+            addresses_meant(request.selectors, candidates(inventory), request.policy));
     return std::make_unique<NvidiaHost>(places, std::move(inventory), std::move(extras));
 }
 

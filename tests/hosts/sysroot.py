@@ -61,10 +61,29 @@ class Sysroot:
         folder, bus = self.device_folder(device), "pci" if ":" in device else "platform"
         for name, line in files.items():
             self.write(f"{folder}/{name}", f"{line}\n")
+        if bus == "pci":
+            self.write(f"{folder}/power/runtime_status", "active\n")
+            self.revive(device)
         self.link(f"{folder}/driver", f"../../../bus/{bus}/drivers/{driver}")
         self.link(f"{folder}/subsystem", f"../../../bus/{bus}")
         self.link(f"sys/bus/{bus}/devices/{device}", f"../../../{folder[4:]}")
         return folder
+
+    def configuration(self, device, text):
+        """What a PCI device says of itself on the bus from now on."""
+        (self.path / self.device_folder(device) / "config").write_bytes(text)
+
+    def kill(self, device):
+        """It has fallen off the bus: nothing answers for it, and its driver has not noticed."""
+        self.configuration(device, b"\xff" * 64)
+
+    def revive(self, device):
+        """A display controller of some vendor that is as well as new."""
+        self.configuration(device, bytes.fromhex("de10302306041000a1000203").ljust(64, b"\0"))
+
+    def power(self, device, status):
+        """What the kernel says of its runtime power management: "active", "suspended" and the like."""
+        (self.path / self.device_folder(device) / "power/runtime_status").write_text(f"{status}\n", encoding="ascii")
 
     def add_node(self, subsystem, device, name, major, minor, place):
         """A node of a device in a class of sysfs, and in /dev at `place`; for its owner and group, as udev makes it."""

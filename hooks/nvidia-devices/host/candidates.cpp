@@ -27,6 +27,8 @@ std::vector<Candidate> candidates(const Inventory &inventory)
         candidate.problem = gpu.problem;
         candidate.problem_kind = gpu.problem_kind;
         candidate.closed = obstacle_text(gpu.access, inventory.host_root + node_path(gpu));
+        if (inventory.dead.contains(gpu.address))
+            mark_dead(candidate);
         list.push_back(std::move(candidate));
     }
     add_instances(inventory, list);

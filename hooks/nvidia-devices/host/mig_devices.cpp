@@ -30,6 +30,7 @@ Candidate candidate_of(const Inventory &inventory, const InstancePlace &place, c
         candidate.groups = {instance.group};
     candidate.problem = whole.problem.empty() ? instance.problem : whole.problem;
     candidate.problem_kind = whole.problem.empty() ? ErrorKind::BrokenHost : whole.problem_kind;
+    candidate.looks_dead = whole.looks_dead;
     candidate.closed = whole.closed;
     if (whole.closed.empty() && instance.compute_node)
         candidate.closed =

@@ -143,4 +143,14 @@ BOOST_FIXTURE_TEST_CASE(tags_of_a_worker_and_a_line_for_a_status_bar, Host)
     BOOST_TEST(text(ListFormat::Tags).empty());
 }
 
+BOOST_FIXTURE_TEST_CASE(one_line_says_how_many_look_dead, Host)
+{
+    state.gpus[1].looks_dead = true;
+    state.gpus[1].problem = "looks dead";
+    Candidate &instance = state.gpus.emplace_back(state.gpus[1]);
+    instance.whole = 1;
+    BOOST_TEST(text(ListFormat::Status) ==
+               "nvidia: 2 GPUs, 1 free, 0 shared, 0 exclusive, 1 drained, 1 that look dead; 0 waiting\n");
+}
+
 BOOST_AUTO_TEST_SUITE_END()

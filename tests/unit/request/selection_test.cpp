@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <boost/test/unit_test.hpp>
 
+#include "request/availability.h"
 #include "support/selection_case.h"
 
 BOOST_AUTO_TEST_SUITE(selection)
@@ -110,6 +111,79 @@ BOOST_AUTO_TEST_CASE(the_list_tells_what_has_a_problem)
     const auto failure = of(list).refuse("all");
     BOOST_TEST((failure.kind == ErrorKind::NotAvailable));
     BOOST_TEST(failure.says("no GPU 'all': this host has none; left out: "), failure.message);
+}
+
+BOOST_AUTO_TEST_CASE(what_looks_dead_is_passed_by_with_a_warning_and_an_error_by_name)
+{
+    auto list = four();
+    mark_dead(list[1]);
+    for (const char *value : {"any:3", "all", "any:gfx1100:3"}) {
+        Case host = of(list);
+        BOOST_TEST(host.choose(value).ends_with("0 2 3"), value);
+        BOOST_REQUIRE(host.notes.size() == 1U);
+        BOOST_TEST((host.notes[0].level == LogLevel::Warning));
+        BOOST_TEST(host.notes[0].text == "GPU 1 (GPU-1a) is left out: looks dead: nothing answers at "
+                                         "0000:1b:00.0 on the PCI bus");
+    }
+    for (const char *value : {"1", "0-2", "GPU-1a", "any:2,card2"}) {
+        const auto failure = of(list).refuse(value);
+        BOOST_TEST((failure.kind == ErrorKind::NotAvailable), value);
+        BOOST_TEST(failure.message.starts_with("the GPU 1 (GPU-1a) that is asked for looks dead: "),
+                   failure.message);
+    }
+    const auto failure = of(list).refuse("any:4");
+    BOOST_TEST((failure.kind == ErrorKind::NotAvailable));
+    BOOST_TEST(failure.says("left out: 1 (GPU-1a), looks dead"), failure.message);
+}
+
+BOOST_AUTO_TEST_CASE(what_has_another_problem_does_not_look_dead)
+{
+    auto list = two_sound();
+    mark_dead(list[3]);
+    BOOST_TEST(!list[3].looks_dead);
+    BOOST_TEST(list[3].problem == "it is excluded");
+}
+
+BOOST_AUTO_TEST_CASE(what_is_not_any_s_is_passed_by_without_a_word)
+{
+    auto list = four();
+    list[0].only_by_name = "it is integrated";
+    mark_dead(list[0]);
+    Case host = Case::allowing("0-2");
+    mark_dead(list[3]);
+    host.candidates = list;
+    BOOST_TEST(host.choose("any:1") == "any:1 of 1 2");
+    BOOST_TEST(host.notes.empty());
+}
+
+BOOST_AUTO_TEST_CASE(only_where_it_may_choose_is_looked)
+{
+    auto list = four();
+    list[2].only_by_name = "it is integrated";
+    list[2].groups = {"igpu"};
+    list[3].problem = "it is excluded";
+    const auto places = [&](const char *value, const char *allowed = "all") {
+        SelectionPolicy policy;
+        policy.allow = parse_allowed_selectors({allowed, "option '--allow'"});
+        std::string text;
+        for (const PciAddress &address :
+             addresses_meant(parse_selectors({value, "annotation 'k'"}), list, policy)) {
+            for (size_t i = 0; i < list.size(); ++i)
+                text += list[i].address == address ? std::to_string(i) : "";
+        }
+        return text;
+    };
+    BOOST_TEST(places("all") == "01");
+    BOOST_TEST(places("allowed") == "01");
+    BOOST_TEST(places("any:1") == "01");
+    BOOST_TEST(places("any:1", "1-3") == "1");
+    BOOST_TEST(places("any:igpu:1") == "2");
+    BOOST_TEST(places("any:gfx1100:1") == "01");
+    BOOST_TEST(places("igpu,GPU-0a") == "02");
+    BOOST_TEST(places("0-3", "0") == "0");
+    BOOST_TEST(places("3").empty());
+    BOOST_TEST(places("none").empty());
+    BOOST_TEST(addresses_of(list).size() == 4U);
 }
 
 BOOST_AUTO_TEST_CASE(what_goes_only_by_name_is_left_out_of_all_and_any)
