@@ -298,7 +298,7 @@ class Driver:
         if path.name.endswith(".icd"):
             return f"{names[0]}\n"
         if path.name == "nvidia_layers.json":
-            return json.dumps({"file_format_version": "1.0.0", "layers": [{"library_path": name} for name in names]})
+            return json.dumps({"file_format_version": "1.0.1", "layers": [{"library_path": name} for name in names]})
         return json.dumps({"file_format_version": "1.0.0", "ICD": {"library_path": names[0]}})
 
     def _make(self, path):
