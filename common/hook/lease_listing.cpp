@@ -164,7 +164,7 @@ HostListing::Table entries_of(const GpuState &state)
 
 HostListing::Table drains_of(const GpuState &state)
 {
-    HostListing::Table table{"drains", {"gpu", "since", "until", "reason"}, {}, true};
+    HostListing::Table table{"drains", {"gpu", "since", "until", "by", "reason"}, {}, true};
     const std::string prefix = std::string(state.tags.type) + ":";
     for (const Drain &drain : state.leases.drains) {
         if (drain.key.starts_with(prefix))
@@ -172,7 +172,7 @@ HostListing::Table drains_of(const GpuState &state)
                                   drain.until_ns == 0
                                       ? HostListing::Cell(nullptr)
                                       : HostListing::Cell(utc_text(unix_time_at(drain.until_ns))),
-                                  drain.reason});
+                                  drain.by, drain.reason});
     }
     return table;
 }

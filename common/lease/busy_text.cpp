@@ -83,7 +83,7 @@ std::string why_not(const LeaseState &state, const Obstacles &obstacles, const L
     std::vector<std::string> why;
     for (const Drain &drain : state.drains) {
         if (overlap(drain.key, key))
-            why.push_back("drained by root" + since(drain.since) +
+            why.push_back("drained by " + (drain.by.empty() ? "root" : quote(drain.by)) + since(drain.since) +
                           (drain.reason.empty() ? "" : " (" + quote(drain.reason) + ")"));
     }
     add_holders(state, obstacles, key, endings, why);

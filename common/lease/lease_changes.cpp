@@ -135,7 +135,7 @@ void expire(LeaseState &state, std::int64_t now)
 
 bool drain(LeaseState &state, const Drain &drain)
 {
-    const auto is_it = [&](const Drain &one) { return one.key == drain.key; };
+    const auto is_it = [&](const Drain &one) { return one.key == drain.key && one.by == drain.by; };
     const auto found = std::find_if(state.drains.begin(), state.drains.end(), is_it);
     if (found == state.drains.end()) {
         state.drains.push_back(drain);
@@ -149,6 +149,11 @@ bool drain(LeaseState &state, const Drain &drain)
 bool undrain(LeaseState &state, const LeaseKey &key)
 {
     return std::erase_if(state.drains, [&](const Drain &one) { return one.key == key; }) > 0;
+}
+
+bool undrain(LeaseState &state, const LeaseKey &key, const std::string &by)
+{
+    return std::erase_if(state.drains, [&](const Drain &one) { return one.key == key && one.by == by; }) > 0;
 }
 
 } // namespace ogh

@@ -38,10 +38,16 @@ void remove_holder(LeaseState &state, const ProcessId &init);
 /** Takes away the tickets and the drains that do not count any more. */
 void expire(LeaseState &state, std::int64_t now);
 
-/** A drain of the same key keeps its `since`, and has the end and the reason of this one. @return whether it was new */
+/**
+ * A drain of the same key by the same one keeps its `since`, and has the end and the reason of this one.
+ * @return whether it was new
+ */
 bool drain(LeaseState &state, const Drain &drain);
 
-/** @return whether there was such a drain, of just this key */
+/** Whoever made it. @return whether there was such a drain, of just this key */
 bool undrain(LeaseState &state, const LeaseKey &key);
+
+/** Only what that program has drained. @return the same */
+bool undrain(LeaseState &state, const LeaseKey &key, const std::string &by);
 
 } // namespace ogh

@@ -214,6 +214,8 @@ private:
             words.refuse("until");
         if (words.next_is("reason") && (drain.reason = words.text("reason")).empty())
             words.refuse("reason");
+        if (words.next_is("by") && (drain.by = words.text("by")).empty())
+            words.refuse("by");
         drain.unknown = {words.unknown(), unknown_lines()};
         return drain;
     }

@@ -48,7 +48,7 @@ constexpr std::string_view mark_of_later = "oci-gpu-hooks/2";
  *      device mode= key= [quotas=] [max-sharers=]
  *      request name= devices=
  *     ticket number= hook= hook-start= deadline= since= mode= fixed= any= candidates= HOLDER [quotas=] [max-sharers=] [watches=]
- *     drain since= key= [until=] [reason=]
+ *     drain since= key= [until=] [reason=] [by=]
  *     used use= key=
  *     end
  *

@@ -177,13 +177,14 @@ struct Ticket {
     bool operator==(const Ticket &) const = default;
 };
 
-/** A device that root keeps from being given. */
+/** A device that root keeps from being given. A person and a program may each have one of the same device. */
 struct Drain {
     LeaseKey key;
     std::int64_t since = 0; ///< seconds of CLOCK_REALTIME; for people alone
     UnknownWords unknown = {};
     std::int64_t until_ns = 0; ///< of CLOCK_BOOTTIME; from then on it does not count. 0: it has no end
     std::string reason = {};   ///< for people
+    std::string by = {};       ///< the program that made it, and ends it itself; "": a person
 
     bool operator==(const Drain &) const = default;
 };

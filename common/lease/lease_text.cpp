@@ -96,11 +96,13 @@ public:
         LeaseLine line = begin("drain");
         line.add("since", time_word(drain.since));
         line.add("key", drain.key);
-        check_empty(drain.until_ns == 0 && drain.reason.empty());
+        check_empty(drain.until_ns == 0 && drain.reason.empty() && drain.by.empty());
         if (drain.until_ns != 0)
             line.add("until", time_word(drain.until_ns));
         if (!drain.reason.empty())
             line.add("reason", drain.reason);
+        if (!drain.by.empty())
+            line.add("by", drain.by);
         end(drain.unknown.fields);
         add_lines(drain.unknown.lines);
     }

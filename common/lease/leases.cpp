@@ -102,6 +102,14 @@ bool Leases::undrain(const LeaseKey &key)
     return was_drained;
 }
 
+bool Leases::undrain(const LeaseKey &key, const std::string &by)
+{
+    LeaseStore::Session session = store_->open();
+    const bool was_drained = ogh::undrain(session.state(), key, by);
+    session.save();
+    return was_drained;
+}
+
 std::string Leases::cancel(const std::string &container)
 {
     LeaseStore::Session session = store_->open();

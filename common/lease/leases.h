@@ -73,6 +73,9 @@ public:
     /** @return whether it was drained, by just this key */
     bool undrain(const LeaseKey &key);
 
+    /** Only what that program has drained, see Drain::by. @return the same */
+    bool undrain(const LeaseKey &key, const std::string &by);
+
     /**
      * Tells the hook of a container that waits to end (SIGTERM): its container does not start, and its place is free.
      * @param container its id, or a beginning of it that no other one has that waits

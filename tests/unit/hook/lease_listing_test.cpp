@@ -82,9 +82,9 @@ BOOST_FIXTURE_TEST_CASE(programs_get_the_same_as_json, Host)
         nlohmann::json::parse(R"([{"container":"a","name":null,"image":null,"user":null,"asker":null,"pid":7,
                    "gpus":"0","lease":"shared","quotas":"","since":"2026-11-22T21:09:15Z","deadline":null,
                    "place":null,"state":"running"}])"));
-    BOOST_TEST(
-        document["drains"] ==
-        nlohmann::json::parse(R"([{"gpu":"2","since":"1970-01-01T00:00:00Z","until":null,"reason":""}])"));
+    BOOST_TEST(document["drains"] ==
+               nlohmann::json::parse(
+                   R"([{"gpu":"2","since":"1970-01-01T00:00:00Z","until":null,"by":"","reason":""}])"));
 }
 
 BOOST_FIXTURE_TEST_CASE(who_counts_in_a_quota_is_seen, Host)

@@ -57,6 +57,7 @@ LeaseFile limited_example()
     file.state.tickets[0].unknown.fields = " signals=yes";
     file.state.drains.push_back({"e", 13, {" a=1", ""}, 77, "Xid 79"});
     file.state.drains.push_back({"f", 14, {}, 0, "dust"});
+    file.state.drains.push_back({"f", 15, {}, 0, "", "oci-gpu-hooks check"});
     return file;
 }
 
@@ -347,6 +348,7 @@ BOOST_AUTO_TEST_CASE(what_version_1_cannot_say_is_refused_in_words)
     refused([](LeaseState &state) { state.tickets[0].demand.max_sharers = 2; });
     refused([](LeaseState &state) { state.drains[0].until_ns = 1; });
     refused([](LeaseState &state) { state.drains[0].reason = "dust"; });
+    refused([](LeaseState &state) { state.drains[0].by = "x"; });
 }
 
 BOOST_AUTO_TEST_CASE(a_cut_text_is_refused)

@@ -270,6 +270,20 @@ BOOST_FIXTURE_TEST_CASE(a_drain_ends_when_its_time_is_over, Host)
     BOOST_TEST((state.drains == std::vector<Drain>{{"b", 7, {}, 50, "dust"}}));
 }
 
+BOOST_FIXTURE_TEST_CASE(a_program_ends_only_what_it_has_drained_and_a_person_ends_both, Host)
+{
+    BOOST_TEST(drain(state, {"a", 7, {}, 0, "dust"}));
+    BOOST_TEST(drain(state, {"a", 8, {}, 0, "Xid 79", "check"}));
+    BOOST_TEST(!drain(state, {"a", 9, {}, 0, "Xid 48", "check"}));
+    BOOST_TEST(state.drains.size() == 2);
+    BOOST_TEST(undrain(state, "a", "check"));
+    BOOST_TEST(!undrain(state, "a", "check"));
+    BOOST_TEST((state.drains == std::vector<Drain>{{"a", 7, {}, 0, "dust"}}));
+    drain(state, {"a", 8, {}, 0, "Xid 79", "check"});
+    BOOST_TEST(undrain(state, "a"));
+    BOOST_TEST(state.drains.empty());
+}
+
 BOOST_FIXTURE_TEST_CASE(who_has_a_device_keeps_it_when_it_is_drained, Host)
 {
     take(1, all_of({"a"}, shared));
