@@ -35,6 +35,7 @@ int history(int argc, const char *const *argv);
 int metrics(int argc, const char *const *argv);
 int plan(int argc, const char *const *argv);
 int cancel(int argc, const char *const *argv);
+int check(int argc, const char *const *argv);
 int doctor(int argc, const char *const *argv);
 int install(int argc, const char *const *argv);
 int uninstall(int argc, const char *const *argv);

@@ -22,6 +22,7 @@ constexpr std::array commands{
     Command{"metrics", "Who has which GPU in numbers, for Prometheus", metrics},
     Command{"plan", "What a container would get by annotations: plan KEY=VALUE...", plan},
     Command{"cancel", "Has a container wait for no GPU any more: CONTAINER", cancel},
+    Command{"check", "Whether a GPU has failed; keeps those that have from being given", check},
     Command{"doctor", "Whether engines call the hooks, and what is wrong if not", doctor},
     Command{"install", "Has an engine call the hooks, with the policy that is given", install},
     Command{"uninstall", "Removes what install has written", uninstall},

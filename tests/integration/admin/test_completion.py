@@ -13,7 +13,7 @@ from harness.admin import FILES
 
 pytest_plugins = ["harness.admin_fixtures"]
 
-COMMANDS = ["cancel", "cdi", "doctor", "history", "install", "key", "list", "metrics", "plan", "status", "tags",
+COMMANDS = ["cancel", "cdi", "check", "doctor", "history", "install", "key", "list", "metrics", "plan", "status", "tags",
             "uninstall", "unwrap"]
 KEYS = sorted(["nvidia-devices.capabilities=", "nvidia-devices.imex=", *(f"{hook}=" for hook in FILES)])
 

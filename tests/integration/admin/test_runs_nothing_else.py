@@ -18,6 +18,7 @@ from harness.host import LIMIT_S
 pytest_plugins = ["harness.admin_fixtures"]
 
 ASKED = {"list": [], "status": [], "tags": [], "plan": ["nvidia-devices=0", "mount-srv=all"], "doctor": [], "cdi": [],
+         "check": ["--drain"],
          "install": ["--engine", "podman", "--dry-run", "nvidia-devices", "--allow", "0"],
          "install concourse": ["--engine", "concourse", "--dry-run"], "install docker": ["--engine", "docker", "--dry-run"],
          "uninstall": ["--dry-run"], "unwrap": []}

@@ -1,0 +1,269 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <chrono>
+#include <cstdlib>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/duration.h"
+#include "base/error.h"
+#include "base/file.h"
+#include "base/json.h"
+#include "base/text.h"
+#include "commands/command.h"
+#include "health/faults.h"
+#include "health/findings.h"
+#include "health/kernel_log.h"
+#include "health/log_signs.h"
+#include "health/pci_gpus.h"
+#include "lease/boot_clock.h"
+#include "lease/lease_folder.h"
+#include "lease/leases.h"
+
+namespace ogh::admin {
+
+namespace {
+
+using nlohmann::json;
+
+struct CheckOptions {
+    bool drain = false;
+    std::string settle = "10m";
+    std::optional<unsigned> max_uncorrectable;
+    std::vector<std::string> wedged;
+    std::optional<std::string> kmsg;
+    std::string format = "text";
+};
+
+/** The file in the folder of the leases that keeps a Memory; locked as long as this lasts. */
+class MemoryFile final {
+public:
+    explicit MemoryFile(const Sysroot &sysroot) : fd_(LeaseFolder(sysroot).open_private("check", O_RDWR))
+    {
+        lock_file(fd_.get(), what, processes_, LeaseStore::patience);
+    }
+
+    /** Nothing is left of what another boot has left, or a crash of the host. */
+    [[nodiscard]] Memory read() const
+    {
+        const std::string &boot = processes_.space().boot;
+        auto memory = parse_memory(read_all(fd_.get(), max_size, what));
+        return memory && memory->boot == boot ? std::move(*memory) : Memory{boot, 0, {}};
+    }
+
+    void write(const Memory &memory) const
+    {
+        if (::ftruncate(fd_.get(), 0) != 0 || ::lseek(fd_.get(), 0, SEEK_SET) != 0)
+            throw SystemError(errno, std::string("cannot shorten ") + what, ErrorKind::BrokenHost);
+        write_all(fd_.get(), to_text(memory), what);
+    }
+
+private:
+    static constexpr size_t max_size = size_t{1} << 20U;
+    static constexpr const char *what = "what 'check' has seen so far";
+
+    Processes processes_;
+    UniqueFd fd_;
+};
+
+/** One look, from what there was to what there is. */
+class Look final {
+public:
+    Look(std::shared_ptr<const Sysroot> sysroot, const CheckOptions &wanted)
+        : sysroot_(std::move(sysroot)), wanted_(wanted), now_{boottime_ns(), unix_time()}
+    {
+    }
+
+    CheckFindings recorded()
+    {
+        Memory memory;
+        read_recorded_log(*wanted_.kmsg, [&](const LogRecord &record) { use(memory, record); });
+        compare(memory, {});
+        findings_.faults = std::move(memory.faults);
+        return std::move(findings_);
+    }
+
+    CheckFindings now()
+    {
+        const MemoryFile file(*sysroot_);
+        Memory memory = file.read();
+        Leases leases(*sysroot_);
+        const std::vector<Drain> drains = leases.list({}).drains;
+        compare(memory, drains);
+        list_gpus();
+        read_log(memory);
+        for (const std::string &text : wanted_.wedged)
+            use_wedged(memory, text);
+        look_at_pci(memory);
+        compare(memory, drains);
+        if (wanted_.drain)
+            change_drains(memory, leases);
+        file.write(memory);
+        findings_.faults = std::move(memory.faults);
+        return std::move(findings_);
+    }
+
+private:
+    void use(Memory &memory, const LogRecord &record)
+    {
+        const auto sign = sign_of(record);
+        if (!sign)
+            return;
+        if (sign->kind == Sign::Kind::Reported)
+            ++findings_.reports[{sign->gpu, sign->text}];
+        apply(memory, *sign, now_);
+    }
+
+    void read_log(Memory &memory)
+    {
+        const LogReading reading =
+            read_kernel_log(*sysroot_, memory.next, [&](const LogRecord &record) { use(memory, record); });
+        memory.next = reading.next;
+        if (!reading.not_looked_at.empty())
+            findings_.not_looked_at.push_back(reading.not_looked_at);
+    }
+
+    /** Whole GPUs alone: a partition has no number. */
+    void list_gpus()
+    {
+        const json all = json::parse(lists_as_json(sysroot_));
+        for (const json &list : all.at("hooks")) {
+            const std::string hook = text_member(list, "hook");
+            for (const json &row : list.value("gpus", json::array())) {
+                const auto address = parse_pci_address(text_member(row, "address"));
+                if (address && row.at("index").is_number())
+                    findings_.gpus.try_emplace(gpu_lease_key(hook.substr(0, hook.find('-')), *address),
+                                               row.at("index").get<std::uint64_t>());
+            }
+        }
+    }
+
+    /** "ADDRESS=METHOD,…": what the uevent of amdgpu's says, see Documentation/gpu/drm-uapi.rst of Linux, "Device Wedging". */
+    void use_wedged(Memory &memory, const std::string &text)
+    {
+        const size_t end = text.find('=');
+        const auto address = parse_pci_address(text.substr(0, end));
+        const std::string methods = end == std::string::npos ? "" : text.substr(end + 1);
+        if (!address || methods.empty())
+            throw Error(ErrorKind::Usage,
+                        "--wedged takes ADDRESS=METHOD, such as '0000:03:00.0=rebind', and not " +
+                            quote(text));
+        const LeaseKey gpu = gpu_lease_key("amd", *address);
+        const bool is_over = methods == "none";
+        apply(memory,
+              {is_over ? Sign::Kind::Over : Sign::Kind::Failed, gpu,
+               is_over ? "its reset succeeded" : "it is wedged, and wants " + printable(methods)},
+              now_);
+    }
+
+    void look_at_pci(Memory &memory)
+    {
+        for (const PciGpu &gpu : find_pci_gpus(*sysroot_)) {
+            const LeaseKey key = gpu_lease_key(gpu.vendor, gpu.address);
+            if (!findings_.gpus.contains(key) && !gpu.is_virtual)
+                findings_.notes.push_back("the " + gpu.vendor + " GPU " + to_text(gpu.address) +
+                                          " has its driver, and no hook lists it");
+            if (wanted_.max_uncorrectable && gpu.vendor == "amd")
+                count_errors(memory, key, gpu.address);
+        }
+    }
+
+    void count_errors(Memory &memory, const LeaseKey &key, const PciAddress &address)
+    {
+        try {
+            const auto count = uncorrectable_errors(*sysroot_, address);
+            if (count && *count > *wanted_.max_uncorrectable)
+                apply(
+                    memory,
+                    {Sign::Kind::Failed, key, std::to_string(*count) + " uncorrectable errors of its memory"},
+                    now_);
+        } catch (const Error &error) {
+            findings_.not_looked_at.push_back("the errors of " + key + ": " + error.what());
+        }
+    }
+
+    void change_drains(Memory &memory, Leases &leases) const
+    {
+        const std::chrono::nanoseconds settle = *parse_duration(wanted_.settle);
+        const DrainChanges changes = settle_drains(memory, settle.count(), now_);
+        for (const Drain &drain : changes.drain)
+            leases.drain(drain);
+        for (const LeaseKey &gpu : changes.undrain)
+            leases.undrain(gpu, drained_by_check);
+    }
+
+    std::shared_ptr<const Sysroot> sysroot_;
+    const CheckOptions &wanted_;
+    Moment now_;
+    CheckFindings findings_;
+};
+
+void check_usage(const CheckOptions &wanted)
+{
+    if (!parse_duration(wanted.settle))
+        throw Error(ErrorKind::Usage,
+                    "--settle takes a time such as '90s', '5m' or '2h', and not " + quote(wanted.settle));
+    if (wanted.kmsg && (wanted.drain || wanted.max_uncorrectable || !wanted.wedged.empty()))
+        throw Error(ErrorKind::Usage, "--kmsg reads a file, and looks at nothing of this host: it goes with "
+                                      "--format alone");
+}
+
+CheckFindings find(const CommandOptions &options, const CheckOptions &wanted)
+{
+    check_usage(wanted);
+    const auto sysroot = options.open();
+    Look look(sysroot, wanted);
+    if (wanted.kmsg)
+        return look.recorded();
+    if (!Leases::are_possible(*sysroot))
+        throw Error(ErrorKind::BrokenHost, "only root may do this, of the host or of its user namespace");
+    return look.now();
+}
+
+/** For node-problem-detector an error is what it cannot tell, and not a problem of the node's. */
+int check_for_npd(const CommandOptions &options, const CheckOptions &wanted)
+{
+    try {
+        const CheckFindings findings = find(options, wanted);
+        print(to_npd_line(findings));
+        return npd_status(findings);
+    } catch (const Error &error) {
+        print(npd_line(error.what()));
+        return npd_unknown;
+    }
+}
+
+} // namespace
+
+int check(int argc, const char *const *argv)
+{
+    CommandOptions options;
+    CheckOptions wanted;
+    CommandLine cli("oci-gpu-hooks check",
+                    "Whether a GPU has failed, as far as the kernel's log and sysfs tell.", page);
+    cli.add_flag("--drain", "Give those that have failed to nobody, and again what was reset", wanted.drain);
+    cli.add({"--settle", "TIME", "How long after that (default: 10m)"}, wanted.settle);
+    cli.add(
+        {"--max-uncorrectable", "N",
+         "Of amdgpu: more uncorrectable errors are a failure. Reading may set them to 0 (default: not read)"},
+        wanted.max_uncorrectable);
+    cli.add({"--wedged", "ADDRESS=METHOD", "What a uevent of amdgpu's says (default: none)"}, wanted.wedged);
+    cli.add({"--kmsg", "FILE", "Say what this log means, and look at nothing else (default: /dev/kmsg)"},
+            wanted.kmsg);
+    cli.add_choice({"--format", "NAME", "text, json or npd (default: text)"}, {"text", "json", "npd"},
+                   [&](const std::string &name) { wanted.format = name; });
+    if (!parse(cli, options, argc, argv))
+        return EXIT_SUCCESS;
+    if (wanted.format == "npd")
+        return check_for_npd(options, wanted);
+    const CheckFindings findings = find(options, wanted);
+    print(wanted.format == "json" ? to_json(findings) : to_text(findings));
+    return check_status(findings);
+}
+
+} // namespace ogh::admin

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "host/sysroot.h"
+
+namespace ogh::admin {
+
+/** One message of the kernel's log. */
+struct LogRecord {
+    std::uint64_t sequence = 0;
+    /** Who wrote it: 0 is the kernel. What a process writes to /dev/kmsg is never 0, whatever it says. */
+    unsigned facility = 0;
+    std::string_view text; ///< control characters as \xNN, as the kernel gives it; no line behind the first
+};
+
+/**
+ * Understands the beginning of a line of /dev/kmsg, "PRIORITY,SEQUENCE,TIME,FLAGS[,…];TEXT": see
+ * Documentation/ABI/testing/dev-kmsg of Linux. @return nothing for any other line, such as " SUBSYSTEM=pci"
+ */
+std::optional<LogRecord> parse_log_record(std::string_view line);
+
+/** What has been read of the log. */
+struct LogReading {
+    std::uint64_t next = 0;    ///< the sequence number that the record behind the last one will have
+    std::string not_looked_at; ///< what of it could not be read, and why; "" if all of it was
+};
+
+/** Called with each record; what it is given lasts no longer than the call. */
+using UseRecord = std::function<void(const LogRecord &)>;
+
+/**
+ * Reads /dev/kmsg from the record `from` on, oldest first, to its end now; below another sysroot a plain file will do.
+ * What is not there, may not be read or is no longer in the kernel's buffer is said in what is returned.
+ * @throws Error for what should not be
+ */
+LogReading read_kernel_log(const Sysroot &sysroot, std::uint64_t from, const UseRecord &use);
+
+/** The same for a file with what somebody has read from /dev/kmsg, whole. @throws Error (NotAvailable) if there is none */
+LogReading read_recorded_log(const std::string &path, const UseRecord &use);
+
+} // namespace ogh::admin

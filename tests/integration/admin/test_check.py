@@ -1,0 +1,571 @@
+# SPDX-License-Identifier: Apache-2.0
+"""oci-gpu-hooks check: what has failed by the kernel's log and sysfs, what of it is drained, and what never is."""
+
+import json
+import re
+import subprocess
+from pathlib import Path
+
+import pytest
+from hosts import amd, nvidia
+
+from harness.leases import FOLDER
+
+pytest_plugins = ["harness.admin_fixtures"]
+
+NOTHING, NOT_LOOKED_AT, FAILED = 0, 7, 8
+EXAMPLES = Path(__file__).resolve().parents[3] / "examples"
+FIRST, SECOND = nvidia.TWO
+SLOT = FIRST.address[:-2]
+RESET = "GPU recovery action changed from 0x0 (None) to 0x1 (GPU Reset Required)"
+OVER = "GPU recovery action changed from 0x1 (GPU Reset Required) to 0x0 (None)"
+LOADING = "NVRM: loading NVIDIA UNIX Open Kernel Module for x86_64  601.10.03  Release Build"
+XT = amd.XT.address
+# The lists of the table; what NVIDIA's catalogue says of each stands in it.
+DRAIN = (46, 48, 62, 64, 79, 95, 110, 119, 120, 136, 140, 143, 156, 158)
+REPORT = (13, 31, 43, 45, 61, 63, 68, 74, 92, 94, 109, 121, 155, 160, 162, 9999)
+
+
+def xid(number, words="what the driver says", slot=SLOT):
+    return f"NVRM: Xid (PCI:{slot}): {number}, {words}"
+
+
+class Checked:
+    """A host with GPUs of both vendors, a kernel's log, and the command for it."""
+
+    def __init__(self, host, command):
+        self.host, self._command, self._next = host, command, 0
+        self.log()
+
+    def log(self, *messages, facility=0, level=4):
+        """The kernel's log has these in addition."""
+        path = self.host.path / "dev/kmsg"
+        with open(path, "a", encoding="utf-8") as file:
+            for text in messages:
+                file.write(f"{facility << 3 | level},{self._next},{1000000 + self._next},-;{text}\n"
+                           " SUBSYSTEM=pci\n DEVICE=+pci:0000:18:00.0\n")
+                self._next += 1
+
+    def run(self, *args):
+        return self._command.run("check", *args)
+
+    def find(self, *args):
+        """What it says, and its exit status."""
+        done = self.run("--format", "json", *args)
+        assert done.stderr == "", done.stderr
+        return json.loads(done.stdout), done.returncode
+
+    def drains(self):
+        """GPU, who has drained it, and why."""
+        lists = json.loads(self._command.run("list", "--format", "json").stdout)["hooks"]
+        return [(drain["gpu"], drain["by"], drain["reason"]) for each in lists for drain in each.get("drains", [])]
+
+    def hook(self, *args, name="nvidia-devices"):
+        executable = self.host.path / f"usr/local/libexec/oci/hooks.d/{name}"
+        done = subprocess.run([executable, "--sysroot", self.host.path, *args], check=False, capture_output=True,
+                              stdin=subprocess.DEVNULL, encoding="utf-8")
+        assert done.returncode == 0, done.stderr
+
+    def memory(self, change=None):
+        path = self.host.path / FOLDER / "check"
+        document = json.loads(path.read_text("utf-8"))
+        if change:
+            change(document)
+            path.write_text(json.dumps(document), "utf-8")
+        return document
+
+    def drained(self):
+        """After a look that drains."""
+        self.find("--drain")
+        return [gpu for gpu, by, _ in self.drains() if by == "oci-gpu-hooks check"]
+
+
+@pytest.fixture(name="checked")
+def checked_fixture(command, installed_host, tmp_path):
+    for other in (nvidia.NvidiaHost(tmp_path / "nvidia", nvidia.TWO, numbers=nvidia.UNUSED),
+                  amd.AmdHost(tmp_path / "amd")):
+        numbers = (other.path / "proc/devices").read_text("utf-8")
+        subprocess.run(["cp", "-a", f"{other}/.", installed_host.path], check=True)
+        if "kfd" in numbers:
+            lines = {"nvidia": 1195, "nvidiactl": 1195, "nvidia-modeset": 1195, "drm": amd.DRM, "nvidia-uvm": 1510,
+                     "nvidia-caps": 1511, "kfd": amd.KFD}
+            installed_host.proc_devices(lines)
+    for driver, gpus in (("nvidia", nvidia.TWO), ("amdgpu", amd.BOTH)):
+        for gpu in gpus:
+            bind(installed_host, driver, gpu.address)
+    return Checked(installed_host, command)
+
+
+def bind(host, driver, address):
+    """The driver has that GPU, whether it lists it or not."""
+    folder = host.device_folder(address)
+    host.write(f"{folder}/class", "0x030000\n")
+    link = host.path / f"sys/bus/pci/devices/{address}"
+    if not link.is_symlink():
+        host.link(f"sys/bus/pci/devices/{address}", f"../../../{folder[4:]}")
+    host.link(f"sys/bus/pci/drivers/{driver}/{address}", f"../../../../{folder[4:]}")
+
+
+def test_nothing_is_found(checked):
+    found, status = checked.find("--drain")
+    assert (status, found["status"], found["gpus"]) == (NOTHING, "nothing found", 4)
+    assert not found["faults"] and not found["reports"] and not found["notes"] and not checked.drains()
+    assert checked.run().stdout == "4 GPUs: nothing found\n"
+
+
+@pytest.mark.parametrize("number", DRAIN)
+def test_an_xid_that_drains(checked, number):
+    checked.log(xid(number))
+    found, status = checked.find("--drain")
+    assert (status, found["status"]) == (FAILED, "failed")
+    [(gpu, by, reason)] = checked.drains()
+    assert (gpu, by) == ("0", "oci-gpu-hooks check") and reason.startswith(f"Xid {number}: ")
+    assert found["faults"][0]["text"] == reason and found["faults"][0]["address"] == FIRST.address
+
+
+@pytest.mark.parametrize("number", REPORT)
+def test_an_xid_that_is_reported_alone(checked, number):
+    checked.log(xid(number), xid(number))
+    found, status = checked.find("--drain")
+    assert (status, found["faults"], checked.drains()) == (NOTHING, [], [])
+    [report] = found["reports"]
+    assert report["text"].startswith(f"Xid {number}: ") and report["count"] == 2
+    assert not checked.find()[0]["reports"], "each message is looked at once"
+
+
+@pytest.mark.parametrize("action, drains", [
+    ("0x0 (None)", False), ("0x1 (GPU Reset Required)", True), ("0x1 (PF FLR)", True), ("0x2 (Node Reboot Required)", True),
+    ("0x2 (OS Reboot)", True), ("0x3 (Drain P2P)", False), ("0x4 (Drain and Reset)", True), ("0x5 (Recover IMEX)", False),
+    ("0x6 (Bus Reset)", True), ("0x7 (System Reboot)", True), ("0x8 (Something New)", False), ("0x", False)])
+def test_the_drivers_own_verdict(checked, action, drains):
+    checked.log(xid(154, f"GPU recovery action changed from 0x9 (x) to {action}"))
+    assert checked.drained() == (["0"] if drains else [])
+
+
+def test_the_drivers_verdict_counts_more(checked):
+    checked.log(xid(79), xid(154, RESET), xid(154, OVER))
+    assert not checked.drained() and checked.find()[1] == NOTHING
+    checked.log(xid(79, slot=SECOND.address[:-2]), xid(154, RESET, slot=SECOND.address[:-2]))
+    assert checked.drained() == ["1"]
+    assert checked.drains()[0][2] == "Xid 154, recovery action: reset the GPU"
+
+
+def test_instances_and_words_of_programs(checked):
+    """Which address it is, and where the driver's own words end."""
+    checked.log(f"NVRM: Xid (PCI:{SLOT} GPU-I:05): 13, pid='<unknown>', name=<unknown>, Graphics Exception",
+                xid(31, "pid=1, name=79, GPU recover"),
+                xid(154, "pid=1, name=) to 0x2 (, GPU recovery action changed from 0x1 (x) to 0x0 (None)"))
+    assert not checked.drained()
+    checked.log(f"NVRM: Xid (PCI:{SLOT} GPU-I:05): 95, pid=7, name=python, Uncontained")
+    assert checked.drained() == ["0"]
+    checked.log(xid(119, "pid=7, name=IN= OUT=, Timeout after 6s", slot=SECOND.address[:-2]))
+    assert sorted(checked.drained()) == ["0", "1"]
+
+
+FORGED = [
+    (xid(79), 1), (xid(79), 3), (xid(154, RESET), 1), (f"amdgpu {XT}: amdgpu: GPU reset end with ret = -110", 1)]
+NOT_FROM_THE_FIRST_BYTE = [
+    f"sh[1]: {xid(79)}", f" {xid(79)}", f"x\\x0a{xid(79)}", f"<4>{xid(79)}", f"NVRM:  Xid (PCI:{SLOT}): 79, x",
+    f"NVRM: Xid (PCI:{SLOT}): 79x, x", f"NVRM: Xid (PCI:{SLOT}", f"NVRM: Xid (PCI:{SLOT}): -79, x",
+    f"NVRM: Xid (PCI:{SLOT}): 79", "NVRM: Xid (PCI:zz): 79, x", "NVRM: Xid (PCI:): 79, x",
+    f"amdgpu {XT}: amdgpu:  Process GPU reset end w pid 1", f"amdgpu {XT}: x GPU reset end with ret = -1",
+    f"{xid(79)}IN=eth0 OUT= MAC=52:54 SRC=10.0.2.2 DST=10.0.2.15 LEN=40", f"{xid(79)}IN= OUT=lo ARP HTYPE=1",
+    f"{xid(154, RESET)} IN=br0 OUT=br1 MACSRC=52:54 MACDST=52:55", f"{xid(79)}IN=tun0 OUT= ", f"{xid(79)}IN= OUT=a TRUNCATED",
+    f"{xid(79)} IN=a OUT=b said IN=lo OUT= SRC=127.0.0.1 DST=127.0.0.1 DF PROTO=UDP INCOMPLETE [8 bytes] [SRC=1 DST=2 ] "]
+
+
+@pytest.mark.parametrize("text, facility", FORGED)
+def test_what_a_process_writes_into_the_log(checked, text, facility):
+    """Root of a privileged container can write to /dev/kmsg; the kernel marks it."""
+    checked.log(text, facility=facility)
+    found, status = checked.find("--drain")
+    assert (status, found["faults"], found["reports"], checked.drains()) == (NOTHING, [], [], [])
+
+
+@pytest.mark.parametrize("text", NOT_FROM_THE_FIRST_BYTE)
+def test_what_is_no_message_of_a_driver_from_its_first_byte(checked, text):
+    checked.log(text)
+    found, status = checked.find("--drain")
+    assert (status, found["faults"], found["reports"], checked.drains()) == (NOTHING, [], [], [])
+
+
+def test_a_line_of_another_record_is_none(checked):
+    """What stands behind a record's first line belongs to it."""
+    with open(checked.host.path / "dev/kmsg", "a", encoding="ascii") as file:
+        file.write(f"4,0,1,-;x\n 4,1,1,-;{xid(79)}\n4,1;{xid(79)}\n,,;{xid(79)}\nx,1,1,-;{xid(79)}\n")
+    assert not checked.drained()
+
+
+AMD_FAILED = f"amdgpu {XT}: amdgpu: GPU reset end with ret = -110"
+AMD_LATER = f"amdgpu {XT}: GPU reset end with ret = -62"
+AMD_RING = f"amdgpu {XT}: amdgpu: ring gfx_0.0.0 timeout, signaled seq=7, emitted seq=9"
+AMD_OVER = [f"amdgpu {XT}: amdgpu: GPU reset(2) succeeded!", f"amdgpu {XT}: GPU reset(2) succeeded!",
+            f"[drm] Initialized amdgpu 3.64.0 for {XT} on minor 1",
+            f"[drm] Initialized amdgpu 3.42.0 20150101 for {XT} on minor 0"]
+
+
+@pytest.mark.parametrize("text", [AMD_FAILED, AMD_LATER])
+def test_a_reset_of_amdgpu_that_failed(checked, text):
+    checked.log(AMD_RING, f"amdgpu {XT}: amdgpu: GPU reset begin!", text)
+    found, status = checked.find("--drain")
+    assert status == FAILED and found["reports"][0]["text"] == "ring gfx_0.0.0 timeout"
+    assert [(by, reason) for _, by, reason in checked.drains()] == [
+        ("oci-gpu-hooks check", f"its reset failed: {text.split('ret = ')[1]}")]
+
+
+@pytest.mark.parametrize("end", AMD_OVER)
+def test_a_reset_of_amdgpu_that_succeeded(checked, end):
+    checked.log(AMD_RING, f"amdgpu {XT}: amdgpu: GPU reset begin!", end)
+    assert not checked.drained()
+    checked.log(AMD_FAILED, end)
+    assert not checked.drained()
+    checked.log(AMD_FAILED)
+    assert len(checked.drained()) == 1
+    checked.log(end)
+    assert checked.find("--drain", "--settle", "0s")[1] == NOTHING and not checked.drains()
+
+
+@pytest.mark.parametrize("method, drains", [
+    ("none", False), ("rebind", True), ("bus-reset", True), ("vendor-specific", True), ("unknown", True),
+    ("rebind,bus-reset", True)])
+def test_a_uevent(checked, method, drains):
+    assert checked.find("--drain", "--wedged", f"{XT}={method}")[1] == (FAILED if drains else NOTHING)
+    assert len(checked.drains()) == (1 if drains else 0)
+    assert checked.find("--drain", "--wedged", f"{XT}=none", "--settle", "0s")[1] == NOTHING
+    assert not checked.drains()
+
+
+@pytest.mark.parametrize("words", [["--wedged", XT], ["--wedged", "x=rebind"], ["--wedged", f"{XT}="], ["--settle", "x"],
+                                   ["--kmsg", "/x", "--drain"], ["--kmsg", "/x", "--wedged", f"{XT}=none"],
+                                   ["--kmsg", "/x", "--max-uncorrectable", "0"], ["--format", "xml"]])
+def test_what_cannot_be_asked(checked, words):
+    assert checked.run(*words).returncode == 2
+
+
+# What was drained is given again
+
+def test_a_drain_ends_when_it_is_over_and_has_settled(checked):
+    checked.log(xid(79))
+    assert checked.drained() == ["0"]
+    checked.log(xid(154, OVER))
+    found, status = checked.find("--drain")
+    assert (status, found["faults"][0]["over"]) == (NOTHING, True) and len(checked.drains()) == 1
+    assert "is well again" in checked.run().stdout
+    checked.find("--settle", "0s")
+    assert len(checked.drains()) == 1, "only who drains gives again"
+    assert checked.find("--drain", "--settle", "0s")[1] == NOTHING
+    assert not checked.drains() and not checked.memory()["faults"]
+
+
+def test_a_failure_after_the_end_of_another_one(checked):
+    checked.log(xid(79))
+    checked.drained()
+    checked.log(xid(154, OVER), xid(48))
+    assert checked.find("--drain", "--settle", "0s")[1] == FAILED
+    assert [reason for *_, reason in checked.drains()] == ["Xid 48: uncorrectable memory error"]
+
+
+def test_a_drain_lasts_without_a_sign(checked):
+    checked.log(xid(79))
+    checked.drained()
+    checked.log("NVRM: something", xid(13), xid(154, OVER, slot=SECOND.address[:-2]), *AMD_OVER)
+    assert checked.find("--drain", "--settle", "0s")[1] == FAILED and len(checked.drains()) == 1
+
+
+def test_the_driver_is_loaded_anew(checked):
+    checked.log(LOADING, xid(79), xid(119, slot=SECOND.address[:-2]), AMD_FAILED)
+    assert checked.drained() == ["0", "1", "0"]
+    checked.log(LOADING)
+    assert checked.find("--drain", "--settle", "0s")[1] == FAILED
+    assert [reason for *_, reason in checked.drains()] == ["its reset failed: -110"], "amdgpu was not loaded anew"
+
+
+def test_a_persons_drain_is_left_alone(checked):
+    checked.hook("--drain", "0", "--reason", "dust")
+    checked.log(xid(79))
+    checked.find("--drain")
+    assert sorted(checked.drains()) == [("0", "", "dust"), ("0", "oci-gpu-hooks check", "Xid 79: the GPU has fallen "
+                                                                                        "off the bus")]
+    checked.log(xid(154, OVER))
+    checked.find("--drain", "--settle", "0s")
+    assert checked.drains() == [("0", "", "dust")]
+
+
+def test_what_a_person_gives_again_stays_given(checked):
+    checked.log(xid(79))
+    assert checked.drained() == ["0"]
+    checked.hook("--undrain", "0")
+    found, status = checked.find("--drain")
+    assert (status, found["faults"], checked.drains()) == (NOTHING, [], [])
+    checked.log(xid(79))
+    assert checked.drained() == ["0"], "it has failed once more"
+
+
+def test_who_only_looks_drains_nothing_and_loses_nothing(checked):
+    checked.log(xid(79))
+    for _ in range(2):
+        assert checked.find()[1] == FAILED and not checked.drains()
+    assert "it is not drained" in checked.run().stdout
+    assert checked.drained() == ["0"]
+    assert "it is drained" in checked.run().stdout
+
+
+def test_a_memory_that_is_lost_ends_no_drain(checked):
+    checked.log(xid(79))
+    checked.drained()
+    (checked.host.path / FOLDER / "check").write_text("{", "utf-8")
+    (checked.host.path / "dev/kmsg").write_text("", "utf-8")
+    assert checked.find("--drain", "--settle", "0s")[1] == FAILED and len(checked.drains()) == 1
+    checked.log(xid(154, OVER))
+    assert checked.find("--drain", "--settle", "0s")[1] == NOT_LOOKED_AT and not checked.drains()
+
+
+# What cannot be looked at
+
+def test_messages_that_the_kernel_has_dropped(checked):
+    checked.log("a", "b")
+    assert checked.find()[1] == NOTHING
+    (checked.host.path / "dev/kmsg").write_text(f"4,7,1,-;{xid(31)}\n", "utf-8")
+    found, status = checked.find("--drain")
+    assert (status, found["status"]) == (NOT_LOOKED_AT, "not looked at") and len(found["reports"]) == 1
+    assert found["not_looked_at"][0].startswith("5 messages of the kernel's log")
+    assert checked.find()[1] == NOTHING
+
+
+def test_the_log_of_another_boot(checked):
+    """The same log is read from its beginning, and what was known of the GPUs is forgotten."""
+    checked.log(xid(79), xid(154, OVER))
+    checked.find()
+    checked.memory(lambda document: document.update(
+        boot="0", next=99, faults=[{"gpu": f"nvidia:{SECOND.address}", "text": "x", "state": False, "since": 1,
+                                    "over": None, "drained": False}]))
+    found, status = checked.find("--drain")
+    assert (status, found["faults"], checked.drains(), checked.memory()["next"]) == (NOTHING, [], [], 2)
+
+
+def test_there_is_no_log(checked):
+    (checked.host.path / "dev/kmsg").unlink()
+    found, status = checked.find("--drain")
+    assert status == NOT_LOOKED_AT and found["not_looked_at"] == ["the kernel's log: there is no /dev/kmsg"]
+    (checked.host.path / "dev/kmsg").symlink_to("console")
+    checked.host.node("dev/console", 5, 1)
+    assert "is not the kernel's log here" in checked.find()[0]["not_looked_at"][0]
+    (checked.host.path / "dev/kmsg").unlink()
+    checked.host.node("dev/kmsg", 1, 3)
+    assert "is not the kernel's log here" in checked.find()[0]["not_looked_at"][0]
+
+
+def test_only_root_may_look(oci_gpu_hooks):
+    done = subprocess.run(["setpriv", "--reuid", "65534", "--regid", "65534", "--clear-groups", oci_gpu_hooks, "check"],
+                          check=False, capture_output=True, encoding="utf-8")
+    assert done.returncode == 6 and "only root may do this" in done.stderr
+
+
+# Cases that must not drain
+
+def test_another_pid_namespace(checked, oci_gpu_hooks):
+    """There the host's leases are not known: it is said, and nothing is changed."""
+    checked.hook("--drain", "1")
+    checked.log(xid(79))
+    words = ["unshare", "--pid", "--fork", "--mount-proc", oci_gpu_hooks, "check", "--sysroot", checked.host, "--drain"]
+    done = subprocess.run(words, check=False, capture_output=True, encoding="utf-8")
+    assert done.returncode == 6 and "another pid namespace" in done.stderr
+    assert checked.drains() == [("1", "", "")]
+    assert checked.drained() == ["0"], "the message is not lost"
+
+
+SUSPENDED = ["nvidia 0000:18:00.0: can't change power state from D3cold to D0", "NVRM: GPU 0000:18:00.0: suspending",
+             f"amdgpu {XT}: amdgpu: PSP is resuming...", "PM: suspend entry (deep)", "PM: suspend exit",
+             "[drm] PCIE GART of 512M enabled.", f"amdgpu {XT}: amdgpu: SMU is resumed successfully!"]
+PERSISTENCE_OFF = ["NVRM: GPU 0000:18:00.0: RmInitAdapter", "nvidia-nvlink: Unregistered Nvlink Core, major device number 236"]
+UPGRADE = ["NVRM: API mismatch: the client has the version 601.10.05, but\\x0aNVRM: this kernel module has the version "
+           "601.10.03.", "nvidia-modeset: Unloading", LOADING, "nvidia-nvlink: Nvlink Core is being initialized"]
+MIG = [f"NVRM: Xid (PCI:{SLOT} GPU-I:01): 45, pid=9, name=nvidia-smi, Ch 00000008", "NVRM: MIG mode changed"]
+VFIO = ["vfio-pci 0000:18:00.0: vgaarb: changed VGA decodes", "vfio-pci 0000:18:00.0: enabling device (0000 -> 0003)",
+        "vfio-pci 0000:18:00.0: resetting"]
+DCGM = [f"NVRM: Xid (PCI:{SLOT}): 43, pid=8, name=dcgmproftester1, Ch 00000010",
+        f"NVRM: Xid (PCI:{SLOT}): 45, pid=8, name=nvidia-device-p, Ch 00000010"]
+
+
+@pytest.mark.parametrize("messages", [SUSPENDED, PERSISTENCE_OFF, UPGRADE, MIG, VFIO, DCGM, [xid(63)], [xid(94)],
+                                      [xid(154, OVER)], [AMD_RING]], ids=str)
+def test_messages_of_what_is_no_failure(checked, messages):
+    checked.log(*messages)
+    found, status = checked.find("--drain", "--max-uncorrectable", "0")
+    assert (status, found["faults"], checked.drains()) == (NOTHING, [], [])
+
+
+def no_node(checked):
+    (checked.host.path / f"dev/nvidia{FIRST.minor}").unlink()
+    return []
+
+
+def no_kfd(checked):
+    checked.host.remove(checked_folder(checked, amd.XT))
+    return [f"the amd GPU {XT} has its driver, and no hook lists it"]
+
+
+def checked_folder(checked, gpu):
+    """The GPU's in KFD."""
+    for path in (checked.host.path / "sys/devices/virtual/kfd/kfd/topology/nodes").iterdir():
+        if re.search(rf"^drm_render_minor {gpu.render}$", (path / "properties").read_text("utf-8"), re.MULTILINE):
+            return path.relative_to(checked.host.path)
+    raise AssertionError(gpu)
+
+
+def unlisted(checked):
+    checked.host.remove(f"proc/driver/nvidia/gpus/{SECOND.address}")
+    return [f"the nvidia GPU {SECOND.address} has its driver, and no hook lists it"]
+
+
+def given_to_a_vm(checked):
+    checked.host.remove(f"proc/driver/nvidia/gpus/{SECOND.address}")
+    checked.host.remove(f"sys/bus/pci/drivers/nvidia/{SECOND.address}")
+    bind(checked.host, "vfio-pci", SECOND.address)
+    return []
+
+
+def virtual_functions(checked):
+    checked.host.add_device("0000:18:00.4", "nvidia")
+    checked.host.link(f"{checked.host.device_folder('0000:18:00.4')}/physfn", "../0000:18:00.0")
+    bind(checked.host, "nvidia", "0000:18:00.4")
+    return []
+
+
+def an_nvswitch(checked):
+    checked.host.add_device("0000:c1:00.0", "nvidia")
+    bind(checked.host, "nvidia", "0000:c1:00.0")
+    checked.host.write(f"{checked.host.device_folder('0000:c1:00.0')}/class", "0x068000\n")
+    return []
+
+
+def the_driver_is_away(checked):
+    checked.host.remove("proc/driver")
+    checked.host.remove("sys/bus/pci/drivers/nvidia")
+    return []
+
+
+def asleep(checked):
+    folder = checked.host.device_folder(XT)
+    checked.host.write(f"{folder}/power/runtime_status", "suspended\n")
+    checked.host.write(f"{folder}/ras/umc_err_count", "ue: 9\nce: 0\n")
+    return []
+
+
+@pytest.mark.parametrize("change", [no_node, no_kfd, unlisted, given_to_a_vm, virtual_functions, an_nvswitch,
+                                    the_driver_is_away, asleep])
+def test_hosts_without_a_failure(checked, change):
+    notes = change(checked)
+    found, status = checked.find("--drain", "--max-uncorrectable", "0")
+    assert (status, found["faults"], found["notes"], checked.drains()) == (NOTHING, [], notes, [])
+
+
+def test_uncorrectable_errors(checked):
+    folder = f"{checked.host.device_folder(XT)}/ras"
+    checked.host.write(f"{folder}/umc_err_count", "ue: 2\nce: 70\n")
+    checked.host.write(f"{folder}/gfx_err_count", "ue: 1\nce: 0\n")
+    checked.host.write(f"{folder}/sdma_err_count", "Query currently inaccessible\n")
+    assert checked.find("--drain")[1] == NOTHING
+    assert checked.find("--drain", "--max-uncorrectable", "3")[1] == NOTHING
+    assert checked.find("--drain", "--max-uncorrectable", "2")[1] == FAILED
+    assert [reason for *_, reason in checked.drains()] == ["3 uncorrectable errors of its memory"]
+
+
+# What others make of it
+
+def npd(checked, *words):
+    done = checked.run("--format", "npd", *words)
+    assert done.stderr == "" and done.stdout.endswith("\n") and done.stdout.count("\n") == 1
+    assert len(done.stdout) <= 81 and done.stdout.isascii()
+    return done.stdout[:-1], done.returncode
+
+
+def test_for_node_problem_detector(checked):
+    assert npd(checked) == ("4 GPUs: nothing found", 0)
+    checked.log(xid(79))
+    assert npd(checked, "--drain") == (f"GPU 0 ({FIRST.address}): Xid 79: the GPU has fallen off the bus", 1)
+    checked.log(xid(154, "GPU recovery action changed from 0x0 (None) to 0x4 (x)", slot=SECOND.address[:-2]))
+    line, status = npd(checked)
+    assert status == 1 and line.startswith(f"2 faults, GPU 0 ({FIRST.address}): ")
+    checked.hook("--drain", "0")
+    for gpu in ("0", "1"):
+        checked.hook("--undrain", gpu)
+    checked.memory(lambda document: document.update(faults=[]))
+    (checked.host.path / "dev/kmsg").unlink()
+    assert npd(checked) == ("not looked at: the kernel's log: there is no /dev/kmsg", 2)
+    checked.host.remove("run")
+    checked.host.write("run", "")
+    line, status = npd(checked)
+    assert status == 2 and len(line) == 80
+
+
+@pytest.fixture(name="script")
+def script_fixture(checked, oci_gpu_hooks, tmp_path):
+    """Runs a script of the examples on the host, with a scontrol that writes down what it is told."""
+    binaries = tmp_path / "bin"
+    binaries.mkdir()
+    for name, text in {"oci-gpu-hooks": f'exec {oci_gpu_hooks} "$@" --sysroot {checked.host}',
+                       "scontrol": f'printf "%s\\n" "$@" >>{tmp_path}/told; cat {tmp_path}/node'}.items():
+        (binaries / name).write_text(f"#!/bin/sh\n{text}\n", "utf-8")
+        (binaries / name).chmod(0o755)
+    (tmp_path / "node").write_text("   State=IDLE ThreadsPerCore=1\n", "utf-8")
+
+    def run(name):
+        done = subprocess.run([EXAMPLES / "node-health" / name], check=False, capture_output=True, encoding="utf-8",
+                              env={"PATH": f"{binaries}:/usr/bin:/bin", "SLURMD_NODENAME": "n1"})
+        assert done.stderr == ""
+        told = tmp_path / "told"
+        return done.returncode, told.read_text("utf-8").splitlines() if told.exists() else []
+    return run
+
+
+def test_for_slurm(checked, script, tmp_path):
+    assert script("slurm-health-check") == (0, [])
+    checked.log(xid(79))
+    reason = f"Reason=GPU 0 ({FIRST.address}): Xid 79: the GPU has fallen off the bus"
+    words = ["show", "node", "n1", "update", "NodeName=n1", "State=drain", reason]
+    assert script("slurm-health-check") == (0, words)
+    (tmp_path / "node").write_text("   State=IDLE+DRAIN ThreadsPerCore=1\n", "utf-8")
+    assert script("slurm-health-check") == (0, [*words, "show", "node", "n1"])
+
+
+def test_for_nhc(checked, script):
+    assert script("no-gpu-has-failed")[0] == 0
+    (checked.host.path / "dev/kmsg").unlink()
+    assert script("no-gpu-has-failed")[0] == 0, "what could not be looked at takes no node out"
+    checked.log(xid(79))
+    assert script("no-gpu-has-failed")[0] == 1
+
+
+def test_the_other_examples():
+    monitor = json.loads((EXAMPLES / "node-health/gpu-monitor.json").read_text("utf-8"))
+    [rule] = monitor["rules"]
+    assert rule["args"] == ["check", "--format", "npd"] and monitor["pluginConfig"]["max_output_length"] == 80
+    assert rule["condition"] == monitor["conditions"][0]["type"]
+    [line] = [line for line in (EXAMPLES / "systemd/90-oci-gpu-hooks-check.rules").read_text("utf-8").splitlines()
+              if not line.startswith("#")]
+    assert "oci-gpu-hooks check --drain --wedged $id=$env{WEDGED}" in line and 'ENV{WEDGED}=="?*"' in line
+
+
+def test_a_recorded_log(checked, tmp_path):
+    """It needs no GPU, changes nothing, and is told from the kernel's own."""
+    file = tmp_path / "kmsg"
+    file.write_text(f"4,700,1,-;{xid(79)}\n4,900,1,-;{xid(31)}\n12,901,1,-;{xid(48)}\n", "utf-8")
+    found, status = checked.find("--kmsg", str(file))
+    assert (status, [fault["text"] for fault in found["faults"]]) == (FAILED, ["Xid 79: the GPU has fallen off the bus"])
+    assert found["reports"][0]["text"] == "Xid 31: page fault of the GPU" and not found["not_looked_at"]
+    assert not (checked.host.path / "run").exists()
+    assert checked.run("--kmsg", "/does/not/exist").returncode == 3
+
+
+def test_the_real_log(checked):
+    """This machine's kernel marks what a process writes; it has no such GPU."""
+    (checked.host.path / "dev/kmsg").unlink()
+    checked.host.node("dev/kmsg", 1, 11)
+    checked.find("--drain")
+    seen = checked.memory()["next"]
+    with open(checked.host.path / "dev/kmsg", "w", encoding="ascii") as log:
+        log.write(f"<4>{xid(79)}\n")
+    found, status = checked.find("--drain")
+    assert (status, found["faults"], found["reports"], checked.drains()) == (NOTHING, [], [], [])
+    assert checked.memory()["next"] > seen
