@@ -7,6 +7,7 @@
 #include <cstdlib>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -21,6 +22,7 @@
 #include "health/kernel_log.h"
 #include "health/log_signs.h"
 #include "health/pci_gpus.h"
+#include "host/pci_devices.h"
 #include "lease/boot_clock.h"
 #include "lease/lease_folder.h"
 #include "lease/leases.h"
@@ -99,7 +101,8 @@ public:
         read_log(memory);
         for (const std::string &text : wanted_.wedged)
             use_wedged(memory, text);
-        look_at_pci(memory);
+        look_at_drivers(memory);
+        ask_the_bus(memory);
         compare(memory, drains);
         if (wanted_.drain)
             change_drains(memory, leases);
@@ -161,7 +164,7 @@ private:
               now_);
     }
 
-    void look_at_pci(Memory &memory)
+    void look_at_drivers(Memory &memory)
     {
         for (const PciGpu &gpu : find_pci_gpus(*sysroot_)) {
             const LeaseKey key = gpu_lease_key(gpu.vendor, gpu.address);
@@ -184,6 +187,25 @@ private:
                     now_);
         } catch (const Error &error) {
             findings_.not_looked_at.push_back("the errors of " + key + ": " + error.what());
+        }
+    }
+
+    /** What sleeps or does not show it is neither one nor the other. */
+    void ask_the_bus(Memory &memory) const
+    {
+        std::set<LeaseKey> keys;
+        for (const auto &[key, index] : findings_.gpus)
+            keys.insert(key);
+        for (const PciGpu &gpu : find_pci_gpus(*sysroot_))
+            keys.insert(gpu_lease_key(gpu.vendor, gpu.address));
+        const PciDevices devices(*sysroot_);
+        for (const LeaseKey &key : keys) {
+            const auto address = parse_pci_address(key.substr(key.find(':') + 1));
+            const PciAnswer answer = address ? devices.ask(*address) : PciAnswer::NotAsked;
+            if (answer == PciAnswer::None)
+                apply_state(memory, key, "it looks dead: nothing answers for it on its bus", now_);
+            else if (answer == PciAnswer::Answers)
+                apply_state(memory, key, std::nullopt, now_);
         }
     }
 

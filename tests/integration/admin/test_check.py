@@ -460,6 +460,41 @@ def test_hosts_without_a_failure(checked, change):
     assert (status, found["faults"], found["notes"], checked.drains()) == (NOTHING, [], notes, [])
 
 
+@pytest.mark.parametrize("gpu, name", [(FIRST, "0"), (amd.XT, "0")])
+def test_a_gpu_that_looks_dead(checked, gpu, name):
+    """It is given again some time after it has answered."""
+    checked.host.kill(gpu.address)
+    found, status = checked.find("--drain")
+    assert status == FAILED and found["faults"][0]["address"] == gpu.address
+    assert checked.drains() == [(name, "oci-gpu-hooks check", "it looks dead: nothing answers for it on its bus")]
+    checked.log(*([xid(154, OVER)] if gpu is FIRST else [AMD_OVER[0]]))
+    assert checked.find("--drain", "--settle", "0s")[1] == FAILED and checked.drains()
+    checked.host.power(gpu.address, "suspended")
+    assert checked.find("--drain", "--settle", "0s")[1] == FAILED and checked.drains(), "it is not asked"
+    checked.host.power(gpu.address, "active")
+    checked.host.revive(gpu.address)
+    assert checked.find("--drain")[1] == NOTHING and checked.drains()
+    assert checked.find("--drain", "--settle", "0s")[1] == NOTHING and not checked.drains()
+
+
+def test_a_gpu_that_fell_off_the_bus_and_answers_again(checked):
+    """The driver has to have it from the start: what it said counts until then."""
+    checked.host.kill(FIRST.address)
+    checked.log(xid(79))
+    assert len(checked.find("--drain")[0]["faults"]) == 2 and len(checked.drains()) == 1
+    checked.host.revive(FIRST.address)
+    assert checked.find("--drain", "--settle", "0s")[1] == FAILED
+    checked.log(LOADING)
+    assert checked.find("--drain", "--settle", "0s")[1] == NOTHING and not checked.drains()
+
+
+@pytest.mark.parametrize("status", ["suspended", "suspending", "resuming"])
+def test_a_gpu_that_sleeps_is_not_woken(checked, status):
+    checked.host.kill(FIRST.address)
+    checked.host.power(FIRST.address, status)
+    assert checked.find("--drain")[1] == NOTHING and not checked.drains()
+
+
 def test_uncorrectable_errors(checked):
     folder = f"{checked.host.device_folder(XT)}/ras"
     checked.host.write(f"{folder}/umc_err_count", "ue: 2\nce: 70\n")
