@@ -19,7 +19,7 @@ void visit(ordered_json &value, const Visit &visit_name, int depth)
 {
     if (!value.is_structured() || depth > max_depth)
         return;
-    for (auto &[key, member] : value.items()) {
+    for (const auto &[key, member] : value.items()) {
         if (value.is_object() && key == "library_path" && member.is_string())
             visit_name(member.get_ref<std::string &>());
         else
