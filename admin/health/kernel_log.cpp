@@ -27,7 +27,7 @@ constexpr const char *log_path = "/dev/kmsg";
 constexpr size_t max_record = size_t{16} << 10U;
 /** No buffer of the kernel's holds more; who writes faster than this reads would keep it from ending. */
 constexpr size_t max_records = size_t{1} << 20U;
-constexpr size_t max_file = size_t{64} << 20U;
+constexpr size_t max_log = size_t{64} << 20U;
 
 /** Goes through records in their order, and notices those that are missing. */
 class Reader final {
@@ -134,7 +134,7 @@ LogReading read_kernel_log(const Sysroot &sysroot, std::uint64_t from, const Use
     if (is_log)
         read_device(fd.get(), reader);
     else
-        reader.add_lines(read_all(fd.get(), max_file, quote(log_path)));
+        reader.add_lines(read_all(fd.get(), max_log, quote(log_path)));
     return reader.reading();
 }
 
@@ -143,7 +143,7 @@ LogReading read_recorded_log(const std::string &path, const UseRecord &use)
     const UniqueFd fd(::open(path.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC));
     if (!fd.valid())
         throw SystemError(errno, "cannot open " + quote(path), ErrorKind::NotAvailable);
-    const std::string text = read_all(fd.get(), max_file, quote(path));
+    const std::string text = read_all(fd.get(), max_log, quote(path));
     const auto first = parse_log_record(std::string_view(text).substr(0, text.find('\n')));
     Reader reader(first ? first->sequence : 0, use);
     reader.add_lines(text);

@@ -16,15 +16,15 @@ namespace ogh::admin {
 
 namespace {
 
-constexpr size_t max_devices = 1024;
-constexpr size_t max_file = 4096;
+constexpr size_t max_gpus = 1024;
+constexpr size_t max_sysfs_file = 4096;
 
 constexpr std::array drivers{std::pair{"nvidia", "nvidia"}, std::pair{"amd", "amdgpu"}};
 
 /** NVIDIA's driver has NVSwitches too. */
 bool is_gpu(const Sysroot &sysroot, const std::string &device)
 {
-    const auto kind = read_host_file(sysroot, device + "/class", max_file);
+    const auto kind = read_host_file(sysroot, device + "/class", max_sysfs_file);
     return kind && kind->starts_with("0x03");
 }
 
@@ -36,7 +36,7 @@ void add_gpus(const Sysroot &sysroot, const std::string &vendor, const std::stri
     if (!folder)
         return;
     const auto is_address = [](std::string_view name) { return parse_pci_address(name).has_value(); };
-    const FolderListing listing{quote(sysroot.on_host(path)), is_address, max_devices, ErrorKind::BrokenHost};
+    const FolderListing listing{quote(sysroot.on_host(path)), is_address, max_gpus, ErrorKind::BrokenHost};
     for (const FolderEntry &entry : list_folder(folder->fd.get(), listing)) {
         const PciAddress address = *parse_pci_address(entry.name);
         const std::string device = sysfs_folder(address);
@@ -68,17 +68,17 @@ std::vector<PciGpu> find_pci_gpus(const Sysroot &sysroot)
 std::optional<std::uint64_t> uncorrectable_errors(const Sysroot &sysroot, const PciAddress &address)
 {
     const std::string device = sysfs_folder(address);
-    const auto power = read_host_file(sysroot, device + "/power/runtime_status", max_file);
+    const auto power = read_host_file(sysroot, device + "/power/runtime_status", max_sysfs_file);
     const std::string path = device + "/ras";
     const auto folder = sysroot.find(path);
     if (!folder || (power && !power->starts_with("active") && !power->starts_with("unsupported")))
         return std::nullopt;
     const auto is_count = [](std::string_view name) { return name.ends_with("_err_count"); };
-    const FolderListing listing{quote(sysroot.on_host(path)), is_count, max_devices, ErrorKind::BrokenHost};
+    const FolderListing listing{quote(sysroot.on_host(path)), is_count, max_gpus, ErrorKind::BrokenHost};
     std::optional<std::uint64_t> sum;
     for (const FolderEntry &entry : list_folder(folder->fd.get(), listing)) {
         const auto text =
-            read_file_in(folder->fd.get(), entry.name, max_file, quote(path + "/" + entry.name));
+            read_file_in(folder->fd.get(), entry.name, max_sysfs_file, quote(path + "/" + entry.name));
         if (const auto count = text ? uncorrectable_of(*text) : std::nullopt)
             sum = sum.value_or(0) + *count;
     }
