@@ -103,10 +103,43 @@ def taken(document):
     return api.sanitize_for_serialization(api.deserialize(SimpleNamespace(data=json.dumps(document)), kind))
 
 
-@pytest.mark.parametrize("path", sorted((EXAMPLES / "cluster").iterdir()), ids=lambda path: path.name)
+FOLDERS = ("cluster", "device-plugin")
+KUSTOMIZATION = "kustomization.yaml"
+MANIFESTS = sorted(path for name in FOLDERS for path in (EXAMPLES / name).iterdir() if path.name != KUSTOMIZATION)
+
+
+@pytest.mark.parametrize("path", MANIFESTS, ids=lambda path: f"{path.parent.name}/{path.name}")
 def test_kubernetes_knows_each_field(path):
     for document in yaml.safe_load_all(path.read_text("utf-8")):
         assert document["apiVersion"].rpartition("/")[2] == "v1"
         assert taken(document) == document
         document["metadata"]["unknown"] = "x"
         assert taken(document) != document
+
+
+@pytest.mark.parametrize("name", FOLDERS)
+def test_what_is_applied_at_once(name):
+    """All but the pod that shows it; folders are named as kustomize does, which takes no file from elsewhere."""
+    document = yaml.safe_load((EXAMPLES / name / KUSTOMIZATION).read_text("utf-8"))
+    files = [each for each in document["resources"] if each != "../cluster"]
+    assert sorted(files) == [path.name for path in MANIFESTS if path.parent.name == name and path.name != "pod.yaml"]
+    assert (document["kind"], document["apiVersion"]) == ("Kustomization", "kustomize.config.k8s.io/v1beta1")
+
+
+def test_the_plugin_is_set_as_the_hook_needs_it():
+    """One runtime's name in all files; its own pod asks by a mount, and by nothing else."""
+    documents = [document for path in MANIFESTS for document in yaml.safe_load_all(path.read_text("utf-8"))]
+    kinds = {document["kind"]: document for document in documents}
+    pod = kinds["DaemonSet"]["spec"]["template"]["spec"]
+    [container] = pod["containers"]
+    environment = {each["name"]: each["value"] for each in container["env"]}
+    assert environment["DEVICE_LIST_STRATEGY"] == "volume-mounts" and environment["DEVICE_ID_STRATEGY"] == "uuid"
+    assert environment["NVIDIA_VISIBLE_DEVICES"] == "void"
+    sources = {each["name"]: each["hostPath"]["path"] for each in pod["volumes"]}
+    assert {each["mountPath"]: sources[each["name"]] for each in container["volumeMounts"]} == {
+        "/var/lib/kubelet/device-plugins": "/var/lib/kubelet/device-plugins",
+        "/var/run/nvidia-container-devices/all": "/dev/null"}
+    handler = kinds["RuntimeClass"]["handler"]
+    assert {pod["runtimeClassName"], kinds["RuntimeClass"]["metadata"]["name"], handler} == {"gpu"}
+    policy = next(each for each in documents if each["metadata"]["name"] == "oci-gpu-hooks-runtime")
+    assert f"runtimeClassName == '{handler}'" in policy["spec"]["validations"][0]["expression"]
