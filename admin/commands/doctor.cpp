@@ -43,7 +43,7 @@ std::vector<Section> examine(const std::shared_ptr<const Sysroot> &sysroot)
     const std::vector<InstalledHook> hooks = installed_hooks(*sysroot, engines);
     if (auto section = check_devices(*sysroot, hooks))
         sections.push_back(std::move(*section));
-    for (Section &section : check_cdi(sysroot))
+    for (Section &section : check_cdi(sysroot, engines))
         sections.push_back(std::move(section));
     return sections;
 }

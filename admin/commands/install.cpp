@@ -12,6 +12,7 @@
 #include "engines/engine.h"
 #include "install/cdi_plan.h"
 #include "install/changes.h"
+#include "install/containerd_plan.h"
 #include "install/gpu_flag_plan.h"
 #include "install/hooks_d_plan.h"
 #include "install/one_folder_plan.h"
@@ -20,7 +21,7 @@ namespace ogh::admin {
 
 namespace {
 
-constexpr std::array options_with_value = {"--engine", "--folder", "--sysroot"};
+constexpr std::array options_with_value = {"--engine", "--folder", "--sysroot", "--runtime", "--base-spec"};
 
 /** Where the hooks begin: from there on the command line is theirs. */
 int first_hook(int argc, const char *const *argv)
@@ -61,6 +62,10 @@ void check(const InstallHost &host, const InstallRequest &request)
         throw Error(ErrorKind::Usage, name + " takes no --folder");
     if (request.gpu_flag && !request.kind->has_gpu_flag())
         throw Error(ErrorKind::Usage, name + " takes no --gpus");
+    if ((request.runtime || request.base_spec) && !request.kind->has_base_specs())
+        throw Error(ErrorKind::Usage, name + " takes neither --runtime nor --base-spec");
+    if (request.base_spec && !wants_runtime(request))
+        throw Error(ErrorKind::Usage, "--base-spec goes with --runtime, or with --from of a hook");
     if (request.defaults_alone && !request.kind->image_annotations(*host.sysroot))
         throw Error(ErrorKind::Usage, name + " takes no --defaults");
     if (request.defaults_alone && !request.hooks.empty())
@@ -77,6 +82,8 @@ InstallPlan plan_for(const InstallHost &host, const InstallRequest &request)
     case EngineKind::Way::Cdi:
         break;
     }
+    if (request.kind->has_base_specs() && wants_runtime(request))
+        return plan_runtime(host, request);
     return request.gpu_flag ? plan_gpu_flag(host, request) : plan_cdi(host, request);
 }
 
@@ -141,6 +148,8 @@ int install_for(InstallHost host, const InstallRequest &request, bool dry_run)
         carry_out(changes, host.manifest, root, [&] {
             if (request.kind->hooks_dir() != nullptr)
                 check_in_force(changes, find_one(*request.kind, host.sysroot));
+            if (request.kind->has_base_specs())
+                check_runtime_in_force(*host.sysroot, changes);
         });
     }
     show(changes, dry_run);
@@ -168,6 +177,11 @@ int install(int argc, const char *const *argv)
                    [&](const std::string &name) { request.kind = find_engine_kind(name); });
     cli.add({"--folder", "DIR", "Of Concourse's worker (default: /etc/oci-gpu-hooks/concourse-hooks.d)"},
             request.folder);
+    cli.add({"--runtime", "NAME", "Of containerd, that pods name (default with --from: gpu)"},
+            request.runtime);
+    cli.add(
+        {"--base-spec", "FILE", "Of containerd: what its containers start from, as 'ctr oci spec' prints it"},
+        request.base_spec);
     cli.add_flag("--defaults",
                  "Of podman: the default annotations alone, which before 4.6 keep images from asking",
                  request.defaults_alone);

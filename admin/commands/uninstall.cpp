@@ -22,9 +22,9 @@ using nlohmann::json;
 
 /** What becomes of what was installed. */
 struct Removal {
-    std::vector<std::string> gone; ///< paths that are removed, in this order
-    std::vector<std::string> kept; ///< a sentence for each file that stays although it was to go
-    Manifest left;                 ///< what stays known
+    std::vector<InstalledFile> gone; ///< what is removed, in this order
+    std::vector<std::string> kept;   ///< a sentence for each file that stays although it was to go
+    Manifest left;                   ///< what stays known
 };
 
 bool is_drop_in(const InstalledFile &file)
@@ -32,13 +32,25 @@ bool is_drop_in(const InstalledFile &file)
     return file.path.ends_with(".conf");
 }
 
+/** A runtime of containerd's, which does not start where the spec of one is missing. */
+bool is_runtime(const InstalledFile &file)
+{
+    return file.path.ends_with(".toml");
+}
+
+std::string shown(const InstalledFile &file)
+{
+    return (file.part.empty() ? "" : "the runtime " + quote(file.part) + " from ") + quote(file.path);
+}
+
 /** Files of hooks that are in force by hooks_dir alone, and stay. */
-std::vector<std::string> others_in_own_folder(const Sysroot &sysroot, const std::vector<std::string> &gone)
+std::vector<std::string> others_in_own_folder(const Sysroot &sysroot, const std::vector<InstalledFile> &gone)
 {
     std::vector<std::string> others;
     for (const HookFile &file :
          read_hook_folder(sysroot, std::string(own_hooks_folder), FolderRules::HooksD).files)
-        if (!contains(gone, file.path))
+        if (std::none_of(gone.begin(), gone.end(),
+                         [&](const InstalledFile &other) { return other.path == file.path; }))
             others.push_back(file.path);
     return others;
 }
@@ -55,7 +67,7 @@ bool take_engine(InstalledFile &file, const std::optional<std::string> &engine)
 
 /** @return why it stays; "" if it goes */
 std::string why_it_stays(const InstalledFile &file, const PresentFile &present, const Sysroot &sysroot,
-                         const std::vector<std::string> &gone)
+                         const std::vector<InstalledFile> &gone)
 {
     if (!file.is(present))
         return "was changed by somebody, and stays";
@@ -67,7 +79,7 @@ std::string why_it_stays(const InstalledFile &file, const PresentFile &present, 
 
 /**
  * The files of hooks come first: once hooks_dir is not there, a file with a policy would not count and an installed one
- * without it would.
+ * without it would. Before them come runtimes.
  */
 Removal plan_removal(const Manifest &manifest, const std::optional<std::string> &engine,
                      const Sysroot &sysroot, const RootFiles &root)
@@ -76,23 +88,32 @@ Removal plan_removal(const Manifest &manifest, const std::optional<std::string> 
     std::vector<InstalledFile> files = manifest.files;
     std::stable_partition(files.begin(), files.end(),
                           [](const InstalledFile &file) { return !is_drop_in(file); });
+    std::stable_partition(files.begin(), files.end(), is_runtime);
     for (const InstalledFile &file : files) {
         InstalledFile left = file;
         if (take_engine(left, engine)) {
             removal.left.files.push_back(std::move(left));
             continue;
         }
-        const PresentFile present = root.look(file.path);
+        const PresentFile present = file.look(root);
         if (!present.exists)
             continue;
         if (const std::string why = why_it_stays(file, present, sysroot, removal.gone); !why.empty()) {
-            removal.kept.push_back(quote(file.path) + " " + why);
+            removal.kept.push_back(shown(file) + " " + why);
             removal.left.files.push_back(file);
         } else {
-            removal.gone.push_back(file.path);
+            removal.gone.push_back(file);
         }
     }
     return removal;
+}
+
+void remove(RootFiles &root, const InstalledFile &file)
+{
+    if (file.part.empty())
+        root.remove(file.path);
+    else
+        write_part(root, file, "");
 }
 
 /** A name, or what stands for one that is not known. */
@@ -153,11 +174,13 @@ int remove_for(const std::shared_ptr<const Sysroot> &sysroot, const std::optiona
     if (!dry_run)
         root.lock();
     const Removal removal = plan_removal(Manifest::read(*sysroot), engine, *sysroot, root);
-    for (const std::string &path : removal.gone) {
+    for (const InstalledFile &file : removal.gone) {
         if (!dry_run)
-            root.remove(path);
-        print((dry_run ? "would remove " : "removed ") + quote(path) + "\n");
+            remove(root, file);
+        print((dry_run ? "would remove " : "removed ") + shown(file) + "\n");
     }
+    if (std::any_of(removal.gone.begin(), removal.gone.end(), is_runtime))
+        print("containerd starts pods as before until it is started again: systemctl restart containerd\n");
     if (!dry_run) {
         removal.left.store(root);
         root.keep();

@@ -16,11 +16,21 @@ namespace ogh::admin {
 
 namespace {
 
-Finding check_switch(const CdiSwitch &cdi, const std::string &settings, bool has_ours)
+/** What of this collection an engine with CDI may use. */
+struct InUse {
+    bool has_specs = false;              ///< a CDI specification is there
+    std::set<const EngineKind *> others; ///< engines that call hooks in another way
+};
+
+Finding check_switch(const EngineKind &kind, const std::string &settings, const InUse &in_use)
 {
-    if (!has_ours)
+    const CdiSwitch &cdi = *kind.cdi();
+    if (!in_use.has_specs)
         return {Severity::Note,
-                "it calls no hooks by itself, and no CDI specification of this collection is there", ""};
+                in_use.others.contains(&kind)
+                    ? "no CDI specification of this collection is there"
+                    : "it calls no hooks by itself, and no CDI specification of this collection is there",
+                ""};
     if (settings.find(cdi.on) != std::string::npos)
         return {Severity::Ok, "it gives the devices of the CDI specifications", ""};
     if (settings.find(cdi.off) != std::string::npos)
@@ -29,13 +39,13 @@ Finding check_switch(const CdiSwitch &cdi, const std::string &settings, bool has
     return {Severity::Note, "CDI is not switched on, which only later versions do by themselves", cdi.remedy};
 }
 
-Section check_engine_with_cdi(const Sysroot &sysroot, const EngineKind &kind, bool has_ours)
+Section check_engine_with_cdi(const Sysroot &sysroot, const EngineKind &kind, const InUse &in_use)
 {
     Section section{kind.name(), {}};
     try {
         for (const std::string &file : kind.configuration(sysroot)) {
             const std::string settings = read_settings(sysroot, file);
-            section.findings.push_back(check_switch(*kind.cdi(), settings, has_ours));
+            section.findings.push_back(check_switch(kind, settings, in_use));
             add(section.findings, check_runtimes(settings, file));
         }
     } catch (const Error &error) {
@@ -97,6 +107,11 @@ Findings check_ours(const std::shared_ptr<const Sysroot> &sysroot, const cdi::Sp
 Findings check_other(const cdi::SpecFile &file, const std::set<std::string> &ours)
 {
     const bool is_rival = ours.contains(file.spec.kind);
+    if (!is_rival && file.spec.kind.starts_with("k8s."))
+        return {{Severity::Note,
+                 quote(file.path) + " has " + what_it_has(file) +
+                     ", of a driver of Kubernetes: kubelet names them to the engine",
+                 ""}};
     if (!is_rival && !is_of_gpus(file.spec.kind))
         return {};
     return {{is_rival ? Severity::Error : Severity::Warning,
@@ -125,7 +140,8 @@ Findings check_specs(const std::shared_ptr<const Sysroot> &sysroot, std::set<std
 
 } // namespace
 
-std::vector<Section> check_cdi(const std::shared_ptr<const Sysroot> &sysroot)
+std::vector<Section> check_cdi(const std::shared_ptr<const Sysroot> &sysroot,
+                               const std::vector<Engine> &engines)
 {
     Section specs{"CDI", {}};
     std::set<std::string> ours;
@@ -134,10 +150,13 @@ std::vector<Section> check_cdi(const std::shared_ptr<const Sysroot> &sysroot)
     } catch (const Error &error) {
         specs.findings.push_back({Severity::Error, error.what(), "mend the folder"});
     }
+    InUse in_use{!ours.empty(), {}};
+    for (const Engine &engine : engines)
+        in_use.others.insert(engine.kind);
     std::vector<Section> sections;
     for (const EngineKind *const kind : engine_kinds())
         if (kind->cdi() != nullptr && kind->is_installed(*sysroot))
-            sections.push_back(check_engine_with_cdi(*sysroot, *kind, !ours.empty()));
+            sections.push_back(check_engine_with_cdi(*sysroot, *kind, in_use));
     if (!specs.findings.empty())
         sections.push_back(std::move(specs));
     return sections;

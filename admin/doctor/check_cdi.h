@@ -4,6 +4,7 @@
 #include <memory>
 #include <vector>
 
+#include "engines/engine.h"
 #include "host/sysroot.h"
 #include "report/finding.h"
 
@@ -13,6 +14,7 @@ namespace ogh::admin {
  * The engines that give what CDI specifications name and read no files of hooks, docker and containerd, as far as they are
  * installed; and the specifications: those that give GPUs past the hooks, and those that call them.
  */
-std::vector<Section> check_cdi(const std::shared_ptr<const Sysroot> &sysroot);
+std::vector<Section> check_cdi(const std::shared_ptr<const Sysroot> &sysroot,
+                               const std::vector<Engine> &engines);
 
 } // namespace ogh::admin

@@ -196,11 +196,12 @@ Section check_engine(const Engine &engine)
     std::map<const OurHook *, std::vector<std::string>> calls;
     add(section.findings, check_missing(engine));
     add(section.findings, check_files(engine, calls));
-    if (engine.kind->way() !=
-        EngineKind::Way::Cdi) { // that reads no folders, and check_cdi() has its configuration
+    // An engine whose hooks stand in a place of its own may leave hooks.d to others, once it calls something.
+    if (engine.kind->way() == EngineKind::Way::HooksD ||
+        (engine.kind->way() == EngineKind::Way::OneFolder && calls.empty()))
         add(section.findings, check_unread(engine));
+    if (engine.kind->way() != EngineKind::Way::Cdi) // check_cdi() has its configuration
         add(section.findings, check_vendors(engine));
-    }
     if (calls.empty())
         section.findings.push_back({Severity::Warning, "it calls none of the hooks of this collection",
                                     "oci-gpu-hooks install --engine " + engine.name});

@@ -10,7 +10,7 @@ class Crio final : public HooksDirKind {
 public:
     Crio() : HooksDirKind("crio", {"crio.runtime", {"/etc/crio/crio.conf"}, "/etc/crio/crio.conf.d", ""}) {}
 
-    [[nodiscard]] bool has_pods() const override { return true; }
+    [[nodiscard]] std::string pod_key() const override { return "io.kubernetes.pod.namespace"; }
 };
 
 } // namespace

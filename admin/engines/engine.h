@@ -25,6 +25,7 @@ struct Engine {
     std::string folders_from; ///< what says which folders it reads: "its default", "hooks_dir of '/etc/…'"
     std::string folders_file; ///< the file that says it; "" for a default
     std::string remedy;       ///< how it is made to read another folder
+    std::string runtime;      ///< containerd's, which pods name; "" for other engines
     FolderRules rules = FolderRules::HooksD;
     std::vector<std::string> folder_paths;  ///< that it reads, the later one wins
     std::shared_ptr<const Sysroot> sysroot; ///< the files as it sees them
@@ -106,8 +107,14 @@ public:
     /** The folder with nothing else in it that is meant where none is named. */
     [[nodiscard]] virtual std::string own_folder() const { return ""; }
 
-    /** Whether its containers may be those of pods, in which an annotation counts with a limit alone. */
-    [[nodiscard]] virtual bool has_pods() const { return false; }
+    /**
+     * The annotation with which it says of which namespace a pod is, where its containers may be those of pods: in these
+     * an annotation counts with a limit alone. "" if it has none.
+     */
+    [[nodiscard]] virtual std::string pod_key() const { return ""; }
+
+    /** Whether it has runtimes whose containers start from a spec that a file says. */
+    [[nodiscard]] virtual bool has_base_specs() const { return false; }
 
     /** @return nothing if no version of it has an image's annotations count. @throws Error (BrokenHost) */
     [[nodiscard]] virtual std::optional<ImageAnnotations> image_annotations(const Sysroot & /*sysroot*/) const

@@ -92,21 +92,37 @@ std::string as_it_was(std::string_view disguised)
     return text;
 }
 
+/** What is no text, number or truth value is a date or a time, and stays a text that says nothing. */
+nlohmann::json as_json(const toml::node &node)
+{
+    nlohmann::json value = "";
+    if (const auto *const table = node.as_table()) {
+        value = nlohmann::json::object();
+        for (const auto &[key, member] : *table)
+            value[as_it_was(key.str())] = as_json(member);
+    } else if (const auto *const list = node.as_array()) {
+        value = nlohmann::json::array();
+        for (const toml::node &each : *list)
+            value.push_back(as_json(each));
+    } else if (const auto *const text = node.as_string()) {
+        value = as_it_was(text->get());
+    } else if (const auto *const flag = node.as_boolean()) {
+        value = flag->get();
+    } else if (const auto *const number = node.as_integer()) {
+        value = number->get();
+    } else if (const auto *const fraction = node.as_floating_point()) {
+        value = fraction->get();
+    }
+    return value;
+}
+
 } // namespace
 
-std::optional<std::vector<std::string>> find_texts(const std::string &toml, const std::string &list)
+nlohmann::json parse_toml(const std::string &toml)
 {
     try {
         check_dots(toml);
-        const toml::table document = toml::parse(in_disguise(toml));
-        const toml::array *const found = document.at_path(list).as_array();
-        if (found == nullptr)
-            return std::nullopt;
-        std::vector<std::string> texts;
-        for (const toml::node &each : *found)
-            if (const auto *const text = each.as_string())
-                texts.push_back(as_it_was(text->get()));
-        return texts;
+        return as_json(toml::parse(in_disguise(toml)));
     } catch (const toml::parse_error &error) {
         throw Error(ErrorKind::BrokenHost, "it is no TOML, line " +
                                                std::to_string(error.source().begin.line) + ": " +
@@ -114,18 +130,52 @@ std::optional<std::vector<std::string>> find_texts(const std::string &toml, cons
     }
 }
 
-std::optional<std::vector<std::string>> read_texts(const Sysroot &sysroot, const std::string &path,
-                                                   const std::string &list)
+std::optional<nlohmann::json> read_toml(const Sysroot &sysroot, const std::string &path)
 {
     // Engines' own examples have 0.03 MB, and the library takes a second for a table of a megabyte that was made for it.
     constexpr size_t most = size_t{1} << 18U;
     const auto place = sysroot.find(path);
     const auto text = place ? read_host_file(sysroot, place->path, most) : std::nullopt;
     try {
-        return text ? find_texts(*text, list) : std::nullopt;
+        return text ? std::optional(parse_toml(*text)) : std::nullopt;
     } catch (const Error &error) {
         throw Error(ErrorKind::BrokenHost, quote(path) + ": " + error.what());
     }
+}
+
+const nlohmann::json *find_in(const nlohmann::json &document, const std::vector<std::string> &names)
+{
+    const nlohmann::json *found = &document;
+    for (const std::string &name : names) {
+        const auto member = found->find(name); // the end of what is no table
+        if (member == found->end())
+            return nullptr;
+        found = &*member;
+    }
+    return found;
+}
+
+std::optional<std::vector<std::string>> texts_of(const nlohmann::json *list)
+{
+    if (list == nullptr || !list->is_array())
+        return std::nullopt;
+    std::vector<std::string> texts;
+    for (const nlohmann::json &each : *list)
+        if (each.is_string())
+            texts.push_back(each.get<std::string>());
+    return texts;
+}
+
+std::optional<std::vector<std::string>> find_texts(const std::string &toml, const std::string &list)
+{
+    return texts_of(find_in(parse_toml(toml), split_list(list, '.')));
+}
+
+std::optional<std::vector<std::string>> read_texts(const Sysroot &sysroot, const std::string &path,
+                                                   const std::string &list)
+{
+    const auto document = read_toml(sysroot, path);
+    return document ? texts_of(find_in(*document, split_list(list, '.'))) : std::nullopt;
 }
 
 } // namespace ogh::admin

@@ -5,16 +5,33 @@
 #include <string>
 #include <vector>
 
+#include <nlohmann/json.hpp>
+
 #include "host/sysroot.h"
 
 namespace ogh::admin {
 
 /**
- * The strings of a list in a text in TOML 1.0; what else is in the list is left out. Behind it is a library of headers
- * that takes long to compile.
+ * A text in TOML 1.0, with its tables as objects and its lists as arrays. Behind it is a library of headers that takes long
+ * to compile.
+ * @throws Error (BrokenHost) if it is no TOML, or is nested deeper than anybody needs
+ */
+nlohmann::json parse_toml(const std::string &toml);
+
+/** The same of a file, which the message of an error names; nothing if there is no file. */
+std::optional<nlohmann::json> read_toml(const Sysroot &sysroot, const std::string &path);
+
+/** What has these names, each within the one before. @return nullptr if there is no such thing */
+const nlohmann::json *find_in(const nlohmann::json &document, const std::vector<std::string> &names);
+
+/** The strings of a list; what else is in it is left out. @return nothing if it is no list, or nullptr */
+std::optional<std::vector<std::string>> texts_of(const nlohmann::json *list);
+
+/**
+ * The strings of a list in a text in TOML.
  * @param list its name, behind those of the tables that it is in: "crio.runtime.hooks_dir"
  * @return nothing if there is no such list
- * @throws Error (BrokenHost) if it is no TOML, or is nested deeper than anybody needs
+ * @throws Error, as parse_toml()
  */
 std::optional<std::vector<std::string>> find_texts(const std::string &toml, const std::string &list);
 

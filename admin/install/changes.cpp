@@ -13,7 +13,7 @@ namespace {
 
 Fate fate_of(const PlannedFile &planned, const Manifest &manifest, const RootFiles &root)
 {
-    const PresentFile present = root.look(planned.file.path);
+    const PresentFile present = planned.file.look(root);
     if (!present.exists)
         return Fate::Write;
     if (!present.is_plain)
@@ -21,7 +21,7 @@ Fate fate_of(const PlannedFile &planned, const Manifest &manifest, const RootFil
     const bool can_be_run = (planned.mode & ~present.mode & S_IXUSR) == 0;
     if (present.text == planned.text && can_be_run)
         return Fate::Same;
-    const InstalledFile *const known = manifest.find(planned.file.path);
+    const InstalledFile *const known = manifest.find(planned.file.path, planned.file.part);
     return known != nullptr && known->is(present) ? Fate::Write : Fate::Theirs;
 }
 
@@ -33,7 +33,18 @@ PlannedFile beside(PlannedFile planned)
         path_in(planned.way.empty() ? folder_of(path) : planned.way, file_name_of(path) + ".new");
     planned.file.hook.clear();
     planned.file.options.clear();
+    planned.file.part.clear();
     return planned;
+}
+
+/** The rest of a file of which it is a part stays, and so does its mode. */
+void put(RootFiles &root, const PlannedFile &planned)
+{
+    const InstalledFile &file = planned.file;
+    if (file.part.empty())
+        root.write(file.path, planned.text, planned.mode, planned.way);
+    else
+        write_part(root, file, planned.text);
 }
 
 } // namespace
@@ -102,8 +113,7 @@ void carry_out(const std::vector<Change> &changes, const Manifest &manifest, Roo
 {
     for (const Change &change : changes)
         if (change.fate == Fate::Write)
-            root.write(change.planned.file.path, change.planned.text, change.planned.mode,
-                       change.planned.way);
+            put(root, change.planned);
     check();
     manifest_with(changes, manifest).store(root);
     root.keep();

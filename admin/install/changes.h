@@ -22,6 +22,9 @@ struct InstallRequest {
     std::optional<std::string> folder;  ///< in place of EngineKind::own_folder()
     bool defaults_alone = false;        ///< the default annotations, and no hook
     bool gpu_flag = false;              ///< what the engine's flag --gpus calls, and no device
+    std::optional<std::string> runtime; ///< of containerd, that pods name
+    std::optional<std::string>
+        base_spec; ///< a file: what that runtime's containers start from, but for the hooks
 };
 
 /** What planning looks at. */

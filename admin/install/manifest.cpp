@@ -14,6 +14,7 @@
 #include "base/json.h"
 #include "base/text.h"
 #include "host/host_file.h"
+#include "install/marked_part.h"
 
 namespace ogh::admin {
 
@@ -39,7 +40,8 @@ std::vector<std::string> strings(const json &object, const char *name)
 InstalledFile parse_file(const json &object)
 {
     return {string_member(object, "path", what), string_member(object, "hash", what),
-            strings(object, "engines"), string_member(object, "hook", what), strings(object, "options")};
+            strings(object, "engines"),          string_member(object, "hook", what),
+            strings(object, "options"),          string_member(object, "part", what)};
 }
 
 } // namespace
@@ -56,6 +58,23 @@ std::string sha256_of(std::string_view text)
     for (const std::uint8_t byte : hash)
         hex += {digits[byte >> 4U], digits[byte & 15U]};
     return hex;
+}
+
+PresentFile InstalledFile::look(const RootFiles &root) const
+{
+    PresentFile present = root.look(path);
+    if (part.empty() || !present.is_plain)
+        return present;
+    const auto text = part_in(present.text, part);
+    present.exists = present.is_plain = text.has_value();
+    present.text = text.value_or("");
+    return present;
+}
+
+void write_part(RootFiles &root, const InstalledFile &file, const std::string &text)
+{
+    const PresentFile whole = root.look(file.path);
+    root.write(file.path, with_part(whole.text, file.part, text), whole.mode);
 }
 
 Manifest Manifest::read(const Sysroot &sysroot)
@@ -86,28 +105,33 @@ Manifest Manifest::parse(std::string_view text)
 std::string Manifest::to_text() const
 {
     ordered_json list = ordered_json::array();
-    for (const InstalledFile &file : files)
+    for (const InstalledFile &file : files) {
         list.push_back({{"path", file.path},
                         {"hash", file.hash},
                         {"engines", file.engines},
                         {"hook", file.hook},
                         {"options", file.options}});
+        if (!file.part.empty())
+            list.back()["part"] = file.part;
+    }
     return ordered_json::object({{"files", list}})
                .dump(2, ' ', true, ordered_json::error_handler_t::replace) +
            "\n";
 }
 
-const InstalledFile *Manifest::find(std::string_view wanted) const
+const InstalledFile *Manifest::find(std::string_view wanted, std::string_view part) const
 {
-    const auto found = std::find_if(files.begin(), files.end(),
-                                    [&](const InstalledFile &file) { return file.path == wanted; });
+    const auto found = std::find_if(files.begin(), files.end(), [&](const InstalledFile &file) {
+        return file.path == wanted && file.part == part;
+    });
     return found == files.end() ? nullptr : &*found;
 }
 
 void Manifest::add(const InstalledFile &file)
 {
-    const auto found = std::find_if(files.begin(), files.end(),
-                                    [&](const InstalledFile &other) { return other.path == file.path; });
+    const auto found = std::find_if(files.begin(), files.end(), [&](const InstalledFile &other) {
+        return other.path == file.path && other.part == file.part;
+    });
     if (found == files.end()) {
         files.push_back(file);
         return;

@@ -13,13 +13,17 @@ namespace ogh::admin {
 /** SHA-256, in hexadecimal digits. */
 std::string sha256_of(std::string_view text);
 
-/** A file that was written for engines, and that is to be known again. */
+/** A file that was written for engines, or a part of one, and that is to be known again. */
 struct InstalledFile {
     std::string path;
     std::string hash;                 ///< of the text that it was written with
     std::vector<std::string> engines; ///< that it was written for
     std::string hook;                 ///< that it registers; "" for a file of an engine's configuration
     std::vector<std::string> options; ///< of the hook
+    std::string part{}; ///< its name, of a part of somebody's file: see marked(); "" for a whole file
+
+    /** What lies there now: of a part, what stands between its two lines. @throws Error (BrokenHost) */
+    [[nodiscard]] PresentFile look(const RootFiles &root) const;
 
     /** Whether it is as it was written. */
     [[nodiscard]] bool is(const PresentFile &present) const
@@ -27,6 +31,9 @@ struct InstalledFile {
         return present.is_plain && sha256_of(present.text) == hash;
     }
 };
+
+/** Puts a part of a file there, as marked() gives it, or takes it away: "". The rest stays, and so does the mode. */
+void write_part(RootFiles &root, const InstalledFile &file, const std::string &text);
 
 /**
  * What `install` has written on this host: a file that differs from what stands here was changed by somebody, and is
@@ -45,8 +52,8 @@ struct Manifest {
 
     [[nodiscard]] std::string to_text() const;
 
-    /** @return nullptr if there is none of that path */
-    [[nodiscard]] const InstalledFile *find(std::string_view wanted) const;
+    /** @return nullptr if there is none of that path, or no such part of it */
+    [[nodiscard]] const InstalledFile *find(std::string_view wanted, std::string_view part = "") const;
 
     /** Adds the file, or changes what is said of it: its engines are added to those that it has. */
     void add(const InstalledFile &file);

@@ -28,6 +28,14 @@ ordered_json when_of(const Engine &engine, const HookFile &file)
         {{"annotations", ordered_json::object({{R"(^io\.oci-gpu-hooks\.)", "^([^-]|-.)|^$"}})}});
 }
 
+HookFile called_with(const OurHook &hook, const std::vector<std::string> &options)
+{
+    HookFile file;
+    file.args = options;
+    file.args.insert(file.args.begin(), std::string(hook.name));
+    return file;
+}
+
 void check_others(const HookFolder &folder, const InstallPlan &plan, const std::string &engine)
 {
     if (!folder.problem.empty())
@@ -63,19 +71,21 @@ bool lacks_libraries(const InstallPlan &plan, const HookFolder &folder)
 
 } // namespace
 
+ordered_json hook_entry(const OurHook &hook, const std::vector<std::string> &options)
+{
+    const HookFile file = called_with(hook, options);
+    const auto wait = option_of(file, "--max-wait");
+    return {{"path", hook.executable},
+            {"args", file.args},
+            {"env", ordered_json::array({"PATH=/usr/sbin:/usr/bin:/sbin:/bin"})},
+            {"timeout", hook_timeout(wait.value_or("")).count()}};
+}
+
 std::string hook_file_text(const Engine &engine, const OurHook &hook, const std::vector<std::string> &options)
 {
-    HookFile file;
-    file.args = options;
-    file.args.insert(file.args.begin(), std::string(hook.name));
-    const auto wait = option_of(file, "--max-wait");
     const ordered_json document = {{"version", "1.0.0"},
-                                   {"hook",
-                                    {{"path", hook.executable},
-                                     {"args", file.args},
-                                     {"env", ordered_json::array({"PATH=/usr/sbin:/usr/bin:/sbin:/bin"})},
-                                     {"timeout", hook_timeout(wait.value_or("")).count()}}},
-                                   {"when", when_of(engine, file)},
+                                   {"hook", hook_entry(hook, options)},
+                                   {"when", when_of(engine, called_with(hook, options))},
                                    {"stages", ordered_json::array({"createRuntime"})}};
     return document.dump(2, ' ', false, ordered_json::error_handler_t::replace) + "\n";
 }

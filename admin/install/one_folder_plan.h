@@ -4,10 +4,15 @@
 #include <string>
 #include <vector>
 
+#include <nlohmann/json.hpp>
+
 #include "engines/engine.h"
 #include "install/changes.h"
 
 namespace ogh::admin {
+
+/** "hook" of such a file, which is an entry of "hooks" in config.json as well. `timeout` fits the options. */
+nlohmann::ordered_json hook_entry(const OurHook &hook, const std::vector<std::string> &options);
 
 /**
  * The file that has the engine call the hook with these options; see HookFile. `when` and `timeout` fit them.

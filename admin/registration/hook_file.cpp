@@ -180,6 +180,32 @@ HookFile parse_hook_file(const std::string &path, std::string_view text)
     return file;
 }
 
+std::vector<HookFile> parse_base_spec(const std::string &path, std::string_view text)
+{
+    const char *const what = "the spec";
+    std::vector<HookFile> files;
+    const json document = parse_object(text, what, [](const auto &, const auto &) { return true; });
+    const json *const hooks = find_member(document, "hooks");
+    if (hooks == nullptr)
+        return files;
+    if (!hooks->is_object())
+        throw Error(ErrorKind::BrokenHost, "the spec: 'hooks' is no object");
+    for (const auto &[stage, entries] : hooks->items())
+        for (const json &entry : entries) {
+            if (!entries.is_array() || !entry.is_object())
+                throw Error(ErrorKind::BrokenHost, "the spec: " + quote(stage) + " is no list of hooks");
+            HookFile file;
+            file.path = path;
+            file.name = stage + "-" + std::to_string(max_words + files.size()); // each has one, in this order
+            file.when.always = true;
+            file.stages = {stage};
+            read_hook(entry, file);
+            file.ours = which_of_ours(file);
+            files.push_back(std::move(file));
+        }
+    return files;
+}
+
 bool is_called_for(const HookFile &file, const std::string &key, const std::string &value)
 {
     const When &when = file.when;

@@ -46,6 +46,13 @@ struct HookFile {
 /** @param path as the engine names it */
 HookFile parse_hook_file(const std::string &path, std::string_view text);
 
+/**
+ * The hooks in a spec that containers start from, as if each had a file of its own that is for every container.
+ * @param path of the spec
+ * @throws Error (BrokenHost) if it is no JSON, or `hooks` is none of config.json's
+ */
+std::vector<HookFile> parse_base_spec(const std::string &path, std::string_view text);
+
 /** Whether the engine calls the hook for a container with this annotation and without volumes. */
 bool is_called_for(const HookFile &file, const std::string &key, const std::string &value);
 

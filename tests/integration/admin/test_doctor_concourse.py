@@ -41,6 +41,14 @@ def test_nothing_is_wrong(command, worker, processes):
     assert f"\nconcourse worker (pid {pid})\n" in command.run("doctor").stdout
 
 
+def test_copies_of_other_engines_are_in_nobodys_way(command, worker, processes):
+    """podman's policy, beside a worker that calls the hooks by a folder of its own: each as it should be."""
+    worker.put(f"{OWN}/{FILES['mount-srv']}", InstalledHost.document("mount-srv", ["--allow", "datasets"]))
+    processes.start(worker.path)
+    findings, status = command.doctor()
+    assert status == OK and not any("not in force" in each[1] for each in findings), findings
+
+
 def test_options_win_over_the_environment_and_quickstart_has_its_own(command, worker, processes):
     processes.start(worker.path, ["concourse", "worker", f"--containerd-oci-hooks-dir=/{FOLDER}"],
                     ["CONCOURSE_CONTAINERD_OCI_HOOKS_DIR=/no", "CONCOURSE_RUNTIME=containerd"])
@@ -104,8 +112,8 @@ BROKEN = {
                         "its runtime is 'guardian', which calls no hooks", "--runtime containerd"),
     "no flag": (lambda worker: worker.put(f"{SHIPPED}/{FILES['mount-srv']}", InstalledHost.document("mount-srv", [])),
                 started(), ERROR, "concourse does not read that folder", "--containerd-oci-hooks-dir"),
-    "own copy elsewhere": (lambda worker: worker.put(f"{OWN}/x.json", InstalledHost.document("mount-srv", [])), {},
-                           ERROR, "concourse does not read that folder", "--containerd-oci-hooks-dir"),
+    "own copy elsewhere": (lambda worker: worker.put(f"{OWN}/x.json", InstalledHost.document("mount-srv", [])),
+                           started(), ERROR, "concourse does not read that folder", "--containerd-oci-hooks-dir"),
     "folder that is not there": (None, started("--containerd-oci-hooks-dir", "/o/hooks"), ERROR,
                                  "there is no folder '/o/hooks'", "name is right"),
     "no executable": (lambda worker: worker.remove(f"{EXECDIR}/mount-srv"), {}, ERROR,

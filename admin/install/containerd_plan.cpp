@@ -1,0 +1,295 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "install/containerd_plan.h"
+
+#include <fnmatch.h>
+
+#include <algorithm>
+
+#include "base/error.h"
+#include "base/letters.h"
+#include "base/path_names.h"
+#include "base/text.h"
+#include "engines/containerd_config.h"
+#include "engines/toml_file.h"
+#include "host/host_file.h"
+#include "install/base_spec.h"
+#include "install/marked_part.h"
+#include "install/one_folder_plan.h"
+#include "registration/policy_words.h"
+
+namespace ogh::admin {
+
+namespace {
+
+using nlohmann::ordered_json;
+
+constexpr const char *spec_prefix = "/etc/containerd/oci-gpu-hooks-";
+constexpr const char *usual_drop_ins = "/etc/containerd/conf.d/*.toml";
+constexpr std::int64_t first_that_merges = 3; // the version of the configuration of containerd 2.0
+
+// What containerd 1 has of itself as long as no runtime is named, and not from then on.
+constexpr const char *built_in_options = R"(  BinaryName = ""
+  CriuImagePath = ""
+  CriuPath = ""
+  CriuWorkPath = ""
+  IoGid = 0
+  IoUid = 0
+  NoNewKeyring = false
+  NoPivotRoot = false
+  Root = ""
+  ShimCgroup = ""
+  SystemdCgroup = false
+)";
+
+/** The name of a RuntimeClass's handler: a label of DNS. */
+std::string checked_name(const std::string &name)
+{
+    const auto is_inner = [](char c) { return is_digit(c) || (c >= 'a' && c <= 'z') || c == '-'; };
+    constexpr size_t longest = 63;
+    if (name.empty() || name.size() > longest || name.front() == '-' || name.back() == '-' ||
+        !std::all_of(name.begin(), name.end(), is_inner))
+        throw Error(ErrorKind::Usage,
+                    "--runtime takes small letters, digits and '-', at most 63: " + quote(name));
+    return name;
+}
+
+std::string spec_path(const std::string &runtime)
+{
+    return spec_prefix + runtime + ".json";
+}
+
+bool is_ours(const ContainerdRuntime &runtime)
+{
+    return runtime.base_spec == spec_path(runtime.name);
+}
+
+std::string table_head(std::int64_t version, const std::string &runtime)
+{
+    return std::string("plugins.\"") + containerd_plugin(version) + "\".containerd.runtimes." + runtime;
+}
+
+class RuntimePlanner final {
+public:
+    RuntimePlanner(const InstallHost &host, const InstallRequest &request)
+        : host_(host), request_(request), name_(checked_name(request.runtime.value_or("gpu"))),
+          version_(version_of_containerd(*host.sysroot)),
+          config_(read_containerd(*host.sysroot, text_of_others()))
+    {
+    }
+
+    InstallPlan plan()
+    {
+        check_version();
+        check_name();
+        plan_spec();
+        if (is_in_main_file())
+            plan_part();
+        else
+            plan_drop_in();
+        say_the_rest();
+        return std::move(plan_);
+    }
+
+private:
+    /** The main file without what was written there for this runtime before. */
+    [[nodiscard]] std::optional<std::string> text_of_others() const
+    {
+        const PresentFile present = RootFiles::of_host(*host_.sysroot).look(containerd_main_file);
+        if (!present.is_plain)
+            return std::nullopt;
+        return with_part(present.text, name_, "");
+    }
+
+    void check_version() const
+    {
+        if (config_.text && config_.version < 2)
+            throw Error(ErrorKind::BrokenHost,
+                        quote(containerd_main_file) +
+                            " does not say version = 2, or a later one: bring it to that "
+                            "first, see containerd-config.toml(5)");
+    }
+
+    void check_name() const
+    {
+        for (const ContainerdRuntime &runtime : config_.runtimes())
+            if (runtime.name == name_ && !is_ours(runtime))
+                throw Error(ErrorKind::BrokenHost,
+                            quote(config_.plugin_file) + " has a runtime " + quote(name_) +
+                                " that this command did not write: name another one with --runtime");
+    }
+
+    /** What the spec was written with before, for the hooks that are not named now, or without options. */
+    [[nodiscard]] std::vector<HookFile> hooks_before() const
+    {
+        const auto text = read_host_file(*host_.sysroot, spec_path(name_), size_t{1} << 20U);
+        return text && host_.manifest.find(spec_path(name_)) != nullptr
+                   ? parse_base_spec(spec_path(name_), *text)
+                   : std::vector<HookFile>();
+    }
+
+    /** Those that are named, those that are there, and the one that goes along with them. */
+    void plan_spec()
+    {
+        const std::vector<const OurHook *> wanted = wanted_hooks(*host_.sysroot, request_);
+        const std::vector<HookFile> before = hooks_before();
+        std::vector<ordered_json> entries;
+        for (const OurHook &hook : our_hooks()) {
+            const auto old = std::find_if(before.begin(), before.end(),
+                                          [&](const HookFile &file) { return file.ours == &hook; });
+            const bool is_named = std::find(wanted.begin(), wanted.end(), &hook) != wanted.end();
+            const bool goes_along = hook.name == "ldcache-update" && host_.sysroot->find(hook.executable);
+            if (is_named && (old == before.end() || !request_.options.empty()))
+                entries.push_back(hook_entry(hook, request_.options));
+            else if (old != before.end())
+                entries.push_back(hook_entry(hook, {old->args.begin() + 1, old->args.end()}));
+            else if (goes_along)
+                entries.push_back(hook_entry(hook, {}));
+        }
+        std::string text = with_hooks(base_spec(*host_.sysroot, version_, request_.base_spec), entries);
+        check_spec(text);
+        plan_.files.push_back(planned_file(request_, spec_path(name_), std::move(text)));
+    }
+
+    /** The doctor looks at each hook before it is written. */
+    void check_spec(const std::string &text)
+    {
+        Engine engine = request_.kind->new_engine(host_.sysroot);
+        engine.runtime = name_;
+        for (const HookFile &file : parse_base_spec(spec_path(name_), text))
+            if (file.ours != nullptr) {
+                refuse_errors(engine, file);
+                by_annotations_ = by_annotations_ ||
+                                  option_of(file, "--from").value_or("").find("cdi-") != std::string::npos;
+                plan_.said.push_back(std::string(file.ours->name) + ": " + policy_words(file));
+            }
+    }
+
+    [[nodiscard]] bool is_in_main_file() const
+    {
+        return version_ ? version_->major() < 2 : config_.version < first_that_merges;
+    }
+
+    [[nodiscard]] std::string tables(std::int64_t version) const
+    {
+        const std::string head = table_head(version, name_);
+        return "[" + head + "]\n  runtime_type = \"io.containerd.runc.v2\"\n  base_runtime_spec = \"" +
+               spec_path(name_) + "\"\n" +
+               R"(  pod_annotations = ["io.oci-gpu-hooks.*", "io.oci-gpu-hooks.*/*"])" + "\n" +
+               (by_annotations_ ? "  container_annotations = [\"cdi.k8s.io/*\", \"nvidia.cdi.k8s.io/*\"]\n"
+                                : "") +
+               "[" + head + ".options]\n  SystemdCgroup = " +
+               (config_.default_runtime().systemd_cgroup ? "true" : "false") + "\n";
+    }
+
+    /** Of containerd 1, as it has it without any runtime; "" where others are named. */
+    [[nodiscard]] std::string built_in() const
+    {
+        const auto runtimes = config_.runtimes();
+        if (!version_ || !std::all_of(runtimes.begin(), runtimes.end(), is_ours))
+            return "";
+        const std::string head = table_head(config_.version, "runc");
+        const bool has_mode = *version_ >= DottedVersion{1, 7};
+        return "# As long as no runtime is named, containerd has this one by itself.\n[" + head +
+               "]\n  runtime_type = \"io.containerd.runc.v2\"\n" +
+               (has_mode ? "  sandbox_mode = \"podsandbox\"\n" : "") + "[" + head + ".options]\n" +
+               built_in_options;
+    }
+
+    void plan_part()
+    {
+        const std::string path = quote(containerd_main_file);
+        if (!config_.text)
+            throw Error(ErrorKind::BrokenHost,
+                        "there is no " + path + ": containerd config default > " + containerd_main_file);
+        if (!config_.plugin_file.empty() && config_.plugin_file != containerd_main_file)
+            throw Error(ErrorKind::BrokenHost,
+                        quote(config_.plugin_file) +
+                            " has the plugin for CRI, and takes the place of all that " + path +
+                            " says of it: move that into the main file, and run this again");
+        plan_.files.push_back(planned_file(request_, containerd_main_file,
+                                           marked(name_, built_in() + tables(config_.version))));
+        plan_.files.back().file.part = name_;
+    }
+
+    void plan_drop_in()
+    {
+        const std::string file = "oci-gpu-hooks-" + name_ + ".toml";
+        // Of the main file's version: of another one, containerd 2 brings only one of the two to its own names.
+        const std::int64_t version = config_.text ? config_.version : first_that_merges;
+        std::string folder = folder_of(usual_drop_ins);
+        bool is_reached = false;
+        for (const std::string &import : config_.imports) {
+            const std::string path = path_of_import(containerd_main_file, import);
+            if (!is_reached && folder_of(path).find('*') == std::string::npos &&
+                ::fnmatch(file_name_of(path).c_str(), file.c_str(), 0) == 0) {
+                folder = folder_of(path);
+                is_reached = true;
+            }
+        }
+        plan_.files.push_back(planned_file(request_, path_in(folder, file),
+                                           "# Written by oci-gpu-hooks install.\nversion = " +
+                                               std::to_string(version) + "\n" + tables(version)));
+        if (!is_reached)
+            say_what_to_import();
+    }
+
+    void say_what_to_import()
+    {
+        std::string list;
+        for (const std::string &import : config_.imports)
+            list += nlohmann::json(import).dump() + ", ";
+        plan_.said.push_back(std::string("no file there is read so far: have this ") +
+                             (config_.text ? "above the first table of " : "in a file ") +
+                             containerd_main_file + ":\n" + (config_.text ? "" : "    version = 3\n") +
+                             "    imports = [" + list + "\"" + usual_drop_ins + "\"]");
+    }
+
+    void say_the_rest()
+    {
+        plan_.said.emplace_back("containerd reads this when it starts: systemctl restart containerd");
+        plan_.said.push_back(
+            "pods have it by a RuntimeClass with the handler " + quote(name_) +
+            ", which they name by runtimeClassName; a pod without gets nothing, and no word of it");
+    }
+
+    const InstallHost &host_;
+    const InstallRequest &request_;
+    std::string name_; ///< of the runtime
+    std::optional<DottedVersion> version_;
+    ContainerdConfig config_;     ///< without what was written for this runtime before
+    bool by_annotations_ = false; ///< a device plugin says by them what it has chosen
+    InstallPlan plan_;
+};
+
+} // namespace
+
+bool wants_runtime(const InstallRequest &request)
+{
+    return request.runtime ||
+           std::any_of(request.options.begin(), request.options.end(),
+                       [](const auto &word) { return word == "--from" || word.starts_with("--from="); });
+}
+
+InstallPlan plan_runtime(const InstallHost &host, const InstallRequest &request)
+{
+    return RuntimePlanner(host, request).plan();
+}
+
+void check_runtime_in_force(const Sysroot &sysroot, const std::vector<Change> &changes)
+{
+    const ContainerdConfig config = read_containerd(sysroot);
+    const auto runtimes = config.runtimes();
+    for (const Change &change : changes) {
+        const InstalledFile &file = change.planned.file;
+        if (file.part.empty())
+            continue; // the drop-in may wait for the line that names it
+        const auto found = std::find_if(runtimes.begin(), runtimes.end(), [&](const ContainerdRuntime &each) {
+            return each.name == file.part;
+        });
+        if (found == runtimes.end() || !is_ours(*found))
+            throw Error(ErrorKind::BrokenHost,
+                        "the runtime " + quote(file.part) + " would not be in force by " + quote(file.path));
+    }
+}
+
+} // namespace ogh::admin
