@@ -227,17 +227,18 @@ void give(Hook &hook, const GpuVendor &vendor, const GpuRequest &request)
     auto host = vendor.look(sysroot, request, notes);
     if (!host)
         return hook.say_notes();
-    auto candidates = host->candidates();
+    const auto candidates = host->candidates();
     const Choice choice = resolve(request.selectors, candidates, request.policy, notes);
     auto chosen = first_of(choice);
     std::shared_ptr<Lease> lease;
     if (!chosen.empty() && !hook.options().plan) {
-        lease = take_lease(hook, sysroot, choice, candidates, request.lease, notes);
-        if (request.lease.terms.wait.count() != 0) {
+        auto now = candidates;
+        const auto look_again = [&]() -> const std::vector<Candidate> & {
             host = vendor.look(sysroot, request, notes); // the host may be another one by now
-            candidates = host ? host->candidates() : std::vector<Candidate>();
-        }
-        chosen = indices_of(lease->devices(), candidates);
+            return now = host ? host->candidates() : std::vector<Candidate>();
+        };
+        lease = take_lease(hook, sysroot, choice, candidates, look_again, request.lease, notes);
+        chosen = indices_of(lease->devices(), now);
     }
     const auto inputs = host->gather(chosen, hook, notes);
     const Edits edits = inputs->plan(notes);

@@ -47,6 +47,21 @@ NameDevice namer(const std::vector<Candidate> &candidates)
     };
 }
 
+/** What of it cannot be given any more. */
+UnfitDevices unfit_of(const std::vector<Candidate> &before, const std::vector<Candidate> &now)
+{
+    UnfitDevices unfit;
+    for (const Candidate &candidate : before) {
+        const Candidate *const found = find_by_lease_key(now, candidate.lease_key);
+        if (found == nullptr)
+            unfit.emplace(candidate.lease_key, "is not there any more");
+        else if (!found->problem.empty())
+            unfit.emplace(candidate.lease_key,
+                          (found->looks_dead ? "" : "cannot be given: ") + found->problem);
+    }
+    return unfit;
+}
+
 /** Whom it is for, and how; not yet what. */
 LeaseRequest request_of(const Hook &hook, const LeaseDetails &details)
 {
@@ -116,10 +131,11 @@ void check_timeout(const std::vector<HookEntry> &hooks, std::chrono::seconds wai
 }
 
 std::shared_ptr<Lease> take_lease(Hook &hook, const Sysroot &sysroot, const Choice &choice,
-                                  const std::vector<Candidate> &candidates, const LeaseDetails &details,
-                                  Notes &notes)
+                                  const std::vector<Candidate> &candidates, const LookAgain &look_again,
+                                  const LeaseDetails &details, Notes &notes)
 {
     LeaseRequest request = request_of(hook, details);
+    request.find_unfit = [&] { return unfit_of(candidates, look_again()); };
     request.demand.fixed = keys_of(choice.fixed, candidates);
     request.demand.any = choice.any;
     request.demand.candidates = keys_of(choice.candidates, candidates);

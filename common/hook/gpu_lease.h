@@ -3,6 +3,7 @@
 
 #include <chrono>
 #include <cstddef>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -42,13 +43,17 @@ struct LeaseDetails {
     bool is_for_all = false;
 };
 
+/** The host's GPUs as they are now. */
+using LookAgain = std::function<const std::vector<Candidate> &()>;
+
 /**
  * Takes leases of what the choice means, or waits for them, and puts on the hook's undo log that they are given back.
+ * @param look_again called after a wait: what cannot be given any more is passed by, and others are waited for
  * @throws Error as Leases::take() does
  */
 std::shared_ptr<Lease> take_lease(Hook &hook, const Sysroot &sysroot, const Choice &choice,
-                                  const std::vector<Candidate> &candidates, const LeaseDetails &details,
-                                  Notes &notes);
+                                  const std::vector<Candidate> &candidates, const LookAgain &look_again,
+                                  const LeaseDetails &details, Notes &notes);
 
 /**
  * The same for devices that leave no choice.

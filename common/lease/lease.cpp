@@ -26,4 +26,14 @@ void Lease::release() noexcept
     }
 }
 
+void Lease::exchange_for(Ticket request)
+{
+    LeaseStore::Session session = store_->open();
+    take_back(session.state(), grant_);
+    session.explain_end(grant_.init, "not started");
+    queue_again(session.state(), std::move(request));
+    session.save();
+    store_.reset();
+}
+
 } // namespace ogh

@@ -39,6 +39,9 @@ public:
      */
     void release() noexcept;
 
+    /** The same, and the request waits again, at the place that its number has. @throws Error */
+    void exchange_for(Ticket request);
+
 private:
     std::shared_ptr<const LeaseStore> store_; ///< nothing: there is nothing to give back
     Grant grant_;

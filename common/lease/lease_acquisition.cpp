@@ -20,6 +20,7 @@
 #include "lease/lease_people.h"
 #include "lease/lease_text.h"
 #include "lease/lease_wake.h"
+#include "lease/unfit_devices.h"
 
 namespace ogh {
 
@@ -91,16 +92,39 @@ LeaseAcquisition::~LeaseAcquisition()
 Lease LeaseAcquisition::take()
 {
     for (;;) {
-        check_end_signals("taking a lease"); // ending others for it takes its time as well
+        check_end_signals("taking a lease");  // ending others for it takes its time as well
+        const std::uint64_t number = ticket_; // of who has waited
         Attempt attempt = try_now();
-        if (attempt.granted)
-            return {store_, std::move(attempt.grant), std::move(*attempt.granted)};
+        if (attempt.granted) {
+            Lease lease(store_, std::move(attempt.grant), std::move(*attempt.granted));
+            if (number == 0 || is_fit(lease.devices()))
+                return lease;
+            leave_out(unfit_, further_.demand, request_.name_device);
+            Ticket again = ticket(boottime_ns());
+            again.hook = processes_.own_id();
+            again.number = number;
+            lease.exchange_for(std::move(again));
+            ticket_ = number;
+            continue;
+        }
         if (attempt.is_outdated || (!attempt.preemption.steps.empty() && preempt_all(attempt)))
             continue;
         if (!attempt.may_wait)
             throw Error(ErrorKind::Busy, attempt.busy + scope_text());
         wait_for(attempt);
     }
+}
+
+/** What it has waited for may have changed since it was looked at. */
+bool LeaseAcquisition::is_fit(const std::vector<LeaseKey> &devices)
+{
+    if (!request_.find_unfit)
+        return true;
+    unfit_ = request_.find_unfit();
+    const std::string text = unfit_text(devices, unfit_, request_.name_device);
+    if (!text.empty() && request_.notes != nullptr)
+        request_.notes->push_back({LogLevel::Warning, "passed by: " + text});
+    return text.empty();
 }
 
 /** For who looks for the holder elsewhere. */
@@ -119,6 +143,7 @@ LeaseAcquisition::Attempt LeaseAcquisition::try_now()
     if (!is_in(session.state(), ticket_))
         ticket_ = 0;
     further_ = beside_earlier(session.state(), holder_.first.init, request_);
+    leave_out(unfit_, further_.demand, request_.name_device);
     const Claim claim{holder_.first.init, further_.demand, ticket_};
     // Whoever is in nobody's way need not be looked at closely, which takes longest.
     Present present;

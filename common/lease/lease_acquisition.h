@@ -51,6 +51,7 @@ private:
     [[nodiscard]] Ticket ticket(std::int64_t now) const;
     [[nodiscard]] bool preempt_all(Attempt &attempt);
     void wait_for(const Attempt &attempt);
+    [[nodiscard]] bool is_fit(const std::vector<LeaseKey> &devices);
     void say_whose(const LeaseState &state);
 
     const std::shared_ptr<const LeaseStore> store_;
@@ -62,6 +63,7 @@ private:
     KnownEnds preempted_;                  ///< by this request
     FurtherRequest further_;               ///< as of the last look at the state
     std::optional<Companions> companions_; ///< once it waits
+    UnfitDevices unfit_;                   ///< as of the last wait
     std::uint64_t ticket_ = 0;
     bool is_known_ = false; ///< say_whose() has been called
 };

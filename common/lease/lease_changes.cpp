@@ -115,6 +115,14 @@ std::uint64_t queue(LeaseState &state, Ticket ticket)
     return state.numbers;
 }
 
+void queue_again(LeaseState &state, Ticket ticket)
+{
+    const auto place =
+        std::lower_bound(state.tickets.begin(), state.tickets.end(), ticket.number,
+                         [](const Ticket &one, std::uint64_t number) { return one.number < number; });
+    state.tickets.insert(place, std::move(ticket));
+}
+
 void remove_ticket(LeaseState &state, std::uint64_t number)
 {
     std::erase_if(state.tickets, [&](const Ticket &ticket) { return ticket.number == number; });

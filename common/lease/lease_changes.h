@@ -30,6 +30,9 @@ void take_back(LeaseState &state, const Grant &grant);
 /** Puts a request at the end of those that wait, and numbers it. @return the number. @throws Error as enter() */
 std::uint64_t queue(LeaseState &state, Ticket ticket);
 
+/** Puts a request back that had been granted, at the place that its number has. */
+void queue_again(LeaseState &state, Ticket ticket);
+
 void remove_ticket(LeaseState &state, std::uint64_t number);
 
 /** Takes away all that the container has. */

@@ -5,6 +5,7 @@
 
 #include <chrono>
 #include <csignal>
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -13,6 +14,7 @@
 #include "lease/busy_text.h"
 #include "lease/ending.h"
 #include "lease/lease_state.h"
+#include "lease/unfit_devices.h"
 #include "oci/container_label.h"
 
 namespace ogh {
@@ -49,7 +51,12 @@ struct LeaseRequest {
     std::optional<HoldTerms> hold = {};
     NameDevice name_device = {}; ///< nothing: by its key
     ContainerLabel label = {};   ///< for people
-    Notes *notes = nullptr;      ///< where it is said who was ended; outlives the request
+    /**
+     * Asked when it has waited, with nothing locked, before it is given anything: what was chosen then goes back, and
+     * others are chosen at its place in the queue. Empty: nobody is asked.
+     */
+    std::function<UnfitDevices()> find_unfit = {};
+    Notes *notes = nullptr; ///< where it is said who was ended; outlives the request
 };
 
 } // namespace ogh

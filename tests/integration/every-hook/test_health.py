@@ -11,6 +11,7 @@ from harness.amd_container import on_host
 from harness.expect import started, told
 from harness.leases import Container, Leases, ask
 from harness.nvidia_container import KEY, refused
+from harness.stopped import wait_until
 from hosts.amd import CPX, CPX_BLANKS, MI210, XT
 from hosts.sysroot import Sysroot
 
@@ -146,3 +147,48 @@ def test_every_list_shows_it(nv_hook, machine, leases):
         leases.run("--list", "--format", "json", "--ignore-health").stdout)["gpus"]) == ""
     machine.revive(gpu.address)
     assert "looks dead" not in leases.run("--list").stdout
+
+
+@pytest.fixture(name="waiting")
+def waiting_fixture(nv_box, leases):
+    """A function that starts a container with an exclusive lease, which waits for it; gives it."""
+    containers = []
+
+    def start(request, *args, engine=RUNC):
+        box = ask(nv_box(request, "--max-wait", "1h", *args, engine=engine), KEY, "exclusive", "1h")
+        box.timeout = 3700
+        before = len(leases.waiting())
+        containers.append(Container(box, NODES))
+        wait_until(lambda: len(leases.waiting()) > before, "it does not wait", containers[-1].run.process)
+        return containers[-1]
+
+    yield start
+    for container in containers:
+        container.end()
+
+
+@ENGINES
+def test_one_that_is_found_dead_after_a_wait_goes_back_and_the_next_is_chosen(nv_box, waiting, leases, machine, engine):
+    """At the place in the queue that the container had."""
+    first = [Container(ask(nv_box(str(n), engine=engine), KEY, "exclusive"), NODES).ready() for n in (0, 1)]
+    second = waiting("any:1", "--allow", "0,1", engine=engine)
+    third = waiting("0-1")
+    machine.kill(machine.gpus[0].address)
+    first[0].end()
+    wait_until(lambda: leases.rows("gpus", "state") == [
+        ("1", "running"), ("any:1 of 1", "waiting"), ("0,1", "waiting")], "it does not wait again", second.run.process)
+    first[1].end()
+    assert second.ready().out == nodes(machine.gpus[1])
+    told(second.end(), "passed by: GPU 0 ", "looks dead")
+    refused(third.end(), 3, "while the container waited", "GPU 0 ", "looks dead")
+    assert leases.are_free()
+
+
+def test_too_few_living_ones_are_no_reason_to_wait_on(nv_box, waiting, leases, machine):
+    first = Container(ask(nv_box("0-1"), KEY, "exclusive"), NODES).ready()
+    second = waiting("any:7")
+    for gpu in machine.gpus[:2]:
+        machine.kill(gpu.address)
+    first.end()
+    message = refused(second.end(), 3, "while the container waited", "GPU 0 ", "GPU 1 ", "looks dead")
+    assert "GPU 2 " not in message and leases.are_free()
