@@ -171,7 +171,7 @@ int history(int argc, const char *const *argv)
     cli.add_flag("--refused", "Only those that were refused", wanted.refused);
     cli.add({"--file", "FILE", "What the hooks have for --history (default: /var/lib/oci-gpu-hooks/history)"},
             wanted.file);
-    cli.add_choice({"--format", "NAME", "table, or json, a line each (default: table)"}, {"table", "json"},
+    cli.add_choice({"--format", "NAME", "table or json (default: table)"}, {"table", "json"},
                    [&](const std::string &name) { wanted.as_json = name == "json"; });
     if (!parse(cli, options, argc, argv))
         return EXIT_SUCCESS;

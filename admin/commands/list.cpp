@@ -42,14 +42,12 @@ std::vector<InstalledHook> those(const std::shared_ptr<const Sysroot> &sysroot,
     return hooks;
 }
 
-/** @param format of hooks for GPUs; others have a table alone */
 int print_lists(const std::shared_ptr<const Sysroot> &sysroot, const std::string &format)
 {
     int status = 0;
     std::string gap;
     for (const InstalledHook &hook : those(sysroot, lists_something)) {
-        const ProgramOutput output =
-            run_hook(*sysroot, hook, {"--list", "--format", is_gpu_hook(hook) ? format : "table"});
+        const ProgramOutput output = run_hook(*sysroot, hook, {"--list", "--format", format});
         print(gap + title_of(hook) + "\n");
         print(output.exit_status == 0 ? output.out : message_of(hook, output) + "\n");
         gap = "\n";

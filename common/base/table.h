@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstddef>
 #include <string>
 #include <vector>
 
@@ -12,7 +13,9 @@ using Table = std::vector<std::vector<std::string>>;
 /**
  * A line for each row, its columns aligned two blanks apart, without blanks at the end. Cells may be text from outside:
  * a control character, which could move a terminal's cursor, becomes a question mark.
+ * @param most how wide it may be at most, in characters: then the widest columns are cut, and what is cut ends in `~`;
+ *        0: as wide as it is
  */
-std::string to_text(const Table &table);
+std::string to_text(const Table &table, size_t most = 0);
 
 } // namespace ogh

@@ -45,7 +45,7 @@ std::string in_capitals(std::string text)
 }
 
 std::string as_table(const std::vector<std::string> &columns,
-                     const std::vector<std::vector<HostListing::Cell>> &rows)
+                     const std::vector<std::vector<HostListing::Cell>> &rows, size_t most)
 {
     Table table(1);
     for (const std::string &column : columns)
@@ -54,7 +54,7 @@ std::string as_table(const std::vector<std::string> &columns,
         auto &line = table.emplace_back();
         std::transform(row.begin(), row.end(), std::back_inserter(line), shown);
     }
-    return to_text(table);
+    return to_text(table, most);
 }
 
 bool is_empty(const HostListing::Cell &cell)
@@ -78,17 +78,18 @@ HostListing::Table without_empty(HostListing::Table table)
     return table;
 }
 
-std::string as_table(const HostListing &listing)
+/** @param most how wide it may be; 0: as it is */
+std::string as_table(const HostListing &listing, size_t most)
 {
     Table facts;
     for (const auto &[name, value] : listing.facts)
         facts.push_back({name + ":", shown(value)});
-    std::string text = to_text(facts) + as_table(listing.columns, listing.rows);
+    std::string text = to_text(facts, most) + as_table(listing.columns, listing.rows, most);
     for (const HostListing::Table &table : listing.further) {
         if (table.rows.empty())
             continue;
         const HostListing::Table shown_table = table.drops_empty ? without_empty(table) : table;
-        text += "\n" + as_table(shown_table.columns, shown_table.rows);
+        text += "\n" + as_table(shown_table.columns, shown_table.rows, most);
     }
     return text;
 }
@@ -137,9 +138,9 @@ void add_list_options(CommandLine &cli, const char *help, ListFormats formats, L
     cli.add_flag("--list", help, options.list);
     cli.add_choice({"--format", "NAME",
                     of_gpus ? "Of --list: table, screen, json, tags or status (default: table)"
-                            : "Of --list: table or json (default: table)"},
+                            : "Of --list: table, screen or json (default: table)"},
                    of_gpus ? std::vector<std::string>{"table", "screen", "json", "tags", "status"}
-                           : std::vector<std::string>{"table", "json"},
+                           : std::vector<std::string>{"table", "screen", "json"},
                    [&](const std::string &name) { options.format = format_names.at(name); });
 }
 
@@ -151,7 +152,9 @@ void check(const ListOptions &options)
 
 std::string to_text(const HostListing &listing, ListFormat format)
 {
-    return format == ListFormat::Json ? as_json(listing) : as_table(listing);
+    constexpr size_t screen = 80;
+    return format == ListFormat::Json ? as_json(listing)
+                                      : as_table(listing, format == ListFormat::Screen ? screen : 0);
 }
 
 } // namespace ogh

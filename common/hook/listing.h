@@ -51,7 +51,7 @@ void add_list_options(CommandLine &cli, const char *help, ListFormats formats, L
 /** @throws Error (Usage) if there is a format and no list */
 void check(const ListOptions &options);
 
-/** The text to print as a table or as JSON, with a newline at its end. */
+/** The text to print as a table, which fits a screen of 80 columns or does not, or as JSON, with a newline at its end. */
 std::string to_text(const HostListing &listing, ListFormat format);
 
 } // namespace ogh

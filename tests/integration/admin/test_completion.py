@@ -69,6 +69,8 @@ def test_options(offered):
 def test_values(offered):
     assert offered("doctor", "--format", "") == ["json", "text"]
     assert offered("doctor", "--format", "j") == ["json"]
+    assert offered("list", "--format", "") == ["json", "screen", "table"]
+    assert offered("history", "--format", "") == ["json", "table"]
     assert offered("key", "") == ["list", "new", "remove"]
     assert offered("key", "new", "nightly", "--hook", "") == sorted(FILES)
     assert offered("key", "new", "nightly", "--ho") == ["--hook"]
