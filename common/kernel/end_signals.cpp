@@ -48,9 +48,11 @@ bool unblock_signals() noexcept
     return ::sigprocmask(SIG_SETMASK, &none, nullptr) == 0;
 }
 
-UniqueFd watch_end_signals()
+UniqueFd watch_end_signals(int another)
 {
-    const sigset_t set = end_signals();
+    sigset_t set = end_signals();
+    if (another != 0)
+        ::sigaddset(&set, another);
     UniqueFd fd(::signalfd(-1, &set, SFD_CLOEXEC));
     if (!fd.valid())
         throw SystemError(errno, "cannot watch for signals (signalfd)");

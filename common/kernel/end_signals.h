@@ -26,8 +26,11 @@ void block_end_signals();
 /** Blocks no signal, for a program that is about to be run. @return whether it could be done */
 bool unblock_signals() noexcept;
 
-/** Readable while one of these signals is pending, once they are blocked; nothing is taken from it. @throws SystemError */
-UniqueFd watch_end_signals();
+/**
+ * Readable while one of these signals is pending, once they are blocked; nothing is taken from it.
+ * @param another signal that it is readable for as well; 0: none. @throws SystemError
+ */
+UniqueFd watch_end_signals(int another = 0);
 
 /** Takes one that is pending. @return its number, or 0 */
 int take_end_signal() noexcept;

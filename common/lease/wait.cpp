@@ -2,7 +2,6 @@
 #include "lease/wait.h"
 
 #include <poll.h>
-#include <sys/signalfd.h>
 #include <sys/syscall.h>
 #include <sys/timerfd.h>
 #include <unistd.h>
@@ -90,13 +89,8 @@ void sleep_until_one_ends(const Companions &companions, const std::vector<Unique
     const UniqueFd timer = timer_until(until_ns);
     std::vector<pollfd> entries = {
         {companions.init.get(), POLLIN, 0}, {companions.runtime.get(), POLLIN, 0}, {timer.get(), POLLIN, 0}};
-    const UniqueFd signals = watch_end_signals();
+    const UniqueFd signals = watch_end_signals(wake_signal);
     entries.push_back({signals.get(), POLLIN, 0});
-    const sigset_t wakers = wake_signals();
-    const UniqueFd woken(::signalfd(-1, &wakers, SFD_CLOEXEC));
-    if (!woken.valid())
-        throw SystemError(errno, "cannot watch for signals (signalfd)");
-    entries.push_back({woken.get(), POLLIN, 0});
     for (const UniqueFd &other : others)
         entries.push_back({other.get(), POLLIN, 0});
     while (::poll(entries.data(), entries.size(), -1) < 0) {
@@ -106,6 +100,7 @@ void sleep_until_one_ends(const Companions &companions, const std::vector<Unique
     check_end_signals("waiting for a GPU");
     // Taken before the state is looked at: who changes that later sends it again.
     const timespec now{0, 0};
+    const sigset_t wakers = wake_signals();
     ::sigtimedwait(&wakers, nullptr, &now);
     if (entries[0].revents != 0)
         throw ended("the container");

@@ -58,7 +58,12 @@ pid_t start_hook(const std::string &sysroot, pid_t init)
     std::array<std::string, 3> words = {"lease_herd", sysroot, std::to_string(init)};
     std::array<char *, 4> argv = {words[0].data(), words[1].data(), words[2].data(), nullptr};
     pid_t child = 0;
-    if (::posix_spawn(&child, "/proc/self/exe", nullptr, nullptr, argv.data(), nullptr) != 0)
+    posix_spawn_file_actions_t actions{};
+    ::posix_spawn_file_actions_init(&actions);
+    ::posix_spawn_file_actions_addclosefrom_np(&actions, STDERR_FILENO + 1); // what this process was given
+    const int failed = ::posix_spawn(&child, "/proc/self/exe", &actions, nullptr, argv.data(), nullptr);
+    ::posix_spawn_file_actions_destroy(&actions);
+    if (failed != 0)
         throw std::runtime_error("posix_spawn");
     return child;
 }
