@@ -22,8 +22,7 @@ int cancel(int argc, const char *const *argv)
     if (words.size() != 1)
         throw Error(ErrorKind::Usage, "cancel takes the id of one container");
     const auto sysroot = options.open();
-    if (!Leases::are_possible(*sysroot))
-        throw Error(ErrorKind::BrokenHost, "only root may do this, of the host or of its user namespace");
+    Leases::require(*sysroot);
     print("told the hook of container " + quote(Leases(*sysroot).cancel(words.front())) + " to end\n");
     return EXIT_SUCCESS;
 }

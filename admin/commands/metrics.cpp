@@ -1,19 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <array>
 #include <cstdlib>
-#include <ctime>
 #include <map>
 #include <set>
 #include <sstream>
 #include <utility>
 
-#include "base/error.h"
+#include <nlohmann/json.hpp>
+
 #include "base/json.h"
-#include "base/utc_text.h"
 #include "commands/command.h"
-#include "commands/history_events.h"
-#include "history/history.h"
-#include "lease/boot_clock.h"
+#include "lease/leases.h"
 
 namespace ogh::admin {
 
@@ -74,7 +71,7 @@ const char *state_of_gpu(const json &row)
     if (text_member(row, "state").starts_with("looks dead"))
         return "dead";
     const std::string lease = text_member(row, "lease");
-    for (const char *const state : {"drained", "exclusive", "shared"}) {
+    for (const char *const state : {"drained", "exclusive", "shared", "kept"}) {
         if (lease.starts_with(state))
             return state;
     }
@@ -100,8 +97,8 @@ void add_gpus(Exposition &to, const std::vector<json> &lists)
     const std::string name = "oci_gpu_hooks_gpus";
     to.begin(name, "gauge", "GPUs of this host, by what they are now.");
     for (const json &list : lists) {
-        std::map<std::string, double> counts{{"free", 0},    {"shared", 0}, {"exclusive", 0},
-                                             {"drained", 0}, {"dead", 0},   {"unavailable", 0}};
+        std::map<std::string, double> counts{{"free", 0},    {"kept", 0}, {"shared", 0},     {"exclusive", 0},
+                                             {"drained", 0}, {"dead", 0}, {"unavailable", 0}};
         for (const json &row : list.at("gpus")) {
             if (!row.at("index").is_null())
                 ++counts[state_of_gpu(row)];
@@ -135,88 +132,49 @@ void add_leases(Exposition &to, const std::vector<json> &lists)
 }
 
 /** What an exit status of a hook means; see oci-gpu-hooks(7). */
-const char *reason_of(double status)
+constexpr std::array<const char *, LeaseCounts::statuses> reasons{
+    nullptr, "failure", "usage", "not available", "busy", "denied", "broken host"};
+
+double seconds_of(std::uint64_t ns)
 {
-    constexpr std::array reasons{"failure", "failure", "usage",      "not available",
-                                 "busy",    "denied",  "broken host"};
-    return status >= 1 && status < static_cast<double>(reasons.size())
-               ? reasons.at(static_cast<size_t>(status))
-               : "failure";
+    return static_cast<double>(ns) / 1e9;
 }
 
-void add_waits(Exposition &to, const std::vector<json> &events)
+void add_waits(Exposition &to, const LeaseCounts &counts)
 {
-    constexpr std::array bounds{0.1, 1.0, 10.0, 60.0, 600.0, 3600.0};
     const std::string name = "oci_gpu_hooks_wait_seconds";
     to.begin(name, "histogram", "How long containers waited that were granted GPUs.");
-    std::map<double, double> counts;
-    double count = 0;
-    double sum = 0;
-    for (const json &event : events) {
-        if (text_member(event, "event") != "granted")
-            continue;
-        const double waited = event_number(event, "waited");
-        for (const double bound : bounds)
-            counts[bound] += waited <= bound ? 1 : 0;
-        ++count;
-        sum += waited;
+    std::uint64_t so_far = 0;
+    for (size_t i = 0; i < counts.wait_bounds_s.size(); ++i) {
+        so_far += counts.waits.at(i);
+        std::ostringstream bound;
+        bound << counts.wait_bounds_s.at(i);
+        to.add(name + "_bucket", {{"le", bound.str()}}, static_cast<double>(so_far));
     }
-    for (const double bound : bounds) {
-        std::ostringstream text;
-        text << bound;
-        to.add(name + "_bucket", {{"le", text.str()}}, counts[bound]);
-    }
-    to.add(name + "_bucket", {{"le", "+Inf"}}, count);
-    to.add(name + "_sum", {}, sum);
-    to.add(name + "_count", {}, count);
+    to.add(name + "_bucket", {{"le", "+Inf"}}, static_cast<double>(counts.grants));
+    to.add(name + "_sum", {}, seconds_of(counts.waited_ns));
+    to.add(name + "_count", {}, static_cast<double>(counts.grants));
 }
 
-/** @param events of this boot */
-void add_counters(Exposition &to, const std::vector<json> &events)
+void add_counters(Exposition &to, const LeaseCounts &counts)
 {
-    double grants = 0;
-    double takeovers = 0;
-    std::map<std::pair<std::string, std::string>, double> refusals;
-    std::map<std::string, double> seconds{{"amd", 0}, {"nvidia", 0}};
-    for (const json &event : events) {
-        const std::string kind = text_member(event, "event");
-        grants += kind == "granted" ? 1 : 0;
-        takeovers += text_member(event, "how").starts_with("preempted") ? 1 : 0;
-        if (kind == "refused")
-            ++refusals[{text_member(event, "hook"), reason_of(event_number(event, "status"))}];
-        for (const std::string &gpu : gpus_of(event)) {
-            if (kind == "ended" && seconds.contains(vendor_of(gpu)))
-                seconds[vendor_of(gpu)] += event_number(event, "seconds");
-        }
-    }
     to.begin("oci_gpu_hooks_grants_total", "counter", "Leases that were given.");
-    to.add("oci_gpu_hooks_grants_total", {}, grants);
+    to.add("oci_gpu_hooks_grants_total", {}, static_cast<double>(counts.grants));
     to.begin("oci_gpu_hooks_takeovers_total", "counter", "Containers that were ended for another one.");
-    to.add("oci_gpu_hooks_takeovers_total", {}, takeovers);
+    to.add("oci_gpu_hooks_takeovers_total", {}, static_cast<double>(counts.takeovers));
     to.begin("oci_gpu_hooks_gpu_seconds_total", "counter",
-             "Seconds of one GPU or a part of one that leases have had which have ended.");
-    for (const auto &[vendor, sum] : seconds)
-        to.add("oci_gpu_hooks_gpu_seconds_total", {{"vendor", vendor}}, sum);
-    if (!refusals.empty())
-        to.begin("oci_gpu_hooks_refusals_total", "counter", "Containers that a hook has refused.");
-    for (const auto &[why, count] : refusals)
-        to.add("oci_gpu_hooks_refusals_total", {{"hook", why.first}, {"reason", why.second}}, count);
-    add_waits(to, events);
-}
-
-/** Nothing where there is no history. */
-std::vector<json> events_of_boot(const Sysroot &sysroot, const std::string &path)
-{
-    const std::string boot = utc_text(::time(nullptr) - boottime_ns() / 1'000'000'000);
-    std::vector<json> events;
-    try {
-        events = read_events(sysroot, path);
-    } catch (const Error &error) {
-        if (error.kind() != ErrorKind::NotAvailable)
-            throw;
+             "Seconds of one device, a GPU or a part of one, that leases have had.");
+    for (size_t i = 0; i < counts.vendors.size(); ++i)
+        to.add("oci_gpu_hooks_gpu_seconds_total", {{"vendor", std::string(counts.vendors.at(i))}},
+               seconds_of(counts.device_ns.at(i)));
+    to.begin("oci_gpu_hooks_refusals_total", "counter", "Containers that a hook has refused.");
+    for (size_t hook = 0; hook < counts.hooks.size(); ++hook) {
+        for (size_t status = 1; status < reasons.size(); ++status)
+            to.add("oci_gpu_hooks_refusals_total",
+                   {{"hook", std::string(counts.hooks.at(hook))}, {"reason", reasons.at(status)}},
+                   static_cast<double>(counts.refusals.at(hook).at(status)));
     }
-    std::erase_if(events, [&](const json &event) { return text_member(event, "time") < boot; });
-    return events;
+    add_waits(to, counts);
 }
 
 } // namespace
@@ -224,10 +182,7 @@ std::vector<json> events_of_boot(const Sysroot &sysroot, const std::string &path
 int metrics(int argc, const char *const *argv)
 {
     CommandOptions options;
-    std::string file = default_history;
     CommandLine cli("oci-gpu-hooks metrics", "Who has which GPU in numbers, for Prometheus.", page);
-    cli.add({"--file", "FILE", "What the hooks have for --history (default: /var/lib/oci-gpu-hooks/history)"},
-            file);
     if (!parse(cli, options, argc, argv))
         return EXIT_SUCCESS;
     const auto sysroot = options.open();
@@ -235,7 +190,7 @@ int metrics(int argc, const char *const *argv)
     Exposition exposition;
     add_gpus(exposition, lists);
     add_leases(exposition, lists);
-    add_counters(exposition, events_of_boot(*sysroot, file));
+    add_counters(exposition, Leases::counts(*sysroot));
     print(exposition.text());
     return EXIT_SUCCESS;
 }

@@ -41,10 +41,15 @@ public:
             add_podman_names(*leases);
         if (leases && !leases->scope.empty())
             list.table.facts.emplace_back("scope", leases->scope + " alone");
-        Hook::print(
-            leases
-                ? to_text(list.table, {std::move(list.gpus), policy, *leases, vendor_.traits().tags}, format)
-                : to_text(format == ListFormat::Screen ? screen_of(list.table) : list.table, format));
+        if (leases && !leases->lock_keeper.empty())
+            list.table.facts.emplace_back("lock",
+                                          "kept by " + leases->lock_keeper + ", which holds up all hooks");
+        Hook::print(leases
+                        ? to_text(list.table,
+                                  {std::move(list.gpus), policy, *leases, vendor_.traits().tags,
+                                   options_.leases.least},
+                                  format)
+                        : to_text(format == ListFormat::Screen ? screen_of(list.table) : list.table, format));
     }
 
     /** @param words the command line */

@@ -191,8 +191,7 @@ void drain(const Sysroot &sysroot, const Selectors &selectors, const std::vector
         if (keys.size() == before)
             throw availability.unknown(selector.text);
     }
-    if (!Leases::are_possible(sysroot))
-        throw Error(ErrorKind::BrokenHost, "only root may drain a GPU, of the host or of its user namespace");
+    Leases::require(sysroot);
     Drain drain{{}, unix_time(), {}, 0, options.drain_reason};
     if (options.drain_time) {
         const std::chrono::nanoseconds time = duration_of(*options.drain_time, "option '--for'");

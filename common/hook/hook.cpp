@@ -22,6 +22,7 @@
 #include "kernel/process.h"
 #include "kernel/served_mounts.h"
 #include "kernel/user_namespace.h"
+#include "lease/lease_counts.h"
 #include "oci/state.h"
 
 namespace ogh {
@@ -132,7 +133,7 @@ std::optional<Request> Hook::request(const OtherwiseAsked &otherwise)
         label_.asker = asked->asker_text();
         if (label_.user.empty())
             label_.user = login_user();
-        static_cast<void>(history()); // which works in the container too from here on
+        prepare_for_refusal();
     }
     if (asked && !options_.plan)
         block_end_signals(); // from here on there may be something to take back
@@ -150,22 +151,47 @@ std::shared_ptr<History> Hook::history()
     return history_;
 }
 
+void Hook::prepare_for_refusal()
+{
+    if (std::exchange(is_prepared_, true) || options_.plan || options_.inspect)
+        return;
+    static_cast<void>(history());
+    try {
+        if (const Sysroot sysroot(options_.sysroot); LeaseFolder::is_possible(sysroot))
+            lease_place_ = LeaseFolder::place(sysroot);
+    } catch (const Error &) { // NOLINT(bugprone-empty-catch): who needs it will say so
+    }
+}
+
+/** No container waits for numbers, and no message is about them. */
+void Hook::count_refusal(int status) noexcept
+try {
+    if (!lease_place_)
+        return;
+    LeaseCounts one;
+    one.add_refusal(name_, status);
+    count(std::move(*lease_place_).make(), one);
+} catch (const std::exception &) {
+    return;
+}
+
 void Hook::write_refusal(const std::exception &error) noexcept
 try {
     if (container_.id.empty())
         return; // by hand
-    const auto history = this->history();
-    if (!history)
-        return;
+    prepare_for_refusal();
     const auto *const known = dynamic_cast<const Error *>(&error);
-    const ErrorKind kind = known == nullptr ? ErrorKind::Failure : known->kind();
-    HistoryLine line = history->begin("refused");
-    line.add("container", container_.id);
-    add_label(line, label_);
-    line.add_number("status", static_cast<std::uint64_t>(exit_status(kind)));
-    line.add("reason", error.what());
-    history->add(std::move(line));
-    say_history();
+    const int status = static_cast<int>(exit_status(known == nullptr ? ErrorKind::Failure : known->kind()));
+    if (history_) {
+        HistoryLine line = history_->begin("refused");
+        line.add("container", container_.id);
+        add_label(line, label_);
+        line.add_number("status", static_cast<std::uint64_t>(status));
+        line.add("reason", error.what());
+        history_->add(std::move(line));
+        say_history();
+    }
+    count_refusal(status);
 } catch (const std::exception &problem) {
     log_.write(LogLevel::Warning, std::string(problem.what()) + ", ignoring");
 }

@@ -19,6 +19,7 @@
 #include "image/container_view.h"
 #include "kernel/progress.h"
 #include "kernel/time_limit.h"
+#include "lease/lease_folder.h"
 #include "oci/config.h"
 #include "oci/container_label.h"
 #include "request/request.h"
@@ -121,6 +122,11 @@ public:
     static void print(const std::string &text);
 
 private:
+    /** Opens on the host what works in the container too: where it is written down, and counted, that it is refused. */
+    void prepare_for_refusal();
+
+    void count_refusal(int status) noexcept;
+
     /** The state on stdin, and the config.json that it names. @throws Error */
     void read_container();
 
@@ -145,6 +151,8 @@ private:
     Progress progress_;
     std::string not_creating_; ///< see State
     std::shared_ptr<History> history_;
+    std::optional<LeaseFolder> lease_place_;
+    bool is_prepared_ = false; ///< for a refusal
 };
 
 /**

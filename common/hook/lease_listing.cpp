@@ -9,6 +9,7 @@
 #include "base/utc_text.h"
 #include "hook/lease_screen.h"
 #include "lease/boot_clock.h"
+#include "lease/lease_rules.h"
 #include "request/availability.h"
 
 namespace ogh {
@@ -18,14 +19,23 @@ namespace {
 /** Of one GPU. */
 struct Use {
     bool drained = false;
+    bool kept = false; ///< for those who wait
     bool exclusive = false;
     size_t holders = 0;
 
-    [[nodiscard]] bool is_free() const { return !drained && holders == 0; }
+    [[nodiscard]] bool is_free() const { return !drained && !kept && holders == 0; }
 };
 
-Use use_of(const LeaseKey &key, const LeaseList &leases)
+/** Whether somebody who comes now and asks for nothing special does not get it, since others came earlier. */
+bool is_kept(const LeaseKey &key, const GpuState &state)
 {
+    const Demand demand{{key}, 0, {}, state.least};
+    return !decide(state.leases.state, {{}, demand}, boottime_ns(), Depth::Enough).granted;
+}
+
+Use use_of(const LeaseKey &key, const GpuState &state)
+{
+    const LeaseList &leases = state.leases;
     Use use;
     use.drained = std::any_of(leases.drains.begin(), leases.drains.end(),
                               [&](const Drain &drain) { return overlap(drain.key, key); });
@@ -38,12 +48,13 @@ Use use_of(const LeaseKey &key, const LeaseList &leases)
             break;
         }
     }
+    use.kept = use.is_free() && is_kept(key, state);
     return use;
 }
 
 std::string lease_text(const Use &use)
 {
-    std::string text = use.drained ? "drained" : "";
+    std::string text = use.drained ? "drained" : use.kept ? "kept" : "";
     if (use.holders != 0)
         text += (text.empty() ? "" : ", ") + std::string(use.exclusive ? "exclusive" : "shared") +
                 (use.holders > 1 ? " by " + std::to_string(use.holders) : "");
@@ -205,13 +216,15 @@ std::string tags_of(const GpuState &state)
 std::string status_of(const GpuState &state)
 {
     size_t free = 0;
+    size_t kept = 0;
     size_t exclusive = 0;
     size_t shared = 0;
     size_t drained = 0;
     const auto gpus = usable(state);
     for (const Candidate *gpu : gpus) {
-        const Use use = use_of(gpu->lease_key, state.leases);
+        const Use use = use_of(gpu->lease_key, state);
         free += use.is_free() ? 1U : 0U;
+        kept += use.kept ? 1U : 0U;
         drained += use.drained ? 1U : 0U;
         if (use.holders != 0)
             ++(use.exclusive ? exclusive : shared);
@@ -222,11 +235,13 @@ std::string status_of(const GpuState &state)
     const auto waiting = std::count_if(entries.rows.begin(), entries.rows.end(), [](const auto &row) {
         return row.back() == HostListing::Cell("waiting");
     });
+    const std::string &keeper = state.leases.lock_keeper;
     return std::string(state.tags.type) + ": " + count_text(gpus.size()) + ", " + std::to_string(free) +
            " free, " + std::to_string(shared) + " shared, " + std::to_string(exclusive) + " exclusive, " +
-           std::to_string(drained) + " drained" +
+           std::to_string(drained) + " drained, " + std::to_string(kept) + " kept for those who wait" +
            (dead == 0 ? "" : ", " + std::to_string(dead) + " that look dead") + "; " +
-           std::to_string(waiting) + " waiting\n";
+           std::to_string(waiting) + " waiting" +
+           (keeper.empty() ? "" : "; " + keeper + " keeps the lock, which holds up all hooks") + "\n";
 }
 
 } // namespace
@@ -241,7 +256,7 @@ std::string to_text(HostListing &listing, const GpuState &state, ListFormat form
     listing.columns.insert(listing.columns.end() - 1, "lease");
     for (size_t i = 0; i < listing.rows.size(); ++i) {
         auto &row = listing.rows[i];
-        row.insert(row.end() - 1, lease_text(use_of(state.gpus.at(i).lease_key, state.leases)));
+        row.insert(row.end() - 1, lease_text(use_of(state.gpus.at(i).lease_key, state)));
     }
     listing.further.push_back(entries_of(state));
     listing.further.push_back(drains_of(state));

@@ -22,6 +22,7 @@ struct GpuState {
     SelectionPolicy policy;
     LeaseList leases;
     GpuTags tags;
+    LeaseMode least = LeaseMode::Shared; ///< of a container that does not say which lease it wants
 };
 
 /**

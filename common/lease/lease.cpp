@@ -19,6 +19,7 @@ void Lease::release() noexcept
     try {
         LeaseStore::Session session = store->open(LeaseStore::patience_at_the_end);
         take_back(session.state(), grant_);
+        session.expect_all();
         session.explain_end(grant_.init, "not started");
         session.save();
     } catch (const std::exception &) {

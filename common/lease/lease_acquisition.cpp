@@ -138,7 +138,9 @@ LeaseAcquisition::Attempt LeaseAcquisition::try_now()
 {
     LeaseStore::Session session = store_->open();
     const std::int64_t now = boottime_ns();
-    drop_missing(processes_, session.state(), request_.demand);
+    drop_missing_holders(processes_, session.state(), request_.demand);
+    if (ticket_ == 0) // those who wait behind others look at these alone
+        drop_missing_tickets(session.state(), request_.demand);
     expire(session.state(), now);
     if (!is_in(session.state(), ticket_))
         ticket_ = 0;
@@ -150,8 +152,10 @@ LeaseAcquisition::Attempt LeaseAcquisition::try_now()
     Decision decision = decide(session.state(), claim, now, Depth::Enough);
     while (drop_gone(processes_, session.state(),
                      decision.granted ? all_that_count(session.state(), decision) : decision.obstacles,
-                     present))
+                     present)) {
+        drop_missing_tickets(session.state(), request_.demand);
         decision = decide(session.state(), claim, now, Depth::Enough);
+    }
     Attempt attempt;
     if (decision.granted) {
         check_count(session.state(), *decision.granted);
@@ -170,8 +174,8 @@ LeaseAcquisition::Attempt LeaseAcquisition::try_now()
     session.save();
     if (attempt.granted || attempt.ticket != 0)
         say_whose(session.state());
-    if (store_->history() != nullptr && !attempt.grant.added.empty())
-        add_grant(*store_->history(), request_, attempt.grant.added, now - asked_ns_);
+    if (!attempt.grant.added.empty())
+        note_grant(store_->folder(), store_->history(), request_, attempt.grant.added, now - asked_ns_);
     ticket_ = attempt.ticket; // a number that was not saved may become that of another request
     return attempt;
 }
@@ -291,8 +295,10 @@ bool LeaseAcquisition::preempt_all(Attempt &attempt)
         Preemption result = preempt(processes_, step);
         if (request_.notes != nullptr && (result.has_ended || step.signal))
             request_.notes->push_back({LogLevel::Warning, to_text(step)});
-        if (result.has_ended)
+        if (result.has_ended) {
             preempted_[step.holder.init] = "preempted: " + std::string(to_word(step.why));
+            count_takeover(store_->folder());
+        }
         if (result.busy_with.valid())
             attempt.watched.push_back(std::move(result.busy_with));
         if (!result.has_ended && !step.signal)

@@ -3,6 +3,7 @@
 
 #include <fcntl.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -41,8 +42,12 @@ void check_folder(int fd, const std::string &what)
     const struct stat status = status_of(fd, what);
     if (status.st_uid != 0)
         throw Error(ErrorKind::BrokenHost, what + " does not belong to root");
-    if ((status.st_mode & (S_IWGRP | S_IWOTH)) != 0)
-        throw Error(ErrorKind::BrokenHost, what + " may be written by others than root");
+    if ((status.st_mode & (S_IWGRP | S_IWOTH)) == 0)
+        return;
+    struct statvfs filesystem {};
+    const bool is_read_only = ::fstatvfs(fd, &filesystem) == 0 && (filesystem.f_flag & ST_RDONLY) != 0;
+    throw Error(ErrorKind::BrokenHost, what + (is_read_only ? " is on a read-only filesystem"
+                                                            : " may be written by others than root"));
 }
 
 /** Nothing if it is missing. */
@@ -103,7 +108,7 @@ bool LeaseFolder::is_possible(const Sysroot &sysroot)
 }
 
 /** The folder that it is in, as it is; without a descriptor if there is none. */
-LeaseFolder LeaseFolder::above(const Sysroot &sysroot)
+LeaseFolder LeaseFolder::place(const Sysroot &sysroot)
 {
     LeaseFolder run;
     if (!in_initial_user_namespace()) {
@@ -121,10 +126,23 @@ LeaseFolder LeaseFolder::above(const Sysroot &sysroot)
     return run;
 }
 
-LeaseFolder::LeaseFolder(const Sysroot &sysroot) : LeaseFolder(above(sysroot))
+LeaseFolder::LeaseFolder(const Sysroot &sysroot) : LeaseFolder(place(sysroot))
 {
     if (!fd_.valid())
         fd_ = open_or_make_folder(root_of(sysroot).get(), "run", "the folder " + quote(on_host_));
+    descend();
+}
+
+LeaseFolder LeaseFolder::make() &&
+{
+    if (!fd_.valid())
+        throw Error(ErrorKind::BrokenHost, "there is no folder " + quote(on_host_));
+    descend();
+    return std::move(*this);
+}
+
+void LeaseFolder::descend()
+{
     fd_ = *walk(std::move(fd_), on_host_, below, [](int parent, const char *name, const std::string &what) {
         return std::optional(open_or_make_folder(parent, name, what));
     });
@@ -133,7 +151,7 @@ LeaseFolder::LeaseFolder(const Sysroot &sysroot) : LeaseFolder(above(sysroot))
 
 std::optional<LeaseFolder> LeaseFolder::find(const Sysroot &sysroot)
 {
-    LeaseFolder folder = above(sysroot);
+    LeaseFolder folder = place(sysroot);
     if (!folder.fd_.valid())
         return std::nullopt;
     auto fd = walk(std::move(folder.fd_), folder.on_host_, below, open_folder);
@@ -177,6 +195,14 @@ UniqueFd LeaseFolder::lock(const Processes &processes, const Patience &patience)
     throw Error(ErrorKind::BrokenHost, named(lock_name) + " is removed again and again");
 }
 
+std::string LeaseFolder::lock_keeper(const Processes &processes) const
+{
+    struct stat status {};
+    if (::fstatat(fd_.get(), lock_name, &status, AT_SYMLINK_NOFOLLOW) != 0)
+        return "";
+    return ogh::lock_keeper(status.st_dev, status.st_ino, processes);
+}
+
 std::string LeaseFolder::read(size_t limit) const
 {
     const UniqueFd fd(::openat(fd_.get(), state_name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
@@ -201,6 +227,12 @@ std::string LeaseFolder::read(size_t limit) const
     return text;
 }
 
+void LeaseFolder::remove(const char *file) const
+{
+    if (::unlinkat(fd_.get(), file, 0) != 0 && errno != ENOENT)
+        throw SystemError(errno, "cannot remove " + named(file), ErrorKind::BrokenHost);
+}
+
 UniqueFd LeaseFolder::make_new() const
 {
     const auto make = [&] {
@@ -210,8 +242,7 @@ UniqueFd LeaseFolder::make_new() const
     UniqueFd fd = make();
     if (!fd.valid() && errno == EEXIST) {
         // What a process left that was killed. Whoever holds the lock may remove it.
-        if (::unlinkat(fd_.get(), new_name, 0) != 0)
-            throw SystemError(errno, "cannot remove " + named(new_name), ErrorKind::BrokenHost);
+        remove(new_name);
         fd = make();
     }
     if (!fd.valid())

@@ -26,6 +26,11 @@ public:
      */
     explicit LeaseFolder(const Sysroot &sysroot);
 
+    /** Where it is to be: nothing of it is opened or made before make(), which works after entering a container. @throws as above */
+    static LeaseFolder place(const Sysroot &sysroot);
+    /** @throws as above, and where there is no such place */
+    [[nodiscard]] LeaseFolder make() &&;
+
     /** The folder as it is, for reading; nothing if there is none. @throws as above */
     static std::optional<LeaseFolder> find(const Sysroot &sysroot);
 
@@ -34,6 +39,9 @@ public:
      * @return holds the lock until it is closed. @throws Error (BrokenHost); one that names who has kept it for so long; Cancelled
      */
     [[nodiscard]] UniqueFd lock(const Processes &processes, const Patience &patience) const;
+
+    /** As lock_keeper() has it; without opening the lock. */
+    [[nodiscard]] std::string lock_keeper(const Processes &processes) const;
 
     /** What the state file says; "" if there is none. Readable without the lock: it is only ever replaced. @throws Error (BrokenHost) */
     [[nodiscard]] std::string read(size_t limit) const;
@@ -53,9 +61,12 @@ public:
     /** What an administrator does if the folder cannot be used: the command. */
     [[nodiscard]] std::string how_to_clear() const { return "rm -r " + on_host_; }
 
+    /** Removes a file of it, if there is such a one. @throws SystemError (BrokenHost) */
+    void remove(const char *file) const;
+
 private:
     LeaseFolder() = default;
-    static LeaseFolder above(const Sysroot &sysroot);
+    void descend();
 
     [[nodiscard]] UniqueFd make_new() const;
     [[nodiscard]] std::string named(const char *file) const;

@@ -4,19 +4,25 @@
 #include <set>
 
 #include "base/utc_text.h"
+#include "lease/lease_counts.h"
 
 namespace ogh {
 
-void add_grant(History &history, const LeaseRequest &request, const std::vector<LeaseKey> &devices,
-               std::int64_t waited_ns)
+void note_grant(const LeaseFolder &folder, History *history, const LeaseRequest &request,
+                const std::vector<LeaseKey> &devices, std::int64_t waited_ns)
 {
-    HistoryLine line = history.begin("granted");
+    LeaseCounts one;
+    one.add_grant(waited_ns);
+    count(folder, one);
+    if (history == nullptr)
+        return;
+    HistoryLine line = history->begin("granted");
     line.add("container", request.container);
     add_label(line, request.label);
     line.add("gpus", devices);
     line.add("lease", request.demand.mode == LeaseMode::Exclusive ? "exclusive" : "shared");
     line.add_time("waited", waited_ns);
-    history.add(std::move(line));
+    history->add(std::move(line));
 }
 
 void add_ends(History &history, const LeaseState &before, const LeaseState &after, const KnownEnds &how,

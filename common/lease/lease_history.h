@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "history/history.h"
+#include "lease/lease_folder.h"
 #include "lease/lease_request.h"
 #include "lease/lease_state.h"
 
@@ -15,9 +16,9 @@ namespace ogh {
 /** How containers have ended that the state has no more, where whoever takes them out knows; by init. */
 using KnownEnds = std::map<ProcessId, std::string>;
 
-/** A container has got these devices. @param waited_ns since it asked */
-void add_grant(History &history, const LeaseRequest &request, const std::vector<LeaseKey> &devices,
-               std::int64_t waited_ns);
+/** A container has got these devices: it is counted, and written down. @param history or nullptr. @param waited_ns since it asked */
+void note_grant(const LeaseFolder &folder, History *history, const LeaseRequest &request,
+                const std::vector<LeaseKey> &devices, std::int64_t waited_ns);
 
 /**
  * Each container that had something before, and has nothing now. Whoever sees it writes it down, so its end is when it was

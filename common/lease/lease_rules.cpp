@@ -2,6 +2,7 @@
 #include "lease/lease_rules.h"
 
 #include <algorithm>
+#include <limits>
 
 #include "lease/by_gpu.h"
 #include "lease/candidate_choice.h"
@@ -29,10 +30,13 @@ struct Wish {
 
 /** What all questions need to know of a state, found out once. */
 struct Scene {
-    Scene(const LeaseState &all, std::int64_t time)
-        : state(all), now(time), uses(uses_of(all)), quotas(all, time)
+    /** @param last the ticket behind which nobody is of interest: whoever came later is in nobody's way */
+    Scene(const LeaseState &all, std::int64_t time, std::uint64_t last)
+        : state(all), now(time), uses(uses_of(all)), quotas(all, time, last)
     {
         for (const Ticket &ticket : all.tickets) {
+            if (ticket.number >= last)
+                break;
             for (const LeaseKey *key : devices_of(ticket.demand))
                 wishes.add(gpu_of(*key), {&ticket, key});
         }
@@ -276,17 +280,22 @@ private:
 
 Decision decide(const LeaseState &state, const Claim &claim, std::int64_t now, Depth depth)
 {
-    return Question(Scene(state, now), claim, depth).answer();
+    const std::uint64_t last = claim.ticket == 0 ? std::numeric_limits<std::uint64_t>::max() : claim.ticket;
+    return Question(Scene(state, now, last), claim, depth).answer();
 }
 
-std::vector<Decision> decide_for_all(const LeaseState &state, std::int64_t now)
+std::vector<Decision> decide_for(const LeaseState &state, const std::vector<const Ticket *> &tickets,
+                                 std::int64_t now)
 {
-    const Scene scene(state, now);
     std::vector<Decision> decisions;
-    decisions.reserve(state.tickets.size());
-    for (const Ticket &ticket : state.tickets)
-        decisions.push_back(
-            Question(scene, {ticket.holder.init, ticket.demand, ticket.number}, Depth::Enough).answer());
+    if (tickets.empty())
+        return decisions;
+    const Scene scene(state, now, tickets.back()->number);
+    decisions.reserve(tickets.size());
+    for (const Ticket *ticket : tickets) {
+        const Claim claim{ticket->holder.init, ticket->demand, ticket->number};
+        decisions.push_back(Question(scene, claim, Depth::Enough).answer());
+    }
     return decisions;
 }
 

@@ -55,7 +55,8 @@ enum class Depth {
  */
 Decision decide(const LeaseState &state, const Claim &claim, std::int64_t now, Depth depth = Depth::All);
 
-/** The same for each request that waits, in their order, with enough of what is in its way. */
-std::vector<Decision> decide_for_all(const LeaseState &state, std::int64_t now);
+/** The same for some of the requests that wait, in their order, with enough of what is in the way of each. */
+std::vector<Decision> decide_for(const LeaseState &state, const std::vector<const Ticket *> &tickets,
+                                 std::int64_t now);
 
 } // namespace ogh

@@ -8,9 +8,34 @@
 #include "lease/boot_clock.h"
 #include "lease/lease_bounds.h"
 #include "lease/lease_text.h"
-#include "lease/lease_wake.h"
 
 namespace ogh {
+
+namespace {
+
+/** The start of process 1 is another one as well where the clock since boot is. */
+std::string other_space(const ProcessSpace &written, const ProcessSpace &own)
+{
+    const std::string other = "another pid namespace";
+    return written.pid_namespace == own.pid_namespace
+               ? "another time namespace, or " + other + " that had the same number"
+               : other;
+}
+
+/** Of a state that can be understood. */
+bool is_of_another_boot(const std::string &text, const ProcessSpace &space)
+{
+    return !text.empty() && text.find(space.boot) == std::string::npos;
+}
+
+/** They may be many. */
+std::string without_tickets(const std::string &text)
+{
+    const size_t start = text.find("\nticket ");
+    return start == std::string::npos ? text : text.substr(0, start + 1) + "end\n";
+}
+
+} // namespace
 
 LeaseState state_for(const ProcessSpace &space, const std::string &text, const std::string &how_to_clear)
 {
@@ -27,9 +52,9 @@ LeaseState state_for(const ProcessSpace &space, const std::string &text, const s
     if (file.space.boot != space.boot)
         return {{}, {}, {}, std::move(file.state.last_used), file.state.uses, file.state.numbers};
     if (file.space != space)
-        throw Error(ErrorKind::BrokenHost, "the lease file was written from another pid namespace, where the "
-                                           "numbers of processes mean others" +
-                                               help);
+        throw Error(ErrorKind::BrokenHost, "the lease file was written from " +
+                                               other_space(file.space, space) +
+                                               ", where the numbers of processes mean others" + help);
     return std::move(file.state);
 }
 
@@ -38,28 +63,55 @@ LeaseState LeaseStore::read() const
     return state_for(processes_.space(), folder_.read(max_lease_file), how_to_clear());
 }
 
+LeaseCounts LeaseStore::counts() const
+{
+    LeaseCounts counts = read_counts(folder_);
+    const std::string text = folder_.read(max_lease_file);
+    if (is_of_another_boot(text, processes_.space()))
+        return {};
+    const std::int64_t now = boottime_ns();
+    for (const Allocation &allocation : state_for(processes_.space(), text, how_to_clear()).allocations)
+        counts.add_time(devices_by_vendor(allocation), now - allocation.taken_ns);
+    return counts;
+}
+
 LeaseStore::Session::Session(const LeaseStore &store, UniqueFd lock)
     : store_(store), lock_(std::move(lock)), saved_(store.folder_.read(max_lease_file))
 {
     state_ = state_for(store.processes_.space(), saved_, store.how_to_clear());
-    inits_.reserve(state_.allocations.size());
+    before_.reserve(state_.allocations.size());
     for (const Allocation &allocation : state_.allocations)
-        inits_.push_back(allocation.holder.init);
+        before_.push_back({allocation.holder.init, allocation.taken_ns, devices_by_vendor(allocation)});
+    drains_ = state_.drains;
 }
 
 /** The state as it was is read once more where it is known that somebody has gone: that is not often. */
-void LeaseStore::Session::write_ends(const std::string &before)
+void LeaseStore::Session::note_ends(const std::string &before)
 {
-    // Those that stay keep their order, so that one walk tells.
-    auto next = state_.allocations.begin();
-    const auto is_there = [&](const ProcessId &init) {
-        next = std::find_if(next, state_.allocations.end(),
-                            [&](const Allocation &allocation) { return allocation.holder.init == init; });
-        return next != state_.allocations.end();
-    };
-    if (store_.history_ != nullptr && !std::all_of(inits_.begin(), inits_.end(), is_there))
-        add_ends(*store_.history_, state_for(store_.processes_.space(), before, ""), state_, ends_,
-                 boottime_ns());
+    const std::int64_t now = boottime_ns();
+    LeaseCounts counts;
+    bool is_one_gone = false;
+    auto next = state_.allocations.begin(); // those that stay keep their order
+    for (const Had &had : before_) {
+        const auto found = std::find_if(next, state_.allocations.end(), [&](const Allocation &allocation) {
+            return allocation.holder.init == had.init;
+        });
+        LeaseCounts::ByVendor less = had.devices;
+        if (found != state_.allocations.end()) {
+            const LeaseCounts::ByVendor left = devices_by_vendor(*found);
+            for (size_t vendor = 0; vendor < left.size(); ++vendor)
+                less.at(vendor) -= std::min(less.at(vendor), left.at(vendor));
+            next = found;
+        } else {
+            is_one_gone = true;
+        }
+        counts.add_time(less, now - had.taken_ns);
+    }
+    if (counts != LeaseCounts())
+        count(store_.folder_, counts);
+    if (is_one_gone && store_.history_ != nullptr)
+        add_ends(*store_.history_, state_for(store_.processes_.space(), without_tickets(before), ""), state_,
+                 ends_, now);
 }
 
 void LeaseStore::Session::save()
@@ -68,10 +120,12 @@ void LeaseStore::Session::save()
     std::string text = to_text({store_.processes_.space(), state_});
     if (text == saved_ || (saved_.empty() && state_ == LeaseState()))
         return;
+    if (is_of_another_boot(saved_, store_.processes_.space()))
+        forget_counts(store_.folder_);
     // First, with the lock held: should this process be killed on the way, nobody sleeps who could be served.
-    wake_waiters(store_.processes_, state_);
+    wake_waiters(store_.processes_, state_, state_.drains == drains_ ? change_ : StateChange::Other);
     store_.folder_.write(text);
-    write_ends(std::exchange(saved_, std::move(text)));
+    note_ends(std::exchange(saved_, std::move(text)));
 }
 
 } // namespace ogh

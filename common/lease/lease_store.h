@@ -9,10 +9,12 @@
 
 #include "base/unique_fd.h"
 #include "history/history.h"
+#include "lease/lease_counts.h"
 #include "lease/lease_file.h"
 #include "lease/lease_folder.h"
 #include "lease/lease_history.h"
 #include "lease/lease_state.h"
+#include "lease/lease_wake.h"
 #include "lease/processes.h"
 
 namespace ogh {
@@ -56,19 +58,32 @@ public:
         /** Writes the state if it has changed, and wakes who waits and has to look at it. @throws Error (BrokenHost), and then it is as it was */
         void save();
 
+        /** Has save() look at all who wait: somebody who stays is given less than it had. */
+        void expect_all() { change_ = StateChange::Other; }
+
         /** What save() writes to the history, should that container be gone: not just "ended". */
         void explain_end(const ProcessId &init, std::string how) { ends_[init] = std::move(how); }
 
     private:
         friend class LeaseStore;
+
+        /** What somebody had. */
+        struct Had {
+            ProcessId init;
+            std::int64_t taken_ns;
+            LeaseCounts::ByVendor devices;
+        };
+
         Session(const LeaseStore &store, UniqueFd lock);
-        void write_ends(const std::string &before);
+        void note_ends(const std::string &before);
 
         const LeaseStore &store_;
         UniqueFd lock_;
         LeaseState state_;
-        std::string saved_;            ///< what the file says
-        std::vector<ProcessId> inits_; ///< of those that had something then
+        std::string saved_;         ///< what the file says
+        std::vector<Had> before_;   ///< then
+        std::vector<Drain> drains_; ///< then
+        StateChange change_ = StateChange::None;
         KnownEnds ends_;
     };
 
@@ -85,6 +100,9 @@ public:
 
     /** The state as it was at some moment; for who may not take the lock. @throws Error (BrokenHost) */
     [[nodiscard]] LeaseState read() const;
+
+    /** What has happened since the boot, with what those have had so far that have something now. @throws Error (BrokenHost) */
+    [[nodiscard]] LeaseCounts counts() const;
 
 private:
     [[nodiscard]] std::string how_to_clear() const { return folder_.how_to_clear(); }

@@ -30,10 +30,19 @@ Watched watched_of(const LeaseState &state, const Obstacles &obstacles);
 std::int64_t next_deadline(const LeaseState &state, const std::set<std::uint64_t> &numbers,
                            std::int64_t limit);
 
-/** The requests that have to look at the state, of those that take the signal; pure. In their order. */
-std::vector<const Ticket *> waiters_to_wake(const LeaseState &state, std::int64_t now);
+/** What has become of the state besides entries that have come and gone. */
+enum class StateChange {
+    None,
+    Other, ///< a drain is another one, or somebody who stays has less than before
+};
+
+/**
+ * The requests that have to look at the state, of those that take the signal; pure. In their order. Where it is who is
+ * there alone that makes the difference, those need not be decided for whose watched ones are all there.
+ */
+std::vector<const Ticket *> waiters_to_wake(const LeaseState &state, StateChange change, std::int64_t now);
 
 /** Wakes them, those that are still there. @throws Error (BrokenHost) */
-void wake_waiters(const Processes &processes, const LeaseState &state);
+void wake_waiters(const Processes &processes, const LeaseState &state, StateChange change);
 
 } // namespace ogh

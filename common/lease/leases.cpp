@@ -46,7 +46,7 @@ LeaseList list_of(const LeaseStore &store, const LeaseState &state, const Presen
                   const PreemptionPolicy &policy)
 {
     const Processes &processes = store.processes();
-    LeaseList list{{}, state.drains, store.scope()};
+    LeaseList list{{}, state.drains, store.scope(), state};
     LeasePeople people = read_people(store.folder());
     for (const Allocation &allocation : state.allocations) {
         const Holder &holder = allocation.holder;
@@ -79,6 +79,13 @@ Leases::Leases(const Sysroot &sysroot, std::shared_ptr<History> history)
 bool Leases::are_possible(const Sysroot &sysroot)
 {
     return LeaseFolder::is_possible(sysroot);
+}
+
+void Leases::require(const Sysroot &sysroot)
+{
+    if (!are_possible(sysroot))
+        throw Error(ErrorKind::BrokenHost,
+                    "only root may change leases, of the host or of its user namespace");
 }
 
 Lease Leases::take(const LeaseRequest &request)
@@ -153,7 +160,26 @@ LeaseList Leases::look(const Sysroot &sysroot, const PreemptionPolicy &policy)
     expire(state, boottime_ns());
     LeaseState living = state;
     const Present present = drop_gone(store.processes(), living);
-    return list_of(store, state, present, policy);
+    LeaseList list = list_of(store, state, present, policy);
+    list.state = std::move(living);
+    list.lock_keeper = store.folder().lock_keeper(store.processes());
+    return list;
+}
+
+LeaseCounts Leases::counts(const Sysroot &sysroot)
+{
+    auto folder = LeaseFolder::find(sysroot);
+    if (!folder)
+        return {};
+    const LeaseStore store(std::move(*folder));
+    UniqueFd lock; // what ends goes from the one to the other
+    try {
+        lock = store.folder().lock(store.processes(), LeaseStore::patience_at_the_end);
+    } catch (
+        const Error
+            &) { // NOLINT(bugprone-empty-catch): somebody keeps it, and numbers are not worth waiting for
+    }
+    return store.counts();
 }
 
 Lease take_if_possible(Leases *leases, const LeaseRequest &request, Notes &notes)

@@ -39,7 +39,9 @@ struct LeaseEntry {
 struct LeaseList {
     std::vector<LeaseEntry> entries; ///< who has something, and then who waits, in the order of the queue
     std::vector<Drain> drains;
-    std::string scope = {}; ///< as LeaseFolder::scope()
+    std::string scope = {};       ///< as LeaseFolder::scope()
+    LeaseState state = {};        ///< without those who have ended
+    std::string lock_keeper = {}; ///< who keeps all hooks from it, for people; "" where nobody does
 };
 
 /**
@@ -54,6 +56,9 @@ public:
 
     /** Whether this process can take leases: root of the host, or of a user namespace with a LeasePlace. @throws Error */
     static bool are_possible(const Sysroot &sysroot);
+
+    /** What a person asks for who changes leases. @throws Error (BrokenHost) where are_possible() is false */
+    static void require(const Sysroot &sysroot);
 
     /**
      * Takes leases of all that is asked for, or of nothing; waits as long as it may. While it waits nothing is locked, and
@@ -88,6 +93,9 @@ public:
 
     /** The same for any user, as far as that one may see; changes nothing. */
     static LeaseList look(const Sysroot &sysroot, const PreemptionPolicy &policy);
+
+    /** What has happened on this host since its boot, see LeaseStore::counts(); for root. @throws Error (BrokenHost) */
+    static LeaseCounts counts(const Sysroot &sysroot);
 
 private:
     std::shared_ptr<const LeaseStore> store_; ///< a lease needs it until it is kept or given back

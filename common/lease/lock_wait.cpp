@@ -8,6 +8,7 @@
 #include <array>
 #include <cerrno>
 #include <cstdio>
+#include <ctime>
 #include <vector>
 
 #include "base/error.h"
@@ -85,6 +86,18 @@ std::optional<pid_t> lock_holder(std::string_view locks, dev_t device, ino_t ino
             return static_cast<pid_t>(*pid);
     }
     return std::nullopt;
+}
+
+std::string lock_keeper(dev_t device, ino_t inode, const Processes &processes)
+{
+    constexpr timespec pause{0, 50'000'000};
+    const std::optional<pid_t> holder = lock_holder(processes.locks(), device, inode);
+    for (int look = 0; holder && look < looks; ++look) {
+        ::nanosleep(&pause, nullptr);
+        if (lock_holder(processes.locks(), device, inode) != holder)
+            return "";
+    }
+    return holder ? name_of_process(*holder, processes) : "";
 }
 
 void lock_file(int fd, const std::string &name, const Processes &processes, const Patience &patience)

@@ -19,6 +19,13 @@ namespace ogh {
  */
 std::optional<pid_t> lock_holder(std::string_view locks, dev_t device, ino_t inode);
 
+/**
+ * Which process keeps the lock of a file, for people: one that is found to have it for half a second, which takes no time
+ * where nobody has it.
+ * @return "the process 17 ('python3', stopped)"; "" if there is none
+ */
+std::string lock_keeper(dev_t device, ino_t inode, const Processes &processes);
+
 /** How somebody waits for a lock. */
 struct Patience {
     std::chrono::milliseconds limit; ///< how long one and the same process may have it

@@ -74,13 +74,17 @@ std::optional<UniqueFd> find_another(const Processes &processes, const OwnCgroup
     return std::move(held->pidfd);
 }
 
-void drop_missing(const Processes &processes, LeaseState &state, const Demand &demand)
+void drop_missing_holders(const Processes &processes, LeaseState &state, const Demand &demand)
 {
     const auto holders = holders_near(state, demand);
-    const auto tickets = tickets_near(state, demand);
     std::erase_if(state.allocations, [&](const Allocation &allocation) {
         return holders.contains(allocation.holder.init) && is_missing(processes, allocation.holder);
     });
+}
+
+void drop_missing_tickets(LeaseState &state, const Demand &demand)
+{
+    const auto tickets = tickets_near(state, demand);
     std::erase_if(state.tickets, [&](const Ticket &ticket) {
         return tickets.contains(ticket.number) && !Processes::is_taken(ticket.hook.pid);
     });

@@ -39,7 +39,10 @@ std::optional<UniqueFd> find_another(const Processes &processes, const OwnCgroup
  * Takes out of the state who has ended, of those that the demand may meet, as far as the number of a process tells: it is
  * no process's any more. The number of one that is left may be another process's. @throws Error
  */
-void drop_missing(const Processes &processes, LeaseState &state, const Demand &demand);
+void drop_missing_holders(const Processes &processes, LeaseState &state, const Demand &demand);
+
+/** The same for requests that wait. */
+void drop_missing_tickets(LeaseState &state, const Demand &demand);
 
 /**
  * Looks closely at those that are in the way, and takes out of the state who has ended.

@@ -48,11 +48,11 @@ size_t count_further(const Demand &demand, const KeyPointers &had)
 
 } // namespace
 
-QuotaRules::QuotaRules(const LeaseState &state, std::int64_t now) : now_(now)
+QuotaRules::QuotaRules(const LeaseState &state, std::int64_t now, std::uint64_t last) : now_(now)
 {
     for (const Allocation &allocation : state.allocations)
         add_holder(allocation);
-    add_tickets(state);
+    add_tickets(state, last);
 }
 
 void QuotaRules::add_holder(const Allocation &allocation)
@@ -69,10 +69,12 @@ void QuotaRules::add_holder(const Allocation &allocation)
         use->held += count_devices(use->of(allocation.holder.init));
 }
 
-void QuotaRules::add_tickets(const LeaseState &state)
+void QuotaRules::add_tickets(const LeaseState &state, std::uint64_t last)
 {
     // In their order: whether one is over depends on those before it alone.
     for (const Ticket &ticket : state.tickets) {
+        if (ticket.number > last)
+            return;
         const Claim claim{ticket.holder.init, ticket.demand, ticket.number};
         std::vector<const Quota *> used_up;
         for (const Quota &quota : ticket.demand.quotas) {

@@ -26,8 +26,11 @@ namespace ogh {
  */
 class QuotaRules final {
 public:
-    /** @param now CLOCK_BOOTTIME, ns; a ticket whose deadline is not after that does not count */
-    QuotaRules(const LeaseState &state, std::int64_t now);
+    /**
+     * @param now CLOCK_BOOTTIME, ns; a ticket whose deadline is not after that does not count
+     * @param last the ticket behind which nobody is of interest
+     */
+    QuotaRules(const LeaseState &state, std::int64_t now, std::uint64_t last);
 
     /**
      * What keeps the request from room in its quotas. A choice that it leaves takes what is not counted yet.
@@ -66,7 +69,7 @@ private:
     };
 
     void add_holder(const Allocation &allocation);
-    void add_tickets(const LeaseState &state);
+    void add_tickets(const LeaseState &state, std::uint64_t last);
     [[nodiscard]] const Use &use_of(const std::string &quota) const;
     [[nodiscard]] bool counts(const Queued &other, const Claim &claim, size_t own) const;
     [[nodiscard]] bool is_used_up(const Claim &claim, const Quota &quota) const;

@@ -31,6 +31,8 @@ add_long_packages() {
         rpm rpmlint
         # to try a worker in a container of LXD's
         lxd lxd-client
+        # to read what metrics prints
+        prometheus prometheus-node-exporter
         # to cross-build
         g++-aarch64-linux-gnu
     )

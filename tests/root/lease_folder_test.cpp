@@ -176,7 +176,11 @@ BOOST_FIXTURE_TEST_CASE(who_stands_still_with_the_lock_is_named, LeaseHost)
                failure.message);
     BOOST_TEST(failure.says("', stopped), which holds up all hooks"), failure.message);
     BOOST_TEST((time >= 500ms && time < 5s));
+    const std::string keeper = Leases::look(Sysroot(path()), {}).lock_keeper;
+    BOOST_TEST(keeper.starts_with("the process " + std::to_string(holder.pid()) + " ('"), keeper);
+    BOOST_TEST(keeper.ends_with("', stopped)"), keeper);
     ::kill(holder.pid(), SIGCONT);
+    BOOST_TEST(Leases::look(Sysroot(path()), {}).lock_keeper.empty());
     BOOST_TEST(take(request(Init(), {"n:0"})) == 0);
 }
 

@@ -449,6 +449,11 @@ const std::vector<Damage> &damages()
              check_call(::mount("none", host.path("run").c_str(), "tmpfs", MS_RDONLY, "mode=755"), "mount");
          },
          "Read-only file system"},
+        {"read-only, and without that anybody's",
+         [](const LeaseHost &host) {
+             check_call(::mount("none", host.path("run").c_str(), "tmpfs", MS_RDONLY, "mode=1777"), "mount");
+         },
+         "is on a read-only filesystem"},
         {"full",
          [](const LeaseHost &host) {
              check_call(::mount("none", host.path("run").c_str(), "tmpfs", 0, "nr_inodes=4,mode=755"),
@@ -478,6 +483,42 @@ BOOST_AUTO_TEST_CASE(what_is_not_as_it_should_be_is_refused_and_left_alone)
             ::umount2(host.path("run").c_str(), MNT_DETACH);
         }
     }
+}
+
+BOOST_FIXTURE_TEST_CASE(what_has_happened_is_counted_from_the_boot_on, LeaseHost)
+{
+    const auto counts = [&] { return Leases::counts(Sysroot(path())); };
+    BOOST_TEST((counts() == LeaseCounts()));
+    Init one;
+    BOOST_TEST(take(request(one, {"nvidia:0", "nvidia:1"})) == 0);
+    const LeaseCounts running = counts();
+    BOOST_TEST(running.grants == 1U);
+    BOOST_TEST((running.device_ns[0] == 0 && running.device_ns[1] > 0 && running.device_ns[2] == 0));
+    one.end();
+    BOOST_TEST(list().entries.empty());
+    const LeaseCounts ended = counts();
+    BOOST_TEST(ended.device_ns[1] > running.device_ns[1]);
+    BOOST_TEST((counts() == ended), "nobody has anything any more");
+    LeaseFile file = parse_lease_file(state());
+    file.space.boot = "another";
+    write_state(to_text(file));
+    BOOST_TEST((counts() == LeaseCounts()));
+    const Init two;
+    BOOST_TEST(take(request(two, {"other:0"})) == 0);
+    BOOST_TEST(counts().grants == 1U);
+    BOOST_TEST(counts().device_ns[1] == 0U);
+}
+
+BOOST_FIXTURE_TEST_CASE(what_a_container_gives_back_that_stays_is_counted_once, LeaseHost)
+{
+    const Init one;
+    BOOST_TEST(take(request(one, {"nvidia:0"})) == 0);
+    {
+        Leases leases{Sysroot(path())};
+        const Lease lease = leases.take(request(one, {"nvidia:1"}));
+    }
+    const std::uint64_t before = Leases::counts(Sysroot(path())).device_ns[1];
+    BOOST_TEST(Leases::counts(Sysroot(path())).device_ns[1] > before);
 }
 
 BOOST_FIXTURE_TEST_CASE(a_user_may_look_and_no_more, LeaseHost)

@@ -3,6 +3,7 @@
 
 import json
 import re
+import struct
 import subprocess
 
 import pytest
@@ -67,7 +68,7 @@ def test_list_without_hooks(command, installed_host):
 def test_tags_and_status(command, gpus):
     assert command.run("tags").stdout.splitlines()[:3] == ["cuda", "gpu", "gpu-type=nvidia"]
     assert command.run("status").stdout == (f"nvidia: {len(gpus)} GPUs, {len(gpus)} free, 0 shared, 0 exclusive, "
-                                            "0 drained; 0 waiting\n")
+                                            "0 drained, 0 kept for those who wait; 0 waiting\n")
 
 
 def test_status_is_one_line_where_engines_call_a_hook_in_two_ways(command, gpus, installed_host):
@@ -138,26 +139,37 @@ def exposition(text):
 
 
 def test_metrics(command, gpus, installed_host):
-    events = [{"event": "granted", "waited": 5.5, "gpus": ["nvidia:0"]},
-              {"event": "ended", "seconds": 7, "gpus": ["nvidia:0", "nvidia:1"], "how": "preempted: it was idle"},
-              {"event": "refused", "hook": "mount-srv", "status": 5},
-              {"event": "refused", "hook": 'a\n"', "status": 4}]
-    lines = [json.dumps({"time": time, **event}) for event in events for time in ("1999-01-01T00:00:00Z", "2999")]
-    file = installed_host.path / "var/lib/oci-gpu-hooks/history"
-    file.parent.mkdir(parents=True)
-    file.write_text("\n".join([*lines, "{", ""]), encoding="ascii")
+    """The counters are those of a file beside the state; the order is grants, takeovers, ns waited, how many waited
+    longer than each bound, ns by vendor, and by hook and status how many were refused."""
+    samples = exposition(command.run("metrics").stdout)
+    assert samples["oci_gpu_hooks_grants_total"] == samples["oci_gpu_hooks_wait_seconds_sum"] == 0
+    refusals = [number for hook in range(5) for number in (0, hook, 2, 3, 4, 5, 6)]
+    words = [6, 1, 55 * 10**8, 3, 0, 2, 0, 0, 0, 1, 7 * 10**9, 14 * 10**9, 2 * 10**9, *refusals]
+    file = installed_host.path / f"run/oci-gpu-hooks/leases/counts-{len(words)}"
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_bytes(struct.pack(f"={len(words)}Q", *words))
+    file.chmod(0o600)
     done = command.run("metrics")
     assert (done.returncode, done.stderr) == (0, "")
     samples = exposition(done.stdout)
     assert samples['oci_gpu_hooks_gpus{vendor="nvidia",state="free"}'] == len(gpus)
-    assert samples["oci_gpu_hooks_grants_total"] == samples["oci_gpu_hooks_takeovers_total"] == 1
-    assert samples['oci_gpu_hooks_gpu_seconds_total{vendor="nvidia"}'] == 14
-    assert samples['oci_gpu_hooks_refusals_total{hook="mount-srv",reason="denied"}'] == 1
-    assert samples['oci_gpu_hooks_refusals_total{hook="a\\n\\"",reason="busy"}'] == 1
-    assert [samples[f'oci_gpu_hooks_wait_seconds_bucket{{le="{bound}"}}'] for bound in ("1", "10", "+Inf")] == [0, 1, 1]
-    assert samples["oci_gpu_hooks_wait_seconds_sum"] == 5.5
-    assert command.run("history", "--gpu", "0").stdout.count("\n") == 1
-    file.write_text(json.dumps({"time": "2999", "event": "granted", "gpus": [f"nvidia:{gpus[0].address}"]}) + "\n",
+    assert samples['oci_gpu_hooks_gpus{vendor="nvidia",state="kept"}'] == 0
+    assert (samples["oci_gpu_hooks_grants_total"], samples["oci_gpu_hooks_takeovers_total"]) == (6, 1)
+    assert [samples[f'oci_gpu_hooks_gpu_seconds_total{{vendor="{name}"}}'] for name in ("amd", "nvidia", "other")] == [
+        7, 14, 2]
+    hooks = sorted({re.search('hook="([^"]*)"', name)[1] for name in samples if "refusals_total" in name})
+    assert hooks == sorted(FILES)
+    assert sum(samples[f'oci_gpu_hooks_refusals_total{{hook="{hook}",reason="failure"}}'] for hook in hooks) == 10
+    assert samples['oci_gpu_hooks_refusals_total{hook="mount-srv",reason="broken host"}'] == 6
+    assert [samples[f'oci_gpu_hooks_wait_seconds_bucket{{le="{bound}"}}']
+            for bound in ("0.1", "1", "10", "60", "3600", "+Inf")] == [3, 3, 5, 5, 5, 6]
+    assert (samples["oci_gpu_hooks_wait_seconds_sum"], samples["oci_gpu_hooks_wait_seconds_count"]) == (5.5, 6)
+
+
+def test_history_of_one_gpu(command, gpus, installed_host):
+    file = installed_host.path / "var/lib/oci-gpu-hooks/history"
+    file.parent.mkdir(parents=True)
+    file.write_text(json.dumps({"time": "2999", "event": "granted", "gpus": [f"nvidia:{gpus[0].address}"]}) + "\n{\n",
                     encoding="ascii")
     assert [command.run("history", "--gpu", number).stdout.count("granted") for number in "01"] == [1, 0]
     assert command.run("history", "--gpu", "9").returncode == 3

@@ -138,7 +138,8 @@ def test_every_list_shows_it(nv_hook, machine, leases):
     rows = leases.read()["gpus"]
     assert [row["state"] for row in rows] == [""] * 7 + [f"looks dead: nothing answers at {gpu.address} on the PCI bus"]
     status = leases.run("--list", "--format", "status").stdout
-    assert status == "nvidia: 7 GPUs, 7 free, 0 shared, 0 exclusive, 0 drained, 1 that look dead; 0 waiting\n"
+    assert status == ("nvidia: 7 GPUs, 7 free, 0 shared, 0 exclusive, 0 drained, 0 kept for those who wait, "
+                      "1 that look dead; 0 waiting\n")
     tags = leases.run("--list", "--format", "tags")
     assert "gpu-count=7\ngpu-devices=0,1,2,3,4,5,6\n" in tags.stdout
     assert "GPU 7 " in tags.stderr and "looks dead" in tags.stderr

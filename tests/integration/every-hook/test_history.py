@@ -10,7 +10,7 @@ import pytest
 from harness.expect import started
 from harness.hooks_d import HookFile
 from harness.host import LIMIT_S
-from harness.leases import Container, Leases, ask
+from harness.leases import Container, Leases, ask, counts
 from harness.nvidia_container import KEY, refused
 from hosts.nvidia import EIGHT
 
@@ -104,3 +104,30 @@ def test_it_is_turned_off_and_has_another_place(nv_box, machine, command):
     (machine.path / "srv").mkdir(exist_ok=True)
     started(nv_box("0", "--history", "/srv/mine").run())
     assert command("--file", "/srv/mine").stdout.count("granted") == 1
+
+
+def test_numbers_are_counted_without_a_history_too(nv_box, nv_hook, machine):
+    """Grants, refusals without the lock, and the time of what has ended; not a wrong command line."""
+    container = Container(ask(nv_box("0", "--history", "none"), KEY, "exclusive")).ready()
+    refused(nv_box("0", "--history", "none").run(), 4)
+    refused(nv_box("1", "--history", "none", "--allow", "0").run(), 5)
+    assert nv_box("1", "--no-such-option").run().code != 0
+    assert (machine.path / "var/lib/oci-gpu-hooks").exists() is False
+    before = counts(machine.path)
+    assert before[:2] == [1, 0] and before[3:13] == [1] + [0] * 9 and sorted(before[13:]) == [0] * 33 + [1, 1]
+    container.end()
+    Leases(nv_hook.executable, machine).run("--list")
+    after = counts(machine.path)
+    assert after[11] > 0 and after[:11] == before[:11] and after[12:] == before[12:]
+
+
+@pytest.mark.parametrize("name", ["mount-srv", "ldcache-update"])
+def test_refusals_of_other_hooks_count(nv_box, machine, built, name):
+    box = nv_box(None)
+    [document] = built.glob(f"oci-hooks.d/*-{name}.json")
+    box.hook = HookFile(document, built / f"hooks/{name}/{name}")
+    box.annotations[f"io.oci-gpu-hooks.{name}"] = "/../x"
+    assert box.run().code != 0 and not (machine.path / "run").exists()
+    (machine.path / "run").mkdir()
+    assert box.run().code != 0
+    assert sum(counts(machine.path)) == 1

@@ -4,6 +4,7 @@
 import json
 import os
 import signal
+import struct
 import subprocess
 
 from .host import LIMIT_S
@@ -20,6 +21,13 @@ def ask(box, key, lease=None, wait=None):
     if wait:
         box.annotations[f"{key}.wait"] = wait
     return box
+
+
+def counts(sysroot):
+    """What the file of counts says: grants, takeovers, ns waited, how many waited so long, ns by vendor, refusals."""
+    [file] = (sysroot / FOLDER).glob("counts-*")
+    assert file.stat().st_mode & 0o7777 == 0o600
+    return [number for [number] in struct.iter_unpack("=Q", file.read_bytes())]
 
 
 class Container:

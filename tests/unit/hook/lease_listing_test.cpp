@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <cstdint>
 #include <sstream>
 
 #include <boost/test/unit_test.hpp>
@@ -137,8 +138,9 @@ BOOST_FIXTURE_TEST_CASE(tags_of_a_worker_and_a_line_for_a_status_bar, Host)
     entry("a", {{"nvidia:0", LeaseMode::Exclusive}});
     entry("d", {}).waits_for = Demand{{"nvidia:0"}, 0, {}, LeaseMode::Shared};
     BOOST_TEST(text(ListFormat::Tags) == "cuda\ngpu\ngpu-type=nvidia\ngpu-count=3\ngpu-devices=0,1,2\n");
-    BOOST_TEST(text(ListFormat::Status) ==
-               "nvidia: 3 GPUs, 1 free, 0 shared, 1 exclusive, 1 drained; 1 waiting\n");
+    BOOST_TEST(
+        text(ListFormat::Status) ==
+        "nvidia: 3 GPUs, 1 free, 0 shared, 1 exclusive, 1 drained, 0 kept for those who wait; 1 waiting\n");
     state.gpus.clear();
     BOOST_TEST(text(ListFormat::Tags).empty());
 }
@@ -149,8 +151,36 @@ BOOST_FIXTURE_TEST_CASE(one_line_says_how_many_look_dead, Host)
     state.gpus[1].problem = "looks dead";
     Candidate &instance = state.gpus.emplace_back(state.gpus[1]);
     instance.whole = 1;
-    BOOST_TEST(text(ListFormat::Status) ==
-               "nvidia: 2 GPUs, 1 free, 0 shared, 0 exclusive, 1 drained, 1 that look dead; 0 waiting\n");
+    BOOST_TEST(text(ListFormat::Status) == "nvidia: 2 GPUs, 1 free, 0 shared, 0 exclusive, 1 drained, 0 kept "
+                                           "for those who wait, 1 that look dead; 0 waiting\n");
+}
+
+BOOST_FIXTURE_TEST_CASE(what_somebody_who_comes_now_does_not_get_is_no_free_gpu, Host)
+{
+    Ticket ticket;
+    ticket.number = 1;
+    ticket.holder.init = {7, 1};
+    ticket.deadline_ns = INT64_MAX;
+    ticket.demand = {{}, 2, {"nvidia:0", "nvidia:1"}, LeaseMode::Exclusive};
+    state.leases.state.tickets.push_back(ticket);
+    entry("a", {{"nvidia:0", LeaseMode::Shared}});
+    BOOST_TEST(
+        text(ListFormat::Status) ==
+        "nvidia: 3 GPUs, 0 free, 1 shared, 0 exclusive, 1 drained, 1 kept for those who wait; 0 waiting\n");
+    BOOST_TEST(text(ListFormat::Table).find("1      kept\n") != std::string::npos);
+    // Who shares gets what somebody waits for who shares, and has to have it for itself where the host says so.
+    state.leases.state.tickets[0].demand.mode = LeaseMode::Shared;
+    BOOST_TEST(text(ListFormat::Status).find("1 free, 1 shared") != std::string::npos);
+    state.least = LeaseMode::Exclusive;
+    BOOST_TEST(text(ListFormat::Status).find("0 free, 1 shared") != std::string::npos);
+}
+
+BOOST_FIXTURE_TEST_CASE(who_keeps_the_lock_is_named, Host)
+{
+    state.leases.lock_keeper = "the process 17 ('x')";
+    BOOST_TEST(text(ListFormat::Status)
+                   .find("waiting; the process 17 ('x') keeps the lock, which holds up all hooks\n") !=
+               std::string::npos);
 }
 
 BOOST_AUTO_TEST_SUITE_END()

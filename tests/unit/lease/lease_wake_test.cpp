@@ -273,7 +273,9 @@ private:
 
     void save()
     {
-        for (const Ticket *ticket : waiters_to_wake(state_, now_)) {
+        const StateChange change = state_.drains == drains_ ? StateChange::None : StateChange::Other;
+        drains_ = state_.drains;
+        for (const Ticket *ticket : waiters_to_wake(state_, change, now_)) {
             for (Waiter &waiter : waiters_)
                 waiter.is_woken = waiter.is_woken || waiter.ticket == ticket->number;
         }
@@ -303,6 +305,7 @@ private:
     }
 
     LeaseState state_;
+    std::vector<Drain> drains_; ///< as they were saved
     std::vector<Waiter> waiters_;
     std::vector<ProcessId> holders_;
     std::map<std::uint64_t, pid_t> numbers_; ///< of tickets, with their hooks
