@@ -215,7 +215,8 @@ private:
     {
         if (!hook_.config())
             throw Error(ErrorKind::Usage, "'env' needs a container: its state on stdin");
-        refuse_plugin_mounts(*hook_.config(), traits_.plugin_names);
+        if (hook_.options().plugin.from.empty())
+            refuse_plugin_mounts(*hook_.config(), traits_.plugin_names);
         return traits_.asked_of_tools(*hook_.config());
     }
 
@@ -256,7 +257,8 @@ void give(Hook &hook, const GpuVendor &vendor, const GpuRequest &request)
 /** What --from says of the vendor's device plugin. */
 DevicePlugin plugin_of(const GpuVendor &vendor, const std::optional<std::string> &from)
 {
-    DevicePlugin plugin{vendor.traits().plugin_names};
+    DevicePlugin plugin{.names = vendor.traits().plugin_names,
+                        .is_served_by_tools = vendor.traits().is_served_by_tools};
     if (from)
         plugin.from = parse_plugin_sources({*from, "option '--from'"}, plugin.names);
     return plugin;

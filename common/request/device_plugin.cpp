@@ -24,19 +24,6 @@ constexpr std::array<std::pair<std::string_view, PluginSource>, 4> source_names{
 /** What images say in the vendors' variables, and no plugin does. */
 constexpr std::array<std::string_view, 6> words_of_images{"all", "All", "ALL", "none", "void", ""};
 
-/** A prefix, and then 32 hexadecimal digits in the five groups of RFC 9562. */
-bool is_uuid(std::string_view item, const std::vector<std::string_view> &prefixes)
-{
-    constexpr std::string_view form = "xxxxxxxx-xxxx-xxxx-xxxx-xxxxxxxxxxxx";
-    const auto fits = [](char c, char place) {
-        return place == '-' ? c == '-' : contains(std::string_view("0123456789abcdefABCDEF"), c);
-    };
-    return std::any_of(prefixes.begin(), prefixes.end(), [&](std::string_view prefix) {
-        const std::string_view rest = item.starts_with(prefix) ? item.substr(prefix.size()) : "";
-        return std::equal(rest.begin(), rest.end(), form.begin(), form.end(), fits);
-    });
-}
-
 /** A name of one device as plugins have them: a UUID, an index, and `all`. No `..`, nothing with a slash, no range. */
 bool is_device_name(const std::string &name)
 {
@@ -181,7 +168,7 @@ std::optional<RequestValue> asked_by_environment(const Config &config, const Plu
         return std::nullopt;
     }
     for (const std::string &item : split_list(*value))
-        if (!names.uuid_prefixes.empty() && !is_uuid(item, names.uuid_prefixes))
+        if (!names.uuid_prefixes.empty() && !is_plugin_uuid(item, names))
             throw Error(ErrorKind::Usage,
                         "the " + origin + " has " + quote(item) +
                             ", which is no whole UUID: with '--from environment' the device plugin needs "
@@ -190,6 +177,13 @@ std::optional<RequestValue> asked_by_environment(const Config &config, const Plu
 }
 
 } // namespace
+
+std::string_view word_of(PluginSource source)
+{
+    return std::find_if(source_names.begin(), source_names.end(),
+                        [&](const auto &each) { return each.second == source; })
+        ->first;
+}
 
 std::vector<PluginSource> parse_plugin_sources(const RequestValue &list, const PluginNames &names)
 {
@@ -221,8 +215,6 @@ std::optional<PluginRequest> find_plugin_request(const Config &config, const Dev
                                                  Notes &notes)
 {
     const PluginNames &names = plugin.names;
-    if (!contains(plugin.from, PluginSource::Mounts))
-        refuse_plugin_mounts(config, names);
     for (const PluginSource source : plugin.from) {
         auto asked = source == PluginSource::Environment ? asked_by_environment(config, names, notes)
                                                          : asked_by_names(source, config, names);
@@ -237,6 +229,19 @@ std::vector<std::string> find_plugin_others(const Config &config, const PluginNa
 {
     return source == PluginSource::Environment ? std::vector<std::string>()
                                                : named_by(source, config, names).others;
+}
+
+/** A prefix, and then 32 hexadecimal digits in the five groups of RFC 9562. */
+bool is_plugin_uuid(std::string_view item, const PluginNames &names)
+{
+    constexpr std::string_view form = "xxxxxxxx-xxxx-xxxx-xxxx-xxxxxxxxxxxx";
+    const auto fits = [](char c, char place) {
+        return place == '-' ? c == '-' : contains(std::string_view("0123456789abcdefABCDEF"), c);
+    };
+    return std::any_of(names.uuid_prefixes.begin(), names.uuid_prefixes.end(), [&](std::string_view prefix) {
+        const std::string_view rest = item.starts_with(prefix) ? item.substr(prefix.size()) : "";
+        return std::equal(rest.begin(), rest.end(), form.begin(), form.end(), fits);
+    });
 }
 
 std::optional<std::string> find_plugin_mount(const Config &config, const PluginNames &names)

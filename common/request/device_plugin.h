@@ -30,6 +30,8 @@ struct PluginNames {
     std::string_view control_node = {}; ///< that comes with all others; none: it has none made
     std::string_view node_folder = {};  ///< of the others, with `/` at the end
     std::string_view node_prefix = {};  ///< of the names of those there which name a device
+    /** Of a device's own node, before its number; none: such nodes say nothing of whether the container has a GPU. */
+    std::string_view numbered_node = {};
 };
 
 /** Where kubelet has put what a device plugin gave a container; the stronger ones first. */
@@ -50,7 +52,12 @@ struct PluginRequest {
 struct DevicePlugin {
     PluginNames names;
     std::vector<PluginSource> from = {}; ///< ascending; none: containers ask themselves
+    /** Whether the vendor's own tools give the container what the plugin has chosen; nothing: nobody knows of such. */
+    bool (*is_served_by_tools)(const Config &) = nullptr;
 };
+
+/** How --from calls it. */
+std::string_view word_of(PluginSource source);
 
 /**
  * Understands --from: `nodes`, `mounts`, `cdi-annotations`, `environment`, in any order, separated by commas.
@@ -66,8 +73,7 @@ std::vector<PluginSource> parse_plugin_sources(const RequestValue &list, const P
  *
  * @return nothing if none says anything
  * @throws Error (Usage) for what no plugin says: a name that is none, an environment with anything but whole UUIDs where
- *         the plugin has these, a mount in its folder that is not of /dev/null; as
- *         refuse_plugin_mounts() where mounts are not believed
+ *         the plugin has these, a mount in its folder that is not of /dev/null
  */
 std::optional<PluginRequest> find_plugin_request(const Config &config, const DevicePlugin &plugin,
                                                  Notes &notes);
@@ -75,6 +81,9 @@ std::optional<PluginRequest> find_plugin_request(const Config &config, const Dev
 /** The names beside devices that the plugin gives by `source`; none by the environment. @throws Error (Usage) */
 std::vector<std::string> find_plugin_others(const Config &config, const PluginNames &names,
                                             PluginSource source);
+
+/** Whether the plugin would call a device so; false where its names are not told from others. */
+bool is_plugin_uuid(std::string_view item, const PluginNames &names);
 
 /** The first mount in the plugin's folder, whatever its source. */
 std::optional<std::string> find_plugin_mount(const Config &config, const PluginNames &names);

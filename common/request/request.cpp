@@ -10,6 +10,7 @@
 #include "base/text.h"
 #include "oci/concourse_step.h"
 #include "request/annotations.h"
+#include "request/plugin_marks.h"
 
 namespace ogh {
 
@@ -183,6 +184,7 @@ std::optional<Request> find_plugins(std::string_view hook, const Config &config,
     }
     auto found = find_plugin_request(config, options.plugin, notes);
     if (!found) {
+        refuse_unbelieved_marks(config, options.plugin);
         notes.push_back(
             {LogLevel::Info, "nothing to do: no device plugin has given this container a device"});
         return std::nullopt;

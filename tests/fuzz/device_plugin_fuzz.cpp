@@ -87,6 +87,13 @@ bool is_there(const std::string &name, PluginSource source, const Config &config
     });
 }
 
+bool has_nodes(const Config &config)
+{
+    return !config.allows_every_device &&
+           std::any_of(config.devices.begin(), config.devices.end(),
+                       [](const std::string &path) { return path.starts_with("/dev/nvidia"); });
+}
+
 void check_names(const Request &asked, const Config &config)
 {
     const Selectors selectors = parse_selectors(asked.what);
@@ -113,7 +120,8 @@ void check_asked(const Request &asked, const Case &input, const std::vector<Plug
     require(std::find(from.begin(), from.end(), *asked.plugin) != from.end(), "the host believes who asks");
     require(*asked.plugin != PluginSource::Nodes || !input.config.allows_every_device,
             "a privileged container's nodes ask for nothing");
-    const bool has_mounts = find_plugin_mount(input.config, all_names()).has_value();
+    const bool has_mounts = find_plugin_mount(input.config, all_names()).has_value() &&
+                            std::find(from.begin(), from.end(), PluginSource::Mounts) != from.end();
     require(!has_mounts || *asked.plugin <= PluginSource::Mounts, "mounts win, or stop the container");
     if (*asked.plugin != PluginSource::Environment)
         check_names(asked, input.config);
@@ -142,6 +150,9 @@ void check(std::string_view input)
         return;
     if (*outcome.value)
         check_asked(**outcome.value, request, *from.value);
+    else
+        require(!find_plugin_mount(request.config, all_names()) || has_nodes(request.config),
+                "no container starts in silence without what its mounts name");
     for (const PluginSource source : *from.value)
         attempt([&] { return nvidia_devices::imex_channels_of_plugin(request.config, source); });
 }

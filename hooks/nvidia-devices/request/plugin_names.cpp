@@ -27,7 +27,8 @@ PluginNames nvidia_plugin_names()
             .folders = {"/var/run/nvidia-container-devices/", "/run/nvidia-container-devices/"},
             .uuid_prefixes = {"GPU-", "MIG-"},
             .other_folder = "imex/",
-            .other_kinds = {"nvidia.com/imex-channel", "k8s.device-plugin.nvidia.com/imex-channel"}};
+            .other_kinds = {"nvidia.com/imex-channel", "k8s.device-plugin.nvidia.com/imex-channel"},
+            .numbered_node = "/dev/nvidia"};
 }
 
 bool has_vendor_hook(const Config &config)

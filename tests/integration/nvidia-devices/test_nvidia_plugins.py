@@ -88,6 +88,7 @@ def test_leases_count_what_plugins_give(nv_box):
 ENVIRONMENT = {"env": [f"NVIDIA_VISIBLE_DEVICES={GPU.uuid}"]}
 ANY = {"env": ["NVIDIA_VISIBLE_DEVICES=all", "CUDA_VERSION=12.4"]}
 BY_CDI = {"cdi.k8s.io/x": CDI + GPU.uuid}
+NODES_OF_ENGINE = [{"path": f"/dev/nvidia{GPU.minor}", "type": "c", "major": 195, "minor": GPU.minor}]
 
 
 @pytest.mark.parametrize("sources, config, outcome", [
@@ -96,7 +97,18 @@ BY_CDI = {"cdi.k8s.io/x": CDI + GPU.uuid}
     ("mounts", {"mounts": [mounted(GPU.uuid, "/etc/hostname")]}, 2),
     ("mounts", {"mounts": [mounted(GPU.uuid), mounted(GPU.uuid, "/etc/hostname")]}, 2),
     ("mounts", {"mounts": [mounted("GPU-00000000-0000-0000-0000-000000000000")]}, 3),
-    ("mounts", {"process": ENVIRONMENT}, None), ("mounts", {"annotations": BY_CDI}, None),
+    # What a plugin says, and the host does not believe
+    ("mounts", {"process": ENVIRONMENT}, 2), ("mounts", {"annotations": BY_CDI}, 2),
+    ("environment", {"annotations": BY_CDI}, 2), ("cdi-annotations", {"process": ENVIRONMENT}, 2),
+    ("cdi-annotations", {"mounts": [mounted(GPU.uuid)]}, 2), ("environment", {"mounts": [mounted(GPU.uuid)]}, 2),
+    ("mounts", {"process": ANY}, None),
+    ("mounts", {"process": ENVIRONMENT, "hooks": {"prestart": [{"path": "/usr/bin/nvidia-container-runtime-hook"}]}},
+     None),
+    ("mounts", {"process": ENVIRONMENT, "linux": {"devices": NODES_OF_ENGINE}}, None),
+    ("mounts", {"process": ENVIRONMENT, "annotations": {KEY: "none"}}, []),
+    # Several strategies at once, of which one is believed
+    ("environment", {"mounts": [mounted(GPU.uuid)], "process": ENVIRONMENT}, [3]),
+    ("cdi-annotations", {"annotations": BY_CDI, "process": ENVIRONMENT, "mounts": [mounted(GPU.uuid)]}, [3]),
     ("cdi-annotations", {"annotations": BY_CDI}, [3]),
     ("cdi-annotations,environment", {"annotations": BY_CDI, "process": ANY}, [3]),
     ("cdi-annotations", {"annotations": {"cdi.k8s.io/x": "example.com/nic=0"}}, None),
@@ -104,9 +116,6 @@ BY_CDI = {"cdi.k8s.io/x": CDI + GPU.uuid}
     ("environment", {"process": {"env": ["NVIDIA_VISIBLE_DEVICES="]}}, None),
     ("environment", {"process": {"env": ["NVIDIA_VISIBLE_DEVICES=0,1"]}}, 2),
     ("environment", {"process": {"env": [f"NVIDIA_VISIBLE_DEVICES={GPU.uuid[:12]}"]}}, 2),
-    # Mounts that nobody looks at, beside something or nothing
-    ("cdi-annotations", {"mounts": [mounted(GPU.uuid)]}, 2), ("environment", {"mounts": [mounted(GPU.uuid)]}, 2),
-    ("environment", {"mounts": [mounted(GPU.uuid)], "process": ENVIRONMENT}, 2),
     # What else a pod says
     ("mounts", {"mounts": [mounted(GPU.uuid)], "annotations": {KEY: "0"}}, 5),
     ("mounts", {"mounts": [mounted(GPU.uuid)], "annotations": {KEY: "none"}}, [])])

@@ -100,6 +100,7 @@ BOOST_AUTO_TEST_CASE(nodes_beside_the_one_that_comes_with_all_name_devices)
                       "/dev/null"};
     config.environment = {"VENDOR_VISIBLE_DEVICES=" + uuid};
     BOOST_TEST(asked(config, "environment,nodes") == "renderD128,renderD130");
+    config.environment = {};
     BOOST_TEST(asked(config, "mounts") == "-");
     config.allows_every_device = true;
     BOOST_TEST(asked(config, "nodes") == "-");
@@ -119,17 +120,25 @@ BOOST_AUTO_TEST_CASE(mounts_win_in_any_order)
     config.binds.clear();
     BOOST_TEST(asked(config, "environment,cdi-annotations") == other);
     BOOST_TEST(asked(config, "environment") == "env");
-    BOOST_TEST(asked(config, "mounts") == "-");
 }
 
-BOOST_AUTO_TEST_CASE(mounts_that_do_not_count_stop_the_container)
+BOOST_AUTO_TEST_CASE(a_source_that_is_believed_counts_beside_others)
 {
     Config config = with_mounts({folder + uuid});
-    config.environment = {"VENDOR_VISIBLE_DEVICES=" + uuid};
-    for (const char *list : {"cdi-annotations", "environment"}) {
-        BOOST_TEST((failure(config, list).kind == ErrorKind::Usage));
-        BOOST_TEST(failure(config, list).says("'--from', 'mounts'"));
-    }
+    config.environment = {"VENDOR_VISIBLE_DEVICES=" + other};
+    BOOST_TEST(asked(config, "environment") == "env");
+    config.annotations["cdi.k8s.io/plugin_1"] = "vendor.com/gpu=" + other;
+    BOOST_TEST(asked(config, "cdi-annotations") == other);
+    BOOST_TEST(asked(config, "mounts") == uuid);
+}
+
+BOOST_AUTO_TEST_CASE(a_container_that_was_to_have_devices_does_not_start_without)
+{
+    Config config = with_mounts({folder + uuid});
+    BOOST_TEST((failure(config, "cdi-annotations,environment").kind == ErrorKind::Usage));
+    BOOST_TEST(failure(config, "cdi-annotations").says("'--from mounts'"));
+    config.annotations[own_key] = "none";
+    BOOST_TEST(asked(config, "environment") == "none");
 }
 
 BOOST_AUTO_TEST_CASE(cdi_devices_of_other_kinds_are_left_to_others)
