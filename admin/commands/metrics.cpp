@@ -10,6 +10,7 @@
 
 #include "base/json.h"
 #include "commands/command.h"
+#include "lease/lease_history.h"
 #include "lease/leases.h"
 
 namespace ogh::admin {
@@ -78,6 +79,12 @@ const char *state_of_gpu(const json &row)
     return text_member(row, "state").empty() ? "free" : "unavailable";
 }
 
+/** Of a lease or an event: that it is none. */
+bool is_observers(const json &event)
+{
+    return text_member(event, "lease") == observers_lease;
+}
+
 /** Each hook once, whichever of the ways in which engines call it comes first. */
 std::vector<json> lists_of(const std::shared_ptr<const Sysroot> &sysroot)
 {
@@ -118,7 +125,9 @@ void add_leases(Exposition &to, const std::vector<json> &lists)
     std::map<std::array<std::string, 4>, double> counts;
     for (const json &list : lists) {
         for (const json &row : list.at("leases")) {
-            const std::string state = text_member(row, "state") == "waiting" ? "waiting" : "held";
+            const std::string state = text_member(row, "state") == "waiting" ? "waiting"
+                                      : is_observers(row)                    ? "observed"
+                                                                             : "held";
             std::array<std::string, 4> labels{vendor_of(text_member(list, "hook")), state,
                                               text_member(row, "asker"), text_member(row, "user")};
             if (counts.size() >= most && !counts.contains(labels))

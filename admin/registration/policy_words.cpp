@@ -31,6 +31,8 @@ std::string who_asks(const HookFile &file)
         who = "whoever sets annotations";
     if (const auto only = option_of(file, "--only"))
         who += ", only where " + quote(*only);
+    if (const auto observer = option_of(file, "--observer"))
+        who += "; every GPU, without a lease, where " + quote(*observer);
     return who;
 }
 
@@ -54,7 +56,7 @@ constexpr std::array limits{
 };
 
 constexpr std::array asks_with_value = {"--opt-in",       "--request", "--key-file", "--count-means",
-                                        "--capabilities", "--imex",    "--from"};
+                                        "--capabilities", "--imex",    "--from",     "--observer"};
 
 } // namespace
 

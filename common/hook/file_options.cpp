@@ -37,6 +37,7 @@ constexpr std::array known_options{
     KnownOption{"--capabilities", true, OptionUse::Policy},
     KnownOption{"--allow-capabilities", true, OptionUse::Policy},
     KnownOption{"--from", true, OptionUse::Policy},
+    KnownOption{"--observer", true, OptionUse::Policy},
     KnownOption{"--imex", true, OptionUse::Policy},
     KnownOption{"--allow-imex", true, OptionUse::Policy},
     KnownOption{"--min-lease", true, OptionUse::Policy},

@@ -151,6 +151,9 @@ public:
         if (!asked)
             return std::nullopt;
         limit(policy, asked->limits);
+        const bool observes = asked->asker == Asker::Observer;
+        if (observes)
+            policy.max_devices.reset();
         const Selectors written = parse_selectors(asked->what);
         const auto selectors = written.environment ? asked_of_tools() : written;
         if (!selectors || (selectors->none && !traits_.has_use_for_none)) {
@@ -160,8 +163,11 @@ public:
                                                 : "the container's environment asks for no GPU")});
             return std::nullopt;
         }
-        LeaseDetails lease = lease_details(*asked, *selectors, policy.max_devices);
-        const bool by_environment = written.environment || asked->plugin;
+        if (observes)
+            refuse_lease(*asked);
+        LeaseDetails lease =
+            observes ? LeaseDetails() : lease_details(*asked, *selectors, policy.max_devices);
+        const bool by_environment = written.environment || asked->plugin || (observes && hook_.config());
         return GpuRequest{std::move(*asked), *selectors,     std::move(policy),
                           std::move(lease),  by_environment, hook_.config() ? &*hook_.config() : nullptr};
     }
@@ -174,7 +180,8 @@ private:
         if (!asked && !(traits_.is_served_by_tools != nullptr && traits_.is_served_by_tools(config)))
             return refuse_plugin_mounts(config, traits_.plugin_names);
         const auto mount = find_plugin_mount(config, traits_.plugin_names);
-        if (asked && mount && !asked->is_by_host() && trimmed(asked->what.value) != "none")
+        if (asked && mount && !asked->is_by_host() && asked->asker != Asker::Observer &&
+            trimmed(asked->what.value) != "none")
             hook_.notes().push_back(
                 {LogLevel::Warning, "the mount " + quote(*mount) +
                                         " does not count: this host lets containers ask, and "
@@ -237,7 +244,9 @@ void give(Hook &hook, const GpuVendor &vendor, const GpuRequest &request)
     const Choice choice = resolve(request.selectors, candidates, request.policy, notes);
     auto chosen = first_of(choice);
     std::shared_ptr<Lease> lease;
-    if (!chosen.empty() && !hook.options().plan) {
+    if (request.asked.asker == Asker::Observer) {
+        note_observer(hook, sysroot, chosen, candidates);
+    } else if (!chosen.empty() && !hook.options().plan) {
         auto now = candidates;
         const auto look_again = [&]() -> const std::vector<Candidate> & {
             host = vendor.look(sysroot, request, notes); // the host may be another one by now
@@ -282,6 +291,7 @@ int run_gpu_hook(int argc, const char *const *argv, GpuVendor &vendor)
         check(options, hook.options());
         vendor.check_options(hook.options(), options.cdi);
         hook.set_plugin(plugin_of(vendor, options.from));
+        hook.set_observers(options.observers);
         SelectionPolicy policy = policy_of(options.allow, options.max_devices);
         policy.ignores_health = options.ignore_health;
         GpuAdmin admin(hook, vendor, options);

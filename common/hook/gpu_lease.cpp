@@ -62,8 +62,8 @@ UnfitDevices unfit_of(const std::vector<Candidate> &before, const std::vector<Ca
     return unfit;
 }
 
-/** Whom it is for, and how; not yet what. */
-LeaseRequest request_of(const Hook &hook, const LeaseDetails &details)
+/** Whom it is for alone. */
+LeaseRequest request_for(const Hook &hook)
 {
     const Config &config = hook.config().value();
     LeaseRequest request;
@@ -71,6 +71,14 @@ LeaseRequest request_of(const Hook &hook, const LeaseDetails &details)
     request.container = hook.container().id;
     request.program = config.program;
     request.cgroups_path = config.cgroups_path;
+    request.label = hook.label();
+    return request;
+}
+
+/** Whom it is for, and how; not yet what. */
+LeaseRequest request_of(const Hook &hook, const LeaseDetails &details)
+{
+    LeaseRequest request = request_for(hook);
     request.runtime = hook.parent();
     request.demand.mode = details.terms.mode;
     request.demand.quotas = details.terms.quotas;
@@ -79,11 +87,10 @@ LeaseRequest request_of(const Hook &hook, const LeaseDetails &details)
     request.is_explicit = details.terms.is_explicit;
     request.preemption = details.preemption;
     if (details.terms.hold)
-        request.hold = HoldTerms{*details.terms.hold, details.hold_grace, stop_signal(config)};
+        request.hold = HoldTerms{*details.terms.hold, details.hold_grace, stop_signal(hook.config().value())};
     request.max_devices = details.max_devices;
     request.counted = details.counted;
     request.name = details.name;
-    request.label = hook.label();
     return request;
 }
 
@@ -153,6 +160,17 @@ std::shared_ptr<Lease> take_lease(Hook &hook, const Sysroot &sysroot, std::vecto
     request.word = "devices";
     request.name_device = std::move(name_device);
     return take(hook, sysroot, request, notes);
+}
+
+void note_observer(Hook &hook, const Sysroot &sysroot, const std::vector<size_t> &chosen,
+                   const std::vector<Candidate> &candidates)
+{
+    if (chosen.empty() || hook.options().plan || !Leases::are_possible(sysroot))
+        return;
+    LeaseRequest request = request_for(hook);
+    request.demand.fixed = keys_of(chosen, candidates);
+    Leases(sysroot, hook.history()).observe(request);
+    drop_capabilities({CAP_KILL});
 }
 
 std::vector<size_t> indices_of(const std::vector<LeaseKey> &keys, const std::vector<Candidate> &candidates)

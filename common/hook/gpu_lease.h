@@ -63,6 +63,14 @@ std::shared_ptr<Lease> take_lease(Hook &hook, const Sysroot &sysroot, std::vecto
                                   const LeaseDetails &details, NameDevice name_device, Notes &notes);
 
 /**
+ * Writes down that the container sees these devices without a lease, as far as this host keeps leases; not with --plan.
+ * @param chosen places in `candidates`
+ * @throws Error as Leases::observe() does
+ */
+void note_observer(Hook &hook, const Sysroot &sysroot, const std::vector<size_t> &chosen,
+                   const std::vector<Candidate> &candidates);
+
+/**
  * Where the devices are in the list, which may have been read anew since the lease was taken.
  * @return ascending
  * @throws Error (NotAvailable) if one is not there any more; its own code for its problem

@@ -3,6 +3,7 @@
 
 #include "base/error.h"
 #include "hook/cdi_option.h"
+#include "request/observers.h"
 
 namespace ogh {
 
@@ -17,6 +18,11 @@ void add_gpu_options(CommandLine &cli, const std::string &cdi_kind, GpuOptions &
              "Where Kubernetes' device plugin says which GPUs a container has (default: nowhere, containers "
              "ask)"},
             options.from);
+    cli.add({"--observer", "KEY=PATTERN",
+             "Containers of a namespace that see every GPU without a lease, such as a device plugin's own; "
+             "may be "
+             "given several times (default: none)"},
+            options.observers);
     add_lease_options(cli, options.leases);
     add_drain_options(cli, options.leases);
     add_list_options(cli, "Print this host's GPUs and who has them, and do nothing else", ListFormats::OfGpus,
@@ -33,6 +39,12 @@ void check(const GpuOptions &options, const CommonOptions &common)
     if (options.from && (common.request || common.opt_in != OptIn::Annotation || options.cdi))
         throw Error(ErrorKind::Usage,
                     "--from goes with none of --request, --opt-in and --cdi: it says who asks");
+    check_observers(options.observers);
+    const bool is_for_one = common.request && common.opt_in != OptIn::Always;
+    if (!options.observers.empty() && (options.cdi || is_for_one))
+        throw Error(ErrorKind::Usage,
+                    "--observer goes with neither --cdi nor --request without --opt-in always: "
+                    "what a container is given by name is not all");
     check(options.leases);
     check(options.list);
 }

@@ -3,6 +3,7 @@
 
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "hook/command_line.h"
 #include "hook/gpu_lease.h"
@@ -16,7 +17,8 @@ struct GpuOptions {
     std::optional<std::string> allow;
     std::optional<unsigned> max_devices;
     bool ignore_health = false;
-    std::optional<std::string> from; ///< what a device plugin's word is taken from
+    std::optional<std::string> from;    ///< what a device plugin's word is taken from
+    std::vector<std::string> observers; ///< KEY=PATTERN each
     LeaseOptions leases;
     ListOptions list;
     bool cdi = false;

@@ -42,6 +42,9 @@ public:
     /** What a device plugin of Kubernetes counts for in request(), for a hook for GPUs. */
     void set_plugin(DevicePlugin plugin) { options_.plugin = std::move(plugin); }
 
+    /** Who sees GPUs without a lease, as check_observers() accepts it. */
+    void set_observers(std::vector<std::string> patterns) { options_.observers = std::move(patterns); }
+
     /** For a hook that gives nothing of the host's: a pod may ask it without a limit, see check_pod(). */
     void need_no_limit() { options_.needs_no_limit = true; }
 

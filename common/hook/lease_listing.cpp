@@ -9,6 +9,7 @@
 #include "base/utc_text.h"
 #include "hook/lease_screen.h"
 #include "lease/boot_clock.h"
+#include "lease/lease_history.h"
 #include "lease/lease_rules.h"
 #include "request/availability.h"
 
@@ -41,7 +42,7 @@ Use use_of(const LeaseKey &key, const GpuState &state)
                               [&](const Drain &drain) { return overlap(drain.key, key); });
     for (const LeaseEntry &entry : leases.entries) {
         for (const LeasedDevice &device : entry.devices) {
-            if (!overlap(device.key, key))
+            if (entry.observes || !overlap(device.key, key))
                 continue;
             ++use.holders;
             use.exclusive = use.exclusive || device.mode == LeaseMode::Exclusive;
@@ -106,11 +107,15 @@ private:
     std::string prefix_;
 };
 
-bool is_exclusive(const LeaseEntry &entry)
+std::string lease_of(const LeaseEntry &entry)
 {
+    if (entry.observes)
+        return std::string(observers_lease);
     const auto exclusive = [](const LeasedDevice &device) { return device.mode == LeaseMode::Exclusive; };
-    return entry.waits_for ? entry.waits_for->mode == LeaseMode::Exclusive
-                           : std::any_of(entry.devices.begin(), entry.devices.end(), exclusive);
+    const bool is_exclusive = entry.waits_for
+                                  ? entry.waits_for->mode == LeaseMode::Exclusive
+                                  : std::any_of(entry.devices.begin(), entry.devices.end(), exclusive);
+    return is_exclusive ? "exclusive" : "shared";
 }
 
 std::string state_text(const LeaseEntry &entry)
@@ -164,9 +169,8 @@ HostListing::Table entries_of(const GpuState &state)
         const ContainerLabel &label = entry.label;
         table.rows.push_back(
             {known(entry.container), known(label.name), known(label.image), known(label.user),
-             known(label.asker), static_cast<std::uint64_t>(entry.pid), gpus,
-             is_exclusive(entry) ? "exclusive" : "shared", quotas_text(entry), known(utc_text(entry.since)),
-             time_cell(entry.deadline),
+             known(label.asker), static_cast<std::uint64_t>(entry.pid), gpus, lease_of(entry),
+             quotas_text(entry), known(utc_text(entry.since)), time_cell(entry.deadline),
              entry.place == 0 ? HostListing::Cell(nullptr) : HostListing::Cell(std::uint64_t{entry.place}),
              state_text(entry)});
     }

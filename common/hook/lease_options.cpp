@@ -150,4 +150,14 @@ LeaseTerms lease_terms(const Request &request, const LeaseOptions &options)
     return terms;
 }
 
+void refuse_lease(const Request &request)
+{
+    for (const char *const name : {"lease", "wait", "hold"}) {
+        if (const RequestValue *const said = request.detail(name))
+            throw Error(ErrorKind::Usage,
+                        "the " + said->origin +
+                            " is for a lease, and this container sees GPUs without one (--observer)");
+    }
+}
+
 } // namespace ogh

@@ -69,4 +69,7 @@ struct LeaseTerms {
  */
 LeaseTerms lease_terms(const Request &request, const LeaseOptions &options);
 
+/** For a container that has none. @throws Error (Usage) if something is said of `lease`, `wait` or `hold` */
+void refuse_lease(const Request &request);
+
 } // namespace ogh

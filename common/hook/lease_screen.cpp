@@ -72,6 +72,11 @@ std::vector<Cell> gpu_of(const Row &row)
             clipped(row.text("lease"), 18), clipped(row.text("state"), state)};
 }
 
+std::string short_lease(const std::string &lease)
+{
+    return lease == "exclusive" ? "excl" : lease == "observer" ? "none" : lease;
+}
+
 std::vector<Cell> lease_of(const Row &row)
 {
     const std::string name =
@@ -79,7 +84,7 @@ std::vector<Cell> lease_of(const Row &row)
     const std::string asker = row.text("asker");
     const bool has_user = !asker.starts_with("key:") && !row.text("user").empty();
     return {known(clipped(name, 18)),     known(clipped(has_user ? row.text("user") : asker, 12)),
-            clipped(row.text("gpus"), 9), row.text("lease") == "exclusive" ? "excl" : "shared",
+            clipped(row.text("gpus"), 9), clipped(short_lease(row.text("lease")), 6),
             minute(row.text("since")),    clipped(state_of(row), 13)};
 }
 

@@ -6,6 +6,7 @@
 
 #include "base/error.h"
 #include "base/text.h"
+#include "request/annotation_patterns.h"
 
 namespace ogh {
 
@@ -72,11 +73,7 @@ void check(const CommonOptions &options)
         throw Error(ErrorKind::Usage, "--opt-in always needs --request");
     if (options.key_file && options.opt_in != OptIn::Environment)
         throw Error(ErrorKind::Usage, "--key-file needs --opt-in environment");
-    for (const std::string &only : options.only) {
-        const size_t end = only.find('=');
-        if (end == 0 || end == std::string::npos)
-            throw Error(ErrorKind::Usage, "--only needs KEY=PATTERN, not " + quote(only));
-    }
+    check_patterns(options.only, "--only");
     check_path(options.key_file, "--key-file");
     check_path(options.log_file, "--log-file");
 }

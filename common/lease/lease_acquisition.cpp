@@ -308,16 +308,12 @@ bool LeaseAcquisition::preempt_all(Attempt &attempt)
     return have_ended;
 }
 
-/** With the lock held, once: what is for people never keeps a container from its GPU. */
+/** With the lock held, once. */
 void LeaseAcquisition::say_whose(const LeaseState &state)
 {
-    if (is_known_ || request_.label == ContainerLabel())
-        return;
+    if (!is_known_)
+        try_to_note_people(store_->folder(), state, holder_.first.init, request_.label);
     is_known_ = true;
-    try {
-        note_people(store_->folder(), state, holder_.first.init, request_.label);
-    } catch (const Error &) { // NOLINT(bugprone-empty-catch): the list goes without
-    }
 }
 
 void LeaseAcquisition::wait_for(const Attempt &attempt)

@@ -12,7 +12,7 @@ namespace ogh {
  * How much there may be in the lease file. Each container has a bounded part of it, so that whatever one chooses (its
  * program, its name) takes nothing of another's. All lengths are those of the text, in which a byte may take four.
  */
-constexpr size_t max_lease_containers = 4096;         ///< that have devices or wait for some
+constexpr size_t max_lease_containers = 4096;         ///< that have devices, see them or wait for some
 constexpr size_t max_lease_entry = size_t{64} << 10U; ///< of one of them; some hundreds of devices
 constexpr size_t max_container_word = NAME_MAX;       ///< of its id
 constexpr size_t max_path_word = PATH_MAX - 1;        ///< of its program, and of its cgroup

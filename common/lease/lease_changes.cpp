@@ -9,16 +9,17 @@ namespace ogh {
 
 namespace {
 
-/** The container's entry, a new one at the end if it has none. */
-Allocation &entry_of(LeaseState &state, const Holder &holder, std::int64_t now, std::int64_t since)
+/** The container's entry, a new one at the end if it has none. @param entries of the state */
+Allocation &entry_of(const LeaseState &state, std::vector<Allocation> &entries, const Holder &holder,
+                     std::int64_t now, std::int64_t since)
 {
-    const auto found =
-        std::find_if(state.allocations.begin(), state.allocations.end(),
-                     [&](const Allocation &allocation) { return allocation.holder.init == holder.init; });
-    if (found != state.allocations.end())
+    const auto found = std::find_if(entries.begin(), entries.end(), [&](const Allocation &allocation) {
+        return allocation.holder.init == holder.init;
+    });
+    if (found != entries.end())
         return *found;
     require_room(state);
-    return state.allocations.emplace_back(Allocation{holder, {}, now, since});
+    return entries.emplace_back(Allocation{holder, {}, now, since});
 }
 
 LeasedDevice *find_device(Allocation &allocation, const LeaseKey &key)
@@ -69,7 +70,7 @@ Grant enter(LeaseState &state, const Holder &holder, const Ticket &request,
     Grant grant{holder.init, {}, {}};
     if (granted.empty())
         return grant;
-    Allocation &entry = entry_of(state, holder, now, request.since);
+    Allocation &entry = entry_of(state, state.allocations, holder, now, request.since);
     for (const LeaseKey &key : granted) {
         LeasedDevice *held = find_device(entry, key);
         if (held == nullptr) {
@@ -86,6 +87,17 @@ Grant enter(LeaseState &state, const Holder &holder, const Ticket &request,
     check_entry(entry);
     forget_oldest(state);
     return grant;
+}
+
+void observe(LeaseState &state, const Holder &holder, const std::vector<LeaseKey> &keys, std::int64_t now,
+             std::int64_t since)
+{
+    Allocation &entry = entry_of(state, state.observers, holder, now, since);
+    for (const LeaseKey &key : keys) {
+        if (find_device(entry, key) == nullptr)
+            entry.devices.push_back({key});
+    }
+    check_entry(entry);
 }
 
 void take_back(LeaseState &state, const Grant &grant)

@@ -24,6 +24,13 @@ struct Grant {
 Grant enter(LeaseState &state, const Holder &holder, const Ticket &request,
             const std::vector<LeaseKey> &granted, std::int64_t now);
 
+/**
+ * Enters that the container sees the devices, besides those that it sees already.
+ * @throws Error (BrokenHost) as enter()
+ */
+void observe(LeaseState &state, const Holder &holder, const std::vector<LeaseKey> &keys, std::int64_t now,
+             std::int64_t since);
+
 /** Takes back what was added; what the container had before stays. */
 void take_back(LeaseState &state, const Grant &grant);
 

@@ -27,13 +27,15 @@ public:
         file.space = space();
         read_counters(file.state);
         while (next_is("holding"))
-            file.state.allocations.push_back(allocation());
+            file.state.allocations.push_back(allocation("holding"));
         while (next_is("ticket"))
             file.state.tickets.push_back(ticket(file.state));
         while (next_is("drain"))
             file.state.drains.push_back(drain());
         while (next_is("used"))
             add_use(file.state);
+        while (!is_first_ && next_is("observer"))
+            file.state.observers.push_back(allocation("observer"));
         if (!is_first_ && !left_.starts_with(' ')) // "used" has none that belong to it
             read_unknown(file.state);
         if (left_ != "end\n")
@@ -108,7 +110,7 @@ private:
     {
         while (left_ != "end\n")
             add_unknown_line(state.unknown.lines,
-                             {"space", "counters", "holding", "ticket", "drain", "used", "end"});
+                             {"space", "counters", "holding", "ticket", "drain", "used", "observer", "end"});
     }
 
     /** Those that belong to the line before. */
@@ -141,9 +143,9 @@ private:
         state.unknown.fields = words.unknown();
     }
 
-    Allocation allocation()
+    Allocation allocation(std::string_view kind)
     {
-        LeaseWords words = this->words("holding");
+        LeaseWords words = this->words(kind);
         Allocation allocation;
         allocation.taken_ns = take_time(words, "taken");
         allocation.since = take_time(words, "since");

@@ -50,11 +50,12 @@ constexpr std::string_view mark_of_later = "oci-gpu-hooks/2";
  *     ticket number= hook= hook-start= deadline= since= mode= fixed= any= candidates= HOLDER [quotas=] [max-sharers=] [watches=]
  *     drain since= key= [until=] [reason=] [by=]
  *     used use= key=
+ *     observer ...
  *     end
  *
  * A line with a blank in front belongs to the one above that has none. HOLDER is pid= start= pid-namespace=own|joined
  * inode= controller= cgroup= container= program=. Times are in ns, but `since`, which is in s. Of quotas each is
- * NUMBER:NAME; of what a ticket watches each is NUMBER, of a ticket, PID:START, of a container's init, or :TIME, when a
+ * NUMBER:NAME; an observer's lines are those of a holding, all of it shared. Of what a ticket watches each is NUMBER, of a ticket, PID:START, of a container's init, or :TIME, when a
  * drain ends. A later version may add fields, behind those that there are, to all lines but `space`, and lines of other
  * kinds, behind all others of the file or of the line that they belong to: they are kept.
  *

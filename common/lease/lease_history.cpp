@@ -8,30 +8,17 @@
 
 namespace ogh {
 
-void note_grant(const LeaseFolder &folder, History *history, const LeaseRequest &request,
-                const std::vector<LeaseKey> &devices, std::int64_t waited_ns)
-{
-    LeaseCounts one;
-    one.add_grant(waited_ns);
-    count(folder, one);
-    if (history == nullptr)
-        return;
-    HistoryLine line = history->begin("granted");
-    line.add("container", request.container);
-    add_label(line, request.label);
-    line.add("gpus", devices);
-    line.add("lease", request.demand.mode == LeaseMode::Exclusive ? "exclusive" : "shared");
-    line.add_time("waited", waited_ns);
-    history->add(std::move(line));
-}
+namespace {
 
-void add_ends(History &history, const LeaseState &before, const LeaseState &after, const KnownEnds &how,
-              std::int64_t now)
+/** Of one of the lists of both states. @param lease what is said of it; "": nothing */
+void add_ends_of(History &history, const std::vector<Allocation> &before,
+                 const std::vector<Allocation> &after, std::string_view lease, const KnownEnds &how,
+                 std::int64_t now)
 {
     std::set<ProcessId> left;
-    for (const Allocation &allocation : after.allocations)
+    for (const Allocation &allocation : after)
         left.insert(allocation.holder.init);
-    for (const Allocation &allocation : before.allocations) {
+    for (const Allocation &allocation : before) {
         if (left.contains(allocation.holder.init))
             continue;
         const auto known = how.find(allocation.holder.init);
@@ -41,11 +28,45 @@ void add_ends(History &history, const LeaseState &before, const LeaseState &afte
         HistoryLine line = history.begin("ended");
         line.add("container", allocation.holder.container);
         line.add("gpus", keys);
+        if (!lease.empty())
+            line.add("lease", lease);
         line.add("since", utc_text(allocation.since));
         line.add_time("seconds", now - allocation.taken_ns);
         line.add("how", known == how.end() ? "ended" : known->second);
         history.add(std::move(line));
     }
+}
+
+} // namespace
+
+void add_grant(History &history, const LeaseRequest &request, std::string_view lease,
+               const std::vector<LeaseKey> &devices, std::int64_t waited_ns)
+{
+    HistoryLine line = history.begin("granted");
+    line.add("container", request.container);
+    add_label(line, request.label);
+    line.add("gpus", devices);
+    line.add("lease", lease);
+    line.add_time("waited", waited_ns);
+    history.add(std::move(line));
+}
+
+void note_grant(const LeaseFolder &folder, History *history, const LeaseRequest &request,
+                const std::vector<LeaseKey> &devices, std::int64_t waited_ns)
+{
+    LeaseCounts one;
+    one.add_grant(waited_ns);
+    count(folder, one);
+    if (history != nullptr)
+        add_grant(*history, request, request.demand.mode == LeaseMode::Exclusive ? "exclusive" : "shared",
+                  devices, waited_ns);
+}
+
+void add_ends(History &history, const LeaseState &before, const LeaseState &after, const KnownEnds &how,
+              std::int64_t now)
+{
+    add_ends_of(history, before.allocations, after.allocations, "", how, now);
+    add_ends_of(history, before.observers, after.observers, observers_lease, how, now);
 }
 
 } // namespace ogh

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <map>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "history/history.h"
@@ -13,12 +14,19 @@
 
 namespace ogh {
 
+/** What is said of a lease that is none: the container sees the devices alone. */
+constexpr std::string_view observers_lease = "observer";
+
 /** How containers have ended that the state has no more, where whoever takes them out knows; by init. */
 using KnownEnds = std::map<ProcessId, std::string>;
 
 /** A container has got these devices: it is counted, and written down. @param history or nullptr. @param waited_ns since it asked */
 void note_grant(const LeaseFolder &folder, History *history, const LeaseRequest &request,
                 const std::vector<LeaseKey> &devices, std::int64_t waited_ns);
+
+/** What is written down alone. @param lease "shared", and so on. @param waited_ns since it asked */
+void add_grant(History &history, const LeaseRequest &request, std::string_view lease,
+               const std::vector<LeaseKey> &devices, std::int64_t waited_ns);
 
 /**
  * Each container that had something before, and has nothing now. Whoever sees it writes it down, so its end is when it was

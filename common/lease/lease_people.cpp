@@ -32,6 +32,8 @@ std::set<ProcessId> inits_of(const LeaseState &state)
     std::set<ProcessId> inits;
     for (const Allocation &allocation : state.allocations)
         inits.insert(allocation.holder.init);
+    for (const Allocation &observer : state.observers)
+        inits.insert(observer.holder.init);
     for (const Ticket &ticket : state.tickets)
         inits.insert(ticket.holder.init);
     return inits;
@@ -100,6 +102,17 @@ void note_people(const LeaseFolder &folder, const LeaseState &state, const Proce
         write_anew(file.get(), state);
     }
     write_all(file.get(), people_line(init, label), what);
+}
+
+void try_to_note_people(const LeaseFolder &folder, const LeaseState &state, const ProcessId &init,
+                        const ContainerLabel &label)
+{
+    if (label == ContainerLabel())
+        return;
+    try {
+        note_people(folder, state, init, label);
+    } catch (const Error &) { // NOLINT(bugprone-empty-catch): the list goes without
+    }
 }
 
 LeasePeople read_people(const LeaseFolder &folder)

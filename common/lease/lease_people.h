@@ -32,6 +32,10 @@ LeasePeople parse_people(std::string_view text);
 void note_people(const LeaseFolder &folder, const LeaseState &state, const ProcessId &init,
                  const ContainerLabel &label);
 
+/** The same, if it can be done: what is for people never keeps a container from its GPU, and the list goes without. */
+void try_to_note_people(const LeaseFolder &folder, const LeaseState &state, const ProcessId &init,
+                        const ContainerLabel &label);
+
 /** @return nothing for whoever may not read it, and where it cannot be read: it is for people alone */
 LeasePeople read_people(const LeaseFolder &folder);
 

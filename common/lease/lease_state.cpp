@@ -55,6 +55,11 @@ std::string contradiction(const LeaseState &state)
         for (const LeasedDevice &device : allocation.devices)
             uses_by_gpu.add(gpu_of(device.key), {&allocation, &device});
     }
+    std::set<ProcessId> observers;
+    for (const Allocation &observer : state.observers) {
+        if (!observers.insert(observer.holder.init).second)
+            return "the observer " + std::to_string(observer.holder.init.pid) + " has two entries";
+    }
     for (const auto &[gpu, uses] : uses_by_gpu) {
         // Whoever shares is in nobody's way but that of an exclusive one, of which there are few.
         for (const HeldDevice &one : uses) {

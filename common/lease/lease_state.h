@@ -199,6 +199,8 @@ struct LeaseState {
     std::uint64_t numbers = 0;                            ///< how many tickets there have been
     std::map<LeaseKey, std::string> unknown_of_uses = {}; ///< fields, by the device of `last_used`
     UnknownWords unknown = {};                            ///< of the counters; the lines are of unknown kinds
+    /** Those who see devices and have no lease of them, nor count for others; an init may have an allocation besides. */
+    std::vector<Allocation> observers = {};
 
     bool operator==(const LeaseState &) const = default;
 };

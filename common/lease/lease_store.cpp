@@ -32,7 +32,11 @@ bool is_of_another_boot(const std::string &text, const ProcessSpace &space)
 std::string without_tickets(const std::string &text)
 {
     const size_t start = text.find("\nticket ");
-    return start == std::string::npos ? text : text.substr(0, start + 1) + "end\n";
+    if (start == std::string::npos)
+        return text;
+    const size_t observers = text.find("\nobserver ", start);
+    return text.substr(0, start + 1) +
+           (observers == std::string::npos ? "end\n" : text.substr(observers + 1));
 }
 
 } // namespace
@@ -83,6 +87,8 @@ LeaseStore::Session::Session(const LeaseStore &store, UniqueFd lock)
     for (const Allocation &allocation : state_.allocations)
         before_.push_back({allocation.holder.init, allocation.taken_ns, devices_by_vendor(allocation)});
     drains_ = state_.drains;
+    for (const Allocation &observer : state_.observers)
+        observers_.insert(observer.holder.init);
 }
 
 /** The state as it was is read once more where it is known that somebody has gone: that is not often. */
@@ -107,6 +113,9 @@ void LeaseStore::Session::note_ends(const std::string &before)
         }
         counts.add_time(less, now - had.taken_ns);
     }
+    for (const Allocation &observer : state_.observers)
+        observers_.erase(observer.holder.init);
+    is_one_gone = is_one_gone || !observers_.empty();
     if (counts != LeaseCounts())
         count(store_.folder_, counts);
     if (is_one_gone && store_.history_ != nullptr)

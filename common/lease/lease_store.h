@@ -4,6 +4,7 @@
 #include <chrono>
 #include <cstddef>
 #include <memory>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -80,9 +81,10 @@ public:
         const LeaseStore &store_;
         UniqueFd lock_;
         LeaseState state_;
-        std::string saved_;         ///< what the file says
-        std::vector<Had> before_;   ///< then
-        std::vector<Drain> drains_; ///< then
+        std::string saved_;             ///< what the file says
+        std::vector<Had> before_;       ///< then
+        std::vector<Drain> drains_;     ///< then
+        std::set<ProcessId> observers_; ///< then, by init; less those that are left once it is saved
         StateChange change_ = StateChange::None;
         KnownEnds ends_;
     };

@@ -35,9 +35,10 @@ public:
         end(state.unknown.fields);
     }
 
-    void add(const Allocation &allocation)
+    /** @param kind of its line */
+    void add(const Allocation &allocation, std::string_view kind = "holding")
     {
-        LeaseLine line = begin("holding");
+        LeaseLine line = begin(kind);
         line.add("taken", time_word(allocation.taken_ns));
         line.add("since", time_word(allocation.since));
         if (is_first_) {
@@ -118,6 +119,13 @@ public:
         }
     }
 
+    void add_observers(const LeaseState &state)
+    {
+        check_empty(state.observers.empty());
+        for (const Allocation &observer : state.observers)
+            add(observer, "observer");
+    }
+
     void add_lines(const std::string &lines)
     {
         check(lines);
@@ -184,6 +192,7 @@ std::string to_text(const LeaseFile &file, unsigned version)
     for (const Drain &drain : state.drains)
         writer.add(drain);
     writer.add_uses(state);
+    writer.add_observers(state);
     writer.add_lines(state.unknown.lines);
     text += "end\n";
     return text;

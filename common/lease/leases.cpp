@@ -58,6 +58,15 @@ LeaseList list_of(const LeaseStore &store, const LeaseState &state, const Presen
         list.entries.back().is_paused = lives && is_frozen(processes, holder.init.pid);
         list.entries.back().label = people[holder.init];
     }
+    for (const Allocation &observer : state.observers) {
+        const Holder &holder = observer.holder;
+        const bool lives = present.holders.contains(holder.init);
+        list.entries.push_back(
+            {observer.devices, std::nullopt, holder.container, holder.init.pid, observer.since, lives});
+        list.entries.back().is_paused = lives && is_frozen(processes, holder.init.pid);
+        list.entries.back().observes = true;
+        list.entries.back().label = people[holder.init];
+    }
     for (const Ticket &ticket : state.tickets) {
         const bool lives = present.tickets.contains(ticket.number);
         list.entries.push_back(
@@ -91,6 +100,20 @@ void Leases::require(const Sysroot &sysroot)
 Lease Leases::take(const LeaseRequest &request)
 {
     return LeaseAcquisition(store_, request).take();
+}
+
+void Leases::observe(const LeaseRequest &request)
+{
+    const Processes &processes = store_->processes();
+    const auto [holder, pidfd] =
+        find_holder(processes, request.init, request.container, request.program, request.cgroups_path);
+    LeaseStore::Session session = store_->open();
+    drop_gone(processes, session.state());
+    ogh::observe(session.state(), holder, request.demand.fixed, boottime_ns(), unix_time());
+    session.save();
+    try_to_note_people(store_->folder(), session.state(), holder.init, request.label);
+    if (store_->history() != nullptr)
+        add_grant(*store_->history(), request, observers_lease, request.demand.fixed, 0);
 }
 
 bool Leases::drain(const Drain &drain)

@@ -29,6 +29,7 @@ struct LeaseEntry {
     bool is_idle = false;       ///< another container that wants its GPU may end it, since it does nothing
     bool never_started = false; ///< its init has not executed the container's program yet
     bool is_paused = false;     ///< its cgroup is frozen
+    bool observes = false;      ///< it has no lease of the devices
     std::int64_t deadline = 0;  ///< of one that waits: until when, in seconds since 1970
     size_t place = 0;          ///< of one that waits: the first of those that wait for the same devices has 1
     ContainerLabel label = {}; ///< empty for whoever is not root
@@ -68,6 +69,13 @@ public:
      *         be told; Failure if the container or the runtime ends meanwhile; Host
      */
     [[nodiscard]] Lease take(const LeaseRequest &request);
+
+    /**
+     * Writes down that a container sees the devices that it names (`fixed`) without a lease of them; with its cgroup, so
+     * that nobody takes it for one that uses them.
+     * @throws Error (BrokenHost); Failure if the container has ended
+     */
+    void observe(const LeaseRequest &request);
 
     /**
      * Keeps a device from being given until undrain(), its end or the next boot; who has it keeps it.

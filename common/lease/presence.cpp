@@ -121,6 +121,14 @@ Present drop_gone(const Processes &processes, LeaseState &state)
         all.tickets.insert(ticket.number);
     Present present;
     drop_gone(processes, state, all, present);
+    std::erase_if(state.observers, [&](const Allocation &observer) {
+        const ProcessId &init = observer.holder.init;
+        auto found =
+            present.holders.contains(init) ? std::nullopt : find_container(processes, observer.holder);
+        if (found)
+            present.holders[init] = std::move(*found);
+        return !present.holders.contains(init);
+    });
     return present;
 }
 

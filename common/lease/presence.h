@@ -51,7 +51,7 @@ void drop_missing_tickets(LeaseState &state, const Demand &demand);
  */
 bool drop_gone(const Processes &processes, LeaseState &state, const Obstacles &obstacles, Present &present);
 
-/** Looks closely at all. */
+/** Looks closely at all, observers too. */
 Present drop_gone(const Processes &processes, LeaseState &state);
 
 } // namespace ogh

@@ -136,21 +136,25 @@ bool is_engines_annotation(std::string_view key)
     return contains(pod_keys, key);
 }
 
-const std::string &engines_value(const Config &config, std::string_view key)
+std::string why_not_engines(const Config &config, std::string_view key)
 {
     const std::string *const value = find_value_of(config, key);
     const auto has = [&](std::string_view each) { return config.annotations.contains(each); };
-    std::string why;
     if (value == nullptr || value->empty())
-        why = "the container has none";
-    else if (is_by_podman(config))
-        why = "podman made the container, and writes none";
-    else if (std::all_of(pod_keys.begin(), pod_keys.end(), has))
-        why = "the container has another engine's as well, so one of them is the user's";
-    if (!why.empty())
+        return "the container has none";
+    if (is_by_podman(config))
+        return "podman made the container, and writes none";
+    if (std::all_of(pod_keys.begin(), pod_keys.end(), has))
+        return "the container has another engine's as well, so one of them is the user's";
+    return "";
+}
+
+const std::string &engines_value(const Config &config, std::string_view key)
+{
+    if (const std::string why = why_not_engines(config, key); !why.empty())
         throw Error(ErrorKind::Denied, "this host counts devices by the annotation " + quote(key) +
                                            " of the engine (--quota-by), and " + why);
-    return *value;
+    return *find_value_of(config, key);
 }
 
 } // namespace ogh

@@ -62,10 +62,13 @@ std::string_view pod_key(const Config &config);
 bool is_engines_annotation(std::string_view key);
 
 /**
- * The value of such an annotation, for which the container's engine can be taken.
- * @throws Error (Denied) if it has none, or somebody else may have written it: podman writes none, and of two engines'
- *         annotations one is the user's
+ * Why the value of such an annotation is not the engine's for certain: there is none, podman made the container, which
+ * writes none, or there are two engines', of which one is the user's.
+ * @return "" if it is
  */
+std::string why_not_engines(const Config &config, std::string_view key);
+
+/** The value of such an annotation. @throws Error (Denied) if why_not_engines() has a reason */
 const std::string &engines_value(const Config &config, std::string_view key);
 
 } // namespace ogh

@@ -26,6 +26,7 @@ struct OptInOptions {
     std::optional<KeyFile> keys;         ///< what is in it, once it is needed
     std::vector<std::string> only;       ///< KEY=PATTERN each
     DevicePlugin plugin;                 ///< of hooks for GPUs
+    std::vector<std::string> observers;  ///< of hooks for GPUs; as check_observers() accepts them
     std::vector<std::string> words;      ///< of the command line, behind the hook's name
     bool has_limit = false;              ///< one of them is a limit: FileOptions::has_limit
     bool needs_no_limit = false;         ///< in a pod either: the hook gives nothing of the host's

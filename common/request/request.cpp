@@ -1,15 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "request/request.h"
 
-#include <fnmatch.h>
-
 #include <algorithm>
-#include <map>
 
 #include "base/error.h"
 #include "base/text.h"
 #include "oci/concourse_step.h"
+#include "request/annotation_patterns.h"
 #include "request/annotations.h"
+#include "request/observers.h"
 #include "request/plugin_marks.h"
 
 namespace ogh {
@@ -57,24 +56,6 @@ RequestValue checked(std::string value, std::string origin)
         throw Error(ErrorKind::Usage,
                     "the " + origin + " is longer than " + std::to_string(max_request_size) + " bytes");
     return {.value = std::move(value), .origin = std::move(origin)};
-}
-
-/** Why --only leaves the container out; "" if it does not. Every KEY needs a match; of several patterns for it, one. */
-std::string why_not_by_only(const Config &config, const std::vector<std::string> &only)
-{
-    std::map<std::string, bool> matched;
-    for (const std::string &each : only) {
-        const std::string key = each.substr(0, each.find('='));
-        const auto value = config.annotations.find(key);
-        const std::string pattern = each.substr(key.size() + 1);
-        matched[key] = matched[key] || (value != config.annotations.end() &&
-                                        ::fnmatch(pattern.c_str(), value->second.c_str(), 0) == 0);
-    }
-    for (const auto &[key, fine] : matched) {
-        if (!fine)
-            return "the host's policy (--only) is not met by its annotation " + quote(key);
-    }
-    return "";
 }
 
 /** Why nobody may ask for the container; "" if that is not so. */
@@ -194,6 +175,14 @@ std::optional<Request> find_plugins(std::string_view hook, const Config &config,
     return request;
 }
 
+/** What the host has it see, or less where the container says so. */
+Request find_observers(std::string_view hook, const Config &config, const OptInOptions &options, Notes &notes)
+{
+    check_own_annotations(config, notes);
+    auto own = find_any(hook, config, options);
+    return {Asker::Observer, own ? std::move(own->what) : RequestValue{"all", "option '--observer'"}};
+}
+
 /** Who asks, and for what, whether or not --only lets it. */
 std::optional<Request> find_request(std::string_view hook, const Config &config, const OptInOptions &options,
                                     Notes &notes)
@@ -221,8 +210,9 @@ void read_details(std::string_view hook, const Config &config, const OptInOption
 {
     if (request.asker == Asker::Device)
         return;
+    const auto find = request.asker == Asker::Observer ? find_any : find_counting;
     for (const std::string_view name : detail_names(hook)) {
-        if (auto found = find_counting(std::string(hook) + "." + std::string(name), config, options))
+        if (auto found = find(std::string(hook) + "." + std::string(name), config, options))
             request.details.emplace(name, std::move(found->what));
     }
 }
@@ -231,9 +221,10 @@ void read_details(std::string_view hook, const Config &config, const OptInOption
 void keep_if_allowed(std::optional<Request> &request, const Config &config, const OptInOptions &options,
                      Notes &notes)
 {
-    const std::string why = why_not_by_only(config, options.only);
-    if (why.empty())
+    const std::string key = unmet_key(config, options.only);
+    if (key.empty())
         return;
+    const std::string why = "the host's policy (--only) is not met by its annotation " + quote(key);
     if (request->asker != Asker::Always)
         throw Error(ErrorKind::Denied, "this container may not ask: " + why);
     notes.push_back({LogLevel::Info, "nothing to do: " + why});
@@ -258,6 +249,8 @@ std::string Request::asker_text() const
         return "device";
     case Asker::Plugin:
         return "plugin";
+    case Asker::Observer:
+        return "observer";
     case Asker::OtherHook:
         return "hook";
     }
@@ -283,8 +276,10 @@ std::optional<Request> read_request(std::string_view hook, const Config *config,
 {
     if (config == nullptr)
         return by_host(Asker::Device, options);
-    auto request = find_request(hook, *config, options, notes);
-    if (request)
+    std::optional<Request> request;
+    if (is_observer(*config, options.observers))
+        request = find_observers(hook, *config, options, notes);
+    else if ((request = find_request(hook, *config, options, notes)))
         keep_if_allowed(request, *config, options, notes);
     if (!request && otherwise)
         request = otherwise();

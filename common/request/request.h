@@ -24,6 +24,7 @@ enum class Asker {
     Device,      ///< the host, for this container (--request): it was given a CDI device
     Plugin,      ///< a device plugin of Kubernetes that the host believes (--from)
     EngineAnnotation, ///< the container, by annotations that are meant for engines (`cdi.k8s.io/…`)
+    Observer,         ///< the host, for a container that looks after its GPUs (--observer)
     OtherHook,        ///< nobody: another hook was asked, and this one goes along with it
 };
 
@@ -40,6 +41,9 @@ struct Request {
     /** Whether the host asks, and not the container. */
     [[nodiscard]] bool is_by_host() const { return asker == Asker::Always || asker == Asker::Device; }
 
+    /** Whether a host that has nothing to give is no error: nobody has made this container for such a one. */
+    [[nodiscard]] bool may_go_without() const { return asker == Asker::Always || asker == Asker::Observer; }
+
     /** By what it is asked, for people: "key:NAME", "tag" where every container is given it, "annotation", and so on. */
     [[nodiscard]] std::string asker_text() const;
 
@@ -55,7 +59,8 @@ using OtherwiseAsked = std::function<std::optional<Request>()>;
  * (--from), what that has given the container, unless it asks for `none` itself. In a pod `io.oci-gpu-hooks.HOOK/CONTAINER`
  * is for that container alone and wins, see find_own_annotation(). What is said besides (`HOOK.lease`) counts in the same
  * ways, but not where the host alone asks. Nobody asks for a get, put or check of Concourse's (--all-steps): it starts
- * without. Why there is nothing to do stands in `notes`.
+ * without. An observer (--observer) is asked for `all`, unless it asks itself, and --only does not apply to it. Why there
+ * is nothing to do stands in `notes`.
  *
  * @param config nullptr if there is no container (--plan by hand): then only --request counts
  * @param otherwise what else counts as a request, where there is none; --only does not apply to it

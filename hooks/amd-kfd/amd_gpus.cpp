@@ -74,8 +74,8 @@ std::unique_ptr<GpuHost> AmdGpus::look(const Sysroot &sysroot, const GpuRequest 
 {
     Inventory inventory = read_inventory(sysroot, details_for(request.selectors, request.policy), notes);
     if (const auto why = why_none(inventory)) {
-        // What the host asks for every container is not asked of a host without GPUs.
-        if (request.asked.asker != Asker::Always || why->kind() != ErrorKind::NotAvailable)
+        // What the host asks for containers that did not is not asked of a host without GPUs.
+        if (!request.asked.may_go_without() || why->kind() != ErrorKind::NotAvailable)
             throw Error(*why);
         notes.push_back({LogLevel::Info, "nothing to do: " + std::string(why->what())});
         return nullptr;

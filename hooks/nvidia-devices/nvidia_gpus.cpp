@@ -82,7 +82,7 @@ std::unique_ptr<GpuHost> NvidiaGpus::look(const Sysroot &sysroot, const GpuReque
     Extras extras = extras_of(request, extras_);
     Inventory inventory = find_gpus(sysroot, notes);
     // No error: nobody has asked for a GPU in this container.
-    if (!inventory.has_driver && (request.asked.asker == Asker::Always || request.selectors.none)) {
+    if (!inventory.has_driver && (request.asked.may_go_without() || request.selectors.none)) {
         notes.push_back({LogLevel::Info, "nothing to do: this host has no NVIDIA driver"});
         return nullptr;
     }

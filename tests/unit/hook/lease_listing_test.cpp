@@ -73,6 +73,24 @@ BOOST_FIXTURE_TEST_CASE(each_gpu_has_its_lease_and_each_container_its_gpus, Host
                "What nobody is going to start is ended by 'runc delete -f CONTAINER', or crun.\n");
 }
 
+BOOST_FIXTURE_TEST_CASE(who_observes_is_seen_and_takes_nothing, Host)
+{
+    entry("a", {{"nvidia:0"}, {"nvidia:1"}, {"nvidia:2"}, {"nvidia:3"}}).observes = true;
+    BOOST_TEST(text(ListFormat::Table) == "INDEX  LEASE    STATE\n"
+                                          "0      free\n"
+                                          "1      free\n"
+                                          "2      drained\n"
+                                          "3      free     it is excluded\n"
+                                          "\n"
+                                          "CONTAINER  PID  GPUS     LEASE     SINCE                 STATE\n"
+                                          "a          7    0,1,2,3  observer  2026-11-22T21:09:15Z  running\n"
+                                          "\n"
+                                          "GPU  SINCE\n"
+                                          "2    1970-01-01T00:00:00Z\n");
+    BOOST_TEST(
+        text(ListFormat::Status).starts_with("nvidia: 3 GPUs, 2 free, 0 shared, 0 exclusive, 1 drained"));
+}
+
 BOOST_FIXTURE_TEST_CASE(programs_get_the_same_as_json, Host)
 {
     entry("a", {{"nvidia:0", LeaseMode::Shared}});

@@ -209,6 +209,17 @@ const auto changes_of_limits = std::to_array<Change>({
     {"quotas=4294967295:io", "max-sharers=64 quotas=1:io", "wrong value of 'a field'"},
 });
 
+/** The same with containers that see devices without a lease. */
+LeaseFile observed_example()
+{
+    LeaseFile file = limited_example();
+    const Holder plugin{{20, 4714}, true, OwnCgroup{"", "/kubepods/x", 7}, "c1", "/plugin"};
+    file.state.observers = {{plugin, {{"a"}, {"b"}}, 15, 16},
+                            {file.state.allocations[0].holder, {{"a"}}, 17, 18}};
+    file.state.observers[0].unknown.fields = " by=x";
+    return file;
+}
+
 /** The text in which changes_of_2 are made. */
 LeaseFile with_a_field()
 {
@@ -221,7 +232,7 @@ LeaseFile with_a_field()
 
 BOOST_AUTO_TEST_CASE(what_is_written_is_read_again)
 {
-    for (const LeaseFile &file : {first_example(), later_example(), limited_example()}) {
+    for (const LeaseFile &file : {first_example(), later_example(), limited_example(), observed_example()}) {
         BOOST_TEST((parse_lease_file(to_text(file)) == file), to_text(file));
         BOOST_TEST(to_text(parse_lease_file(to_text(file))) == to_text(file));
     }
@@ -264,6 +275,23 @@ BOOST_AUTO_TEST_CASE(quotas_and_limits_stand_behind_what_there_was_in_version_2_
           " program=/tmp/gdn-init quotas=4294967295:io.kubernetes.pod.namespace=ml max-sharers=64 "
           "watches=1,2,10,17:4711,18:4712,:99 signals=yes\n"})
         BOOST_TEST(text.find(words) != std::string::npos, words);
+}
+
+BOOST_AUTO_TEST_CASE(observers_stand_where_earlier_versions_keep_what_they_do_not_know)
+{
+    LeaseFile file = observed_example();
+    const std::string text = to_text(file);
+    BOOST_TEST(text.ends_with("key=b/1\n"
+                              "observer taken=15 since=16 pid=20 start=4714 pid-namespace=own inode=7 "
+                              "controller=- cgroup=/kubepods/x container=c1 program=/plugin by=x\n"
+                              " device mode=shared key=a\n"
+                              " device mode=shared key=b\n"
+                              "observer taken=17 since=18 pid=17 start=4711 pid-namespace=own inode=0 "
+                              "controller=- cgroup=- container=3f2a program=/tmp/gdn-init\n"
+                              " device mode=shared key=a\n"
+                              "end\n"));
+    file.state.observers[1] = file.state.observers[0];
+    BOOST_TEST(failure_of([&] { parse_lease_file(to_text(file)); }).says("two entries"));
 }
 
 BOOST_AUTO_TEST_CASE(version_1_is_written_as_earlier_versions_of_the_program_do)
@@ -349,6 +377,7 @@ BOOST_AUTO_TEST_CASE(what_version_1_cannot_say_is_refused_in_words)
     refused([](LeaseState &state) { state.drains[0].until_ns = 1; });
     refused([](LeaseState &state) { state.drains[0].reason = "dust"; });
     refused([](LeaseState &state) { state.drains[0].by = "x"; });
+    refused([](LeaseState &state) { state.observers = {state.allocations[0]}; });
 }
 
 BOOST_AUTO_TEST_CASE(a_cut_text_is_refused)
