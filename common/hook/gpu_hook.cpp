@@ -263,16 +263,6 @@ void give(Hook &hook, const GpuVendor &vendor, const GpuRequest &request)
         lease->keep();
 }
 
-/** What --from says of the vendor's device plugin. */
-DevicePlugin plugin_of(const GpuVendor &vendor, const std::optional<std::string> &from)
-{
-    DevicePlugin plugin{.names = vendor.traits().plugin_names,
-                        .is_served_by_tools = vendor.traits().is_served_by_tools};
-    if (from)
-        plugin.from = parse_plugin_sources({*from, "option '--from'"}, plugin.names);
-    return plugin;
-}
-
 } // namespace
 
 int run_gpu_hook(int argc, const char *const *argv, GpuVendor &vendor)
@@ -290,7 +280,7 @@ int run_gpu_hook(int argc, const char *const *argv, GpuVendor &vendor)
             return;
         check(options, hook.options());
         vendor.check_options(hook.options(), options.cdi);
-        hook.set_plugin(plugin_of(vendor, options.from));
+        hook.set_plugin(plugin_of(options, traits));
         hook.set_observers(options.observers);
         SelectionPolicy policy = policy_of(options.allow, options.max_devices);
         policy.ignores_health = options.ignore_health;

@@ -49,4 +49,12 @@ void check(const GpuOptions &options, const CommonOptions &common)
     check(options.list);
 }
 
+DevicePlugin plugin_of(const GpuOptions &options, const GpuTraits &traits)
+{
+    DevicePlugin plugin{.names = traits.plugin_names, .is_served_by_tools = traits.is_served_by_tools};
+    if (options.from)
+        plugin.from = parse_plugin_sources({*options.from, "option '--from'"}, plugin.names);
+    return plugin;
+}
+
 } // namespace ogh

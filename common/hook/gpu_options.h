@@ -7,6 +7,7 @@
 
 #include "hook/command_line.h"
 #include "hook/gpu_lease.h"
+#include "hook/gpu_vendor.h"
 #include "hook/listing.h"
 #include "hook/options.h"
 
@@ -30,5 +31,8 @@ void add_gpu_options(CommandLine &cli, const std::string &cdi_kind, GpuOptions &
 
 /** @throws Error (Usage) if options are given that only make sense with others, or not beside them */
 void check(const GpuOptions &options, const CommonOptions &common);
+
+/** What --from says of the vendor's device plugin. @throws Error (Usage) */
+DevicePlugin plugin_of(const GpuOptions &options, const GpuTraits &traits);
 
 } // namespace ogh

@@ -107,7 +107,7 @@ private:
     std::string prefix_;
 };
 
-std::string lease_of(const LeaseEntry &entry)
+std::string lease_word(const LeaseEntry &entry)
 {
     if (entry.observes)
         return std::string(observers_lease);
@@ -169,7 +169,7 @@ HostListing::Table entries_of(const GpuState &state)
         const ContainerLabel &label = entry.label;
         table.rows.push_back(
             {known(entry.container), known(label.name), known(label.image), known(label.user),
-             known(label.asker), static_cast<std::uint64_t>(entry.pid), gpus, lease_of(entry),
+             known(label.asker), static_cast<std::uint64_t>(entry.pid), gpus, lease_word(entry),
              quotas_text(entry), known(utc_text(entry.since)), time_cell(entry.deadline),
              entry.place == 0 ? HostListing::Cell(nullptr) : HostListing::Cell(std::uint64_t{entry.place}),
              state_text(entry)});

@@ -167,6 +167,8 @@ std::optional<RequestValue> asked_by_environment(const Config &config, const Plu
                                              ", which an image says and no device plugin"});
         return std::nullopt;
     }
+    if (contains(names.folders, std::string(trimmed(*value)) + "/"))
+        return std::nullopt; // so a plugin says that its mounts name them
     for (const std::string &item : split_list(*value))
         if (!names.uuid_prefixes.empty() && !is_plugin_uuid(item, names))
             throw Error(ErrorKind::Usage,

@@ -69,6 +69,37 @@ def test_a_container_gets_what_the_plugin_has_chosen(nv_box, machine, strategy, 
     assert gpus.split() == [GPU.address]
 
 
+@pytest.mark.parametrize("own, outcome", [
+    ([], GPU), ([f"NVIDIA_VISIBLE_DEVICES={OTHER.uuid}"], OTHER), (["NVIDIA_VISIBLE_DEVICES=none"], None),
+    (["NVIDIA_VISIBLE_DEVICES=all"], None), (["NVIDIA_VISIBLE_DEVICES=0,1"], "'deviceIDStrategy: uuid'")])
+def test_a_pods_own_variable_stands_behind_the_plugins(nv_box, own, outcome):
+    """kubelet writes what the plugin says in front of the pod's own, and runc has the last of a name count; so no
+    protection is `--from environment`."""
+    box = nv_box(None, "--from", "environment", engine=RUNC)
+    box.loader = "concourse"
+    in_pod(box.config, "containerd 2")
+    box.bundle.environment(f"NVIDIA_VISIBLE_DEVICES={GPU.uuid}", *own)
+    result = box.run(f"{PROBE} probe $(ls -d /dev/nvidia* 2>/dev/null)")
+    if isinstance(outcome, str):
+        refused(result, 2, outcome)
+    else:
+        assert probed(started(result)) == (given(outcome) if outcome else {})
+
+
+@pytest.mark.parametrize("sources, strategy, word", [
+    ("mounts", "environment", "'--from environment'"), ("mounts", "cdi-annotations", "'--from cdi-annotations'"),
+    ("environment", "mounts", "'--from mounts'")])
+def test_no_pod_that_counts_a_gpu_runs_without(nv_box, sources, strategy, word):
+    box = nv_box(None, "--from", sources, engine=RUNC)
+    box.loader = "concourse"
+    in_pod(box.config, "containerd 2")
+    mounts, annotations, environment = STRATEGIES[strategy]
+    box.config["mounts"] += mounts
+    box.annotations.update(annotations)
+    box.bundle.environment(*environment)
+    refused(box.run("true"), 2, word)
+
+
 def test_leases_count_what_plugins_give(nv_box):
     """Two pods to which time slicing gives the same GPU, on a node whose policy is exclusive use; only pods of one
     namespace may have any."""

@@ -137,6 +137,8 @@ BOOST_AUTO_TEST_CASE(a_container_that_was_to_have_devices_does_not_start_without
     Config config = with_mounts({folder + uuid});
     BOOST_TEST((failure(config, "cdi-annotations,environment").kind == ErrorKind::Usage));
     BOOST_TEST(failure(config, "cdi-annotations").says("'--from mounts'"));
+    config.environment = {"VENDOR_VISIBLE_DEVICES=" + folder.substr(0, folder.size() - 1)};
+    BOOST_TEST(failure(config, "environment").says("'--from mounts'"));
     config.annotations[own_key] = "none";
     BOOST_TEST(asked(config, "environment") == "none");
 }
