@@ -1,11 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "hook/command_line.h"
 
+#include <getopt.h>
+
 #include <algorithm>
+#include <limits>
+#include <string_view>
+#include <utility>
 
-#include <CLI/CLI.hpp>
-
+#include "base/contains.h"
 #include "base/error.h"
+#include "base/number.h"
 #include "base/text.h"
 #include "build_config.h"
 
@@ -13,98 +18,184 @@ namespace ogh {
 
 namespace {
 
-template<typename Value> auto describe(const CommandLine::Option &option, Value &value)
+constexpr size_t help_column = 30;
+
+Error refused(const std::string &why)
 {
-    return [option, &value](CLI::App &app, const char *heading) {
-        app.add_option(option.name, value, option.help)->type_name(option.type)->group(heading);
-    };
+    return {ErrorKind::Usage, why + "; see --help"};
 }
 
-std::string why_unexpected(const CLI::App &app)
+std::string help_line(std::string left, const char *help)
 {
-    const auto words = app.remaining();
-    const auto option = std::find_if(words.begin(), words.end(),
-                                     [](const std::string &word) { return word.starts_with('-'); });
-    if (option != words.end())
-        return "unknown option " + quote(option->substr(0, option->find('=')));
-    return "unexpected argument " + quote(words.empty() ? "" : words.front());
+    left.insert(0, "  ");
+    left += left.size() < help_column ? std::string(help_column - left.size(), ' ')
+                                      : "\n" + std::string(help_column, ' ');
+    return left + help + "\n";
 }
+
+/** What getopt_long() returns for an option without a letter: this and its place in the table. */
+constexpr int first_value = 256;
+
+/** The words, as getopt_long() takes them: it puts those that belong to no option last. */
+class Words final {
+public:
+    Words(int argc, const char *const *argv) : copies_(argv, argv + argc)
+    {
+        for (std::string &copy : copies_)
+            pointers_.push_back(copy.data());
+        pointers_.push_back(nullptr);
+        ::optind = 0; // begins anew, also where it has been called before
+        ::opterr = 0;
+    }
+
+    /** The place in `table` of the next option, or nothing after the last one. @throws Error (Usage) */
+    std::optional<size_t> next(const std::vector<::option> &table)
+    {
+        const int argc = static_cast<int>(copies_.size());
+        const int value = ::getopt_long(argc, pointers_.data(), ":h", table.data(), nullptr);
+        if (value == -1)
+            return std::nullopt;
+        if (value == 'h')
+            return table.size() - 3;
+        const std::string name = this->name();
+        const int known = value == '?' || value == ':' ? ::optopt : value;
+        if (known < first_value)
+            throw refused("unknown option " +
+                          quote(known == 0 ? name : std::string("-") + static_cast<char>(known)));
+        const auto place = static_cast<size_t>(known - first_value);
+        if (name != std::string("--") + table.at(place).name) // an abbreviation
+            throw refused("unknown option " + quote(name));
+        if (value == '?')
+            throw refused(quote(name) + " takes no value");
+        if (value == ':')
+            throw refused(quote(name) + " needs a value");
+        return place;
+    }
+
+    /** Those that belong to no option, after the last of them. */
+    [[nodiscard]] std::vector<std::string> rest() const
+    {
+        return {pointers_.begin() + ::optind, pointers_.end() - 1};
+    }
+
+private:
+    /** The option that was read last, as it is written. */
+    [[nodiscard]] std::string name() const
+    {
+        const auto next = static_cast<size_t>(::optind);
+        const bool value_is_a_word = ::optarg != nullptr && ::optarg == pointers_.at(next - 1);
+        const std::string_view word = pointers_.at(next - (value_is_a_word ? 2 : 1));
+        return std::string(word.substr(0, word.find('=')));
+    }
+
+    std::vector<std::string> copies_;
+    std::vector<char *> pointers_;
+};
 
 } // namespace
 
-void CommandLine::add(Describe describe)
+void CommandLine::add(const Option &option, bool may_repeat, std::function<void(const std::string &)> take)
 {
-    options_.emplace_back(
-        [describe = std::move(describe), heading = heading_](CLI::App &app) { describe(app, heading); });
+    options_.push_back({option, heading_, std::move(take), may_repeat});
 }
 
 void CommandLine::add(const Option &option, std::string &value)
 {
-    add(describe(option, value));
+    add(option, false, [&value](const std::string &text) { value = text; });
 }
 
 void CommandLine::add(const Option &option, std::optional<std::string> &value)
 {
-    add(describe(option, value));
+    add(option, false, [&value](const std::string &text) { value = text; });
 }
 
 void CommandLine::add(const Option &option, std::optional<unsigned> &value)
 {
-    add(describe(option, value));
+    add(option, false, [name = option.name, &value](const std::string &text) {
+        value = parse_small_number(text, std::numeric_limits<unsigned>::max());
+        if (!value)
+            throw refused(std::string(name) + " needs a number, not " + quote(text));
+    });
 }
 
 void CommandLine::add(const Option &option, std::vector<std::string> &values)
 {
-    add(describe(option, values));
+    add(option, true, [&values](const std::string &text) { values.push_back(text); });
 }
 
 void CommandLine::add_flag(const char *name, const char *help, bool &flag)
 {
-    add([=, &flag](CLI::App &app, const char *heading) { app.add_flag(name, flag, help)->group(heading); });
+    add({name, nullptr, help}, true, [&flag](const std::string &) { flag = true; });
 }
 
 void CommandLine::add_words(const char *name, const char *help, std::vector<std::string> &words)
 {
-    add([=, &words](CLI::App &app, const char *) {
-        app.add_option(name, words, help)->type_name("")->group("Arguments");
-    });
+    words_option_ = {name, "", help};
+    words_ = &words;
 }
 
 void CommandLine::add_choice(const Option &option, const std::vector<std::string> &names,
                              const std::function<void(const std::string &)> &choose)
 {
-    add([=](CLI::App &app, const char *heading) {
-        app.add_option_function<std::string>(option.name, choose, option.help)
-            ->check(CLI::IsMember(names).description(""))
-            ->type_name(option.type)
-            ->group(heading);
+    add(option, false, [=](const std::string &text) {
+        if (!contains(names, text))
+            throw refused(std::string(option.name) + " takes " + quote_list(names) + ", not " + quote(text));
+        choose(text);
     });
+}
+
+std::string CommandLine::help() const
+{
+    std::string text = std::string(description_) + "\nUsage: " + name_ + " [OPTIONS]";
+    if (words_ != nullptr)
+        text += std::string(" [") + words_option_.name + "...]\n\nArguments:\n" +
+                help_line(words_option_.name, words_option_.help);
+    else
+        text += "\n";
+    std::string_view heading;
+    for (const Known &known : options_) {
+        if (known.heading != heading)
+            text += "\n" + std::string(known.heading) + ":\n";
+        heading = known.heading;
+        const char *const type = known.option.type;
+        text += help_line(known.option.name + (type == nullptr ? "" : std::string(" ") + type),
+                          known.option.help);
+    }
+    text += help_line("-h,--help", "Print this text") + help_line("--version", "Print the version");
+    return text + "\nSee " + (page_ != nullptr ? page_ : name_ + std::string("(8)")) + ".\n";
 }
 
 std::optional<std::string> CommandLine::parse(int argc, const char *const *argv)
 {
-    // As most hooks are called: describing what is not there was half of the instructions of one with nothing to do.
+    // As most hooks are called.
     if (argc <= 1)
         return std::nullopt;
-    CLI::App app(description_, name_);
-    app.set_help_flag();
-    for (const auto &add_to : options_)
-        add_to(app);
-    app.set_help_flag("-h,--help", "Print this text")->group(heading_);
-    app.set_version_flag("--version", std::string(name_) + " " OGH_VERSION, "Print the version")
-        ->group(heading_);
-    const auto refused = [](const std::string &why) { return Error(ErrorKind::Usage, why + "; see --help"); };
-    try {
-        app.parse(argc, argv);
-    } catch (const CLI::CallForHelp &) {
-        return app.help() + "See " + (page_ != nullptr ? page_ : name_ + std::string("(8)")) + ".\n";
-    } catch (const CLI::CallForVersion &version) {
-        return std::string(version.what()) + "\n";
-    } catch (const CLI::ExtrasError &) {
-        throw refused(why_unexpected(app));
-    } catch (const CLI::ParseError &error) {
-        throw refused(error.what());
+    std::vector<::option> table;
+    const auto add_name = [&](const char *name, bool has_value) {
+        table.push_back({name, has_value ? 1 : 0, nullptr, first_value + static_cast<int>(table.size())});
+    };
+    for (const Known &known : options_)
+        add_name(known.option.name + 2, known.option.type != nullptr);
+    add_name("help", false);
+    add_name("version", false);
+    table.push_back({});
+
+    Words words(argc, argv);
+    std::vector<bool> is_given(table.size());
+    while (const auto place = words.next(table)) {
+        if (*place >= options_.size())
+            return *place == options_.size() ? help() : std::string(name_) + " " OGH_VERSION "\n";
+        const Known &known = options_[*place];
+        if (is_given[*place] && !known.may_repeat)
+            throw refused(quote(known.option.name) + " is given twice");
+        is_given[*place] = true;
+        known.take(::optarg == nullptr ? "" : ::optarg);
     }
+    const std::vector<std::string> rest = words.rest();
+    if (words_ == nullptr && !rest.empty())
+        throw refused("unexpected argument " + quote(rest.front()));
+    if (words_ != nullptr)
+        *words_ = rest;
     return std::nullopt;
 }
 

@@ -6,13 +6,9 @@
 #include <string>
 #include <vector>
 
-namespace CLI {
-class App;
-}
-
 namespace ogh {
 
-/** The options of an executable. Behind it is a library of headers that takes long to compile: it stays in one file. */
+/** The options of an executable: getopt_long(3), without abbreviations of their names. */
 class CommandLine final {
 public:
     /** @param page that --help refers to; the one of that name in section 8 if nullptr */
@@ -55,16 +51,23 @@ public:
     [[nodiscard]] std::optional<std::string> parse(int argc, const char *const *argv);
 
 private:
-    /** What describes an option to the library, with the heading that it stands below. */
-    using Describe = std::function<void(CLI::App &, const char *heading)>;
+    struct Known {
+        Option option; ///< without a type it takes no value
+        const char *heading;
+        std::function<void(const std::string &)> take;
+        bool may_repeat;
+    };
 
-    void add(Describe describe);
+    void add(const Option &option, bool may_repeat, std::function<void(const std::string &)> take);
+    [[nodiscard]] std::string help() const;
 
     const char *name_;
     const char *description_;
     const char *page_;
     const char *heading_ = "Options";
-    std::vector<std::function<void(CLI::App &)>> options_;
+    std::vector<Known> options_;
+    Option words_option_{};
+    std::vector<std::string> *words_ = nullptr;
 };
 
 } // namespace ogh

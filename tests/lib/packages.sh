@@ -6,7 +6,7 @@
 packages=(
     # to build
     build-essential clang libclang-rt-dev meson ninja-build pkg-config
-    libcap-ng-dev libcli11-dev libmount-dev libre2-dev libseccomp-dev libtomlplusplus-dev libyaml-dev nettle-dev nlohmann-json3-dev
+    libcap-ng-dev libmount-dev libre2-dev libseccomp-dev libtomlplusplus-dev libyaml-dev nettle-dev nlohmann-json3-dev
     # to build the static libmount from its source package
     ca-certificates dpkg-dev xz-utils
     # to test
