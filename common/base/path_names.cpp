@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "base/path_names.h"
 
+#include <algorithm>
+
 namespace ogh {
 
 std::string folder_of(const std::string &path)
@@ -18,6 +20,21 @@ bool is_at_or_below(std::string_view lower, std::string_view upper)
 {
     return lower.starts_with(upper) &&
            (lower.size() == upper.size() || upper == "/" || lower[upper.size()] == '/');
+}
+
+std::string without_dots(std::string_view path)
+{
+    std::string clean;
+    while (!path.empty()) {
+        const size_t end = std::min(path.find('/'), path.size());
+        const std::string_view name = path.substr(0, end);
+        path.remove_prefix(std::min(end + 1, path.size()));
+        if (name == "..")
+            clean.resize(clean.empty() ? 0 : clean.rfind('/'));
+        else if (!name.empty() && name != ".")
+            clean.append("/").append(name);
+    }
+    return clean.empty() ? "/" : clean;
 }
 
 std::string path_in(const std::string &folder, std::string_view name)

@@ -17,6 +17,9 @@ std::string file_name_of(const std::string &path);
 /** Whether `lower` is `upper`, or lies below it. */
 bool is_at_or_below(std::string_view lower, std::string_view upper);
 
+/** An absolute path without "", "." and "..", as runtimes clean it; ".." of the root is the root. */
+std::string without_dots(std::string_view path);
+
 /** The path of a name in a folder, which may be "/". */
 std::string path_in(const std::string &folder, std::string_view name);
 

@@ -6,7 +6,6 @@
 #include <linux/magic.h>
 
 #include <algorithm>
-#include <filesystem>
 
 #include "base/contains.h"
 #include "base/path_names.h"
@@ -26,7 +25,7 @@ bool is_of(int fd, long magic)
 /** "" for the root. */
 std::string parent_of(const std::string &path)
 {
-    return path == "/" ? "" : std::filesystem::path(path).parent_path().string();
+    return path == "/" ? "" : folder_of(path);
 }
 
 bool is_named_by(const std::string &path, const std::string &name)
@@ -34,22 +33,12 @@ bool is_named_by(const std::string &path, const std::string &name)
     return name != "/" && path.ends_with(name);
 }
 
-/** With "/" in front and without dots, as runtimes clean it. */
-std::string cleaned(const std::string &path)
-{
-    const std::string relative = path.substr(std::min(path.find_first_not_of('/'), path.size()));
-    std::string clean = std::filesystem::path("/" + relative).lexically_normal().string();
-    if (clean.size() > 1 && clean.back() == '/')
-        clean.pop_back();
-    return clean;
-}
-
 /** What the last components of the cgroup may be, each with "/" in front. */
 std::vector<std::string> names_of(const std::string &cgroups_path)
 {
     if (cgroups_path.empty())
         return {};
-    std::vector<std::string> names = {cleaned(cgroups_path)};
+    std::vector<std::string> names = {without_dots(cgroups_path)};
     const std::vector<std::string> parts = split_list(cgroups_path, ':');
     if (parts.size() != 3 || cgroups_path.find('/') != std::string::npos)
         return names;

@@ -2,10 +2,10 @@
 #include "oci/concourse_step.h"
 
 #include <array>
-#include <filesystem>
 #include <string_view>
 
 #include "base/contains.h"
+#include "base/path_names.h"
 
 namespace ogh {
 
@@ -21,12 +21,6 @@ constexpr std::array<std::string_view, 3> resource_folders{"/tmp/build/get", "/t
 /** Those that every container has, or every container of a resource (worker.go of atc/worker/gardenruntime). */
 constexpr std::array<std::string_view, 6> common_targets{program,      "/scratch",      "/etc/ssl/certs",
                                                          "/etc/hosts", "/etc/hostname", "/etc/resolv.conf"};
-
-std::string plain(const std::string &target)
-{
-    const std::string path = std::filesystem::path(target).lexically_normal();
-    return path.size() > 1 && path.ends_with('/') ? path.substr(0, path.size() - 1) : path;
-}
 
 /** As `%x` of the first four bytes of a SHA-256 writes it. */
 bool is_task_folder(std::string_view target)
@@ -46,7 +40,7 @@ ConcourseStep concourse_step(const Config &config)
     bool resource = false;
     bool other = false;
     for (const BindMount &bind : config.binds) {
-        const std::string path = plain(bind.destination);
+        const std::string path = without_dots(bind.destination);
         if (is_task_folder(path))
             task = true;
         else if (contains(resource_folders, path))
