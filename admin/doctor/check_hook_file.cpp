@@ -94,9 +94,11 @@ std::optional<Finding> check_stages(const HookFile &file)
                    R"(write "stages": ["createRuntime"])"};
 }
 
-/** It passes over "-", the value that is as if the annotation were not there: "Annotations" in oci-gpu-hooks(7). */
-constexpr const char *right_when =
-    R"(write "when": {"annotations": {"^io\\.oci-gpu-hooks\\.": "^([^-]|-.)|^$"}})";
+std::string right_when(const OurHook &hook)
+{
+    const nlohmann::json when{{"annotations", {{annotations_of(hook), values_that_count}}}};
+    return R"(write "when": )" + when.dump();
+}
 
 /** A value that no annotation has by chance. */
 constexpr const char *any_value = "all";
@@ -119,13 +121,17 @@ std::optional<Finding> check_when(const Engine &engine, const HookFile &file)
         return Finding{Severity::Error,
                        quote(file.path) + ": 'when' does not match the annotation " + quote(key) +
                            ": who asks gets nothing, without a word",
-                       right_when};
-    if (!is_called_for(file, key + "s", any_value) || !is_called_for(file, key, ""))
+                       right_when(*file.ours)};
+    const bool sees_misspelt_ones =
+        file.ours->name != misspelling_hook || is_called_for(file, key + "s", any_value);
+    if (!sees_misspelt_ones || !is_called_for(file, key + "/name", any_value) ||
+        !is_called_for(file, key, ""))
         return Finding{Severity::Warning,
-                       quote(file.path) +
-                           ": 'when' does not match misspelt keys and empty values: such a container "
+                       quote(file.path) + ": 'when' does not match " +
+                           (sees_misspelt_ones ? "" : "misspelt annotations, ") +
+                           "those for one container of a pod and empty values: such a container "
                            "starts without what it asks for, without a word",
-                       right_when};
+                       right_when(*file.ours)};
     return std::nullopt;
 }
 

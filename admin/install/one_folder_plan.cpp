@@ -25,7 +25,7 @@ ordered_json when_of(const Engine &engine, const HookFile &file)
     if (engine.rules == FolderRules::EveryFile || needs_every_container(file))
         return ordered_json::object({{"always", true}});
     return ordered_json::object(
-        {{"annotations", ordered_json::object({{R"(^io\.oci-gpu-hooks\.)", "^([^-]|-.)|^$"}})}});
+        {{"annotations", ordered_json::object({{annotations_of(*file.ours), values_that_count}})}});
 }
 
 HookFile called_with(const OurHook &hook, const std::vector<std::string> &options)

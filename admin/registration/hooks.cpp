@@ -35,6 +35,12 @@ const OurHook *find_hook(std::string_view name)
     return found == hooks.end() ? nullptr : &*found;
 }
 
+std::string annotations_of(const OurHook &hook)
+{
+    const std::string all = R"(^io\.oci-gpu-hooks\.)";
+    return hook.name == misspelling_hook ? all : all + std::string(hook.name) + "([./]|$)";
+}
+
 std::vector<std::string> keys_without_default(const std::vector<std::string> &entries)
 {
     std::vector<std::string> keys;

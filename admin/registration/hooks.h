@@ -32,6 +32,16 @@ inline constexpr std::string_view own_hooks_folder = "/etc/containers/oci/hooks.
 inline constexpr std::string_view annotation_prefix = "io.oci-gpu-hooks.";
 
 /**
+ * The regular expression that "when" has for a hook: its own annotations. That of ldcache-update, which goes along with
+ * whatever gives libraries, matches all, and so it is the one that refuses a misspelt one.
+ */
+std::string annotations_of(const OurHook &hook);
+inline constexpr std::string_view misspelling_hook = "ldcache-update";
+
+/** The one for the values: those that say something ("-" is as if the annotation were not there), and empty ones. */
+inline constexpr const char *values_that_count = "^([^-]|-.)|^$";
+
+/**
  * The file that `install` writes for an engine which makes annotations of images those of containers. It is to be the
  * last one that has a list of annotations.
  */

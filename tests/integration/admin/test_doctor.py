@@ -6,7 +6,7 @@ import os
 
 import pytest
 
-from harness.admin import EXECDIR, FILES, OWN, SHIPPED
+from harness.admin import EXECDIR, FILES, OWN, SHIPPED, when_of
 
 pytest_plugins = ["harness.admin_fixtures"]
 
@@ -122,7 +122,14 @@ BROKEN = {
                                   "does not match the annotation", '"when"'),
     "when without conditions": (change_file(when={}), ERROR, "does not match the annotation", '"when"'),
     "when for one key": (change_file(when={"annotations": {"^io\\.oci-gpu-hooks\\.mount-srv$": ".+"}}), WARNING,
-                         "misspelt keys", '"when"'),
+                         "those for one container of a pod", "^io\\\\.oci-gpu-hooks\\\\.mount-srv([./]|$)"),
+    "when without misspelt ones": (
+        lambda host: host.change(f"{SHIPPED}/90-ldcache-update.json", lambda document: document.update(
+            when=when_of("mount-srv"))), ERROR, "does not match the annotation", '"when"'),
+    "when for its own alone": (
+        lambda host: host.change(f"{SHIPPED}/90-ldcache-update.json", lambda document: document.update(
+            when={"annotations": {"^io\\.oci-gpu-hooks\\.ldcache-update([./]|$)": ".*"}})), WARNING,
+        "misspelt annotations", '"when"'),
     "when that is no expression": (change_file(when={"annotations": {"(": ".*"}}), ERROR, "no regular expression",
                                    "mend the file"),
     "when that does not fit the opt-in": (with_args("--opt-in", "always", "--request", "all"), ERROR,

@@ -12,7 +12,7 @@ import tomllib
 import pytest
 from hosts import nvidia
 
-from harness.admin import BOTH_FOLDERS, EXECDIR, FILES, OWN, SHIPPED, WHEN
+from harness.admin import BOTH_FOLDERS, EXECDIR, FILES, OWN, SHIPPED, when_of
 from harness.box import PREFIX
 from harness.host import LIMIT_S
 from harness.stopped import find, wait_until
@@ -186,7 +186,7 @@ def test_a_hook_without_a_file_gets_one(command, host):
 @pytest.mark.parametrize("options, when, timeout", [
     (["--opt-in", "always", "--request", "any:1"], {"always": True}, 30),
     (["--opt-in", "environment"], {"always": True}, 30), (["--from", "mounts"], {"always": True}, 30),
-    (["--max-wait", "5m"], WHEN, 305),
+    (["--max-wait", "5m"], when_of("nvidia-devices"), 305),
 ])
 def test_when_and_timeout_fit_the_options(command, host, options, when, timeout):
     installed(command, "podman", "nvidia-devices", *options)

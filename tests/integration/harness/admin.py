@@ -14,8 +14,13 @@ OWN = "etc/containers/oci/hooks.d"
 EXECDIR = "usr/local/libexec/oci/hooks.d"
 FILES = {"mount-srv": "10-mount-srv.json", "nvidia-devices": "20-nvidia-devices.json", "amd-kfd": "21-amd-kfd.json",
          "cdi-devices": "22-cdi-devices.json", "ldcache-update": "90-ldcache-update.json"}
-WHEN = {"annotations": {r"^io\.oci-gpu-hooks\.": "^([^-]|-.)|^$"}}
 BOTH_FOLDERS = f'["/{SHIPPED}", "/{OWN}"]'
+
+
+def when_of(hook):
+    """Its own annotations, and for ldcache-update all: that one refuses a misspelt one."""
+    own = "" if hook == "ldcache-update" else f"{hook}([./]|$)"
+    return {"annotations": {rf"^io\.oci-gpu-hooks\.{own}": "^([^-]|-.)|^$"}}
 
 
 class InstalledHost(Sysroot):
@@ -44,7 +49,7 @@ class InstalledHost(Sysroot):
         return {"version": "1.0.0",
                 "hook": {"path": f"/{EXECDIR}/{hook}", "args": [hook, *args],
                          "env": ["PATH=/usr/sbin:/usr/bin:/sbin:/bin"], "timeout": 30},
-                "when": when or WHEN,
+                "when": when or when_of(hook),
                 "stages": ["createRuntime"]}
 
     def put(self, name, document):
