@@ -1,145 +1,146 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "kernel/mount_table.h"
 
-#include <fcntl.h>
-#include <libmount.h>
-#include <sys/mount.h>
+#include <sys/sysmacros.h>
 #include <unistd.h>
 
-#include <array>
+#include <algorithm>
 #include <cerrno>
-#include <cstdio>
 
 #include "base/contains.h"
+#include "base/device_number.h"
 #include "base/error.h"
+#include "base/file.h"
+#include "base/number.h"
 #include "base/text.h"
-#include "base/unique_fd.h"
 
 namespace ogh {
 
 namespace {
 
-struct CloseFile {
-    void operator()(std::FILE *file) const { std::fclose(file); }
-};
+/** The kernel goes through all mounts before the place where a read begins: few reads. */
+constexpr size_t first_read = 16384;
+constexpr size_t max_size = size_t{64} << 20U;
 
-struct ReleaseIterator {
-    void operator()(libmnt_iter *iterator) const { mnt_free_iter(iterator); }
-};
-
-/** The first entry for which `matches` holds, nullptr if there is none; the table keeps it. */
-template<typename Match>
-libmnt_fs *find_entry(libmnt_table *table, const Match &matches, int direction = MNT_ITER_FORWARD)
+/** A line that is left out could be the very mount that is asked about. */
+Error not_understood()
 {
-    const std::unique_ptr<libmnt_iter, ReleaseIterator> iterator(mnt_new_iter(direction));
-    libmnt_fs *entry = nullptr;
-    while (iterator && mnt_table_next_fs(table, iterator.get(), &entry) == 0) {
-        if (matches(entry))
-            return entry;
+    return {ErrorKind::BrokenHost, "cannot understand the mount table (/proc/self/mountinfo)"};
+}
+
+/** What stands before the next blank, which is taken away with it; a field may be empty. */
+std::string_view next_field(std::string_view &line)
+{
+    const size_t end = line.find(' ');
+    const std::string_view field = line.substr(0, end);
+    line.remove_prefix(end == std::string_view::npos ? line.size() : end + 1);
+    return field;
+}
+
+/** The kernel writes blanks, backslashes and the like as a backslash and three octal digits. */
+std::string unescaped(std::string_view field)
+{
+    constexpr size_t digits = 3;
+    std::string text;
+    while (!field.empty()) {
+        const auto byte = field.front() == '\\' ? parse_number(field.substr(1, digits), 8) : std::nullopt;
+        text += byte ? static_cast<char>(*byte) : field.front();
+        field.remove_prefix(byte ? 1 + digits : 1);
     }
-    return nullptr;
+    return text;
 }
 
-/** A line that libmount would leave out could be the very mount that is asked about. */
-int fail_on_any_line(libmnt_table * /*table*/, const char * /*name*/, int /*line*/)
+/** Without what seq_path() writes behind a mount point that has been removed. */
+std::string unescaped_point(std::string_view field)
 {
-    return -EINVAL;
+    constexpr std::string_view removed = "//deleted";
+    return unescaped(field.substr(0, field.size() - (field.ends_with(removed) ? removed.size() : 0)));
 }
 
-libmnt_fs *find_id(libmnt_table *table, std::uint64_t mount_id)
+bool has_word(const std::string &options, const std::string &word)
 {
-    return find_entry(table, [&](libmnt_fs *entry) {
-        return static_cast<std::uint64_t>(mnt_fs_get_id(entry)) == mount_id;
-    });
-}
-
-std::string text(const char *value)
-{
-    return value == nullptr ? std::string() : value;
-}
-
-/** Whether a mount shows the hierarchy of version 1 with `controller`, or version 2 for "". */
-bool shows_cgroups(libmnt_fs *entry, const std::string &controller)
-{
-    const std::string type = text(mnt_fs_get_fstype(entry));
-    if (controller.empty())
-        return type == "cgroup2";
-    const std::vector<std::string> options = split_list(text(mnt_fs_get_fs_options(entry)));
-    return type == "cgroup" && contains(options, controller);
+    return contains(split_list(options), word);
 }
 
 } // namespace
 
-void MountTable::Release::operator()(libmnt_table *table) const
+MountTable::Entry MountTable::read_entry(std::string_view line)
 {
-    mnt_unref_table(table);
+    Entry entry;
+    const auto id = parse_number(next_field(line));
+    next_field(line); // the parent's
+    const auto device = parse_device_number(next_field(line));
+    entry.root = unescaped(next_field(line));
+    entry.point = unescaped_point(next_field(line));
+    entry.options = next_field(line);
+    std::string_view field = next_field(line);
+    for (; !field.empty() && field != "-"; field = next_field(line))
+        entry.is_shared = entry.is_shared || field.starts_with("shared:");
+    entry.type = unescaped(next_field(line));
+    entry.source = unescaped(next_field(line));
+    entry.filesystem_options = next_field(line);
+    if (!id || !device || field != "-" || entry.type.empty())
+        throw not_understood();
+    entry.id = *id;
+    entry.device = makedev(device->major, device->minor);
+    return entry;
 }
 
-MountTable::MountTable(int mountinfo) : table_(mnt_new_table())
+MountTable::MountTable(int mountinfo)
 {
-    UniqueFd copy(::fcntl(mountinfo, F_DUPFD_CLOEXEC, 0));
-    if (!copy.valid() || ::lseek(copy.get(), 0, SEEK_SET) != 0)
+    if (::lseek(mountinfo, 0, SEEK_SET) != 0)
         throw SystemError(errno, "cannot read the mount table");
-    std::array<char, 16384> buffer{}; // outlives the stream
-    const std::unique_ptr<std::FILE, CloseFile> stream(::fdopen(copy.get(), "re"));
-    if (stream == nullptr || table_ == nullptr)
-        throw SystemError(errno, "cannot read the mount table");
-    [[maybe_unused]] const int owned_by_stream = copy.release();
-    // The kernel goes through all mounts before the place where a read begins, and proposes 1,024 bytes.
-    std::setvbuf(stream.get(), buffer.data(), _IOFBF, buffer.size());
-    mnt_table_set_parser_errcb(table_.get(), fail_on_any_line);
-    // libmount looks for a thread's number in the name, and follows its symlinks; "/" has neither.
-    if (mnt_table_parse_stream(table_.get(), stream.get(), "/") != 0)
-        throw Error(ErrorKind::BrokenHost, "cannot understand the mount table (/proc/self/mountinfo)");
+    const std::string text = read_all(mountinfo, max_size, "the mount table", first_read);
+    for (std::string_view rest = text; !rest.empty();) {
+        const size_t end = std::min(rest.find('\n'), rest.size());
+        entries_.push_back(read_entry(rest.substr(0, end)));
+        rest.remove_prefix(std::min(end + 1, rest.size()));
+    }
+}
+
+const MountTable::Entry *MountTable::find(std::uint64_t mount_id) const
+{
+    const auto found = std::find_if(entries_.begin(), entries_.end(),
+                                    [&](const Entry &entry) { return entry.id == mount_id; });
+    return found == entries_.end() ? nullptr : &*found;
 }
 
 bool MountTable::has_device(dev_t device) const
 {
-    return find_entry(table_.get(), [&](libmnt_fs *entry) { return mnt_fs_get_devno(entry) == device; }) !=
-           nullptr;
+    return std::any_of(entries_.begin(), entries_.end(),
+                       [&](const Entry &entry) { return entry.device == device; });
 }
 
 std::optional<dev_t> MountTable::device_of(std::uint64_t mount_id) const
 {
-    libmnt_fs *entry = find_id(table_.get(), mount_id);
-    return entry == nullptr ? std::nullopt : std::optional(mnt_fs_get_devno(entry));
+    const Entry *const entry = find(mount_id);
+    return entry == nullptr ? std::nullopt : std::optional(entry->device);
 }
 
 std::string MountTable::type_of(std::uint64_t mount_id) const
 {
-    libmnt_fs *entry = find_id(table_.get(), mount_id);
-    return entry == nullptr ? std::string() : text(mnt_fs_get_fstype(entry));
+    const Entry *const entry = find(mount_id);
+    return entry == nullptr ? std::string() : entry->type;
 }
 
 bool MountTable::is_shared(std::uint64_t mount_id) const
 {
-    libmnt_fs *entry = find_id(table_.get(), mount_id);
-    unsigned long propagation = 0;
-    if (entry == nullptr || mnt_fs_get_propagation(entry, &propagation) != 0)
-        return true;
-    return (propagation & MS_SHARED) != 0;
+    const Entry *const entry = find(mount_id);
+    return entry == nullptr || entry->is_shared;
 }
 
 bool MountTable::is_read_only(std::uint64_t mount_id) const
 {
-    libmnt_fs *entry = find_id(table_.get(), mount_id);
-    const auto has_word = [](const char *options) {
-        const std::vector<std::string> words = split_list(text(options));
-        return contains(words, "ro");
-    };
-    return entry != nullptr &&
-           (has_word(mnt_fs_get_vfs_options(entry)) || has_word(mnt_fs_get_fs_options(entry)));
+    const Entry *const entry = find(mount_id);
+    return entry != nullptr && (has_word(entry->options, "ro") || has_word(entry->filesystem_options, "ro"));
 }
 
 std::vector<std::uint64_t> MountTable::ids_of_source(const std::string &source) const
 {
     std::vector<std::uint64_t> ids;
-    find_entry(table_.get(), [&](libmnt_fs *entry) {
-        const char *name = mnt_fs_get_source(entry);
-        if (name != nullptr && name == source)
-            ids.push_back(static_cast<std::uint64_t>(mnt_fs_get_id(entry)));
-        return false;
-    });
+    for (const Entry &entry : entries_)
+        if (entry.source == source)
+            ids.push_back(entry.id);
     return ids;
 }
 
@@ -147,32 +148,28 @@ std::vector<TypedMount>
 MountTable::mounts_of_type(const std::function<bool(const std::string &type)> &matches) const
 {
     std::vector<TypedMount> mounts;
-    find_entry(table_.get(), [&](libmnt_fs *entry) {
-        std::string type = text(mnt_fs_get_fstype(entry));
-        if (matches(type))
-            mounts.push_back({text(mnt_fs_get_target(entry)), std::move(type)});
-        return false;
-    });
+    for (const Entry &entry : entries_)
+        if (matches(entry.type))
+            mounts.push_back({entry.point, entry.type});
     return mounts;
 }
 
 std::string MountTable::mount_point(std::uint64_t mount_id) const
 {
-    libmnt_fs *entry = find_id(table_.get(), mount_id);
-    return entry == nullptr ? std::string() : text(mnt_fs_get_target(entry));
+    const Entry *const entry = find(mount_id);
+    return entry == nullptr ? std::string() : entry->point;
 }
 
 std::vector<CgroupMount> MountTable::cgroup_mounts(const std::string &controller) const
 {
     std::vector<CgroupMount> mounts;
-    find_entry(
-        table_.get(),
-        [&](libmnt_fs *entry) {
-            if (shows_cgroups(entry, controller))
-                mounts.push_back({text(mnt_fs_get_root(entry)), text(mnt_fs_get_target(entry))});
-            return false;
-        },
-        MNT_ITER_BACKWARD);
+    for (auto entry = entries_.rbegin(); entry != entries_.rend(); ++entry) {
+        const bool shows = controller.empty()
+                               ? entry->type == "cgroup2"
+                               : entry->type == "cgroup" && has_word(entry->filesystem_options, controller);
+        if (shows)
+            mounts.push_back({entry->root, entry->point});
+    }
     return mounts;
 }
 

@@ -5,12 +5,10 @@
 
 #include <cstdint>
 #include <functional>
-#include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
-
-struct libmnt_table;
 
 namespace ogh {
 
@@ -28,7 +26,10 @@ struct TypedMount {
     bool operator==(const TypedMount &) const = default;
 };
 
-/** A mount namespace's table of mounts, as of when it was read (proc(5), mountinfo; parsed by libmount). */
+/**
+ * A mount namespace's table of mounts, as of when it was read: show_mountinfo() in the kernel's
+ * fs/proc_namespace.c, and proc_pid_mountinfo(5).
+ */
 class MountTable final {
 public:
     /**
@@ -70,10 +71,22 @@ public:
     [[nodiscard]] std::vector<CgroupMount> cgroup_mounts(const std::string &controller) const;
 
 private:
-    struct Release {
-        void operator()(libmnt_table *table) const;
+    struct Entry {
+        std::uint64_t id = 0;
+        dev_t device = 0;
+        std::string root;
+        std::string point;
+        std::string options; ///< of the mount
+        bool is_shared = false;
+        std::string type;
+        std::string source;
+        std::string filesystem_options;
     };
-    std::unique_ptr<libmnt_table, Release> table_;
+
+    static Entry read_entry(std::string_view line);
+    [[nodiscard]] const Entry *find(std::uint64_t mount_id) const;
+
+    std::vector<Entry> entries_;
 };
 
 } // namespace ogh

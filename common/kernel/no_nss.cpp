@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Only in static executables. libmount and libcap-ng can look up users by name, and the C library would serve
-// that by loading shared libraries at run time: never in a process that has entered a container. Nothing here
+// Only in static executables. libcap-ng can look up users by name, and the C library would serve that by
+// loading shared libraries at run time: never in a process that has entered a container. Nothing here
 // calls these functions; defined so, nothing can come to do it unnoticed.
 
 #include <grp.h>

@@ -40,7 +40,8 @@ ConcourseStep concourse_step(const Config &config)
     bool resource = false;
     bool other = false;
     for (const BindMount &bind : config.binds) {
-        const std::string path = without_dots(bind.destination);
+        const std::string &target = bind.destination;
+        const std::string path = target.starts_with('/') ? without_dots(target) : "";
         if (is_task_folder(path))
             task = true;
         else if (contains(resource_folders, path))

@@ -4,7 +4,7 @@
 # To be sourced, in the project's folder: how the builds of tests and demo are set up.
 
 # configure FOLDER COMPILER [MESON OPTION…] , COMPILER being gcc or clang; may be repeated for the same folder.
-# Warnings are errors. The static libmount has to be there (tests/deps/libmount) for -Dlink=static.
+# Warnings are errors.
 configure() {
     local folder=$1 compiler=$2 cxx
     shift 2
@@ -16,10 +16,7 @@ configure() {
         return 1
         ;;
     esac
-    local libraries='' again=()
-    if [[ " $* " == *' -Dlink=static '* ]]; then
-        libraries=$PWD/build/deps/libmount/lib/pkgconfig
-    fi
+    local again=()
     [ ! -f "$folder/meson-private/coredata.dat" ] || again=(--reconfigure)
-    CC=$compiler CXX=$cxx meson setup "${again[@]}" -Dpkg_config_path="$libraries" -Dwerror=true "$@" "$folder"
+    CC=$compiler CXX=$cxx meson setup "${again[@]}" -Dwerror=true "$@" "$folder"
 }

@@ -204,15 +204,3 @@ def test_man_pages_name_the_hooksdir(tmp_path):
     for name, file in HOOKS.items():
         text = (build / f"man/{name}.8").read_text("utf-8")
         assert f"/opt/hooks/{file}" in text and str(HOOKS_DIR / file) not in text
-
-
-def test_a_static_build_without_static_libmount_says_what_to_do(tmp_path):
-    """Debian has none, and the last link of all would be what fails."""
-    process = subprocess.run(
-        ["meson", "setup", "-Dtests=false", "-Dlink=static", tmp_path / "build", SOURCE_ROOT],
-        check=False, capture_output=True, encoding="utf-8",
-        env={key: value for key, value in os.environ.items() if key != "PKG_CONFIG_PATH"})
-    assert process.returncode != 0
-    [line] = [line for line in process.stdout.splitlines() if "-Dpkg_config_path=" in line]
-    assert f"-Dpkg_config_path={SOURCE_ROOT}/build/deps/libmount/lib/pkgconfig" in line
-    assert f"{SOURCE_ROOT}/tests/deps/libmount\n" in process.stdout
