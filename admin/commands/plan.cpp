@@ -14,6 +14,7 @@
 #include "build_config.h"
 #include "commands/command.h"
 #include "registration/policy_words.h"
+#include "request/annotations.h"
 
 namespace ogh::admin {
 

@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <optional>
 
+#include <nlohmann/json.hpp>
+
 #include "base/contains.h"
 #include "base/duration.h"
 #include "base/error.h"
@@ -17,6 +19,7 @@
 #include "host/root_alone.h"
 #include "kernel/proc_fs.h"
 #include "registration/policy_words.h"
+#include "request/annotations.h"
 
 namespace ogh::admin {
 

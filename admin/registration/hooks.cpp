@@ -6,6 +6,7 @@
 
 #include "admin_config.h"
 #include "build_config.h"
+#include "request/annotations.h"
 
 namespace ogh::admin {
 

@@ -28,9 +28,6 @@ extern const std::string_view default_hooks_folder;
 /** The folder for those that the host has changed. */
 inline constexpr std::string_view own_hooks_folder = "/etc/containers/oci/hooks.d";
 
-/** Annotations of this collection begin with it. */
-inline constexpr std::string_view annotation_prefix = "io.oci-gpu-hooks.";
-
 /**
  * The regular expression that "when" has for a hook: its own annotations. That of ldcache-update, which goes along with
  * whatever gives libraries, matches all, and so it is the one that refuses a misspelt one.

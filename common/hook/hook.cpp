@@ -90,7 +90,7 @@ bool Hook::parse(int argc, const char *const *argv)
     return true;
 }
 
-void Hook::read_container()
+bool Hook::read_container(bool asks_otherwise)
 {
     const std::string text = ::isatty(STDIN_FILENO) != 0
                                  ? std::string()
@@ -100,13 +100,16 @@ void Hook::read_container()
             throw Error(ErrorKind::Usage,
                         "no container's state on stdin; this is a hook that a container runtime calls, "
                         "see oci-gpu-hooks(7). By hand: --plan --request VALUE");
-        return;
+        return true;
     }
     const State state = parse_state(text);
     log_.set_container(state.id);
     not_creating_ = state.not_creating;
     container_.id = state.id;
-    config_ = read_config(state.bundle);
+    const std::string config = read_config(state.bundle);
+    if (!asks_otherwise && !may_ask(config, options_))
+        return false;
+    config_ = parse_config(config, state.bundle);
     label_ = label_of(*config_);
     label_.bundle = state.bundle;
     container_ = {state.pid,
@@ -116,13 +119,17 @@ void Hook::read_container()
                   config_->annotations.contains(keep_groups_annotation),
                   config_->user,
                   state.id};
+    return true;
 }
 
 std::optional<Request> Hook::request(const OtherwiseAsked &otherwise)
 {
     if (options_.inspect && !options_.plan)
         throw Error(ErrorKind::Usage, "--inspect changes nothing: it goes with --list, --plan or --cdi");
-    read_container();
+    if (!read_container(otherwise != nullptr)) {
+        log_.write({{LogLevel::Info, "nothing to do: this container did not ask"}});
+        return std::nullopt;
+    }
     if (config_ && needs_keys(name_, *config_, options_))
         options_.keys = read_key_file(Sysroot("/"), *options_.key_file);
     auto asked = read_request(name_, config_ ? &*config_ : nullptr, options_, notes(), otherwise);

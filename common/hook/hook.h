@@ -131,7 +131,8 @@ private:
     void count_refusal(int status) noexcept;
 
     /** The state on stdin, and the config.json that it names. @throws Error */
-    void read_container();
+    /** @return false where config.json asks for nothing: then it is not parsed */
+    bool read_container(bool asks_otherwise);
 
     /**
      * Whether there is time left for the edits: a restore makes the container's mounts and its /dev only afterwards.

@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <sys/stat.h>
 
+#include <algorithm>
 #include <cerrno>
 
 #include "base/error.h"
@@ -211,7 +212,7 @@ Config parse_config(std::string_view text, const std::string &bundle)
     return config;
 }
 
-Config read_config(const std::string &bundle)
+std::string read_config(const std::string &bundle)
 {
     const std::string path = bundle + "/config.json";
     const UniqueFd fd(::open(path.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC));
@@ -220,7 +221,8 @@ Config read_config(const std::string &bundle)
     struct stat status {};
     if (::fstat(fd.get(), &status) != 0 || !S_ISREG(status.st_mode))
         throw Error(ErrorKind::Failure, "the container's " + quote(path) + " is no regular file");
-    return parse_config(read_all(fd.get(), max_size, quote(path)), bundle);
+    const auto size = static_cast<size_t>(std::clamp(status.st_size, off_t{0}, off_t{max_size}));
+    return read_all(fd.get(), max_size, quote(path), size);
 }
 
 std::optional<std::string> environment_value(const Config &config, std::string_view name)

@@ -65,9 +65,10 @@ Config parse_config(std::string_view text, const std::string &bundle);
 
 /**
  * Reads `bundle`/config.json, at most 16 MiB; it must be a regular file, not a symlink.
+ * @return its text, for parse_config()
  * @throws Error
  */
-Config read_config(const std::string &bundle);
+std::string read_config(const std::string &bundle);
 
 /** The value of a variable in the container's environment; of equal names the last wins, as in runc. */
 std::optional<std::string> environment_value(const Config &config, std::string_view name);

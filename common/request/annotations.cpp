@@ -13,7 +13,7 @@ namespace ogh {
 
 namespace {
 
-constexpr std::string_view prefix = "io.oci-gpu-hooks.";
+constexpr std::string_view prefix = annotation_prefix;
 
 /** Every key of the collection, without the prefix: each hook refuses what none of them knows. */
 constexpr auto known_keys = std::to_array<std::string_view>({OGH_REQUEST_KEYS});

@@ -11,6 +11,9 @@
 
 namespace ogh {
 
+/** Annotations of this collection begin with it. */
+constexpr std::string_view annotation_prefix = "io.oci-gpu-hooks.";
+
 /**
  * The value of an annotation of this collection that is as if it were not there. podman before 4.6 makes an image's
  * annotations the container's, below the defaults of containers.conf: with this value as the default of each key an

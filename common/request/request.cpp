@@ -16,11 +16,12 @@ namespace ogh {
 namespace {
 
 constexpr const char *key_variable = "OCI_GPU_HOOKS_KEY";
+constexpr std::string_view variable_prefix = "OCI_GPU_HOOKS_";
 
 /** "nvidia-devices.capabilities" is OCI_GPU_HOOKS_NVIDIA_DEVICES_CAPABILITIES. */
 std::string variable_name(std::string_view key)
 {
-    std::string name = "OCI_GPU_HOOKS_";
+    std::string name(variable_prefix);
     for (const char c : key)
         name += c == '-' || c == '.' ? '_' : static_cast<char>(c >= 'a' && c <= 'z' ? c - 'a' + 'A' : c);
     return name;
@@ -261,6 +262,22 @@ const RequestValue *Request::detail(std::string_view name) const
 {
     const auto found = details.find(name);
     return found == details.end() ? nullptr : &found->second;
+}
+
+bool may_ask(std::string_view config_text, const OptInOptions &options)
+{
+    const auto has = [&](std::string_view word) { return config_text.find(word) != std::string_view::npos; };
+    if (options.request || !options.plugin.from.empty())
+        return true;
+    // No other escape of JSON stands for a letter or a slash.
+    if (has("\\u") || has("\\/") || has(annotation_prefix))
+        return true;
+    const std::vector<std::string_view> &folders = options.plugin.names.folders;
+    return (options.opt_in == OptIn::Environment && has(variable_prefix)) ||
+           std::any_of(folders.begin(), folders.end(), [&](std::string_view folder) {
+               folder.remove_suffix(1);
+               return has(folder.substr(folder.rfind('/') + 1));
+           });
 }
 
 bool needs_keys(std::string_view hook, const Config &config, const OptInOptions &options)

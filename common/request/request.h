@@ -81,6 +81,12 @@ std::optional<Request> read_request(std::string_view hook, const Config *config,
 void check_pod(std::string_view hook, const Config &config, const OptInOptions &options,
                const std::string &origin);
 
+/**
+ * Whether config.json may ask for anything, looked at as bytes: most containers do not, and then nothing of it needs to be
+ * parsed. False only if read_request() would find nothing to do and nothing to refuse.
+ */
+bool may_ask(std::string_view config_text, const OptInOptions &options);
+
 /** Whether a variable of the container would count with a key: a file that is wrong must not stop others. */
 bool needs_keys(std::string_view hook, const Config &config, const OptInOptions &options);
 

@@ -225,7 +225,10 @@ void run(Hook &hook, int argc, char **argv)
     Policy policy = policy_of(options);
     if (options.list.list)
         return print_list(hook, options);
-    const auto asked = hook.request([&] { return asked_by_engine(hook, options); });
+    OtherwiseAsked otherwise;
+    if (options.engine_annotations)
+        otherwise = [&] { return asked_by_engine(hook, options); };
+    const auto asked = hook.request(otherwise);
     if (!asked)
         return;
     policy.allow(asked->limits.allow);

@@ -105,7 +105,7 @@ void check_environment(const Config &config)
 }
 
 /** Whoever may opt in: what is asked for is an answer or a refusal. */
-void check_requests(const Config &config)
+void check_requests(std::string_view input, const Config &config)
 {
     for (const OptIn opt_in : {OptIn::Annotation, OptIn::Environment, OptIn::Always}) {
         CommonOptions options;
@@ -115,6 +115,7 @@ void check_requests(const Config &config)
         Notes notes;
         const auto outcome =
             attempt([&] { return read_request("mount-srv", &config, options, notes).has_value(); });
+        require(may_ask(input, options) || outcome.value == false, "what is not parsed asks for nothing");
         require(outcome.value || outcome.kind == ErrorKind::Usage, "a request is refused as a wrong use");
     }
 }
@@ -136,7 +137,7 @@ void check(std::string_view input)
     check_content(*outcome.value, *document);
     check_hooks(*outcome.value, *document);
     check_environment(*outcome.value);
-    check_requests(*outcome.value);
+    check_requests(input, *outcome.value);
 }
 
 } // namespace ogh::fuzz

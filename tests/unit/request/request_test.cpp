@@ -51,6 +51,29 @@ BOOST_AUTO_TEST_CASE(a_container_that_does_not_ask_gets_nothing)
     BOOST_TEST(c.value() == "-");
 }
 
+BOOST_AUTO_TEST_CASE(what_cannot_ask_is_told_by_its_bytes)
+{
+    CommonOptions options;
+    options.plugin.names.folders = {"/var/run/a-plugins-devices/"};
+    const auto may = [&](const char *text) { return may_ask(text, options); };
+    for (const char *quiet : {"", R"({"annotations":{"org.example":"io"}})",
+                              R"({"process":{"env":["OCI_GPU_HOOKS_MOUNT_SRV=all","A=\"]}})"})
+        BOOST_TEST(!may(quiet), quiet);
+    for (const char *text : {R"({"annotations":{"io.oci-gpu-hooks.misspelt":""}})",
+                             R"({"annotations":{"\u0069o.oci-gpu-hooks.mount-srv":"all"}})",
+                             R"({"mounts":[{"destination":"\/var"}]})",
+                             R"({"mounts":[{"destination":"/var/run/a-plugins-devices/0"}]})"})
+        BOOST_TEST(may(text), text);
+    options.opt_in = OptIn::Environment;
+    BOOST_TEST(may(R"({"process":{"env":["OCI_GPU_HOOKS_MOUNT_SRV=all"]}})"));
+    BOOST_TEST(!may("{}"));
+    options.request = "all";
+    BOOST_TEST(may("{}"));
+    options.request.reset();
+    options.plugin.from = {PluginSource::Mounts};
+    BOOST_TEST(may("{}"));
+}
+
 BOOST_AUTO_TEST_CASE(the_annotation_asks)
 {
     Case c;
