@@ -30,6 +30,7 @@ namespace ogh {
 namespace {
 
 constexpr size_t max_state_size = size_t{1} << 20U;
+constexpr size_t usual_state_size = 2047;
 
 // The first three to enter, the others to make things in the container, as its root or for it.
 constexpr std::array<unsigned, 7> common_capabilities = {
@@ -92,9 +93,10 @@ bool Hook::parse(int argc, const char *const *argv)
 
 bool Hook::read_container(bool asks_otherwise)
 {
-    const std::string text = ::isatty(STDIN_FILENO) != 0
-                                 ? std::string()
-                                 : read_all(STDIN_FILENO, max_state_size, "the container's state on stdin");
+    const std::string text =
+        ::isatty(STDIN_FILENO) != 0
+            ? std::string()
+            : read_all(STDIN_FILENO, max_state_size, "the container's state on stdin", usual_state_size);
     if (text.empty()) {
         if (!options_.plan || !options_.request)
             throw Error(ErrorKind::Usage,
