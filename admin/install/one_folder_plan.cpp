@@ -20,12 +20,12 @@ namespace {
 using nlohmann::ordered_json;
 
 /** Where every file of a folder is a hook, `when` is not looked at: the file says what is so. */
-ordered_json when_of(const Engine &engine, const HookFile &file)
+ordered_json when_of(const Engine &engine, const OurHook &hook, const HookFile &file)
 {
     if (engine.rules == FolderRules::EveryFile || needs_every_container(file))
         return ordered_json::object({{"always", true}});
     return ordered_json::object(
-        {{"annotations", ordered_json::object({{annotations_of(*file.ours), values_that_count}})}});
+        {{"annotations", ordered_json::object({{annotations_of(hook), values_that_count}})}});
 }
 
 HookFile called_with(const OurHook &hook, const std::vector<std::string> &options)
@@ -85,7 +85,7 @@ std::string hook_file_text(const Engine &engine, const OurHook &hook, const std:
 {
     const ordered_json document = {{"version", "1.0.0"},
                                    {"hook", hook_entry(hook, options)},
-                                   {"when", when_of(engine, called_with(hook, options))},
+                                   {"when", when_of(engine, hook, called_with(hook, options))},
                                    {"stages", ordered_json::array({"createRuntime"})}};
     return document.dump(2, ' ', false, ordered_json::error_handler_t::replace) + "\n";
 }

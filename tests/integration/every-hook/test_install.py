@@ -198,6 +198,15 @@ def test_the_default_hooksdir_is_where_engines_look():
     assert default == str(HOOKS_DIR)
 
 
+def test_no_hook_brings_the_locales_and_streams_of_the_library(built):
+    """A third of an executable, and a fifth of what one with nothing to do does."""
+    for name in HOOKS:
+        said = subprocess.run(["nm", "--defined-only", built / "hooks" / name / name], check=True, capture_output=True,
+                              text=True).stdout
+        symbols = {line.split()[-1] for line in said.splitlines()}
+        assert "main" in symbols and "_ZNSt6locale7classicEv" not in symbols, name
+
+
 def test_man_pages_name_the_hooksdir(tmp_path):
     build = tmp_path / "build"
     meson("setup", "-Dtests=false", "-Dlink=shared", "-Dhooksdir=/opt/hooks", build, SOURCE_ROOT)
