@@ -8,6 +8,7 @@
 #include "engines/engine.h"
 #include "host/host_file.h"
 #include "registration/policy_words.h"
+#include "request/annotations.h"
 
 namespace ogh::admin {
 

@@ -6,8 +6,10 @@ import re
 import pytest
 
 from harness import concourse
+from harness.admin import FILES
 from harness.box import KEY, PREFIX
 from harness.expect import refused, started
+from harness.hooks_d import HookFile
 
 ENVIRONMENT = "OCI_GPU_HOOKS_MOUNT_SRV"
 LOOK = "ls /srv 2>/dev/null || echo nothing"
@@ -68,11 +70,29 @@ def test_an_empty_value_or_name_is_refused(srv, new_box, value):
 
 @pytest.mark.parametrize("key", ["mount-svr", "mount_srv", "Mount-Srv", "mount-srv.", "mountsrv",
                                  "mount-srv ", ""])
-def test_a_misspelt_key_is_refused(srv, new_box, key):
-    srv.folder("datasets")
-    box = new_box()
+def test_a_misspelt_key_is_refused(everywhere, key):
+    """By each hook that is called. An engine calls ldcache-update for it."""
+    box = everywhere()
     box.annotations[PREFIX + key] = "all"
     refused(box.run(), 2, PREFIX + key)
+
+
+@pytest.mark.parametrize("key", ["mount-svr", "mount-srv.", "nvidia-device", "nvidia-devices/x", "amd-kfd.leas", ""])
+def test_an_engine_calls_a_hook_for_a_misspelt_key(built, key):
+    """Of all files of an installation one matches at least."""
+    files = [HookFile(built / "oci-hooks.d" / file, "") for file in FILES.values()]
+    for value in ("all", "", "--"):
+        assert any(file.matches({PREFIX + key: value}) for file in files)
+    assert not any(file.matches({PREFIX + key: "-"}) for file in files)
+
+
+@pytest.mark.parametrize("hook", FILES)
+def test_an_engine_calls_a_hook_for_its_own_annotations(built, hook):
+    """And ldcache-update, which goes along with it."""
+    for key in (hook, f"{hook}.lease", f"{hook}/container"):
+        called = {name for name, file in FILES.items()
+                  if HookFile(built / "oci-hooks.d" / file, "").matches({PREFIX + key: "all"})}
+        assert called == {hook, "ldcache-update"}
 
 
 def test_a_misspelt_key_beside_the_right_one_is_refused(srv, new_box):
@@ -86,11 +106,13 @@ def test_a_misspelt_key_beside_the_right_one_is_refused(srv, new_box):
     (KEY + "=all", "", False), (KEY + "=datasets,", "x_rw", False), (KEY + "=datasets", "", False),
     ("user", f"root\n{KEY}=all", True), ("bundle=/tmp", "all", True), ("=" + KEY, "all", True),
 ])
-def test_a_key_forged_with_an_equals_sign_gives_nothing(bare, key, value, starts):
+def test_a_key_forged_with_an_equals_sign_gives_nothing(bare, built, key, value, starts):
     """runc hands annotations on as key=value and splits at the first equals sign. A key of ours is a misspelt one."""
     box = bare()
     box.annotations[key] = value
-    if starts:
+    if box.loader == "engine":  # calls ldcache-update for it
+        assert starts or HookFile(built / "oci-hooks.d" / FILES["ldcache-update"], "").matches(box.annotations)
+    elif starts:
         assert started(box.run(LOOK)) == "nothing\n"
     else:
         refused(box.run(LOOK), 2)

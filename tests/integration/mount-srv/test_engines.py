@@ -5,7 +5,8 @@ all see."""
 import pytest
 
 from harness import engines
-from harness.expect import refused, started
+from harness.expect import refused, refused_by, started
+from harness.hooks_d import HookFile
 
 # podman takes longest, and where it makes no difference one of each kind is enough.
 FEW = [*engines.RUNTIMES, *engines.MAPPED, engines.PODMANS[0], engines.MAPPED_PODMANS[1]]
@@ -75,12 +76,13 @@ def test_a_refusal_reaches_syslog_and_the_container_does_not_start(engine_box, e
 
 
 @pytest.mark.parametrize("engine", FEW, ids=str)
-def test_a_misspelt_key_stops_the_container(srv, engine_box, engine):
-    """Because `when` of the installed file, as podman itself reads it, matches any key of ours."""
-    srv.folder("datasets")
+def test_a_misspelt_key_stops_the_container(built, engine_box, engine):
+    """Because `when` of ldcache-update's file, as podman itself reads it, matches any key of ours."""
     box = engine_box(engine)
+    box.hook = HookFile(built / "oci-hooks.d/90-ldcache-update.json", built / "hooks/ldcache-update/ldcache-update")
+    box.args = []
     box.annotations["io.oci-gpu-hooks.mountsrv"] = "all"
-    refused(box.run(), 2, "mountsrv")
+    refused_by("ldcache-update", box.run(), 2, "mountsrv")
 
 
 @pytest.mark.usefixtures("folders")
