@@ -267,7 +267,7 @@ const RequestValue *Request::detail(std::string_view name) const
 bool may_ask(std::string_view config_text, const OptInOptions &options)
 {
     const auto has = [&](std::string_view word) { return config_text.find(word) != std::string_view::npos; };
-    if (options.request || !options.plugin.from.empty())
+    if (options.request || !options.plugin.from.empty() || !options.observers.empty())
         return true;
     // No other escape of JSON stands for a letter or a slash.
     if (has("\\u") || has("\\/") || has(annotation_prefix))

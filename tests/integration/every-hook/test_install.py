@@ -99,10 +99,12 @@ def test_no_empty_folder_is_installed(destdir):
     assert [path for path in destdir.rglob("*") if path.is_dir() and not any(path.iterdir())] == []
 
 
-def test_modes_let_everybody_read_and_only_hooks_run(destdir):
+def test_modes_let_everybody_read_and_only_hooks_and_scripts_run(destdir, layout):
+    scripts = [in_destdir(destdir, layout.examples / name) for name in example_files()
+               if os.access(EXAMPLES / name, os.X_OK)]
     for path in destdir.rglob("*"):
         mode = path.stat().st_mode & 0o7777
-        runs = path.is_dir() or path.name in [*HOOKS, *PROGRAMS] or path.parent.name == "bin"
+        runs = path.is_dir() or path.name in [*HOOKS, *PROGRAMS] or path.parent.name == "bin" or path in scripts
         assert mode == (0o755 if runs else 0o644), path
 
 

@@ -72,6 +72,9 @@ BOOST_AUTO_TEST_CASE(what_cannot_ask_is_told_by_its_bytes)
     options.request.reset();
     options.plugin.from = {PluginSource::Mounts};
     BOOST_TEST(may("{}"));
+    options.plugin.from.clear();
+    options.observers = {"org.example=x"};
+    BOOST_TEST(may("{}"));
 }
 
 BOOST_AUTO_TEST_CASE(the_annotation_asks)
