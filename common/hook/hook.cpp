@@ -21,8 +21,6 @@
 #include "kernel/end_signals.h"
 #include "kernel/process.h"
 #include "kernel/served_mounts.h"
-#include "kernel/user_namespace.h"
-#include "lease/lease_counts.h"
 #include "oci/state.h"
 
 namespace ogh {
@@ -61,7 +59,7 @@ struct VersionNote {
 
 Hook::Hook(const char *name, const char *description, Log &log, TimeLimit &limit)
     : name_(name), parent_(::getppid()), log_(log), limit_(limit),
-      cli_(name, description), progress_{Cancellation(&limit)}
+      cli_(name, description), progress_{Cancellation(&limit)}, records_(name, options_, log)
 {
 }
 
@@ -142,73 +140,11 @@ std::optional<Request> Hook::request(const OtherwiseAsked &otherwise)
         label_.asker = asked->asker_text();
         if (label_.user.empty())
             label_.user = login_user();
-        prepare_for_refusal();
+        records_.prepare();
     }
     if (asked && !options_.plan)
         block_end_signals(); // from here on there may be something to take back
     return asked;
-}
-
-std::shared_ptr<History> Hook::history()
-{
-    const std::string &path = options_.history;
-    // Of the root of a user namespace nobody knows whose /var that is.
-    const bool is_wanted = path.empty() ? in_initial_user_namespace() : path != "none";
-    if (!history_ && is_wanted && !options_.plan && !options_.inspect)
-        history_ = std::make_shared<History>(Sysroot(options_.sysroot), path.empty() ? default_history : path,
-                                             name_);
-    return history_;
-}
-
-void Hook::prepare_for_refusal()
-{
-    if (std::exchange(is_prepared_, true) || options_.plan || options_.inspect)
-        return;
-    static_cast<void>(history());
-    try {
-        if (const Sysroot sysroot(options_.sysroot); LeaseFolder::is_possible(sysroot))
-            lease_place_ = LeaseFolder::place(sysroot);
-    } catch (const Error &) { // NOLINT(bugprone-empty-catch): who needs it will say so
-    }
-}
-
-/** No container waits for numbers, and no message is about them. */
-void Hook::count_refusal(int status) noexcept
-try {
-    if (!lease_place_)
-        return;
-    LeaseCounts one;
-    one.add_refusal(name_, status);
-    count(std::move(*lease_place_).make(), one);
-} catch (const std::exception &) {
-    return;
-}
-
-void Hook::write_refusal(const std::exception &error) noexcept
-try {
-    if (container_.id.empty())
-        return; // by hand
-    prepare_for_refusal();
-    const auto *const known = dynamic_cast<const Error *>(&error);
-    const int status = static_cast<int>(exit_status(known == nullptr ? ErrorKind::Failure : known->kind()));
-    if (history_) {
-        HistoryLine line = history_->begin("refused");
-        line.add("container", container_.id);
-        add_label(line, label_);
-        line.add_number("status", static_cast<std::uint64_t>(status));
-        line.add("reason", error.what());
-        history_->add(std::move(line));
-        say_history();
-    }
-    count_refusal(status);
-} catch (const std::exception &problem) {
-    log_.write(LogLevel::Warning, std::string(problem.what()) + ", ignoring");
-}
-
-void Hook::say_history() const
-{
-    if (history_ && !history_->problem().empty())
-        log_.write(LogLevel::Warning, history_->problem() + ", ignoring");
 }
 
 void Hook::print(const std::string &text)
@@ -314,11 +250,11 @@ int run_hook(const char *name, const char *description, const std::function<void
             body(hook);
         } catch (const std::exception &error) {
             hook.say_notes();
-            hook.write_refusal(error);
+            hook.records().write_refusal(hook.container().id, hook.label(), error);
             throw;
         }
         hook.say_notes();
-        hook.say_history();
+        hook.records().say_problem();
     } catch (const Error &error) {
         return failed(error.kind(), error.what());
     } catch (const std::bad_alloc &) {

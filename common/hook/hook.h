@@ -4,7 +4,6 @@
 #include <sys/types.h>
 
 #include <chrono>
-#include <exception>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -13,13 +12,12 @@
 
 #include "base/log.h"
 #include "edits/edits.h"
-#include "history/history.h"
 #include "hook/command_line.h"
 #include "hook/options.h"
+#include "hook/records.h"
 #include "image/container_view.h"
 #include "kernel/progress.h"
 #include "kernel/time_limit.h"
-#include "lease/lease_folder.h"
 #include "oci/config.h"
 #include "oci/container_label.h"
 #include "request/request.h"
@@ -102,13 +100,9 @@ public:
     [[nodiscard]] pid_t parent() const { return parent_; }
 
     /** Where what comes and goes is written down; nothing where it is not. First called on the host. @throws Error */
-    [[nodiscard]] std::shared_ptr<History> history();
+    [[nodiscard]] std::shared_ptr<History> history() { return records_.history(); }
 
-    /** Writes down that the container is refused, if there is one. What is wrong with the history goes to the log. */
-    void write_refusal(const std::exception &error) noexcept;
-
-    /** Says what is wrong with the history, if something is. */
-    void say_history() const;
+    [[nodiscard]] Records &records() { return records_; }
 
     /** Gives this run so much more time, for what it is going to wait for. */
     void extend_time(std::chrono::seconds by) { limit_.extend(by); }
@@ -125,13 +119,11 @@ public:
     static void print(const std::string &text);
 
 private:
-    /** Opens on the host what works in the container too: where it is written down, and counted, that it is refused. */
-    void prepare_for_refusal();
-
-    void count_refusal(int status) noexcept;
-
-    /** The state on stdin, and the config.json that it names. @throws Error */
-    /** @return false where config.json asks for nothing: then it is not parsed */
+    /**
+     * The state on stdin, and the config.json that it names.
+     * @return false where config.json asks for nothing: then it is not parsed
+     * @throws Error
+     */
     bool read_container(bool asks_otherwise);
 
     /**
@@ -154,9 +146,7 @@ private:
     std::optional<ContainerView> view_;
     Progress progress_;
     std::string not_creating_; ///< see State
-    std::shared_ptr<History> history_;
-    std::optional<LeaseFolder> lease_place_;
-    bool is_prepared_ = false; ///< for a refusal
+    Records records_;
 };
 
 /**
