@@ -34,6 +34,8 @@ public:
 
     std::string take()
     {
+        if (text_.starts_with("\xef\xbb\xbf")) // which the library passes over, too
+            at_ = 3;
         pass_blanks();
         if (next() != '{') {
             pass_value(0);
