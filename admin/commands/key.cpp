@@ -120,6 +120,10 @@ int key(int argc, const char *const *argv)
     cli.add_words("new NAME | list | remove NAME", "What is to be done", words);
     if (!parse(cli, options, argc, argv))
         return EXIT_SUCCESS;
+    if (!wanted.hooks.empty() && words.size() > 2) { // what follows the first one after --hook
+        wanted.hooks.insert(wanted.hooks.end(), words.begin() + 2, words.end());
+        words.resize(2);
+    }
     check(words, wanted);
     const auto sysroot = options.open();
     const Places places = key_places(sysroot);
