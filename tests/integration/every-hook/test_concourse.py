@@ -32,8 +32,9 @@ LOG = Path("/var/log/oci-gpu-hooks.log")
 HOOKS_DIR = "CONCOURSE_CONTAINERD_OCI_HOOKS_DIR"
 # Variables of Concourse's worker that the files name (worker/workercmd, and the BOSH release).
 WORKERS = {HOOKS_DIR, "CONCOURSE_RUNTIME", "CONCOURSE_TAG", "CONCOURSE_TEAM"}
-# Those of its web (atc/worker/placement.go).
-WEBS = {"CONCOURSE_CONTAINER_PLACEMENT_STRATEGY", "CONCOURSE_MAX_ACTIVE_TASKS_PER_WORKER"}
+# Those of its web (atc/worker/placement.go, atc/atccmd/command.go).
+WEBS = {"CONCOURSE_CONTAINER_PLACEMENT_STRATEGY", "CONCOURSE_MAX_ACTIVE_TASKS_PER_WORKER",
+        "CONCOURSE_GC_FAILED_GRACE_PERIOD", "CONCOURSE_GC_ONE_OFF_GRACE_PERIOD"}
 
 
 def readme():
