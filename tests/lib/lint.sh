@@ -84,5 +84,5 @@ lint_version() {
 
 lint_spelling() {
     # Nd is a macro of man pages; "\nown" is the word own at the start of a line; renderD128 is a device node.
-    project_files . && codespell --ignore-words-list nd,optin,renderd --ignore-regex '\\n' "${files[@]}"
+    project_files . && codespell --ignore-words-list nd,optin,renderd,ue --ignore-regex '\\n' "${files[@]}"
 }

@@ -19,7 +19,7 @@ pytest_plugins = ["harness.admin_fixtures"]
 OK, WARNING, ERROR = 0, 7, 6
 CONFIG, SPEC = "/etc/containerd/config.toml", "/etc/containerd/oci-gpu-hooks-gpu.json"
 PLUGIN, PLUGIN_2 = "io.containerd.grpc.v1.cri", "io.containerd.cri.v1.runtime"
-DEBIANS = f"""version = 2
+OF_DEBIAN = f"""version = 2
 
 [plugins]
   [plugins."{PLUGIN}"]
@@ -98,11 +98,11 @@ def without(dumped, name="gpu"):
 
 DROP_INS = '["/etc/containerd/conf.d/*.toml"]'
 CONFIGS = {
-    "Debian's": DEBIANS,
-    "the systemd driver": DEBIANS + runtime_table("runc", options="SystemdCgroup = true"),
-    "another default": DEBIANS + f'[plugins."{PLUGIN}".containerd]\ndefault_runtime_name = "kata"\n' +
+    "Debian's": OF_DEBIAN,
+    "the systemd driver": OF_DEBIAN + runtime_table("runc", options="SystemdCgroup = true"),
+    "another default": OF_DEBIAN + f'[plugins."{PLUGIN}".containerd]\ndefault_runtime_name = "kata"\n' +
                        runtime_table("kata", options="SystemdCgroup = true") + runtime_table("runc"),
-    "no end of the last line": DEBIANS + "# mine",
+    "no end of the last line": OF_DEBIAN + "# mine",
 }
 
 
@@ -139,7 +139,7 @@ def test_containerd_has_our_table_more_and_nothing_else(node, name):
 
 def test_uninstall_takes_the_runtime_first(node):
     """containerd does not start with a runtime whose spec is not there."""
-    node.write(f"imports = {DROP_INS}\n" + DEBIANS)
+    node.write(f"imports = {DROP_INS}\n" + OF_DEBIAN)
     assert node.run(*FROM_MOUNTS).returncode == 0
     lines = [line for line in node.run("uninstall").stdout.splitlines() if line.startswith("removed ")]
     assert len(lines) == 2 and lines[1] == f"removed '{SPEC}'", lines
@@ -147,7 +147,7 @@ def test_uninstall_takes_the_runtime_first(node):
 
 def test_the_spec_is_containerds_own(node):
     """As its client prints it: but for powercap, which old versions show, and the limits that CRI leaves out."""
-    node.write(f"imports = {DROP_INS}\n" + DEBIANS)
+    node.write(f"imports = {DROP_INS}\n" + OF_DEBIAN)
     assert node.run(*FROM_MOUNTS).returncode == 0
     ours = json.loads(node.read(SPEC))
     theirs = json.loads(subprocess.run([programs() / "ctr", "oci", "spec"], check=True, capture_output=True).stdout)
@@ -164,7 +164,7 @@ def test_the_spec_is_containerds_own(node):
 
 def test_what_is_in_the_way(node):
     """Somebody's runtime of that name; a file that takes the place of all that is said here; a table cut in two."""
-    node.write(DEBIANS + runtime_table("gpu"))
+    node.write(OF_DEBIAN + runtime_table("gpu"))
     done = node.run(*FROM_MOUNTS)
     assert done.returncode == ERROR and f"'{CONFIG}' has a runtime 'gpu'" in done.stderr
     assert node.run(*FROM_MOUNTS, "--max-devices", "1").returncode == ERROR
@@ -173,7 +173,7 @@ def test_what_is_in_the_way(node):
     if not is_version_1():
         return
     node.write(f"version = 2\nimports = {DROP_INS}\n")
-    node.write(DEBIANS, "/etc/containerd/conf.d/cri.toml")
+    node.write(OF_DEBIAN, "/etc/containerd/conf.d/cri.toml")
     done = node.run(*FROM_MOUNTS)
     assert done.returncode == ERROR and "'/etc/containerd/conf.d/cri.toml' has the plugin for CRI" in done.stderr
     node.write("")
@@ -184,7 +184,7 @@ def test_what_is_in_the_way(node):
 
 def test_what_somebody_has_changed_stays(node):
     """Between the marks of the part, or in the drop-in."""
-    node.write(f"imports = {DROP_INS}\n" + DEBIANS)
+    node.write(f"imports = {DROP_INS}\n" + OF_DEBIAN)
     assert node.run(*FROM_MOUNTS).returncode == 0
     path = CONFIG if is_version_1() else "/etc/containerd/conf.d/oci-gpu-hooks-gpu.toml"
     changed = node.read(path).replace("SystemdCgroup = false\n# The end", "SystemdCgroup = true\n# The end") if \

@@ -77,7 +77,7 @@ def test_a_misspelt_key_is_refused(everywhere, key):
     refused(box.run(), 2, PREFIX + key)
 
 
-@pytest.mark.parametrize("key", ["mount-svr", "mount-srv.", "nvidia-device", "nvidia-devices/x", "amd-kfd.leas", ""])
+@pytest.mark.parametrize("key", ["mount-svr", "mount-srv.", "nvidia-device", "nvidia-devices/x", "amd-kfd.leases", ""])
 def test_an_engine_calls_a_hook_for_a_misspelt_key(built, key):
     """Of all files of an installation one matches at least."""
     files = [HookFile(built / "oci-hooks.d" / file, "") for file in FILES.values()]

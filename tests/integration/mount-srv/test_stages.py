@@ -138,14 +138,23 @@ def test_a_config_that_is_a_fifo_or_link_is_refused(box, by_hand, host):
     assert time.monotonic() - begun < 20
 
 
-@pytest.mark.parametrize("text", ["", "{", "[]", "null", '{"annotations": []}',
+@pytest.mark.parametrize("text", ['{"io.oci-gpu-hooks.', '["io.oci-gpu-hooks."]', '"io.oci-gpu-hooks."',
+                                  '{"annotations": ["io.oci-gpu-hooks.mount-srv"]}',
                                   '{"annotations": {"io.oci-gpu-hooks.mount-srv": 7}}',
                                   '{"annotations": {"io.oci-gpu-hooks.mount-srv": "all"},'
                                   ' "root": {"path": 7}}',
                                   '{"annotations": {"io.oci-gpu-hooks.mount-srv": "all"}}'])
-def test_a_config_that_is_none_is_refused(box, by_hand, host, text):
+def test_a_config_that_is_none_and_may_ask_is_refused(box, by_hand, host, text):
     (box.bundle.folder / "config.json").write_text(text)
     refused_by_hand(by_hand({"pid": host.pid}), 1)
+
+
+@pytest.mark.parametrize("text", ["", "{", "[]", "null", '{"annotations": []}'])
+def test_a_config_that_cannot_ask_is_not_looked_into(box, by_hand, host, text):
+    """The runtime has read it before."""
+    (box.bundle.folder / "config.json").write_text(text)
+    done = by_hand({"pid": host.pid})
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
 
 
 def test_descriptors_and_folder_of_the_caller_do_not_matter(box):
