@@ -80,13 +80,12 @@ LeaseCounts LeaseStore::counts() const
 }
 
 LeaseStore::Session::Session(const LeaseStore &store, UniqueFd lock)
-    : store_(store), lock_(std::move(lock)), saved_(store.folder_.read(max_lease_file))
+    : store_(store), lock_(std::move(lock)), saved_(store.folder_.read(max_lease_file)),
+      state_(state_for(store.processes_.space(), saved_, store.how_to_clear())), drains_(state_.drains)
 {
-    state_ = state_for(store.processes_.space(), saved_, store.how_to_clear());
     before_.reserve(state_.allocations.size());
     for (const Allocation &allocation : state_.allocations)
         before_.push_back({allocation.holder.init, allocation.taken_ns, devices_by_vendor(allocation)});
-    drains_ = state_.drains;
     for (const Allocation &observer : state_.observers)
         observers_.insert(observer.holder.init);
 }

@@ -71,8 +71,8 @@ public:
         /** What somebody had. */
         struct Had {
             ProcessId init;
-            std::int64_t taken_ns;
-            LeaseCounts::ByVendor devices;
+            std::int64_t taken_ns = 0;
+            LeaseCounts::ByVendor devices{};
         };
 
         Session(const LeaseStore &store, UniqueFd lock);
@@ -80,8 +80,8 @@ public:
 
         const LeaseStore &store_;
         UniqueFd lock_;
+        std::string saved_; ///< what the file says
         LeaseState state_;
-        std::string saved_;             ///< what the file says
         std::vector<Had> before_;       ///< then
         std::vector<Drain> drains_;     ///< then
         std::set<ProcessId> observers_; ///< then, by init; less those that are left once it is saved
