@@ -101,8 +101,9 @@ public:
         read_log(memory);
         for (const std::string &text : wanted_.wedged)
             use_wedged(memory, text);
-        look_at_drivers(memory);
-        ask_the_bus(memory);
+        const std::vector<PciGpu> with_driver = find_pci_gpus(*sysroot_);
+        look_at_drivers(memory, with_driver);
+        ask_the_bus(memory, with_driver);
         compare(memory, drains);
         if (wanted_.drain)
             change_drains(memory, leases);
@@ -164,9 +165,9 @@ private:
               now_);
     }
 
-    void look_at_drivers(Memory &memory)
+    void look_at_drivers(Memory &memory, const std::vector<PciGpu> &with_driver)
     {
-        for (const PciGpu &gpu : find_pci_gpus(*sysroot_)) {
+        for (const PciGpu &gpu : with_driver) {
             const LeaseKey key = gpu_lease_key(gpu.vendor, gpu.address);
             if (!findings_.gpus.contains(key) && !gpu.is_virtual)
                 findings_.notes.push_back("the " + gpu.vendor + " GPU " + to_text(gpu.address) +
@@ -191,12 +192,12 @@ private:
     }
 
     /** What sleeps or does not show it is neither one nor the other. */
-    void ask_the_bus(Memory &memory) const
+    void ask_the_bus(Memory &memory, const std::vector<PciGpu> &with_driver) const
     {
         std::set<LeaseKey> keys;
         for (const auto &[key, index] : findings_.gpus)
             keys.insert(key);
-        for (const PciGpu &gpu : find_pci_gpus(*sysroot_))
+        for (const PciGpu &gpu : with_driver)
             keys.insert(gpu_lease_key(gpu.vendor, gpu.address));
         const PciDevices devices(*sysroot_);
         for (const LeaseKey &key : keys) {

@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <chrono>
 #include <deque>
-#include <filesystem>
 
 #include "base/contains.h"
 #include "base/error.h"
@@ -163,8 +162,7 @@ private:
 
 std::string path_of_import(const std::string &parent, const std::string &import)
 {
-    const std::string path = import.starts_with('/') ? import : path_in(folder_of(parent), import);
-    return std::filesystem::path(path).lexically_normal().string();
+    return without_dots(import.starts_with('/') ? import : path_in(folder_of(parent), import));
 }
 
 const char *containerd_plugin(std::int64_t version)

@@ -166,11 +166,6 @@ std::optional<std::vector<std::string>> texts_of(const nlohmann::json *list)
     return texts;
 }
 
-std::optional<std::vector<std::string>> find_texts(const std::string &toml, const std::string &list)
-{
-    return texts_of(find_in(parse_toml(toml), split_list(list, '.')));
-}
-
 std::optional<std::vector<std::string>> read_texts(const Sysroot &sysroot, const std::string &path,
                                                    const std::string &list)
 {

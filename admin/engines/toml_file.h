@@ -28,14 +28,11 @@ const nlohmann::json *find_in(const nlohmann::json &document, const std::vector<
 std::optional<std::vector<std::string>> texts_of(const nlohmann::json *list);
 
 /**
- * The strings of a list in a text in TOML.
+ * The strings of a list in a file in TOML.
  * @param list its name, behind those of the tables that it is in: "crio.runtime.hooks_dir"
- * @return nothing if there is no such list
- * @throws Error, as parse_toml()
+ * @return nothing if there is no such list, or no file
+ * @throws Error, as read_toml()
  */
-std::optional<std::vector<std::string>> find_texts(const std::string &toml, const std::string &list);
-
-/** The same of a file, which the message of an error names; nothing if there is no file, either. */
 std::optional<std::vector<std::string>> read_texts(const Sysroot &sysroot, const std::string &path,
                                                    const std::string &list);
 

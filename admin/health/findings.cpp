@@ -2,6 +2,7 @@
 #include "health/findings.h"
 
 #include <algorithm>
+#include <utility>
 
 #include <nlohmann/json.hpp>
 
@@ -134,7 +135,9 @@ std::string to_npd_line(const CheckFindings &findings)
                         label_of(findings, faults.front()->gpu) + ": " + faults.front()->text);
     if (!findings.not_looked_at.empty())
         return npd_line("not looked at: " + findings.not_looked_at.front());
-    return npd_line(summary(findings).substr(0, summary(findings).size() - 1));
+    std::string line = summary(findings);
+    line.pop_back();
+    return npd_line(std::move(line));
 }
 
 int check_status(const CheckFindings &findings)

@@ -17,6 +17,7 @@
 #include "base/text.h"
 #include "base/unique_fd.h"
 #include "engines/engine.h"
+#include "kernel/proc_fs.h"
 
 namespace ogh::admin {
 
@@ -125,11 +126,14 @@ LogReading read_kernel_log(const Sysroot &sysroot, std::uint64_t from, const Use
     const bool is_log = S_ISCHR(status.st_mode) && status.st_rdev == ::makedev(kmsg_major, kmsg_minor);
     if (!is_log && (is_this_host(sysroot) || !S_ISREG(status.st_mode)))
         return not_readable(from, "/dev/kmsg is not the kernel's log here");
-    const std::string same = "/proc/self/fd/" + std::to_string(place->fd.get());
-    const UniqueFd fd(::open(same.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC));
-    if (!fd.valid())
-        return not_readable(from, std::string("/dev/kmsg may not be read: ") + std::strerror(errno) +
-                                      (errno == EPERM ? " (kernel.dmesg_restrict)" : ""));
+    UniqueFd fd;
+    try {
+        fd = ProcFs().reopen(place->fd.get(), O_RDONLY, log_path);
+    } catch (const SystemError &error) {
+        const int number = error.error_number();
+        return not_readable(from, std::string("/dev/kmsg may not be read: ") + std::strerror(number) +
+                                      (number == EPERM ? " (kernel.dmesg_restrict)" : ""));
+    }
     Reader reader(from, use);
     if (is_log)
         read_device(fd.get(), reader);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <string>
+#include <vector>
 
 #include "engines/toml_file.h"
 #include "promise.h"
@@ -13,8 +14,9 @@ using namespace ogh::admin;
 void check(std::string_view input)
 {
     const std::string text(input);
-    for (const char *const list : {"engine.hooks_dir", "crio.runtime.hooks_dir"}) {
-        const auto texts = attempt([&] { return find_texts(text, list); });
+    using Names = std::vector<std::string>;
+    for (const Names &list : {Names{"engine", "hooks_dir"}, Names{"crio", "runtime", "hooks_dir"}}) {
+        const auto texts = attempt([&] { return texts_of(find_in(parse_toml(text), list)); });
         require(texts.value || texts.kind == ErrorKind::BrokenHost, "what is wrong is the host's fault");
         if (!texts.value)
             continue;
