@@ -25,8 +25,11 @@ constexpr const char *list_path =
 // Nobody else has files in these.
 constexpr std::array<std::string_view, 2> own_folders = {"/usr/local/share/oci-gpu-hooks/",
                                                          "/usr/local/share/doc/oci-gpu-hooks/"};
-constexpr std::array<std::string_view, 7> single_files = {
+constexpr std::array<std::string_view, 10> single_files = {
     "/usr/local/bin/oci-gpu-hooks",
+    "/usr/local/lib/systemd/system/oci-gpu-hooks-check.service",
+    "/usr/local/lib/systemd/system/oci-gpu-hooks-check.timer",
+    "/usr/local/lib/udev/rules.d/90-oci-gpu-hooks-check.rules",
     "/usr/local/libexec/oci/hooks.d/nvidia-devices-nvml",
     "/usr/local/share/bash-completion/completions/oci-gpu-hooks",
     "/usr/local/share/zsh/site-functions/_oci-gpu-hooks",

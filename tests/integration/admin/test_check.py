@@ -577,9 +577,14 @@ def test_the_other_examples():
     [rule] = monitor["rules"]
     assert rule["args"] == ["check", "--format", "npd"] and monitor["pluginConfig"]["max_output_length"] == 80
     assert rule["condition"] == monitor["conditions"][0]["type"]
-    [line] = [line for line in (EXAMPLES / "systemd/90-oci-gpu-hooks-check.rules").read_text("utf-8").splitlines()
-              if not line.startswith("#")]
+    only_if_enabled, line, end = [line for line in
+                                  (EXAMPLES / "systemd/90-oci-gpu-hooks-check.rules").read_text("utf-8").splitlines()
+                                  if line and not line.startswith("#")]
     assert "oci-gpu-hooks check --drain --wedged $id=$env{WEDGED}" in line and 'ENV{WEDGED}=="?*"' in line
+    [wanted] = re.findall("WantedBy=(.*)", (EXAMPLES / "systemd/oci-gpu-hooks-check.timer").read_text("utf-8"))
+    [label] = re.findall('^LABEL="(.*)"$', end)
+    assert only_if_enabled == \
+        f'TEST!="/etc/systemd/system/{wanted}.wants/oci-gpu-hooks-check.timer", GOTO="{label}"'
 
 
 def test_a_recorded_log(checked, tmp_path):

@@ -36,14 +36,16 @@ MANIFEST = "var/lib/oci-gpu-hooks/installed.json"
 PAGES = ("man1/oci-gpu-hooks.1", "man7/oci-gpu-hooks.7", *(f"man8/{name}.8" for name in FILES))
 COMPLETIONS = ("usr/share/bash-completion/completions/oci-gpu-hooks", "usr/share/zsh/vendor-completions/_oci-gpu-hooks",
                "usr/share/fish/vendor_completions.d/oci-gpu-hooks.fish")
+CHECK = ("usr/lib/systemd/system/oci-gpu-hooks-check.service", "usr/lib/systemd/system/oci-gpu-hooks-check.timer",
+         "usr/lib/udev/rules.d/90-oci-gpu-hooks-check.rules")
 DOCS = ("CHANGELOG.md", "README.Debian", "README.md", "SECURITY.md", "changelog", "copyright")
 
 
 def expected_files():
     """By their names before debhelper compressed those of more than 4 kB."""
     examples = [path.relative_to(PROJECT).as_posix() for path in (PROJECT / "examples").rglob("*")
-                if path.is_file() and path.name != "meson.build"]
-    return {"usr/bin/oci-gpu-hooks", *COMPLETIONS, *EXECUTABLES, *PROGRAMS, *REGISTERED,
+                if path.is_file() and path.name != "meson.build" and "oci-gpu-hooks-check" not in path.name]
+    return {"usr/bin/oci-gpu-hooks", *COMPLETIONS, *CHECK, *EXECUTABLES, *PROGRAMS, *REGISTERED,
             *(f"usr/share/man/{page}" for page in PAGES),
             *(f"{DOC}/{name}" for name in (*DOCS, *examples))}
 
