@@ -12,13 +12,11 @@ import pytest
 
 from harness.admin import EXECDIR, SHIPPED
 from harness.containerd import programs
-from hosts import nvidia
+from harness.node import CONFIG, DROP_INS, FROM_MOUNTS, PLUGIN, PLUGIN_2, SPEC, Node, is_version_1
 
 pytest_plugins = ["harness.admin_fixtures"]
 
 OK, WARNING, ERROR = 0, 7, 6
-CONFIG, SPEC = "/etc/containerd/config.toml", "/etc/containerd/oci-gpu-hooks-gpu.json"
-PLUGIN, PLUGIN_2 = "io.containerd.grpc.v1.cri", "io.containerd.cri.v1.runtime"
 OF_DEBIAN = f"""version = 2
 
 [plugins]
@@ -29,56 +27,12 @@ OF_DEBIAN = f"""version = 2
   [plugins."io.containerd.internal.v1.opt"]
     path = "/var/lib/containerd/opt"
 """
-FROM_MOUNTS = ("install", "--engine", "containerd", "nvidia-devices", "--from", "mounts")
 
 
 def runtime_table(name, plugin=PLUGIN, options="", **members):
     lines = [f'{key} = {json.dumps(value)}' for key, value in {"runtime_type": "io.containerd.runc.v2", **members}.items()]
     head = f'plugins."{plugin}".containerd.runtimes.{name}'
     return "\n".join([f"[{head}]", *lines, f"[{head}.options]", options, ""])
-
-
-def is_version_1():
-    return " 1." in subprocess.run([programs() / "containerd", "--version"], check=True, capture_output=True,
-                                   encoding="utf-8").stdout.replace(" v", " ")
-
-
-class Node:
-    """This machine with containerd and the hooks, for one mount namespace. Its containerd says which version it is."""
-
-    def __init__(self, machine, files, command, scratch):
-        self.machine, self.command = machine, command
-        self.path = scratch / "node"
-        for name in ("etc", "var/lib"):
-            for part in ("upper", "work"):
-                (self.path / name / part).mkdir(parents=True)
-            machine.mount("-t", "overlay", "-o", f"lowerdir=/{name},upperdir={self.path / name}/upper,"
-                          f"workdir={self.path / name}/work", "overlay", f"/{name}")
-        (files.path / "usr/local/bin").mkdir(parents=True, exist_ok=True)
-        shutil.copy(programs() / "containerd", files.path / "usr/local/bin")
-        gpus = nvidia.NvidiaHost(scratch / "gpus", nvidia.TWO, numbers=nvidia.UNUSED)
-        self.look = ("--sysroot", str(gpus.path))
-        self.machine.run(["mkdir", "-p", "/etc/containerd"])
-
-    def write(self, text, path=CONFIG):
-        self.machine.run(["mkdir", "-p", path.rpartition("/")[0]])
-        self.machine.run(["tee", path], input=text)
-
-    def read(self, path=CONFIG):
-        return self.machine.run(["cat", path]).stdout
-
-    def run(self, *words):
-        return self.machine.run([self.command, *words], check=False)
-
-    def dump(self):
-        """What containerd itself makes of its configuration."""
-        return tomllib.loads(self.machine.run(["containerd", "--config", CONFIG, "config", "dump"]).stdout)
-
-    def findings(self):
-        done = self.run("doctor", "--format", "json")
-        return [(each["severity"], each["text"], each["remedy"])
-                for section in json.loads(done.stdout)["sections"] if section["title"].startswith("containerd")
-                for each in section["findings"]]
 
 
 @pytest.fixture(name="node")
@@ -96,7 +50,6 @@ def without(dumped, name="gpu"):
     return rest
 
 
-DROP_INS = '["/etc/containerd/conf.d/*.toml"]'
 CONFIGS = {
     "Debian's": OF_DEBIAN,
     "the systemd driver": OF_DEBIAN + runtime_table("runc", options="SystemdCgroup = true"),
