@@ -11,17 +11,20 @@ import pytest
 
 from harness import cri
 from harness.containerd import programs
-from harness.node import CONFIG, DROP_INS, PLUGIN, PLUGIN_2, SPEC, Node, is_version_1
+from harness.node import CONFIG, DROP_INS, FROM_MOUNTS, PLUGIN, PLUGIN_2, SPEC, Node, is_version_1
 from harness.nvidia_container import PROBE, probed
 from harness.nvidia_container import node as node_of
+from harness.pages import PROJECT, page
 from hosts.nvidia import CTL, MAJOR, TWO, UNUSED, UVM
 
 pytest_plugins = ["harness.admin_fixtures"]
 
+EXAMPLES = PROJECT / "examples/kubernetes"
 FOLDER = "/var/run/nvidia-container-devices/"
 NAMESPACE = "io.kubernetes.cri.sandbox-namespace"
 LOOK = f"{PROBE} probe $(ls -d /dev/nvidia* 2>/dev/null)"
 CDI = "nvidia.cdi.k8s.io/nvidia-device-plugin_5f0c"
+INSTALL = ("install", "--engine", "containerd", "--runtime", "gpu", "nvidia-devices")
 UUID, OTHER = TWO[0].uuid, TWO[1].uuid
 
 
@@ -69,11 +72,11 @@ class CriNode(Node):
     daemon = None
 
     def begin(self, *words):
-        """`words` are for the hook, which looks at this machine as if it had two GPUs."""
+        """`words` are those of `install`; the hook looks at this machine as if it had two GPUs."""
         folder = self.path / "containerd"
         folder.mkdir()
         self.write(configured(folder))
-        done = self.run("install", "--engine", "containerd", "--runtime", "gpu", "nvidia-devices", *words)
+        done = self.run(*words)
         assert done.returncode == 0, done
         spec = json.loads(self.read(SPEC))
         for hook in spec["hooks"]["createRuntime"]:
@@ -102,7 +105,7 @@ def refused(pod, *words, **config):
 
 def test_a_pod_gets_what_was_counted_for_it(node, kubepods):
     """And is below the cgroup that kubelet has named."""
-    daemon = node.begin("--from", "mounts")
+    daemon = node.begin(*FROM_MOUNTS)
     parent = f"{kubepods}/besteffort/pod1"
     pod = daemon.pod("1", parent)
     cgroups, _, nodes = pod.run(f"cat /proc/self/cgroup; echo ==; {LOOK}", **mounted(UUID)).partition("==\n")
@@ -118,7 +121,7 @@ def test_a_pod_gets_what_was_counted_for_it(node, kubepods):
 
 def test_the_plugins_annotations_come_through_and_no_pods(node, kubepods):
     """Those of its answer belong to the container; a pod can write its own."""
-    daemon = node.begin("--from", "cdi-annotations")
+    daemon = node.begin(*INSTALL, "--from", "cdi-annotations")
     plugins = {"annotations": {CDI: f"k8s.device-plugin.nvidia.com/gpu={UUID}"}}
     assert probed(daemon.pod("1", kubepods).run(LOOK, **plugins)) == given(TWO[0])
     forged = daemon.pod("2", kubepods, annotations={CDI: f"nvidia.com/gpu={OTHER}"})
@@ -128,20 +131,29 @@ def test_the_plugins_annotations_come_through_and_no_pods(node, kubepods):
 
 def test_a_pods_own_variable_stands_behind_the_plugins(node, kubepods):
     """And wins: no protection is `--from environment`."""
-    pod = node.begin("--from", "environment").pod("1", kubepods)
+    pod = node.begin(*INSTALL, "--from", "environment").pod("1", kubepods)
     for own, outcome in (((), given(TWO[0])), ((OTHER,), given(TWO[1])), (("none",), {})):
         assert probed(pod.run(LOOK, **environment(UUID, *own))) == outcome
     refused(pod, "'deviceIDStrategy: uuid'", **environment(UUID, "0"))
 
 
+def shown(text, namespace):
+    """The words of the one command there that names observers."""
+    [found] = re.findall(r"^ +oci-gpu-hooks (install --engine containerd .*\\\n.*--observer.*)$", text, re.MULTILINE)
+    return found.replace("\\\n", " ").replace("NAMESPACE", namespace).split()
+
+
 def test_the_plugin_itself_observes(node, kubepods):
-    """Of one namespace, on a node whose policy gives a pod one GPU for itself; a pod that writes that name does not."""
-    daemon = node.begin("--from", "mounts", "--observer", f"{NAMESPACE}=gpu-device-plugin", "--max-devices", "1",
-                        "--min-lease", "exclusive")
-    plugin = daemon.pod("1", kubepods, namespace="gpu-device-plugin")
+    """As the page and the examples have it, on a node whose policy gives a pod one GPU for itself; a pod that writes the
+    namespace for itself does not."""
+    words = shown((EXAMPLES / "README.md").read_text("utf-8"), "")
+    name = words[-1].partition("=")[2]
+    assert words == shown(page("nvidia-devices.8"), name) == [*FROM_MOUNTS, "--observer", f"{NAMESPACE}={name}"]
+    daemon = node.begin(*words, "--max-devices", "1", "--min-lease", "exclusive")
+    plugin = daemon.pod("1", kubepods, namespace=name)
     plugin.start("sleep 1000")
-    assert probed(plugin.run(LOOK, name="monitor")) == given(*TWO)
-    pod = daemon.pod("2", kubepods, annotations={NAMESPACE: "gpu-device-plugin"})
+    assert probed(plugin.run(LOOK)) == given(*TWO)
+    pod = daemon.pod("2", kubepods, annotations={NAMESPACE: name})
     assert probed(pod.run(LOOK)) == {}
     assert probed(pod.run(LOOK, **mounted(OTHER))) == given(TWO[1])
     refused(pod, "--max-devices", mounts=[*mounted(UUID)["mounts"], *mounted(OTHER)["mounts"]])
@@ -149,7 +161,7 @@ def test_the_plugin_itself_observes(node, kubepods):
 
 def test_a_pod_asks_by_annotation(node, kubepods):
     """Where no plugin counts; of one namespace alone, which no pod can write for itself."""
-    daemon = node.begin("--only", f"{NAMESPACE}=ml", "--max-devices", "1")
+    daemon = node.begin(*INSTALL, "--only", f"{NAMESPACE}=ml", "--max-devices", "1")
     asked = {"io.oci-gpu-hooks.nvidia-devices/train": "any:1"}
     pod = daemon.pod("1", kubepods, annotations=asked)
     assert probed(pod.run(LOOK)) == given(TWO[0]) and probed(pod.run(LOOK, name="log")) == {}
@@ -159,7 +171,7 @@ def test_a_pod_asks_by_annotation(node, kubepods):
 
 def test_a_runtime_has_the_driver_of_its_node(node, kubepods):
     """With another one kubelet cannot start a pod, or it is outside of its cgroup. Here it is changed by hand."""
-    daemon = node.begin("--from", "mounts")
+    daemon = node.begin(*FROM_MOUNTS)
     with pytest.raises(grpc.RpcError) as error:
         daemon.pod("1", f"{kubepods}/besteffort/pod1", handler="systemd")
     assert "slice:prefix:name" in error.value.details()

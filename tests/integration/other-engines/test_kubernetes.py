@@ -127,7 +127,7 @@ def test_what_is_applied_at_once(name):
 
 
 def test_the_plugin_is_set_as_the_hook_needs_it():
-    """One runtime's name in all files; its own pod asks by a mount, and by nothing else."""
+    """One runtime's name in all files; its own pod asks by nothing, and observes by its namespace."""
     documents = [document for path in MANIFESTS for document in yaml.safe_load_all(path.read_text("utf-8"))]
     kinds = {document["kind"]: document for document in documents}
     pod = kinds["DaemonSet"]["spec"]["template"]["spec"]
@@ -137,8 +137,10 @@ def test_the_plugin_is_set_as_the_hook_needs_it():
     assert environment["NVIDIA_VISIBLE_DEVICES"] == "void"
     sources = {each["name"]: each["hostPath"]["path"] for each in pod["volumes"]}
     assert {each["mountPath"]: sources[each["name"]] for each in container["volumeMounts"]} == {
-        "/var/lib/kubelet/device-plugins": "/var/lib/kubelet/device-plugins",
-        "/var/run/nvidia-container-devices/all": "/dev/null"}
+        "/var/lib/kubelet/device-plugins": "/var/lib/kubelet/device-plugins"}
+    namespace = kinds["DaemonSet"]["metadata"]["namespace"]
+    for name in ("README.md", "device-plugin/kustomization.yaml"):
+        assert f"{NAMESPACE}={namespace}\n" in (EXAMPLES / name).read_text("utf-8")
     handler = kinds["RuntimeClass"]["handler"]
     assert {pod["runtimeClassName"], kinds["RuntimeClass"]["metadata"]["name"], handler} == {"gpu"}
     policy = next(each for each in documents if each["metadata"]["name"] == "oci-gpu-hooks-runtime")
