@@ -124,7 +124,7 @@ std::string known_text(const json &lease, const char *name)
                                                       : "that is not known";
 }
 
-/** @param text "leases" of --list --format json, see nvidia-devices(8) */
+/** @param text "leases" of --list --format json, see oci-gpu-hooks-leases(7) */
 void add_leases(const std::string &text, const std::string &hook, std::set<std::string> &lines)
 {
     const json listing = json::parse(text, nullptr, false);

@@ -25,7 +25,7 @@ constexpr const char *list_path =
 // Nobody else has files in these.
 constexpr std::array<std::string_view, 2> own_folders = {"/usr/local/share/oci-gpu-hooks/",
                                                          "/usr/local/share/doc/oci-gpu-hooks/"};
-constexpr std::array<std::string_view, 10> single_files = {
+constexpr std::array<std::string_view, 11> single_files = {
     "/usr/local/bin/oci-gpu-hooks",
     "/usr/local/lib/systemd/system/oci-gpu-hooks-check.service",
     "/usr/local/lib/systemd/system/oci-gpu-hooks-check.timer",
@@ -36,6 +36,7 @@ constexpr std::array<std::string_view, 10> single_files = {
     "/usr/local/share/fish/vendor_completions.d/oci-gpu-hooks.fish",
     "/usr/local/share/man/man1/oci-gpu-hooks.1",
     "/usr/local/share/man/man7/oci-gpu-hooks.7",
+    "/usr/local/share/man/man7/oci-gpu-hooks-leases.7",
 };
 
 bool is_clean(std::string_view path)

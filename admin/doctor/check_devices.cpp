@@ -193,7 +193,7 @@ std::string label_type_of(int fd)
     return parts.size() < 3 ? "" : parts[2];
 }
 
-/** "SELINUX" in oci-gpu-hooks(7). @param source the folder of mount-srv */
+/** docs/selinux.md. @param source the folder of mount-srv */
 Findings check_labels_in(const Sysroot &sysroot, const std::string &source)
 {
     constexpr size_t most = 10'000;
@@ -222,7 +222,7 @@ Findings check_labels(const Sysroot &sysroot, const std::vector<InstalledHook> &
     if (!read_host_file(sysroot, "/sys/fs/selinux/enforce", most).value_or("").starts_with('1'))
         return {};
     Findings findings{
-        {Severity::Note, "SELinux is enforced; what it means for the hooks is in oci-gpu-hooks(7)", ""}};
+        {Severity::Note, "SELinux is enforced; what it means for the hooks is in the guide selinux.md", ""}};
     for (const InstalledHook &hook : hooks)
         if (hook.hook->name == "mount-srv")
             add(findings,

@@ -25,7 +25,7 @@ namespace ogh::admin {
 
 namespace {
 
-/** What the hook itself takes of the timeout; "Waiting" in oci-gpu-hooks(7). */
+/** What the hook itself takes of the timeout; "Waiting" in oci-gpu-hooks-leases(7). */
 constexpr std::int64_t hook_seconds = 5;
 
 std::optional<Finding> check_writers(const Sysroot &sysroot, const HookFile &file)
@@ -172,7 +172,7 @@ std::optional<Finding> check_opt_in(const Engine &engine, const HookFile &file)
         Severity::Warning,
         quote(file.path) + " gives to containers with annotations alone, and a pipeline can set none",
         R"(write "--opt-in", "always", "--request", ... or "--opt-in", "environment", "--key-file", )"
-        R"(... into "args", see "Concourse" in oci-gpu-hooks(7))"};
+        R"(... into "args", see "CONCOURSE" in oci-gpu-hooks(7))"};
 }
 
 /** What it says of pods is said before one is refused. */

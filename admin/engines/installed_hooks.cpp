@@ -17,7 +17,7 @@ namespace ogh::admin {
 
 namespace {
 
-/** More than a hook takes for itself, see "TIME LIMIT" in oci-gpu-hooks(7). */
+/** More than a hook takes for itself, see "Time limit" in oci-gpu-hooks(7). */
 constexpr std::chrono::seconds run_limit{30};
 
 constexpr const char *own_executable = "/proc/self/exe";

@@ -101,7 +101,7 @@ std::string cdi_text(const CdiRequest &request, const Sysroot &sysroot)
 std::chrono::seconds hook_timeout(const std::string &max_wait)
 {
     constexpr std::chrono::seconds least{30};
-    constexpr std::chrono::seconds for_itself{5}; // besides waiting, see "Waiting" in oci-gpu-hooks(7)
+    constexpr std::chrono::seconds for_itself{5}; // besides waiting, see "Waiting" in oci-gpu-hooks-leases(7)
     return std::max(least, parse_duration(max_wait).value_or(std::chrono::seconds{0}) + for_itself);
 }
 

@@ -68,7 +68,7 @@ void check(const QuotaOptions &options)
                 ErrorKind::Usage,
                 "--quota-by takes an annotation that an engine writes after the user's, and " +
                     quote(quota.name) +
-                    " is none of those in oci-gpu-hooks(7): who chooses the value would choose no limit");
+                    " is none of those in oci-gpu-hooks-leases(7): who chooses the value would choose no limit");
     }
     if (options.max_sharers && (*options.max_sharers == 0 || *options.max_sharers > most_sharers))
         throw Error(ErrorKind::Usage,

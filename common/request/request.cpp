@@ -132,7 +132,7 @@ void check_pod(std::string_view hook, const Config &config, const OptInOptions &
                     "none; " +
                     (key == crio_pod_key
                          ? "for example: " + install + " " + only
-                         : "add " + only + " to its args, see 'containerd' in oci-gpu-hooks(7)"));
+                         : "add " + only + " to its args, see the guide kubernetes.md"));
 }
 
 namespace {

@@ -66,7 +66,7 @@ lint_man() {
 }
 
 lint_docs() {
-    docs/make --check && docs/links
+    docs/make --check && docs/links && tests/lib/pages
 }
 
 # The version is a line of meson.build: what names it elsewhere would be forgotten at a release. CHANGELOG.md begins with it,

@@ -15,7 +15,7 @@ packages=(
     debian-archive-keyring mmdebstrap qemu-system-x86
     hyperfine
     # to check the sources
-    clang-format clang-tidy codespell git mandoc shellcheck
+    clang-format clang-tidy codespell git man-db mandoc shellcheck
 )
 
 # To be called before the functions below by tests/long, which takes more than each run does.

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What cdi-devices(8) shows, as it stands there."""
+"""What cdi-devices(8) and docs/cdi.md show, as it stands there."""
 
 import json
 
@@ -8,7 +8,7 @@ import pytest
 from harness import concourse, engines
 from harness.cdi_fixtures import MAJOR
 from harness.expect import started
-from harness.pages import page, value_at
+from harness.pages import guide, page, value_at
 
 pytest_plugins = ["harness.nvidia_fixtures", "harness.cdi_fixtures"]
 
@@ -42,7 +42,8 @@ def test_the_entry_for_config_json(cdi_box, vendors, text, engine):
 
 
 @pytest.mark.parametrize("step, given", [("task", True), ("get", False)])
-def test_the_file_for_concourse(cdi_box, vendors, text, step, given):
+def test_the_file_for_concourse(cdi_box, vendors, step, given):
+    text = guide("cdi.md")
     document = value_at(text, text.index("{", text.index("each task has the GPU")))
     box = cdi_box()
     box.args = [*document["hook"]["args"][1:], *box.args]

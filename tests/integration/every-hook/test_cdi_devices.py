@@ -8,7 +8,7 @@ import re
 import pytest
 
 from harness import amd_container, cdi_gpus, engines, nvidia_container
-from harness.pages import page, value_at
+from harness.pages import guide, page, value_at
 from hosts.amd import SPX, AmdHost
 
 pytest_plugins = ["harness.nvidia_fixtures", "harness.amd_fixtures"]
@@ -77,11 +77,13 @@ def test_a_device_adds_to_the_annotation(vendor, specs):
 
 
 def test_the_pages_examples(vendor, specs):
-    """Each command line with a device, by podman, whatever engine it is for; and the specification that is written
-    out there, with one such device for each GPU."""
+    """Each command line with a device, by podman, whatever engine it is for; and the specification that docs/cdi.md
+    has, which is NVIDIA's, with one such device for each GPU."""
     name = vendor.hook.executable.name
-    text = page(f"{name}.8")
-    written = value_at(text, text.rindex("{", 0, text.index('"cdiVersion": "0.5.0"')))
+    text, own = page(f"{name}.8"), guide("cdi.md").replace("nvidia-devices", name)
+    written = value_at(own, own.rindex("{", 0, own.index('"cdiVersion": "0.5.0"')))
+    if name != "nvidia-devices":
+        del written["devices"][0]["containerEdits"]["hooks"][1]  # ldcache-update
     first, = written["devices"]
     assert first["containerEdits"]["hooks"][0]["path"].endswith(f"/libexec/oci/hooks.d/{name}")
     assert first["containerEdits"]["hooks"][0]["args"][-1] == "0"
@@ -89,11 +91,13 @@ def test_the_pages_examples(vendor, specs):
     vendor.write_out(specs, written)
     for line in re.findall(rf"^ *# (?:\S*/)?{name} (--cdi.*) >/etc/cdi/(\S+)$", text, re.MULTILINE):
         vendor.write(specs, *line[0].split()[1:], name=line[1])
-    lines = cdi_gpus.lines_with_devices(text)
+    lines = [*cdi_gpus.lines_with_devices(text), *cdi_gpus.lines_with_devices(own)]
     assert {vendor.kind, written["kind"], f"io.oci-gpu-hooks/{name}"} == {
         device.split("=")[0] for _, devices in lines for device in devices}
-    of_all = cdi_gpus.lines_with_devices(page("oci-gpu-hooks.7"))
-    for line, devices in [*lines, *(each for each in of_all if f"oci-gpu-hooks/{name}=" in each[0])]:
+    of_all = [each for file in ("docker.md", "podman.md") for each in cdi_gpus.lines_with_devices(guide(file))]
+    assert any(f"{vendor.kind}=" in line for line, _ in of_all)
+    lines += [each for each in of_all if re.search(f"(oci-gpu-hooks/{name}|{vendor.kind})=", each[0])]
+    for line, devices in lines:
         names = [device.split("=")[1] for device in devices]
         wanted = 8 if names == ["all"] else len(names)
         assert len(vendor.gpus_of(vendor.run(*devices))) == wanted, line

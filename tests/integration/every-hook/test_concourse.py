@@ -17,6 +17,7 @@ from harness.admin import Command
 from harness.cdi_fixtures import MAJOR
 from harness.expect import refused_by, started
 from harness.nvidia_container import PROBE, alive, given, probed, refused
+from harness.pages import page
 from hosts.nvidia import EIGHT
 
 pytest_plugins = ["harness.admin_fixtures", "harness.nvidia_fixtures"]
@@ -39,13 +40,6 @@ WEBS = {"CONCOURSE_CONTAINER_PLACEMENT_STRATEGY", "CONCOURSE_MAX_ACTIVE_TASKS_PE
 
 def readme():
     return (EXAMPLES / "README.md").read_text(encoding="utf-8")
-
-
-def page():
-    """oci-gpu-hooks(7) as a person reads it."""
-    text = subprocess.run(["mandoc", "-T", "utf8", PROJECT / "man/oci-gpu-hooks.7"], check=True,
-                          capture_output=True, encoding="utf-8").stdout
-    return re.sub(".\b", "", text)
 
 
 def lines_of_the_readme():
@@ -286,8 +280,10 @@ def test_what_the_examples_name_exists(built):
         for option in {*re.findall(r"(?<=[\"` ])--[a-z-]+", text)} - {"--for", "--engine", "--hook"}:
             assert f"{option} " in helps or f"{option}\n" in helps, (path, option)
     assert variables <= set(re.findall(r"OCI_GPU_HOOKS_\w+", named)) | {"OCI_GPU_HOOKS_LDCACHE_UPDATE"}
-    for heading in re.findall(r'"((?:Concourse: |Moving over )[^"]*)"', re.sub(r"\s+", " ", readme())):
-        assert f" {heading}\n" in page(), heading
+    found = re.findall(r'"([^"]*)" in (oci-gpu-hooks(?:-leases)?|[a-z-]+)\(([1-8])\)', re.sub(r"\s+", " ", named))
+    assert ("By a key", "oci-gpu-hooks", "7") in found
+    for heading, name, section in found:
+        assert re.search(f"^ *{heading}$", page(f"{name}.{section}"), re.MULTILINE), (heading, name)
 
 
 def test_the_files_for_workers_name_the_folder_that_install_writes():

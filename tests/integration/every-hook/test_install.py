@@ -3,6 +3,7 @@
 
 import json
 import os
+import re
 import subprocess
 from pathlib import Path
 
@@ -22,8 +23,12 @@ HOOKS = {
 COMMAND = "oci-gpu-hooks"
 COMPLETIONS = ["bash-completion/completions/oci-gpu-hooks", "fish/vendor_completions.d/oci-gpu-hooks.fish",
                "zsh/site-functions/_oci-gpu-hooks"]
+UNITS = ["systemd/system/oci-gpu-hooks-check.service", "systemd/system/oci-gpu-hooks-check.timer",
+         "udev/rules.d/90-oci-gpu-hooks-check.rules"]
 EXAMPLES = SOURCE_ROOT / "examples"
-MAN_PAGES = ["man1/oci-gpu-hooks.1", "man7/oci-gpu-hooks.7", *(f"man8/{name}.8" for name in HOOKS)]
+MAN_PAGES = ["man1/oci-gpu-hooks.1", "man7/oci-gpu-hooks.7", "man7/oci-gpu-hooks-leases.7",
+             *(f"man8/{name}.8" for name in HOOKS)]
+GUIDES = sorted(path.name for path in (SOURCE_ROOT / "docs").glob("*.md") if not re.search(r"\.[1-9]\.md$", path.name))
 
 
 def meson(*args):
@@ -37,9 +42,9 @@ def options_of(build_root):
 
 
 def example_files():
-    """All of the folder but what installs it."""
+    """All of the folder but what installs it, and what is installed where systemd and udev look."""
     return [path.relative_to(EXAMPLES) for path in EXAMPLES.rglob("*")
-            if path.is_file() and path.name != "meson.build"]
+            if path.is_file() and path.name != "meson.build" and path.name not in map(os.path.basename, UNITS)]
 
 
 PROGRAMS = ["nvidia-devices-nvml"]  # which hooks start
@@ -49,7 +54,7 @@ class Layout:
     """Where a build folder's options say that things belong, as absolute paths."""
 
     def __init__(self, options):
-        prefix = Path(options["prefix"])
+        self.prefix = prefix = Path(options["prefix"])
         self.execdir = prefix / options["libexecdir"] / "oci/hooks.d"
         self.bindir = prefix / options["bindir"]
         self.mandir = prefix / options["mandir"]
@@ -62,6 +67,8 @@ class Layout:
                        *(self.hooksdir / name for name in HOOKS.values()),
                        *(self.mandir / page for page in MAN_PAGES),
                        *(self.datadir / file for file in COMPLETIONS),
+                       *(self.prefix / "lib" / name for name in UNITS),
+                       *(self.examples.parent / name for name in GUIDES),
                        *(self.examples / name for name in example_files())])
 
 
@@ -161,6 +168,15 @@ def test_examples_are_installed_as_written(destdir, layout):
         assert in_destdir(destdir, layout.examples / name).read_bytes() == (EXAMPLES / name).read_bytes()
 
 
+def test_guides_lead_to_what_is_installed_with_them(destdir, layout):
+    """In the sources to the man pages beside them and to the examples above; none leads to what is not installed."""
+    for name in GUIDES:
+        text = in_destdir(destdir, layout.examples.parent / name).read_text("utf-8")
+        for link in re.findall(r"\]\(([^)#\s]+)", text):
+            path = in_destdir(destdir, layout.examples.parent / link)
+            assert ":" in link or path.exists(), (name, link)
+
+
 def test_json_files_are_installed_last(destdir, layout):
     """podman would do without a hook whose executable is not there yet."""
     changed = {path: path.stat().st_ctime_ns for path in destdir.rglob("*") if path.is_file()}
@@ -183,7 +199,9 @@ def test_a_build_for_users(tmp_path, prefix, libexecdir, execdir):
                 if Path(target["defined_in"]).is_relative_to(SOURCE_ROOT / "tests")]
     for page in MAN_PAGES:
         text = (build / "man" / Path(page).name).read_text("utf-8")
-        assert f"{execdir}/" in text and "/usr/local/libexec" not in text
+        source = (SOURCE_ROOT / "man" / Path(page).name).read_text("utf-8")
+        assert ("/usr/local/libexec" in source) is (f"{execdir}/" in text) and "/usr/local/libexec" not in text
+        assert "/usr/local/share/doc" not in text
     placed = json.loads(meson("introspect", build, "--installed"))
     for name, file in HOOKS.items():
         assert placed[str(build / "oci-hooks.d" / file)] == str(HOOKS_DIR / file)

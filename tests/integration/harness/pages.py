@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The man pages, as people read them."""
+"""The man pages and guides, as people read them."""
 
 import json
 import re
@@ -14,6 +14,11 @@ def page(name):
     text = subprocess.run(["mandoc", "-T", "utf8", PROJECT / "man" / name], check=True,
                           capture_output=True, encoding="utf-8").stdout
     return re.sub(".\b", "", text)
+
+
+def guide(name):
+    """A guide of docs/."""
+    return (PROJECT / "docs" / name).read_text("utf-8")
 
 
 def value_at(text, place):

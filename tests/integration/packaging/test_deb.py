@@ -33,7 +33,8 @@ REGISTERED = {f"{SHIPPED}/{name}" for name in FILES.values()}
 DOC = "usr/share/doc/oci-gpu-hooks"
 DEFAULTS = "99-oci-gpu-hooks-annotations.conf"
 MANIFEST = "var/lib/oci-gpu-hooks/installed.json"
-PAGES = ("man1/oci-gpu-hooks.1", "man7/oci-gpu-hooks.7", *(f"man8/{name}.8" for name in FILES))
+PAGES = ("man1/oci-gpu-hooks.1", "man7/oci-gpu-hooks.7", "man7/oci-gpu-hooks-leases.7",
+         *(f"man8/{name}.8" for name in FILES))
 COMPLETIONS = ("usr/share/bash-completion/completions/oci-gpu-hooks", "usr/share/zsh/vendor-completions/_oci-gpu-hooks",
                "usr/share/fish/vendor_completions.d/oci-gpu-hooks.fish")
 CHECK = ("usr/lib/systemd/system/oci-gpu-hooks-check.service", "usr/lib/systemd/system/oci-gpu-hooks-check.timer",
@@ -45,9 +46,10 @@ def expected_files():
     """By their names before debhelper compressed those of more than 4 kB."""
     examples = [path.relative_to(PROJECT).as_posix() for path in (PROJECT / "examples").rglob("*")
                 if path.is_file() and path.name != "meson.build" and "oci-gpu-hooks-check" not in path.name]
+    guides = [path.name for path in (PROJECT / "docs").glob("*.md") if not re.search(r"\.[1-9]\.md$", path.name)]
     return {"usr/bin/oci-gpu-hooks", *COMPLETIONS, *CHECK, *EXECUTABLES, *PROGRAMS, *REGISTERED,
             *(f"usr/share/man/{page}" for page in PAGES),
-            *(f"{DOC}/{name}" for name in (*DOCS, *examples))}
+            *(f"{DOC}/{name}" for name in (*DOCS, *guides, *examples))}
 
 
 def version_of(deb):
