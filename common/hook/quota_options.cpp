@@ -64,11 +64,11 @@ void check(const QuotaOptions &options)
     parse_quotas(options.quotas, quota_takes);
     for (const Quota &quota : parse_quotas(options.quotas_by, quota_by_takes)) {
         if (!is_engines_annotation(quota.name))
-            throw Error(
-                ErrorKind::Usage,
-                "--quota-by takes an annotation that an engine writes after the user's, and " +
-                    quote(quota.name) +
-                    " is none of those in oci-gpu-hooks-leases(7): who chooses the value would choose no limit");
+            throw Error(ErrorKind::Usage,
+                        "--quota-by takes an annotation that an engine writes after the user's, and " +
+                            quote(quota.name) +
+                            " is none of those in oci-gpu-hooks-leases(7): who chooses the value would "
+                            "choose no limit");
     }
     if (options.max_sharers && (*options.max_sharers == 0 || *options.max_sharers > most_sharers))
         throw Error(ErrorKind::Usage,

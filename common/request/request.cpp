@@ -130,9 +130,8 @@ void check_pod(std::string_view hook, const Config &config, const OptInOptions &
                 "a pod's author is not the host's administrator: the " + origin +
                     " counts only where the hook has a limit (--only, --allow or --max-devices), and it has "
                     "none; " +
-                    (key == crio_pod_key
-                         ? "for example: " + install + " " + only
-                         : "add " + only + " to its args, see the guide kubernetes.md"));
+                    (key == crio_pod_key ? "for example: " + install + " " + only
+                                         : "add " + only + " to its args, see the guide kubernetes.md"));
 }
 
 namespace {
