@@ -5,6 +5,7 @@ test, and podman has storage of its own."""
 import json
 import re
 import shlex
+import subprocess
 
 import pytest
 
@@ -186,3 +187,28 @@ def test_what_is_tried_without_a_gpu(shell, built, scratch):
     assert len(said) == 13 and sum("this host has 0 (GPU-" in text for text in said) == 2, said
     assert "drained" in "".join(said) and "is held shared by container" in "".join(said), said
     assert any(text.split() in (["/dev/nvidia0"], ["/dev/nvidia1"]) for text in said), said
+
+
+def test_each_option_stands_in_the_pages(built):
+    """In the page of the hook, or in one of those for all hooks; and no page describes one that its hook does not take."""
+    taken = set()
+    common = {name: set(re.findall(r"^ +(--[a-z-]+)", options_of(name), re.MULTILINE))
+              for name in ("oci-gpu-hooks.7", "oci-gpu-hooks-leases.7")}
+    common["oci-gpu-hooks-leases.7"] |= {"--for", "--format"}  # behind another one
+    for folder in (built / "hooks").iterdir():
+        if not (folder / folder.name).is_file():
+            continue
+        said = subprocess.run([folder / folder.name, "--help"], check=True, capture_output=True, text=True).stdout
+        options = set(re.findall(r"^  (?:-h,)?(--[a-z-]+)", said, re.MULTILINE))
+        own = set(re.findall(r"^ +(--[a-z-]+)", options_of(f"{folder.name}.8"), re.MULTILINE))
+        missing = options - own - common["oci-gpu-hooks.7"] - common["oci-gpu-hooks-leases.7"] - {"--help", "--version"}
+        assert not missing, (folder.name, missing)
+        assert own <= options, (folder.name, own - options)
+        taken |= options
+    for name, options in common.items():
+        assert options <= taken, (name, options - taken)
+
+
+def options_of(name):
+    """What stands below OPTIONS in a man page."""
+    return re.search(r"^OPTIONS\n(.*?)^[A-Z]", page(name), re.MULTILINE | re.DOTALL)[1]
