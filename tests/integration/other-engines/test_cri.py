@@ -2,19 +2,23 @@
 """Pods on a node whose containerd was set up by oci-gpu-hooks. The test starts them as kubelet does, with what it makes of a
 device plugin's answer."""
 
+import itertools
 import json
 import os
 import re
+import shutil
 
 import grpc
 import pytest
 
 from harness import cri
+from harness.admin import OWN, SHIPPED
 from harness.containerd import programs
 from harness.node import CONFIG, DROP_INS, FROM_MOUNTS, PLUGIN, PLUGIN_2, SPEC, Node, is_version_1
 from harness.nvidia_container import PROBE, probed
 from harness.nvidia_container import node as node_of
 from harness.pages import PROJECT, page
+from harness.stopped import wait_until
 from hosts.nvidia import CTL, MAJOR, TWO, UNUSED, UVM
 
 pytest_plugins = ["harness.admin_fixtures"]
@@ -73,18 +77,37 @@ class CriNode(Node):
 
     def begin(self, *words):
         """`words` are those of `install`; the hook looks at this machine as if it had two GPUs."""
-        folder = self.path / "containerd"
-        folder.mkdir()
-        self.write(configured(folder))
+        self.configure()
         done = self.run(*words)
         assert done.returncode == 0, done
         spec = json.loads(self.read(SPEC))
         for hook in spec["hooks"]["createRuntime"]:
-            if hook["args"][0] == "nvidia-devices":
-                hook["args"] += ["--sysroot", str(self.gpus.path)]
+            self._look_elsewhere(hook)
         self.write(json.dumps(spec), SPEC)
-        self.daemon = cri.Containerd(self.machine, folder, CONFIG)
+        return self.start()
+
+    def configure(self, more=""):
+        self.folder.mkdir()
+        self.write(configured(self.folder) + more)
+
+    def start(self):
+        self.daemon = cri.Containerd(self.machine, self.folder, CONFIG)
         return self.daemon
+
+    def _look_elsewhere(self, hook):
+        if hook["args"][0] == "nvidia-devices":
+            hook["args"] += ["--sysroot", str(self.gpus.path)]
+
+    def change_file(self, path, *options):
+        """A file of hooks.d, so that its hook looks there, and has further options."""
+        document = json.loads(self.read(path))
+        document["hook"]["args"] += options
+        self._look_elsewhere(document["hook"])
+        self.write(json.dumps(document), path)
+
+    @property
+    def folder(self):
+        return self.path / "containerd"
 
 
 @pytest.fixture(name="node")
@@ -178,3 +201,31 @@ def test_a_runtime_has_the_driver_of_its_node(node, kubepods):
     name = f"{kubepods[1:]}-besteffort-pod1.slice"
     cgroups = daemon.pod("2", name).run("cat /proc/self/cgroup")
     assert re.search(f":/{name}:cri-containerd:[0-9a-f]{{64}}$", cgroups, re.MULTILINE), cgroups
+
+
+@pytest.mark.skipif(not shutil.which("hook-injector"), reason="it is in no package: tests/by-hand/containerd")
+def test_the_hook_injector_of_nri(node, kubepods):
+    """Files of hooks.d for the containers of each runtime. Those that come with the hooks are for annotations; what a plugin
+    has said takes a file that is always called."""
+    socket, log, pods = node.folder / "nri.sock", node.folder / "injector.log", itertools.count(1)
+    gpu = (EXAMPLES / "containerd/hook-injector.toml").read_text("utf-8").replace("SystemdCgroup = true",
+                                                                                 "SystemdCgroup = false")
+    node.configure(f'{gpu}\n[plugins."io.containerd.nri.v1.nri"]\nsocket_path = "{socket}"\nplugin_path = "/nowhere"\n')
+    daemon = node.start()
+
+    def look(handler="gpu", annotations=None, **config):
+        """What a container of a new pod sees, by an injector that has read the files as they are now."""
+        [pid] = node.machine.run(["sh", "-ec", 'hook-injector -idx 10 -socket-path "$0" -disableWatch >"$1" 2>&1 </dev/null & '
+                                  "echo $!", socket, log]).stdout.split()
+        wait_until(lambda: "Started plugin" in log.read_text("utf-8"), "the plugin")
+        seen = probed(daemon.pod(str(next(pods)), kubepods, handler, annotations=annotations).run(LOOK, **config))
+        node.machine.run(["kill", pid])
+        return seen
+
+    node.change_file(f"/{SHIPPED}/20-nvidia-devices.json", "--max-devices", "1")
+    assert look(annotations={"io.oci-gpu-hooks.nvidia-devices": "1"}) == given(TWO[1])
+    assert look(**mounted(UUID)) == {}
+    always = json.loads(node.read(f"/{SHIPPED}/20-nvidia-devices.json")) | {"when": {"always": True}}
+    always["hook"]["args"] += ["--from", "mounts"]
+    node.write(json.dumps(always), f"/{OWN}/20-nvidia-devices.json")
+    assert look(**mounted(UUID)) == look(handler="", **mounted(UUID)) == given(TWO[0])
