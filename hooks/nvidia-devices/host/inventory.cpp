@@ -16,6 +16,23 @@ constexpr const char *driver_folder = "/proc/driver/nvidia";
 constexpr size_t max_file_size = 65536;
 constexpr std::string_view module_text = "Kernel Module";
 
+/** By what NVIDIA's own tools go by: a file of JetPack's, or what the chip says it is. */
+bool looks_like_tegra(const Sysroot &sysroot)
+{
+    if (sysroot.find("/etc/nv_tegra_release"))
+        return true;
+    const auto family = read_host_file(sysroot, "/sys/devices/soc0/family", max_file_size);
+    return family && (family->starts_with("Tegra") || family->starts_with("tegra"));
+}
+
+/** Behind a message that there is no GPU. */
+std::string way_of_tegra(const Inventory &inventory)
+{
+    return inventory.is_tegra ? "; it is a Jetson (Tegra), whose GPU the hook cdi-devices gives, by the "
+                                "specification that 'nvidia-ctk cdi generate' writes"
+                              : "";
+}
+
 } // namespace
 
 std::optional<std::string> parse_driver_version(std::string_view text)
@@ -29,7 +46,10 @@ std::optional<std::string> parse_driver_version(std::string_view text)
     return version == words.end() ? std::nullopt : std::optional(*version);
 }
 
-Inventory find_gpus(const Sysroot &sysroot, Notes &notes)
+namespace {
+
+/** What the driver says, if it is loaded. */
+Inventory read_driver(const Sysroot &sysroot, Notes &notes)
 {
     Inventory inventory;
     const auto driver = sysroot.find(driver_folder);
@@ -55,6 +75,15 @@ Inventory find_gpus(const Sysroot &sysroot, Notes &notes)
     inventory.gpus = std::move(listed.gpus);
     inventory.gpus_folder = std::move(listed.folder);
     inventory.capabilities_folder = std::move(listed.capabilities_folder);
+    return inventory;
+}
+
+} // namespace
+
+Inventory find_gpus(const Sysroot &sysroot, Notes &notes)
+{
+    Inventory inventory = read_driver(sysroot, notes);
+    inventory.is_tegra = inventory.gpus.empty() && looks_like_tegra(sysroot);
     return inventory;
 }
 
@@ -112,8 +141,9 @@ void read_access(const Sysroot &sysroot, Inventory &inventory)
 void require_driver(const Inventory &inventory)
 {
     if (!inventory.has_driver)
-        throw Error(ErrorKind::NotAvailable,
-                    "this host has no NVIDIA driver (no " + std::string(driver_folder) + "/version)");
+        throw Error(ErrorKind::NotAvailable, "this host has no NVIDIA driver (no " +
+                                                 std::string(driver_folder) + "/version)" +
+                                                 way_of_tegra(inventory));
 }
 
 void require_gpu(const Inventory &inventory)
@@ -122,7 +152,7 @@ void require_gpu(const Inventory &inventory)
     if (inventory.gpus.empty())
         throw Error(ErrorKind::NotAvailable,
                     "this host has no NVIDIA GPU (its driver is loaded, and there is none in " +
-                        std::string(driver_folder) + "/gpus)");
+                        std::string(driver_folder) + "/gpus)" + way_of_tegra(inventory));
 }
 
 unsigned gpu_major(const Inventory &inventory)

@@ -19,7 +19,9 @@ using Gpu = ListedGpu;
 
 /** What this host has of NVIDIA's. */
 struct Inventory {
-    bool has_driver = false; ///< the kernel module is loaded; all else is empty if not
+    bool has_driver = false; ///< the kernel module is loaded; all else but `is_tegra` is empty if not
+    bool is_tegra =
+        false; ///< a Jetson or the like, whose GPU is none of PCI's; looked at where there is none
     std::optional<std::string>
         version;           ///< "555.42.07", in which its libraries end; nothing if it cannot be understood
     std::vector<Gpu> gpus; ///< in PCI order

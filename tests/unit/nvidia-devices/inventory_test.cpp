@@ -144,6 +144,38 @@ BOOST_AUTO_TEST_CASE(a_host_without_the_driver)
     BOOST_TEST(!read(host).has_driver);
 }
 
+void check_names_cdi_devices(const NvidiaHost &host)
+{
+    for (const auto &require : {require_driver, require_gpu}) {
+        const auto failure = failure_of([&] { require(read(host)); });
+        BOOST_TEST(failure.message.find("a Jetson (Tegra), whose GPU the hook cdi-devices gives") !=
+                       std::string::npos,
+                   failure.message);
+    }
+}
+
+BOOST_AUTO_TEST_CASE(a_jetson_has_another_hook)
+{
+    const NvidiaHost by_file;
+    by_file.file("etc/nv_tegra_release", "# R36 (release)\n");
+    check_names_cdi_devices(by_file);
+    const NvidiaHost by_chip;
+    by_chip.file("sys/devices/soc0/family", "Tegra\n");
+    check_names_cdi_devices(by_chip);
+    const NvidiaHost other;
+    other.file("sys/devices/soc0/family", "Snapdragon\n");
+    BOOST_TEST(!read(other).is_tegra);
+}
+
+BOOST_AUTO_TEST_CASE(a_jetson_whose_driver_lists_no_gpu)
+{
+    const Host host(no_gpus);
+    BOOST_TEST(!read(host).is_tegra);
+    host.file("etc/nv_tegra_release", "# R38 (release)\n");
+    const auto failure = failure_of([&] { require_gpu(read(host)); });
+    BOOST_TEST(failure.message.find("the hook cdi-devices") != std::string::npos, failure.message);
+}
+
 BOOST_AUTO_TEST_CASE(files_of_the_driver_are_kept_as_they_are)
 {
     const Host host;
