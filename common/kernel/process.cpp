@@ -1,18 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "kernel/process.h"
 
-#include <cap-ng.h>
 #include <fcntl.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
+#include <linux/capability.h>
 
-#include <algorithm>
+#include <array>
 #include <cerrno>
 #include <csignal>
+#include <cstdint>
 #include <cstdlib>
-#include <iterator>
 #include <string>
 
 #include "base/error.h"
@@ -21,8 +22,6 @@
 namespace ogh {
 
 namespace {
-
-constexpr auto permitted_and_effective = static_cast<capng_type_t>(CAPNG_EFFECTIVE | CAPNG_PERMITTED);
 
 /** A file opened later must never become descriptor 0, 1 or 2; what the runtime leaked is closed. */
 void set_up_descriptors()
@@ -64,7 +63,6 @@ void refuse_loader_variables()
 #endif
 }
 
-/** By hand: libcap-ng reads /proc/self/status three times for it, which is a tenth of a short run. */
 void empty_bounding_set()
 {
     for (unsigned long capability = 0; ::prctl(PR_CAPBSET_DROP, capability, 0, 0, 0) == 0;)
@@ -74,33 +72,81 @@ void empty_bounding_set()
         throw SystemError(errno, "cannot empty the capability bounding set");
 }
 
-/** Makes `capabilities` the permitted and effective ones, and no others. */
-bool set_capabilities(const std::vector<unsigned> &capabilities)
+/** A bit for each capability. */
+using CapabilityMask = std::uint64_t;
+
+constexpr CapabilityMask mask_of(unsigned capability)
 {
-    ::capng_clear(CAPNG_SELECT_ALL);
+    return CapabilityMask{1} << capability;
+}
+
+CapabilityMask mask_of(const std::vector<unsigned> &capabilities)
+{
+    CapabilityMask mask = 0;
     for (const unsigned capability : capabilities)
-        ::capng_update(CAPNG_ADD, permitted_and_effective, capability);
-    return ::capng_apply(static_cast<capng_select_t>(CAPNG_SELECT_CAPS | CAPNG_SELECT_AMBIENT)) == 0;
+        mask |= mask_of(capability);
+    return mask;
 }
 
-std::vector<unsigned> held_of(const std::vector<unsigned> &capabilities)
+struct CapabilitySets {
+    CapabilityMask effective = 0;
+    CapabilityMask permitted = 0;
+};
+
+/** As capget(2) and capset(2), which the C library does not wrap, have them: the lower 32 bits first. */
+using CapabilityData = std::array<__user_cap_data_struct, _LINUX_CAPABILITY_U32S_3>;
+constexpr unsigned lower_bits = 32;
+
+CapabilitySets read_capabilities()
 {
-    std::vector<unsigned> held;
-    if (::capng_get_caps_process() != 0)
-        throw Error(ErrorKind::Failure, "cannot read this process's capabilities");
-    std::copy_if(capabilities.begin(), capabilities.end(), std::back_inserter(held), [](unsigned capability) {
-        return ::capng_have_capability(CAPNG_PERMITTED, capability) != 0;
-    });
-    return held;
+    __user_cap_header_struct header{_LINUX_CAPABILITY_VERSION_3, 0};
+    CapabilityData data{};
+    if (::syscall(SYS_capget, &header, data.data()) != 0)
+        throw SystemError(errno, "cannot read this process's capabilities");
+    return {CapabilityMask{data[1].effective} << lower_bits | data[0].effective,
+            CapabilityMask{data[1].permitted} << lower_bits | data[0].permitted};
 }
 
+/**
+ * What this process has given itself. It is not asked of the kernel each time: while the process acts as another
+ * user, fewer are effective than it means to have again.
+ */
+CapabilitySets &own_capabilities()
+{
+    static CapabilitySets sets = read_capabilities();
+    return sets;
+}
+
+/** Makes `sets` this process's own. None is inheritable then, and so none ambient. */
+bool set_capabilities(const CapabilitySets &sets)
+{
+    __user_cap_header_struct header{_LINUX_CAPABILITY_VERSION_3, 0};
+    CapabilityData data{};
+    for (unsigned word = 0; word < data.size(); ++word) {
+        data[word].effective = static_cast<std::uint32_t>(sets.effective >> (word * lower_bits));
+        data[word].permitted = static_cast<std::uint32_t>(sets.permitted >> (word * lower_bits));
+    }
+    if (::syscall(SYS_capset, &header, data.data()) != 0)
+        return false;
+    own_capabilities() = sets;
+    return true;
+}
+
+/** As people know it: of what require_capabilities() is called with. */
 std::string capability_name(unsigned capability)
 {
-    const char *name = ::capng_capability_to_name(capability);
-    std::string upper = "CAP_";
-    for (const char *c = name != nullptr ? name : "?"; *c != '\0'; ++c)
-        upper += *c >= 'a' && *c <= 'z' ? static_cast<char>(*c - 'a' + 'A') : *c;
-    return upper;
+    switch (capability) {
+    case CAP_MKNOD:
+        return "CAP_MKNOD";
+    case CAP_SYS_ADMIN:
+        return "CAP_SYS_ADMIN";
+    case CAP_SYS_CHROOT:
+        return "CAP_SYS_CHROOT";
+    case CAP_SYS_PTRACE:
+        return "CAP_SYS_PTRACE";
+    default:
+        return "capability " + std::to_string(capability);
+    }
 }
 
 } // namespace
@@ -122,37 +168,35 @@ void set_up_process()
 void limit_capabilities(const std::vector<unsigned> &kept)
 {
     empty_bounding_set(); // first: it needs CAP_SETPCAP
-    if (!set_capabilities(kept) && !set_capabilities(held_of(kept)))
-        throw Error(ErrorKind::Failure, "cannot reduce this process's capabilities");
-}
-
-void take_over_capabilities()
-{
-    ::capng_setpid(::getpid());
+    const CapabilityMask held = mask_of(kept) & own_capabilities().permitted;
+    if (!set_capabilities({held, held}))
+        throw SystemError(errno, "cannot reduce this process's capabilities");
 }
 
 void drop_capabilities(const std::vector<unsigned> &dropped)
 {
-    for (const unsigned capability : dropped)
-        ::capng_update(CAPNG_DROP, permitted_and_effective, capability);
-    if (::capng_apply(CAPNG_SELECT_CAPS) != 0)
-        throw Error(ErrorKind::Failure, "cannot give up capabilities");
+    const CapabilityMask left = ~mask_of(dropped);
+    const CapabilitySets &own = own_capabilities();
+    if (!set_capabilities({own.effective & left, own.permitted & left}))
+        throw SystemError(errno, "cannot give up capabilities");
 }
 
 void set_effective(unsigned capability, bool effective)
 {
-    if (::capng_have_capability(CAPNG_PERMITTED, capability) == 0)
+    CapabilitySets sets = own_capabilities();
+    const CapabilityMask mask = mask_of(capability);
+    if ((sets.permitted & mask) == 0)
         return;
-    ::capng_update(effective ? CAPNG_ADD : CAPNG_DROP, CAPNG_EFFECTIVE, capability);
-    if (::capng_apply(CAPNG_SELECT_CAPS) != 0)
-        throw Error(ErrorKind::Failure, "cannot change this process's effective capabilities");
+    sets.effective = effective ? sets.effective | mask : sets.effective & ~mask;
+    if (!set_capabilities(sets))
+        throw SystemError(errno, "cannot change this process's effective capabilities");
 }
 
 void require_capabilities(const std::vector<unsigned> &needed, const char *purpose)
 {
     std::string missing;
     for (const unsigned capability : needed) {
-        if (::capng_have_capability(CAPNG_EFFECTIVE, capability) == 0)
+        if ((own_capabilities().effective & mask_of(capability)) == 0)
             missing += (missing.empty() ? "" : ", ") + capability_name(capability);
     }
     if (!missing.empty())

@@ -21,12 +21,6 @@ void set_up_process();
  */
 void limit_capabilities(const std::vector<unsigned> &kept);
 
-/**
- * For a child made by clone(2), before anything below: libcap-ng acts for the process that limit_capabilities() was
- * called in. After fork(2) it would know nothing any more.
- */
-void take_over_capabilities();
-
 /** Gives up some of what limit_capabilities() has kept. */
 void drop_capabilities(const std::vector<unsigned> &dropped);
 

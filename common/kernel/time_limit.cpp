@@ -21,7 +21,6 @@
 #include "base/file.h"
 #include "base/unique_fd.h"
 #include "kernel/end_signals.h"
-#include "kernel/process.h"
 
 namespace ogh {
 
@@ -177,7 +176,6 @@ void TimeLimit::go_on_in_child(const std::string &stall) const
         throw SystemError(errno, "cannot start a process (clone)");
     if (child == 0) {
         begin(self, out, err);
-        take_over_capabilities();
         // Later than the parent, who has something to say.
         end_by_signal_after(time_until(end_) + grace);
         return;

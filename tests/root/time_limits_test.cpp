@@ -234,7 +234,6 @@ BOOST_FIXTURE_TEST_CASE(a_child_does_not_outlive_a_parent_that_is_killed, TempFo
 
 BOOST_AUTO_TEST_CASE(a_child_can_give_up_capabilities)
 {
-    // libcap-ng remembers whose they are.
     const Ending ending = ending_of(long_time, [] {
         drop_capabilities({CAP_SYS_CHROOT});
         require_capabilities({CAP_SYS_ADMIN, CAP_SYS_CHROOT}, "this");
