@@ -10,8 +10,6 @@
 
 #include "base/error.h"
 #include "base/text.h"
-#include "yaml/plain_block.h"
-#include "yaml/plain_json.h"
 #include "yaml/yaml_builder.h"
 
 namespace ogh {
@@ -170,11 +168,6 @@ private:
 
 YamlDocument read_yaml(std::string_view text)
 {
-    for (const auto read_plain : {read_plain_json, read_plain_block}) {
-        YamlDocument plain;
-        if (YamlBuilder builder(plain, text.size()); read_plain(text, builder))
-            return plain;
-    }
     YamlDocument document;
     Reader(text, document).read();
     return document;
