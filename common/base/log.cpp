@@ -69,9 +69,9 @@ void LogFile::write(std::string_view line) const
     [[maybe_unused]] const ssize_t written = ::write(fd_.get(), text.data(), text.size());
 }
 
-void Log::connect() const
+void Log::connect()
 {
-    ::openlog(name_, LOG_NDELAY | LOG_PID, LOG_DAEMON);
+    system_log_.connect();
 }
 
 void Log::add_file(const std::string &path)
@@ -90,7 +90,7 @@ void Log::set_container(std::string_view id)
     container_ = "container " + escaped.substr(1, escaped.size() - 2) + ": ";
 }
 
-void Log::write(LogLevel level, std::string_view text) const
+void Log::write(LogLevel level, std::string_view text)
 {
     if (level > level_)
         return;
@@ -102,10 +102,10 @@ void Log::write(LogLevel level, std::string_view text) const
     // One write, so that lines of hooks that run at once do not mix; a closed stderr is nobody's loss.
     [[maybe_unused]] const ssize_t written = ::write(STDERR_FILENO, line.data(), line.size());
     if (has_syslog_)
-        ::syslog(priority_of(level), "%s", body.c_str());
+        system_log_.write(priority_of(level), name_, body);
 }
 
-void Log::write(const Notes &notes) const
+void Log::write(const Notes &notes)
 {
     for (const Note &note : notes)
         write(note.level, note.text);

@@ -6,6 +6,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/system_log.h"
 #include "base/unique_fd.h"
 
 namespace ogh {
@@ -48,13 +49,13 @@ private:
  */
 class Log final {
 public:
-    /** `name` is the hook's; the string must outlive the process, syslog keeps the pointer. */
+    /** `name` is the hook's; the string must outlive the process. */
     explicit Log(const char *name) : name_(name) {}
     Log(const Log &) = delete;
     Log &operator=(const Log &) = delete;
 
     /** Connects to syslog now, while `/` is the host's; call it once descriptors 0 to 2 are open. */
-    void connect() const;
+    void connect();
 
     /** From now on syslog has no line. */
     void leave_syslog_alone() { has_syslog_ = false; }
@@ -67,14 +68,15 @@ public:
     /** Names the container in every further line, by the first 12 characters of its id. */
     void set_container(std::string_view id);
 
-    void write(LogLevel level, std::string_view text) const;
-    void write(const Notes &notes) const;
+    void write(LogLevel level, std::string_view text);
+    void write(const Notes &notes);
 
 private:
     const char *name_;
     std::string container_;
     LogLevel level_ = LogLevel::Warning;
     bool has_syslog_ = true;
+    SystemLog system_log_;
     std::optional<LogFile> file_;
 };
 

@@ -1,7 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "kernel/repeated_interrupt.h"
 
+#include <sys/syscall.h>
+#include <unistd.h>
+
 #include <cerrno>
+#include <ctime>
 
 #include "base/error.h"
 
@@ -12,12 +16,13 @@ namespace {
 /** Without SA_RESTART that it is called is all it takes. */
 extern "C" void end_the_call(int /*number*/) {}
 
-void start(timer_t timer, std::chrono::nanoseconds interval)
+// The C library's functions for timers bring what starts threads, and with that what looks up hosts.
+void start(int timer, std::chrono::nanoseconds interval)
 {
     const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(interval);
     const timespec each{seconds.count(), (interval - seconds).count()};
     const itimerspec value{each, each};
-    if (::timer_settime(timer, 0, &value, nullptr) != 0)
+    if (::syscall(SYS_timer_settime, timer, 0, &value, nullptr) != 0)
         throw SystemError(errno, "cannot set a timer (timer_settime)");
 }
 
@@ -32,7 +37,7 @@ RepeatedInterrupt::RepeatedInterrupt(std::chrono::nanoseconds interval)
     event.sigev_notify = SIGEV_SIGNAL;
     event.sigev_signo = SIGURG;
     try {
-        if (::timer_create(CLOCK_MONOTONIC, &event, &timer_) != 0)
+        if (::syscall(SYS_timer_create, CLOCK_MONOTONIC, &event, &timer_) != 0)
             throw SystemError(errno, "cannot make a timer (timer_create)");
         start(timer_, interval);
     } catch (const Error &) {
@@ -43,7 +48,7 @@ RepeatedInterrupt::RepeatedInterrupt(std::chrono::nanoseconds interval)
 
 RepeatedInterrupt::~RepeatedInterrupt()
 {
-    ::timer_delete(timer_);
+    ::syscall(SYS_timer_delete, timer_);
     ::sigaction(SIGURG, &before_, nullptr);
 }
 

@@ -3,7 +3,6 @@
 
 #include <chrono>
 #include <csignal>
-#include <ctime>
 
 namespace ogh {
 
@@ -20,7 +19,7 @@ public:
     ~RepeatedInterrupt();
 
 private:
-    timer_t timer_{};
+    int timer_ = -1; ///< the kernel's number of it
     struct sigaction before_ {};
 };
 

@@ -42,7 +42,7 @@ class Journal:
         self._settle()
         with self._lock:
             lines = list(self._lines)
-        said = [re.sub(r"^<\d+>.{16}", "", line.rstrip("\n\0"), flags=re.DOTALL) for line in lines]
+        said = [re.sub(r"^<\d+>", "", line.rstrip("\n\0")) for line in lines]
         said = [re.sub(r"^(\S+)\[\d+\]: ", r"\1: ", line) for line in said]
         # And not conmon's, which repeats what a runtime wrote.
         return [line for line in said if re.match(rf"[\w-]+: container {container[:12]}: ", line)]
