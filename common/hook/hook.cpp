@@ -89,7 +89,7 @@ bool Hook::parse(int argc, const char *const *argv)
     return true;
 }
 
-bool Hook::read_container(bool asks_otherwise)
+bool Hook::read_container(const OtherwiseAsked &otherwise)
 {
     const std::string text =
         ::isatty(STDIN_FILENO) != 0
@@ -106,8 +106,9 @@ bool Hook::read_container(bool asks_otherwise)
     log_.set_container(state.id);
     not_creating_ = state.not_creating;
     container_.id = state.id;
+    container_.pid = state.pid;
     const std::string config = read_config(state.bundle);
-    if (!asks_otherwise && !may_ask(config, options_))
+    if (!may_ask(config, options_) && (!otherwise || !otherwise()))
         return false;
     config_ = parse_config(config, state.bundle);
     label_ = label_of(*config_);
@@ -126,7 +127,7 @@ std::optional<Request> Hook::request(const OtherwiseAsked &otherwise)
 {
     if (options_.inspect && !options_.plan)
         throw Error(ErrorKind::Usage, "--inspect changes nothing: it goes with --list, --plan or --cdi");
-    if (!read_container(otherwise != nullptr)) {
+    if (!read_container(otherwise)) {
         log_.write({{LogLevel::Info, "nothing to do: this container did not ask"}});
         return std::nullopt;
     }

@@ -121,10 +121,10 @@ public:
 private:
     /**
      * The state on stdin, and the config.json that it names.
-     * @return false where config.json asks for nothing: then it is not parsed
+     * @return false where config.json asks for nothing, nor does it otherwise: then it is not parsed
      * @throws Error
      */
-    bool read_container(bool asks_otherwise);
+    bool read_container(const OtherwiseAsked &otherwise);
 
     /**
      * Whether there is time left for the edits: a restore makes the container's mounts and its /dev only afterwards.

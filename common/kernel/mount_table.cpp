@@ -86,11 +86,16 @@ MountTable::Entry MountTable::read_entry(std::string_view line)
     return entry;
 }
 
-MountTable::MountTable(int mountinfo)
+std::string read_mountinfo(int mountinfo)
 {
     if (::lseek(mountinfo, 0, SEEK_SET) != 0)
         throw SystemError(errno, "cannot read the mount table");
-    const std::string text = read_all(mountinfo, max_size, "the mount table", first_read);
+    return read_all(mountinfo, max_size, "the mount table", first_read);
+}
+
+MountTable::MountTable(int mountinfo)
+{
+    const std::string text = read_mountinfo(mountinfo);
     for (std::string_view rest = text; !rest.empty();) {
         const size_t end = std::min(rest.find('\n'), rest.size());
         entries_.push_back(read_entry(rest.substr(0, end)));

@@ -89,4 +89,7 @@ private:
     std::vector<Entry> entries_;
 };
 
+/** The text of such a table, from its beginning. @throws Error */
+std::string read_mountinfo(int mountinfo);
+
 } // namespace ogh
