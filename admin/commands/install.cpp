@@ -167,13 +167,14 @@ int install(int argc, const char *const *argv)
     CommandOptions options;
     InstallRequest request;
     bool dry_run = false;
-    const std::string engines = "One of " + quote_list(engine_names());
+    const std::vector<std::string> names = engine_names();
+    const std::string engines = "One of " + quote_list(names);
     CommandLine cli(
         "oci-gpu-hooks install",
         "Has an engine call the hooks: all, or each HOOK that stands behind the options, with the options "
         "behind it.",
         page);
-    cli.add_choice({"--engine", "NAME", engines.c_str()}, engine_names(),
+    cli.add_choice({"--engine", "NAME", engines.c_str()}, {names.begin(), names.end()},
                    [&](const std::string &name) { request.kind = find_engine_kind(name); });
     cli.add({"--folder", "DIR", "Of Concourse's worker (default: /etc/oci-gpu-hooks/concourse-hooks.d)"},
             request.folder);

@@ -203,9 +203,10 @@ int uninstall(int argc, const char *const *argv)
     CommandOptions options;
     std::optional<std::string> engine;
     bool dry_run = false;
+    const std::vector<std::string> names = engine_names();
     CommandLine cli("oci-gpu-hooks uninstall", "Removes what 'install' has written.", page);
     cli.add_choice({"--engine", "NAME", "What was written for this one alone (default: for each)"},
-                   engine_names(), [&](const std::string &name) { engine = name; });
+                   {names.begin(), names.end()}, [&](const std::string &name) { engine = name; });
     cli.add_flag("--dry-run", "Say what would be removed, and change nothing", dry_run);
     if (!parse(cli, options, argc, argv))
         return EXIT_SUCCESS;

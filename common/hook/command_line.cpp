@@ -134,14 +134,16 @@ void CommandLine::add_words(const char *name, const char *help, std::vector<std:
     words_ = &words;
 }
 
-void CommandLine::add_choice(const Option &option, const std::vector<std::string> &names,
-                             const std::function<void(const std::string &)> &choose)
+void CommandLine::add_choice(const Option &option, std::vector<std::string_view> names,
+                             std::function<void(const std::string &)> choose)
 {
-    add(option, false, [=](const std::string &text) {
-        if (!contains(names, text))
-            throw refused(std::string(option.name) + " takes " + quote_list(names) + ", not " + quote(text));
-        choose(text);
-    });
+    add(option, false,
+        [name = option.name, names = std::move(names), choose = std::move(choose)](const std::string &text) {
+            if (!contains(names, text))
+                throw refused(std::string(name) + " takes " + quote_list({names.begin(), names.end()}) +
+                              ", not " + quote(text));
+            choose(text);
+        });
 }
 
 std::string CommandLine::help() const

@@ -4,6 +4,7 @@
 #include <functional>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace ogh {
@@ -15,6 +16,7 @@ public:
     CommandLine(const char *name, const char *description, const char *page = nullptr)
         : name_(name), description_(description), page_(page)
     {
+        options_.reserve(64); // more than any has: they are not to be moved, once for every container
     }
     CommandLine(const CommandLine &) = delete;
     CommandLine &operator=(const CommandLine &) = delete;
@@ -39,9 +41,9 @@ public:
     /** What stands on the command line without an option. @param name what --help calls one of them */
     void add_words(const char *name, const char *help, std::vector<std::string> &words);
 
-    /** An option that takes one of `names`. @param choose called with it */
-    void add_choice(const Option &option, const std::vector<std::string> &names,
-                    const std::function<void(const std::string &)> &choose);
+    /** An option that takes one of `names`, which live as long. @param choose called with it */
+    void add_choice(const Option &option, std::vector<std::string_view> names,
+                    std::function<void(const std::string &)> choose);
 
     /**
      * Adds -h, --help and --version too, which come last.

@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <iterator>
-#include <map>
 
 #include <nlohmann/json.hpp>
 
@@ -119,11 +118,14 @@ std::string as_json(const HostListing &listing)
     return document.dump(2, ' ', true) + "\n";
 }
 
-const std::map<std::string, ListFormat> format_names{{"table", ListFormat::Table},
-                                                     {"json", ListFormat::Json},
-                                                     {"tags", ListFormat::Tags},
-                                                     {"status", ListFormat::Status},
-                                                     {"screen", ListFormat::Screen}};
+ListFormat format_of(std::string_view name)
+{
+    return name == "json"     ? ListFormat::Json
+           : name == "tags"   ? ListFormat::Tags
+           : name == "status" ? ListFormat::Status
+           : name == "screen" ? ListFormat::Screen
+                              : ListFormat::Table;
+}
 
 } // namespace
 
@@ -139,9 +141,9 @@ void add_list_options(CommandLine &cli, const char *help, ListFormats formats, L
     cli.add_choice({"--format", "NAME",
                     of_gpus ? "Of --list: table, screen, json, tags or status (default: table)"
                             : "Of --list: table, screen or json (default: table)"},
-                   of_gpus ? std::vector<std::string>{"table", "screen", "json", "tags", "status"}
-                           : std::vector<std::string>{"table", "screen", "json"},
-                   [&](const std::string &name) { options.format = format_names.at(name); });
+                   of_gpus ? std::vector<std::string_view>{"table", "screen", "json", "tags", "status"}
+                           : std::vector<std::string_view>{"table", "screen", "json"},
+                   [&](const std::string &name) { options.format = format_of(name); });
 }
 
 void check(const ListOptions &options)

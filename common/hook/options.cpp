@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "hook/options.h"
 
-#include <map>
+#include <string_view>
 #include <vector>
 
 #include "base/error.h"
@@ -12,24 +12,17 @@ namespace ogh {
 
 namespace {
 
-const std::map<std::string, OptIn> opt_in_names{
-    {"annotation", OptIn::Annotation}, {"environment", OptIn::Environment}, {"always", OptIn::Always}};
-
-const std::map<std::string, LogLevel> level_names{{"error", LogLevel::Error},
-                                                  {"warning", LogLevel::Warning},
-                                                  {"info", LogLevel::Info},
-                                                  {"debug", LogLevel::Debug}};
-
-/** An option that takes one of the names of `values`. */
-template<typename Value>
-void add_choice(CommandLine &cli, const char *option, Value &chosen,
-                const std::map<std::string, Value> &values, const char *help)
+OptIn opt_in_of(std::string_view name)
 {
-    std::vector<std::string> names;
-    names.reserve(values.size());
-    for (const auto &[name, value] : values)
-        names.push_back(name);
-    cli.add_choice({option, "NAME", help}, names, [&](const std::string &name) { chosen = values.at(name); });
+    return name == "always" ? OptIn::Always : name == "environment" ? OptIn::Environment : OptIn::Annotation;
+}
+
+LogLevel level_of(std::string_view name)
+{
+    return name == "error"   ? LogLevel::Error
+           : name == "info"  ? LogLevel::Info
+           : name == "debug" ? LogLevel::Debug
+                             : LogLevel::Warning;
 }
 
 void check_path(const std::optional<std::string> &path, const char *option)
@@ -42,8 +35,10 @@ void check_path(const std::optional<std::string> &path, const char *option)
 
 void add_common_options(CommandLine &cli, CommonOptions &options)
 {
-    add_choice(cli, "--opt-in", options.opt_in, opt_in_names,
-               "Who may ask: annotation, environment or always (default: annotation)");
+    cli.add_choice(
+        {"--opt-in", "NAME", "Who may ask: annotation, environment or always (default: annotation)"},
+        {"always", "annotation", "environment"},
+        [&](const std::string &name) { options.opt_in = opt_in_of(name); });
     cli.add({"--request", "VALUE", "What the host asks for (default: nothing, the container asks)"},
             options.request);
     cli.add_flag("--all-steps", "Also for Concourse's get, put and check containers", options.all_steps);
@@ -56,8 +51,9 @@ void add_common_options(CommandLine &cli, CommonOptions &options)
     cli.add_flag("--plan", "Print what would be done as JSON and change nothing", options.plan);
     cli.add_flag("--inspect", "Change nothing and log nothing; with --list, --plan or --cdi",
                  options.inspect);
-    add_choice(cli, "--log-level", options.log_level, level_names,
-               "error, warning, info or debug (default: warning)");
+    cli.add_choice({"--log-level", "NAME", "error, warning, info or debug (default: warning)"},
+                   {"debug", "error", "info", "warning"},
+                   [&](const std::string &name) { options.log_level = level_of(name); });
     cli.add({"--log-file", "FILE", "A file that messages are added to (default: no file)"}, options.log_file);
     cli.add({"--history", "FILE",
              "What was given, ended and refused is added to it; none: nothing (default: "
