@@ -71,7 +71,8 @@ void LogFile::write(std::string_view line) const
 
 void Log::connect()
 {
-    system_log_.connect();
+    if (has_syslog_)
+        system_log_.connect();
 }
 
 void Log::add_file(const std::string &path)

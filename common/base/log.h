@@ -54,7 +54,7 @@ public:
     Log(const Log &) = delete;
     Log &operator=(const Log &) = delete;
 
-    /** Connects to syslog now, while `/` is the host's; call it once descriptors 0 to 2 are open. */
+    /** Connects to syslog now, if it has not been: call it before a container is entered, while `/` is the host's. */
     void connect();
 
     /** From now on syslog has no line. */

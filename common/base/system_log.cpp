@@ -19,6 +19,8 @@ constexpr sockaddr_un log_address{AF_UNIX, "/dev/log"};
 
 void SystemLog::connect()
 {
+    if (socket_.valid())
+        return;
     // Some listen to a stream instead, in which each message ends with a NUL.
     for (const int type : {SOCK_DGRAM, SOCK_STREAM}) {
         socket_.reset();
@@ -41,6 +43,7 @@ void SystemLog::write(int priority, std::string_view name, std::string_view text
         const size_t size = message.size() + (is_stream_ ? 1 : 0); // with the NUL that ends the string
         if (socket_.valid() && ::send(socket_.get(), message.c_str(), size, MSG_NOSIGNAL) >= 0)
             return;
+        socket_.reset();
         connect();
     }
 }

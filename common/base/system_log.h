@@ -15,12 +15,12 @@ namespace ogh {
  */
 class SystemLog final {
 public:
-    /** Connects now, while `/` is the host's. Without anybody who listens write() does nothing. */
+    /** Connects now, unless it is connected, while `/` is the host's. Without anybody who listens write() does nothing. */
     void connect();
 
     /**
-     * Writes one message, `name[PID]: text`; never fails. Whoever listens may have been started anew since, and is
-     * connected to once more then.
+     * Writes one message, `name[PID]: text`; never fails. Connects first where that was not done, or where whoever
+     * listens was started anew since.
      * @param priority of syslog(3), LOG_ERR to LOG_DEBUG
      */
     void write(int priority, std::string_view name, std::string_view text);

@@ -138,6 +138,7 @@ std::optional<Request> Hook::request(const OtherwiseAsked &otherwise)
         std::erase_if(notes(), [](const Note &note) { return note.level > LogLevel::Warning; });
     say_notes();
     if (asked) {
+        log_.connect();
         label_.asker = asked->asker_text();
         if (label_.user.empty())
             label_.user = login_user();
@@ -242,7 +243,6 @@ int run_hook(const char *name, const char *description, const std::function<void
     try {
         set_up_process();
         TimeLimit limit(time_limit);
-        log.connect();
         std::vector<unsigned> kept(common_capabilities.begin(), common_capabilities.end());
         kept.insert(kept.end(), linux_capabilities.begin(), linux_capabilities.end());
         limit_capabilities(kept);
