@@ -12,17 +12,17 @@ import tarfile
 import time
 
 import grpc
-from google.protobuf import descriptor_pb2, descriptor_pool, json_format, message_factory
+from google.protobuf import json_format
 
 from . import rootfs
 from .docker import WITH_THE_TESTS
 from .host import LIMIT_S
+from .protobuf import messages
 
 IMAGE = "example.org/box:1"
 EXITED = 2
 NAMESPACES = {"namespace_options": {"network": 2, "pid": 1}}  # the host's network
-# Those fields of k8s.io/cri-api's pkg/apis/runtime/v1/api.proto that are used here: NAME=NUMBER, with a type if it is no
-# text, `map` for one of texts, `*` behind what is repeated. An enumeration is a number.
+# Those fields of k8s.io/cri-api's pkg/apis/runtime/v1/api.proto that are used here, see messages().
 TYPES = {
     "VersionRequest": "",
     "VersionResponse": "runtime_version=3",
@@ -64,37 +64,7 @@ CALLS = {
 }
 
 
-def _field(message, word):
-    kinds = descriptor_pb2.FieldDescriptorProto
-    name, _, rest = word.rstrip("*").partition("=")
-    number, _, kind = rest.partition(":")
-    label = kinds.LABEL_REPEATED if word.endswith("*") or kind == "map" else kinds.LABEL_OPTIONAL
-    field = message.field.add(name=name, number=int(number), label=label, json_name=name)
-    if kind == "map":
-        entry = message.nested_type.add(name=f"{name.capitalize()}Entry")
-        entry.options.map_entry = True
-        for own in ("key=1", "value=2"):
-            _field(entry, own)
-        field.type, field.type_name = kinds.TYPE_MESSAGE, f".cri.{message.name}.{entry.name}"
-    elif kind in TYPES:
-        field.type, field.type_name = kinds.TYPE_MESSAGE, f".cri.{kind}"
-    else:
-        field.type = kinds.TYPE_INT32 if kind == "int" else kinds.TYPE_STRING
-
-
-def _messages():
-    file = descriptor_pb2.FileDescriptorProto(name="cri.proto", package="cri", syntax="proto3")
-    for name, words in TYPES.items():
-        message = file.message_type.add(name=name)
-        for word in words.split():
-            _field(message, word)
-    pool = descriptor_pool.DescriptorPool()
-    pool.Add(file)
-    factory = message_factory.MessageFactory(pool)
-    return {name: factory.GetPrototype(pool.FindMessageTypeByName(f"cri.{name}")) for name in TYPES}
-
-
-MESSAGES = _messages()
+MESSAGES = messages(TYPES)
 
 
 def write_image(archive, root):

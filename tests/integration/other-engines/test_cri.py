@@ -4,38 +4,27 @@ device plugin's answer."""
 
 import itertools
 import json
-import os
 import re
 import shutil
 
 import grpc
 import pytest
 
-from harness import cri
 from harness.admin import OWN, SHIPPED
-from harness.containerd import programs
-from harness.node import CONFIG, DROP_INS, FROM_MOUNTS, PLUGIN, PLUGIN_2, SPEC, Node, is_version_1
-from harness.nvidia_container import PROBE, probed
-from harness.nvidia_container import node as node_of
-from harness.pages import PROJECT, page
+from harness.cri_node import FOLDER, LOOK, given
+from harness.node import FROM_MOUNTS
+from harness.nvidia_container import probed
+from harness.pages import PROJECT
 from harness.stopped import wait_until
-from hosts.nvidia import CTL, MAJOR, TWO, UNUSED, UVM
+from hosts.nvidia import TWO
 
-pytest_plugins = ["harness.admin_fixtures"]
+pytest_plugins = ["harness.admin_fixtures", "harness.cri_fixtures"]
 
 EXAMPLES = PROJECT / "examples/kubernetes"
-FOLDER = "/var/run/nvidia-container-devices/"
 NAMESPACE = "io.kubernetes.cri.sandbox-namespace"
-LOOK = f"{PROBE} probe $(ls -d /dev/nvidia* 2>/dev/null)"
 CDI = "nvidia.cdi.k8s.io/nvidia-device-plugin_5f0c"
 INSTALL = ("install", "--engine", "containerd", "--runtime", "gpu", "nvidia-devices")
 UUID, OTHER = TWO[0].uuid, TWO[1].uuid
-
-
-def given(*gpus):
-    nodes = {gpu.node: node_of(UNUSED[MAJOR], gpu.minor) for gpu in gpus}
-    nodes["/dev/nvidiactl"] = node_of(UNUSED[MAJOR], CTL)
-    return nodes | {f"/dev/nvidia-{name}": node_of(UNUSED[UVM], minor) for minor, name in enumerate(("uvm", "uvm-tools"))}
 
 
 def mounted(name):
@@ -44,79 +33,6 @@ def mounted(name):
 
 def environment(*values):
     return {"envs": [{"key": "NVIDIA_VISIBLE_DEVICES", "value": value} for value in values]}
-
-
-@pytest.fixture(name="kubepods")
-def kubepods_fixture(machine, scratch):
-    """The cgroup that kubelet makes for pods, here one for each test; it stays when they have ended."""
-    name = f"kubepods-{scratch.name}"
-    yield f"/{name}"
-    found = ["find", "/sys/fs/cgroup", "-ignore_readdir_race", "-type", "d", "-path", f"*/{name}*"]
-    machine.run([*found, "-delete"], check=False)
-    left = machine.run(found, check=False).stdout
-    assert not left, left
-
-
-def configured(folder):
-    """containerd's configuration as an administrator has it, with a second runtime, which has the driver systemd."""
-    own = PLUGIN if is_version_1() else PLUGIN_2
-    image = (f'[plugins."{PLUGIN}"]\nsandbox_image = "{cri.IMAGE}"\nrestrict_oom_score_adj = true\n' if is_version_1() else
-             f'[plugins."io.containerd.cri.v1.images".pinned_images]\nsandbox = "{cri.IMAGE}"\n'
-             f'[plugins."{PLUGIN_2}"]\nrestrict_oom_score_adj = true\n')
-    runtimes = "".join(f'[plugins."{own}".containerd.runtimes.{name}]\nruntime_type = "io.containerd.runc.v2"\n'
-                       f'[plugins."{own}".containerd.runtimes.{name}.options]\nSystemdCgroup = {driver}\n'
-                       for name, driver in (("runc", "false"), ("systemd", "true")))
-    return (f'version = {2 if is_version_1() else 3}\nimports = {DROP_INS}\n'
-            f'root = "{folder}/root"\nstate = "{folder}/state"\n[grpc]\naddress = "{folder}/socket"\n[ttrpc]\naddress = "{folder}/ttrpc"\n{image}{runtimes}')
-
-
-class CriNode(Node):
-    """With a daemon."""
-
-    daemon = None
-
-    def begin(self, *words):
-        """`words` are those of `install`; the hook looks at this machine as if it had two GPUs."""
-        self.configure()
-        done = self.run(*words)
-        assert done.returncode == 0, done
-        spec = json.loads(self.read(SPEC))
-        for hook in spec["hooks"]["createRuntime"]:
-            self._look_elsewhere(hook)
-        self.write(json.dumps(spec), SPEC)
-        return self.start()
-
-    def configure(self, more=""):
-        self.folder.mkdir()
-        self.write(configured(self.folder) + more)
-
-    def start(self):
-        self.daemon = cri.Containerd(self.machine, self.folder, CONFIG)
-        return self.daemon
-
-    def _look_elsewhere(self, hook):
-        if hook["args"][0] == "nvidia-devices":
-            hook["args"] += ["--sysroot", str(self.gpus.path)]
-
-    def change_file(self, path, *options):
-        """A file of hooks.d, so that its hook looks there, and has further options."""
-        document = json.loads(self.read(path))
-        document["hook"]["args"] += options
-        self._look_elsewhere(document["hook"])
-        self.write(json.dumps(document), path)
-
-    @property
-    def folder(self):
-        return self.path / "containerd"
-
-
-@pytest.fixture(name="node")
-def node_fixture(machine, files, oci_gpu_hooks, kubepods, scratch, monkeypatch):  # pylint: disable=unused-argument
-    monkeypatch.setenv("PATH", f"{programs()}:{os.environ['PATH']}")
-    node = CriNode(machine, files, oci_gpu_hooks, scratch)
-    yield node
-    if node.daemon:
-        node.daemon.close()
 
 
 def refused(pod, *words, **config):
@@ -160,18 +76,20 @@ def test_a_pods_own_variable_stands_behind_the_plugins(node, kubepods):
     refused(pod, "'deviceIDStrategy: uuid'", **environment(UUID, "0"))
 
 
-def shown(text, namespace):
-    """The words of the one command there that names observers."""
-    [found] = re.findall(r"^ +oci-gpu-hooks (install --engine containerd .*\\\n.*--observer.*)$", text, re.MULTILINE)
-    return found.replace("\\\n", " ").replace("NAMESPACE", namespace).split()
+def shown(path):
+    """The words of the one command there that names observers, and whose they are."""
+    [found] = re.findall(r"^ +oci-gpu-hooks (install --engine containerd .*\\\n.*--observer.*)$",
+                         (PROJECT / path).read_text("utf-8"), re.MULTILINE)
+    words = found.replace("\\\n", " ").split()
+    return words, words[-1].partition("=")[2]
 
 
 def test_the_plugin_itself_observes(node, kubepods):
-    """As the page and the examples have it, on a node whose policy gives a pod one GPU for itself; a pod that writes the
+    """As the guide and the examples have it, on a node whose policy gives a pod one GPU for itself; a pod that writes the
     namespace for itself does not."""
-    words = shown((EXAMPLES / "README.md").read_text("utf-8"), "")
-    name = words[-1].partition("=")[2]
-    assert words == shown(page("nvidia-devices.8"), name) == [*FROM_MOUNTS, "--observer", f"{NAMESPACE}={name}"]
+    for path in ("docs/kubernetes.md", "examples/kubernetes/README.md"):
+        words, name = shown(path)
+        assert words == [*FROM_MOUNTS, "--observer", f"{NAMESPACE}={name}"]
     daemon = node.begin(*words, "--max-devices", "1", "--min-lease", "exclusive")
     plugin = daemon.pod("1", kubepods, namespace=name)
     plugin.start("sleep 1000")
@@ -215,8 +133,8 @@ def test_the_hook_injector_of_nri(node, kubepods):
 
     def look(handler="gpu", annotations=None, **config):
         """What a container of a new pod sees, by an injector that has read the files as they are now."""
-        [pid] = node.machine.run(["sh", "-ec", 'hook-injector -idx 10 -socket-path "$0" -disableWatch >"$1" 2>&1 </dev/null & '
-                                  "echo $!", socket, log]).stdout.split()
+        script = 'hook-injector -idx 10 -socket-path "$0" -disableWatch >"$1" 2>&1 </dev/null & echo $!'
+        [pid] = node.machine.run(["sh", "-ec", script, socket, log]).stdout.split()
         wait_until(lambda: "Started plugin" in log.read_text("utf-8"), "the plugin")
         seen = probed(daemon.pod(str(next(pods)), kubepods, handler, annotations=annotations).run(LOOK, **config))
         node.machine.run(["kill", pid])

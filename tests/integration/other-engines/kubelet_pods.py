@@ -1,0 +1,97 @@
+# SPDX-License-Identifier: Apache-2.0
+"""kubelet itself, with containerd set up by oci-gpu-hooks, for tests/by-hand/kubelet. With RECORD, a folder, what containerd
+wrote as config.json is kept there for tests that have no kubelet."""
+
+import json
+import os
+import re
+from pathlib import Path
+
+import pytest
+
+from harness.cri_node import FOLDER, LOOK, given
+from harness.kubelet import Kubelet
+from harness.node import FROM_MOUNTS
+from harness.nvidia_container import probed
+from hosts.nvidia import TWO
+
+pytest_plugins = ["harness.admin_fixtures", "harness.cri_fixtures"]
+
+INSTALL = FROM_MOUNTS[:-1]
+OBSERVER = ("--observer", "io.kubernetes.cri.sandbox-namespace=gpu-device-plugin")
+CDI = "nvidia.cdi.k8s.io/nvidia-device-plugin_5f0c"
+
+
+def by_mounts(uuids):
+    return {"mounts": [{"container_path": FOLDER + uuid, "host_path": "/dev/null"} for uuid in uuids],
+            "envs": {"NVIDIA_VISIBLE_DEVICES": FOLDER.rstrip("/")}}
+
+
+def by_annotations(uuids):
+    return {"annotations": {CDI: ",".join(f"k8s.device-plugin.nvidia.com/gpu={uuid}" for uuid in uuids)}}
+
+
+def by_environment(uuids):
+    return {"envs": {"NVIDIA_VISIBLE_DEVICES": ",".join(uuids)}}
+
+
+@pytest.fixture(name="begin")
+def begin_fixture(node):
+    """A function that sets containerd up with these words of `install`, and starts kubelet with a plugin that answers so."""
+    begun = []
+
+    def begin(words, answer):
+        node.begin(*words)
+        begun.append(Kubelet(node, answer))
+        return begun[0]
+
+    yield begin
+    for kubelet in begun:
+        kubelet.close()
+
+
+def keep(kubelet, pod, name):
+    if "RECORD" in os.environ:
+        text = json.dumps(kubelet.config_of(pod), indent=1).replace(str(kubelet.node.path), "/node")
+        Path(os.environ["RECORD"], f"kubelet-{name}.json").write_text(f"{text}\n", encoding="utf-8")
+
+
+def own(value):
+    return {"container": {"env": [{"name": "NVIDIA_VISIBLE_DEVICES", "value": value}]}}
+
+
+def test_mounts(begin):
+    """Two pods have a GPU each, below the pod's cgroup; the plugin's namespace sees both, and a pod without a limit none."""
+    kubelet = begin((*FROM_MOUNTS, *OBSERVER, "--max-devices", "1"), by_mounts)
+    cgroups, _, nodes = kubelet.pod("one", f"cat /proc/self/cgroup; echo +; {LOOK}").partition("+\n")
+    places = {line.rpartition(":")[2] for line in cgroups.splitlines()} - {"/"}
+    assert places and all(re.fullmatch("/kubepods/besteffort/pod[0-9a-f]+/[0-9a-f]{64}", place) for place in places), cgroups
+    seen = [probed(nodes), probed(kubelet.pod("two", LOOK))]
+    assert given(TWO[0]) in seen and given(TWO[1]) in seen
+    assert probed(kubelet.pod("three", LOOK, gpus=0)) == {}
+    assert probed(kubelet.pod("monitor", LOOK, gpus=0, namespace="gpu-device-plugin")) == given(*TWO)
+    keep(kubelet, "one", "mounts")
+    keep(kubelet, "monitor", "observer")
+
+
+def test_annotations(begin):
+    kubelet = begin((*INSTALL, "cdi-annotations"), by_annotations)
+    assert probed(kubelet.pod("one", LOOK)) in (given(TWO[0]), given(TWO[1]))
+    keep(kubelet, "one", "cdi-annotations")
+
+
+def test_environment(begin):
+    """The pod's own variable wins."""
+    kubelet = begin((*INSTALL, "environment"), by_environment)
+    assert probed(kubelet.pod("one", LOOK)) in (given(TWO[0]), given(TWO[1]))
+    assert probed(kubelet.pod("two", LOOK, **own("none"))) == {}
+    keep(kubelet, "one", "environment")
+    keep(kubelet, "two", "environment-and-own")
+
+
+def test_what_does_not_fit(begin):
+    """A pod that counts a GPU, whose plugin says it in another way: kubelet shows why to whoever looks at it. One that names
+    no runtime class starts without."""
+    kubelet = begin(FROM_MOUNTS, by_environment)
+    assert "--from environment" in kubelet.pod("one", LOOK)
+    assert probed(kubelet.pod("two", LOOK, runtimeClassName=None)) == {}
