@@ -15,7 +15,7 @@ namespace ogh::admin {
 namespace {
 
 constexpr std::array commands{
-    Command{"list", "What this host hands out, and who has which GPU", list},
+    Command{"list", "What this host gives, and who has which GPU", list},
     Command{"tags", "Words for the tags of a CI worker", tags},
     Command{"status", "One line for each hook: GPUs, and how many are free", status},
     Command{"history", "Who had which GPU, who waited, who was refused and why", history},
@@ -42,7 +42,7 @@ constexpr std::array commands{
 std::string help()
 {
     std::string text =
-        "usage: oci-gpu-hooks COMMAND [OPTION...]\n\nHooks that give containers GPUs and folders: what "
+        "usage: oci-gpu-hooks COMMAND [OPTION...]\n\nHooks that give containers GPUs and directories: what "
         "they do on this host.\n\n";
     for (const Command &command : commands) {
         std::string name(command.name);

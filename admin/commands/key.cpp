@@ -111,7 +111,7 @@ int key(int argc, const char *const *argv)
                     "it, 'list' names those that there are, 'remove NAME' takes one away.",
                     page);
     cli.add({"--hook", "HOOK...", "Which hooks may be asked with it"}, wanted.hooks);
-    cli.add({"--allow", "LIST", "The only devices or folders, of one hook (default: as the hook allows)"},
+    cli.add({"--allow", "LIST", "The only devices or directories, of one hook (default: as the hook allows)"},
             wanted.allow);
     cli.add({"--max-devices", "N", "How many devices one container may have (default: as the hook allows)"},
             wanted.max_devices);

@@ -102,7 +102,7 @@ std::string lists_as_json(const std::shared_ptr<const Sysroot> &sysroot)
 int list(int argc, const char *const *argv)
 {
     CommandOptions options;
-    CommandLine cli("oci-gpu-hooks list", "What this host hands out, and who has which GPU.", page);
+    CommandLine cli("oci-gpu-hooks list", "What this host gives, and who has which GPU.", page);
     std::string format = "screen";
     cli.add_choice({"--format", "NAME", "screen, table or json (default: screen)"},
                    {"screen", "table", "json"}, [&](const std::string &name) { format = name; });

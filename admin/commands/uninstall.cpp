@@ -74,7 +74,7 @@ std::string why_it_stays(const InstalledFile &file, const PresentFile &present, 
     if (!is_drop_in(file) || file.path == default_annotations_file)
         return "";
     const auto others = others_in_own_folder(sysroot, gone);
-    return others.empty() ? "" : "stays: without it " + quote_list(others) + " would not be in force";
+    return others.empty() ? "" : "stays: without it " + quote_list(others) + " would not be in effect";
 }
 
 /**

@@ -235,14 +235,15 @@ int unpack(int argc, const char *const *argv)
     std::string root = "/";
     std::string hooks_folder = shipped_folder;
     CommandLine cli("./install",
-                    "Installs oci-gpu-hooks, or another version of it over an earlier one. A JSON file that "
+                    "Installs oci-gpu-hooks, or another version of it over an earlier one. A hook "
+                    "configuration file that "
                     "somebody has changed stays as it is.",
                     page);
     cli.add(root_option, root);
     cli.add(
         {"--hooks-dir", "DIR",
-         "Where the JSON files go that put the hooks in force (default: "
-         "/usr/share/containers/oci/hooks.d); for a worker of Concourse a folder with nothing else in it"},
+         "Where the hook configuration files go, which put the hooks into effect (default: "
+         "/usr/share/containers/oci/hooks.d); for a worker of Concourse a directory with nothing else in it"},
         hooks_folder);
     cli.add({"--from", "DIR", "The unpacked archive: this script names it"}, from);
     if (const auto text = cli.parse(argc, argv)) {

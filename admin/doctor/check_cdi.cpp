@@ -49,7 +49,7 @@ Section check_engine_with_cdi(const Sysroot &sysroot, const EngineKind &kind, co
             add(section.findings, check_runtimes(settings, file));
         }
     } catch (const Error &error) {
-        section.findings.push_back({Severity::Error, error.what(), "mend the file"});
+        section.findings.push_back({Severity::Error, error.what(), "fix the file"});
     }
     return section;
 }
@@ -129,7 +129,7 @@ Findings check_specs(const std::shared_ptr<const Sysroot> &sysroot, std::set<std
     Notes notes;
     const auto files = cdi::read_folders(*sysroot, cdi::default_folders, {}, notes);
     for (const Note &note : notes)
-        findings.push_back({Severity::Warning, note.text, "mend the file, or remove it"});
+        findings.push_back({Severity::Warning, note.text, "fix the file, or remove it"});
     for (const cdi::SpecFile &file : files)
         if (is_ours(file))
             ours.insert(file.spec.kind);
@@ -148,7 +148,7 @@ std::vector<Section> check_cdi(const std::shared_ptr<const Sysroot> &sysroot,
     try {
         specs.findings = check_specs(sysroot, ours);
     } catch (const Error &error) {
-        specs.findings.push_back({Severity::Error, error.what(), "mend the folder"});
+        specs.findings.push_back({Severity::Error, error.what(), "fix the directory"});
     }
     InUse in_use{!ours.empty(), {}};
     for (const Engine &engine : engines)

@@ -67,7 +67,7 @@ Findings check_allowed(const Sysroot &sysroot, const InstalledHook &hook)
             findings.push_back({Severity::Error,
                                 title_of(hook) + ": --allow names " + quote(name) +
                                     ", which there is not: " + message_of(hook, output),
-                                "mend --allow in 'args' of its file"});
+                                "fix --allow in 'args' of its file"});
     }
     return findings;
 }
@@ -234,7 +234,7 @@ Findings check_labels(const Sysroot &sysroot, const std::vector<InstalledHook> &
 
 std::optional<Section> check_devices(const Sysroot &sysroot, const std::vector<InstalledHook> &hooks)
 {
-    Section section{"GPUs and folders", {}};
+    Section section{"GPUs and directories", {}};
     try {
         for (const InstalledHook &hook : hooks) {
             add(section.findings, check_one_gpu(sysroot, hook));
@@ -243,7 +243,7 @@ std::optional<Section> check_devices(const Sysroot &sysroot, const std::vector<I
         add(section.findings, check_given_gpus(sysroot, hooks));
         add(section.findings, check_labels(sysroot, hooks));
     } catch (const Error &error) {
-        section.findings.push_back({Severity::Error, error.what(), "mend that, and run this again"});
+        section.findings.push_back({Severity::Error, error.what(), "fix that, and run this again"});
     }
     return section.findings.empty() ? std::nullopt : std::optional(std::move(section));
 }

@@ -21,17 +21,17 @@ Findings check_folders(const Engine &engine)
     findings.push_back(
         {Severity::Note,
          engine.folder_paths.empty()
-             ? "it reads no folder of hooks (" + engine.folders_from + ")"
+             ? "it reads no directory of hooks (" + engine.folders_from + ")"
              : "it reads " + quote_list(engine.folder_paths) + " (" + engine.folders_from + ")",
          ""});
     for (const HookFolder &folder : engine.folders) {
         if (!folder.problem.empty())
-            findings.push_back({Severity::Error, folder.problem, "mend the folder"});
+            findings.push_back({Severity::Error, folder.problem, "fix the directory"});
         else if (!folder.exists)
             findings.push_back(
                 {folder.path == default_hooks_folder || folder.path == own_hooks_folder ? Severity::Note
                                                                                         : Severity::Error,
-                 "there is no folder " + quote(folder.path) + ", which " + engine.folders_from + " names",
+                 "there is no directory " + quote(folder.path) + ", which " + engine.folders_from + " names",
                  "see to it that the name is right"});
     }
     return findings;
@@ -48,7 +48,7 @@ Findings check_missing(const Engine &engine)
                                     quote(file.path) + " names " + quote(file.executable) +
                                         ", which is not there: " + engine.name +
                                         " leaves the file out without a word",
-                                    "install the hooks again, or mend 'path' in the file"});
+                                    "install the hooks again, or fix 'path' in the file"});
     return findings;
 }
 
@@ -60,8 +60,8 @@ Finding unreadable(const Engine &engine, const HookFile &file)
             quote(file.path) + " cannot be read: " + file.problem + "; " +
                 (is_worker ? "a worker does not start with a file that is no JSON"
                            : engine.name + " starts no container with a file that it cannot read"),
-            std::string("mend the file, or remove it") +
-                (is_worker ? ": each file of the folder is read, whatever its name" : "")};
+            std::string("fix the file, or remove it") +
+                (is_worker ? ": each file of the directory is read, whatever its name" : "")};
 }
 
 /** A host's own copy is there for its policy. */
@@ -69,8 +69,8 @@ Finding replaced(const HookFile &other, const HookFile &in_force)
 {
     const bool is_own = other.path.starts_with(std::string(own_hooks_folder) + "/");
     return {is_own ? Severity::Error : Severity::Note,
-            quote(other.path) + " is not in force: " + quote(in_force.path) + " takes its place",
-            is_own ? "name the folder of the host's own copies last" : ""};
+            quote(other.path) + " is not in effect: " + quote(in_force.path) + " takes its place",
+            is_own ? "name the directory of the host's own copies last" : ""};
 }
 
 /** `install` writes a file that waits for its keys, so these are no part of what it checks. */
@@ -130,7 +130,7 @@ Findings check_unread(const Engine &engine)
             if (file.ours != nullptr)
                 findings.push_back(
                     {Severity::Error,
-                     quote(file.path) + " is not in force: " + engine.name + " does not read that folder",
+                     quote(file.path) + " is not in effect: " + engine.name + " does not read that directory",
                      engine.remedy});
     }
     return findings;

@@ -66,7 +66,7 @@ std::optional<Finding> check_version(const Engine &engine, const HookFile &file,
     const auto version = version_of(fd, shown);
     if (!version)
         return Finding{Severity::Error, shown + " is no hook of this collection",
-                       "install the hooks again, or mend 'path' in the file"};
+                       "install the hooks again, or fix 'path' in the file"};
     if (*version == OGH_VERSION)
         return std::nullopt;
     return Finding{Severity::Warning,
@@ -81,7 +81,7 @@ Finding missing(const Engine &engine, const HookFile &file)
                 (engine.rules == FolderRules::EveryFile ? ": no container is created" : ""),
             "install the hooks again" +
                 std::string(has_own_root(engine) ? " where the worker sees them" : "") +
-                ", or mend 'path' in the file"};
+                ", or fix 'path' in the file"};
 }
 
 std::optional<Finding> check_stages(const HookFile &file)
@@ -198,7 +198,7 @@ std::vector<std::string> cheap_question(const HookFile &file)
 Finding wrong_options(const HookFile &file, const std::string &why)
 {
     return {Severity::Error, quote(file.path) + ": " + why,
-            "mend 'args' in the file, see " + std::string(file.ours->name) + "(8)"};
+            "fix 'args' in the file, see " + std::string(file.ours->name) + "(8)"};
 }
 
 /** What the hook itself says of its policy, and, without asking it, what is wrong with its other options. */

@@ -35,7 +35,7 @@ Findings check_units(const Sysroot &sysroot)
         if (is_enabled_unit(sysroot, unit))
             return {
                 {Severity::Warning,
-                 "the unit " + unit + " is enabled: it makes NVIDIA's CDI specification anew, with all GPUs",
+                 "the unit " + unit + " is enabled: it regenerates NVIDIA's CDI specification, with all GPUs",
                  "systemctl disable --now nvidia-cdi-refresh.path nvidia-cdi-refresh.service"}};
     return {};
 }

@@ -27,7 +27,7 @@ std::optional<Finding> check_key_file(const Sysroot &sysroot, const HookFile &fi
                            "oci-gpu-hooks key new NAME --hook " + hook};
         static_cast<void>(KeyFile(*text));
     } catch (const Error &error) {
-        return Finding{Severity::Error, error.what() + refused, "mend the key file " + quote(*path)};
+        return Finding{Severity::Error, error.what() + refused, "fix the key file " + quote(*path)};
     }
     return std::nullopt;
 }

@@ -46,11 +46,11 @@ Finding try_refusal(const TrialEngine &engine)
     const ProgramOutput output = start_trial(engine, {{refused_key, "1"}});
     if (output.exit_status == 0)
         return {Severity::Error,
-                "no hook was called: a container with the key '" + std::string(refused_key) +
+                "no hook was called: a container with the annotation '" + std::string(refused_key) +
                     "', which every hook refuses, has started",
                 "see what 'oci-gpu-hooks doctor' says of " + engine.name};
     return {Severity::Ok,
-            "the hooks are called: one has refused a key that it does not know: " +
+            "the hooks are called: one has refused an annotation that it does not know: " +
                 quote(last_line(output.err)),
             ""};
 }
@@ -94,7 +94,7 @@ Section try_one(const Sysroot &host, const TrialEngine &engine)
                                          "the hook's message is in the log of the host: journalctl -t "
                                          "nvidia-devices -t amd-kfd -t mount-srv"));
     } catch (const std::exception &error) {
-        findings.push_back({Severity::Error, error.what(), "mend that, and try again"});
+        findings.push_back({Severity::Error, error.what(), "fix that, and try again"});
     }
     return section;
 }

@@ -137,9 +137,10 @@ public:
         if (!is_this_host(sysroot))
             return sections;
         if (!is_found && is_installed(sysroot))
-            sections.push_back({name(),
-                                {{Severity::Note, "it is installed, and no worker of it runs",
-                                  "start the worker: which folder of hooks it reads is known only then"}}});
+            sections.push_back(
+                {name(),
+                 {{Severity::Note, "it is installed, and no worker of it runs",
+                   "start the worker: which directory of hooks it reads is known only then"}}});
         if (Findings claims = find_claims(); !claims.empty())
             sections.push_back({"processes", std::move(claims)});
         return sections;
@@ -152,7 +153,7 @@ public:
                 "    Environment=CONCOURSE_RUNTIME=containerd\n"
                 "    Environment=CONCOURSE_CONTAINERD_OCI_HOOKS_DIR=" +
                     printable(folder),
-                "the worker reads the folder when it starts: "
+                "the worker reads the directory when it starts: "
                 "systemctl daemon-reload && systemctl restart concourse-worker"};
     }
 
@@ -163,7 +164,7 @@ private:
         engine.title = "concourse worker (pid " + std::to_string(process.pid()) + ")";
         engine.remedy =
             "start the worker with --containerd-oci-hooks-dir, or CONCOURSE_CONTAINERD_OCI_HOOKS_DIR, "
-            "set to one folder with all files";
+            "set to one directory with all files";
         return engine;
     }
 

@@ -153,7 +153,7 @@ public:
             engines.push_back(new_engine(sysroot));
             engines.back().folders_from = "its configuration cannot be read";
             engines.back().is_stopped = true;
-            engines.back().findings.push_back({Severity::Error, error.what(), "mend the file"});
+            engines.back().findings.push_back({Severity::Error, error.what(), "fix the file"});
         }
         return engines;
     }

@@ -53,7 +53,7 @@ std::vector<std::string> files_of_import(const Sysroot &sysroot, const std::stri
     const std::string pattern = file_name_of(path);
     if (folder.find('*') != std::string::npos)
         throw Error(ErrorKind::BrokenHost, quote(parent) + " imports " + quote(import) +
-                                               ", and a '*' in the name of a folder is not followed here");
+                                               ", and a '*' in the name of a directory is not followed here");
     const auto place = sysroot.find(folder);
     if (!place)
         return {};

@@ -90,7 +90,7 @@ public:
     {
         return {"dockerd reads /etc/cdi where its daemon.json has \"features\": {\"cdi\": true}, or by "
                 "default if "
-                "it is new enough; 'docker info' lists its CDI folders"};
+                "it is new enough; 'docker info' lists its CDI directories"};
     }
 };
 

@@ -22,7 +22,7 @@ void read_file(Engine &engine, const HooksDirOption &option, const std::string &
         return;
     if (folders->size() > max_hook_folders)
         throw Error(ErrorKind::BrokenHost, quote(path) + ": hooks_dir names more than " +
-                                               std::to_string(max_hook_folders) + " folders");
+                                               std::to_string(max_hook_folders) + " directories");
     engine.folder_paths = *folders;
     engine.folders_from = "hooks_dir of " + quote(path);
     engine.folders_file = path;
@@ -33,7 +33,7 @@ void stop(Engine &engine, const Error &error, const char *what)
     engine.is_stopped = true;
     engine.findings.push_back(
         {Severity::Error, error.what(),
-         std::string("mend the ") + what + ": " + engine.name + " starts no container like this"});
+         std::string("fix the ") + what + ": " + engine.name + " starts no container like this"});
 }
 
 } // namespace

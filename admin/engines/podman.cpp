@@ -57,7 +57,7 @@ public:
                              [](const FileInForce &each) { return each.file->ours != nullptr; }))
                 engine.findings.push_back(
                     {Severity::Note,
-                     "a folder that is named by --hooks-dir alone is forgotten: when podman starts a "
+                     "a directory that is named by --hooks-dir alone is forgotten: when podman starts a "
                      "container again, by --restart for one, no hook is called, and nobody is told",
                      engine.remedy});
         }

@@ -69,7 +69,7 @@ public:
         if (::prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) != 0)
             throw SystemError(errno, "cannot become the parent of what engines leave behind (prctl)");
         if (::mkdtemp(path_.data()) == nullptr)
-            throw SystemError(errno, "cannot make a folder in /tmp");
+            throw SystemError(errno, "cannot make a directory in /tmp");
         try {
             const ::mode_t mask = ::umask(0022);
             for (const char *const name : {"dev", "etc", "proc", "run", "srv", "sys", "tmp"})

@@ -288,7 +288,7 @@ void check_runtime_in_force(const Sysroot &sysroot, const std::vector<Change> &c
         });
         if (found == runtimes.end() || !is_ours(*found))
             throw Error(ErrorKind::BrokenHost,
-                        "the runtime " + quote(file.part) + " would not be in force by " + quote(file.path));
+                        "the runtime " + quote(file.part) + " would not be in effect by " + quote(file.path));
     }
 }
 

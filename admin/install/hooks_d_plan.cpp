@@ -174,10 +174,10 @@ private:
         std::string folders;
         for (const std::string &folder : engine_.folder_paths)
             folders += toml_text(folder) + ", ";
-        plan_.files.push_back(planned_file(request_, path,
-                                           "# Written by oci-gpu-hooks install; the later folder wins.\n[" +
-                                               option.table + "]\nhooks_dir = [" + folders +
-                                               toml_text(own_folder) + "]\n"));
+        plan_.files.push_back(
+            planned_file(request_, path,
+                         "# Written by oci-gpu-hooks install; the later directory wins.\n[" + option.table +
+                             "]\nhooks_dir = [" + folders + toml_text(own_folder) + "]\n"));
         if (option.suffix.empty()) // every file there counts, and none is to be there that is not whole
             plan_.files.back().way = folder_of(option.drop_ins);
     }
@@ -191,7 +191,7 @@ private:
             if (!file.problem.empty())
                 throw Error(ErrorKind::BrokenHost,
                             quote(file.path) + " cannot be read: " + file.problem + "; " + engine_.name +
-                                " starts no container where it reads that folder: mend it");
+                                " starts no container where it reads that directory: fix it");
             plan_.said.push_back("comes into force with this: " +
                                  (file.ours != nullptr ? policy_line(file) : quote(file.path)));
         }
@@ -226,7 +226,7 @@ void check_in_force(const std::vector<Change> &changes, const Engine &engine)
             return folder_of(each.file->path) == folder_of(path) && each.file->name == file_name_of(path);
         });
         if (change.fate != Fate::Theirs && !change.planned.file.hook.empty() && !is_called)
-            throw Error(ErrorKind::BrokenHost, quote(path) + " would not be in force: " + engine.name +
+            throw Error(ErrorKind::BrokenHost, quote(path) + " would not be in effect: " + engine.name +
                                                    " reads " + quote_list(engine.folder_paths) + " (" +
                                                    engine.folders_from + ")");
     }

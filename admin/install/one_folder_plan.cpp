@@ -45,7 +45,7 @@ void check_others(const HookFolder &folder, const InstallPlan &plan, const std::
             continue;
         if (!file.problem.empty())
             throw Error(ErrorKind::BrokenHost,
-                        quote(file.path) + ": " + engine + " takes every file of the folder for a hook (" +
+                        quote(file.path) + ": " + engine + " takes every file of the directory for a hook (" +
                             file.problem + "): move it away, or name another --folder");
         for (const PlannedFile &planned : plan.files)
             if (file.ours != nullptr && planned.file.hook == file.ours->name)

@@ -38,7 +38,7 @@ std::optional<UniqueFd> open_step(int above, const std::string &name, const std:
             return folder;
         if (const std::string why = why_others_may_add(folder->get(), ::geteuid()); !why.empty())
             throw Error(ErrorKind::BrokenHost,
-                        "the folder " + quote(path) + " " + why +
+                        "the directory " + quote(path) + " " + why +
                             ", who says then what engines run as root; give it to root, with mode 0755");
         return folder;
     } catch (const SystemError &error) {
@@ -46,7 +46,7 @@ std::optional<UniqueFd> open_step(int above, const std::string &name, const std:
             throw;
         throw Error(ErrorKind::BrokenHost,
                     quote(path) + " is a symlink, which is not followed: what it leads to may not be "
-                                  "root's alone; have a folder in its place");
+                                  "root's alone; have a directory in its place");
     }
 }
 
@@ -61,7 +61,7 @@ void sync_folder(int folder, const std::string &path)
 {
     const UniqueFd fd(::openat(folder, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
     if (!fd.valid())
-        throw failed("cannot open the folder", path);
+        throw failed("cannot open the directory", path);
     sync(fd.get(), path);
 }
 
@@ -156,7 +156,7 @@ UniqueFd RootFiles::open_folder(const std::string &path) const
 {
     auto folder = find_folder(path);
     if (!folder)
-        throw Error(ErrorKind::BrokenHost, "the folder " + quote(path) + " has gone");
+        throw Error(ErrorKind::BrokenHost, "the directory " + quote(path) + " has gone");
     return std::move(*folder);
 }
 
@@ -168,7 +168,7 @@ UniqueFd RootFiles::make_folder(const std::string &path)
     const std::string name = file_name_of(path);
     constexpr mode_t mode = 0755;
     if (::mkdirat(above->get(), name.c_str(), mode) != 0)
-        throw failed("cannot make the folder", path);
+        throw failed("cannot make the directory", path);
     undo_.add([above, name] { ::unlinkat(above->get(), name.c_str(), AT_REMOVEDIR); });
     sync_folder(above->get(), folder_of(path));
     return open_path(above->get(), name, O_PATH | O_DIRECTORY, Walk::OneStep, quote(path));

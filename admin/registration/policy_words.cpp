@@ -51,7 +51,7 @@ constexpr std::array limits{
     Limit{"--max-wait", "waits at most: "},
     Limit{"--allow-capabilities", "capabilities at most: "},
     Limit{"--allow-imex", "IMEX channels at most: "},
-    Limit{"--source-dir", "from the folder "},
+    Limit{"--source-dir", "from the directory "},
     Limit{"--writable", "writable: "},
 };
 

@@ -70,7 +70,7 @@ public:
         return folder ? std::optional(read_in(folder->fd.get(), file_name_of(file->path))) : std::nullopt;
     }
 
-    static void check_folder(int folder) { require_root_alone(folder, "a folder on the way to it"); }
+    static void check_folder(int folder) { require_root_alone(folder, "a directory on the way to it"); }
 
 private:
     static std::string read_in(int folder, const std::string &name)
@@ -98,7 +98,7 @@ std::optional<ResolvedPath> find_folder(const Sysroot &sysroot, const std::strin
             require_root_alone(place->fd.get(), "it");
         return place;
     } catch (const Error &error) {
-        throw Error(ErrorKind::BrokenHost, "the folder " + quote(path) +
+        throw Error(ErrorKind::BrokenHost, "the directory " + quote(path) +
                                                " with CDI specifications is not used: " + error.what() +
                                                "; who writes there could give any file of the host");
     }

@@ -92,7 +92,7 @@ bool ContainerWriter::has_to_make(const InnerFolder &parent, const InnerPath &pa
             return false;
         }
         if (inode.is(Kind::Directory))
-            throw cannot_make(full, "a folder has that name");
+            throw cannot_make(full, "a directory has that name");
         if (inode.mount_root)
             throw cannot_make(full, "something else is mounted there");
     }

@@ -35,7 +35,7 @@ std::string description(mode_t mode, dev_t number)
         return "a FIFO";
     if (S_ISLNK(mode))
         return "a symlink";
-    return S_ISDIR(mode) ? "a folder" : "no device";
+    return S_ISDIR(mode) ? "a directory" : "no device";
 }
 
 std::optional<UniqueFd> find_host_node(const std::string &path, const std::string &what)

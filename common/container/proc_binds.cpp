@@ -21,7 +21,7 @@ namespace ogh {
 namespace {
 
 constexpr size_t max_file_size = size_t{1} << 20U;
-constexpr const char *own_file = "a file of what covers a folder of /proc";
+constexpr const char *own_file = "a file of what covers a directory of /proc";
 
 bool change(int mount, std::uint64_t add, std::uint64_t remove)
 {

@@ -61,7 +61,7 @@ const InnerFolder &Resolver::folder(const std::string &path, UniqueFd made)
 {
     const Inode inode = Inode::of(made.get(), quote(path));
     if (!inode.is(Kind::Directory))
-        throw cannot_mount(path, "it is no folder");
+        throw cannot_mount(path, "it is no directory");
     const std::string obstacle = mount_policy_.why_not_make(inode, root().inode());
     return folders_.insert_or_assign(path, InnerFolder{std::move(made), inode, obstacle}).first->second;
 }
@@ -72,7 +72,7 @@ Target Resolver::mount_target(const InnerFolder &parent, const InnerPath &path, 
     Target target{find_in(parent, path), {}, true};
     target.inode = Inode::of(target.fd.get(), quote(full));
     if (!target.inode.is(kind))
-        throw cannot_mount(full, kind == Kind::Directory ? "it is no folder" : "it is no plain file");
+        throw cannot_mount(full, kind == Kind::Directory ? "it is no directory" : "it is no plain file");
     if (is_kernel_interface(target.fd.get()))
         throw cannot_mount(full, "it lies on procfs, sysfs or another interface of the kernel");
     check_mountable(target, full);
@@ -105,7 +105,7 @@ std::optional<Target> Resolver::proc_target(const InnerPath &path)
     Target target{std::move(*found), {}, true};
     target.inode = Inode::of(target.fd.get(), quote(full));
     if (!target.inode.is(Kind::Directory))
-        throw cannot_mount(full, "it is no folder");
+        throw cannot_mount(full, "it is no directory");
     const bool own_tmpfs =
         target.inode.mount_id != root().inode().mount_id && mount_policy_.is_on_own_memory(target.inode);
     if (filesystem_of(target.fd.get(), full) != PROC_SUPER_MAGIC && !own_tmpfs)

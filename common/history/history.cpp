@@ -55,7 +55,7 @@ HistoryLine History::begin(std::string_view event) const
 /** Makes what is missing of it: another hook may be doing the same at this moment. */
 UniqueFd History::open_folder(const std::string &path) const
 {
-    const std::string what = "the folder " + quote(path) + " of the history";
+    const std::string what = "the directory " + quote(path) + " of the history";
     constexpr int flags = O_PATH | O_DIRECTORY;
     if (auto folder = find_path(root_.get(), relative(path), flags, Walk::Beneath, what))
         return std::move(*folder);

@@ -79,7 +79,7 @@ void check_cdi(bool cdi, bool list, const CommonOptions &options)
         throw Error(ErrorKind::Usage, "--cdi goes with neither --list nor --plan");
     if (options.request || options.opt_in != OptIn::Annotation)
         throw Error(ErrorKind::Usage,
-                    "--cdi goes with neither --request nor --opt-in: who names a device asks for it");
+                    "--cdi goes with neither --request nor --opt-in: naming a device is the request");
 }
 
 std::string cdi_text(const CdiRequest &request, const Sysroot &sysroot)

@@ -130,7 +130,7 @@ std::optional<std::string> cdi_kind_of(std::string_view text)
 
 void check_stand_in(const Sysroot &sysroot, const VendorCdi &vendor, const std::string &hook)
 {
-    const std::string why = ", and engines would take them from there or, in one folder, from neither; ";
+    const std::string why = ", and engines would take them from there or, in one directory, from neither; ";
     if (const auto specs = specs_of_others(sysroot, vendor.kind, hook); !specs.empty())
         throw Error(ErrorKind::BrokenHost, quote_list(specs) + (specs.size() == 1 ? " has" : " have") +
                                                " devices of " + quote(vendor.kind) + " as well" + why +

@@ -133,7 +133,7 @@ void check_timeout(const std::vector<HookEntry> &hooks, std::chrono::seconds wai
                     "the container may wait for " + to_text(wait) +
                         ", and the runtime ends this hook after " + std::to_string(*hook.timeout) +
                         " s; its 'timeout' has to be at least " + std::to_string((wait + reserve).count()) +
-                        " s, in the JSON file that registers it");
+                        " s, in its hook configuration file");
     }
 }
 

@@ -9,8 +9,7 @@ namespace ogh {
 
 void add_gpu_options(CommandLine &cli, const std::string &cdi_kind, GpuOptions &options)
 {
-    cli.add({"--allow", "GPU,...", "The only GPUs that may be handed out (default: every GPU)"},
-            options.allow);
+    cli.add({"--allow", "GPU,...", "The only GPUs that may be given (default: every GPU)"}, options.allow);
     cli.add({"--max-devices", "N", "How many GPUs one container may have (default: no limit)"},
             options.max_devices);
     cli.add_flag("--ignore-health", "Give GPUs that look dead as well", options.ignore_health);
@@ -18,7 +17,7 @@ void add_gpu_options(CommandLine &cli, const std::string &cdi_kind, GpuOptions &
              "Where Kubernetes' device plugin says which GPUs a container has (default: nowhere, containers "
              "ask)"},
             options.from);
-    cli.add({"--observer", "KEY=PATTERN",
+    cli.add({"--observer", "ANNOTATION=PATTERN",
              "Containers of a namespace that see every GPU without a lease, such as a device plugin's own; "
              "may be "
              "given several times (default: none)"},

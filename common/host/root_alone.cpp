@@ -16,7 +16,7 @@ constexpr uid_t overflow_uid = 65534; // user_namespaces(7): of what is not mapp
 std::string kind_of(int fd)
 {
     struct stat status {};
-    return ::fstat(fd, &status) == 0 && S_ISLNK(status.st_mode) ? "a symlink" : "a folder";
+    return ::fstat(fd, &status) == 0 && S_ISLNK(status.st_mode) ? "a symlink" : "a directory";
 }
 
 std::string why_not_alone(int fd, uid_t other_owner, bool sticky_counts)

@@ -140,7 +140,7 @@ Sysroot::Sysroot(const std::string &path)
     auto found = walk(root.get(), path, {});
     struct stat status {};
     if (!found || ::fstat(found->fd.get(), &status) != 0 || !S_ISDIR(status.st_mode))
-        throw Error(ErrorKind::BrokenHost, "--sysroot " + quote(path) + " is no folder of this host");
+        throw Error(ErrorKind::BrokenHost, "--sysroot " + quote(path) + " is no directory of this host");
     path_ = found->path == "/" ? "" : found->path;
     fd_ = std::move(found->fd);
 }

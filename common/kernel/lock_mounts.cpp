@@ -64,7 +64,7 @@ void lock_mounts(const PrivateTmpfs &tmpfs, const std::vector<MountTree *> &tree
 {
     for (size_t i = 0; i < trees.size(); ++i) {
         const Kind kind = trees[i]->is_directory() ? Kind::Directory : Kind::File;
-        trees[i]->attach(tmpfs.make(std::to_string(i), kind).get(), "a folder for locking");
+        trees[i]->attach(tmpfs.make(std::to_string(i), kind).get(), "a directory for locking");
     }
     const UniqueFd result(::memfd_create("trees", MFD_CLOEXEC));
     check_lock(result.valid(), "memfd_create");

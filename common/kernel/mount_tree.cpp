@@ -21,7 +21,7 @@ SystemError failure(const std::string &what)
         return {error, what + ": refused by the kernel or a seccomp filter (Linux 5.12 is needed)",
                 ErrorKind::BrokenHost};
     if (error == EMFILE || error == ENFILE)
-        return {error, what + ": each folder takes one open file; raise LimitNOFILE of the engine",
+        return {error, what + ": each directory takes one open file; raise LimitNOFILE of the engine",
                 ErrorKind::BrokenHost};
     return {error, what};
 }

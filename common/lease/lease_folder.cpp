@@ -90,7 +90,7 @@ std::optional<UniqueFd> walk(UniqueFd fd, const std::string &above, const std::v
     std::string path = above;
     for (const char *name : names) {
         path += std::string("/") + name;
-        std::optional<UniqueFd> next = open(fd.get(), name, "the folder " + quote(path));
+        std::optional<UniqueFd> next = open(fd.get(), name, "the directory " + quote(path));
         if (!next)
             return std::nullopt;
         fd = std::move(*next);
@@ -114,7 +114,7 @@ LeaseFolder LeaseFolder::place(const Sysroot &sysroot)
     if (!in_initial_user_namespace()) {
         auto place = find_lease_place(sysroot);
         if (!place)
-            throw Error(ErrorKind::BrokenHost, "there is no folder for leases: " + why_no_lease_place());
+            throw Error(ErrorKind::BrokenHost, "there is no directory for leases: " + why_no_lease_place());
         run.fd_ = std::move(place->folder);
         run.on_host_ = sysroot.on_host(place->path);
         run.scope_ = std::move(place->scope);
@@ -129,14 +129,14 @@ LeaseFolder LeaseFolder::place(const Sysroot &sysroot)
 LeaseFolder::LeaseFolder(const Sysroot &sysroot) : LeaseFolder(place(sysroot))
 {
     if (!fd_.valid())
-        fd_ = open_or_make_folder(root_of(sysroot).get(), "run", "the folder " + quote(on_host_));
+        fd_ = open_or_make_folder(root_of(sysroot).get(), "run", "the directory " + quote(on_host_));
     descend();
 }
 
 LeaseFolder LeaseFolder::make() &&
 {
     if (!fd_.valid())
-        throw Error(ErrorKind::BrokenHost, "there is no folder " + quote(on_host_));
+        throw Error(ErrorKind::BrokenHost, "there is no directory " + quote(on_host_));
     descend();
     return std::move(*this);
 }

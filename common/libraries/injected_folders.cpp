@@ -145,9 +145,9 @@ UniqueFd open_folder(const ImageReader &image, const std::string &path)
 {
     auto folder = image.find(path);
     if (!folder)
-        throw Error(ErrorKind::NotAvailable, "no folder " + in_container(path));
+        throw Error(ErrorKind::NotAvailable, "no directory " + in_container(path));
     if (!Inode::of(folder->get(), quote(path)).is(Kind::Directory))
-        throw Error(ErrorKind::NotAvailable, in_container(path) + " is no folder");
+        throw Error(ErrorKind::NotAvailable, in_container(path) + " is no directory");
     return std::move(*folder);
 }
 
@@ -155,7 +155,7 @@ UniqueFd open_folder(const ImageReader &image, const std::string &path)
 Error as_of_the_process(const SystemError &error)
 {
     return {ErrorKind::NotAvailable,
-            std::string(error.what()) + "; folders are read as the container's process could read them"};
+            std::string(error.what()) + "; directories are read as the container's process could read them"};
 }
 
 /** A folder below another one; nothing if there is none of that name, or it is something else. */

@@ -14,7 +14,7 @@ namespace ogh {
 
 namespace {
 
-constexpr const char *own_conf_head = "# Folders that were put into this container by oci-gpu-hooks\n";
+constexpr const char *own_conf_head = "# Directories that were put into this container by oci-gpu-hooks\n";
 /** What musl searches where there is no path file (musl, ldso/dynlink.c). */
 constexpr const char *musl_default = "/lib\n/usr/local/lib\n/usr/lib\n";
 
@@ -51,7 +51,7 @@ void should_be(const std::string &path, const LoaderFile &file, std::string cont
         edits.files.push_back({path, std::move(content), FileEdit::How::Replace, file.mode});
     else
         warn(notes, quote(path) +
-                        " stays as it is, so that a later ldconfig in the container loses the folders: " +
+                        " stays as it is, so that a later ldconfig in the container loses the directories: " +
                         file.why_not_replace);
 }
 
@@ -88,7 +88,7 @@ void plan_conf(const LoaderImage &image, Edits &edits, Notes &notes)
     should_be(own_loader_conf_path, image.own_conf, own_conf(image), edits, notes);
     if (image.conf.state == LoaderFile::State::Other) {
         warn(notes, quote(loader_conf_path) + " in the container " + image.conf.problem +
-                        ", ignoring; a later ldconfig in the container loses the folders");
+                        ", ignoring; a later ldconfig in the container loses the directories");
         return;
     }
     if (!includes_own_conf(image.conf.content))
@@ -146,7 +146,7 @@ void plan_musl(const MuslPath &musl, const std::vector<std::string> &folders, bo
     const bool plain = musl.file.state == LoaderFile::State::Plain;
     if (!absent && !plain)
         warn(notes, quote(musl.path) + " in the container " + musl.file.problem +
-                        ", a new one with musl's own folders takes its place");
+                        ", a new one with musl's own directories takes its place");
     const std::vector<std::string> old = musl_folders(plain ? musl.file.content : musl_default);
     const std::vector<std::string> wanted = joined(folders, old);
     if (plain && wanted == old)
@@ -183,7 +183,8 @@ Edits plan_loader_files(const LoaderImage &image, bool read_only, Notes &notes)
 {
     Edits edits;
     if (image.folders.empty()) {
-        notes.push_back({LogLevel::Info, "nothing to do: no folder with libraries was asked for or put in"});
+        notes.push_back(
+            {LogLevel::Info, "nothing to do: no directory with libraries was asked for or put in"});
         return edits;
     }
     if (!image.has_glibc && image.musl.empty()) {
@@ -198,7 +199,7 @@ Edits plan_loader_files(const LoaderImage &image, bool read_only, Notes &notes)
     for (const MuslPath &musl : image.musl)
         plan_musl(musl, image.folders, read_only, edits, notes);
     if (edits.files.empty())
-        notes.push_back({LogLevel::Info, "nothing to do: the loader's files have the folders already"});
+        notes.push_back({LogLevel::Info, "nothing to do: the loader's files have the directories already"});
     return edits;
 }
 

@@ -112,7 +112,7 @@ std::string Availability::text() const
         if (!is_usable(i))
             list += ", " + candidates_[i].problem;
     }
-    return (is_cut_by_policy() ? "this host's policy hands out " : "this host has ") +
+    return (is_cut_by_policy() ? "this host's policy allows " : "this host has ") +
            (offered.empty() ? "none" : offered) + (others.empty() ? "" : "; left out: " + others);
 }
 
@@ -149,7 +149,7 @@ Error Availability::unknown(const std::string &text, const std::string &within) 
 Error Availability::not_allowed(const std::string &text, const std::string &within) const
 {
     return {ErrorKind::Denied,
-            no_gpu(text, within) + "the host's policy (--allow) does not hand it out; " + this->text()};
+            no_gpu(text, within) + "the host's policy (--allow) does not allow it; " + this->text()};
 }
 
 Error Availability::unusable(size_t i, const std::string &text, const std::string &within) const

@@ -10,9 +10,7 @@ Error capability_not_allowed(std::string_view capability, const std::vector<std:
     const std::string offer = allowed.empty() ? "none" : quote_list(allowed);
     return {ErrorKind::Denied,
             "no capability " + quote(capability) +
-                ": the host's policy (--allow-capabilities) does not hand it out; it hands "
-                "out " +
-                offer};
+                ": the host's policy (--allow-capabilities) does not allow it; it allows " + offer};
 }
 
 } // namespace ogh

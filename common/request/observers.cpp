@@ -32,7 +32,7 @@ void check_observers(const std::vector<std::string> &patterns)
         throw Error(
             ErrorKind::Usage,
             std::string(option) +
-                " needs the namespace, by the key that this host's engine writes: "
+                " needs the namespace, by the annotation that this host's engine writes: "
                 "'io.kubernetes.cri.sandbox-namespace=NAMESPACE' with containerd, "
                 "'io.kubernetes.pod.namespace=NAMESPACE' with CRI-O, one of the two; what is given besides "
                 "narrows it");

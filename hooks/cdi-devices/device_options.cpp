@@ -13,7 +13,7 @@ void add_options(CommandLine &cli, Options &options)
          "Where CDI specifications are; may be given several times, and the last wins (default: /etc/cdi, "
          "/var/run/cdi)"},
         options.folders);
-    cli.add({"--allow", "KIND[=NAME],...", "The only devices that may be handed out (default: every device)"},
+    cli.add({"--allow", "KIND[=NAME],...", "The only devices that may be given (default: every device)"},
             options.allow);
     cli.add({"--max-devices", "N", "How many devices a container may have (default: no limit)"},
             options.max_devices);

@@ -56,7 +56,7 @@ std::vector<std::string> listed_folders(ContainerView &view, Notes &notes)
             for (const std::string &folder : parse_folder_list(read_list(reader, mount), mount.path))
                 folders.push_back(folder);
         } catch (const Error &error) {
-            notes.push_back({LogLevel::Warning, "the list of library folders at " + quote(mount.path) +
+            notes.push_back({LogLevel::Warning, "the list of library directories at " + quote(mount.path) +
                                                     " cannot be used, ignoring: " + error.what()});
         }
     }
@@ -110,11 +110,11 @@ std::vector<std::string> parse_folder_list(std::string_view text, const std::str
         const std::string folder = InnerPath::parse(line.starts_with('/') ? line : top + line).full();
         if (!is_at_or_below(folder, mounted_at))
             throw Error(ErrorKind::Failure,
-                        "the folder " + quote(line) + " is not below " + quote(mounted_at));
+                        "the directory " + quote(line) + " is not below " + quote(mounted_at));
         folders.push_back(folder);
     }
     if (folders.size() > max_folders)
-        throw Error(ErrorKind::Failure, "it has more than " + std::to_string(max_folders) + " folders");
+        throw Error(ErrorKind::Failure, "it has more than " + std::to_string(max_folders) + " directories");
     return without_repeats(folders);
 }
 

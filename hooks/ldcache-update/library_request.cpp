@@ -17,7 +17,7 @@ std::string checked_folder(const std::string &folder, const std::string &origin)
     const size_t last = folder.find_last_not_of('/');
     const std::string path = folder.substr(0, std::max(last + 1, size_t{1}));
     if (!can_be_in_loader_files(folder))
-        throw Error(ErrorKind::Usage, "the " + origin + " has the folder " + quote(folder) +
+        throw Error(ErrorKind::Usage, "the " + origin + " has the directory " + quote(folder) +
                                           ", with a character that the loader's files cannot hold");
     try {
         return InnerPath::parse(path).full();
@@ -38,7 +38,7 @@ LibraryRequest parse_library_request(const RequestValue &asked, const std::vecto
             throw Error(ErrorKind::Usage, "the " + asked.origin + " has " +
                                               (item.empty() ? "an empty name" : "'none' beside others") +
                                               " in " + quote(asked.value) +
-                                              "; it takes 'auto', 'none' or absolute folders, "
+                                              "; it takes 'auto', 'none' or absolute directories, "
                                               "separated by commas");
         if (item == "auto")
             request.automatic = true;
@@ -50,7 +50,7 @@ LibraryRequest parse_library_request(const RequestValue &asked, const std::vecto
     request.folders = without_repeats(request.folders);
     if (request.folders.size() > max_folders)
         throw Error(ErrorKind::Usage,
-                    "the " + asked.origin + " has more than " + std::to_string(max_folders) + " folders");
+                    "the " + asked.origin + " has more than " + std::to_string(max_folders) + " directories");
     return request;
 }
 

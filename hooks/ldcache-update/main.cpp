@@ -10,7 +10,7 @@ int main(int argc, char **argv)
         "ldcache-update", "Makes a container's loader find libraries that were put in", [&](ogh::Hook &hook) {
             std::vector<std::string> further;
             hook.cli().add({"--folder", "DIR",
-                            "Another folder of the container; may be given several times (default: none)"},
+                            "Another directory of the container; may be given several times (default: none)"},
                            further);
             hook.need_no_limit();
             if (!hook.parse(argc, argv))

@@ -28,16 +28,15 @@ struct Options {
 
 void add_options(CommandLine &cli, Options &options)
 {
-    cli.add({"--source-dir", "DIR", "Whose entries are handed out (default: /srv)"}, options.source_dir);
+    cli.add({"--source-dir", "DIR", "Whose entries are given (default: /srv)"}, options.source_dir);
     cli.add({"--target-dir", "DIR", "Where they appear in the container (default: /srv)"},
             options.target_dir);
     cli.add_choice({"--writable", "NAME", "by-name (*_writable*, *_rw) or never (default: by-name)"},
                    {"by-name", "never"}, [&](const std::string &name) { options.writable = name; });
-    cli.add_flag("--idmap", "Map the owners of writable folders into a container's user namespace",
+    cli.add_flag("--idmap", "Map the owners of writable directories into a container's user namespace",
                  options.idmap);
-    cli.add({"--allow", "NAME,...", "The only names that may be handed out (default: every name)"},
-            options.allow);
-    add_list_options(cli, "Print what this host hands out, and do nothing else", ListFormats::Common,
+    cli.add({"--allow", "NAME,...", "The only names that may be given (default: every name)"}, options.allow);
+    add_list_options(cli, "Print what this host gives, and do nothing else", ListFormats::Common,
                      options.list);
     add_cdi_option(cli, options.cdi);
 }

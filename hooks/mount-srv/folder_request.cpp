@@ -13,8 +13,9 @@ constexpr std::string_view read_only_suffix = ":ro";
 void check_name(const std::string &name, const RequestValue &asked)
 {
     const auto refused = [&](const std::string &why) {
-        return Error(ErrorKind::Usage, "the " + asked.origin + " " + why + " in " + quote(asked.value) +
-                                           "; it takes 'all', 'none' or folder names, separated by commas");
+        return Error(ErrorKind::Usage,
+                     "the " + asked.origin + " " + why + " in " + quote(asked.value) +
+                         "; it takes 'all', 'none' or directory names, separated by commas");
     };
     if (name == "none")
         throw refused("has 'none' beside others");
@@ -22,7 +23,7 @@ void check_name(const std::string &name, const RequestValue &asked)
         throw refused("has an empty name");
     if (name == "." || name == ".." || name.find('/') != std::string::npos ||
         name.find('\0') != std::string::npos)
-        throw refused("has " + quote(name) + ", which is no folder name,");
+        throw refused("has " + quote(name) + ", which is no directory name,");
 }
 
 } // namespace

@@ -51,7 +51,7 @@ public:
             const Inode inode = Inode::of(found->fd.get(), quote(name));
             if (!inode.is(Kind::Directory) && !inode.is(Kind::File))
                 throw Error(ErrorKind::NotAvailable,
-                            "its symlink leads to neither a folder nor a plain file");
+                            "its symlink leads to neither a directory nor a plain file");
             folder.kind = inode.is(Kind::Directory) ? Kind::Directory : Kind::File;
             folder.host_path = sysroot_.on_host(found->path);
         } catch (const Error &error) {
@@ -77,9 +77,9 @@ private:
 
     void refuse_writable(int directory) const
     {
-        if (writable_.contains(id_of(directory, "a folder on the way")))
+        if (writable_.contains(id_of(directory, "a directory on the way")))
             throw Error(ErrorKind::BrokenHost,
-                        "its symlink leads through a folder that containers may write, which could "
+                        "its symlink leads through a directory that containers may write, which could "
                         "point it at anything");
     }
 
@@ -104,7 +104,7 @@ Inventory read_inventory(const Sysroot &sysroot, const std::string &source_dir)
     inventory.exists = true;
     std::vector<FolderEntry> entries =
         list_folder(source->fd.get(),
-                    {"the source folder " + quote(inventory.source_dir),
+                    {"the source directory " + quote(inventory.source_dir),
                      [](std::string_view name) { return !name.starts_with('.'); }, 0, ErrorKind::BrokenHost});
     std::erase_if(entries, [](const FolderEntry &entry) { return !can_be_handed_out(entry); });
     const std::string parent = sysroot.on_host(source->path == "/" ? "" : source->path);

@@ -3,6 +3,6 @@
 
 int main(int argc, char **argv)
 {
-    return ogh::run_hook("mount-srv", "Gives a container folders of the host",
+    return ogh::run_hook("mount-srv", "Gives a container directories of the host",
                          [&](ogh::Hook &hook) { ogh::mount_srv::run(hook, argc, argv); });
 }

@@ -53,18 +53,18 @@ const Folder *find_entry(const std::string &name, const Inventory &inventory)
 const Folder &find_folder(const std::string &name, const Inventory &inventory, const Policy &policy)
 {
     const auto no_folder = [&](ErrorKind kind, const std::string &why) {
-        return Error(kind, "no folder " + quote(name) + ": " + about_suffix(name) + why);
+        return Error(kind, "no directory " + quote(name) + ": " + about_suffix(name) + why);
     };
     if (!is_allowed(name, policy))
         throw no_folder(ErrorKind::Denied,
-                        "the host's policy (--allow) does not hand it out; " + offer(inventory, policy));
+                        "the host's policy (--allow) does not allow it; " + offer(inventory, policy));
     if (!inventory.exists)
         throw no_folder(ErrorKind::NotAvailable, "this host has no " + quote(inventory.source_dir));
     const Folder *const folder = find_entry(name, inventory);
     if (folder == nullptr)
         throw no_folder(ErrorKind::NotAvailable, offer(inventory, policy));
     if (!folder->problem.empty())
-        throw Error(folder->problem_kind, "no folder " + quote(name) + ": " + folder->problem);
+        throw Error(folder->problem_kind, "no directory " + quote(name) + ": " + folder->problem);
     return *folder;
 }
 
@@ -80,8 +80,8 @@ MountEdit mount_of(const Folder &folder, const FolderRequest &request, const Pol
 void note_what_is_missing(const Inventory &inventory, const Policy &policy, Notes &notes)
 {
     if (!inventory.exists) {
-        notes.push_back({LogLevel::Warning, "the source folder " + quote(inventory.source_dir) +
-                                                " does not exist: there is nothing to hand out"});
+        notes.push_back({LogLevel::Warning, "the source directory " + quote(inventory.source_dir) +
+                                                " does not exist: there is nothing to give"});
         return;
     }
     std::vector<std::string> absent;
@@ -96,7 +96,7 @@ void note_what_is_missing(const Inventory &inventory, const Policy &policy, Note
 
 std::string why_nothing(const FolderRequest &request, const Inventory &inventory)
 {
-    return request.all ? quote(inventory.source_dir) + " has no folder to hand out" : "none was asked for";
+    return request.all ? quote(inventory.source_dir) + " has no directory to give" : "none was asked for";
 }
 
 } // namespace

@@ -92,9 +92,9 @@ void check_mount(const MountEdit &mount, const Folder &folder, const FolderReque
 {
     const std::string parent = policy.target_dir == "/" ? "" : policy.target_dir;
     require(mount.container_path == parent + "/" + folder.name,
-            "a folder appears by its name, in the target folder");
+            "a directory appears by its name, in the target folder");
     require(mount.host_path == folder.host_path && mount.kind == folder.kind,
-            "a folder is what its name says");
+            "a directory is what its name says");
     const std::string &name = folder.name;
     const bool writable = name.ends_with("_rw") || name.find("_writable") != std::string::npos;
     const bool refused =

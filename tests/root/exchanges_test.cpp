@@ -61,7 +61,7 @@ const auto races = std::to_array<Race>({
     {"its folder", "srv", "other", "OUTSIDE", false},
     {"its folder", "srv", "other", "../../../../../../../..OUTSIDE", false},
     {"its folder", "srv", "other", "/mirror", false},
-    {"the folder that was made", "new", "other", "OUTSIDE", false},
+    {"the directory that was made", "new", "other", "OUTSIDE", false},
 });
 
 class Image : public Sandbox {

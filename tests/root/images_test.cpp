@@ -69,7 +69,7 @@ private:
     void set(int flags) const
     {
         check_call(::ioctl(fd_.get(), FS_IOC_SETFLAGS, &flags),
-                   "immutable (the temporary folder has to lie on ext4)");
+                   "immutable (the temporary directory has to lie on ext4)");
     }
 
     UniqueFd fd_;
@@ -109,7 +109,7 @@ BOOST_FIXTURE_TEST_CASE(a_file_where_a_folder_is_needed_is_refused, Image)
 {
     file("rootfs/srv/x", "the image's");
     start();
-    expect_refused(data_at({"/srv/x"}), "cannot mount on '/srv/x' in the container: it is no folder");
+    expect_refused(data_at({"/srv/x"}), "cannot mount on '/srv/x' in the container: it is no directory");
 }
 
 BOOST_FIXTURE_TEST_CASE(a_folder_where_a_file_is_needed_is_refused, Image)
@@ -123,7 +123,7 @@ BOOST_FIXTURE_TEST_CASE(a_file_on_the_way_is_refused, Image)
 {
     file("rootfs/opt", "the image's");
     start();
-    expect_refused(data_at({"/opt/x"}), "cannot mount on '/opt' in the container: it is no folder");
+    expect_refused(data_at({"/opt/x"}), "cannot mount on '/opt' in the container: it is no directory");
     expect_refused(data_at({"/opt/deeper/x"}), "'/opt/deeper'");
 }
 
@@ -132,9 +132,9 @@ BOOST_DATA_TEST_CASE_F(Image, a_special_file_is_refused_and_never_opened, data::
     special.make(rootfs("srv/x"));
     special.make(rootfs("way"));
     start();
-    expect_refused(data_at({"/srv/x"}), "it is no folder");
+    expect_refused(data_at({"/srv/x"}), "it is no directory");
     expect_refused(list_at("/srv/x"), "it is no plain file");
-    expect_refused(data_at({"/way/x"}), "it is no folder");
+    expect_refused(data_at({"/way/x"}), "it is no directory");
 }
 
 BOOST_FIXTURE_TEST_CASE(a_setuid_file_is_covered_and_stays_as_it_was, Image)

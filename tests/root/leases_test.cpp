@@ -438,12 +438,12 @@ const std::vector<Damage> &damages()
              check_call(::chown(host.path("run/oci-gpu-hooks/leases").c_str(), 1000, 0), "chown");
          },
          "does not belong to root"},
-        {"a link to a folder",
+        {"a link to a directory",
          [](const LeaseHost &host) {
              fs::rename(host.path("run/oci-gpu-hooks"), host.path("elsewhere"));
              host.link("run/oci-gpu-hooks", host.path("elsewhere"));
          },
-         "cannot open the folder"},
+         "cannot open the directory"},
         {"read-only",
          [](const LeaseHost &host) {
              check_call(::mount("none", host.path("run").c_str(), "tmpfs", MS_RDONLY, "mode=755"), "mount");

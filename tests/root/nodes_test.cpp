@@ -144,7 +144,7 @@ BOOST_FIXTURE_TEST_CASE(a_folder_of_that_name_is_refused_and_what_was_made_befor
     start();
     const Lines before = image();
     BOOST_TEST(refused(give(nodes({node("first", 1), node("deep/second", 2), node("gpu", 3)})),
-                       "a folder has that name"));
+                       "a directory has that name"));
     BOOST_TEST(differences(before, image()) == Lines(), boost::test_tools::per_element());
 }
 
@@ -351,7 +351,7 @@ BOOST_FIXTURE_TEST_CASE(after_a_failure_what_a_node_has_replaced_is_there_again,
     start();
     Edits edits = one();
     edits.links = {{"/dev/dri/a", "../card0"}};
-    BOOST_TEST(refused(give(edits), "a folder has that name"));
+    BOOST_TEST(refused(give(edits), "a directory has that name"));
     BOOST_TEST(std::filesystem::is_regular_file(rootfs("dev/gpu")));
     BOOST_TEST(std::filesystem::file_size(rootfs("dev/gpu")) == std::string("of the image").size());
 }
@@ -369,7 +369,7 @@ BOOST_FIXTURE_TEST_CASE(a_folder_that_has_the_name_of_a_link_is_refused_and_node
     const Lines before = image();
     Edits edits = one();
     edits.links = {{"/dev/dri/a", "../card0"}};
-    BOOST_TEST(refused(give(edits), "a folder has that name"));
+    BOOST_TEST(refused(give(edits), "a directory has that name"));
     BOOST_TEST(differences(before, image()) == Lines(), boost::test_tools::per_element());
 }
 

@@ -37,7 +37,7 @@ struct Image : Sandbox {
     {
         start();
         const Lines before = image();
-        BOOST_TEST(refused(commit(edits), "it is no folder"));
+        BOOST_TEST(refused(commit(edits), "it is no directory"));
         BOOST_TEST(differences(before, image()) == Lines(), boost::test_tools::per_element());
         BOOST_TEST(places() == Lines(), boost::test_tools::per_element());
     }
@@ -126,7 +126,7 @@ BOOST_FIXTURE_TEST_CASE(after_a_failure_what_an_earlier_run_mounted_stays, Image
     start();
     BOOST_TEST(done(commit(data_at({"/srv/a"}))));
     const Lines before = image();
-    BOOST_TEST(refused(commit(data_at({"/srv/a", "/srv/b", "/srv/c"})), "it is no folder"));
+    BOOST_TEST(refused(commit(data_at({"/srv/a", "/srv/b", "/srv/c"})), "it is no directory"));
     BOOST_TEST(differences(before, image()) == Lines(), boost::test_tools::per_element());
     BOOST_TEST(places() == Lines{"/srv/a"}, boost::test_tools::per_element());
 }

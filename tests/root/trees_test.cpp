@@ -239,7 +239,7 @@ BOOST_FIXTURE_TEST_CASE(a_place_that_is_no_folder_is_refused, Tree)
 {
     file("rootfs/opt/tree", "a file");
     start();
-    BOOST_TEST(refused(commit(tree()), "it is no folder"));
+    BOOST_TEST(refused(commit(tree()), "it is no directory"));
     BOOST_TEST(container().added() == Mounts(), boost::test_tools::per_element());
 }
 

@@ -199,7 +199,7 @@ BOOST_FIXTURE_TEST_CASE(after_a_failure_nothing_is_left, Mapped)
     file("rootfs/srv/c", "in the way");
     start_mapped();
     const Lines before = image();
-    BOOST_TEST(refused(commit(data_at({"/srv/a", "/new/b", "/srv/c"})), "it is no folder"));
+    BOOST_TEST(refused(commit(data_at({"/srv/a", "/new/b", "/srv/c"})), "it is no directory"));
     BOOST_TEST(differences(before, image()) == Lines(), boost::test_tools::per_element());
     BOOST_TEST(places() == Lines(), boost::test_tools::per_element());
 }

@@ -15,7 +15,7 @@ namespace ogh::test {
 
 /** How an error ends that says where was searched, unless another version is there. */
 inline const std::string elsewhere =
-    "; if the driver's files are elsewhere on this host, name the folder by --driver-root";
+    "; if the driver's files are elsewhere on this host, name the directory by --driver-root";
 
 using Names = std::vector<std::string>;
 

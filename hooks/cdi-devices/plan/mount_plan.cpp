@@ -45,10 +45,10 @@ Error missing(const cdi::Mount &mount, const std::string &driver_version)
         return wrong(
             mount, ErrorKind::BrokenHost,
             "has nothing to mount: this host lacks it; the specification may be older than the driver, so "
-            "have its vendor's tool make it anew (for NVIDIA: nvidia-ctk cdi generate)");
+            "have its vendor's tool regenerate it (for NVIDIA: nvidia-ctk cdi generate)");
     return wrong(mount, ErrorKind::BrokenHost,
                  "is for version " + version + " of the driver, and " + driver_version +
-                     " is loaded: the specification is stale; make it anew by 'nvidia-ctk cdi generate "
+                     " is loaded: the specification is stale; regenerate it by 'nvidia-ctk cdi generate "
                      "--output=FILE', FILE being the specification's");
 }
 
@@ -62,7 +62,7 @@ Kind kind_of(const cdi::Mount &mount, const HostFile &host, const std::string &d
         return Kind::Socket;
     if (host.mode == 0)
         throw missing(mount, driver_version);
-    throw wrong(mount, ErrorKind::Denied, "is neither of a folder nor of a file or a socket");
+    throw wrong(mount, ErrorKind::Denied, "is neither of a directory nor of a file or a socket");
 }
 
 /** What the options say, in their order: of two that contradict each other the later is in force. */

@@ -118,7 +118,7 @@ std::string library_folder(const std::string &value, const cdi::SpecHook &hook)
 {
     std::string folder = clean_path(value);
     if (folder == "/" || !can_be_in_loader_files(folder))
-        throw refused(hook, "the folder " + quote(value) + " cannot be named in the loader's files");
+        throw refused(hook, "the directory " + quote(value) + " cannot be named in the loader's files");
     return folder;
 }
 

@@ -157,7 +157,7 @@ std::vector<FoundDevice> choose(const DeviceRequest &request, const DeviceIndex 
 {
     for (const DeviceName &name : request.devices)
         if (!policy.allows(name))
-            throw Error(ErrorKind::Denied, "the host's policy (--allow) does not hand out " +
+            throw Error(ErrorKind::Denied, "the host's policy (--allow) does not allow " +
                                                quote(name.full()) + "; " + offer(index, policy, name.kind));
     if (!request.kinds.empty())
         throw Error(ErrorKind::Usage, "devices are asked for by name, and not all of " +

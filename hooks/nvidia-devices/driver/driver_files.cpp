@@ -212,7 +212,7 @@ private:
                                          std::span<const std::string_view> names) const
     {
         const std::string other = other_version(search, names);
-        return other.empty() ? "; if the driver's files are elsewhere on this host, name the folder by "
+        return other.empty() ? "; if the driver's files are elsewhere on this host, name the directory by "
                                "--driver-root"
                              : other;
     }

@@ -16,7 +16,7 @@ Sysroot open_driver_root(const DriverPlaces &places)
     const auto found = places.sysroot.find(path);
     struct stat status {};
     if (!found || ::fstat(found->fd.get(), &status) != 0 || !S_ISDIR(status.st_mode))
-        throw Error(ErrorKind::BrokenHost, "--driver-root " + quote(path) + " is no folder of this host");
+        throw Error(ErrorKind::BrokenHost, "--driver-root " + quote(path) + " is no directory of this host");
     return Sysroot(places.sysroot.on_host(found->path));
 }
 

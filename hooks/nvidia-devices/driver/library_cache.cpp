@@ -84,7 +84,7 @@ std::optional<std::string> read_cache(const DriverRoot &root)
 std::vector<CachedLibrary> read_library_cache(const DriverRoot &root, Notes &notes)
 {
     const auto useless = [&](const std::string &why) {
-        notes.push_back({LogLevel::Info, why + "; the driver's libraries are looked for in folders"});
+        notes.push_back({LogLevel::Info, why + "; the driver's libraries are looked for in directories"});
         return std::vector<CachedLibrary>();
     };
     std::optional<std::string> bytes;

@@ -95,8 +95,7 @@ void ImexPolicy::require(const std::vector<unsigned> &channels) const
         if (!std::any_of(ranges_.begin(), ranges_.end(), has))
             throw Error(ErrorKind::Denied,
                         "no IMEX channel '" + std::to_string(channel) +
-                            "': the host's policy (--allow-imex) does not hand it out; it hands out " +
-                            text_);
+                            "': the host's policy (--allow-imex) does not allow it; it allows " + text_);
     }
 }
 

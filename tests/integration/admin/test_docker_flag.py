@@ -57,7 +57,7 @@ def test_the_script(command, host):
     assert f"wrote '/{SCRIPT}'\nrestart docker: it looks for '/{SCRIPT}' when it starts\n" in said
     assert "is as it is to be" in installed(command), "and without options it keeps those that it has"
     assert section(command)[:2] == [
-        ("note", f"it reads no folder of hooks (with --gpus it calls '/{SCRIPT}')"),
+        ("note", f"it reads no directory of hooks (with --gpus it calls '/{SCRIPT}')"),
         ("ok", f"nvidia-devices by '/{SCRIPT}': every container that this file is called for: 'env'; GPUs for one "
                "container at most: '2'")]
     assert command.doctor()[1] == 0

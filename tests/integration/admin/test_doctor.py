@@ -31,7 +31,7 @@ def test_the_policy_in_words(command, installed_host):
     assert status == OK
     assert ("ok", f"nvidia-devices by '/{OWN}/{FILES['nvidia-devices']}': whoever sets annotations; of these alone: "
                   "'0,1'; GPUs for one container at most: '1'", "") in findings
-    assert ("note", f"'/{NVIDIA}' is not in force: '/{OWN}/{FILES['nvidia-devices']}' takes its place",
+    assert ("note", f"'/{NVIDIA}' is not in effect: '/{OWN}/{FILES['nvidia-devices']}' takes its place",
             "") in findings
 
 
@@ -95,24 +95,24 @@ def broken_executable(host):
 
 # What is broken, by what: exit status, words of a finding, words of what to do about it.
 BROKEN = {
-    "own copy in a folder that is not read": (own_copy, ERROR, "podman does not read that folder", "hooks_dir ="),
-    "folder with a typo": (typo_in_folder, ERROR, "there is no folder '/usr/share/container/oci/hooks.d'", "name"),
-    "containers.conf is no TOML": (no_toml, ERROR, "is no TOML, line 1", "mend the file"),
-    "drop-in that takes the folder away": (drop_in_wins, ERROR, "podman does not read that folder", "hooks_dir ="),
+    "own copy in a directory that is not read": (own_copy, ERROR, "podman does not read that directory", "hooks_dir ="),
+    "directory with a typo": (typo_in_folder, ERROR, "there is no directory '/usr/share/container/oci/hooks.d'", "name"),
+    "containers.conf is no TOML": (no_toml, ERROR, "is no TOML, line 1", "fix the file"),
+    "drop-in that takes the directory away": (drop_in_wins, ERROR, "podman does not read that directory", "hooks_dir ="),
     "by two names": (by_two_names, ERROR, "mount-srv is called by each of", "remove one"),
     "no executable": (no_executable, ERROR, "which is not there", "install the hooks again"),
     "executable of another user": (with_owner, ERROR, "belongs to user 1000", "give it to root"),
     "executable that all may write": (with_mode(f"{EXECDIR}/mount-srv", 0o777), ERROR, "written by others", "0755"),
-    "folder that a group may write": (with_mode(EXECDIR, 0o775), ERROR, "a folder on the way", "0755"),
+    "directory that a group may write": (with_mode(EXECDIR, 0o775), ERROR, "a directory on the way", "0755"),
     "a script that is none": (a_script, ERROR, "is no hook of this collection", "install the hooks again"),
     "no program": (broken_executable, ERROR, "is no hook of this collection", "install the hooks again"),
-    "no JSON": (lambda host: host.write(MOUNT_SRV, "{"), ERROR, "starts no container with a file that it", "mend the file"),
-    "another schema": (change_file(version="0.1.0"), ERROR, "the version is '0.1.0'", "mend the file"),
-    "unknown stage": (change_file(stages=["createRuntim"]), ERROR, "no stage 'createRuntim'", "mend the file"),
-    "no stage": (change_file(stages=[]), ERROR, "names no stage", "mend the file"),
+    "no JSON": (lambda host: host.write(MOUNT_SRV, "{"), ERROR, "starts no container with a file that it", "fix the file"),
+    "another schema": (change_file(version="0.1.0"), ERROR, "the version is '0.1.0'", "fix the file"),
+    "unknown stage": (change_file(stages=["createRuntim"]), ERROR, "no stage 'createRuntim'", "fix the file"),
+    "no stage": (change_file(stages=[]), ERROR, "names no stage", "fix the file"),
     "another stage": (change_file(stages=["createContainer"]), ERROR, "does not name the stage", "createRuntime"),
     "two stages": (change_file(stages=["prestart", "createRuntime"]), ERROR, "names other stages", "createRuntime"),
-    "path that is not absolute": (change_hook(path="mount-srv"), ERROR, "is not absolute", "mend the file"),
+    "path that is not absolute": (change_hook(path="mount-srv"), ERROR, "is not absolute", "fix the file"),
     "no environment": (change_hook(env=[]), WARNING, "no environment of its own", '"env"'),
     "timeout too short": (change_hook(timeout=5), ERROR, "ends the hook after 5 s", '"timeout": 30'),
     "timeout for waiting": (
@@ -131,7 +131,7 @@ BROKEN = {
             when={"annotations": {"^io\\.oci-gpu-hooks\\.ldcache-update([./]|$)": ".*"}})), WARNING,
         "misspelt annotations", '"when"'),
     "when that is no expression": (change_file(when={"annotations": {"(": ".*"}}), ERROR, "no regular expression",
-                                   "mend the file"),
+                                   "fix the file"),
     "when that does not fit the opt-in": (with_args("--opt-in", "always", "--request", "all"), ERROR,
                                           "without an annotation", '"always": true'),
     "option that there is not": (with_args("--alow", "datasets"), ERROR, "unknown option '--alow'", "'args'"),
@@ -162,7 +162,7 @@ def test_no_hook_is_called(command, installed_host):
     for file in FILES.values():
         installed_host.remove(f"{SHIPPED}/{file}")
     findings, status = command.doctor()
-    assert any(text.startswith("a folder that is named by --hooks-dir alone is forgotten")
+    assert any(text.startswith("a directory that is named by --hooks-dir alone is forgotten")
                for severity, text, *_ in findings if severity == "note")
     assert ("warning", "it calls none of the hooks of this collection",
             "oci-gpu-hooks install --engine podman") in findings

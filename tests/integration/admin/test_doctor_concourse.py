@@ -46,7 +46,7 @@ def test_copies_of_other_engines_are_in_nobodys_way(command, worker, processes):
     worker.put(f"{OWN}/{FILES['mount-srv']}", InstalledHost.document("mount-srv", ["--allow", "datasets"]))
     processes.start(worker.path)
     findings, status = command.doctor()
-    assert status == OK and not any("not in force" in each[1] for each in findings), findings
+    assert status == OK and not any("not in effect" in each[1] for each in findings), findings
 
 
 def test_options_win_over_the_environment_and_quickstart_has_its_own(command, worker, processes):
@@ -67,7 +67,7 @@ def test_a_worker_with_the_root_of_the_host(command, worker, processes):
     processes.start(host)
     findings, status = command.doctor()
     assert status == OK and any("by '/opt/hooks/10-mount-srv.json'" in each[1] for each in findings), findings
-    assert not any("not in force" in each[1] for each in findings), findings
+    assert not any("not in effect" in each[1] for each in findings), findings
 
 
 def test_no_worker_runs(command, worker, processes):
@@ -111,11 +111,11 @@ BROKEN = {
     "another runtime": (None, started("--containerd-oci-hooks-dir", f"/{FOLDER}", "--runtime", "guardian"), ERROR,
                         "its runtime is 'guardian', which calls no hooks", "--runtime containerd"),
     "no flag": (lambda worker: worker.put(f"{SHIPPED}/{FILES['mount-srv']}", InstalledHost.document("mount-srv", [])),
-                started(), ERROR, "concourse does not read that folder", "--containerd-oci-hooks-dir"),
+                started(), ERROR, "concourse does not read that directory", "--containerd-oci-hooks-dir"),
     "own copy elsewhere": (lambda worker: worker.put(f"{OWN}/x.json", InstalledHost.document("mount-srv", [])),
-                           started(), ERROR, "concourse does not read that folder", "--containerd-oci-hooks-dir"),
-    "folder that is not there": (None, started("--containerd-oci-hooks-dir", "/o/hooks"), ERROR,
-                                 "there is no folder '/o/hooks'", "name is right"),
+                           started(), ERROR, "concourse does not read that directory", "--containerd-oci-hooks-dir"),
+    "directory that is not there": (None, started("--containerd-oci-hooks-dir", "/o/hooks"), ERROR,
+                                 "there is no directory '/o/hooks'", "name is right"),
     "no executable": (lambda worker: worker.remove(f"{EXECDIR}/mount-srv"), {}, ERROR,
                       "is not there: no container is created", "where the worker sees them"),
     "another version": (another_version, {}, WARNING, "is of version '0.0.1'", "of one version"),
@@ -209,4 +209,4 @@ def test_one_that_goes_while_it_is_looked_at(command, worker, processes, tmp_pat
         change(processes)
         done = go_on()
     assert done.returncode == ERROR and f"the process {pid}{why}" in done.stdout, done
-    assert f"/{FOLDER}" not in done.stdout, "neither its own folder nor the host's"
+    assert f"/{FOLDER}" not in done.stdout, "neither its own directory nor the host's"

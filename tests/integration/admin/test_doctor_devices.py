@@ -74,7 +74,7 @@ BROKEN = {
     "shared GPUs by CDI": (given_by_specification(*KIND, "1", gpus=("--min-lease", "exclusive")), ERROR,
                            "in shared leases", "--min-lease"),
     "GPU that --allow names": (with_args("nvidia-devices", "--allow", "0,7"), ERROR, "--allow names '7'", "--allow"),
-    "folder that --allow names": (with_args("mount-srv", "--allow", "datasets,data-sets"), ERROR,
+    "directory that --allow names": (with_args("mount-srv", "--allow", "datasets,data-sets"), ERROR,
                                   "--allow names 'data-sets'", "--allow"),
     "nvidia-uvm is not loaded": (without_uvm, ERROR, "nvidia-uvm is not loaded", "nvidia-devices(8)"),
     "another version's files": (another_module, ERROR, "needs 'libcuda.so.601.10.03', which", "nvidia-devices(8)"),

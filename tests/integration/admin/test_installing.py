@@ -114,7 +114,7 @@ def test_uninstall_takes_away_what_was_written(command, host, only, engine):
     assert (done.returncode, done.stderr) == (0, "")
     gone = re.findall("^removed '(.*)'$", done.stdout, re.MULTILINE)
     assert gone and files(host) == before
-    assert engine not in DROP_INS or gone[-1] == f"/{DROP_INS[engine][0]}", "the folder is read until it is empty"
+    assert engine not in DROP_INS or gone[-1] == f"/{DROP_INS[engine][0]}", "the directory is read until it is empty"
     no_errors(command)
     assert "nothing to do" in command.run("uninstall").stdout
 
@@ -217,7 +217,7 @@ def test_what_somebody_has_changed_stays(command, host, change):
     assert {**after, MANIFEST: ""} == {**before, MANIFEST: ""}
     done = command.run("uninstall")
     assert done.returncode == 6 and f"'/{OWN_COPY}' was changed by somebody, and stays" in done.stderr
-    assert (host.path / DROP_INS["podman"][0]).exists(), "what is in force by it stays in force"
+    assert (host.path / DROP_INS["podman"][0]).exists(), "what is in effect by it stays in effect"
     assert not (host.path / f"{OWN_COPY}.new").exists() and files(host)[OWN_COPY] == before[OWN_COPY]
 
 
@@ -358,9 +358,9 @@ def folder_of_a_user(host):
     (broken_file, ALLOW, 6, "'/etc/containers/oci/hooks.d/50-other.json' cannot be read"),
     (two_files, ALLOW, 6, "podman calls mount-srv by"),
     (link_on_the_way, ALLOW, 6, "'/etc/containers/oci' is a symlink, which is not followed"),
-    (writable_folder, ALLOW, 6, "the folder '/etc/containers/oci/hooks.d' may be written by others"),
-    (sticky_folder, ALLOW, 6, "the folder '/etc/containers/oci/hooks.d' may be written by others"),
-    (folder_of_a_user, ALLOW, 6, "the folder '/etc/containers/oci/hooks.d' belongs to user 1000"),
+    (writable_folder, ALLOW, 6, "the directory '/etc/containers/oci/hooks.d' may be written by others"),
+    (sticky_folder, ALLOW, 6, "the directory '/etc/containers/oci/hooks.d' may be written by others"),
+    (folder_of_a_user, ALLOW, 6, "the directory '/etc/containers/oci/hooks.d' belongs to user 1000"),
     (lambda host: None, ("mount-srv", "--alow", "datasets"), 6, "unknown option '--alow'"),
     (lambda host: None, ("mount_srv",), 2, "there is no hook 'mount_srv'; there are 'mount-srv', "),
     (lambda host: None, ("--defaults", "mount-srv"), 2, "--defaults goes with no hook"),

@@ -273,9 +273,9 @@ WRONG = {
                                f"'{SPEC}' names '/opt/nvidia-devices', which is not there", "install the hooks again"),
     "no limit": ({"hooks": with_args()}, OK, None, None),
     "file that is not there": ({"text": "imports = ['nowhere.toml']\n"}, ERROR,
-                               "'/etc/containerd/nowhere.toml' is imported, and is not there", "mend"),
-    "a star in a folder's name": ({"text": "imports = ['*/x.toml']\n"}, ERROR, "is not followed here", "mend"),
-    "no TOML": ({"text": "[="}, ERROR, f"'{CONFIG}': it is no TOML", "mend"),
+                               "'/etc/containerd/nowhere.toml' is imported, and is not there", "fix"),
+    "a star in a directory's name": ({"text": "imports = ['*/x.toml']\n"}, ERROR, "is not followed here", "fix"),
+    "no TOML": ({"text": "[="}, ERROR, f"'{CONFIG}': it is no TOML", "fix"),
 }
 
 

@@ -43,7 +43,7 @@ def test_podman_takes_the_devices(machine, files, seen, run, scratch):
     kind = "io.oci-gpu-hooks/mount-srv"
     spec, = (files.path / "etc/cdi").iterdir()
     names = [device["name"] for device in json.loads(spec.read_text("utf-8"))["devices"]]
-    assert names == ["all", "datasets"], "and not what the policy does not hand out"
+    assert names == ["all", "datasets"], "and not what the policy does not allow"
     assert seen("--device", f"{kind}=all") == SOME
     assert seen("--device", f"{kind}=datasets") == SOME
     assert seen("--device", f"{kind}=models") is None

@@ -115,8 +115,8 @@ def test_what_is_refused(command, host, name):
 
 WRONG = {
     "missing": (lambda file: file.unlink(), "is not there", "oci-gpu-hooks key new NAME --hook amd-kfd"),
-    "mode": (lambda file: file.chmod(0o644), "has mode 0644", "mend the key file"),
-    "line": (lambda file: file.write_text("nonsense\n"), "line 1 of the key file", "mend the key file"),
+    "mode": (lambda file: file.chmod(0o644), "has mode 0644", "fix the key file"),
+    "line": (lambda file: file.write_text("nonsense\n"), "line 1 of the key file", "fix the key file"),
 }
 
 

@@ -175,7 +175,7 @@ def test_our_own_executables_are_run_only_if_they_are_roots(oci_gpu_hooks, built
     assert run().returncode == 0
     os.chown(build / name, 1000, 1000)
     done = run()
-    assert done.returncode == 6 and "a folder on the way" in done.stderr and "belongs to user 1000" in done.stderr
+    assert done.returncode == 6 and "a directory on the way" in done.stderr and "belongs to user 1000" in done.stderr
     os.chown(build / name, 0, 0)
     (build / name).chmod(0o777)
     assert "may be written by others" in run().stderr

@@ -268,7 +268,7 @@ def test_what_others_could_write_is_not_used(cdi_by_hand, gpus):
     spec.chmod(0o644)
     (gpus.path / "etc").chmod(0o777)
     process = cdi_by_hand(*ask)
-    assert process.returncode == 6 and "a folder on the way to it may be written" in process.stderr
+    assert process.returncode == 6 and "a directory on the way to it may be written" in process.stderr
 
 
 def test_list(cdi_by_hand, gpus):

@@ -25,7 +25,7 @@ pytest_plugins = ["harness.nvidia_fixtures", "harness.amd_fixtures", "harness.cd
 
 RUNC, CRUN = engines.RUNTIMES
 CLIMB = "../../../../../../../../../../../../../../.."
-FOLDER, DANGLING = "a folder inside", "nothing that a folder could be"
+FOLDER, DANGLING = "a directory inside", "nothing that a directory could be"
 TARGETS = {"/": FOLDER, ".": FOLDER, "itself": DANGLING, "/nowhere/at/all": DANGLING, "/proc/self/root": DANGLING,
            "/proc/1/root/dev": DANGLING, "/proc/self/fd/3": DANGLING, "/proc/sys": DANGLING, "/etc/passwd": DANGLING,
            "41 others": DANGLING}

@@ -82,11 +82,11 @@ def test_other_hooks_write_refusals_too(nv_box, machine, history, built, name):
     assert [(event["event"], event["hook"], event["status"]) for event in history()] == [("refused", name, 2)]
 
 
-@pytest.mark.parametrize("obstacle", ["a folder", "for all to write", "a link"])
+@pytest.mark.parametrize("obstacle", ["a directory", "for all to write", "a link"])
 def test_a_history_that_fails_stops_no_container(nv_box, machine, obstacle):
     file = machine.path / PLACE
     file.parent.mkdir(parents=True)
-    if obstacle == "a folder":
+    if obstacle == "a directory":
         file.mkdir()
     elif obstacle == "a link":
         file.symlink_to("/tmp/elsewhere")

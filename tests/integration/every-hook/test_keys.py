@@ -91,7 +91,7 @@ def test_a_key_has_limits_of_its_own(task):
     lambda file: file.parent.chmod(0o775), lambda file: os.chown(file.parent, 1000, 1000),
     lambda file: file.write_text("nonsense\n"), lambda file: file.write_text(f"{'0' * 64} x --for mount\n"),
     lambda file: file.write_text(f"{'0' * 64} x --for mount-srv --quota 1\n")],
-    ids=["mode", "missing", "link", "folder", "owner of the folder", "line", "hook", "quota"])
+    ids=["mode", "missing", "link", "folder", "owner of the directory", "line", "hook", "quota"])
 def test_a_key_file_that_others_may_shape_is_not_believed(task, keys, spoil):
     spoil(keys)
     refused(task(ASKS, f"OCI_GPU_HOOKS_KEY={KEY}").run(LOOK), 6, "key file")

@@ -182,4 +182,4 @@ def test_in_a_system_container_its_own_root_has_leases(system, inner_box, nv_hoo
     assert [row["gpus"] for row in listed["leases"]] == ["0"]
     first.end()
     assert started(inner_box("0", "exclusive").run(NODES)) == nodes(machine.gpus[0])
-    assert not any((machine.path / "run").iterdir()), "the host's own folder is another one"
+    assert not any((machine.path / "run").iterdir()), "the host's own directory is another one"

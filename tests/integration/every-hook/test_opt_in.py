@@ -211,7 +211,7 @@ def test_messages_go_to_a_file_as_well(everywhere, scratch):
     *notes, last = file.read_text().splitlines()
     assert notes and all(re.match(r"\d{4}-\d\d-\d\dT[0-9:]{8}Z mount-srv: container [0-9a-f]{12}: ", line)
                          for line in [*notes, last])
-    assert "no folder 'nonsense'" in last and file.stat().st_mode & 0o777 == 0o600
+    assert "no directory 'nonsense'" in last and file.stat().st_mode & 0o777 == 0o600
 
 
 @pytest.mark.parametrize("spoil", [lambda file: file.symlink_to(file.with_name("target")),

@@ -94,7 +94,7 @@ def test_the_readmes_mistake_fails_as_it_says(shell):
                                 re.MULTILINE).groups()
     result = shell(command)
     assert result.returncode != 0
-    told = re.search(r"no folder .*", " ".join(answer.split())).group(0)
+    told = re.search(r"no directory .*", " ".join(answer.split())).group(0)
     assert told in result.stderr, result
 
 

@@ -69,7 +69,7 @@ def test_words_of_the_kernel_are_not_published(srv_box, target):
     plant(box.rootfs / LD_SO_CONF, target)
     plant(box.rootfs / CONF, target)
     result = box.run(f"{PROBE}; cat /{CONF}")
-    assert result.out == f"{FOUND}# Folders that were put into this container by oci-gpu-hooks\n/srv/driver\n"
+    assert result.out == f"{FOUND}# Directories that were put into this container by oci-gpu-hooks\n/srv/driver\n"
     assert (box.rootfs / LD_SO_CONF).is_symlink()
     told(result, "'/etc/ld.so.conf' in the container", "volume")
 

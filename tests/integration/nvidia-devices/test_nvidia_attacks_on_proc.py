@@ -99,7 +99,7 @@ def test_h14_the_drivers_folder_is_a_link(box, outside, target):
     left_alone(box, box.rootfs / "etc", ("0", "1") if "self" in target else ("1",))
 
 
-@in_turns("fstype", ["a folder", "a tmpfs"], among=(engines.RUNTIMES[1], engines.MAPPED[1]))
+@in_turns("fstype", ["a directory", "a tmpfs"], among=(engines.RUNTIMES[1], engines.MAPPED[1]))
 def test_h14_the_drivers_folder_is_a_volume(box, outside, scratch, fstype):
     """A tmpfs is procfs's stand-in only if it is the container's own. runc lets nobody mount there."""
     volume = outside / "driver/nvidia"

@@ -82,7 +82,7 @@ def test_it_belongs_to_compute_and_video(plan, installed, scratch, put, capabili
     assert bool([target for target in targets if target.startswith(FOLDER)]) is used and installed.places
 
 
-@pytest.mark.parametrize("shape", ["two versions", "none", "of one number", "text", "no folder", "a file"])
+@pytest.mark.parametrize("shape", ["two versions", "none", "of one number", "text", "no directory", "a file"])
 def test_what_cannot_be_decided_is_left_alone(plan, installed, scratch, put, shape):
     """The host's driver is used, as if there were no such folder."""
     root = scratch / "bundle/rootfs"
@@ -92,7 +92,7 @@ def test_what_cannot_be_decided_is_left_alone(plan, installed, scratch, put, sha
         put(root)
     if shape == "none":
         (compat / f"libcuda.so.{NEWER}").unlink()
-    if shape in ("no folder", "a file"):
+    if shape in ("no directory", "a file"):
         (root / "usr/local/cuda").unlink()
     if shape == "a file":
         (root / FOLDER[1:]).parent.mkdir()

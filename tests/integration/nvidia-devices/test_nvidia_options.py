@@ -188,7 +188,7 @@ def test_capabilities_that_the_host_does_not_hand_out(plan, by_hand, machine):
     for config in (asked("0", "graphics"), asked("0", "utility,display"), asked("0", "mofed"),
                    asked("env", env=["NVIDIA_VISIBLE_DEVICES=0", "NVIDIA_DRIVER_CAPABILITIES=video"])):
         error_of(by_hand("--plan", *allowed, **config), 5, "--allow-capabilities",
-                 "it hands out 'compute', 'utility', 'gdrcopy'")
+                 "it allows 'compute', 'utility', 'gdrcopy'")
     error_of(by_hand("--plan", "--allow-capabilities", "graphics", **asked("0")), 5, "'compute'")
     nodes = [EIGHT[0].node, "/dev/nvidiactl", *UVM_NODES]
     assert nodes_of(plan(*allowed, **asked("0"))) == sorted(nodes)

@@ -294,7 +294,7 @@ def test_an_upgrade_and_a_purge_beside_a_running_container(engines):
     is_untouched()
     assert not Path(host.path(f"/{SHIPPED}")).exists() and Path(host.path(f"/{MANIFEST}")).exists()
     host.apt("install", host.deb)
-    assert podman_sees(host, "all") == ["datasets"], "the policy is in force again"
+    assert podman_sees(host, "all") == ["datasets"], "the policy is in effect again"
     host.apt("purge", "oci-gpu-hooks")
     is_untouched(gone=[DEFAULTS])
     assert not Path(host.path(f"/{MANIFEST}")).parent.exists()

@@ -259,7 +259,7 @@ def test_a_linked_folder_of_an_image_leads_nowhere_else(unpacked, outside, tmp_p
         (image / name).parent.mkdir(parents=True)
         (image / name).symlink_to(target)
         done = run_at(unpacked, "install", image)
-        assert done.returncode == 6 and f"cannot make the folder '/{name}'" in done.stderr, done
+        assert done.returncode == 6 and f"cannot make the directory '/{name}'" in done.stderr, done
         done = run_at(unpacked, "uninstall", image)
         assert done.returncode == 1 and "nothing was installed" in done.stderr
         shutil.rmtree(image)

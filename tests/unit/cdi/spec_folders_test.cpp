@@ -156,7 +156,7 @@ BOOST_AUTO_TEST_CASE(nor_has_who_could_write_where_a_link_leads)
     host.tree.link("etc/cdi/link.json", "../../elsewhere/spec.json");
     BOOST_TEST(host.why_nothing() == "");
     host.change_mode("elsewhere", 0777);
-    BOOST_TEST(host.why_nothing().find("a folder on the way to it may be written") != std::string::npos);
+    BOOST_TEST(host.why_nothing().find("a directory on the way to it may be written") != std::string::npos);
     host.change_mode("elsewhere", 0755);
     host.change_mode("elsewhere/spec.json", 0666);
     BOOST_TEST(host.why_nothing().find("it may be written") != std::string::npos);

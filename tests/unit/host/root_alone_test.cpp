@@ -47,7 +47,7 @@ BOOST_FIXTURE_TEST_CASE(what_others_may_write_is_refused, Tree)
     BOOST_TEST(!find_of_root_alone(Sysroot("/"), path("real/none"), ::geteuid()));
     for (const mode_t mode : {0775U, 0757U}) {
         change_mode("real", mode);
-        BOOST_TEST(refusal("real/file").says("a folder on the way to"));
+        BOOST_TEST(refusal("real/file").says("a directory on the way to"));
     }
     change_mode("real", 0755);
     change_mode("real/file", 0664);

@@ -56,7 +56,7 @@ BOOST_AUTO_TEST_CASE(there_is_a_limit_on_folders)
     for (int i = 1; i < 256; ++i)
         value += ",/a" + std::to_string(i) + ",/a";
     BOOST_TEST(parse(value).folders.size() == 256U);
-    BOOST_TEST(failure_of([&] { parse(value, {"/b"}); }).says("more than 256 folders"));
+    BOOST_TEST(failure_of([&] { parse(value, {"/b"}); }).says("more than 256 directories"));
 }
 
 BOOST_AUTO_TEST_SUITE_END()

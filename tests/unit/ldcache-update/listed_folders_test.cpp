@@ -44,7 +44,7 @@ BOOST_AUTO_TEST_CASE(a_list_with_anything_else_is_refused)
     std::string many;
     for (int i = 0; i < 257; ++i)
         many += "/t/" + std::to_string(i) + "\n";
-    BOOST_TEST(failure_of([&] { parse_folder_list(many, "/t"); }).says("more than 256 folders"));
+    BOOST_TEST(failure_of([&] { parse_folder_list(many, "/t"); }).says("more than 256 directories"));
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -15,7 +15,8 @@ using How = FileEdit::How;
 namespace {
 
 constexpr const char *folder = "/opt/lib";
-constexpr const char *own_text = "# Folders that were put into this container by oci-gpu-hooks\n/opt/lib\n";
+constexpr const char *own_text =
+    "# Directories that were put into this container by oci-gpu-hooks\n/opt/lib\n";
 constexpr const char *include_line = "include /etc/ld.so.conf.d/*.conf\n";
 
 LoaderFile plain(std::string content)
@@ -164,7 +165,7 @@ BOOST_AUTO_TEST_CASE(which_files_are_written_and_what_is_in_the_cache)
         {"what is mounted on is mounted over",
          [](auto &image) { image.cache.why_not_replace = "something is mounted on it"; },
          {own_conf, over_cache}},
-        {"a conf without the folder",
+        {"a conf without the directory",
          [](auto &image) { image.conf = plain("# mine\n/opt/mine\n"); },
          {own_conf, conf, cache}},
         {"a conf that cannot be read stays",

@@ -37,7 +37,7 @@ struct Host : TempFolder {
 };
 
 constexpr const char *writable_problem =
-    "its symlink leads through a folder that containers may write, which could "
+    "its symlink leads through a directory that containers may write, which could "
     "point it at anything";
 
 } // namespace
@@ -129,7 +129,7 @@ BOOST_AUTO_TEST_CASE(a_symlink_without_end_or_target_has_a_problem)
     BOOST_REQUIRE(::mkfifo(host.path("fifo").c_str(), 0600) == 0);
     BOOST_TEST(host.entry("dangling") == "its symlink leads nowhere");
     BOOST_TEST(host.entry("loop").find("Too many levels of symbolic links") != std::string::npos);
-    BOOST_TEST(host.entry("device").find("neither a folder nor a plain file") != std::string::npos);
+    BOOST_TEST(host.entry("device").find("neither a directory nor a plain file") != std::string::npos);
 }
 
 BOOST_AUTO_TEST_CASE(a_symlink_through_what_containers_may_write_has_a_problem)

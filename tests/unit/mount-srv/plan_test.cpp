@@ -113,7 +113,7 @@ BOOST_AUTO_TEST_CASE(an_unknown_folder_is_an_error_that_lists_what_there_is)
     const auto failure = failure_of([] { plan_quietly({false, {"datasets", "nope"}, {}, false}); });
     BOOST_TEST((failure.kind == ErrorKind::NotAvailable));
     BOOST_TEST(failure.message ==
-               "no folder 'nope': this host offers 'datasets', 'file', 'models', 'out_rw'");
+               "no directory 'nope': this host offers 'datasets', 'file', 'models', 'out_rw'");
 }
 
 BOOST_AUTO_TEST_CASE(a_folder_that_cannot_be_handed_out_is_an_error_if_named)
@@ -191,10 +191,10 @@ BOOST_AUTO_TEST_CASE(without_a_source_folder_all_is_nothing_and_a_name_is_an_err
     BOOST_TEST(plan(everything, none, {}, notes).mounts.empty());
     BOOST_REQUIRE(notes.size() == 1);
     BOOST_TEST((notes[0].level == LogLevel::Warning));
-    BOOST_TEST(notes[0].text == "the source folder '/srv' does not exist: there is nothing to hand out");
+    BOOST_TEST(notes[0].text == "the source directory '/srv' does not exist: there is nothing to give");
     const auto failure = failure_of([&] { plan_quietly({false, {"a"}, {}, false}, {}, none); });
     BOOST_TEST((failure.kind == ErrorKind::NotAvailable));
-    BOOST_TEST(failure.message == "no folder 'a': this host has no '/srv'");
+    BOOST_TEST(failure.message == "no directory 'a': this host has no '/srv'");
 }
 
 BOOST_AUTO_TEST_SUITE_END()

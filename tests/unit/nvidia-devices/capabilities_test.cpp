@@ -75,7 +75,7 @@ BOOST_AUTO_TEST_CASE(the_policy_is_the_limit)
     BOOST_TEST((failure.kind == ErrorKind::Denied));
     BOOST_TEST(failure.message ==
                "no capability 'graphics': the host's policy (--allow-capabilities) does not "
-               "hand it out; it hands out 'compute', 'utility', 'gds'");
+               "allow it; it allows 'compute', 'utility', 'gds'");
     BOOST_TEST((failure_of([&] { permitted(usual, allowing("none")); }).kind == ErrorKind::Denied));
     BOOST_TEST((failure_of([] { allowing("compute,odd"); }).kind == ErrorKind::Usage));
     BOOST_TEST((permitted(parse("all"), allowing("all")) == everything));

@@ -59,7 +59,7 @@ BOOST_AUTO_TEST_CASE(programs)
     host.file("usr/bin/nvidia-debugdump", "not to be executed");
     host.program("usr/local/sbin/nvidia-debugdump");
     host.folder("usr/bin/nvidia-imex");
-    host.file("sbin", "no folder");
+    host.file("sbin", "no directory");
     host.folder("run/current-system/sw");
     host.program("nix/store/0a1b/bin/nvidia-persistenced");
     host.link("run/current-system/sw/bin", "/nix/store/0a1b/bin");

@@ -297,7 +297,7 @@ BOOST_AUTO_TEST_CASE(libglvnd_is_no_driver)
         "'graphics' needs 'libGLX_nvidia.so.555.42.07' or 'libEGL_nvidia.so.555.42.07', which this host "
         "does not have; searched: '" +
             host.path("usr/lib64") +
-            "'; if the driver's files are elsewhere on this host, name the folder by --driver-root");
+            "'; if the driver's files are elsewhere on this host, name the directory by --driver-root");
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -62,8 +62,8 @@ BOOST_FIXTURE_TEST_CASE(an_image_with_nothing_in_it_is_as_one_that_was_not_looke
 
 BOOST_FIXTURE_TEST_CASE(plugins_are_where_the_image_has_the_libraries_of_this_machine, ImageRoot)
 {
-    file("root/usr/lib/x86_64-linux-gnu", "no folder");
-    file("root/usr/lib/aarch64-linux-gnu", "no folder");
+    file("root/usr/lib/x86_64-linux-gnu", "no directory");
+    file("root/usr/lib/aarch64-linux-gnu", "no directory");
     BOOST_TEST(read().library_folder == "/usr/lib64");
     std::filesystem::remove_all(path("root/usr/lib"));
     folder("root/real");

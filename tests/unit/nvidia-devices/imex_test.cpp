@@ -75,8 +75,8 @@ BOOST_AUTO_TEST_CASE(the_policy_is_the_limit)
             const auto failure = failure_of([&] { policy.require(asked); });
             BOOST_TEST((failure.kind == ErrorKind::Denied), channel);
             BOOST_TEST(failure.message == "no IMEX channel '" + std::to_string(channel) +
-                                              "': the host's policy (--allow-imex) does not hand it out; it "
-                                              "hands out " +
+                                              "': the host's policy (--allow-imex) does not allow it; it "
+                                              "allows " +
                                               policy.text());
         }
     };

@@ -225,11 +225,11 @@ BOOST_AUTO_TEST_CASE(a_cache_that_cannot_be_used)
     BOOST_TEST(notes() ==
                "'" + host.path("etc/ld.so.cache") +
                    "' is ignored: it is no cache that glibc has written; the driver's libraries are "
-                   "looked for in folders");
+                   "looked for in directories");
     std::filesystem::remove(host.path("etc/ld.so.cache"));
     host.folder("etc/ld.so.cache");
     BOOST_TEST(notes() == "cannot read '" + host.path("etc/ld.so.cache") +
-                              "': it is no plain file; the driver's libraries are looked for in folders");
+                              "': it is no plain file; the driver's libraries are looked for in directories");
     std::filesystem::remove(host.path("etc/ld.so.cache"));
     host.link("etc/ld.so.cache", "ld.so.cache");
     BOOST_TEST(notes() == "");

@@ -166,7 +166,7 @@ BOOST_AUTO_TEST_CASE(nobody_else_may_exchange_the_file)
             BOOST_REQUIRE(::chmod(each.c_str(), mode) == 0);
             BOOST_TEST((refusal().kind == ErrorKind::BrokenHost), each);
             BOOST_TEST(refusal().says("the key file"), refusal().message);
-            BOOST_TEST(refusal().says("a folder on the way to"), refusal().message);
+            BOOST_TEST(refusal().says("a directory on the way to"), refusal().message);
             BOOST_TEST(refusal().says("may be written by others"), refusal().message);
         }
         // As /tmp, where others make names, and exchange none of root's.

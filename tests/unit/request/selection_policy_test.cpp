@@ -27,17 +27,16 @@ BOOST_AUTO_TEST_CASE(the_allow_list_is_the_limit)
     for (const char *value : {"2", "1-2", "GPU-2a", "5e:00.0"}) {
         const auto failure = Case::allowing("1,3").refuse(value);
         BOOST_TEST((failure.kind == ErrorKind::Denied), value);
-        BOOST_TEST(failure.says(
-                       "(--allow) does not hand it out; this host's policy hands out 1 (GPU-1a), 3 (GPU-3a)"),
-                   failure.message);
+        BOOST_TEST(
+            failure.says("(--allow) does not allow it; this host's policy allows 1 (GPU-1a), 3 (GPU-3a)"),
+            failure.message);
         BOOST_TEST(!failure.says("GPU-0a"));
     }
 }
 
 BOOST_AUTO_TEST_CASE(what_is_not_allowed_is_not_listed)
 {
-    BOOST_TEST(Case::allowing("1").refuse("7").message ==
-               "no GPU '7': this host's policy hands out 1 (GPU-1a)");
+    BOOST_TEST(Case::allowing("1").refuse("7").message == "no GPU '7': this host's policy allows 1 (GPU-1a)");
 }
 
 BOOST_AUTO_TEST_CASE(an_allow_list_that_leaves_too_little)
@@ -46,7 +45,7 @@ BOOST_AUTO_TEST_CASE(an_allow_list_that_leaves_too_little)
         BOOST_TEST((Case::allowing("7").refuse(value).kind == ErrorKind::Denied), value);
     const auto failure = Case::allowing("0").refuse("any:2");
     BOOST_TEST((failure.kind == ErrorKind::Denied));
-    BOOST_TEST(failure.says("this host's policy hands out 0 (GPU-0a)"), failure.message);
+    BOOST_TEST(failure.says("this host's policy allows 0 (GPU-0a)"), failure.message);
 }
 
 BOOST_AUTO_TEST_CASE(a_key_narrows_the_policy_and_widens_nothing)
