@@ -22,7 +22,7 @@ ONE, NOTHING, ALL = "one", {}, given(*TWO)
 @pytest.mark.parametrize("name, options, outcome", [
     ("mounts", ("--from", "mounts", *STRICT, *OBSERVER), ONE),
     ("mounts", ("--from", "environment"), "'--from mounts'"),
-    ("mounts", (), "'--from', 'mounts'"),
+    ("mounts", ("--log-level", "warning"), "'--from', 'mounts'"),
     ("cdi-annotations", ("--from", "cdi-annotations", *STRICT), ONE),
     ("cdi-annotations", ("--from", "mounts,environment"), "'--from cdi-annotations'"),
     ("environment", ("--from", "environment", *STRICT), ONE),
@@ -42,6 +42,31 @@ def test_a_pod_of_kubelets(nv_box, machine, name, options, outcome):  # pylint: 
         refused(result, 2, outcome)
     else:
         assert probed(started(result)) == outcome
+
+
+ALWAYS = ("--opt-in", "always", "--request", "any:1", "--max-devices", "2")
+ASKS = "OCI_GPU_HOOKS_NVIDIA_DEVICES=any:2"
+
+
+@pytest.mark.parametrize("machine", [TWO], indirect=True, ids=["two"])
+@pytest.mark.parametrize("step, options, params, outcome", [
+    ("task", ALWAYS, (), given(TWO[0])), ("task", ALWAYS, (ASKS,), ALL),
+    ("task", (*ALWAYS[:-1], "1"), (ASKS,), "--max-devices"),
+    ("task", ("--opt-in", "environment"), (ASKS,), ALL), ("task", ("--opt-in", "environment"), (), NOTHING),
+    ("get", ALWAYS, (), NOTHING), ("get", ALWAYS, (ASKS,), NOTHING), ("get", ("--opt-in", "environment"), (ASKS,), NOTHING),
+    ("get", ("--opt-in", "environment", "--all-steps"), (ASKS,), ALL),
+])
+def test_a_step_of_concourses(nv_box, machine, scratch, step, options, params, outcome):  # pylint: disable=unused-argument
+    """A task gets what its params ask for, within the policy; another step asks in vain, and the log file says so."""
+    box = recorded.make(nv_box(None, *options, "--log-file", scratch / "log"), f"concourse-{step}")
+    box.bundle.environment(*params)
+    result = box.run(LOOK)
+    if isinstance(outcome, str):
+        refused(result, 5, outcome)
+        return
+    assert probed(started(result)) == outcome
+    warned = "starts without what it asks for" in (scratch / "log").read_text("utf-8")
+    assert warned == (step == "get" and params != () and outcome == NOTHING)
 
 
 def test_a_pods_cgroup_is_below_kubelets():

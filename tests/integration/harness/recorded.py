@@ -1,8 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """What engines have written as config.json for a container, without the hooks: the files of tests/integration/recorded.
-tests/by-hand/kubelet makes those of kubelet's pods."""
+tests/by-hand/kubelet makes those of kubelet's pods. Those of Concourse's steps are what its package worker/runtime/spec makes
+of the garden.ContainerSpec of a step (August 2026, behind 8.2.5), which containerd writes down as it is, with the three mounts
+that worker/runtime/cni_network.go adds; names and environment are made up."""
 
 import json
+import os
 from pathlib import Path
 
 FOLDER = Path(__file__).resolve().parents[1] / "recorded"
@@ -10,6 +13,12 @@ FOLDER = Path(__file__).resolve().parents[1] / "recorded"
 
 def load(name):
     return json.loads((FOLDER / f"{name}.json").read_text("utf-8"))
+
+
+def write(folder, name, config):
+    """A line for each member."""
+    members = [f" {json.dumps(key)}: {json.dumps(value)}" for key, value in config.items() if key != "hooks"]
+    (folder / f"{name}.json").write_text("{\n" + ",\n".join(members) + "\n}\n", encoding="utf-8")
 
 
 def make(box, name):
@@ -24,10 +33,15 @@ def make(box, name):
     for number, mount in enumerate(config["mounts"]):
         if mount["type"] == "bind" and mount["source"] != "/dev/null":
             source = box.bundle.folder / f"mounted-{number}"
-            if mount["destination"] == "/dev/shm":
+            if mount["destination"] == "/dev/shm" or mount["source"].endswith("/volume"):
                 source.mkdir()
             else:
                 source.write_text("", encoding="ascii")
             mount["source"] = str(source)
+            if [mount["destination"]] == config["process"]["args"]:
+                box.bundle.init = source
+    for mapping in config["linux"].get("uidMappings", [])[:1]:
+        for path in [box.rootfs, *box.rootfs.rglob("*"), *box.bundle.folder.glob("mounted-*")]:
+            os.lchown(path, mapping["hostID"], mapping["hostID"])
     box.bundle.config, box.loader = config, "concourse"  # no `when` is asked
     return box

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from harness import recorded
 from harness.cri_node import FOLDER, LOOK, given
 from harness.kubelet import Kubelet
 from harness.node import FROM_MOUNTS
@@ -52,8 +53,8 @@ def begin_fixture(node):
 
 def keep(kubelet, pod, name):
     if "RECORD" in os.environ:
-        text = json.dumps(kubelet.config_of(pod), indent=1).replace(str(kubelet.node.path), "/node")
-        Path(os.environ["RECORD"], f"kubelet-{name}.json").write_text(f"{text}\n", encoding="utf-8")
+        text = json.dumps(kubelet.config_of(pod)).replace(str(kubelet.node.path), "/node")
+        recorded.write(Path(os.environ["RECORD"]), f"kubelet-{name}", json.loads(text))
 
 
 def own(value):
