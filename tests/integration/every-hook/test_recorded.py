@@ -22,7 +22,6 @@ ONE, NOTHING, ALL = "one", {}, given(*TWO)
 @pytest.mark.parametrize("name, options, outcome", [
     ("mounts", ("--from", "mounts", *STRICT, *OBSERVER), ONE),
     ("mounts", ("--from", "environment"), "'--from mounts'"),
-    ("mounts", ("--log-level", "warning"), "'--from', 'mounts'"),
     ("cdi-annotations", ("--from", "cdi-annotations", *STRICT), ONE),
     ("cdi-annotations", ("--from", "mounts,environment"), "'--from cdi-annotations'"),
     ("environment", ("--from", "environment", *STRICT), ONE),
