@@ -20,7 +20,7 @@ constexpr std::array commands{
     Command{"status", "One line for each hook: GPUs, and how many are free", status},
     Command{"history", "Who had which GPU, who waited, who was refused and why", history},
     Command{"metrics", "Who has which GPU in numbers, for Prometheus", metrics},
-    Command{"plan", "What a container would get by annotations: plan KEY=VALUE...", plan},
+    Command{"plan", "What a container would get by annotations: plan NAME=VALUE...", plan},
     Command{"cancel", "Has a container wait for no GPU any more: CONTAINER", cancel},
     Command{"check", "Whether a GPU has failed; keeps those that have from being given", check},
     Command{"doctor", "Whether engines call the hooks, and what is wrong if not", doctor},

@@ -49,7 +49,7 @@ AskedByHook parse_words(const std::vector<std::string> &words)
     for (const std::string &word : words) {
         const size_t end = word.find('=');
         if (end == std::string::npos)
-            throw Error(ErrorKind::Usage, "an annotation is KEY=VALUE, and not " + quote(word));
+            throw Error(ErrorKind::Usage, "an annotation is NAME=VALUE, and not " + quote(word));
         const std::string key = known_key(word.substr(0, end));
         const std::string value = word.substr(end + 1);
         if (find_hook(key) != nullptr)
@@ -174,7 +174,7 @@ int plan(int argc, const char *const *argv)
     std::vector<std::string> words;
     bool as_json = false;
     CommandLine cli("oci-gpu-hooks plan", "What a container would get by these annotations, now.", page);
-    cli.add_words("KEY=VALUE", "Annotations, with or without 'io.oci-gpu-hooks.': nvidia-devices=any:1",
+    cli.add_words("NAME=VALUE", "Annotations, with or without 'io.oci-gpu-hooks.': nvidia-devices=any:1",
                   words);
     cli.add_choice({"--format", "NAME", "text or json (default: text)"}, {"text", "json"},
                    [&](const std::string &name) { as_json = name == "json"; });

@@ -177,7 +177,7 @@ def test_history_of_one_gpu(command, gpus, installed_host):
 
 @pytest.mark.parametrize("words, message", [
     ([], "which annotations?"),
-    (["mount-srv"], "is KEY=VALUE, and not 'mount-srv'"),
+    (["mount-srv"], "is NAME=VALUE, and not 'mount-srv'"),
     (["mount_srv=all"], "no hook knows the annotation 'mount_srv'; there are 'mount-srv', "),
     (["nvidia-devices.capabilities=all"], "asks for nothing without 'nvidia-devices'"),
 ])
