@@ -17,7 +17,7 @@ void add_gpu_options(CommandLine &cli, const std::string &cdi_kind, GpuOptions &
              "Where Kubernetes' device plugin says which GPUs a container has (default: nowhere, containers "
              "ask)"},
             options.from);
-    cli.add({"--observer", "ANNOTATION=PATTERN",
+    cli.add({"--observer", "NAME=PATTERN",
              "Containers of a namespace that see every GPU without a lease, such as a device plugin's own; "
              "may be "
              "given several times (default: none)"},

@@ -44,8 +44,8 @@ void add_common_options(CommandLine &cli, CommonOptions &options)
     cli.add_flag("--all-steps", "Also for Concourse's get, put and check containers", options.all_steps);
     cli.add({"--key-file", "FILE", "Environment counts only with a key of this file (default: no file)"},
             options.key_file);
-    cli.add({"--only", "ANNOTATION=PATTERN",
-             "Only containers whose annotation matches; may be given several times (default: all)"},
+    cli.add({"--only", "NAME=PATTERN",
+             "Only containers whose annotation NAME matches; may be given several times (default: all)"},
             options.only);
     cli.add({"--sysroot", "DIR", "Where the host's files are found (default: /)"}, options.sysroot);
     cli.add_flag("--plan", "Print what would be done as JSON and change nothing", options.plan);

@@ -15,7 +15,7 @@ void check_patterns(const std::vector<std::string> &patterns, const std::string 
     for (const std::string &each : patterns) {
         const size_t end = each.find('=');
         if (end == 0 || end == std::string::npos)
-            throw Error(ErrorKind::Usage, option + " needs ANNOTATION=PATTERN, not " + quote(each));
+            throw Error(ErrorKind::Usage, option + " needs NAME=PATTERN, not " + quote(each));
     }
 }
 
