@@ -22,6 +22,7 @@
 #include "cdi-devices/request/device_request.h"
 #include "cdi/spec_folders.h"
 #include "hook/gpu_lease.h"
+#include "host/pci_devices.h"
 #include "request/annotations.h"
 
 namespace ogh::cdi_devices {
@@ -130,6 +131,8 @@ private:
         found.inputs.actions = vendor_actions(found.inputs.edits.hooks);
         found.inputs.files = look_at_host(found.inputs.edits, found.inputs.actions, sysroot_);
         found.keys = find_keys(chosen, found.inputs.files);
+        if (options_.give_gpus && !options_.ignore_health)
+            refuse_dead(found.keys);
         hook_.say_notes();
         return found;
     }
@@ -165,6 +168,21 @@ private:
         }
         policy_.check_count(names.size());
         return names;
+    }
+
+    /** A GPU that looks dead is given by nobody. */
+    void refuse_dead(const std::map<LeaseKey, std::string> &names) const
+    {
+        const PciDevices devices(sysroot_);
+        for (const auto &[key, name] : names) {
+            const std::string_view gpu = gpu_of(key);
+            const bool is_gpu = gpu.starts_with("nvidia:") || gpu.starts_with("amd:");
+            const auto address = is_gpu ? parse_pci_address(gpu.substr(gpu.find(':') + 1)) : std::nullopt;
+            if (address && devices.ask(*address) == PciAnswer::None)
+                throw Error(ErrorKind::NotAvailable,
+                            "the device " + quote(name) + " looks dead: nothing answers at " +
+                                to_text(*address) + " on the PCI bus; --ignore-health gives it all the same");
+        }
     }
 
     [[nodiscard]] std::shared_ptr<Lease> take(const std::map<LeaseKey, std::string> &names,

@@ -40,6 +40,8 @@ void add_options(CommandLine &cli, Options &options)
         "Give GPUs of which another hook knows as well; needs --allow and --max-devices (default: that "
         "hook alone gives them)",
         options.give_gpus);
+    cli.add_flag("--ignore-health", "With --give-gpus: give GPUs that look dead as well",
+                 options.ignore_health);
     add_lease_options(cli, options.leases);
     add_list_options(cli, "Print the devices of this host's specifications, and do nothing else",
                      ListFormats::Common, options.list);
@@ -53,6 +55,8 @@ void check(const Options &options, const CommonOptions &common)
         throw Error(ErrorKind::Usage,
                     "--engine-annotations and --only cannot be combined: what engines are asked "
                     "for is not looked at by --only");
+    if (options.ignore_health && !options.give_gpus)
+        throw Error(ErrorKind::Usage, "--ignore-health needs --give-gpus");
     if (options.give_gpus && (!options.allow || !options.max_devices))
         throw Error(ErrorKind::Usage,
                     "--give-gpus needs --allow and --max-devices: what the hook for these GPUs "

@@ -20,6 +20,7 @@ struct Options {
     std::optional<unsigned> max_devices;
     Writable writable = Writable::Stated;
     bool give_gpus = false;
+    bool ignore_health = false; ///< of those GPUs
     bool require_env = false;
     bool engine_annotations = false;
     LeaseOptions leases;

@@ -10,6 +10,7 @@ from harness.cdi_fixtures import KEY as CDI
 from harness.expect import refused_by, started
 from harness.leases import Container, Leases, ask
 from harness.nvidia_container import ALLOWED, KEY, PROBE, probed
+from harness.stopped import wait_until
 from hosts.amd import BOTH, AmdHost
 from hosts.nvidia import CAPS, CTL, DRM, EIGHT, IMEX, MAJOR, UVM, gi_minor
 
@@ -171,6 +172,31 @@ def test_a_gpu_that_this_hook_gave(nv_box, cdi_box, holding, nv_hook, machine):
     container.end()
     assert leases.are_free()
     started(nv_box("2").run(SHOW))
+
+
+@pytest.mark.parametrize("engine", [RUNC, CRUN, engines.PODMANS[1]], ids=str)
+def test_a_gpu_that_looks_dead(cdi_box, machine, engine):
+    machine.kill(EIGHT[1].address)
+    for request in (f"{KIND}=1", f"{KIND}=0,{KIND}=all"):
+        refused_by("cdi-devices", cdi_box(request, *GIVE, engine=engine).run(), 3, "the device 'nvidia.com/gpu=",
+                   f"looks dead: nothing answers at {EIGHT[1].address} on the PCI bus", "--ignore-health")
+    assert list(probed(started(cdi_box(f"{KIND}=0", *GIVE, engine=engine).run(SHOW)))) == [EIGHT[0].node]
+    assert EIGHT[1].node in started(cdi_box(f"{KIND}=1", *GIVE, "--ignore-health", engine=engine).run(SHOW))
+
+
+def test_a_gpu_that_dies_in_the_meantime(cdi_box, nv_box, nv_hook, machine, holding):
+    first = holding(ask(nv_box("1"), KEY, "exclusive"))
+    second = Container(ask(cdi_box(f"{KIND}=1", *GIVE, "--max-wait", "20s"), CDI, "exclusive", "20s"), SHOW)
+    leases = Leases(nv_hook.executable, machine)
+    wait_until(lambda: len(leases.waiting()) == 1, "it does not wait", second.run.process)
+    machine.kill(EIGHT[1].address)
+    first.end()
+    refused_by("cdi-devices", second.end(), 3, "looks dead")
+    assert leases.are_free()
+
+
+def test_only_gpus_are_looked_at(cdi_by_hand):
+    error_of(cdi_by_hand("--list", "--ignore-health"), 2, "--give-gpus")
 
 
 def test_what_a_container_has_already_counts(cdi_box, nv_hook, machine):
