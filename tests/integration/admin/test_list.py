@@ -154,6 +154,7 @@ def test_metrics(command, gpus, installed_host):
     samples = exposition(done.stdout)
     assert samples['oci_gpu_hooks_gpus{vendor="nvidia",state="free"}'] == len(gpus)
     assert samples['oci_gpu_hooks_gpus{vendor="nvidia",state="kept"}'] == 0
+    assert samples['oci_gpu_hooks_gpus{vendor="nvidia",state="dead"}'] == 0
     assert (samples["oci_gpu_hooks_grants_total"], samples["oci_gpu_hooks_takeovers_total"]) == (6, 1)
     assert [samples[f'oci_gpu_hooks_gpu_seconds_total{{vendor="{name}"}}'] for name in ("amd", "nvidia", "other")] == [
         7, 14, 2]
@@ -164,6 +165,13 @@ def test_metrics(command, gpus, installed_host):
     assert [samples[f'oci_gpu_hooks_wait_seconds_bucket{{le="{bound}"}}']
             for bound in ("0.1", "1", "10", "60", "3600", "+Inf")] == [3, 3, 5, 5, 5, 6]
     assert (samples["oci_gpu_hooks_wait_seconds_sum"], samples["oci_gpu_hooks_wait_seconds_count"]) == (5.5, 6)
+
+
+def test_metrics_of_what_looks_dead(command, gpus, installed_host):
+    """It is not free, whatever its lease says."""
+    (installed_host.path / installed_host.device_folder(gpus[0].address) / "config").write_bytes(b"\xff" * 64)
+    samples = exposition(command.run("metrics").stdout)
+    assert [samples[f'oci_gpu_hooks_gpus{{vendor="nvidia",state="{state}"}}'] for state in ("dead", "free")] == [1, 1]
 
 
 def test_history_of_one_gpu(command, gpus, installed_host):

@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Containers that compete for four GPUs, while containers, hooks and runtimes are killed: nobody ever has what another
-one has to itself, and no GPU is lost. STORM says of how many containers: 200 in tests/long."""
+"""Containers that compete for four GPUs, while containers, hooks and runtimes are killed, and GPUs die and come back:
+nobody ever has what another one has to itself, and no GPU is lost. STORM says of how many containers: 200 in tests/long."""
 
 import os
 import random
+import time
 
 import pytest
 
@@ -47,6 +48,49 @@ def test_a_storm(nv_box, nv_hook, machine, kind):
     leases = Leases(nv_hook.executable, machine)
     assert leases.are_free()
     assert len(seen) > 1, "nothing was seen of what they had"
+    assert len(started(ask(nv_box("all", cgroup="as-found"), KEY, "exclusive").run(NODES)).split()) == len(FOUR)
+
+
+@pytest.mark.parametrize("machine", [FOUR], indirect=True, ids=["four"])
+def test_a_storm_while_gpus_die(nv_box, nv_hook, machine):
+    """One GPU at a time dies and comes back. Who asks, or looks once more after a wait, while it is dead, does not get it;
+    and all of them are there at the end."""
+    chance = random.Random()
+    dead, given = [], []  # the one that is dead and since when, what was given
+
+    def start():
+        request, mode = chance.choice(["any:1", "any:2", "1", "all"]), chance.choice(MODES["mixed"])
+        box = ask(nv_box(request, "--max-wait", "10m", cgroup="as-found"), KEY, mode, "10m")
+        box.timeout = 0
+        member = Member(box, f"{NODES}; sleep {chance.uniform(0, .2):.3f}", None, mode, chance.choice(FATES), 0)
+        member.started = time.monotonic()
+        return member
+
+    def look(members):
+        for member in members:
+            nodes = member.nodes()
+            if nodes and not hasattr(member, "got"):
+                member.got = time.monotonic()
+                given.append(nodes)
+                # All of the hook ran while it was dead.
+                assert not dead or dead[0].node[5:] not in nodes or member.started < dead[1], (dead, nodes)
+        if dead and time.monotonic() > dead[2]:
+            machine.revive(dead[0].address)
+            dead.clear()
+        elif not dead:
+            now = time.monotonic()
+            dead[:] = [chance.choice(machine.gpus), now, now + chance.uniform(.1, 1)]
+            machine.kill(dead[0].address)
+            dead[1] = time.monotonic()
+
+    members = rage([start] * COUNT, look)
+    if dead:
+        machine.revive(dead[0].address)
+    for member in members:
+        if member.fate in FATES and member.result.code != 0:
+            assert member.result.hook_status == 3 and "looks dead" in member.result.hook_message, member.result
+    leases = Leases(nv_hook.executable, machine)
+    assert leases.are_free() and given
     assert len(started(ask(nv_box("all", cgroup="as-found"), KEY, "exclusive").run(NODES)).split()) == len(FOUR)
 
 
