@@ -198,7 +198,8 @@ private:
                 max_devices,
                 {traits_.tags.type},
                 lease_name(asked, selectors),
-                selectors.all};
+                selectors.all,
+                options_.only_empty};
     }
 
     /**
@@ -233,7 +234,7 @@ private:
 };
 
 /** From what is asked to what is done, in one direction. */
-void give(Hook &hook, const GpuVendor &vendor, const GpuRequest &request)
+void give(Hook &hook, const GpuVendor &vendor, const GpuRequest &request, const GpuOptions &options)
 {
     const Sysroot sysroot(hook.options().sysroot);
     Notes &notes = hook.notes();
@@ -252,7 +253,10 @@ void give(Hook &hook, const GpuVendor &vendor, const GpuRequest &request)
             host = vendor.look(sysroot, request, notes); // the host may be another one by now
             return now = host ? host->candidates() : std::vector<Candidate>();
         };
-        lease = take_lease(hook, sysroot, choice, candidates, look_again, request.lease, notes);
+        const auto find_users = [&](const Processes &processes) {
+            return host ? host->find_users(processes, Monitors(sysroot, monitors_of(options))) : GpuUsers();
+        };
+        lease = take_lease(hook, sysroot, choice, candidates, {look_again, find_users}, request.lease, notes);
         chosen = indices_of(lease->devices(), now);
     }
     const auto inputs = host->gather(chosen, hook, notes);
@@ -292,7 +296,7 @@ int run_gpu_hook(int argc, const char *const *argv, GpuVendor &vendor)
         else if (options.leases.drain || options.leases.undrain)
             admin.set_drained();
         else if (const auto request = GpuAsk(hook, traits, options).read(std::move(policy)))
-            give(hook, vendor, *request);
+            give(hook, vendor, *request, options);
     };
     return run_hook(traits.name, traits.description, body, linux_capabilities);
 }

@@ -138,11 +138,14 @@ void check_timeout(const std::vector<HookEntry> &hooks, std::chrono::seconds wai
 }
 
 std::shared_ptr<Lease> take_lease(Hook &hook, const Sysroot &sysroot, const Choice &choice,
-                                  const std::vector<Candidate> &candidates, const LookAgain &look_again,
+                                  const std::vector<Candidate> &candidates, const GpuLooks &looks,
                                   const LeaseDetails &details, Notes &notes)
 {
     LeaseRequest request = request_of(hook, details);
-    request.find_unfit = [&] { return unfit_of(candidates, look_again()); };
+    request.find_unfit = [&] { return unfit_of(candidates, looks.again()); };
+    request.only_empty = details.only_empty;
+    if (choice.any != 0 || details.terms.mode == LeaseMode::Exclusive || details.only_empty)
+        request.find_users = looks.users;
     request.demand.fixed = keys_of(choice.fixed, candidates);
     request.demand.any = choice.any;
     request.demand.candidates = keys_of(choice.candidates, candidates);

@@ -41,18 +41,23 @@ struct LeaseDetails {
     std::vector<std::string> counted;    ///< as LeaseRequest has it
     std::string name = {};               ///< as LeaseRequest has it
     bool is_for_all = false;
+    bool only_empty = false; ///< as LeaseRequest has it
 };
 
-/** The host's GPUs as they are now. */
-using LookAgain = std::function<const std::vector<Candidate> &()>;
+/** What of the host's GPUs is looked at when a lease is taken. */
+struct GpuLooks {
+    std::function<const std::vector<Candidate> &()> again; ///< the GPUs as they are now
+    FindGpuUsers users;
+};
 
 /**
  * Takes leases of what the choice means, or waits for them, and puts on the hook's undo log that they are given back.
- * @param look_again called after a wait: what cannot be given any more is passed by, and others are waited for
+ * @param looks after a wait: what cannot be given any more is passed by, and others are waited for; who uses GPUs is
+ *        asked where that makes a difference
  * @throws Error as Leases::take() does
  */
 std::shared_ptr<Lease> take_lease(Hook &hook, const Sysroot &sysroot, const Choice &choice,
-                                  const std::vector<Candidate> &candidates, const LookAgain &look_again,
+                                  const std::vector<Candidate> &candidates, const GpuLooks &looks,
                                   const LeaseDetails &details, Notes &notes);
 
 /**

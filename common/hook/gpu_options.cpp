@@ -2,6 +2,7 @@
 #include "hook/gpu_options.h"
 
 #include "base/error.h"
+#include "base/text.h"
 #include "hook/cdi_option.h"
 #include "request/observers.h"
 
@@ -13,6 +14,10 @@ void add_gpu_options(CommandLine &cli, const std::string &cdi_kind, GpuOptions &
     cli.add({"--max-devices", "N", "How many GPUs one container may have (default: no limit)"},
             options.max_devices);
     cli.add_flag("--ignore-health", "Give GPUs that look dead as well", options.ignore_health);
+    cli.add_flag("--only-empty", "Give no GPU that somebody uses without a lease", options.only_empty);
+    cli.add({"--monitors", "FILE,...",
+             "Programs of this host that watch GPUs, and use none (default: those of NVIDIA in /usr/bin)"},
+            options.monitors);
     cli.add({"--from", "SOURCE,...",
              "Where Kubernetes' device plugin says which GPUs a container has (default: nowhere, containers "
              "ask)"},
@@ -38,6 +43,10 @@ void check(const GpuOptions &options, const CommonOptions &common)
     if (options.from && (common.request || common.opt_in != OptIn::Annotation || options.cdi))
         throw Error(ErrorKind::Usage,
                     "--from goes with none of --request, --opt-in and --cdi: it says who asks");
+    for (const std::string &file : monitors_of(options)) {
+        if (!file.starts_with('/'))
+            throw Error(ErrorKind::Usage, "--monitors needs absolute paths, not " + quote(file));
+    }
     check_observers(options.observers);
     const bool is_for_one = common.request && common.opt_in != OptIn::Always;
     if (!options.observers.empty() && (options.cdi || is_for_one))
@@ -46,6 +55,11 @@ void check(const GpuOptions &options, const CommonOptions &common)
                     "what a container is given by name is not all");
     check(options.leases);
     check(options.list);
+}
+
+std::vector<std::string> monitors_of(const GpuOptions &options)
+{
+    return options.monitors.empty() ? std::vector<std::string>() : split_list(options.monitors, ',');
 }
 
 DevicePlugin plugin_of(const GpuOptions &options, const GpuTraits &traits)

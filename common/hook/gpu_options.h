@@ -18,6 +18,10 @@ struct GpuOptions {
     std::optional<std::string> allow;
     std::optional<unsigned> max_devices;
     bool ignore_health = false;
+    bool only_empty = false;
+    /** Programs of the host that have GPUs open only to watch them. */
+    std::string monitors = "/usr/bin/nvidia-persistenced,/usr/bin/nvidia-smi,/usr/bin/nv-hostengine,"
+                           "/usr/bin/dcgm-exporter";
     std::optional<std::string> from;    ///< what a device plugin's word is taken from
     std::vector<std::string> observers; ///< KEY=PATTERN each
     LeaseOptions leases;
@@ -31,6 +35,9 @@ void add_gpu_options(CommandLine &cli, const std::string &cdi_kind, GpuOptions &
 
 /** @throws Error (Usage) if options are given that only make sense with others, or not beside them */
 void check(const GpuOptions &options, const CommonOptions &common);
+
+/** --monitors, as check() accepts it. */
+std::vector<std::string> monitors_of(const GpuOptions &options);
 
 /** What --from says of the vendor's device plugin. @throws Error (Usage) */
 DevicePlugin plugin_of(const GpuOptions &options, const GpuTraits &traits);

@@ -71,6 +71,9 @@ public:
     /** Its GPUs, in PCI order. */
     [[nodiscard]] virtual std::vector<Candidate> candidates() const = 0;
 
+    /** Who uses its GPUs. @throws Error */
+    [[nodiscard]] virtual GpuUsers find_users(const Processes &processes, const Monitors &monitors) const = 0;
+
     /**
      * Reads what only those need that were chosen, and what the plan must know of the image. It is called once.
      * @param chosen places in candidates(), ascending

@@ -11,6 +11,7 @@
 #include "lease/boot_clock.h"
 #include "lease/lease_history.h"
 #include "lease/lease_rules.h"
+#include "lease/quick_ends.h"
 #include "request/availability.h"
 
 namespace ogh {
@@ -204,6 +205,17 @@ std::vector<const Candidate *> usable(const GpuState &state)
     return found;
 }
 
+/** Those on which containers end at once; "" where there is none. */
+std::string last_ones(const GpuState &state)
+{
+    std::string text;
+    for (const Candidate &gpu : state.gpus) {
+        if (ends_at_once(state.leases.state, gpu.lease_key))
+            text += (text.empty() ? "" : ",") + short_label(gpu.lease_key, state.gpus);
+    }
+    return text;
+}
+
 /** As Concourse's charm prints them for a worker. */
 std::string tags_of(const GpuState &state)
 {
@@ -256,6 +268,8 @@ std::string to_text(HostListing &listing, const GpuState &state, ListFormat form
         return tags_of(state);
     if (format == ListFormat::Status)
         return status_of(state);
+    if (std::string last = last_ones(state); !last.empty())
+        listing.facts.emplace_back("last", std::move(last));
     // The state comes last: it is long, or empty.
     listing.columns.insert(listing.columns.end() - 1, "lease");
     for (size_t i = 0; i < listing.rows.size(); ++i) {

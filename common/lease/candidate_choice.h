@@ -2,6 +2,8 @@
 #pragma once
 
 #include <functional>
+#include <set>
+#include <utility>
 #include <vector>
 
 #include "lease/device_use.h"
@@ -21,19 +23,28 @@ public:
     using HasIt = std::function<bool(const LeaseKey &)>;
 
     /** All of them outlive this. */
-    CandidateChoice(const LeaseState &state, const DeviceUses &uses, HasIt has)
-        : state_(state), uses_(uses), has_(std::move(has))
+    CandidateChoice(const LeaseState &state, const DeviceUses &uses, const std::set<LeaseKey> &in_use,
+                    HasIt has)
+        : state_(state), uses_(uses), in_use_(in_use), has_(std::move(has))
     {
     }
 
-    /** Adds as many of those that are free, the best ones; there are so many. */
-    void take_best(std::vector<LeaseKey> free, unsigned count, std::vector<LeaseKey> &granted) const;
+    /** Adds as many of those that are free, the best ones; there are so many. @return see Decision::passed_by */
+    std::vector<LeaseKey> take_best(std::vector<LeaseKey> free, unsigned count,
+                                    std::vector<LeaseKey> &granted) const;
 
 private:
+    /** What speaks against a device: it ends containers at once, somebody uses it. The lower is the better. */
+    using Doubts = std::pair<bool, bool>;
+
+    [[nodiscard]] Doubts doubts_of(const LeaseKey &key) const;
+    void take(std::vector<LeaseKey> free, const std::vector<Doubts> &doubts, unsigned count,
+              std::vector<LeaseKey> &granted) const;
     [[nodiscard]] bool breaks_up_a_gpu(const LeaseKey &key, const std::vector<LeaseKey> &granted) const;
 
     const LeaseState &state_;
     const DeviceUses &uses_;
+    const std::set<LeaseKey> &in_use_;
     HasIt has_;
 };
 

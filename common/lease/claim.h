@@ -14,6 +14,8 @@ struct Claim {
     ProcessId init; ///< of the container
     const Demand &demand;
     std::uint64_t ticket = 0; ///< of this request, if it has waited; 0: it has come just now
+    std::set<LeaseKey> in_use =
+        {}; ///< whole GPUs that somebody uses without a lease; others are chosen first
 };
 
 /** Whether a request that waits came before this one; not one whose time is over, nor one of the same container. */

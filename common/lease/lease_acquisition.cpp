@@ -67,7 +67,7 @@ LeaseAcquisition::LeaseAcquisition(std::shared_ptr<const LeaseStore> store, cons
     : store_(std::move(store)), processes_(store_->processes()), request_(request),
       holder_(
           find_holder(processes_, request.init, request.container, request.program, request.cgroups_path)),
-      asked_ns_(boottime_ns()), deadline_ns_(asked_ns_ + request.wait.count())
+      asked_ns_(boottime_ns()), deadline_ns_(asked_ns_ + request.wait.count()), other_use_(request)
 {
     const Holder &holder = holder_.first;
     if (request.demand.mode == LeaseMode::Exclusive && !holder.own_pid_namespace && !holder.cgroup)
@@ -91,14 +91,17 @@ LeaseAcquisition::~LeaseAcquisition()
 
 Lease LeaseAcquisition::take()
 {
+    other_use_.look(processes_);
     for (;;) {
         check_end_signals("taking a lease");  // ending others for it takes its time as well
         const std::uint64_t number = ticket_; // of who has waited
         Attempt attempt = try_now();
         if (attempt.granted) {
             Lease lease(store_, std::move(attempt.grant), std::move(*attempt.granted));
-            if (number == 0 || is_fit(lease.devices()))
+            if (number == 0 || is_fit(lease.devices())) {
+                say(attempt.notes);
                 return lease;
+            }
             leave_out(unfit_, further_.demand, request_.name_device);
             Ticket again = ticket(boottime_ns());
             again.hook = processes_.own_id();
@@ -112,7 +115,14 @@ Lease LeaseAcquisition::take()
         if (!attempt.may_wait)
             throw Error(ErrorKind::Busy, attempt.busy + scope_text());
         wait_for(attempt);
+        other_use_.look(processes_);
     }
+}
+
+void LeaseAcquisition::say(const Notes &notes) const
+{
+    if (request_.notes != nullptr)
+        request_.notes->insert(request_.notes->end(), notes.begin(), notes.end());
 }
 
 /** What it has waited for may have changed since it was looked at. */
@@ -122,8 +132,8 @@ bool LeaseAcquisition::is_fit(const std::vector<LeaseKey> &devices)
         return true;
     unfit_ = request_.find_unfit();
     const std::string text = unfit_text(devices, unfit_, request_.name_device);
-    if (!text.empty() && request_.notes != nullptr)
-        request_.notes->push_back({LogLevel::Warning, "passed by: " + text});
+    if (!text.empty())
+        say({{LogLevel::Warning, "passed by: " + text}});
     return text.empty();
 }
 
@@ -138,6 +148,8 @@ LeaseAcquisition::Attempt LeaseAcquisition::try_now()
 {
     LeaseStore::Session session = store_->open();
     const std::int64_t now = boottime_ns();
+    for (const auto &[init, why] : preempted_)
+        session.explain_end(init, why);
     drop_missing_holders(processes_, session.state(), request_.demand);
     if (ticket_ == 0) // those who wait behind others look at these alone
         drop_missing_tickets(session.state(), request_.demand);
@@ -146,19 +158,23 @@ LeaseAcquisition::Attempt LeaseAcquisition::try_now()
         ticket_ = 0;
     further_ = beside_earlier(session.state(), holder_.first.init, request_);
     leave_out(unfit_, further_.demand, request_.name_device);
-    const Claim claim{holder_.first.init, further_.demand, ticket_};
+    other_use_.compare(processes_, session.state(), further_.demand);
+    const Claim claim{holder_.first.init, further_.demand, ticket_, other_use_.gpus()};
     // Whoever is in nobody's way need not be looked at closely, which takes longest.
+    session.note_ends();
     Present present;
     Decision decision = decide(session.state(), claim, now, Depth::Enough);
     while (drop_gone(processes_, session.state(),
                      decision.granted ? all_that_count(session.state(), decision) : decision.obstacles,
                      present)) {
         drop_missing_tickets(session.state(), request_.demand);
+        session.note_ends();
         decision = decide(session.state(), claim, now, Depth::Enough);
     }
     Attempt attempt;
     if (decision.granted) {
         check_count(session.state(), *decision.granted);
+        attempt.notes = other_use_.notes(session.state(), decision, further_.demand);
         Ticket request = ticket(now);
         request.number = ticket_;
         attempt.grant = enter(session.state(), holder_.first, request, *decision.granted, now);
@@ -169,8 +185,6 @@ LeaseAcquisition::Attempt LeaseAcquisition::try_now()
     } else {
         attempt = blocked(session.state(), decision, std::move(present), now);
     }
-    for (const auto &[init, why] : preempted_)
-        session.explain_end(init, why);
     session.save();
     if (attempt.granted || attempt.ticket != 0)
         say_whose(session.state());
@@ -293,8 +307,8 @@ bool LeaseAcquisition::preempt_all(Attempt &attempt)
     bool have_ended = true;
     for (const EndStep &step : attempt.preemption.steps) {
         Preemption result = preempt(processes_, step);
-        if (request_.notes != nullptr && (result.has_ended || step.signal))
-            request_.notes->push_back({LogLevel::Warning, to_text(step)});
+        if (result.has_ended || step.signal)
+            say({{LogLevel::Warning, to_text(step)}});
         if (result.has_ended) {
             preempted_[step.holder.init] = "preempted: " + std::string(to_word(step.why));
             count_takeover(store_->folder());

@@ -7,6 +7,7 @@
 #include "lease/further_request.h"
 #include "lease/lease.h"
 #include "lease/lease_request.h"
+#include "lease/other_use.h"
 #include "lease/preemption.h"
 #include "lease/presence.h"
 #include "lease/wait.h"
@@ -37,6 +38,7 @@ private:
         std::vector<UniqueFd> watched = {};
         std::int64_t wake_ns = 0;
         std::uint64_t ticket = 0; ///< of this request, if it stands in the queue
+        Notes notes = {};         ///< of what is granted
     };
 
     [[nodiscard]] std::string scope_text() const;
@@ -52,6 +54,7 @@ private:
     [[nodiscard]] bool preempt_all(Attempt &attempt);
     void wait_for(const Attempt &attempt);
     [[nodiscard]] bool is_fit(const std::vector<LeaseKey> &devices);
+    void say(const Notes &notes) const;
     void say_whose(const LeaseState &state);
 
     const std::shared_ptr<const LeaseStore> store_;
@@ -64,6 +67,7 @@ private:
     FurtherRequest further_;               ///< as of the last look at the state
     std::optional<Companions> companions_; ///< once it waits
     UnfitDevices unfit_;                   ///< as of the last wait
+    OtherUse other_use_;                   ///< the same
     std::uint64_t ticket_ = 0;
     bool is_known_ = false; ///< say_whose() has been called
 };

@@ -53,6 +53,7 @@ constexpr const char *asked_name = "stop-sent";
 constexpr const char *others_cpu_name = "others-cpu";
 constexpr std::uint64_t most_signal = 64; ///< of Linux
 constexpr const char *watches_name = "watches";
+constexpr const char *quick_ends_name = "quick-ends";
 constexpr std::uint64_t most_number = std::numeric_limits<unsigned>::max();
 
 /** "NUMBER:NAME". */
@@ -192,6 +193,30 @@ std::optional<Watched> take_watched(LeaseWords &words)
     if (texts_of(watched) != texts)
         words.refuse(watches_name);
     return watched;
+}
+
+void add_quick_ends(LeaseLine &line, const std::vector<std::uint64_t> &containers)
+{
+    std::vector<std::string> texts;
+    for (const std::uint64_t container : containers)
+        texts.push_back(std::to_string(container));
+    line.add(quick_ends_name, texts);
+}
+
+std::vector<std::uint64_t> take_quick_ends(LeaseWords &words)
+{
+    std::vector<std::uint64_t> containers;
+    if (!words.next_is(quick_ends_name))
+        return containers;
+    for (const std::string &text : words.list(quick_ends_name)) {
+        const auto container = parse_number(text);
+        if (!container || std::to_string(*container) != text)
+            words.refuse(quick_ends_name);
+        containers.push_back(*container);
+    }
+    if (containers.empty())
+        words.refuse(quick_ends_name);
+    return containers;
 }
 
 std::uint64_t time_word(std::int64_t time)

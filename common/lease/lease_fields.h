@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <optional>
 #include <string_view>
+#include <vector>
 
 #include "lease/lease_state.h"
 #include "lease/lease_words.h"
@@ -27,6 +28,9 @@ void add_endings(LeaseLine &line, const Allocation &allocation);
 /** What a ticket watches, if it says so; behind its limits. */
 void add_watched(LeaseLine &line, const std::optional<Watched> &watched);
 
+/** LeaseState::quick_ends of a device; of its use, last of what is known. */
+void add_quick_ends(LeaseLine &line, const std::vector<std::uint64_t> &containers);
+
 /** Of a time; one before its clock began is 0. */
 std::uint64_t time_word(std::int64_t time);
 
@@ -36,6 +40,7 @@ Demand take_demand(LeaseWords &words);
 void take_limits(LeaseWords &words, Quotas &quotas, std::optional<unsigned> &max_sharers);
 void take_endings(LeaseWords &words, Allocation &allocation);
 std::optional<Watched> take_watched(LeaseWords &words);
+std::vector<std::uint64_t> take_quick_ends(LeaseWords &words);
 Holder take_holder(LeaseWords &words);
 LeaseKey take_key(LeaseWords &words);
 ProcessId take_process(LeaseWords &words, const char *name, const char *start);

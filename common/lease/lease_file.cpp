@@ -230,6 +230,8 @@ private:
         if (!state.last_used.empty() && device <= state.last_used.rbegin()->first)
             words.refuse("key");
         state.last_used.emplace_hint(state.last_used.end(), device, use);
+        if (auto ends = take_quick_ends(words); !ends.empty())
+            state.quick_ends[device] = std::move(ends);
         if (std::string unknown = words.unknown(); !unknown.empty())
             state.unknown_of_uses[device] = std::move(unknown);
     }

@@ -13,6 +13,7 @@
 #include "base/log.h"
 #include "lease/busy_text.h"
 #include "lease/ending.h"
+#include "lease/gpu_users.h"
 #include "lease/lease_state.h"
 #include "lease/unfit_devices.h"
 #include "oci/container_label.h"
@@ -56,7 +57,10 @@ struct LeaseRequest {
      * others are chosen at its place in the queue. Empty: nobody is asked.
      */
     std::function<UnfitDevices()> find_unfit = {};
-    Notes *notes = nullptr; ///< where it is said who was ended; outlives the request
+    /** Asked with nothing locked before something is chosen, after each wait anew. Empty: it makes no difference. */
+    FindGpuUsers find_users = {};
+    bool only_empty = false; ///< nothing is given that somebody uses who has no lease of it
+    Notes *notes = nullptr;  ///< where it is said who was ended; outlives the request
 };
 
 } // namespace ogh

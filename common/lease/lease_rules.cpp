@@ -238,9 +238,9 @@ private:
             decision.is_behind = decision.is_behind || first < wanted;
             return decision.obstacles.add(met);
         }
-        CandidateChoice(state_, scene_.uses, [&](const LeaseKey &key) {
-            return has(key);
-        }).take_best(std::move(free), wanted, granted);
+        const CandidateChoice choice(state_, scene_.uses, claim_.in_use,
+                                     [&](const LeaseKey &key) { return has(key); });
+        decision.passed_by = choice.take_best(std::move(free), wanted, granted);
     }
 
     /** @param granted all that would be given, or less if something else is in the way */

@@ -16,6 +16,8 @@ namespace ogh {
 struct Decision {
     /** All that is asked for: `fixed` in its order, and then what was chosen. Nothing: something is in the way. */
     std::optional<std::vector<LeaseKey>> granted;
+    /** What would have been chosen, were it not used by somebody without a lease, or had it not ended so many at once. */
+    std::vector<LeaseKey> passed_by = {};
     Obstacles obstacles = {};
     /** Quotas, by name: another decision may be right as soon as somebody has ended who has or wants some of them. */
     std::set<std::string> depends_on = {};
@@ -48,8 +50,9 @@ enum class Depth {
  * - Where the number of containers that share a device is limited, by this request, by one that has it or by one that came
  *   earlier, requests that share compete as well.
  * - What counts in quotas needs room there, see QuotaRules. Who waits for a quota competes for no device.
- * - Any candidates: parts of a GPU of which a part is held before those of a fresh one; where they are shared, fewest
- *   holders first; the least recently used first.
+ * - Any candidates: those last on which the last containers ended at once, and before these what somebody uses without a
+ *   lease; parts of a GPU of which a part is held before those of a fresh one; where they are shared, fewest holders
+ *   first; the least recently used first.
  *
  * @param now CLOCK_BOOTTIME, ns; a ticket whose deadline is not after that does not count
  */

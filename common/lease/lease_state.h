@@ -198,7 +198,9 @@ struct LeaseState {
     std::uint64_t uses = 0;                               ///< the greatest of them so far
     std::uint64_t numbers = 0;                            ///< how many tickets there have been
     std::map<LeaseKey, std::string> unknown_of_uses = {}; ///< fields, by the device of `last_used`
-    UnknownWords unknown = {};                            ///< of the counters; the lines are of unknown kinds
+    /** Of those in `last_used`: the last containers that had it, one after the other, and ended at once; see quick_ends.h */
+    std::map<LeaseKey, std::vector<std::uint64_t>> quick_ends = {};
+    UnknownWords unknown = {}; ///< of the counters; the lines are of unknown kinds
     /** Those who see devices and have no lease of them, nor count for others; an init may have an allocation besides. */
     std::vector<Allocation> observers = {};
 

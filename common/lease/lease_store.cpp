@@ -8,6 +8,7 @@
 #include "lease/boot_clock.h"
 #include "lease/lease_bounds.h"
 #include "lease/lease_text.h"
+#include "lease/quick_ends.h"
 
 namespace ogh {
 
@@ -90,12 +91,35 @@ LeaseStore::Session::Session(const LeaseStore &store, UniqueFd lock)
         observers_.insert(observer.holder.init);
 }
 
-/** The state as it was is read once more where it is known that somebody has gone: that is not often. */
-void LeaseStore::Session::note_ends(const std::string &before)
+/** Whether somebody had devices, or saw them, and does not any more. */
+bool LeaseStore::Session::has_one_gone() const
 {
-    const std::int64_t now = boottime_ns();
+    std::set<ProcessId> observers;
+    for (const Allocation &observer : state_.observers)
+        observers.insert(observer.holder.init);
+    auto next = state_.allocations.begin(); // those that stay keep their order
+    return !std::includes(observers.begin(), observers.end(), observers_.begin(), observers_.end()) ||
+           std::any_of(before_.begin(), before_.end(), [&](const Had &had) {
+               next = std::find_if(next, state_.allocations.end(), [&](const Allocation &allocation) {
+                   return allocation.holder.init == had.init;
+               });
+               return next == state_.allocations.end();
+           });
+}
+
+/** The state as it was is read once more where somebody has gone: that is not often. */
+void LeaseStore::Session::note_ends()
+{
+    if (!has_one_gone())
+        return;
+    if (!with_gone_)
+        with_gone_ = state_for(store_.processes_.space(), without_tickets(saved_), "");
+    note_quick_ends(*with_gone_, ends_, boottime_ns(), state_, noted_);
+}
+
+void LeaseStore::Session::count_ends(std::int64_t now) const
+{
     LeaseCounts counts;
-    bool is_one_gone = false;
     auto next = state_.allocations.begin(); // those that stay keep their order
     for (const Had &had : before_) {
         const auto found = std::find_if(next, state_.allocations.end(), [&](const Allocation &allocation) {
@@ -107,23 +131,16 @@ void LeaseStore::Session::note_ends(const std::string &before)
             for (size_t vendor = 0; vendor < left.size(); ++vendor)
                 less.at(vendor) -= std::min(less.at(vendor), left.at(vendor));
             next = found;
-        } else {
-            is_one_gone = true;
         }
         counts.add_time(less, now - had.taken_ns);
     }
-    for (const Allocation &observer : state_.observers)
-        observers_.erase(observer.holder.init);
-    is_one_gone = is_one_gone || !observers_.empty();
     if (counts != LeaseCounts())
         count(store_.folder_, counts);
-    if (is_one_gone && store_.history_ != nullptr)
-        add_ends(*store_.history_, state_for(store_.processes_.space(), without_tickets(before), ""), state_,
-                 ends_, now);
 }
 
 void LeaseStore::Session::save()
 {
+    note_ends();
     // A state has one text only, which tells faster than a copy of the state whether it has changed.
     std::string text = to_text({store_.processes_.space(), state_});
     if (text == saved_ || (saved_.empty() && state_ == LeaseState()))
@@ -133,7 +150,11 @@ void LeaseStore::Session::save()
     // First, with the lock held: should this process be killed on the way, nobody sleeps who could be served.
     wake_waiters(store_.processes_, state_, state_.drains == drains_ ? change_ : StateChange::Other);
     store_.folder_.write(text);
-    note_ends(std::exchange(saved_, std::move(text)));
+    saved_ = std::move(text);
+    const std::int64_t now = boottime_ns();
+    count_ends(now);
+    if (with_gone_ && store_.history_ != nullptr)
+        add_ends(*store_.history_, *with_gone_, state_, ends_, now);
 }
 
 } // namespace ogh

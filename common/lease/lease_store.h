@@ -4,6 +4,7 @@
 #include <chrono>
 #include <cstddef>
 #include <memory>
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
@@ -62,6 +63,9 @@ public:
         /** Has save() look at all who wait: somebody who stays is given less than it had. */
         void expect_all() { change_ = StateChange::Other; }
 
+        /** Has what is known of those who have gone decide what is chosen now; save() does it for later. */
+        void note_ends();
+
         /** What save() writes to the history, should that container be gone: not just "ended". */
         void explain_end(const ProcessId &init, std::string how) { ends_[init] = std::move(how); }
 
@@ -76,7 +80,8 @@ public:
         };
 
         Session(const LeaseStore &store, UniqueFd lock);
-        void note_ends(const std::string &before);
+        [[nodiscard]] bool has_one_gone() const;
+        void count_ends(std::int64_t now) const;
 
         const LeaseStore &store_;
         UniqueFd lock_;
@@ -84,9 +89,11 @@ public:
         LeaseState state_;
         std::vector<Had> before_;       ///< then
         std::vector<Drain> drains_;     ///< then
-        std::set<ProcessId> observers_; ///< then, by init; less those that are left once it is saved
+        std::set<ProcessId> observers_; ///< then, by init
         StateChange change_ = StateChange::None;
         KnownEnds ends_;
+        std::optional<LeaseState> with_gone_; ///< as it was, once it is known that somebody has gone
+        std::set<ProcessId> noted_;           ///< whose ends are, by init
     };
 
     /** @throws Error (BrokenHost); one that names who has kept the lock for so long; Cancelled */

@@ -114,6 +114,9 @@ public:
             LeaseLine line = begin("used");
             line.add("use", use);
             line.add("key", key);
+            // Nothing comes of it if they are forgotten while an earlier version waits.
+            if (const auto ends = state.quick_ends.find(key); !is_first_ && ends != state.quick_ends.end())
+                add_quick_ends(line, ends->second);
             const auto unknown = state.unknown_of_uses.find(key);
             end(unknown == state.unknown_of_uses.end() ? "" : unknown->second);
         }

@@ -217,6 +217,9 @@ Lease take_if_possible(Leases *leases, const LeaseRequest &request, Notes &notes
     if (demand.max_sharers)
         throw Error(ErrorKind::NotAvailable,
                     "--max-sharers counts leases, and there can be none: " + why_no_lease_place());
+    if (request.only_empty)
+        throw Error(ErrorKind::NotAvailable,
+                    "--only-empty compares with leases, and there can be none: " + why_no_lease_place());
     if (request.is_explicit)
         throw Error(ErrorKind::NotAvailable,
                     "a lease is asked for, and there can be none: " + why_no_lease_place());

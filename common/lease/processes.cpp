@@ -189,6 +189,11 @@ std::string Processes::locks() const
     return read_path("locks", max_locks).value_or("");
 }
 
+UniqueFd Processes::open_folder(const std::string &path) const
+{
+    return UniqueFd(::openat(proc_.get(), path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+}
+
 UniqueFd Processes::open_own(const std::string &name) const
 {
     const std::string path = "self/" + name;

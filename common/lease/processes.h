@@ -75,12 +75,17 @@ public:
     /** /proc/locks: who has which lock on a file, of the processes that this pid namespace shows. @throws Error */
     [[nodiscard]] std::string locks() const;
 
+    /** Opens a folder of /proc: ".", "self", "42/fd". @return not valid if it cannot be, and errno says why */
+    [[nodiscard]] UniqueFd open_folder(const std::string &path) const;
+
+    /** The number of a process's pid namespace. @return nothing if it cannot be told. @throws Error */
+    [[nodiscard]] std::optional<std::uint64_t> pid_namespace_of(const std::string &process) const;
+
     /** Opens a file of this process. @throws SystemError (BrokenHost) */
     [[nodiscard]] UniqueFd open_own(const std::string &name) const;
 
 private:
     [[nodiscard]] std::optional<ProcessId> identity_of(pid_t pid) const;
-    [[nodiscard]] std::optional<std::uint64_t> pid_namespace_of(const std::string &process) const;
     [[nodiscard]] std::optional<std::string> read_path(const std::string &path,
                                                        size_t limit = size_t{1} << 20U) const;
     [[nodiscard]] ProcessSpace find_space() const;

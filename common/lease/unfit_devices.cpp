@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "lease/unfit_devices.h"
 
-#include "base/error.h"
-
 namespace ogh {
 
 std::string unfit_text(const std::vector<LeaseKey> &devices, const UnfitDevices &unfit,
@@ -16,7 +14,7 @@ std::string unfit_text(const std::vector<LeaseKey> &devices, const UnfitDevices 
     return text;
 }
 
-void leave_out(const UnfitDevices &unfit, Demand &demand, const NameDevice &name)
+void leave_out(const UnfitDevices &unfit, Demand &demand, const NameDevice &name, const LackError &lack)
 {
     if (unfit.empty())
         return;
@@ -26,8 +24,7 @@ void leave_out(const UnfitDevices &unfit, Demand &demand, const NameDevice &name
         why = unfit_text(demand.candidates, unfit, name);
     std::erase_if(demand.candidates, [&](const LeaseKey &key) { return unfit.contains(key); });
     if (lacks_fixed || (!why.empty() && demand.candidates.size() < demand.any))
-        throw Error(ErrorKind::NotAvailable,
-                    "while the container waited, this host has lost what it waited for: " + why);
+        throw Error(lack.kind, lack.text + why);
 }
 
 } // namespace ogh

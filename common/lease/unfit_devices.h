@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "base/error.h"
 #include "lease/busy_text.h"
 #include "lease/lease_state.h"
 
@@ -17,10 +18,17 @@ using UnfitDevices = std::map<LeaseKey, std::string>;
 std::string unfit_text(const std::vector<LeaseKey> &devices, const UnfitDevices &unfit,
                        const NameDevice &name);
 
+/** The error of a request that lacks something without them: its kind, and what stands before the reasons. */
+struct LackError {
+    ErrorKind kind = ErrorKind::NotAvailable;
+    const char *text = "while the container waited, this host has lost what it waited for: ";
+};
+
 /**
  * Takes them out of what a request may get.
- * @throws Error (NotAvailable) if it lacks something then: it would wait in vain
+ * @throws Error if it lacks something then: it would wait in vain
  */
-void leave_out(const UnfitDevices &unfit, Demand &demand, const NameDevice &name);
+void leave_out(const UnfitDevices &unfit, Demand &demand, const NameDevice &name,
+               const LackError &lack = LackError());
 
 } // namespace ogh

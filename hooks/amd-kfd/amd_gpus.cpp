@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "amd-kfd/amd_gpus.h"
 
+#include <cstdint>
 #include <string>
 #include <utility>
 
 #include "amd-kfd/candidates.h"
+#include "amd-kfd/gpu_users.h"
 #include "amd-kfd/plan.h"
 #include "base/error.h"
+#include "base/text.h"
 #include "host/pci_devices.h"
 #include "kernel/user_namespace.h"
 #include "request/visible_devices.h"
@@ -17,13 +20,19 @@ namespace {
 
 class AmdHost final : public GpuHost {
 public:
-    AmdHost(const Sysroot &sysroot, Inventory inventory) : sysroot_(sysroot), inventory_(std::move(inventory))
+    AmdHost(const Sysroot &sysroot, Inventory inventory, std::uint64_t empty_below)
+        : sysroot_(sysroot), inventory_(std::move(inventory)), empty_below_(empty_below)
     {
     }
 
     [[nodiscard]] std::vector<Candidate> candidates() const override
     {
         return amd_kfd::candidates(inventory_);
+    }
+
+    [[nodiscard]] GpuUsers find_users(const Processes &processes, const Monitors &monitors) const override
+    {
+        return amd_kfd::find_users(sysroot_, inventory_, empty_below_, processes, monitors);
     }
 
     [[nodiscard]] std::unique_ptr<const GpuInputs> gather(const std::vector<size_t> &chosen, Hook &hook,
@@ -42,6 +51,7 @@ public:
 private:
     const Sysroot &sysroot_;
     Inventory inventory_; ///< moved into what gather() returns
+    std::uint64_t empty_below_;
 };
 
 } // namespace
@@ -58,6 +68,20 @@ AmdGpus::AmdGpus()
                                   .node_prefix = "renderD"},
                  .asked_of_tools = amd_visible_devices})
 {
+}
+
+void AmdGpus::add_options(CommandLine &cli)
+{
+    cli.add({"--empty-below", "SIZE",
+             "How much of its memory is in use at least of a GPU that is not empty (default: 512MiB)"},
+            empty_below_);
+}
+
+void AmdGpus::check_options(const CommonOptions & /*common*/, bool /*is_for_cdi*/)
+{
+    if (!parse_memory_size(empty_below_))
+        throw Error(ErrorKind::Usage, "the option '--empty-below' is " + quote(empty_below_) +
+                                          ", which is no size such as '512MiB' or '2GiB'");
 }
 
 GpuList AmdGpus::list(const Sysroot &sysroot, const SelectionPolicy &policy, Notes &notes) const
@@ -85,7 +109,7 @@ std::unique_ptr<GpuHost> AmdGpus::look(const Sysroot &sysroot, const GpuRequest 
     if (!request.policy.ignores_health)
         inventory.dead = PciDevices(sysroot).dead_among(
             addresses_meant(request.selectors, candidates(inventory), request.policy));
-    return std::make_unique<AmdHost>(sysroot, std::move(inventory));
+    return std::make_unique<AmdHost>(sysroot, std::move(inventory), *parse_memory_size(empty_below_));
 }
 
 } // namespace ogh::amd_kfd

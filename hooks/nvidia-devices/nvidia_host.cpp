@@ -4,6 +4,7 @@
 #include "base/error.h"
 #include "image/container_view.h"
 #include "nvidia-devices/host/candidates.h"
+#include "nvidia-devices/host/gpu_users.h"
 #include "nvidia-devices/host/mig_devices.h"
 #include "nvidia-devices/plan/inputs.h"
 #include "nvidia-devices/plan/requested_tree.h"
@@ -49,6 +50,11 @@ NvidiaHost::NvidiaHost(const DriverPlaces &places, Inventory inventory, Extras e
 std::vector<Candidate> NvidiaHost::candidates() const
 {
     return nvidia_devices::candidates(inventory_);
+}
+
+GpuUsers NvidiaHost::find_users(const Processes &processes, const Monitors &monitors) const
+{
+    return nvidia_devices::find_users(places_.sysroot, inventory_, processes, monitors);
 }
 
 std::unique_ptr<const GpuInputs> NvidiaHost::gather(const std::vector<size_t> &chosen, Hook &hook,

@@ -16,6 +16,7 @@ class NvidiaHost final : public GpuHost {
 public:
     NvidiaHost(const DriverPlaces &places, Inventory inventory, Extras extras);
     [[nodiscard]] std::vector<Candidate> candidates() const override;
+    [[nodiscard]] GpuUsers find_users(const Processes &processes, const Monitors &monitors) const override;
     [[nodiscard]] std::unique_ptr<const GpuInputs> gather(const std::vector<size_t> &chosen, Hook &hook,
                                                           Notes &notes) override;
 

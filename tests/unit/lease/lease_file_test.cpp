@@ -58,6 +58,8 @@ LeaseFile limited_example()
     file.state.drains.push_back({"e", 13, {" a=1", ""}, 77, "Xid 79"});
     file.state.drains.push_back({"f", 14, {}, 0, "dust"});
     file.state.drains.push_back({"f", 15, {}, 0, "", "oci-gpu-hooks check"});
+    file.state.quick_ends = {{"b/1", {7, 18446744073709551615U}}};
+    file.state.unknown_of_uses = {{"b/1", " by=3f2a"}};
     return file;
 }
 
@@ -206,6 +208,10 @@ const auto changes_of_limits = std::to_array<Change>({
     {",:99", ",:099", "wrong value of 'watches'"},
     {",:99", ",:98,:99", "wrong value of 'watches'"},
     {",:99", ",:0", "wrong value of 'watches'"},
+    {"quick-ends=7,", "quick-ends=07,", "wrong value of 'quick-ends'"},
+    {"quick-ends=7,", "quick-ends=x,", "wrong value of 'quick-ends'"},
+    {"quick-ends=7,18446744073709551615", "quick-ends=-", "wrong value of 'quick-ends'"},
+    {"quick-ends=7,18446744073709551615", "quick-ends=18446744073709551616", "wrong value of 'quick-ends'"},
     {"quotas=4294967295:io", "max-sharers=64 quotas=1:io", "wrong value of 'a field'"},
 });
 
@@ -273,7 +279,8 @@ BOOST_AUTO_TEST_CASE(quotas_and_limits_stand_behind_what_there_was_in_version_2_
           " device mode=shared key=b/1 quotas=2:key:a\\x2c\\x20b,1:policy:c max-sharers=3 used-at=8\n"
           " device mode=shared key=b/2 max-sharers=1\n",
           " program=/tmp/gdn-init quotas=4294967295:io.kubernetes.pod.namespace=ml max-sharers=64 "
-          "watches=1,2,10,17:4711,18:4712,:99 signals=yes\n"})
+          "watches=1,2,10,17:4711,18:4712,:99 signals=yes\n",
+          "used use=1 key=b/1 quick-ends=7,18446744073709551615 by=3f2a\n"})
         BOOST_TEST(text.find(words) != std::string::npos, words);
 }
 
@@ -281,7 +288,7 @@ BOOST_AUTO_TEST_CASE(observers_stand_where_earlier_versions_keep_what_they_do_no
 {
     LeaseFile file = observed_example();
     const std::string text = to_text(file);
-    BOOST_TEST(text.ends_with("key=b/1\n"
+    BOOST_TEST(text.ends_with("key=b/1 quick-ends=7,18446744073709551615 by=3f2a\n"
                               "observer taken=15 since=16 pid=20 start=4714 pid-namespace=own inode=7 "
                               "controller=- cgroup=/kubepods/x container=c1 program=/plugin by=x\n"
                               " device mode=shared key=a\n"

@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <sys/types.h>
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "host/sysroot.h"
+#include "lease/lease_state.h"
+#include "lease/processes.h"
+
+namespace ogh {
+
+/** A process that uses GPUs, however it came to them. */
+struct GpuUser {
+    ProcessId process;
+    std::string program;     ///< as the kernel has its name, of at most 15 bytes, which are anybody's choice
+    std::string user;        ///< the number of its user
+    std::string cgroups;     ///< its /proc/PID/cgroup
+    std::set<LeaseKey> gpus; ///< whole ones
+};
+
+/** Who uses a host's GPUs. */
+struct GpuUsers {
+    std::vector<GpuUser> users;
+    std::map<LeaseKey, std::string>
+        filled;          ///< GPUs of whose memory much is in use, in words; it may be a holder's
+    std::string unknown; ///< why it is not known; "" if it is
+
+    static GpuUsers not_known(std::string why) { return {{}, {}, std::move(why)}; }
+};
+
+using FindGpuUsers = std::function<GpuUsers(const Processes &)>;
+
+/** Programs of the host that watch GPUs, and do not use them. */
+class Monitors final {
+public:
+    /** @param sysroot outlives this. @param files absolute, below it; those that are not there do not count */
+    Monitors(const Sysroot &sysroot, std::vector<std::string> files)
+        : sysroot_(sysroot), files_(std::move(files))
+    {
+    }
+
+    /**
+     * Whether the process runs one of them in the mount namespace of this process: by device and inode, as what a process
+     * says of itself is its own choice. @throws Error
+     */
+    [[nodiscard]] bool has(const Processes &processes, pid_t pid) const;
+
+private:
+    using Identity = std::vector<std::uint64_t>;
+
+    const Sysroot &sysroot_;
+    std::vector<std::string> files_;
+    mutable std::optional<std::set<Identity>> known_; ///< looked up for the first process that there is
+};
+
+/** Why pids do not mean what the host's kernel calls by them, so that nobody can be looked for; "" if they do. */
+std::string why_unknown(const Processes &processes);
+
+/** What there is to say of a process. @param gpus that it uses. @return nothing if it has ended */
+std::optional<GpuUser> user_of(const Processes &processes, pid_t pid, std::set<LeaseKey> gpus);
+
+/**
+ * The GPUs that somebody uses, each with who that is, for people: nobody who has a lease of it or sees it as an observer,
+ * which is told by the cgroup. What is filled counts where nobody has a lease.
+ */
+std::map<LeaseKey, std::string> used_by_others(const Processes &processes, const LeaseState &state,
+                                               const GpuUsers &all);
+
+} // namespace ogh

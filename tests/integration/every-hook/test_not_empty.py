@@ -1,0 +1,303 @@
+# SPDX-License-Identifier: Apache-2.0
+"""GPUs that somebody uses without a lease are given last, and with --only-empty not at all; so are, last, those on
+which containers end at once. /dev/null and its neighbours stand for NVIDIA's GPUs, as nodes that can be opened."""
+
+import re
+import shutil
+import subprocess
+import sys
+
+import pytest
+
+from harness import amd_container, engines
+from harness.amd_container import on_host
+from harness.expect import started, told
+from harness.fuse import Volume
+from harness.leases import Container, ask
+from harness.nvidia_container import KEY, refused
+from harness.stopped import wait_until
+from hosts.amd import CPX, CPX_BLANKS, GIB, MI210
+from hosts.nvidia import MAJOR, Gpu, NvidiaHost
+
+pytest_plugins = ["harness.nvidia_fixtures", "harness.amd_fixtures"]
+
+RUNC, CRUN = engines.RUNTIMES
+ENGINES = pytest.mark.parametrize("engine", [RUNC, CRUN, engines.PODMANS[1]], ids=str)
+NODES = "ls -d /dev/nvidia[0-9]* | sort | tr '\\n' ' '; echo"
+NULL, ZERO, FULL = GPUS = [Gpu("0000:18:00.0", 3, 1, 128), Gpu("0000:3b:00.0", 5, 2, 129), Gpu("0000:86:00.0", 7, 3, 130)]
+RENDER = "ls /dev/dri | grep render | sort | tr '\\n' ' '; echo"
+
+
+def nodes(*gpus):
+    """What NODES prints."""
+    return " ".join(sorted(gpu.node for gpu in gpus)) + " \n"
+
+
+@pytest.fixture(name="machine")
+def machine_fixture(scratch):
+    return NvidiaHost(scratch / "machine", GPUS, numbers={MAJOR: 1})
+
+
+@pytest.fixture(name="trainer")
+def trainer_fixture(scratch):
+    """A program of that name."""
+    shutil.copy("/bin/sleep", scratch / "trainer")
+    return scratch / "trainer"
+
+
+@pytest.fixture(name="using")
+def using_fixture(machine, trainer):
+    """A function that starts a program which has a GPU's node open until the end of the test, or another file; gives
+    the process."""
+    processes = []
+
+    def use(gpu, program=trainer, before=(), mode="<", **options):
+        path = machine.path / gpu.node[1:] if isinstance(gpu, Gpu) else gpu
+        words = [*before, "sh", "-c", f'exec 3{mode}"$0"; echo; exec "$1" 1000', path, program]
+        # pylint: disable=consider-using-with
+        processes.append(subprocess.Popen(list(map(str, words)), stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                                          **options))
+        assert processes[-1].stdout.readline() == b"\n"
+        return processes[-1]
+
+    yield use
+    for process in processes:
+        process.kill()
+        process.wait()
+        process.stdout.close()
+
+
+@ENGINES
+def test_any_prefers_what_nobody_uses(nv_box, using, engine):
+    user = using(NULL, user=1000)
+    result = nv_box("any:1", engine=engine).run(NODES)
+    assert started(result) == nodes(ZERO)
+    told(result, "GPU 0 ", NULL.uuid, f"is passed by: it is used by 'trainer' (pid {user.pid}, user 1000), "
+                                                 "which has no lease of it")
+
+
+def test_any_takes_it_where_there_is_no_other_and_says_so(nv_box, using):
+    using(NULL)
+    result = nv_box("any:3").run(NODES)
+    assert started(result) == nodes(*GPUS)
+    told(result, "GPU 0 ", "is given, and is used by 'trainer'")
+    assert len([line for line in result.said if "trainer" in line]) == 1
+
+
+def test_what_is_named_is_given_with_a_warning_where_it_is_for_one_alone(nv_box, using):
+    using(NULL)
+    result = ask(nv_box("0"), KEY, "exclusive").run(NODES)
+    assert started(result) == nodes(NULL)
+    told(result, "GPU 0 ", "is given, and is used by 'trainer'")
+    result = nv_box("0").run(NODES)
+    assert started(result) == nodes(NULL) and not [line for line in result.said if "trainer" in line]
+
+
+@ENGINES
+def test_only_empty_ones(nv_box, using, leases, engine):
+    """For shared leases, too."""
+    user = using(NULL, user=1000)
+    for request in ("0", "0-1", "any:3", "all"):
+        refused(nv_box(request, "--only-empty", engine=engine).run(), 4, "--only-empty", "GPU 0 ",
+                f"is used by 'trainer' (pid {user.pid}, user 1000)")
+    assert leases.are_free()
+    assert started(nv_box("any:2", "--only-empty", engine=engine).run(NODES)) == nodes(ZERO, FULL)
+    assert started(nv_box("1", "--only-empty", engine=engine).run(NODES)) == nodes(ZERO)
+
+
+def test_who_has_a_lease_or_observes_is_nobody_else(nv_box, leases):
+    """By the cgroup, so that it is every process of a container."""
+    script = f"sleep 1000 <{NULL.node} >/dev/zero & true"
+    holder = Container(nv_box("0"), script).ready()
+    namespace = "io.kubernetes.cri.sandbox-namespace"
+    watcher = nv_box(None, "--observer", f"{namespace}=gpu-*")
+    watcher.annotations[namespace] = "gpu-operator"
+    watcher.loader = "concourse"
+    watcher = Container(watcher, script).ready()
+    assert sorted(leases.rows("lease")) == [("observer",), ("shared",)]
+    result = nv_box("0", "--only-empty").run(NODES)
+    assert started(result) == nodes(NULL)
+    holder.end()
+    watcher.end()
+
+
+def test_a_container_without_a_lease_of_it_counts(nv_box, using, machine):
+    """One of 1 that has opened 0, which came to it another way."""
+    box = nv_box("1")
+    box.config["mounts"].append({"destination": "/other", "source": str(machine.path / "dev"), "options": ["bind"]})
+    box.config["linux"].setdefault("resources", {})["devices"] = [{"allow": True, "access": "rwm"}]
+    holder = Container(box, f"sleep 1000 </other/nvidia{NULL.minor} & true").ready()
+    refused(nv_box("0", "--only-empty").run(), 4, "GPU 0 ", "is used by 'sleep' (pid ")
+    assert started(nv_box("1", "--only-empty").run(NODES)) == nodes(ZERO)
+    holder.end()
+
+
+def test_monitors_are_told_by_their_files_in_this_mount_namespace(nv_box, nv_host, using, machine, scratch):
+    program = machine.path / "usr/bin/nvidia-smi"
+    program.parent.mkdir(parents=True, exist_ok=True)
+    shutil.copy("/bin/sleep", program)
+    using(NULL, program, before=nv_host().command([]))
+    assert started(nv_box("0", "--only-empty").run(NODES)) == nodes(NULL)
+    refused(nv_box("0", "--only-empty", "--monitors", "/usr/bin/other").run(), 4, "'nvidia-smi'")
+    other = scratch / "nvidia-smi"  # it says that it is one
+    shutil.copy("/bin/sleep", other)
+    using(ZERO, other, before=nv_host().command([]))
+    refused(nv_box("1", "--only-empty").run(), 4, "'nvidia-smi'")
+    (machine.path / "usr/bin/watch").symlink_to("../../opt/watch")
+    (machine.path / "opt").mkdir()
+    other.rename(machine.path / "opt/watch")
+    assert started(nv_box("1", "--only-empty", "--monitors", "/usr/bin/none,/usr/bin/watch").run(NODES)) == nodes(ZERO)
+    using(FULL, program, before=nv_host().command(["unshare", "--mount"]))
+    refused(nv_box("2", "--only-empty").run(), 4, "'nvidia-smi'")
+
+
+def test_monitors_have_absolute_paths(by_hand):
+    process = by_hand("--plan", "--request", "0", "--monitors", "/usr/bin/x,y")
+    assert process.returncode == 2 and "'y'" in process.stderr
+
+
+def test_what_only_looks_like_it(nv_box, using, machine, scratch):
+    """Another file of that name, another node, and a descriptor that opens nothing."""
+    (scratch / "nvidia3").write_text("", "utf-8")
+    using(scratch / "nvidia3")
+    using("/dev/null")
+    path = machine.path / NULL.node[1:]
+    script = f"import os, time; os.open({str(path)!r}, os.O_PATH); print(flush=True); time.sleep(1000)"
+    with subprocess.Popen([sys.executable, "-c", script], stdout=subprocess.PIPE) as process:
+        assert process.stdout.readline() == b"\n"
+        assert started(nv_box("0", "--only-empty").run(NODES)) == nodes(NULL)
+        process.kill()
+
+
+def test_a_filesystem_that_does_not_answer_is_not_asked(nv_box, nv_host, using, scratch):
+    """Not by the name of a file on it that is open, nor by that of a program."""
+    volume = Volume(nv_host(), scratch / "volume")
+    try:
+        using(NULL)
+        refused(nv_box("0", "--only-empty").run(), 4, "'trainer'")
+    finally:
+        volume.close()
+
+
+def looked_at(box, scratch):
+    """Runs it; the processes whose descriptors the hook has listed."""
+    trace = scratch / "trace"
+    box.wrapper = ("/usr/bin/strace", "-f", "-qq", "-o", trace, "-e", "trace=openat")
+    started(box.run("true"))
+    return re.findall(r'openat\(\d+, "(\d+)/fd"', trace.read_text("utf-8"))
+
+
+def test_nobody_is_looked_for_where_it_makes_no_difference(nv_box, machine, scratch):
+    """Whoever names what it shares gets it in any case; and nothing is open where the kernel says so."""
+    assert not looked_at(nv_box("0"), scratch) and not looked_at(nv_box("all"), scratch)
+    assert looked_at(nv_box("any:1"), scratch)
+    assert looked_at(ask(nv_box("0"), KEY, "exclusive"), scratch)
+    machine.write("sys/module/nvidia/refcnt", "2\n")
+    for module in ("nvidia_uvm", "nvidia_modeset"):
+        machine.link(f"sys/module/nvidia/holders/{module}", f"../../{module}")
+    assert not looked_at(nv_box("any:1", "--only-empty"), scratch)
+    machine.write("sys/module/nvidia/refcnt", "3\n")
+    assert looked_at(nv_box("any:1"), scratch)
+
+
+class OtherPids:
+    """A host whose processes have a pid namespace of their own."""
+
+    def __init__(self, host):
+        self._host, self.journal = host, host.journal
+
+    def command(self, argv):
+        return self._host.command(["unshare", "--pid", "--fork", "--kill-child", "--mount-proc", *argv])
+
+    def check(self):
+        self._host.check()
+
+
+def test_in_another_pid_namespace_it_is_not_known(nv_box, nv_host, using, machine):
+    using(NULL)
+    for args in ((), ("--only-empty",)):
+        box = nv_box("any:1", *args)
+        box.host = OtherPids(nv_host())
+        if args:
+            refused(box.run(), 3, "--only-empty", "is not known: this is not the first pid namespace")
+        else:
+            result = box.run(NODES)
+            assert started(result) == nodes(NULL)
+            told(result, "who uses GPUs is not known: this is not the first pid namespace")
+
+
+def test_after_a_wait_it_is_looked_at_again(nv_box, using, leases):
+    first = Container(ask(nv_box("0"), KEY, "exclusive")).ready()
+    box = ask(nv_box("any:1", "--allow", "0", "--only-empty", "--max-wait", "1h"), KEY, "exclusive", "1h")
+    box.timeout = 3700
+    second = Container(box, NODES)
+    wait_until(lambda: len(leases.waiting()) == 1, "it does not wait", second.run.process)
+    using(NULL)
+    first.end()
+    refused(second.end(), 4, "--only-empty", "GPU 0 ", "is used by 'trainer'")
+    assert leases.are_free()
+
+
+@ENGINES
+def test_where_containers_end_at_once_is_given_last(nv_box, engine):
+    for _ in range(3):
+        started(nv_box("0", engine=engine).run("true"))
+    for gpu in (ZERO, FULL, ZERO):  # of which each was given later than 0
+        result = nv_box("any:1", engine=engine).run(NODES)
+        assert started(result) == nodes(gpu)
+    told(result, "GPU 0 ", "is passed by: the last 3 containers that had it ended within 10 seconds")
+    result = nv_box("any:1", "--allow", "0", engine=engine).run(NODES)
+    assert started(result) == nodes(NULL) and not [line for line in result.said if "passed by" in line]
+
+
+def vram(amd_machine, pid, gpu, size):
+    """What KFD says that the process has of it."""
+    number = (amd_machine.path / amd_machine.topology(gpu) / "gpu_id").read_text("ascii").strip()
+    amd_machine.write(f"sys/devices/virtual/kfd/kfd/proc/{pid}/vram_{number}", f"{size}\n")
+
+
+@pytest.fixture(name="process")
+def process_fixture():
+    with subprocess.Popen(["sleep", "1000"], user=1000) as process:
+        yield process
+        process.kill()
+
+
+@on_host(MI210)
+@ENGINES
+def test_amd_processes_with_memory(amd_box, amd_machine, process, engine):
+    first, second = sorted(MI210, key=lambda gpu: gpu.address)[:2]
+    vram(amd_machine, process.pid, first, 4096)
+    vram(amd_machine, process.pid, second, 0)
+    for gpu in (first, second):
+        vram(amd_machine, 2 ** 22 + 1, gpu, 4096)  # one that has ended
+    result = amd_box("any:1", engine=engine).run(RENDER)
+    assert started(result) == f"renderD{second.render} \n"
+    told(result, "GPU 0 ", f"is passed by: it is used by 'sleep' (pid {process.pid}, user 1000)")
+    amd_container.refused(amd_box("0", "--only-empty", engine=engine).run(), 4, "is used by 'sleep'")
+
+
+@on_host(MI210)
+def test_amd_memory_that_is_nobodys(amd_box, amd_machine):
+    first, second = sorted(MI210, key=lambda gpu: gpu.address)[:2]
+    for gpu, used in ((first, GIB // 2), (second, GIB // 2 - 1)):
+        amd_machine.write(f"{amd_machine.device_folder(gpu.address)}/mem_info_vram_used", f"{used}\n")
+    amd_container.refused(amd_box("0", "--only-empty").run(), 4, "GPU 0 ", "has 512 MiB of its memory in use")
+    assert started(amd_box("any:1", "--only-empty", "--allow", "0,1").run(RENDER)) == f"renderD{second.render} \n"
+    assert started(amd_box("0", "--only-empty", "--empty-below", "1GiB").run(RENDER)) == f"renderD{first.render} \n"
+    holder = Container(amd_box("0")).ready()  # it may be the holder's
+    assert started(amd_box("0", "--only-empty").run(RENDER)) == f"renderD{first.render} \n"
+    holder.end()
+
+
+@on_host(CPX, blanks=CPX_BLANKS)
+def test_amd_partitions_are_used_with_their_gpu(amd_box, amd_machine, process):
+    vram(amd_machine, process.pid, CPX[3], 4096)
+    amd_container.refused(amd_box("any:57", "--only-empty").run(), 4, "is used by 'sleep'")
+    assert started(amd_box("any:56", "--only-empty").run("ls /dev/dri | grep -c render")) == "56\n"
+
+
+@pytest.mark.parametrize("size", ["", "512", "512M", "-1MiB", "1.5GiB", "MiB"])
+def test_amd_sizes_that_are_none(amd_by_hand, size):
+    process = amd_by_hand("--list", "--empty-below", size)
+    assert process.returncode == 2 and "--empty-below" in process.stderr
