@@ -160,7 +160,8 @@ def test_install_and_purge_leave_a_plain_debian_as_it_was(debian):
     assert {path[1:].removesuffix(".gz") for path in listed} == expected_files()
     assert {path[1:] for path in listed} <= host.changes()
     control = Path(host.path("/var/lib/dpkg/info")).glob("oci-gpu-hooks.*")
-    assert {path.suffix for path in control} == {".list", ".md5sums", ".postinst", ".postrm", ".triggers"}, "no conffiles"
+    assert {path.suffix for path in control} == {
+        ".list", ".md5sums", ".postinst", ".postrm", ".prerm", ".triggers"}, "no conffiles"
     host.run(["mkdir", "-p", "/srv/datasets"])
     assert "/srv/datasets" in host.run(["oci-gpu-hooks", "list"]).stdout
     for name, file in FILES.items():
