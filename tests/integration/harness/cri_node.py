@@ -20,7 +20,7 @@ def given(*gpus):
     return nodes | {f"/dev/nvidia-{name}": node_of(UNUSED[UVM], minor) for minor, name in enumerate(("uvm", "uvm-tools"))}
 
 
-def configured(folder):
+def configured(folder, has_systemd):
     """containerd's configuration as an administrator has it, with a second runtime, which has the driver systemd."""
     own = PLUGIN if is_version_1() else PLUGIN_2
     image = (f'[plugins."{PLUGIN}"]\nsandbox_image = "{IMAGE}"\nrestrict_oom_score_adj = true\n' if is_version_1() else
@@ -28,16 +28,16 @@ def configured(folder):
              f'[plugins."{PLUGIN_2}"]\nrestrict_oom_score_adj = true\n')
     runtimes = "".join(f'[plugins."{own}".containerd.runtimes.{name}]\nruntime_type = "io.containerd.runc.v2"\n'
                        f'[plugins."{own}".containerd.runtimes.{name}.options]\nSystemdCgroup = {driver}\n'
-                       for name, driver in (("runc", "false"), ("systemd", "true")))
+                       for name, driver in (("runc", str(has_systemd).lower()), ("systemd", "true")))
     return (f'version = {2 if is_version_1() else 3}\nimports = {DROP_INS}\n'
             f'root = "{folder}/root"\nstate = "{folder}/state"\n[grpc]\naddress = "{folder}/socket"\n'
             f'[ttrpc]\naddress = "{folder}/ttrpc"\n{image}{runtimes}')
 
 
 class CriNode(Node):
-    """With a daemon."""
+    """With a daemon; whether its default runtime has the cgroups of pods made by systemd."""
 
-    daemon = None
+    daemon, has_systemd = None, False
 
     def begin(self, *words):
         """`words` are those of `install`; the hook looks at this machine as if it had two GPUs."""
@@ -52,7 +52,7 @@ class CriNode(Node):
 
     def configure(self, more=""):
         self.folder.mkdir()
-        self.write(configured(self.folder) + more)
+        self.write(configured(self.folder, self.has_systemd) + more)
 
     def start(self):
         self.daemon = Containerd(self.machine, self.folder, CONFIG)

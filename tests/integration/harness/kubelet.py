@@ -151,8 +151,9 @@ class Kubelet:
         self._sysctls = {name: self._sysctl(name) for name in SYSCTLS}
         (self.folder / "config.json").write_text(json.dumps({
             "apiVersion": "kubelet.config.k8s.io/v1beta1", "kind": "KubeletConfiguration",
-            "containerRuntimeEndpoint": f"unix://{node.folder}/socket", "cgroupDriver": "cgroupfs", "failCgroupV1": False,
-            "cgroupRoot": "/", "failSwapOn": False, "enableServer": False, "contentType": "application/json",
+            "containerRuntimeEndpoint": f"unix://{node.folder}/socket", "failCgroupV1": False,
+            "cgroupDriver": "systemd" if node.has_systemd else "cgroupfs", "cgroupRoot": "/",
+            "failSwapOn": False, "enableServer": False, "contentType": "application/json",
             "authentication": {"anonymous": {"enabled": True}, "webhook": {"enabled": False}},
             "authorization": {"mode": "AlwaysAllow"}, "staticPodPath": str(self.folder / "pods"), "fileCheckFrequency": "1s",
             "podLogsDir": str(self.folder / "logs"), "evictionHard": {"memory.available": "1Mi"},
@@ -214,14 +215,23 @@ class Kubelet:
                 return event.get("message", event.get("note"))
         return None
 
+    def cgroups_of(self, name):
+        """Where that pod's container is, as the node sees it: a path for each hierarchy, without those of no use."""
+        pid = (self._bundle_of(name) / "init.pid").read_text("ascii")
+        lines = self.node.machine.run(["cat", f"/proc/{pid}/cgroup"]).stdout.splitlines()
+        return {line.rpartition(":")[2] for line in lines} - {"/"}
+
     def config_of(self, name):
         """config.json of that pod's container, as containerd has it."""
+        return json.loads((self._bundle_of(name) / "config.json").read_text("utf-8"))
+
+    def _bundle_of(self, name):
         for file in (self.node.folder / "state").glob("*/k8s.io/*/config.json"):
             config = json.loads(file.read_text("utf-8"))
             notes = config["annotations"]
             if (notes.get("io.kubernetes.cri.container-name"), notes["io.kubernetes.cri.sandbox-name"]) == (
                     "train", f"{name}-node"):
-                return config
+                return file.parent
         raise AssertionError("no such pod")
 
     def close(self):

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """What engines have written as config.json for a container, without the hooks: the files of tests/integration/recorded.
-tests/by-hand/kubelet makes those of kubelet's pods. Those of Concourse's steps are what its package worker/runtime/spec makes
-of the garden.ContainerSpec of a step (August 2026, behind 8.2.5), which containerd writes down as it is, with the three mounts
-that worker/runtime/cni_network.go adds; names and environment are made up."""
+tests/by-hand/kubelet makes those of kubelet's pods. Those of Concourse's steps are what its package worker/runtime/spec
+makes of the garden.ContainerSpec of a step (August 2026, behind 8.2.5), which containerd writes down as it is, with the
+three mounts that worker/runtime/cni_network.go adds; names and environment are made up."""
 
 import json
 import os

@@ -11,6 +11,7 @@ import pytest
 
 from harness import recorded
 from harness.cri_node import FOLDER, LOOK, given
+from harness.host import Host
 from harness.kubelet import Kubelet
 from harness.node import FROM_MOUNTS
 from harness.nvidia_container import probed
@@ -18,6 +19,9 @@ from hosts.nvidia import TWO
 
 pytest_plugins = ["harness.admin_fixtures", "harness.cri_fixtures"]
 
+HAS_SYSTEMD = os.environ.get("CGROUP_DRIVER") == "systemd"
+CGROUP = ("/kubepods[.]slice/kubepods-besteffort[.]slice/kubepods-besteffort-pod[0-9a-f]+[.]slice/"
+          "cri-containerd-[0-9a-f]{64}[.]scope" if HAS_SYSTEMD else "/kubepods/besteffort/pod[0-9a-f]+/[0-9a-f]{64}")
 INSTALL = FROM_MOUNTS[:-1]
 OBSERVER = ("--observer", "io.kubernetes.cri.sandbox-namespace=gpu-device-plugin")
 CDI = "nvidia.cdi.k8s.io/nvidia-device-plugin_5f0c"
@@ -36,12 +40,21 @@ def by_environment(uuids):
     return {"envs": {"NVIDIA_VISIBLE_DEVICES": ",".join(uuids)}}
 
 
+@pytest.fixture(name="machine")
+def machine_fixture():
+    """systemd has to know the processes by the numbers that runc says."""
+    host = Host("as-found" if HAS_SYSTEMD else "not-hybrid", own_processes=not HAS_SYSTEMD)
+    yield host
+    host.close()
+
+
 @pytest.fixture(name="begin")
 def begin_fixture(node):
     """A function that sets containerd up with these words of `install`, and starts kubelet with a plugin that answers so."""
     begun = []
 
     def begin(words, answer):
+        node.has_systemd = HAS_SYSTEMD
         node.begin(*words)
         begun.append(Kubelet(node, answer))
         return begun[0]
@@ -64,10 +77,9 @@ def own(value):
 def test_mounts(begin):
     """Two pods have a GPU each, below the pod's cgroup; the plugin's namespace sees both, and a pod without a limit none."""
     kubelet = begin((*FROM_MOUNTS, *OBSERVER, "--max-devices", "1"), by_mounts)
-    cgroups, _, nodes = kubelet.pod("one", f"cat /proc/self/cgroup; echo +; {LOOK}").partition("+\n")
-    places = {line.rpartition(":")[2] for line in cgroups.splitlines()} - {"/"}
-    assert places and all(re.fullmatch("/kubepods/besteffort/pod[0-9a-f]+/[0-9a-f]{64}", place) for place in places), cgroups
-    seen = [probed(nodes), probed(kubelet.pod("two", LOOK))]
+    seen = [probed(kubelet.pod("one", LOOK)), probed(kubelet.pod("two", LOOK))]
+    places = kubelet.cgroups_of("one")
+    assert places and all(re.fullmatch(CGROUP, place) for place in places), places
     assert given(TWO[0]) in seen and given(TWO[1]) in seen
     assert probed(kubelet.pod("three", LOOK, gpus=0)) == {}
     assert probed(kubelet.pod("monitor", LOOK, gpus=0, namespace="gpu-device-plugin")) == given(*TWO)
