@@ -117,10 +117,10 @@ std::map<LeaseKey, std::string> used_by_others(const Processes &processes, const
                                       "), which has no lease of it");
         }
     }
-    for (const auto &[gpu, text] : all.filled) {
+    for (const auto &filled : all.filled) {
         if (std::none_of(state.allocations.begin(), state.allocations.end(),
-                         [&](const Allocation &one) { return has_some_of(one, gpu); }))
-            used.emplace(gpu, text);
+                         [&](const Allocation &one) { return has_some_of(one, filled.first); }))
+            used.insert(filled);
     }
     return used;
 }
