@@ -21,6 +21,7 @@ ONE, NOTHING, ALL = "one", {}, given(*TWO)
 @pytest.mark.parametrize("machine", [TWO], indirect=True, ids=["two"])
 @pytest.mark.parametrize("name, options, outcome", [
     ("mounts", ("--from", "mounts", *STRICT, *OBSERVER), ONE),
+    ("mounts-systemd", ("--from", "mounts", *STRICT, *OBSERVER), ONE),
     ("mounts", ("--from", "environment"), "'--from mounts'"),
     ("cdi-annotations", ("--from", "cdi-annotations", *STRICT), ONE),
     ("cdi-annotations", ("--from", "mounts,environment"), "'--from cdi-annotations'"),
@@ -71,4 +72,7 @@ def test_a_step_of_concourses(nv_box, machine, scratch, step, options, params, o
 def test_a_pods_cgroup_is_below_kubelets():
     for file in recorded.FOLDER.glob("kubelet-*.json"):
         path = recorded.load(file.stem)["linux"]["cgroupsPath"]
-        assert re.fullmatch("/kubepods/besteffort/pod[0-9a-f]{32}/[0-9a-f]{64}", path), path
+        form = "/kubepods/besteffort/pod{}/{}"
+        if file.stem.endswith("-systemd"):
+            form = "kubepods-besteffort-pod{}[.]slice:cri-containerd:{}"
+        assert re.fullmatch(form.format("[0-9a-f]{32}", "[0-9a-f]{64}"), path), path

@@ -22,12 +22,14 @@ def write(folder, name, config):
 
 
 def make(box, name):
-    """Turn `box` into the container of that record. Not taken: the other container's namespaces, its cgroup, and what was
-    mounted of the other host's disk, in the place of which are empty files and folders."""
+    """Turn `box` into the container of that record. Not taken: the other container's namespaces, its cgroup with all limits
+    but those of devices, and what was mounted of the other host's disk, in the place of which are empty files and folders."""
     config, own = load(name), box.config
     config["root"] = own["root"]
     config["mounts"] += [mount for mount in own["mounts"] if mount["destination"].startswith("/proc/driver")]
     config["linux"]["cgroupsPath"] = f"/{box.bundle.folder.parent.name}-{box.bundle.folder.name}"
+    resources = config["linux"].get("resources", {})
+    config["linux"]["resources"] = {"devices": resources["devices"]} if "devices" in resources else {}
     for namespace in config["linux"]["namespaces"]:
         namespace.pop("path", None)
     for number, mount in enumerate(config["mounts"]):

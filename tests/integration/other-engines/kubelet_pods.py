@@ -67,7 +67,8 @@ def begin_fixture(node):
 def keep(kubelet, pod, name):
     if "RECORD" in os.environ:
         text = json.dumps(kubelet.config_of(pod)).replace(str(kubelet.node.path), "/node")
-        recorded.write(Path(os.environ["RECORD"]), f"kubelet-{name}", json.loads(text))
+        driver = "-systemd" if HAS_SYSTEMD else ""
+        recorded.write(Path(os.environ["RECORD"]), f"kubelet-{name}{driver}", json.loads(text))
 
 
 def own(value):
