@@ -10,7 +10,7 @@
 #include "base/text.h"
 #include "commands/command.h"
 #include "install/key_files.h"
-#include "install/manifest.h"
+#include "registration/manifest.h"
 
 namespace ogh::admin {
 

@@ -11,8 +11,8 @@
 #include "commands/command.h"
 #include "engines/engine.h"
 #include "engines/installed_hooks.h"
-#include "install/manifest.h"
 #include "install/root_files.h"
+#include "install/written_file.h"
 
 namespace ogh::admin {
 
@@ -69,7 +69,7 @@ bool take_engine(InstalledFile &file, const std::optional<std::string> &engine)
 std::string why_it_stays(const InstalledFile &file, const PresentFile &present, const Sysroot &sysroot,
                          const std::vector<InstalledFile> &gone)
 {
-    if (!file.is(present))
+    if (!is_as_written(file, present))
         return "was changed by somebody, and stays";
     if (!is_drop_in(file) || file.path == default_annotations_file)
         return "";
@@ -95,7 +95,7 @@ Removal plan_removal(const Manifest &manifest, const std::optional<std::string> 
             removal.left.files.push_back(std::move(left));
             continue;
         }
-        const PresentFile present = file.look(root);
+        const PresentFile present = look_at(root, file);
         if (!present.exists)
             continue;
         if (const std::string why = why_it_stays(file, present, sysroot, removal.gone); !why.empty()) {
@@ -106,14 +106,6 @@ Removal plan_removal(const Manifest &manifest, const std::optional<std::string> 
         }
     }
     return removal;
-}
-
-void remove(RootFiles &root, const InstalledFile &file)
-{
-    if (file.part.empty())
-        root.remove(file.path);
-    else
-        write_part(root, file, "");
 }
 
 /** A name, or what stands for one that is not known. */
@@ -176,13 +168,13 @@ int remove_for(const std::shared_ptr<const Sysroot> &sysroot, const std::optiona
     const Removal removal = plan_removal(Manifest::read(*sysroot), engine, *sysroot, root);
     for (const InstalledFile &file : removal.gone) {
         if (!dry_run)
-            remove(root, file);
+            remove_written(root, file);
         print((dry_run ? "would remove " : "removed ") + shown(file) + "\n");
     }
     if (std::any_of(removal.gone.begin(), removal.gone.end(), is_runtime))
         print("containerd starts pods as before until it is started again: systemctl restart containerd\n");
     if (!dry_run) {
-        removal.left.store(root);
+        store(root, removal.left);
         root.keep();
     }
     const std::vector<Engine> engines = find_engines(sysroot);

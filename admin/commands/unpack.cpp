@@ -9,8 +9,8 @@
 #include "base/path_names.h"
 #include "base/text.h"
 #include "commands/command.h"
-#include "install/manifest.h"
 #include "install/root_files.h"
+#include "install/written_file.h"
 #include "registration/hooks.h"
 
 namespace ogh::admin {
@@ -128,7 +128,7 @@ public:
     {
         const PresentFile present = root_.look(target);
         const InstalledFile *const known = before_.find(target);
-        if (!present.exists || (known != nullptr && known->is(present)) ||
+        if (!present.exists || (known != nullptr && is_as_written(*known, present)) ||
             (present.is_plain && present.text == archive_.look(file).text)) {
             put(file, target);
             return true;
@@ -143,7 +143,7 @@ public:
     {
         before_.sort_for_removal();
         for (const InstalledFile &file : before_.files)
-            if (after_.find(file.path) == nullptr && file.is(root_.look(file.path)))
+            if (after_.find(file.path) == nullptr && is_as_written(file, root_.look(file.path)))
                 root_.remove(file.path);
         std::string text;
         for (const InstalledFile &file : after_.files)
@@ -199,7 +199,7 @@ void take_away_from(const std::string &root_path)
         const PresentFile present = root.look(file.path);
         if (!present.exists)
             continue;
-        if (file.is(present)) {
+        if (is_as_written(file, present)) {
             root.remove(file.path);
             continue;
         }

@@ -13,7 +13,7 @@ namespace {
 
 Fate fate_of(const PlannedFile &planned, const Manifest &manifest, const RootFiles &root)
 {
-    const PresentFile present = planned.file.look(root);
+    const PresentFile present = look_at(root, planned.file);
     if (!present.exists)
         return Fate::Write;
     if (!present.is_plain)
@@ -22,7 +22,7 @@ Fate fate_of(const PlannedFile &planned, const Manifest &manifest, const RootFil
     if (present.text == planned.text && can_be_run)
         return Fate::Same;
     const InstalledFile *const known = manifest.find(planned.file.path, planned.file.part);
-    return known != nullptr && known->is(present) ? Fate::Write : Fate::Theirs;
+    return known != nullptr && is_as_written(*known, present) ? Fate::Write : Fate::Theirs;
 }
 
 /** The same text under a name that no engine looks at. */
@@ -115,7 +115,7 @@ void carry_out(const std::vector<Change> &changes, const Manifest &manifest, Roo
         if (change.fate == Fate::Write)
             put(root, change.planned);
     check();
-    manifest_with(changes, manifest).store(root);
+    store(root, manifest_with(changes, manifest));
     root.keep();
 }
 

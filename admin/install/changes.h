@@ -8,8 +8,7 @@
 #include <vector>
 
 #include "engines/engine.h"
-#include "install/manifest.h"
-#include "install/root_files.h"
+#include "install/written_file.h"
 #include "registration/hooks.h"
 
 namespace ogh::admin {

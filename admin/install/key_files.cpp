@@ -8,7 +8,7 @@
 #include "base/text.h"
 #include "engines/engine.h"
 #include "engines/installed_hooks.h"
-#include "install/manifest.h"
+#include "registration/manifest.h"
 
 namespace ogh::admin {
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "install/manifest.h"
+#include "registration/manifest.h"
 #include "promise.h"
 #include "target.h"
 

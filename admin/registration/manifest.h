@@ -6,7 +6,6 @@
 #include <vector>
 
 #include "host/sysroot.h"
-#include "install/root_files.h"
 
 namespace ogh::admin {
 
@@ -20,20 +19,8 @@ struct InstalledFile {
     std::vector<std::string> engines; ///< that it was written for
     std::string hook;                 ///< that it registers; "" for a file of an engine's configuration
     std::vector<std::string> options; ///< of the hook
-    std::string part{}; ///< its name, of a part of somebody's file: see marked(); "" for a whole file
-
-    /** What lies there now: of a part, what stands between its two lines. @throws Error (BrokenHost) */
-    [[nodiscard]] PresentFile look(const RootFiles &root) const;
-
-    /** Whether it is as it was written. */
-    [[nodiscard]] bool is(const PresentFile &present) const
-    {
-        return present.is_plain && sha256_of(present.text) == hash;
-    }
+    std::string part{}; ///< its name, of a part of somebody's file, install/marked_part.h; "" for a whole file
 };
-
-/** Puts a part of a file there, as marked() gives it, or takes it away: "". The rest stays, and so does the mode. */
-void write_part(RootFiles &root, const InstalledFile &file, const std::string &text);
 
 /**
  * What `install` has written on this host: a file that differs from what stands here was changed by somebody, and is
@@ -57,9 +44,6 @@ struct Manifest {
 
     /** Adds the file, or changes what is said of it: its engines are added to those that it has. */
     void add(const InstalledFile &file);
-
-    /** Writes it, or removes it where it is empty. @throws Error */
-    void store(RootFiles &root) const;
 };
 
 } // namespace ogh::admin

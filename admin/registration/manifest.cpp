@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "install/manifest.h"
+#include "registration/manifest.h"
 
 #include <nettle/sha2.h>
 
@@ -14,7 +14,6 @@
 #include "base/json.h"
 #include "base/text.h"
 #include "host/host_file.h"
-#include "install/marked_part.h"
 
 namespace ogh::admin {
 
@@ -58,23 +57,6 @@ std::string sha256_of(std::string_view text)
     for (const std::uint8_t byte : hash)
         hex += {digits[byte >> 4U], digits[byte & 15U]};
     return hex;
-}
-
-PresentFile InstalledFile::look(const RootFiles &root) const
-{
-    PresentFile present = root.look(path);
-    if (part.empty() || !present.is_plain)
-        return present;
-    const auto text = part_in(present.text, part);
-    present.exists = present.is_plain = text.has_value();
-    present.text = text.value_or("");
-    return present;
-}
-
-void write_part(RootFiles &root, const InstalledFile &file, const std::string &text)
-{
-    const PresentFile whole = root.look(file.path);
-    root.write(file.path, with_part(whole.text, file.part, text), whole.mode);
 }
 
 Manifest Manifest::read(const Sysroot &sysroot)
@@ -142,14 +124,6 @@ void Manifest::add(const InstalledFile &file)
             engines.push_back(engine);
     *found = file;
     found->engines = std::move(engines);
-}
-
-void Manifest::store(RootFiles &root) const
-{
-    if (files.empty())
-        root.remove(path);
-    else
-        root.write(path, to_text());
 }
 
 } // namespace ogh::admin
