@@ -12,6 +12,7 @@
 #include "base/duration.h"
 #include "base/error.h"
 #include "base/text.h"
+#include "image/init_process.h"
 #include "kernel/process.h"
 #include "lease/boot_clock.h"
 #include "oci/stop_signal.h"
@@ -96,6 +97,7 @@ LeaseRequest request_of(const Hook &hook, const LeaseDetails &details)
 
 std::shared_ptr<Lease> take(Hook &hook, const Sysroot &sysroot, LeaseRequest &request, Notes &notes)
 {
+    check_stage(request.init); // elsewhere the numbers of processes mean others than those in the leases
     request.notes = &notes;
     if (request.wait.count() != 0) {
         const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(request.wait);

@@ -30,12 +30,17 @@ UniqueFd open_rootfs(const std::string &rootfs)
 
 } // namespace
 
-InitProcess::InitProcess(pid_t pid)
+void check_stage(pid_t pid)
 {
     if (pid < 2)
         throw Error(ErrorKind::Failure, "the state names no init process to enter (pid " +
                                             std::to_string(pid) +
                                             "); this hook belongs at the stage createRuntime");
+}
+
+InitProcess::InitProcess(pid_t pid)
+{
+    check_stage(pid);
     require_capabilities({CAP_SYS_ADMIN, CAP_SYS_CHROOT, CAP_SYS_PTRACE}, "entering the container");
     auto pidfd = open_pidfd(pid);
     if (!pidfd)

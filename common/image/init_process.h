@@ -31,6 +31,13 @@ private:
 };
 
 /**
+ * Whether the state names a process that can be entered: in createContainer it has 0 or 1, which is another one here, and
+ * nothing else that this process sees is the host's either.
+ * @throws Error
+ */
+void check_stage(pid_t pid);
+
+/**
  * The container's init, held by a pidfd: created, waiting for the hooks, its mounts made, not yet pivoted.
  */
 class InitProcess final {

@@ -117,6 +117,24 @@ std::string quota_text(const LeaseState &state, const Obstacles &obstacles, cons
            " at once: " + joined(why, ", ");
 }
 
+/** What would have been enough. */
+std::string wanted_text(const Decision &decision, const Demand &demand)
+{
+    const std::string mode = demand.mode == LeaseMode::Exclusive ? "an exclusive" : "a shared";
+    const std::string lease = mode + " lease" + sharers_text(demand.max_sharers);
+    if (demand.any == 0)
+        return lease + " needs all that is asked for";
+    const auto is_in_the_way = [&](const LeaseKey &key) { return decision.obstacles.devices.contains(key); };
+    const auto free =
+        static_cast<size_t>(std::count_if(demand.candidates.begin(), demand.candidates.end(),
+                                          [&](const LeaseKey &key) { return !is_in_the_way(key); }));
+    return lease + " needs " + (demand.fixed.empty() ? "" : "what is named and ") + "any " +
+           std::to_string(demand.any) + " of " + std::to_string(demand.candidates.size()) +
+           (decision.obstacles.devices.empty() ? ""
+                                               : ", and " + (free == 0 ? "none" : std::to_string(free)) +
+                                                     (free > 1 ? " are free" : " is free"));
+}
+
 } // namespace
 
 std::string busy_text(const LeaseState &state, const Decision &decision, const Demand &demand,
@@ -131,9 +149,7 @@ std::string busy_text(const LeaseState &state, const Decision &decision, const D
     }
     if (parts.empty())
         return "not as many devices as are asked for can be given";
-    const std::string mode = demand.mode == LeaseMode::Exclusive ? "an exclusive" : "a shared";
-    return "not all can be given in " + mode + " lease" + sharers_text(demand.max_sharers) + ": " +
-           joined(parts, "; ");
+    return "busy: " + wanted_text(decision, demand) + ": " + joined(parts, "; ");
 }
 
 } // namespace ogh

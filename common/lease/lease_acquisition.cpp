@@ -8,6 +8,7 @@
 #include <string_view>
 
 #include "base/contains.h"
+#include "base/duration.h"
 #include "base/error.h"
 #include "base/text.h"
 #include "kernel/end_signals.h"
@@ -113,7 +114,7 @@ Lease LeaseAcquisition::take()
         if (attempt.is_outdated || (!attempt.preemption.steps.empty() && preempt_all(attempt)))
             continue;
         if (!attempt.may_wait)
-            throw Error(ErrorKind::Busy, attempt.busy + scope_text());
+            throw Error(ErrorKind::Busy, attempt.busy + waited_text() + scope_text());
         wait_for(attempt);
         other_use_.look(processes_);
     }
@@ -135,6 +136,16 @@ bool LeaseAcquisition::is_fit(const std::vector<LeaseKey> &devices)
     if (!text.empty())
         say({{LogLevel::Warning, "passed by: " + text}});
     return text.empty();
+}
+
+/** For who may ask for more time, or sees that it was given. */
+std::string LeaseAcquisition::waited_text() const
+{
+    if (request_.wait.count() == 0)
+        return "; it did not wait";
+    constexpr std::int64_t second = 1'000'000'000;
+    return "; it has waited " + to_text(std::chrono::seconds((boottime_ns() - asked_ns_) / second)) + " of " +
+           to_text(std::chrono::duration_cast<std::chrono::seconds>(request_.wait));
 }
 
 /** For who looks for the holder elsewhere. */

@@ -41,6 +41,7 @@ private:
         Notes notes = {};         ///< of what is granted
     };
 
+    [[nodiscard]] std::string waited_text() const;
     [[nodiscard]] std::string scope_text() const;
     Attempt try_now();
     void note_limits(LeaseState &state, std::int64_t now) const;

@@ -162,6 +162,17 @@ Error Availability::unusable(size_t i, const std::string &text, const std::strin
                                         "--ignore-health gives it all the same"};
 }
 
+Error Availability::too_few(size_t wanted, size_t there, const std::string &whose) const
+{
+    const bool is_cut = is_cut_by_policy();
+    return {is_cut ? ErrorKind::Denied : ErrorKind::NotAvailable,
+            count_text(wanted) + (wanted == 1 ? " is" : " are") + " asked for" + whose + ", and " +
+                (is_cut       ? "the host's policy (--allow) leaves "
+                 : there == 1 ? "there is "
+                              : "there are ") +
+                std::to_string(there) + ": " + text()};
+}
+
 Error Availability::too_many(size_t wanted) const
 {
     return {ErrorKind::Denied, count_text(wanted) +

@@ -59,6 +59,8 @@ public:
     [[nodiscard]] Error not_allowed(const std::string &text, const std::string &within = "") const;
     [[nodiscard]] Error unusable(size_t i, const std::string &text, const std::string &within = "") const;
     [[nodiscard]] Error too_many(size_t wanted) const;
+    /** @param whose "of 'gfx1100'", "besides those that are named"; "" for any at all */
+    [[nodiscard]] Error too_few(size_t wanted, size_t there, const std::string &whose) const;
 
 private:
     [[nodiscard]] bool is_cut_by_policy() const;

@@ -5,6 +5,7 @@
 #include <utility>
 #include <variant>
 
+#include "base/text.h"
 #include "request/availability.h"
 
 namespace ogh {
@@ -69,8 +70,12 @@ public:
         note_dead(group);
         if (wanted > availability_.remaining(used) && wanted <= common.size())
             throw availability_.too_many(used + wanted);
-        if (wanted > common.size())
+        if (common.empty())
             throw availability_.missing(text);
+        if (wanted > common.size())
+            throw availability_.too_few(wanted, common.size(),
+                                        (group.empty() ? "" : " of " + quote(group)) +
+                                            (used == 0 ? "" : " besides those that are named"));
         any_ = wanted;
         candidates_ = std::move(common);
     }

@@ -184,13 +184,30 @@ BOOST_FIXTURE_TEST_CASE(a_refusal_names_the_quota_and_who_has_it_and_waits_for_i
 {
     take(1, all_of({"a", "b"}, two));
     BOOST_TEST(busy(2, any_of(1, two)) ==
-               "not all can be given in a shared lease: the quota 'key:two' allows 2 at once: 2 held by "
+               "busy: a shared lease needs any 1 of 4: the quota 'key:two' allows 2 at once: 2 held by "
                "container 'c1' since 1970-01-01T00:00:00Z");
     wait(3, any_of(1, two));
     BOOST_TEST(
         busy(4, any_of(3, two)) ==
-        "not all can be given in a shared lease: the quota 'key:two' allows 2 at once: 3 are asked for, "
+        "busy: a shared lease needs any 3 of 4: the quota 'key:two' allows 2 at once: 3 are asked for, "
         "2 held by container 'c1' since 1970-01-01T00:00:00Z, waited for by container 'c3' since "
+        "1970-01-01T00:00:00Z");
+}
+
+BOOST_FIXTURE_TEST_CASE(a_refusal_says_what_would_have_been_enough, Host)
+{
+    take(1, all_of({"a", "b", "c"}, {}, LeaseMode::Exclusive));
+    const std::string text = busy(2, any_of(2, {}));
+    BOOST_TEST(
+        text.starts_with("busy: a shared lease needs any 2 of 4, and 1 is free: a is held exclusively by "
+                         "container 'c1' since 1970-01-01T00:00:00Z; b is "),
+        text);
+    take(3, all_of({"d"}, {}, LeaseMode::Exclusive));
+    BOOST_TEST(
+        busy(2, any_of(1, {})).starts_with("busy: a shared lease needs any 1 of 4, and none is free: a is "));
+    BOOST_TEST(
+        busy(2, all_of({"d"}, {}, LeaseMode::Exclusive)) ==
+        "busy: an exclusive lease needs all that is asked for: d is held exclusively by container 'c3' since "
         "1970-01-01T00:00:00Z");
 }
 
@@ -219,7 +236,8 @@ BOOST_FIXTURE_TEST_CASE(no_more_share_a_device_than_each_of_them_allows, Host)
     BOOST_TEST(take(3, shared_by(2, {"a"})));
     BOOST_TEST(
         busy(4, shared_by(3, {"a"})) ==
-        "not all can be given in a shared lease (by 3 at most): a is held shared by container 'c2' since "
+        "busy: a shared lease (by 3 at most) needs all that is asked for: a is held shared by container 'c2' "
+        "since "
         "1970-01-01T00:00:00Z, held shared (by 2 at most) by container 'c3' since 1970-01-01T00:00:00Z");
 }
 

@@ -113,6 +113,18 @@ BOOST_AUTO_TEST_CASE(the_list_tells_what_has_a_problem)
     BOOST_TEST(failure.says("no GPU 'all': this host has none; left out: "), failure.message);
 }
 
+BOOST_AUTO_TEST_CASE(more_than_there_are_is_said_in_numbers)
+{
+    BOOST_TEST(
+        of(two_sound())
+            .refuse("any:9")
+            .message.starts_with(
+                "9 GPUs are asked for, and there are 2: this host has 0 (GPU-0a), 1 (GPU-1a); left out: "));
+    BOOST_TEST(of(four()).refuse("0,any:4").message.starts_with(
+        "4 GPUs are asked for besides those that are named, and there are 3: this host has 0 "));
+    BOOST_TEST(of(four()).refuse("any:gfx1100:9").says("9 GPUs are asked for of 'gfx1100', and there "));
+}
+
 BOOST_AUTO_TEST_CASE(what_looks_dead_is_passed_by_with_a_warning_and_an_error_by_name)
 {
     auto list = four();
