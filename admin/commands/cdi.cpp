@@ -17,7 +17,7 @@ int cdi(int argc, const char *const *argv)
     CommandLine cli("oci-gpu-hooks cdi",
                     "Specifications of the Container Device Interface whose devices call the hooks.", page);
     cli.add({"--kind", "KIND", "Of the devices: the vendor's, and not the hook's own"}, kind);
-    cli.add_words("HOOK", "Which hooks (default: all)", names);
+    cli.add_words("HOOK...", "Which hooks (default: all)", names);
     if (!parse(cli, options, argc, argv))
         return EXIT_SUCCESS;
     for (const std::string &name : names) {

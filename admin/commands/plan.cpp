@@ -174,7 +174,7 @@ int plan(int argc, const char *const *argv)
     std::vector<std::string> words;
     bool as_json = false;
     CommandLine cli("oci-gpu-hooks plan", "What a container would get by these annotations, now.", page);
-    cli.add_words("NAME=VALUE", "Annotations, with or without 'io.oci-gpu-hooks.': nvidia-devices=any:1",
+    cli.add_words("NAME=VALUE...", "Annotations, with or without 'io.oci-gpu-hooks.': nvidia-devices=any:1",
                   words);
     cli.add_choice({"--format", "NAME", "text or json (default: text)"}, {"text", "json"},
                    [&](const std::string &name) { as_json = name == "json"; });

@@ -150,7 +150,7 @@ std::string CommandLine::help() const
 {
     std::string text = std::string(description_) + "\nUsage: " + name_ + " [OPTIONS]";
     if (words_ != nullptr)
-        text += std::string(" [") + words_option_.name + "...]\n\nArguments:\n" +
+        text += std::string(" [") + words_option_.name + "]\n\nArguments:\n" +
                 help_line(words_option_.name, words_option_.help);
     else
         text += "\n";

@@ -38,7 +38,7 @@ public:
     void add(const Option &option, std::vector<std::string> &values); ///< may be given several times
     void add_flag(const char *name, const char *help, bool &flag);
 
-    /** What stands on the command line without an option. @param name what --help calls one of them */
+    /** What stands on the command line without an option. @param name what --help calls them: "HOOK..." */
     void add_words(const char *name, const char *help, std::vector<std::string> &words);
 
     /** An option that takes one of `names`, which live as long. @param choose called with it */
