@@ -50,7 +50,12 @@ std::vector<InstalledHook> hooks_of_host(const std::shared_ptr<const Sysroot> &s
 {
     const std::vector<Engine> engines = find_engines(sysroot);
     say_what_is_unread(engines);
-    return installed_hooks(*sysroot, engines);
+    std::vector<InstalledHook> hooks = installed_hooks(*sysroot, engines);
+    if (hooks.empty() &&
+        !is_this_host(*sysroot)) // a folder with devices alone: what the hooks here would give there
+        for (const OurHook &hook : our_hooks())
+            hooks.push_back({&hook, {}, {}});
+    return hooks;
 }
 
 void say_what_is_unread(const std::vector<Engine> &engines)

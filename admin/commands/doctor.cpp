@@ -13,6 +13,7 @@
 #include "doctor/check_devices.h"
 #include "doctor/check_engine.h"
 #include "doctor/check_host.h"
+#include "doctor/check_written.h"
 #include "doctor/try_engine.h"
 #include "engines/engine.h"
 #include "engines/installed_hooks.h"
@@ -40,6 +41,8 @@ std::vector<Section> examine(const std::shared_ptr<const Sysroot> &sysroot)
         for (Section &section : kind->notes(*sysroot, is_found))
             sections.push_back(std::move(section));
     }
+    if (auto section = check_written(*sysroot, engines))
+        sections.push_back(std::move(*section));
     const std::vector<InstalledHook> hooks = installed_hooks(*sysroot, engines);
     if (auto section = check_devices(*sysroot, hooks))
         sections.push_back(std::move(*section));
@@ -72,7 +75,7 @@ int doctor(int argc, const char *const *argv)
     cli.add_flag("--try",
                  "Start containers with podman, runc and crun, or those that are named, and remove them",
                  tries);
-    cli.add_words("ENGINE", "With --try: which ones (default: those that are there)", words);
+    cli.add_words("ENGINE...", "With --try: which ones (default: those that are there)", words);
     if (!parse(cli, options, argc, argv))
         return EXIT_SUCCESS;
     if (!words.empty() && !tries)

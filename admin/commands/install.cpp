@@ -8,8 +8,10 @@
 #include "base/error.h"
 #include "base/text.h"
 #include "commands/command.h"
+#include "doctor/check_hook_file.h"
 #include "doctor/check_key_file.h"
 #include "engines/engine.h"
+#include "engines/installed_hooks.h"
 #include "install/cdi_plan.h"
 #include "install/changes.h"
 #include "install/containerd_plan.h"
@@ -70,6 +72,9 @@ void check(const InstallHost &host, const InstallRequest &request)
         throw Error(ErrorKind::Usage, name + " takes no --defaults");
     if (request.defaults_alone && !request.hooks.empty())
         throw Error(ErrorKind::Usage, "--defaults goes with no hook");
+    if (!request.options.empty() && !request.gpu_flag) // which has more of them, and is checked with these
+        for (const OurHook *const hook : request.hooks)
+            refuse_wrong_options(*host.sysroot, hook_file({hook, request.options, {}}));
 }
 
 InstallPlan plan_for(const InstallHost &host, const InstallRequest &request)
@@ -169,11 +174,10 @@ int install(int argc, const char *const *argv)
     bool dry_run = false;
     const std::vector<std::string> names = engine_names();
     const std::string engines = "One of " + quote_list(names);
-    CommandLine cli(
-        "oci-gpu-hooks install",
-        "Has an engine call the hooks: all, or each HOOK that stands behind the options, with the options "
-        "behind it.",
-        page);
+    CommandLine cli("oci-gpu-hooks install",
+                    "Has an engine call the hooks: all, or each HOOK that stands behind the options, with "
+                    "the OPTIONs behind it.",
+                    page);
     cli.add_choice({"--engine", "NAME", engines.c_str()}, {names.begin(), names.end()},
                    [&](const std::string &name) { request.kind = find_engine_kind(name); });
     cli.add({"--folder", "DIR", "Of Concourse's worker (default: /etc/oci-gpu-hooks/concourse-hooks.d)"},
@@ -189,12 +193,19 @@ int install(int argc, const char *const *argv)
     cli.add_flag("--gpus", "Of docker: what its flag --gpus calls, in place of CDI devices",
                  request.gpu_flag);
     cli.add_flag("--dry-run", "Show each file and its text, and write nothing", dry_run);
+    std::vector<std::string> none; // of what is parsed: the hooks, and all that is behind one, come after it
+    cli.add_words("HOOK... [OPTION...]", "Which hooks (default: all), and the options of each of these",
+                  none);
     const int end = first_hook(argc, argv);
     if (!parse(cli, options, end, argv))
         return EXIT_SUCCESS;
+    read_hooks({argv + end, argv + argc}, request);
+    if (contains(request.options, "--help")) {
+        print(run_hook(*options.open(), {request.hooks.front(), {}, {}}, {"--help"}).out);
+        return EXIT_SUCCESS;
+    }
     if (request.kind == nullptr)
         throw Error(ErrorKind::Usage, "which engine? --engine takes " + quote_list(engine_names()));
-    read_hooks({argv + end, argv + argc}, request);
     const auto sysroot = options.open();
     const InstallHost host{sysroot, Manifest::read(*sysroot)};
     check(host, request);

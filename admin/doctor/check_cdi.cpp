@@ -9,7 +9,7 @@
 #include "base/path_names.h"
 #include "base/text.h"
 #include "cdi/spec_folders.h"
-#include "doctor/check_hook_file.h"
+#include "doctor/check_executable.h"
 #include "doctor/check_vendors.h"
 
 namespace ogh::admin {
@@ -139,6 +139,16 @@ Findings check_specs(const std::shared_ptr<const Sysroot> &sysroot, std::set<std
 }
 
 } // namespace
+
+std::vector<std::string> specs_that_call_hooks(const Sysroot &sysroot)
+{
+    std::vector<std::string> paths;
+    Notes notes;
+    for (const cdi::SpecFile &file : cdi::read_folders(sysroot, cdi::default_folders, {}, notes))
+        if (is_ours(file))
+            paths.push_back(file.path);
+    return paths;
+}
 
 std::vector<Section> check_cdi(const std::shared_ptr<const Sysroot> &sysroot,
                                const std::vector<Engine> &engines)

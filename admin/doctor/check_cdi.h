@@ -2,6 +2,7 @@
 #pragma once
 
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "engines/engine.h"
@@ -16,5 +17,8 @@ namespace ogh::admin {
  */
 std::vector<Section> check_cdi(const std::shared_ptr<const Sysroot> &sysroot,
                                const std::vector<Engine> &engines);
+
+/** Specifications in the folders that engines read, of which a device calls a hook of this collection. @throws Error */
+std::vector<std::string> specs_that_call_hooks(const Sysroot &sysroot);
 
 } // namespace ogh::admin

@@ -8,6 +8,7 @@
 #include "base/text.h"
 #include "doctor/check_hook_file.h"
 #include "doctor/check_key_file.h"
+#include "doctor/check_owners.h"
 #include "doctor/check_vendors.h"
 #include "registration/hooks.h"
 
@@ -37,18 +38,33 @@ Findings check_folders(const Engine &engine)
     return findings;
 }
 
+/** What is in force in the place of a file that is left out. */
+std::string in_its_place(const Engine &engine, const HookFile &file)
+{
+    const auto files = files_in_force(engine.folders);
+    const auto other = std::find_if(files.begin(), files.end(),
+                                    [&](const FileInForce &each) { return each.file->name == file.name; });
+    return other == files.end() ? "" : ", and " + quote(other->file->path) + " is in force in its place";
+}
+
 /** Such a hook is left out without a word, or what it is a copy of is in force. */
 Findings check_missing(const Engine &engine)
 {
     Findings findings;
     for (const HookFolder &folder : engine.folders)
-        for (const HookFile &file : folder.files)
-            if (file.is_missing && file.ours != nullptr)
-                findings.push_back({Severity::Error,
-                                    quote(file.path) + " names " + quote(file.executable) +
-                                        ", which is not there: " + engine.name +
-                                        " leaves the file out without a word",
-                                    "install the hooks again, or fix 'path' in the file"});
+        for (const HookFile &file : folder.files) {
+            if (!file.is_missing || (file.ours == nullptr && file.problem.empty()))
+                continue;
+            const bool is_link = !file.problem.empty();
+            findings.push_back({Severity::Error,
+                                quote(file.path) +
+                                    (is_link ? " is a symlink that leads nowhere"
+                                             : " names " + quote(file.executable) + ", which is not there") +
+                                    ": " + engine.name + " leaves the file out without a word" +
+                                    in_its_place(engine, file),
+                                is_link ? "put back what it leads to, or remove it"
+                                        : "install the hooks again, or mend 'path' in the file"});
+        }
     return findings;
 }
 
@@ -82,6 +98,19 @@ Findings check_with_keys(const Engine &engine, const HookFile &file)
         findings.push_back(*keys);
     }
     return findings;
+}
+
+/** The libraries of a driver are of no use to a program that does not find them. */
+Findings check_libraries(const std::map<const OurHook *, std::vector<std::string>> &calls)
+{
+    const auto is_called = [&](std::string_view name) { return calls.contains(find_hook(name)); };
+    if (!is_called("nvidia-devices") || is_called("ldcache-update"))
+        return {};
+    return {{Severity::Warning,
+             "ldcache-update is not called: with a GPU, programs find the driver's libraries (libcuda.so.1) "
+             "only in "
+             "images that have /usr/local/nvidia/lib64 in their LD_LIBRARY_PATH",
+             "register it as well, as 90-ldcache-update.json of the package does"}};
 }
 
 /** What is in force. @param calls for each hook the files that call it: of two the policy is that of neither */
@@ -185,6 +214,20 @@ Findings check_annotations(const Engine &engine)
     return findings;
 }
 
+/** crun hands on nothing of what a hook says: podman's message is "exit code: 3" then. */
+Findings check_runtime(const Engine &engine)
+{
+    if (engine.kind->runtime(*engine.sysroot) != "crun")
+        return {};
+    return {{Severity::Note,
+             "its runtime is crun, which keeps a hook's words from whoever starts a container: of one that "
+             "is refused "
+             "they see 'exit code: 3' or another number",
+             "the reason is in 'oci-gpu-hooks history --refused', in the journal (journalctl -t "
+             "nvidia-devices), in the "
+             "file of --log-file, and in the file that a container's annotation run.oci.hooks.stderr names"}};
+}
+
 } // namespace
 
 Section check_engine(const Engine &engine)
@@ -193,9 +236,12 @@ Section check_engine(const Engine &engine)
     add(section.findings, engine.findings);
     if (engine.is_stopped)
         return section;
+    add(section.findings, check_runtime(engine));
     std::map<const OurHook *, std::vector<std::string>> calls;
     add(section.findings, check_missing(engine));
     add(section.findings, check_files(engine, calls));
+    add(section.findings, check_libraries(calls));
+    add(section.findings, check_owners(engine));
     // An engine whose hooks stand in a place of its own may leave hooks.d to others, once it calls something.
     if (engine.kind->way() == EngineKind::Way::HooksD ||
         (engine.kind->way() == EngineKind::Way::OneFolder && calls.empty()))

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "doctor/check_hook_file.h"
 
-#include <fcntl.h>
-
 #include <algorithm>
 #include <optional>
 
@@ -12,12 +10,9 @@
 #include "base/duration.h"
 #include "base/error.h"
 #include "base/exit_status.h"
-#include "base/file.h"
 #include "base/text.h"
-#include "build_config.h"
+#include "doctor/check_executable.h"
 #include "engines/installed_hooks.h"
-#include "host/root_alone.h"
-#include "kernel/proc_fs.h"
 #include "registration/policy_words.h"
 #include "request/annotations.h"
 
@@ -27,62 +22,6 @@ namespace {
 
 /** What the hook itself takes of the timeout; "Waiting" in oci-gpu-hooks-leases(7). */
 constexpr std::int64_t hook_seconds = 5;
-
-std::optional<Finding> check_writers(const Sysroot &sysroot, const HookFile &file)
-{
-    try {
-        static_cast<void>(find_of_root_alone(sysroot, file.executable));
-        return std::nullopt;
-    } catch (const Error &error) {
-        return Finding{Severity::Error,
-                       std::string(error.what()) +
-                           ": whoever that is becomes root when a container is created",
-                       "give it to root, with mode 0755"};
-    }
-}
-
-/**
- * The version that a hook says of itself in a note, VersionNote in common/hook/hook.cpp; nothing of what is no hook. It
- * is read, and not run.
- * @param fd O_PATH, of a file that only root may change
- */
-std::optional<std::string> version_of(int fd, const std::string &shown)
-{
-    constexpr size_t most = size_t{1} << 28U;
-    constexpr std::string_view note("\1\0\0\0oci-gpu-hooks\0\0\0", 20); // type and name
-    const UniqueFd file = ProcFs().reopen(fd, O_RDONLY | O_NONBLOCK | O_NOCTTY, shown);
-    const std::string bytes = read_all(file.get(), most, shown);
-    const size_t found = bytes.find(note);
-    if (found == std::string::npos)
-        return std::nullopt;
-    const size_t version = found + note.size();
-    return bytes.substr(version, bytes.find('\0', version) - version);
-}
-
-std::optional<Finding> check_version(const Engine &engine, const HookFile &file, int fd)
-{
-    const std::string shown =
-        quote(file.executable) + (has_own_root(engine) ? " in the root of " + engine.title : "");
-    const auto version = version_of(fd, shown);
-    if (!version)
-        return Finding{Severity::Error, shown + " is no hook of this collection",
-                       "install the hooks again, or fix 'path' in the file"};
-    if (*version == OGH_VERSION)
-        return std::nullopt;
-    return Finding{Severity::Warning,
-                   shown + " is of version " + quote(*version) + ", and this is " OGH_VERSION,
-                   "install the hooks and this command of one version"};
-}
-
-Finding missing(const Engine &engine, const HookFile &file)
-{
-    return {Severity::Error,
-            quote(file.path) + " names " + quote(file.executable) + ", which is not there" +
-                (engine.rules == FolderRules::EveryFile ? ": no container is created" : ""),
-            "install the hooks again" +
-                std::string(has_own_root(engine) ? " where the worker sees them" : "") +
-                ", or fix 'path' in the file"};
-}
 
 std::optional<Finding> check_stages(const HookFile &file)
 {
@@ -195,35 +134,48 @@ std::vector<std::string> cheap_question(const HookFile &file)
     return {"--plan", "--request", "none"};
 }
 
-Finding wrong_options(const HookFile &file, const std::string &why)
+bool is_status(const ProgramOutput &output, ExitStatus status)
 {
-    return {Severity::Error, quote(file.path) + ": " + why,
-            "fix 'args' in the file, see " + std::string(file.ours->name) + "(8)"};
+    return output.exit_status == static_cast<int>(status);
 }
 
-/** What the hook itself says of its policy, and, without asking it, what is wrong with its other options. */
-std::optional<Finding> check_options(const Engine &engine, const HookFile &file)
+/** What the hook says when it is asked, and why its options are wrong on whatever host; "" if they are not. */
+struct Answer {
+    std::string wrong_options;
+    std::optional<ProgramOutput> output; ///< nothing if it was not asked
+};
+
+/** The hook itself says what it thinks of its policy; what is wrong with its other options is known without asking it. */
+Answer ask(const Sysroot &host, const HookFile &file)
 {
     const FileOptions options = options_of(file);
     if (!options.problems.empty())
-        return wrong_options(file, options.problems.front());
+        return {options.problems.front(), {}};
     if (option_of(file, "--key-file") && option_of(file, "--opt-in") != "environment")
-        return wrong_options(file, "--key-file needs --opt-in environment");
-    const bool lists = file.ours->name != "ldcache-update";
-    if (!lists && option_of(file, "--request"))
-        return std::nullopt; // it may not be given twice, and without a container nothing else is cheap
+        return {"--key-file needs --opt-in environment", {}};
+    if (file.ours->name == "ldcache-update" && option_of(file, "--request"))
+        return {}; // it may not be given twice, and without a container nothing else is cheap
     const InstalledHook hook{file.ours, options.policy, {}};
-    const ProgramOutput output = run_hook(*engine.host, hook, cheap_question(file));
-    const bool is_empty_host = output.exit_status == static_cast<int>(ExitStatus::NotAvailable);
-    // Of a root of its own it sees other files than the host's, which only its command line does not depend on.
-    if (has_own_root(engine) && output.exit_status != static_cast<int>(ExitStatus::Usage))
+    ProgramOutput output = run_hook(host, hook, cheap_question(file));
+    return {is_status(output, ExitStatus::Usage) ? message_of(hook, output) : "", std::move(output)};
+}
+
+std::optional<Finding> check_options(const Engine &engine, const HookFile &file)
+{
+    const std::string page = std::string(file.ours->name) + "(8)";
+    const Answer answer = ask(*engine.host, file);
+    if (!answer.wrong_options.empty())
+        return Finding{Severity::Error, quote(file.path) + ": " + answer.wrong_options,
+                       "mend 'args' in the file, see " + page};
+    // With a root of its own it sees other files than the host's.
+    if (has_own_root(engine) || !answer.output || is_status(*answer.output, ExitStatus::NotAvailable))
         return std::nullopt;
-    if (output.exit_status != 0 && !is_empty_host)
-        return wrong_options(file, message_of(hook, output));
-    if (output.err.empty() || is_empty_host)
-        return std::nullopt;
-    return Finding{Severity::Warning, message_of(hook, output),
-                   "see " + std::string(file.ours->name) + "(8)"};
+    const std::string said = message_of({file.ours, {}, {}}, *answer.output);
+    if (!is_status(*answer.output, ExitStatus::Success))
+        return Finding{Severity::Error, quote(file.path) + ": " + said,
+                       "mend what is named there, see " + page};
+    return answer.output->err.empty() ? std::nullopt
+                                      : std::optional(Finding{Severity::Warning, said, "see " + page});
 }
 
 std::string named(const HookFile &file)
@@ -233,19 +185,11 @@ std::string named(const HookFile &file)
 
 } // namespace
 
-Findings check_executable(const Engine &engine, const HookFile &file)
+void refuse_wrong_options(const Sysroot &host, const HookFile &file)
 {
-    try {
-        const auto place = engine.sysroot->find(file.executable);
-        if (!place)
-            return {missing(engine, file)};
-        if (const auto writers = check_writers(*engine.sysroot, file))
-            return {*writers};
-        const auto version = check_version(engine, file, place->fd.get());
-        return version ? Findings{*version} : Findings{};
-    } catch (const Error &error) {
-        return {{Severity::Error, error.what(), "install the hooks again"}};
-    }
+    const std::string name(file.ours->name);
+    if (const std::string why = ask(host, file).wrong_options; !why.empty())
+        throw Error(ErrorKind::Usage, name + ": " + why + "; see " + name + "(8)");
 }
 
 Findings check_hook_file(const Engine &engine, const HookFile &file)

@@ -5,13 +5,13 @@
 
 namespace ogh::admin {
 
-/**
- * Whether the executable that a file names is there, can be changed by root alone, and is of this version; nothing if
- * all of that is so. It is read, and never run.
- */
-Findings check_executable(const Engine &engine, const HookFile &file);
-
 /** A file in force that calls one of our hooks: its policy in words, and what is wrong with it. */
 Findings check_hook_file(const Engine &engine, const HookFile &file);
+
+/**
+ * Asks the hook what it thinks of the options of a file that is to be.
+ * @throws Error (Usage) with what is wrong with them on whatever host: an option that there is not, a value that is none
+ */
+void refuse_wrong_options(const Sysroot &host, const HookFile &file);
 
 } // namespace ogh::admin

@@ -6,6 +6,7 @@
 #include "base/dotted_version.h"
 #include "base/text.h"
 #include "host/host_file.h"
+#include "host/root_alone.h"
 #include "host/systemd_units.h"
 
 namespace ogh::admin {
@@ -40,12 +41,26 @@ Findings check_units(const Sysroot &sysroot)
     return {};
 }
 
+/** Each that is there; where others may write, no hook takes a lease. */
+Findings check_lease_folder(const Sysroot &sysroot)
+{
+    for (const std::string path : {"/run", "/run/oci-gpu-hooks", "/run/oci-gpu-hooks/leases"})
+        if (const auto place = sysroot.find(path))
+            if (const std::string why = why_others_may_add(place->fd.get()); !why.empty())
+                return {{Severity::Error,
+                         "the folder " + quote(path) + " " + why +
+                             ": no container is given a GPU, as no lease is taken where others may write",
+                         "chown root:root " + path + "; chmod 755 " + path}};
+    return {};
+}
+
 } // namespace
 
 Section check_host(const Sysroot &sysroot)
 {
     Section section{"this host", {check_kernel(sysroot)}};
     add(section.findings, check_units(sysroot));
+    add(section.findings, check_lease_folder(sysroot));
     return section;
 }
 

@@ -2,7 +2,6 @@
 #include "doctor/try_engine.h"
 
 #include <algorithm>
-#include <array>
 
 #include "base/contains.h"
 #include "base/error.h"
@@ -16,7 +15,13 @@ namespace ogh::admin {
 
 namespace {
 
-constexpr std::array known_engines{"podman", "runc", "crun"};
+std::vector<std::string> known_engines()
+{
+    std::vector<std::string> names;
+    for (const TrialKind &kind : trial_kinds())
+        names.emplace_back(kind.name);
+    return names;
+}
 
 /** No hook knows it, and each that is called ends with exit status 2 for it. */
 constexpr const char *refused_key = "io.oci-gpu-hooks.doctor-try";
@@ -36,8 +41,13 @@ Finding try_start(const TrialEngine &engine, const std::map<std::string, std::st
 {
     const ProgramOutput output = start_trial(engine, annotations);
     const std::string text = "a container that asks for " + asked;
-    if (output.exit_status == 0)
+    if (output.exit_status == 0 && output.out.find(cannot_be_opened) == std::string::npos)
         return {Severity::Ok, text + has + in_words(output.out), ""};
+    if (output.exit_status == 0)
+        return {Severity::Error, text + has + in_words(output.out),
+                "what cannot be opened is of no use there: 'No such device' is a driver that is not loaded "
+                "(modprobe "
+                "nvidia-uvm, modprobe amdgpu), 'Operation not permitted' a rule of the container's cgroup"};
     return {Severity::Error, text + " does not start: " + quote(last_line(output.err)), remedy};
 }
 
@@ -48,7 +58,7 @@ Finding try_refusal(const TrialEngine &engine)
         return {Severity::Error,
                 "no hook was called: a container with the annotation '" + std::string(refused_key) +
                     "', which every hook refuses, has started",
-                "see what 'oci-gpu-hooks doctor' says of " + engine.name};
+                "see what 'oci-gpu-hooks doctor' says of " + std::string(engine.kind->name)};
     return {Severity::Ok,
             "the hooks are called: one has refused an annotation that it does not know: " +
                 quote(last_line(output.err)),
@@ -73,7 +83,8 @@ std::map<std::string, std::string> possible_requests(const Sysroot &host,
 /** One after the other, as long as all is well and no signal waits. */
 Section try_one(const Sysroot &host, const TrialEngine &engine)
 {
-    Section section{engine.name, {}};
+    const std::string name = engine.kind->name;
+    Section section{name, {}};
     Findings &findings = section.findings;
     const auto goes_on = [&] {
         return findings.back().severity == Severity::Ok && !SignalsWait::is_one_waiting();
@@ -81,7 +92,7 @@ Section try_one(const Sysroot &host, const TrialEngine &engine)
     try {
         findings.push_back(
             try_start(engine, {}, "nothing", " starts, and has ",
-                      "see to it that " + engine.name + " starts containers at all, and what 'doctor' says"));
+                      "see to it that " + name + " starts containers at all, and what 'doctor' says"));
         if (goes_on())
             findings.push_back(try_refusal(engine));
         const auto requests =
@@ -108,23 +119,24 @@ std::vector<Section> try_engines(const Sysroot &host, std::vector<InstalledHook>
         throw Error(ErrorKind::Usage,
                     "--try needs a static build: a copy of this program is the container's");
     for (const std::string &name : wanted)
-        if (!contains(known_engines, name))
+        if (!contains(known_engines(), name))
             throw Error(ErrorKind::Usage,
-                        quote(name) + " cannot be tried; there are 'podman', 'runc', 'crun'");
+                        quote(name) + " cannot be tried; there are " + quote_list(known_engines()));
     const auto is_same = [](const InstalledHook &one, const InstalledHook &other) {
         return one.hook == other.hook; // called with other options
     };
     hooks.erase(std::unique(hooks.begin(), hooks.end(), is_same), hooks.end());
     std::vector<Section> sections;
-    for (const std::string name : known_engines) {
-        const bool is_wanted = wanted.empty() || contains(wanted, name);
-        const auto path = find_program(host, name);
+    for (const TrialKind &kind : trial_kinds()) {
+        const bool is_wanted = wanted.empty() || contains(wanted, kind.name);
+        const auto path = find_program(host, kind.name);
         auto program = path ? open_program(*path) : std::nullopt;
         if (program && is_wanted && !SignalsWait::is_one_waiting())
-            sections.push_back(try_one(host, {name, std::move(*program), hooks}));
+            sections.push_back(try_one(host, {&kind, std::move(*program), hooks}));
     }
     if (sections.empty())
-        throw Error(ErrorKind::BrokenHost, "there is no engine here that can be tried: podman, runc, crun");
+        throw Error(ErrorKind::BrokenHost,
+                    "there is no engine here that can be tried: " + quote_list(known_engines()));
     return sections;
 }
 

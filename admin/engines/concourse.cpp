@@ -6,7 +6,9 @@
 #include <algorithm>
 #include <functional>
 #include <optional>
+#include <set>
 
+#include "base/contains.h"
 #include "base/error.h"
 #include "base/file.h"
 #include "base/path_names.h"
@@ -14,6 +16,7 @@
 #include "engines/engine.h"
 #include "engines/host_process.h"
 #include "engines/worker_words.h"
+#include "registration/manifest.h"
 
 namespace ogh::admin {
 
@@ -117,7 +120,8 @@ public:
 
     /**
      * The workers that run on this host, each with its folder of hooks, as it sees that: it may have a root of its own.
-     * Whoever is not root of this user namespace is not believed to be one. None on another host (--sysroot).
+     * Whoever is not root of this user namespace is not believed to be one. Without one, and on another host (--sysroot),
+     * the folders that were written for workers.
      */
     [[nodiscard]] std::vector<Engine> find(const std::shared_ptr<const Sysroot> &sysroot) const override
     {
@@ -128,7 +132,7 @@ public:
                     if (why.empty())
                         workers.push_back(read_or_say_why(sysroot, process, identity));
                 });
-        return workers;
+        return workers.empty() ? find_written(sysroot) : workers;
     }
 
     [[nodiscard]] std::vector<Section> notes(const Sysroot &sysroot, bool is_found) const override
@@ -158,6 +162,31 @@ public:
     }
 
 private:
+    /** Where no worker runs, what `install` has written for one: that is what its containers will get. */
+    [[nodiscard]] std::vector<Engine> find_written(const std::shared_ptr<const Sysroot> &sysroot) const
+    {
+        std::set<std::string> folders;
+        try {
+            for (const InstalledFile &file : Manifest::read(*sysroot).files)
+                if (contains(file.engines, name()) && sysroot->find(file.path))
+                    folders.insert(folder_of(file.path));
+        } catch (const Error &) {
+            return {}; // the doctor says why
+        }
+        std::vector<Engine> engines;
+        for (const std::string &folder : folders) {
+            engines.push_back(new_engine(sysroot));
+            Engine &engine = engines.back();
+            engine.title = name() + " (no worker runs)";
+            engine.folder_paths = {folder};
+            engine.folders_from = "'install' has written for it";
+            engine.findings.push_back(
+                {Severity::Note, "whether a worker reads this folder is known only when it runs", ""});
+            read_folders(engine);
+        }
+        return engines;
+    }
+
     [[nodiscard]] Engine new_worker(const std::shared_ptr<const Sysroot> &host, const Process &process) const
     {
         Engine engine = new_engine(host);

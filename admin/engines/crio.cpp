@@ -8,7 +8,15 @@ namespace {
 /** CRI-O: crio.conf(5). */
 class Crio final : public HooksDirKind {
 public:
-    Crio() : HooksDirKind("crio", {"crio.runtime", {"/etc/crio/crio.conf"}, "/etc/crio/crio.conf.d", ""}) {}
+    Crio()
+        : HooksDirKind("crio", {"crio.runtime",
+                                {"/etc/crio/crio.conf"},
+                                "/etc/crio/crio.conf.d",
+                                "",
+                                "crio.runtime.default_runtime",
+                                {}})
+    {
+    }
 
     [[nodiscard]] std::string pod_key() const override { return "io.kubernetes.pod.namespace"; }
 };

@@ -42,6 +42,9 @@ struct HooksDirOption {
         files;            ///< in the order in which the engine reads them: the last that has it wins
     std::string drop_ins; ///< the folder of further files, by name, read after these
     std::string suffix;   ///< that their names have; "" where every file of that folder counts
+    std::string runtime;  ///< the option that says which runtime is called, with its table: "engine.runtime"
+    std::vector<const char *>
+        usual_runtimes; ///< of which the first that is there is called without that option
 };
 
 /** A list of annotations that containers begin with, and the file that has it. */
@@ -121,6 +124,9 @@ public:
     {
         return std::nullopt;
     }
+
+    /** The name of the runtime that it calls, "crun"; "" if that is not known. @throws Error (BrokenHost) */
+    [[nodiscard]] virtual std::string runtime(const Sysroot & /*sysroot*/) const { return ""; }
 
     /** The files of its configuration, in the order in which it reads them. @throws Error (BrokenHost) */
     [[nodiscard]] virtual std::vector<std::string> configuration(const Sysroot & /*sysroot*/) const

@@ -4,7 +4,9 @@
 #include <dirent.h>
 
 #include "base/error.h"
+#include "base/path_names.h"
 #include "base/text.h"
+#include "engines/programs.h"
 #include "engines/toml_file.h"
 #include "kernel/folder_entries.h"
 
@@ -51,6 +53,22 @@ std::vector<std::string> HooksDirKind::configuration(const Sysroot &sysroot) con
         if (entry.type != DT_DIR)
             paths.push_back(option_.drop_ins + "/" + entry.name);
     return paths;
+}
+
+std::string HooksDirKind::runtime(const Sysroot &sysroot) const
+{
+    std::string found;
+    for (const std::string &path : configuration(sysroot)) {
+        const auto document = read_toml(sysroot, path);
+        const auto *const value = document ? find_in(*document, split_list(option_.runtime, '.')) : nullptr;
+        if (value != nullptr && value->is_string())
+            found = file_name_of(value->get<std::string>());
+    }
+    if (found.empty())
+        for (const char *const name : option_.usual_runtimes)
+            if (find_program(sysroot, name))
+                return name;
+    return found;
 }
 
 std::vector<Engine> HooksDirKind::find(const std::shared_ptr<const Sysroot> &sysroot) const

@@ -20,6 +20,8 @@ public:
     /** @throws Error (BrokenHost) if the folder of drop-ins cannot be read, or has too many */
     [[nodiscard]] std::vector<std::string> configuration(const Sysroot &sysroot) const final;
 
+    [[nodiscard]] std::string runtime(const Sysroot &sysroot) const final;
+
 private:
     HooksDirOption option_;
 };

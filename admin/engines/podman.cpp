@@ -43,7 +43,9 @@ public:
                        {"engine",
                         {"/usr/share/containers/containers.conf", "/etc/containers/containers.conf"},
                         "/etc/containers/containers.conf.d",
-                        ".conf"})
+                        ".conf",
+                        "engine.runtime",
+                        {"crun", "runc"}})
     {
     }
 

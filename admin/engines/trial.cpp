@@ -7,12 +7,14 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <array>
 #include <cerrno>
 #include <chrono>
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
 #include <set>
+#include <span>
 #include <thread>
 
 #include <nlohmann/json.hpp>
@@ -124,8 +126,8 @@ ProgramOutput run_podman(const TrialEngine &engine, const std::string &folder, c
         words.insert(words.end(), {"--annotation", std::string(key).append("=").append(value)});
     words.insert(words.end(), {"--rootfs", folder + "/rootfs", "/probe", "--probe"});
     return run_and_clean(engine,
-                         {engine.name, "--root", folder + "/root", "--runroot", folder + "/run", "--tmpdir",
-                          folder + "/tmp", "--storage-driver", "vfs", "--events-backend", "file"},
+                         {engine.kind->name, "--root", folder + "/root", "--runroot", folder + "/run",
+                          "--tmpdir", folder + "/tmp", "--storage-driver", "vfs", "--events-backend", "file"},
                          words, {"rm", "--all", "--force", "--time", "0"});
 }
 
@@ -173,8 +175,8 @@ ProgramOutput run_runtime(const TrialEngine &engine, const std::string &folder,
         throw SystemError(errno, "cannot make " + quote(path));
     write_all(file.get(), config(engine, folder, annotations).dump(), path);
     const std::string id = "oci-gpu-hooks-try-" + std::to_string(::getpid());
-    return run_and_clean(engine, {engine.name, "--root", folder + "/state"}, {"run", "--bundle", folder, id},
-                         {"delete", "--force", id});
+    return run_and_clean(engine, {engine.kind->name, "--root", folder + "/state"},
+                         {"run", "--bundle", folder, id}, {"delete", "--force", id});
 }
 
 std::set<std::filesystem::directory_entry> entries_of(const char *folder)
@@ -184,10 +186,14 @@ std::set<std::filesystem::directory_entry> entries_of(const char *folder)
     return {begin(all), end(all)};
 }
 
+/** An instance of a GPU has nodes that root may only read. */
 std::string opens(const std::string &path)
 {
-    const UniqueFd fd(::open(path.c_str(), O_RDWR | O_NONBLOCK | O_NOCTTY | O_CLOEXEC));
-    return fd.valid() ? "can be opened" : std::string("cannot be opened: ") + std::strerror(errno);
+    constexpr int flags = O_NONBLOCK | O_NOCTTY | O_CLOEXEC;
+    UniqueFd fd(::open(path.c_str(), O_RDWR | flags));
+    if (!fd.valid() && errno == EACCES)
+        fd = UniqueFd(::open(path.c_str(), O_RDONLY | flags));
+    return fd.valid() ? "can be opened" : std::string(cannot_be_opened) + std::strerror(errno);
 }
 
 } // namespace
@@ -214,11 +220,17 @@ bool SignalsWait::is_one_waiting()
            ::sigismember(&waiting, SIGHUP) == 1;
 }
 
+std::span<const TrialKind> trial_kinds()
+{
+    static constexpr std::array kinds{TrialKind{"podman", run_podman}, TrialKind{"runc", run_runtime},
+                                      TrialKind{"crun", run_runtime}};
+    return kinds;
+}
+
 ProgramOutput start_trial(const TrialEngine &engine, const Annotations &annotations)
 {
     const TrialFolder folder;
-    return engine.name == "podman" ? run_podman(engine, folder.path(), annotations)
-                                   : run_runtime(engine, folder.path(), annotations);
+    return engine.kind->start(engine, folder.path(), annotations);
 }
 
 std::string probe()

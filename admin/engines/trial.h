@@ -3,6 +3,7 @@
 
 #include <csignal>
 #include <map>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -26,10 +27,23 @@ private:
     sigset_t before_{};
 };
 
+struct TrialEngine;
+
+/** An engine that can be tried. */
+struct TrialKind {
+    const char *name;
+    /** @param folder with the root of the container @param annotations of the container */
+    ProgramOutput (*start)(const TrialEngine &engine, const std::string &folder,
+                           const std::map<std::string, std::string> &annotations);
+};
+
+/** All of them. */
+std::span<const TrialKind> trial_kinds();
+
 /** Which program starts a container, and which hooks a runtime is told of that reads no folder of them. */
 struct TrialEngine {
-    std::string name; ///< "podman", "runc", "crun"
-    Program program;  ///< root's, of this host
+    const TrialKind *kind;
+    Program program; ///< root's, of this host
     std::vector<InstalledHook> hooks;
 };
 
@@ -39,6 +53,9 @@ struct TrialEngine {
  * @throws Error, SystemError
  */
 ProgramOutput start_trial(const TrialEngine &engine, const std::map<std::string, std::string> &annotations);
+
+/** What a line of probe() has of a node that its program may not, or cannot, open; the reason follows. */
+inline constexpr const char *cannot_be_opened = "cannot be opened: ";
 
 /** What the program of such a container prints: a line for each folder in /srv and each node of a GPU. */
 std::string probe();

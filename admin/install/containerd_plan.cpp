@@ -13,8 +13,8 @@
 #include "engines/toml_file.h"
 #include "host/host_file.h"
 #include "install/base_spec.h"
-#include "install/marked_part.h"
 #include "install/one_folder_plan.h"
+#include "registration/marked_part.h"
 #include "registration/policy_words.h"
 
 namespace ogh::admin {

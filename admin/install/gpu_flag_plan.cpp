@@ -7,6 +7,7 @@
 #include "base/error.h"
 #include "base/exit_status.h"
 #include "base/text.h"
+#include "doctor/check_hook_file.h"
 #include "engines/gpu_flag.h"
 #include "engines/installed_hooks.h"
 #include "install/one_folder_plan.h"
@@ -97,8 +98,10 @@ InstallPlan plan_gpu_flag(const InstallHost &host, const InstallRequest &request
                     "--gpus too");
     const std::vector<HookCall> calls = calls_with(*host.sysroot, options);
     const Engine engine = request.kind->new_engine(host.sysroot);
-    for (const HookCall &call : calls)
+    for (const HookCall &call : calls) {
+        refuse_wrong_options(*host.sysroot, hook_file_of(call));
         refuse_errors(engine, hook_file_of(call));
+    }
     PlannedFile script =
         planned_file(request, gpu_flag_path, gpu_flag_script(calls), "nvidia-devices", options);
     script.mode = executable_mode;

@@ -9,6 +9,7 @@
 #include "base/path_names.h"
 #include "base/text.h"
 #include "doctor/check_hook_file.h"
+#include "engines/installed_hooks.h"
 #include "hook/cdi_option.h"
 #include "hook/options.h"
 #include "registration/policy_words.h"
@@ -28,12 +29,16 @@ ordered_json when_of(const Engine &engine, const OurHook &hook, const HookFile &
         {{"annotations", ordered_json::object({{annotations_of(hook), values_that_count}})}});
 }
 
-HookFile called_with(const OurHook &hook, const std::vector<std::string> &options)
+/** With annotations alone nobody could ask where `when` is not evaluated and nobody sets an annotation. */
+void check_opt_in(const HookFile &file)
 {
-    HookFile file;
-    file.args = options;
-    file.args.insert(file.args.begin(), std::string(hook.name));
-    return file;
+    if (file.ours->name != "ldcache-update" && !needs_every_container(file))
+        throw Error(
+            ErrorKind::Usage,
+            std::string(file.ours->name) +
+                " would give to containers with annotations alone, and a pipeline can set none: have behind "
+                "it --opt-in always --request REQUEST, or --opt-in environment --key-file FILE, see "
+                "'Concourse' in oci-gpu-hooks(7)");
 }
 
 void check_others(const HookFolder &folder, const InstallPlan &plan, const std::string &engine)
@@ -73,7 +78,7 @@ bool lacks_libraries(const InstallPlan &plan, const HookFolder &folder)
 
 ordered_json hook_entry(const OurHook &hook, const std::vector<std::string> &options)
 {
-    const HookFile file = called_with(hook, options);
+    const HookFile file = hook_file({&hook, options, {}});
     const auto wait = option_of(file, "--max-wait");
     return {{"path", hook.executable},
             {"args", file.args},
@@ -85,7 +90,7 @@ std::string hook_file_text(const Engine &engine, const OurHook &hook, const std:
 {
     const ordered_json document = {{"version", "1.0.0"},
                                    {"hook", hook_entry(hook, options)},
-                                   {"when", when_of(engine, hook, called_with(hook, options))},
+                                   {"when", when_of(engine, hook, hook_file({&hook, options, {}}))},
                                    {"stages", ordered_json::array({"createRuntime"})}};
     return document.dump(2, ' ', false, ordered_json::error_handler_t::replace) + "\n";
 }
@@ -121,6 +126,7 @@ InstallPlan plan_one_folder(const InstallHost &host, const InstallRequest &reque
     InstallPlan plan;
     for (const OurHook *const hook : wanted_hooks(*host.sysroot, request)) {
         plan.files.push_back(planned_hook_file(host, request, engine, *hook, path_in(path, hook->file)));
+        check_opt_in(hook_file({hook, plan.files.back().file.options, {}}));
         plan.files.back().way = folder_of(path); // a worker that starts reads whatever is in the folder
     }
     const HookFolder folder = read_hook_folder(*host.sysroot, path, engine.rules);

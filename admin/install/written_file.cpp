@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "install/written_file.h"
 
-#include "install/marked_part.h"
+#include "registration/marked_part.h"
 
 namespace ogh::admin {
 

@@ -50,6 +50,7 @@ std::optional<HookFile> read_file(const Sysroot &sysroot, const std::string &pat
             return file;
         }
         unreadable.problem = "it is a symlink that leads nowhere";
+        unreadable.is_missing = true;
     } catch (const Error &error) {
         unreadable.problem = error.what();
     }

@@ -97,9 +97,9 @@ def test_what_the_hooks_get(command, host, tmp_path, statuses, expected):
     ("--gpus calls nvidia-devices, and not amd-kfd", 2, ["amd-kfd"]),
     ("says who asks", 2, ["nvidia-devices", "--request=any:1"]),
     ("says who asks", 2, ["nvidia-devices", "--opt-in", "always"]),
-    ("unknown option '--max'", 6, ["nvidia-devices", "--max", "1"]),
+    ("unknown option '--max'", 2, ["nvidia-devices", "--max", "1"]),
     ("characters that do not belong", 2, ["nvidia-devices", "--log-file", "/x\nrm"]),
-    ("needs an absolute path", 6, ["nvidia-devices", "--log-file", "x"]),
+    ("needs an absolute path", 2, ["nvidia-devices", "--log-file", "x"]),
 ])
 def test_what_is_refused(command, host, words, status, options):
     refused(command, host, status, words, *options)

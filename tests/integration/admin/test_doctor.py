@@ -93,6 +93,42 @@ def broken_executable(host):
     (host.path / EXECDIR / "mount-srv").write_text("no program", encoding="utf-8")
 
 
+def dangling_link(host):
+    host.hooks_dir()
+    path = host.path / OWN / FILES["mount-srv"]
+    path.parent.mkdir(parents=True)
+    path.symlink_to("nowhere.json")
+
+
+def other_machine(host):
+    """The executable says that it is for aarch64: elf(5)."""
+    with open(host.path / EXECDIR / "mount-srv", "r+b") as file:
+        file.seek(18)
+        file.write((183).to_bytes(2, "little"))
+
+
+def leases_of_all(name):
+    def break_it(host):
+        (host.path / "run/oci-gpu-hooks/leases").mkdir(parents=True)
+        (host.path / name).chmod(0o777)
+    return break_it
+
+
+def by_key(mode):
+    def break_it(host):
+        host.put(MOUNT_SRV, host.document("mount-srv", ["--opt-in", "environment", "--key-file", "/etc/keys"],
+                                          {"always": True}))
+        if mode:
+            host.write("etc/keys", "# none so far\n")
+            (host.path / "etc/keys").chmod(mode)
+    return break_it
+
+
+def settings_of_all(host):
+    host.hooks_dir()
+    (host.path / "etc/containers/containers.conf").chmod(0o666)
+
+
 # What is broken, by what: exit status, words of a finding, words of what to do about it.
 BROKEN = {
     "own copy in a directory that is not read": (own_copy, ERROR, "podman does not read that directory", "hooks_dir ="),
@@ -136,6 +172,21 @@ BROKEN = {
                                           "without an annotation", '"always": true'),
     "option that there is not": (with_args("--alow", "datasets"), ERROR, "unknown option '--alow'", "'args'"),
     "value that there is not": (with_args("--writable", "often"), ERROR, "--writable", "'args'"),
+    "libraries that nobody finds": (lambda host: host.remove(f"{SHIPPED}/90-ldcache-update.json"), WARNING,
+                                    "ldcache-update is not called", "90-ldcache-update.json"),
+    "file that all may write": (with_mode(MOUNT_SRV, 0o666), ERROR, "says what runs as root", "0644"),
+    "folder that all may write": (with_mode(SHIPPED, 0o777), ERROR, f"'/{SHIPPED}' may be written by others", "0755"),
+    "folder that all may add to": (with_mode(SHIPPED, 0o1777), ERROR, f"'/{SHIPPED}' may be written by others", "0755"),
+    "settings that all may write": (settings_of_all, ERROR, "'/etc/containers/containers.conf' may be written", "0644"),
+    "link that leads nowhere": (dangling_link, ERROR, "podman leaves the file out without a word, and", "put back"),
+    "executable for another machine": (other_machine, ERROR, "is for aarch64, and this host is x86-64", "this machine"),
+    "executable without that mode": (with_mode(f"{EXECDIR}/mount-srv", 0o644), ERROR, "is not executable", "chmod 755"),
+    "leases that all may write": (leases_of_all("run/oci-gpu-hooks/leases"), ERROR,
+                                  "the folder '/run/oci-gpu-hooks/leases' may be written",
+                                  "chmod 755 /run/oci-gpu-hooks/leases"),
+    "run that all may write": (leases_of_all("run"), ERROR, "the folder '/run' may be written", "chmod 755 /run"),
+    "no key file": (by_key(0), ERROR, "the key file '/etc/keys' is not there", "key new NAME --hook mount-srv"),
+    "key file that all may read": (by_key(0o644), ERROR, "'/etc/keys'", "mend the key file"),
     "old kernel": (lambda host: host.write("proc/sys/kernel/osrelease", "5.10.0-9-amd64\n"), ERROR, "is too old",
                    "newer kernel"),
 }

@@ -56,15 +56,6 @@ def test_list_without_an_engine(command, gpus, installed_host):
     assert done.returncode == 0 and "nvidia-devices, which no engine calls\ndriver: " in done.stdout, gpus
 
 
-def test_list_without_hooks(command, installed_host):
-    for file in FILES.values():
-        installed_host.remove(f"{SHIPPED}/{file}")
-    installed_host.remove("usr/local/libexec")
-    done = command.run("list")
-    assert (done.returncode, done.stdout) == (6, "")
-    assert "none of the hooks is installed" in done.stderr
-
-
 def test_tags_and_status(command, gpus):
     assert command.run("tags").stdout.splitlines()[:3] == ["cuda", "gpu", "gpu-type=nvidia"]
     assert command.run("status").stdout == (f"nvidia: {len(gpus)} GPUs, {len(gpus)} free, 0 shared, 0 exclusive, "

@@ -71,8 +71,9 @@ class RealHost(InstalledHost):
     def __init__(self, path, built, host):
         super().__init__(path, built, programs=())
         (self.path / "srv/models").mkdir()
-        (self.path / "etc/containers").mkdir(parents=True)
-        for name in ("etc/containers", "usr/share/containers", "usr/local", "srv"):
+        for name in ("etc/containers", "var/lib"):
+            (self.path / name).mkdir(parents=True)
+        for name in ("etc/containers", "usr/share/containers", "usr/local", "srv", "var/lib"):
             if name == "usr/share/containers":  # podman has more of its own there
                 shutil.copytree("/usr/share/containers", self.path / name, dirs_exist_ok=True)
             host.mount("--bind", self.path / name, f"/{name}")

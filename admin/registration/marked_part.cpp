@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "install/marked_part.h"
+#include "registration/marked_part.h"
 
 #include "base/error.h"
 #include "base/text.h"
