@@ -17,6 +17,7 @@
 #include "install/containerd_plan.h"
 #include "install/gpu_flag_plan.h"
 #include "install/hooks_d_plan.h"
+#include "install/kept_files.h"
 #include "install/one_folder_plan.h"
 
 namespace ogh::admin {
@@ -165,6 +166,18 @@ int install_for(InstallHost host, const InstallRequest &request, bool dry_run)
     return EXIT_SUCCESS;
 }
 
+int put_kept_back(const Sysroot &sysroot)
+{
+    RootFiles root = RootFiles::of_host(sysroot);
+    root.lock(true);
+    const KeptFiles kept = put_back(root);
+    root.keep();
+    kept.remove_empty_folders(root);
+    for (const std::string &line : kept.said)
+        print(line + "\n");
+    return EXIT_SUCCESS;
+}
+
 } // namespace
 
 int install(int argc, const char *const *argv)
@@ -172,6 +185,7 @@ int install(int argc, const char *const *argv)
     CommandOptions options;
     InstallRequest request;
     bool dry_run = false;
+    bool kept = false;
     const std::vector<std::string> names = engine_names();
     const std::string engines = "One of " + quote_list(names);
     CommandLine cli("oci-gpu-hooks install",
@@ -192,6 +206,10 @@ int install(int argc, const char *const *argv)
                  request.defaults_alone);
     cli.add_flag("--gpus", "Of docker: what its flag --gpus calls, in place of CDI devices",
                  request.gpu_flag);
+    cli.add_flag(
+        "--kept",
+        "Put back what 'uninstall --keep' has moved, as a package that is installed does; takes no engine",
+        kept);
     cli.add_flag("--dry-run", "Show each file and its text, and write nothing", dry_run);
     std::vector<std::string> none; // of what is parsed: the hooks, and all that is behind one, come after it
     cli.add_words("HOOK... [OPTION...]", "Which hooks (default: all), and the options of each of these",
@@ -204,6 +222,10 @@ int install(int argc, const char *const *argv)
         print(run_hook(*options.open(), {request.hooks.front(), {}, {}}, {"--help"}).out);
         return EXIT_SUCCESS;
     }
+    if (kept && (request.kind != nullptr || end != argc || dry_run))
+        throw Error(ErrorKind::Usage, "--kept goes with neither an engine, nor a hook, nor --dry-run");
+    if (kept)
+        return put_kept_back(*options.open());
     if (request.kind == nullptr)
         throw Error(ErrorKind::Usage, "which engine? --engine takes " + quote_list(engine_names()));
     const auto sysroot = options.open();

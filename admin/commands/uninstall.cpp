@@ -11,6 +11,8 @@
 #include "commands/command.h"
 #include "engines/engine.h"
 #include "engines/installed_hooks.h"
+#include "install/kept_files.h"
+#include "install/removal_order.h"
 #include "install/root_files.h"
 #include "install/written_file.h"
 
@@ -27,34 +29,6 @@ struct Removal {
     Manifest left;                   ///< what stays known
 };
 
-bool is_drop_in(const InstalledFile &file)
-{
-    return file.path.ends_with(".conf");
-}
-
-/** A runtime of containerd's, which does not start where the spec of one is missing. */
-bool is_runtime(const InstalledFile &file)
-{
-    return file.path.ends_with(".toml");
-}
-
-std::string shown(const InstalledFile &file)
-{
-    return (file.part.empty() ? "" : "the runtime " + quote(file.part) + " from ") + quote(file.path);
-}
-
-/** Files of hooks that are in force by hooks_dir alone, and stay. */
-std::vector<std::string> others_in_own_folder(const Sysroot &sysroot, const std::vector<InstalledFile> &gone)
-{
-    std::vector<std::string> others;
-    for (const HookFile &file :
-         read_hook_folder(sysroot, std::string(own_hooks_folder), FolderRules::HooksD).files)
-        if (std::none_of(gone.begin(), gone.end(),
-                         [&](const InstalledFile &other) { return other.path == file.path; }))
-            others.push_back(file.path);
-    return others;
-}
-
 /** @param engine that it was written for; nothing: every engine. @return whether others have a use for it */
 bool take_engine(InstalledFile &file, const std::optional<std::string> &engine)
 {
@@ -65,30 +39,12 @@ bool take_engine(InstalledFile &file, const std::optional<std::string> &engine)
     return !file.engines.empty();
 }
 
-/** @return why it stays; "" if it goes */
-std::string why_it_stays(const InstalledFile &file, const PresentFile &present, const Sysroot &sysroot,
-                         const std::vector<InstalledFile> &gone)
-{
-    if (!is_as_written(file, present))
-        return "was changed by somebody, and stays";
-    if (!is_drop_in(file) || file.path == default_annotations_file)
-        return "";
-    const auto others = others_in_own_folder(sysroot, gone);
-    return others.empty() ? "" : "stays: without it " + quote_list(others) + " would not be in effect";
-}
-
-/**
- * The files of hooks come first: once hooks_dir is not there, a file with a policy would not count and an installed one
- * without it would. Before them come runtimes.
- */
 Removal plan_removal(const Manifest &manifest, const std::optional<std::string> &engine,
                      const Sysroot &sysroot, const RootFiles &root)
 {
     Removal removal;
     std::vector<InstalledFile> files = manifest.files;
-    std::stable_partition(files.begin(), files.end(),
-                          [](const InstalledFile &file) { return !is_drop_in(file); });
-    std::stable_partition(files.begin(), files.end(), is_runtime);
+    sort_for_removal(files);
     for (const InstalledFile &file : files) {
         InstalledFile left = file;
         if (take_engine(left, engine)) {
@@ -98,7 +54,9 @@ Removal plan_removal(const Manifest &manifest, const std::optional<std::string> 
         const PresentFile present = look_at(root, file);
         if (!present.exists)
             continue;
-        if (const std::string why = why_it_stays(file, present, sysroot, removal.gone); !why.empty()) {
+        const std::string why = is_as_written(file, present) ? why_drop_in_stays(file, sysroot, removal.gone)
+                                                             : "was changed by somebody, and stays";
+        if (!why.empty()) {
             removal.kept.push_back(shown(file) + " " + why);
             removal.left.files.push_back(file);
         } else {
@@ -173,18 +131,36 @@ int remove_for(const std::shared_ptr<const Sysroot> &sysroot, const std::optiona
     }
     if (std::any_of(removal.gone.begin(), removal.gone.end(), is_runtime))
         print("containerd starts pods as before until it is started again: systemctl restart containerd\n");
+    const KeptFiles kept = engine ? KeptFiles() : remove_kept(root, dry_run);
+    for (const std::string &line : kept.said)
+        print(line + "\n");
     if (!dry_run) {
         store(root, removal.left);
         root.keep();
+        kept.remove_empty_folders(root);
     }
     const std::vector<Engine> engines = find_engines(sysroot);
     if (!dry_run)
         say_what_is_called(engines);
     for (const std::string &line : containers_with_gpus(sysroot, engines))
         print(line + "\n");
-    if (removal.gone.empty() && removal.kept.empty())
+    if (removal.gone.empty() && removal.kept.empty() && kept.paths.empty())
         print("nothing to do: no file was written for this\n");
     refuse(removal.kept);
+    return EXIT_SUCCESS;
+}
+
+int keep_for_later(const std::shared_ptr<const Sysroot> &sysroot, bool dry_run)
+{
+    RootFiles root = RootFiles::of_host(*sysroot);
+    if (!dry_run)
+        root.lock();
+    const std::vector<std::string> said = take_out_of_effect(sysroot, root, dry_run);
+    root.keep();
+    for (const std::string &line : said)
+        print(line + "\n");
+    if (said.empty())
+        print("nothing to do: nothing calls the hooks\n");
     return EXIT_SUCCESS;
 }
 
@@ -196,14 +172,24 @@ int uninstall(int argc, const char *const *argv)
     std::optional<std::string> engine;
     bool dry_run = false;
     const std::vector<std::string> names = engine_names();
+    bool keep = false;
     CommandLine cli("oci-gpu-hooks uninstall", "Removes what 'install' has written.", page);
+    cli.add_flag(
+        "--keep",
+        "Move all that calls the hooks out of effect instead, as a package that is removed does; 'install "
+        "--kept' puts it back",
+        keep);
     cli.add_choice({"--engine", "NAME", "What was written for this one alone (default: for each)"},
                    {names.begin(), names.end()}, [&](const std::string &name) { engine = name; });
     cli.add_flag("--dry-run", "Say what would be removed, and change nothing", dry_run);
     if (!parse(cli, options, argc, argv))
         return EXIT_SUCCESS;
+    if (keep && engine)
+        throw Error(ErrorKind::Usage, "--keep is for all engines, and goes with no --engine");
     const auto sysroot = options.open();
     say_what_is_unread(find_engines(sysroot));
+    if (keep)
+        return keep_for_later(sysroot, dry_run);
     return remove_for(sysroot, engine, dry_run);
 }
 

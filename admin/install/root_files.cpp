@@ -262,9 +262,9 @@ void RootFiles::move(const std::string &path, const std::string &folder)
         throw failed("cannot move to " + quote(folder) + ":", path);
 }
 
-void RootFiles::remove_empty_folders(const std::string &path) const
+void RootFiles::remove_empty_folders(const std::string &path, const std::string &top) const
 {
-    for (std::string folder = folder_of(path); folder != "/"; folder = folder_of(folder)) {
+    for (std::string folder = folder_of(path); folder.starts_with(top); folder = folder_of(folder)) {
         const auto above = find_folder(folder_of(folder));
         if (above && ::unlinkat(above->get(), file_name_of(folder).c_str(), AT_REMOVEDIR) != 0 &&
             errno != ENOENT)

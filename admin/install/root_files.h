@@ -76,8 +76,8 @@ public:
     /** Moves a file into a folder, which is made. This is not on the undo log. */
     void move(const std::string &path, const std::string &folder);
 
-    /** Removes the folder that a path is in, and those above, as long as nothing is in them. */
-    void remove_empty_folders(const std::string &path) const;
+    /** Removes the folder that a path is in, and those above up to `top`, as long as nothing is in them. */
+    void remove_empty_folders(const std::string &path, const std::string &top) const;
 
     /** What was done stays. */
     void keep() noexcept { undo_.drop(); }

@@ -33,6 +33,8 @@ REGISTERED = {f"{SHIPPED}/{name}" for name in FILES.values()}
 DOC = "usr/share/doc/oci-gpu-hooks"
 DEFAULTS = "99-oci-gpu-hooks-annotations.conf"
 MANIFEST = "var/lib/oci-gpu-hooks/installed.json"
+KEPT = "var/lib/oci-gpu-hooks/disabled"
+DEVICE = "io.oci-gpu-hooks/mount-srv=all"
 PAGES = ("man1/oci-gpu-hooks.1", "man7/oci-gpu-hooks.7", "man7/oci-gpu-hooks-leases.7",
          *(f"man8/{name}.8" for name in FILES))
 COMPLETIONS = ("usr/share/bash-completion/completions/oci-gpu-hooks", "usr/share/zsh/vendor-completions/_oci-gpu-hooks",
@@ -201,14 +203,14 @@ def engines_fixture(debian):
     host.mount("--bind", "/run", host.machine.path / "run")
     done = host.run(["oci-gpu-hooks", "install", "--engine", "podman", "mount-srv", "--allow", "datasets"])
     print(done.stdout, done.stderr)
+    host.run(["oci-gpu-hooks", "install", "--engine", "docker", "mount-srv"])
     return host
 
 
 def policy(host):
     """What is in /etc of the hooks."""
-    folder = Path(host.path("/etc/containers"))
-    return {path.name: path.read_bytes() for part in ("oci/hooks.d", "containers.conf.d")
-            for path in (folder / part).iterdir()}
+    return {path.name: path.read_bytes() for part in ("containers/oci/hooks.d", "containers/containers.conf.d", "cdi")
+            for path in Path(host.path(f"/etc/{part}")).glob("*")}
 
 
 def takes_image_annotations(host):
@@ -251,13 +253,14 @@ def gpu_box(host, name):
     return ask(box, f"{PREFIX}amd-kfd", lease="exclusive")
 
 
-def podman_sees(host, request):
+def podman_sees(host, request, device=None):
     """The folders that a container gets; podman reads what it reads by default. None if it starts none."""
+    asks = ["--device", device] if device else ["--annotation", f"{PREFIX}mount-srv={request}"]
     rootfs = Bundle(host.shared / f"podman-{request}").rootfs
     (rootfs / "srv").mkdir()
     done = host.run(["podman", "--cgroup-manager", "cgroupfs", "--storage-driver", "vfs", "--events-backend", "file",
                      "--runtime", "runc", "run", "--rm", "--network", "none", "--log-driver", "none", *LIMITS,
-                     "--annotation", f"{PREFIX}mount-srv={request}", "--rootfs", rootfs, "ls", "/srv"], check=False)
+                     *asks, "--rootfs", rootfs, "ls", "/srv"], check=False)
     print(done.stderr)
     shutil.rmtree(rootfs.parent)
     return done.stdout.split() if done.returncode == 0 else None
@@ -266,7 +269,7 @@ def podman_sees(host, request):
 def test_an_upgrade_and_a_purge_beside_a_running_container(engines):
     host = engines
     before = policy(host)
-    assert set(before) - {DEFAULTS} == {FILES["mount-srv"], "90-oci-gpu-hooks.conf"}
+    assert set(before) - {DEFAULTS} == {FILES["mount-srv"], "90-oci-gpu-hooks.conf", "oci-gpu-hooks-mount-srv.json"}
     assert (DEFAULTS in before) == takes_image_annotations(host)
     container = Container(gpu_box(host, "running"), "ls /dev/dri").ready()
     assert "card2" in container.out.split()
@@ -291,14 +294,22 @@ def test_an_upgrade_and_a_purge_beside_a_running_container(engines):
     assert podman_sees(host, "all") == ["datasets"]
     assert podman_sees(host, "models") is None
 
-    host.apt("remove", "oci-gpu-hooks")
-    is_untouched()
+    said = host.apt("remove", "oci-gpu-hooks")
+    assert "gets nothing from now on, and nobody is told" in said, said
+    is_untouched(gone=before)
+    kept = Path(host.path(f"/{KEPT}"))
+    assert (kept / OWN / FILES["mount-srv"]).read_bytes() == before[FILES["mount-srv"]]
     assert not Path(host.path(f"/{SHIPPED}")).exists() and Path(host.path(f"/{MANIFEST}")).exists()
+    assert (podman_sees(host, "all"), podman_sees(host, "all", DEVICE)) == ([], None)
     host.apt("install", host.deb)
-    assert podman_sees(host, "all") == ["datasets"], "the policy is in effect again"
+    is_untouched()
+    assert (podman_sees(host, "all"), podman_sees(host, "all", DEVICE)) == (["datasets"], ["datasets"]), "it is back"
+    assert not kept.exists()
     host.apt("purge", "oci-gpu-hooks")
-    is_untouched(gone=[DEFAULTS])
+    is_untouched(gone=before)
     assert not Path(host.path(f"/{MANIFEST}")).parent.exists()
+    host.apt("install", host.deb)
+    assert podman_sees(host, "all") == ["datasets", "models"], "of the policy nothing is left"
     container.end()
 
 

@@ -1,0 +1,215 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "install/kept_files.h"
+
+#include <algorithm>
+
+#include "base/contains.h"
+#include "base/path_names.h"
+#include "base/text.h"
+#include "doctor/check_cdi.h"
+#include "engines/engine.h"
+#include "install/removal_order.h"
+#include "install/written_file.h"
+
+namespace ogh::admin {
+
+namespace {
+
+const std::string list_path = std::string(kept_folder) + "/list.json";
+
+std::string kept_path(const InstalledFile &file)
+{
+    return kept_folder + file.path + (file.part.empty() ? "" : "." + file.part);
+}
+
+Manifest read_list(const RootFiles &root)
+{
+    const PresentFile present = root.look(list_path);
+    return present.is_plain ? Manifest::parse(present.text) : Manifest();
+}
+
+void store_list(RootFiles &root, const Manifest &list)
+{
+    if (list.files.empty())
+        root.remove(list_path);
+    else
+        root.write(list_path, list.to_text());
+}
+
+/** Of what `install` has written and of what somebody else has, each once. */
+class Registrations final {
+public:
+    explicit Registrations(const std::shared_ptr<const Sysroot> &sysroot) : list_(Manifest::read(*sysroot))
+    {
+        for (const Engine &engine : find_engines(sysroot))
+            if (!has_own_root(engine) && engine.kind->way() != EngineKind::Way::Cdi)
+                for (const HookFolder &folder : engine.folders)
+                    add(folder, engine.name);
+        for (const std::string_view path : {default_hooks_folder, own_hooks_folder})
+            add(read_hook_folder(*sysroot, std::string(path), FolderRules::HooksD), "");
+        for (const std::string &path : specs_that_call_hooks(*sysroot))
+            add(path, "");
+        sort_for_removal(list_.files);
+    }
+
+    [[nodiscard]] const std::vector<InstalledFile> &files() const { return list_.files; }
+
+private:
+    void add(const std::string &path, const std::string &engine)
+    {
+        if (list_.find(path) != nullptr)
+            return;
+        list_.files.push_back({path, "", {}, "", {}});
+        if (!engine.empty())
+            list_.files.back().engines.push_back(engine);
+    }
+
+    void add(const HookFolder &folder, const std::string &engine)
+    {
+        for (const HookFile &file : folder.files)
+            if (file.ours != nullptr)
+                add(file.path, engine);
+    }
+
+    Manifest list_;
+};
+
+bool is_for(const std::vector<InstalledFile> &files, std::string_view engine)
+{
+    return std::any_of(files.begin(), files.end(),
+                       [&](const InstalledFile &file) { return contains(file.engines, engine); });
+}
+
+void say_what_follows(const std::vector<InstalledFile> &moved, std::vector<std::string> &said)
+{
+    if (moved.empty())
+        return;
+    said.emplace_back(
+        "a container that asks by an annotation gets nothing from now on, and nobody is told; a device "
+        "of CDI by these hooks and docker's --gpus are refused by the engine");
+    if (is_for(moved, "concourse"))
+        said.emplace_back(
+            "a worker of Concourse that runs calls the hooks until it is started again, and creates no "
+            "container once they are gone: systemctl restart concourse-worker");
+    if (std::any_of(moved.begin(), moved.end(), is_runtime))
+        said.emplace_back(
+            "containerd starts pods as before until it is started again, and none with this runtime "
+            "once the hooks are gone: systemctl restart containerd");
+}
+
+/** What is there of it, with the hash of what it says now. */
+std::vector<InstalledFile> find_movable(const Sysroot &sysroot, const RootFiles &root,
+                                        const std::vector<InstalledFile> &files,
+                                        std::vector<std::string> &said)
+{
+    std::vector<InstalledFile> found;
+    for (InstalledFile file : files) {
+        const PresentFile present = look_at(root, file);
+        if (!present.exists)
+            continue;
+        const std::string why = present.is_plain ? why_drop_in_stays(file, sysroot, found)
+                                                 : "is no plain file, and stays: remove it";
+        if (!why.empty()) {
+            said.push_back(shown(file) + " " + why);
+            continue;
+        }
+        file.hash = sha256_of(present.text);
+        found.push_back(std::move(file));
+    }
+    return found;
+}
+
+/** @return why it stays where it is kept; "" if it was put back, or is in its place already */
+std::string put_one_back(RootFiles &root, const InstalledFile &file, const PresentFile &kept)
+{
+    const PresentFile present = look_at(root, file);
+    // The package has its own files of hooks there by now, of whatever version.
+    const bool is_packages = folder_of(file.path) == default_hooks_folder;
+    if (present.exists)
+        return present.text == kept.text || is_packages ? "" : shown(file) + " is there again";
+    if (file.part.empty())
+        // An engine may read each file of the folder, so that it lies in the one above until it is whole.
+        root.write(file.path, kept.text, kept.mode, folder_of(folder_of(file.path)));
+    else if (root.look(file.path).is_plain)
+        write_part(root, file, kept.text);
+    else
+        return "there is no " + quote(file.path);
+    return "";
+}
+
+} // namespace
+
+std::vector<std::string> take_out_of_effect(const std::shared_ptr<const Sysroot> &sysroot, RootFiles &root,
+                                            bool dry_run)
+{
+    std::vector<std::string> said;
+    const std::vector<InstalledFile> files =
+        find_movable(*sysroot, root, Registrations(sysroot).files(), said);
+    for (const InstalledFile &file : files)
+        said.push_back(std::string(dry_run ? "would move " : "moved ") + shown(file) + " to " +
+                       quote(kept_path(file)));
+    if (dry_run || files.empty())
+        return said;
+    Manifest list = read_list(root);
+    for (const InstalledFile &file : files) {
+        const PresentFile present = look_at(root, file);
+        root.write(kept_path(file), present.text, present.mode);
+        list.add(file);
+    }
+    store_list(root, list); // before anything is removed: whatever happens, what is kept is known
+    for (const InstalledFile &file : files)
+        remove_written(root, file);
+    say_what_follows(files, said);
+    return said;
+}
+
+void KeptFiles::remove_empty_folders(const RootFiles &root) const
+{
+    for (const std::string &path : paths)
+        root.remove_empty_folders(path, kept_folder);
+}
+
+KeptFiles put_back(RootFiles &root)
+{
+    KeptFiles result;
+    Manifest left;
+    const Manifest list = read_list(root);
+    for (auto file = list.files.rbegin(); file != list.files.rend(); ++file) {
+        const std::string path = kept_path(*file);
+        result.paths.push_back(path);
+        const PresentFile kept = root.look(path);
+        if (!kept.is_plain)
+            continue; // somebody has removed it
+        const bool was_there = look_at(root, *file).exists;
+        const std::string why =
+            is_as_written(*file, kept) ? put_one_back(root, *file, kept) : quote(path) + " was changed";
+        if (!why.empty()) {
+            result.said.push_back(why + ": what was kept is not in effect, and stays in " + quote(path));
+            left.files.insert(left.files.begin(), *file);
+            continue;
+        }
+        root.remove(path);
+        if (!was_there)
+            result.said.push_back("put back " + shown(*file));
+    }
+    if (!list.files.empty())
+        store_list(root, left);
+    return result;
+}
+
+KeptFiles remove_kept(RootFiles &root, bool dry_run)
+{
+    KeptFiles result;
+    const Manifest list = read_list(root);
+    for (const InstalledFile &file : list.files) {
+        result.paths.push_back(kept_path(file));
+        result.said.push_back((dry_run ? "would remove " : "removed ") + quote(result.paths.back()));
+        if (!dry_run)
+            root.remove(result.paths.back());
+    }
+    if (!dry_run && !list.files.empty())
+        store_list(root, {});
+    return result;
+}
+
+} // namespace ogh::admin

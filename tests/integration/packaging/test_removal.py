@@ -1,0 +1,99 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a container that asks gets before and after each step of an archive's life: by an annotation, and by a device of
+CDI. The same is tried with Debian's package in test_deb.py, and with the rpm in tests/packaging/rpm."""
+
+import subprocess
+import tarfile
+from pathlib import Path
+
+import pytest
+
+from harness import rootfs as root_filesystem
+from harness.host import Host
+from harness.podman import LIMITS
+
+SOURCE_ROOT = Path(__file__).resolve().parents[3]
+ALL, SOME, NOTHING, REFUSED = ["datasets", "models"], ["datasets"], [], None
+ANNOTATION, DEVICE = "--annotation=io.oci-gpu-hooks.mount-srv=all", "--device=io.oci-gpu-hooks/mount-srv=all"
+STATE = "/var/lib/oci-gpu-hooks"
+
+
+@pytest.fixture(name="unpacked", scope="module")
+def unpacked_fixture(build_root, tmp_path_factory):
+    output = tmp_path_factory.mktemp("output")
+    done = subprocess.run([SOURCE_ROOT / "packaging/tarball", "--build", build_root, output], check=True,
+                          capture_output=True, text=True)
+    with tarfile.open(done.stdout.splitlines()[0]) as tar:
+        tar.extractall(output / "unpacked")
+    [folder] = (output / "unpacked").iterdir()
+    return folder
+
+
+@pytest.fixture(name="machine")
+def machine_fixture(scratch):
+    """This machine, on which nothing stays of what is written."""
+    layers = [f"mkdir -p {scratch}/{name}/upper {scratch}/{name}/work && mount -t overlay -o lowerdir=/{path},"
+              f"upperdir={scratch}/{name}/upper,workdir={scratch}/{name}/work overlay /{path}"
+              for name, path in (("etc", "etc"), ("usr", "usr"), ("lib", "var/lib"))]
+    for folder in ALL:
+        (scratch / "srv" / folder).mkdir(parents=True)
+    host = Host("not-hybrid", own_processes=True, set_up=[*layers, f"mount --bind {scratch}/srv /srv"])
+    yield host
+    host.close()
+
+
+@pytest.fixture(name="gets")
+def gets_fixture(scratch, machine):
+    """What a container gets that asks so; None where podman starts none."""
+    rootfs = root_filesystem.make(scratch / "rootfs")
+    (rootfs / "srv").mkdir()
+
+    def gets(option):
+        for left in (rootfs / "srv").iterdir():
+            left.rmdir()
+        done = machine.run(
+            ["podman", "--root", scratch / "root", "--runroot", scratch / "run", "--tmpdir", scratch / "tmp",
+             "--cgroup-manager", "cgroupfs", "--storage-driver", "vfs", "--events-backend", "file", "--runtime", "runc",
+             "run", "--rm", "--network", "none", "--log-driver", "none", *LIMITS, option, "--rootfs", rootfs, "ls", "/srv"],
+            check=False)
+        print(done.stderr)
+        return sorted(done.stdout.split()) if done.returncode == 0 else REFUSED
+    return gets
+
+
+def test_the_life_of_an_archive(machine, unpacked, gets):
+    def install():
+        return machine.run([unpacked / "install"]).stdout
+
+    def policy():
+        machine.run(["oci-gpu-hooks", "install", "--engine", "podman", "mount-srv", "--allow", "datasets"])
+        machine.run(["oci-gpu-hooks", "install", "--engine", "docker", "mount-srv"])
+
+    def remove():
+        said = machine.run([unpacked / "uninstall"]).stdout
+        assert "gets nothing from now on, and nobody is told" in said, said
+
+    def purge():
+        machine.run(["rm", "-r", STATE])
+
+    # Each step, and what an annotation and a device of CDI get after it.
+    steps = ((install, ALL, REFUSED), (policy, SOME, SOME), (install, SOME, SOME), (remove, NOTHING, REFUSED),
+             (install, SOME, SOME), (remove, NOTHING, REFUSED), (purge, NOTHING, REFUSED), (install, ALL, REFUSED))
+    assert (gets(ANNOTATION), gets(DEVICE)) == (NOTHING, REFUSED)
+    seen = []
+    for step, *_ in steps:
+        step()
+        seen.append((step, gets(ANNOTATION), gets(DEVICE)))
+    assert seen == [*steps]
+
+
+def test_folders_that_were_there_stay(unpacked, tmp_path):
+    kept = ("usr/local/bin", "usr/local/share", "usr/local/share/man/man8", "usr/share/containers")
+    for folder in kept:
+        (tmp_path / "image" / folder).mkdir(parents=True)
+    before = sorted((tmp_path / "image").rglob("*"))
+    for _ in range(2):
+        subprocess.run([unpacked / "install", "--root", tmp_path / "image"], check=True, capture_output=True)
+        subprocess.run([unpacked / "install", "--root", tmp_path / "image"], check=True, capture_output=True)
+        subprocess.run([unpacked / "uninstall", "--root", tmp_path / "image"], check=True, capture_output=True)
+        assert sorted((tmp_path / "image").rglob("*")) == before
