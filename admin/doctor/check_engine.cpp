@@ -44,7 +44,7 @@ std::string in_its_place(const Engine &engine, const HookFile &file)
     const auto files = files_in_force(engine.folders);
     const auto other = std::find_if(files.begin(), files.end(),
                                     [&](const FileInForce &each) { return each.file->name == file.name; });
-    return other == files.end() ? "" : ", and " + quote(other->file->path) + " is in force in its place";
+    return other == files.end() ? "" : ", and " + quote(other->file->path) + " is in effect in its place";
 }
 
 /** Such a hook is left out without a word, or what it is a copy of is in force. */
@@ -63,7 +63,7 @@ Findings check_missing(const Engine &engine)
                                     ": " + engine.name + " leaves the file out without a word" +
                                     in_its_place(engine, file),
                                 is_link ? "put back what it leads to, or remove it"
-                                        : "install the hooks again, or mend 'path' in the file"});
+                                        : "install the hooks again, or fix 'path' in the file"});
         }
     return findings;
 }

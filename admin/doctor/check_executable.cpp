@@ -119,7 +119,7 @@ std::optional<Finding> check_content(const std::string &bytes, const std::string
     const auto version = version_of(bytes);
     if (!version)
         return Finding{Severity::Error, shown + " is no hook of this collection",
-                       "install the hooks again, or mend 'path' in the file"};
+                       "install the hooks again, or fix 'path' in the file"};
     if (*version == OGH_VERSION)
         return std::nullopt;
     return Finding{Severity::Warning,
@@ -134,7 +134,7 @@ Finding missing(const Engine &engine, const HookFile &file)
                 (engine.rules == FolderRules::EveryFile ? ": no container is created" : ""),
             "install the hooks again" +
                 std::string(has_own_root(engine) ? " where the worker sees them" : "") +
-                ", or mend 'path' in the file"};
+                ", or fix 'path' in the file"};
 }
 
 } // namespace

@@ -166,14 +166,14 @@ std::optional<Finding> check_options(const Engine &engine, const HookFile &file)
     const Answer answer = ask(*engine.host, file);
     if (!answer.wrong_options.empty())
         return Finding{Severity::Error, quote(file.path) + ": " + answer.wrong_options,
-                       "mend 'args' in the file, see " + page};
+                       "fix 'args' in the file, see " + page};
     // With a root of its own it sees other files than the host's.
     if (has_own_root(engine) || !answer.output || is_status(*answer.output, ExitStatus::NotAvailable))
         return std::nullopt;
     const std::string said = message_of({file.ours, {}, {}}, *answer.output);
     if (!is_status(*answer.output, ExitStatus::Success))
         return Finding{Severity::Error, quote(file.path) + ": " + said,
-                       "mend what is named there, see " + page};
+                       "fix what is named there, see " + page};
     return answer.output->err.empty() ? std::nullopt
                                       : std::optional(Finding{Severity::Warning, said, "see " + page});
 }

@@ -48,7 +48,7 @@ Findings check_lease_folder(const Sysroot &sysroot)
         if (const auto place = sysroot.find(path))
             if (const std::string why = why_others_may_add(place->fd.get()); !why.empty())
                 return {{Severity::Error,
-                         "the folder " + quote(path) + " " + why +
+                         "the directory " + quote(path) + " " + why +
                              ": no container is given a GPU, as no lease is taken where others may write",
                          "chown root:root " + path + "; chmod 755 " + path}};
     return {};

@@ -23,7 +23,7 @@ Finding of_others(const std::string &what, const std::string &remedy)
 bool check_path(const Sysroot &sysroot, const std::string &path, Findings &findings)
 {
     const std::string remedy =
-        "give it to root, with mode 0755 for a folder and 0644 for a file: " + printable(path);
+        "give it to root, with mode 0755 for a directory and 0644 for a file: " + printable(path);
     try {
         const auto place = find_of_root_alone(sysroot, path);
         // In a sticky folder others may not replace a file, but may add one.

@@ -78,7 +78,7 @@ Findings check(const Sysroot &sysroot, const std::vector<Engine> &engines, const
     return {{Severity::Error,
              quote(file.path) + ", which 'install' has written for " + quote_list(file.engines) +
                  ", is not in effect: none that runs reads " + quote(folder_of(file.path)),
-             "start it with that folder, see what 'install' has said: oci-gpu-hooks install --engine " +
+             "start it with that directory, see what 'install' has said: oci-gpu-hooks install --engine " +
                  file.engines.front() + " --dry-run " + file.hook}};
 }
 
@@ -91,7 +91,7 @@ std::optional<Section> check_written(const Sysroot &sysroot, const std::vector<E
         for (const InstalledFile &file : Manifest::read(sysroot).files)
             add(section.findings, check(sysroot, engines, file));
     } catch (const Error &error) {
-        section.findings.push_back({Severity::Error, error.what(), "mend the file"});
+        section.findings.push_back({Severity::Error, error.what(), "fix the file"});
     }
     return section.findings.empty() ? std::nullopt : std::optional(std::move(section));
 }

@@ -181,7 +181,7 @@ private:
             engine.folder_paths = {folder};
             engine.folders_from = "'install' has written for it";
             engine.findings.push_back(
-                {Severity::Note, "whether a worker reads this folder is known only when it runs", ""});
+                {Severity::Note, "whether a worker reads this directory is known only when it runs", ""});
             read_folders(engine);
         }
         return engines;

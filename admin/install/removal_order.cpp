@@ -50,7 +50,7 @@ std::string why_drop_in_stays(const InstalledFile &file, const Sysroot &sysroot,
     if (!is_drop_in(file) || file.path == default_annotations_file)
         return "";
     const auto others = others_in_own_folder(sysroot, gone);
-    return others.empty() ? "" : "stays: without it " + quote_list(others) + " would not be in force";
+    return others.empty() ? "" : "stays: without it " + quote_list(others) + " would not be in effect";
 }
 
 std::string shown(const InstalledFile &file)

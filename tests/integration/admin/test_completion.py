@@ -92,6 +92,40 @@ def test_keys(offered):
     assert offered("plan", "mount-srv=all", "am") == [key for key in KEYS if key.startswith("am")]
 
 
+def test_hooks_and_their_options(offered):
+    assert set(FILES) <= set(offered("install", ""))
+    assert offered("install", "--engine", "podman", "mou") == ["mount-srv"]
+    assert "--source-dir" in offered("install", "--engine", "podman", "mount-srv", "--")
+    assert "--engine" not in offered("install", "--engine", "podman", "mount-srv", "--")
+    assert set(FILES) <= set(offered("cdi", "")) and offered("cdi", "--k") == ["--kind"]
+
+
+def test_engines_that_can_be_tried(offered, oci_gpu_hooks):
+    """Those that the command names."""
+    text = subprocess.run([oci_gpu_hooks, "doctor", "--try", "x"], check=False, capture_output=True, text=True).stderr
+    names = re.findall("'([^']*)'", text.partition("there are ")[2])
+    if "--try needs a static build" not in text:
+        assert names == ["podman", "runc", "crun"]
+    assert offered("doctor", "--try", "p") == ["podman"] and offered("doctor", "p") == []
+    assert {"podman", "runc", "crun"} <= set(offered("doctor", "--try", ""))
+
+
+def test_the_value_of_an_annotation_is_not_another_one(offered):
+    assert offered("plan", "nvidia-devices=a") == []
+
+
+def test_a_word_of_bashs_own(build_root, oci_gpu_hooks, tmp_path):
+    """It takes the sign between a name and its value for one."""
+    os.symlink(oci_gpu_hooks, tmp_path / "oci-gpu-hooks")
+
+    def offered(*words):
+        return subprocess.run(["bash", "-c", BASH, "bash", "oci-gpu-hooks", *words], check=True, capture_output=True, text=True,
+                              env={"PATH": f"{tmp_path}:/usr/bin:/bin", "COMPLETIONS": str(build_root / "completions")}
+                              ).stdout.split()
+    assert offered("plan", "nvidia-devices", "=", "a") == offered("plan", "nvidia-devices", "=") == []
+    assert offered("doctor", "--format", "=", "j") == ["json"] and offered("doctor", "--format", "=") == ["text", "json"]
+
+
 def test_folders(offered, tmp_path):
     (tmp_path / "folder").mkdir()
     (tmp_path / "file").touch()

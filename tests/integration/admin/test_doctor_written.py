@@ -65,7 +65,7 @@ def test_a_runtime_that_is_gone(command, installed_host):
 
 def test_a_list_that_cannot_be_read(command, installed_host):
     installed_host.write("var/lib/oci-gpu-hooks/installed.json", "{")
-    command.finds(ERROR, "installed.json", "mend the file")
+    command.finds(ERROR, "installed.json", "fix the file")
 
 
 def test_what_waits_for_a_worker_counts_before_it_runs(command, installed_host):
@@ -157,5 +157,5 @@ def test_a_link_is_judged_as_podman_does(machine, files, seen, oci_gpu_hooks):
     done = machine.run([oci_gpu_hooks, "doctor"], check=False)
     assert done.returncode == ERROR
     assert (f"'/{OWN_COPY}' is a symlink that leads nowhere: podman leaves the file out without a word, and "
-            f"'/{SHIPPED}/{FILES['mount-srv']}' is in force in its place") in done.stdout, done.stdout
+            f"'/{SHIPPED}/{FILES['mount-srv']}' is in effect in its place") in done.stdout, done.stdout
     assert "starts no container" not in done.stdout

@@ -147,7 +147,7 @@ def test_hooks_of_others_stay_in_force(command, host):
     host.write(f"{OWN}/50-other.json", json.dumps({
         "version": "1.0.0", "hook": {"path": "/usr/bin/podman"}, "when": {"always": True}, "stages": ["poststop"]}))
     said = done_by(command, "uninstall", "--keep")
-    assert f"'/{DROP_IN}' stays: without it '/{OWN}/50-other.json' would not be in force" in said
+    assert f"'/{DROP_IN}' stays: without it '/{OWN}/50-other.json' would not be in effect" in said
     assert {f"{OWN}/50-other.json", DROP_IN} <= set(files(host))
 
 

@@ -46,6 +46,19 @@ def nodes(*gpus):
     return " ".join(sorted(gpu.node for gpu in gpus)) + " \n"
 
 
+@pytest.mark.parametrize("engine", [RUNC, CRUN], ids=str)
+def test_another_stage_is_named_and_no_lease_is_to_be_cleared(nv_box, holding, engine):
+    """In createContainer it sees other numbers of processes; nobody is told to remove the leases for that."""
+    holding("0")
+    box = nv_box("1", engine=engine)
+    box.stage = "createContainer"
+    result = box.run(NODES)
+    assert result.code != 0, result
+    if engine is RUNC:
+        assert "this hook belongs at the stage createRuntime" in result.hook_message, result.err
+        assert "clears" not in result.hook_message
+
+
 def test_with_the_lease_the_hook_can_end_nobody_any_more(nv_box):
     """CAP_KILL is for a takeover; what acts on what the container has comes after it."""
     with hook_stopped(nv_box("0"), "mknodat") as stop:
