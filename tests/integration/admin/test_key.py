@@ -45,7 +45,7 @@ def test_a_key_has_a_line_for_its_hooks(command, host):
     _, two = new(command, "release", "--hook", "mount-srv", "--allow", "datasets")
     assert lines(host, FOLDERS) == [f"{two} release --for mount-srv --allow datasets"] and len(lines(host)) == 1
     listed = command.run("key", "list")
-    assert listed.stdout.splitlines()[1:] == [
+    assert sorted(listed.stdout.splitlines()[1:]) == [
         f"nightly  nvidia-devices,amd-kfd  --max-devices 1 --quota 2  {KEYS}",
         f"release  mount-srv               --allow datasets           {FOLDERS}"]
     assert one not in listed.stdout and two not in listed.stdout
