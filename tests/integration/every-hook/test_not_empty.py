@@ -250,6 +250,15 @@ def test_where_containers_end_at_once_is_given_last(nv_box, engine):
     assert started(result) == nodes(NULL) and not [line for line in result.said if "passed by" in line]
 
 
+def test_an_end_counts_for_whoever_finds_it(nv_box):
+    for _ in range(2):
+        started(nv_box("0").run("true"))
+    third = Container(nv_box("0")).ready()
+    started(nv_box("1").run("true"))  # which is given later than 0
+    third.end()
+    assert started(nv_box("any:1", "--allow", "0,1").run(NODES)) == nodes(ZERO)
+
+
 def vram(amd_machine, pid, gpu, size):
     """What KFD says that the process has of it."""
     number = (amd_machine.path / amd_machine.topology(gpu) / "gpu_id").read_text("ascii").strip()
