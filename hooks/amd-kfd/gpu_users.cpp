@@ -49,7 +49,9 @@ std::set<LeaseKey> gpus_with_memory(int folder, const std::string &pid, const Me
 {
     std::set<LeaseKey> gpus;
     for (const auto &[name, gpu] : files) {
-        if (parse_number(read_sysfs_file(folder, pid + "/" + name, what).text).value_or(0) != 0)
+        std::string path = pid;
+        path.append("/").append(name);
+        if (parse_number(read_sysfs_file(folder, path, what).text).value_or(0) != 0)
             gpus.insert(gpu);
     }
     return gpus;
