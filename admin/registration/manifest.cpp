@@ -1,10 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "registration/manifest.h"
 
-#include <nettle/sha2.h>
-
 #include <algorithm>
-#include <array>
 #include <cstdint>
 
 #include <nlohmann/json.hpp>
@@ -12,6 +9,7 @@
 #include "base/contains.h"
 #include "base/error.h"
 #include "base/json.h"
+#include "base/sha256.h"
 #include "base/text.h"
 #include "host/host_file.h"
 
@@ -47,14 +45,9 @@ InstalledFile parse_file(const json &object)
 
 std::string sha256_of(std::string_view text)
 {
-    sha256_ctx context{};
-    sha256_init(&context);
-    sha256_update(&context, text.size(), reinterpret_cast<const std::uint8_t *>(text.data()));
-    std::array<std::uint8_t, SHA256_DIGEST_SIZE> hash{};
-    sha256_digest(&context, hash.size(), hash.data());
     constexpr const char *digits = "0123456789abcdef";
     std::string hex;
-    for (const std::uint8_t byte : hash)
+    for (const std::uint8_t byte : sha256(text))
         hex += {digits[byte >> 4U], digits[byte & 15U]};
     return hex;
 }

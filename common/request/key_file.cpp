@@ -2,8 +2,6 @@
 #include "request/key_file.h"
 
 #include <fcntl.h>
-#include <nettle/memops.h>
-#include <nettle/sha2.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -29,19 +27,6 @@ constexpr auto leasing_hooks = std::to_array<std::string_view>({"amd-kfd", "cdi-
 
 constexpr auto hook_names = std::to_array<std::string_view>({OGH_HOOK_NAMES});
 
-using Hash = decltype(Key::hash);
-static_assert(std::tuple_size<Hash>() == SHA256_DIGEST_SIZE);
-
-Hash hash_of(std::string_view key)
-{
-    sha256_ctx context{};
-    sha256_init(&context);
-    sha256_update(&context, key.size(), reinterpret_cast<const std::uint8_t *>(key.data()));
-    Hash hash{};
-    sha256_digest(&context, hash.size(), hash.data());
-    return hash;
-}
-
 std::optional<unsigned> digit(char c)
 {
     if (c >= '0' && c <= '9')
@@ -51,9 +36,9 @@ std::optional<unsigned> digit(char c)
     return std::nullopt;
 }
 
-std::optional<Hash> parse_hash(std::string_view hex)
+std::optional<Sha256> parse_hash(std::string_view hex)
 {
-    Hash hash{};
+    Sha256 hash{};
     if (hex.size() != 2 * hash.size())
         return std::nullopt;
     for (size_t i = 0; i < hash.size(); ++i) {
@@ -166,11 +151,10 @@ KeyFile::KeyFile(std::string_view text)
 
 const Key *KeyFile::find(std::string_view key, std::string_view hook) const
 {
-    const Hash hash = hash_of(key);
+    const Sha256 hash = sha256(key);
     const Key *found = nullptr;
     for (const Key &each : keys_) {
-        const bool is_it = memeql_sec(hash.data(), each.hash.data(), hash.size()) != 0;
-        if (is_it && (found == nullptr || each.serves(hook)))
+        if (is_same_hash(hash, each.hash) && (found == nullptr || each.serves(hook)))
             found = &each;
     }
     return found;

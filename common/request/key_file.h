@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <array>
-#include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "base/sha256.h"
 #include "host/sysroot.h"
 
 namespace ogh {
@@ -35,7 +34,7 @@ struct KeyLimits {
 
 /** One line of a key file. */
 struct Key {
-    std::array<std::uint8_t, 32> hash; ///< SHA-256 of the key
+    Sha256 hash; ///< of the key
     std::string name;                  ///< for people; not secret
     KeyLimits limits = {};
     /**

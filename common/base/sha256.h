@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string_view>
+
+namespace ogh {
+
+using Sha256 = std::array<std::uint8_t, 32>;
+
+/**
+ * FIPS 180-4. Of one's own, as libraries for it choose among processors when they are loaded: a virtual machine asks its
+ * host for each look at what the processor is, and that took longer than all else that a hook does in vain.
+ */
+Sha256 sha256(std::string_view text);
+
+/** Whether they are equal, which takes as long whatever is in them. */
+bool is_same_hash(const Sha256 &one, const Sha256 &other);
+
+} // namespace ogh
