@@ -16,7 +16,7 @@ public:
     CommandLine(const char *name, const char *description, const char *page = nullptr)
         : name_(name), description_(description), page_(page)
     {
-        options_.reserve(64); // more than any has: they are not to be moved, once for every container
+        options_.reserve(48); // as many as the most have: they are not to be moved, once for every container
     }
     CommandLine(const CommandLine &) = delete;
     CommandLine &operator=(const CommandLine &) = delete;

@@ -132,9 +132,13 @@ std::optional<ResolvedPath> walk(int root, std::string_view path, const Sysroot:
 
 Sysroot::Sysroot(const std::string &path)
 {
-    const UniqueFd root(::open("/", O_PATH | O_DIRECTORY | O_CLOEXEC));
+    UniqueFd root(::open("/", O_PATH | O_DIRECTORY | O_CLOEXEC));
     if (!root.valid())
         throw SystemError(errno, "cannot open '/'", ErrorKind::BrokenHost);
+    if (path == "/") { // which most are, several times in a run
+        fd_ = std::move(root);
+        return;
+    }
     if (!path.starts_with('/'))
         throw Error(ErrorKind::Usage, "--sysroot needs an absolute path, not " + quote(path));
     auto found = walk(root.get(), path, {});

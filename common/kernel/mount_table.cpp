@@ -19,7 +19,7 @@ namespace ogh {
 namespace {
 
 /** The kernel goes through all mounts before the place where a read begins: few reads. */
-constexpr size_t first_read = 16384;
+constexpr size_t first_read = 8192;
 constexpr size_t max_size = size_t{64} << 20U;
 
 /** A line that is left out could be the very mount that is asked about. */
