@@ -34,8 +34,8 @@ struct KeyLimits {
 
 /** One line of a key file. */
 struct Key {
-    Sha256 hash; ///< of the key
-    std::string name;                  ///< for people; not secret
+    Sha256 hash;      ///< of the key
+    std::string name; ///< for people; not secret
     KeyLimits limits = {};
     /**
      * Whom it serves. Of a container's variables nobody can tell which its pipeline has set, and which its image: an image

@@ -144,6 +144,8 @@ BOOST_AUTO_TEST_CASE(a_host_without_the_driver)
     BOOST_TEST(!read(host).has_driver);
 }
 
+namespace {
+
 void check_names_cdi_devices(const NvidiaHost &host)
 {
     for (const auto &require : {require_driver, require_gpu}) {
@@ -153,6 +155,8 @@ void check_names_cdi_devices(const NvidiaHost &host)
                    failure.message);
     }
 }
+
+} // namespace
 
 BOOST_AUTO_TEST_CASE(a_jetson_has_another_hook)
 {
