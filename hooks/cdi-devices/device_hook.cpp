@@ -52,10 +52,10 @@ DeviceRequest asked_for(const Hook &hook, const Request &asked, const Options &o
     return request;
 }
 
-/** `none`, besides what annotations for engines ask for; nothing if they ask for nothing. */
+/** `none`, besides what annotations for engines ask for; nothing if they ask for nothing, as far as config.json is known. */
 std::optional<Request> asked_by_engine(const Hook &hook, const Options &options)
 {
-    if (asked_of_engine(hook, options) == DeviceRequest())
+    if (hook.config() && asked_of_engine(hook, options) == DeviceRequest())
         return std::nullopt;
     return Request{Asker::EngineAnnotation, {"none", engine_origin}};
 }
