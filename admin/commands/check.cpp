@@ -201,7 +201,7 @@ private:
             keys.insert(gpu_lease_key(gpu.vendor, gpu.address));
         const PciDevices devices(*sysroot_);
         for (const LeaseKey &key : keys) {
-            const auto address = parse_pci_address(key.substr(key.find(':') + 1));
+            const auto address = parse_pci_address(address_in(key));
             const PciAnswer answer = address ? devices.ask(*address) : PciAnswer::NotAsked;
             if (answer == PciAnswer::None)
                 apply_state(memory, key, "it looks dead: nothing answers for it on its bus", now_);
@@ -243,8 +243,7 @@ CheckFindings find(const CommandOptions &options, const CheckOptions &wanted)
     Look look(sysroot, wanted);
     if (wanted.kmsg)
         return look.recorded();
-    if (!Leases::are_possible(*sysroot))
-        throw Error(ErrorKind::BrokenHost, "only root may do this, of the host or of its user namespace");
+    Leases::require(*sysroot, "do this");
     return look.now();
 }
 

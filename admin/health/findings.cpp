@@ -20,21 +20,11 @@ std::optional<std::uint64_t> index_of(const CheckFindings &findings, const Lease
     return found == findings.gpus.end() ? std::nullopt : found->second;
 }
 
-std::string vendor_of_key(const LeaseKey &gpu)
-{
-    return gpu.substr(0, gpu.find(':'));
-}
-
-std::string address_of_key(const LeaseKey &gpu)
-{
-    return gpu.substr(gpu.find(':') + 1);
-}
-
 /** "GPU 0 (0000:18:00.0)", or "GPU 0000:18:00.0" of one that has no number. */
 std::string label_of(const CheckFindings &findings, const LeaseKey &gpu)
 {
     const auto index = index_of(findings, gpu);
-    const std::string address = address_of_key(gpu);
+    const std::string address(address_in(gpu));
     return "GPU " + (index ? std::to_string(*index) + " (" + address + ")" : address);
 }
 
@@ -50,7 +40,7 @@ std::vector<const Fault *> failed(const CheckFindings &findings)
 
 std::string fault_line(const CheckFindings &findings, const Fault &fault)
 {
-    const std::string gpu = vendor_of_key(fault.gpu) + " " + label_of(findings, fault.gpu);
+    const std::string gpu = std::string(vendor_in(fault.gpu)) + " " + label_of(findings, fault.gpu);
     if (fault.over_ns)
         return gpu + " is well again, and is given again after a while: " + fault.text + "\n";
     return gpu + " has failed: " + fault.text + ", since " + utc_text(fault.since) +
@@ -70,8 +60,8 @@ std::string summary(const CheckFindings &findings)
 ordered_json as_json(const CheckFindings &findings, const Fault &fault)
 {
     const auto index = index_of(findings, fault.gpu);
-    return {{"vendor", vendor_of_key(fault.gpu)},
-            {"address", address_of_key(fault.gpu)},
+    return {{"vendor", vendor_in(fault.gpu)},
+            {"address", address_in(fault.gpu)},
             {"index", index ? ordered_json(*index) : ordered_json()},
             {"text", fault.text},
             {"since", utc_text(fault.since)},
@@ -87,8 +77,8 @@ std::string to_text(const CheckFindings &findings)
     for (const Fault &fault : findings.faults)
         text += fault_line(findings, fault);
     for (const auto &[report, count] : findings.reports)
-        text += vendor_of_key(report.first) + " " + label_of(findings, report.first) + ": " + report.second +
-                (count == 1 ? "" : ", " + std::to_string(count) + " times") + "\n";
+        text += std::string(vendor_in(report.first)) + " " + label_of(findings, report.first) + ": " +
+                report.second + (count == 1 ? "" : ", " + std::to_string(count) + " times") + "\n";
     for (const std::string &note : findings.notes)
         text += "note: " + note + "\n";
     for (const std::string &what : findings.not_looked_at)
@@ -110,8 +100,8 @@ std::string to_json(const CheckFindings &findings)
     for (const Fault &fault : findings.faults)
         document["faults"].push_back(as_json(findings, fault));
     for (const auto &[report, count] : findings.reports)
-        document["reports"].push_back({{"vendor", vendor_of_key(report.first)},
-                                       {"address", address_of_key(report.first)},
+        document["reports"].push_back({{"vendor", vendor_in(report.first)},
+                                       {"address", address_in(report.first)},
                                        {"text", report.second},
                                        {"count", count}});
     return document.dump(2, ' ', true) + "\n";

@@ -67,7 +67,7 @@ void keep_further(Demand &demand, const Keys &had)
 
 bool counts(const std::vector<std::string> &counted, const LeaseKey &key)
 {
-    return std::find(counted.begin(), counted.end(), key.substr(0, key.find(':'))) != counted.end();
+    return std::find(counted.begin(), counted.end(), vendor_in(key)) != counted.end();
 }
 
 } // namespace

@@ -62,8 +62,7 @@ LeaseCounts::ByVendor devices_by_vendor(const Allocation &allocation)
     const auto &vendors = LeaseCounts::vendors;
     LeaseCounts::ByVendor devices{};
     for (const LeasedDevice &device : allocation.devices) {
-        const std::string_view vendor = std::string_view(device.key).substr(0, device.key.find(':'));
-        const auto *const place = std::find(vendors.begin(), vendors.end() - 1, vendor);
+        const auto *const place = std::find(vendors.begin(), vendors.end() - 1, vendor_in(device.key));
         ++devices.at(static_cast<size_t>(place - vendors.begin()));
     }
     return devices;

@@ -45,6 +45,16 @@ std::string_view gpu_of(const LeaseKey &key)
     return std::string_view(key).substr(0, key.find('/'));
 }
 
+std::string_view vendor_in(const LeaseKey &key)
+{
+    return std::string_view(key).substr(0, key.find(':'));
+}
+
+std::string_view address_in(const LeaseKey &key)
+{
+    return std::string_view(key).substr(key.find(':') + 1);
+}
+
 std::string contradiction(const LeaseState &state)
 {
     std::set<ProcessId> inits;

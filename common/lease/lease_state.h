@@ -31,6 +31,12 @@ bool overlap(const LeaseKey &a, const LeaseKey &b);
 /** The whole GPU that a key names, or of which it names a part; as long as the key lasts. */
 std::string_view gpu_of(const LeaseKey &key);
 
+/** Whose device a key names, "nvidia"; as long as the key lasts. */
+std::string_view vendor_in(const LeaseKey &key);
+
+/** What is behind the vendor: the address of the GPU, and the part of it. */
+std::string_view address_in(const LeaseKey &key);
+
 enum class LeaseMode { Shared, Exclusive };
 
 /** Whether two containers may have overlapping devices in these modes at the same time: only if both share. */

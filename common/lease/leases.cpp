@@ -90,11 +90,11 @@ bool Leases::are_possible(const Sysroot &sysroot)
     return LeaseFolder::is_possible(sysroot);
 }
 
-void Leases::require(const Sysroot &sysroot)
+void Leases::require(const Sysroot &sysroot, const std::string &what)
 {
     if (!are_possible(sysroot))
         throw Error(ErrorKind::BrokenHost,
-                    "only root may change leases, of the host or of its user namespace");
+                    "only root may " + what + ", of the host or of its user namespace");
 }
 
 Lease Leases::take(const LeaseRequest &request)

@@ -58,8 +58,8 @@ public:
     /** Whether this process can take leases: root of the host, or of a user namespace with a LeasePlace. @throws Error */
     static bool are_possible(const Sysroot &sysroot);
 
-    /** What a person asks for who changes leases. @throws Error (BrokenHost) where are_possible() is false */
-    static void require(const Sysroot &sysroot);
+    /** @param what a person asks for, for the message. @throws Error (BrokenHost) where are_possible() is false */
+    static void require(const Sysroot &sysroot, const std::string &what = "change leases");
 
     /**
      * Takes leases of all that is asked for, or of nothing; waits as long as it may. While it waits nothing is locked, and
