@@ -17,6 +17,7 @@
 #include "cgroup/cgroup_folder.h"
 #include "kernel/folder_entries.h"
 #include "kernel/mount_table.h"
+#include "kernel/pidfd.h"
 
 namespace ogh {
 
@@ -177,6 +178,25 @@ try {
     return text.find(freezer ? "FROZEN" : "frozen 1") != std::string::npos;
 } catch (const Error &) {
     return false;
+}
+
+void thaw(const Processes &processes, const Holder &holder)
+try {
+    const auto init = processes.find(holder.init);
+    const auto theirs = cgroup_of(processes.read(holder.init.pid, "cgroup").value_or(""), "freezer");
+    const auto ours = cgroup_of(processes.read_own("cgroup"), "freezer");
+    if (!init || !theirs || !ours || has_ended(init->get()))
+        return;
+    const MountTable mounts(processes.open_own("mountinfo").get());
+    for (const std::string &path :
+         container_cgroups(*theirs, *ours, holder.cgroup ? holder.cgroup->path : "")) {
+        const CgroupFolder found = open_cgroup(mounts, "freezer", path);
+        const UniqueFd file(::openat(found.fd.get(), "freezer.state", O_WRONLY | O_CLOEXEC));
+        if (file.valid())
+            write_all(file.get(), "THAWED", "the state of a cgroup");
+    }
+} catch (const Error &) {
+    return; // so it does not end, which is an error itself
 }
 
 std::optional<std::uint64_t> cpu_of_others(const Processes &processes, const Holder &holder)

@@ -34,6 +34,12 @@ std::vector<pid_t> processes_in(const Processes &processes, const OwnCgroup &cgr
 bool is_frozen(const Processes &processes, pid_t pid);
 
 /**
+ * Has a container go on that an engine has paused with cgroup version 1, where a process that is frozen does not even end by
+ * SIGKILL before. As far as that is possible; nothing happens where it is not paused, or its init has ended.
+ */
+void thaw(const Processes &processes, const Holder &holder);
+
+/**
  * What the processes of a container but its init have used of the CPU, in ns, those that have ended too: cpuacct.usage, or
  * cpu.stat in version 2, less the clock of init.
  * @return nothing where the container's cgroup is not found, or does not say it

@@ -11,6 +11,7 @@
 #include "base/error.h"
 #include "base/text.h"
 #include "lease/boot_clock.h"
+#include "lease/container_cgroup.h"
 #include "lease/lease_changes.h"
 #include "lease/presence.h"
 #include "lease/wait.h"
@@ -78,14 +79,16 @@ void kill_all(const Processes &processes, const Holder &holder)
         bool has_time = left_ms > 0;
         if (process->valid()) {
             send(*process, SIGKILL, holder);
+            thaw(processes, holder); // now, so that it does nothing more
             has_time = has_time && ends_within_ms(process->get(), static_cast<int>(left_ms));
         } else {
             ::usleep(1000); // it is on its way out of the cgroup
         }
         if (!has_time)
-            throw Error(ErrorKind::BrokenHost, "the container " + quote(holder.container) +
-                                                   " does not end (pid " + std::to_string(holder.init.pid) +
-                                                   ")");
+            throw Error(ErrorKind::BrokenHost,
+                        "the container " + quote(holder.container) + " does not end (pid " +
+                            std::to_string(holder.init.pid) +
+                            (is_frozen(processes, holder.init.pid) ? ", paused)" : ")"));
     }
 }
 

@@ -72,6 +72,16 @@ def test_a_container_may_hold_for_less_than_the_host_allows(asking):
 
 
 @pytest.mark.parametrize("engine", engines.RUNTIMES)
+def test_one_that_is_paused_is_ended_too(asking, leases, engine):
+    """With cgroup version 1 no signal ends a process that is frozen."""
+    first = asking("--max-hold", "0s", "--hold-grace", "1s", engine=engine).ready()
+    first.box.host.run(first.box.runtime.command("pause", first.run.name))
+    second = asking(engine=engine, wait="20s").ready()
+    assert first.run.process.wait(LIMIT_S) == SIGKILLED
+    assert leases.rows("container") == [(second.run.name,)]
+
+
+@pytest.mark.parametrize("engine", engines.RUNTIMES)
 def test_a_container_that_nobody_starts_is_ended(asking, leases, engine):
     """runc's init is a child of the program that was executed, and crun's one of crun."""
     created = asking(verb="create", engine=engine)
