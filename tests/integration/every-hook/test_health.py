@@ -152,12 +152,12 @@ def test_every_list_shows_it(nv_hook, machine, leases):
 
 @pytest.fixture(name="waiting")
 def waiting_fixture(nv_box, leases):
-    """A function that starts a container with an exclusive lease, which waits for it; gives it."""
+    """A function that starts a container with an exclusive lease, which waits for it, two minutes at most; gives it."""
     containers = []
 
     def start(request, *args, engine=RUNC):
-        box = ask(nv_box(request, "--max-wait", "1h", *args, engine=engine), KEY, "exclusive", "1h")
-        box.timeout = 3700
+        box = ask(nv_box(request, "--max-wait", "2m", *args, engine=engine), KEY, "exclusive", "2m")
+        box.timeout = 180
         before = len(leases.waiting())
         containers.append(Container(box, NODES))
         wait_until(lambda: len(leases.waiting()) > before, "it does not wait", containers[-1].run.process)
