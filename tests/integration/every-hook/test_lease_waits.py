@@ -28,9 +28,9 @@ def asking_fixture(nv_box):
     """A function that starts a container, which may have to wait: asking(request, lease, wait, engine=…)."""
     containers = []
 
-    def start(request, lease="exclusive", wait="20s", engine=RUNC, timeout=None):
+    def start(request, lease="exclusive", wait="20s", engine=RUNC, timeout=None, wrapper=()):
         box = ask(nv_box(request, *WAIT, engine=engine), KEY, lease, wait)
-        box.timeout = timeout
+        box.timeout, box.wrapper = timeout, wrapper
         containers.append(Container(box))
         return containers[-1]
 
@@ -126,6 +126,48 @@ def test_many_that_wait_take_no_time(asking, waiting, leases, nv_hook):
     for other in others:
         other.ready()
     assert leases.read()["gpus"][0]["lease"] == f"shared by {count}"
+
+
+@pytest.fixture(name="counted")
+def counted_fixture(tmp_path):
+    """A cgroup that counts the CPU time of those in it, of either version: gives its directory."""
+    top = Path("/sys/fs/cgroup/cpuacct")
+    folder = (top if top.is_dir() else top.parent) / f"oci-gpu-hooks-{tmp_path.name}-{os.getpid()}"
+    folder.mkdir()
+    yield folder
+    folder.rmdir()
+
+
+def used_in(folder):
+    """Of such a cgroup, in ms."""
+    if (usage := folder / "cpuacct.usage").exists():
+        return int(usage.read_text(encoding="utf-8")) / 1e6
+    return int((folder / "cpu.stat").read_text(encoding="utf-8").split()[1]) / 1e3
+
+
+def test_a_hand_over_takes_no_more_time_with_many_that_wait(asking, waiting, leases, counted):
+    """HERD of them: by default a few. Of all hooks together, without the runtimes; all are served in their order."""
+    wrapper = ("/bin/sh", "-c", f'echo $$ >{counted}/cgroup.procs; exec "$@"', "sh")
+
+    def cost_with(count):
+        holder = asking("0").ready()
+        others = [waiting("0", wait="20m", timeout=0, wrapper=wrapper) for _ in range(count)]
+        start, gaps, costs = used_in(counted), [], []
+        for number, (other, _) in enumerate(others, 1):
+            began = time.monotonic()
+            holder.end()
+            holder = other.ready()
+            gaps.append(time.monotonic() - began)
+            assert leases.waiting() == [name for _, name in others[number:]]
+            costs.append((used_in(counted) - start) / number)
+        holder.end()
+        cost = costs[min(count, 10) - 1]
+        print(f"{count} hooks waited: {cost:.2f} ms of CPU a hand-over, greatest gap {max(gaps):.3f} s")
+        assert max(gaps) < 5
+        return cost
+
+    few, many = cost_with(4), cost_with(int(os.environ.get("HERD", "12")))
+    assert many < 2 * few
 
 
 @pytest.mark.parametrize("engine", ENGINES, ids=str)
