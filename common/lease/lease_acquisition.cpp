@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "lease/lease_acquisition.h"
 
+#include <malloc.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -83,7 +84,7 @@ LeaseAcquisition::~LeaseAcquisition()
     if (ticket_ == 0)
         return;
     try {
-        LeaseStore::Session session = store_->open(LeaseStore::patience_at_the_end);
+        LeaseStore::Session session = store_->open(LeaseStore::patience_at_the_end, ticket_);
         remove_ticket(session.state(), ticket_);
         session.save();
     } catch (...) { // NOLINT(bugprone-empty-catch): it goes with this process
@@ -157,16 +158,19 @@ std::string LeaseAcquisition::scope_text() const
 
 LeaseAcquisition::Attempt LeaseAcquisition::try_now()
 {
-    LeaseStore::Session session = store_->open();
+    LeaseStore::Session session = store_->open(LeaseStore::patience, ticket_);
     const std::int64_t now = boottime_ns();
     for (const auto &[init, why] : preempted_)
         session.explain_end(init, why);
+    expire(session.state(), now);
+    if (!is_in(session.state(), ticket_)) {
+        ticket_ = 0;
+        session.read_later();
+        expire(session.state(), now);
+    }
     drop_missing_holders(processes_, session.state(), request_.demand);
     if (ticket_ == 0) // those who wait behind others look at these alone
         drop_missing_tickets(session.state(), request_.demand);
-    expire(session.state(), now);
-    if (!is_in(session.state(), ticket_))
-        ticket_ = 0;
     further_ = beside_earlier(session.state(), holder_.first.init, request_);
     leave_out(unfit_, further_.demand, request_.name_device);
     other_use_.compare(processes_, session.state(), further_.demand);
@@ -343,8 +347,10 @@ void LeaseAcquisition::say_whose(const LeaseState &state)
 
 void LeaseAcquisition::wait_for(const Attempt &attempt)
 {
-    if (!companions_)
+    if (!companions_) {
         companions_ = companions(std::move(holder_.second), request_.runtime);
+        ::malloc_trim(0); // all tickets were read once: a thousand that wait would keep half a GB for that
+    }
     sleep_until_one_ends(*companions_, attempt.watched, attempt.wake_ns);
 }
 

@@ -67,18 +67,6 @@ Quota quota_of(std::string text, const LeaseWords &words)
     return {std::move(text), *most};
 }
 
-std::vector<std::string> texts_of(const Watched &watched)
-{
-    std::vector<std::string> texts;
-    for (const std::uint64_t ticket : watched.tickets)
-        texts.push_back(std::to_string(ticket));
-    for (const ProcessId &init : watched.holders)
-        texts.push_back(std::to_string(init.pid) + ":" + std::to_string(init.start_time));
-    if (watched.drain_ns != 0)
-        texts.push_back(":" + std::to_string(watched.drain_ns));
-    return texts;
-}
-
 } // namespace
 
 void add_fields(LeaseLine &line, const LeasedDevice &device)
@@ -166,10 +154,22 @@ void take_endings(LeaseWords &words, Allocation &allocation)
         allocation.others_cpu_ns = words.number(others_cpu_name);
 }
 
+std::vector<std::string> watched_words(const Watched &watched)
+{
+    std::vector<std::string> texts;
+    for (const std::uint64_t ticket : watched.tickets)
+        texts.push_back(std::to_string(ticket));
+    for (const ProcessId &init : watched.holders)
+        texts.push_back(std::to_string(init.pid) + ":" + std::to_string(init.start_time));
+    if (watched.drain_ns != 0)
+        texts.push_back(":" + std::to_string(watched.drain_ns));
+    return texts;
+}
+
 void add_watched(LeaseLine &line, const std::optional<Watched> &watched)
 {
     if (watched)
-        line.add(watches_name, texts_of(*watched));
+        line.add(watches_name, watched_words(*watched));
 }
 
 std::optional<Watched> take_watched(LeaseWords &words)
@@ -190,7 +190,7 @@ std::optional<Watched> take_watched(LeaseWords &words)
             watched.drain_ns = static_cast<std::int64_t>(*start);
     }
     // What is no number, or not in its order, would be written otherwise.
-    if (texts_of(watched) != texts)
+    if (watched_words(watched) != texts)
         words.refuse(watches_name);
     return watched;
 }

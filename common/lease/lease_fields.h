@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -30,6 +31,9 @@ void add_watched(LeaseLine &line, const std::optional<Watched> &watched);
 
 /** LeaseState::quick_ends of a device; of its use, last of what is known. */
 void add_quick_ends(LeaseLine &line, const std::vector<std::uint64_t> &containers);
+
+/** The words of it, in the order of the file. */
+std::vector<std::string> watched_words(const Watched &watched);
 
 /** Of a time; one before its clock began is 0. */
 std::uint64_t time_word(std::int64_t time);

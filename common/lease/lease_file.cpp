@@ -20,16 +20,20 @@ class Reader final {
 public:
     explicit Reader(std::string_view text) : left_(text) {}
 
-    LeaseFile read()
+    LeaseFilePart read(std::uint64_t last) // the ticket behind which none need be read
     {
-        LeaseFile file;
+        LeaseFilePart part;
+        LeaseFile &file = part.file;
         check_heading();
         file.space = space();
         read_counters(file.state);
         while (next_is("holding"))
             file.state.allocations.push_back(allocation("holding"));
-        while (next_is("ticket"))
+        while (next_is("ticket")) {
             file.state.tickets.push_back(ticket(file.state));
+            if (file.state.tickets.back().number == last)
+                part.later = pass_tickets();
+        }
         while (next_is("drain"))
             file.state.drains.push_back(drain());
         while (next_is("used"))
@@ -40,7 +44,16 @@ public:
             read_unknown(file.state);
         if (left_ != "end\n")
             refuse();
-        return file;
+        return part;
+    }
+
+    /** Where there is nothing else. */
+    void read_tickets(LeaseState &state)
+    {
+        while (next_is("ticket"))
+            state.tickets.push_back(ticket(state));
+        if (!left_.empty())
+            refuse();
     }
 
 private:
@@ -207,6 +220,21 @@ private:
         return ticket;
     }
 
+    /** Passes by those that are left. @return their lines; nothing: they are to be read */
+    std::string_view pass_tickets()
+    {
+        if (is_first_ || !next_is("ticket"))
+            return {};
+        size_t end = left_.find('\n', left_.rfind("\nticket ") + 1); // of the last one
+        while (end != std::string_view::npos && left_.substr(end + 1).starts_with(' '))
+            end = left_.find('\n', end + 1);
+        const std::string_view lines = left_.substr(0, end + 1); // none of a text that is cut off
+        if (lines.find("quotas=") != std::string_view::npos)
+            return {};
+        left_.remove_prefix(lines.size());
+        return lines;
+    }
+
     Drain drain()
     {
         LeaseWords words = this->words("drain");
@@ -245,10 +273,27 @@ private:
 
 LeaseFile parse_lease_file(std::string_view text)
 {
-    LeaseFile file = Reader(text).read();
-    if (const std::string problem = contradiction(file.state); !problem.empty())
+    return parse_lease_file(text, 0).file;
+}
+
+LeaseFilePart parse_lease_file(std::string_view text, std::uint64_t ticket)
+{
+    LeaseFilePart part;
+    try {
+        part = Reader(text).read(ticket);
+    } catch (const Error &) {
+        if (ticket == 0)
+            throw;
+        part.file = parse_lease_file(text); // which says where
+    }
+    if (const std::string problem = contradiction(part.file.state); !problem.empty())
         throw Error(ErrorKind::BrokenHost, "the lease file says what cannot be: " + problem);
-    return file;
+    return part;
+}
+
+void add_tickets(LeaseState &state, std::string_view lines)
+{
+    Reader(lines).read_tickets(state);
 }
 
 } // namespace ogh

@@ -38,6 +38,12 @@ constexpr std::string_view lease_file_heading = "oci-gpu-hooks leases ";
  */
 constexpr std::string_view mark_of_later = "oci-gpu-hooks/2";
 
+/** What is read of a file by one who waits. */
+struct LeaseFilePart {
+    LeaseFile file;         ///< without the tickets behind its own
+    std::string_view later; ///< these, as lines of the text; none of them has quotas
+};
+
 /**
  * Reads the state file: lines of words (see LeaseWords), of these kinds and in this order; what people chose comes last.
  *
@@ -66,5 +72,14 @@ constexpr std::string_view mark_of_later = "oci-gpu-hooks/2";
  * @throws Error (BrokenHost) if that is no such text, of another version, or says what cannot be
  */
 LeaseFile parse_lease_file(std::string_view text);
+
+/**
+ * The same, as far as that ticket. All is read if there is no such one, if one that came later has quotas, and of version 1.
+ * What stands in lines that are not read may be wrong.
+ */
+LeaseFilePart parse_lease_file(std::string_view text, std::uint64_t ticket);
+
+/** Adds tickets that were not read. @param lines some of the first of LeaseFilePart::later. @throws as above */
+void add_tickets(LeaseState &state, std::string_view lines);
 
 } // namespace ogh

@@ -203,11 +203,11 @@ std::string LeaseFolder::lock_keeper(const Processes &processes) const
     return ogh::lock_keeper(status.st_dev, status.st_ino, processes);
 }
 
-std::string LeaseFolder::read(size_t limit) const
+MappedText LeaseFolder::read(size_t limit) const
 {
     const UniqueFd fd(::openat(fd_.get(), state_name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
     if (!fd.valid() && errno == ENOENT)
-        return "";
+        return {};
     if (!fd.valid())
         throw SystemError(errno, "cannot open " + named(state_name), ErrorKind::BrokenHost);
     const struct stat status = status_of(fd.get(), named(state_name));
@@ -215,16 +215,14 @@ std::string LeaseFolder::read(size_t limit) const
         throw Error(ErrorKind::BrokenHost, named(state_name) +
                                                " is no plain file that only root may write; '" +
                                                how_to_clear() + "' clears it while no container has a GPU");
-    std::string text;
+    if (status.st_size == 0)
+        throw Error(ErrorKind::BrokenHost, named(state_name) + " is empty; '" + how_to_clear() +
+                                               "' clears it while no container has a GPU");
     try {
-        text = read_all(fd.get(), limit, named(state_name), static_cast<size_t>(status.st_size));
+        return {fd.get(), limit, named(state_name)};
     } catch (const Error &error) {
         throw error.as(ErrorKind::BrokenHost);
     }
-    if (text.empty())
-        throw Error(ErrorKind::BrokenHost, named(state_name) + " is empty; '" + how_to_clear() +
-                                               "' clears it while no container has a GPU");
-    return text;
 }
 
 void LeaseFolder::remove(const char *file) const
@@ -252,12 +250,13 @@ UniqueFd LeaseFolder::make_new() const
     return fd;
 }
 
-void LeaseFolder::write(const std::string &text) const
+void LeaseFolder::write(std::initializer_list<std::string_view> parts) const
 {
     {
         const UniqueFd fd = make_new();
         try {
-            write_all(fd.get(), text, named(new_name));
+            for (const std::string_view part : parts)
+                write_all(fd.get(), part, named(new_name));
         } catch (const SystemError &error) {
             ::unlinkat(fd_.get(), new_name, 0);
             throw error.as(ErrorKind::BrokenHost);

@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <initializer_list>
 #include <optional>
 #include <string>
+#include <string_view>
 
+#include "base/mapped_text.h"
 #include "base/unique_fd.h"
 #include "host/sysroot.h"
 #include "lease/lock_wait.h"
@@ -44,10 +47,10 @@ public:
     [[nodiscard]] std::string lock_keeper(const Processes &processes) const;
 
     /** What the state file says; "" if there is none. Readable without the lock: it is only ever replaced. @throws Error (BrokenHost) */
-    [[nodiscard]] std::string read(size_t limit) const;
+    [[nodiscard]] MappedText read(size_t limit) const;
 
     /** Replaces the state file as a whole; with the lock held. @throws Error (BrokenHost), and then it is as it was */
-    void write(const std::string &text) const;
+    void write(std::initializer_list<std::string_view> parts) const;
 
     /**
      * Opens a file beside the state that only root may read, and makes it if it is missing and is to be written.

@@ -6,6 +6,7 @@
 
 #include "base/error.h"
 #include "lease/boot_clock.h"
+#include "lease/later_tickets.h"
 #include "lease/lease_bounds.h"
 #include "lease/lease_text.h"
 #include "lease/quick_ends.h"
@@ -24,54 +25,64 @@ std::string other_space(const ProcessSpace &written, const ProcessSpace &own)
 }
 
 /** Of a state that can be understood. */
-bool is_of_another_boot(const std::string &text, const ProcessSpace &space)
+bool is_of_another_boot(std::string_view text, const ProcessSpace &space)
 {
     return !text.empty() && text.find(space.boot) == std::string::npos;
 }
 
 /** They may be many. */
-std::string without_tickets(const std::string &text)
+std::string without_tickets(std::string_view text)
 {
-    const size_t start = text.find("\nticket ");
-    if (start == std::string::npos)
-        return text;
-    const size_t observers = text.find("\nobserver ", start);
-    return text.substr(0, start + 1) +
-           (observers == std::string::npos ? "end\n" : text.substr(observers + 1));
+    constexpr std::string_view ticket = "\nticket ";
+    const size_t start = text.find(ticket);
+    if (start == std::string_view::npos)
+        return std::string(text);
+    const size_t observers = text.find("\nobserver ", text.rfind(ticket));
+    return std::string(text.substr(0, start + 1))
+        .append(observers == std::string_view::npos ? "end\n" : text.substr(observers + 1));
 }
 
-} // namespace
-
-LeaseState state_for(const ProcessSpace &space, const std::string &text, const std::string &how_to_clear)
+/** As state_for(). */
+LeaseFilePart part_for(const ProcessSpace &space, std::string_view text, const std::string &how_to_clear,
+                       std::uint64_t ticket)
 {
     if (text.empty())
         return {};
     const std::string help =
         "; '" + how_to_clear + "' clears the leases: use it while no container has a GPU";
-    LeaseFile file;
+    LeaseFilePart part;
     try {
-        file = parse_lease_file(text);
+        part = parse_lease_file(text, ticket);
     } catch (const Error &error) {
         throw Error(ErrorKind::BrokenHost, error.what() + help);
     }
-    if (file.space.boot != space.boot)
-        return {{}, {}, {}, std::move(file.state.last_used), file.state.uses, file.state.numbers};
-    if (file.space != space)
-        throw Error(ErrorKind::BrokenHost, "the lease file was written from " +
-                                               other_space(file.space, space) +
+    const ProcessSpace &written = part.file.space;
+    LeaseState &state = part.file.state;
+    if (written.boot != space.boot)
+        return {{space, {{}, {}, {}, std::move(state.last_used), state.uses, state.numbers}}, {}};
+    if (written != space)
+        throw Error(ErrorKind::BrokenHost, "the lease file was written from " + other_space(written, space) +
                                                ", where the numbers of processes mean others" + help);
-    return std::move(file.state);
+    return part;
+}
+
+} // namespace
+
+LeaseState state_for(const ProcessSpace &space, std::string_view text, const std::string &how_to_clear)
+{
+    return part_for(space, text, how_to_clear, 0).file.state;
 }
 
 LeaseState LeaseStore::read() const
 {
-    return state_for(processes_.space(), folder_.read(max_lease_file), how_to_clear());
+    return state_for(processes_.space(), folder_.read(max_lease_file).view(), how_to_clear());
 }
 
 LeaseCounts LeaseStore::counts() const
 {
     LeaseCounts counts = read_counts(folder_);
-    const std::string text = folder_.read(max_lease_file);
+    const MappedText file = folder_.read(max_lease_file);
+    const std::string_view text = file.view();
     if (is_of_another_boot(text, processes_.space()))
         return {};
     const std::int64_t now = boottime_ns();
@@ -80,15 +91,32 @@ LeaseCounts LeaseStore::counts() const
     return counts;
 }
 
-LeaseStore::Session::Session(const LeaseStore &store, UniqueFd lock)
-    : store_(store), lock_(std::move(lock)), saved_(store.folder_.read(max_lease_file)),
-      state_(state_for(store.processes_.space(), saved_, store.how_to_clear())), drains_(state_.drains)
+LeaseStore::Session::Session(const LeaseStore &store, UniqueFd lock, std::uint64_t ticket)
+    : store_(store), lock_(std::move(lock)), file_(store.folder_.read(max_lease_file)), saved_(file_.view())
 {
+    LeaseFilePart part = part_for(store.processes_.space(), saved_, store.how_to_clear(), ticket);
+    state_ = std::move(part.file.state);
+    later_ = part.later;
+    if (!later_.empty())
+        all_ = all_in(state_);
+    drains_ = state_.drains;
     before_.reserve(state_.allocations.size());
     for (const Allocation &allocation : state_.allocations)
         before_.push_back({allocation.holder.init, allocation.taken_ns, devices_by_vendor(allocation)});
     for (const Allocation &observer : state_.observers)
         observers_.insert(observer.holder.init);
+}
+
+void LeaseStore::Session::read_later()
+{
+    add_tickets(state_, later_);
+    later_ = {};
+}
+
+bool LeaseStore::Session::is_saved(const LeaseTextParts &text) const
+{
+    return saved_.size() == text.before.size() + later_.size() + text.behind.size() &&
+           saved_.starts_with(text.before) && saved_.ends_with(text.behind);
 }
 
 /** Whether somebody had devices, or saw them, and does not any more. */
@@ -142,15 +170,18 @@ void LeaseStore::Session::save()
 {
     note_ends();
     // A state has one text only, which tells faster than a copy of the state whether it has changed.
-    std::string text = to_text({store_.processes_.space(), state_});
-    if (text == saved_ || (saved_.empty() && state_ == LeaseState()))
+    LeaseTextParts text = to_parts({store_.processes_.space(), state_});
+    if (is_saved(text) || (saved_.empty() && state_ == LeaseState()))
         return;
     if (is_of_another_boot(saved_, store_.processes_.space()))
         forget_counts(store_.folder_);
     // First, with the lock held: should this process be killed on the way, nobody sleeps who could be served.
-    wake_waiters(store_.processes_, state_, state_.drains == drains_ ? change_ : StateChange::Other);
-    store_.folder_.write(text);
-    saved_ = std::move(text);
+    const StateChange change = state_.drains == drains_ ? change_ : StateChange::Other;
+    const size_t unread = later_.size();
+    read_touched(all_, state_, later_, change);
+    if (wake_waiters(store_.processes_, state_, change) || later_.size() < unread)
+        text = to_parts({store_.processes_.space(), state_});
+    store_.folder_.write({text.before, later_, text.behind});
     const std::int64_t now = boottime_ns();
     count_ends(now);
     if (with_gone_ && store_.history_ != nullptr)

@@ -7,6 +7,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/unique_fd.h"
@@ -16,6 +17,7 @@
 #include "lease/lease_folder.h"
 #include "lease/lease_history.h"
 #include "lease/lease_state.h"
+#include "lease/lease_text.h"
 #include "lease/lease_wake.h"
 #include "lease/processes.h"
 
@@ -27,7 +29,7 @@ namespace ogh {
  * @param how_to_clear the command that helps, for the message
  * @throws Error (BrokenHost) if it cannot be understood, or its pids are of another pid namespace of this boot
  */
-LeaseState state_for(const ProcessSpace &space, const std::string &text, const std::string &how_to_clear);
+LeaseState state_for(const ProcessSpace &space, std::string_view text, const std::string &how_to_clear);
 
 /** The state of the leases in a folder, read and written whole. It works after entering a container. */
 class LeaseStore final {
@@ -57,7 +59,10 @@ public:
     public:
         [[nodiscard]] LeaseState &state() { return state_; }
 
-        /** Writes the state if it has changed, and wakes who waits and has to look at it. @throws Error (BrokenHost), and then it is as it was */
+        /** Has the state have all tickets. @throws Error (BrokenHost) */
+        void read_later();
+
+        /** Writes the state if it has changed, and wakes who waits and has to look at it; once. @throws Error (BrokenHost), and then it is as it was */
         void save();
 
         /** Has save() look at all who wait: somebody who stays is given less than it had. */
@@ -79,14 +84,18 @@ public:
             LeaseCounts::ByVendor devices{};
         };
 
-        Session(const LeaseStore &store, UniqueFd lock);
+        Session(const LeaseStore &store, UniqueFd lock, std::uint64_t ticket);
+        [[nodiscard]] bool is_saved(const LeaseTextParts &text) const;
         [[nodiscard]] bool has_one_gone() const;
         void count_ends(std::int64_t now) const;
 
         const LeaseStore &store_;
         UniqueFd lock_;
-        std::string saved_; ///< what the file says
+        const MappedText file_;
+        const std::string_view saved_; ///< what the file says
+        std::string_view later_;       ///< of it: tickets that are not in the state
         LeaseState state_;
+        Watched all_;                   ///< that were in the state
         std::vector<Had> before_;       ///< then
         std::vector<Drain> drains_;     ///< then
         std::set<ProcessId> observers_; ///< then, by init
@@ -96,10 +105,14 @@ public:
         std::set<ProcessId> noted_;           ///< whose ends are, by init
     };
 
-    /** @throws Error (BrokenHost); one that names who has kept the lock for so long; Cancelled */
-    [[nodiscard]] Session open(const Patience &limit = patience) const
+    /**
+     * @param ticket of one that waits: those that came later are in nobody's way, and their tickets are not in the state,
+     *        as far as they need not be; 0: all are
+     * @throws Error (BrokenHost); one that names who has kept the lock for so long; Cancelled
+     */
+    [[nodiscard]] Session open(const Patience &limit = patience, std::uint64_t ticket = 0) const
     {
-        return {*this, folder_.lock(processes_, limit)};
+        return {*this, folder_.lock(processes_, limit), ticket};
     }
 
     [[nodiscard]] const LeaseFolder &folder() const { return folder_; }

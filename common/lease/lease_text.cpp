@@ -167,6 +167,32 @@ private:
     bool is_first_; ///< version 1
 };
 
+LeaseTextParts to_parts(const LeaseFile &file, unsigned version)
+{
+    constexpr size_t usual_line = 384;
+    const LeaseState &state = file.state;
+    LeaseTextParts parts;
+    std::string &text = parts.before;
+    text.reserve(usual_line * (state.allocations.size() + state.tickets.size() + 4));
+    text += lease_file_heading;
+    text += std::to_string(version) + '\n';
+    LeaseWriter writer(text, version);
+    writer.add(file.space);
+    writer.add_counters(state);
+    for (const Allocation &allocation : state.allocations)
+        writer.add(allocation);
+    for (const Ticket &ticket : state.tickets)
+        writer.add(ticket);
+    LeaseWriter rest(parts.behind, version);
+    for (const Drain &drain : state.drains)
+        rest.add(drain);
+    rest.add_uses(state);
+    rest.add_observers(state);
+    rest.add_lines(state.unknown.lines);
+    parts.behind += "end\n";
+    return parts;
+}
+
 } // namespace
 
 unsigned version_for(const LeaseState &state)
@@ -178,32 +204,18 @@ unsigned version_for(const LeaseState &state)
 
 std::string to_text(const LeaseFile &file, unsigned version)
 {
-    constexpr size_t usual_line = 384;
-    const LeaseState &state = file.state;
-    std::string text;
-    text.reserve(usual_line * (state.allocations.size() + state.tickets.size() + 4) +
-                 64 * state.last_used.size());
-    text += lease_file_heading;
-    text += std::to_string(version) + '\n';
-    LeaseWriter writer(text, version);
-    writer.add(file.space);
-    writer.add_counters(state);
-    for (const Allocation &allocation : state.allocations)
-        writer.add(allocation);
-    for (const Ticket &ticket : state.tickets)
-        writer.add(ticket);
-    for (const Drain &drain : state.drains)
-        writer.add(drain);
-    writer.add_uses(state);
-    writer.add_observers(state);
-    writer.add_lines(state.unknown.lines);
-    text += "end\n";
-    return text;
+    LeaseTextParts parts = to_parts(file, version);
+    return std::move(parts.before += parts.behind);
 }
 
 std::string to_text(const LeaseFile &file)
 {
     return to_text(file, version_for(file.state));
+}
+
+LeaseTextParts to_parts(const LeaseFile &file)
+{
+    return to_parts(file, version_for(file.state));
 }
 
 size_t text_size(const Allocation &allocation)

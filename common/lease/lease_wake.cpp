@@ -2,8 +2,10 @@
 #include "lease/lease_wake.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "lease/boot_clock.h"
+#include "lease/lease_bounds.h"
 #include "lease/lease_rules.h"
 #include "lease/wait.h"
 
@@ -20,6 +22,14 @@ bool is_enough(const Watched &watched, const Watched &needed)
 {
     return has_all(watched.holders, needed.holders) && has_all(watched.tickets, needed.tickets) &&
            (needed.drain_ns == 0 || (watched.drain_ns != 0 && watched.drain_ns <= needed.drain_ns));
+}
+
+/** What is too much to be written down stays as it is: the next change wakes it again. */
+void note_watched(Ticket &ticket, Watched needed)
+{
+    Watched before = std::exchange(*ticket.watched, std::move(needed));
+    if (watches_too_much(ticket))
+        ticket.watched = std::move(before);
 }
 
 /** Those who are there. */
@@ -45,10 +55,6 @@ public:
                std::all_of(watched.tickets.begin(), watched.tickets.end(), has_ticket);
     }
 
-    /**
-     * Whether somebody may be served, or be without hope, though all that it watches is there: by a quota that others use
-     * up, a drain, or what its container has.
-     */
     [[nodiscard]] bool depend_on_more() const
     {
         return !state_.drains.empty() ||
@@ -90,32 +96,43 @@ std::int64_t next_deadline(const LeaseState &state, const std::set<std::uint64_t
     return limit;
 }
 
-std::vector<const Ticket *> waiters_to_wake(const LeaseState &state, StateChange change, std::int64_t now)
+bool touches_all(const LeaseState &state, StateChange change)
+{
+    return change != StateChange::None || Those(state).depend_on_more();
+}
+
+std::vector<const Ticket *> waiters_to_wake(LeaseState &state, StateChange change, std::int64_t now)
 {
     const Those those(state);
     const bool all = change != StateChange::None || those.depend_on_more();
-    std::vector<const Ticket *> touched;
-    for (const Ticket &ticket : state.tickets) {
+    std::vector<Ticket *> touched;
+    for (Ticket &ticket : state.tickets) {
         if (ticket.watched && (all || !those.include(*ticket.watched)))
             touched.push_back(&ticket);
     }
-    const std::vector<Decision> decisions = decide_for(state, touched, now);
+    const std::vector<Decision> decisions = decide_for(state, {touched.begin(), touched.end()}, now);
     std::vector<const Ticket *> found;
     for (size_t i = 0; i < decisions.size(); ++i) {
         const Decision &decision = decisions[i];
-        if (decision.granted || decision.is_hopeless ||
-            !is_enough(*touched[i]->watched, watched_of(state, decision.obstacles)))
-            found.push_back(touched[i]);
+        const bool waits_on = !decision.granted && !decision.is_hopeless;
+        Watched needed = watched_of(state, decision.obstacles);
+        if (waits_on && is_enough(*touched[i]->watched, needed))
+            continue;
+        found.push_back(touched[i]);
+        if (waits_on)
+            note_watched(*touched[i], std::move(needed));
     }
     return found;
 }
 
-void wake_waiters(const Processes &processes, const LeaseState &state, StateChange change)
+bool wake_waiters(const Processes &processes, LeaseState &state, StateChange change)
 {
-    for (const Ticket *ticket : waiters_to_wake(state, change, boottime_ns())) {
+    const auto found = waiters_to_wake(state, change, boottime_ns());
+    for (const Ticket *ticket : found) {
         if (const auto hook = processes.find(ticket->hook))
             wake(hook->get());
     }
+    return !found.empty();
 }
 
 } // namespace ogh

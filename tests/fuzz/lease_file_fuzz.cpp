@@ -19,6 +19,14 @@ void check(std::string_view input)
     const unsigned version = input.starts_with("oci-gpu-hooks leases 1\n") ? 1 : 2;
     require(to_text(*file.value, version) == input, "a state has one text only, and nothing of it is lost");
     require(version_for(file.value->state) >= version, "a file of version 2 has no ticket of version 1");
+    if (!file.value->state.tickets.empty()) {
+        LeaseFilePart part = parse_lease_file(input, file.value->state.tickets.front().number);
+        const LeaseTextParts text = to_parts(part.file);
+        require(version == 1 || text.before + std::string(part.later) + text.behind == input,
+                "what is not read is kept");
+        add_tickets(part.file.state, part.later);
+        require(part.file == *file.value, "it can be read later");
+    }
     const LeaseFile again = parse_lease_file(to_text(*file.value));
     require(again == *file.value, "what is written next is read as the same");
 }

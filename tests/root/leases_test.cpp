@@ -13,8 +13,10 @@
 #include <csignal>
 #include <filesystem>
 #include <fstream>
+#include <memory>
 #include <sstream>
 #include <thread>
+#include <vector>
 
 #include <boost/test/data/test_case.hpp>
 #include <boost/test/unit_test.hpp>
@@ -149,6 +151,27 @@ BOOST_FIXTURE_TEST_CASE(of_two_that_wait_the_first_is_first, LeaseHost)
     BOOST_TEST(!fs::exists(second.result));
     two.end();
     BOOST_TEST(second.said() == "0");
+}
+
+BOOST_FIXTURE_TEST_CASE(whoever_is_served_leaves_all_behind_it_as_they_are, LeaseHost)
+{
+    Init one;
+    std::vector<Init> inits(6);
+    take(request(one, {"n:0"}));
+    std::vector<std::unique_ptr<Waiter>> waiters;
+    for (const Init &init : inits) {
+        waiters.push_back(std::make_unique<Waiter>(*this, request(init, {"n:0"})));
+        waiters.back()->wait_until_queued(*this, static_cast<unsigned>(waiters.size()));
+    }
+    Leases(Sysroot(path())).drain({"n:1", 1}); // so that all are looked at
+    one.end();
+    for (size_t i = 0; i < inits.size(); ++i) {
+        if (i == 3)
+            Leases(Sysroot(path())).undrain("n:1");
+        BOOST_TEST(waiters[i]->said() == "0");
+        BOOST_TEST(parse_lease_file(state()).state.tickets.size() == inits.size() - i - 1);
+        inits[i].end();
+    }
 }
 
 BOOST_FIXTURE_TEST_CASE(who_waits_ends_with_its_container_and_leaves_no_ticket, LeaseHost)

@@ -8,7 +8,9 @@
 
 #include <boost/test/unit_test.hpp>
 
+#include "lease/later_tickets.h"
 #include "lease/lease_changes.h"
+#include "lease/lease_file.h"
 #include "lease/lease_neighbours.h"
 #include "lease/lease_rules.h"
 #include "lease/lease_text.h"
@@ -180,14 +182,14 @@ public:
             if (may_have || is_hopeless)
                 BOOST_ERROR("the waiter " << waiter.ticket << (may_have ? " could be served" : " has no hope")
                                           << " and sleeps:\n"
-                                          << to_text({{"b", 1, 1}, state_}));
+                                          << to_text(in_file()));
         }
     }
 
     /** Two worlds with the same one have the same future. */
     [[nodiscard]] std::string text() const
     {
-        std::string text = to_text({{"b", 1, 1}, state_}) + std::to_string(now_);
+        std::string text = to_text(in_file()) + std::to_string(now_);
         for (const Waiter &waiter : waiters_)
             text += (waiter.ticket == 0    ? "-"
                      : has_to_look(waiter) ? "w"
@@ -238,10 +240,23 @@ private:
         }
     }
 
+    /** It reads no more of the file than it needs. */
     void look_again(Waiter &waiter)
     {
         waiter.is_woken = false;
         const bool is_in_time = waiter.deadline > now_;
+        const std::string text = to_text(in_file());
+        LeaseFilePart part = parse_lease_file(text, is_in_time ? waiter.ticket : 0);
+        state_ = std::move(part.file.state);
+        later_ = part.later;
+        all_ = all_in(state_);
+        look_at_part(waiter, is_in_time);
+        add_tickets(state_, later_);
+        later_ = {};
+    }
+
+    void look_at_part(Waiter &waiter, bool is_in_time)
+    {
         const Decision decision = look(waiter.container.init, waiter.demand, is_in_time ? waiter.ticket : 0);
         if (decision.granted) {
             Ticket request;
@@ -275,6 +290,7 @@ private:
     {
         const StateChange change = state_.drains == drains_ ? StateChange::None : StateChange::Other;
         drains_ = state_.drains;
+        read_touched(all_, state_, later_, change);
         for (const Ticket *ticket : waiters_to_wake(state_, change, now_)) {
             for (Waiter &waiter : waiters_)
                 waiter.is_woken = waiter.is_woken || waiter.ticket == ticket->number;
@@ -304,7 +320,11 @@ private:
         return state;
     }
 
+    [[nodiscard]] LeaseFile in_file() const { return {{"b", 1, 1}, state_}; }
+
     LeaseState state_;
+    std::string_view later_;    ///< while somebody looks
+    Watched all_;               ///< that one had read
     std::vector<Drain> drains_; ///< as they were saved
     std::vector<Waiter> waiters_;
     std::vector<ProcessId> holders_;
