@@ -52,7 +52,7 @@ def test_all_is_as_much_as_lives_and_too_few_are_not_waited_for(nv_box, machine)
         machine.kill(gpu.address)
     assert started(nv_box("all").run(NODES)) == nodes(*machine.gpus[:2])
     box = ask(nv_box("any:3", "--max-wait", "1h"), KEY, "exclusive", "1h")
-    refused(box.run(), 3, "any:3", "left out: 2 ", "looks dead")
+    refused(box.run(), 3, "3 GPUs are asked for, and there are 2", "left out: 2 ", "looks dead")
 
 
 def test_whoever_knows_better_gets_it(nv_box, machine):
