@@ -51,7 +51,7 @@ Findings check_owners(const Engine &engine)
         if (folder.exists && !is_right(folder.path))
             open_to_others.insert(folder.path);
     for (const FileInForce &each : files_in_force(engine.folders))
-        if (!open_to_others.contains(folder_of(each.file->path)))
+        if (each.file->problem.empty() && !open_to_others.contains(folder_of(each.file->path)))
             is_right(each.file->path);
     if (!engine.folders_file.empty())
         is_right(engine.folders_file);
