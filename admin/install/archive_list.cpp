@@ -68,10 +68,10 @@ ArchiveList::ArchiveList(const std::string &text)
     for (const std::string &line : split_list(text, '\n')) {
         const size_t blank = line.find(' ');
         const std::string name = blank == std::string::npos ? "" : line.substr(blank + 1);
-        if (is_archive_name(name))
-            files.push_back({name, line.substr(0, blank), {}, "", {}});
-        else if (!name.empty() && line.substr(0, blank) == folder_mark && is_clean(name))
+        if (line.starts_with(std::string(folder_mark) + " ") && is_clean(name))
             made.push_back(name);
+        else if (is_archive_name(name))
+            files.push_back({name, line.substr(0, blank), {}, "", {}});
         else if (!line.empty())
             others.push_back(line);
     }
