@@ -10,8 +10,8 @@ namespace ogh {
 using Sha256 = std::array<std::uint8_t, 32>;
 
 /**
- * FIPS 180-4. Of one's own, as libraries for it choose among processors when they are loaded: a virtual machine asks its
- * host for each look at what the processor is, and that took longer than all else that a hook does in vain.
+ * FIPS 180-4, by libmd: a library that chooses among processors does so as each hook starts, and each look at what the
+ * processor is leaves a virtual machine. That took longer than all else that a hook with nothing to do does.
  */
 Sha256 sha256(std::string_view text);
 

@@ -6,7 +6,7 @@
 packages=(
     # to build
     build-essential clang libclang-rt-dev meson ninja-build pkg-config
-    libre2-dev libseccomp-dev libtomlplusplus-dev libyaml-dev nlohmann-json3-dev
+    libmd-dev libre2-dev libseccomp-dev libtomlplusplus-dev libyaml-dev nlohmann-json3-dev
     # to test
     libboost-test-dev python3 python3-grpcio python3-pytest
     attr btrfs-progs busybox-static e2fsprogs fish jq libcap2-bin mount musl procps strace util-linux zsh

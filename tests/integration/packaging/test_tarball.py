@@ -107,7 +107,7 @@ def test_the_archive_is_not_larger_than_it_has_to_be(archive):
 
 def test_licences_are_in_it(unpacked):
     names = {path.name for path in (unpacked / "licenses").iterdir()}
-    assert {"oci-gpu-hooks", "libc6-dev", "libseccomp-dev", "libyaml-dev", "LGPL-2.1", "GPL-3"} <= names
+    assert {"oci-gpu-hooks", "libc6-dev", "libmd-dev", "libseccomp-dev", "libyaml-dev", "LGPL-2.1", "GPL-3"} <= names
 
 
 def test_install_run_and_uninstall_without_any_library(unpacked, root):
