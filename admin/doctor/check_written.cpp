@@ -15,11 +15,11 @@ namespace ogh::admin {
 
 namespace {
 
-constexpr size_t most = size_t{1} << 20U;
+constexpr size_t max_written_size = size_t{1} << 20U;
 
 bool is_there(const Sysroot &sysroot, const InstalledFile &file)
 {
-    const auto text = read_host_file(sysroot, file.path, most);
+    const auto text = read_host_file(sysroot, file.path, max_written_size);
     return text && (file.part.empty() || part_in(*text, file.part));
 }
 

@@ -21,11 +21,11 @@ using nlohmann::json;
 using nlohmann::ordered_json;
 
 constexpr size_t max_manifest_size = size_t{1} << 20U;
-constexpr size_t max_files = 256; // a few for each engine; each is read, and compared with others
+constexpr size_t max_written_files = 256; // a few for each engine; each is read, and compared with others
 
 constexpr const char *what = "the list of what 'install' has written (/var/lib/oci-gpu-hooks/installed.json)";
 
-std::vector<std::string> strings(const json &object, const char *name)
+std::vector<std::string> texts_in(const json &object, const char *name)
 {
     std::vector<std::string> found;
     if (const json *const list = find_member(object, name))
@@ -37,8 +37,8 @@ std::vector<std::string> strings(const json &object, const char *name)
 InstalledFile parse_file(const json &object)
 {
     return {string_member(object, "path", what), string_member(object, "hash", what),
-            strings(object, "engines"),          string_member(object, "hook", what),
-            strings(object, "options"),          string_member(object, "part", what)};
+            texts_in(object, "engines"),         string_member(object, "hook", what),
+            texts_in(object, "options"),         string_member(object, "part", what)};
 }
 
 } // namespace
@@ -63,9 +63,9 @@ Manifest Manifest::parse(std::string_view text)
     Manifest manifest;
     try {
         const json document = parse_object(text, what, [](const auto &, const auto &) { return true; });
-        if (document.at("files").size() > max_files)
+        if (document.at("files").size() > max_written_files)
             throw Error(ErrorKind::BrokenHost,
-                        std::string(what) + " has more than " + std::to_string(max_files) + " files");
+                        std::string(what) + " has more than " + std::to_string(max_written_files) + " files");
         for (const json &file : document.at("files"))
             manifest.files.push_back(parse_file(file));
     } catch (const json::exception &error) {
