@@ -165,12 +165,22 @@ Error Availability::unusable(size_t i, const std::string &text, const std::strin
 Error Availability::too_few(size_t wanted, size_t there, const std::string &whose) const
 {
     const bool is_cut = is_cut_by_policy();
+    const bool is_of_all = !whose.starts_with(" of ") && has_some_by_name_alone();
     return {is_cut ? ErrorKind::Denied : ErrorKind::NotAvailable,
             count_text(wanted) + (wanted == 1 ? " is" : " are") + " asked for" + whose + ", and " +
                 (is_cut       ? "the host's policy (--allow) leaves "
                  : there == 1 ? "there is "
                               : "there are ") +
-                std::to_string(there) + ": " + text()};
+                std::to_string(there) + (is_of_all ? " that 'any' and 'all' give: " : ": ") + text()};
+}
+
+bool Availability::has_some_by_name_alone() const
+{
+    for (size_t i = 0; i < candidates_.size(); ++i) {
+        if (is_allowed(i) && is_usable(i) && !candidates_[i].only_by_name.empty())
+            return true;
+    }
+    return false;
 }
 
 Error Availability::too_many(size_t wanted) const

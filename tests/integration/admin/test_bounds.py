@@ -92,7 +92,7 @@ CONFIGURATIONS = {
     "podman, a pipe": ("etc/containers/containers.conf", os.mkfifo, "it is no plain file"),
     "podman, files": ("etc/containers/containers.conf.d/x.conf", many("", ".conf"), MANY % 128),
     "podman, folders": ("etc/containers/containers.conf", text("[engine]\nhooks_dir = [" + '"/a", ' * 20_000 + "]\n"),
-                        "hooks_dir names more than 16 folders"),
+                        "hooks_dir names more than 16 directories"),
     "docker, a gigabyte": ("etc/docker/daemon.json", gigabyte, "larger than 4194304 bytes"),
     "containerd, a pipe": ("etc/containerd/config.toml", os.mkfifo, "it is no plain file"),
     "CDI, aliases": ("etc/cdi/x.yaml", text(YAML_BOMB), "it is too large"),

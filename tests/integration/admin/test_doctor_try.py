@@ -52,7 +52,7 @@ def test_what_hooks_give_is_seen(trial, engine):
     assert status == OK, sections
     findings = sections[engine]
     assert findings[0] == ("ok", "a container that asks for nothing starts, and has nothing")
-    assert findings[1][0] == "ok" and findings[1][1].startswith("the hooks are called: one has refused a key")
+    assert findings[1][0] == "ok" and findings[1][1].startswith("the hooks are called: one has refused an annotation")
     assert findings[2] == ("ok", "a container that asks for 'io.oci-gpu-hooks.mount-srv=all' is given "
                                  "'/srv/datasets', '/srv/models'")
 

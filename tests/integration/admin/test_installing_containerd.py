@@ -271,7 +271,7 @@ WRONG = {
         "its containers run outside of their pods' cgroups and limits", "= true"),
     "hook that is not there": ({"hooks": with_args(path="/opt/nvidia-devices")}, ERROR,
                                f"'{SPEC}' names '/opt/nvidia-devices', which is not there", "install the hooks again"),
-    "no limit": ({"hooks": with_args()}, OK, None, None),
+    "no limit, and no ldcache-update": ({"hooks": with_args()}, None, None, None),
     "file that is not there": ({"text": "imports = ['nowhere.toml']\n"}, ERROR,
                                "'/etc/containerd/nowhere.toml' is imported, and is not there", "fix"),
     "a star in a directory's name": ({"text": "imports = ['*/x.toml']\n"}, ERROR, "is not followed here", "fix"),
@@ -284,9 +284,11 @@ def test_what_is_wrong_is_found(command, host, name):
     how, status, *expected = WRONG[name]
     host.write("etc/containerd/x/gpu.toml", "version = 3\n" + IMPORTED)
     configured(host, **how)
-    if status == OK:
+    if status is None:
         findings, found = command.doctor()
-        assert found == OK and any("oci-gpu-hooks install --engine containerd --runtime gpu nvidia-devices --only "
+        bad = [each[1] for each in findings if each[0] != "note" and each[0] != "ok"]
+        assert found == WARNING and len(bad) == 1 and "ldcache-update is not called" in bad[0], bad
+        assert any("oci-gpu-hooks install --engine containerd --runtime gpu nvidia-devices --only "
                                    "io.kubernetes.cri.sandbox-namespace=NAMESPACE" in each[2] for each in findings)
     else:
         command.finds(status, *expected)

@@ -20,7 +20,7 @@ pytest_plugins = ["harness.admin_fixtures"]
 ASKED = {"list": [], "status": [], "tags": [], "plan": ["nvidia-devices=0", "mount-srv=all"], "doctor": [], "cdi": [],
          "check": ["--drain"],
          "install": ["--engine", "podman", "--dry-run", "nvidia-devices", "--allow", "0"],
-         "install concourse": ["--engine", "concourse", "--dry-run"], "install docker": ["--engine", "docker", "--dry-run"],
+         "install concourse": ["--engine", "concourse", "--dry-run", "ldcache-update"], "install docker": ["--engine", "docker", "--dry-run"],
          "uninstall": ["--dry-run"], "unwrap": []}
 CALL = re.compile(r"^\d+ +(\w+)\((.*)$")
 EXECUTED = re.compile(r"^\d+<([^>]*)>, \"\"")

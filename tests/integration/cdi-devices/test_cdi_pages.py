@@ -44,7 +44,7 @@ def test_the_entry_for_config_json(cdi_box, vendors, text, engine):
 @pytest.mark.parametrize("step, given", [("task", True), ("get", False)])
 def test_the_file_for_concourse(cdi_box, vendors, step, given):
     text = guide("cdi.md")
-    document = value_at(text, text.index("{", text.index("each task has the GPU")))
+    document = value_at(text, text.index("{", text.index("each task has the")))
     box = cdi_box()
     box.args = [*document["hook"]["args"][1:], *box.args]
     assert document["when"] == {"always": True} and document["stages"] == ["createRuntime"], json.dumps(document)
