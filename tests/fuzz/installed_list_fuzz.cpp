@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "registration/manifest.h"
 #include "promise.h"
+#include "registration/manifest.h"
 #include "target.h"
 
 namespace ogh::fuzz {

@@ -77,7 +77,7 @@ def test_an_exclusive_lease_is_alone(nv_box, holding, leases, engine, first, sec
     message = refused(ask(nv_box("0-1", engine=engine), KEY, second).start("echo started").finish(), 4,
                       "GPU 1 ", f"'{holder}'")
     how = {"exclusive": "exclusively", "shared": "shared"}[first]
-    assert re.search(f"held {how} by container '{holder}' {TIME}$", message)
+    assert re.search(f"held {how} by container '{holder}' {TIME}; it did not wait$", message)
     assert leases.rows("container", "gpus") == [(holder, "1")]
     container.end()
     assert container.result.name == holder and leases.are_free()

@@ -148,7 +148,7 @@ def test_a_device_has_no_more_containers_than_may_share_it(nv_box, running, leas
     wait_until(lambda: leases.waiting(), "it does not wait", waits.run.process)
     second.end()
     waits.ready()
-    refused(box("--max-sharers", "3").run(), 4, "in a shared lease (by 3 at most)")
+    refused(box("--max-sharers", "3").run(), 4, "a shared lease (by 3 at most) needs ")
     waits.end()
 
 

@@ -14,6 +14,11 @@ FOLDER = "/var/run/nvidia-container-devices/"  # of NVIDIA's device plugin
 LOOK = f"{PROBE} probe $(ls -d /dev/nvidia* 2>/dev/null)"
 
 
+def mounted(name):
+    """What the plugin answers kubelet for that GPU, or for that word."""
+    return {"mounts": [{"container_path": FOLDER + name, "host_path": "/dev/null"}]}
+
+
 def given(*gpus):
     nodes = {gpu.node: node_of(UNUSED[MAJOR], gpu.minor) for gpu in gpus}
     nodes["/dev/nvidiactl"] = node_of(UNUSED[MAJOR], CTL)

@@ -48,9 +48,9 @@ def shell_fixture(archive, scratch, gpus):
     show_gpus(host, gpus)
     root = scratch / "host"
     shutil.copytree("/usr/share/containers", root / "usr/share/containers")
-    for name in ("etc", "etc-work", "usr/local", "srv/datasets", "tools", "work"):
+    for name in ("etc", "etc-work", "usr/local", "srv/datasets", "tools", "work", "var/lib"):
         (root / name).mkdir(parents=True)
-    for name in ("usr/local", "srv", "usr/share/containers"):
+    for name in ("usr/local", "srv", "usr/share/containers", "var/lib"):
         host.mount("--bind", root / name, f"/{name}")
     host.mount("-t", "overlay", "-o", f"lowerdir=/etc,upperdir={root}/etc,workdir={root}/etc-work", "overlay", "/etc")
     tools, work = root / "tools", root / "work"

@@ -109,8 +109,10 @@ def test_the_hosts_policy(plan, by_hand):
 
 
 def test_what_is_not_there(by_hand):
-    for name in (UUID("ff"), "1:2", "0:0", "mig-7g.80gb", "any:mig-7g.80gb:1", f"any:mig-{SMALL}:3"):
+    for name in (UUID("ff"), "1:2", "0:0", "mig-7g.80gb", "any:mig-7g.80gb:1"):
         error_of(by_hand("--plan", **asked(name)), 3, f"no GPU '{name}'", f"MIG-{PARTED.uuid}/7/0")
+    error_of(by_hand("--plan", **asked(f"any:mig-{SMALL}:3")), 3,
+             f"3 GPUs are asked for of 'mig-{SMALL}', and there are 2: this host has ", f"MIG-{PARTED.uuid}/7/0")
 
 
 @pytest.mark.parametrize("lines, words", [

@@ -93,7 +93,7 @@ FORGED = {
     "symlink": lambda path: path.symlink_to("nvidia1"), "plain file": lambda path: path.write_text(""),
     "block device": lambda path: os.mknod(path, stat.S_IFBLK | 0o666, os.makedev(MAJOR, 2)),
     "195:1": lambda path: os.mknod(path, stat.S_IFCHR | 0o666, os.makedev(MAJOR, 1)),
-    "folder": lambda path: path.mkdir(), "FIFO": os.mkfifo}
+    "directory": lambda path: path.mkdir(), "FIFO": os.mkfifo}
 
 
 @in_turns("kind", FORGED, "engine")

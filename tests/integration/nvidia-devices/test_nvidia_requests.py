@@ -64,7 +64,7 @@ def test_a_host_with_one_gpu(plan, by_hand):
 @pytest.mark.parametrize("value, status, words", [
     ("8", 3, ["no GPU '8'", ALL[2:]]), ("5-9", 3, ["no GPU '8'", "'5-9'", ALL[2:]]),
     ("GPU-00000000-1111-4222-8333-012345678902", 3, ["no GPU 'GPU-00000000", ALL[2:]]),
-    ("0000:ff:00.0", 3, ["'0000:ff:00.0'"]), ("any:9", 3, ["'any:9'"]),
+    ("0000:ff:00.0", 3, ["'0000:ff:00.0'"]), ("any:9", 3, ["9 GPUs are asked for, and there are 8: this host has "]),
     ("nvidia2", 3, ["'nvidia2'"]), ("/dev/nvidia2", 3, ["'/dev/nvidia2'"]),
     ("", 2, ["empty"]), ("0,,1", 2, ["empty"]), ("any:0", 2, ["'any:0'"]), ("3-1", 2, ["'3-1'"]),
     ("none,0", 2, ["'none'"]), ("env,0", 2, ["'env'"]), ("0\x1b[31m", 2, []), ("01", 2, ["'01'"])])

@@ -2,20 +2,15 @@
 """Pods on a node whose containerd was set up by oci-gpu-hooks. The test starts them as kubelet does, with what it makes of a
 device plugin's answer."""
 
-import itertools
-import json
 import re
-import shutil
 
 import grpc
 import pytest
 
-from harness.admin import OWN, SHIPPED
-from harness.cri_node import FOLDER, LOOK, given
+from harness.cri_node import LOOK, given, mounted
 from harness.node import FROM_MOUNTS
 from harness.nvidia_container import probed
 from harness.pages import PROJECT
-from harness.stopped import wait_until
 from hosts.nvidia import TWO
 
 pytest_plugins = ["harness.admin_fixtures", "harness.cri_fixtures"]
@@ -25,10 +20,6 @@ NAMESPACE = "io.kubernetes.cri.sandbox-namespace"
 CDI = "nvidia.cdi.k8s.io/nvidia-device-plugin_5f0c"
 INSTALL = ("install", "--engine", "containerd", "--runtime", "gpu", "nvidia-devices")
 UUID, OTHER = TWO[0].uuid, TWO[1].uuid
-
-
-def mounted(name):
-    return {"mounts": [{"container_path": FOLDER + name, "host_path": "/dev/null"}]}
 
 
 def environment(*values):
@@ -119,31 +110,3 @@ def test_a_runtime_has_the_driver_of_its_node(node, kubepods):
     name = f"{kubepods[1:]}-besteffort-pod1.slice"
     cgroups = daemon.pod("2", name).run("cat /proc/self/cgroup")
     assert re.search(f":/{name}:cri-containerd:[0-9a-f]{{64}}$", cgroups, re.MULTILINE), cgroups
-
-
-@pytest.mark.skipif(not shutil.which("hook-injector"), reason="it is in no package: tests/by-hand/containerd")
-def test_the_hook_injector_of_nri(node, kubepods):
-    """Files of hooks.d for the containers of each runtime. Those that come with the hooks are for annotations; what a plugin
-    has said takes a file that is always called."""
-    socket, log, pods = node.folder / "nri.sock", node.folder / "injector.log", itertools.count(1)
-    gpu = (EXAMPLES / "containerd/hook-injector.toml").read_text("utf-8").replace("SystemdCgroup = true",
-                                                                                 "SystemdCgroup = false")
-    node.configure(f'{gpu}\n[plugins."io.containerd.nri.v1.nri"]\nsocket_path = "{socket}"\nplugin_path = "/nowhere"\n')
-    daemon = node.start()
-
-    def look(handler="gpu", annotations=None, **config):
-        """What a container of a new pod sees, by an injector that has read the files as they are now."""
-        script = 'hook-injector -idx 10 -socket-path "$0" -disableWatch >"$1" 2>&1 </dev/null & echo $!'
-        [pid] = node.machine.run(["sh", "-ec", script, socket, log]).stdout.split()
-        wait_until(lambda: "Started plugin" in log.read_text("utf-8"), "the plugin")
-        seen = probed(daemon.pod(str(next(pods)), kubepods, handler, annotations=annotations).run(LOOK, **config))
-        node.machine.run(["kill", pid])
-        return seen
-
-    node.change_file(f"/{SHIPPED}/20-nvidia-devices.json", "--max-devices", "1")
-    assert look(annotations={"io.oci-gpu-hooks.nvidia-devices": "1"}) == given(TWO[1])
-    assert look(**mounted(UUID)) == {}
-    always = json.loads(node.read(f"/{SHIPPED}/20-nvidia-devices.json")) | {"when": {"always": True}}
-    always["hook"]["args"] += ["--from", "mounts"]
-    node.write(json.dumps(always), f"/{OWN}/20-nvidia-devices.json")
-    assert look(**mounted(UUID)) == look(handler="", **mounted(UUID)) == given(TWO[0])
