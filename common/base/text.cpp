@@ -90,9 +90,11 @@ std::string rewritten(std::string_view text, const Append &append, std::string o
     out.reserve(out.size() + text.size() + 1);
     while (!text.empty()) {
         // Mostly all of it: a path is quoted for each system call that could fail.
-        const auto *const end = std::find_if_not(text.begin(), text.end(), is_mere);
-        out.append(text.begin(), end);
-        text.remove_prefix(static_cast<size_t>(end - text.begin()));
+        size_t mere = 0;
+        while (mere < text.size() && is_mere(text[mere]))
+            ++mere;
+        out += text.substr(0, mere);
+        text.remove_prefix(mere);
         if (text.empty())
             break;
         const size_t length = utf8_length(text);
