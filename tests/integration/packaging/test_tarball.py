@@ -366,7 +366,7 @@ def test_what_a_newcomer_types(shell):
     assert shell(install).returncode == 0
     ways = [line for line, _ in newcomer.blocks("Three ways in") if line.startswith("oci-gpu-hooks ")]
     guide = newcomer.moving_over()
-    assert len(others) == 6 and len(ways) == 5 and len(guide) == 9
+    assert len(others) == 6 and len(ways) == 5 and len(guide) == 10
     for line, expected in [*others, *((line, None) for line in ways + guide)]:
         done = shell(line)
         assert expected is not None or done.returncode == 0, (line, done)
