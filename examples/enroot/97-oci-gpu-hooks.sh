@@ -1,4 +1,4 @@
-#!/usr/bin/env bash
+#!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 #
 # For enroot's folder hooks.d: gives a container that asks for GPUs those that its user may open, and the files of their
