@@ -13,6 +13,7 @@
 #include "base/error.h"
 #include "base/exit_status.h"
 #include "base/number.h"
+#include "base/path_names.h"
 #include "base/text.h"
 #include "host/host_file.h"
 #include "kernel/folder_entries.h"
@@ -126,7 +127,7 @@ std::string past_allow(const Sysroot &sysroot, const InstalledHook &gpus, const 
 {
     const std::string prefix = gpus.hook->name == "amd-kfd" ? "amd:" : "nvidia:";
     for (const auto &row : rows_of(sysroot, gpus, "gpus"))
-        if (const std::string address = row.value("address", "");
+        if (std::string address = row.value("address", "");
             row.value("state", "") == not_allowed && given.contains(prefix + address))
             return address;
     return "";
@@ -204,13 +205,14 @@ Findings check_labels_in(const Sysroot &sysroot, const std::string &source)
     const auto is_other = [](std::string_view name) { return name != "." && name != ".."; };
     for (const FolderEntry &entry :
          list_folder(place->fd.get(), {quote(source), is_other, most, ErrorKind::BrokenHost})) {
-        const auto folder = sysroot.find(source + "/" + entry.name);
+        const std::string path = path_in(source, entry.name);
+        const auto folder = sysroot.find(path);
         const std::string type = folder ? label_type_of(folder->fd.get()) : "";
         if (folder && !type.starts_with("container_"))
             findings.push_back(
                 {Severity::Warning,
-                 "SELinux is enforced, and the type of " + quote(source + "/" + entry.name) + " is " +
-                     quote(type) + ": containers may not read it",
+                 "SELinux is enforced, and the type of " + quote(path) + " is " + quote(type) +
+                     ": containers may not read it",
                  "semanage fcontext -a -t container_file_t '" + source + "(/.*)?'; restorecon -R " + source});
     }
     return findings;

@@ -98,6 +98,7 @@ Section try_one(const Sysroot &host, const TrialEngine &engine)
         const auto requests =
             goes_on() ? possible_requests(host, engine.hooks) : std::map<std::string, std::string>{};
         std::vector<std::string> asked;
+        asked.reserve(requests.size());
         for (const auto &[key, value] : requests)
             asked.push_back(std::string(key).append("=").append(value));
         if (!requests.empty())

@@ -198,6 +198,7 @@ std::optional<Watched> take_watched(LeaseWords &words)
 void add_quick_ends(LeaseLine &line, const std::vector<std::uint64_t> &containers)
 {
     std::vector<std::string> texts;
+    texts.reserve(containers.size());
     for (const std::uint64_t container : containers)
         texts.push_back(std::to_string(container));
     line.add(quick_ends_name, texts);

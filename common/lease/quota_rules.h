@@ -48,7 +48,7 @@ private:
     /** A device that a container has by a quota. */
     struct Held {
         ProcessId init;
-        const LeaseKey *key;
+        const LeaseKey *key = nullptr;
     };
 
     /** A request that a quota keeps room for. */

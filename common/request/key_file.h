@@ -34,7 +34,7 @@ struct KeyLimits {
 
 /** One line of a key file. */
 struct Key {
-    Sha256 hash;      ///< of the key
+    Sha256 hash = {}; ///< of the key
     std::string name; ///< for people; not secret
     KeyLimits limits = {};
     /**

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "request/observers.h"
 
+#include <algorithm>
 #include <set>
 
 #include "base/error.h"
@@ -42,11 +43,9 @@ bool is_observer(const Config &config, const std::vector<std::string> &patterns)
 {
     if (patterns.empty() || !unmet_key(config, patterns).empty())
         return false;
-    for (const std::string &key : engines_keys(patterns)) {
-        if (!why_not_engines(config, key).empty())
-            return false;
-    }
-    return true;
+    const auto keys = engines_keys(patterns);
+    return std::all_of(keys.begin(), keys.end(),
+                       [&](const std::string &key) { return why_not_engines(config, key).empty(); });
 }
 
 } // namespace ogh

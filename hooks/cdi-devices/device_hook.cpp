@@ -153,6 +153,7 @@ private:
                                                             const HostFiles &host) const
     {
         std::vector<DeviceNodes> nodes;
+        nodes.reserve(chosen.size());
         for (const FoundDevice &found : chosen)
             nodes.push_back(nodes_of(found, host));
         const auto found = find_device_keys(nodes, options_.give_gpus, sysroot_, hook_.notes());
@@ -189,6 +190,7 @@ private:
                                               const LeaseDetails &details)
     {
         std::vector<LeaseKey> keys;
+        keys.reserve(names.size());
         for (const auto &[key, name] : names)
             keys.push_back(key);
         const auto name_of = [names](const LeaseKey &key) {

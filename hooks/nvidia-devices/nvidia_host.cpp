@@ -42,8 +42,8 @@ void read_files(const DriverPlaces &places, Hook &hook, NvidiaInputs &inputs, No
 
 } // namespace
 
-NvidiaHost::NvidiaHost(const DriverPlaces &places, Inventory inventory, Extras extras)
-    : places_(places), inventory_(std::move(inventory)), extras_(std::move(extras))
+NvidiaHost::NvidiaHost(DriverPlaces places, Inventory inventory, Extras extras)
+    : places_(std::move(places)), inventory_(std::move(inventory)), extras_(std::move(extras))
 {
 }
 
