@@ -50,7 +50,7 @@ Findings check_lease_folder(const Sysroot &sysroot)
                 return {{Severity::Error,
                          "the directory " + quote(path) + " " + why +
                              ": no container is given a GPU, as no lease is taken where others may write",
-                         "chown root:root " + path + "; chmod 755 " + path}};
+                         std::string("chown root:root ").append(path).append("; chmod 755 ").append(path)}};
     return {};
 }
 

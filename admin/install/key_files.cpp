@@ -96,9 +96,12 @@ void check_called(const std::vector<KeyPlace> &places, const std::vector<std::st
     for (const std::string &hook : hooks)
         if (std::none_of(places.begin(), places.end(),
                          [&](const auto &place) { return contains(place.hooks, hook); }))
-            throw Error(ErrorKind::BrokenHost, "no engine calls " + hook +
-                                                   " with --key-file: oci-gpu-hooks install --engine NAME " +
-                                                   hook + " --opt-in environment --key-file FILE");
+            throw Error(ErrorKind::BrokenHost,
+                        std::string("no engine calls ")
+                            .append(hook)
+                            .append(" with --key-file: oci-gpu-hooks install --engine NAME ")
+                            .append(hook)
+                            .append(" --opt-in environment --key-file FILE"));
 }
 
 } // namespace
