@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How the executables of a build folder were linked, and of what: asked of ninja and of the linker."""
+"""How the executables of a build directory were linked, and of what: asked of ninja and of the linker."""
 
 import functools
 import json

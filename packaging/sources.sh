@@ -1,7 +1,7 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: Apache-2.0
 #
-# To be sourced, in the project's folder: its version, and its sources as they are handed out.
+# To be sourced, in the project's directory: its version, and its sources as they are handed out.
 
 # The one place that has it.
 project_version() {

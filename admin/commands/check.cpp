@@ -42,7 +42,7 @@ struct CheckOptions {
     std::string format = "text";
 };
 
-/** The file in the folder of the leases that keeps a Memory; locked as long as this lasts. */
+/** The file in the directory of the leases that keeps a Memory; locked as long as this lasts. */
 class MemoryFile final {
 public:
     explicit MemoryFile(const Sysroot &sysroot) : fd_(LeaseFolder(sysroot).open_private("check", O_RDWR))

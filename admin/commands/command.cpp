@@ -52,7 +52,7 @@ std::vector<InstalledHook> hooks_of_host(const std::shared_ptr<const Sysroot> &s
     say_what_is_unread(engines);
     std::vector<InstalledHook> hooks = installed_hooks(*sysroot, engines);
     if (hooks.empty() &&
-        !is_this_host(*sysroot)) // a folder with devices alone: what the hooks here would give there
+        !is_this_host(*sysroot)) // a directory with devices alone: what the hooks here would give there
         for (const OurHook &hook : our_hooks())
             hooks.push_back({&hook, {}, {}});
     return hooks;

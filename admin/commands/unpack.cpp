@@ -19,7 +19,7 @@ namespace {
 
 constexpr const char *shipped_folder = "/usr/share/containers/oci/hooks.d";
 
-/** Below a folder of the unpacked archive, which is root's own, sorted; as they are named in a root. */
+/** Below a directory of the unpacked archive, which is root's own, sorted; as they are named in a root. */
 std::vector<std::string> files_below(const std::string &archive, const std::string &path)
 {
     std::vector<std::string> found;
@@ -105,7 +105,7 @@ void unpack_into(const std::string &archive, const std::string &root_path, const
     const KeptFiles kept = put_back(root);
     for (const std::string &line : kept.said)
         print(line + "\n");
-    // The files that put hooks in force are the last: an engine that finds one finds its executable too.
+    // The files that put hooks in effect are the last: an engine that finds one finds its executable too.
     for (const std::string &file : files_below(archive, shipped_folder)) {
         const std::string target = hooks_folder + "/" + file_name_of(file);
         const std::string copy = std::string(archive_share) + "/hooks.d/" + file_name_of(file);

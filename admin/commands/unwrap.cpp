@@ -44,7 +44,7 @@ struct UnwrapPlan {
     std::vector<std::string> refused; ///< sentences: what is wrapped, and why nothing is put back there
 };
 
-/** A folder in which runc is looked for by its name. */
+/** A directory in which runc is looked for by its name. */
 struct RuntimeFolder {
     enum class Owner : std::uint8_t { Host, Wrapper, Engine };
 
@@ -93,7 +93,7 @@ std::string why_no_runc(const Sysroot &sysroot, const std::string &path)
     return "";
 }
 
-/** What runc could be that belongs into a folder. The wrapper's own folder has no runc of its own. */
+/** What runc could be that belongs into a directory. The wrapper's own directory has no runc of its own. */
 std::vector<std::string> candidates_for(const RuntimeFolder &wanted, const Sysroot &sysroot,
                                         const Folders &folders)
 {
@@ -175,7 +175,7 @@ bool is_hosts(const RuntimeFolder &folder)
     return folder.owner == RuntimeFolder::Owner::Host;
 }
 
-/** The folder into which a package has put runc. */
+/** The directory into which a package has put runc. */
 const RuntimeFolder *find_packaged(const Sysroot &sysroot, const Folders &folders)
 {
     constexpr size_t max_list = size_t{1} << 20U;

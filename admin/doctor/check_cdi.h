@@ -18,7 +18,7 @@ namespace ogh::admin {
 std::vector<Section> check_cdi(const std::shared_ptr<const Sysroot> &sysroot,
                                const std::vector<Engine> &engines);
 
-/** Specifications in the folders that engines read, of which a device calls a hook of this collection. @throws Error */
+/** Specifications in the directories that engines read, of which a device calls a hook of this collection. @throws Error */
 std::vector<std::string> specs_that_call_hooks(const Sysroot &sysroot);
 
 } // namespace ogh::admin

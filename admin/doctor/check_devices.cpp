@@ -194,7 +194,7 @@ std::string label_type_of(int fd)
     return parts.size() < 3 ? "" : parts[2];
 }
 
-/** docs/selinux.md. @param source the folder of mount-srv */
+/** docs/selinux.md. @param source the directory of mount-srv */
 Findings check_labels_in(const Sysroot &sysroot, const std::string &source)
 {
     constexpr size_t most = 10'000;

@@ -38,7 +38,7 @@ Findings check_folders(const Engine &engine)
     return findings;
 }
 
-/** What is in force in the place of a file that is left out. */
+/** What is in effect in the place of a file that is left out. */
 std::string in_its_place(const Engine &engine, const HookFile &file)
 {
     const auto files = files_in_force(engine.folders);
@@ -47,7 +47,7 @@ std::string in_its_place(const Engine &engine, const HookFile &file)
     return other == files.end() ? "" : ", and " + quote(other->file->path) + " is in effect in its place";
 }
 
-/** Such a hook is left out without a word, or what it is a copy of is in force. */
+/** Such a hook is left out without a word, or what it is a copy of is in effect. */
 Findings check_missing(const Engine &engine)
 {
     Findings findings;
@@ -113,7 +113,7 @@ Findings check_libraries(const std::map<const OurHook *, std::vector<std::string
              "register it as well, as 90-ldcache-update.json of the package does"}};
 }
 
-/** What is in force. @param calls for each hook the files that call it: of two the policy is that of neither */
+/** What is in effect. @param calls for each hook the files that call it: of two the policy is that of neither */
 Findings check_files(const Engine &engine, std::map<const OurHook *, std::vector<std::string>> &calls)
 {
     Findings findings;
@@ -145,8 +145,8 @@ bool reads(const Engine &engine, std::string_view folder)
 }
 
 /**
- * A copy with a policy, in a folder that the engine does not read: what is in force is something else. Those that came with
- * the hooks are in nobody's way where the engine was told of another folder.
+ * A copy with a policy, in a directory that the engine does not read: what is in effect is something else. Those that came with
+ * the hooks are in nobody's way where the engine was told of another directory.
  */
 Findings check_unread(const Engine &engine)
 {

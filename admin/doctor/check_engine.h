@@ -5,7 +5,7 @@
 
 namespace ogh::admin {
 
-/** Which folders the engine reads, which files of ours are in force there, and what is wrong. */
+/** Which directories the engine reads, which files of ours are in effect there, and what is wrong. */
 Section check_engine(const Engine &engine);
 
 } // namespace ogh::admin

@@ -5,7 +5,7 @@
 
 namespace ogh::admin {
 
-/** A file in force that calls one of our hooks: its policy in words, and what is wrong with it. */
+/** A file in effect that calls one of our hooks: its policy in words, and what is wrong with it. */
 Findings check_hook_file(const Engine &engine, const HookFile &file);
 
 /**

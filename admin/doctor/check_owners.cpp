@@ -19,14 +19,14 @@ Finding of_others(const std::string &what, const std::string &remedy)
             remedy};
 }
 
-/** A place, and each folder and symlink on the way to it. @return whether it is root's alone, or is not there */
+/** A place, and each directory and symlink on the way to it. @return whether it is root's alone, or is not there */
 bool check_path(const Sysroot &sysroot, const std::string &path, Findings &findings)
 {
     const std::string remedy =
         "give it to root, with mode 0755 for a directory and 0644 for a file: " + printable(path);
     try {
         const auto place = find_of_root_alone(sysroot, path);
-        // In a sticky folder others may not replace a file, but may add one.
+        // In a sticky directory others may not replace a file, but may add one.
         const std::string why = place ? why_others_may_add(place->fd.get()) : "";
         if (!why.empty())
             findings.push_back(of_others(quote(path) + " " + why, remedy));
@@ -46,7 +46,7 @@ Findings check_owners(const Engine &engine)
     const auto is_right = [&](const std::string &path) {
         return !seen.insert(path).second || check_path(*engine.sysroot, path, findings);
     };
-    std::set<std::string> open_to_others; // what is said of a folder goes for its files
+    std::set<std::string> open_to_others; // what is said of a directory goes for its files
     for (const HookFolder &folder : engine.folders)
         if (folder.exists && !is_right(folder.path))
             open_to_others.insert(folder.path);

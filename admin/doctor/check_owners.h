@@ -7,7 +7,7 @@
 namespace ogh::admin {
 
 /**
- * The folders that the engine reads, its configuration and the files in force, this collection's and others', as far as
+ * The directories that the engine reads, its configuration and the files in effect, this collection's and others', as far as
  * others than root may change them: a registration says what runs as root.
  */
 Findings check_owners(const Engine &engine);

@@ -10,7 +10,7 @@ namespace ogh::admin {
 
 // What gives containers GPUs past the hooks, where it is there, and so past their policy.
 
-/** Vendors' hooks in the folders that the engine reads, and vendors' runtimes in its configuration. */
+/** Vendors' hooks in the directories that the engine reads, and vendors' runtimes in its configuration. */
 Findings check_vendors(const Engine &engine);
 
 /**

@@ -55,7 +55,7 @@ Finding gone(const Sysroot &sysroot, const InstalledFile &file)
             how_to_write_again(file)};
 }
 
-/** Of engines that read one folder alone: those that run read another one. */
+/** Of engines that read one directory alone: those that run read another one. */
 bool is_read(const InstalledFile &file, const std::vector<Engine> &engines)
 {
     bool is_one_there = false;

@@ -119,9 +119,9 @@ public:
     [[nodiscard]] std::string own_folder() const override { return "/etc/oci-gpu-hooks/concourse-hooks.d"; }
 
     /**
-     * The workers that run on this host, each with its folder of hooks, as it sees that: it may have a root of its own.
+     * The workers that run on this host, each with its directory of hooks, as it sees that: it may have a root of its own.
      * Whoever is not root of this user namespace is not believed to be one. Without one, and on another host (--sysroot),
-     * the folders that were written for workers.
+     * the directories that were written for workers.
      */
     [[nodiscard]] std::vector<Engine> find(const std::shared_ptr<const Sysroot> &sysroot) const override
     {

@@ -40,7 +40,7 @@ struct ContainerdConfig {
     [[nodiscard]] ContainerdRuntime default_runtime() const;
 };
 
-/** Where an import leads, with a pattern for the name at its end: relative to the folder of the file that has it. */
+/** Where an import leads, with a pattern for the name at its end: relative to the directory of the file that has it. */
 std::string path_of_import(const std::string &parent, const std::string &import);
 
 /** The table of the plugin for CRI, in a file that says this version of the configuration. */

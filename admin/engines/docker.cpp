@@ -14,7 +14,7 @@ constexpr CdiSwitch docker_cdi{
     R"("cdi":true)", R"("cdi":false)",
     R"(have {"features": {"cdi": true}} in /etc/docker/daemon.json, and restart docker)"};
 
-/** What the script calls, as if it were a folder of files of hooks. */
+/** What the script calls, as if it were a directory of files of hooks. */
 HookFolder folder_of_calls(const std::vector<HookCall> &calls)
 {
     HookFolder folder{gpu_flag_path, true, {}, {}};

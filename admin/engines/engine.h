@@ -22,9 +22,10 @@ struct Engine {
     const EngineKind *kind = nullptr;
     std::string name;  ///< of its kind
     std::string title; ///< how it is called in what people read: "podman", "concourse worker (pid 812)"
-    std::string folders_from; ///< what says which folders it reads: "its default", "hooks_dir of '/etc/…'"
+    std::string
+        folders_from; ///< what says which directories it reads: "its default", "hooks_dir of '/etc/…'"
     std::string folders_file; ///< the file that says it; "" for a default
-    std::string remedy;       ///< how it is made to read another folder
+    std::string remedy;       ///< how it is made to read another directory
     std::string runtime;      ///< containerd's, which pods name; "" for other engines
     FolderRules rules = FolderRules::HooksD;
     std::vector<std::string> folder_paths;  ///< that it reads, the later one wins
@@ -35,13 +36,13 @@ struct Engine {
     bool is_stopped = false;                ///< by its configuration: it starts no container at all
 };
 
-/** The option by which an engine is told of folders, and the files that have it. podman and CRI-O have one of that name. */
+/** The option by which an engine is told of directories, and the files that have it. podman and CRI-O have one of that name. */
 struct HooksDirOption {
     std::string table; ///< in which hooks_dir stands: "engine"
     std::vector<std::string>
         files;            ///< in the order in which the engine reads them: the last that has it wins
-    std::string drop_ins; ///< the folder of further files, by name, read after these
-    std::string suffix;   ///< that their names have; "" where every file of that folder counts
+    std::string drop_ins; ///< the directory of further files, by name, read after these
+    std::string suffix;   ///< that their names have; "" where every file of that directory counts
     std::string runtime;  ///< the option that says which runtime is called, with its table: "engine.runtime"
     std::vector<const char *>
         usual_runtimes; ///< of which the first that is there is called without that option
@@ -76,8 +77,8 @@ class EngineKind {
 public:
     /** How it is told of a hook. */
     enum class Way : std::uint8_t {
-        HooksD,    ///< by a file in the folders that its option hooks_dir names
-        OneFolder, ///< by a file in a folder with nothing else in it
+        HooksD,    ///< by a file in the directories that its option hooks_dir names
+        OneFolder, ///< by a file in a directory with nothing else in it
         Cdi        ///< by the devices of CDI specifications
     };
 
@@ -107,7 +108,7 @@ public:
     /** @return nullptr if it has none */
     [[nodiscard]] virtual const HooksDirOption *hooks_dir() const { return nullptr; }
 
-    /** The folder with nothing else in it that is meant where none is named. */
+    /** The directory with nothing else in it that is meant where none is named. */
     [[nodiscard]] virtual std::string own_folder() const { return ""; }
 
     /**
@@ -155,7 +156,7 @@ public:
         return {};
     }
 
-    /** One that reads this host's own files, and no folder so far. */
+    /** One that reads this host's own files, and no directory so far. */
     [[nodiscard]] Engine new_engine(const std::shared_ptr<const Sysroot> &sysroot) const;
 
 private:
@@ -179,7 +180,7 @@ std::vector<std::string> engine_names(const std::vector<EngineKind::Way> &ways =
 /** The engines of this host that read files of hooks, each with what it reads. */
 std::vector<Engine> find_engines(const std::shared_ptr<const Sysroot> &sysroot);
 
-/** Whether it is this host, whose processes and programs are those of this process too, and not a folder (--sysroot). */
+/** Whether it is this host, whose processes and programs are those of this process too, and not a directory (--sysroot). */
 inline bool is_this_host(const Sysroot &sysroot)
 {
     return sysroot.on_host("/") == "/";
@@ -191,10 +192,10 @@ inline bool has_own_root(const Engine &engine)
     return engine.sysroot != engine.host;
 }
 
-/** Reads the folders that folder_paths names. */
+/** Reads the directories that folder_paths names. */
 void read_folders(Engine &engine);
 
-/** What of its configuration, its folders and the files in force cannot be read, a sentence each that names it. */
+/** What of its configuration, its directories and the files in effect cannot be read, a sentence each that names it. */
 std::vector<std::string> unread(const Engine &engine);
 
 } // namespace ogh::admin

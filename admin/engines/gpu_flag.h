@@ -12,7 +12,7 @@ namespace ogh::admin {
 std::optional<std::string> read_gpu_flag_script(const Sysroot &sysroot);
 
 /**
- * NVIDIA's own program of the name that dockerd looks for. It is what no script of ours is, whatever folder it lies in.
+ * NVIDIA's own program of the name that dockerd looks for. It is what no script of ours is, whatever directory it lies in.
  * @return where it is; nothing if there is none. @throws Error (BrokenHost)
  */
 std::optional<std::string> find_vendors_gpu_flag(const Sysroot &sysroot);

@@ -27,7 +27,7 @@ struct ProcessIdentity {
 };
 
 /**
- * A process of this host: its folder of /proc, which never becomes another process's, and has nothing in it once it has
+ * A process of this host: its directory of /proc, which never becomes another process's, and has nothing in it once it has
  * ended. All that is said of a process is read from there. What it says of itself (its command line, its environment) is
  * a claim.
  */

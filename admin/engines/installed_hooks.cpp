@@ -30,7 +30,7 @@ bool is_installed()
            self.st_dev == installed.st_dev && self.st_ino == installed.st_ino;
 }
 
-/** In a folder that meson has built in, each executable lies in one of its own. */
+/** In a directory that meson has built in, each executable lies in one of its own. */
 std::string path_of_own(const OurHook &hook)
 {
     if (is_installed())

@@ -61,7 +61,7 @@ void wait_for_orphans()
 }
 
 /**
- * A folder of this process's own with the root of a container, `rootfs`, in which /probe is this very program; it goes
+ * A directory of this process's own with the root of a container, `rootfs`, in which /probe is this very program; it goes
  * with the object, unless something is still mounted below it.
  */
 class TrialFolder final {
@@ -181,7 +181,7 @@ ProgramOutput run_runtime(const TrialEngine &engine, const std::string &folder,
 
 std::set<std::filesystem::directory_entry> entries_of(const char *folder)
 {
-    std::error_code none; // there need not be such a folder
+    std::error_code none; // there need not be such a directory
     std::filesystem::directory_iterator all(folder, none);
     return {begin(all), end(all)};
 }

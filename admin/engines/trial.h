@@ -40,7 +40,7 @@ struct TrialKind {
 /** All of them. */
 std::span<const TrialKind> trial_kinds();
 
-/** Which program starts a container, and which hooks a runtime is told of that reads no folder of them. */
+/** Which program starts a container, and which hooks a runtime is told of that reads no directory of them. */
 struct TrialEngine {
     const TrialKind *kind;
     Program program; ///< root's, of this host
@@ -57,7 +57,7 @@ ProgramOutput start_trial(const TrialEngine &engine, const std::map<std::string,
 /** What a line of probe() has of a node that its program may not, or cannot, open; the reason follows. */
 inline constexpr const char *cannot_be_opened = "cannot be opened: ";
 
-/** What the program of such a container prints: a line for each folder in /srv and each node of a GPU. */
+/** What the program of such a container prints: a line for each directory in /srv and each node of a GPU. */
 std::string probe();
 
 } // namespace ogh::admin

@@ -34,7 +34,7 @@ struct ArchiveList : Manifest {
 
     [[nodiscard]] std::string lines() const;
 
-    /** Those that put hooks in force come first: an engine does without a hook whose executable is missing. */
+    /** Those that put hooks in effect come first: an engine does without a hook whose executable is missing. */
     void sort_for_removal();
 };
 

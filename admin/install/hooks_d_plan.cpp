@@ -148,7 +148,7 @@ private:
         needs_folder_ = needs_folder_ || file.path.starts_with(own_folder + "/");
     }
 
-    /** Of two files of a name the one in the later folder counts. */
+    /** Of two files of a name the one in the later directory counts. */
     void refuse_later_folder(const std::string &name) const
     {
         bool is_later = false;
@@ -182,7 +182,7 @@ private:
             plan_.files.back().way = folder_of(option.drop_ins);
     }
 
-    /** What lies in the folder so far, unread. */
+    /** What lies in the directory so far, unread. */
     void check_what_comes_into_force()
     {
         for (const HookFile &file : own_.files) {
@@ -202,16 +202,16 @@ private:
     const Engine &engine_;
     HookFolder own_;
     std::vector<FileInForce> in_force_;
-    bool is_read_;              ///< the folder for the host's own files
-    bool needs_folder_ = false; ///< something of it is to be in force
+    bool is_read_;              ///< the directory for the host's own files
+    bool needs_folder_ = false; ///< something of it is to be in effect
     InstallPlan plan_;
 };
 
 } // namespace
 
-// The files of hooks come first and hooks_dir last. Until the folder is read they count for nothing, and what was in
-// force stays so; then all of them count at once. The other way round, what somebody has left in that folder would be in
-// force until it is replaced. Where the folder is read already each file is replaced in one step.
+// The files of hooks come first and hooks_dir last. Until the directory is read they count for nothing, and what was in
+// effect stays so; then all of them count at once. The other way round, what somebody has left in that directory would be in
+// effect until it is replaced. Where the directory is read already each file is replaced in one step.
 InstallPlan plan_hooks_d(const InstallHost &host, const InstallRequest &request, const Engine &engine)
 {
     return Planner(host, request, engine).plan();

@@ -8,10 +8,10 @@ namespace ogh::admin {
 
 /**
  * For engines that read hooks_dir: files of /etc/containers/oci/hooks.d for hooks that are to have options or that the
- * engine does not call yet, and then the option that names the folder, where the engine does not read it. Before them,
+ * engine does not call yet, and then the option that names the directory, where the engine does not read it. Before them,
  * where an image's annotations would count, a list of defaults that keeps images from asking: each annotation of this
  * collection with the value "-", behind those that somebody else has in effect.
- * @throws Error where what is written would not be in force, or would bring something into force that is broken
+ * @throws Error where what is written would not be in effect, or would bring something into force that is broken
  */
 InstallPlan plan_hooks_d(const InstallHost &host, const InstallRequest &request, const Engine &engine);
 

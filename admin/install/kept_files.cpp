@@ -128,7 +128,7 @@ std::string put_one_back(RootFiles &root, const InstalledFile &file, const Prese
     if (present.exists)
         return present.text == kept.text || is_packages ? "" : shown(file) + " is there again";
     if (file.part.empty())
-        // An engine may read each file of the folder, so that it lies in the one above until it is whole.
+        // An engine may read each file of the directory, so that it lies in the one above until it is whole.
         root.write(file.path, kept.text, kept.mode, folder_of(folder_of(file.path)));
     else if (root.look(file.path).is_plain)
         write_part(root, file, kept.text);

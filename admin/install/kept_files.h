@@ -13,7 +13,7 @@ namespace ogh::admin {
 
 // What calls the hooks must not be there when they are not: podman and CRI-O leave such a file out without a word, and so
 // would use one without a policy, a worker of Concourse creates no container, no engine gives a device of CDI. A name that
-// nothing reads is not enough, as a worker reads each file of its folder. So all of it moves to kept_folder when the hooks are removed,
+// nothing reads is not enough, as a worker reads each file of its directory. So all of it moves to kept_folder when the hooks are removed,
 // and back when they are installed again.
 
 // What these change is on the undo log of the files, until RootFiles::keep().

@@ -20,7 +20,7 @@ namespace {
 
 using nlohmann::ordered_json;
 
-/** Where every file of a folder is a hook, `when` is not looked at: the file says what is so. */
+/** Where every file of a directory is a hook, `when` is not looked at: the file says what is so. */
 ordered_json when_of(const Engine &engine, const OurHook &hook, const HookFile &file)
 {
     if (engine.rules == FolderRules::EveryFile || needs_every_container(file))
@@ -127,7 +127,7 @@ InstallPlan plan_one_folder(const InstallHost &host, const InstallRequest &reque
     for (const OurHook *const hook : wanted_hooks(*host.sysroot, request)) {
         plan.files.push_back(planned_hook_file(host, request, engine, *hook, path_in(path, hook->file)));
         check_opt_in(hook_file({hook, plan.files.back().file.options, {}}));
-        plan.files.back().way = folder_of(path); // a worker that starts reads whatever is in the folder
+        plan.files.back().way = folder_of(path); // a worker that starts reads whatever is in the directory
     }
     const HookFolder folder = read_hook_folder(*host.sysroot, path, engine.rules);
     check_others(folder, plan, engine.name);

@@ -34,9 +34,9 @@ PlannedFile planned_hook_file(const InstallHost &host, const InstallRequest &req
 bool is_planned(const InstallPlan &plan, const HookFile &file);
 
 /**
- * Files of hooks in a folder of their own for an engine for which every file there is a hook; and what is to be set for
+ * Files of hooks in a directory of their own for an engine for which every file there is a hook; and what is to be set for
  * it.
- * @throws Error (BrokenHost) where something else is in the folder
+ * @throws Error (BrokenHost) where something else is in the directory
  */
 InstallPlan plan_one_folder(const InstallHost &host, const InstallRequest &request);
 

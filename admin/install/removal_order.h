@@ -9,7 +9,7 @@
 
 namespace ogh::admin {
 
-/** A file that says which folders an engine reads. */
+/** A file that says which directories an engine reads. */
 bool is_drop_in(const InstalledFile &file);
 
 /** A runtime of containerd's, which does not start where the spec of one is missing. */
@@ -17,14 +17,14 @@ bool is_runtime(const InstalledFile &file);
 
 /**
  * Runtimes come first. Then those files by which a hook is called without the host's policy, and those that have it: at no
- * time is a hook called with less of a limit. Folders are named until nothing of them is in force.
+ * time is a hook called with less of a limit. Directories are named until nothing of them is in effect.
  */
 void sort_for_removal(std::vector<InstalledFile> &files);
 
-/** Files of hooks that are in force by hooks_dir alone, and that are none of those: they stay. */
+/** Files of hooks that are in effect by hooks_dir alone, and that are none of those: they stay. */
 std::vector<std::string> others_in_own_folder(const Sysroot &sysroot, const std::vector<InstalledFile> &gone);
 
-/** Why a file that sets folders or defaults stays although it was to go; "" if it goes. */
+/** Why a file that sets directories or defaults stays although it was to go; "" if it goes. */
 std::string why_drop_in_stays(const InstalledFile &file, const Sysroot &sysroot,
                               const std::vector<InstalledFile> &gone);
 

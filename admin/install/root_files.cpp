@@ -29,7 +29,7 @@ SystemError failed(const std::string &what, const std::string &path)
     return {errno, what + " " + quote(path), ErrorKind::BrokenHost};
 }
 
-/** @param path of the folder to open, for messages */
+/** @param path of the directory to open, for messages */
 std::optional<UniqueFd> open_step(int above, const std::string &name, const std::string &path)
 {
     try {
@@ -133,7 +133,7 @@ void RootFiles::lock(bool waits)
         throw Error(ErrorKind::Busy, "another 'oci-gpu-hooks' is at work: install, uninstall, unwrap or key");
     }
     lock_ = std::move(fd);
-    keep(); // the folder may stay
+    keep(); // the directory may stay
 }
 
 std::optional<UniqueFd> RootFiles::find_folder(const std::string &path) const

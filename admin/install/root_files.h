@@ -19,7 +19,7 @@ inline constexpr mode_t executable_mode = 0755;
 /** What lies where a file is to be. */
 struct PresentFile {
     bool exists = false;
-    bool is_plain = false; ///< and not a symlink, a folder or anything else
+    bool is_plain = false; ///< and not a symlink, a directory or anything else
     std::string text;      ///< of a plain file
     mode_t mode = 0;       ///< the same
 };
@@ -33,14 +33,14 @@ class RootFiles final {
 public:
     /**
      * The files of the host. No symlink on the way is followed: where one of an administrator leads is theirs to know. All
-     * folders on the way have to be root's alone.
+     * directories on the way have to be root's alone.
      */
     static RootFiles of_host(const Sysroot &sysroot);
 
     /**
      * The files of a root that somebody else may have made, such as an image's: a symlink on the way leads where it leads
      * in that root, and nothing outside of it is opened, changed or removed.
-     * @param root a folder of this host, whose own symlinks are followed. @throws Error
+     * @param root a directory of this host, whose own symlinks are followed. @throws Error
      */
     static RootFiles of_image(const std::string &root);
 
@@ -52,12 +52,12 @@ public:
      */
     void lock(bool waits = false);
 
-    /** @throws Error (BrokenHost), as all others, if a folder on the way is not as it has to be */
+    /** @throws Error (BrokenHost), as all others, if a directory on the way is not as it has to be */
     [[nodiscard]] PresentFile look(const std::string &path) const;
 
     /**
-     * Gives the file this text, with root as its owner; makes the folders on the way.
-     * @param way where the file lies under another name until it is whole: a folder of the same filesystem in which that
+     * Gives the file this text, with root as its owner; makes the directories on the way.
+     * @param way where the file lies under another name until it is whole: a directory of the same filesystem in which that
      *        does no harm; "" for the file's own
      */
     void write(const std::string &path, std::string_view text, mode_t mode = file_mode,
@@ -65,7 +65,7 @@ public:
 
     /**
      * Puts a program in the place of what is there, with mode 0755. This is not on the undo log.
-     * @param kept the name in the same folder that what was there has from then on; "" for none
+     * @param kept the name in the same directory that what was there has from then on; "" for none
      * @throws Error; what was there is there then
      */
     void replace_program(const std::string &path, std::string_view text, const std::string &kept) const;
@@ -73,10 +73,10 @@ public:
     /** A file that is not there, or is no plain one, stays so. */
     void remove(const std::string &path);
 
-    /** Moves a file into a folder, which is made. This is not on the undo log. */
+    /** Moves a file into a directory, which is made. This is not on the undo log. */
     void move(const std::string &path, const std::string &folder);
 
-    /** Removes the folder that a path is in, and those above up to `top`, as long as nothing is in them. */
+    /** Removes the directory that a path is in, and those above up to `top`, as long as nothing is in them. */
     void remove_empty_folders(const std::string &path, const std::string &top) const;
 
     /** What was done stays. */

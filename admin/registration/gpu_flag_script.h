@@ -18,7 +18,7 @@ namespace ogh::admin {
 /** What dockerd looks for. */
 inline constexpr std::string_view gpu_flag_program = "nvidia-container-runtime-hook";
 
-/** Where the script lies: before the folder of NVIDIA's own packages on the PATH of a service. */
+/** Where the script lies: before the directory of NVIDIA's own packages on the PATH of a service. */
 inline constexpr const char *gpu_flag_path = "/usr/local/bin/nvidia-container-runtime-hook";
 
 /** A command line: the executable, by its absolute path, and its options. */

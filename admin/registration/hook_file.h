@@ -34,7 +34,7 @@ struct HookFile {
     std::string executable;
     bool is_missing =
         false; ///< there is no such executable, or the file is a symlink that leads nowhere: engines
-               ///< with folders of hooks.d leave it out
+               ///< with directories of hooks.d leave it out
     std::vector<std::string> args; ///< the whole command line, the hook's name first
     bool has_environment = false;  ///< not empty
     std::optional<std::int64_t> timeout_s;

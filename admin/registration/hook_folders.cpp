@@ -17,7 +17,7 @@ namespace ogh::admin {
 
 namespace {
 
-// A folder has a handful of files of some hundred bytes; each is read several times.
+// A directory has a handful of files of some hundred bytes; each is read several times.
 constexpr size_t max_file_size = size_t{1} << 18U;
 constexpr size_t max_files = 128;
 
@@ -33,7 +33,7 @@ bool is_folder(const ResolvedPath &place)
     return ::fstat(place.fd.get(), &status) == 0 && S_ISDIR(status.st_mode);
 }
 
-/** @return nothing for a folder, which engines pass over */
+/** @return nothing for a directory, which engines pass over */
 std::optional<HookFile> read_file(const Sysroot &sysroot, const std::string &path)
 {
     HookFile unreadable;

@@ -9,13 +9,13 @@
 
 namespace ogh::admin {
 
-/** How an engine chooses among the files of its folders. */
+/** How an engine chooses among the files of its directories. */
 enum class FolderRules {
-    HooksD,   ///< *.json, the later folder's file of a name alone, in the order of the names in small letters
-    EveryFile ///< one folder, whatever the names; `when` is ignored: Concourse, worker/runtime/backend.go
+    HooksD, ///< *.json, the later directory's file of a name alone, in the order of the names in small letters
+    EveryFile ///< one directory, whatever the names; `when` is ignored: Concourse, worker/runtime/backend.go
 };
 
-/** One folder that an engine reads. */
+/** One directory that an engine reads. */
 struct HookFolder {
     std::string path;
     bool exists = false;
@@ -23,17 +23,17 @@ struct HookFolder {
     std::vector<HookFile> files; ///< that the engine takes for registrations, by name
 };
 
-/** Reads one folder, as the engine would. @param sysroot the engine's files */
+/** Reads one directory, as the engine would. @param sysroot the engine's files */
 HookFolder read_hook_folder(const Sysroot &sysroot, const std::string &path, FolderRules rules);
 
 /** A file that an engine uses, and those that it therefore does not. */
 struct FileInForce {
     const HookFile *file;
-    std::vector<const HookFile *> replaced; ///< of the same name, in folders that it reads before
+    std::vector<const HookFile *> replaced; ///< of the same name, in directories that it reads before
 };
 
 /**
- * In the order in which the engine calls them; it refers to the folders. A file whose executable is missing is none of
+ * In the order in which the engine calls them; it refers to the directories. A file whose executable is missing is none of
  * them, and takes no other one's place: readDir in pkg/hooks of containers/common.
  */
 std::vector<FileInForce> files_in_force(const std::vector<HookFolder> &folders);

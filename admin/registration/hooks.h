@@ -22,10 +22,10 @@ std::span<const OurHook> our_hooks();
 /** @return nullptr if there is none of that name */
 const OurHook *find_hook(std::string_view name);
 
-/** The folder of JSON files that engines read by default, as this was built. */
+/** The directory of JSON files that engines read by default, as this was built. */
 extern const std::string_view default_hooks_folder;
 
-/** The folder for those that the host has changed. */
+/** The directory for those that the host has changed. */
 inline constexpr std::string_view own_hooks_folder = "/etc/containers/oci/hooks.d";
 
 /**

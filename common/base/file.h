@@ -21,7 +21,7 @@ std::string read_all(int fd, size_t limit, const std::string &what, size_t expec
 /** Writes all of `content`. @throws SystemError; `what` names the file */
 void write_all(int fd, std::string_view content, const std::string &what);
 
-/** What a symlink says. @param path below an open folder. @throws SystemError (BrokenHost); `what` names the link */
+/** What a symlink says. @param path below an open directory. @throws SystemError (BrokenHost); `what` names the link */
 std::string read_link(int folder, const std::string &path, const std::string &what);
 
 } // namespace ogh

@@ -8,7 +8,7 @@ namespace ogh {
 
 // Paths as texts: nothing here looks at a file.
 
-/** The folder that an absolute path is in; "/" for what is in the root. */
+/** The directory that an absolute path is in; "/" for what is in the root. */
 std::string folder_of(const std::string &path);
 
 /** The last component of a path; all of it if it has but one. */
@@ -20,7 +20,7 @@ bool is_at_or_below(std::string_view lower, std::string_view upper);
 /** An absolute path without "", "." and "..", as runtimes clean it; ".." of the root is the root. */
 std::string without_dots(std::string_view path);
 
-/** The path of a name in a folder, which may be "/". */
+/** The path of a name in a directory, which may be "/". */
 std::string path_in(const std::string &folder, std::string_view name);
 
 } // namespace ogh

@@ -9,7 +9,7 @@ namespace ogh {
 
 /**
  * For a file whose path a hook's option names. It was opened by a path without symlinks, so that nobody could exchange
- * it for another one of root's but by a folder that root has let them write.
+ * it for another one of root's but by a directory that root has let them write.
  * @param fd of the file, opened with O_PATH or O_NONBLOCK
  * @param most the permissions that it may have, such as 0600
  * @param what names it in messages

@@ -39,7 +39,7 @@ bool is_spec_name(std::string_view name)
     return name.ends_with(".json") || name.ends_with(".yaml");
 }
 
-/** One folder with specifications. */
+/** One directory with specifications. */
 class Folder final {
 public:
     Folder(const Sysroot &sysroot, std::string path, ResolvedPath place)
@@ -55,7 +55,7 @@ public:
         return list_folder(place_.fd.get(), {quote(path_), is_spec_name, max_files, ErrorKind::BrokenHost});
     }
 
-    /** @return the text; nothing for a folder of such a name */
+    /** @return the text; nothing for a directory of such a name */
     [[nodiscard]] std::optional<std::string> read(const FolderEntry &entry) const
     {
         if (entry.type == DT_DIR)

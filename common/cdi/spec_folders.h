@@ -14,18 +14,18 @@ namespace ogh::cdi {
 /** A file with a specification. */
 struct SpecFile {
     std::string path;
-    size_t folder = 0; ///< which of the folders it lies in; what is in a later one wins
+    size_t folder = 0; ///< which of the directories it lies in; what is in a later one wins
     Spec spec = {};
 };
 
-/** The folders that engines read. */
+/** The directories that engines read. */
 inline const std::vector<std::string> default_folders{"/etc/cdi", "/var/run/cdi"};
 
 /**
- * Reads all files of the folders, `.json` and `.yaml`, in the order of their names. A folder that does not exist has none.
+ * Reads all files of the directories, `.json` and `.yaml`, in the order of their names. A directory that does not exist has none.
  * @param is_wanted as for parse_spec()
  * @param notes why a file is passed over: it is no valid specification, or somebody else than root could have written it
- * @throws Error (BrokenHost) if somebody else could put files into a folder
+ * @throws Error (BrokenHost) if somebody else could put files into a directory
  */
 std::vector<SpecFile> read_folders(const Sysroot &sysroot, const std::vector<std::string> &folders,
                                    const IsWanted &is_wanted, Notes &notes);

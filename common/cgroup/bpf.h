@@ -22,7 +22,7 @@ struct Attached {
     std::uint32_t flags = 0;        ///< BPF_F_ALLOW_MULTI, BPF_F_ALLOW_OVERRIDE, or 0 for the oldest way
 };
 
-/** Those that were attached to this very cgroup, `cgroup` being an open folder of a cgroup2 filesystem. */
+/** Those that were attached to this very cgroup, `cgroup` being an open directory of a cgroup2 filesystem. */
 Attached attached_programs(int cgroup);
 
 /** Those that decide for a process in the cgroup: its own and its ancestors'. */

@@ -11,14 +11,14 @@
 
 namespace ogh {
 
-/** What a look for a cgroup's folder found. */
+/** What a look for a cgroup's directory found. */
 struct CgroupFolder {
     bool is_shown = false; ///< a mount shows where it is or would be
     UniqueFd fd;           ///< open for reading; not valid if it is not there
 };
 
 /**
- * The folder of a cgroup. A mount that lies below another one is not found.
+ * The directory of a cgroup. A mount that lies below another one is not found.
  * @param controller of the hierarchy, as /proc/PID/cgroup names it; "" for version 2
  * @param path as that file has it
  * @throws SystemError

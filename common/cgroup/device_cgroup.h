@@ -12,7 +12,7 @@
 
 namespace ogh {
 
-/** An open folder of a cgroup filesystem. */
+/** An open directory of a cgroup filesystem. */
 struct Cgroup {
     UniqueFd fd;
     std::string path; ///< as /proc/PID/cgroup names it; for messages

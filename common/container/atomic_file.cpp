@@ -24,7 +24,7 @@ std::string temporary_name(const std::string &name)
     return InnerPath{"", name}.temporary().name;
 }
 
-/** An image may have anything of that name; a folder would not be one of ours, and may have something in it. */
+/** An image may have anything of that name; a directory would not be one of ours, and may have something in it. */
 bool is_left_by_run(const struct stat &status, const std::optional<FsCredentials> &owner)
 {
     return !S_ISDIR(status.st_mode) &&
@@ -132,7 +132,7 @@ bool AtomicFile::exchange()
         if (::fstatat(place_.folder, temporary_.c_str(), &there, AT_SYMLINK_NOFOLLOW) != 0 ||
             !S_ISDIR(there.st_mode))
             return false;
-        change_back(); // the kernel exchanges a file for a folder, too
+        change_back(); // the kernel exchanges a file for a directory, too
         error = EISDIR;
     }
     if (error == EEXIST || error == EINVAL) // EINVAL: a filesystem that does not know the flag

@@ -12,7 +12,7 @@
 
 namespace ogh {
 
-/** Where an AtomicFile is made: the folder, which outlives it, what it is to be called, and as whose. */
+/** Where an AtomicFile is made: the directory, which outlives it, what it is to be called, and as whose. */
 struct AtomicPlace {
     int folder;
     std::string name;
@@ -47,7 +47,7 @@ public:
     /**
      * Gives it its name. What had that before is there as long as this is: under the temporary name.
      * @return whether nothing had the name, or that cannot be kept, on a filesystem whose renames know no exchange
-     * @throws SystemError; a mount point or a folder cannot be replaced
+     * @throws SystemError; a mount point or a directory cannot be replaced
      */
     bool exchange();
 

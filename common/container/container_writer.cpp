@@ -66,13 +66,13 @@ std::optional<UniqueFd> ContainerWriter::make(const InnerFolder &parent, const I
     if (made)
         is_made(parent, path.name, kind);
     if (made && kind == Kind::Directory && (parent.inode.mode & S_ISGID) != 0)
-        clear_setgid(made->get(), owner_, path.full()); // which the kernel passes on to folders
+        clear_setgid(made->get(), owner_, path.full()); // which the kernel passes on to directories
     return made;
 }
 
 void ContainerWriter::is_made(const InnerFolder &parent, const std::string &name, Kind kind)
 {
-    // By name in a folder that is held: at worst something empty in the image goes.
+    // By name in a directory that is held: at worst something empty in the image goes.
     const int flags = kind == Kind::Directory ? AT_REMOVEDIR : 0;
     progress_.undo.add([folder = parent.fd.get(), name, flags] { ::unlinkat(folder, name.c_str(), flags); });
 }
@@ -142,7 +142,7 @@ void ContainerWriter::hold_root()
     constexpr useconds_t pause_us = 10'000;
     if (held_root_)
         return;
-    // Containers may share a root filesystem, and none shares a folder of its own in which something may be made.
+    // Containers may share a root filesystem, and none shares a directory of its own in which something may be made.
     const InnerFolder &root = folder("/");
     UniqueFd fd(::openat(root.fd.get(), ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
     while (fd.valid() && ::flock(fd.get(), LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) {
@@ -163,7 +163,7 @@ void ContainerWriter::write(const FileEdit &file)
     hold_root();
     files_.push_back(std::make_unique<AtomicFile>(place(parent, path), file.content, file.mode));
     written_.push_back(files_.back().get());
-    // Before a folder that was made for it.
+    // Before a directory that was made for it.
     progress_.undo.add([written = files_.back().get()] { written->discard(); });
 }
 

@@ -16,7 +16,7 @@
 namespace ogh {
 
 /**
- * Makes folders, files, device nodes and symlinks in an entered container, and puts on the undo log that they go, and that
+ * Makes directories, files, device nodes and symlinks in an entered container, and puts on the undo log that they go, and that
  * what had their names is there again.
  */
 class ContainerWriter final {
@@ -30,7 +30,7 @@ public:
     ContainerWriter &operator=(const ContainerWriter &) = delete;
 
     /**
-     * As Resolver::mount_target(); where nothing has the name an empty placeholder is made, together with the folders
+     * As Resolver::mount_target(); where nothing has the name an empty placeholder is made, together with the directories
      * above it.
      * @throws Error also if it would have to be made in a volume
      */
@@ -39,7 +39,7 @@ public:
     /** The same as Resolver::node_target(). */
     std::optional<Target> node_target(const InnerPath &path, const Resolver::IsRight &is_right);
 
-    /** What shall have a name, besides folders and plain files. */
+    /** What shall have a name, besides directories and plain files. */
     struct Entry {
         AtomicFile::Make make;
         std::function<bool(int fd, const Inode &)> is_right; ///< whether what has the name (O_PATH) will do
@@ -49,12 +49,12 @@ public:
      * Makes a device node or a symlink. What the image has under that name is replaced, never opened or followed,
      * unless it will do.
      * @return whether it was made
-     * @throws Error if a folder or a mount has the name, or nothing may be made there
+     * @throws Error if a directory or a mount has the name, or nothing may be made there
      */
     bool make_entry(const InnerPath &path, const Entry &entry);
 
     /**
-     * Writes a file under a temporary name in its folder, which is made if need be; replace() gives it its name.
+     * Writes a file under a temporary name in its directory, which is made if need be; replace() gives it its name.
      * @throws Error if nothing may be made there, because it lies in a volume or on a shared mount
      */
     void write(const FileEdit &file);

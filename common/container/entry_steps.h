@@ -6,7 +6,7 @@
 
 namespace ogh {
 
-// Steps of commit() for devices, and for what is made in folders of the container. What is made in the image outlives a
+// Steps of commit() for devices, and for what is made in directories of the container. What is made in the image outlives a
 // container that does not start; its /dev and its device cgroups do not.
 
 /** Lets the container's processes open the devices of Edits::nodes. @throws Error */

@@ -27,7 +27,7 @@ UniqueFd make_folder(int parent, const std::string &name, const std::string &wha
     return open_path(parent, name, O_PATH | O_DIRECTORY, Walk::Beneath, what);
 }
 
-/** Makes the folder `path`, relative to `tmpfs`, with those above it, and opens it (O_PATH). @throws SystemError */
+/** Makes the directory `path`, relative to `tmpfs`, with those above it, and opens it (O_PATH). @throws SystemError */
 UniqueFd make_injected_folders(int tmpfs, std::string_view path, const std::string &what)
 {
     const size_t slash = path.find('/');

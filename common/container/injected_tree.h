@@ -51,14 +51,14 @@ private:
 // What is made in a tmpfs of this collection, which is writable for nobody else.
 
 /**
- * Makes what something is to be mounted over, a folder or an empty file, with the folders above it, and opens it (O_PATH);
+ * Makes what something is to be mounted over, a directory or an empty file, with the directories above it, and opens it (O_PATH);
  * what is there already will do.
- * @param path relative to `tmpfs`; a file's has a folder
+ * @param path relative to `tmpfs`; a file's has a directory
  * @throws SystemError
  */
 UniqueFd make_injected_target(int tmpfs, const std::string &path, Kind kind, const std::string &what);
 
-/** Makes a plain file for everyone to read, in a folder that exists. @throws SystemError */
+/** Makes a plain file for everyone to read, in a directory that exists. @throws SystemError */
 void write_injected_file(int tmpfs, const TmpfsEdit::File &file, const std::string &what);
 
 } // namespace ogh

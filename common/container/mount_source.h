@@ -20,7 +20,7 @@ struct MountSource {
     MountTree tree;
 };
 
-/** The host's folder or file of a mount, opened (O_PATH). */
+/** The host's directory or file of a mount, opened (O_PATH). */
 struct OpenedSource {
     UniqueFd fd;
     Inode inode;

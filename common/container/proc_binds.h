@@ -7,8 +7,8 @@
 namespace ogh {
 
 /**
- * The step of commit() for Edits::proc: covers a folder of the container's /proc. Where an earlier run has covered it
- * with the same files, the folders that are not there yet are added to it. All of it dies with the container.
+ * The step of commit() for Edits::proc: covers a directory of the container's /proc. Where an earlier run has covered it
+ * with the same files, the directories that are not there yet are added to it. All of it dies with the container.
  * @throws Error
  */
 void bind_proc(const Edits &edits, EnteredContainer &container);

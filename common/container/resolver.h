@@ -21,7 +21,7 @@ struct Target {
     bool existed = false; ///< or it is a placeholder of this run
 };
 
-/** A folder of the container, looked up once and then used by descriptor. */
+/** A directory of the container, looked up once and then used by descriptor. */
 struct InnerFolder {
     UniqueFd fd;
     Inode inode;
@@ -37,7 +37,7 @@ public:
     Resolver &operator=(const Resolver &) = delete;
 
     /**
-     * The folder at `path`, symlinks followed inside the root.
+     * The directory at `path`, symlinks followed inside the root.
      * @return nullptr if it does not exist; it lives as long as this
      * @throws Error if something else has the name
      */
@@ -47,7 +47,7 @@ public:
     const InnerFolder &folder(const std::string &path, UniqueFd made);
 
     /**
-     * What has the name in `parent`, symlinks followed inside the root, for a folder or file to be mounted on it.
+     * What has the name in `parent`, symlinks followed inside the root, for a directory or file to be mounted on it.
      * @throws Error if it does not exist, is of another kind, is the root itself, or lies on procfs or sysfs or on a
      *         shared mount
      */
@@ -58,21 +58,21 @@ public:
 
     /**
      * The same for a device node to be mounted on it; what is there may be a node of the image.
-     * @param is_right asked about what is mounted there, or is in a folder of the host's where nothing is made
+     * @param is_right asked about what is mounted there, or is in a directory of the host's where nothing is made
      * @return nothing if that will do
      */
     [[nodiscard]] std::optional<Target> node_target(const InnerFolder &parent, const InnerPath &path,
                                                     const IsRight &is_right);
 
     /**
-     * A folder of /proc for a tmpfs to be mounted on it: on procfs, or on a tmpfs that the container alone has.
+     * A directory of /proc for a tmpfs to be mounted on it: on procfs, or on a tmpfs that the container alone has.
      * @return nothing if it does not exist
      * @throws Error if what is there lies anywhere else, or on a shared mount
      */
     [[nodiscard]] std::optional<Target> proc_target(const InnerPath &path);
 
     /**
-     * Why nothing may be made in the folder `path`, which need not exist: it would lie in a volume, or on a shared
+     * Why nothing may be made in the directory `path`, which need not exist: it would lie in a volume, or on a shared
      * mount; "" if it may.
      */
     [[nodiscard]] std::string why_not_make(const std::string &path);

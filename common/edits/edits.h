@@ -14,7 +14,7 @@
 
 namespace ogh {
 
-/** One folder or file of the host that a container gets to see. */
+/** One directory or file of the host that a container gets to see. */
 struct MountEdit {
     std::string host_path;      ///< absolute, without symlinks; as this process names it
     std::string container_path; ///< absolute inside the container
@@ -97,9 +97,9 @@ struct Edits {
     std::vector<FileEdit> files = {}; ///< those that replace others do so in this order, after all mounts
     std::vector<NodeEdit> nodes = {};
     std::vector<LinkEdit> links = {};
-    /** Over a folder of /proc; where the container lacks it there is nothing to do. It has no links. */
+    /** Over a directory of /proc; where the container lacks it there is nothing to do. It has no links. */
     std::optional<TmpfsEdit> proc = {};
-    std::optional<TmpfsEdit> tree = {}; ///< over a folder that is made if need be
+    std::optional<TmpfsEdit> tree = {}; ///< over a directory that is made if need be
 
     [[nodiscard]] bool empty() const { return *this == Edits{}; }
 

@@ -25,7 +25,7 @@ class History final {
 public:
     /**
      * Opens nothing but the root.
-     * @param path absolute, below the sysroot. No component may be a symlink; its folders are made if they are missing
+     * @param path absolute, below the sysroot. No component may be a symlink; its directories are made if they are missing
      * @param hook its name, which stands in each line
      * @throws Error (BrokenHost)
      */

@@ -12,7 +12,7 @@
 namespace ogh {
 
 // A specification may have the kind of the vendor's own tools, so that `--device nvidia.com/gpu=0` calls the hook. Of
-// two files with the same device engines take that of the later folder, or, where both are in one, neither.
+// two files with the same device engines take that of the later directory, or, where both are in one, neither.
 
 /** How the vendor's own tools go about CDI. */
 struct VendorCdi {

@@ -118,7 +118,7 @@ private:
                 std::erase_if(leases.entries, [](const LeaseEntry &entry) { return !entry.lives; });
             return leases;
         } catch (const Error &error) {
-            // In a user namespace of a rootless engine the host's root is nobody, and its folders are anybody's.
+            // In a user namespace of a rootless engine the host's root is nobody, and its directories are anybody's.
             if (format == ListFormat::Status)
                 throw;
             hook_.notes().push_back(

@@ -68,7 +68,7 @@ public:
     [[nodiscard]] const std::optional<Config> &config() const { return config_; }
 
     /**
-     * Does what look() does to stay within the time limit, for a hook that first looks at folders of the host which
+     * Does what look() does to stay within the time limit, for a hook that first looks at directories of the host which
      * may be on any filesystem. No error if the container cannot be looked at: it is said when it has to be.
      */
     void watch_time();

@@ -68,7 +68,7 @@ std::map<std::string, PodmanName> parse_podman_names(std::string_view text)
 
 void add_podman_names(LeaseList &leases)
 {
-    std::map<std::string, std::map<std::string, PodmanName>> known; // by folder
+    std::map<std::string, std::map<std::string, PodmanName>> known; // by directory
     for (LeaseEntry &entry : leases.entries) {
         const std::string storage = storage_of(entry.label.bundle, entry.container);
         if (storage.empty() || !entry.label.name.empty())

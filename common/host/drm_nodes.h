@@ -27,14 +27,14 @@ struct DrmNodes {
 };
 
 /**
- * Reads the `drm` folder of a device in sysfs.
+ * Reads the `drm` directory of a device in sysfs.
  * @param device such as "/sys/bus/pci/devices/0000:5e:00.0"; it may be a symlink
  * @return neither if there is no such device, or no DRM driver has it
  * @throws Error (BrokenHost) if it cannot be read
  */
 DrmNodes read_drm_nodes(const Sysroot &sysroot, const std::string &device);
 
-/** The folder of a PCI device in sysfs. */
+/** The directory of a PCI device in sysfs. */
 std::string sysfs_folder(const PciAddress &address);
 
 /** The link in /dev/dri/by-path that leads to a node: "pci-0000:5e:00.0-card" and "-render" (systemd's 60-drm.rules). */

@@ -12,7 +12,7 @@ namespace ogh {
 // Small files of the host: what drivers say in /proc and /sys.
 
 /**
- * @param folder descriptor of a folder, O_PATH is enough
+ * @param folder descriptor of a directory, O_PATH is enough
  * @param path relative to it, without symlinks at its end
  * @param limit in bytes
  * @param what names the file in messages
@@ -22,7 +22,7 @@ namespace ogh {
 std::optional<std::string> read_file_in(int folder, const std::string &path, size_t limit,
                                         const std::string &what);
 
-/** The same for a path below the sysroot; the folder may be a symlink. */
+/** The same for a path below the sysroot; the directory may be a symlink. */
 std::optional<std::string> read_host_file(const Sysroot &sysroot, const std::string &path, size_t limit);
 
 /** The name of what a symlink leads to, such as "0000:0d:00.0" of "device"; "" if there is no such symlink. */

@@ -28,7 +28,7 @@ std::string why_not_alone(int fd, uid_t other_owner, bool sticky_counts)
                          (status.st_uid == overflow_uid && !in_initial_user_namespace());
     if (!is_root)
         return "belongs to user " + std::to_string(status.st_uid);
-    // Others may put files into a sticky folder, and not exchange one that is there; stat(2) on S_ISVTX.
+    // Others may put files into a sticky directory, and not exchange one that is there; stat(2) on S_ISVTX.
     const bool is_sticky = S_ISDIR(status.st_mode) && (status.st_mode & S_ISVTX) != 0;
     const bool is_link = S_ISLNK(status.st_mode); // whose mode says nothing, symlink(7)
     if ((status.st_mode & (S_IWGRP | S_IWOTH)) != 0 && !(is_sticky && sticky_counts) && !is_link)

@@ -11,7 +11,7 @@
 namespace ogh {
 
 /**
- * What lets others than root change an open file, folder or symlink: "belongs to user 1000". In a user namespace without a
+ * What lets others than root change an open file, directory or symlink: "belongs to user 1000". In a user namespace without a
  * number for the host's root its files are root's.
  * @param other_owner a user that counts as root does
  * @return "" if nothing does
@@ -19,13 +19,13 @@ namespace ogh {
 std::string why_not_root_alone(int fd, uid_t other_owner = 0);
 
 /**
- * The same, and a folder is one in which others may not even make new files, as they may in a sticky one.
+ * The same, and a directory is one in which others may not even make new files, as they may in a sticky one.
  * @return "" if nothing lets them
  */
 std::string why_others_may_add(int fd, uid_t other_owner = 0);
 
 /**
- * Finds what only root may change: the file, and each folder and symlink on the way to it.
+ * Finds what only root may change: the file, and each directory and symlink on the way to it.
  * @return nothing if it does not exist
  * @throws Error (BrokenHost) that names what others may change; Error as Sysroot::find()
  */

@@ -57,7 +57,7 @@ UniqueFd open_component(int dir, const std::string &name)
     return UniqueFd(::openat(dir, name.c_str(), O_PATH | O_NOFOLLOW | O_CLOEXEC));
 }
 
-/** The way walked so far: a descriptor for each folder from the root down, so that `..` needs no lookup. */
+/** The way walked so far: a descriptor for each directory from the root down, so that `..` needs no lookup. */
 class Way final {
 public:
     explicit Way(int root) : root_(root) {}

@@ -21,7 +21,7 @@ struct ResolvedPath {
 
 /**
  * The tree in which the host's files are looked up: `/`, or what --sysroot names. Symlinks in it are followed
- * one component at a time and stay below it, so that each folder on the way can be looked at.
+ * one component at a time and stay below it, so that each directory on the way can be looked at.
  */
 class Sysroot final {
 public:
@@ -29,7 +29,7 @@ public:
     explicit Sysroot(const std::string &path);
 
     /**
-     * The tree below an open folder, such as the root of a process with a mount namespace of its own. Symlinks in it lead
+     * The tree below an open directory, such as the root of a process with a mount namespace of its own. Symlinks in it lead
      * where they lead there, and /proc in it is followed by what its links say, not by where they lead.
      * @param folder O_PATH
      * @param path that names it, for on_host()
@@ -40,7 +40,7 @@ public:
     }
 
     /**
-     * Asked about each folder on the way, before it is left for a name in it or for `..`, and about each symlink (O_PATH)
+     * Asked about each directory on the way, before it is left for a name in it or for `..`, and about each symlink (O_PATH)
      * before it is followed; throws to refuse.
      */
     using Guard = std::function<void(int place)>;
@@ -48,7 +48,7 @@ public:
     /**
      * @param path absolute below the sysroot
      * @return nothing if it does not exist
-     * @throws Error if it cannot be followed: more than 40 symlinks, a file used as a folder, no permission
+     * @throws Error if it cannot be followed: more than 40 symlinks, a file used as a directory, no permission
      */
     [[nodiscard]] std::optional<ResolvedPath> find(std::string_view path, const Guard &guard = {}) const;
 

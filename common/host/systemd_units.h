@@ -8,10 +8,10 @@
 namespace ogh {
 
 /**
- * Whether systemd starts a unit by itself: another unit wants or requires it, by a link in one of the folders of
+ * Whether systemd starts a unit by itself: another unit wants or requires it, by a link in one of the directories of
  * systemd.unit(5), and it is not masked.
  * @param unit with its suffix
- * @throws Error (BrokenHost) if such a folder cannot be read
+ * @throws Error (BrokenHost) if such a directory cannot be read
  */
 bool is_enabled_unit(const Sysroot &sysroot, const std::string &unit);
 

@@ -82,7 +82,7 @@ public:
     ImageReader(const ImageReader &) = delete;
     ImageReader &operator=(const ImageReader &) = delete;
 
-    /** As RootFs::find(), with the permissions of that user on all folders on the way. */
+    /** As RootFs::find(), with the permissions of that user on all directories on the way. */
     [[nodiscard]] std::optional<UniqueFd> find(const std::string &path) const { return root_.find(path); }
 
     /** Why what find() has found is not read: "is no plain file", and the like; "" if it may be. */
@@ -95,7 +95,7 @@ public:
      */
     [[nodiscard]] UniqueFd open(int found, const Inode &inode, const std::string &what) const;
 
-    /** As list_folder(), for a folder that was found. @throws Error also if it may not be read */
+    /** As list_folder(), for a directory that was found. @throws Error also if it may not be read */
     [[nodiscard]] std::vector<FolderEntry> list(int found, const FolderListing &listing) const;
 
 private:
@@ -105,7 +105,7 @@ private:
     const ProcFs &proc_;
     MountPolicy &mount_policy_;
     ReadAs as_;
-    /** Whether a mount shows an interface of the kernel, by its id: a folder has many files on one mount. */
+    /** Whether a mount shows an interface of the kernel, by its id: a directory has many files on one mount. */
     mutable std::map<std::uint64_t, bool> interfaces_;
     std::optional<ScopedContainerUser> acting_;
 };

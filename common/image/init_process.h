@@ -63,7 +63,7 @@ public:
      * Joins the container's mount namespace; this process stays there, and has no use for this any more. CAP_SYS_CHROOT and CAP_SYS_PTRACE are
      * given up with it, and without a user namespace what it takes to act as the container's root.
      * @param rootfs the container's root as the host sees it
-     * @throws Error if init ended meanwhile, or `rootfs` is not the same folder inside: then the container has
+     * @throws Error if init ended meanwhile, or `rootfs` is not the same directory inside: then the container has
      *         pivoted already (or has not begun), and the path would be looked up in the image
      */
     [[nodiscard]] EnteredRoot enter(const std::string &rootfs) &&;

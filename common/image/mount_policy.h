@@ -25,7 +25,7 @@ struct InnerMount {
  * volumes: what is made there is made on the host, and what is mounted on a shared mount appears there.
  * Things are made on the root's own mount, or on a tmpfs or ramfs that the host does not have. No other filesystem is
  * the container's own merely because the host lacks it: what is made in an mqueue is a message queue of whoever shares
- * it, an overlay writes to its upper folder, and a folder in a tracefs is an instance of the tracer.
+ * it, an overlay writes to its upper directory, and a directory in a tracefs is an instance of the tracer.
  *
  * It is made on the host, and may be asked before and after entering.
  */
@@ -50,7 +50,7 @@ public:
     /** Why nothing may be made in `folder`: it is in a volume, shared, or on a read-only filesystem; "" if it may. */
     std::string why_not_make(const Inode &folder, const Inode &root);
 
-    /** The same for the folder `path` of the container; where it does not exist, for the one it would be made in. */
+    /** The same for the directory `path` of the container; where it does not exist, for the one it would be made in. */
     std::string why_not_make(const std::string &path, const RootFs &root);
 
     /** Why nothing may be mounted on `target`: the mount would appear elsewhere too; "" if it may. */

@@ -36,7 +36,7 @@ private:
 };
 
 /**
- * Makes an empty folder (0755) or file (0644) named `name` in `parent` and opens it (O_PATH).
+ * Makes an empty directory (0755) or file (0644) named `name` in `parent` and opens it (O_PATH).
  * @param owner as whom it is made; in a user namespace the kernel refuses others on the container's own tmpfs.
  *        Where that one may not, this process makes it and gives it away. Nothing: this process
  * @param path of it in the container, for messages
@@ -46,7 +46,7 @@ private:
 std::optional<UniqueFd> make_placeholder(int parent, const std::string &name, Kind kind,
                                          const std::optional<FsCredentials> &owner, const std::string &path);
 
-/** Gives a folder that make_placeholder() has made the mode 0755. @throws SystemError */
+/** Gives a directory that make_placeholder() has made the mode 0755. @throws SystemError */
 void clear_setgid(int folder, const std::optional<FsCredentials> &owner, const std::string &path);
 
 } // namespace ogh

@@ -14,7 +14,7 @@ struct FsCredentials {
     gid_t gid;
 };
 
-/** Acts on files as somebody else while it lives: setfsuid(2). CAP_DAC_OVERRIDE is not in force meanwhile. */
+/** Acts on files as somebody else while it lives: setfsuid(2). CAP_DAC_OVERRIDE is not in effect meanwhile. */
 class ScopedFsCredentials final {
 public:
     explicit ScopedFsCredentials(const FsCredentials &owner);

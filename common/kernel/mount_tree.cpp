@@ -35,7 +35,7 @@ SystemError cannot_map(const std::string &what)
         ErrorKind::BrokenHost};
 }
 
-/** The attributes that this collection sets, as they are in force: a source may be read-only by itself. */
+/** The attributes that this collection sets, as they are in effect: a source may be read-only by itself. */
 unsigned long attributes_in_force(int fd, const std::string &what)
 {
     struct statvfs filesystem {};

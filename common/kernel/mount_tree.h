@@ -19,7 +19,7 @@ struct MountAttributes {
 };
 
 /**
- * A detached copy of a host folder or file with all that is mounted below it; nobody sees it until it is
+ * A detached copy of a host directory or file with all that is mounted below it; nobody sees it until it is
  * attached, so it never exists with the wrong attributes.
  */
 class MountTree final {
@@ -39,7 +39,7 @@ public:
     /** Of its root; stays valid, and names the mount, once it is attached. */
     [[nodiscard]] int fd() const { return fd_.get(); }
 
-    /** Whether its root is a folder, not a file. */
+    /** Whether its root is a directory, not a file. */
     [[nodiscard]] bool is_directory() const;
 
     /** Puts the tree on `target` (O_PATH), in the mount namespace that this process is in. */

@@ -21,10 +21,10 @@ public:
      */
     explicit PrivateTmpfs(const std::string &label);
 
-    /** Its root folder; not O_PATH. */
+    /** Its root directory; not O_PATH. */
     [[nodiscard]] int fd() const { return fd_.get(); }
 
-    /** Makes an empty folder (0755) or file (0644) at its top. @return it, O_PATH. @throws SystemError */
+    /** Makes an empty directory (0755) or file (0644) at its top. @return it, O_PATH. @throws SystemError */
     [[nodiscard]] UniqueFd make(const std::string &name, Kind kind) const;
 
 private:

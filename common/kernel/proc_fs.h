@@ -24,7 +24,7 @@ public:
     /** Opens a file of the process `pid`, such as "cgroup". @throws SystemError (BrokenHost) */
     [[nodiscard]] UniqueFd open_of(pid_t pid, const std::string &name) const;
 
-    /** Opens (O_PATH) the root folder of the process `pid`, in that one's mount namespace. @throws SystemError */
+    /** Opens (O_PATH) the root directory of the process `pid`, in that one's mount namespace. @throws SystemError */
     [[nodiscard]] UniqueFd open_root_of(pid_t pid) const;
 
     /**

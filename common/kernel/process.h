@@ -33,7 +33,7 @@ void set_effective(unsigned capability, bool effective);
 /** @throws Error (BrokenHost) that names each of `needed` that is not effective, and `purpose` */
 void require_capabilities(const std::vector<unsigned> &needed, const char *purpose);
 
-/** Allows as many open files as the hard limit does; a tree of 1,000 folders needs 1,000 descriptors. */
+/** Allows as many open files as the hard limit does; a tree of 1,000 directories needs 1,000 descriptors. */
 void raise_open_files_limit();
 
 } // namespace ogh

@@ -15,7 +15,7 @@ namespace ogh {
 constexpr uid_t nobody_uid = 65534;
 constexpr gid_t nobody_gid = 65534;
 
-/** Something of the host that is in a box: a device node, or a folder with some. */
+/** Something of the host that is in a box: a device node, or a directory with some. */
 struct BoxEntry {
     int source = -1;  ///< O_PATH; stays the caller's
     std::string path; ///< relative to the root of the box: "dev/null". What it lies in is made.

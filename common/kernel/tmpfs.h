@@ -10,7 +10,7 @@ namespace ogh {
 /** The source that the mount table shows for a tmpfs which containers get to see. */
 constexpr const char *injected_source = "oci-gpu-hooks";
 
-/** The file in it that names its folders with libraries, one a line, for ldcache-update. */
+/** The file in it that names its directories with libraries, one a line, for ldcache-update. */
 constexpr const char *folder_list_name = ".oci-gpu-hooks/ld-folders";
 
 /** What a new tmpfs is to be like. */
@@ -26,7 +26,7 @@ struct TmpfsOptions {
 
 /**
  * Makes an empty tmpfs (0755) that is mounted nowhere.
- * @return its root folder, not O_PATH
+ * @return its root directory, not O_PATH
  * @throws SystemError
  */
 UniqueFd make_tmpfs(const TmpfsOptions &options);

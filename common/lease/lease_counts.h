@@ -55,7 +55,7 @@ void count_takeover(const LeaseFolder &folder) noexcept;
 /** @return nothing but zeros where nothing has been counted. @throws Error (BrokenHost) */
 LeaseCounts read_counts(const LeaseFolder &folder);
 
-/** Those of another boot, where the folder has outlived it. @throws SystemError (BrokenHost) */
+/** Those of another boot, where the directory has outlived it. @throws SystemError (BrokenHost) */
 void forget_counts(const LeaseFolder &folder);
 
 } // namespace ogh

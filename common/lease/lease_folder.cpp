@@ -36,7 +36,7 @@ struct stat status_of(int fd, const std::string &what)
     return status;
 }
 
-/** Whoever may write a folder on the way may put another one in its place. The host's root owns it, whoever asks. */
+/** Whoever may write a directory on the way may put another one in its place. The host's root owns it, whoever asks. */
 void check_folder(int fd, const std::string &what)
 {
     const struct stat status = status_of(fd, what);
@@ -107,7 +107,7 @@ bool LeaseFolder::is_possible(const Sysroot &sysroot)
     return ::geteuid() == 0 && (in_initial_user_namespace() || find_lease_place(sysroot));
 }
 
-/** The folder that it is in, as it is; without a descriptor if there is none. */
+/** The directory that it is in, as it is; without a descriptor if there is none. */
 LeaseFolder LeaseFolder::place(const Sysroot &sysroot)
 {
     LeaseFolder run;

@@ -25,7 +25,7 @@ public:
 
     /**
      * Makes what is missing of it (0755).
-     * @throws Error (BrokenHost) if it, or a folder that it is in, is not root's alone to write, is a symlink, or cannot be made
+     * @throws Error (BrokenHost) if it, or a directory that it is in, is not root's alone to write, is a symlink, or cannot be made
      */
     explicit LeaseFolder(const Sysroot &sysroot);
 
@@ -34,7 +34,7 @@ public:
     /** @throws as above, and where there is no such place */
     [[nodiscard]] LeaseFolder make() &&;
 
-    /** The folder as it is, for reading; nothing if there is none. @throws as above */
+    /** The directory as it is, for reading; nothing if there is none. @throws as above */
     static std::optional<LeaseFolder> find(const Sysroot &sysroot);
 
     /**
@@ -61,7 +61,7 @@ public:
     /** Whose containers the leases bind, for people; "" where they are all of the host. */
     [[nodiscard]] const std::string &scope() const { return scope_; }
 
-    /** What an administrator does if the folder cannot be used: the command. */
+    /** What an administrator does if the directory cannot be used: the command. */
     [[nodiscard]] std::string how_to_clear() const { return "rm -r " + on_host_; }
 
     /** Removes a file of it, if there is such a one. @throws SystemError (BrokenHost) */

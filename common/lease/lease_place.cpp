@@ -20,7 +20,7 @@ bool is_written_by_its_owner_alone(const struct stat &status)
 }
 
 /**
- * A folder that this namespace's root owns. Those above it are its own as well, or of somebody who has no number here, as
+ * A directory that this namespace's root owns. Those above it are its own as well, or of somebody who has no number here, as
  * the host's root: whoever that is can have it all anyway.
  * @param names from the root on
  */

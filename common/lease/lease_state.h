@@ -64,7 +64,7 @@ struct ProcessId {
 struct OwnCgroup {
     std::string controller; ///< as /proc/PID/cgroup names the hierarchy; "" is version 2
     std::string path;
-    std::uint64_t inode = 0; ///< of its folder: the same path may be made again; 0: whichever is there
+    std::uint64_t inode = 0; ///< of its directory: the same path may be made again; 0: whichever is there
 
     bool operator==(const OwnCgroup &) const = default;
 };

@@ -31,7 +31,7 @@ namespace ogh {
  */
 LeaseState state_for(const ProcessSpace &space, std::string_view text, const std::string &how_to_clear);
 
-/** The state of the leases in a folder, read and written whole. It works after entering a container. */
+/** The state of the leases in a directory, read and written whole. It works after entering a container. */
 class LeaseStore final {
 public:
     /**

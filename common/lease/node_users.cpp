@@ -104,7 +104,7 @@ private:
         if (gpus.empty())
             return std::nullopt;
         auto user = user_of(processes_, pid, std::move(gpus));
-        // The folder is that of the process that was looked at: as long as it has something, the pid is nobody else's.
+        // The directory is that of the process that was looked at: as long as it has something, the pid is nobody else's.
         return gpu_at(::dirfd(open.get()), one.c_str()) == nullptr ? std::nullopt : std::move(user);
     }
 

@@ -37,7 +37,7 @@ std::pair<Holder, UniqueFd> find_holder(const Processes &processes, pid_t init, 
     Holder holder{held->id, is_first_of_a_pid_namespace(pidfd)};
     holder.cgroup = find_own_cgroup(processes, *cgroups, cgroups_path, !holder.own_pid_namespace);
     // Long texts of containers must not fill the file, which would refuse everybody. No idle init has such a path, and
-    // no runtime such an id: it is the name of a folder.
+    // no runtime such an id: it is the name of a directory.
     holder.container = beginning_of(id, max_container_word);
     holder.program = word_size(program) <= max_path_word ? program : "";
     if (holder.cgroup && word_size(holder.cgroup->path) > max_path_word)

@@ -75,7 +75,7 @@ public:
     /** /proc/locks: who has which lock on a file, of the processes that this pid namespace shows. @throws Error */
     [[nodiscard]] std::string locks() const;
 
-    /** Opens a folder of /proc: ".", "self", "42/fd". @return not valid if it cannot be, and errno says why */
+    /** Opens a directory of /proc: ".", "self", "42/fd". @return not valid if it cannot be, and errno says why */
     [[nodiscard]] UniqueFd open_folder(const std::string &path) const;
 
     /** The number of a process's pid namespace. @return nothing if it cannot be told. @throws Error */

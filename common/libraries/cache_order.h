@@ -28,7 +28,7 @@ int compare_names(std::string_view a, std::string_view b, CharSign sign);
 /**
  * Compares two entries as ldconfig does when it sorts a cache, but for the OS version: what the loader finds first
  * is less. Names and flags go downwards (the search relies on it). Libraries below glibc-hwcaps come before others,
- * by subfolder (the loader stops at the first other one), then those with more of the old hwcap bits.
+ * by subdirectory (the loader stops at the first other one), then those with more of the old hwcap bits.
  */
 int compare_entries(const LdCacheEntry &a, const LdCacheEntry &b, CharSign sign);
 

@@ -84,7 +84,7 @@ void note_foreign(const std::vector<const FoundFile *> &foreign, const std::stri
     notes.push_back({LogLevel::Warning, text});
 }
 
-/** Whether the folder has the file under this name too. */
+/** Whether the directory has the file under this name too. */
 bool has_name(const std::vector<const FoundFile *> &files, const std::string &name, const FoundFile &file)
 {
     const auto found = std::lower_bound(

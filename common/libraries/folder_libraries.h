@@ -14,7 +14,7 @@
 
 namespace ogh {
 
-/** A library in a folder. */
+/** A library in a directory. */
 struct FoundFile {
     std::string name;
     bool is_link = false; ///< a symlink; all that follows is of what it leads to
@@ -41,13 +41,13 @@ struct AddedLibrary {
 bool is_library_name(std::string_view name);
 
 /**
- * The entries for the libraries of one folder, by ldconfig's rules. The name is the SONAME, or the file's own name
+ * The entries for the libraries of one directory, by ldconfig's rules. The name is the SONAME, or the file's own name
  * if there is none; a development link (`libx.so` beside a SONAME `libx.so.1`) has an entry of its own. Of several
  * files with one SONAME and machine, real files are preferred to links, then the higher version. The path names the
  * SONAME if a file of that name is there and is the same, so that it survives an update, and otherwise the file.
  * @param folder absolute, without a slash at the end
  * @param subfolder the name of one below FOLDER/glibc-hwcaps, whose files these are; then paths name the files
- *        themselves. "" for the folder itself
+ *        themselves. "" for the directory itself
  * @param notes gets a warning if there are libraries of a machine that is not known here
  * @return in the order of names and flags
  */
@@ -55,9 +55,9 @@ std::vector<AddedLibrary> choose_libraries(const std::string &folder, const std:
                                            const std::vector<FoundFile> &files, Notes &notes);
 
 /**
- * Adds an entry for each file and link of a folder whose own name has none: ldconfig knows a library by its SONAME, and
- * some are asked for by another name. Found by these, too, it is as in a folder that the loader itself looks into.
- * @param libraries what choose_libraries() has given for the folder
+ * Adds an entry for each file and link of a directory whose own name has none: ldconfig knows a library by its SONAME, and
+ * some are asked for by another name. Found by these, too, it is as in a directory that the loader itself looks into.
+ * @param libraries what choose_libraries() has given for the directory
  */
 void add_file_names(const std::string &folder, const std::vector<FoundFile> &files,
                     std::vector<AddedLibrary> &libraries);

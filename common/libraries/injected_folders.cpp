@@ -61,7 +61,7 @@ Known key_of(const Inode &inode)
     return {inode.device, inode.number};
 }
 
-/** Reads the files of folders, each inode once. */
+/** Reads the files of directories, each inode once. */
 class FileReader final {
 public:
     FileReader(const ImageReader &image, Notes &notes) : image_(image), warnings_(notes) {}
@@ -86,7 +86,7 @@ public:
     void finish() { warnings_.finish(); }
 
 private:
-    /** A folder and a dangling symlink are not worth a warning. */
+    /** A directory and a dangling symlink are not worth a warning. */
     void look_at(int folder, const std::string &path, const FolderEntry &entry, std::vector<FoundFile> &files)
     {
         const bool is_link = entry.type == DT_LNK;
@@ -158,7 +158,7 @@ Error as_of_the_process(const SystemError &error)
             std::string(error.what()) + "; directories are read as the container's process could read them"};
 }
 
-/** A folder below another one; nothing if there is none of that name, or it is something else. */
+/** A directory below another one; nothing if there is none of that name, or it is something else. */
 std::optional<UniqueFd> subfolder(int folder, const std::string &name, const std::string &path)
 {
     auto found = find_path(folder, name, O_PATH | O_NOFOLLOW, Walk::Beneath, in_container(path));
@@ -188,7 +188,7 @@ void add_hwcaps(int folder, const std::string &path, const ImageReader &image, F
     }
 }
 
-/** The libraries of one folder. @throws Error */
+/** The libraries of one directory. @throws Error */
 std::vector<AddedLibrary> read_folder(int folder, const std::string &path, bool by_every_name,
                                       const ImageReader &image, FileReader &reader, Notes &notes)
 {

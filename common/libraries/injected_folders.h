@@ -10,7 +10,7 @@
 
 namespace ogh {
 
-/** Folders of the container, absolute, none twice. */
+/** Directories of the container, absolute, none twice. */
 struct InjectedFolders {
     std::vector<std::string> all;
     std::vector<std::string> asked_for; ///< those of `all` without which the container is not to start
@@ -22,15 +22,15 @@ struct InjectedFolders {
     std::vector<std::string> put_in = {};
 };
 
-/** How many names of libraries are looked at for one container, in all of its folders. */
+/** How many names of libraries are looked at for one container, in all of its directories. */
 constexpr size_t max_library_files = 32768;
 
 /**
- * The libraries in the folders and in their glibc-hwcaps subfolders, of which only headers are read. A folder that has
+ * The libraries in the directories and in their glibc-hwcaps subdirectories, of which only headers are read. A directory that has
  * several names, by symlinks or mounts, is read once, under the first.
- * @param reader as of ReadAs::Process: the folders may lie in volumes
- * @param notes files that have a library's name and are none, and folders that are left out
- * @throws Error: NotAvailable if a folder that was asked for is not there or may not be read; Failure if they hold more
+ * @param reader as of ReadAs::Process: the directories may lie in volumes
+ * @param notes files that have a library's name and are none, and directories that are left out
+ * @throws Error: NotAvailable if a directory that was asked for is not there or may not be read; Failure if they hold more
  *         than max_library_files
  */
 std::vector<AddedLibrary> read_injected_folders(const ImageReader &reader, const InjectedFolders &folders,

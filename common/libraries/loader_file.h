@@ -27,7 +27,7 @@ struct LoaderFile {
     std::string problem;       ///< what is the matter with another one: "is no plain file"
     bool has_leftover = false; ///< beside it is what a run has left that was killed
     std::string
-        why_not_replace; ///< "" if it can be: nothing is mounted on it, and its folder may be written to
+        why_not_replace; ///< "" if it can be: nothing is mounted on it, and its directory may be written to
 };
 
 /**
@@ -37,15 +37,15 @@ struct LoaderFile {
  */
 LoaderFile read_loader_file(ContainerView &view, const std::string &path, size_t limit);
 
-/** Whether the loader's files, which take folders one a line and split them at some characters, can name this one. Pure. */
+/** Whether the loader's files, which take directories one a line and split them at some characters, can name this one. Pure. */
 bool can_be_in_loader_files(std::string_view folder);
 
 constexpr const char *loader_cache_path = "/etc/ld.so.cache";
 constexpr const char *loader_conf_path = "/etc/ld.so.conf";
-/** Named so that it is the first that an include of all files in its folder finds: its folders win. */
+/** Named so that it is the first that an include of all files in its directory finds: its directories win. */
 constexpr const char *own_loader_conf_path = "/etc/ld.so.conf.d/00-oci-gpu-hooks.conf";
 
-/** musl's file for one machine, /etc/ld-musl-MACHINE.path: the folders that its loader searches. */
+/** musl's file for one machine, /etc/ld-musl-MACHINE.path: the directories that its loader searches. */
 struct MuslPath {
     std::string path;
     LoaderFile file;
@@ -60,13 +60,13 @@ struct LoaderImage {
     std::vector<MuslPath> musl;          ///< one for each loader of musl
     std::vector<std::string> folders;    ///< to be searched, in order
     std::vector<AddedLibrary> libraries; ///< in them
-    /** Whether they are all that lie in the folders. If not, the image's entries for these folders stay. */
+    /** Whether they are all that lie in the directories. If not, the image's entries for these directories stay. */
     bool has_all_libraries = true;
 };
 
 /**
  * Reads which loaders there are, and their files, through descriptors, as the container could.
- * @return without folders and libraries
+ * @return without directories and libraries
  */
 LoaderImage read_loader_image(ContainerView &view);
 

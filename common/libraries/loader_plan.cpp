@@ -55,7 +55,7 @@ void should_be(const std::string &path, const LoaderFile &file, std::string cont
                         file.why_not_replace);
 }
 
-/** The lines of a file that names folders, without comments and blank ones. */
+/** The lines of a file that names directories, without comments and blank ones. */
 std::vector<std::string> folder_lines(std::string_view text)
 {
     std::vector<std::string> lines;
@@ -67,14 +67,14 @@ std::vector<std::string> folder_lines(std::string_view text)
     return lines;
 }
 
-/** Both in one list, each folder once. */
+/** Both in one list, each directory once. */
 std::vector<std::string> joined(std::vector<std::string> first, const std::vector<std::string> &then)
 {
     first.insert(first.end(), then.begin(), then.end());
     return without_repeats(first);
 }
 
-/** An earlier run's folders stay: they belong to this container as well. */
+/** An earlier run's directories stay: they belong to this container as well. */
 std::string own_conf(const LoaderImage &image)
 {
     std::string text = own_conf_head;
@@ -126,7 +126,7 @@ void plan_cache(const LoaderImage &image, bool read_only, Edits &edits, Notes &n
     must_be(loader_cache_path, image.cache, std::move(merged), read_only, edits);
 }
 
-/** musl takes both for the end of a folder. */
+/** musl takes both for the end of a directory. */
 std::vector<std::string> musl_folders(std::string_view text)
 {
     std::vector<std::string> folders;

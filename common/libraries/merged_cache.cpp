@@ -18,7 +18,7 @@ bool is_below(std::string_view path, std::string_view folder)
     return path.size() > folder.size() && path.starts_with(folder) && path[folder.size()] == '/';
 }
 
-/** Whether the path is that of a library which the loader would find in the folder. */
+/** Whether the path is that of a library which the loader would find in the directory. */
 bool is_library_of(std::string_view path, std::string_view folder)
 {
     constexpr std::string_view hwcaps = "glibc-hwcaps";

@@ -12,7 +12,7 @@ namespace ogh {
 /**
  * The bytes of an ld.so.cache with the image's entries and the added ones, in the new form alone (see
  * ld_cache_format.h) and in the order in which the loader searches. Of entries that are alike to the loader the
- * added one comes first. The image's entries for files directly in one of the folders, or below its glibc-hwcaps,
+ * added one comes first. The image's entries for files directly in one of the directories, or below its glibc-hwcaps,
  * are left out: what is there now is in `added`. All others are kept as they are. The same input gives the same
  * bytes, and so does reading the result and merging the same again.
  *

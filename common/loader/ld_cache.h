@@ -16,7 +16,7 @@ struct LdCacheEntry {
     std::string_view path;
     std::int32_t flags = 0; ///< what the loader must be: libc, machine
     std::uint32_t os_version = 0;
-    /** The hwcap bits of older times; with a subfolder: the level of the instruction set, in its own bits. */
+    /** The hwcap bits of older times; with a subdirectory: the level of the instruction set, in its own bits. */
     std::uint64_t hwcap = 0;
     std::string_view subfolder; ///< the name below glibc-hwcaps; "" if the library is not below one
 

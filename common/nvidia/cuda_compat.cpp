@@ -18,7 +18,7 @@ namespace ogh {
 
 namespace {
 
-/** Real folders have 10 to 20 such names, links included. */
+/** Real directories have 10 to 20 such names, links included. */
 constexpr size_t max_files = 256;
 
 constexpr std::string_view cuda_stem = "libcuda";

@@ -18,12 +18,13 @@ struct CudaCompat {
     struct Library {
         std::string
             soname; ///< "libcuda.so.1" of a file "libcuda.so.575.51.03"; it always goes with its file's name
-        std::string file; ///< its name in the folder
+        std::string file; ///< its name in the directory
 
         bool operator==(const Library &) const = default;
     };
 
-    std::string version; ///< "575.51.03", of the one libcuda.so.VERSION in the folder; two or three numbers
+    std::string
+        version; ///< "575.51.03", of the one libcuda.so.VERSION in the directory; two or three numbers
     /** The major versions of drivers that it says it works with; nothing if it does not say. */
     std::optional<std::vector<unsigned>> drivers;
     std::vector<Library> libraries; ///< those of that version, for 64-bit programs; no SONAME twice
@@ -33,7 +34,7 @@ struct CudaCompat {
 
 /**
  * Looks at what the image has; nothing of it is executed or mounted.
- * @return nothing if there is no such folder, or not exactly one libcuda in it, or it cannot be understood, which a
+ * @return nothing if there is no such directory, or not exactly one libcuda in it, or it cannot be understood, which a
  *         note says
  */
 std::optional<CudaCompat> read_cuda_compat(const ImageReader &reader, Notes &notes);

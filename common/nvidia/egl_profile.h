@@ -6,7 +6,7 @@
 
 namespace ogh {
 
-/** Its place below a folder of the driver's application profiles, as NVIDIA's libnvidia-container has it. */
+/** Its place below a directory of the driver's application profiles, as NVIDIA's libnvidia-container has it. */
 constexpr const char *egl_profile_name = "nvidia-application-profiles-rc.d/10-container.conf";
 
 /**

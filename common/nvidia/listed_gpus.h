@@ -58,7 +58,7 @@ struct ListedGpus {
 
 /**
  * Reads the GPUs and how they are divided, but for the nodes of instances (MigReader::read_nodes()). No device is opened.
- * @param notes folders that are no GPU's
+ * @param notes directories that are no GPU's
  * @throws Error (BrokenHost) if the list cannot be read
  */
 ListedGpus list_nvidia_gpus(const Sysroot &sysroot, Notes &notes);

@@ -28,7 +28,7 @@ std::string number_text(std::string_view prefix, unsigned number)
     return std::string(prefix) + std::to_string(number);
 }
 
-/** The files below `capabilities` have a folder `mig` between, which mig-minors does not have. */
+/** The files below `capabilities` have a directory `mig` between, which mig-minors does not have. */
 std::string name_in_minors(unsigned gpu_minor, unsigned gpu_instance)
 {
     return number_text("gpu", gpu_minor) + number_text("/gi", gpu_instance);

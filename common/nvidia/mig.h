@@ -15,7 +15,7 @@
 
 namespace ogh {
 
-// How the driver shows GPUs that are divided (MIG): for each GPU instance and each compute instance in it a folder below
+// How the driver shows GPUs that are divided (MIG): for each GPU instance and each compute instance in it a directory below
 // /proc/driver/nvidia/capabilities, and in that a file `access`, which names a node of /dev/nvidia-caps. Whoever opens the
 // node has the right to the instance.
 
@@ -73,7 +73,7 @@ private:
     size_t next_ = 0; ///< where a line begins, or the end
 };
 
-/** Where the files of an instance are, below the driver's folder `capabilities`: "gpu3/mig/gi1/access". */
+/** Where the files of an instance are, below the driver's directory `capabilities`: "gpu3/mig/gi1/access". */
 std::string gpu_instance_access(unsigned gpu_minor, unsigned gpu_instance);
 
 /** "gpu3/mig/gi1/ci0/access" */
@@ -85,14 +85,14 @@ public:
     /** @throws Error (BrokenHost) */
     explicit MigReader(const Sysroot &sysroot);
 
-    /** The driver's folder `capabilities`, as this process names it; "" if there is none. */
+    /** The driver's directory `capabilities`, as this process names it; "" if there is none. */
     [[nodiscard]] const std::string &folder() const { return folder_name_; }
 
     /**
      * What a GPU is divided into, in the order of the numbers, without nodes.
      * @param gpu_minor of /dev/nvidiaN, by which the driver names it here
      * @return nothing if the GPU is not divided; it may be, and have no compute instance
-     * @throws Error (BrokenHost) if the folders cannot be read, or hold more than the driver can make
+     * @throws Error (BrokenHost) if the directories cannot be read, or hold more than the driver can make
      */
     [[nodiscard]] std::optional<std::vector<MigInstance>> instances_of(unsigned gpu_minor) const;
 

@@ -20,7 +20,7 @@ struct NumberedNames {
 };
 
 /**
- * The names in an open folder (O_PATH will do) that are the word and a number, in the order of the numbers.
+ * The names in an open directory (O_PATH will do) that are the word and a number, in the order of the numbers.
  * @throws Error (BrokenHost) if it cannot be read, or has more than 1024 of them
  */
 std::vector<NumberedName> numbered_names(int folder, const NumberedNames &wanted);

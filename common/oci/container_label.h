@@ -13,7 +13,7 @@ struct ContainerLabel {
     std::string image; ///< as whoever started it called it
     std::string user;  ///< the namespace of a pod; else the number of the user who logged in (login_user())
     std::string asker = {};  ///< by what it asks: "key:nightly", "tag", "annotation"
-    std::string bundle = {}; ///< its folder, from the state
+    std::string bundle = {}; ///< its directory, from the state
 
     bool operator==(const ContainerLabel &) const = default;
 };

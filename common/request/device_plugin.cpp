@@ -52,7 +52,7 @@ RequestValue asked_by(const std::vector<std::string> &devices, const std::string
     return asked;
 }
 
-/** What is behind the vendor's folder in a mount's target; nothing if it is somewhere else. */
+/** What is behind the vendor's directory in a mount's target; nothing if it is somewhere else. */
 std::optional<std::string> name_in(const std::string &target, const PluginNames &names)
 {
     for (const std::string_view folder : names.folders) {

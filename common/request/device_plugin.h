@@ -24,7 +24,7 @@ struct PluginNames {
     /** Of the whole UUIDs that it has in the variable: "GPU-"; none: its values are not told from others. */
     std::vector<std::string_view> uuid_prefixes = {};
     // What it names in the same ways beside GPUs: NVIDIA's IMEX channels.
-    std::string_view other_folder = {}; ///< in the folders, with `/` at the end
+    std::string_view other_folder = {}; ///< in the directories, with `/` at the end
     std::vector<std::string_view> other_kinds = {};
     // The nodes that it has the engine make.
     std::string_view control_node = {}; ///< that comes with all others; none: it has none made
@@ -37,7 +37,7 @@ struct PluginNames {
 /** Where kubelet has put what a device plugin gave a container; the stronger ones first. */
 enum class PluginSource {
     Nodes,          ///< that the engine makes
-    Mounts,         ///< of /dev/null, on names in a folder of the vendor's
+    Mounts,         ///< of /dev/null, on names in a directory of the vendor's
     CdiAnnotations, ///< `cdi.k8s.io/…`
     Environment,    ///< the variable that the vendor's own tools read
 };
@@ -73,7 +73,7 @@ std::vector<PluginSource> parse_plugin_sources(const RequestValue &list, const P
  *
  * @return nothing if none says anything
  * @throws Error (Usage) for what no plugin says: a name that is none, an environment with anything but whole UUIDs where
- *         the plugin has these, a mount in its folder that is not of /dev/null
+ *         the plugin has these, a mount in its directory that is not of /dev/null
  */
 std::optional<PluginRequest> find_plugin_request(const Config &config, const DevicePlugin &plugin,
                                                  Notes &notes);
@@ -85,7 +85,7 @@ std::vector<std::string> find_plugin_others(const Config &config, const PluginNa
 /** Whether the plugin would call a device so; false where its names are not told from others. */
 bool is_plugin_uuid(std::string_view item, const PluginNames &names);
 
-/** The first mount in the plugin's folder, whatever its source. */
+/** The first mount in the plugin's directory, whatever its source. */
 std::optional<std::string> find_plugin_mount(const Config &config, const PluginNames &names);
 
 /**

@@ -92,7 +92,7 @@ std::string read_options(const std::vector<std::string> &words, Key &key)
 }
 
 /**
- * Whoever may write a folder on the way can put there another file of root's, and whoever may make a name in one (/tmp) a
+ * Whoever may write a directory on the way can put there another file of root's, and whoever may make a name in one (/tmp) a
  * symlink to it.
  */
 std::optional<ResolvedPath> find_key_file(const Sysroot &sysroot, const std::string &path,

@@ -76,7 +76,7 @@ private:
  * @param path absolute; no component may be a symlink
  * @return what is in it, which KeyFile understands; nothing if it is not there
  * @throws Error (BrokenHost) if it is not a plain file of root's with mode 0600 or less, or others may exchange it or a
- *         folder on the way to it
+ *         directory on the way to it
  */
 std::optional<std::string> read_key_text(const Sysroot &sysroot, const std::string &path);
 

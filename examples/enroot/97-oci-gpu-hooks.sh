@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 #
-# For enroot's folder hooks.d: gives a container that asks for GPUs those that its user may open, and the files of their
+# For enroot's directory hooks.d: gives a container that asks for GPUs those that its user may open, and the files of their
 # driver, as nvidia-devices plans them. In a job of Slurm's these are the job's. It comes before 98-nvidia.sh, and has that
 # one do nothing. All of it runs with the rights of the user.
 set -euo pipefail

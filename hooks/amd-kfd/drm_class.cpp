@@ -56,7 +56,7 @@ std::optional<DrmNode> DrmClass::card(unsigned render_minor, const std::string &
     if (!place_ || device.empty())
         return std::nullopt;
     // A driver makes the nodes of its devices one after the other, so most are as far apart as the last were; to ask
-    // one symlink is much cheaper than to list a folder.
+    // one symlink is much cheaper than to list a directory.
     std::string name = std::string(card_prefix) + std::to_string(render_minor - distance_);
     if (linked_name(place_->fd.get(), name + "/device") != device)
         name = listed_card(render_minor);

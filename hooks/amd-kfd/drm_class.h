@@ -16,7 +16,7 @@ namespace ogh::amd_kfd {
 std::string render_name(unsigned render_minor);
 
 /**
- * /sys/class/drm, where each node of /dev/dri has a folder, and in that `device`, a symlink to what it is a node of: a
+ * /sys/class/drm, where each node of /dev/dri has a directory, and in that `device`, a symlink to what it is a node of: a
  * PCI device, or a platform device for all partitions of a GPU but the first. No device cgroup hides any of it.
  */
 class DrmClass final {

@@ -29,7 +29,7 @@ struct SysfsFile {
 std::optional<SysfsFile::State> state_of_error(int error_number);
 
 /**
- * @param folder descriptor of a folder, O_PATH is enough
+ * @param folder descriptor of a directory, O_PATH is enough
  * @param path relative to it
  * @param what names `folder` in messages, unquoted
  * @throws Error (BrokenHost) for every other error, and for a file larger than sysfs has any

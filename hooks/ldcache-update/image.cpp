@@ -40,8 +40,8 @@ std::string read_list(const ImageReader &reader, const InnerMount &mount)
 }
 
 /**
- * The folders that hooks of this collection have put libraries in. Each of them mounts a tmpfs of its own, with the
- * source name `oci-gpu-hooks` in the mount table and a file `.oci-gpu-hooks/ld-folders` at its top: one folder a
+ * The directories that hooks of this collection have put libraries in. Each of them mounts a tmpfs of its own, with the
+ * source name `oci-gpu-hooks` in the mount table and a file `.oci-gpu-hooks/ld-folders` at its top: one directory a
  * line, at or below the place where the tmpfs is mounted; relative to that place, or absolute. No image can make such
  * a mount; a file of that name anywhere else is not looked at.
  * @param notes why a list is left out

@@ -17,7 +17,7 @@ namespace ogh::ldcache_update {
 /**
  * Reads the image through descriptors, as the container could.
  * @param notes files that are left out
- * @throws Error if a folder that was asked for is not there, or may not be read
+ * @throws Error if a directory that was asked for is not there, or may not be read
  */
 LoaderImage read_image(ContainerView &view, const LibraryRequest &request, Notes &notes);
 
@@ -30,9 +30,9 @@ LoaderImage read_image(ContainerView &view, const LibraryRequest &request, Notes
 std::optional<Request> asked_by_tree(const Container &container);
 
 /**
- * The lines of one list, as absolute folders. Pure.
+ * The lines of one list, as absolute directories. Pure.
  * @param mounted_at where its tmpfs is mounted, as the container names it
- * @throws Error for a line that is no such folder
+ * @throws Error for a line that is no such directory
  */
 std::vector<std::string> parse_folder_list(std::string_view text, const std::string &mounted_at);
 

@@ -8,7 +8,7 @@
 
 namespace ogh::ldcache_update {
 
-/** The folders whose libraries a container's loader shall find. */
+/** The directories whose libraries a container's loader shall find. */
 struct LibraryRequest {
     bool automatic = false; ///< those that the other hooks have put in
     std::vector<std::string>
@@ -18,9 +18,9 @@ struct LibraryRequest {
 };
 
 /**
- * Understands `none`, or `auto` and absolute folders, separated by commas; blanks and repeats are allowed.
+ * Understands `none`, or `auto` and absolute directories, separated by commas; blanks and repeats are allowed.
  * @param further of the host's policy (--folder); they go last, and do not count with `none`
- * @throws Error (Usage) for a folder that is not absolute, is the root or has an empty, `.` or `..` component, for
+ * @throws Error (Usage) for a directory that is not absolute, is the root or has an empty, `.` or `..` component, for
  *         more than max_folders, and for `none` beside others
  */
 LibraryRequest parse_library_request(const RequestValue &asked, const std::vector<std::string> &further);

@@ -80,7 +80,7 @@ void give(Hook &hook, const Sysroot &sysroot, const std::string &source_dir, Pol
     if (asked->limits.allow)
         limit(policy, *asked->limits.allow);
     const FolderRequest request = parse_folder_request(asked->what);
-    hook.watch_time(); // the folders that are handed out may be anywhere
+    hook.watch_time(); // the directories that are handed out may be anywhere
     const Inventory inventory = read_inventory(sysroot, source_dir);
     const Edits edits = plan(request, inventory, policy, hook.notes());
     hook.say_notes();

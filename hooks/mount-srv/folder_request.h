@@ -8,7 +8,7 @@
 
 namespace ogh::mount_srv {
 
-/** Which folders a container asks for. */
+/** Which directories a container asks for. */
 struct FolderRequest {
     bool all = false;
     std::set<std::string> names;

@@ -29,7 +29,7 @@ bool can_be_handed_out(const FolderEntry &entry)
     return entry.type == DT_DIR || entry.type == DT_REG || entry.type == DT_LNK;
 }
 
-/** Follows the symlinks of one source folder, and knows which folders containers may write. */
+/** Follows the symlinks of one source directory, and knows which directories containers may write. */
 class Links final {
 public:
     Links(const Sysroot &sysroot, const ResolvedPath &source, const std::vector<FolderEntry> &entries)
@@ -64,7 +64,7 @@ public:
 private:
     [[nodiscard]] std::string path(const std::string &name) const { return path_in(source_.path, name); }
 
-    /** A writable entry may be a symlink itself: it is the folder behind it that containers write. */
+    /** A writable entry may be a symlink itself: it is the directory behind it that containers write. */
     void note_writable(const std::string &name)
     {
         try {
@@ -108,7 +108,7 @@ Inventory read_inventory(const Sysroot &sysroot, const std::string &source_dir)
                      [](std::string_view name) { return !name.starts_with('.'); }, 0, ErrorKind::BrokenHost});
     std::erase_if(entries, [](const FolderEntry &entry) { return !can_be_handed_out(entry); });
     const std::string parent = sysroot.on_host(source->path == "/" ? "" : source->path);
-    std::optional<Links> links; // most source folders have none, and need no look at each writable entry
+    std::optional<Links> links; // most source directories have none, and need no look at each writable entry
     for (const FolderEntry &entry : entries) {
         if (entry.type == DT_LNK) {
             if (!links)

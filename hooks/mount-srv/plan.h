@@ -13,11 +13,11 @@
 
 namespace ogh::mount_srv {
 
-/** The host's side: where folders appear, and which may be handed out in which way. */
+/** The host's side: where directories appear, and which may be handed out in which way. */
 struct Policy {
     std::string target_dir = "/srv";
     bool writable_by_name = true; ///< false: nothing is writable
-    bool idmap = false;           ///< map the owners of writable folders into the container's user namespace
+    bool idmap = false; ///< map the owners of writable directories into the container's user namespace
     std::optional<std::set<std::string>> allow; ///< nothing: all
 };
 
@@ -34,14 +34,14 @@ std::set<std::string> parse_allow(const std::string &list);
 void limit(Policy &policy, const std::string &list);
 
 /**
- * Chooses the folders that are mounted. Pure.
+ * Chooses the directories that are mounted. Pure.
  * @param notes what is left out of `all`, and why there is nothing to do
  * @throws Error: NotAvailable for a name that this host does not offer, which lists what it does offer; Policy
  *         for one that the host does not allow; Host for one that is not safe to hand out
  */
 Edits plan(const FolderRequest &request, const Inventory &inventory, const Policy &policy, Notes &notes);
 
-/** What --list says: a row for each entry of the source folder, in the order of Inventory::folders. Pure. */
+/** What --list says: a row for each entry of the source directory, in the order of Inventory::directories. Pure. */
 HostListing list_folders(const Inventory &inventory, const Policy &policy);
 
 } // namespace ogh::mount_srv

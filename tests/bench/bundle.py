@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the benchmarks work on: source folders, and bundles as runc gets them."""
+"""What the benchmarks work on: source directories, and bundles as runc gets them."""
 
 import json
 import pathlib
@@ -9,7 +9,7 @@ PREFIX = "io.oci-gpu-hooks."
 
 
 def make_source(path, count):
-    """Folders with names as on a worker, one in ten writable. The wrapper's rule is the hook's."""
+    """Directories with names as on a worker, one in ten writable. The wrapper's rule is the hook's."""
     path.mkdir()
     for number in range(count):
         suffix = "_writable" if number % 10 == 2 else ""

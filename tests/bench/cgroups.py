@@ -26,7 +26,7 @@ def _mounted(kind, controller):
 
 
 def places(name):
-    """Version -> the folder of a cgroup of that name, to be made below this process's own, where there is one."""
+    """Version -> the directory of a cgroup of that name, to be made below this process's own, where there is one."""
     found = {}
     for version, kind, controller in ((V1, "cgroup", "devices"), (V2, "cgroup2", "")):
         own, mounted = _own(controller), _mounted(kind, controller)

@@ -144,7 +144,7 @@ static int known_folder(const char *path, size_t length)
     return -1;
 }
 
-// The folder of a file of the container, made if it is not there; `*name` becomes the file's name.
+// The directory of a file of the container, made if it is not there; `*name` becomes the file's name.
 static int folder_of(int root, const char *path, const char **name)
 {
     struct statx stx;

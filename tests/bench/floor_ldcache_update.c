@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The floor of the ldcache-update benchmark: the system calls that it takes to add a folder to the loader cache of
+// The floor of the ldcache-update benchmark: the system calls that it takes to add a directory to the loader cache of
 // an image with glibc, in the order of the hook. It reads the bytes that the hook reads and writes what it writes,
 // which somebody has to tell: CACHE is a file with the new cache, CONF the text of the drop-in.
 //
@@ -8,7 +8,7 @@
 // Nothing is made here for mounts that are not needed in the end.
 //
 // Keep in step with the hook: the benchmark prints `strace -c` of both side by side. One function is one step;
-// the one that runs once per name in the folder is look_at_library(). Each library has to have one symlink.
+// the one that runs once per name in the directory is look_at_library(). Each library has to have one symlink.
 //
 // usage: floor-ldcache-update PID BUNDLE ROOTFS FOLDER CACHE CONF replace|mount  < state
 

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The floor of the mount-srv benchmark: the system calls that mount-srv makes for an empty target
-// folder and the value `all`, in the same order.
+// directory and the value `all`, in the same order.
 //
 // Keep in step with the hook: the benchmark prints `strace -c` of both side by side. One function
-// is one step; the two that run once per folder are clone_source() and attach().
+// is one step; the two that run once per directory are clone_source() and attach().
 //
 // usage: floor-mount-srv PID BUNDLE ROOTFS SOURCE-DIR TARGET-DIR  < state
 
@@ -53,7 +53,7 @@ static int list_folders(int source_dir)
     return count;
 }
 
-// Once per folder, on the host.
+// Once per directory, on the host.
 static void clone_source(int source_dir, struct folder *folder)
 {
     struct mount_attr attr = {
@@ -68,7 +68,7 @@ static void clone_source(int source_dir, struct folder *folder)
     close(fd);
 }
 
-// The target folder's mount is looked up in the container's mount table.
+// The target directory's mount is looked up in the container's mount table.
 static int open_target(int proc, const char *rootfs, const char *target)
 {
     struct statx stx;
@@ -80,7 +80,7 @@ static int open_target(int proc, const char *rootfs, const char *target)
     return dir;
 }
 
-// Once per folder, in the container.
+// Once per directory, in the container.
 static void attach(int target_dir, const struct folder *folder)
 {
     const unsigned long beneath = RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS;

@@ -26,7 +26,7 @@
 
 struct gpu {
     const char *address;
-    int tree; // of its folder below /proc/driver/nvidia/gpus
+    int tree; // of its directory below /proc/driver/nvidia/gpus
 };
 
 struct text {
@@ -131,7 +131,7 @@ static int open_cgroup(int proc, const char *pid, const char *cgroup)
     return fd;
 }
 
-// The folders that are mounted, and the host's nodes, which are only looked at.
+// The directories that are mounted, and the host's nodes, which are only looked at.
 static void open_sources(int host)
 {
     struct mount_attr attr = {

@@ -19,7 +19,7 @@ struct folder {
     int fd;
 };
 
-// A folder and those above it are made once, and kept open.
+// A directory and those above it are made once, and kept open.
 struct folders {
     int top, count;
     unsigned long resolve;
@@ -81,7 +81,7 @@ static int folder_at(struct folders *folders, const char *path, size_t size)
     return made->fd;
 }
 
-// The folder that it is in, and its name there.
+// The directory that it is in, and its name there.
 static int parent_of(struct folders *folders, const char *path, const char **name)
 {
     const char *slash = strrchr(path, '/');

@@ -9,7 +9,7 @@ int make_tmpfs(unsigned attributes);
 
 // Reads what there is to be. One a line, with tabs in between:
 //
-//   m PATH HOST-PATH   a file or folder of the host, read-only; PATH is below the tree, as it is next
+//   m PATH HOST-PATH   a file or directory of the host, read-only; PATH is below the tree, as it is next
 //   w PATH HOST-PATH   the same, writable
 //   f PATH TEXT        a new file; `|` stands for the end of a line
 //   l PATH TARGET      a symlink

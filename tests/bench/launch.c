@@ -9,14 +9,14 @@
 //
 //   -l LAYERS  as overlayfs takes them in `lowerdir`: the image
 //   -u FOLDER  an empty one, on a disk: what is written to the image goes there, not to memory
-//   -g CGROUP  a folder that is not there yet, of a hierarchy with devices: the container is put into that cgroup,
+//   -g CGROUP  a directory that is not there yet, of a hierarchy with devices: the container is put into that cgroup,
 //              which denies all but what runtimes allow every container. It then also has a /dev, a /proc, and a
-//              folder /proc/driver/nvidia, as if the kernel had it.
+//              directory /proc/driver/nvidia, as if the kernel had it.
 //   -t FILE    a file of the container, to be copied into BUNDLE/taken after the command: what it has done
 //
 // An ARG that is exactly `@PID@` becomes the init's pid. ROOTFS is an empty tmpfs, or an overlay on the layers, in
 // the init's mount namespace bind-mounted on itself; so each round starts without anything that the last one made.
-// It has a folder `srv`.
+// It has a directory `srv`.
 // Prints: nanoseconds, peak memory in KiB, exit status, mounts that the command added to the container.
 
 #define _GNU_SOURCE
@@ -55,7 +55,7 @@ static void mount_on(const char *rootfs, const char *folder, const char *type, c
     must(mount(type, path, type, 0, options), path);
 }
 
-// Nobody can make a folder in procfs: where there is no driver, a tmpfs stands for what the kernel has.
+// Nobody can make a directory in procfs: where there is no driver, a tmpfs stands for what the kernel has.
 static void mount_for_devices(const char *rootfs)
 {
     char path[4096];
@@ -99,7 +99,7 @@ static void mount_layers(const char *rootfs, const char *layers, const char *upp
 }
 
 // The host's side of a round, private to it: the rootfs is there before the container's namespace, as an
-// engine has it, so that a hook can compare the folder inside with the one outside.
+// engine has it, so that a hook can compare the directory inside with the one outside.
 static void make_rootfs(const char *rootfs, const char *layers, const char *upper)
 {
     must(unshare(CLONE_NEWNS), "unshare");

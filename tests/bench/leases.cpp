@@ -136,7 +136,7 @@ void take_all(const std::string &sysroot, const std::vector<pid_t> &inits, const
         leases.take(request(inits[number], {{gpu(number)}, 0, {}, LeaseMode::Shared, by})).keep();
 }
 
-/** @param sysroot a folder for two hosts */
+/** @param sysroot a directory for two hosts */
 void compare(const std::string &sysroot)
 {
     const pid_t init = bench::start_init();

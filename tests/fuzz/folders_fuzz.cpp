@@ -17,7 +17,7 @@ using namespace mount_srv;
 
 namespace {
 
-/** A host with a folder for each thing that a name can do to a parser. */
+/** A host with a directory for each thing that a name can do to a parser. */
 Inventory make_inventory()
 {
     const std::vector<std::string> names = {

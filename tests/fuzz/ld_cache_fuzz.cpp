@@ -128,7 +128,7 @@ void check_inside(std::string_view view, std::string_view bytes)
     require(bytes[end] == '\0' && view.find('\0') == std::string_view::npos, "a string ends at a NUL");
 }
 
-/** The number that the header in force gives, where that can be told without parsing. */
+/** The number that the header in effect gives, where that can be told without parsing. */
 void check_parsed(const LdCache &cache, std::string_view bytes)
 {
     const size_t count = cache.entries.size() + cache.left_out;

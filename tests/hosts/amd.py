@@ -129,7 +129,7 @@ class AmdHost(Sysroot):
             self._nodes(CONSOLE, {"card0": 0})
 
     def topology(self, gpu):
-        """The GPU's folder in KFD, relative to the root."""
+        """The GPU's directory in KFD, relative to the root."""
         number = sorted(each.render for each in self.gpus).index(gpu.render) + 1
         return f"sys/devices/virtual/kfd/kfd/topology/nodes/{number}"
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The user-space files of NVIDIA's driver, laid out below a folder as several distributions do it, and what each
+"""The user-space files of NVIDIA's driver, laid out below a directory as several distributions do it, and what each
 capability brings of them. Every file is a stub; the names are those of facts about driver packages."""
 
 import copy
@@ -86,17 +86,17 @@ def libraries(part, version=VERSION):
 
 @dataclass(frozen=True)
 class Layout:
-    """Where a distribution has the files: folders below the root."""
+    """Where a distribution has the files: directories below the root."""
 
     name: str
     libraries: str = "usr/lib64"
     libraries_32: str = "usr/lib"
-    graphics: str = None      # another folder for those of graphics, and
+    graphics: str = None      # another directory for those of graphics, and
     vdpau: str = None         # for libvdpau_nvidia
     alternatives: str = None  # the files themselves are there; what others see are links into /etc/alternatives
     cache: tuple = ()         # the lines of ld.so.conf; (): no cache at all
     merged: bool = True       # /lib is usr/lib
-    named: str = ""           # the folder in front of the libraries that files name, with a slash at the end
+    named: str = ""           # the directory in front of the libraries that files name, with a slash at the end
     moved: tuple = ()         # files that are elsewhere: (what it is in FILES, and what it is here), …
 
     def __str__(self):

@@ -113,7 +113,7 @@ class NvidiaHost(Sysroot):
         self.information(index, self.gpus[index].information("Yes"))
 
     def unload(self):
-        """No driver, as before it is loaded: its folder in /proc is gone, and it has no nodes."""
+        """No driver, as before it is loaded: its directory in /proc is gone, and it has no nodes."""
         self.remove("proc/driver")
         self.devices(**{name: None for name in self._devices})
         for path in (self.path / "dev").glob("nvidia*"):

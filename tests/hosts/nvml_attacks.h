@@ -4,5 +4,5 @@
 /** Tries the attack of that name, and writes "NAME=done", or why not: "NAME=EPERM". */
 void attack(const char *name, const char *argument, int answer);
 
-/** Writes what is in a folder, in order: "PATH: NAME NAME". */
+/** Writes what is in a directory, in order: "PATH: NAME NAME". */
 void show_folder(const char *path, int answer);

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A folder that hooks take for their host's root (--sysroot): what drivers show in /proc, /sys and /dev, linked as the
+"""A directory that hooks take for their host's root (--sysroot): what drivers show in /proc, /sys and /dev, linked as the
 kernel and udev do."""
 
 import os
@@ -9,7 +9,7 @@ from pathlib import Path
 
 
 class Sysroot:
-    """Paths are relative to the folder, `path`. Device nodes take root to be made; none is ever opened."""
+    """Paths are relative to the directory, `path`. Device nodes take root to be made; none is ever opened."""
 
     def __init__(self, path):
         self.path = Path(path)
@@ -57,7 +57,7 @@ class Sysroot:
         return f"sys/devices/{f'pci{device[:4]}:00' if ':' in device else 'platform'}/{device}"
 
     def add_device(self, device, driver, **files):
-        """A device bound to a driver; `files` are further ones in its folder, with their lines."""
+        """A device bound to a driver; `files` are further ones in its directory, with their lines."""
         folder, bus = self.device_folder(device), "pci" if ":" in device else "platform"
         for name, line in files.items():
             self.write(f"{folder}/{name}", f"{line}\n")

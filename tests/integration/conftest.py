@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Fixtures: a host, its source folder, and containers on it. The environment variable BUILD_ROOT
-names the build folder whose hook and hooks.d file are tested."""
+"""Fixtures: a host, its source directory, and containers on it. The environment variable BUILD_ROOT
+names the build directory whose hook and hooks.d file are tested."""
 
 import errno
 import itertools
@@ -29,7 +29,7 @@ def build_root():
 
 @pytest.fixture(scope="session")
 def built(build_root):
-    """What is tested of the build folder, in a folder of the same layout that every user can enter: the
+    """What is tested of the build directory, in a directory of the same layout that every user can enter: the
     build may lie below one that is root's alone, and hooks also run as somebody else."""
     folder = Path(tempfile.mkdtemp(prefix="hooks-built-"))
     folder.chmod(0o755)
@@ -80,7 +80,7 @@ def remove(folder):
 
 @pytest.fixture
 def scratch():
-    """A folder for one test. The real host must have nothing of it mounted afterwards."""
+    """A directory for one test. The real host must have nothing of it mounted afterwards."""
     folder = Path(tempfile.mkdtemp(prefix="test-"))
     # A container's root need not be the host's, so others must be able to walk through it.
     folder.chmod(0o755)

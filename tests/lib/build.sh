@@ -1,9 +1,9 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: Apache-2.0
 #
-# To be sourced, in the project's folder: how the builds of tests and demo are set up.
+# To be sourced, in the project's directory: how the builds of tests and demo are set up.
 
-# configure FOLDER COMPILER [MESON OPTION…] , COMPILER being gcc or clang; may be repeated for the same folder.
+# configure FOLDER COMPILER [MESON OPTION…] , COMPILER being gcc or clang; may be repeated for the same directory.
 # Warnings are errors.
 configure() {
     local folder=$1 compiler=$2 cxx

@@ -4,7 +4,7 @@
 # To be sourced: how the demo looks. What is promised is a row with a tick or a cross; each row's outcome is also a line
 # of $scratch/results, `kept` or `broken`.
 
-# A shell that was made root by `su` may lack the folders of runc and mount.
+# A shell that was made root by `su` may lack the directories of runc and mount.
 PATH=$PATH:/usr/sbin:/sbin
 
 if [ -t 1 ] && [ -z "${NO_COLOR:-}" ] && [ "${TERM:-dumb}" != dumb ]; then

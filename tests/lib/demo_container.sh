@@ -4,7 +4,7 @@
 # shellcheck disable=SC2034 # some are for the shows
 #
 # To be sourced by a show, which runs as SHOW SCRATCH in a mount namespace of its own (tests/demo sees to that) and in
-# the project's folder, and makes all that it needs below SCRATCH: containers, one after the other. A show says what the
+# the project's directory, and makes all that it needs below SCRATCH: containers, one after the other. A show says what the
 # container shall try and what shall come of it, and runs it:
 #
 #   expect lists /srv prints notice.txt 'ls /srv'

@@ -1,7 +1,7 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: Apache-2.0
 #
-# To be sourced after build.sh, in the project's folder and with pipefail set: the checks of the sources, one function
+# To be sourced after build.sh, in the project's directory and with pipefail set: the checks of the sources, one function
 # each. Files that are not committed yet count, ignored ones do not. A check that finds no file fails, so that none is
 # lost when files move.
 
@@ -23,7 +23,7 @@ lint_format() {
     project_files '*.cpp' '*.h' && clang-format --dry-run -Werror "${files[@]}"
 }
 
-# run_tidy FILE… , as regular expressions. A folder that is only set up says how clang compiles each file by itself: the
+# run_tidy FILE… , as regular expressions. A directory that is only set up says how clang compiles each file by itself: the
 # build in build/asan compiles several as one, which clang-tidy would not find by their names.
 run_tidy() {
     configure build/shared clang -Dcpp_args=-g1 -Dlink=shared -Doptimization=0 >/dev/null || return
@@ -61,7 +61,7 @@ lint_shell() {
 }
 
 lint_man() {
-    # In their folder: mandoc looks there for the pages that they refer to.
+    # In their directory: mandoc looks there for the pages that they refer to.
     project_files 'man/*.[1-9]' && (cd man && mandoc -T lint "${files[@]#man/}")
 }
 

@@ -22,7 +22,7 @@ def run(command, top):
 
 
 class Build:
-    """A build folder in the copy at `top`, set up as tests/run sets up the static one."""
+    """A build directory in the copy at `top`, set up as tests/run sets up the static one."""
 
     def __init__(self, top):
         self.top, self.folder = top, top / "build/static"

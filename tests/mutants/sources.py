@@ -13,7 +13,7 @@ BELOW = ("admin", "common", "hooks")
 
 
 def find(top, file):
-    """The one file of that name below one of BELOW; folders in front of it are some that it lies in."""
+    """The one file of that name below one of BELOW; directories in front of it are some that it lies in."""
     *folders, name = file.split("/")
     found = [path for below in BELOW for path in (top / below).rglob(name)
              if set(folders) <= set(path.relative_to(top).parts)]

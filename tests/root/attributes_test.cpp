@@ -25,7 +25,7 @@ namespace data = boost::unit_test::data;
 
 namespace {
 
-/** A folder with a tmpfs mounted below it, and one more below that; all of it writable and shared on the host. */
+/** A directory with a tmpfs mounted below it, and one more below that; all of it writable and shared on the host. */
 struct Tree : Sandbox {
     Tree()
     {

@@ -33,7 +33,7 @@ public:
     /** Makes a cgroup. @param name relative to this test's own, "" for that one; @return its path */
     std::string make(Version version, const std::string &name = "");
 
-    /** Its folder, opened. */
+    /** Its directory, opened. */
     [[nodiscard]] UniqueFd open(Version version, const std::string &path) const;
 
     [[nodiscard]] std::string read(const std::string &path, const std::string &file) const; ///< version 1

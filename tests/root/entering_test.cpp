@@ -97,7 +97,7 @@ BOOST_FIXTURE_TEST_CASE(a_link_at_the_path_of_the_rootfs_inside_does_not_help, H
     folder("rootfs" + path());
     link("rootfs" + rootfs(), "/");
     start({.pivots = true});
-    // Seen from inside this leads to the very folder; then it is the container's root, and nothing else is touched.
+    // Seen from inside this leads to the very directory; then it is the container's root, and nothing else is touched.
     const Outcome outcome = commit(data_at({"/srv/x"}));
     BOOST_TEST((outcome.code == 0 || refused(outcome, pivoted)), outcome);
 }

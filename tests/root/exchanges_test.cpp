@@ -35,7 +35,7 @@ struct Race {
     const char *one;   ///< name in the image
     const char *other; ///< a link with the target below, or a FIFO where there is none
     const char *target;
-    bool existing; ///< whether the folder that is asked for is in the image
+    bool existing; ///< whether the directory that is asked for is in the image
 
     friend std::ostream &operator<<(std::ostream &out, const Race &race)
     {

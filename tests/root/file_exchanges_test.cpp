@@ -27,7 +27,7 @@ namespace {
 /** What is exchanged with a link to a place outside. */
 struct Race {
     const char *name;   ///< in the image
-    const char *target; ///< in the folder outside
+    const char *target; ///< in the directory outside
     FileEdit::How how;
 
     friend std::ostream &operator<<(std::ostream &out, const Race &race)

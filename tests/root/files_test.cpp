@@ -111,7 +111,7 @@ BOOST_DATA_TEST_CASE_F(Image, a_file_is_made_or_replaced_whole, data::make(mappe
     }
     BOOST_TEST(made("made/deep") == "40755 " + owner);
     BOOST_TEST(image().size() == 7U,
-               "nothing else is left"); // the root, two folders of the edit, etc, three files
+               "nothing else is left"); // the root, two directories of the edit, etc, three files
 }
 
 BOOST_FIXTURE_TEST_CASE(where_renames_know_no_flags_files_are_replaced_all_the_same, Image)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Listing a folder of a filesystem that does not say what its entries are.
+// Listing a directory of a filesystem that does not say what its entries are.
 #include <dirent.h>
 #include <fcntl.h>
 #include <sys/mount.h>

@@ -28,7 +28,7 @@ namespace data = boost::unit_test::data;
 
 namespace {
 
-/** Something that is neither folder nor plain file. */
+/** Something that is neither directory nor plain file. */
 struct Special {
     const char *name;
     mode_t type;
@@ -50,7 +50,7 @@ const auto specials = std::to_array<Special>({
     {"a block device", S_IFBLK, makedev(7, 0)},
 });
 
-/** A folder in which nothing can be made, even by root, as long as this lives. */
+/** A directory in which nothing can be made, even by root, as long as this lives. */
 class Immutable final {
 public:
     explicit Immutable(const std::string &path) : fd_(::open(path.c_str(), O_RDONLY | O_CLOEXEC))

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The folder of leases as others meet it: in another namespace, at the same moment, after a crash.
+// The directory of leases as others meet it: in another namespace, at the same moment, after a crash.
 #include <fcntl.h>
 #include <sched.h>
 #include <sys/file.h>

@@ -31,7 +31,7 @@ private:
     pid_t pid_ = -1;
 };
 
-/** A host whose lease folder is below a folder of its own. */
+/** A host whose lease directory is below a directory of its own. */
 struct LeaseHost : TempFolder {
     [[nodiscard]] LeaseList list(const PreemptionPolicy &policy = {}) const
     {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Quotas of real processes in a real folder: who waits for whom, and that who ends, wherever it is and however, neither keeps
+// Quotas of real processes in a real directory: who waits for whom, and that who ends, wherever it is and however, neither keeps
 // nor loses any.
 #include <fcntl.h>
 #include <sys/file.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Leases in a real folder, of real processes.
+// Leases in a real directory, of real processes.
 #include <fcntl.h>
 #include <pthread.h>
 #include <sys/file.h>

@@ -93,7 +93,7 @@ BOOST_AUTO_TEST_CASE(it_may_do_nothing)
           "CapAmb:\t0000000000000000\n", "NoNewPrivs:\t1\n"})
         BOOST_TEST(status.find(line) != std::string::npos, status);
     const UniqueFd inherited(::fcntl(shell.file.get(), F_DUPFD, 50));
-    BOOST_TEST(shell.run("ls /proc/self/fd >&3") == "0\n1\n2\n3\n4\n5\n6\n"); // 6 is the folder
+    BOOST_TEST(shell.run("ls /proc/self/fd >&3") == "0\n1\n2\n3\n4\n5\n6\n"); // 6 is the directory
     BOOST_TEST(shell.run("a=$(for i in 0 1 2; do readlink /proc/$$/fd/$i; done); echo \"$a\" >&3") ==
                "/dev/null\n/dev/null\n/dev/null\n");
     const TempFolder folder;

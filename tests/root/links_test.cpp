@@ -97,7 +97,7 @@ const auto planted_links = std::to_array<Link>({
     {"srv/x", "/elsewhere/x", "/elsewhere/x"},
     {"srv/x", "../../../../elsewhere", "/elsewhere"},
     {"srv/x", "../elsewhere/../elsewhere/x", "/elsewhere/x"},
-    // the root itself as the folder: what is made is made there
+    // the root itself as the directory: what is made is made there
     {"srv", "/", "/x"},
     {"srv", ".", "/x"},
     {"srv", "../../..", "/x"},

@@ -32,7 +32,7 @@ struct Image : Sandbox {
         return text.str();
     }
 
-    /** Five folders, of which the third cannot be mounted: a file of the image has the name. */
+    /** Five directories, of which the third cannot be mounted: a file of the image has the name. */
     void expect_nothing_left(const Edits &edits)
     {
         start();

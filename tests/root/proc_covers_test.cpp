@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A tmpfs over a folder of the container's /proc.
+// A tmpfs over a directory of the container's /proc.
 #include <fcntl.h>
 #include <sys/mount.h>
 #include <sys/stat.h>

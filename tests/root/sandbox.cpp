@@ -44,7 +44,7 @@ void make_sentinel(const TempFolder &folder)
 }
 
 /**
- * Without mounts that are gone together with their folder: whoever on this machine removes a folder takes the copies
+ * Without mounts that are gone together with their directory: whoever on this machine removes a directory takes the copies
  * of its mounts away from every other namespace.
  */
 Mounts less_removed(Mounts mounts, const Mounts &now)

@@ -29,7 +29,7 @@ struct Conditions {
 };
 
 /**
- * A host in a folder: `outside` is what must never change, `src` has a folder `data` and a plain file `list` to
+ * A host in a directory: `outside` is what must never change, `src` has a directory `data` and a plain file `list` to
  * hand out, `rootfs` is the image. At the end of each test the first two must be as they were when the container was
  * started, down to the times, the host's mount table too, and everything mounted must be below the rootfs.
  */

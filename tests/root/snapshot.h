@@ -11,7 +11,7 @@ using Lines = std::vector<std::string>;
 /** What a snapshot tells of each entry. */
 enum class Detail {
     Everything,  ///< name, type, mode, owner, times of change, size, content
-    WithoutTimes ///< the same less times and sizes of folders, which making and removing something changes
+    WithoutTimes ///< the same less times and sizes of directories, which making and removing something changes
 };
 
 /** A line for `path` and for everything below it, sorted. Symlinks are read, not followed. */

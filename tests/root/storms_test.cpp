@@ -61,7 +61,7 @@ struct Image : Sandbox {
             BOOST_TEST(place.starts_with('/'), place);
     }
 
-    /** Removes what was made in the folder, wherever it is now. @return whether something was there */
+    /** Removes what was made in the directory, wherever it is now. @return whether something was there */
     static bool clear(int folder, const Lines &names)
     {
         bool found = false;

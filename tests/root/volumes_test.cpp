@@ -33,7 +33,7 @@ struct Host : Sandbox {
             .propagation = propagation};
     }
 
-    /** A folder of the host whose mounts are passed on to other namespaces. */
+    /** A directory of the host whose mounts are passed on to other namespaces. */
     [[nodiscard]] std::string shared_folder()
     {
         folder("volume/x");
@@ -140,7 +140,7 @@ BOOST_FIXTURE_TEST_CASE(a_message_queue_filesystem_that_the_host_lacks_is_a_volu
 
 BOOST_FIXTURE_TEST_CASE(an_overlay_that_the_host_lacks_is_a_volume, Host)
 {
-    // As podman's `--volume low:/srv:O,upperdir=…` makes it: what is made there stays in the upper folder.
+    // As podman's `--volume low:/srv:O,upperdir=…` makes it: what is made there stays in the upper directory.
     for (const char *name : {"low", "up", "work"})
         folder(name);
     const std::string options =
@@ -159,7 +159,7 @@ BOOST_DATA_TEST_CASE_F(Host, what_lies_in_memory_of_the_container_is_part_of_its
     BOOST_TEST(done(commit(data_at({"/srv/x", "/srv/deep/y"}))));
     BOOST_TEST(done(commit(list_at("/srv/list"))));
     BOOST_TEST(places() == (Lines{"/srv/x", "/srv/deep/y", "/srv/list"}), boost::test_tools::per_element());
-    BOOST_TEST(snapshot(rootfs("srv")).size() == 1U); // on the host the folder is still empty
+    BOOST_TEST(snapshot(rootfs("srv")).size() == 1U); // on the host the directory is still empty
 }
 
 BOOST_DATA_TEST_CASE_F(Host, on_a_shared_mount_nothing_is_mounted, data::make({"/srv/x", "/srv/new"}), place)

@@ -67,7 +67,7 @@ const auto cases = std::to_array<Case>({
     {"link-out", "inside", link_met, link_met, link_met},
     {"absolute", "inside", link_met, link_met, link_met},
     {"magic/file", link_met, link_met, link_met, link_met},
-    // out of the folder by other ways
+    // out of the directory by other ways
     {"../file", "inside", "outside", way_out, way_out},
     {"/file", "inside", "nothing", way_out, way_out},
     // what something is mounted on

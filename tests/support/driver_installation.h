@@ -39,7 +39,7 @@ inline ElfImage library_image(const std::string &soname, bool is_32 = false)
     return image;
 }
 
-/** A folder with the files of a synthetic driver in the place of a host's root. */
+/** A directory with the files of a synthetic driver in the place of a host's root. */
 class DriverInstallation : public TempFolder {
 public:
     static inline const std::string version = "555.42.07";

@@ -10,7 +10,7 @@
 
 namespace ogh::test {
 
-/** A folder of this process's own mount namespace, read as an image. */
+/** A directory of this process's own mount namespace, read as an image. */
 class ImageInFolder final {
 public:
     explicit ImageInFolder(const std::string &path, ReadAs as = ReadAs::Process)

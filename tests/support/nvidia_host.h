@@ -123,7 +123,7 @@ public:
         return text;
     }
 
-    /** Card and render node of a PCI device, in sysfs as the kernel has it: the bus's folder holds symlinks. */
+    /** Card and render node of a PCI device, in sysfs as the kernel has it: the bus's directory holds symlinks. */
     void drm(const std::string &address, unsigned card, unsigned render_minor) const
     {
         const std::string device = "sys/devices/pci0000:00/" + address;

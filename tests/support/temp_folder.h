@@ -9,7 +9,7 @@
 
 namespace ogh::test {
 
-/** A folder of its own for one test, removed with what is in it. */
+/** A directory of its own for one test, removed with what is in it. */
 class TempFolder {
 public:
     TempFolder()

@@ -32,7 +32,7 @@ class Failure(Exception):
 
 
 def write_payload(path, trees, tests):
-    """The second disk, a tar file: `trees` maps names in it to folders; `tests` are to be run."""
+    """The second disk, a tar file: `trees` maps names in it to directories; `tests` are to be run."""
     names = path.with_suffix(".tests")
     names.write_text("".join(f"{test}\n" for test in tests), encoding="ascii")
     with tarfile.open(path, "w") as payload:

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The scripts of guest/*/, each a test that runs on a machine with another kernel.
 
-The folder says how that machine is booted. All tests of a folder run in one boot, one after the other.
+The directory says how that machine is booted. All tests of a directory run in one boot, one after the other.
 """
 
 import os

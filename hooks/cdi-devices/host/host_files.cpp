@@ -65,8 +65,8 @@ void add_host_folder(const Sysroot &sysroot, const std::string &path, std::vecto
 }
 
 /**
- * The libraries that these mounts put into a folder of the container: files of the host that are mounted in it, and those
- * in a folder of the host that is mounted on it or above it.
+ * The libraries that these mounts put into a directory of the container: files of the host that are mounted in it, and those
+ * in a directory of the host that is mounted on it or above it.
  * @param folder absolute, without a slash at the end
  * @throws Error (BrokenHost)
  */
@@ -87,8 +87,8 @@ std::vector<FoundFile> read_folder_files(const std::string &folder, const std::v
 }
 
 /**
- * Looks at files of the host. A specification names those of a folder one after the other, hundreds of them, so the way to
- * a folder is walked once.
+ * Looks at files of the host. A specification names those of a directory one after the other, hundreds of them, so the way to
+ * a directory is walked once.
  */
 class Looker final {
 public:
@@ -135,7 +135,7 @@ private:
     }
 
     const Sysroot &sysroot_;
-    std::string path_;                   ///< of the folder, as it was asked for
+    std::string path_;                   ///< of the directory, as it was asked for
     std::optional<ResolvedPath> folder_; ///< nothing if it does not exist
 };
 

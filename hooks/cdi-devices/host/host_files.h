@@ -35,7 +35,7 @@ struct DriverProc {
 
     std::string params;
     std::vector<File> files = {};          ///< beside params
-    std::string path = {};                 ///< of the folder, as this process names it
+    std::string path = {};                 ///< of the directory, as this process names it
     std::vector<std::string> folders = {}; ///< their names
 };
 

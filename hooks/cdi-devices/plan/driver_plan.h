@@ -36,7 +36,7 @@ std::optional<FileEdit> plan_egl_profile(const std::vector<NodeEdit> &nodes,
                                          Notes &notes);
 
 /**
- * Gives nodes the permissions that `chmod` is asked for. A folder of nodes is made for everybody, which is all that
+ * Gives nodes the permissions that `chmod` is asked for. A directory of nodes is made for everybody, which is all that
  * specifications ask for it.
  * @throws Error (Denied) for any other path
  */

@@ -65,7 +65,7 @@ Kind kind_of(const cdi::Mount &mount, const HostFile &host, const std::string &d
     throw wrong(mount, ErrorKind::Denied, "is neither of a directory nor of a file or a socket");
 }
 
-/** What the options say, in their order: of two that contradict each other the later is in force. */
+/** What the options say, in their order: of two that contradict each other the later is in effect. */
 struct MountOptions {
     std::optional<bool> read_only;
     bool recursive = false;

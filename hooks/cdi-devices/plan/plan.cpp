@@ -94,7 +94,7 @@ void plan_image(const PlanInputs &inputs, Edits &planned, Notes &notes)
         planned.files.push_back(std::move(*file));
 }
 
-/** The name in the folder that a link leads to; "" if it leads out of it. */
+/** The name in the directory that a link leads to; "" if it leads out of it. */
 std::string name_behind(const LinkEdit &link, const std::string &folder)
 {
     std::string target = link.target;

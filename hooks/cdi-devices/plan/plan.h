@@ -36,14 +36,14 @@ struct PlanInputs {
  */
 Edits plan(const PlanInputs &inputs, Notes &notes);
 
-/** Libraries that are put into folders of the container, by the folder. */
+/** Libraries that are put into directories of the container, by the directory. */
 using FolderFiles = std::map<std::string, std::vector<FoundFile>>;
 
 /**
- * The entries of the loader's cache for what mounts and links put into the folders. Pure.
+ * The entries of the loader's cache for what mounts and links put into the directories. Pure.
  * @param folders in the order of the request
  * @param files of the mounts
- * @param links those that lead to one of the files, in its folder, count as well
+ * @param links those that lead to one of the files, in its directory, count as well
  * @param preferred entries that win over others of the same name: the image's own
  * @param notes gets a warning if there are libraries of a machine that is not known here
  */

@@ -102,7 +102,7 @@ DeviceIndex::DeviceIndex(const std::vector<cdi::SpecFile> &files)
                 conflicts_.try_emplace(std::move(name),
                                        quote(known->second.file->path) + " and " + quote(file.path));
             else
-                known->second = {&file, &device}; // the later folder wins
+                known->second = {&file, &device}; // the later directory wins
         }
     for (const auto &[name, files_of_it] : conflicts_)
         devices_.erase(name);

@@ -26,10 +26,10 @@ public:
     /** @param files outlive this */
     explicit DeviceIndex(const std::vector<cdi::SpecFile> &files);
 
-    /** @return nothing if there is none, or two files of one folder have it */
+    /** @return nothing if there is none, or two files of one directory have it */
     [[nodiscard]] std::optional<FoundDevice> find(const DeviceName &name) const;
 
-    /** What two files of one folder both have: nobody can have such a device. */
+    /** What two files of one directory both have: nobody can have such a device. */
     [[nodiscard]] const std::map<DeviceName, std::string> &conflicts() const { return conflicts_; }
 
     [[nodiscard]] const std::map<DeviceName, FoundDevice> &devices() const { return devices_; }

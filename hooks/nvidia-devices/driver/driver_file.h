@@ -25,7 +25,7 @@ struct DriverFile {
     std::string tree_path; ///< below the tree: "bin/nvidia-smi", "share/vulkan/icd.d/nvidia_icd.json"
     /**
      * Where programs look for it, beside PATH: absolute; "" if nowhere else.
-     * Never a folder that others share: the link would take it from the image's packages.
+     * Never a directory that others share: the link would take it from the image's packages.
      */
     std::string standard_path = {};
     Kind kind = Kind::File;

@@ -21,7 +21,7 @@ namespace ogh::nvidia_devices {
 
 namespace {
 
-/** How many folders a message names. */
+/** How many directories a message names. */
 constexpr size_t named_folders = 5;
 
 /** A library that was found, and its row in the table. */

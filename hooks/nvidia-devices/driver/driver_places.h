@@ -13,7 +13,7 @@ struct DriverPlaces {
     std::string root;       ///< --driver-root: its files, below the sysroot
 };
 
-/** Where its files are. @throws Error: Usage for what is not absolute; BrokenHost if there is no such folder */
+/** Where its files are. @throws Error: Usage for what is not absolute; BrokenHost if there is no such directory */
 Sysroot open_driver_root(const DriverPlaces &places);
 
 } // namespace ogh::nvidia_devices

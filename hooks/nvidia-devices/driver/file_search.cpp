@@ -24,7 +24,7 @@ namespace ogh::nvidia_devices {
 
 namespace {
 
-/** A program, found in the folders for programs. */
+/** A program, found in the directories for programs. */
 struct ProgramName {
     std::string_view name;
     CapabilityBits brought_by;
@@ -32,7 +32,8 @@ struct ProgramName {
 
 /** A file that tells a loader about the driver, or holds data for one. */
 struct ConfigName {
-    std::string_view path; ///< below the folders for such files, and below the tree's share: "vulkan/icd.d/…"
+    std::string_view
+        path; ///< below the directories for such files, and below the tree's share: "vulkan/icd.d/…"
     std::string_view standard_base; ///< below which programs look for it: "/etc"
     CapabilityBits brought_by;
 };
@@ -60,7 +61,7 @@ constexpr std::array<const char *, 9> program_places{
     "/usr/sbin",
     "/usr/local/bin",
     "/usr/local/sbin",
-    "/bin", // the folder of a driver alone, as on GKE
+    "/bin", // the directory of a driver alone, as on GKE
     "/sbin",
     "/opt/bin",
     "/run/current-system/sw/bin",    // NixOS
@@ -68,7 +69,7 @@ constexpr std::array<const char *, 9> program_places{
 };
 
 /**
- * What the CDI generator brings. Vulkan's loader knows a driver by any file in its folder, and packages for RPM have
+ * What the CDI generator brings. Vulkan's loader knows a driver by any file in its directory, and packages for RPM have
  * the machine in its name, so that those for 64 and for 32 bits can be installed side by side.
  */
 constexpr std::array<ConfigName, 13> configs{{
@@ -92,7 +93,7 @@ constexpr std::array<const char *, 5> config_places{
     "/usr/local/share",
     "/usr/share",
     "/run/opengl-driver/share", // NixOS
-    "/",                        // GKE has a folder "vulkan" beside the driver's others
+    "/",                        // GKE has a directory "vulkan" beside the driver's others
 };
 
 /** Below /run; utility brings them. */
@@ -157,7 +158,7 @@ bool is_of_a_daemon(int parent, const std::string &name)
 }
 
 /**
- * The folder in which the host's MPS daemon has its pipes. Anyone on the host may put something of that name into
+ * The directory in which the host's MPS daemon has its pipes. Anyone on the host may put something of that name into
  * /tmp, and containers get it writable, as libnvidia-container has it: so it is looked at well.
  */
 void add_mps_folder(const DriverRoot &root, std::vector<DriverFile> &files)

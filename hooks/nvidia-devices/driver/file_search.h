@@ -11,14 +11,14 @@
 namespace ogh::nvidia_devices {
 
 /**
- * Programs, configuration, sockets, and the folder of MPS, as far as they are there.
+ * Programs, configuration, sockets, and the directory of MPS, as far as they are there.
  * @param version of the driver
  * @throws Error if looking fails
  */
 std::vector<DriverFile> find_files(const DriverRoot &root, const std::string &version, CapabilityBits wanted);
 
 /**
- * The firmware of the GPUs' own processor (GSP) for that driver: nvidia/VERSION/gsp*.bin in the first of the folders
+ * The firmware of the GPUs' own processor (GSP) for that driver: nvidia/VERSION/gsp*.bin in the first of the directories
  * in which the kernel looks for firmware that has any.
  * @throws Error if looking fails
  */

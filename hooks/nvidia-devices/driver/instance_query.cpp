@@ -52,7 +52,7 @@ OwnExecutable own()
 
 /**
  * As safe from others as this hook itself.
- * @param for_nobody permissions that others need: nobody opens it by the descriptor, so that no folder matters
+ * @param for_nobody permissions that others need: nobody opens it by the descriptor, so that no directory matters
  * @return it as O_PATH; an invalid one if it is not there
  */
 UniqueFd open_safe(const std::string &path, const OwnExecutable &own, mode_t for_nobody)
@@ -91,7 +91,7 @@ UniqueFd open_library(const Sysroot &driver_root, const std::string &version, co
     return fd;
 }
 
-/** A node, or the folder of nvidia-caps with its nodes, that NVIDIA's library opens. */
+/** A node, or the directory of nvidia-caps with its nodes, that NVIDIA's library opens. */
 struct QueryNode {
     UniqueFd fd;      ///< O_PATH
     std::string path; ///< "/dev/nvidia0"

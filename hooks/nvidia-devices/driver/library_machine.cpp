@@ -24,7 +24,7 @@ constexpr std::uint16_t this_machine = EM_NONE;
 using Folders64 = std::array<const char *, 13>;
 using Folders32 = std::array<const char *, 7>;
 
-/** The narrower a folder is meant for the driver, the earlier it is looked at. */
+/** The narrower a directory is meant for the driver, the earlier it is looked at. */
 constexpr Folders64 folders_64(const char *current, const char *multiarch)
 {
     return {
@@ -37,7 +37,7 @@ constexpr Folders64 folders_64(const char *current, const char *multiarch)
         "/usr/lib/nvidia/tesla",    // Bottlerocket
         "/usr/lib/nvidia",          //
         "/usr/lib",                 // Arch Linux
-        "/lib64",                   // the folder of a driver alone, as on GKE
+        "/lib64",                   // the directory of a driver alone, as on GKE
         "/lib",                     //
         "/usr/local/lib64",         //
         "/usr/local/lib",           // Talos, older

@@ -185,7 +185,7 @@ std::string LibrarySearch::other_version(std::string_view name) const
     return "";
 }
 
-/** @return the folder, which may have been there before; nullptr if there is none */
+/** @return the directory, which may have been there before; nullptr if there is none */
 const ResolvedPath *LibrarySearch::add_folder(const std::string &path)
 {
     const auto known = [&](const std::string &canonical) -> const ResolvedPath * {
@@ -248,7 +248,7 @@ std::optional<DriverLibrary> LibrarySearch::in_subfolders(const WantedLibrary &w
     return std::nullopt;
 }
 
-/** Follows a link. Its folder is remembered whatever the file is, and so looked at for others. */
+/** Follows a link. Its directory is remembered whatever the file is, and so looked at for others. */
 std::optional<DriverLibrary> LibrarySearch::resolve(const std::string &path, const WantedLibrary &wanted)
 {
     const auto entry = root_.find_file(path);

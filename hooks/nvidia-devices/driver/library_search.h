@@ -30,8 +30,8 @@ std::optional<LibraryFile> read_library(const ResolvedPath &folder, const std::s
 /**
  * Finds the driver's libraries for programs of one kind.
  *
- * A folder where one was found most likely has the next one too, where its full name is tried: one system call. Else
- * the loader cache says where, and if that has nothing of the driver's, a list of folders.
+ * A directory where one was found most likely has the next one too, where its full name is tried: one system call. Else
+ * the loader cache says where, and if that has nothing of the driver's, a list of directories.
  */
 class LibrarySearch final {
 public:
@@ -47,13 +47,13 @@ public:
     std::optional<DriverLibrary> find(const LibraryName &library);
 
     /**
-     * Those with this driver's version in the folders where find() has found such, that no table names: of a driver that
-     * is newer than the tables. Sorted by name in each folder.
+     * Those with this driver's version in the directories where find() has found such, that no table names: of a driver that
+     * is newer than the tables. Sorted by name in each directory.
      * @throws Error if looking fails
      */
     [[nodiscard]] std::vector<DriverLibrary> others() const;
 
-    /** The folders that were looked at up to now, below the root; the most fruitful first. */
+    /** The directories that were looked at up to now, below the root; the most fruitful first. */
     [[nodiscard]] std::vector<std::string> folders() const;
 
     /** The file of that library for another version than the kernel module's: "libcuda.so.560.10.01"; "" if none. */
@@ -63,7 +63,7 @@ private:
     struct WantedLibrary;
 
     const ResolvedPath *add_folder(const std::string &path);
-    /** Debian's packages of older drivers, "tesla-470" or "legacy-390xx", each in a folder beside that of the current one. */
+    /** Debian's packages of older drivers, "tesla-470" or "legacy-390xx", each in a directory beside that of the current one. */
     void add_flavours(const std::string &path);
     std::optional<DriverLibrary> in_folders(const WantedLibrary &wanted, size_t first);
     std::optional<DriverLibrary> in_folder(const ResolvedPath &folder, const WantedLibrary &wanted);
@@ -81,7 +81,7 @@ private:
     const LibraryMachine &machine_;
     const std::string &version_;
     std::deque<ResolvedPath> folders_; ///< a deque, so that adding one leaves the others where they are
-    std::set<std::string> homes_;      ///< the folders that have libraries of the driver's version
+    std::set<std::string> homes_;      ///< the directories that have libraries of the driver's version
 };
 
 } // namespace ogh::nvidia_devices

@@ -20,7 +20,8 @@ struct LibraryName {
     std::string_view name;
     CapabilityBits brought_by;
     LibraryVersion version = LibraryVersion::Driver;
-    std::string_view subfolder = {}; ///< below the folder of the others, where some hosts have it; "" if none
+    std::string_view subfolder =
+        {}; ///< below the directory of the others, where some hosts have it; "" if none
     /**
      * Another one in whose place old drivers have it: those from before libglvnd, and 470, whose libnvidia-nvvm has a
      * version of its own. It is taken only where that one is not there: else it would hide libglvnd's own of the same

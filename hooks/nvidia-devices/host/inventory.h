@@ -28,9 +28,9 @@ struct Inventory {
     std::set<PciAddress> dead; ///< of those that were looked at: at which nothing answers
     ProcDevices devices;
     std::string host_root;           ///< the sysroot, as this process names it; "" for `/`
-    std::string gpus_folder;         ///< gpus below the driver's folder in /proc, as this process names it
+    std::string gpus_folder;         ///< gpus below the driver's directory in /proc, as this process names it
     std::string capabilities_folder; ///< the same for capabilities; "" if there is none
-    // Files of the driver's folder in /proc, as they are.
+    // Files of the driver's directory in /proc, as they are.
     std::string version_text;
     std::string params; ///< "" if there is none
     std::optional<std::string> registry;
@@ -47,7 +47,7 @@ std::optional<std::string> parse_driver_version(std::string_view text);
  * Reads what the driver says in /proc below the sysroot, but for the nodes of instances: those of one that is to be handed
  * out, or told whether it can be, are read by read_instances(). No library and no device of the driver is touched, so it
  * costs the same with or without persistence mode, and opens no GPU.
- * @param notes folders that are no GPU's, and a version that cannot be understood
+ * @param notes directories that are no GPU's, and a version that cannot be understood
  * @throws Error (BrokenHost) if the driver is loaded and its list of GPUs, or /proc/devices, cannot be read
  */
 Inventory find_gpus(const Sysroot &sysroot, Notes &notes);
@@ -55,7 +55,7 @@ Inventory find_gpus(const Sysroot &sysroot, Notes &notes);
 /**
  * Fills in the nodes of instances, or why they cannot be handed out; of each that has neither yet.
  * @param places ascending is fastest
- * @throws Error (BrokenHost) if the driver's folders are not there any more
+ * @throws Error (BrokenHost) if the driver's directories are not there any more
  */
 void read_instances(const Sysroot &sysroot, Inventory &inventory, const std::vector<InstancePlace> &places);
 

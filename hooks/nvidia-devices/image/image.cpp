@@ -17,7 +17,7 @@ std::string triplet_folder()
     return std::string("/usr/lib/") + native_machine().triplet;
 }
 
-/** Where distributions have glibc for this machine: those with a folder for each machine, those with lib64, and Arch. */
+/** Where distributions have glibc for this machine: those with a directory for each machine, those with lib64, and Arch. */
 std::optional<GlibcVersions> read_glibc(const ImageReader &reader)
 {
     const std::string triplet = triplet_folder();

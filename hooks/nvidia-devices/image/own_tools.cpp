@@ -20,7 +20,7 @@ constexpr std::string_view versioned = "libnvidia-ml.so.";
 constexpr size_t max_folders = 32; // of a variable: more is nothing that an image needs
 constexpr size_t max_versions = 16;
 
-/** The first folder of the variable that has the file, if that is before `ours`; "" if there is none. */
+/** The first directory of the variable that has the file, if that is before `ours`; "" if there is none. */
 std::string found_before(const ImageReader &reader, const std::string &variable, const char *file,
                          const std::string &ours)
 {

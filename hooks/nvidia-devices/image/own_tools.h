@@ -21,7 +21,7 @@ struct OwnTool {
  * nvidia-smi by the container's PATH, and libnvidia-ml.so.1 by its LD_LIBRARY_PATH: what is found through the cache of the
  * loader is the host's, as ldcache-update writes it.
  * @param reader as of ReadAs::Process
- * @param tree the folder of the host's
+ * @param tree the directory of the host's
  */
 std::vector<OwnTool> find_own_tools(const ImageReader &reader, const Config &config, const std::string &tree);
 

@@ -110,7 +110,7 @@ std::vector<DriverLibrary> loadable(const std::vector<DriverLibrary> &libraries,
 
 /**
  * The libraries. Where the image's own is preferred, its SONAME is a link to it, and the host's is not there at all: of
- * two in one folder, ldconfig takes a file before a link.
+ * two in one directory, ldconfig takes a file before a link.
  */
 void plan_libraries(const DriverTree &tree, const Image &image, TmpfsEdit &edit, Notes &notes)
 {
@@ -205,7 +205,7 @@ bool is_in_path(const std::string &path, const std::string &folder)
                        [&](const std::string &each) { return each == folder || each == folder + "/"; });
 }
 
-/** The links in the image's own folders; what the image has there stays. */
+/** The links in the image's own directories; what the image has there stays. */
 class StandardLinks final {
 public:
     StandardLinks(const Image &image, Edits &edits) : image_(image), edits_(edits) {}
@@ -242,7 +242,7 @@ void plan_links(const DriverTree &tree, const Image &image, Edits &edits)
         std::any_of(libraries.begin(), libraries.end(), [](const DriverLibrary &library) {
             return !library.is_32 && library.soname == allocator_soname;
         });
-    // Mesa's libgbm takes plugins from one folder alone, by their file names.
+    // Mesa's libgbm takes plugins from one directory alone, by their file names.
     if (has_allocator)
         links.add(image.library_folder + "/gbm/nvidia-drm_gbm.so", std::string("lib64/") + allocator_soname);
 }

@@ -55,7 +55,7 @@ LETTERS = "a" * 400_000
 PATTERNS = "patterns of more than 4096 bytes"
 MANY = "has more than %d entries to read"
 
-# What lies in a folder of hooks, and what is said of it.
+# What lies in a directory of hooks, and what is said of it.
 HOOK_FILES = {
     "parentheses in a key": (text(when(annotations={PARENTHESES: ".*"})), PATTERNS),
     "parentheses in a value": (text(when(annotations={".*": PARENTHESES})), PATTERNS),
@@ -180,7 +180,7 @@ def test_folders_and_other_names_are_passed_over(command, installed_host):
 
 
 def test_each_installed_file_is_understood(command, installed_host, tmp_path):
-    """The list of what was installed is somebody's, where the host is a folder of theirs."""
+    """The list of what was installed is somebody's, where the host is a directory of theirs."""
     for content, words in (('{"files": [' + '{"path": "/a"},' * 1_000 + "{}]}", "more than 256 files"),
                            ("[" * 1_000_000, "nested deeper"), ("{}" + " " * 2_000_000, "larger than")):
         installed_host.write("var/lib/oci-gpu-hooks/installed.json", content)

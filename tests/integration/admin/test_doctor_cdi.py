@@ -101,7 +101,7 @@ def with_unit(host):
 
 
 def anybodys(host):
-    """What a specification has called, in a folder of a user's."""
+    """What a specification has called, in a directory of a user's."""
     shutil.copytree(host.path / EXECDIR, host.path / "opt/hooks")
     os.chown(host.path / "opt/hooks", 1000, 0)
     host.put(SPEC, spec("/opt/hooks/nvidia-devices"))

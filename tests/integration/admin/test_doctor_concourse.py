@@ -20,7 +20,7 @@ RUNC = "usr/local/concourse/bin/runc"
 
 @pytest.fixture(name="command")
 def command_fixture(processes):
-    """In place of the one for a host in a folder: processes are those of the host that the command runs on."""
+    """In place of the one for a host in a directory: processes are those of the host that the command runs on."""
     without_podman(processes.host)
     return MachineCommand(processes)
 
@@ -42,7 +42,7 @@ def test_nothing_is_wrong(command, worker, processes):
 
 
 def test_copies_of_other_engines_are_in_nobodys_way(command, worker, processes):
-    """podman's policy, beside a worker that calls the hooks by a folder of its own: each as it should be."""
+    """podman's policy, beside a worker that calls the hooks by a directory of its own: each as it should be."""
     worker.put(f"{OWN}/{FILES['mount-srv']}", InstalledHost.document("mount-srv", ["--allow", "datasets"]))
     processes.start(worker.path)
     findings, status = command.doctor()

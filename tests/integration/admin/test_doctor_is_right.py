@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the doctor says of podman's folders, held against what podman itself does with them."""
+"""What the doctor says of podman's directories, held against what podman itself does with them."""
 
 import json
 
@@ -86,7 +86,7 @@ def no_condition(files):
     files.change(f"{OWN}/{FILE}", lambda document: document.update(when={}))
 
 
-# What a container sees, and the file that is in force; None where there is none.
+# What a container sees, and the file that is in effect; None where there is none.
 CASES = {
     own_copy_alone: (EVERYTHING, SHIPPED), own_copy: (SOME, OWN), empty_list: (NOTHING, None), drop_in: (SOME, OWN),
     drop_in_that_takes_it_away: (EVERYTHING, SHIPPED), other_order: (EVERYTHING, SHIPPED), typo: (NOTHING, None),

@@ -69,7 +69,7 @@ def test_a_list_that_cannot_be_read(command, installed_host):
 
 
 def test_what_waits_for_a_worker_counts_before_it_runs(command, installed_host):
-    """With its policy: by `list` and `doctor` alike, in another folder too."""
+    """With its policy: by `list` and `doctor` alike, in another directory too."""
     install(command, "concourse", "--folder", "/opt/hooks", "mount-srv", "--opt-in", "always", "--request", "all",
             "--allow", "datasets")
     (installed_host.path / "srv/models").mkdir()

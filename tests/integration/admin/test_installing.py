@@ -70,7 +70,7 @@ def host_fixture(installed_host):
 
 @pytest.fixture(name="only")
 def only_fixture(host):
-    """A function that leaves the host this engine alone: what is not in force for another one is an error."""
+    """A function that leaves the host this engine alone: what is not in effect for another one is an error."""
     def only(engine):
         if engine == "crio":
             host.remove("usr/bin/podman")
@@ -213,7 +213,7 @@ def make_link(path):
 
 @pytest.mark.parametrize("change", [edit, make_link])
 def test_what_somebody_has_changed_stays(command, host, change):
-    """And nothing else is changed, so that no folder comes into force with a policy that nobody asked for."""
+    """And nothing else is changed, so that no directory comes into force with a policy that nobody asked for."""
     installed(command, "podman", *ALLOW)
     change(host.path / OWN_COPY)
     before = files(host)
@@ -273,7 +273,7 @@ def own_defaults(command):
 
 
 def test_the_defaults_of_podman(command, host):
-    """Which podman a folder has is not known, so an image is kept from asking there too. What is in effect stays so."""
+    """Which podman a directory has is not known, so an image is kept from asking there too. What is in effect stays so."""
     findings, _ = command.doctor()
     assert any("which one this is is not known" in text and "--defaults" in remedy for _, text, remedy in findings)
     odd = 'org.example.odd="q\\\\ \t\u007f \N{SNOWMAN}'
@@ -491,7 +491,7 @@ def test_what_comes_into_force_too_is_said(command, host):
 
 
 def test_concourse(command, host):
-    """Every file of the folder is a hook for it."""
+    """Every file of the directory is a hook for it."""
     said = installed(command, "concourse", "nvidia-devices", "--opt-in", "environment", "--max-devices", "1")
     path = f"{CONCOURSE}/{FILES['nvidia-devices']}"
     assert document(host, path)["hook"]["args"] == ["nvidia-devices", "--opt-in", "environment", "--max-devices", "1"]
@@ -542,7 +542,7 @@ RENAMES = range(1, 5)
 
 @pytest.mark.parametrize("number", RENAMES)
 def test_a_policy_is_never_looser_in_between(oci_gpu_hooks, command, host, number):
-    """Killed at each of the steps by which a file gets its name. A file that somebody has left in the folder, which is
+    """Killed at each of the steps by which a file gets its name. A file that somebody has left in the directory, which is
     not read so far, allows more; the policy before is that of the installed file."""
     host.put(f"{SHIPPED}/{FILES['mount-srv']}", host.document("mount-srv", ["--allow", "datasets,models"]))
     host.put(OWN_COPY, host.document("mount-srv", []))

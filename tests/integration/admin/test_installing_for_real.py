@@ -85,7 +85,7 @@ class Images:
              *words], check=check)
 
     def sees(self, image, *annotations, way="run"):
-        """The GPUs in a container's /dev, and whether it has folders in /srv."""
+        """The GPUs in a container's /dev, and whether it has directories in /srv."""
         words = [word for each in annotations for word in ("--annotation", each)]
         words += ["--network", "none", *LIMITS, f"localhost/{image.replace(' ', '-')}", "sh", "-c",
                   "echo $(ls -d /dev/nvidia[0-9] 2>/dev/null || echo '/dev/nvidia*') $(ls /srv 2>/dev/null)"]

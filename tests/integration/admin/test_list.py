@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""oci-gpu-hooks list, tags, status and plan: what the installed hooks say, with the policy in force."""
+"""oci-gpu-hooks list, tags, status and plan: what the installed hooks say, with the policy in effect."""
 
 import json
 import re

@@ -20,7 +20,7 @@ WORDS = 48  # of the file of counts
 
 @pytest.fixture(name="metrics")
 def metrics_fixture(command, installed_host, tmp_path):
-    """A file of them, in a folder of its own: two GPUs, of which one is drained, and something counted of each kind."""
+    """A file of them, in a directory of its own: two GPUs, of which one is drained, and something counted of each kind."""
     other = nvidia.NvidiaHost(tmp_path / "gpus", nvidia.TWO, numbers=nvidia.UNUSED)
     subprocess.run(["cp", "-a", f"{other}/.", installed_host.path], check=True)
     folder = installed_host.path / "run/oci-gpu-hooks/leases"

@@ -45,7 +45,7 @@ def evil_file(hook, program="/evil"):
 
 @pytest.fixture(name="claims")
 def claims_fixture(processes, built, waiting_program, tmp_path):
-    """Processes that call themselves workers, each with a folder of hooks that name a program of its own; one that ends
+    """Processes that call themselves workers, each with a directory of hooks that name a program of its own; one that ends
     and begins again all the time; and a real worker, whose root has such files too."""
     roots = []
     for name, rights in {"user": {"uid": 1000}, "container": {"sys_admin": False}, "userns": {"userns": True},
@@ -120,7 +120,7 @@ def test_no_word_of_the_command_runs_anything_else(processes, host, claims, scra
 
 
 def test_a_file_of_another_program_is_not_run_either(processes, host, tmp_path):
-    """podman's own folder says it, which is root's: it is an error that the doctor finds, and not by running it."""
+    """podman's own directory says it, which is root's: it is an error that the doctor finds, and not by running it."""
     host.write("evil", "#!/bin/sh\n>/mark\n")
     (host.path / "evil").chmod(0o755)
     host.put(f"{SHIPPED}/{FILES['nvidia-devices']}", evil_file("nvidia-devices"))
@@ -147,7 +147,7 @@ def test_words_of_a_file_change_nothing(processes, host, words):
 
 
 def test_nothing_of_another_host_is_run(command, installed_host, tmp_path):
-    """--sysroot: whoever owns that folder owns its executables."""
+    """--sysroot: whoever owns that directory owns its executables."""
     for hook in FILES:
         path = installed_host.path / EXECDIR / hook
         path.unlink()

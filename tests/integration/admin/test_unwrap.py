@@ -143,7 +143,7 @@ def test_runc_is_put_back(command, host, name):
 
 @pytest.mark.parametrize("name", LAYOUTS)
 def test_it_runs_nothing_and_uses_no_folder_that_it_is_in(oci_gpu_hooks, host, tmp_path, name):
-    """Not even where files of these names lie in the folder that it was called in."""
+    """Not even where files of these names lie in the directory that it was called in."""
     places = wrapped(host, name)
     (tmp_path / "here").mkdir()
     for own in ("runc", "runc.real"):

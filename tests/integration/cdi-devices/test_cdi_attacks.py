@@ -28,7 +28,7 @@ def hook(*args):
 
 @pytest.fixture(name="outside")
 def outside_fixture(scratch):
-    """A folder of the host with all that the hook looks for in a container."""
+    """A directory of the host with all that the hook looks for in a container."""
     outside = scratch / "outside"
     for name in ("lib/vendor", "usr/lib/vendor", "nvidia/nvidia-application-profiles-rc.d"):
         (outside / name).mkdir(parents=True)
@@ -42,7 +42,7 @@ def outside_fixture(scratch):
 
 @pytest.fixture(name="box", params=SPACES, ids=str)
 def box_fixture(request, cdi_box, cdi_gpu):
-    """It is given a folder, a library and a link to that one, and a profile."""
+    """It is given a directory, a library and a link to that one, and a profile."""
     cdi_gpu.device("nvidia0", 3)
     cdi_gpu.spec("more.json", {"more": {
         "deviceNodes": [{"path": "/dev/nvidia0"}],
@@ -83,7 +83,7 @@ def test_cve_2019_19921_it_becomes_one_when_the_runtime_has_done_its_work(box, o
 
 
 def test_cve_2024_21626_cve_2019_14271_a_link_in_a_mounts_place_is_not_followed_out(box, outside):
-    """Through a link in the place of a file or a folder the mount is made inside, or not at all."""
+    """Through a link in the place of a file or a directory the mount is made inside, or not at all."""
     for path, name in ((LIBRARY, "libgpu.so.1"), (STATE, "lib/vendor")):
         place = box.rootfs / path[1:]
         place.parent.mkdir(parents=True, exist_ok=True)

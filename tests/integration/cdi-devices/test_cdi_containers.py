@@ -110,7 +110,7 @@ def test_a_jetson(cdi_box, cdi_host, engine):
 
 
 def test_an_intel_gpu(cdi_box, cdi_host):
-    """Its links by path are mounts of device nodes, and its folder of links one of a folder."""
+    """Its links by path are mounts of device nodes, and its directory of links one of a directory."""
     by_path = "/dev/dri/by-path/pci-0000:00:02.0-card"
     cdi_host.device("dri/card0", 5, 0o660)
     cdi_host.device("dri/renderD128", 6, 0o666)
@@ -258,7 +258,7 @@ def test_a_stale_specification(cdi_box, cdi_host):
 
 
 def test_what_others_could_write_is_not_used(cdi_by_hand, gpus):
-    """A file of theirs is passed over; a folder of theirs may not have any."""
+    """A file of theirs is passed over; a directory of theirs may not have any."""
     ask = ("--plan", "--request", "vendor.com/gpu=0")
     assert json.loads(cdi_by_hand(*ask).stdout)["devices"][0]["containerEdits"]["deviceNodes"]
     spec = gpus.path / "etc/cdi/gpu.json"

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The links that a specification asks for by NVIDIA's create-symlinks, beside what podman makes of the very same one.
 It runs the program that the specification names, here one that does what create-symlinks is said to be equal to:
-`chroot ROOT ln -f -s TARGET LINK`, with the folders on the way. What it shows is what comes to this program, and what
+`chroot ROOT ln -f -s TARGET LINK`, with the directories on the way. What it shows is what comes to this program, and what
 becomes of links that it makes; NVIDIA's own is no package of Debian's."""
 
 import json
@@ -34,13 +34,13 @@ if action == "create-symlinks":
 LINKS = {
     f"{LIBRARIES}/libcuda.so.1": f"libcuda.so.{VERSION}",  # beside what is mounted
     f"{LIBRARIES}/libcuda.so": "libcuda.so.1",
-    f"{LIBRARIES}/gbm/nvidia-drm_gbm.so": "../libnvidia-allocator.so.1",  # in a folder that the image lacks
+    f"{LIBRARIES}/gbm/nvidia-drm_gbm.so": "../libnvidia-allocator.so.1",  # in a directory that the image lacks
     "/usr/lib/xorg/modules/extensions/libglxserver_nvidia.so": f"libglxserver_nvidia.so.{VERSION}",
     "/opt/vendor/libcuda.so": f"{LIBRARIES}/libcuda.so",  # to an absolute path
     "/usr/lib/there.so": "libnew.so",  # in place of one that the image has
     "/usr/lib/same.so": "libsame.so",  # the image has the very same
     "/usr/lib/file.so": "libfile.so",  # in place of a file
-    "/usr/lib-link/beyond.so": "../x.so",  # the folder is a symlink of the image's
+    "/usr/lib-link/beyond.so": "../x.so",  # the directory is a symlink of the image's
     "/usr/lib-out/outside.so": "y.so",  # one to an absolute path
     f"{LIBRARIES}//twice.so": "twice.so.1",
     "/dev/dri/by-path/pci-0000:07:00.0-card": "../card1",
@@ -91,7 +91,7 @@ def make_fixture(cdi_box, program):
     """A function that makes a container of podman's, always of the same image, without what is to be in it."""
     def make(request, engine):
         box = cdi_box(request, engine=engine)
-        box.args = []  # not below a folder: podman reads /etc/cdi
+        box.args = []  # not below a directory: podman reads /etc/cdi
         root = debian_root.add_glibc(box.rootfs)
         for name, target in (("lib/there.so", "libold.so"), ("lib/same.so", "libsame.so"), ("lib-link", "lib"),
                              ("lib-out", "/opt")):

@@ -66,7 +66,7 @@ CDI = Hook("cdi-devices", {"gpu0": (cdi_fixtures.MAJOR, 0), "dri/card1": (cdi_fi
 # By runc; and by crun, with a user namespace, where a node is mounted and not made.
 BOXES = [(NVIDIA, RUNC), (AMD, engines.MAPPED[1]), (AMD, RUNC), (NVIDIA, engines.MAPPED[1]), (CDI, RUNC),
          (CDI, engines.MAPPED[1])]
-# Of all that the folder of the host has what would be made, were it somewhere in the host's root.
+# Of all that the directory of the host has what would be made, were it somewhere in the host's root.
 NAMES = [f"{folder}{name}" for folder in ("/", "/dev/") for hook in (NVIDIA, AMD, CDI)
          for name in ("by-path", *map(os.path.basename, hook.nodes))]
 
@@ -80,7 +80,7 @@ def each(names, values):
 
 @pytest.fixture(name="outside")
 def outside_fixture(scratch):
-    """A folder of the host with all that the hooks look for in a container, and times to compare."""
+    """A directory of the host with all that the hooks look for in a container, and times to compare."""
     outside = scratch / "outside"
     for name in ("dev/dri/by-path", "dri/by-path", "by-path"):
         (outside / name).mkdir(parents=True)
@@ -129,7 +129,7 @@ def test_without_any_of_it_works(box):
 
 @each("climb", ["", CLIMB])
 def test_cve_2026_41579_cve_2026_47766_h6_dev_is_a_link_out(box, outside, climb):
-    """It becomes one when the runtime has done its work: these runtimes would fill the folder themselves."""
+    """It becomes one when the runtime has done its work: these runtimes would fill the directory themselves."""
     box.first.append(in_the_container(f'mv "$ROOT/dev" "$ROOT/away"; ln -s "{climb}{outside}" "$ROOT/dev"'))
     refused(box, box.run(), "/dev")
 
@@ -154,7 +154,7 @@ def test_h6_a_folder_of_dev_is_a_link_out(box, outside, place, folder, climb):
 
 
 def chain(path):
-    """A link to a folder through 40 others, one more than the kernel follows."""
+    """A link to a directory through 40 others, one more than the kernel follows."""
     for number in range(41):
         path.with_name(f"{path.name}{number or ''}").symlink_to(f"{path.name}{number + 1}")
     path.with_name(f"{path.name}41").mkdir()

@@ -24,7 +24,7 @@ def amd_machine_fixture(scratch):
 
 @pytest.fixture(name="specs")
 def specs_fixture(nv_host, scratch):
-    """The folder /etc/cdi of the host, which may be written."""
+    """The directory /etc/cdi of the host, which may be written."""
     host = nv_host()
     for name in ("etc", "work"):
         (scratch / name).mkdir()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The files of examples/concourse, and what oci-gpu-hooks(7) says of Concourse: each folder of hooks is put in force as
+"""The files of examples/concourse, and what oci-gpu-hooks(7) says of Concourse: each directory of hooks is put in effect as
 a worker does it, and the steps of each pipeline run as its containers."""
 
 import hashlib
@@ -63,7 +63,7 @@ def params_of(step, **variables):
 
 @pytest.fixture(name="keys")
 def keys_fixture(scratch):
-    """The folder of the host's key file."""
+    """The directory of the host's key file."""
     folder = scratch / "keys"
     folder.mkdir(mode=0o700)
     return folder
@@ -93,7 +93,7 @@ def garden_fixture(nv_host, scratch):
 
 @pytest.fixture(name="worker")
 def worker_fixture(nv_box, machine, built, srv, keys, scratch, garden):  # pylint: disable=unused-argument
-    """A function that makes the container of a step on a worker with one of the folders: worker(folder, step,
+    """A function that makes the container of a step on a worker with one of the directories: worker(directory, step,
     *params, image=…)."""
     srv.folders("datasets", "outputs_writable")
 
@@ -114,7 +114,7 @@ def worker_fixture(nv_box, machine, built, srv, keys, scratch, garden):  # pylin
 
 
 def gpu_and_folders(text):
-    """What LOOK prints: the nodes, and the folders."""
+    """What LOOK prints: the nodes, and the directories."""
     nodes, folders = text.split("\n\n") if "\n\n" in text else ("", text.lstrip("\n"))
     return probed(nodes), folders.split()
 
@@ -134,7 +134,7 @@ def test_the_pipelines_are_those_that_are_shown():
 
 @pytest.mark.parametrize("mapped", [False, True], ids=["privileged", "unprivileged"])
 def test_a_step_with_the_key_gets_what_it_asks_for(worker, new_key, mapped):
-    """The line of the README for a pipeline that asks for folders too."""
+    """The line of the README for a pipeline that asks for directories too."""
     steps = steps_of("by-key")
     [served, *_] = lines_of_the_readme()
     key = new_key(served)

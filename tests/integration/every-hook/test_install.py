@@ -42,7 +42,7 @@ def options_of(build_root):
 
 
 def example_files():
-    """All of the folder but what installs it, and what is installed where systemd and udev look."""
+    """All of the directory but what installs it, and what is installed where systemd and udev look."""
     return [path.relative_to(EXAMPLES) for path in EXAMPLES.rglob("*")
             if path.is_file() and path.name != "meson.build" and path.name not in map(os.path.basename, UNITS)]
 
@@ -51,7 +51,7 @@ PROGRAMS = ["nvidia-devices-nvml"]  # which hooks start
 
 
 class Layout:
-    """Where a build folder's options say that things belong, as absolute paths."""
+    """Where a build directory's options say that things belong, as absolute paths."""
 
     def __init__(self, options):
         self.prefix = prefix = Path(options["prefix"])
@@ -143,7 +143,7 @@ def test_hooks_d_files_name_what_is_installed(documents, destdir):
 
 
 def test_man_pages_are_installed_as_written(destdir, layout):
-    """The builds that are tested have the folders that the pages name."""
+    """The builds that are tested have the directories that the pages name."""
     for page in MAN_PAGES:
         installed = in_destdir(destdir, layout.mandir / page)
         assert installed.read_bytes() == (SOURCE_ROOT / "man" / installed.name).read_bytes()
@@ -190,7 +190,7 @@ def test_json_files_are_installed_last(destdir, layout):
     ("/opt/elsewhere", "libexec", "/opt/elsewhere/libexec/oci/hooks.d"),
     ("/usr", "/usr/lib/hooks", "/usr/lib/hooks/oci/hooks.d")])
 def test_a_build_for_users(tmp_path, prefix, libexecdir, execdir):
-    """Engines read one folder; the files in it, and the man pages, name whatever prefix the hooks
+    """Engines read one directory; the files in it, and the man pages, name whatever prefix the hooks
     went to. Nothing is built that only tests need."""
     build = tmp_path / "build"
     meson("setup", "-Dtests=false", "-Dlink=shared", f"--prefix={prefix}",

@@ -27,7 +27,7 @@ class Walk:
 
     def __init__(self, name, fixture, scratch):
         self.box, self._key, self._folder = box_of(name, fixture), PREFIX + name, scratch
-        # Behind --sysroot; the folder that is mounted where there is none.
+        # Behind --sysroot; the directory that is mounted where there is none.
         self._host = Path(self.box.args[1]) if "--sysroot" in self.box.args else fixture("srv").path
         self._pristine = scratch / "pristine"
         subprocess.run(["/bin/cp", "-a", self.box.rootfs, self._pristine], check=True)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A key that a pipeline has and a pull request's does not: the same worker, the same task file, one gets the folder."""
+"""A key that a pipeline has and a pull request's does not: the same worker, the same task file, one gets the directory."""
 
 import hashlib
 import os
@@ -64,7 +64,7 @@ def test_an_image_without_a_key_gets_nothing_by_its_environment(task):
 
 
 def test_a_key_whose_line_does_not_serve_the_hook_is_as_none(task, keys):
-    """The pipeline has it for GPUs; its image asks for folders by it."""
+    """The pipeline has it for GPUs; its image asks for directories by it."""
     key = f"OCI_GPU_HOOKS_KEY={KEY}3"
     message = refused(task(key, image=(ASKS,)).run(LOOK), 5, "'gpus'", "does not serve", "'--for mount-srv'")
     assert KEY[:8] not in message and str(keys) not in message

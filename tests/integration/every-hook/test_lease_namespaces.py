@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Workers that are containers themselves, each with a pid namespace of its own: numbers of processes mean others in
-each, so that two of them cannot have one folder of leases."""
+each, so that two of them cannot have one directory of leases."""
 
 import re
 import signal
@@ -18,7 +18,7 @@ pytest_plugins = ["harness.nvidia_fixtures"]
 
 
 class Worker:
-    """A pid namespace on a host, in place of the host for a box; `run` is a folder for its /run below the sysroot."""
+    """A pid namespace on a host, in place of the host for a box; `run` is a directory for its /run below the sysroot."""
 
     def __init__(self, host, machine, run=None):
         self._host, self.journal = host, host.journal
@@ -102,7 +102,7 @@ def test_workers_with_folders_of_their_own(worker, box, scratch):
 
 @pytest.mark.parametrize("kept", [False, True], ids=["fresh", "kept"])
 def test_a_worker_that_is_started_anew(worker, box, scratch, kept):
-    """Its containers have ended with it, and a /run of its own is empty. A folder that was kept says nothing of whether
+    """Its containers have ended with it, and a /run of its own is empty. A directory that was kept says nothing of whether
     a worker with that namespace still runs."""
     for name in ("old", "new"):
         (scratch / name).mkdir()

@@ -52,7 +52,7 @@ def box_fixture(podman, nv_hook, machine, scratch):
 
 @pytest.fixture(name="session")
 def session_fixture(machine):
-    """The folder that the user's session has below the sysroot."""
+    """The directory that the user's session has below the sysroot."""
     folder = machine.path / f"run/user/{UID}"
     folder.mkdir(parents=True)
     folder.chmod(0o700)

@@ -243,7 +243,7 @@ def test_a_waiter_that_is_told_to_end_says_so(asking, waiting, leases, nv_hook, 
 
 
 def conmon_of(folder):
-    """conmon leaves its parent; its command line has a folder of podman's."""
+    """conmon leaves its parent; its command line has a directory of podman's."""
     for process in Path("/proc").glob("[0-9]*"):
         try:
             words = (process / "cmdline").read_bytes().split(b"\0")

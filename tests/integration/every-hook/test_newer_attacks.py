@@ -92,7 +92,7 @@ def test_cve_2026_88264_cve_2026_88265_links_at_dev_console_and_dev_null(box, ou
 @pytest.mark.parametrize("place, engine", [("image", RUNC), ("volume", CRUN)], ids=str)  # runc lets none be at /proc
 def test_cve_2026_115521_descriptors_of_the_images_making(make_box, outside, scratch, place, engine):
     """There is no procfs, and what stands in its place has a link to a writable volume for each descriptor. Whoever
-    remounts by such a name makes the volume read-only, or the folder that was asked for not."""
+    remounts by such a name makes the volume read-only, or the directory that was asked for not."""
     box = make_box(engine)
     (scratch / "proc").mkdir()
     proc = box.rootfs / "proc" if place == "image" else scratch / "proc"

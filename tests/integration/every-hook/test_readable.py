@@ -15,12 +15,12 @@ pytest_plugins = ["harness.ldcache_fixtures", "harness.nvidia_fixtures", "harnes
 SPACES = [engines.RUNTIMES[0], engines.MAPPED[0]]
 COMPAT = "usr/local/cuda/compat"
 LIBCUDA = f"{COMPAT}/libcuda.so.575.51.03"
-# By these names hooks look at files and folders of an image.
+# By these names hooks look at files and directories of an image.
 FILES = [CACHE, CONF, "etc/ld.so.conf", "etc/ld-musl-x86_64.path", LOADER, LIBCUDA, "opt/lib/libx.so.1",
          "opt/lib/glibc-hwcaps/x86-64-v2/libx.so.1", "usr/local/nvidia/.oci-gpu-hooks/given",
          "usr/share/libdrm/amdgpu.ids", "lib/ld-musl-x86_64.so.1"]
 FOLDERS = ["opt/lib", COMPAT, "opt/lib/glibc-hwcaps", "srv", "usr/local/nvidia"]
-# What lies in the volume, with modes: not for the container's process, by the file or by its folder.
+# What lies in the volume, with modes: not for the container's process, by the file or by its directory.
 SECRETS = {"0600": ("secret", 0o600, 0o755), "in 0700": ("closed/file", 0o644, 0o700)}
 TARGETS = [*(f"/vol/{path}" for path, _, _ in SECRETS.values()), "/vol/public", "/proc/version",
            "/proc/1/mountinfo", "/sys/kernel/notes", "/sys/fs/cgroup/cgroup.procs"]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A worker in a system container: what `install` puts in force there is what its containers run. unshare(1) makes the
+"""A worker in a system container: what `install` puts in effect there is what its containers run. unshare(1) makes the
 container as LXD does; with LXD=1, in tests/long, it is LXD's own, set up by the lines of examples/lxd."""
 
 import hashlib
@@ -86,7 +86,7 @@ def system_fixture(shared, build_root):
 
 
 class Task(Box):
-    """The container of a task, with the hooks that are in the worker's folder."""
+    """The container of a task, with the hooks that are in the worker's directory."""
 
     def __init__(self, system, folder, params):
         super().__init__(system, Runc(folder / "run"), Bundle(folder / "box"), None, [])
@@ -129,7 +129,7 @@ def task_fixture(system):
 
 @pytest.fixture(name="install")
 def install_fixture(system):
-    """A function that puts the hook in force with these options, and has the worker start again."""
+    """A function that puts the hook in effect with these options, and has the worker start again."""
     def install(*options):
         for words in (["ldcache-update"], ["nvidia-devices", "--driver-root", DRIVER, *options]):
             system.run("oci-gpu-hooks", "install", "--engine", "concourse", *words)

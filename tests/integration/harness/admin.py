@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A host on which the hooks are installed, in a folder (--sysroot), and the command oci-gpu-hooks run for it."""
+"""A host on which the hooks are installed, in a directory (--sysroot), and the command oci-gpu-hooks run for it."""
 
 import json
 import shutil

@@ -191,7 +191,7 @@ class MachineCommand(Command):
 
 
 class Worker(Sysroot):
-    """The root of a worker. All hooks are in the folder that it reads, always on."""
+    """The root of a worker. All hooks are in the directory that it reads, always on."""
 
     def __init__(self, path, built, program):
         super().__init__(path)

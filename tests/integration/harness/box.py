@@ -16,7 +16,7 @@ class Box:
     stage       where the hook is registered
     times       how often it is registered
     first       other hooks of that stage, which run before it
-    in_proc     folders in /proc with a tmpfs that the runtime does not mount: a hook does, before all others
+    in_proc     directories in /proc with a tmpfs that the runtime does not mount: a hook does, before all others
     loader      "engine" evaluates `when`; "concourse" runs every hook for every container
     timeout     seconds for the hook, in place of the file's; 0 for none, so that the runtime waits for ever
     no_env      the hook's entry lacks `env`, as one that somebody wrote by hand
@@ -43,7 +43,7 @@ class Box:
         return self.bundle.rootfs
 
     def volume(self, destination, source, *options):
-        """A folder of the host for the container, in the way of the engine."""
+        """A directory of the host for the container, in the way of the engine."""
         self.bundle.mount(destination, source, "rbind", *options)
 
     def tmpfs(self, destination):

@@ -19,7 +19,7 @@ from .plan import read_plan
 
 @contextmanager
 def opened_host(cgroup, journal_in=None):
-    """A host with these cgroups, which keeps what hooks say to syslog if it has a folder for that."""
+    """A host with these cgroups, which keeps what hooks say to syslog if it has a directory for that."""
     if os.geteuid() != 0:
         pytest.skip("needs root")
     host = Host(cgroup)

@@ -9,7 +9,7 @@ KIND = "io.oci-gpu-hooks"
 
 
 def write(folder, executable, *options, sysroot=None):
-    """Puts what the hook prints for these options into a folder that an engine reads. Gives the names of its devices.
+    """Puts what the hook prints for these options into a directory that an engine reads. Gives the names of its devices.
     `sysroot` is the host of these tests, which a specification does not carry: an engine is on it."""
     place = ["--sysroot", sysroot] if sysroot else []
     document = json.loads(subprocess.run([executable, *place, *options, "--cdi"], check=True, capture_output=True,

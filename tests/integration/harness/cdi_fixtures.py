@@ -44,7 +44,7 @@ class CdiHost(Sysroot):
 
 @pytest.fixture
 def cdi_gpu(cdi_host):
-    """That host with one device, as a vendor describes a GPU: nodes, a link to one, a folder and a library."""
+    """That host with one device, as a vendor describes a GPU: nodes, a link to one, a directory and a library."""
     for name, minor in (("gpu0", 0), ("dri/card1", 1), ("dri/renderD130", 130)):
         cdi_host.device(name, minor, 0o666)
     cdi_host.file("opt/vendor/libgpu.so.1")

@@ -26,7 +26,7 @@ class Vendor:
     given: object  # a function: the nodes for some GPUs
 
     def write(self, folder, *options, name=None):
-        """What --cdi prints, into a folder that engines read, under that name."""
+        """What --cdi prints, into a directory that engines read, under that name."""
         names = cdi.write(folder, self.hook.executable, *options, sysroot=self.machine.path)
         if name:
             (folder / f"{cdi.KIND}-{self.hook.executable.name}.json").rename(folder / name)

@@ -53,7 +53,7 @@ def garden(scratch):
 def remove_garden(host, scratch):
     """Takes away the cgroup that stays when unprivileged containers have ended."""
     gardens = ["find", "/sys/fs/cgroup", "-ignore_readdir_race", "-type", "d", "-name", garden(scratch)]
-    # Its status is of no use: a folder of another test may vanish before it is opened, which is no readdir race.
+    # Its status is of no use: a directory of another test may vanish before it is opened, which is no readdir race.
     host.run([*gardens, "-delete"], check=False)
     left = host.run(gardens, check=False).stdout
     assert not left, left
@@ -70,10 +70,10 @@ def unprivileged(box):
 
 
 def entries(folder, executables, *, options, replaced, wrapper=()):
-    """The hooks of a folder for CONCOURSE_CONTAINERD_OCI_HOOKS_DIR, as worker/runtime/backend.go takes them: each file
-    but those in folders, in the order of their names, whatever `when` says.
+    """The hooks of a directory for CONCOURSE_CONTAINERD_OCI_HOOKS_DIR, as worker/runtime/backend.go takes them: each file
+    but those in directories, in the order of their names, whatever `when` says.
 
-    executables     a folder with HOOK/HOOK
+    executables     a directory with HOOK/HOOK
     options         by the name of a hook: further arguments
     replaced        what stands for a path of the files on the test's host
     wrapper         a program that runs each hook

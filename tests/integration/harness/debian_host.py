@@ -25,7 +25,7 @@ def tree(release, kind):
 
 
 class DebianHost(Host):
-    """An overlay on `lower`, in `folder`. `shared` is a folder that has the same path on it and here."""
+    """An overlay on `lower`, in `folder`. `shared` is a directory that has the same path on it and here."""
 
     def __init__(self, lower, folder, shared):
         self._lower, self._upper = lower, folder / "upper"

@@ -27,7 +27,7 @@ def tree(release):
 
 
 def overlay(box, lower):
-    """From now on the box's root is an overlay on `lower`, mounted on its host. Gives the upper folder;
+    """From now on the box's root is an overlay on `lower`, mounted on its host. Gives the upper directory;
     what is written there before this is part of the image."""
     shutil.rmtree(box.rootfs)
     upper, work = box.bundle.folder / "upper", box.bundle.folder / "work"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Fixtures of attacks on the driver's files: a folder of the host that must not be reached, and a container of an image
+"""Fixtures of attacks on the driver's files: a directory of the host that must not be reached, and a container of an image
 that is to be made hostile. A test file names this module in its `pytest_plugins`, after harness.driver_fixtures."""
 
 import os
@@ -27,7 +27,7 @@ REAL = (POINT, "/nvidia", "/local", "/usr/bin/nvidia-smi", "/etc/vulkan", "/etc/
 
 @pytest.fixture(name="outside")
 def outside_fixture(scratch, stubs):
-    """A folder of the host with all that the hook looks for in an image, and times to compare."""
+    """A directory of the host with all that the hook looks for in an image, and times to compare."""
     outside = scratch / "outside"
     for name in (*PARENTS, "nvidia/lib64", "local/nvidia/bin", "etc/vulkan/icd.d", "usr/bin", "tmp"):
         (outside / name).mkdir(parents=True, exist_ok=True)

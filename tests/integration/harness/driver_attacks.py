@@ -14,7 +14,7 @@ NEWER = "libcuda.so.575.51.03"
 OURS = f"libcuda.so.1 {POINT}/lib64/libcuda.so.{VERSION}\n"
 FILE = f"echo libcuda.so.1 $(readlink -f {POINT}/lib64/libcuda.so.1)"
 LOOK = f"cat /proc/self/mountinfo; echo ==; {FILE}"
-# Where links are made, by their folders; each is somewhere in `outside`, too.
+# Where links are made, by their directories; each is somewhere in `outside`, too.
 PARENTS = ("etc/vulkan", "etc/OpenCL/vendors", "etc/nvidia", "usr/share/glvnd/egl_vendor.d", "usr/share/egl",
            "usr/share/nvidia", "usr/lib/firmware", "run/nvidia-persistenced", "run/nvidia-fabricmanager",
            "usr/lib/x86_64-linux-gnu/gbm")

@@ -50,7 +50,7 @@ def image_files(rootfs):
 
 
 def left_in(before, after):
-    """What is new in an image, all of it either a link, with its target, or an empty folder; nothing else differs."""
+    """What is new in an image, all of it either a link, with its target, or an empty directory; nothing else differs."""
     assert before.items() <= after.items(), [name for name in before if before[name] != after.get(name)]
     new = {name: each for name, each in after.items() if name not in before}
     for name, (mode, _, _, content) in new.items():

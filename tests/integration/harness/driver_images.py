@@ -32,7 +32,7 @@ def _add_libraries(root, folder, names):
 
 
 def lib64(box):
-    """As Fedora and its like have it: 64-bit libraries in /usr/lib64, and no folder for several machines."""
+    """As Fedora and its like have it: 64-bit libraries in /usr/lib64, and no directory for several machines."""
     root = box.rootfs
     for name in ("usr/lib", "usr/sbin"):
         (root / name).mkdir(parents=True)

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Run as a program, `exchange.py A B`: makes two names of one folder change places (renameat2 with
-RENAME_EXCHANGE), as fast as it can, until it is killed. With `storm FOLDER` it renames in a folder
+"""Run as a program, `exchange.py A B`: makes two names of one directory change places (renameat2 with
+RENAME_EXCHANGE), as fast as it can, until it is killed. With `storm FOLDER` it renames in a directory
 that has nothing to do with anything. Tests start it with running(), and go on for as long as rounds() lets
 them: RACE_SECONDS, or one."""
 

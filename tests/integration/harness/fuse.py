@@ -13,7 +13,7 @@ TIMER, WAIT = r"setitimer\(.*it_value=\{tv_sec=(\d+),", r"ppoll\(.*\{tv_sec=(\d+
 
 
 class Volume:
-    """A folder of the host on which harness.fuse_server is mounted."""
+    """A directory of the host on which harness.fuse_server is mounted."""
 
     def __init__(self, host, folder):
         self.folder = folder

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """fuse_server.py PID FOLDER : mounts a FUSE filesystem (include/uapi/linux/fuse.h) at FOLDER in the mount namespace of
-PID, says so by an empty line, and serves it. All names in it are folders. Two of them make it stand still: the request
+PID, says so by an empty line, and serves it. All names in it are directories. Two of them make it stand still: the request
 for `taken` is read and never answered; after that for `left` is answered, none is read any more."""
 
 import ctypes

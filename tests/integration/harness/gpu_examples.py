@@ -23,7 +23,7 @@ def make_image(folder):
 
 
 def specify(folder, hook, machine, *options):
-    """The specification that --cdi prints; a container also gets the folder that this kernel's driver would make."""
+    """The specification that --cdi prints; a container also gets the directory that this kernel's driver would make."""
     cdi.write(folder, hook.executable, *options, sysroot=machine.path)
     [file] = folder.iterdir()
     document = json.loads(file.read_text("utf-8"))
@@ -34,7 +34,7 @@ def specify(folder, hook, machine, *options):
 
 
 def writable_etc(host, scratch):
-    """The host's /etc/cdi, which podman 5.4 reads and no other folder."""
+    """The host's /etc/cdi, which podman 5.4 reads and no other directory."""
     for name in ("etc", "work", "etc/cdi"):
         (scratch / name).mkdir()
     host.mount("-t", "overlay", "-o", f"lowerdir=/etc,upperdir={scratch}/etc,workdir={scratch}/work", "overlay", "/etc")

@@ -87,7 +87,7 @@ class Host:
             sorted(set(seen) ^ set(expected)))
 
     def _less_removed(self, expected, seen):
-        """Without mounts that are gone together with their folder: whoever on this machine removes a folder takes the
+        """Without mounts that are gone together with their directory: whoever on this machine removes a directory takes the
         copies of its mounts away from every other namespace."""
         return [line for line in expected
                 if line in seen or os.path.lexists(self.path(mounts.parse(line)[0].point))]

@@ -93,7 +93,7 @@ def in_the_container(script):
 
 
 # For in_the_container(): the mounts of the container. Before it pivots its namespace has a copy of the machine's mounts
-# too, of which some go when others remove folders.
+# too, of which some go when others remove directories.
 OWN_MOUNTS = 'grep -F " $ROOT" /proc/self/mountinfo'
 
 
@@ -105,7 +105,7 @@ def snapshot(file):
 
 
 def mount_srv(box, hook, source, request):
-    """From now on the box has folders of the host below /srv, by the hook mount-srv."""
+    """From now on the box has directories of the host below /srv, by the hook mount-srv."""
     box.annotations[PREFIX + "mount-srv"] = request
     entry = hook.entry(["--source-dir", source])
     if isinstance(box, PodmanBox):

@@ -23,7 +23,7 @@ def shop():
 
 @pytest.fixture(scope="module")
 def module_folder():
-    """A folder for what all tests of a file only read."""
+    """A directory for what all tests of a file only read."""
     with tempfile.TemporaryDirectory(prefix="ldcache-test-") as folder:
         yield Path(folder)
 
@@ -57,7 +57,7 @@ def small_box(ld_box):
 
 @pytest.fixture
 def driver(srv, shop):
-    """A small driver in a folder of the host: a library of its own, and one that images have too."""
+    """A small driver in a directory of the host: a library of its own, and one that images have too."""
     folder = srv / "driver"
     for soname in ("libgpu.so.1", "libz.so.1"):
         shop.versioned(folder, soname)
@@ -66,7 +66,7 @@ def driver(srv, shop):
 
 @pytest.fixture
 def srv_box(small_box, driver, hook, srv, shop):  # pylint: disable=unused-argument
-    """The same as small_box, which also has that folder at /srv/driver, and the program `probe`."""
+    """The same as small_box, which also has that directory at /srv/driver, and the program `probe`."""
     def make(request="/srv/driver", *args, **options):
         box = small_box(request, *args, **options)
         shutil.copy(shop.probe, box.rootfs / "probe")

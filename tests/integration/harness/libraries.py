@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a folder of injected libraries may have in it, made by the machine's own compiler and linker, and
+"""What a directory of injected libraries may have in it, made by the machine's own compiler and linker, and
 the program `probe`, which says what a loader makes of it."""
 
 import os
@@ -61,7 +61,7 @@ class Workshop:
         return self._folder / name
 
     def library(self, path, soname=None, *options, bits=64):
-        """A library at `path`, in a folder that is there or not."""
+        """A library at `path`, in a directory that is there or not."""
         path.parent.mkdir(parents=True, exist_ok=True)
         stub, emulation = {64: ("stub.o", "elf_x86_64"), 32: ("stub32.o", "elf_i386")}[bits]
         self._run("ld", "-m", emulation, "-shared", *(["-soname", soname] if soname else []),
@@ -78,7 +78,7 @@ class Workshop:
 
 
 def driver(shop, folder):
-    """A folder as a driver has one, with all that ldconfig has rules for."""
+    """A directory as a driver has one, with all that ldconfig has rules for."""
     shop.versioned(folder, "libm.so.6", "9.8.7", "tag.o")
     for number in range(10):
         shop.versioned(folder, f"libdriver-{number}.so.1", development=number % 2 == 0)

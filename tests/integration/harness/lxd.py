@@ -100,7 +100,7 @@ class LxdContainer:
         return self._lxd("lxc", *words)
 
     def follow(self, section):
-        """Runs the commands of that section, in the folder of the example."""
+        """Runs the commands of that section, in the directory of the example."""
         said = self._lxd("sh", "-exc", lines_of(section), cwd=self._work / "example/lxd")
         self._wait()
         return said

@@ -138,6 +138,6 @@ def in_vain(box, file):
 
 
 def snapshot(file):
-    """A hook that only looks: the mounts, and all that is in /dev and in the driver's folder in /proc."""
+    """A hook that only looks: the mounts, and all that is in /dev and in the driver's directory in /proc."""
     return in_the_container(f'({OWN_MOUNTS}; cd "$ROOT"; find dev proc/driver -printf'
                             f' "%p %y %i %D %U %G %m %l\\n" | sort) > "{file}"')

@@ -40,7 +40,7 @@ class Reader:
         return bool(status.st_mode >> shift & bit)
 
     def may_read(self, top, path):
-        """Whether each folder from `top` down lets it pass, and `path` lets it read."""
+        """Whether each directory from `top` down lets it pass, and `path` lets it read."""
         parents = [each for each in path.parents if each.is_relative_to(top)]
         return self._may(path.stat(), 4) and all(self._may(each.stat(), 1) for each in parents)
 
@@ -48,7 +48,7 @@ class Reader:
 def not_allowed(paths, own, volumes, reader, overrides=False):
     """
     Those that the rules forbid: what is not on the root's own mount, on a tmpfs that is the container's alone (`own`,
-    where such are mounted), or in a volume where `reader` could read it. `volumes` has the host's folder of each place.
+    where such are mounted), or in a volume where `reader` could read it. `volumes` has the host's directory of each place.
     """
     def is_below(path, place):
         return path == place or path.startswith(f"{place}/")

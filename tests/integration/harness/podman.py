@@ -25,7 +25,7 @@ def is_version_4():
 
 
 def quoted(annotation):
-    """podman 4.3 takes the option's value for a line of CSV, so a list of folders has to be quoted; podman 5 would
+    """podman 4.3 takes the option's value for a line of CSV, so a list of directories has to be quoted; podman 5 would
     take the quotes for a part of the key."""
     return f'"{annotation}"' if is_version_4() else annotation
 

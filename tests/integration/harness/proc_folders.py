@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Folders in a container's /proc, as if this kernel had the driver that makes them."""
+"""Directories in a container's /proc, as if this kernel had the driver that makes them."""
 
 import functools
 import re
@@ -25,7 +25,7 @@ def are_mounts(runtime):
 
 
 def hooks(folders):
-    """The hook that makes them instead, to be run first; none without folders."""
+    """The hook that makes them instead, to be run first; none without directories."""
     if not folders:
         return []
     return [{"path": "/bin/sh", "args": ["sh", "-ec", SCRIPT.replace("FOLDERS", " ".join(folders))],

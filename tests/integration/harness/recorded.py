@@ -23,7 +23,7 @@ def write(folder, name, config):
 
 def make(box, name):
     """Turn `box` into the container of that record. Not taken: the other container's namespaces, its cgroup with all limits
-    but those of devices, and what was mounted of the other host's disk, in whose place are empty files and folders."""
+    but those of devices, and what was mounted of the other host's disk, in whose place are empty files and directories."""
     config, own = load(name), box.config
     config["root"] = own["root"]
     config["mounts"] += [mount for mount in own["mounts"] if mount["destination"].startswith("/proc/driver")]

@@ -13,7 +13,7 @@ FOLDERS = ("bin", "dev", "etc", "proc", "root", "sys", "tmp", "usr/bin", "var")
 
 
 def make(rootfs):
-    """A fresh copy at `rootfs`, a folder that is not there yet. It has no /srv."""
+    """A fresh copy at `rootfs`, a directory that is not there yet. It has no /srv."""
     for folder in FOLDERS:
         (rootfs / folder).mkdir(parents=True)
     shutil.copy(BUSYBOX, rootfs / "bin/busybox")

@@ -38,7 +38,7 @@ class Result:
 
 
 class Runc:
-    """runc with a state folder of its own; `options` are further ones of its command, which is `run` or `create`."""
+    """runc with a state directory of its own; `options` are further ones of its command, which is `run` or `create`."""
 
     name = "runc"
 

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The host's source folder: what the hook may hand out."""
+"""The host's source directory: what the hook may hand out."""
 
 
 class Source:
-    """A folder made by the test in place of the host's /srv."""
+    """A directory made by the test in place of the host's /srv."""
 
     def __init__(self, path):
         self.path = path
@@ -18,7 +18,7 @@ class Source:
     __fspath__ = __str__
 
     def folder(self, name, words=None):
-        """An entry that is a folder, with one file `words` in it."""
+        """An entry that is a directory, with one file `words` in it."""
         (self.path / name).mkdir(parents=True)
         self.write(f"{name}/words", words or f"words of {name}\n")
         return self.path / name
@@ -35,7 +35,7 @@ class Source:
 
 
 def tree(folder):
-    """Everything below a folder, to compare before with after: kind, mode, owner, content."""
+    """Everything below a directory, to compare before with after: kind, mode, owner, content."""
     seen = {}
     for path in sorted(folder.rglob("*")):
         status = path.lstat()

@@ -88,7 +88,7 @@ class UserNamespace:
 
 
 class SystemContainer(UserNamespace):
-    """`shared` is a folder that has one path here and in it, `installed` what is its /usr/local, and `passed` are the GPUs
+    """`shared` is a directory that has one path here and in it, `installed` what is its /usr/local, and `passed` are the GPUs
     of `machine` that it was given. Takes the place of a host for a box."""
 
     def __init__(self, host, machine, passed, shared, installed):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What an attack must not reach: a folder of the host, and names in the host's own root."""
+"""What an attack must not reach: a directory of the host, and names in the host's own root."""
 
 import os
 from contextlib import contextmanager
@@ -9,7 +9,7 @@ from .source import tree
 
 @contextmanager
 def unchanged(folder, *paths):
-    """The folder is the same afterwards, its files' times and inodes too; of `paths` there are as many as before."""
+    """The directory is the same afterwards, its files' times and inodes too; of `paths` there are as many as before."""
     def seen():
         times = [(path, path.lstat().st_mtime_ns, path.lstat().st_ino)
                  for path in sorted([folder, *folder.rglob("*")])]

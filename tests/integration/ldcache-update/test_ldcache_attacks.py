@@ -28,7 +28,7 @@ CLIMB = "../../../../../../../../../../../../../.."
 
 @pytest.fixture(name="outside")
 def outside_fixture(scratch, driver):
-    """Folders and files on the host that look like those of an image, with times to compare."""
+    """Directories and files on the host that look like those of an image, with times to compare."""
     outside = scratch / "outside"
     (outside / "etc/ld.so.conf.d").mkdir(parents=True)
     for name in FILES:
@@ -87,11 +87,11 @@ def of_the_machine():
 
 
 @pytest.mark.parametrize("place, target, works", [
-    # A folder may be one inside; none is made.
+    # A directory may be one inside; none is made.
     ("etc", "/", True), ("etc", ".", True), ("etc", "/proc/self/root/etc", False), ("etc", "/proc/1/root", False),
     ("etc", "/proc/self/fd/0", False), ("etc", "/nowhere/at/all", False), ("etc", "itself", False),
     ("etc/ld.so.conf.d", "/", True), ("etc/ld.so.conf.d", "itself", False),
-    # The link is replaced where there is nothing to read, or something in the image's own folders.
+    # The link is replaced where there is nothing to read, or something in the image's own directories.
     (CACHE, "/", False), (CACHE, ".", True), (CACHE, "/proc/self/root/etc", True), (CACHE, "/proc/1/root", False),
     (CACHE, "/proc/self/fd/0", True), (CACHE, "/nowhere/at/all", True), (CACHE, "itself", False),
     (LD_SO_CONF, "/nowhere/at/all", True), (CONF, ".", True)])
@@ -159,7 +159,7 @@ def test_cve_2024_0134_it_writes_to_its_own_new_files_alone(box, scratch):
 
 @in_turns("kind", ["link out", "plain"])
 def test_what_the_image_has_in_the_folders_place_does_not_count(box, outside, shop, kind):
-    """The folder is what the mount there shows, not what lies below it."""
+    """The directory is what the mount there shows, not what lies below it."""
     planted = box.rootfs / "srv/driver"
     planted.parent.mkdir(exist_ok=True)
     if kind == "plain":

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`auto`: the folders that other hooks have put in. They say so in a file on a tmpfs of their own; a file
+"""`auto`: the directories that other hooks have put in. They say so in a file on a tmpfs of their own; a file
 that anybody else has made is never believed."""
 
 import os
@@ -33,7 +33,7 @@ def make_fixture(small_box, shop):
 
 
 def tree_hook(libraries, lines=f"{POINT}/lib64", source="oci-gpu-hooks", then="true", point=POINT):
-    """What the hook of a GPU does: a tmpfs with the driver's files, and a list of its folders."""
+    """What the hook of a GPU does: a tmpfs with the driver's files, and a list of its directories."""
     return in_the_container(
         f'mkdir -p "$ROOT{point}"; mount -t tmpfs -o mode=755 "{source}" "$ROOT{point}";'
         f' cd "$ROOT{point}"; cp -a "{libraries}" lib64; mkdir .oci-gpu-hooks;'
@@ -41,7 +41,7 @@ def tree_hook(libraries, lines=f"{POINT}/lib64", source="oci-gpu-hooks", then="t
 
 
 def names(box):
-    """Which libraries of a driver the cache on the root has, and whether the folder is named."""
+    """Which libraries of a driver the cache on the root has, and whether the directory is named."""
     cache = [entry.path for entry in read((box.rootfs / CACHE).read_bytes())]
     conf = (box.rootfs / CONF).read_text() if (box.rootfs / CONF).exists() else ""
     return [path for path in cache if "gpu" in path], conf
@@ -133,7 +133,7 @@ def test_without_a_tree_there_is_nothing_to_do(make, engine):
 
 
 def forge(folder, driver, line):
-    """A folder that looks like a tree of the hooks'."""
+    """A directory that looks like a tree of the hooks'."""
     folder.mkdir(parents=True, exist_ok=True)
     shutil.copytree(driver, folder / "gpu", symlinks=True)
     (folder / LIST).parent.mkdir()
@@ -213,7 +213,7 @@ def test_a_list_of_the_containers_root_is_not_believed(make, driver, engine):
     "/opt/lib64", f"{POINT}/../nvidia/lib64", f"{POINT}/../../../opt/lib64", "../../../lib64", ".", "/",
     f"{POINT}2/lib64", "/proc/self/root", "", "\\t"], ids=repr)
 def test_lines_that_lead_out_of_the_tree_are_not_followed(make, driver, line):
-    """Also where the folder has libraries."""
+    """Also where the directory has libraries."""
     box = make()
     for folder in ("opt/lib64", "lib64", "usr/local/nvidia2/lib64"):
         shutil.copytree(driver, box.rootfs / folder, symlinks=True, dirs_exist_ok=True)
@@ -222,7 +222,7 @@ def test_lines_that_lead_out_of_the_tree_are_not_followed(make, driver, line):
 
 
 def test_a_line_that_is_no_text_is_refused(make, driver):
-    """As a folder that is not there."""
+    """As a directory that is not there."""
     box = make()
     box.first.append(tree_hook(driver, "\\0377\\0376"))
     result = box.run(PROBE)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Folders that mount-srv brings, and the loader cache of which ldcache-update makes them a part: under
+"""Directories that mount-srv brings, and the loader cache of which ldcache-update makes them a part: under
 every engine, on roots of every kind, also when the container's own programs renew the cache."""
 
 import os
@@ -60,7 +60,7 @@ def test_on_a_read_only_root_the_cache_alone_is_mounted_over(srv_box, engine):
 
 @pytest.mark.parametrize("engine", [PLAIN[0], PLAIN[3]], ids=str)
 def test_on_a_read_only_root_without_a_cache_there_is_one(srv_box, engine):
-    """With the folder's libraries alone; the loader finds the others in its own folders."""
+    """With the directory's libraries alone; the loader finds the others in its own directories."""
     box = srv_box(engine=engine)
     box.config["root"]["readonly"] = True
     (box.rootfs / CACHE).unlink()
@@ -79,7 +79,7 @@ def test_whoever_owns_the_image_the_files_are_the_containers_roots(srv_box, engi
 
 
 def test_rootless_podman(srv_box, driver, journal_host, scratch):
-    """The folder is a volume: no hook of an ordinary user's may take it from elsewhere."""
+    """The directory is a volume: no hook of an ordinary user's may take it from elsewhere."""
     rootless.add_user(journal_host, scratch)
     os.chmod(journal_host.path("/dev/log"), 0o666)
     runtime = rootless.RootlessPodman(scratch / "rootless")

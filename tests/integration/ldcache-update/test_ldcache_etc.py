@@ -26,7 +26,7 @@ def box_fixture(srv_box):
 
 
 def again(box):
-    """The loader finds the folder at once, and also when the container's own ldconfig has run."""
+    """The loader finds the directory at once, and also when the container's own ldconfig has run."""
     assert started(box.run(f"{PROBE}; rm /{CACHE}; ldconfig; {PROBE}")) == FOUND * 2
 
 
@@ -57,7 +57,7 @@ def test_a_conf_that_does_not_read_it_gets_a_line_and_loses_none(box, text):
 
 
 def test_what_the_conf_has_is_still_read(box, shop):
-    """Behind the folder."""
+    """Behind the directory."""
     (box.rootfs / LD_SO_CONF).write_text("/usr/local/special\n")
     shop.library(box.rootfs / "usr/local/special/libspecial.so.1", "libspecial.so.1")
     shop.library(box.rootfs / "usr/local/special/libz.so.1", "libz.so.1")
@@ -80,7 +80,7 @@ def test_what_is_not_there_is_made(box, gone):
 
 
 def test_no_etc_at_all(box):
-    """A small image whose loader is all that it has; the folder is made as the container's root."""
+    """A small image whose loader is all that it has; the directory is made as the container's root."""
     shutil.rmtree(box.rootfs / "etc")
     again(box)
 
@@ -115,7 +115,7 @@ def test_a_link_inside_the_image_is_read_and_its_name_replaced(box, name, conten
 
 @pytest.fixture(name="volume")
 def volume_fixture(box, scratch):
-    """A folder of the host with the image's /etc in it."""
+    """A directory of the host with the image's /etc in it."""
     shutil.copytree(box.rootfs / "etc", scratch / "volume", symlinks=True)
     return scratch / "volume"
 

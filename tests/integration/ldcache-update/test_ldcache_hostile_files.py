@@ -153,7 +153,7 @@ def test_a_large_honest_cache_takes_little_memory(box):
 
 @pytest.fixture(name="bad_box")
 def bad_box_fixture(small_box, shop):
-    """A container with a folder in which one library is good; `bad` are the names of the others."""
+    """A container with a directory in which one library is good; `bad` are the names of the others."""
     box = small_box("/opt/driver")
     folder = box.rootfs / "opt/driver"
     shop.versioned(folder, "libgpu.so.1")
@@ -167,7 +167,7 @@ def added(box):
 
 
 def test_files_that_are_no_libraries_are_skipped_with_a_warning(bad_box):
-    """All of them but folders, and links that lead nowhere: those are common. After ten lines the rest
+    """All of them but directories, and links that lead nowhere: those are common. After ten lines the rest
     is counted."""
     limited(bad_box, 8000)
     result = bad_box.run()

@@ -59,7 +59,7 @@ def test_the_lines_of_the_path_file_stay(musl_box, text):
 @pytest.mark.parametrize("text", ["/opt/own\n/opt/driver\n/lib\n", "/opt/driver:/lib:/opt/own",
                                   "/opt/own:/lib:/opt/driver"], ids=repr)
 def test_no_folder_is_in_the_path_file_twice(musl_box, text, shop):
-    """Nor behind others, where a library of the image would be found in place of the folder's."""
+    """Nor behind others, where a library of the image would be found in place of the directory's."""
     box = musl_box(at="opt/own")
     shop.library(box.rootfs / "opt/own/libgpu.so.1", "libgpu.so.1")
     (box.rootfs / PATH_FILE).write_text(text)
@@ -166,7 +166,7 @@ def test_images_of_other_machines(ld_box, machine, loader, flags, cache):
 
 
 def test_entries_with_legacy_bits_keep_them(ld_box):
-    """As glibc before 2.33 wrote them for folders like haswell or tls; the most bits come first."""
+    """As glibc before 2.33 wrote them for directories like haswell or tls; the most bits come first."""
     box = ld_box("/opt/driver")
     (box.rootfs / "opt/driver").mkdir(parents=True)
     (box.rootfs / "opt/driver/liba.so.1").write_bytes(elf.library("liba.so.1"))

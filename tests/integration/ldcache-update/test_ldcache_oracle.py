@@ -24,7 +24,7 @@ each_release = pytest.mark.parametrize("release", RELEASES)
 
 @pytest.fixture(name="folders", scope="module")
 def folders_fixture(shop, module_folder):
-    """Two folders of libraries, which have some SONAMEs in common, and an empty one."""
+    """Two directories of libraries, which have some SONAMEs in common, and an empty one."""
     top = module_folder / "opt"
     libraries.hwcaps(shop, libraries.driver(shop, top / "driver"))
     for soname in ("libz.so.1", "libdriver-1.so.1", "libsecond.so.1", "libdriver-0.so.1"):
@@ -35,7 +35,7 @@ def folders_fixture(shop, module_folder):
 
 @pytest.fixture(name="image")
 def image_fixture(ld_box, shop, folders):
-    """A function that makes a container of a release with the folders in /opt."""
+    """A function that makes a container of a release with the directories in /opt."""
     def make(release, *request):
         box = ld_box(*request)
         box.upper = box.bundle.folder / "upper"
@@ -73,7 +73,7 @@ class Difference:
     """All in which the hook's cache may differ from ldconfig's, and has to.
 
     ldconfig makes a link for a SONAME that has none, or that leads to an older version, and names the
-    link. The hook changes nothing in the folders: it names the file. Before glibc 2.36 a 32-bit library
+    link. The hook changes nothing in the directories: it names the file. Before glibc 2.36 a 32-bit library
     that needs no C library is "ELF", not "libc6"; a loader would take it for its own, whatever it is."""
 
     def __init__(self, real, ours):
@@ -120,7 +120,7 @@ def test_the_folder_is_left_as_it_was(image, release, folders):
 
 @pytest.mark.parametrize("release", ["bookworm"])
 def test_a_folder_without_libraries_adds_nothing(image, release):
-    """Nor is the cache written; the folder may have some later."""
+    """Nor is the cache written; the directory may have some later."""
     before, found = look(image(release))
     ours = image(release, "/opt/empty")
     assert look(ours) == (before, found)
@@ -153,7 +153,7 @@ def make_cache(box, shop, form):
 @each_release
 @pytest.mark.parametrize("form", FORMS)
 def test_every_form_that_the_images_ldconfig_writes_is_read(image, shop, release, form):
-    """The image's own entries stay, in their order; those of the folder are the same whatever the form."""
+    """The image's own entries stay, in their order; those of the directory are the same whatever the form."""
     ours = image(release, "/opt/driver")
     before = make_cache(ours, shop, form)
     assert len(before) > 40 and ("hwcap:" in str(before)) == (release != "bullseye" and form != "old")
@@ -169,7 +169,7 @@ def test_every_form_that_the_images_ldconfig_writes_is_read(image, shop, release
 
 @pytest.mark.parametrize("release, form", zip(RELEASES, FORMS))
 def test_a_cache_that_is_only_written_again_keeps_every_entry(image, release, shop, form):
-    """Because a library of the folder is gone, the only one that it had."""
+    """Because a library of the directory is gone, the only one that it had."""
     ours = image(release, "/opt/empty")
     gone = ours.upper / "opt/empty/libgone.so.1"
     shop.library(gone, "libgone.so.1")
@@ -183,7 +183,7 @@ def test_a_cache_that_is_only_written_again_keeps_every_entry(image, release, sh
 
 @each_release
 def test_old_entries_of_the_folder_go(image, release, shop):
-    """As after a driver update: the cache names libraries of the folder that are gone."""
+    """As after a driver update: the cache names libraries of the directory that are gone."""
     expected, _ = look(image(release, "/opt/second"))
     ours = image(release, "/opt/second")
     gone = [ours.upper / "opt/second" / name for name in (
@@ -212,7 +212,7 @@ def test_a_library_of_two_types_is_there_for_both(image, release, shop):
 @each_release
 def test_the_folder_wins_over_libraries_that_name_a_kernel(image, release, shop):
     """Until glibc 2.35 ldconfig has those first that name the oldest kernel that they need ("OS ABI"), as
-    the C library's own do; so Debian 11's would not let a folder have a say about libm.so.6."""
+    the C library's own do; so Debian 11's would not let a directory have a say about libm.so.6."""
     real, ours = image(release), image(release, "/opt/second")
     for box in (real, ours):
         shop.versioned(box.upper / "opt/second", "libm.so.6")

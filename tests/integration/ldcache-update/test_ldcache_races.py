@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Somebody exchanges folders of the loader's files for links out while ldcache-update is at work, as for
+"""Somebody exchanges directories of the loader's files for links out while ldcache-update is at work, as for
 CVE-2024-0134 and CVE-2026-24260. Whenever it hits, the work happens inside, or the container does not
 start; outside nothing changes. RACE_SECONDS: for how long each race goes on."""
 
@@ -15,7 +15,7 @@ from harness.turns import SPACES, in_turns
 
 pytest_plugins = ["harness.ldcache_fixtures"]
 
-# What is exchanged for a link, and the folder outside that the link leads to.
+# What is exchanged for a link, and the directory outside that the link leads to.
 PLACES = {"etc": "etc", "etc/ld.so.conf.d": "etc/ld.so.conf.d", "opt/driver": "driver", "opt": "opt"}
 FILES = {CACHE: "etc/ld.so.cache", CONF: "etc/ld.so.conf", "etc/ld.so.conf": "etc/ld.so.conf"}
 
@@ -36,7 +36,7 @@ def outside_fixture(scratch, shop):
 
 @pytest.fixture(name="box", params=SPACES, ids=str)
 def box_fixture(request, small_box, shop):
-    """A busybox image with glibc, and a folder of libraries that is its own."""
+    """A busybox image with glibc, and a directory of libraries that is its own."""
     box = small_box("/opt/driver", engine=request.param)
     shop.versioned(box.rootfs / "opt/driver", "libgpu.so.1")
     box.timeout = 20
@@ -67,7 +67,7 @@ def restore(folder, link):
 
 @in_turns("place", PLACES)
 def test_cve_2024_0134_cve_2026_24260_a_folder_against_a_link(box, outside, place):
-    """To a folder outside that has all that the hook looks for."""
+    """To a directory outside that has all that the hook looks for."""
     link = (box.rootfs / place).with_name("exchanged")
     link.symlink_to(outside / PLACES[place])
     original = shutil.copytree(box.rootfs / "etc", box.bundle.folder / "etc", symlinks=True)
@@ -77,7 +77,7 @@ def test_cve_2024_0134_cve_2026_24260_a_folder_against_a_link(box, outside, plac
             ended.append(run(box))
         restore(box.rootfs / place, link)
         names = [entry.name for entry in read((box.rootfs / CACHE).read_bytes())]
-        # Of an image without /etc, which it may have looked like for a moment, the folder is all there is.
+        # Of an image without /etc, which it may have looked like for a moment, the directory is all there is.
         assert "libsecret.so.1" not in names and (len(names) > 5 or names == ["libgpu.so.1"]), names
         shutil.copy(original / "ld.so.cache", box.rootfs / CACHE)
         (box.rootfs / CONF).unlink(missing_ok=True)

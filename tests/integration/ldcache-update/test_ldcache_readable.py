@@ -27,7 +27,7 @@ def plant(path, target):
 
 @pytest.fixture(name="key")
 def key_fixture(srv):
-    """A file of the host's root in a folder that the container is given."""
+    """A file of the host's root in a directory that the container is given."""
     key = srv / "driver/key"
     key.parent.mkdir(parents=True, exist_ok=True)
     key.write_text(f"{SECRET}\n/{SECRET}\n")
@@ -51,7 +51,7 @@ def test_a_secret_in_a_volume_is_not_published(srv_box, key, name, engine):
 
 
 def test_a_secret_in_a_volume_is_not_published_to_musl(ld_box, key, hook, srv):
-    """Nor by the file with the folders of its loader, on a read-only root, where it is mounted over."""
+    """Nor by the file with the directories of its loader, on a read-only root, where it is mounted over."""
     box = ld_box("/srv/driver")
     mount_srv(box, hook, srv, "driver")
     (box.rootfs / "lib").mkdir(exist_ok=True)
@@ -94,8 +94,8 @@ USERS = {
 
 @pytest.fixture(name="volume_box")
 def volume_box_fixture(srv_box, shop, scratch):
-    """A function that makes a container with a volume at /vol, in which `lib` is a folder with a library, and which
-    lies on the host in a folder that nobody but root may enter."""
+    """A function that makes a container with a volume at /vol, in which `lib` is a directory with a library, and which
+    lies on the host in a directory that nobody but root may enter."""
     def make(request="/vol/lib", **options):
         box = srv_box(request, **options)
         shop.library(scratch / "closed/vol/lib/libown.so.1", "libown.so.1")

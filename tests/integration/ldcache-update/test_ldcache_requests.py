@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Who gets a renewed loader cache, for which folders, what is refused in words, and what --plan prints."""
+"""Who gets a renewed loader cache, for which directories, what is refused in words, and what --plan prints."""
 
 import pytest
 

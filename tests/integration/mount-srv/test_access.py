@@ -17,7 +17,7 @@ true
 """
 
 
-def try_to_write(*folders):
+def try_to_write(*directories):
     """A script that tries each way of writing in each folder and prints what worked."""
     return "\n".join(f"set -- {folder}\n{TRY_TO_WRITE}" for folder in folders)
 
@@ -54,7 +54,7 @@ def test_read_only_folder_refuses_every_write(srv, new_box):
 
 
 def test_read_only_all_the_way_down(srv, host, new_box):
-    """A tmpfs mounted below the folder on the host, and one below that."""
+    """A tmpfs mounted below the directory on the host, and one below that."""
     srv.folder("datasets/live/deeper")
     for point in ("datasets/live", "datasets/live/deeper"):
         (srv / point).mkdir(exist_ok=True)

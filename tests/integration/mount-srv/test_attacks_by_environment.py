@@ -12,7 +12,7 @@ from harness import engines
 from harness.expect import started
 from harness.turns import in_turns
 
-# Whatever loads it leaves a mark, in its working folder, on the host, and where the test looks.
+# Whatever loads it leaves a mark, in its working directory, on the host, and where the test looks.
 LIBRARY = r"""
 #include <fcntl.h>
 #include <unistd.h>
@@ -77,7 +77,7 @@ def test_cve_2025_23266_at_create_runtime(srv, engine_box, library, mark, engine
 @in_turns("way", [*WAYS, WAYS[0]], "engine", among=engines.RUNTIMES + engines.MAPPED)
 def test_cve_2025_23266_at_create_container(srv, engine_box, library, mark, engine, way):
     """Where runc before 1.3 gives a hook without `env` the container's environment, with the image's
-    root for its working folder. The hook has no business there and says so."""
+    root for its working directory. The hook has no business there and says so."""
     srv.folder("datasets")
     for no_env in (False, True):
         box = engine_box(engine, "all")

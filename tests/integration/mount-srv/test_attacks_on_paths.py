@@ -20,7 +20,7 @@ WORDS = "words of datasets\n"
 
 @pytest.fixture(name="outside")
 def outside_fixture(scratch):
-    """Folders on the host that look like what the hook looks for."""
+    """Directories on the host that look like what the hook looks for."""
     outside = scratch / "outside"
     for name in ("srv/datasets", "datasets", "in/datasets", "self/fd", "self/attr"):
         (outside / name).mkdir(parents=True)
@@ -40,7 +40,7 @@ def box_fixture(request, srv, engine_box):
 
 
 def exchange(folder, link):
-    """`folder` of the image becomes a link; the folder itself goes on under another name."""
+    """`folder` of the image becomes a link; the directory itself goes on under another name."""
     folder.rename(folder.with_name(folder.name + ".away"))
     folder.symlink_to(link)
 
@@ -113,7 +113,7 @@ def test_cve_2025_52881_it_writes_to_no_file_at_all(box, scratch):
 
 
 def test_cve_2024_0132_nothing_of_the_image_becomes_the_source_of_a_mount(box, outside):
-    """Libraries and folders of the image are links to the host's root."""
+    """Libraries and directories of the image are links to the host's root."""
     for name in ("usr/local/cuda/compat/libcuda.so.1", "usr/lib64", "lib64", "srv/datasets.link"):
         (box.rootfs / name).parent.mkdir(parents=True, exist_ok=True)
         (box.rootfs / name).symlink_to("/" if "lib64" in name else "../" * 20 + str(outside)[1:])
@@ -128,7 +128,7 @@ def test_cve_2024_0132_nothing_of_the_image_becomes_the_source_of_a_mount(box, o
 @pytest.mark.parametrize("climb", ["", "../../../../../../../../../.."])
 @pytest.mark.parametrize("first", ["data", "srv"])
 def test_cve_2026_41579_the_first_component_is_a_link_out(box, outside, first, climb):
-    """To a folder of the host that has all that the hook needs."""
+    """To a directory of the host that has all that the hook needs."""
     (box.rootfs / first).symlink_to(f"{climb}{outside}")
     box.args += ["--target-dir", f"/{first}/in"]
     message = refused(box.run(), 1, f"'/{first}")
@@ -137,7 +137,7 @@ def test_cve_2026_41579_the_first_component_is_a_link_out(box, outside, first, c
 
 @pytest.mark.parametrize("engine", engines.RUNTIMES, ids=str)
 def test_cve_2026_41579_dev_is_a_link_out(srv, engine_box, outside, scratch, engine):
-    """The runtimes of these tests would fill the folder themselves; a volume at /dev keeps them off."""
+    """The runtimes of these tests would fill the directory themselves; a volume at /dev keeps them off."""
     srv.folder("datasets")
     box = engine_box(engine, "all", "--target-dir", "/dev/in")
     (box.rootfs / "dev").rmdir()
@@ -153,7 +153,7 @@ def test_cve_2026_41579_dev_is_a_link_out(srv, engine_box, outside, scratch, eng
 
 
 def test_cve_2024_45310_a_parent_that_is_exchanged_gets_no_placeholder_outside(box, outside):
-    """/srv becomes a link out when the hook has opened it, and before it makes a folder there."""
+    """/srv becomes a link out when the hook has opened it, and before it makes a directory there."""
     (box.rootfs / "srv").mkdir()
     # Its first openat2 is that of the source, its second that of /srv.
     call, when = ("setfsuid", 1) if box.mapped else ("openat2", 2)

@@ -35,7 +35,7 @@ def got_hold(output):
 
 
 def attack(pid, *before, namespace=()):
-    # Not by the path of this folder: a peer without capabilities may not be able to walk to it.
+    # Not by the path of this directory: a peer without capabilities may not be able to walk to it.
     with open(peer.__file__, encoding="utf-8") as program:
         argv = [*before, "/usr/bin/python3", "-", str(pid), *namespace]
         return got_hold(subprocess.run(argv, stdin=program, check=True, capture_output=True,
@@ -104,7 +104,7 @@ def test_cve_2022_29162_inside_it_has_what_mounting_takes(srv, engine_box):
 
 
 def test_cve_2024_21626_no_descriptor_or_folder_of_the_caller_is_taken_along(box, scratch):
-    """The caller has leaked folders of the host, and stands in one of them by /proc/self/fd."""
+    """The caller has leaked directories of the host, and stands in one of them by /proc/self/fd."""
     leak = scratch / "leak"
     leak.mkdir()
     before = ("/bin/sh", "-c", f'exec 7<{leak} 8<{leak}; cd /proc/self/fd/7; exec "$0" "$@"')

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Faults in what the hook does for a container with a user namespace alone: copies of the folders go
+"""Faults in what the hook does for a container with a user namespace alone: copies of the directories go
 through a child of the hook, and placeholders are made as somebody else."""
 
 import shutil
@@ -21,7 +21,7 @@ LOCKING = ["unshare", "fsopen", "fsconfig", "fsmount", "memfd_create", "mkdirat"
 
 @pytest.fixture(name="new_one")
 def new_one_fixture(srv, engine_box, journal_host):
-    """A function that makes a container for folders with a mount below."""
+    """A function that makes a container for directories with a mount below."""
     srv.folder("a")
     (srv / "a/live").mkdir()
     srv.write("license.txt", "words\n")

@@ -50,7 +50,7 @@ def test_srv_is_a_link_inside_the_image(box, target):
 
 @pytest.mark.parametrize("climb", ["", "../../../../../../../../../../../../../.."])
 def test_srv_is_a_link_that_would_lead_out(box, outside, climb):
-    """It leads to the folder of that name inside, as it will for the container's programs."""
+    """It leads to the directory of that name inside, as it will for the container's programs."""
     target = f"{climb}{outside}/srv"
     (box.rootfs / target.lstrip("./")).mkdir(parents=True)
     (box.rootfs / "srv").symlink_to(target)

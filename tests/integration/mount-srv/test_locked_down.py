@@ -51,7 +51,7 @@ def clear_attributes_fixture(tmp_path_factory):
 
 @pytest.fixture(name="covered")
 def covered_fixture(srv, journal_host):
-    """Two folders in which a mount covers what no container is to see."""
+    """Two directories in which a mount covers what no container is to see."""
     for name in ("datasets", "x_rw"):
         srv.folder(name)
         (srv / name / "live").mkdir()
@@ -116,7 +116,7 @@ def test_no_attribute_can_be_cleared(engine, clear_attributes, engine_box):
 @pytest.mark.parametrize("engine", SPACES, ids=str)
 @pytest.mark.parametrize("options", [(), ("--idmap",)], ids=["", "idmap"])
 def test_what_a_mount_covers_cannot_be_uncovered(powerful, engine, options):
-    """Neither by taking that mount away nor by looking at the folder without it."""
+    """Neither by taking that mount away nor by looking at the directory without it."""
     script = ""
     for point in ("/srv/datasets", "/srv/x_rw"):
         script += (f"umount {point}/live && echo gone; umount -l {point}/live && echo gone lazily;"

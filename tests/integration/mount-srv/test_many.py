@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Several containers at the same time, over the same source folder."""
+"""Several containers at the same time, over the same source directory."""
 
 import re
 

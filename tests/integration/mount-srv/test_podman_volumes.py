@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""podman's volumes where folders are to be mounted: nothing is made in the host's folder, and the
+"""podman's volumes where directories are to be mounted: nothing is made in the host's directory, and the
 message says what is in the way."""
 
 import os

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Somebody renames, kills or comes along while hooks are at work. Whenever it hits, the container has
-its folders, or does not start and says why; the host stays as it was. RACE_SECONDS: for how long each
+its directories, or does not start and says why; the host stays as it was. RACE_SECONDS: for how long each
 race goes on."""
 
 import contextlib
@@ -39,7 +39,7 @@ def outside_fixture(scratch):
 
 
 def check(box, result):
-    """Each folder is where it was promised, or the hook says what was wrong. Gives whether they are."""
+    """Each directory is where it was promised, or the hook says what was wrong. Gives whether they are."""
     if result.code != 0 and result.hook_status is None:
         return None  # the runtime itself was hit, before or after the hook
     if result.code != 0:
@@ -94,7 +94,7 @@ def test_race_2_cve_2024_45310_a_parent_against_a_link(box, outside, target):
 
 @pytest.mark.parametrize("box", SPACES[1:2], ids=str, indirect=True)
 def test_race_3_cve_2019_16884_proc_against_a_link(box, outside):
-    """The image's /proc, which the runtime mounts on, and a folder of it that is no procfs."""
+    """The image's /proc, which the runtime mounts on, and a directory of it that is no procfs."""
     (box.rootfs / "link").symlink_to(outside)
     box.config["mounts"] = [m for m in box.config["mounts"] if m["destination"] != "/proc"]
     box.config["linux"]["maskedPaths"] = box.config["linux"]["readonlyPaths"] = []
@@ -125,7 +125,7 @@ def test_race_4_renames_elsewhere_do_not_matter(box):
 
 @pytest.mark.parametrize("box", SPACES[1:2], ids=str, indirect=True)
 def test_race_5_hooks_at_the_same_time(box):
-    """Two hooks for one container, and containers that share an image's folders."""
+    """Two hooks for one container, and containers that share an image's directories."""
     for _ in rounds():
         first = box.start(SCRIPT)
         together = [first, *(box.runtime.start(box.host, box.bundle) for _ in range(3))]

@@ -20,7 +20,7 @@ def box_fixture(srv, new_box):
 
 @pytest.fixture(name="upper")
 def upper_fixture(box, host):
-    """Makes the box's root an overlay, as of an image's layer; gives its upper folder."""
+    """Makes the box's root an overlay, as of an image's layer; gives its upper directory."""
     lower = box.bundle.folder / "lower"
     box.rootfs.rename(lower)
     for name in ("rootfs", "upper", "work"):
@@ -74,7 +74,7 @@ def make_read_only(box, host):
 
 
 def test_a_root_that_cannot_be_written_is_refused_by_name(box, host):
-    """No folder in the image, and no way to make one."""
+    """No directory in the image, and no way to make one."""
     make_read_only(box, host)
     refused(box.run(), None, "/srv")
 

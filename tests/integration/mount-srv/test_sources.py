@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Entries of the source folder: links, mounts below, names of every kind, many of them."""
+"""Entries of the source directory: links, mounts below, names of every kind, many of them."""
 
 import os
 
@@ -36,7 +36,7 @@ def test_a_chain_of_links_is_followed_on_the_host(srv, scratch, new_box):
 
 
 def plant_links(srv, scratch):
-    """Links whose way leads through a folder that containers may write."""
+    """Links whose way leads through a directory that containers may write."""
     srv.folder("datasets")
     srv.folder("outputs_writable/inside")
     (scratch / "secret").mkdir()
@@ -68,7 +68,7 @@ def test_all_gives_no_link_through_a_writable_folder(srv, scratch, new_box):
 
 
 def test_a_link_through_a_writable_folder_elsewhere_is_refused(srv, scratch, new_box, host):
-    """The folder that may be written is itself reached by another name: a bind mount of it."""
+    """The directory that may be written is itself reached by another name: a bind mount of it."""
     srv.folder("outputs_rw/inside")
     (scratch / "alias").mkdir()
     host.mount("--bind", srv / "outputs_rw", scratch / "alias")

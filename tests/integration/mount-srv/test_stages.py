@@ -53,7 +53,7 @@ def test_poststart_is_refused(box):
 
 
 def test_an_image_cannot_hide_that_the_init_has_pivoted(box):
-    """It has a folder at the very path where the root was before."""
+    """It has a directory at the very path where the root was before."""
     decoy = box.rootfs / str(box.rootfs).lstrip("/")
     decoy.mkdir(parents=True)
     box.stage = "poststart"
@@ -158,7 +158,7 @@ def test_a_config_that_cannot_ask_is_not_looked_into(box, by_hand, host, text):
 
 
 def test_descriptors_and_folder_of_the_caller_do_not_matter(box):
-    """Extra descriptors, none of the first three, and a working folder that is gone."""
+    """Extra descriptors, none of the first three, and a working directory that is gone."""
     script = 'mkdir /tmp/gone-$$; cd /tmp/gone-$$; rmdir /tmp/gone-$$; exec 5</ 6</etc; exec "$0" "$@"'
     box.wrapper = ("/bin/sh", "-c", script)
     assert started(box.run("cat /srv/datasets/words")) == "words of datasets\n"

@@ -17,7 +17,7 @@ CONCOURSE = ((0, LARGEST, 1), (1, 1, LARGEST - 1))
 
 @pytest.fixture(name="files")
 def files_fixture(srv):
-    """A folder and a plain file, to which the hook makes two kinds of placeholders."""
+    """A directory and a plain file, to which the hook makes two kinds of placeholders."""
     srv.folder("datasets")
     srv.write("license.txt", "words\n")
     return srv
@@ -41,7 +41,7 @@ def owners(folder):
 @pytest.mark.usefixtures("files")
 @in_turns("image_of", [0, ROOT, 4711], "engine", among=engines.MAPPED)
 def test_placeholders_belong_to_the_containers_root(engine_box, engine, image_of):
-    """Whoever owns the image's root folder: host root, the container's root, or anyone else."""
+    """Whoever owns the image's root directory: host root, the container's root, or anyone else."""
     box = engine_box(engine, "all")
     give(box.rootfs, image_of)
     started(box.run())
@@ -150,7 +150,7 @@ def test_no_warning_where_there_is_nothing_to_warn_of(srv, engine_box, engine):
 @in_turns("kind", ["ramfs", "overlay", "below"], "engine", among=engines.MAPPED)
 def test_a_filesystem_that_cannot_be_mapped_is_told(srv, journal_host, scratch, engine_box, engine,
                                                     kind):
-    """Also where it is mounted somewhere below the folder. Nothing is left in the image."""
+    """Also where it is mounted somewhere below the directory. Nothing is left in the image."""
     srv.folder("x_rw/below")
     for layer in ("upper", "work"):
         (scratch / layer).mkdir()
@@ -171,7 +171,7 @@ def test_a_filesystem_that_cannot_be_mapped_is_told(srv, journal_host, scratch, 
 
 @in_turns("options", [((),), (("--idmap",),)], "engine", among=engines.RUNTIMES)
 def test_concourses_map(srv, engine_box, engine, options):
-    """Its root has no number in common with the owner of the host's folders."""
+    """Its root has no number in common with the owner of the host's directories."""
     srv.folders("datasets", "x_rw", "y_rw")
     give(srv / "y_rw", 1000)
     box = with_power_over_files(engine_box(engine, "all", *options))

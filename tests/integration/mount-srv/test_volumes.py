@@ -15,7 +15,7 @@ WORDS = "words of datasets\n"
 
 @pytest.fixture(name="volume")
 def volume_fixture(scratch):
-    """A folder of the host that the container has as a volume."""
+    """A directory of the host that the container has as a volume."""
     volume = scratch / "volume"
     volume.mkdir()
     (volume / "own").write_text("of the volume\n")
@@ -55,7 +55,7 @@ def test_nothing_is_made_in_a_volume_that_a_link_leads_into(box, volume):
 
 
 def test_a_volume_of_the_roots_own_filesystem_is_still_a_volume(box):
-    """Same device, even the same folder: only the mount tells them apart."""
+    """Same device, even the same directory: only the mount tells them apart."""
     (box.rootfs / "elsewhere").mkdir()
     box.bundle.mount("/srv", box.rootfs / "elsewhere", "bind")
     refused(box.run(), None, "/srv/datasets")
@@ -108,7 +108,7 @@ def look_at_mounts(copy):
 
 @pytest.fixture(name="btrfs")
 def btrfs_fixture(host, scratch):
-    """A btrfs of the host with a folder and a subvolume. There stat(2) tells other device numbers
+    """A btrfs of the host with a directory and a subvolume. There stat(2) tells other device numbers
     than the mount table does."""
     if "\tbtrfs\n" not in Path("/proc/filesystems").read_text(encoding="ascii"):
         pytest.skip("this kernel has no btrfs")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Attacks on the driver's folder in /proc by an image, by the hostile images H14. Outside the root nothing changes."""
+"""Attacks on the driver's directory in /proc by an image, by the hostile images H14. Outside the root nothing changes."""
 
 import shutil
 
@@ -20,7 +20,7 @@ CLIMB = "../../../../../../../../../../../../../../.."
 
 @pytest.fixture(name="outside")
 def outside_fixture(scratch):
-    """A folder of the host that looks like the driver's, and times to compare."""
+    """A directory of the host that looks like the driver's, and times to compare."""
     outside = scratch / "outside"
     for name in ("driver/nvidia/gpus", "nvidia/gpus", "gpus"):
         (outside / name).mkdir(parents=True)
@@ -77,7 +77,7 @@ def test_h14_a_plain_folder_at_proc_is_not_believed(box):
 
 @in_turns("target", ["/etc", "{outside}", CLIMB + "{outside}"])
 def test_h14_proc_is_a_link(box, outside, target):
-    """Inside the root it leads to a folder that looks like it, too."""
+    """Inside the root it leads to a directory that looks like it, too."""
     (box.rootfs / "etc/driver/nvidia").mkdir(parents=True)
     shutil.copytree(outside, box.rootfs / str(outside)[1:])
     (box.rootfs / "proc").rmdir()

@@ -21,7 +21,7 @@ MAPPED, MAPPED_BY_CRUN = (engines.MAPPED[0], "v2"), (engines.MAPPED[1], "not-hyb
 CALLS = [
     # A rule of the cgroup; the first node, and a later one.
     (V1, "write", 5), (V1, "mknodat", 1), (BY_CRUN, "mknodat", 4),
-    # /dev/dri/by-path; a link; what covers the driver's folder, and what is in it.
+    # /dev/dri/by-path; a link; what covers the driver's directory, and what is in it.
     (V2, "mkdirat", 2), (V2, "symlinkat", 2), (BY_CRUN, "move_mount", 1), (V2, "mount_setattr", 3),
     # In a user namespace: a node on the host's tmpfs, its mount.
     (MAPPED, "mknodat", 3), (MAPPED_BY_CRUN, "move_mount", 9),
@@ -123,7 +123,7 @@ def test_what_it_had_before_stays(make, machine, scratch, cell):
     first, second = ((scratch / name).read_text().splitlines() for name in ("first", "second"))
     more = [line for line in second if line not in first]
     assert [line for line in first if line not in second] == []
-    assert all(f"gpus/{machine.gpus[2].address} d " in line for line in more), more  # an empty folder at most
+    assert all(f"gpus/{machine.gpus[2].address} d " in line for line in more), more  # an empty directory at most
     seen = probed(out)
     assert DENIED not in [each.said for each in seen.values()]
     assert {path: each for path, each in seen.items() if "volume" not in path} == given(machine.gpus[1])

@@ -25,7 +25,7 @@ pytest_plugins = ["harness.nvidia_fixtures", "harness.ldcache_fixtures", "harnes
     *((place, target) for place in ("usr/local", "usr") for target in (
         "{outside}", CLIMB + "{outside}", "/", "itself", "/proc/self/root", "/proc", "/etc"))])
 def test_cve_2024_0132_h1_to_h5_h12_the_trees_place_is_a_link(box, outside, scratch, place, target):
-    """Inside, where it leads to a folder in which something may be made; or not at all, never on the root itself."""
+    """Inside, where it leads to a directory in which something may be made; or not at all, never on the root itself."""
     text = target.format(outside=outside / {"usr": "", "usr/local": "local", PLACE: "nvidia"}[place])
     plant(box.rootfs / place, os.path.basename(place) if target == "itself" else text)
     inside = {("usr/local", "/"): "/nvidia", ("usr/local", "/etc"): "/etc/nvidia", ("usr", "/etc"): "/etc/local/nvidia"}

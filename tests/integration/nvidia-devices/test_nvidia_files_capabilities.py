@@ -210,7 +210,7 @@ def test_files_that_name_folders_of_the_host(plan, installed):
 
 @pytest.mark.parametrize("cache", [b"", b"glibc-ld.so.cache1.1" * 3, "gone"], ids=["empty", "broken", "dangling"])
 def test_a_cache_that_is_of_no_use(plan, installed, cache):
-    """The usual folders are searched, as where there is none."""
+    """The usual directories are searched, as where there is none."""
     path = installed.root / "etc/ld.so.cache"
     path.unlink()
     if cache == "gone":

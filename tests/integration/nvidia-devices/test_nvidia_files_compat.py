@@ -84,7 +84,7 @@ def test_it_belongs_to_compute_and_video(plan, installed, scratch, put, capabili
 
 @pytest.mark.parametrize("shape", ["two versions", "none", "of one number", "text", "no directory", "a file"])
 def test_what_cannot_be_decided_is_left_alone(plan, installed, scratch, put, shape):
-    """The host's driver is used, as if there were no such folder."""
+    """The host's driver is used, as if there were no such directory."""
     root = scratch / "bundle/rootfs"
     compat = put(root, *({"two versions": ["565.57.01"], "none": [], "of one number": ["575"],
                           "text": ["575.rc.1"]}.get(shape, [])))

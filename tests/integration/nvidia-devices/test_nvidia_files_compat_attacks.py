@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Attacks by an image through the folder of CUDA's compatibility libraries, by the numbers of the CVEs in which
+"""Attacks by an image through the directory of CUDA's compatibility libraries, by the numbers of the CVEs in which
 NVIDIA's tools fell for them. Nothing of the image is mounted, run or trusted, and nothing outside it is looked at."""
 
 import os

@@ -82,7 +82,7 @@ def test_a_library_for_a_newer_glibc_does_not_hide_the_images(files_box, install
 
 @pytest.mark.parametrize("engine", [RUNC, engines.MAPPED[1]], ids=str)
 def test_an_image_whose_filesystem_is_read_only(files_box, installed, engine):
-    """Not by config.json, but as on a squashfs: nothing can be made there. With the folder in the image it works, and
+    """Not by config.json, but as on a squashfs: nothing can be made there. With the directory in the image it works, and
     the loader's cache is mounted over; without, the message says the way out."""
     for name in ("/usr/local", POINT):
         box = files_box(engine=engine)
@@ -232,7 +232,7 @@ def test_tools_of_another_driver(files_box, installed):
 
 
 def test_a_package_with_firmware(files_box, installed, scratch):
-    """Of other GPUs, and of this driver itself: dpkg writes into the folders of the image, which are no links."""
+    """Of other GPUs, and of this driver itself: dpkg writes into the directories of the image, which are no links."""
     folder = f"lib/firmware/nvidia/{VERSION}"
     names = [f"{folder}/gsp_tu10x.bin", f"{folder}/other.bin", "lib/firmware/nvidia/gp102/acr/bl.bin"]
     for name in names:
@@ -248,7 +248,7 @@ def test_a_package_with_firmware(files_box, installed, scratch):
 @pytest.mark.parametrize("volume, engine", [("etc", RUNC), ("usr/share", RUNC), ("tmp", RUNC),
                                             ("tmp", engines.MAPPED[1])], ids=str)
 def test_h17_no_link_is_made_on_a_volume(files_box, installed, scratch, volume, engine):
-    """It is a folder of the host; the container works all the same, and is told what it lacks."""
+    """It is a directory of the host; the container works all the same, and is told what it lacks."""
     (scratch / "volume/kept").mkdir(parents=True)
     (scratch / "volume/passwd").write_text("root:x:0:0::/:/bin/sh\n")
     before = tree(scratch / "volume")

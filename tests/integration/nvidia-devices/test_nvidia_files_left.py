@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is left of the driver's files in an image: an empty folder, and links. After another run, another request and
+"""What is left of the driver's files in an image: an empty directory, and links. After another run, another request and
 many starts, and in a picture that podman takes of the container."""
 
 from pathlib import Path
@@ -23,7 +23,7 @@ PLACE = POINT[1:]
 
 
 def check_left(new, path=False):
-    """Of what is new in an image nothing is ours but the tree's folder, links into it, and folders of links."""
+    """Of what is new in an image nothing is ours but the tree's directory, links into it, and directories of links."""
     links = {name: target for name, target in new.items() if target}
     assert new[PLACE] is None and not [name for name in new if name.startswith(f"{PLACE}/")]
     assert all(target.startswith(f"{POINT}/") for target in links.values()), links
@@ -61,7 +61,7 @@ def test_after_many_starts_there_is_what_is_left_of_the_first(files_box, install
 
 @pytest.mark.parametrize("engine", [RUNC], ids=str)
 def test_containers_of_one_image_that_start_at_the_same_time(files_box, installed, engine):
-    """Each has the whole of it, whoever makes the folder and the links."""
+    """Each has the whole of it, whoever makes the directory and the links."""
     box = files_box("all", engine=engine, cache=False)
     environment(box, LD_LIBRARY_PATH=LD_LIBRARY_PATH)
     first = box.start("nvidia-smi libcuda.so.1")
@@ -122,7 +122,7 @@ def test_a_second_run_changes_nothing(files_box, installed, scratch, engine, pat
 
 
 def links_and_folders(box):
-    """What of the image may be ours: links into the tree, and the folder."""
+    """What of the image may be ours: links into the tree, and the directory."""
     return {name: each for name, each in image_files(box.rootfs).items()
             if name == PLACE or (each[3] and str(each[3]).startswith(POINT))}
 

@@ -226,7 +226,7 @@ def test_help_and_version_need_no_container(by_hand, option):
 
 
 def test_a_list_in_a_rootless_engines_namespace_has_the_gpus(by_hand, machine, nv_hook):
-    """Who has them cannot be told there: the folder's owner is not known to be root."""
+    """Who has them cannot be told there: the directory's owner is not known to be root."""
     assert by_hand("--drain", "0").returncode == 0
     command = ["unshare", "--user", "--map-user=5", nv_hook.executable, "--sysroot", machine, "--list"]
     process = subprocess.run(command, check=False, capture_output=True, encoding="utf-8")

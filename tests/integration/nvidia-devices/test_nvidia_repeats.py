@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """More than one hook, request or start: another run changes nothing, another request adds, and an image does
-not fill up. And the folders at /dev in which nothing can be made, or where what is made stays."""
+not fill up. And the directories at /dev in which nothing can be made, or where what is made stays."""
 
 import os
 
@@ -130,7 +130,7 @@ def test_the_hosts_own_dev(nv_box, nv_host, machine, engine, has):
 
 @pytest.mark.parametrize("engine", [RUNC, engines.MAPPED[1]], ids=str)
 def test_h17_a_volume_at_dev_gets_no_node(nv_box, machine, scratch, engine):
-    """It is a folder of the host, and others may have it too."""
+    """It is a directory of the host, and others may have it too."""
     (scratch / "volume").mkdir()
     machine.node("../volume/nvidiactl", 195, 255)
     box = nv_box("1", engine=engine)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""kubelet itself, with containerd set up by oci-gpu-hooks, for tests/by-hand/kubelet. With RECORD, a folder, what containerd
+"""kubelet itself, with containerd set up by oci-gpu-hooks, for tests/by-hand/kubelet. With RECORD, a directory, what containerd
 wrote as config.json is kept there for tests that have no kubelet."""
 
 import json

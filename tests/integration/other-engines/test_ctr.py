@@ -63,7 +63,7 @@ def test_an_amd_gpu(amd_box, amd_machine, engine):
 
 
 def test_folders_and_their_libraries(srv_box, engine):
-    """mount-srv brings the folder, and ldcache-update makes it known."""
+    """mount-srv brings the directory, and ldcache-update makes it known."""
     found = started(srv_box(engine=engine).run("/probe libgpu.so.1; touch /srv/driver/x 2>&1 || :"))
     assert "libgpu.so.1 /srv/driver/libgpu.so.1\n" in found and "Read-only file system" in found
 

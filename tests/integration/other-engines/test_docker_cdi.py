@@ -36,7 +36,7 @@ def docker_fixture(nv_host, scratch):
 
 @pytest.fixture(name="proc")
 def proc_fixture(docker):
-    """The device that is asked for first: with it a container has the folder that this kernel's driver would make."""
+    """The device that is asked for first: with it a container has the directory that this kernel's driver would make."""
     [entry] = proc_folders.hooks(["/proc/driver", "/proc/driver/nvidia"])
     return cdi.write_hook(docker.specs, "proc", entry)
 

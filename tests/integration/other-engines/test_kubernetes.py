@@ -119,7 +119,7 @@ def test_kubernetes_knows_each_field(path):
 
 @pytest.mark.parametrize("name", FOLDERS)
 def test_what_is_applied_at_once(name):
-    """All but the pod that shows it; folders are named as kustomize does, which takes no file from elsewhere."""
+    """All but the pod that shows it; directories are named as kustomize does, which takes no file from elsewhere."""
     document = yaml.safe_load((EXAMPLES / name / KUSTOMIZATION).read_text("utf-8"))
     files = [each for each in document["resources"] if each != "../cluster"]
     assert sorted(files) == [path.name for path in MANIFESTS if path.parent.name == name and path.name != "pod.yaml"]

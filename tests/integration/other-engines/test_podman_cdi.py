@@ -17,7 +17,7 @@ ENGINES = [*engines.PODMANS, *engines.MAPPED_PODMANS]
 
 @pytest.fixture(name="specs")
 def specs_fixture(nv_host, scratch):
-    """The folder that podman reads: version 5.4 reads no other, whatever its configuration says."""
+    """The directory that podman reads: version 5.4 reads no other, whatever its configuration says."""
     host = nv_host("not-hybrid")
     for name in ("etc", "work"):
         (scratch / name).mkdir()

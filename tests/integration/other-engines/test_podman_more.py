@@ -82,7 +82,7 @@ def podman_fixture(nv_host, hook, nv_hook, machine, srv, scratch):
 
 
 def test_twenty_restarts_and_a_commit(podman, machine):
-    """The GPU comes again each time; an image that is made of the container has the empty folders, and nothing else."""
+    """The GPU comes again each time; an image that is made of the container has the empty directories, and nothing else."""
     look = f"{PROBE} probe /dev/nvidia*"
     podman.run("--detach", "--name", "box", "--annotation", f"{GPU_KEY}=1", *ALL, IMAGE, "sleep", "1000")
     for restart in range(21):

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """The file in examples/podman-quadlet: podman's generator for systemd takes it as it stands, and what systemd would
-start for it has a GPU and a folder."""
+start for it has a GPU and a directory."""
 
 import shlex
 import subprocess
@@ -15,7 +15,7 @@ GENERATOR = "/usr/lib/systemd/system-generators/podman-system-generator"
 
 
 def started_by_systemd(folder):
-    """The words of ExecStart of the one unit that the generator makes of the files in a folder."""
+    """The words of ExecStart of the one unit that the generator makes of the files in a directory."""
     made = subprocess.run([GENERATOR, "--dryrun"], check=True, capture_output=True, encoding="utf-8",
                           env={"QUADLET_UNIT_DIRS": str(folder), "PATH": "/usr/bin:/bin"})
     [line] = [line for line in made.stdout.splitlines() if line.startswith("ExecStart=")]

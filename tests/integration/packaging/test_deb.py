@@ -146,7 +146,7 @@ def test_lintian_has_nothing_to_say(release, source, packages, builder):
 
 
 def test_the_same_sources_make_the_same_package(source, packages):
-    """In another folder, on another day, in another time zone, with another umask."""
+    """In another directory, on another day, in another time zone, with another umask."""
     first = packages("bookworm")
     second = packages("bookworm", "another/and/much/longer/folder",
                       ("faketime", "-f", "+400d", "env", "TZ=Asia/Tokyo", "sh", "-c", 'umask 077; exec "$0" "$@"'))
@@ -193,7 +193,7 @@ def test_an_engine_never_finds_a_hook_without_its_executable(debian):
 
 @pytest.fixture(name="engines")
 def engines_fixture(debian):
-    """A release with podman and runc, an older version of the package, a policy for podman, two folders, and GPUs whose
+    """A release with podman and runc, an older version of the package, a policy for podman, two directories, and GPUs whose
     leases are where the host's own are."""
     host = debian("engines")
     host.apt("install", older(host.deb))
@@ -254,7 +254,7 @@ def gpu_box(host, name):
 
 
 def podman_sees(host, request, device=None):
-    """The folders that a container gets; podman reads what it reads by default. None if it starts none."""
+    """The directories that a container gets; podman reads what it reads by default. None if it starts none."""
     asks = ["--device", device] if device else ["--annotation", f"{PREFIX}mount-srv={request}"]
     rootfs = Bundle(host.shared / f"podman-{request}").rootfs
     (rootfs / "srv").mkdir()

@@ -13,7 +13,7 @@ SOURCE_ROOT = Path(__file__).resolve().parents[3]
 
 @pytest.fixture(name="new_tree")
 def new_tree_fixture(tmp_path):
-    """A function that makes such a tree, in a folder of this name."""
+    """A function that makes such a tree, in a directory of this name."""
     def make(name):
         tree = tmp_path / name
         shutil.copytree(SOURCE_ROOT / "packaging", tree / "packaging")

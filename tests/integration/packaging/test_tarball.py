@@ -222,7 +222,7 @@ HOST_FILE = "what is the host's"
 
 @pytest.fixture(name="outside")
 def outside_fixture(tmp_path):
-    """A file and folders of the host's: nothing of them may be changed."""
+    """A file and directories of the host's: nothing of them may be changed."""
     folder = tmp_path / "host"
     for name in ("opt", "etc", "usr/local/share/oci-gpu-hooks/kept", "usr/local/bin", "usr/share/containers/oci/hooks.d"):
         (folder / name).mkdir(parents=True)

@@ -245,7 +245,7 @@ BOOST_AUTO_TEST_CASE(a_node_gets_the_permissions_that_chmod_names)
     const auto nodes = planned(edits, char_node).nodes;
     BOOST_TEST(nodes.at(0).mode == mode_t{0600});
     BOOST_TEST(nodes.at(1).mode == mode_t{0640});
-    // The folder of nodes is made for everybody.
+    // The directory of nodes is made for everybody.
     edits.hooks = hook_with({"nvidia-cdi-hook", "chmod", "--mode", "755", "--path", "/dev/dri"}).hooks;
     BOOST_TEST((planned(edits, char_node).nodes.at(1).mode == mode_t{0640}));
 }

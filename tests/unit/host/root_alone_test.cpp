@@ -16,7 +16,7 @@ using ogh::test::TempFolder;
 
 namespace {
 
-/** A file below a folder where everybody may make names, as in /tmp. */
+/** A file below a directory where everybody may make names, as in /tmp. */
 struct Tree : TempFolder {
     Tree()
     {

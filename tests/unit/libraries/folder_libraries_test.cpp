@@ -38,7 +38,7 @@ std::string choose(const std::vector<FoundFile> &files, const std::string &subfo
     return result;
 }
 
-/** "NAME=FILE ..." for a folder; the order in which the files are found does not matter. */
+/** "NAME=FILE ..." for a directory; the order in which the files are found does not matter. */
 std::string chosen(std::vector<FoundFile> files, const std::string &subfolder = "")
 {
     const auto by_name = [](const FoundFile &a, const FoundFile &b) { return a.name < b.name; };

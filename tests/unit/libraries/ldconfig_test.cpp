@@ -166,7 +166,7 @@ struct Root : TempFolder {
         return path("etc/" + form);
     }
 
-    /** What is chosen here from a folder of this root. */
+    /** What is chosen here from a directory of this root. */
     [[nodiscard]] std::vector<AddedLibrary> choose(const std::string &folder,
                                                    const std::string &subfolder) const
     {

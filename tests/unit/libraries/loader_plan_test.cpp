@@ -262,7 +262,7 @@ BOOST_AUTO_TEST_CASE(musl_searches_the_folders_before_its_own)
     image.has_glibc = false;
     image.musl = {{"/etc/ld-musl-x86_64.path", {}}};
     for (const bool read_only :
-         {false, true}) { // an empty file to mount on would leave musl without any folder
+         {false, true}) { // an empty file to mount on would leave musl without any directory
         const Planned planned(image, read_only);
         CHECK_EQUAL_LINES(planned.files(), Lines{"/etc/ld-musl-x86_64.path replace"});
         BOOST_TEST(planned.content("/etc/ld-musl-x86_64.path") ==

@@ -167,7 +167,7 @@ BOOST_AUTO_TEST_CASE(sockets_and_the_folder_of_mps)
     host.file("tmp/nvidia-mps");
     BOOST_TEST(host.files({Capability::Compute}).empty());
     std::filesystem::remove(host.path("tmp/nvidia-mps"));
-    host.folder("tmp/nvidia-mps"); // or a folder, where no daemon is
+    host.folder("tmp/nvidia-mps"); // or a directory, where no daemon is
     BOOST_TEST(host.files({Capability::Compute}).empty());
     host.file("tmp/nvidia-mps/control");
     BOOST_TEST(host.files({Capability::Compute}).empty());

@@ -66,7 +66,7 @@ struct Host {
         return "";
     }
 
-    /** The same for the image's own folders. */
+    /** The same for the image's own directories. */
     [[nodiscard]] std::string link_at(const std::string &path)
     {
         const Edits edits = plan();
@@ -119,7 +119,7 @@ BOOST_FIXTURE_TEST_CASE(libraries_have_their_soname_and_a_development_name, Host
     BOOST_TEST(link_in_tree("lib64/libnvidia-odd.so") == "libnvidia-odd.so.555.42.07");
 }
 
-/** As packages for RPM have them. A host's folder is not in the container. */
+/** As packages for RPM have them. A host's directory is not in the container. */
 BOOST_FIXTURE_TEST_CASE(a_file_that_names_a_path_names_the_containers, Host)
 {
     library("libGLX_nvidia", "libGLX_nvidia.so.0");

@@ -38,7 +38,7 @@ struct AnyHost : TempFolder {
         link(folder + "/libcuda.so.1", library_file);
     }
 
-    /** The folder where a host of that machine finds its library; "" if it finds none. */
+    /** The directory where a host of that machine finds its library; "" if it finds none. */
     [[nodiscard]] std::string found(const LibraryMachine &machine) const
     {
         const Sysroot sysroot(path(""));

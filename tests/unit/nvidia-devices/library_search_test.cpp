@@ -94,7 +94,7 @@ BOOST_AUTO_TEST_CASE(paths_in_a_cache_that_are_not_absolute)
     BOOST_TEST(host.places(libcuda) == "/opt/driver/" + versioned("libcuda"));
 }
 
-/** Each in a folder of its own, which only the cache knows. */
+/** Each in a directory of its own, which only the cache knows. */
 BOOST_AUTO_TEST_CASE(every_library_by_the_cache)
 {
     DriverHost host;
@@ -137,7 +137,7 @@ BOOST_AUTO_TEST_CASE(one_cache_for_two_machines)
                "/opt/64/" + versioned("libcuda") + " /opt/32/" + versioned("libcuda"));
 }
 
-/** A folder that has the one has the next: no other is looked at first. */
+/** A directory that has the one has the next: no other is looked at first. */
 BOOST_AUTO_TEST_CASE(the_folder_of_the_last_comes_first)
 {
     DriverHost host;

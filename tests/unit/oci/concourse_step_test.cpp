@@ -56,7 +56,7 @@ BOOST_AUTO_TEST_CASE(get_put_and_check_are_resources)
 
 BOOST_AUTO_TEST_CASE(an_artifact_with_a_tasks_name_makes_no_task_of_a_put)
 {
-    // put joins the artifact's name "../0123abcd" to its own folder.
+    // put joins the artifact's name "../0123abcd" to its own directory.
     BOOST_TEST(is(ConcourseStep::Unknown, {"/tmp/build/0123abcd", "/tmp/build/put"}));
     BOOST_TEST(is(ConcourseStep::Unknown, {"/tmp/build/put/.", "/tmp/build/put/../0123abcd"}));
 }

@@ -31,7 +31,7 @@ labels() {
     done
 }
 
-# expect_labels BEFORE : the host's folders have the labels that they had, and the container of $pid finds the same.
+# expect_labels BEFORE : the host's directories have the labels that they had, and the container of $pid finds the same.
 expect_labels() {
     expect 'labels on the host' "$1" <(labels)
     expect 'labels in the container' "$1" <(labels "/proc/$pid/root")

@@ -174,7 +174,7 @@ try_cache='. /try.sh; /ldconfig -p | sed -n "s/ *(.*=>//p"; try "write the cache
 cache_found='	libz.so.1 /opt/lib/libz.so.1
 write the cache: Read-only file system'
 
-# What /devices prints where the device rules of new_bundle are in force.
+# What /devices prints where the device rules of new_bundle are in effect.
 # shellcheck disable=SC2034 # for the tests
 rules_in_force='/allowed: No such device or address
 /denied: Operation not permitted'
