@@ -17,8 +17,8 @@ true
 """
 
 
-def try_to_write(*directories):
-    """A script that tries each way of writing in each folder and prints what worked."""
+def try_to_write(*folders):
+    """A script that tries each way of writing in each directory and prints what worked."""
     return "\n".join(f"set -- {folder}\n{TRY_TO_WRITE}" for folder in folders)
 
 
