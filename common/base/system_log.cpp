@@ -8,6 +8,7 @@
 
 #include <cerrno>
 #include <string>
+#include <utility>
 
 namespace ogh {
 
@@ -19,7 +20,7 @@ constexpr sockaddr_un log_address{AF_UNIX, "/dev/log"};
 
 void SystemLog::connect()
 {
-    if (socket_.valid())
+    if (std::exchange(has_tried_, true))
         return;
     // Some listen to a stream instead, in which each message ends with a NUL.
     for (const int type : {SOCK_DGRAM, SOCK_STREAM}) {
@@ -37,15 +38,13 @@ void SystemLog::connect()
 
 void SystemLog::write(int priority, std::string_view name, std::string_view text)
 {
+    connect();
+    if (!socket_.valid())
+        return;
     std::string message = "<" + std::to_string(LOG_DAEMON | priority) + ">";
     message.append(name).append("[" + std::to_string(::getpid()) + "]: ").append(text);
-    for (int attempt = 0; attempt < 2; ++attempt) {
-        const size_t size = message.size() + (is_stream_ ? 1 : 0); // with the NUL that ends the string
-        if (socket_.valid() && ::send(socket_.get(), message.c_str(), size, MSG_NOSIGNAL) >= 0)
-            return;
-        socket_.reset();
-        connect();
-    }
+    const size_t size = message.size() + (is_stream_ ? 1 : 0); // with the NUL that ends the string
+    [[maybe_unused]] const ssize_t sent = ::send(socket_.get(), message.c_str(), size, MSG_NOSIGNAL);
 }
 
 } // namespace ogh

@@ -3,6 +3,7 @@
 
 import json
 import os
+import socket
 import subprocess
 import time
 
@@ -60,6 +61,21 @@ def test_an_image_cannot_hide_that_the_init_has_pivoted(box):
     result = box.run("sleep 1; ls /srv")
     assert result.code != 0 and result.hook_status, result.err
     assert list(decoy.iterdir()) == []
+
+
+def test_an_image_hears_nothing_of_it(box, host, scratch):
+    """Where nobody on the host listens at /dev/log and the image does: by then the hook has entered the container."""
+    (scratch / "dev").mkdir()
+    host.syslog(scratch / "dev").close()
+    os.unlink(host.path("/dev/log"))
+    with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as listening:
+        listening.bind(str(scratch / "log"))
+        box.volume("/dev/log", scratch / "log")
+        box.stage = "poststart"
+        refused(box.run("sleep 1"), None, "has pivoted already")
+        listening.setblocking(False)
+        with pytest.raises(BlockingIOError):
+            listening.recv(4096)
 
 
 def test_a_running_container_is_refused(box, srv, host, by_hand):
