@@ -7,6 +7,7 @@
 #include <linux/capability.h>
 
 #include <cerrno>
+#include <vector>
 
 #include "base/error.h"
 #include "base/text.h"
@@ -81,9 +82,10 @@ EnteredRoot InitProcess::enter(const std::string &rootfs) &&
             throw gone();
         throw SystemError(errno, "cannot enter the container's mount namespace (setns)");
     }
-    drop_capabilities({CAP_SYS_CHROOT, CAP_SYS_PTRACE});
+    std::vector<unsigned> no_longer{CAP_SYS_CHROOT, CAP_SYS_PTRACE};
     if (!user_namespace_)
-        drop_capabilities({CAP_SETUID, CAP_SETGID, CAP_CHOWN});
+        no_longer.insert(no_longer.end(), {CAP_SETUID, CAP_SETGID, CAP_CHOWN});
+    drop_capabilities(no_longer);
     UniqueFd inside = open_rootfs(rootfs);
     const std::string what = "the container's root";
     if (!inside.valid() || !Inode::of(outside.get(), what).same_file(Inode::of(inside.get(), what)))

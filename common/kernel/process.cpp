@@ -97,7 +97,8 @@ struct CapabilitySets {
 using CapabilityData = std::array<__user_cap_data_struct, _LINUX_CAPABILITY_U32S_3>;
 constexpr unsigned lower_bits = 32;
 
-CapabilitySets read_capabilities()
+/** While the process acts as another user, fewer may be effective than it has for its own. */
+CapabilitySets own_capabilities()
 {
     __user_cap_header_struct header{_LINUX_CAPABILITY_VERSION_3, 0};
     CapabilityData data{};
@@ -105,16 +106,6 @@ CapabilitySets read_capabilities()
         throw SystemError(errno, "cannot read this process's capabilities");
     return {CapabilityMask{data[1].effective} << lower_bits | data[0].effective,
             CapabilityMask{data[1].permitted} << lower_bits | data[0].permitted};
-}
-
-/**
- * What this process has given itself. It is not asked of the kernel each time: while the process acts as another
- * user, fewer are effective than it means to have again.
- */
-CapabilitySets &own_capabilities()
-{
-    static CapabilitySets sets = read_capabilities();
-    return sets;
 }
 
 /** Makes `sets` this process's own. None is inheritable then, and so none ambient. */
@@ -126,10 +117,7 @@ bool set_capabilities(const CapabilitySets &sets)
         data[word].effective = static_cast<std::uint32_t>(sets.effective >> (word * lower_bits));
         data[word].permitted = static_cast<std::uint32_t>(sets.permitted >> (word * lower_bits));
     }
-    if (::syscall(SYS_capset, &header, data.data()) != 0)
-        return false;
-    own_capabilities() = sets;
-    return true;
+    return ::syscall(SYS_capset, &header, data.data()) == 0;
 }
 
 /** As people know it: of what require_capabilities() is called with. */
@@ -176,7 +164,7 @@ void limit_capabilities(const std::vector<unsigned> &kept)
 void drop_capabilities(const std::vector<unsigned> &dropped)
 {
     const CapabilityMask left = ~mask_of(dropped);
-    const CapabilitySets &own = own_capabilities();
+    const CapabilitySets own = own_capabilities();
     if (!set_capabilities({own.effective & left, own.permitted & left}))
         throw SystemError(errno, "cannot give up capabilities");
 }
@@ -194,9 +182,10 @@ void set_effective(unsigned capability, bool effective)
 
 void require_capabilities(const std::vector<unsigned> &needed, const char *purpose)
 {
+    const CapabilityMask effective = own_capabilities().effective;
     std::string missing;
     for (const unsigned capability : needed) {
-        if ((own_capabilities().effective & mask_of(capability)) == 0)
+        if ((effective & mask_of(capability)) == 0)
             missing += (missing.empty() ? "" : ", ") + capability_name(capability);
     }
     if (!missing.empty())

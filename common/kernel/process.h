@@ -25,8 +25,8 @@ void limit_capabilities(const std::vector<unsigned> &kept);
 void drop_capabilities(const std::vector<unsigned> &dropped);
 
 /**
- * Takes a capability out of the effective set, or puts it back, where limit_capabilities() has kept it. Which of the
- * others are effective is as setfsuid(2) leaves it for this process's own user.
+ * Takes a capability out of the effective set, or puts it back, where limit_capabilities() has kept it. The others stay
+ * as they are: some are not effective while setfsuid(2) has this process act as a user that is not root.
  */
 void set_effective(unsigned capability, bool effective);
 

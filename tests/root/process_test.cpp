@@ -2,6 +2,7 @@
 //
 // What set_up_process() and limit_capabilities() leave of how the process was started.
 #include <fcntl.h>
+#include <sys/fsuid.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -224,6 +225,21 @@ BOOST_FIXTURE_TEST_CASE(a_capability_that_is_not_there_is_not_gained, Process)
         return status("CapEff");
     });
     BOOST_TEST(seen == mask({CAP_DAC_OVERRIDE}));
+}
+
+BOOST_FIXTURE_TEST_CASE(what_acting_as_a_user_takes_stays_away_until_its_end, Process)
+{
+    const auto seen = after(nothing, [] {
+        limit_capabilities({CAP_SETUID, CAP_CHOWN, CAP_DAC_OVERRIDE});
+        ::setfsuid(1000);
+        set_effective(CAP_DAC_OVERRIDE, true);
+        const std::string as_user = status("CapEff");
+        set_effective(CAP_DAC_OVERRIDE, false);
+        ::setfsuid(0);
+        return as_user + " " + status("CapEff");
+    });
+    BOOST_TEST(seen ==
+               mask({CAP_SETUID, CAP_DAC_OVERRIDE}) + " " + mask({CAP_SETUID, CAP_CHOWN, CAP_DAC_OVERRIDE}));
 }
 
 BOOST_AUTO_TEST_SUITE_END()
