@@ -174,6 +174,29 @@ BOOST_FIXTURE_TEST_CASE(whoever_is_served_leaves_all_behind_it_as_they_are, Leas
     }
 }
 
+BOOST_FIXTURE_TEST_CASE(who_came_later_and_need_not_wake_stays_in_the_queue, LeaseHost)
+{
+    Init one;
+    Init two;
+    const Init three;
+    take(request(one, {"n:0"}));
+    Waiter second(*this, request(two, {"n:0"}));
+    second.wait_until_queued(*this, 1);
+    Waiter third(*this, request(three, {"n:0"}));
+    third.wait_until_queued(*this, 2);
+    ::kill(third.child.pid(), SIGSTOP); // so that it does not look by itself
+    LeaseFile file = parse_lease_file(state());
+    const ProcessId next = file.state.tickets[0].holder.init; // what it has to wait for then
+    file.state.tickets[1].watched->holders.insert(next);
+    write_state(to_text(file));
+    one.end();
+    BOOST_TEST(second.said() == "0");
+    BOOST_TEST(parse_lease_file(state()).state.tickets.size() == 1U);
+    ::kill(third.child.pid(), SIGCONT);
+    two.end();
+    BOOST_TEST(third.said() == "0");
+}
+
 BOOST_FIXTURE_TEST_CASE(who_waits_ends_with_its_container_and_leaves_no_ticket, LeaseHost)
 {
     const Init one;

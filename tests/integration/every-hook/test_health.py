@@ -101,7 +101,7 @@ def test_instances_die_with_their_gpu(nv_box, machine):
         machine.add_instance(index, 1, 0)
     machine.kill(machine.gpus[0].address)
     gpu = machine.gpus[0]
-    refused(nv_box(f"MIG-{gpu.uuid}/1/0").run(), 3, "looks dead", gpu.address)
+    refused(nv_box(f"MIG-{gpu.uuid}/1/0").run(), 3, "looks dead", gpu.address, "--ignore-health")
     assert nodes(machine.gpus[1]) == started(nv_box("any:1", "--allow", "0,1").run(NODES))
 
 

@@ -436,4 +436,24 @@ BOOST_AUTO_TEST_CASE(one_end_wakes_few_however_many_wait)
     BOOST_TEST(world.looked - before <= 4U);
 }
 
+/** The second quota of the ticket that it watches is used up by now, so that one is in its way no more. */
+BOOST_AUTO_TEST_CASE(who_could_be_served_by_a_quota_wakes_though_all_that_it_watches_is_there)
+{
+    const Quotas two = {{"q", 1}, {"r", 1}};
+    const auto waiting = [](std::uint64_t number, Demand demand, Watched watched) {
+        const auto pid = static_cast<pid_t>(number);
+        Ticket ticket{number, {1000 + pid, 1}, {{pid, 1}, true}, std::move(demand)};
+        ticket.deadline_ns = 5;
+        ticket.watched = std::move(watched);
+        return ticket;
+    };
+    LeaseState state;
+    state.allocations = {{{{100, 1}, true}, {{"n:0", exclusive, {}, two}}}};
+    state.tickets = {waiting(1, {{"n:0"}, 0, {}, exclusive, two}, {{{100, 1}}, {}}),
+                     waiting(2, {{}, 1, both(), exclusive, {{"q", 2}}}, {{}, {1}})};
+    const auto woken = waiters_to_wake(state, StateChange::None, 1);
+    BOOST_REQUIRE(woken.size() == 1U);
+    BOOST_TEST(woken.front()->number == 2U);
+}
+
 BOOST_AUTO_TEST_SUITE_END()
