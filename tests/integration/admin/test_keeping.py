@@ -85,16 +85,20 @@ def test_nothing_calls_the_hooks_and_all_of_it_comes_back(command, host):
     assert done_by(command, "install", "--kept") == ""
 
 
-def in_order(call, command, host, *words):
-    """The files that the call of the kernel's has put in place, or taken away."""
+def calls(call, command, host, *words):
+    """The paths of each call of the kernel's that succeeded."""
     trace = host.path / "trace"
     subprocess.run(["strace", "-f", "-y", "-qq", "-o", trace, "-e", f"trace={call}", command.executable, *words,
                     "--sysroot", host.path], check=True, capture_output=True)
     lines = [line for line in trace.read_text("utf-8").splitlines() if line.endswith("= 0")]
     trace.unlink()
-    pairs = [re.findall(r'<([^>]*)>, "([^"]*)"', line)[-1] for line in lines]
-    names = [os.path.relpath(os.path.join(*pair), host.path) for pair in pairs]
-    return [name for name in names if name in host.before]
+    return [[os.path.relpath(os.path.join(*pair), host.path) for pair in re.findall(r'<([^>]*)>, "([^"]*)"', line)]
+            for line in lines]
+
+
+def in_order(call, command, host, *words):
+    """The files that the call has put in place, or taken away."""
+    return [paths[-1] for paths in calls(call, command, host, *words) if paths[-1] in host.before]
 
 
 def test_at_no_time_is_a_looser_policy_in_force(oci_gpu_hooks, command, host):
@@ -105,6 +109,15 @@ def test_at_no_time_is_a_looser_policy_in_force(oci_gpu_hooks, command, host):
     back = in_order("renameat", command, host, "install", "--kept")
     assert back.index(DROP_IN) < back.index(OWN_COPY) < back.index(f"{SHIPPED}/{FILES['mount-srv']}")
     assert back.index(SPEC) < back.index(CONTAINERD)
+
+
+def test_what_is_put_back_is_whole_when_an_engine_finds_it(oci_gpu_hooks, command, host):
+    """Whatever is in the directory is read: a file of another name would be one more."""
+    command.executable = oci_gpu_hooks
+    done_by(command, "uninstall", "--keep")
+    moved = {to: os.path.dirname(origin) for origin, to in calls("renameat", command, host, "install", "--kept")}
+    for path in (OWN_COPY, DROP_IN, f"{OWN}/{FILES['amd-kfd']}", f"{SHIPPED}/{FILES['mount-srv']}"):
+        assert moved[path] == os.path.dirname(os.path.dirname(path))
 
 
 def test_a_package_has_its_own_files_by_then(command, host):

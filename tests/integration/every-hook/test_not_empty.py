@@ -2,6 +2,7 @@
 """GPUs that somebody uses without a lease are given last, and with --only-empty not at all; so are, last, those on
 which containers end at once. /dev/null and its neighbours stand for NVIDIA's GPUs, as nodes that can be opened."""
 
+import os
 import re
 import shutil
 import subprocess
@@ -149,6 +150,18 @@ def test_monitors_are_told_by_their_files_in_this_mount_namespace(nv_box, nv_hos
     assert started(nv_box("1", "--only-empty", "--monitors", "/usr/bin/none,/usr/bin/watch").run(NODES)) == nodes(ZERO)
     using(FULL, program, before=nv_host().command(["unshare", "--mount"]))
     refused(nv_box("2", "--only-empty").run(), 4, "'nvidia-smi'")
+
+
+def test_a_monitor_is_no_file_of_the_same_number_on_another_filesystem(nv_box, nv_host, using, machine):
+    places = [machine.path / name for name in ("one", "two")]
+    for place in places:
+        place.mkdir()
+        nv_host().mount("-t", "tmpfs", "tools", place)
+        shutil.copy("/bin/sleep", nv_host().path(place / "tool"))
+    assert len({os.stat(nv_host().path(place / "tool")).st_ino for place in places}) == 1
+    using(NULL, places[0] / "tool", before=nv_host().command([]))
+    refused(nv_box("0", "--only-empty", "--monitors", "/two/tool").run(), 4, "'tool'")
+    assert started(nv_box("0", "--only-empty", "--monitors", "/one/tool").run(NODES)) == nodes(NULL)
 
 
 def test_monitors_have_absolute_paths(by_hand):
