@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Leases of containers that are known by their cgroup: those without a pid namespace of their own, and idle ones.
+#include <sys/mount.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <csignal>
 #include <ctime>
 #include <fstream>
@@ -83,6 +86,45 @@ struct Cgroups : CgroupHost {
 
 private:
     std::string folder_;
+};
+
+/** A process in a cgroup of version 1 that holds it up: one of a container that is paused. */
+class Paused : public TempFolder {
+public:
+    Paused()
+    {
+        check_call(::mount("none", path().c_str(), "cgroup", 0, "freezer"), "mount cgroup freezer");
+        check_call(::mkdir(cgroup_.c_str(), 0755), "mkdir " + cgroup_);
+        std::ofstream(cgroup_ + "/cgroup.procs") << init_.pid() << std::flush;
+        set("FROZEN");
+        while (state() != "FROZEN\n")
+            ::usleep(1000);
+    }
+    Paused(const Paused &) = delete;
+    Paused &operator=(const Paused &) = delete;
+    ~Paused()
+    {
+        set("THAWED");
+        init_.end();
+        while (::rmdir(cgroup_.c_str()) != 0 && errno == EBUSY)
+            ::usleep(1000);
+        ::umount2(path().c_str(), MNT_DETACH);
+    }
+
+    [[nodiscard]] pid_t init() const { return init_.pid(); }
+
+    [[nodiscard]] std::string state() const
+    {
+        std::ostringstream text;
+        text << std::ifstream(cgroup_ + "/freezer.state").rdbuf();
+        return text.str();
+    }
+
+private:
+    void set(const char *state) const { std::ofstream(cgroup_ + "/freezer.state") << state << std::flush; }
+
+    std::string cgroup_ = path("ogh-test-" + std::to_string(::getpid()));
+    Init init_{Init::Kind::Joined};
 };
 
 } // namespace
@@ -249,6 +291,18 @@ BOOST_FIXTURE_TEST_CASE(what_was_never_started_is_ended_with_all_of_its_processe
     later.preemption.is_allowed = true;
     BOOST_TEST(leases_host.take(later) == 0);
     BOOST_TEST(leases_host.list().entries.size() == 1);
+}
+
+BOOST_FIXTURE_TEST_CASE(who_has_ended_thaws_nobody_who_has_its_number_now, Paused)
+{
+    const Processes processes;
+    Holder holder{processes.open_pidfd(init())->id, true};
+    ++holder.init.start_time;
+    thaw(processes, holder);
+    BOOST_TEST(state() == "FROZEN\n");
+    --holder.init.start_time;
+    thaw(processes, holder);
+    BOOST_TEST(state() == "THAWED\n");
 }
 
 BOOST_AUTO_TEST_SUITE_END()
