@@ -184,6 +184,7 @@ BOOST_FIXTURE_TEST_CASE(who_came_later_and_need_not_wake_stays_in_the_queue, Lea
     second.wait_until_queued(*this, 1);
     Waiter third(*this, request(three, {"n:0"}));
     third.wait_until_queued(*this, 2);
+    static_cast<void>(list());          // not before it has unlocked the file
     ::kill(third.child.pid(), SIGSTOP); // so that it does not look by itself
     LeaseFile file = parse_lease_file(state());
     const ProcessId next = file.state.tickets[0].holder.init; // what it has to wait for then

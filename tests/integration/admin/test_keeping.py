@@ -1,18 +1,22 @@
 # SPDX-License-Identifier: Apache-2.0
 """oci-gpu-hooks uninstall --keep and install --kept: what packages do as they are removed and installed again."""
 
+import fcntl
 import json
 import os
 import re
 import subprocess
+from pathlib import Path
 
 import pytest
 
 from harness.admin import EXECDIR, FILES, OWN, SHIPPED
+from harness.stopped import wait_until
 
 pytest_plugins = ["harness.admin_fixtures"]
 
-OK, USAGE, ERROR = 0, 2, 6
+OK, USAGE, BUSY, ERROR = 0, 2, 4, 6
+LOCK = "var/lib/oci-gpu-hooks/lock"
 KEPT = "var/lib/oci-gpu-hooks/disabled"
 OWN_COPY = f"{OWN}/{FILES['mount-srv']}"
 DROP_IN = "etc/containers/containers.conf.d/90-oci-gpu-hooks.conf"
@@ -96,6 +100,11 @@ def calls(call, command, host, *words):
             for line in lines]
 
 
+def waits_for_a_lock(pid):
+    lines = Path("/proc/locks").read_text("ascii").splitlines()
+    return any("->" in line and f" {pid} " in line for line in lines)
+
+
 def in_order(call, command, host, *words):
     """The files that the call has put in place, or taken away."""
     return [paths[-1] for paths in calls(call, command, host, *words) if paths[-1] in host.before]
@@ -118,6 +127,20 @@ def test_what_is_put_back_is_whole_when_an_engine_finds_it(oci_gpu_hooks, comman
     moved = {to: os.path.dirname(origin) for origin, to in calls("renameat", command, host, "install", "--kept")}
     for path in (OWN_COPY, DROP_IN, f"{OWN}/{FILES['amd-kfd']}", f"{SHIPPED}/{FILES['mount-srv']}"):
         assert moved[path] == os.path.dirname(os.path.dirname(path))
+
+
+def test_one_at_a_time(oci_gpu_hooks, command, host):
+    """What takes out of effect fails while an install is at work; what puts back, which packages call, waits for its end."""
+    done_by(command, "uninstall", "--keep")
+    done_by(command, "install", "--kept")
+    lock = os.open(host.path / LOCK, os.O_RDWR)
+    fcntl.flock(lock, fcntl.LOCK_EX)
+    done = command.run("uninstall", "--keep")
+    assert done.returncode == BUSY and "is at work" in done.stderr and files(host) == host.before
+    with subprocess.Popen([oci_gpu_hooks, "install", "--kept", "--sysroot", host.path]) as waiting:
+        wait_until(lambda: waits_for_a_lock(waiting.pid), "it does not wait", waiting)
+        os.close(lock)
+        assert waiting.wait() == OK
 
 
 def test_a_package_has_its_own_files_by_then(command, host):
