@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <sys/stat.h>
+
 #include <algorithm>
 #include <cstdlib>
 #include <filesystem>
@@ -41,12 +43,10 @@ public:
 
     void put(const std::string &file, const std::string &target)
     {
-        const std::string text = archive_.look(file).text;
-        const bool is_program =
-            file.starts_with("/usr/local/bin/") || file.starts_with("/usr/local/libexec/");
+        const PresentFile packed = archive_.look(file);
         note_folders(target);
-        root_.write(target, text, is_program ? executable_mode : file_mode);
-        after_.files.push_back({target, sha256_of(text), {}, "", {}});
+        root_.write(target, packed.text, (packed.mode & S_IXUSR) != 0 ? executable_mode : file_mode);
+        after_.files.push_back({target, sha256_of(packed.text), {}, "", {}});
     }
 
     /** @return false if somebody has changed it, or made it: then it is as it was */

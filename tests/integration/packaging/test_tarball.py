@@ -110,6 +110,15 @@ def test_licences_are_in_it(unpacked):
     assert {"oci-gpu-hooks", "libc6-dev", "libmd-dev", "libseccomp-dev", "libyaml-dev", "LGPL-2.1", "GPL-3"} <= names
 
 
+def test_what_the_archive_has_executable_can_be_run(unpacked, tmp_path):
+    """The scripts among the examples, too."""
+    subprocess.run([unpacked / "install", "--root", tmp_path], check=True, capture_output=True)
+    programs = [{path.relative_to(top).as_posix() for path in (top / "usr/local").rglob("*")
+                 if path.is_file() and path.stat().st_mode & 0o111} for top in (unpacked, tmp_path)]
+    assert "usr/local/share/doc/oci-gpu-hooks/examples/try/make-host" in programs[0]
+    assert programs[0] == programs[1]
+
+
 def test_install_run_and_uninstall_without_any_library(unpacked, root):
     before = files_of(root)
     assert "oci-gpu-hooks doctor" in install(unpacked, root).stdout
