@@ -26,6 +26,7 @@ using nlohmann::json;
 struct Removal {
     std::vector<InstalledFile> gone; ///< what is removed, in this order
     std::vector<std::string> kept;   ///< a sentence for each file that stays although it was to go
+    std::vector<std::string> needed; ///< and for each that stays as it should
     Manifest left;                   ///< what stays known
 };
 
@@ -54,6 +55,12 @@ Removal plan_removal(const Manifest &manifest, const std::optional<std::string> 
         const PresentFile present = look_at(root, file);
         if (!present.exists)
             continue;
+        if (are_needed_defaults(file, sysroot, removal.gone)) {
+            removal.needed.push_back(shown(file) +
+                                     " stays: without it images could ask for what the hooks give");
+            removal.left.files.push_back(file);
+            continue;
+        }
         const std::string why = is_as_written(file, present) ? why_drop_in_stays(file, sysroot, removal.gone)
                                                              : "was changed by somebody, and stays";
         if (!why.empty()) {
@@ -131,6 +138,8 @@ int remove_for(const std::shared_ptr<const Sysroot> &sysroot, const std::optiona
     }
     if (std::any_of(removal.gone.begin(), removal.gone.end(), is_runtime))
         print("containerd starts pods as before until it is started again: systemctl restart containerd\n");
+    for (const std::string &line : removal.needed)
+        print(line + "\n");
     const KeptFiles kept = engine ? KeptFiles() : remove_kept(root, dry_run);
     for (const std::string &line : kept.said)
         print(line + "\n");
@@ -144,7 +153,7 @@ int remove_for(const std::shared_ptr<const Sysroot> &sysroot, const std::optiona
         say_what_is_called(engines);
     for (const std::string &line : containers_with_gpus(sysroot, engines))
         print(line + "\n");
-    if (removal.gone.empty() && removal.kept.empty() && kept.paths.empty())
+    if (removal.gone.empty() && removal.kept.empty() && removal.needed.empty() && kept.paths.empty())
         print("nothing to do: no file was written for this\n");
     refuse(removal.kept);
     return EXIT_SUCCESS;

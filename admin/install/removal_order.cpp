@@ -33,24 +33,43 @@ void sort_for_removal(std::vector<InstalledFile> &files)
     });
 }
 
-std::vector<std::string> others_in_own_folder(const Sysroot &sysroot, const std::vector<InstalledFile> &gone)
+namespace {
+
+/** Files of hooks that are none of those, and stay. */
+std::vector<HookFile> others_in(std::string_view folder, const Sysroot &sysroot,
+                                const std::vector<InstalledFile> &gone)
 {
-    std::vector<std::string> others;
-    for (const HookFile &file :
-         read_hook_folder(sysroot, std::string(own_hooks_folder), FolderRules::HooksD).files)
-        if (std::none_of(gone.begin(), gone.end(),
-                         [&](const InstalledFile &other) { return other.path == file.path; }))
-            others.push_back(file.path);
+    std::vector<HookFile> others = read_hook_folder(sysroot, std::string(folder), FolderRules::HooksD).files;
+    std::erase_if(others, [&](const HookFile &file) {
+        return std::any_of(gone.begin(), gone.end(),
+                           [&](const InstalledFile &other) { return other.path == file.path; });
+    });
     return others;
 }
+
+} // namespace
 
 std::string why_drop_in_stays(const InstalledFile &file, const Sysroot &sysroot,
                               const std::vector<InstalledFile> &gone)
 {
     if (!is_drop_in(file) || file.path == default_annotations_file)
         return "";
-    const auto others = others_in_own_folder(sysroot, gone);
+    std::vector<std::string> others;
+    for (const HookFile &other : others_in(own_hooks_folder, sysroot, gone))
+        others.push_back(other.path);
     return others.empty() ? "" : "stays: without it " + quote_list(others) + " would not be in effect";
+}
+
+bool are_needed_defaults(const InstalledFile &file, const Sysroot &sysroot,
+                         const std::vector<InstalledFile> &gone)
+{
+    const auto calls_a_hook = [&](std::string_view folder) {
+        const std::vector<HookFile> others = others_in(folder, sysroot, gone);
+        return std::any_of(others.begin(), others.end(),
+                           [](const HookFile &other) { return other.ours != nullptr; });
+    };
+    return file.path == default_annotations_file &&
+           (calls_a_hook(default_hooks_folder) || calls_a_hook(own_hooks_folder));
 }
 
 std::string shown(const InstalledFile &file)

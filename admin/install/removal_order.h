@@ -21,12 +21,13 @@ bool is_runtime(const InstalledFile &file);
  */
 void sort_for_removal(std::vector<InstalledFile> &files);
 
-/** Files of hooks that are in effect by hooks_dir alone, and that are none of those: they stay. */
-std::vector<std::string> others_in_own_folder(const Sysroot &sysroot, const std::vector<InstalledFile> &gone);
-
-/** Why a file that sets directories or defaults stays although it was to go; "" if it goes. */
+/** Why a file that sets directories stays although it was to go; "" if it goes. */
 std::string why_drop_in_stays(const InstalledFile &file, const Sysroot &sysroot,
                               const std::vector<InstalledFile> &gone);
+
+/** Whether these are the defaults that keep images from asking, and a hook is called by a file that is none of those. */
+bool are_needed_defaults(const InstalledFile &file, const Sysroot &sysroot,
+                         const std::vector<InstalledFile> &gone);
 
 /** How it is named in what people read. */
 std::string shown(const InstalledFile &file);

@@ -120,10 +120,11 @@ def test_uninstall_takes_away_what_was_written(command, host, only, engine):
     done = command.run("uninstall", "--engine", engine)
     assert (done.returncode, done.stderr) == (0, "")
     gone = re.findall("^removed '(.*)'$", done.stdout, re.MULTILINE)
-    assert gone and files(host) == before
+    left = {name: text for name, text in files(host).items() if name not in (DEFAULTS, MANIFEST)}
+    assert gone and left == before and (DEFAULTS in files(host)) == (engine == "podman")
     assert engine not in DROP_INS or gone[-1] == f"/{DROP_INS[engine][0]}", "the directory is read until it is empty"
     no_errors(command)
-    assert "nothing to do" in command.run("uninstall").stdout
+    assert ("nothing to do" in command.run("uninstall").stdout) == (engine != "podman")
 
 
 def test_uninstall_says_who_has_gpus(command, host, tmp_path):
@@ -293,7 +294,19 @@ def test_the_defaults_of_podman(command, host):
     installed(command, "podman", *ALLOW)
     assert defaults(host) == ["org.example=2", *ours]
     no_errors(command)
-    done = command.run("uninstall", "--engine", "podman")
+
+
+def test_defaults_stay_as_long_as_a_hook_is_called(command, host):
+    """An image asked for what the hooks give as soon as a policy was taken back."""
+    installed(command, "podman", *ALLOW)
+    for words in (("uninstall", "--dry-run"), ("uninstall", "--engine", "podman"), ("uninstall",)):
+        done = command.run(*words)
+        assert done.returncode == 0 and f"'/{DEFAULTS}' stays" in done.stdout, done
+        assert DEFAULTS in files(host) and "nothing to do" not in done.stdout
+    assert DROP_INS["podman"][0] not in files(host)
+    for name in FILES.values():
+        host.remove(f"{SHIPPED}/{name}")
+    done = command.run("uninstall")
     assert done.returncode == 0 and f"removed '/{DEFAULTS}'\n" in done.stdout and DEFAULTS not in files(host)
 
 
@@ -410,6 +423,7 @@ def test_the_lock_is_held_to_the_end(oci_gpu_hooks, command, host, tmp_path):
         os.kill(find(oci_gpu_hooks, str(host.path)), signal.SIGCONT)
         assert process.wait(LIMIT_S) == 0
         assert command.run("uninstall").returncode == 0
+        host.remove(DEFAULTS)
 
 
 def test_who_comes_second_goes_by_what_the_first_has_written(oci_gpu_hooks, command, host):
