@@ -14,7 +14,7 @@ from harness.expect import started
 from harness.pages import PROJECT, guide, page, value_at
 from harness.podman import LIMITS, is_version_4
 
-pytest_plugins = ["harness.ldcache_fixtures"]
+pytest_plugins = ["harness.admin_fixtures", "harness.ldcache_fixtures"]
 
 IMAGE = "localhost/words"
 
@@ -166,7 +166,7 @@ def test_the_entries_for_libraries_work(host, srv, shop, small_box, executable, 
     assert "/srv/libraries/libgreeting.so.1" in started(box.run("ldconfig -p"))
 
 
-def test_what_is_tried_without_a_gpu(shell, built, scratch):
+def test_what_is_tried_without_a_gpu(shell, built, oci_gpu_hooks, scratch):
     """Each line of docs/try-without-gpu.md, with the hooks of this build."""
     place, made = "/usr/local/libexec/oci/hooks.d", scratch / "made-up"
     text = guide("try-without-gpu.md").replace("/usr/local/share/doc/oci-gpu-hooks", str(PROJECT)).replace(
@@ -174,6 +174,7 @@ def test_what_is_tried_without_a_gpu(shell, built, scratch):
     _, make, *lines = re.findall(r"^    (\S.*)$", text, re.MULTILINE)
     assert shell(make).returncode == 0
     hooks = {path.name: path / path.name for path in (built / "hooks").iterdir() if (path / path.name).is_file()}
+    hooks["oci-gpu-hooks"] = oci_gpu_hooks
     for path in (made / "hooks.d").iterdir():
         words = path.read_text("utf-8")
         name = re.search(rf'"{place}/(.*?)"', words)[1]
@@ -181,10 +182,10 @@ def test_what_is_tried_without_a_gpu(shell, built, scratch):
     said = []
     for line in lines:
         done = shell(re.sub("^[a-z-]+(?= )", lambda found: str(hooks.get(found[0], found[0])), line))
-        refused = "--request 7" in line or "=7 " in line or "exclusive" in line
+        refused = line.endswith(("=7", "=7 IMAGE true", "--max-devices 1")) or "exclusive" in line
         assert (done.returncode == 0) is not refused, (line, done)
         said.append(done.stdout + done.stderr)
-    assert len(said) == 13 and sum("this host has 0 (GPU-" in text for text in said) == 2, said
+    assert len(said) == 14 and sum("this host has 0 (GPU-" in text for text in said) == 4, said
     assert "drained" in "".join(said) and "is held shared by container" in "".join(said), said
     assert any(text.split() in (["/dev/nvidia0"], ["/dev/nvidia1"]) for text in said), said
 
