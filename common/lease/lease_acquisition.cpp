@@ -8,19 +8,15 @@
 #include <set>
 #include <string_view>
 
-#include "base/contains.h"
 #include "base/duration.h"
 #include "base/error.h"
 #include "base/text.h"
 #include "kernel/end_signals.h"
 #include "lease/boot_clock.h"
 #include "lease/busy_text.h"
-#include "lease/container_cgroup.h"
-#include "lease/lease_bounds.h"
+#include "lease/grant_entry.h"
 #include "lease/lease_changes.h"
-#include "lease/lease_neighbours.h"
 #include "lease/lease_people.h"
-#include "lease/lease_text.h"
 #include "lease/lease_wake.h"
 #include "lease/unfit_devices.h"
 
@@ -41,26 +37,6 @@ bool is_in(const LeaseState &state, std::uint64_t number)
 {
     return std::any_of(state.tickets.begin(), state.tickets.end(),
                        [&](const Ticket &ticket) { return ticket.number == number; });
-}
-
-/**
- * Those by whom the decision stands or falls: of one that grants also those who decide whether somebody who came earlier
- * waits for a quota. They are on other devices too.
- */
-Obstacles all_that_count(const LeaseState &state, const Decision &decision)
-{
-    Obstacles all = decision.obstacles;
-    all.add(with_quotas(state, decision.depends_on));
-    return all;
-}
-
-template<typename Key>
-void move_valid(std::map<Key, UniqueFd> &from, const std::set<Key> &keys, std::vector<UniqueFd> &to)
-{
-    for (auto &[key, fd] : from) {
-        if (keys.contains(key) && fd.valid())
-            to.push_back(std::move(fd));
-    }
 }
 
 } // namespace
@@ -162,40 +138,23 @@ LeaseAcquisition::Attempt LeaseAcquisition::try_now()
     const std::int64_t now = boottime_ns();
     for (const auto &[init, why] : preempted_)
         session.explain_end(init, why);
-    expire(session.state(), now);
-    if (!is_in(session.state(), ticket_)) {
-        ticket_ = 0;
-        session.read_later();
-        expire(session.state(), now);
-    }
-    drop_missing_holders(processes_, session.state(), request_.demand);
-    if (ticket_ == 0) // those who wait behind others look at these alone
-        drop_missing_tickets(session.state(), request_.demand);
-    further_ = beside_earlier(session.state(), holder_.first.init, request_);
-    leave_out(unfit_, further_.demand, request_.name_device);
-    other_use_.compare(processes_, session.state(), further_.demand);
+    prepare(session, now);
     const Claim claim{holder_.first.init, further_.demand, ticket_, other_use_.gpus()};
     // Whoever is in nobody's way need not be looked at closely, which takes longest.
     session.note_ends();
     Present present;
-    Decision decision = decide(session.state(), claim, now, Depth::Enough);
-    while (drop_gone(processes_, session.state(),
-                     decision.granted ? all_that_count(session.state(), decision) : decision.obstacles,
-                     present)) {
+    const auto note_ends = [&] {
         drop_missing_tickets(session.state(), request_.demand);
         session.note_ends();
-        decision = decide(session.state(), claim, now, Depth::Enough);
-    }
+    };
+    const Decision decision = decide_by_present(processes_, session.state(), claim, now, present, note_ends);
     Attempt attempt;
     if (decision.granted) {
-        check_count(session.state(), *decision.granted);
         attempt.notes = other_use_.notes(session.state(), decision, further_.demand);
         Ticket request = ticket(now);
         request.number = ticket_;
-        attempt.grant = enter(session.state(), holder_.first, request, *decision.granted, now);
-        note_limits(session.state(), now);
-        attempt.grant.requests_before =
-            note_request(session.state(), holder_.first.init, further_, *decision.granted);
+        attempt.grant =
+            enter_grant(processes_, session.state(), request_, further_, request, *decision.granted, now);
         attempt.granted = decision.granted;
     } else {
         attempt = blocked(session.state(), decision, std::move(present), now);
@@ -209,32 +168,22 @@ LeaseAcquisition::Attempt LeaseAcquisition::try_now()
     return attempt;
 }
 
-/** What tells later how long it may have what it was given, and whether something has begun in it. */
-void LeaseAcquisition::note_limits(LeaseState &state, std::int64_t now) const
+/** Takes out of the state what does not count any more, and finds out what is left of the request. */
+void LeaseAcquisition::prepare(LeaseStore::Session &session, std::int64_t now)
 {
-    for (Allocation &allocation : state.allocations) {
-        if (allocation.holder.init != holder_.first.init)
-            continue;
-        if (allocation.taken_ns == now && contains(request_.preemption.idle_inits, request_.program))
-            allocation.others_cpu_ns = cpu_of_others(processes_, allocation.holder);
-        if (!request_.hold)
-            continue;
-        const std::int64_t until = allocation.taken_ns + request_.hold->most.count();
-        if (!allocation.limit || until < allocation.limit->until_ns)
-            allocation.limit = HoldLimit{until, request_.hold->grace.count(), request_.hold->signal};
+    LeaseState &state = session.state();
+    expire(state, now);
+    if (!is_in(state, ticket_)) {
+        ticket_ = 0;
+        session.read_later();
+        expire(state, now);
     }
-}
-
-void LeaseAcquisition::check_count(const LeaseState &state, const std::vector<LeaseKey> &granted) const
-{
-    if (!request_.max_devices || granted.empty())
-        return;
-    const size_t count = count_with(state, holder_.first.init, granted, request_.counted);
-    if (count > *request_.max_devices)
-        throw Error(ErrorKind::Denied, "with what it was given before the container would have " +
-                                           std::to_string(count) + " " + request_.word +
-                                           ", and --max-devices allows " +
-                                           std::to_string(*request_.max_devices));
+    drop_missing_holders(processes_, state, request_.demand);
+    if (ticket_ == 0) // those who wait behind others look at these alone
+        drop_missing_tickets(state, request_.demand);
+    further_ = beside_earlier(state, holder_.first.init, request_);
+    leave_out(unfit_, further_.demand, request_.name_device);
+    other_use_.compare(processes_, state, further_.demand);
 }
 
 LeaseAcquisition::Attempt LeaseAcquisition::blocked(LeaseState &state, const Decision &decision,
@@ -244,7 +193,7 @@ LeaseAcquisition::Attempt LeaseAcquisition::blocked(LeaseState &state, const Dec
     Attempt attempt;
     attempt.may_wait =
         !decision.is_hopeless && !has_something(state, holder_.first.init) && now < deadline_ns_;
-    attempt.wake_ns = deadline_ns_;
+    attempt.sleep_end.at_ns = deadline_ns_;
     const bool is_first = !decision.is_hopeless && !decision.is_behind;
     if (is_first || !attempt.may_wait)
         look_at_holders(state, claim, is_first, present, now, attempt);
@@ -255,7 +204,7 @@ LeaseAcquisition::Attempt LeaseAcquisition::blocked(LeaseState &state, const Dec
     const bool preempts = !attempt.preemption.steps.empty();
     attempt.ticket = ticket_ == 0 && (attempt.may_wait || preempts) ? enqueue(state, now, preempts) : ticket_;
     if (attempt.ticket != 0)
-        watch(state, std::move(present), now, attempt);
+        watch(processes_, state, attempt.ticket, std::move(present), now, attempt.sleep_end);
     return attempt;
 }
 
@@ -268,7 +217,8 @@ void LeaseAcquisition::look_at_holders(LeaseState &state, const Claim &claim, bo
     if (attempt.is_outdated)
         return;
     const std::set<ProcessId> &holders = all.obstacles.holders;
-    Endings endings = look_for_endings(processes_, state, holders, request_.preemption, attempt.watched, now);
+    Endings endings =
+        look_for_endings(processes_, state, holders, request_.preemption, attempt.sleep_end.watched, now);
     if (!attempt.may_wait) {
         attempt.busy = busy_text(state, all, claim.demand, request_.name_device, endings);
         std::erase_if(endings, [](const auto &each) { return each.second.why == EndReason::HeldTooLong; });
@@ -277,28 +227,8 @@ void LeaseAcquisition::look_at_holders(LeaseState &state, const Claim &claim, bo
         return;
     attempt.preemption = plan_preemption(state, claim, endings, now);
     note_asked(state, attempt.preemption, now);
-    attempt.wake_ns = std::min(attempt.wake_ns, attempt.preemption.look_again.value_or(attempt.wake_ns));
-}
-
-/** Notes what is watched from now on with the request that waits. */
-void LeaseAcquisition::watch(LeaseState &state, Present present, std::int64_t now, Attempt &attempt) const
-{
-    Ticket &ticket = *std::find_if(state.tickets.begin(), state.tickets.end(),
-                                   [&](const Ticket &one) { return one.number == attempt.ticket; });
-    const Claim claim{ticket.holder.init, ticket.demand, ticket.number};
-    Obstacles watched = decide(state, claim, now, Depth::Enough).obstacles;
-    ticket.watched = watched_of(state, watched);
-    if (ticket.watched->drain_ns != 0)
-        attempt.wake_ns = std::min(attempt.wake_ns, ticket.watched->drain_ns);
-    if (version_for(state) == 1 || watches_too_much(ticket)) {
-        ticket.watched.reset();
-        watched = all_that_count(state, decide(state, claim, now));
-    }
-    if (drop_gone(processes_, state, watched, present))
-        attempt.wake_ns = now;
-    attempt.wake_ns = next_deadline(state, watched.tickets, attempt.wake_ns);
-    move_valid(present.holders, watched.holders, attempt.watched);
-    move_valid(present.tickets, watched.tickets, attempt.watched);
+    std::int64_t &wake_ns = attempt.sleep_end.at_ns;
+    wake_ns = std::min(wake_ns, attempt.preemption.look_again.value_or(wake_ns));
 }
 
 Ticket LeaseAcquisition::ticket(std::int64_t now) const
@@ -329,7 +259,7 @@ bool LeaseAcquisition::preempt_all(Attempt &attempt)
             count_takeover(store_->folder());
         }
         if (result.busy_with.valid())
-            attempt.watched.push_back(std::move(result.busy_with));
+            attempt.sleep_end.watched.push_back(std::move(result.busy_with));
         if (!result.has_ended && !step.signal)
             return false;
         have_ended = have_ended && !step.signal;
@@ -351,7 +281,7 @@ void LeaseAcquisition::wait_for(const Attempt &attempt)
         companions_ = companions(std::move(holder_.second), request_.runtime);
         ::malloc_trim(0); // all tickets were read once: a thousand that wait would keep half a GB for that
     }
-    sleep_until_one_ends(*companions_, attempt.watched, attempt.wake_ns);
+    sleep_until_one_ends(*companions_, attempt.sleep_end.watched, attempt.sleep_end.at_ns);
 }
 
 } // namespace ogh

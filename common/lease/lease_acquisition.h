@@ -9,7 +9,7 @@
 #include "lease/lease_request.h"
 #include "lease/other_use.h"
 #include "lease/preemption.h"
-#include "lease/presence.h"
+#include "lease/present_decision.h"
 #include "lease/wait.h"
 
 namespace ogh {
@@ -35,8 +35,7 @@ private:
         bool may_wait = false;
         bool is_outdated = false; ///< somebody was found to have ended since the decision
         PreemptionPlan preemption = {};
-        std::vector<UniqueFd> watched = {};
-        std::int64_t wake_ns = 0;
+        SleepEnd sleep_end = {};  ///< if it waits
         std::uint64_t ticket = 0; ///< of this request, if it stands in the queue
         Notes notes = {};         ///< of what is granted
     };
@@ -44,12 +43,10 @@ private:
     [[nodiscard]] std::string waited_text() const;
     [[nodiscard]] std::string scope_text() const;
     Attempt try_now();
-    void note_limits(LeaseState &state, std::int64_t now) const;
-    void check_count(const LeaseState &state, const std::vector<LeaseKey> &granted) const;
+    void prepare(LeaseStore::Session &session, std::int64_t now);
     Attempt blocked(LeaseState &state, const Decision &decision, Present present, std::int64_t now);
     void look_at_holders(LeaseState &state, const Claim &claim, bool is_first, Present &present,
                          std::int64_t now, Attempt &attempt) const;
-    void watch(LeaseState &state, Present present, std::int64_t now, Attempt &attempt) const;
     [[nodiscard]] std::uint64_t enqueue(LeaseState &state, std::int64_t now, bool for_preemption);
     [[nodiscard]] Ticket ticket(std::int64_t now) const;
     [[nodiscard]] bool preempt_all(Attempt &attempt);
