@@ -14,14 +14,6 @@ namespace ogh {
 
 namespace {
 
-bool have_one_in_common(const Quotas &some, const Quotas &others)
-{
-    return std::any_of(some.begin(), some.end(), [&](const Quota &quota) {
-        return std::any_of(others.begin(), others.end(),
-                           [&](const Quota &other) { return other.name == quota.name; });
-    });
-}
-
 /** A device that a request may get which came earlier. */
 struct Wish {
     const Ticket *ticket;
@@ -256,7 +248,7 @@ private:
         decision.is_hopeless = decision.is_hopeless || scene_.quotas.is_too_much(claim);
         // Whether the room of one that waits is kept depends on its other quotas.
         for (const Ticket &ticket : state_.tickets) {
-            if (ticket.demand.quotas.size() > 1 && have_one_in_common(ticket.demand.quotas, demand.quotas))
+            if (ticket.demand.quotas.size() > 1 && have_quota_in_common(ticket.demand.quotas, demand.quotas))
                 meet_quotas(ticket);
         }
     }

@@ -48,6 +48,14 @@ size_t count_further(const Demand &demand, const KeyPointers &had)
 
 } // namespace
 
+bool have_quota_in_common(const Quotas &some, const Quotas &others)
+{
+    return std::any_of(some.begin(), some.end(), [&](const Quota &quota) {
+        return std::any_of(others.begin(), others.end(),
+                           [&](const Quota &other) { return other.name == quota.name; });
+    });
+}
+
 QuotaRules::QuotaRules(const LeaseState &state, std::int64_t now, std::uint64_t last) : now_(now)
 {
     for (const Allocation &allocation : state.allocations)

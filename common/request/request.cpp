@@ -10,6 +10,7 @@
 #include "request/annotations.h"
 #include "request/observers.h"
 #include "request/plugin_marks.h"
+#include "request/pod_limit.h"
 
 namespace ogh {
 
@@ -113,28 +114,6 @@ std::optional<Request> find_any(std::string_view key, const Config &config, cons
     request.key = known.name;
     return request;
 }
-
-} // namespace
-
-void check_pod(std::string_view hook, const Config &config, const OptInOptions &options,
-               const std::string &origin)
-{
-    const std::string_view key = pod_key(config);
-    if (key.empty() || options.has_limit || options.needs_no_limit)
-        return;
-    const std::string only = "--only " + std::string(key) + "=NAMESPACE";
-    std::string install = "oci-gpu-hooks install --engine crio " + std::string(hook);
-    for (const std::string &word : options.words)
-        install += " " + quote(word);
-    throw Error(ErrorKind::Denied,
-                "a pod's author is not the host's administrator: the " + origin +
-                    " counts only where the hook has a limit (--only, --allow or --max-devices), and it has "
-                    "none; " +
-                    (key == crio_pod_key ? "for example: " + install + " " + only
-                                         : "add " + only + " to its args, see the guide kubernetes.md"));
-}
-
-namespace {
 
 /** The same, if it counts. */
 std::optional<Request> find_counting(std::string_view key, const Config &config, const OptInOptions &options)

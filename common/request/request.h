@@ -73,15 +73,6 @@ std::optional<Request> read_request(std::string_view hook, const Config *config,
                                     Notes &notes, const OtherwiseAsked &otherwise = {});
 
 /**
- * Who writes a pod is not the host's administrator, so what a pod's annotation asks counts only where the hook has a
- * limit.
- * @param origin what asks, for the message
- * @throws Error (Denied) which names what to run, if the container is a pod's and there is none
- */
-void check_pod(std::string_view hook, const Config &config, const OptInOptions &options,
-               const std::string &origin);
-
-/**
  * Whether config.json may ask for anything, looked at as bytes: most containers do not, and then nothing of it needs to be
  * parsed. False only if read_request() would find nothing to do and nothing to refuse.
  */

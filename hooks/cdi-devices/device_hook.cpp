@@ -24,6 +24,7 @@
 #include "hook/gpu_lease.h"
 #include "host/pci_devices.h"
 #include "request/annotations.h"
+#include "request/pod_limit.h"
 
 namespace ogh::cdi_devices {
 

@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "hook/gpu_options.h"
+#include "hook/gpu_vendor.h"
+#include "hook/hook.h"
+#include "lease/leases.h"
+
+namespace ogh {
+
+/** What --list, --cdi, --drain and --undrain do, without a container. */
+class GpuAdmin final {
+public:
+    GpuAdmin(Hook &hook, const GpuVendor &vendor, const GpuOptions &options)
+        : hook_(hook), vendor_(vendor), options_(options), sysroot_(hook.options().sysroot)
+    {
+    }
+
+    void print_list(const SelectionPolicy &policy);
+
+    /** @param words the command line */
+    void print_cdi(std::vector<std::string> words, const SelectionPolicy &policy);
+
+    void set_drained();
+
+private:
+    void note_dead(const std::vector<Candidate> &gpus);
+    std::vector<Candidate> gpus_if_any(SelectionPolicy policy);
+    std::optional<LeaseList> list_leases(ListFormat format);
+
+    Hook &hook_;
+    const GpuVendor &vendor_;
+    const GpuOptions &options_;
+    Sysroot sysroot_;
+};
+
+} // namespace ogh
