@@ -12,7 +12,7 @@ packages=(
     attr btrfs-progs busybox-static e2fsprogs fish jq libcap2-bin mount musl procps strace util-linux zsh
     crun podman runc uidmap
     golang-go golang-k8s-sigs-yaml-dev
-    debian-archive-keyring mmdebstrap qemu-system-x86
+    debian-archive-keyring libelf1 mmdebstrap qemu-system-x86
     hyperfine
     # to check the sources
     clang-format clang-tidy codespell git man-db mandoc shellcheck

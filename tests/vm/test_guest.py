@@ -21,7 +21,9 @@ GUEST = HERE / "guest"
 RELEASE = os.environ.get("VM_RELEASE")
 IMAGES = HERE.parents[1] / (f"build/vm-{RELEASE}" if RELEASE else "build/vm")
 BOOTS = {
-    "apparmor": Boot("security=apparmor apparmor=1 drm_kms_helper.fbdev_emulation=0", devices=["virtio-gpu-pci"]),
+    # Of the two bochs-displays see guest/stand_in.sh.
+    "apparmor": Boot("security=apparmor apparmor=1 drm_kms_helper.fbdev_emulation=0",
+                     devices=["virtio-gpu-pci", "bochs-display", "bochs-display"]),
     "selinux": Boot("security=selinux selinux=1 enforcing=0"),
 }
 # What takes more than this machine's release has.
