@@ -180,6 +180,20 @@ Findings check_given_gpus(const Sysroot &sysroot, const std::vector<InstalledHoo
     return findings;
 }
 
+/** A container that asks for all directories gets none then, and starts. */
+Findings check_source(const Sysroot &sysroot, const InstalledHook &hook)
+{
+    if (hook.hook->name != "mount-srv")
+        return {};
+    const auto named = option_of(hook_file(hook), "--source-dir");
+    const std::string source = named.value_or("/srv");
+    if (sysroot.find(source))
+        return {};
+    return {{named ? Severity::Warning : Severity::Note,
+             title_of(hook) + ": there is no directory " + quote(source) + ", so that 'all' gives nothing",
+             named ? "make it, or fix --source-dir in 'args' of its file" : ""}};
+}
+
 /** The third part of user:role:type:level; "" if the file has no label. */
 std::string label_type_of(int fd)
 {
@@ -241,6 +255,7 @@ std::optional<Section> check_devices(const Sysroot &sysroot, const std::vector<I
         for (const InstalledHook &hook : hooks) {
             add(section.findings, check_one_gpu(sysroot, hook));
             add(section.findings, check_allowed(sysroot, hook));
+            add(section.findings, check_source(sysroot, hook));
         }
         add(section.findings, check_given_gpus(sysroot, hooks));
         add(section.findings, check_labels(sysroot, hooks));

@@ -98,6 +98,10 @@ std::optional<Finding> check_running(const HookFile &file, int fd, const std::st
     if (::fstat(fd, &status) == 0 && (status.st_mode & S_IXUSR) == 0)
         return Finding{Severity::Error, shown + " is not executable: no container is created that calls it",
                        "chmod 755 " + printable(file.executable)};
+    if ((status.st_mode & (S_ISUID | S_ISGID)) != 0)
+        return Finding{Severity::Error,
+                       shown + " is setuid or setgid: each user of this host runs it as root",
+                       "chmod 755 " + printable(file.executable)};
     struct statvfs filesystem {};
     if (::fstatvfs(fd, &filesystem) == 0 && (filesystem.f_flag & ST_NOEXEC) != 0)
         return Finding{

@@ -10,6 +10,7 @@
 #include "base/duration.h"
 #include "base/error.h"
 #include "base/exit_status.h"
+#include "base/path_names.h"
 #include "base/text.h"
 #include "doctor/check_executable.h"
 #include "engines/installed_hooks.h"
@@ -101,6 +102,44 @@ std::optional<Finding> check_timeout(const HookFile &file)
                    "write \"timeout\": " + std::to_string(needed)};
 }
 
+/** The first word is the name of the program, whatever it is: an option in its place counts for nobody. */
+std::optional<Finding> check_name(const HookFile &file)
+{
+    if (file.args.empty() || !file.args.front().starts_with('-'))
+        return std::nullopt;
+    return Finding{Severity::Error,
+                   quote(file.path) + ": " + quote(file.args.front()) +
+                       " is taken for the name of the program, and does not count: it is the first of 'args'",
+                   R"(write "args": [")" + std::string(file.ours->name) + R"(", ...])"};
+}
+
+std::optional<Finding> check_log_file(const Engine &engine, const HookFile &file)
+{
+    const auto log = option_of(file, "--log-file");
+    if (!log || !log->starts_with('/') || engine.sysroot->find(folder_of(*log)))
+        return std::nullopt;
+    return Finding{Severity::Warning,
+                   quote(file.path) + ": nothing is written to --log-file, as " + quote(folder_of(*log)) +
+                       " is not there",
+                   "mkdir " + printable(folder_of(*log)) + ", or name another file"};
+}
+
+/** That it is the hook, and whole, is known when it has run. */
+std::optional<Finding> check_program(const Sysroot &host, const HookFile &file)
+{
+    const std::string name(file.ours->name);
+    const ProgramOutput said = run_hook(host, {file.ours, {}, {}, {}}, {"--version"});
+    const std::string who = said.out.substr(0, said.out.find(' '));
+    if (who == name)
+        return std::nullopt;
+    return Finding{Severity::Error,
+                   quote(file.ours->executable) +
+                       (said.exit_status == 0
+                            ? " is " + printable(who) + ", and not " + name
+                            : " does not run: it ended with the status " + std::to_string(said.exit_status)),
+                   "install the hooks again"};
+}
+
 /** Nobody but the host itself and, by a key, a task can ask on Concourse. */
 std::optional<Finding> check_opt_in(const Engine &engine, const HookFile &file)
 {
@@ -162,6 +201,8 @@ Answer ask(const Sysroot &host, const HookFile &file)
 
 std::optional<Finding> check_options(const Engine &engine, const HookFile &file)
 {
+    if (auto other = check_program(*engine.host, file))
+        return other;
     const std::string page = std::string(file.ours->name) + "(8)";
     const Answer answer = ask(*engine.host, file);
     if (!answer.wrong_options.empty())
@@ -197,8 +238,9 @@ Findings check_hook_file(const Engine &engine, const HookFile &file)
     Findings findings = check_executable(engine, file);
     const bool is_sound = std::none_of(findings.begin(), findings.end(),
                                        [](const Finding &each) { return each.severity == Severity::Error; });
-    for (const auto &finding : {check_stages(file), check_when(engine, file), check_opt_in(engine, file),
-                                check_pods(engine, file), check_environment(file), check_timeout(file)})
+    for (const auto &finding :
+         {check_stages(file), check_when(engine, file), check_opt_in(engine, file), check_pods(engine, file),
+          check_environment(file), check_timeout(file), check_name(file), check_log_file(engine, file)})
         if (finding)
             findings.push_back(*finding);
     if (is_sound)

@@ -1,13 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "doctor/check_host.h"
 
+#include <sys/stat.h>
+
 #include <string>
 
 #include "base/dotted_version.h"
+#include "base/error.h"
 #include "base/text.h"
+#include "history/history.h"
 #include "host/host_file.h"
 #include "host/root_alone.h"
 #include "host/systemd_units.h"
+#include "lease/lease_file.h"
 
 namespace ogh::admin {
 
@@ -41,17 +46,55 @@ Findings check_units(const Sysroot &sysroot)
     return {};
 }
 
+bool has_type(const ResolvedPath &place, mode_t type)
+{
+    struct stat status {};
+    return ::fstat(place.fd.get(), &status) == 0 && (status.st_mode & S_IFMT) == type;
+}
+
+/** Also where no hook lists a GPU, and so none reads it. */
+Findings check_lease_state(const Sysroot &sysroot)
+{
+    constexpr size_t limit = size_t{1} << 28U;
+    const std::string path = "/run/oci-gpu-hooks/leases/state";
+    try {
+        if (const auto text = read_host_file(sysroot, path, limit))
+            static_cast<void>(parse_lease_file(*text));
+        return {};
+    } catch (const Error &error) {
+        return {{Severity::Error,
+                 quote(path) + " cannot be read, so that no container is given a GPU: " + error.what(),
+                 "once no container that runs has a GPU: rm " + path}};
+    }
+}
+
 /** Each that is there; where others may write, no hook takes a lease. */
 Findings check_lease_folder(const Sysroot &sysroot)
 {
-    for (const std::string path : {"/run", "/run/oci-gpu-hooks", "/run/oci-gpu-hooks/leases"})
-        if (const auto place = sysroot.find(path))
-            if (const std::string why = why_others_may_add(place->fd.get()); !why.empty())
-                return {{Severity::Error,
-                         "the directory " + quote(path) + " " + why +
-                             ": no container is given a GPU, as no lease is taken where others may write",
-                         std::string("chown root:root ").append(path).append("; chmod 755 ").append(path)}};
-    return {};
+    for (const std::string path : {"/run", "/run/oci-gpu-hooks", "/run/oci-gpu-hooks/leases"}) {
+        const auto place = sysroot.find(path);
+        if (!place)
+            return {};
+        if (!has_type(*place, S_IFDIR))
+            return {{Severity::Error, quote(path) + " is no directory: no container is given a GPU",
+                     "rm " + path}};
+        if (const std::string why = why_others_may_add(place->fd.get()); !why.empty())
+            return {{Severity::Error,
+                     "the directory " + quote(path) + " " + why +
+                         ": no container is given a GPU, as no lease is taken where others may write",
+                     std::string("chown root:root ").append(path).append("; chmod 755 ").append(path)}};
+    }
+    return check_lease_state(sysroot);
+}
+
+Findings check_history(const Sysroot &sysroot)
+{
+    const auto place = sysroot.find(default_history);
+    if (!place || has_type(*place, S_IFREG))
+        return {};
+    return {{Severity::Warning,
+             quote(default_history) + " is no plain file: what is given and refused is not written down",
+             "remove it"}};
 }
 
 } // namespace
@@ -61,6 +104,7 @@ Section check_host(const Sysroot &sysroot)
     Section section{"this host", {check_kernel(sysroot)}};
     add(section.findings, check_units(sysroot));
     add(section.findings, check_lease_folder(sysroot));
+    add(section.findings, check_history(sysroot));
     return section;
 }
 

@@ -142,6 +142,9 @@ void read_hook(const json &hook, HookFile &file)
 
 void read_document(std::string_view text, HookFile &file)
 {
+    // The reader used here passes over it, and Go's, which engines have, does not.
+    if (text.starts_with("\xef\xbb\xbf"))
+        throw Error(ErrorKind::BrokenHost, "it begins with a byte order mark");
     const json document = parse_object(text, "the file", [](const auto &, const auto &) { return true; });
     const std::string version = string_member(document, "version", "the file");
     if (version != version_read)

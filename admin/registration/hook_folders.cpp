@@ -33,16 +33,19 @@ bool is_folder(const ResolvedPath &place)
     return ::fstat(place.fd.get(), &status) == 0 && S_ISDIR(status.st_mode);
 }
 
-/** @return nothing for a directory, which engines pass over */
-std::optional<HookFile> read_file(const Sysroot &sysroot, const std::string &path)
+/** @return nothing for a directory that the engine passes over */
+std::optional<HookFile> read_file(const Sysroot &sysroot, const std::string &path, FolderRules rules)
 {
     HookFile unreadable;
     unreadable.path = path;
     unreadable.name = file_name_of(path);
     try {
         const auto place = sysroot.find(path);
-        if (place && is_folder(*place))
-            return std::nullopt;
+        if (place && is_folder(*place)) {
+            if (rules == FolderRules::EveryFile)
+                return std::nullopt;
+            throw Error(ErrorKind::BrokenHost, "it is a directory"); // podman goes by the name, and reads it
+        }
         const auto text = place ? read_host_file(sysroot, place->path, max_file_size) : std::nullopt;
         if (text) {
             HookFile file = parse_hook_file(path, *text);
@@ -72,7 +75,7 @@ HookFolder read_hook_folder(const Sysroot &sysroot, const std::string &path, Fol
         };
         const FolderListing listing{quote(path), is_read, max_files, ErrorKind::BrokenHost};
         for (const FolderEntry &entry : list_folder(place->fd.get(), listing)) {
-            auto file = read_file(sysroot, path + "/" + entry.name);
+            auto file = read_file(sysroot, path + "/" + entry.name, rules);
             if (!file)
                 continue;
             file->is_missing = file->is_missing && rules == FolderRules::HooksD;

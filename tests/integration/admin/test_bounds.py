@@ -171,7 +171,7 @@ def test_a_file_of_a_worker(processes, built, waiting_program, tmp_path, what):
 
 
 def test_folders_and_other_names_are_passed_over(command, installed_host):
-    for name in "50-folder.json", "x.d":
+    for name in "50-folder", "x.d":
         (installed_host.path / SHIPPED / name).mkdir()
     many("{", ".txt", 1_000)(installed_host.path / SHIPPED / "x")
     findings, status = command.doctor()

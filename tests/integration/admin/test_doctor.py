@@ -124,6 +124,28 @@ def by_key(mode):
     return break_it
 
 
+def byte_order_mark(host):
+    text = (host.path / MOUNT_SRV).read_text("utf-8")
+    (host.path / MOUNT_SRV).write_text(text, encoding="utf-8-sig")
+
+
+def a_directory(host):
+    host.remove(MOUNT_SRV)
+    (host.path / MOUNT_SRV).mkdir()
+
+
+def state_of_leases(text):
+    def break_it(host):
+        (host.path / "run/oci-gpu-hooks/leases").mkdir(parents=True)
+        (host.path / "run/oci-gpu-hooks/leases/state").write_bytes(text)
+    return break_it
+
+
+def leases_in_a_file(host):
+    (host.path / "run").mkdir(exist_ok=True)
+    host.write("run/oci-gpu-hooks", "")
+
+
 def settings_of_all(host):
     host.hooks_dir()
     (host.path / "etc/containers/containers.conf").chmod(0o666)
@@ -185,6 +207,19 @@ BROKEN = {
                                   "the directory '/run/oci-gpu-hooks/leases' may be written",
                                   "chmod 755 /run/oci-gpu-hooks/leases"),
     "run that all may write": (leases_of_all("run"), ERROR, "the directory '/run' may be written", "chmod 755 /run"),
+    "leases in a file": (leases_in_a_file, ERROR, "'/run/oci-gpu-hooks' is no directory", "rm /run/oci-gpu-hooks"),
+    "rubbish for a state": (state_of_leases(b"rubbish\xff\n"), ERROR, "no container is given a GPU",
+                            "rm /run/oci-gpu-hooks/leases/state"),
+    "file that begins with a mark": (byte_order_mark, ERROR, "begins with a byte order mark", "fix the file"),
+    "directory in place of a file": (a_directory, ERROR, "it is a directory", "remove it"),
+    "options without the hook's name": (
+        lambda host: host.change(MOUNT_SRV, lambda document: document["hook"].update(args=["--allow=datasets"])), ERROR,
+        "'--allow=datasets' is taken for the name of the program", '"args": ["mount-srv", '),
+    "executable that is setuid": (with_mode(f"{EXECDIR}/mount-srv", 0o4755), ERROR, "is setuid", "chmod 755"),
+    "log file in no directory": (with_args("--log-file", "/nowhere/log"), WARNING, "'/nowhere' is not there", "mkdir"),
+    "directories from nowhere": (with_args("--source-dir", "/data"), WARNING, "there is no directory '/data'", "--source-dir"),
+    "history that is a directory": (lambda host: (host.path / "var/lib/oci-gpu-hooks/history").mkdir(parents=True), WARNING,
+                                    "'/var/lib/oci-gpu-hooks/history' is no plain file", "remove it"),
     "no key file": (by_key(0), ERROR, "the key file '/etc/keys' is not there", "key new NAME --hook mount-srv"),
     "key file that all may read": (by_key(0o644), ERROR, "'/etc/keys'", "fix the key file"),
     "old kernel": (lambda host: host.write("proc/sys/kernel/osrelease", "5.10.0-9-amd64\n"), ERROR, "is too old",

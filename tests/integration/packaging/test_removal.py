@@ -87,6 +87,17 @@ def test_the_life_of_an_archive(machine, unpacked, gets):
     assert seen == [*steps]
 
 
+@pytest.mark.parametrize("change, words", (("cp amd-kfd mount-srv", "is amd-kfd, and not mount-srv"),
+                                           ("truncate -s 900000 mount-srv", "does not run: it ended with the status ")))
+def test_the_doctor_notices_an_executable_that_is_not_the_hook(machine, unpacked, change, words):
+    """It has the hooks' version either way."""
+    machine.run([unpacked / "install"])
+    machine.run(["oci-gpu-hooks", "install", "--engine", "podman", "mount-srv"])
+    machine.run(["sh", "-ec", f"cd /usr/local/libexec/oci/hooks.d; {change}"])
+    said = machine.run(["oci-gpu-hooks", "doctor"], check=False)
+    assert said.returncode == 6 and f"'/usr/local/libexec/oci/hooks.d/mount-srv' {words}" in said.stdout, said
+
+
 def test_folders_that_were_there_stay(unpacked, tmp_path):
     kept = ("usr/local/bin", "usr/local/share", "usr/local/share/man/man8", "usr/share/containers")
     for folder in kept:
