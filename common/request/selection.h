@@ -2,7 +2,6 @@
 #pragma once
 
 #include <cstddef>
-#include <set>
 #include <string>
 #include <vector>
 
@@ -36,16 +35,6 @@ struct Choice {
  */
 Choice resolve(const Selectors &selectors, const std::vector<Candidate> &candidates,
                const SelectionPolicy &policy, Notes &notes);
-
-/**
- * Where the devices are that resolve() may choose of. Pure.
- * @param selectors, candidates, policy as for resolve()
- */
-std::set<PciAddress> addresses_meant(const Selectors &selectors, const std::vector<Candidate> &candidates,
-                                     const SelectionPolicy &policy);
-
-/** Where all of them are. */
-std::set<PciAddress> addresses_of(const std::vector<Candidate> &candidates);
 
 /** "any:2" or "any:gfx1100:2" @param group "" for any at all */
 std::string any_text(unsigned count, const std::string &group);

@@ -12,6 +12,7 @@
 #include "base/text.h"
 #include "host/pci_devices.h"
 #include "kernel/user_namespace.h"
+#include "request/candidate_addresses.h"
 #include "request/visible_devices.h"
 
 namespace ogh::amd_kfd {

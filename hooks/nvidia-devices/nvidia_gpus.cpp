@@ -7,6 +7,7 @@
 #include "nvidia-devices/host/instance_names.h"
 #include "nvidia-devices/nvidia_host.h"
 #include "nvidia-devices/request/plugin_names.h"
+#include "request/candidate_addresses.h"
 
 namespace ogh::nvidia_devices {
 
