@@ -72,6 +72,11 @@ void Hook::say_notes()
 
 bool Hook::parse(int argc, const char *const *argv)
 {
+    // Whoever forgets the name in 'args' has written a limit that would count for nothing.
+    if (argc > 0 && argv[0][0] == '-')
+        throw Error(ErrorKind::Usage,
+                    quote(argv[0]) + " is taken for the name of the program, and does not count: it is the "
+                                     "first of 'args', where the hook's name stands");
     cli_.heading("Options of every hook");
     add_common_options(cli_, options_);
     if (const auto text = cli_.parse(argc, argv)) {

@@ -39,6 +39,14 @@ def test_a_mistake_is_named(by_hand, name):
     assert process.stderr == f"{name}: unknown option '--alow'; see --help\n"
 
 
+@pytest.mark.parametrize("name", HOOKS)
+def test_an_option_in_place_of_the_name_is_refused(built, name):
+    """It would be a limit that counts for nothing."""
+    process = subprocess.run(["--log-level=error", "--plan", "--request", "none"], check=False, input="",
+                             executable=built / "hooks" / name / name, capture_output=True, encoding="utf-8")
+    assert process.returncode == 2 and "'--log-level=error' is taken for the name of the program" in process.stderr
+
+
 def test_the_list_of_folders(by_hand, srv):
     srv.folders("datasets", "models", "out_rw")
     srv.link("gone", "nowhere")
