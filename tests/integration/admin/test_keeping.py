@@ -179,6 +179,15 @@ def test_a_changed_policy_is_kept_too(command, host):
     assert files(host) == before
 
 
+def test_a_symlink_stays_and_is_named(command, host):
+    """Its text is elsewhere, and would be lost."""
+    path = f"{OWN}/{FILES['amd-kfd']}"
+    (host.path / path).rename(host.path / "mine.json")
+    (host.path / path).symlink_to("../../../../mine.json")
+    assert f"'/{path}' is no plain file, and stays: remove it\n" in done_by(command, "uninstall", "--keep")
+    assert (host.path / path).is_symlink() and not (host.path / KEPT / path).exists()
+
+
 def test_hooks_of_others_stay_in_force(command, host):
     host.write(f"{OWN}/50-other.json", json.dumps({
         "version": "1.0.0", "hook": {"path": "/usr/bin/podman"}, "when": {"always": True}, "stages": ["poststop"]}))
