@@ -11,8 +11,10 @@ from pathlib import Path
 import pytest
 
 from harness.admin import FILES, SHIPPED, Command
+from harness.newcomer_fixtures import show_gpus
 from harness.processes import children
 from harness.stopped import wait_until
+from hosts.nvidia import TWO, UNUSED, NvidiaHost
 
 pytest_plugins = ["harness.admin_fixtures"]
 
@@ -70,6 +72,19 @@ def test_an_engine_that_starts_nothing(trial, files):
     sections, status = trial("podman")
     assert status == ERROR
     assert sections["podman"][0][1].startswith("a container that asks for nothing does not start")
+
+
+@pytest.mark.parametrize("engine", ["podman", "runc", "crun"])
+def test_a_device_that_cannot_be_opened_is_an_error(trial, machine, scratch, engine):
+    """The container starts with it, as no driver has its number."""
+    gpus = NvidiaHost(scratch / "gpus", TWO, numbers=UNUSED)
+    gpus.write("usr/bin/nvidia-smi", "")
+    show_gpus(machine, gpus)
+    machine.mount("-t", "tmpfs", "-o", "mode=755", "tests", "/run")
+    sections, status = trial(engine)
+    severity, text = sections[engine][-1]
+    assert status == ERROR and severity == "error", sections
+    assert "'/dev/nvidia-uvm cannot be opened: No such device or address'" in text
 
 
 def test_an_engine_that_cannot_be_tried(oci_gpu_hooks, installed_host):
