@@ -98,6 +98,28 @@ def test_the_doctor_notices_an_executable_that_is_not_the_hook(machine, unpacked
     assert said.returncode == 6 and f"'/usr/local/libexec/oci/hooks.d/mount-srv' {words}" in said.stdout, said
 
 
+SYSTEMCTL = """#!/bin/sh
+case "$*" in
+*is-enabled*) [ -e /run/enabled ] ;;
+*disable*) rm /run/enabled ;;
+*) exit 1 ;;
+esac
+"""
+
+
+def test_the_timer_goes_with_the_hooks_and_is_named(machine, unpacked):
+    machine.mount("-t", "tmpfs", "-o", "mode=755", "tests", "/run")
+    machine.run([unpacked / "install"])
+    machine.run(["sh", "-ec", 'mkdir -p /run/systemd/system; >/run/enabled; printf "%s" "$0" >/usr/local/bin/systemctl;'
+                              " chmod 755 /usr/local/bin/systemctl", SYSTEMCTL])
+    remove = ["env", "PATH=/usr/local/bin:/usr/bin:/bin", unpacked / "uninstall"]
+    said = machine.run(remove).stdout
+    assert "systemctl enable --now oci-gpu-hooks-check.timer" in said
+    assert machine.run(["ls", "/run/enabled"], check=False).returncode != 0
+    machine.run([unpacked / "install"])
+    assert "timer was enabled" not in machine.run(remove).stdout
+
+
 def test_folders_that_were_there_stay(unpacked, tmp_path):
     kept = ("usr/local/bin", "usr/local/share", "usr/local/share/man/man8", "usr/share/containers")
     for folder in kept:
