@@ -25,9 +25,9 @@ def tree(release, kind):
 
 
 class DebianHost(Host):
-    """An overlay on `lower`, in `folder`. `shared` is a directory that has the same path on it and here."""
+    """An overlay on `lower`, in `folder`. Each of `shared` is a directory that has the same path on it and here."""
 
-    def __init__(self, lower, folder, shared):
+    def __init__(self, lower, folder, *shared):
         self._lower, self._upper = lower, folder / "upper"
         root = folder / "root"
         for path in (root, folder / "work", self._upper / "etc"):
@@ -42,7 +42,7 @@ class DebianHost(Host):
             "mount -t tmpfs -o mode=755 dev dev", "mkdir dev/pts", "mkdir -m 1777 dev/shm",
             "mount --rbind /dev/pts dev/pts", "ln -s pts/ptmx dev", "ln -s /proc/self/fd dev",
             "cp -a /dev/null /dev/zero /dev/full /dev/random /dev/urandom /dev/tty dev",
-            f"mkdir -p .{shared}", f"mount --bind {shared} .{shared}",
+            *(f"mkdir -p .{path} && mount --bind {path} .{path}" for path in shared),
             "pivot_root . mnt", "cd /", "umount -l mnt"])
 
     def command(self, argv):
