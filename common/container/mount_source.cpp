@@ -3,6 +3,7 @@
 
 #include <fcntl.h>
 
+#include <optional>
 #include <utility>
 
 #include "base/error.h"
@@ -29,11 +30,13 @@ MountSource copy_source(const MountEdit &edit, int idmap)
 OpenedSource open_source(const MountEdit &edit)
 {
     const std::string what = quote(edit.host_path);
-    UniqueFd fd = open_path(AT_FDCWD, edit.host_path, O_PATH, Walk::NoSymlinks, what);
-    const Inode inode = Inode::of(fd.get(), what);
+    std::optional<UniqueFd> fd = find_path(AT_FDCWD, edit.host_path, O_PATH, Walk::NoSymlinks, what);
+    if (!fd)
+        throw Error(ErrorKind::NotAvailable, what + " has gone since it was looked up");
+    const Inode inode = Inode::of(fd->get(), what);
     if (!inode.is(edit.kind))
         throw Error(ErrorKind::Failure, what + " is no longer what it was when it was looked up");
-    return {std::move(fd), inode};
+    return {std::move(*fd), inode};
 }
 
 std::vector<MountSource> open_sources(const std::vector<MountEdit> &mounts,

@@ -26,7 +26,10 @@ struct OpenedSource {
     Inode inode;
 };
 
-/** Opens it, without following any symlink. @throws Error if it is not of the kind that was planned */
+/**
+ * Opens it, without following any symlink.
+ * @throws Error: NotAvailable if it has gone; Failure if it is not of the kind that was planned
+ */
 OpenedSource open_source(const MountEdit &edit);
 
 /**

@@ -137,7 +137,8 @@ BOOST_FIXTURE_TEST_CASE(a_source_that_is_gone_is_refused_before_anything_is_made
     const Lines before = image();
     Edits edits = data_at({"/srv/a"});
     edits.mounts.push_back({src("gone"), "/srv/gone", Kind::Directory, true});
-    BOOST_TEST(refused(commit(edits), "'" + src("gone") + "': No such file or directory"));
+    BOOST_TEST(refused(commit(edits), "'" + src("gone") + "' has gone since it was looked up",
+                       ErrorKind::NotAvailable));
     BOOST_TEST(differences(before, image()) == Lines(), boost::test_tools::per_element());
 }
 
