@@ -27,7 +27,7 @@ void HistoryLine::add_text(std::string_view text)
     if (std::all_of(text.begin(), text.end(), is_plain))
         text_.append("\"").append(text).append("\"");
     else
-        text_ += nlohmann::json(as_utf8(text)).dump(-1, ' ', true);
+        text_ += nlohmann::ordered_json(as_utf8(text)).dump(-1, ' ', true);
 }
 
 void HistoryLine::add(std::string_view name, std::string_view text)
