@@ -145,7 +145,7 @@ void read_document(std::string_view text, HookFile &file)
     // The reader used here passes over it, and Go's, which engines have, does not.
     if (text.starts_with("\xef\xbb\xbf"))
         throw Error(ErrorKind::BrokenHost, "it begins with a byte order mark");
-    const json document = parse_object(text, "the file", [](const auto &, const auto &) { return true; });
+    const json document = parse_object(text, "the file");
     const std::string version = string_member(document, "version", "the file");
     if (version != version_read)
         throw Error(ErrorKind::BrokenHost, "the version is " + quote(version) + " and not '1.0.0'");
@@ -187,7 +187,7 @@ std::vector<HookFile> parse_base_spec(const std::string &path, std::string_view 
 {
     const char *const what = "the spec";
     std::vector<HookFile> files;
-    const json document = parse_object(text, what, [](const auto &, const auto &) { return true; });
+    const json document = parse_object(text, what);
     const json *const hooks = find_member(document, "hooks");
     if (hooks == nullptr)
         return files;

@@ -62,7 +62,7 @@ Manifest Manifest::parse(std::string_view text)
 {
     Manifest manifest;
     try {
-        const json document = parse_object(text, what, [](const auto &, const auto &) { return true; });
+        const json document = parse_object(text, what);
         if (document.at("files").size() > max_written_files)
             throw Error(ErrorKind::BrokenHost,
                         std::string(what) + " has more than " + std::to_string(max_written_files) + " files");

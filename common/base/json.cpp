@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "base/json.h"
 
-#include <optional>
 #include <utility>
 
 #include "base/error.h"
@@ -27,8 +26,8 @@ Error malformed(const char *what, const std::string &why)
  */
 class KeptMembers final {
 public:
-    KeptMembers(std::string_view text, const char *what, const KeepMember &keep)
-        : text_(text), what_(what), keep_(keep)
+    KeptMembers(std::string_view text, const char *what, KeptPaths paths)
+        : text_(text), what_(what), paths_(paths)
     {
     }
 
@@ -42,12 +41,14 @@ public:
             pass_end();
             throw malformed(what_, "is no JSON object");
         }
-        keep_members({});
+        keep_parts(0);
         pass_end();
         return std::move(kept_);
     }
 
 private:
+    enum class Kept { Nothing, Parts, Whole };
+
     [[nodiscard]] Error invalid() const
     {
         return malformed(what_, "is no valid JSON (at byte " + std::to_string(at_ + 1) + ")");
@@ -91,8 +92,7 @@ private:
         const size_t begin = at_;
         pass('"');
         bool is_plain = true;
-        while (next() != '"') {
-            const auto byte = static_cast<unsigned char>(next());
+        for (unsigned char byte = 0; (byte = static_cast<unsigned char>(next())) != '"';) {
             if (byte < ' ')
                 throw invalid();
             is_plain = is_plain && byte != '\\' && byte < 0x80U;
@@ -151,58 +151,94 @@ private:
         }
     }
 
-    /** The next value is an object. @param outer the member of the outermost object that it is; nothing for that itself */
-    void keep_members(const std::optional<std::string> &outer) // of two levels
+    [[nodiscard]] Kept kept_of_path() const
     {
-        const int depth = outer ? 2 : 1;
-        go_deeper(depth - 1);
-        kept_ += '{';
-        if (!pass_if('}')) {
+        if (paths_.empty())
+            return Kept::Whole;
+        for (const std::string_view path : paths_) {
+            if (path == path_)
+                return Kept::Whole;
+            if (path.size() > path_.size() && path[path_.size()] == '/' && path.starts_with(path_))
+                return Kept::Parts;
+        }
+        return Kept::Nothing;
+    }
+
+    void keep_whole(int depth)
+    {
+        const size_t begin = at_;
+        pass_value(depth);
+        kept_.append(text_, begin, at_ - begin);
+    }
+
+    /** Keeps what is asked for of the next value, which begins here: of an object, or of each in a list. */
+    void keep_parts(int depth)
+    {
+        const char first = next();
+        if (first != '{' && first != '[') {
+            keep_whole(depth);
+            return;
+        }
+        const char end = first == '{' ? '}' : ']';
+        go_deeper(depth);
+        kept_ += first;
+        if (!pass_if(end)) {
             do {
-                keep_member(outer, depth);
+                if (first == '{')
+                    keep_member(depth + 1);
+                else
+                    keep_element(depth + 1);
             } while (pass_if(','));
-            pass('}');
+            pass(end);
         }
         if (kept_.back() == ',')
             kept_.pop_back();
-        kept_ += '}';
+        kept_ += end;
     }
 
-    void keep_member(const std::optional<std::string> &outer, int depth)
+    void keep_element(int depth)
+    {
+        pass_blanks();
+        keep_parts(depth);
+        kept_ += ',';
+    }
+
+    void keep_member(int depth)
     {
         const std::string_view string = pass_string();
-        const std::string name = string.find('\\') == std::string_view::npos
-                                     ? std::string(string.substr(1, string.size() - 2))
-                                     : json::parse(string).get<std::string>();
+        const size_t outer = path_.size();
+        if (outer != 0)
+            path_ += '/';
+        if (string.find('\\') == std::string_view::npos)
+            path_ += string.substr(1, string.size() - 2);
+        else
+            path_ += json::parse(string).get<std::string>();
         pass(':');
         pass_blanks();
-        if (!(outer ? keep_(*outer, name) : keep_(name, ""))) {
+        const Kept kept = kept_of_path();
+        if (kept == Kept::Nothing) {
             pass_value(depth);
-            return;
-        }
-        kept_.append(string) += ':';
-        const size_t begin = at_;
-        if (!outer && next() == '{') {
-            keep_members(name);
         } else {
-            pass_value(depth);
-            kept_.append(text_, begin, at_ - begin);
+            kept_.append(string) += ':';
+            kept == Kept::Whole ? keep_whole(depth) : keep_parts(depth);
+            kept_ += ',';
         }
-        kept_ += ',';
+        path_.resize(outer);
     }
 
     std::string_view text_;
     const char *what_;
-    const KeepMember &keep_;
+    KeptPaths paths_;
     size_t at_ = 0;
+    std::string path_; ///< of the member that is being read
     std::string kept_;
 };
 
 } // namespace
 
-json parse_object(std::string_view text, const char *what, const KeepMember &keep)
+json parse_object(std::string_view text, const char *what, KeptPaths kept)
 {
-    return json::parse(KeptMembers(text, what, keep).take());
+    return json::parse(KeptMembers(text, what, kept).take());
 }
 
 const json *find_member(const json &object, const char *name)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <functional>
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -9,16 +9,19 @@
 
 namespace ogh {
 
-/** Whether to store a member of the outermost object ("" as the second), or one of such a member's own members. */
-using KeepMember = std::function<bool(const std::string &member, const std::string &inner)>;
+/**
+ * Which members to store, with all that is in them: the names of the objects that a member is in and its own, with a '/'
+ * between each. What holds for an object holds for each in a list.
+ */
+using KeptPaths = std::span<const std::string_view>;
 
 /**
- * Parses JSON that somebody else wrote. What `keep` refuses is checked as JSON but not stored, so that a large
- * seccomp profile costs no memory.
+ * Parses JSON that somebody else wrote. What is not in `kept`, if there is any, is checked as JSON but not stored, so
+ * that a large seccomp profile costs no memory.
  *
  * @throws Error if it is no JSON object, or is nested deeper than 64 levels; `what` names it in the message
  */
-nlohmann::json parse_object(std::string_view text, const char *what, const KeepMember &keep);
+nlohmann::json parse_object(std::string_view text, const char *what, KeptPaths kept = {});
 
 /** The member `name` of `object` if it is there and not null, else nullptr. */
 const nlohmann::json *find_member(const nlohmann::json &object, const char *name);

@@ -3,6 +3,8 @@
 
 #include <fcntl.h>
 
+#include <array>
+
 #include "base/error.h"
 #include "base/file.h"
 #include "base/json.h"
@@ -23,10 +25,9 @@ std::string image_of(const json &container)
     const std::string metadata = text_member(container, "metadata");
     if (metadata.empty())
         return "";
-    return text_member(
-        parse_object(metadata, "metadata",
-                     [](const std::string &member, const std::string &) { return member == "image-name"; }),
-        "image-name");
+    constexpr const char *name = "image-name";
+    constexpr std::array<std::string_view, 1> kept{name};
+    return text_member(parse_object(metadata, "metadata", kept), name);
 }
 
 /** "STORAGE" of "STORAGE/ID/userdata"; "" of any other bundle. */
@@ -52,9 +53,7 @@ try {
 
 std::map<std::string, PodmanName> parse_podman_names(std::string_view text)
 {
-    const auto is_needed = [](const std::string &, const std::string &) { return true; };
-    const json document =
-        parse_object("{\"containers\":" + std::string(text) + "}", "containers.json", is_needed);
+    const json document = parse_object("{\"containers\":" + std::string(text) + "}", "containers.json");
     std::map<std::string, PodmanName> names;
     for (const json &container : document.at("containers")) {
         const json *const list = container.is_object() ? find_member(container, "names") : nullptr;

@@ -3,6 +3,7 @@
 
 #include <elf.h>
 
+#include <array>
 #include <climits>
 #include <cstddef>
 #include <cstdint>
@@ -114,10 +115,8 @@ std::optional<std::string_view> description_of(std::string_view section)
 std::optional<std::vector<unsigned>> parse_drivers(std::string_view description)
 {
     constexpr const char *name = "Driver";
-    const json document =
-        parse_object(description, "the note", [&](const std::string &member, const std::string & /*inner*/) {
-            return member == name;
-        });
+    constexpr std::array<std::string_view, 1> kept{name};
+    const json document = parse_object(description, "the note", kept);
     const json *drivers = find_member(document, name);
     if (drivers == nullptr || !drivers->is_array())
         return std::nullopt;

@@ -5,6 +5,7 @@
 #include <sys/stat.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 
 #include "base/error.h"
@@ -179,22 +180,28 @@ bool read_bool(const json &object, const char *name)
     return member->get<bool>();
 }
 
-bool is_needed(const std::string &member, const std::string &inner)
-{
-    if (member == "process")
-        return inner.empty() || inner == "args" || inner == "env" || inner == "user" ||
-               inner == "capabilities";
-    if (member == "linux")
-        return inner.empty() || inner == "mountLabel" || inner == "cgroupsPath" || inner == "devices" ||
-               inner == "resources";
-    return member == "root" || member == "annotations" || member == "hooks" || member == "mounts";
-}
+constexpr std::array<std::string_view, 14> kept{
+    "root",
+    "annotations",
+    "hooks",
+    "mounts/type",
+    "mounts/destination",
+    "mounts/source",
+    "process/args",
+    "process/env",
+    "process/user",
+    "process/capabilities/effective",
+    "linux/mountLabel",
+    "linux/cgroupsPath",
+    "linux/devices/path",
+    "linux/resources/devices",
+};
 
 } // namespace
 
 Config parse_config(std::string_view text, const std::string &bundle)
 {
-    const json document = parse_object(text, config_name, is_needed);
+    const json document = parse_object(text, config_name, kept);
     Config config;
     config.rootfs = read_rootfs(document, bundle);
     for (const auto &[key, value] : object_member(document, "annotations").items())

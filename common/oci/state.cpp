@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "oci/state.h"
 
+#include <array>
 #include <cstdint>
 #include <limits>
 
@@ -43,9 +44,8 @@ std::string read_not_creating(const nlohmann::json &state)
 
 State parse_state(std::string_view text)
 {
-    const auto state = parse_object(text, state_name, [](const std::string &key, const std::string &) {
-        return key == "id" || key == "pid" || key == "bundle" || key == "status";
-    });
+    constexpr std::array<std::string_view, 4> kept{"id", "pid", "bundle", "status"};
+    const auto state = parse_object(text, state_name, kept);
     State result;
     result.id = string_member(state, "id", state_name);
     result.pid = read_pid(state);

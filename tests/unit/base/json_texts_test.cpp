@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <array>
+
 #include <boost/test/unit_test.hpp>
 
 #include "base/json.h"
@@ -14,9 +16,8 @@ namespace {
 
 json kept(const std::string &text)
 {
-    return parse_object(text, "it", [](const std::string &member, const std::string &inner) {
-        return member == "a" && (inner.empty() || inner == "x");
-    });
+    constexpr std::array<std::string_view, 3> paths{"a/x", "l/m/n", "o"};
+    return parse_object(text, "it", paths);
 }
 
 bool is_refused(const std::string &text)
@@ -34,6 +35,26 @@ BOOST_AUTO_TEST_CASE(what_is_kept_is_as_the_library_reads_it)
     BOOST_TEST(kept(R"( { "a" : [ 1 , 2 ] , "a" : 7 } )") == json::parse(R"({"a":7})"));
     BOOST_TEST(kept(R"({"a":{"y":1}})") == json::parse(R"({"a":{}})"));
     BOOST_TEST(kept("{}") == json::object());
+}
+
+BOOST_AUTO_TEST_CASE(parts_are_kept_of_each_object_in_a_list)
+{
+    BOOST_TEST(kept(R"({"l":[{"m":{"n":[1],"a":2},"n":3},[{"m":[]}],4,"n",{}],"o":{"l":5}})") ==
+               json::parse(R"({"l":[{"m":{"n":[1]}},[{"m":[]}],4,"n",{}],"o":{"l":5}})"));
+    BOOST_TEST(kept(R"({"a":[ ],"l":[ { "m" : null } , { "m" : { "n" : { } } } ]})") ==
+               json::parse(R"({"a":[],"l":[{"m":null},{"m":{"n":{}}}]})"));
+}
+
+BOOST_AUTO_TEST_CASE(a_name_is_a_whole_one)
+{
+    BOOST_TEST(kept(R"({"":{"o":1},"oo":2,"l":{"mm":3,"m":{"":4,"nn":5}},"x":6})") ==
+               json::parse(R"({"l":{"m":{}}})"));
+}
+
+BOOST_AUTO_TEST_CASE(all_is_kept_where_nothing_is_said)
+{
+    const char *const text = R"({"a":{"b":[{"c":null}]},"d":"e"})";
+    BOOST_TEST(parse_object(text, "it") == json::parse(text));
 }
 
 BOOST_AUTO_TEST_CASE(what_is_passed_over_is_checked_as_the_library_does)
