@@ -28,6 +28,11 @@ constexpr char to_lower(char c)
     return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
 }
 
+constexpr char to_upper(char c)
+{
+    return c >= 'a' && c <= 'z' ? static_cast<char>(c - 'a' + 'A') : c;
+}
+
 /** In whatever case each is written. */
 constexpr bool is_same_word(std::string_view one, std::string_view other)
 {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "base/number.h"
 
+#include <array>
 #include <charconv>
 #include <system_error>
 
@@ -22,6 +23,14 @@ std::optional<unsigned> parse_small_number(std::string_view text, unsigned limit
     if (!number || *number > limit)
         return std::nullopt;
     return static_cast<unsigned>(*number);
+}
+
+std::string hexadecimal(std::uint64_t number, size_t digits)
+{
+    std::array<char, 16> text{};
+    const char *const end = std::to_chars(text.data(), text.data() + text.size(), number, 16).ptr;
+    const auto size = static_cast<size_t>(end - text.data());
+    return std::string(digits > size ? digits - size : 0, '0').append(text.data(), size);
 }
 
 } // namespace ogh

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <string>
 #include <string_view>
 
 namespace ogh {
@@ -12,5 +13,8 @@ std::optional<std::uint64_t> parse_number(std::string_view text, int base = 10);
 
 /** As above, and nothing if it is above `limit`. */
 std::optional<unsigned> parse_small_number(std::string_view text, unsigned limit);
+
+/** In hexadecimal, with small letters, and zeros in front if it has fewer than `digits`. */
+std::string hexadecimal(std::uint64_t number, size_t digits);
 
 } // namespace ogh

@@ -1,10 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "host/pci_address.h"
 
-#include <algorithm>
-#include <array>
-#include <cstdio>
-
 #include "base/number.h"
 
 namespace ogh {
@@ -49,10 +45,8 @@ std::optional<PciAddress> parse_pci_address(std::string_view text, PciDomain dom
 
 std::string to_text(const PciAddress &address)
 {
-    std::array<char, sizeof "ffffffff:ff:1f.7"> text{};
-    const int length = std::snprintf(text.data(), text.size(), "%04x:%02x:%02x.%x", address.domain,
-                                     address.bus, address.device, address.function);
-    return {text.data(), std::min(static_cast<size_t>(std::max(length, 0)), text.size() - 1)};
+    return hexadecimal(address.domain, 4) + ":" + hexadecimal(address.bus, 2) + ":" +
+           hexadecimal(address.device, 2) + "." + hexadecimal(address.function, 1);
 }
 
 } // namespace ogh

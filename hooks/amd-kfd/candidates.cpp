@@ -2,13 +2,11 @@
 #include "amd-kfd/candidates.h"
 
 #include <algorithm>
-#include <array>
-#include <cinttypes>
-#include <cstdio>
 #include <map>
 
 #include "amd-kfd/gfx_version.h"
 #include "base/letters.h"
+#include "base/number.h"
 #include "lease/lease_state.h"
 #include "request/availability.h"
 
@@ -35,12 +33,12 @@ void add_details(Details &details, const Selectors &selectors)
     }
 }
 
-/** With as many digits as asked for, or more. */
-std::string hexadecimal(std::uint64_t number, int digits)
+/** In capitals, with as many digits as asked for, or more. */
+std::string in_capitals(std::uint64_t number, size_t digits)
 {
-    std::array<char, 32> text{};
-    const int length = std::snprintf(text.data(), text.size(), "%0*" PRIX64, digits, number);
-    return {text.data(), static_cast<size_t>(std::max(length, 0))};
+    std::string text = hexadecimal(number, digits);
+    std::transform(text.begin(), text.end(), text.begin(), to_upper);
+    return text;
 }
 
 void add_unique_id(Names &names, std::uint64_t unique_id)
@@ -48,8 +46,8 @@ void add_unique_id(Names &names, std::uint64_t unique_id)
     if (unique_id == 0)
         return;
     names.push_back(uuid_text(unique_id));
-    names.push_back("0x" + hexadecimal(unique_id, 16));
-    names.push_back("0x" + hexadecimal(unique_id, 1));
+    names.push_back("0x" + in_capitals(unique_id, 16));
+    names.push_back("0x" + in_capitals(unique_id, 1));
 }
 
 Names names_of(const Gpu &gpu)
@@ -130,7 +128,7 @@ Details details_for(const Selectors &selectors, const SelectionPolicy &policy)
 
 std::string uuid_text(std::uint64_t unique_id)
 {
-    return unique_id == 0 ? "" : "GPU-" + hexadecimal(unique_id, 16);
+    return unique_id == 0 ? "" : "GPU-" + in_capitals(unique_id, 16);
 }
 
 std::vector<Candidate> candidates(const Inventory &inventory)

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "amd-kfd/gfx_version.h"
 
-#include <algorithm>
 #include <array>
-#include <cstdio>
 
 #include "base/contains.h"
+#include "base/number.h"
 
 namespace ogh::amd_kfd {
 
@@ -35,10 +34,8 @@ std::string name_of(GfxVersion version)
 {
     if (version.number == 0)
         return "";
-    std::array<char, 32> text{};
-    const int length = std::snprintf(text.data(), text.size(), "gfx%u%x%x", version.number / 10000,
-                                     version.number / 100 % 100, version.number % 100);
-    return {text.data(), static_cast<size_t>(std::max(length, 0))};
+    return "gfx" + std::to_string(version.number / 10000) + hexadecimal(version.number / 100 % 100, 1) +
+           hexadecimal(version.number % 100, 1);
 }
 
 bool is_integrated(GfxVersion version)
