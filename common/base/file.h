@@ -16,7 +16,7 @@ namespace ogh {
  * @param expected its length, as far as it is known; takes no more memory than that if it is right
  * @throws Error if there is more than `limit`, or reading fails
  */
-std::string read_all(int fd, size_t limit, const std::string &what, size_t expected = 16383);
+std::string read_all(int fd, size_t limit, const std::string &what, size_t expected = 4095);
 
 /** Writes all of `content`. @throws SystemError; `what` names the file */
 void write_all(int fd, std::string_view content, const std::string &what);

@@ -29,15 +29,16 @@ void check_root_file(int fd, mode_t most, const std::string &what)
     struct stat status {};
     if (::fstat(fd, &status) != 0)
         throw SystemError(errno, "cannot look at " + what, ErrorKind::BrokenHost);
-    const auto refuse_if = [&](bool bad, const std::string &why) {
+    const auto refuse_if = [&](bool bad, const char *why) {
         if (bad)
             throw Error(ErrorKind::BrokenHost, what + " " + why);
     };
     const mode_t mode = status.st_mode & permissions;
     refuse_if(!S_ISREG(status.st_mode), "is no plain file");
     refuse_if(status.st_uid != ::geteuid(), "does not belong to root");
-    refuse_if((mode & ~most) != 0,
-              "has mode " + octal(mode) + ", and must not have more than " + octal(most));
+    if ((mode & ~most) != 0)
+        throw Error(ErrorKind::BrokenHost,
+                    what + " has mode " + octal(mode) + ", and must not have more than " + octal(most));
     refuse_if(status.st_nlink != 1, "has more than one name");
 }
 

@@ -42,12 +42,14 @@ std::string unescaped(std::string_view field)
 {
     constexpr size_t digits = 3;
     std::string text;
-    while (!field.empty()) {
-        const auto byte = field.front() == '\\' ? parse_number(field.substr(1, digits), 8) : std::nullopt;
-        text += byte ? static_cast<char>(*byte) : field.front();
-        field.remove_prefix(byte ? 1 + digits : 1);
+    for (size_t at = 0; (at = field.find('\\')) != std::string_view::npos;) {
+        text += field.substr(0, at);
+        field.remove_prefix(at + 1);
+        const auto byte = parse_number(field.substr(0, digits), 8);
+        text += byte ? static_cast<char>(*byte) : '\\';
+        field.remove_prefix(byte ? std::min(digits, field.size()) : 0);
     }
-    return text;
+    return text += field;
 }
 
 /** Without what seq_path() writes behind a mount point that has been removed. */

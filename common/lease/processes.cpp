@@ -38,10 +38,14 @@ std::optional<std::uint64_t> number_in(std::string_view stat, size_t field)
     if (end == std::string_view::npos || end + 2 > stat.size())
         return std::nullopt;
     constexpr size_t first_after = 3;
-    const auto fields = split_list(stat.substr(end + 2), ' ');
-    if (fields.size() <= field - first_after)
-        return std::nullopt;
-    return parse_number(fields[field - first_after]);
+    std::string_view rest = stat.substr(end + 2);
+    for (size_t at = first_after; at < field; ++at) {
+        const size_t blank = rest.find(' ');
+        if (blank == std::string_view::npos)
+            return std::nullopt;
+        rest.remove_prefix(blank + 1);
+    }
+    return parse_number(rest.substr(0, rest.find(' ')));
 }
 
 } // namespace
