@@ -101,9 +101,7 @@ std::optional<FsCredentials> root_of(const std::optional<UserNamespace> &user_na
 bool in_initial_user_namespace()
 {
     constexpr ino_t initial = 0xEFFFFFFDU; // PROC_USER_INIT_INO of include/linux/proc_ns.h
-    // A process of ours stays in the one that it began in, and asks for each GPU.
-    static const bool is_in_it = status_of("/proc/self/ns/user").st_ino == initial;
-    return is_in_it;
+    return status_of("/proc/self/ns/user").st_ino == initial;
 }
 
 bool shares_namespace(pid_t pid, const std::string &kind)
