@@ -197,7 +197,7 @@ BOOST_FIXTURE_TEST_CASE(a_source_of_another_kind_is_refused, Tree)
     edits.tree->mounts[0].kind = Kind::Socket;
     BOOST_TEST(refused(commit(edits), "no longer what it was"));
     edits.tree->mounts[0] = {src("none"), "/opt/tree/lib64/none", Kind::File};
-    BOOST_TEST(refused(commit(edits), "none"));
+    BOOST_TEST(refused(commit(edits), "none", ErrorKind::NotAvailable));
     edits.tree->mounts[0] = {src("link"), "/opt/tree/lib64/none", Kind::File};
     BOOST_TEST(refused(commit(edits), "link"));
     BOOST_TEST(container().added() == Mounts(), boost::test_tools::per_element());
