@@ -45,6 +45,7 @@ def section(command, title="docker --gpus"):
 
 def test_the_script(command, host):
     """So plain that nobody has to look twice."""
+    (host.path / "var/log").mkdir(parents=True)
     said = installed(command, "nvidia-devices", *POLICY)
     path = host.path / SCRIPT
     assert (path.stat().st_uid, path.stat().st_mode & 0o7777) == (0, 0o755)
