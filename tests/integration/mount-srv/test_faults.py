@@ -55,7 +55,7 @@ def test_timed_out_in_the_middle(box, call):
 
 
 @pytest.mark.parametrize("call, when, error", [
-    ("openat2", 2, "EMFILE"), ("mkdirat", 2, "ENOSPC"), ("open_tree", 2, "ENOMEM"), ("move_mount", 2, "EIO"),
+    ("openat2", 3, "EMFILE"), ("mkdirat", 2, "ENOSPC"), ("open_tree", 2, "ENOMEM"), ("move_mount", 2, "EIO"),
     ("mount_setattr", 1, "ENOMEM")])
 def test_a_failure_in_the_middle_leaves_the_image_as_it_was(box, call, when, error):
     before = tree(box.rootfs)
