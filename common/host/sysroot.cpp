@@ -3,9 +3,7 @@
 
 #include <fcntl.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
 #include <unistd.h>
-#include <linux/openat2.h>
 
 #include <array>
 #include <cerrno>
@@ -14,6 +12,7 @@
 
 #include "base/error.h"
 #include "base/text.h"
+#include "kernel/openat2.h"
 
 namespace ogh {
 
@@ -109,10 +108,7 @@ std::optional<ResolvedPath> find_without_symlinks(int root, const Pending &compo
     }
     if (path.empty())
         return std::nullopt;
-    struct open_how how {};
-    how.flags = O_PATH | O_CLOEXEC;
-    how.resolve = RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS;
-    UniqueFd fd(static_cast<int>(::syscall(SYS_openat2, root, &path[1], &how, sizeof how)));
+    UniqueFd fd = try_path(root, path.substr(1), O_PATH, Walk::Beneath);
     return fd.valid() ? std::optional(ResolvedPath{path, std::move(fd)}) : std::nullopt;
 }
 
@@ -121,9 +117,8 @@ std::optional<ResolvedPath> walk(int root, std::string_view path, const Sysroot:
     Way way(root);
     Pending pending;
     push_components(pending, path);
-    if (!guard)
-        if (auto found = find_without_symlinks(root, pending))
-            return found;
+    if (auto found = guard ? std::nullopt : find_without_symlinks(root, pending))
+        return found;
     for (int links = 0; !pending.empty();) {
         const std::string name = std::move(pending.back());
         pending.pop_back();

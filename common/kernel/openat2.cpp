@@ -42,8 +42,7 @@ SystemError failure(int error_number, const std::string &what)
 
 } // namespace
 
-std::optional<UniqueFd> find_path(int dir, const std::string &path, int flags, Walk walk,
-                                  const std::string &what)
+UniqueFd try_path(int dir, const std::string &path, int flags, Walk walk)
 {
     open_how how{};
     how.flags = static_cast<unsigned>(flags | O_CLOEXEC);
@@ -52,14 +51,20 @@ std::optional<UniqueFd> find_path(int dir, const std::string &path, int flags, W
     how.resolve = resolve_flags(walk);
     for (int tries = 1;; ++tries) {
         const long fd = ::syscall(SYS_openat2, dir, path.c_str(), &how, sizeof how);
-        if (fd >= 0)
+        if (fd >= 0 || !(errno == EINTR || (errno == EAGAIN && tries < max_tries)))
             return UniqueFd(static_cast<int>(fd));
-        if (errno == ENOENT)
-            return std::nullopt;
-        if (errno == EINTR || (errno == EAGAIN && tries < max_tries))
-            continue;
-        throw failure(errno, what);
     }
+}
+
+std::optional<UniqueFd> find_path(int dir, const std::string &path, int flags, Walk walk,
+                                  const std::string &what)
+{
+    UniqueFd fd = try_path(dir, path, flags, walk);
+    if (fd.valid())
+        return fd;
+    if (errno == ENOENT)
+        return std::nullopt;
+    throw failure(errno, what);
 }
 
 UniqueFd open_path(int dir, const std::string &path, int flags, Walk walk, const std::string &what)
