@@ -14,14 +14,19 @@ namespace ogh::cdi_devices {
 
 namespace {
 
-/** Nothing may lie on, above or below these. */
-constexpr auto closed = std::to_array<std::string_view>({"/proc", "/sys", "/usr/local/nvidia"});
+/** Nothing may lie on, above or below these. What nvidia-devices records of its tree is read by other hooks. */
+constexpr auto closed =
+    std::to_array<std::string_view>({"/proc", "/sys", "/usr/local/nvidia/.oci-gpu-hooks"});
 
-/** Nothing may lie on or above these: what engines make, and need. */
+/**
+ * Nothing may lie on or above these: what engines make, and need, and the tree of nvidia-devices. In that one's place may
+ * be what a host has there itself; where the tree is, it is read-only, and a specification fails.
+ */
 constexpr auto kept = std::to_array<std::string_view>(
-    {"/dev", "/etc/hosts", "/etc/hostname", "/etc/resolv.conf", "/etc/mtab", "/run/.containerenv",
-     "/run/secrets", "/.dockerenv", "/dev/console", "/dev/full", "/dev/mqueue", "/dev/null", "/dev/ptmx",
-     "/dev/pts", "/dev/random", "/dev/shm", "/dev/tty", "/dev/urandom", "/dev/zero"});
+    {"/usr/local/nvidia",  "/dev",         "/etc/hosts",  "/etc/hostname", "/etc/resolv.conf", "/etc/mtab",
+     "/run/.containerenv", "/run/secrets", "/.dockerenv", "/dev/console",  "/dev/full",        "/dev/mqueue",
+     "/dev/null",          "/dev/ptmx",    "/dev/pts",    "/dev/random",   "/dev/shm",         "/dev/tty",
+     "/dev/urandom",       "/dev/zero"});
 
 /** Not split_list(): a blank is part of a name. */
 std::vector<std::string> parts_of(const std::string &path)

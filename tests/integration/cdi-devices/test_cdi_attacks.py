@@ -134,7 +134,7 @@ def test_what_config_json_mounts_at_the_place_is_covered(box, scratch):
 def test_paths_of_a_specification_that_are_closed(cdi_box, cdi_host):
     """On or above what engines and this collection need; however they are written."""
     source = {"hostPath": "/opt/vendor", "options": ["ro", "rbind"]}
-    closed = ["/", "//", "/proc", "/proc/sys", "/sys/fs", "/usr", "/usr/local/nvidia/lib64", "/dev", "/dev/./pts",
+    closed = ["/", "//", "/proc", "/proc/sys", "/sys/fs", "/usr", "/usr/local/nvidia", "/dev", "/dev/./pts",
               "/etc", "/etc/hosts", "/run", "/./proc//self"]
     cdi_host.spec("closed.json", {str(number): {"mounts": [{**source, "containerPath": path}]}
                                   for number, path in enumerate(closed)})

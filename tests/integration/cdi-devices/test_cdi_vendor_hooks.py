@@ -88,6 +88,18 @@ def test_all_six(make, nvidia, engine):
     assert modes == ["755 0:0", f"666 {MAJOR:x}:1"]
 
 
+def test_a_host_with_its_driver_in_one_directory(make, nvidia, stubs):
+    """NVIDIA's tools name the host's paths, and this one is where nvidia-devices has its tree in other containers."""
+    folder = "/usr/local/nvidia/lib64"
+    library = f"{folder}/libcuda.so.{VERSION}"
+    stubs.library(nvidia.path / library[1:], "libcuda.so.1")
+    nvidia.spec("moved.json", {"moved": {
+        "mounts": [{"hostPath": library, "containerPath": library, "options": ["ro", "bind"]}],
+        "hooks": [hook("create-symlinks", "--link", f"libcuda.so.{VERSION}::{folder}/libcuda.so.1"),
+                  hook("update-ldcache", "--folder", folder)]}})
+    assert started(make("vendor.com/gpu=moved").run("/probe libcuda.so.1")) == f"libcuda.so.1 {folder}/libcuda.so.1\n"
+
+
 def test_the_second_run_changes_nothing(make, nvidia):
     """Nor do files of the image that were there before get lost."""
     box = make("vendor.com/gpu=0")

@@ -155,9 +155,9 @@ BOOST_AUTO_TEST_CASE(mounts_are_read_only_unless_they_say_otherwise)
 BOOST_AUTO_TEST_CASE(some_places_are_nobodys)
 {
     const HostFile folder{"/host/a", S_IFDIR, 0};
-    for (const char *path :
-         {"/", "//", "/.", "/proc", "/proc/x", "/sys/class", "/usr/local/nvidia", "/usr/local/nvidia/a",
-          "/usr/local", "/usr", "/dev", "/etc", "/etc/hosts", "/run", "/dev/shm", "/./proc/"})
+    for (const char *path : {"/", "//", "/.", "/proc", "/proc/x", "/sys/class", "/usr/local/nvidia",
+                             "/usr/local/nvidia/.oci-gpu-hooks/a", "/usr/local", "/usr", "/dev", "/etc",
+                             "/etc/hosts", "/run", "/dev/shm", "/./proc/"})
         BOOST_TEST_CONTEXT(path)
         {
             BOOST_TEST((why_not(mount_at(path), folder).kind == ErrorKind::Denied));
@@ -167,7 +167,8 @@ BOOST_AUTO_TEST_CASE(some_places_are_nobodys)
         {
             BOOST_TEST((why_not(mount_at(path), folder).kind == ErrorKind::BrokenHost));
         }
-    for (const char *path : {"/process", "/dev/dri", "/etc/hosts.d", "/usr/local/nvidia2", "/usr/lib/a b"})
+    for (const char *path : {"/process", "/dev/dri", "/etc/hosts.d", "/usr/local/nvidia2",
+                             "/usr/local/nvidia/lib64", "/usr/lib/a b"})
         BOOST_TEST_CONTEXT(path)
         {
             BOOST_TEST(why_not(mount_at(path), folder).message == "");
