@@ -85,7 +85,8 @@ public:
 
     void program(const std::string &name) const
     {
-        file(name, "#!");
+        file(name, "\x7f"
+                   "ELF");
         ::chmod(path(name).c_str(), 0755);
     }
 

@@ -73,6 +73,11 @@ std::optional<DriverEntry> DriverRoot::find_file(const std::string &path) const
     return entry;
 }
 
+UniqueFd DriverRoot::open_file(const std::string &path) const
+{
+    return try_path(fd_.get(), path, O_RDONLY | O_NONBLOCK, Walk::InRoot);
+}
+
 bool is_plain_name(std::string_view name)
 {
     constexpr std::string_view letters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789";

@@ -37,6 +37,9 @@ public:
     /** The same, if it is a plain file. */
     [[nodiscard]] std::optional<DriverEntry> find_file(const std::string &path) const;
 
+    /** Opens a file for reading; an invalid descriptor if that cannot be done, for a reason that errno has. */
+    [[nodiscard]] UniqueFd open_file(const std::string &path) const;
+
     /** As this process names it. */
     [[nodiscard]] std::string on_host(const std::string &path) const { return sysroot_.on_host(path); }
 

@@ -56,7 +56,7 @@ constexpr std::array<ProgramName, 9> programs{{
 }};
 
 /** In this order. */
-constexpr std::array<const char *, 9> program_places{
+constexpr std::array<const char *, 10> program_places{
     "/usr/bin",
     "/usr/sbin",
     "/usr/local/bin",
@@ -64,6 +64,7 @@ constexpr std::array<const char *, 9> program_places{
     "/bin", // the directory of a driver alone, as on GKE
     "/sbin",
     "/opt/bin",
+    "/usr/local/nvidia/bin",         // a driver that is one image, as on GKE's nodes and in virtual machines
     "/run/current-system/sw/bin",    // NixOS
     "/usr/libexec/nvidia/tesla/bin", // Bottlerocket
 };
@@ -104,12 +105,22 @@ constexpr mode_t anyone_may_execute = 0111;
 
 constexpr size_t max_config = size_t{1} << 18U; // they have a few lines
 
+/** A script is somebody's wrapper of the program: what it calls is the host's, and not in the container. */
+bool is_script(const DriverRoot &root, const std::string &path)
+{
+    constexpr std::string_view interpreter = "#!";
+    std::array<char, interpreter.size()> start{};
+    const UniqueFd fd = root.open_file(path);
+    const ssize_t size = fd.valid() ? ::pread(fd.get(), start.data(), start.size(), 0) : 0;
+    return std::string_view(start.data(), size < 0 ? 0 : static_cast<size_t>(size)) == interpreter;
+}
+
 void add_program(const DriverRoot &root, const ProgramName &program, std::vector<DriverFile> &files)
 {
     const std::string name(program.name);
     for (const char *folder : program_places) {
         const auto entry = root.find_file(path_in(folder, name));
-        if (!entry || (entry->mode & anyone_may_execute) == 0)
+        if (!entry || (entry->mode & anyone_may_execute) == 0 || is_script(root, entry->place.path))
             continue;
         files.push_back({root.on_host(entry->place.path), "bin/" + name, "/usr/bin/" + name});
         return;

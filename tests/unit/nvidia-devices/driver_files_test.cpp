@@ -90,6 +90,19 @@ BOOST_AUTO_TEST_CASE(programs)
                boost::test_tools::per_element());
 }
 
+/** As an administrator puts it into PATH: what it calls is not in the container, or is the script itself. */
+BOOST_AUTO_TEST_CASE(a_script_is_no_program_of_the_drivers)
+{
+    Host host;
+    host.file("usr/bin/nvidia-smi", "#!/bin/sh\nexec /usr/local/nvidia/bin/nvidia-smi \"$@\"\n");
+    BOOST_REQUIRE(::chmod(host.path("usr/bin/nvidia-smi").c_str(), 0755) == 0);
+    BOOST_TEST(host.files({Capability::Utility}).empty());
+    host.program("usr/local/nvidia/bin/nvidia-smi");
+    const std::vector<DriverFile> expected{
+        {host.path("usr/local/nvidia/bin/nvidia-smi"), "bin/nvidia-smi", "/usr/bin/nvidia-smi"}};
+    BOOST_TEST((host.files({Capability::Utility}) == expected));
+}
+
 BOOST_AUTO_TEST_CASE(configuration)
 {
     Host host;
