@@ -120,7 +120,12 @@ void CommandLine::add(const Option &option, std::optional<unsigned> &value)
 
 void CommandLine::add(const Option &option, std::vector<std::string> &values)
 {
-    add(option, true, [&values](const std::string &text) { values.push_back(text); });
+    add_each(option, [&values](const std::string &text) { values.push_back(text); });
+}
+
+void CommandLine::add_each(const Option &option, std::function<void(const std::string &)> take)
+{
+    add(option, true, std::move(take));
 }
 
 void CommandLine::add_flag(const char *name, const char *help, bool &flag)

@@ -36,6 +36,8 @@ public:
     void add(const Option &option, std::optional<std::string> &value);
     void add(const Option &option, std::optional<unsigned> &value);
     void add(const Option &option, std::vector<std::string> &values); ///< may be given several times
+    /** One that may be given several times. @param take called with each value, and throws Error (Usage) for a wrong one */
+    void add_each(const Option &option, std::function<void(const std::string &)> take);
     void add_flag(const char *name, const char *help, bool &flag);
 
     /** What stands on the command line without an option. @param name what --help calls them: "HOOK..." */

@@ -14,14 +14,15 @@ namespace ogh {
 
 /** The host's limits to what many containers have together. */
 struct QuotaOptions {
-    std::vector<std::string> quotas;    ///< NAME=N each
-    std::vector<std::string> quotas_by; ///< ANNOTATION=N each
+    Quotas quotas;
+    Quotas quotas_by; ///< named as the annotation is
     std::optional<unsigned> max_sharers;
 };
 
+/** What is no quota, or one by an annotation that a user can choose, is refused as it is read: Error (Usage). */
 void add_quota_options(CommandLine &cli, QuotaOptions &options);
 
-/** @throws Error (Usage) for what is no quota, or by an annotation that a user can choose */
+/** @throws Error (Usage) for a number of sharers that there cannot be */
 void check(const QuotaOptions &options);
 
 /**

@@ -14,14 +14,28 @@ namespace {
 constexpr const char *containerds = "io.kubernetes.cri.sandbox-namespace";
 constexpr const char *crios = "io.kubernetes.pod.namespace";
 
-QuotaOptions of_policy(std::vector<std::string> quotas)
+/** As a hook reads them. */
+QuotaOptions read(const std::vector<std::string> &words)
 {
-    return {std::move(quotas), {}, {}};
+    QuotaOptions options;
+    CommandLine cli("hook", "A hook.");
+    add_quota_options(cli, options);
+    std::vector<const char *> argv{"hook"};
+    for (const std::string &word : words)
+        argv.push_back(word.c_str());
+    static_cast<void>(cli.parse(static_cast<int>(argv.size()), argv.data()));
+    check(options);
+    return options;
+}
+
+QuotaOptions of_policy(const std::string &quota)
+{
+    return read({"--quota", quota});
 }
 
 QuotaOptions by(const std::string &quota)
 {
-    return {{}, {quota}, {}};
+    return read({"--quota-by", quota});
 }
 
 std::optional<Config> with(std::map<std::string, std::string, std::less<>> annotations)
@@ -38,9 +52,8 @@ BOOST_AUTO_TEST_CASE(each_kind_of_quota_has_names_of_its_own)
 {
     KeyLimits limits;
     limits.quota = {"ci", 1};
-    QuotaOptions options = of_policy({"ci=3", "a=b=2"});
-    options.quotas_by = {std::string(crios) + "=4"};
-    check(options);
+    const QuotaOptions options =
+        read({"--quota=ci=3", "--quota", "a=b=2", "--quota-by", std::string(crios) + "=4"});
     const Quotas quotas = quotas_of(with({{crios, "ci"}}), limits, options);
     const Quotas expected = {
         {"io.kubernetes.pod.namespace=ci", 4}, {"key:ci", 1}, {"policy:a=b", 2}, {"policy:ci", 3}};
@@ -52,16 +65,15 @@ BOOST_AUTO_TEST_CASE(each_kind_of_quota_has_names_of_its_own)
 BOOST_AUTO_TEST_CASE(what_is_no_quota_is_refused_at_once)
 {
     for (const char *text : {"ci", "ci=", "=1", "ci=0", "ci=-1", "ci=1x", "ci=1048577", "", "="})
-        BOOST_TEST((failure_of([&] { check(of_policy({text})); }).kind == ErrorKind::Usage), text);
-    BOOST_TEST((failure_of([] { check(of_policy({"ci=1", "ci=2"})); }).kind == ErrorKind::Usage));
-    for (const unsigned number : {0U, 65U}) {
-        BOOST_TEST((failure_of([&] {
-                        check(QuotaOptions{{}, {}, number});
-                    }).kind == ErrorKind::Usage),
-                   number);
-    }
-    check(QuotaOptions{{"ci=1048576"}, {}, 64});
-    const auto failure = failure_of([] { quotas_of({}, {}, of_policy({std::string(249, 'x') + "=1"})); });
+        BOOST_TEST((failure_of([&] { of_policy(text); }).kind == ErrorKind::Usage), text);
+    BOOST_TEST((failure_of([] { read({"--quota", "ci=1", "--quota", "ci=2"}); }).kind == ErrorKind::Usage));
+    BOOST_TEST((failure_of([] {
+                    read({"--quota-by", std::string(crios) + "=1", "--quota-by", std::string(crios) + "=2"});
+                }).kind == ErrorKind::Usage));
+    for (const char *number : {"0", "65"})
+        BOOST_TEST((failure_of([&] { read({"--max-sharers", number}); }).kind == ErrorKind::Usage), number);
+    read({"--quota", "ci=1048576", "--max-sharers", "64"});
+    const auto failure = failure_of([] { quotas_of({}, {}, of_policy(std::string(249, 'x') + "=1")); });
     BOOST_TEST((failure.kind == ErrorKind::Usage));
     BOOST_TEST(failure.says("a name of more than 255 bytes"), failure.message);
 }
@@ -69,13 +81,12 @@ BOOST_AUTO_TEST_CASE(what_is_no_quota_is_refused_at_once)
 BOOST_AUTO_TEST_CASE(who_chooses_the_value_chooses_no_limit)
 {
     for (const char *name : {"user", "io.kubernetes.pod.name", "io.kubernetes.container.name", "team"}) {
-        const auto failure = failure_of([&] { check(by(std::string(name) + "=1")); });
+        const auto failure = failure_of([&] { by(std::string(name) + "=1"); });
         BOOST_TEST((failure.kind == ErrorKind::Usage), name);
         BOOST_TEST(failure.says("would choose no limit"), failure.message);
     }
     const QuotaOptions options = by(std::string(crios) + "=1");
-    check(options);
-    check(by(std::string(containerds) + "=1"));
+    by(std::string(containerds) + "=1");
     const auto refused = [&](const std::optional<Config> &config, const char *words) {
         const auto failure = failure_of([&] { quotas_of(config, {}, options); });
         BOOST_TEST((failure.kind == ErrorKind::Denied));
