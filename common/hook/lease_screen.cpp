@@ -111,6 +111,7 @@ HostListing screen_of(const HostListing &listing)
     const HostListing::Table gpus = table_of({listing.name, listing.columns, listing.rows},
                                              {"index", "address", "lease", "state"}, gpu_of);
     HostListing screen{gpus.name, {}, gpus.columns, gpus.rows};
+    screen.none = listing.none;
     for (const auto &[name, value] : listing.facts) {
         const auto *const text = std::get_if<std::string>(&value);
         screen.facts.emplace_back(name, text == nullptr ? value : Cell(clipped(*text, fact)));

@@ -83,7 +83,9 @@ std::string as_table(const HostListing &listing, size_t most)
     Table facts;
     for (const auto &[name, value] : listing.facts)
         facts.push_back({name + ":", shown(value)});
-    std::string text = to_text(facts, most) + as_table(listing.columns, listing.rows, most);
+    std::string text = to_text(facts, most) + (listing.rows.empty() && !listing.none.empty()
+                                                   ? listing.none + "\n"
+                                                   : as_table(listing.columns, listing.rows, most));
     for (const HostListing::Table &table : listing.further) {
         if (table.rows.empty())
             continue;

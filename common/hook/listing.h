@@ -30,6 +30,7 @@ struct HostListing {
     std::vector<std::string> columns;                ///< in small letters
     std::vector<std::vector<Cell>> rows;             ///< a cell for each column
     std::vector<Table> further = {};                 ///< a table without rows is shown to programs alone
+    std::string none = {}; ///< what people see where there are no rows, as it is printed
 };
 
 /** A cell of a text that is not known if it is empty. */

@@ -165,6 +165,7 @@ HostListing list_gpus(const Inventory &inventory, const SelectionPolicy &policy)
     const Availability availability(gpus, policy);
     HostListing list{
         "gpus", {}, {"index", "address", "render", "card", "gfx", "type", "vram", "id", "hint", "state"}, {}};
+    list.none = "the driver amdgpu knows no GPU of this host";
     for (size_t i = 0; i < gpus.size(); ++i) {
         const Gpu &gpu = inventory.gpus[i];
         list.rows.push_back({std::uint64_t{i}, to_text(gpu.address), known(render_name(gpu)),

@@ -230,7 +230,8 @@ void print_list(Hook &hook, const Options &options)
     Notes &notes = hook.notes();
     const auto files = cdi::read_folders(sysroot, folders_of(options), {}, notes);
     hook.say_notes();
-    const HostListing list = list_devices(files, policy_of(options), options.give_gpus, sysroot);
+    HostListing list = list_devices(files, policy_of(options), options.give_gpus, sysroot);
+    list.none = "no CDI specification in " + quote_list(folders_of(options)) + " has a device";
     Hook::print(to_text(list, options.list.format.value_or(ListFormat::Table)));
 }
 

@@ -144,6 +144,7 @@ Edits plan(const FolderRequest &request, const Inventory &inventory, const Polic
 HostListing list_folders(const Inventory &inventory, const Policy &policy)
 {
     HostListing list{"folders", {}, {"name", "access", "path", "state"}, {}};
+    list.none = "nothing in " + quote(inventory.source_dir) + " can be given";
     for (const Folder &folder : inventory.folders) {
         const std::string state = is_allowed(folder.name, policy) ? folder.problem : "not allowed";
         list.rows.push_back({folder.name, is_writable(folder, policy) ? "writable" : "read-only",

@@ -62,6 +62,7 @@ HostListing list_gpus(const Inventory &inventory, const SelectionPolicy &policy)
                      {{"driver", known(inventory.version.value_or(""))}},
                      {"index", "address", "uuid", "model", "node", "state"},
                      {}};
+    list.none = "the driver knows no GPU of this host";
     for (size_t i = 0; i < inventory.gpus.size(); ++i) {
         const GpuInformation &information = inventory.gpus[i].information;
         const auto &index = gpus[i].index;

@@ -56,6 +56,17 @@ def test_list_without_an_engine(command, gpus, installed_host):
     assert done.returncode == 0 and "nvidia-devices, which no engine calls\ndriver: " in done.stdout, gpus
 
 
+def test_a_list_of_nothing_says_so(command, installed_host):
+    """And has no heading of a table."""
+    (installed_host.path / "srv/datasets").rmdir()
+    for words in (["list"], ["list", "--format", "table"]):
+        assert command.run(*words).stdout == (
+            f"mount-srv, as podman calls it\nnothing in '{installed_host.path}/srv' can be given\n\n"
+            "nvidia-devices, as podman calls it\nthis host has no NVIDIA driver (no /proc/driver/nvidia/version)\n\n"
+            "amd-kfd, as podman calls it\nthis host has no AMD GPU (no /sys/class/kfd)\n\n"
+            "cdi-devices, as podman calls it\nno CDI specification in '/etc/cdi', '/var/run/cdi' has a device\n")
+
+
 def test_tags_and_status(command, gpus):
     assert command.run("tags").stdout.splitlines()[:3] == ["cuda", "gpu", "gpu-type=nvidia"]
     assert command.run("status").stdout == (f"nvidia: {len(gpus)} GPUs, {len(gpus)} free, 0 shared, 0 exclusive, "

@@ -27,6 +27,8 @@ BOOST_AUTO_TEST_CASE(people_get_a_table)
                                                   "a          12\n"
                                                   "b\\xff\\x0a  -     broken\n");
     BOOST_TEST(to_text(HostListing{"things", {}, {"name"}, {}}, ListFormat::Table) == "NAME\n");
+    BOOST_TEST(to_text(HostListing{"things", {}, {"name"}, {}, {}, "nothing"}, ListFormat::Screen) ==
+               "nothing\n");
 }
 
 BOOST_AUTO_TEST_CASE(programs_get_json)
