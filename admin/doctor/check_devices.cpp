@@ -80,7 +80,7 @@ bool names_driver_root(const InstalledHook &hook)
                        [](const std::string &word) { return word.starts_with("--driver-root"); });
 }
 
-/** Whether the next container that asks for one GPU is given it. */
+/** Whether the next container that asks for one GPU is given it. What is so for whichever engine names none. */
 Findings check_one_gpu(const Sysroot &sysroot, const InstalledHook &hook)
 {
     if (!hook.hook->gives_gpus)
@@ -252,8 +252,11 @@ std::optional<Section> check_devices(const Sysroot &sysroot, const std::vector<I
 {
     Section section{"GPUs and directories", {}};
     try {
+        std::set<std::string> said; // a host without a driver is one for each engine
         for (const InstalledHook &hook : hooks) {
-            add(section.findings, check_one_gpu(sysroot, hook));
+            for (const Finding &finding : check_one_gpu(sysroot, hook))
+                if (said.insert(finding.text).second)
+                    section.findings.push_back(finding);
             add(section.findings, check_allowed(sysroot, hook));
             add(section.findings, check_source(sysroot, hook));
         }

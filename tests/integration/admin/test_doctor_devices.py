@@ -8,7 +8,7 @@ import subprocess
 import pytest
 from hosts import amd, nvidia
 
-from harness.admin import FILES, SHIPPED
+from harness.admin import FILES, OWN, SHIPPED
 
 pytest_plugins = ["harness.admin_fixtures"]
 
@@ -110,6 +110,17 @@ def test_a_host_without_gpus(command, installed_host):
     assert status == OK and installed_host
     for words in "nvidia-devices: this host has no NVIDIA driver", "amd-kfd: this host has no AMD GPU":
         assert any(each[0] == "note" and each[1].startswith(words) for each in findings), findings
+
+
+def test_a_host_without_gpus_is_one_for_all_engines(command, installed_host):
+    """podman by its own copy, CRI-O by the one that came with the hooks."""
+    installed_host.hooks_dir()
+    installed_host.put(f"{OWN}/{FILES['nvidia-devices']}", installed_host.document("nvidia-devices", ["--max-devices", "1"]))
+    installed_host.program("crio")
+    installed_host.write("etc/crio/crio.conf", f'[crio.runtime]\nhooks_dir = ["/{SHIPPED}"]\n')
+    findings, _ = command.doctor()
+    assert [text for _, text, _ in findings if "no NVIDIA driver" in text] == [
+        "nvidia-devices: this host has no NVIDIA driver (no /proc/driver/nvidia/version)"]
 
 
 def test_amd(command, installed_host, tmp_path):
