@@ -8,8 +8,10 @@
 #include "base/path_names.h"
 #include "base/text.h"
 #include "host/host_file.h"
+#include "registration/gpu_flag_script.h"
 #include "registration/manifest.h"
 #include "registration/marked_part.h"
+#include "registration/policy_words.h"
 
 namespace ogh::admin {
 
@@ -17,14 +19,15 @@ namespace {
 
 constexpr size_t max_written_size = size_t{1} << 20U;
 
-bool is_there(const Sysroot &sysroot, const InstalledFile &file)
+/** What it says now, or its part does; nothing if it is not there. */
+std::optional<std::string> text_of(const Sysroot &sysroot, const InstalledFile &file)
 {
-    const auto text = read_host_file(sysroot, file.path, max_written_size);
-    return text && (file.part.empty() || part_in(*text, file.part));
+    auto text = read_host_file(sysroot, file.path, max_written_size);
+    return text && !file.part.empty() ? part_in(*text, file.part) : text;
 }
 
 /** Each word as a shell takes it, if it is one without quotes. */
-std::string how_to_write_again(const InstalledFile &file)
+std::string words_that_write(const InstalledFile &file)
 {
     std::string words =
         "oci-gpu-hooks install --engine " + (file.engines.empty() ? "NAME" : file.engines.front());
@@ -34,7 +37,12 @@ std::string how_to_write_again(const InstalledFile &file)
         words += " " + file.hook;
     for (const std::string &option : file.options)
         words += " " + option;
-    return "put it back, or have it written again: " + printable(words) +
+    return printable(words);
+}
+
+std::string how_to_write_again(const InstalledFile &file)
+{
+    return "put it back, or have it written again: " + words_that_write(file) +
            "; or have none of it: oci-gpu-hooks uninstall";
 }
 
@@ -69,12 +77,49 @@ bool is_read(const InstalledFile &file, const std::vector<Engine> &engines)
     return !is_one_there;
 }
 
+/** The options with which the hook is called by now; those that it was written with where that cannot be read. */
+std::vector<std::string> options_in(const InstalledFile &file, const std::string &text)
+{
+    std::vector<HookFile> found{parse_hook_file(file.path, text)};
+    if (const auto calls = parse_gpu_flag_script(text)) {
+        found.clear();
+        for (const HookCall &call : *calls)
+            found.push_back(hook_file_of(call));
+    }
+    for (const HookFile &each : found)
+        if (each.problem.empty() && each.ours != nullptr && each.ours->name == file.hook &&
+            !each.args.empty())
+            return {each.args.begin() + 1, each.args.end()};
+    return file.options;
+}
+
+/** Somebody may mean it so, and says that by `install`; what allows more than was written is worth a look. */
+Findings check_changes(const InstalledFile &file, const std::string &text)
+{
+    if (sha256_of(text) == file.hash)
+        return {};
+    const std::string begin = quote(file.path) + " was changed since 'install' wrote it";
+    const Widening widening =
+        file.hook.empty() ? Widening() : widening_of(file.options, options_in(file, text));
+    if (widening.gone.empty() && widening.come.empty())
+        return {{Severity::Note, begin + ": neither 'install' nor 'uninstall' touches it", ""}};
+    return {
+        {Severity::Warning,
+         begin + ": " +
+             (widening.gone.empty() ? "" : "it does not have " + quote_list(widening.gone) + " any more") +
+             (widening.gone.empty() || widening.come.empty() ? "" : ", and ") +
+             (widening.come.empty() ? "" : "it has " + quote_list(widening.come) + " by now"),
+         "have it written as it was: rm " + printable(file.path) + "; " + words_that_write(file) +
+             "; or with the options that are meant"}};
+}
+
 Findings check(const Sysroot &sysroot, const std::vector<Engine> &engines, const InstalledFile &file)
 {
-    if (!is_there(sysroot, file))
+    const auto text = text_of(sysroot, file);
+    if (!text)
         return {gone(sysroot, file)};
     if (is_read(file, engines))
-        return {};
+        return check_changes(file, *text);
     return {{Severity::Error,
              quote(file.path) + ", which 'install' has written for " + quote_list(file.engines) +
                  ", is not in effect: none that runs reads " + quote(folder_of(file.path)),

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "registration/policy_words.h"
 
+#include <algorithm>
 #include <array>
 #include <vector>
 
 #include "base/contains.h"
+#include "base/number.h"
 #include "base/text.h"
 
 namespace ogh::admin {
@@ -58,7 +60,84 @@ constexpr std::array limits{
 constexpr std::array asks_with_value = {"--opt-in",       "--request", "--key-file", "--count-means",
                                         "--capabilities", "--imex",    "--from",     "--observer"};
 
+// Without one of these more may be had.
+constexpr std::array narrowing = {"--allow",       "--max-devices", "--quota",       "--quota-by",
+                                  "--max-sharers", "--min-lease",   "--writable",    "--only",
+                                  "--only-empty",  "--key-file",    "--require-env", "--allow-capabilities"};
+
+// With one of these more may be had, or by more containers.
+constexpr std::array widening = {"--opt-in",       "--request",   "--all-steps",    "--from",
+                                 "--observer",     "--imex",      "--allow-imex",   "--source-dir",
+                                 "--spec-dir",     "--give-gpus", "--capabilities", "--engine-annotations",
+                                 "--ignore-health"};
+
+struct Setting {
+    std::string name;
+    std::string value; ///< "" of what takes none
+};
+
+/** @param words as sort_options() gives them: what does not begin with '-' is the value of the word before it */
+std::vector<Setting> settings_in(const std::vector<std::string> &words)
+{
+    std::vector<Setting> settings;
+    for (const std::string &word : words) {
+        const size_t end = std::min(word.find('='), word.size());
+        if (!word.starts_with('-'))
+            settings.back().value = word;
+        else
+            settings.push_back({word.substr(0, end), end == word.size() ? "" : word.substr(end + 1)});
+    }
+    return settings;
+}
+
+/** Those of the policy, and the key file. */
+std::vector<Setting> settings_of(const std::vector<std::string> &options)
+{
+    const FileOptions sorted = sort_options(options);
+    std::vector<Setting> settings = settings_in(sorted.policy);
+    for (const Setting &each : settings_in(sorted.others))
+        if (each.name == "--key-file")
+            settings.push_back(each);
+    return settings;
+}
+
+/** The same, a smaller number, or a part of a list. */
+bool is_narrower(const Setting &now, const Setting &before)
+{
+    if (now.name != before.name)
+        return false;
+    const auto least = parse_small_number(now.value, ~0U);
+    const auto most = parse_small_number(before.value, ~0U);
+    if (least && most)
+        return *least <= *most;
+    const std::vector<std::string> all = split_list(before.value);
+    const std::vector<std::string> some = split_list(now.value);
+    return std::all_of(some.begin(), some.end(),
+                       [&](const std::string &each) { return contains(all, each); });
+}
+
+std::string as_written(const Setting &setting)
+{
+    return setting.name + (setting.value.empty() ? "" : " " + setting.value);
+}
+
 } // namespace
+
+Widening widening_of(const std::vector<std::string> &before, const std::vector<std::string> &now)
+{
+    const std::vector<Setting> were = settings_of(before);
+    const std::vector<Setting> are = settings_of(now);
+    Widening found;
+    for (const Setting &was : were)
+        if (contains(narrowing, was.name) &&
+            std::none_of(are.begin(), are.end(), [&](const Setting &is) { return is_narrower(is, was); }))
+            found.gone.push_back(as_written(was));
+    for (const Setting &is : are)
+        if (contains(widening, is.name) &&
+            std::none_of(were.begin(), were.end(), [&](const Setting &was) { return is_narrower(is, was); }))
+            found.come.push_back(as_written(is));
+    return found;
+}
 
 std::string policy_words(const HookFile &file)
 {

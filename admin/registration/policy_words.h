@@ -20,6 +20,15 @@ std::string policy_words(const HookFile &file);
  */
 std::vector<std::string> policy_options(const std::vector<std::string> &options);
 
+/** In what options of a hook's let more be asked for than others do, each as it is written: "--max-devices 1". */
+struct Widening {
+    std::vector<std::string> gone; ///< limits of those before that those now do not have, nor narrower ones
+    std::vector<std::string> come; ///< what lets more containers ask, or gives them more, and was not there
+};
+
+/** @param before words behind the name of the hook; what no hook takes is passed over */
+Widening widening_of(const std::vector<std::string> &before, const std::vector<std::string> &now);
+
 /** Whether the file has to be called for containers without an annotation of ours: "when": {"always": true}. */
 bool needs_every_container(const HookFile &file);
 

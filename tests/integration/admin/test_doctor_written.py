@@ -11,7 +11,7 @@ from harness.admin import EXECDIR, FILES, OWN, SHIPPED, Command
 
 pytest_plugins = ["harness.admin_fixtures"]
 
-OK, USAGE, ERROR = 0, 2, 6
+OK, USAGE, WARNING, ERROR = 0, 2, 7, 6
 OWN_COPY = f"{OWN}/{FILES['mount-srv']}"
 CONCOURSE = "etc/oci-gpu-hooks/concourse-hooks.d"
 ALWAYS = ("--opt-in", "always", "--request", "any:1")
@@ -40,6 +40,57 @@ def test_a_policy_that_is_gone(command, installed_host, take_away):
                   "oci-gpu-hooks install --engine podman mount-srv --allow datasets; or have none of it")
     install(command, "podman", "mount-srv", "--allow", "datasets")
     assert command.doctor()[1] == OK
+
+
+def with_args(host, args):
+    host.change(OWN_COPY, lambda document: document["hook"].update(args=["mount-srv", *args]))
+
+
+@pytest.mark.parametrize("args, text", [
+    (["--writable", "never"], "it does not have '--allow datasets,models' any more"),
+    (["--allow", "datasets,secrets", "--writable=never"], "it does not have '--allow datasets,models' any more"),
+    (["--allow=datasets,models"], "it does not have '--writable never' any more"),
+    (["--allow=datasets,models", "--writable", "never", "--opt-in", "environment"], "it has '--opt-in environment' by now"),
+    (["--request", "all"], "it does not have '--allow datasets,models', '--writable never' any more, and it has "
+                           "'--request all' by now")])
+def test_a_limit_that_is_edited_out(command, installed_host, args, text):
+    for name in ("models", "secrets"):
+        (installed_host.path / "srv" / name).mkdir()
+    install(command, "podman", "mount-srv", "--allow", "datasets,models", "--writable", "never")
+    assert command.doctor()[1] == OK
+    with_args(installed_host, args)
+    findings, _ = command.doctor()
+    assert [(severity, found) for severity, found, _ in findings if "was changed" in found] == [
+        ("warning", f"'/{OWN_COPY}' was changed since 'install' wrote it: {text}")], findings
+    remedy = next(remedy for _, found, remedy in findings if "was changed" in found)
+    assert remedy == (f"have it written as it was: rm /{OWN_COPY}; oci-gpu-hooks install --engine podman mount-srv --allow "
+                      "datasets,models --writable never; or with the options that are meant")
+    installed_host.remove(OWN_COPY)
+    install(command, "podman", *remedy.split("--engine podman ")[1].split("; ")[0].split())
+    assert command.doctor()[1] == OK
+
+
+@pytest.mark.parametrize("args", [["--allow", "datasets", "--writable=never"],
+                                  ["--allow=datasets,models", "--writable", "never", "--log-level", "debug"]])
+def test_what_is_edited_to_allow_no_more(command, installed_host, args):
+    """And so is what is as it is meant, and said so."""
+    (installed_host.path / "srv/models").mkdir()
+    install(command, "podman", "mount-srv", "--allow", "datasets,models", "--writable", "never")
+    with_args(installed_host, args)
+    findings, status = command.doctor()
+    assert status == OK and ("note", f"'/{OWN_COPY}' was changed since 'install' wrote it: neither 'install' nor "
+                                     "'uninstall' touches it", "") in findings, findings
+
+
+def test_a_limit_of_dockers_flag_that_is_edited_out(command, installed_host):
+    """In the script, which is none of the files of hooks."""
+    installed_host.program("dockerd")
+    install(command, "docker", "--gpus", "nvidia-devices", "--max-devices", "1")
+    script = installed_host.path / "usr/local/bin/nvidia-container-runtime-hook"
+    text = script.read_text("utf-8")
+    script.write_text(text.replace(" --max-devices 1", ""), encoding="utf-8")
+    assert text != script.read_text("utf-8")
+    command.finds(WARNING, "was changed since 'install' wrote it: it does not have '--max-devices 1' any more", "--max-devices 1")
 
 
 def test_a_drop_in_that_is_gone(command, installed_host):
