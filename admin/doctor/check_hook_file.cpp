@@ -78,10 +78,32 @@ std::optional<Finding> check_when(const Engine &engine, const HookFile &file)
     return std::nullopt;
 }
 
+/** Whether the loader, or the C library, takes code from where a variable says: ld.so(8), iconv(3), locale(7). */
+bool brings_code(std::string_view variable)
+{
+    constexpr std::array others{"GCONV_PATH", "GLIBC_TUNABLES", "LOCPATH"};
+    return variable.starts_with("LD_") || contains(others, variable);
+}
+
+/** A hook that is linked dynamically ends by them; another program of its name would run what they bring. */
+std::optional<Finding> check_loader_variables(const HookFile &file)
+{
+    std::vector<std::string> found;
+    for (const std::string &entry : file.environment)
+        if (std::string name = entry.substr(0, entry.find('=')); brings_code(name))
+            found.push_back(std::move(name));
+    if (found.empty())
+        return std::nullopt;
+    return Finding{Severity::Error,
+                   quote(file.path) + " sets " + quote_list(found) +
+                       ": what that names becomes part of what runs as root, or the hook does not run",
+                   R"(take it out of "env" in "hook")"};
+}
+
 std::optional<Finding> check_environment(const HookFile &file)
 {
     if (file.has_environment)
-        return std::nullopt;
+        return check_loader_variables(file);
     return Finding{Severity::Warning,
                    quote(file.path) +
                        " gives the hook no environment of its own: it gets that of whoever starts "

@@ -87,8 +87,26 @@ Findings check_lease_folder(const Sysroot &sysroot)
     return check_lease_state(sysroot);
 }
 
+/** Whether a path is followed by a symlink, the last component too. */
+bool has_link(const Sysroot &sysroot, const std::string &path)
+{
+    bool found = false;
+    static_cast<void>(sysroot.find(path, [&](int place) {
+        struct stat status {};
+        found = found || (::fstat(place, &status) == 0 && S_ISLNK(status.st_mode));
+    }));
+    return found;
+}
+
+/** The history follows none: History::write(). */
 Findings check_history(const Sysroot &sysroot)
 {
+    for (const std::string folder : {"/var", "/var/lib", "/var/lib/oci-gpu-hooks"})
+        if (has_link(sysroot, folder))
+            return {{Severity::Warning,
+                     quote(folder) + " is a symlink: what is given and refused is not written down in " +
+                         quote(default_history),
+                     "rm " + folder + ", and mount what it is to lead to there: mount --bind"}};
     const auto place = sysroot.find(default_history);
     if (!place || has_type(*place, S_IFREG))
         return {};

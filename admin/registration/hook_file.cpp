@@ -132,7 +132,8 @@ void read_hook(const json &hook, HookFile &file)
     if (!file.executable.starts_with('/'))
         throw Error(ErrorKind::BrokenHost, "'hook': the path is not absolute: " + quote(file.executable));
     file.args = strings(find_member(hook, "args"), "args", "'hook'");
-    file.has_environment = !strings(find_member(hook, "env"), "env", "'hook'").empty();
+    file.environment = strings(find_member(hook, "env"), "env", "'hook'");
+    file.has_environment = !file.environment.empty();
     if (const json *const timeout = find_member(hook, "timeout")) {
         if (!timeout->is_number_integer())
             throw Error(ErrorKind::BrokenHost, "'hook': 'timeout' is no whole number of seconds");

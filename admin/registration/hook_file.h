@@ -35,8 +35,9 @@ struct HookFile {
     bool is_missing =
         false; ///< there is no such executable, or the file is a symlink that leads nowhere: engines
                ///< with directories of hooks.d leave it out
-    std::vector<std::string> args; ///< the whole command line, the hook's name first
-    bool has_environment = false;  ///< not empty
+    std::vector<std::string> args;        ///< the whole command line, the hook's name first
+    bool has_environment = false;         ///< one of its own
+    std::vector<std::string> environment; ///< NAME=VALUE
     std::optional<std::int64_t> timeout_s;
     When when;
     std::vector<std::string> stages;

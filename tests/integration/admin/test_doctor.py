@@ -146,6 +146,14 @@ def leases_in_a_file(host):
     host.write("run/oci-gpu-hooks", "")
 
 
+def a_link(name, target):
+    def break_it(host):
+        path = host.path / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.symlink_to(target)
+    return break_it
+
+
 def settings_of_all(host):
     host.hooks_dir()
     (host.path / "etc/containers/containers.conf").chmod(0o666)
@@ -172,6 +180,9 @@ BROKEN = {
     "two stages": (change_file(stages=["prestart", "createRuntime"]), ERROR, "names other stages", "createRuntime"),
     "path that is not absolute": (change_hook(path="mount-srv"), ERROR, "is not absolute", "fix the file"),
     "no environment": (change_hook(env=[]), WARNING, "no environment of its own", '"env"'),
+    "library that is loaded first": (change_hook(env=["PATH=/usr/bin", "LD_PRELOAD=/tmp/mine.so"]), ERROR,
+                                     "sets 'LD_PRELOAD'", '"env"'),
+    "conversions from elsewhere": (change_hook(env=["GCONV_PATH=/tmp"]), ERROR, "sets 'GCONV_PATH'", '"env"'),
     "timeout too short": (change_hook(timeout=5), ERROR, "ends the hook after 5 s", '"timeout": 30'),
     "timeout for waiting": (
         lambda host: host.put(NVIDIA, host.document("nvidia-devices", ["--max-wait", "5m"])), ERROR,
@@ -220,6 +231,9 @@ BROKEN = {
     "directories from nowhere": (with_args("--source-dir", "/data"), WARNING, "there is no directory '/data'", "--source-dir"),
     "history that is a directory": (lambda host: (host.path / "var/lib/oci-gpu-hooks/history").mkdir(parents=True), WARNING,
                                     "'/var/lib/oci-gpu-hooks/history' is no plain file", "remove it"),
+    "history in a directory that is a link": (a_link("var/lib/oci-gpu-hooks", "gone"), WARNING,
+                                              "'/var/lib/oci-gpu-hooks' is a symlink", "rm /var/lib/oci-gpu-hooks"),
+    "history by a link on the way": (a_link("var/lib", "../other"), WARNING, "'/var/lib' is a symlink", "mount --bind"),
     "no key file": (by_key(0), ERROR, "the key file '/etc/keys' is not there", "key new NAME --hook mount-srv"),
     "key file that all may read": (by_key(0o644), ERROR, "'/etc/keys'", "fix the key file"),
     "old kernel": (lambda host: host.write("proc/sys/kernel/osrelease", "5.10.0-9-amd64\n"), ERROR, "is too old",
