@@ -9,7 +9,7 @@ from pathlib import Path
 from table import Wrong
 
 TOP = Path(__file__).resolve().parents[2]
-BELOW = ("admin", "common", "hooks")
+BELOW = ("admin", "common", "hooks", "examples")
 
 
 def find(top, file):

@@ -44,7 +44,7 @@ def parse_test(line):
     if kind == "root":
         return Test(kind, kind, rest, ("root_tests",))
     if kind == "vm":
-        return Test(kind, "guest", rest, HOOKS)
+        return Test(kind, "guest", rest, (*HOOKS, "oci-gpu-hooks"))
     if kind == "integration":
         words, _, hooks = rest.partition(": ")
         name, _, cases = words.partition(" ")

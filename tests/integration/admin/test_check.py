@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from hosts import amd, nvidia
 
+from harness.host import LIMIT_S
 from harness.leases import FOLDER
 
 pytest_plugins = ["harness.admin_fixtures"]
@@ -609,3 +610,30 @@ def test_the_real_log(checked):
     found, status = checked.find("--drain")
     assert (status, found["faults"], found["reports"], checked.drains()) == (NOTHING, [], [], [])
     assert checked.memory()["next"] > seen
+
+
+# Starts a program for which the kernel's log has always dropped what came next: EPIPE for each read(2) of its size, see
+# seccomp(2) and struct seccomp_data.
+ENDLESS_LOG = """
+import ctypes, os, struct, sys
+READ = {"x86_64": 0, "aarch64": 63}[os.uname().machine]
+LOAD, EQUAL, RETURN = 0x20, 0x15, 0x06
+lines = [(LOAD, 0, 0, 0), (EQUAL, 0, 3, READ), (LOAD, 0, 0, 32), (EQUAL, 0, 1, 16384), (RETURN, 0, 0, 0x50000 | 32),
+         (RETURN, 0, 0, 0x7fff0000)]
+text = ctypes.create_string_buffer(b"".join(struct.pack("HBBI", *line) for line in lines))
+program = ctypes.create_string_buffer(struct.pack("HP", len(lines), ctypes.addressof(text)))
+libc = ctypes.CDLL(None)
+assert libc.prctl(38, 1, 0, 0, 0) == 0 and libc.prctl(22, 2, program, 0, 0) == 0  # no new privileges, and the filter
+os.execv(sys.argv[1], sys.argv[1:])
+"""
+
+
+def test_a_log_without_an_end(checked, oci_gpu_hooks):
+    """Of who writes faster than it is read: it stops, and says that it has not seen all."""
+    (checked.host.path / "dev/kmsg").unlink()
+    checked.host.node("dev/kmsg", 1, 11)
+    done = subprocess.run(["/usr/bin/python3", "-c", ENDLESS_LOG, oci_gpu_hooks, "check", "--sysroot", checked.host.path,
+                           "--format", "json"], check=False, capture_output=True, encoding="utf-8", timeout=LIMIT_S, env={})
+    assert (done.returncode, done.stderr) == (NOT_LOOKED_AT, ""), done
+    assert json.loads(done.stdout)["not_looked_at"] == [
+        "the end of the kernel's log, which grows faster than it can be read"]
