@@ -3,12 +3,16 @@
 #
 # To be sourced: the Debian packages that building and testing take, and how they get onto the machine.
 
-packages=(
-    # to build
+# What compiling takes: tests/run begins with it while the rest is being installed.
+to_build=(
     build-essential clang libclang-rt-dev meson ninja-build pkg-config
     libmd-dev libre2-dev libseccomp-dev libtomlplusplus-dev libyaml-dev nlohmann-json3-dev
+    libboost-test-dev
+)
+packages=(
+    "${to_build[@]}"
     # to test
-    libboost-test-dev python3 python3-grpcio python3-pytest
+    python3 python3-grpcio python3-pytest
     attr btrfs-progs busybox-static e2fsprogs fish jq libcap2-bin mount musl procps strace util-linux zsh
     crun podman runc uidmap
     golang-go golang-k8s-sigs-yaml-dev
@@ -45,8 +49,9 @@ missing_packages() {
     comm -23 <(printf '%s\n' "${packages[@]}" | sort) <(sort -u <<<"$installed")
 }
 
-# install_packages NAME… ; without what a package only recommends: the list above names all that is used.
+# install_packages [NAME…] ; without what a package only recommends: the list above names all that is used.
 install_packages() {
+    [ "$#" -gt 0 ] || return 0
     if [ "$EUID" -ne 0 ]; then
         echo "installing packages needs root: apt-get install $*" >&2
         return 1
@@ -79,9 +84,21 @@ may_install() {
     fi
 }
 
+# Splits `missing` into the arrays `to_build_first` and `missing_later`.
+split_missing() {
+    local name
+    to_build_first=() missing_later=()
+    for name in "${missing[@]}"; do
+        case " ${to_build[*]} " in
+        *" $name "*) to_build_first+=("$name") ;;
+        *) missing_later+=("$name") ;;
+        esac
+    done
+}
+
 # ask_or_install "$@" : the same, and then installs them.
 ask_or_install() {
     local missing
     may_install "$@" || return
-    [ "${#missing[@]}" -eq 0 ] || install_packages "${missing[@]}"
+    install_packages "${missing[@]}"
 }
