@@ -14,7 +14,7 @@
 #include "promise.h"
 #include "target.h"
 
-namespace ogh::fuzz {
+namespace ogh::fuzz::compat_note {
 
 using namespace std::string_view_literals;
 
@@ -80,4 +80,4 @@ void check(std::string_view input)
     check_versions(input);
 }
 
-} // namespace ogh::fuzz
+} // namespace ogh::fuzz::compat_note

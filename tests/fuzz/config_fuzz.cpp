@@ -8,7 +8,7 @@
 #include "request/request.h"
 #include "target.h"
 
-namespace ogh::fuzz {
+namespace ogh::fuzz::config {
 
 using nlohmann::json;
 
@@ -140,4 +140,4 @@ void check(std::string_view input)
     check_requests(input, *outcome.value);
 }
 
-} // namespace ogh::fuzz
+} // namespace ogh::fuzz::config

@@ -5,7 +5,7 @@
 #include "systemd/dbus_message.h"
 #include "target.h"
 
-namespace ogh::fuzz {
+namespace ogh::fuzz::dbus_message {
 
 using namespace dbus;
 
@@ -77,4 +77,4 @@ void check(std::string_view input)
     check_call(input);
 }
 
-} // namespace ogh::fuzz
+} // namespace ogh::fuzz::dbus_message

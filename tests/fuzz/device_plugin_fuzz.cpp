@@ -11,7 +11,7 @@
 #include "request/selectors.h"
 #include "target.h"
 
-namespace ogh::fuzz {
+namespace ogh::fuzz::device_plugin {
 
 namespace {
 
@@ -157,4 +157,4 @@ void check(std::string_view input)
         attempt([&] { return nvidia_devices::imex_channels_of_plugin(request.config, source); });
 }
 
-} // namespace ogh::fuzz
+} // namespace ogh::fuzz::device_plugin

@@ -7,7 +7,7 @@
 #include "promise.h"
 #include "target.h"
 
-namespace ogh::fuzz {
+namespace ogh::fuzz::device_program {
 
 namespace {
 
@@ -173,4 +173,4 @@ void check(std::string_view input)
     require(obstacle(before) == obstacle(after), "the rules are no obstacle to the next ones");
 }
 
-} // namespace ogh::fuzz
+} // namespace ogh::fuzz::device_program

@@ -14,7 +14,7 @@
 #include "promise.h"
 #include "target.h"
 
-namespace ogh::fuzz {
+namespace ogh::fuzz::elf_library {
 
 namespace {
 
@@ -97,4 +97,4 @@ void check(std::string_view input)
             "a file can be read again");
 }
 
-} // namespace ogh::fuzz
+} // namespace ogh::fuzz::elf_library

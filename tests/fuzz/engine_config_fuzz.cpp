@@ -7,7 +7,7 @@
 #include "promise.h"
 #include "target.h"
 
-namespace ogh::fuzz {
+namespace ogh::fuzz::engine_config {
 
 using namespace ogh::admin;
 
@@ -28,4 +28,4 @@ void check(std::string_view input)
     }
 }
 
-} // namespace ogh::fuzz
+} // namespace ogh::fuzz::engine_config

@@ -11,7 +11,7 @@
 #include "promise.h"
 #include "target.h"
 
-namespace ogh::fuzz {
+namespace ogh::fuzz::folders {
 
 using namespace mount_srv;
 
@@ -157,4 +157,4 @@ void check(std::string_view input)
     }
 }
 
-} // namespace ogh::fuzz
+} // namespace ogh::fuzz::folders

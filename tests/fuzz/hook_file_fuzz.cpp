@@ -6,7 +6,7 @@
 #include "registration/policy_words.h"
 #include "target.h"
 
-namespace ogh::fuzz {
+namespace ogh::fuzz::hook_file {
 
 using namespace ogh::admin;
 
@@ -54,4 +54,4 @@ void check(std::string_view input)
     check_when(file);
 }
 
-} // namespace ogh::fuzz
+} // namespace ogh::fuzz::hook_file

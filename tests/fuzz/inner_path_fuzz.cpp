@@ -5,7 +5,7 @@
 #include "promise.h"
 #include "target.h"
 
-namespace ogh::fuzz {
+namespace ogh::fuzz::inner_path {
 
 namespace {
 
@@ -39,4 +39,4 @@ void check(std::string_view input)
     require(parent == "/" || InnerPath::parse(parent).full() == parent, "the parent is the root or a path");
 }
 
-} // namespace ogh::fuzz
+} // namespace ogh::fuzz::inner_path

@@ -3,7 +3,7 @@
 #include "registration/manifest.h"
 #include "target.h"
 
-namespace ogh::fuzz {
+namespace ogh::fuzz::installed_list {
 
 using namespace ogh::admin;
 
@@ -20,4 +20,4 @@ void check(std::string_view input)
         require(again.find(file.path) != nullptr, "a file is found by its path");
 }
 
-} // namespace ogh::fuzz
+} // namespace ogh::fuzz::installed_list

@@ -15,7 +15,7 @@
 #include "promise.h"
 #include "target.h"
 
-namespace ogh::fuzz {
+namespace ogh::fuzz::ld_cache {
 
 namespace {
 
@@ -224,4 +224,4 @@ void check(std::string_view input)
     check_merged(cache, input.size(), more_libraries);
 }
 
-} // namespace ogh::fuzz
+} // namespace ogh::fuzz::ld_cache

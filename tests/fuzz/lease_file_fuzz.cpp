@@ -6,7 +6,7 @@
 #include "promise.h"
 #include "target.h"
 
-namespace ogh::fuzz {
+namespace ogh::fuzz::lease_file {
 
 void check(std::string_view input)
 {
@@ -31,4 +31,4 @@ void check(std::string_view input)
     require(again == *file.value, "what is written next is read as the same");
 }
 
-} // namespace ogh::fuzz
+} // namespace ogh::fuzz::lease_file

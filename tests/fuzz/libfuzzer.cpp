@@ -11,6 +11,6 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t *data, std::size_t size
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t *data, std::size_t size)
 {
     // NOLINTNEXTLINE(cppcoreguidelines-pro-type-reinterpret-cast): bytes are text here
-    ogh::fuzz::check({reinterpret_cast<const char *>(data), size});
+    ogh::fuzz::OGH_TARGET::check({reinterpret_cast<const char *>(data), size});
     return 0;
 }

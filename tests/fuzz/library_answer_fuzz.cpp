@@ -7,7 +7,7 @@
 #include "promise.h"
 #include "target.h"
 
-namespace ogh::fuzz {
+namespace ogh::fuzz::library_answer {
 
 using namespace nvidia_devices;
 
@@ -83,4 +83,4 @@ void check(std::string_view input)
         check_names(inventory);
 }
 
-} // namespace ogh::fuzz
+} // namespace ogh::fuzz::library_answer

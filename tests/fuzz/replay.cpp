@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The driver that takes libFuzzer's place in the test run: replay FOLDER|FILE...
+// The driver that takes libFuzzer's place in the test run: replay TARGET FOLDER|FILE...
 //
 // Gives every file of the corpus to the target, then a few hundred mutations of each.
 
@@ -14,8 +14,10 @@
 #include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <map>
 #include <stdexcept>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "mutations.h"
@@ -25,6 +27,8 @@ namespace {
 
 namespace fs = std::filesystem;
 using ogh::fuzz::mutations;
+
+using Check = void (*)(std::string_view);
 
 struct Seed {
     std::string name;
@@ -56,14 +60,14 @@ std::string printable(const std::string &input)
 }
 
 /** @return whether all went well; number 0 is the file itself */
-bool replay(const Seed &seed, size_t number, const std::string &input)
+bool replay(Check check, const Seed &seed, size_t number, const std::string &input)
 {
     static_cast<void>(std::snprintf(current.data(), current.size(), "ended in %s, mutation %zu\n",
                                     seed.name.c_str(), number));
     // Exactly as large as the input, so that a sanitizer sees a read behind its end.
     const std::vector<char> bytes(input.begin(), input.end());
     try {
-        ogh::fuzz::check({bytes.data(), bytes.size()});
+        check({bytes.data(), bytes.size()});
         return true;
     } catch (const std::exception &error) {
         static_cast<void>(std::fprintf(stderr, "%s, mutation %zu: %s\n    input: %s\n", seed.name.c_str(),
@@ -95,7 +99,7 @@ std::vector<Seed> read_seeds(const std::vector<std::string> &paths)
     return seeds;
 }
 
-size_t count_failures(const std::vector<Seed> &seeds, size_t &inputs)
+size_t count_failures(Check check, const std::vector<Seed> &seeds, size_t &inputs)
 {
     std::vector<std::string> corpus;
     corpus.reserve(seeds.size());
@@ -104,12 +108,22 @@ size_t count_failures(const std::vector<Seed> &seeds, size_t &inputs)
     size_t failures = 0;
     for (const Seed &seed : seeds) {
         size_t number = 0;
-        failures += replay(seed, number, seed.content) ? 0U : 1U;
+        failures += replay(check, seed, number, seed.content) ? 0U : 1U;
         for (const std::string &input : mutations(seed.content, corpus))
-            failures += replay(seed, ++number, input) ? 0U : 1U;
+            failures += replay(check, seed, ++number, input) ? 0U : 1U;
         inputs += number + 1;
     }
     return failures;
+}
+
+Check check_of(const std::string &target)
+{
+    using namespace ogh::fuzz;
+    const std::map<std::string, Check> checks{OGH_CHECKS};
+    const auto found = checks.find(target);
+    if (found == checks.end())
+        throw std::runtime_error("there is no target '" + target + "'");
+    return found->second;
 }
 
 } // namespace
@@ -118,9 +132,11 @@ int main(int argc, char **argv)
 {
     try {
         static_cast<void>(std::signal(SIGABRT, tell_current));
-        const auto seeds = read_seeds({argv + 1, argv + argc});
+        const std::vector<std::string> arguments{argv + 1, argv + argc};
+        const auto check = check_of(arguments.at(0));
+        const auto seeds = read_seeds({arguments.begin() + 1, arguments.end()});
         size_t inputs = 0;
-        const size_t failures = count_failures(seeds, inputs);
+        const size_t failures = count_failures(check, seeds, inputs);
         std::printf("%zu files, %zu inputs, %zu failures\n", seeds.size(), inputs, failures);
         return failures == 0 ? 0 : 1;
     } catch (const std::exception &error) {

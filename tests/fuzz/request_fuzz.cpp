@@ -10,7 +10,7 @@
 #include "request/request.h"
 #include "target.h"
 
-namespace ogh::fuzz {
+namespace ogh::fuzz::request {
 
 namespace {
 
@@ -198,4 +198,4 @@ void check(std::string_view input)
         check_environment_is_nothing(*request, outcome);
 }
 
-} // namespace ogh::fuzz
+} // namespace ogh::fuzz::request

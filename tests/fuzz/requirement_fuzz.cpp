@@ -6,7 +6,7 @@
 #include "promise.h"
 #include "target.h"
 
-namespace ogh::fuzz {
+namespace ogh::fuzz::requirement {
 
 using namespace nvidia_devices;
 
@@ -42,4 +42,4 @@ void check(std::string_view input)
     require(requirements_of(config).empty(), "what is switched off requires nothing");
 }
 
-} // namespace ogh::fuzz
+} // namespace ogh::fuzz::requirement

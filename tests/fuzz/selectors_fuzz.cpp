@@ -13,7 +13,7 @@
 #include "request/visible_devices.h"
 #include "target.h"
 
-namespace ogh::fuzz {
+namespace ogh::fuzz::selectors {
 
 using nvidia_devices::Capabilities;
 using nvidia_devices::Capability;
@@ -244,4 +244,4 @@ void check(std::string_view input)
     check_capabilities(attempt([&] { return nvidia_devices::capabilities_of_environment(request.config); }));
 }
 
-} // namespace ogh::fuzz
+} // namespace ogh::fuzz::selectors

@@ -7,7 +7,7 @@
 #include "reference_json.h"
 #include "target.h"
 
-namespace ogh::fuzz {
+namespace ogh::fuzz::state {
 
 using nlohmann::json;
 
@@ -56,4 +56,4 @@ void check(std::string_view input)
     check_content(*outcome.value, *document);
 }
 
-} // namespace ogh::fuzz
+} // namespace ogh::fuzz::state

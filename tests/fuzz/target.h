@@ -3,12 +3,14 @@
 
 #include <string_view>
 
+#include "fuzz_config.h"
+
 namespace ogh::fuzz {
 
 /**
- * Gives `input` to the code under test and looks at what comes back; each NAME_fuzz.cpp defines it.
- * Whatever it throws is a finding.
+ * For each target NAME there is NAME::check, in NAME_fuzz.cpp: gives `input` to the code under test and looks at what comes
+ * back. Whatever it throws is a finding.
  */
-void check(std::string_view input);
+OGH_CHECK_DECLARATIONS
 
 } // namespace ogh::fuzz

@@ -6,7 +6,7 @@
 #include "promise.h"
 #include "target.h"
 
-namespace ogh::fuzz {
+namespace ogh::fuzz::text {
 
 namespace {
 
@@ -104,4 +104,4 @@ void check(std::string_view input)
     check_lists(input);
 }
 
-} // namespace ogh::fuzz
+} // namespace ogh::fuzz::text

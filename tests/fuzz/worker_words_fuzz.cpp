@@ -3,7 +3,7 @@
 #include "promise.h"
 #include "target.h"
 
-namespace ogh::fuzz {
+namespace ogh::fuzz::worker_words {
 
 using namespace ogh::admin;
 
@@ -31,4 +31,4 @@ void check(std::string_view input)
                 "a setting that nobody has set");
 }
 
-} // namespace ogh::fuzz
+} // namespace ogh::fuzz::worker_words
