@@ -13,23 +13,28 @@ from . import rootfs
 from .host import Host
 from .podman import LIMITS
 
-# In the place of the driver's program: names the GPUs whose nodes are there.
-NVIDIA_SMI = """#!/bin/sh
-number=0
-{lines}
+# In the place of the driver's program, which is no script: names the GPUs whose nodes are there.
+NVIDIA_SMI = """
+#include <stdio.h>
+#include <unistd.h>
+int main(void) {{
+    const char *const gpus[][2] = {{{lines}}};
+    int number = 0;
+    for (unsigned i = 0; i < sizeof gpus / sizeof *gpus; ++i)
+        if (access(gpus[i][0], F_OK) == 0)
+            printf("GPU %d: NVIDIA Example 48 (UUID: %s)\\n", number++, gpus[i][1]);
+}}
 """
-ONE_GPU = """if [ -e {node} ]; then
-    echo "GPU $number: NVIDIA Example 48 (UUID: {uuid})"
-    number=$((number + 1))
-fi"""
+ONE_GPU = '{{"{node}", "{uuid}"}}'
 
 
 @pytest.fixture(name="gpus")
 def gpus_fixture(scratch):
     host = NvidiaHost(scratch / "gpus", TWO, numbers=UNUSED)
-    host.write("usr/bin/nvidia-smi", NVIDIA_SMI.format(
-        lines="\n".join(ONE_GPU.format(node=gpu.node, uuid=gpu.uuid) for gpu in host.gpus)))
-    (host.path / "usr/bin/nvidia-smi").chmod(0o755)
+    (host.path / "usr/bin").mkdir(parents=True, exist_ok=True)
+    source = NVIDIA_SMI.format(lines=", ".join(ONE_GPU.format(node=gpu.node, uuid=gpu.uuid) for gpu in host.gpus))
+    subprocess.run(["gcc", "-static", "-x", "c", "-o", host.path / "usr/bin/nvidia-smi", "-"], input=source, text=True,
+                   check=True)
     return host
 
 
