@@ -27,10 +27,14 @@ std::optional<unsigned> parse_small_number(std::string_view text, unsigned limit
 
 std::string hexadecimal(std::uint64_t number, size_t digits)
 {
+    constexpr std::string_view letters = "0123456789abcdef";
     std::array<char, 16> text{};
-    const char *const end = std::to_chars(text.data(), text.data() + text.size(), number, 16).ptr;
-    const auto size = static_cast<size_t>(end - text.data());
-    return std::string(digits > size ? digits - size : 0, '0').append(text.data(), size);
+    auto begin = text.end();
+    for (size_t left = digits; begin != text.begin() && (number != 0 || left != 0); number >>= 4U) {
+        *--begin = letters[number & 0xFU];
+        left -= left == 0 ? 0 : 1;
+    }
+    return {begin, text.end()};
 }
 
 } // namespace ogh

@@ -157,23 +157,35 @@ std::string as_utf8(std::string_view text)
 
 std::string_view trimmed(std::string_view text)
 {
-    constexpr std::string_view blanks = " \t";
-    const size_t first = text.find_first_not_of(blanks);
-    if (first == std::string_view::npos)
-        return {};
-    return text.substr(first, text.find_last_not_of(blanks) - first + 1);
+    const auto is_blank = [](char c) { return c == ' ' || c == '\t'; };
+    while (!text.empty() && is_blank(text.front()))
+        text.remove_prefix(1);
+    while (!text.empty() && is_blank(text.back()))
+        text.remove_suffix(1);
+    return text;
+}
+
+std::string_view next_part(std::string_view &text, char separator)
+{
+    const std::string_view part = text.substr(0, text.find(separator));
+    text.remove_prefix(std::min(part.size() + 1, text.size()));
+    return part;
+}
+
+Parts::Iterator &Parts::Iterator::operator++()
+{
+    is_over_ = is_last_;
+    is_last_ = rest_.find(separator_) == std::string_view::npos;
+    part_ = trimmed(next_part(rest_, separator_));
+    return *this;
 }
 
 std::vector<std::string> split_list(std::string_view text, char separator)
 {
     std::vector<std::string> parts;
-    for (;;) {
-        const size_t end = text.find(separator);
-        parts.emplace_back(trimmed(text.substr(0, end)));
-        if (end == std::string_view::npos)
-            return parts;
-        text.remove_prefix(end + 1);
-    }
+    for (const std::string_view part : Parts(text, separator))
+        parts.emplace_back(part);
+    return parts;
 }
 
 std::string list_text(const std::vector<std::string> &parts)

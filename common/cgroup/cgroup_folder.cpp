@@ -86,16 +86,16 @@ std::optional<Cgroup> parent_of(const Cgroup &cgroup)
 std::optional<std::string> cgroup_of(std::string_view proc_cgroup, std::string_view controller)
 {
     while (!proc_cgroup.empty()) {
-        const std::string_view line = proc_cgroup.substr(0, proc_cgroup.find('\n'));
-        proc_cgroup.remove_prefix(std::min(line.size() + 1, proc_cgroup.size()));
+        const std::string_view line = next_part(proc_cgroup, '\n');
         // NUMBER:CONTROLLERS:PATH, where the path may have colons.
         const size_t first = line.find(':');
         const size_t second = first == std::string_view::npos ? first : line.find(':', first + 1);
         if (second == std::string_view::npos)
             continue;
-        const std::vector<std::string> controllers = split_list(line.substr(first + 1, second - first - 1));
-        if (contains(controllers, controller))
-            return std::string(line.substr(second + 1));
+        for (const std::string_view each : Parts(line.substr(first + 1, second - first - 1))) {
+            if (each == controller)
+                return std::string(line.substr(second + 1));
+        }
     }
     return std::nullopt;
 }

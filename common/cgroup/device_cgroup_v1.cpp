@@ -2,14 +2,15 @@
 #include <fcntl.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <cerrno>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "base/contains.h"
 #include "base/error.h"
 #include "base/file.h"
+#include "base/number.h"
 #include "base/text.h"
 #include "cgroup/device_cgroup.h"
 
@@ -68,14 +69,15 @@ void allow_in(int cgroup, const DeviceRules &rules, UndoLog &undo)
     }
 }
 
+/** A rule, as the list has it. */
 struct Line {
-    std::string type;
-    std::string major;
-    std::string minor;
+    std::string_view type;
+    std::string_view major;
+    std::string_view minor;
     unsigned access = 0;
 };
 
-unsigned access_of(const std::string &letters)
+unsigned access_of(std::string_view letters)
 {
     unsigned access = 0;
     for (const char letter : letters) {
@@ -89,39 +91,39 @@ unsigned access_of(const std::string &letters)
     return access;
 }
 
-/** What has another form becomes a line that allows nothing. */
-Line parse(const std::string &text)
+/** "c 1:3 rwm". What has another form becomes a line that allows nothing. */
+Line parse(std::string_view text)
 {
-    const std::vector<std::string> words = split_list(text, ' ');
-    const std::vector<std::string> numbers = words.size() == 3 ? split_list(words[1], ':') : words;
-    if (words.size() != 3 || numbers.size() != 2)
+    Line line;
+    line.type = next_part(text, ' ');
+    std::string_view numbers = next_part(text, ' ');
+    line.major = next_part(numbers, ':');
+    line.minor = numbers;
+    if (text.empty() || contains(text, ' '))
         return {};
-    return {words[0], numbers[0], numbers[1], access_of(words[2])};
+    line.access = access_of(text);
+    return line;
 }
 
-std::string type_of(const DeviceRule &rule)
+std::string_view type_of(const DeviceRule &rule)
 {
     return rule.type == DeviceRule::Type::Char ? "c" : "b";
 }
 
-bool is_all_or(const std::string &text, const std::string &value)
+bool is(std::string_view text, unsigned value)
 {
-    return text == "*" || text == value;
+    return parse_number(text) == value;
+}
+
+bool is_all_or(std::string_view text, unsigned value)
+{
+    return text == "*" || is(text, value);
 }
 
 bool covers(const Line &line, const DeviceRule &rule)
 {
-    return (line.type == "a" || line.type == type_of(rule)) &&
-           is_all_or(line.major, std::to_string(rule.major)) &&
-           is_all_or(line.minor, std::to_string(rule.minor)) && (rule.access & ~line.access) == 0;
-}
-
-std::vector<Line> lines_of(std::string_view devices_list)
-{
-    std::vector<Line> lines;
-    for (const std::string &text : split_list(devices_list, '\n'))
-        lines.push_back(parse(text));
-    return lines;
+    return (line.type == "a" || line.type == type_of(rule)) && is_all_or(line.major, rule.major) &&
+           is_all_or(line.minor, rule.minor) && (rule.access & ~line.access) == 0;
 }
 
 /** The kernel refuses a rule in the same way whether this process may not write, or the parent lacks the rule. */
@@ -167,15 +169,18 @@ Notes allow_v1(const std::vector<Cgroup> &cgroups, const DeviceRules &rules, Und
 
 bool list_allows(std::string_view devices_list, const DeviceRule &rule)
 {
-    const std::vector<Line> lines = lines_of(devices_list);
-    return std::any_of(lines.begin(), lines.end(), [&](const Line &line) { return covers(line, rule); });
+    while (!devices_list.empty()) {
+        if (covers(parse(next_part(devices_list, '\n')), rule))
+            return true;
+    }
+    return false;
 }
 
 unsigned access_in_own_line(std::string_view devices_list, const DeviceRule &rule)
 {
-    for (const Line &line : lines_of(devices_list)) {
-        if (line.type == type_of(rule) && line.major == std::to_string(rule.major) &&
-            line.minor == std::to_string(rule.minor))
+    while (!devices_list.empty()) {
+        const Line line = parse(next_part(devices_list, '\n'));
+        if (line.type == type_of(rule) && is(line.major, rule.major) && is(line.minor, rule.minor))
             return line.access;
     }
     return 0;

@@ -20,7 +20,7 @@ constexpr size_t max_size = 65536;
 ProcDevices::ProcDevices(std::string_view text)
 {
     bool is_character = false;
-    for (const std::string &line : split_list(text, '\n')) {
+    for (const std::string_view line : Parts(text, '\n')) {
         if (line == "Character devices:") {
             is_character = true;
             continue;
@@ -28,9 +28,9 @@ ProcDevices::ProcDevices(std::string_view text)
         if (line.empty() && is_character)
             return;
         const size_t blank = line.find(' ');
-        const auto number = parse_small_number(std::string_view(line).substr(0, blank), max_major);
-        if (is_character && number && blank != std::string::npos)
-            drivers_.push_back({*number, std::string(trimmed(std::string_view(line).substr(blank)))});
+        const auto number = parse_small_number(line.substr(0, blank), max_major);
+        if (is_character && number && blank != std::string_view::npos)
+            drivers_.push_back({*number, std::string(trimmed(line.substr(blank)))});
     }
 }
 

@@ -27,29 +27,27 @@ void push_components(Pending &pending, std::string_view path)
 {
     std::vector<std::string> parts;
     while (!path.empty()) {
-        const size_t end = path.find('/');
-        const std::string_view part = path.substr(0, end);
+        const std::string_view part = next_part(path, '/');
         if (!part.empty() && part != ".")
             parts.emplace_back(part);
-        path.remove_prefix(end == std::string_view::npos ? path.size() : end + 1);
     }
     pending.insert(pending.end(), parts.rbegin(), parts.rend());
 }
 
-std::string link_target(int link, const std::string &what)
+std::string link_target(int link, std::string_view path)
 {
     std::array<char, PATH_MAX> target{};
     const ssize_t length = ::readlinkat(link, "", target.data(), target.size());
     if (length < 0 || static_cast<size_t>(length) == target.size())
-        throw SystemError(length < 0 ? errno : ENAMETOOLONG, "cannot read the symlink " + what);
+        throw SystemError(length < 0 ? errno : ENAMETOOLONG, "cannot read the symlink " + quote(path));
     return {target.data(), static_cast<size_t>(length)};
 }
 
-bool is_link(int fd, const std::string &what)
+bool is_link(int fd, std::string_view path)
 {
     struct stat status {};
     if (::fstat(fd, &status) != 0)
-        throw SystemError(errno, "cannot look at " + what);
+        throw SystemError(errno, "cannot look at " + quote(path));
     return S_ISLNK(status.st_mode);
 }
 
@@ -98,27 +96,29 @@ private:
  * Finds by one call what has no symlink on its way, as most paths have none.
  * @return nothing for any other, for which the walk has an answer
  */
-std::optional<ResolvedPath> find_without_symlinks(int root, const Pending &components)
+std::optional<ResolvedPath> find_without_symlinks(int root, std::string_view components)
 {
     std::string path;
-    for (auto name = components.rbegin(); name != components.rend(); ++name) {
-        if (*name == "..")
+    while (!components.empty()) {
+        const std::string_view name = next_part(components, '/');
+        if (name == "..")
             return std::nullopt;
-        path += "/" + *name;
+        if (!name.empty() && name != ".")
+            path.append("/").append(name);
     }
     if (path.empty())
         return std::nullopt;
     UniqueFd fd = try_path(root, path.substr(1), O_PATH, Walk::Beneath);
-    return fd.valid() ? std::optional(ResolvedPath{path, std::move(fd)}) : std::nullopt;
+    return fd.valid() ? std::optional(ResolvedPath{std::move(path), std::move(fd)}) : std::nullopt;
 }
 
 std::optional<ResolvedPath> walk(int root, std::string_view path, const Sysroot::Guard &guard)
 {
+    if (auto found = guard ? std::nullopt : find_without_symlinks(root, path))
+        return found;
     Way way(root);
     Pending pending;
     push_components(pending, path);
-    if (auto found = guard ? std::nullopt : find_without_symlinks(root, pending))
-        return found;
     for (int links = 0; !pending.empty();) {
         const std::string name = std::move(pending.back());
         pending.pop_back();
@@ -133,7 +133,7 @@ std::optional<ResolvedPath> walk(int root, std::string_view path, const Sysroot:
             return std::nullopt;
         if (!next.valid())
             throw SystemError(errno, "cannot open " + quote(path));
-        if (!is_link(next.get(), quote(path))) {
+        if (!is_link(next.get(), path)) {
             way.down(name, std::move(next));
             continue;
         }
@@ -141,7 +141,7 @@ std::optional<ResolvedPath> walk(int root, std::string_view path, const Sysroot:
             guard(next.get());
         if (++links > max_symlinks)
             throw SystemError(ELOOP, "cannot open " + quote(path));
-        const std::string target = link_target(next.get(), quote(path));
+        const std::string target = link_target(next.get(), path);
         if (target.starts_with('/'))
             way.to_root();
         push_components(pending, target);

@@ -7,7 +7,6 @@
 #include <algorithm>
 #include <cerrno>
 
-#include "base/contains.h"
 #include "base/device_number.h"
 #include "base/error.h"
 #include "base/file.h"
@@ -28,13 +27,10 @@ Error not_understood()
     return {ErrorKind::BrokenHost, "cannot understand the mount table (/proc/self/mountinfo)"};
 }
 
-/** What stands before the next blank, which is taken away with it; a field may be empty. */
+/** A field may be empty. */
 std::string_view next_field(std::string_view &line)
 {
-    const size_t end = line.find(' ');
-    const std::string_view field = line.substr(0, end);
-    line.remove_prefix(end == std::string_view::npos ? line.size() : end + 1);
-    return field;
+    return next_part(line, ' ');
 }
 
 /** The kernel writes blanks, backslashes and the like as a backslash and three octal digits. */
@@ -59,9 +55,13 @@ std::string unescaped_point(std::string_view field)
     return unescaped(field.substr(0, field.size() - (field.ends_with(removed) ? removed.size() : 0)));
 }
 
-bool has_word(const std::string &options, const std::string &word)
+bool has_word(std::string_view options, std::string_view word)
 {
-    return contains(split_list(options), word);
+    while (!options.empty()) {
+        if (next_part(options, ',') == word)
+            return true;
+    }
+    return false;
 }
 
 } // namespace
@@ -72,14 +72,14 @@ MountTable::Entry MountTable::read_entry(std::string_view line)
     const auto id = parse_number(next_field(line));
     next_field(line); // the parent's
     const auto device = parse_device_number(next_field(line));
-    entry.root = unescaped(next_field(line));
-    entry.point = unescaped_point(next_field(line));
+    entry.root = next_field(line);
+    entry.point = next_field(line);
     entry.options = next_field(line);
     std::string_view field = next_field(line);
     for (; !field.empty() && field != "-"; field = next_field(line))
         entry.is_shared = entry.is_shared || field.starts_with("shared:");
-    entry.type = unescaped(next_field(line));
-    entry.source = unescaped(next_field(line));
+    entry.type = next_field(line);
+    entry.source = next_field(line);
     entry.filesystem_options = next_field(line);
     if (!id || !device || field != "-" || entry.type.empty())
         throw not_understood();
@@ -95,14 +95,10 @@ std::string read_mountinfo(int mountinfo)
     return read_all(mountinfo, max_size, "the mount table", first_read);
 }
 
-MountTable::MountTable(int mountinfo)
+MountTable::MountTable(int mountinfo) : text_(std::make_unique<const std::string>(read_mountinfo(mountinfo)))
 {
-    const std::string text = read_mountinfo(mountinfo);
-    for (std::string_view rest = text; !rest.empty();) {
-        const size_t end = std::min(rest.find('\n'), rest.size());
-        entries_.push_back(read_entry(rest.substr(0, end)));
-        rest.remove_prefix(std::min(end + 1, rest.size()));
-    }
+    for (std::string_view rest = *text_; !rest.empty();)
+        entries_.push_back(read_entry(next_part(rest, '\n')));
 }
 
 const MountTable::Entry *MountTable::find(std::uint64_t mount_id) const
@@ -127,7 +123,7 @@ std::optional<dev_t> MountTable::device_of(std::uint64_t mount_id) const
 std::string MountTable::type_of(std::uint64_t mount_id) const
 {
     const Entry *const entry = find(mount_id);
-    return entry == nullptr ? std::string() : entry->type;
+    return entry == nullptr ? std::string() : unescaped(entry->type);
 }
 
 bool MountTable::is_shared(std::uint64_t mount_id) const
@@ -146,7 +142,7 @@ std::vector<std::uint64_t> MountTable::ids_of_source(const std::string &source) 
 {
     std::vector<std::uint64_t> ids;
     for (const Entry &entry : entries_)
-        if (entry.source == source)
+        if (unescaped(entry.source) == source)
             ids.push_back(entry.id);
     return ids;
 }
@@ -156,15 +152,15 @@ MountTable::mounts_of_type(const std::function<bool(const std::string &type)> &m
 {
     std::vector<TypedMount> mounts;
     for (const Entry &entry : entries_)
-        if (matches(entry.type))
-            mounts.push_back({entry.point, entry.type});
+        if (const std::string type = unescaped(entry.type); matches(type))
+            mounts.push_back({unescaped_point(entry.point), type});
     return mounts;
 }
 
 std::string MountTable::mount_point(std::uint64_t mount_id) const
 {
     const Entry *const entry = find(mount_id);
-    return entry == nullptr ? std::string() : entry->point;
+    return entry == nullptr ? std::string() : unescaped_point(entry->point);
 }
 
 std::vector<CgroupMount> MountTable::cgroup_mounts(const std::string &controller) const
@@ -175,7 +171,7 @@ std::vector<CgroupMount> MountTable::cgroup_mounts(const std::string &controller
                                ? entry->type == "cgroup2"
                                : entry->type == "cgroup" && has_word(entry->filesystem_options, controller);
         if (shows)
-            mounts.push_back({entry->root, entry->point});
+            mounts.push_back({unescaped(entry->root), unescaped_point(entry->point)});
     }
     return mounts;
 }

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -71,21 +72,23 @@ public:
     [[nodiscard]] std::vector<CgroupMount> cgroup_mounts(const std::string &controller) const;
 
 private:
+    /** A line, as it is written: a text of it is copied where it is asked for. */
     struct Entry {
         std::uint64_t id = 0;
         dev_t device = 0;
-        std::string root;
-        std::string point;
-        std::string options; ///< of the mount
+        std::string_view root;
+        std::string_view point;
+        std::string_view options; ///< of the mount
         bool is_shared = false;
-        std::string type;
-        std::string source;
-        std::string filesystem_options;
+        std::string_view type;
+        std::string_view source;
+        std::string_view filesystem_options;
     };
 
     static Entry read_entry(std::string_view line);
     [[nodiscard]] const Entry *find(std::uint64_t mount_id) const;
 
+    std::unique_ptr<const std::string> text_; ///< stays where it is when this is moved
     std::vector<Entry> entries_;
 };
 

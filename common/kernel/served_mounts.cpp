@@ -5,7 +5,6 @@
 #include <array>
 #include <string_view>
 
-#include "base/contains.h"
 #include "base/text.h"
 
 namespace ogh {
@@ -14,7 +13,7 @@ namespace {
 
 /**
  * Types that the kernel serves by itself, from memory or from a disk. autofs is among them although a daemon answers:
- * most hosts have one (systemd's for binfmt_misc), and a signal ends that wait (fs/autofs/waitq.c).
+ * most hosts have one (systemd's for binfmt_misc), and a signal ends that wait (fs/autofs/waitq.c). In the order of bytes.
  */
 constexpr auto own_types = std::to_array<std::string_view>(
     {"autofs",   "bcachefs",  "binder",     "binfmt_misc", "bpf",       "btrfs",   "cgroup",
@@ -25,11 +24,15 @@ constexpr auto own_types = std::to_array<std::string_view>(
      "resctrl",  "rootfs",    "rpc_pipefs", "securityfs",  "selinuxfs", "smackfs", "squashfs",
      "sysfs",    "tmpfs",     "tracefs",    "udf",         "vfat",      "xfs",     "zfs"});
 
+static_assert(std::is_sorted(own_types.begin(), own_types.end()));
+
 } // namespace
 
 std::vector<TypedMount> served_mounts(const MountTable &table)
 {
-    return table.mounts_of_type([](const std::string &type) { return !contains(own_types, type); });
+    return table.mounts_of_type([](const std::string &type) {
+        return !std::binary_search(own_types.begin(), own_types.end(), std::string_view(type));
+    });
 }
 
 std::string blame(const std::vector<TypedMount> &served, const std::string &rootfs)

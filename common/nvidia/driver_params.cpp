@@ -20,10 +20,10 @@ bool has_key(std::string_view line)
 
 std::optional<std::uint64_t> driver_param(std::string_view text, std::string_view name)
 {
-    for (const std::string &line : split_list(text, '\n')) {
+    for (const std::string_view line : Parts(text, '\n')) {
         const size_t colon = line.find(':');
-        if (colon != std::string::npos && trimmed(std::string_view(line).substr(0, colon)) == name)
-            return parse_number(trimmed(std::string_view(line).substr(colon + 1)));
+        if (colon != std::string_view::npos && trimmed(line.substr(0, colon)) == name)
+            return parse_number(trimmed(line.substr(colon + 1)));
     }
     return std::nullopt;
 }

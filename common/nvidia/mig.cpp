@@ -55,12 +55,12 @@ std::optional<CapNode> parse_cap_access(std::string_view text)
 {
     std::optional<unsigned> minor;
     std::optional<unsigned> mode;
-    for (const std::string &line : split_list(text, '\n')) {
+    for (const std::string_view line : Parts(text, '\n')) {
         const size_t colon = line.find(':');
-        if (colon == std::string::npos)
+        if (colon == std::string_view::npos)
             continue;
-        const std::string_view key = trimmed(std::string_view(line).substr(0, colon));
-        const std::string_view value = trimmed(std::string_view(line).substr(colon + 1));
+        const std::string_view key = trimmed(line.substr(0, colon));
+        const std::string_view value = trimmed(line.substr(colon + 1));
         if (key == "DeviceFileMinor")
             minor = parse_small_number(value, max_cap_minor);
         else if (key == "DeviceFileMode")

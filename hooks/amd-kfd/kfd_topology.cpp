@@ -39,16 +39,22 @@ constexpr std::array<Key, 7> keys{{
     {"domain", &KfdProperties::domain},
 }};
 
-void set(KfdProperties &properties, std::string_view name, std::uint64_t value)
+void set(KfdProperties &properties, std::string_view name, std::string_view text)
 {
-    for (const Key &key : keys) {
-        if (key.name == name)
-            properties.*key.value = value;
-    }
-    if (name == "gfx_target_version" && value <= std::numeric_limits<unsigned>::max())
-        properties.gfx.number = static_cast<unsigned>(value);
-    if (name == "drm_render_minor" && value >= first_render_minor && value <= last_minor)
-        properties.render_minor = static_cast<unsigned>(value);
+    const auto *const key =
+        std::find_if(keys.begin(), keys.end(), [&](const Key &each) { return each.name == name; });
+    const bool is_gfx = name == "gfx_target_version";
+    if (key == keys.end() && !is_gfx && name != "drm_render_minor")
+        return; // as most lines are
+    const auto value = parse_number(text);
+    if (!value)
+        return;
+    if (key != keys.end())
+        properties.*key->value = *value;
+    else if (is_gfx && *value <= std::numeric_limits<unsigned>::max())
+        properties.gfx.number = static_cast<unsigned>(*value);
+    else if (!is_gfx && *value >= first_render_minor && *value <= last_minor)
+        properties.render_minor = static_cast<unsigned>(*value);
 }
 
 /** The heap of a memory bank that is the GPU's own; the first of them is the part that a CPU can reach. */
@@ -60,9 +66,9 @@ bool is_own_heap(std::uint64_t type)
 /** The number behind a key in a file of lines of a key, a blank and a number; 0 if it has no such line. */
 std::uint64_t value_of(std::string_view text, std::string_view key)
 {
-    for (const std::string &line : split_list(text, '\n')) {
+    for (const std::string_view line : Parts(text, '\n')) {
         if (line.starts_with(key) && line.size() > key.size() && line[key.size()] == ' ')
-            return parse_number(std::string_view(line).substr(key.size() + 1)).value_or(0);
+            return parse_number(line.substr(key.size() + 1)).value_or(0);
     }
     return 0;
 }
@@ -73,13 +79,9 @@ KfdProperties parse_kfd_properties(std::string_view text)
 {
     KfdProperties properties;
     while (!text.empty()) {
-        const std::string_view line = text.substr(0, text.find('\n'));
-        const size_t blank = line.find(' ');
-        const auto value =
-            blank == std::string_view::npos ? std::nullopt : parse_number(line.substr(blank + 1));
-        if (value)
-            set(properties, line.substr(0, blank), *value);
-        text.remove_prefix(line.size() < text.size() ? line.size() + 1 : line.size());
+        std::string_view value = next_part(text, '\n');
+        const std::string_view name = next_part(value, ' ');
+        set(properties, name, value);
     }
     return properties;
 }

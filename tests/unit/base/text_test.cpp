@@ -98,4 +98,14 @@ BOOST_AUTO_TEST_CASE(lists_are_split_and_trimmed)
     BOOST_TEST(trimmed(" \t ").empty());
 }
 
+BOOST_AUTO_TEST_CASE(a_part_is_taken_away_with_what_follows_it)
+{
+    std::string_view text = "a  b";
+    BOOST_TEST(next_part(text, ' ') == "a");
+    BOOST_TEST(next_part(text, ' ') == "");
+    BOOST_TEST(next_part(text, ' ') == "b");
+    BOOST_TEST(text.empty());
+    BOOST_TEST(next_part(text, ' ') == "");
+}
+
 BOOST_AUTO_TEST_SUITE_END()

@@ -3,6 +3,8 @@
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
 
+#include <utility>
+
 #include <boost/test/unit_test.hpp>
 
 #include "base/unique_fd.h"
@@ -74,6 +76,14 @@ BOOST_AUTO_TEST_CASE(a_mount_or_its_filesystem_may_be_read_only)
     BOOST_TEST(mounts.is_read_only(28));
     BOOST_TEST(mounts.is_read_only(29));
     BOOST_TEST(!mounts.is_read_only(4711));
+}
+
+BOOST_AUTO_TEST_CASE(a_table_that_is_moved_says_the_same)
+{
+    MountTable read_first = read("1 1 0:1 / /p rw - t s rw\n");
+    const MountTable mounts = std::move(read_first);
+    BOOST_TEST(mounts.mount_point(1) == "/p");
+    BOOST_TEST(mounts.type_of(1) == "t");
 }
 
 BOOST_AUTO_TEST_CASE(mount_points_are_named)
