@@ -6,8 +6,8 @@
 #include <sys/stat.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
-#include <memory>
 
 #include "base/unique_fd.h"
 
@@ -15,12 +15,43 @@ namespace ogh {
 
 namespace {
 
-struct CloseDirectory {
-    void operator()(DIR *directory) const { ::closedir(directory); }
+SystemError cannot_list(const FolderListing &listing)
+{
+    return {errno, "cannot list " + listing.what, listing.kind};
+}
+
+/** The kernel's own records, without what opendir(3) asks and allocates besides. */
+class RawEntries final {
+public:
+    RawEntries(int folder, const FolderListing &listing) : folder_(folder), listing_(listing) {}
+
+    /** @return nullptr at the end */
+    const dirent64 *next()
+    {
+        if (at_ == size_) {
+            const ssize_t got = ::getdents64(folder_, bytes_.data(), bytes_.size());
+            if (got < 0)
+                throw cannot_list(listing_);
+            size_ = static_cast<size_t>(got);
+            at_ = 0;
+        }
+        if (size_ == 0)
+            return nullptr;
+        const auto *const entry = reinterpret_cast<const dirent64 *>(bytes_.data() + at_);
+        at_ += entry->d_reclen;
+        return entry;
+    }
+
+private:
+    int folder_;
+    const FolderListing &listing_;
+    size_t size_ = 0;
+    size_t at_ = 0;
+    alignas(dirent64) std::array<char, 8192> bytes_{};
 };
 
 /** Filesystems may leave the type open; it is looked up then. */
-unsigned char type_of(int folder, const dirent &entry)
+unsigned char type_of(int folder, const dirent64 &entry)
 {
     if (entry.d_type != DT_UNKNOWN)
         return entry.d_type;
@@ -34,25 +65,19 @@ unsigned char type_of(int folder, const dirent &entry)
 
 std::vector<FolderEntry> list_folder(int folder, const FolderListing &listing)
 {
-    const auto cannot_list = [&] { return SystemError(errno, "cannot list " + listing.what, listing.kind); };
-    UniqueFd fd(::openat(folder, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-    const std::unique_ptr<DIR, CloseDirectory> directory(fd.valid() ? ::fdopendir(fd.get()) : nullptr);
-    if (directory == nullptr)
-        throw cannot_list();
-    const int listed = fd.release(); // `directory` closes it
+    const UniqueFd fd(::openat(folder, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+    if (!fd.valid())
+        throw cannot_list(listing);
+    RawEntries raw(fd.get(), listing);
     std::vector<FolderEntry> entries;
-    errno = 0;
-    while (const dirent *entry = ::readdir(directory.get())) {
-        if (listing.is_wanted(entry->d_name)) {
-            if (listing.limit != 0 && entries.size() == listing.limit)
-                throw Error(listing.kind, listing.what + " has more than " + std::to_string(listing.limit) +
-                                              " entries to read");
-            entries.push_back({entry->d_name, type_of(listed, *entry)});
-        }
-        errno = 0;
+    while (const dirent64 *const entry = raw.next()) {
+        if (!listing.is_wanted(entry->d_name))
+            continue;
+        if (listing.limit != 0 && entries.size() == listing.limit)
+            throw Error(listing.kind, listing.what + " has more than " + std::to_string(listing.limit) +
+                                          " entries to read");
+        entries.push_back({entry->d_name, type_of(fd.get(), *entry)});
     }
-    if (errno != 0)
-        throw cannot_list();
     std::sort(entries.begin(), entries.end(),
               [](const FolderEntry &a, const FolderEntry &b) { return a.name < b.name; });
     return entries;

@@ -2,6 +2,7 @@
 #include "kernel/process.h"
 
 #include <fcntl.h>
+#include <malloc.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
@@ -70,6 +71,13 @@ void empty_bounding_set()
     // EINVAL: beyond the last one that this kernel knows. EPERM: an ordinary user, --help or --plan.
     if (errno != EINVAL && errno != EPERM)
         throw SystemError(errno, "cannot empty the capability bounding set");
+}
+
+/** What is free at the end of the heap is not given back to the kernel, and asked for again, within the same millisecond. */
+void keep_memory()
+{
+    constexpr int enough = 1 << 20;
+    ::mallopt(M_TRIM_THRESHOLD, enough);
 }
 
 /** A bit for each capability. */
@@ -147,6 +155,7 @@ void set_up_process()
     if (::chdir("/") != 0)
         throw SystemError(errno, "cannot change to '/'", ErrorKind::BrokenHost);
     set_up_signals();
+    keep_memory();
     ::umask(022);
     // Inside the container's namespace a process of the container must not trace us or read our descriptors.
     if (::prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) != 0 || ::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0)
