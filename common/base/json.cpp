@@ -92,12 +92,17 @@ private:
         const size_t begin = at_;
         pass('"');
         bool is_plain = true;
-        for (unsigned char byte = 0; (byte = static_cast<unsigned char>(next())) != '"';) {
+        size_t at = at_;
+        for (; at < text_.size() && text_[at] != '"'; ++at) {
+            const auto byte = static_cast<unsigned char>(text_[at]);
             if (byte < ' ')
-                throw invalid();
+                break;
             is_plain = is_plain && byte != '\\' && byte < 0x80U;
-            at_ += byte == '\\' ? 2 : 1;
+            at += byte == '\\' ? 1 : 0;
         }
+        at_ = at;
+        if (next() != '"')
+            throw invalid();
         ++at_;
         const std::string_view string = text_.substr(begin, at_ - begin);
         if (!is_plain && !json::accept(string))
@@ -155,7 +160,7 @@ private:
     {
         if (paths_.empty())
             return Kept::Whole;
-        for (const std::string_view path : paths_) {
+        for (const auto &[path, wanted] : paths_) {
             if (path == path_)
                 return Kept::Whole;
             if (path.size() > path_.size() && path[path_.size()] == '/' && path.starts_with(path_))
@@ -168,7 +173,18 @@ private:
     {
         const size_t begin = at_;
         pass_value(depth);
-        kept_.append(text_, begin, at_ - begin);
+        const std::string_view value = text_.substr(begin, at_ - begin);
+        kept_.append(value);
+        for (const auto &[path, wanted] : paths_) {
+            if (!wanted.empty() && path == path_)
+                is_wanted_ = !is_plain_text(value) || value.substr(1, value.size() - 2) == wanted;
+        }
+    }
+
+    /** What has no escapes means what is written. */
+    static bool is_plain_text(std::string_view value)
+    {
+        return value.starts_with('"') && value.find('\\') == std::string_view::npos;
     }
 
     /** Keeps what is asked for of the next value, which begins here: of an object, or of each in a list. */
@@ -198,9 +214,15 @@ private:
 
     void keep_element(int depth)
     {
+        const size_t before = kept_.size();
+        const bool outer = std::exchange(is_wanted_, true);
         pass_blanks();
         keep_parts(depth);
-        kept_ += ',';
+        if (is_wanted_)
+            kept_ += ',';
+        else
+            kept_.resize(before);
+        is_wanted_ = outer;
     }
 
     void keep_member(int depth)
@@ -230,7 +252,8 @@ private:
     const char *what_;
     KeptPaths paths_;
     size_t at_ = 0;
-    std::string path_; ///< of the member that is being read
+    std::string path_;      ///< of the member that is being read
+    bool is_wanted_ = true; ///< the element of a list that is being read
     std::string kept_;
 };
 

@@ -9,11 +9,16 @@
 
 namespace ogh {
 
-/**
- * Which members to store, with all that is in them: the names of the objects that a member is in and its own, with a '/'
- * between each. What holds for an object holds for each in a list.
- */
-using KeptPaths = std::span<const std::string_view>;
+/** A member to store, with all that is in it. */
+struct KeptPath {
+    /** The names of the objects that it is in and its own, with a '/' between each. What holds for an object holds for each in
+     * a list. */
+    std::string_view path;
+    /** If it is not empty: of a list those objects are not stored that have another text than this as that member. */
+    std::string_view wanted = {};
+};
+
+using KeptPaths = std::span<const KeptPath>;
 
 /**
  * Parses JSON that somebody else wrote. What is not in `kept`, if there is any, is checked as JSON but not stored, so

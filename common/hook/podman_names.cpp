@@ -26,7 +26,7 @@ std::string image_of(const json &container)
     if (metadata.empty())
         return "";
     constexpr const char *name = "image-name";
-    constexpr std::array<std::string_view, 1> kept{name};
+    constexpr std::array<KeptPath, 1> kept{{{name}}};
     return text_member(parse_object(metadata, "metadata", kept), name);
 }
 

@@ -115,7 +115,7 @@ std::optional<std::string_view> description_of(std::string_view section)
 std::optional<std::vector<unsigned>> parse_drivers(std::string_view description)
 {
     constexpr const char *name = "Driver";
-    constexpr std::array<std::string_view, 1> kept{name};
+    constexpr std::array<KeptPath, 1> kept{{{name}}};
     const json document = parse_object(description, "the note", kept);
     const json *drivers = find_member(document, name);
     if (drivers == nullptr || !drivers->is_array())

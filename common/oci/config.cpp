@@ -180,22 +180,22 @@ bool read_bool(const json &object, const char *name)
     return member->get<bool>();
 }
 
-constexpr std::array<std::string_view, 14> kept{
-    "root",
-    "annotations",
-    "hooks",
-    "mounts/type",
-    "mounts/destination",
-    "mounts/source",
-    "process/args",
-    "process/env",
-    "process/user",
-    "process/capabilities/effective",
-    "linux/mountLabel",
-    "linux/cgroupsPath",
-    "linux/devices/path",
-    "linux/resources/devices",
-};
+constexpr std::array<KeptPath, 14> kept{{
+    {"root"},
+    {"annotations"},
+    {"hooks"},
+    {"mounts/type", "bind"},
+    {"mounts/destination"},
+    {"mounts/source"},
+    {"process/args"},
+    {"process/env"},
+    {"process/user"},
+    {"process/capabilities/effective"},
+    {"linux/mountLabel"},
+    {"linux/cgroupsPath"},
+    {"linux/devices/path"},
+    {"linux/resources/devices"},
+}};
 
 } // namespace
 

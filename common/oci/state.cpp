@@ -44,7 +44,7 @@ std::string read_not_creating(const nlohmann::json &state)
 
 State parse_state(std::string_view text)
 {
-    constexpr std::array<std::string_view, 4> kept{"id", "pid", "bundle", "status"};
+    constexpr std::array<KeptPath, 4> kept{{{"id"}, {"pid"}, {"bundle"}, {"status"}}};
     const auto state = parse_object(text, state_name, kept);
     State result;
     result.id = string_member(state, "id", state_name);

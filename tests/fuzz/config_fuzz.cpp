@@ -71,6 +71,31 @@ void check_content(const Config &config, const json &document)
             "the environment is what config.json says");
 }
 
+bool is_text(const json *value, std::string_view text)
+{
+    return value != nullptr && value->is_string() && *value == text;
+}
+
+/** What is not stored of lists decides nothing. */
+void check_lists(const Config &config, const json &document)
+{
+    size_t binds = 0;
+    const json *mounts = member(document, "mounts");
+    for (size_t i = 0; mounts != nullptr && mounts->is_array() && i < mounts->size(); ++i) {
+        const json &mount = (*mounts)[i];
+        binds += mount.is_object() && is_text(member(mount, "type"), "bind") ? 1 : 0;
+    }
+    require(config.binds.size() == binds, "each bind mount is seen");
+    const json *sets = inner(document, "process", "capabilities");
+    const json *effective = sets == nullptr ? nullptr : member(*sets, "effective");
+    const json none = json::array();
+    const json &list = effective == nullptr ? none : *effective;
+    require(config.user.overrides_permissions ==
+                std::any_of(list.begin(), list.end(),
+                            [](const json &each) { return is_text(&each, "CAP_DAC_OVERRIDE"); }),
+            "one capability is looked for among those that are effective");
+}
+
 /** Everything with a path that is a text is a hook, whatever else is wrong there. */
 void check_hooks(const Config &config, const json &document)
 {
@@ -135,6 +160,7 @@ void check(std::string_view input)
     require(is_right, "a config.json that was read is one");
     require(nesting(input) != Nesting::TooDeep, "nesting has a limit");
     check_content(*outcome.value, *document);
+    check_lists(*outcome.value, *document);
     check_hooks(*outcome.value, *document);
     check_environment(*outcome.value);
     check_requests(input, *outcome.value);

@@ -16,7 +16,7 @@ namespace {
 
 json kept(const std::string &text)
 {
-    constexpr std::array<std::string_view, 3> paths{"a/x", "l/m/n", "o"};
+    constexpr std::array<KeptPath, 3> paths{{{"a/x"}, {"l/m/n"}, {"o"}}};
     return parse_object(text, "it", paths);
 }
 
@@ -43,6 +43,20 @@ BOOST_AUTO_TEST_CASE(parts_are_kept_of_each_object_in_a_list)
                json::parse(R"({"l":[{"m":{"n":[1]}},[{"m":[]}],4,"n",{}],"o":{"l":5}})"));
     BOOST_TEST(kept(R"({"a":[ ],"l":[ { "m" : null } , { "m" : { "n" : { } } } ]})") ==
                json::parse(R"({"a":[],"l":[{"m":null},{"m":{"n":{}}}]})"));
+}
+
+BOOST_AUTO_TEST_CASE(of_a_list_what_is_marked_by_another_text_is_left_out)
+{
+    constexpr std::array<KeptPath, 2> paths{{{"l/t", "b"}, {"l/n"}}};
+    const auto wanted = [&](const char *text) { return parse_object(text, "it", paths); };
+    BOOST_TEST(wanted(R"({"l":[{"t":"a","n":1},{"n":2,"t":"b"},{"n":3},{"t":4},"b",{"n":[5],"t":"a"}]})") ==
+               json::parse(R"({"l":[{"n":2,"t":"b"},{"n":3},{"t":4},"b"]})"));
+    // Of equal names the last one counts, and what is escaped may be it.
+    BOOST_TEST(wanted(R"({"l":[{"t":"a","t":"b"},{"t":"b","t":"a"},{"t":"\u0061"}]})") ==
+               json::parse(R"({"l":[{"t":"b"},{"t":"a"}]})"));
+    BOOST_TEST(wanted(R"({"l":[[{"t":"a"},{"t":"b"}],{"t":"a"}]})") == json::parse(R"({"l":[[{"t":"b"}]]})"));
+    BOOST_TEST(wanted(R"({"l":{"t":"a","n":1}})") == json::parse(R"({"l":{"t":"a","n":1}})"));
+    BOOST_TEST(wanted(R"({"l":[{"t":"a"}]})") == json::parse(R"({"l":[]})"));
 }
 
 BOOST_AUTO_TEST_CASE(a_name_is_a_whole_one)
