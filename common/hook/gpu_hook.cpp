@@ -122,26 +122,28 @@ void give(Hook &hook, const GpuVendor &vendor, const GpuRequest &request, const 
 {
     const Sysroot sysroot(hook.options().sysroot);
     Notes &notes = hook.notes();
-    auto host = vendor.look(sysroot, request, notes);
-    if (!host)
+    const std::shared_ptr<GpuHost> first = vendor.look(sysroot, request, notes);
+    if (!first)
         return hook.say_notes();
-    const auto candidates = host->candidates();
+    std::shared_ptr<GpuHost> host = first;
+    const std::vector<Candidate> none;
+    const auto &candidates = first->candidates();
     const Choice choice = resolve(request.selectors, candidates, request.policy, notes);
     auto chosen = first_of(choice);
     std::shared_ptr<Lease> lease;
     if (request.asked.asker == Asker::Observer) {
         note_observer(hook, sysroot, chosen, candidates);
     } else if (!chosen.empty() && !hook.options().plan) {
-        auto now = candidates;
+        const auto now = [&]() -> const std::vector<Candidate> & { return host ? host->candidates() : none; };
         const auto look_again = [&]() -> const std::vector<Candidate> & {
             host = vendor.look(sysroot, request, notes); // the host may be another one by now
-            return now = host ? host->candidates() : std::vector<Candidate>();
+            return now();
         };
         const auto find_users = [&](const Processes &processes) {
             return host ? host->find_users(processes, Monitors(sysroot, monitors_of(options))) : GpuUsers();
         };
         lease = take_lease(hook, sysroot, choice, candidates, {look_again, find_users}, request.lease, notes);
-        chosen = indices_of(lease->devices(), now);
+        chosen = indices_of(lease->devices(), now());
     }
     const auto inputs = host->gather(chosen, hook, notes);
     const Edits edits = inputs->plan(notes);

@@ -63,13 +63,13 @@ public:
 /** What a host has of a vendor's GPUs, as far as a request can mean them. */
 class GpuHost {
 public:
-    GpuHost() = default;
+    /** @param candidates its GPUs, in PCI order */
+    explicit GpuHost(std::vector<Candidate> candidates) : candidates_(std::move(candidates)) {}
     GpuHost(const GpuHost &) = delete;
     GpuHost &operator=(const GpuHost &) = delete;
     virtual ~GpuHost() = default;
 
-    /** Its GPUs, in PCI order. */
-    [[nodiscard]] virtual std::vector<Candidate> candidates() const = 0;
+    [[nodiscard]] const std::vector<Candidate> &candidates() const { return candidates_; }
 
     /** Who uses its GPUs. @throws Error */
     [[nodiscard]] virtual GpuUsers find_users(const Processes &processes, const Monitors &monitors) const = 0;
@@ -82,6 +82,9 @@ public:
      */
     [[nodiscard]] virtual std::unique_ptr<const GpuInputs> gather(const std::vector<size_t> &chosen,
                                                                   Hook &hook, Notes &notes) = 0;
+
+private:
+    std::vector<Candidate> candidates_;
 };
 
 /** For people: the table, and the GPUs in the order of its rows. */

@@ -65,6 +65,14 @@ void mark_dead(Candidate &candidate)
     candidate.problem_kind = ErrorKind::NotAvailable;
 }
 
+void mark_dead(std::vector<Candidate> &candidates, const std::set<PciAddress> &dead)
+{
+    for (Candidate &candidate : candidates) {
+        if (dead.contains(candidate.address))
+            mark_dead(candidate);
+    }
+}
+
 std::string label(const Candidate &candidate)
 {
     if (!candidate.index)

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -18,6 +19,9 @@ const Candidate *find_by_lease_key(const std::vector<Candidate> &candidates, con
 
 /** Nothing answers at its address: that is its problem, if it has no other. */
 void mark_dead(Candidate &candidate);
+
+/** The same for each at one of these addresses. */
+void mark_dead(std::vector<Candidate> &candidates, const std::set<PciAddress> &dead);
 
 /** "0 (GPU-…)"; what has no index is called by its description alone. */
 std::string label(const Candidate &candidate);

@@ -12,6 +12,7 @@
 #include "base/text.h"
 #include "host/pci_devices.h"
 #include "kernel/user_namespace.h"
+#include "request/availability.h"
 #include "request/candidate_addresses.h"
 #include "request/visible_devices.h"
 
@@ -21,14 +22,11 @@ namespace {
 
 class AmdHost final : public GpuHost {
 public:
-    AmdHost(const Sysroot &sysroot, Inventory inventory, std::uint64_t empty_below)
-        : sysroot_(sysroot), inventory_(std::move(inventory)), empty_below_(empty_below)
+    AmdHost(const Sysroot &sysroot, Inventory inventory, std::vector<Candidate> gpus,
+            std::uint64_t empty_below)
+        : GpuHost(std::move(gpus)), sysroot_(sysroot), inventory_(std::move(inventory)),
+          empty_below_(empty_below)
     {
-    }
-
-    [[nodiscard]] std::vector<Candidate> candidates() const override
-    {
-        return amd_kfd::candidates(inventory_);
     }
 
     [[nodiscard]] GpuUsers find_users(const Processes &processes, const Monitors &monitors) const override
@@ -87,12 +85,14 @@ void AmdGpus::check_options(const CommonOptions & /*common*/, bool /*is_for_cdi*
 
 GpuList AmdGpus::list(const Sysroot &sysroot, const SelectionPolicy &policy, Notes &notes) const
 {
-    Inventory inventory = read_inventory(sysroot, {true, true, true}, notes);
+    const Inventory inventory = read_inventory(sysroot, {true, true, true}, notes);
     if (const auto why = why_none(inventory))
         throw Error(*why);
+    auto gpus = candidates(inventory);
     if (!policy.ignores_health)
-        inventory.dead = PciDevices(sysroot).dead_among(addresses_of(candidates(inventory)));
-    return {list_gpus(inventory, policy), candidates(inventory)};
+        mark_dead(gpus, PciDevices(sysroot).dead_among(addresses_of(gpus)));
+    HostListing listing = list_gpus(inventory, gpus, policy);
+    return {std::move(listing), std::move(gpus)};
 }
 
 std::unique_ptr<GpuHost> AmdGpus::look(const Sysroot &sysroot, const GpuRequest &request, Notes &notes) const
@@ -107,10 +107,12 @@ std::unique_ptr<GpuHost> AmdGpus::look(const Sysroot &sysroot, const GpuRequest 
     }
     if (request.selectors.allowed)
         read_access(sysroot, inventory);
+    auto gpus = candidates(inventory);
     if (!request.policy.ignores_health)
-        inventory.dead = PciDevices(sysroot).dead_among(
-            addresses_meant(request.selectors, candidates(inventory), request.policy));
-    return std::make_unique<AmdHost>(sysroot, std::move(inventory), *parse_memory_size(empty_below_));
+        mark_dead(gpus,
+                  PciDevices(sysroot).dead_among(addresses_meant(request.selectors, gpus, request.policy)));
+    return std::make_unique<AmdHost>(sysroot, std::move(inventory), std::move(gpus),
+                                     *parse_memory_size(empty_below_));
 }
 
 } // namespace ogh::amd_kfd

@@ -14,6 +14,8 @@ namespace ogh::amd_kfd {
 
 namespace {
 
+constexpr std::string_view uuid_prefix = "GPU-";
+
 using Names = std::vector<std::string>;
 
 bool begins_with(std::string_view text, std::string_view prefix)
@@ -33,10 +35,10 @@ void add_details(Details &details, const Selectors &selectors)
     }
 }
 
-/** In capitals, with as many digits as asked for, or more. */
-std::string in_capitals(std::uint64_t number, size_t digits)
+/** 16 digits in capitals. */
+std::string in_capitals(std::uint64_t number)
 {
-    std::string text = hexadecimal(number, digits);
+    std::string text = hexadecimal(number, 16);
     std::transform(text.begin(), text.end(), text.begin(), to_upper);
     return text;
 }
@@ -45,9 +47,11 @@ void add_unique_id(Names &names, std::uint64_t unique_id)
 {
     if (unique_id == 0)
         return;
-    names.push_back(uuid_text(unique_id));
-    names.push_back("0x" + in_capitals(unique_id, 16));
-    names.push_back("0x" + in_capitals(unique_id, 1));
+    const std::string digits = in_capitals(unique_id);
+    names.push_back(std::string(uuid_prefix) + digits);
+    names.push_back("0x" + digits);
+    if (digits.starts_with('0'))
+        names.push_back("0x" + digits.substr(digits.find_first_not_of('0')));
 }
 
 Names names_of(const Gpu &gpu)
@@ -128,7 +132,7 @@ Details details_for(const Selectors &selectors, const SelectionPolicy &policy)
 
 std::string uuid_text(std::uint64_t unique_id)
 {
-    return unique_id == 0 ? "" : "GPU-" + in_capitals(unique_id, 16);
+    return unique_id == 0 ? "" : std::string(uuid_prefix) + in_capitals(unique_id);
 }
 
 std::vector<Candidate> candidates(const Inventory &inventory)
@@ -149,8 +153,6 @@ std::vector<Candidate> candidates(const Inventory &inventory)
         candidate.problem = gpu.problem;
         candidate.problem_kind = gpu.problem_kind;
         candidate.closed = obstacle_text(gpu.access, inventory.host_root + dri_folder + render_name(gpu));
-        if (inventory.dead.contains(gpu.address))
-            mark_dead(candidate);
         if (has_discrete && is_integrated(gpu))
             candidate.only_by_name =
                 "it is integrated, and this host has discrete ones; it can be given by name, "
@@ -159,9 +161,9 @@ std::vector<Candidate> candidates(const Inventory &inventory)
     return list;
 }
 
-HostListing list_gpus(const Inventory &inventory, const SelectionPolicy &policy)
+HostListing list_gpus(const Inventory &inventory, const std::vector<Candidate> &gpus,
+                      const SelectionPolicy &policy)
 {
-    const auto gpus = candidates(inventory);
     const Availability availability(gpus, policy);
     HostListing list{
         "gpus", {}, {"index", "address", "render", "card", "gfx", "type", "vram", "id", "hint", "state"}, {}};

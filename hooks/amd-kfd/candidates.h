@@ -28,7 +28,8 @@ std::string uuid_text(std::uint64_t unique_id);
  */
 std::vector<Candidate> candidates(const Inventory &inventory);
 
-/** What --list says: a row for each GPU, in the order of Inventory::gpus. Pure. */
-HostListing list_gpus(const Inventory &inventory, const SelectionPolicy &policy);
+/** What --list says: a row for each GPU, in the order of Inventory::gpus. @param gpus their candidates() */
+HostListing list_gpus(const Inventory &inventory, const std::vector<Candidate> &gpus,
+                      const SelectionPolicy &policy);
 
 } // namespace ogh::amd_kfd

@@ -5,7 +5,6 @@
 #include <cstdint>
 #include <map>
 #include <optional>
-#include <set>
 #include <string>
 #include <vector>
 
@@ -48,7 +47,6 @@ struct Details {
 /** What this host has of AMD's. */
 struct Inventory {
     std::vector<Gpu> gpus;           ///< in order of address and render minor
-    std::set<PciAddress> dead;       ///< of those GPUs that were looked at: at which nothing answers
     unsigned hidden = 0;             ///< GPUs that this process's device cgroup keeps from it
     std::optional<DeviceNumber> kfd; ///< of /dev/kfd; nothing if the kernel has none
     std::string host_root;           ///< the sysroot, as this process names it; "" for `/`

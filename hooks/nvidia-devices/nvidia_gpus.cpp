@@ -7,6 +7,7 @@
 #include "nvidia-devices/host/instance_names.h"
 #include "nvidia-devices/nvidia_host.h"
 #include "nvidia-devices/request/plugin_names.h"
+#include "request/availability.h"
 #include "request/candidate_addresses.h"
 
 namespace ogh::nvidia_devices {
@@ -69,12 +70,13 @@ GpuList NvidiaGpus::list(const Sysroot &sysroot, const SelectionPolicy &policy, 
     Inventory inventory = read_inventory(sysroot, notes);
     require_gpu(inventory);
     name_instances_for({}, policy, {sysroot, driver_root_}, inventory, notes);
+    auto gpus = candidates(inventory);
     if (!policy.ignores_health)
-        inventory.dead = PciDevices(sysroot).dead_among(addresses_of(candidates(inventory)));
-    HostListing listing = list_gpus(inventory, policy);
+        mark_dead(gpus, PciDevices(sysroot).dead_among(addresses_of(gpus)));
+    HostListing listing = list_gpus(inventory, gpus, policy);
     if (const auto channels = imex_fact(inventory, extras_.allow_imex))
         listing.facts.emplace_back("imex", *channels);
-    return {std::move(listing), candidates(inventory)};
+    return {std::move(listing), std::move(gpus)};
 }
 
 std::unique_ptr<GpuHost> NvidiaGpus::look(const Sysroot &sysroot, const GpuRequest &request,
@@ -94,10 +96,11 @@ std::unique_ptr<GpuHost> NvidiaGpus::look(const Sysroot &sysroot, const GpuReque
     read_instances(sysroot, inventory, meant_instances(request.selectors, inventory));
     if (request.selectors.allowed)
         read_access(sysroot, inventory);
+    auto gpus = candidates(inventory);
     if (!request.policy.ignores_health)
-        inventory.dead = PciDevices(sysroot).dead_among(
-            addresses_meant(request.selectors, candidates(inventory), request.policy));
-    return std::make_unique<NvidiaHost>(places, std::move(inventory), std::move(extras));
+        mark_dead(gpus,
+                  PciDevices(sysroot).dead_among(addresses_meant(request.selectors, gpus, request.policy)));
+    return std::make_unique<NvidiaHost>(places, std::move(inventory), std::move(gpus), std::move(extras));
 }
 
 } // namespace ogh::nvidia_devices

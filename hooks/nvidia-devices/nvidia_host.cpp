@@ -3,7 +3,6 @@
 
 #include "base/error.h"
 #include "image/container_view.h"
-#include "nvidia-devices/host/candidates.h"
 #include "nvidia-devices/host/gpu_users.h"
 #include "nvidia-devices/host/mig_devices.h"
 #include "nvidia-devices/plan/inputs.h"
@@ -42,14 +41,10 @@ void read_files(const DriverPlaces &places, Hook &hook, NvidiaInputs &inputs, No
 
 } // namespace
 
-NvidiaHost::NvidiaHost(DriverPlaces places, Inventory inventory, Extras extras)
-    : places_(std::move(places)), inventory_(std::move(inventory)), extras_(std::move(extras))
+NvidiaHost::NvidiaHost(DriverPlaces places, Inventory inventory, std::vector<Candidate> gpus, Extras extras)
+    : GpuHost(std::move(gpus)), places_(std::move(places)), inventory_(std::move(inventory)),
+      extras_(std::move(extras))
 {
-}
-
-std::vector<Candidate> NvidiaHost::candidates() const
-{
-    return nvidia_devices::candidates(inventory_);
 }
 
 GpuUsers NvidiaHost::find_users(const Processes &processes, const Monitors &monitors) const

@@ -14,8 +14,7 @@ namespace ogh::nvidia_devices {
 /** A host with NVIDIA's driver, and what a container wants of it. */
 class NvidiaHost final : public GpuHost {
 public:
-    NvidiaHost(DriverPlaces places, Inventory inventory, Extras extras);
-    [[nodiscard]] std::vector<Candidate> candidates() const override;
+    NvidiaHost(DriverPlaces places, Inventory inventory, std::vector<Candidate> gpus, Extras extras);
     [[nodiscard]] GpuUsers find_users(const Processes &processes, const Monitors &monitors) const override;
     [[nodiscard]] std::unique_ptr<const GpuInputs> gather(const std::vector<size_t> &chosen, Hook &hook,
                                                           Notes &notes) override;

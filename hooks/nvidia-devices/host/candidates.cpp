@@ -27,8 +27,6 @@ std::vector<Candidate> candidates(const Inventory &inventory)
         candidate.problem = gpu.problem;
         candidate.problem_kind = gpu.problem_kind;
         candidate.closed = obstacle_text(gpu.access, inventory.host_root + node_path(gpu));
-        if (inventory.dead.contains(gpu.address))
-            mark_dead(candidate);
         list.push_back(std::move(candidate));
     }
     add_instances(inventory, list);
@@ -54,9 +52,9 @@ std::vector<InstancePlace> meant_instances(const Selectors &selectors, const Inv
     return meant;
 }
 
-HostListing list_gpus(const Inventory &inventory, const SelectionPolicy &policy)
+HostListing list_gpus(const Inventory &inventory, const std::vector<Candidate> &gpus,
+                      const SelectionPolicy &policy)
 {
-    const auto gpus = candidates(inventory);
     const Availability availability(gpus, policy);
     HostListing list{"gpus",
                      {{"driver", known(inventory.version.value_or(""))}},

@@ -22,7 +22,8 @@ std::vector<Candidate> candidates(const Inventory &inventory);
 /** The instances that a request can mean, ascending: by their names or that of their GPU, or any of all. */
 std::vector<InstancePlace> meant_instances(const Selectors &selectors, const Inventory &inventory);
 
-/** What --list says: the driver's version, and a row for each of candidates(), in that order. Pure. */
-HostListing list_gpus(const Inventory &inventory, const SelectionPolicy &policy);
+/** What --list says: the driver's version, and a row for each of `gpus`, which are the inventory's candidates(). Pure. */
+HostListing list_gpus(const Inventory &inventory, const std::vector<Candidate> &gpus,
+                      const SelectionPolicy &policy);
 
 } // namespace ogh::nvidia_devices

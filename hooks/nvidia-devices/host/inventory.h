@@ -2,7 +2,6 @@
 #pragma once
 
 #include <optional>
-#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -25,7 +24,6 @@ struct Inventory {
     std::optional<std::string>
         version;           ///< "555.42.07", in which its libraries end; nothing if it cannot be understood
     std::vector<Gpu> gpus; ///< in PCI order
-    std::set<PciAddress> dead; ///< of those that were looked at: at which nothing answers
     ProcDevices devices;
     std::string host_root;           ///< the sysroot, as this process names it; "" for `/`
     std::string gpus_folder;         ///< gpus below the driver's directory in /proc, as this process names it

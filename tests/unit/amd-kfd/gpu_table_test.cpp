@@ -18,7 +18,7 @@ std::string list(const std::vector<AmdGpu> &gpus, const SelectionPolicy &policy 
     const AmdHost host(gpus);
     Notes notes;
     const Inventory inventory = read_inventory(Sysroot(host.path()), {true, true, true}, notes);
-    return to_text(list_gpus(inventory, policy), ListFormat::Table);
+    return to_text(list_gpus(inventory, candidates(inventory), policy), ListFormat::Table);
 }
 
 } // namespace

@@ -16,7 +16,7 @@ namespace {
 
 std::string table(const Inventory &inventory, const SelectionPolicy &policy)
 {
-    return to_text(list_gpus(inventory, policy), ListFormat::Table);
+    return to_text(list_gpus(inventory, candidates(inventory), policy), ListFormat::Table);
 }
 
 Inventory read(const NvidiaHost &host)
@@ -60,7 +60,8 @@ BOOST_AUTO_TEST_CASE(programs_get_the_same_with_null_for_what_is_not_known)
     const NvidiaHost host({NvidiaGpu::numbered("0000:5e:00.0", 0, "00")});
     Inventory inventory = read(host);
     inventory.gpus.emplace_back().problem = "broken";
-    const auto json = nlohmann::json::parse(to_text(list_gpus(inventory, {}), ListFormat::Json));
+    const auto json =
+        nlohmann::json::parse(to_text(list_gpus(inventory, candidates(inventory), {}), ListFormat::Json));
     BOOST_TEST(json == nlohmann::json::parse(R"({"driver":"555.42.07","gpus":[
         {"index":0,"address":"0000:5e:00.0","uuid":"GPU-5a1c0de0-1111-4222-8333-012345678900",
          "model":"NVIDIA Example 48","node":"/dev/nvidia0","state":""},

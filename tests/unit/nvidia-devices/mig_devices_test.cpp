@@ -274,7 +274,7 @@ BOOST_AUTO_TEST_CASE(a_gpu_without_a_uuid)
 BOOST_AUTO_TEST_CASE(the_list_has_a_line_for_each)
 {
     const Host host;
-    const HostListing listing = list_gpus(host.inventory, {});
+    const HostListing listing = list_gpus(host.inventory, candidates(host.inventory), {});
     BOOST_REQUIRE(listing.rows.size() == 5U);
     const std::vector<HostListing::Cell> expected = {
         nullptr, "0000:3b:00.0", name_of("1/1"), "NVIDIA Example 48", "/dev/nvidia-caps/nvidia-cap14", ""};
