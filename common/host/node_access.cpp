@@ -11,7 +11,6 @@
 
 #include "base/error.h"
 #include "base/text.h"
-#include "kernel/user_namespace.h"
 
 namespace ogh {
 
@@ -55,7 +54,7 @@ std::string obstacle_text(NodeAccess access, const std::string &path)
 
 std::string why_without_node(const Sysroot &sysroot, const std::string &path)
 {
-    if (in_initial_user_namespace() || sysroot.find(path))
+    if (sysroot.find(path))
         return "";
     return "there is no " + quote(sysroot.on_host(path)) + ", and without the host's root none can be made";
 }

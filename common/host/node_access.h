@@ -38,8 +38,9 @@ NodeAccess read_node_access(const Sysroot &sysroot, const std::string &path, con
 std::string obstacle_text(NodeAccess access, const std::string &path);
 
 /**
- * Why a device cannot be given at all: it has no node here, and the root of this user namespace can make none, as in a system
- * container into which other GPUs were passed. @param path of the node, below the sysroot @return "" if it can be
+ * Why a device cannot be given at all where in_initial_user_namespace() is false: it has no node here, and the root of this
+ * user namespace can make none, as in a system container into which other GPUs were passed.
+ * @param path of the node, below the sysroot @return "" if it can be
  */
 std::string why_without_node(const Sysroot &sysroot, const std::string &path);
 

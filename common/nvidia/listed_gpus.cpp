@@ -8,6 +8,7 @@
 #include "base/text.h"
 #include "host/host_file.h"
 #include "kernel/folder_entries.h"
+#include "kernel/user_namespace.h"
 
 namespace ogh {
 
@@ -44,11 +45,10 @@ void set(GpuInformation &information, std::string_view key, std::string_view val
 GpuInformation parse_gpu_information(std::string_view text)
 {
     GpuInformation information;
-    for (const std::string &line : split_list(text, '\n')) {
+    for (const std::string_view line : Parts(text, '\n')) {
         const size_t colon = line.find(':');
-        if (colon != std::string::npos)
-            set(information, trimmed(std::string_view(line).substr(0, colon)),
-                trimmed(std::string_view(line).substr(colon + 1)));
+        if (colon != std::string_view::npos)
+            set(information, trimmed(line.substr(0, colon)), trimmed(line.substr(colon + 1)));
     }
     return information;
 }
@@ -118,6 +118,8 @@ void refuse_shared_minors(std::vector<ListedGpu> &gpus)
 /** `any` and `all` mean those that were passed into a system container. */
 void leave_out_without_node(const Sysroot &sysroot, std::vector<ListedGpu> &gpus)
 {
+    if (in_initial_user_namespace())
+        return;
     for (ListedGpu &gpu : gpus)
         if (gpu.problem.empty())
             set_problem(gpu, ErrorKind::NotAvailable,

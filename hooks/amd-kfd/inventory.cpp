@@ -8,6 +8,7 @@
 #include "amd-kfd/drm_class.h"
 #include "base/text.h"
 #include "host/proc_devices.h"
+#include "kernel/user_namespace.h"
 
 namespace ogh::amd_kfd {
 
@@ -62,6 +63,8 @@ void refuse_shared_minors(std::vector<Gpu> &gpus)
 /** `any` and `all` mean those that were passed into a system container. */
 void leave_out_without_node(const Sysroot &sysroot, std::vector<Gpu> &gpus)
 {
+    if (in_initial_user_namespace())
+        return;
     for (Gpu &gpu : gpus) {
         if (!gpu.problem.empty())
             continue;
@@ -210,11 +213,13 @@ DeviceNodes read_device_nodes(const Sysroot &sysroot, const Inventory &inventory
 
 std::optional<Error> why_none(const Inventory &inventory)
 {
+    if (!inventory.gpus.empty() && inventory.kfd)
+        return std::nullopt;
     if (!inventory.gpus.empty()) {
         std::vector<std::string> devices;
         for (const Gpu &gpu : inventory.gpus)
             devices.push_back(gpu.device.empty() ? to_text(gpu.address) : gpu.device);
-        return inventory.kfd ? std::nullopt : std::optional(without_compute(devices));
+        return without_compute(devices);
     }
     const auto none = [](const std::string &why) {
         return Error(ErrorKind::NotAvailable, "this host has no AMD GPU (" + why + ")");
