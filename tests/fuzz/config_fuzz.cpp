@@ -83,7 +83,7 @@ void check_lists(const Config &config, const json &document)
     const json *mounts = member(document, "mounts");
     for (size_t i = 0; mounts != nullptr && mounts->is_array() && i < mounts->size(); ++i) {
         const json &mount = (*mounts)[i];
-        binds += mount.is_object() && is_text(member(mount, "type"), "bind") ? 1 : 0;
+        binds += mount.is_object() && is_text(member(mount, "type"), "bind") ? size_t{1} : size_t{0};
     }
     require(config.binds.size() == binds, "each bind mount is seen");
     const json *sets = inner(document, "process", "capabilities");
