@@ -216,6 +216,8 @@ Findings check_labels_in(const Sysroot &sysroot, const std::string &source)
     const auto place = sysroot.find(source);
     if (!place)
         return findings;
+    const std::string remedy =
+        "semanage fcontext -a -t container_file_t '" + source + "(/.*)?'; restorecon -R " + source;
     const auto is_other = [](std::string_view name) { return name != "." && name != ".."; };
     for (const FolderEntry &entry :
          list_folder(place->fd.get(), {quote(source), is_other, most, ErrorKind::BrokenHost})) {
@@ -223,11 +225,10 @@ Findings check_labels_in(const Sysroot &sysroot, const std::string &source)
         const auto folder = sysroot.find(path);
         const std::string type = folder ? label_type_of(folder->fd.get()) : "";
         if (folder && !type.starts_with("container_"))
-            findings.push_back(
-                {Severity::Warning,
-                 "SELinux is enforced, and the type of " + quote(path) + " is " + quote(type) +
-                     ": containers may not read it",
-                 "semanage fcontext -a -t container_file_t '" + source + "(/.*)?'; restorecon -R " + source});
+            findings.push_back({Severity::Warning,
+                                "SELinux is enforced, and the type of " + quote(path) + " is " + quote(type) +
+                                    ": containers may not read it",
+                                remedy});
     }
     return findings;
 }

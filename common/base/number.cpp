@@ -29,12 +29,13 @@ std::string hexadecimal(std::uint64_t number, size_t digits)
 {
     constexpr std::string_view letters = "0123456789abcdef";
     std::array<char, 16> text{};
-    auto begin = text.end();
-    for (size_t left = digits; begin != text.begin() && (number != 0 || left != 0); number >>= 4U) {
+    char *const end = text.data() + text.size();
+    char *begin = end;
+    for (size_t left = digits; begin != text.data() && (number != 0 || left != 0); number >>= 4U) {
         *--begin = letters[number & 0xFU];
         left -= left == 0 ? 0 : 1;
     }
-    return {begin, text.end()};
+    return {begin, end};
 }
 
 } // namespace ogh
