@@ -64,7 +64,7 @@ constexpr std::array<const char *, 10> program_places{
     "/bin", // the directory of a driver alone, as on GKE
     "/sbin",
     "/opt/bin",
-    "/usr/local/nvidia/bin",         // a driver that is one image, as on GKE's nodes and in virtual machines
+    "/usr/local/nvidia/bin",         // a driver that is one image, as in some virtual machines
     "/run/current-system/sw/bin",    // NixOS
     "/usr/libexec/nvidia/tesla/bin", // Bottlerocket
 };
