@@ -31,8 +31,8 @@ class Executable:
     @functools.cached_property
     def linked_files(self):
         """What the linker takes, by linking once more: (path of an archive or object, member or None), in its order."""
-        with tempfile.TemporaryDirectory() as folder:
-            options = ["-o", f"{folder}/{self.name}", "-Wl,--strip-all,--trace,--trace"]
+        with tempfile.TemporaryDirectory() as directory:
+            options = ["-o", f"{directory}/{self.name}", "-Wl,--strip-all,--trace,--trace"]
             said = run([self.command[0], *self.arguments(), *options], cwd=self.build)
         return list(dict.fromkeys(file for line in said.splitlines() for file in self.traced(line)))
 

@@ -33,7 +33,7 @@ list_sources() {
     fi
 }
 
-# copy_sources FOLDER TIME : whoever does it gets the same modes and times. What git knows and is not there is left out.
+# copy_sources DIRECTORY TIME : whoever does it gets the same modes and times. What git knows and is not there is left out.
 copy_sources() {
     mkdir -p "$1"
     list_sources | tar --null --files-from=- --ignore-failed-read -c | tar -x -C "$1" --no-same-owner

@@ -24,7 +24,7 @@
 #include "health/pci_gpus.h"
 #include "host/pci_devices.h"
 #include "lease/boot_clock.h"
-#include "lease/lease_folder.h"
+#include "lease/lease_directory.h"
 #include "lease/leases.h"
 
 namespace ogh::admin {
@@ -45,7 +45,7 @@ struct CheckOptions {
 /** The file in the directory of the leases that keeps a Memory; locked as long as this lasts. */
 class MemoryFile final {
 public:
-    explicit MemoryFile(const Sysroot &sysroot) : fd_(LeaseFolder(sysroot).open_private("check", O_RDWR))
+    explicit MemoryFile(const Sysroot &sysroot) : fd_(LeaseDirectory(sysroot).open_private("check", O_RDWR))
     {
         lock_file(fd_.get(), what, processes_, LeaseStore::patience);
     }

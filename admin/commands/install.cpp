@@ -18,13 +18,14 @@
 #include "install/gpu_flag_plan.h"
 #include "install/hooks_d_plan.h"
 #include "install/kept_files.h"
-#include "install/one_folder_plan.h"
+#include "install/one_directory_plan.h"
 
 namespace ogh::admin {
 
 namespace {
 
-constexpr std::array options_with_value = {"--engine", "--folder", "--sysroot", "--runtime", "--base-spec"};
+constexpr std::array options_with_value = {"--engine", "--directory", "--sysroot", "--runtime",
+                                           "--base-spec"};
 
 /** Where the hooks begin: from there on the command line is theirs. */
 int first_hook(int argc, const char *const *argv)
@@ -61,8 +62,8 @@ Engine find_one(const EngineKind &kind, const std::shared_ptr<const Sysroot> &sy
 void check(const InstallHost &host, const InstallRequest &request)
 {
     const std::string name = "--engine " + request.kind->name();
-    if (request.folder && request.kind->own_folder().empty())
-        throw Error(ErrorKind::Usage, name + " takes no --folder");
+    if (request.directory && request.kind->own_directory().empty())
+        throw Error(ErrorKind::Usage, name + " takes no --directory");
     if (request.gpu_flag && !request.kind->has_gpu_flag())
         throw Error(ErrorKind::Usage, name + " takes no --gpus");
     if ((request.runtime || request.base_spec) && !request.kind->has_base_specs())
@@ -83,8 +84,8 @@ InstallPlan plan_for(const InstallHost &host, const InstallRequest &request)
     switch (request.kind->way()) {
     case EngineKind::Way::HooksD:
         return plan_hooks_d(host, request, find_one(*request.kind, host.sysroot));
-    case EngineKind::Way::OneFolder:
-        return plan_one_folder(host, request);
+    case EngineKind::Way::OneDirectory:
+        return plan_one_directory(host, request);
     case EngineKind::Way::Cdi:
         break;
     }
@@ -172,7 +173,7 @@ int put_kept_back(const Sysroot &sysroot)
     root.lock(true);
     const KeptFiles kept = put_back(root);
     root.keep();
-    kept.remove_empty_folders(root);
+    kept.remove_empty_directories(root);
     for (const std::string &line : kept.said)
         print(line + "\n");
     return EXIT_SUCCESS;
@@ -194,8 +195,8 @@ int install(int argc, const char *const *argv)
                     page);
     cli.add_choice({"--engine", "NAME", engines.c_str()}, {names.begin(), names.end()},
                    [&](const std::string &name) { request.kind = find_engine_kind(name); });
-    cli.add({"--folder", "DIR", "Of Concourse's worker (default: /etc/oci-gpu-hooks/concourse-hooks.d)"},
-            request.folder);
+    cli.add({"--directory", "DIR", "Of Concourse's worker (default: /etc/oci-gpu-hooks/concourse-hooks.d)"},
+            request.directory);
     cli.add({"--runtime", "NAME", "Of containerd, that pods name (default with --from: gpu)"},
             request.runtime);
     cli.add(

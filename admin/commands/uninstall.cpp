@@ -118,7 +118,7 @@ std::set<std::string> containers_with_gpus(const std::shared_ptr<const Sysroot> 
 void say_what_is_called(const std::vector<Engine> &engines)
 {
     for (const Engine &engine : engines)
-        for (const FileInForce &each : files_in_force(engine.folders))
+        for (const FileInForce &each : files_in_force(engine.directories))
             if (each.file->ours != nullptr)
                 print(engine.title + " calls " + std::string(each.file->ours->name) + " by " +
                       quote(each.file->path) + "\n");
@@ -146,7 +146,7 @@ int remove_for(const std::shared_ptr<const Sysroot> &sysroot, const std::optiona
     if (!dry_run) {
         store(root, removal.left);
         root.keep();
-        kept.remove_empty_folders(root);
+        kept.remove_empty_directories(root);
     }
     const std::vector<Engine> engines = find_engines(sysroot);
     if (!dry_run)

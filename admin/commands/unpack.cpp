@@ -19,7 +19,7 @@ namespace ogh::admin {
 
 namespace {
 
-constexpr const char *shipped_folder = "/usr/share/containers/oci/hooks.d";
+constexpr const char *shipped_directory = "/usr/share/containers/oci/hooks.d";
 
 /** Below a directory of the unpacked archive, which is root's own, sorted; as they are named in a root. */
 std::vector<std::string> files_below(const std::string &archive, const std::string &path)
@@ -38,13 +38,13 @@ public:
     Unpacking(const std::string &archive, RootFiles &root)
         : archive_(RootFiles::of_image(archive)), root_(root), before_(root.look(archive_list_path).text)
     {
-        after_.folders = before_.folders;
+        after_.directories = before_.directories;
     }
 
     void put(const std::string &file, const std::string &target)
     {
         const PresentFile packed = archive_.look(file);
-        note_folders(target);
+        note_directories(target);
         root_.write(target, packed.text, (packed.mode & S_IXUSR) != 0 ? executable_mode : file_mode);
         after_.files.push_back({target, sha256_of(packed.text), {}, "", {}});
     }
@@ -77,11 +77,11 @@ public:
 
 private:
     /** Those on the way that are not there yet, so that they go with the last file, and no others. */
-    void note_folders(const std::string &target)
+    void note_directories(const std::string &target)
     {
-        for (std::string folder = folder_of(target); folder != "/" && !root_.look(folder).exists;
-             folder = folder_of(folder))
-            after_.folders.push_back(folder);
+        for (std::string directory = directory_of(target); directory != "/" && !root_.look(directory).exists;
+             directory = directory_of(directory))
+            after_.directories.push_back(directory);
     }
 
     RootFiles archive_;
@@ -95,7 +95,7 @@ std::string in_root(const std::string &root_path, const std::string &target)
     return quote((root_path == "/" ? "" : root_path) + target);
 }
 
-void unpack_into(const std::string &archive, const std::string &root_path, const std::string &hooks_folder)
+void unpack_into(const std::string &archive, const std::string &root_path, const std::string &hooks_directory)
 {
     RootFiles root = RootFiles::of_image(root_path);
     Unpacking unpacking(archive, root);
@@ -106,8 +106,8 @@ void unpack_into(const std::string &archive, const std::string &root_path, const
     for (const std::string &line : kept.said)
         print(line + "\n");
     // The files that put hooks in effect are the last: an engine that finds one finds its executable too.
-    for (const std::string &file : files_below(archive, shipped_folder)) {
-        const std::string target = hooks_folder + "/" + file_name_of(file);
+    for (const std::string &file : files_below(archive, shipped_directory)) {
+        const std::string target = hooks_directory + "/" + file_name_of(file);
         const std::string copy = std::string(archive_share) + "/hooks.d/" + file_name_of(file);
         if (!unpacking.put_unless_changed(file, target))
             print(in_root(root_path, target) +
@@ -116,7 +116,7 @@ void unpack_into(const std::string &archive, const std::string &root_path, const
         unpacking.put(file, copy);
     }
     unpacking.finish();
-    kept.remove_empty_folders(root);
+    kept.remove_empty_directories(root);
     print("installed in " + quote(root_path) + "; next: oci-gpu-hooks doctor\n");
 }
 
@@ -158,12 +158,12 @@ void take_away_from(const std::string &root_path)
         remove_or_keep(root, file, root_path);
     root.remove(archive_list_path);
     root.keep();
-    root.remove_empty_folders(archive_list_path, archive_share);
+    root.remove_empty_directories(archive_list_path, archive_share);
     // The deepest first.
-    std::sort(list.folders.begin(), list.folders.end(),
+    std::sort(list.directories.begin(), list.directories.end(),
               [](const std::string &one, const std::string &other) { return one.size() > other.size(); });
-    for (const std::string &folder : list.folders)
-        root.remove_empty_folders(folder + "/", folder);
+    for (const std::string &directory : list.directories)
+        root.remove_empty_directories(directory + "/", directory);
     print("removed from " + quote(root_path) + "\n");
 }
 
@@ -185,7 +185,7 @@ int unpack(int argc, const char *const *argv)
 {
     std::string from;
     std::string root = "/";
-    std::string hooks_folder = shipped_folder;
+    std::string hooks_directory = shipped_directory;
     CommandLine cli("./install",
                     "Installs oci-gpu-hooks, or another version of it over an earlier one. A hook "
                     "configuration file that "
@@ -196,7 +196,7 @@ int unpack(int argc, const char *const *argv)
         {"--hooks-dir", "DIR",
          "Where the hook configuration files go, which put the hooks into effect (default: "
          "/usr/share/containers/oci/hooks.d); for a worker of Concourse a directory with nothing else in it"},
-        hooks_folder);
+        hooks_directory);
     cli.add({"--from", "DIR", "The unpacked archive: this script names it"}, from);
     if (const auto text = cli.parse(argc, argv)) {
         print(*text);
@@ -204,11 +204,11 @@ int unpack(int argc, const char *const *argv)
     }
     require_absolute("--from", from);
     require_absolute("--root", root);
-    require_absolute("--hooks-dir", hooks_folder);
-    if (!is_archive_name(hooks_folder + "/" + std::string(our_hooks().front().file)))
+    require_absolute("--hooks-dir", hooks_directory);
+    if (!is_archive_name(hooks_directory + "/" + std::string(our_hooks().front().file)))
         throw Error(ErrorKind::Usage,
-                    "--hooks-dir needs a path without '.' and '..', not " + quote(hooks_folder));
-    unpack_into(from, root, hooks_folder);
+                    "--hooks-dir needs a path without '.' and '..', not " + quote(hooks_directory));
+    unpack_into(from, root, hooks_directory);
     return EXIT_SUCCESS;
 }
 

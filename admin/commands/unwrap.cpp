@@ -24,7 +24,7 @@ namespace {
 
 using Kind = RuntimeFile::Kind;
 
-constexpr const char *wrappers_folder = "/opt/bin"; // of the Juju charm concourse-ci-machine
+constexpr const char *wrappers_directory = "/opt/bin"; // of the Juju charm concourse-ci-machine
 // What dpkg writes down of the packages that bring runc.
 constexpr std::array package_lists = {"/var/lib/dpkg/info/runc.list",
                                       "/var/lib/dpkg/info/containerd.io.list"};
@@ -45,7 +45,7 @@ struct UnwrapPlan {
 };
 
 /** A directory in which runc is looked for by its name. */
-struct RuntimeFolder {
+struct RuntimeDirectory {
     enum class Owner : std::uint8_t { Host, Wrapper, Engine };
 
     std::string path; ///< without any symlink
@@ -55,26 +55,28 @@ struct RuntimeFolder {
     [[nodiscard]] std::string moved() const { return path + "/runc.real"; }
 };
 
-using Folders = std::vector<RuntimeFolder>;
+using Directories = std::vector<RuntimeDirectory>;
 
-void add_folder(const Sysroot &sysroot, const char *path, RuntimeFolder::Owner owner, Folders &folders)
+void add_directory(const Sysroot &sysroot, const char *path, RuntimeDirectory::Owner owner,
+                   Directories &directories)
 {
     const auto place = sysroot.find(path);
-    if (place && std::none_of(folders.begin(), folders.end(),
-                              [&](const RuntimeFolder &folder) { return folder.path == place->path; }))
-        folders.push_back({place->path, owner});
+    if (place && std::none_of(directories.begin(), directories.end(), [&](const RuntimeDirectory &directory) {
+            return directory.path == place->path;
+        }))
+        directories.push_back({place->path, owner});
 }
 
-Folders find_folders(const Sysroot &sysroot)
+Directories find_directories(const Sysroot &sysroot)
 {
-    Folders folders;
-    for (const char *const path : program_folders())
-        add_folder(sysroot, path, RuntimeFolder::Owner::Host, folders);
-    add_folder(sysroot, wrappers_folder, RuntimeFolder::Owner::Wrapper, folders);
+    Directories directories;
+    for (const char *const path : program_directories())
+        add_directory(sysroot, path, RuntimeDirectory::Owner::Host, directories);
+    add_directory(sysroot, wrappers_directory, RuntimeDirectory::Owner::Wrapper, directories);
     for (const EngineKind *const kind : engine_kinds())
-        for (const char *const path : kind->program_folders())
-            add_folder(sysroot, path, RuntimeFolder::Owner::Engine, folders);
-    return folders;
+        for (const char *const path : kind->program_directories())
+            add_directory(sysroot, path, RuntimeDirectory::Owner::Engine, directories);
+    return directories;
 }
 
 bool is_there(const Sysroot &sysroot, const std::string &path)
@@ -94,25 +96,27 @@ std::string why_no_runc(const Sysroot &sysroot, const std::string &path)
 }
 
 /** What runc could be that belongs into a directory. The wrapper's own directory has no runc of its own. */
-std::vector<std::string> candidates_for(const RuntimeFolder &wanted, const Sysroot &sysroot,
-                                        const Folders &folders)
+std::vector<std::string> candidates_for(const RuntimeDirectory &wanted, const Sysroot &sysroot,
+                                        const Directories &directories)
 {
     std::vector<std::string> found;
-    for (const RuntimeFolder &folder : folders) {
-        const bool may_be = folder.path == wanted.path || folder.owner != RuntimeFolder::Owner::Engine ||
-                            wanted.owner == RuntimeFolder::Owner::Wrapper;
-        if (may_be && is_there(sysroot, folder.moved()))
-            found.push_back(folder.moved());
+    for (const RuntimeDirectory &directory : directories) {
+        const bool may_be = directory.path == wanted.path ||
+                            directory.owner != RuntimeDirectory::Owner::Engine ||
+                            wanted.owner == RuntimeDirectory::Owner::Wrapper;
+        if (may_be && is_there(sysroot, directory.moved()))
+            found.push_back(directory.moved());
     }
     return found;
 }
 
 /** @throws Error (BrokenHost) if it is not certain which one it is */
-std::string choose_runc(const RuntimeFolder &wanted, const Sysroot &sysroot, const Folders &folders)
+std::string choose_runc(const RuntimeDirectory &wanted, const Sysroot &sysroot,
+                        const Directories &directories)
 {
     std::string chosen;
     std::string reasons;
-    for (const std::string &path : candidates_for(wanted, sysroot, folders)) {
+    for (const std::string &path : candidates_for(wanted, sysroot, directories)) {
         if (const std::string why = why_no_runc(sysroot, path); !why.empty()) {
             reasons += ", " + why;
             continue;
@@ -158,25 +162,25 @@ std::string name_to_keep(const Sysroot &sysroot, const std::string &path, const 
     return kept;
 }
 
-Restoration plan_restoration(const RuntimeFolder &folder, const RuntimeFile &file, const Sysroot &sysroot,
-                             const Folders &folders)
+Restoration plan_restoration(const RuntimeDirectory &directory, const RuntimeFile &file,
+                             const Sysroot &sysroot, const Directories &directories)
 {
-    const auto place = find_of_root_alone(sysroot, folder.path, ::geteuid());
+    const auto place = find_of_root_alone(sysroot, directory.path, ::geteuid());
     if (const std::string why = place ? why_others_may_add(place->fd.get(), ::geteuid()) : ""; !why.empty())
-        throw Error(ErrorKind::BrokenHost, quote(folder.path) + " " + why);
+        throw Error(ErrorKind::BrokenHost, quote(directory.path) + " " + why);
     const auto vendors =
-        file.kind == Kind::Program ? find_vendors_runtime(sysroot, folder.runc()) : std::nullopt;
-    return {folder.runc(), vendors ? "is a copy of " + quote(*vendors) : file.words,
-            choose_runc(folder, sysroot, folders), name_to_keep(sysroot, folder.runc(), file)};
+        file.kind == Kind::Program ? find_vendors_runtime(sysroot, directory.runc()) : std::nullopt;
+    return {directory.runc(), vendors ? "is a copy of " + quote(*vendors) : file.words,
+            choose_runc(directory, sysroot, directories), name_to_keep(sysroot, directory.runc(), file)};
 }
 
-bool is_hosts(const RuntimeFolder &folder)
+bool is_hosts(const RuntimeDirectory &directory)
 {
-    return folder.owner == RuntimeFolder::Owner::Host;
+    return directory.owner == RuntimeDirectory::Owner::Host;
 }
 
 /** The directory into which a package has put runc. */
-const RuntimeFolder *find_packaged(const Sysroot &sysroot, const Folders &folders)
+const RuntimeDirectory *find_packaged(const Sysroot &sysroot, const Directories &directories)
 {
     constexpr size_t max_list = size_t{1} << 20U;
     for (const char *const list : package_lists) {
@@ -184,11 +188,12 @@ const RuntimeFolder *find_packaged(const Sysroot &sysroot, const Folders &folder
         for (const std::string &line : split_list(text.value_or(""), '\n')) {
             if (!line.starts_with('/') || file_name_of(line) != "runc")
                 continue;
-            const auto place = sysroot.find(folder_of(line));
-            const auto found = std::find_if(folders.begin(), folders.end(), [&](const RuntimeFolder &folder) {
-                return is_hosts(folder) && place && folder.path == place->path;
-            });
-            if (found != folders.end())
+            const auto place = sysroot.find(directory_of(line));
+            const auto found =
+                std::find_if(directories.begin(), directories.end(), [&](const RuntimeDirectory &directory) {
+                    return is_hosts(directory) && place && directory.path == place->path;
+                });
+            if (found != directories.end())
                 return &*found;
         }
     }
@@ -199,24 +204,24 @@ const RuntimeFolder *find_packaged(const Sysroot &sysroot, const Folders &folder
  * Where the host's runc is missing, without a link in its place. A copy of Concourse's own in /opt/bin is no sign that
  * there was one: then a package has to say so.
  */
-const RuntimeFolder *find_emptied(const Sysroot &sysroot, const Folders &folders)
+const RuntimeDirectory *find_emptied(const Sysroot &sysroot, const Directories &directories)
 {
-    const RuntimeFolder *emptied = nullptr;
+    const RuntimeDirectory *emptied = nullptr;
     bool has_copy = false;
     bool engine_has_it = false;
-    for (const RuntimeFolder &folder : folders) {
-        const bool has_moved = is_there(sysroot, folder.moved());
-        const bool has_runc = is_there(sysroot, folder.runc());
-        if (is_hosts(folder) && has_runc)
+    for (const RuntimeDirectory &directory : directories) {
+        const bool has_moved = is_there(sysroot, directory.moved());
+        const bool has_runc = is_there(sysroot, directory.runc());
+        if (is_hosts(directory) && has_runc)
             return nullptr;
-        engine_has_it |= folder.owner == RuntimeFolder::Owner::Engine && (has_moved || has_runc);
-        has_copy |= folder.owner != RuntimeFolder::Owner::Engine && has_moved;
-        if (is_hosts(folder) && (has_moved || (emptied == nullptr && folder.path == "/usr/bin")))
-            emptied = &folder;
+        engine_has_it |= directory.owner == RuntimeDirectory::Owner::Engine && (has_moved || has_runc);
+        has_copy |= directory.owner != RuntimeDirectory::Owner::Engine && has_moved;
+        if (is_hosts(directory) && (has_moved || (emptied == nullptr && directory.path == "/usr/bin")))
+            emptied = &directory;
     }
     if (!has_copy)
         return nullptr;
-    const RuntimeFolder *const packaged = find_packaged(sysroot, folders);
+    const RuntimeDirectory *const packaged = find_packaged(sysroot, directories);
     return packaged == nullptr && !engine_has_it ? emptied : packaged;
 }
 
@@ -228,17 +233,17 @@ const RuntimeFolder *find_emptied(const Sysroot &sysroot, const Folders &folders
 UnwrapPlan plan_unwrap(const Sysroot &sysroot)
 {
     UnwrapPlan plan;
-    const Folders folders = find_folders(sysroot);
-    const RuntimeFolder *const emptied = find_emptied(sysroot, folders);
-    for (const RuntimeFolder &folder : folders) {
-        if (is_there(sysroot, folder.moved()))
-            plan.copies.push_back(folder.moved());
-        const RuntimeFile file = look_at_runtime(sysroot, folder.runc());
+    const Directories directories = find_directories(sysroot);
+    const RuntimeDirectory *const emptied = find_emptied(sysroot, directories);
+    for (const RuntimeDirectory &directory : directories) {
+        if (is_there(sysroot, directory.moved()))
+            plan.copies.push_back(directory.moved());
+        const RuntimeFile file = look_at_runtime(sysroot, directory.runc());
         try {
-            if (&folder == emptied || is_wrapped(sysroot, folder.runc(), file))
-                plan.restorations.push_back(plan_restoration(folder, file, sysroot, folders));
+            if (&directory == emptied || is_wrapped(sysroot, directory.runc(), file))
+                plan.restorations.push_back(plan_restoration(directory, file, sysroot, directories));
         } catch (const Error &error) {
-            plan.refused.push_back(quote(folder.runc()) + " " + file.words +
+            plan.refused.push_back(quote(directory.runc()) + " " + file.words +
                                    ", and nothing is put back there: " + error.what());
         }
     }

@@ -8,7 +8,7 @@
 #include "base/log.h"
 #include "base/path_names.h"
 #include "base/text.h"
-#include "cdi/spec_folders.h"
+#include "cdi/spec_directories.h"
 #include "doctor/check_executable.h"
 #include "doctor/check_vendors.h"
 
@@ -127,7 +127,7 @@ Findings check_specs(const std::shared_ptr<const Sysroot> &sysroot, std::set<std
 {
     Findings findings;
     Notes notes;
-    const auto files = cdi::read_folders(*sysroot, cdi::default_folders, {}, notes);
+    const auto files = cdi::read_directories(*sysroot, cdi::default_directories, {}, notes);
     for (const Note &note : notes)
         findings.push_back({Severity::Warning, note.text, "fix the file, or remove it"});
     for (const cdi::SpecFile &file : files)
@@ -144,7 +144,7 @@ std::vector<std::string> specs_that_call_hooks(const Sysroot &sysroot)
 {
     std::vector<std::string> paths;
     Notes notes;
-    for (const cdi::SpecFile &file : cdi::read_folders(sysroot, cdi::default_folders, {}, notes))
+    for (const cdi::SpecFile &file : cdi::read_directories(sysroot, cdi::default_directories, {}, notes))
         if (is_ours(file))
             paths.push_back(file.path);
     return paths;

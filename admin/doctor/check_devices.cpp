@@ -16,7 +16,7 @@
 #include "base/path_names.h"
 #include "base/text.h"
 #include "host/host_file.h"
-#include "kernel/folder_entries.h"
+#include "kernel/directory_entries.h"
 #include "registration/policy_words.h"
 
 namespace ogh::admin {
@@ -219,12 +219,12 @@ Findings check_labels_in(const Sysroot &sysroot, const std::string &source)
     const std::string remedy =
         "semanage fcontext -a -t container_file_t '" + source + "(/.*)?'; restorecon -R " + source;
     const auto is_other = [](std::string_view name) { return name != "." && name != ".."; };
-    for (const FolderEntry &entry :
-         list_folder(place->fd.get(), {quote(source), is_other, most, ErrorKind::BrokenHost})) {
+    for (const DirectoryEntry &entry :
+         list_directory(place->fd.get(), {quote(source), is_other, most, ErrorKind::BrokenHost})) {
         const std::string path = path_in(source, entry.name);
-        const auto folder = sysroot.find(path);
-        const std::string type = folder ? label_type_of(folder->fd.get()) : "";
-        if (folder && !type.starts_with("container_"))
+        const auto directory = sysroot.find(path);
+        const std::string type = directory ? label_type_of(directory->fd.get()) : "";
+        if (directory && !type.starts_with("container_"))
             findings.push_back({Severity::Warning,
                                 "SELinux is enforced, and the type of " + quote(path) + " is " + quote(type) +
                                     ": containers may not read it",

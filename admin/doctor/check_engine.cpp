@@ -16,23 +16,25 @@ namespace ogh::admin {
 
 namespace {
 
-Findings check_folders(const Engine &engine)
+Findings check_directories(const Engine &engine)
 {
     Findings findings;
     findings.push_back(
         {Severity::Note,
-         engine.folder_paths.empty()
-             ? "it reads no directory of hooks (" + engine.folders_from + ")"
-             : "it reads " + quote_list(engine.folder_paths) + " (" + engine.folders_from + ")",
+         engine.directory_paths.empty()
+             ? "it reads no directory of hooks (" + engine.directories_from + ")"
+             : "it reads " + quote_list(engine.directory_paths) + " (" + engine.directories_from + ")",
          ""});
-    for (const HookFolder &folder : engine.folders) {
-        if (!folder.problem.empty())
-            findings.push_back({Severity::Error, folder.problem, "fix the directory"});
-        else if (!folder.exists)
+    for (const HookDirectory &directory : engine.directories) {
+        if (!directory.problem.empty())
+            findings.push_back({Severity::Error, directory.problem, "fix the directory"});
+        else if (!directory.exists)
             findings.push_back(
-                {folder.path == default_hooks_folder || folder.path == own_hooks_folder ? Severity::Note
-                                                                                        : Severity::Error,
-                 "there is no directory " + quote(folder.path) + ", which " + engine.folders_from + " names",
+                {directory.path == default_hooks_directory || directory.path == own_hooks_directory
+                     ? Severity::Note
+                     : Severity::Error,
+                 "there is no directory " + quote(directory.path) + ", which " + engine.directories_from +
+                     " names",
                  "see to it that the name is right"});
     }
     return findings;
@@ -41,7 +43,7 @@ Findings check_folders(const Engine &engine)
 /** What is in effect in the place of a file that is left out. */
 std::string in_its_place(const Engine &engine, const HookFile &file)
 {
-    const auto files = files_in_force(engine.folders);
+    const auto files = files_in_force(engine.directories);
     const auto other = std::find_if(files.begin(), files.end(),
                                     [&](const FileInForce &each) { return each.file->name == file.name; });
     return other == files.end() ? "" : ", and " + quote(other->file->path) + " is in effect in its place";
@@ -51,8 +53,8 @@ std::string in_its_place(const Engine &engine, const HookFile &file)
 Findings check_missing(const Engine &engine)
 {
     Findings findings;
-    for (const HookFolder &folder : engine.folders)
-        for (const HookFile &file : folder.files) {
+    for (const HookDirectory &directory : engine.directories)
+        for (const HookFile &file : directory.files) {
             if (!file.is_missing || (file.ours == nullptr && file.problem.empty()))
                 continue;
             const bool is_link = !file.problem.empty();
@@ -71,7 +73,7 @@ Findings check_missing(const Engine &engine)
 /** With such a file the engine starts no container, or none of those that the file is for. */
 Finding unreadable(const Engine &engine, const HookFile &file)
 {
-    const bool is_worker = engine.rules == FolderRules::EveryFile;
+    const bool is_worker = engine.rules == DirectoryRules::EveryFile;
     return {Severity::Error,
             quote(file.path) + " cannot be read: " + file.problem + "; " +
                 (is_worker ? "a worker does not start with a file that is no JSON"
@@ -83,7 +85,7 @@ Finding unreadable(const Engine &engine, const HookFile &file)
 /** A host's own copy is there for its policy. */
 Finding replaced(const HookFile &other, const HookFile &in_force)
 {
-    const bool is_own = other.path.starts_with(std::string(own_hooks_folder) + "/");
+    const bool is_own = other.path.starts_with(std::string(own_hooks_directory) + "/");
     return {is_own ? Severity::Error : Severity::Note,
             quote(other.path) + " is not in effect: " + quote(in_force.path) + " takes its place",
             is_own ? "name the directory of the host's own copies last" : ""};
@@ -117,7 +119,7 @@ Findings check_libraries(const std::map<const OurHook *, std::vector<std::string
 Findings check_files(const Engine &engine, std::map<const OurHook *, std::vector<std::string>> &calls)
 {
     Findings findings;
-    for (const FileInForce &each : files_in_force(engine.folders)) {
+    for (const FileInForce &each : files_in_force(engine.directories)) {
         if (!each.file->problem.empty()) {
             findings.push_back(unreadable(engine, *each.file));
         } else if (each.file->ours != nullptr) {
@@ -136,12 +138,13 @@ Findings check_files(const Engine &engine, std::map<const OurHook *, std::vector
     return findings;
 }
 
-bool reads(const Engine &engine, std::string_view folder)
+bool reads(const Engine &engine, std::string_view directory)
 {
-    return std::any_of(engine.folder_paths.begin(), engine.folder_paths.end(), [&](const std::string &path) {
-        const auto last = path.find_last_not_of('/');
-        return std::string_view(path).substr(0, last + 1) == folder;
-    });
+    return std::any_of(engine.directory_paths.begin(), engine.directory_paths.end(),
+                       [&](const std::string &path) {
+                           const auto last = path.find_last_not_of('/');
+                           return std::string_view(path).substr(0, last + 1) == directory;
+                       });
 }
 
 /**
@@ -151,11 +154,12 @@ bool reads(const Engine &engine, std::string_view folder)
 Findings check_unread(const Engine &engine)
 {
     Findings findings;
-    for (const std::string_view folder : {own_hooks_folder, default_hooks_folder}) {
-        if (reads(engine, folder) || (folder == default_hooks_folder && !engine.folder_paths.empty()))
+    for (const std::string_view directory : {own_hooks_directory, default_hooks_directory}) {
+        if (reads(engine, directory) ||
+            (directory == default_hooks_directory && !engine.directory_paths.empty()))
             continue;
         for (const HookFile &file :
-             read_hook_folder(*engine.sysroot, std::string(folder), FolderRules::HooksD).files)
+             read_hook_directory(*engine.sysroot, std::string(directory), DirectoryRules::HooksD).files)
             if (file.ours != nullptr)
                 findings.push_back(
                     {Severity::Error,
@@ -232,7 +236,7 @@ Findings check_runtime(const Engine &engine)
 
 Section check_engine(const Engine &engine)
 {
-    Section section{engine.title, check_folders(engine)};
+    Section section{engine.title, check_directories(engine)};
     add(section.findings, engine.findings);
     if (engine.is_stopped)
         return section;
@@ -244,7 +248,7 @@ Section check_engine(const Engine &engine)
     add(section.findings, check_owners(engine));
     // An engine whose hooks stand in a place of its own may leave hooks.d to others, once it calls something.
     if (engine.kind->way() == EngineKind::Way::HooksD ||
-        (engine.kind->way() == EngineKind::Way::OneFolder && calls.empty()))
+        (engine.kind->way() == EngineKind::Way::OneDirectory && calls.empty()))
         add(section.findings, check_unread(engine));
     if (engine.kind->way() != EngineKind::Way::Cdi) // check_cdi() has its configuration
         add(section.findings, check_vendors(engine));

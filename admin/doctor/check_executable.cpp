@@ -135,7 +135,7 @@ Finding missing(const Engine &engine, const HookFile &file)
 {
     return {Severity::Error,
             quote(file.path) + " names " + quote(file.executable) + ", which is not there" +
-                (engine.rules == FolderRules::EveryFile ? ": no container is created" : ""),
+                (engine.rules == DirectoryRules::EveryFile ? ": no container is created" : ""),
             "install the hooks again" +
                 std::string(has_own_root(engine) ? " where the worker sees them" : "") +
                 ", or fix 'path' in the file"};

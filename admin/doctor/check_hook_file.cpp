@@ -48,7 +48,7 @@ constexpr const char *any_value = "all";
 
 std::optional<Finding> check_when(const Engine &engine, const HookFile &file)
 {
-    if (engine.rules == FolderRules::EveryFile)
+    if (engine.rules == DirectoryRules::EveryFile)
         return std::nullopt; // not evaluated
     const std::string key = std::string(annotation_prefix) + std::string(file.ours->name);
     if (needs_every_container(file)) {
@@ -138,12 +138,12 @@ std::optional<Finding> check_name(const HookFile &file)
 std::optional<Finding> check_log_file(const Engine &engine, const HookFile &file)
 {
     const auto log = option_of(file, "--log-file");
-    if (!log || !log->starts_with('/') || engine.sysroot->find(folder_of(*log)))
+    if (!log || !log->starts_with('/') || engine.sysroot->find(directory_of(*log)))
         return std::nullopt;
     return Finding{Severity::Warning,
-                   quote(file.path) + ": nothing is written to --log-file, as " + quote(folder_of(*log)) +
+                   quote(file.path) + ": nothing is written to --log-file, as " + quote(directory_of(*log)) +
                        " is not there",
-                   "mkdir " + printable(folder_of(*log)) + ", or name another file"};
+                   "mkdir " + printable(directory_of(*log)) + ", or name another file"};
 }
 
 /** That it is the hook, and whole, is known when it has run. */
@@ -165,7 +165,7 @@ std::optional<Finding> check_program(const Sysroot &host, const HookFile &file)
 /** Nobody but the host itself and, by a key, a task can ask on Concourse. */
 std::optional<Finding> check_opt_in(const Engine &engine, const HookFile &file)
 {
-    if (engine.rules != FolderRules::EveryFile || needs_every_container(file) ||
+    if (engine.rules != DirectoryRules::EveryFile || needs_every_container(file) ||
         file.ours->name == "ldcache-update")
         return std::nullopt;
     return Finding{

@@ -69,7 +69,7 @@ Findings check_lease_state(const Sysroot &sysroot)
 }
 
 /** Each that is there; where others may write, no hook takes a lease. */
-Findings check_lease_folder(const Sysroot &sysroot)
+Findings check_lease_directory(const Sysroot &sysroot)
 {
     for (const std::string path : {"/run", "/run/oci-gpu-hooks", "/run/oci-gpu-hooks/leases"}) {
         const auto place = sysroot.find(path);
@@ -101,12 +101,12 @@ bool has_link(const Sysroot &sysroot, const std::string &path)
 /** The history follows none: History::write(). */
 Findings check_history(const Sysroot &sysroot)
 {
-    for (const std::string folder : {"/var", "/var/lib", "/var/lib/oci-gpu-hooks"})
-        if (has_link(sysroot, folder))
+    for (const std::string directory : {"/var", "/var/lib", "/var/lib/oci-gpu-hooks"})
+        if (has_link(sysroot, directory))
             return {{Severity::Warning,
-                     quote(folder) + " is a symlink: what is given and refused is not written down in " +
+                     quote(directory) + " is a symlink: what is given and refused is not written down in " +
                          quote(default_history),
-                     "rm " + folder + ", and mount what it is to lead to there: mount --bind"}};
+                     "rm " + directory + ", and mount what it is to lead to there: mount --bind"}};
     const auto place = sysroot.find(default_history);
     if (!place || has_type(*place, S_IFREG))
         return {};
@@ -121,7 +121,7 @@ Section check_host(const Sysroot &sysroot)
 {
     Section section{"this host", {check_kernel(sysroot)}};
     add(section.findings, check_units(sysroot));
-    add(section.findings, check_lease_folder(sysroot));
+    add(section.findings, check_lease_directory(sysroot));
     add(section.findings, check_history(sysroot));
     return section;
 }

@@ -47,14 +47,14 @@ Findings check_owners(const Engine &engine)
         return !seen.insert(path).second || check_path(*engine.sysroot, path, findings);
     };
     std::set<std::string> open_to_others; // what is said of a directory goes for its files
-    for (const HookFolder &folder : engine.folders)
-        if (folder.exists && !is_right(folder.path))
-            open_to_others.insert(folder.path);
-    for (const FileInForce &each : files_in_force(engine.folders))
-        if (each.file->problem.empty() && !open_to_others.contains(folder_of(each.file->path)))
+    for (const HookDirectory &directory : engine.directories)
+        if (directory.exists && !is_right(directory.path))
+            open_to_others.insert(directory.path);
+    for (const FileInForce &each : files_in_force(engine.directories))
+        if (each.file->problem.empty() && !open_to_others.contains(directory_of(each.file->path)))
             is_right(each.file->path);
-    if (!engine.folders_file.empty())
-        is_right(engine.folders_file);
+    if (!engine.directories_file.empty())
+        is_right(engine.directories_file);
     return findings;
 }
 

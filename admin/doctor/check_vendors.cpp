@@ -63,7 +63,7 @@ Findings check_runtimes(const std::string &settings, const std::string &file)
 Findings check_vendors(const Engine &engine)
 {
     Findings findings;
-    for (const FileInForce &each : files_in_force(engine.folders))
+    for (const FileInForce &each : files_in_force(engine.directories))
         for (const VendorTool &tool : tools)
             if (file_name_of(each.file->executable).starts_with(tool.prefix))
                 findings.push_back({Severity::Warning,

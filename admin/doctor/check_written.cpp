@@ -48,7 +48,7 @@ std::string how_to_write_again(const InstalledFile &file)
 
 Finding gone(const Sysroot &sysroot, const InstalledFile &file)
 {
-    const std::string kept = kept_folder + file.path + (file.part.empty() ? "" : "." + file.part);
+    const std::string kept = kept_directory + file.path + (file.part.empty() ? "" : "." + file.part);
     if (sysroot.find(kept))
         return {Severity::Error,
                 quote(file.path) + ", which 'install' has written for " + quote_list(file.engines) +
@@ -68,10 +68,10 @@ bool is_read(const InstalledFile &file, const std::vector<Engine> &engines)
 {
     bool is_one_there = false;
     for (const Engine &engine : engines) {
-        if (engine.kind->way() != EngineKind::Way::OneFolder || !contains(file.engines, engine.name))
+        if (engine.kind->way() != EngineKind::Way::OneDirectory || !contains(file.engines, engine.name))
             continue;
         is_one_there = true;
-        if (contains(engine.folder_paths, folder_of(file.path)))
+        if (contains(engine.directory_paths, directory_of(file.path)))
             return true;
     }
     return !is_one_there;
@@ -122,7 +122,7 @@ Findings check(const Sysroot &sysroot, const std::vector<Engine> &engines, const
         return check_changes(file, *text);
     return {{Severity::Error,
              quote(file.path) + ", which 'install' has written for " + quote_list(file.engines) +
-                 ", is not in effect: none that runs reads " + quote(folder_of(file.path)),
+                 ", is not in effect: none that runs reads " + quote(directory_of(file.path)),
              "start it with that directory, see what 'install' has said: oci-gpu-hooks install --engine " +
                  file.engines.front() + " --dry-run " + file.hook}};
 }

@@ -101,22 +101,25 @@ Findings find_claims()
 
 class Concourse final : public EngineKind {
 public:
-    Concourse() : EngineKind("concourse", "concourse", Way::OneFolder) {}
+    Concourse() : EngineKind("concourse", "concourse", Way::OneDirectory) {}
 
     [[nodiscard]] bool is_installed(const Sysroot &sysroot) const override
     {
-        const auto folders = program_folders();
+        const auto directories = program_directories();
         return EngineKind::is_installed(sysroot) ||
-               std::any_of(folders.begin(), folders.end(),
-                           [&](const char *folder) { return sysroot.find(path_in(folder, name())); });
+               std::any_of(directories.begin(), directories.end(),
+                           [&](const char *directory) { return sysroot.find(path_in(directory, name())); });
     }
 
-    [[nodiscard]] std::vector<const char *> program_folders() const override
+    [[nodiscard]] std::vector<const char *> program_directories() const override
     {
         return {"/var/lib/concourse/bin", "/usr/local/concourse/bin", "/opt/concourse/bin"};
     }
 
-    [[nodiscard]] std::string own_folder() const override { return "/etc/oci-gpu-hooks/concourse-hooks.d"; }
+    [[nodiscard]] std::string own_directory() const override
+    {
+        return "/etc/oci-gpu-hooks/concourse-hooks.d";
+    }
 
     /**
      * The workers that run on this host, each with its directory of hooks, as it sees that: it may have a root of its own.
@@ -150,13 +153,13 @@ public:
         return sections;
     }
 
-    [[nodiscard]] std::vector<std::string> left_to_do(const std::string &folder) const override
+    [[nodiscard]] std::vector<std::string> left_to_do(const std::string &directory) const override
     {
         return {"set in the worker's unit, below [Service], as in "
                 "/etc/systemd/system/concourse-worker.service.d/oci-gpu-hooks.conf:\n"
                 "    Environment=CONCOURSE_RUNTIME=containerd\n"
                 "    Environment=CONCOURSE_CONTAINERD_OCI_HOOKS_DIR=" +
-                    printable(folder),
+                    printable(directory),
                 "the worker reads the directory when it starts: "
                 "systemctl daemon-reload && systemctl restart concourse-worker"};
     }
@@ -165,24 +168,24 @@ private:
     /** Where no worker runs, what `install` has written for one: that is what its containers will get. */
     [[nodiscard]] std::vector<Engine> find_written(const std::shared_ptr<const Sysroot> &sysroot) const
     {
-        std::set<std::string> folders;
+        std::set<std::string> directories;
         try {
             for (const InstalledFile &file : Manifest::read(*sysroot).files)
                 if (contains(file.engines, name()) && sysroot->find(file.path))
-                    folders.insert(folder_of(file.path));
+                    directories.insert(directory_of(file.path));
         } catch (const Error &) {
             return {}; // the doctor says why
         }
         std::vector<Engine> engines;
-        for (const std::string &folder : folders) {
+        for (const std::string &directory : directories) {
             engines.push_back(new_engine(sysroot));
             Engine &engine = engines.back();
             engine.title = name() + " (no worker runs)";
-            engine.folder_paths = {folder};
-            engine.folders_from = "'install' has written for it";
+            engine.directory_paths = {directory};
+            engine.directories_from = "'install' has written for it";
             engine.findings.push_back(
                 {Severity::Note, "whether a worker reads this directory is known only when it runs", ""});
-            read_folders(engine);
+            read_directories(engine);
         }
         return engines;
     }
@@ -206,13 +209,13 @@ private:
             engine.sysroot = std::make_shared<const Sysroot>(std::move(*root));
         const WorkerSettings settings(process.words().value_or(std::vector<std::string>{"concourse"}),
                                       process.environment());
-        engine.folders_from = "it was started without --containerd-oci-hooks-dir";
-        if (const auto folder = settings.value("containerd-oci-hooks-dir", "CONTAINERD_OCI_HOOKS_DIR")) {
-            engine.folder_paths = {*folder};
-            engine.folders_from = "its option --containerd-oci-hooks-dir";
+        engine.directories_from = "it was started without --containerd-oci-hooks-dir";
+        if (const auto directory = settings.value("containerd-oci-hooks-dir", "CONTAINERD_OCI_HOOKS_DIR")) {
+            engine.directory_paths = {*directory};
+            engine.directories_from = "its option --containerd-oci-hooks-dir";
         }
         process.check_is_still(identity);
-        read_folders(engine);
+        read_directories(engine);
         check_runtime(engine, settings);
         process.check_is_still(identity);
         return engine;
@@ -226,7 +229,7 @@ private:
             return read_worker(host, process, identity);
         } catch (const Error &error) {
             Engine engine = new_worker(host, process);
-            engine.folders_from = "it could not be looked at";
+            engine.directories_from = "it could not be looked at";
             engine.is_stopped = true;
             engine.findings.push_back({Severity::Error, error.what(), "run this again, as root"});
             return engine;

@@ -108,19 +108,19 @@ Findings check_default(const ContainerdRuntime &runtime, const ContainerdRuntime
 }
 
 /** Of a base spec: a file that registers several hooks. */
-HookFolder read_base_spec(const Sysroot &sysroot, const std::string &path)
+HookDirectory read_base_spec(const Sysroot &sysroot, const std::string &path)
 {
     constexpr size_t most = size_t{1} << 20U;
-    HookFolder folder{path, false, {}, {}};
+    HookDirectory directory{path, false, {}, {}};
     try {
         const auto text = read_host_file(sysroot, path, most);
-        folder.exists = text.has_value();
+        directory.exists = text.has_value();
         if (text)
-            folder.files = parse_base_spec(path, *text);
+            directory.files = parse_base_spec(path, *text);
     } catch (const Error &error) {
-        folder.problem = quote(path) + ": " + error.what();
+        directory.problem = quote(path) + ": " + error.what();
     }
-    return folder;
+    return directory;
 }
 
 class Containerd final : public EngineKind {
@@ -151,7 +151,7 @@ public:
                     engines.push_back(std::move(*engine));
         } catch (const Error &error) {
             engines.push_back(new_engine(sysroot));
-            engines.back().folders_from = "its configuration cannot be read";
+            engines.back().directories_from = "its configuration cannot be read";
             engines.back().is_stopped = true;
             engines.back().findings.push_back({Severity::Error, error.what(), "fix the file"});
         }
@@ -164,7 +164,7 @@ public:
                ", with CRI as the value of an annotation cdi.k8s.io/NAME";
     }
 
-    [[nodiscard]] std::vector<std::string> left_to_do(const std::string & /*folder*/) const override
+    [[nodiscard]] std::vector<std::string> left_to_do(const std::string & /*directory*/) const override
     {
         return {
             "containerd reads /etc/cdi for containers of CRI; before 2.0 only with enable_cdi = true below "
@@ -182,11 +182,11 @@ private:
         Engine engine = new_engine(sysroot);
         engine.title = "containerd, " + title_of(runtime);
         engine.runtime = runtime.name;
-        engine.folder_paths = {runtime.base_spec};
-        engine.folders_from = "base_runtime_spec in " + quote(config.plugin_file);
-        engine.folders_file = config.plugin_file;
-        engine.folders.push_back(read_base_spec(*sysroot, runtime.base_spec));
-        const auto files = files_in_force(engine.folders);
+        engine.directory_paths = {runtime.base_spec};
+        engine.directories_from = "base_runtime_spec in " + quote(config.plugin_file);
+        engine.directories_file = config.plugin_file;
+        engine.directories.push_back(read_base_spec(*sysroot, runtime.base_spec));
+        const auto files = files_in_force(engine.directories);
         const ContainerdRuntime other = config.default_runtime();
         for (const FileInForce &each : files)
             if (each.file->ours != nullptr && each.file->ours->gives_gpus)

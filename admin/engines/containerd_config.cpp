@@ -15,7 +15,7 @@
 #include "engines/programs.h"
 #include "engines/toml_file.h"
 #include "host/host_file.h"
-#include "kernel/folder_entries.h"
+#include "kernel/directory_entries.h"
 
 namespace ogh::admin {
 
@@ -49,21 +49,21 @@ std::vector<std::string> files_of_import(const Sysroot &sysroot, const std::stri
     const std::string path = path_of_import(parent, import);
     if (path.find('*') == std::string::npos)
         return {path};
-    const std::string folder = folder_of(path);
+    const std::string directory = directory_of(path);
     const std::string pattern = file_name_of(path);
-    if (folder.find('*') != std::string::npos)
+    if (directory.find('*') != std::string::npos)
         throw Error(ErrorKind::BrokenHost, quote(parent) + " imports " + quote(import) +
                                                ", and a '*' in the name of a directory is not followed here");
-    const auto place = sysroot.find(folder);
+    const auto place = sysroot.find(directory);
     if (!place)
         return {};
     std::vector<std::string> files;
     const auto is_wanted = [&](std::string_view name) {
         return name != "." && name != ".." && ::fnmatch(pattern.c_str(), std::string(name).c_str(), 0) == 0;
     };
-    const FolderListing listing{quote(folder), is_wanted, max_files, ErrorKind::BrokenHost};
-    for (const FolderEntry &entry : list_folder(place->fd.get(), listing))
-        files.push_back(path_in(folder, entry.name));
+    const DirectoryListing listing{quote(directory), is_wanted, max_files, ErrorKind::BrokenHost};
+    for (const DirectoryEntry &entry : list_directory(place->fd.get(), listing))
+        files.push_back(path_in(directory, entry.name));
     return files;
 }
 
@@ -162,7 +162,7 @@ private:
 
 std::string path_of_import(const std::string &parent, const std::string &import)
 {
-    return without_dots(import.starts_with('/') ? import : path_in(folder_of(parent), import));
+    return without_dots(import.starts_with('/') ? import : path_in(directory_of(parent), import));
 }
 
 const char *containerd_plugin(std::int64_t version)

@@ -15,12 +15,12 @@ constexpr CdiSwitch docker_cdi{
     R"(have {"features": {"cdi": true}} in /etc/docker/daemon.json, and restart docker)"};
 
 /** What the script calls, as if it were a directory of files of hooks. */
-HookFolder folder_of_calls(const std::vector<HookCall> &calls)
+HookDirectory directory_of_calls(const std::vector<HookCall> &calls)
 {
-    HookFolder folder{gpu_flag_path, true, {}, {}};
+    HookDirectory directory{gpu_flag_path, true, {}, {}};
     for (const HookCall &call : calls)
-        folder.files.push_back(hook_file_of(call));
-    return folder;
+        directory.files.push_back(hook_file_of(call));
+    return directory;
 }
 
 /** Of what else stands where dockerd looks. */
@@ -63,9 +63,9 @@ public:
             return {};
         Engine engine = new_engine(sysroot);
         engine.title = "docker --gpus";
-        engine.folders_from = "with --gpus it calls " + quote(gpu_flag_path);
+        engine.directories_from = "with --gpus it calls " + quote(gpu_flag_path);
         if (const auto calls = parse_gpu_flag_script(*script))
-            engine.folders.push_back(folder_of_calls(*calls));
+            engine.directories.push_back(directory_of_calls(*calls));
         else
             engine.findings.push_back(
                 {Severity::Error, quote(gpu_flag_path) + " was changed: what it calls is not known",
@@ -86,7 +86,7 @@ public:
         return "whoever may use Docker asks by: docker run --device " + device + " IMAGE";
     }
 
-    [[nodiscard]] std::vector<std::string> left_to_do(const std::string & /*folder*/) const override
+    [[nodiscard]] std::vector<std::string> left_to_do(const std::string & /*directory*/) const override
     {
         return {"dockerd reads /etc/cdi where its daemon.json has \"features\": {\"cdi\": true}, or by "
                 "default if "

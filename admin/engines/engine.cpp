@@ -20,7 +20,7 @@ Engine EngineKind::new_engine(const std::shared_ptr<const Sysroot> &sysroot) con
     Engine engine;
     engine.kind = this;
     engine.name = engine.title = name_;
-    engine.rules = way_ == Way::OneFolder ? FolderRules::EveryFile : FolderRules::HooksD;
+    engine.rules = way_ == Way::OneDirectory ? DirectoryRules::EveryFile : DirectoryRules::HooksD;
     engine.sysroot = engine.host = sysroot;
     return engine;
 }
@@ -57,11 +57,11 @@ std::vector<Engine> find_engines(const std::shared_ptr<const Sysroot> &sysroot)
     return engines;
 }
 
-void read_folders(Engine &engine)
+void read_directories(Engine &engine)
 {
-    engine.folders.clear();
-    for (const std::string &path : engine.folder_paths)
-        engine.folders.push_back(read_hook_folder(*engine.sysroot, path, engine.rules));
+    engine.directories.clear();
+    for (const std::string &path : engine.directory_paths)
+        engine.directories.push_back(read_hook_directory(*engine.sysroot, path, engine.rules));
 }
 
 std::vector<std::string> unread(const Engine &engine)
@@ -71,10 +71,10 @@ std::vector<std::string> unread(const Engine &engine)
         for (const Finding &finding : engine.findings)
             if (finding.severity == Severity::Error)
                 sentences.push_back(finding.text);
-    for (const HookFolder &folder : engine.folders)
-        if (!folder.problem.empty())
-            sentences.push_back(folder.problem);
-    for (const FileInForce &each : files_in_force(engine.folders))
+    for (const HookDirectory &directory : engine.directories)
+        if (!directory.problem.empty())
+            sentences.push_back(directory.problem);
+    for (const FileInForce &each : files_in_force(engine.directories))
         if (!each.file->problem.empty())
             sentences.push_back(quote(each.file->path) + " cannot be read: " + each.file->problem);
     return sentences;

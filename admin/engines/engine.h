@@ -10,7 +10,7 @@
 
 #include "admin_config.h"
 #include "host/sysroot.h"
-#include "registration/hook_folders.h"
+#include "registration/hook_directories.h"
 #include "report/finding.h"
 
 namespace ogh::admin {
@@ -23,17 +23,17 @@ struct Engine {
     std::string name;  ///< of its kind
     std::string title; ///< how it is called in what people read: "podman", "concourse worker (pid 812)"
     std::string
-        folders_from; ///< what says which directories it reads: "its default", "hooks_dir of '/etc/…'"
-    std::string folders_file; ///< the file that says it; "" for a default
-    std::string remedy;       ///< how it is made to read another directory
-    std::string runtime;      ///< containerd's, which pods name; "" for other engines
-    FolderRules rules = FolderRules::HooksD;
-    std::vector<std::string> folder_paths;  ///< that it reads, the later one wins
-    std::shared_ptr<const Sysroot> sysroot; ///< the files as it sees them
-    std::shared_ptr<const Sysroot> host;    ///< this host's own, the same unless it has a root of its own
-    std::vector<HookFolder> folders;        ///< of folder_paths, in this order
-    Findings findings;                      ///< of its configuration
-    bool is_stopped = false;                ///< by its configuration: it starts no container at all
+        directories_from; ///< what says which directories it reads: "its default", "hooks_dir of '/etc/…'"
+    std::string directories_file; ///< the file that says it; "" for a default
+    std::string remedy;           ///< how it is made to read another directory
+    std::string runtime;          ///< containerd's, which pods name; "" for other engines
+    DirectoryRules rules = DirectoryRules::HooksD;
+    std::vector<std::string> directory_paths; ///< that it reads, the later one wins
+    std::shared_ptr<const Sysroot> sysroot;   ///< the files as it sees them
+    std::shared_ptr<const Sysroot> host;      ///< this host's own, the same unless it has a root of its own
+    std::vector<HookDirectory> directories;   ///< of directory_paths, in this order
+    Findings findings;                        ///< of its configuration
+    bool is_stopped = false;                  ///< by its configuration: it starts no container at all
 };
 
 /** The option by which an engine is told of directories, and the files that have it. podman and CRI-O have one of that name. */
@@ -77,9 +77,9 @@ class EngineKind {
 public:
     /** How it is told of a hook. */
     enum class Way : std::uint8_t {
-        HooksD,    ///< by a file in the directories that its option hooks_dir names
-        OneFolder, ///< by a file in a directory with nothing else in it
-        Cdi        ///< by the devices of CDI specifications
+        HooksD,       ///< by a file in the directories that its option hooks_dir names
+        OneDirectory, ///< by a file in a directory with nothing else in it
+        Cdi           ///< by the devices of CDI specifications
     };
 
     EngineKind(std::string name, std::string program, Way way)
@@ -97,7 +97,7 @@ public:
     [[nodiscard]] virtual bool is_installed(const Sysroot &sysroot) const;
 
     /** Where it may have its own programs, runc among them, beside those that root would find. */
-    [[nodiscard]] virtual std::vector<const char *> program_folders() const { return {}; }
+    [[nodiscard]] virtual std::vector<const char *> program_directories() const { return {}; }
 
     /** Those of this host that read files of hooks, each with what it reads. */
     [[nodiscard]] virtual std::vector<Engine> find(const std::shared_ptr<const Sysroot> & /*sysroot*/) const
@@ -109,7 +109,7 @@ public:
     [[nodiscard]] virtual const HooksDirOption *hooks_dir() const { return nullptr; }
 
     /** The directory with nothing else in it that is meant where none is named. */
-    [[nodiscard]] virtual std::string own_folder() const { return ""; }
+    [[nodiscard]] virtual std::string own_directory() const { return ""; }
 
     /**
      * The annotation with which it says of which namespace a pod is, where its containers may be those of pods: in these
@@ -150,8 +150,8 @@ public:
     /** How somebody asks for the devices of a CDI specification. */
     [[nodiscard]] virtual std::string how_to_ask(const std::string & /*device*/) const { return ""; }
 
-    /** What people have to do once the files are written. @param folder that of the files */
-    [[nodiscard]] virtual std::vector<std::string> left_to_do(const std::string & /*folder*/) const
+    /** What people have to do once the files are written. @param directory that of the files */
+    [[nodiscard]] virtual std::vector<std::string> left_to_do(const std::string & /*directory*/) const
     {
         return {};
     }
@@ -192,8 +192,8 @@ inline bool has_own_root(const Engine &engine)
     return engine.sysroot != engine.host;
 }
 
-/** Reads the directories that folder_paths names. */
-void read_folders(Engine &engine);
+/** Reads the directories that directory_paths names. */
+void read_directories(Engine &engine);
 
 /** What of its configuration, its directories and the files in effect cannot be read, a sentence each that names it. */
 std::vector<std::string> unread(const Engine &engine);

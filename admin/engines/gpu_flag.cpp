@@ -44,8 +44,8 @@ std::optional<std::string> read_gpu_flag_script(const Sysroot &sysroot)
 
 std::optional<std::string> find_vendors_gpu_flag(const Sysroot &sysroot)
 {
-    for (const char *const folder : program_folders()) {
-        std::string path = path_in(folder, gpu_flag_program);
+    for (const char *const directory : program_directories()) {
+        std::string path = path_in(directory, gpu_flag_program);
         const auto place = sysroot.find(path);
         if (place && !is_ours(*place))
             return path;

@@ -8,26 +8,26 @@
 #include "base/text.h"
 #include "engines/programs.h"
 #include "engines/toml_file.h"
-#include "kernel/folder_entries.h"
+#include "kernel/directory_entries.h"
 
 namespace ogh::admin {
 
 namespace {
 
 constexpr size_t max_drop_ins = 128;
-constexpr size_t max_hook_folders = 16;
+constexpr size_t max_hook_directories = 16;
 
 void read_file(Engine &engine, const HooksDirOption &option, const std::string &path)
 {
-    const auto folders = read_texts(*engine.sysroot, path, option.table + ".hooks_dir");
-    if (!folders)
+    const auto directories = read_texts(*engine.sysroot, path, option.table + ".hooks_dir");
+    if (!directories)
         return;
-    if (folders->size() > max_hook_folders)
+    if (directories->size() > max_hook_directories)
         throw Error(ErrorKind::BrokenHost, quote(path) + ": hooks_dir names more than " +
-                                               std::to_string(max_hook_folders) + " directories");
-    engine.folder_paths = *folders;
-    engine.folders_from = "hooks_dir of " + quote(path);
-    engine.folders_file = path;
+                                               std::to_string(max_hook_directories) + " directories");
+    engine.directory_paths = *directories;
+    engine.directories_from = "hooks_dir of " + quote(path);
+    engine.directories_file = path;
 }
 
 void stop(Engine &engine, const Error &error, const char *what)
@@ -46,10 +46,10 @@ std::vector<std::string> HooksDirKind::configuration(const Sysroot &sysroot) con
     const auto place = sysroot.find(option_.drop_ins);
     if (!place)
         return paths;
-    const FolderListing listing{quote(option_.drop_ins),
-                                [&](std::string_view name) { return name.ends_with(option_.suffix); },
-                                max_drop_ins, ErrorKind::BrokenHost};
-    for (const FolderEntry &entry : list_folder(place->fd.get(), listing))
+    const DirectoryListing listing{quote(option_.drop_ins),
+                                   [&](std::string_view name) { return name.ends_with(option_.suffix); },
+                                   max_drop_ins, ErrorKind::BrokenHost};
+    for (const DirectoryEntry &entry : list_directory(place->fd.get(), listing))
         if (entry.type != DT_DIR)
             paths.push_back(option_.drop_ins + "/" + entry.name);
     return paths;
@@ -78,14 +78,14 @@ std::vector<Engine> HooksDirKind::find(const std::shared_ptr<const Sysroot> &sys
     Engine engine = new_engine(sysroot);
     engine.remedy = "have in a file of " + option_.drop_ins + ", below [" + option_.table +
                     R"(]: hooks_dir = ["/usr/share/containers/oci/hooks.d", "/etc/containers/oci/hooks.d"])";
-    engine.folder_paths = {
+    engine.directory_paths = {
         "/usr/share/containers/oci/hooks.d"}; // DefaultDir of pkg/hooks in containers/common
-    engine.folders_from = "its default";
+    engine.directories_from = "its default";
     std::vector<std::string> files;
     try {
         files = configuration(*sysroot);
     } catch (const Error &error) {
-        stop(engine, error, "folder");
+        stop(engine, error, "directory");
     }
     for (const std::string &path : files) {
         try {
@@ -94,7 +94,7 @@ std::vector<Engine> HooksDirKind::find(const std::shared_ptr<const Sysroot> &sys
             stop(engine, error, "file");
         }
     }
-    read_folders(engine);
+    read_directories(engine);
     return {std::move(engine)};
 }
 

@@ -17,7 +17,7 @@
 #include "engines/worker_words.h"
 #include "host/host_file.h"
 #include "host/root_alone.h"
-#include "kernel/folder_entries.h"
+#include "kernel/directory_entries.h"
 
 namespace ogh::admin {
 
@@ -46,15 +46,15 @@ std::string with_spaces(std::string text)
     return start == std::string::npos ? "" : text.substr(start);
 }
 
-std::string link_in(int folder, const char *name, const std::string &what)
+std::string link_in(int directory, const char *name, const std::string &what)
 {
-    return read_link(folder, name, quote(name) + " of " + what);
+    return read_link(directory, name, quote(name) + " of " + what);
 }
 
-struct stat status_in(int folder, const char *name, const std::string &what)
+struct stat status_in(int directory, const char *name, const std::string &what)
 {
     struct stat status {};
-    if (::fstatat(folder, name, &status, 0) != 0)
+    if (::fstatat(directory, name, &status, 0) != 0)
         throw SystemError(errno, "cannot look at " + what + " ('" + name + "')", ErrorKind::BrokenHost);
     return status;
 }
@@ -74,9 +74,9 @@ std::string named(pid_t pid)
 std::optional<Process> Process::open(pid_t pid)
 {
     const std::string path = "/proc/" + std::to_string(pid);
-    UniqueFd folder(::open(path.c_str(), O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
-    if (folder.valid())
-        return Process(pid, std::move(folder));
+    UniqueFd directory(::open(path.c_str(), O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+    if (directory.valid())
+        return Process(pid, std::move(directory));
     if (errno == ENOENT)
         return std::nullopt;
     throw SystemError(errno, "cannot look at " + named(pid), ErrorKind::BrokenHost);
@@ -84,7 +84,7 @@ std::optional<Process> Process::open(pid_t pid)
 
 std::string Process::read(const std::string &name, size_t limit) const
 {
-    auto text = read_file_in(folder_.get(), name, limit, "'" + name + "' of " + named(pid_));
+    auto text = read_file_in(directory_.get(), name, limit, "'" + name + "' of " + named(pid_));
     if (!text)
         throw Error(ErrorKind::BrokenHost, named(pid_) + " has ended");
     return std::move(*text);
@@ -99,9 +99,9 @@ ProcessIdentity Process::identity() const
     if (!effective || identity.uids.empty())
         throw Error(ErrorKind::BrokenHost, "the kernel does not say who " + named(pid_) + " is");
     identity.effective = *effective;
-    identity.user_namespace = link_in(folder_.get(), "ns/user", named(pid_));
-    identity.executable = link_in(folder_.get(), "exe", named(pid_));
-    const UniqueFd file(::openat(folder_.get(), "exe", O_PATH | O_CLOEXEC));
+    identity.user_namespace = link_in(directory_.get(), "ns/user", named(pid_));
+    identity.executable = link_in(directory_.get(), "exe", named(pid_));
+    const UniqueFd file(::openat(directory_.get(), "exe", O_PATH | O_CLOEXEC));
     if (!file.valid())
         throw SystemError(errno, "cannot look at the executable of " + named(pid_), ErrorKind::BrokenHost);
     identity.why_not_root_alone = ogh::why_not_root_alone(file.get());
@@ -126,16 +126,16 @@ std::vector<std::string> Process::environment() const
 std::optional<Sysroot> Process::own_root() const
 {
     const std::string path = "/proc/" + std::to_string(pid_) + "/root";
-    const struct stat theirs = status_in(folder_.get(), "root", named(pid_));
+    const struct stat theirs = status_in(directory_.get(), "root", named(pid_));
     const struct stat own = status_in(AT_FDCWD, "/proc/self/root", "this process");
-    if (link_in(folder_.get(), "ns/mnt", named(pid_)) ==
+    if (link_in(directory_.get(), "ns/mnt", named(pid_)) ==
             link_in(AT_FDCWD, "/proc/self/ns/mnt", "this process") &&
         is_same_file(theirs, own))
         return std::nullopt;
-    UniqueFd root(::openat(folder_.get(), "root", O_PATH | O_DIRECTORY | O_CLOEXEC));
+    UniqueFd root(::openat(directory_.get(), "root", O_PATH | O_DIRECTORY | O_CLOEXEC));
     if (!root.valid())
         throw SystemError(errno, "cannot open the root of " + named(pid_), ErrorKind::BrokenHost);
-    return Sysroot::of_folder(std::move(root), path);
+    return Sysroot::of_directory(std::move(root), path);
 }
 
 void Process::check_is_still(const ProcessIdentity &before) const
@@ -153,7 +153,8 @@ bool visit_processes(const std::function<void(const Process &)> &visit)
         return parse_small_number(name, INT_MAX).has_value();
     };
     std::vector<pid_t> pids;
-    for (const FolderEntry &entry : list_folder(proc.get(), {"'/proc'", is_number, 0, ErrorKind::BrokenHost}))
+    for (const DirectoryEntry &entry :
+         list_directory(proc.get(), {"'/proc'", is_number, 0, ErrorKind::BrokenHost}))
         pids.push_back(static_cast<pid_t>(*parse_small_number(entry.name, INT_MAX)));
     std::sort(pids.begin(), pids.end());
     const bool is_all = pids.size() <= max_processes;

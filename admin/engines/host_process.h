@@ -54,14 +54,14 @@ public:
     void check_is_still(const ProcessIdentity &before) const;
 
 private:
-    Process(pid_t pid, UniqueFd folder) : pid_(pid), folder_(std::move(folder)) {}
+    Process(pid_t pid, UniqueFd directory) : pid_(pid), directory_(std::move(directory)) {}
 
     static constexpr size_t max_file = size_t{1} << 21U;
 
     [[nodiscard]] std::string read(const std::string &name, size_t limit = max_file) const;
 
     pid_t pid_;
-    UniqueFd folder_;
+    UniqueFd directory_;
 };
 
 /** Anybody can start processes, and each takes some time to look at. */

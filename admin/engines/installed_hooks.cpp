@@ -37,7 +37,7 @@ std::string path_of_own(const OurHook &hook)
         return std::string(hook.executable);
     const std::string self = read_link(AT_FDCWD, own_executable, quote(own_executable));
     const std::string name(hook.name);
-    return folder_of(folder_of(self)) + "/hooks/" + name + "/" + name;
+    return directory_of(directory_of(self)) + "/hooks/" + name + "/" + name;
 }
 
 /** Whether the file calls the hook that is installed, by this name or another one. */
@@ -85,7 +85,7 @@ std::vector<InstalledHook> installed_hooks(const Sysroot &sysroot, const std::ve
     for (const Engine &engine : engines) {
         if (has_own_root(engine))
             continue; // it is said for this host
-        for (const FileInForce &each : files_in_force(engine.folders))
+        for (const FileInForce &each : files_in_force(engine.directories))
             add_call(sysroot, hooks, *each.file, engine.title);
     }
     for (const OurHook &hook : our_hooks()) {

@@ -54,7 +54,7 @@ public:
     {
         std::vector<Engine> engines = HooksDirKind::find(sysroot);
         for (Engine &engine : engines) {
-            const auto files = files_in_force(engine.folders);
+            const auto files = files_in_force(engine.directories);
             if (std::none_of(files.begin(), files.end(),
                              [](const FileInForce &each) { return each.file->ours != nullptr; }))
                 engine.findings.push_back(

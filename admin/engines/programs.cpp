@@ -24,8 +24,8 @@ namespace ogh::admin {
 
 namespace {
 
-constexpr std::array folders = {"/usr/local/sbin", "/usr/local/bin", "/usr/sbin",
-                                "/usr/bin",        "/sbin",          "/bin"};
+constexpr std::array directories = {"/usr/local/sbin", "/usr/local/bin", "/usr/sbin",
+                                    "/usr/bin",        "/sbin",          "/bin"};
 constexpr off_t max_output = off_t{1} << 20U;
 constexpr int exit_without_program = 127; // as a shell says it
 
@@ -108,15 +108,15 @@ bool is_executable(const ResolvedPath &place)
 
 } // namespace
 
-std::span<const char *const> program_folders()
+std::span<const char *const> program_directories()
 {
-    return folders;
+    return directories;
 }
 
 std::optional<std::string> find_program(const Sysroot &sysroot, const std::string &name)
 {
-    for (const char *const folder : folders) {
-        const std::string path = std::string(folder) + "/" + name;
+    for (const char *const directory : directories) {
+        const std::string path = std::string(directory) + "/" + name;
         const auto place = sysroot.find(path);
         if (place && is_executable(*place))
             return path;

@@ -15,7 +15,7 @@
 namespace ogh::admin {
 
 /** Where root looks for programs. */
-std::span<const char *const> program_folders();
+std::span<const char *const> program_directories();
 
 /** Where a program lies that root would find by its name. @return nothing if it is not installed */
 std::optional<std::string> find_program(const Sysroot &sysroot, const std::string &name);

@@ -35,17 +35,18 @@ using Annotations = std::map<std::string, std::string>;
 constexpr std::chrono::seconds start_limit{90};
 
 /** Taking away what lies below a mount would be taking away what is somebody else's. */
-bool has_mounts(const std::string &folder)
+bool has_mounts(const std::string &directory)
 {
     constexpr size_t max_table = size_t{1} << 26U;
     const UniqueFd table(::open("/proc/self/mountinfo", O_RDONLY | O_CLOEXEC));
     return !table.valid() ||
-           read_all(table.get(), max_table, "the mount table").find(" " + folder + "/") != std::string::npos;
+           read_all(table.get(), max_table, "the mount table").find(" " + directory + "/") !=
+               std::string::npos;
 }
 
 /**
  * podman takes its containers away in processes that it leaves behind. They are this process's children, see the
- * constructor of TrialFolder.
+ * constructor of TrialDirectory.
  */
 void wait_for_orphans()
 {
@@ -64,9 +65,9 @@ void wait_for_orphans()
  * A directory of this process's own with the root of a container, `rootfs`, in which /probe is this very program; it goes
  * with the object, unless something is still mounted below it.
  */
-class TrialFolder final {
+class TrialDirectory final {
 public:
-    TrialFolder()
+    TrialDirectory()
     {
         if (::prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) != 0)
             throw SystemError(errno, "cannot become the parent of what engines leave behind (prctl)");
@@ -86,9 +87,9 @@ public:
             throw;
         }
     }
-    TrialFolder(const TrialFolder &) = delete;
-    TrialFolder &operator=(const TrialFolder &) = delete;
-    ~TrialFolder()
+    TrialDirectory(const TrialDirectory &) = delete;
+    TrialDirectory &operator=(const TrialDirectory &) = delete;
+    ~TrialDirectory()
     {
         std::error_code ignored;
         try {
@@ -119,15 +120,17 @@ ProgramOutput run_and_clean(const TrialEngine &engine, const std::vector<std::st
     return output;
 }
 
-ProgramOutput run_podman(const TrialEngine &engine, const std::string &folder, const Annotations &annotations)
+ProgramOutput run_podman(const TrialEngine &engine, const std::string &directory,
+                         const Annotations &annotations)
 {
     std::vector<std::string> words{"run", "--rm", "--network", "none", "--log-driver", "none"};
     for (const auto &[key, value] : annotations)
         words.insert(words.end(), {"--annotation", std::string(key).append("=").append(value)});
-    words.insert(words.end(), {"--rootfs", folder + "/rootfs", "/probe", "--probe"});
+    words.insert(words.end(), {"--rootfs", directory + "/rootfs", "/probe", "--probe"});
     return run_and_clean(engine,
-                         {engine.kind->name, "--root", folder + "/root", "--runroot", folder + "/run",
-                          "--tmpdir", folder + "/tmp", "--storage-driver", "vfs", "--events-backend", "file"},
+                         {engine.kind->name, "--root", directory + "/root", "--runroot", directory + "/run",
+                          "--tmpdir", directory + "/tmp", "--storage-driver", "vfs", "--events-backend",
+                          "file"},
                          words, {"rm", "--all", "--force", "--time", "0"});
 }
 
@@ -150,10 +153,10 @@ constexpr const char *least_config = R"({
     }
 })";
 
-json config(const TrialEngine &engine, const std::string &folder, const Annotations &annotations)
+json config(const TrialEngine &engine, const std::string &directory, const Annotations &annotations)
 {
     json document = json::parse(least_config);
-    document["root"] = {{"path", folder + "/rootfs"}, {"readonly", false}};
+    document["root"] = {{"path", directory + "/rootfs"}, {"readonly", false}};
     document["annotations"] = annotations;
     json &entries = document["hooks"]["createRuntime"] = json::array();
     for (const InstalledHook &hook : engine.hooks) {
@@ -166,23 +169,23 @@ json config(const TrialEngine &engine, const std::string &folder, const Annotati
     return document;
 }
 
-ProgramOutput run_runtime(const TrialEngine &engine, const std::string &folder,
+ProgramOutput run_runtime(const TrialEngine &engine, const std::string &directory,
                           const Annotations &annotations)
 {
-    const std::string path = folder + "/config.json";
+    const std::string path = directory + "/config.json";
     const UniqueFd file(::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600));
     if (!file.valid())
         throw SystemError(errno, "cannot make " + quote(path));
-    write_all(file.get(), config(engine, folder, annotations).dump(), path);
+    write_all(file.get(), config(engine, directory, annotations).dump(), path);
     const std::string id = "oci-gpu-hooks-try-" + std::to_string(::getpid());
-    return run_and_clean(engine, {engine.kind->name, "--root", folder + "/state"},
-                         {"run", "--bundle", folder, id}, {"delete", "--force", id});
+    return run_and_clean(engine, {engine.kind->name, "--root", directory + "/state"},
+                         {"run", "--bundle", directory, id}, {"delete", "--force", id});
 }
 
-std::set<std::filesystem::directory_entry> entries_of(const char *folder)
+std::set<std::filesystem::directory_entry> entries_of(const char *directory)
 {
     std::error_code none; // there need not be such a directory
-    std::filesystem::directory_iterator all(folder, none);
+    std::filesystem::directory_iterator all(directory, none);
     return {begin(all), end(all)};
 }
 
@@ -229,8 +232,8 @@ std::span<const TrialKind> trial_kinds()
 
 ProgramOutput start_trial(const TrialEngine &engine, const Annotations &annotations)
 {
-    const TrialFolder folder;
-    return engine.kind->start(engine, folder.path(), annotations);
+    const TrialDirectory directory;
+    return engine.kind->start(engine, directory.path(), annotations);
 }
 
 std::string probe()
@@ -238,8 +241,8 @@ std::string probe()
     std::string text;
     for (const auto &entry : entries_of("/srv"))
         text += printable(entry.path().string()) + "\n";
-    for (const char *const folder : {"/dev", "/dev/nvidia-caps", "/dev/dri"})
-        for (const auto &entry : entries_of(folder)) {
+    for (const char *const directory : {"/dev", "/dev/nvidia-caps", "/dev/dri"})
+        for (const auto &entry : entries_of(directory)) {
             const std::string path = entry.path().string();
             const bool is_of_gpu =
                 path.starts_with("/dev/nvidia") || path == "/dev/kfd" || path.starts_with("/dev/dri/");

@@ -32,8 +32,8 @@ struct TrialEngine;
 /** An engine that can be tried. */
 struct TrialKind {
     const char *name;
-    /** @param folder with the root of the container @param annotations of the container */
-    ProgramOutput (*start)(const TrialEngine &engine, const std::string &folder,
+    /** @param directory with the root of the container @param annotations of the container */
+    ProgramOutput (*start)(const TrialEngine &engine, const std::string &directory,
                            const std::map<std::string, std::string> &annotations);
 };
 

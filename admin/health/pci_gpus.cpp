@@ -10,7 +10,7 @@
 #include "base/text.h"
 #include "host/drm_nodes.h"
 #include "host/host_file.h"
-#include "kernel/folder_entries.h"
+#include "kernel/directory_entries.h"
 
 namespace ogh::admin {
 
@@ -32,14 +32,14 @@ void add_gpus(const Sysroot &sysroot, const std::string &vendor, const std::stri
               std::vector<PciGpu> &gpus)
 {
     const std::string path = "/sys/bus/pci/drivers/" + driver;
-    const auto folder = sysroot.find(path);
-    if (!folder)
+    const auto directory = sysroot.find(path);
+    if (!directory)
         return;
     const auto is_address = [](std::string_view name) { return parse_pci_address(name).has_value(); };
-    const FolderListing listing{quote(sysroot.on_host(path)), is_address, max_gpus, ErrorKind::BrokenHost};
-    for (const FolderEntry &entry : list_folder(folder->fd.get(), listing)) {
+    const DirectoryListing listing{quote(sysroot.on_host(path)), is_address, max_gpus, ErrorKind::BrokenHost};
+    for (const DirectoryEntry &entry : list_directory(directory->fd.get(), listing)) {
         const PciAddress address = *parse_pci_address(entry.name);
-        const std::string device = sysfs_folder(address);
+        const std::string device = sysfs_directory(address);
         if (is_gpu(sysroot, device))
             gpus.push_back({vendor, address, sysroot.find(device + "/physfn").has_value()});
     }
@@ -67,18 +67,18 @@ std::vector<PciGpu> find_pci_gpus(const Sysroot &sysroot)
 
 std::optional<std::uint64_t> uncorrectable_errors(const Sysroot &sysroot, const PciAddress &address)
 {
-    const std::string device = sysfs_folder(address);
+    const std::string device = sysfs_directory(address);
     const auto power = read_host_file(sysroot, device + "/power/runtime_status", max_sysfs_file);
     const std::string path = device + "/ras";
-    const auto folder = sysroot.find(path);
-    if (!folder || (power && !power->starts_with("active") && !power->starts_with("unsupported")))
+    const auto directory = sysroot.find(path);
+    if (!directory || (power && !power->starts_with("active") && !power->starts_with("unsupported")))
         return std::nullopt;
     const auto is_count = [](std::string_view name) { return name.ends_with("_err_count"); };
-    const FolderListing listing{quote(sysroot.on_host(path)), is_count, max_gpus, ErrorKind::BrokenHost};
+    const DirectoryListing listing{quote(sysroot.on_host(path)), is_count, max_gpus, ErrorKind::BrokenHost};
     std::optional<std::uint64_t> sum;
-    for (const FolderEntry &entry : list_folder(folder->fd.get(), listing)) {
+    for (const DirectoryEntry &entry : list_directory(directory->fd.get(), listing)) {
         const auto text =
-            read_file_in(folder->fd.get(), entry.name, max_sysfs_file, quote(path + "/" + entry.name));
+            read_file_in(directory->fd.get(), entry.name, max_sysfs_file, quote(path + "/" + entry.name));
         if (const auto count = text ? uncorrectable_of(*text) : std::nullopt)
             sum = sum.value_or(0) + *count;
     }

@@ -13,11 +13,11 @@ namespace ogh::admin {
 
 namespace {
 
-constexpr std::string_view folder_mark = "folder";
+constexpr std::string_view directory_mark = "directory";
 
 // Nobody else has files in these.
-constexpr std::array<std::string_view, 2> own_folders = {"/usr/local/share/oci-gpu-hooks/",
-                                                         "/usr/local/share/doc/oci-gpu-hooks/"};
+constexpr std::array<std::string_view, 2> own_directories = {"/usr/local/share/oci-gpu-hooks/",
+                                                             "/usr/local/share/doc/oci-gpu-hooks/"};
 constexpr std::array<std::string_view, 11> single_files = {
     "/usr/local/bin/oci-gpu-hooks",
     "/usr/local/lib/systemd/system/oci-gpu-hooks-check.service",
@@ -55,8 +55,8 @@ bool is_archive_name(std::string_view path)
     if (!is_clean(path))
         return false;
     const auto hooks = our_hooks();
-    return std::any_of(own_folders.begin(), own_folders.end(),
-                       [&](std::string_view folder) { return path.starts_with(folder); }) ||
+    return std::any_of(own_directories.begin(), own_directories.end(),
+                       [&](std::string_view directory) { return path.starts_with(directory); }) ||
            contains(single_files, path) || std::any_of(hooks.begin(), hooks.end(), [&](const OurHook &hook) {
                return is_of_hook(path, hook);
            });
@@ -68,18 +68,18 @@ ArchiveList::ArchiveList(const std::string &text)
     for (const std::string &line : split_list(text, '\n')) {
         const size_t blank = line.find(' ');
         const std::string name = blank == std::string::npos ? "" : line.substr(blank + 1);
-        if (line.starts_with(std::string(folder_mark) + " ") && is_clean(name))
+        if (line.starts_with(std::string(directory_mark) + " ") && is_clean(name))
             made.push_back(name);
         else if (is_archive_name(name))
             files.push_back({name, line.substr(0, blank), {}, "", {}});
         else if (!line.empty())
             others.push_back(line);
     }
-    for (std::string &folder : made) {
+    for (std::string &directory : made) {
         const bool has_files = std::any_of(files.begin(), files.end(), [&](const InstalledFile &file) {
-            return file.path.starts_with(folder + "/");
+            return file.path.starts_with(directory + "/");
         });
-        (has_files ? folders : others).push_back(std::move(folder));
+        (has_files ? directories : others).push_back(std::move(directory));
     }
 }
 
@@ -88,8 +88,8 @@ std::string ArchiveList::lines() const
     std::string text;
     for (const InstalledFile &file : files)
         text += file.hash + " " + file.path + "\n";
-    for (const std::string &folder : folders)
-        text += std::string(folder_mark) + " " + folder + "\n";
+    for (const std::string &directory : directories)
+        text += std::string(directory_mark) + " " + directory + "\n";
     return text;
 }
 

@@ -22,12 +22,12 @@ inline constexpr const char *archive_list_path = "/usr/local/share/oci-gpu-hooks
 bool is_archive_name(std::string_view path);
 
 /**
- * What came out of an archive, by the list in the root that it was put into: a hash and a path in a line, or "folder" and
- * the path of one that was made for them.
+ * What came out of an archive, by the list in the root that it was put into: a hash and a path in a line, or
+ * "directory" and the path of one that was made for them.
  */
 struct ArchiveList : Manifest {
-    std::vector<std::string> folders; ///< that were not there before
-    std::vector<std::string> others;  ///< lines that are not as they may be
+    std::vector<std::string> directories; ///< that were not there before
+    std::vector<std::string> others;      ///< lines that are not as they may be
 
     ArchiveList() = default;
     explicit ArchiveList(const std::string &text);

@@ -97,7 +97,7 @@ ordered_json base_spec(const Sysroot &sysroot, const std::optional<DottedVersion
                        const std::optional<std::string> &file)
 {
     if (file)
-        return read_spec(sysroot, absolute_folder(*file, "--base-spec"));
+        return read_spec(sysroot, absolute_directory(*file, "--base-spec"));
     if (version && is_known(*version))
         return own_copy();
     throw Error(ErrorKind::BrokenHost,

@@ -18,11 +18,11 @@ namespace {
 
 using nlohmann::ordered_json;
 
-constexpr const char *cdi_folder = "/etc/cdi";
+constexpr const char *cdi_directory = "/etc/cdi";
 
 std::string path_of(const OurHook &hook)
 {
-    return std::string(cdi_folder) + "/oci-gpu-hooks-" + std::string(hook.name) + ".json";
+    return std::string(cdi_directory) + "/oci-gpu-hooks-" + std::string(hook.name) + ".json";
 }
 
 /** The specification with these options, too: the hook is asked for it with its policy alone. */
@@ -107,7 +107,7 @@ InstallPlan plan_cdi(const InstallHost &host, const InstallRequest &request)
                                           std::string(hook->name), options));
         plan.said.push_back(request.kind->how_to_ask("io.oci-gpu-hooks/" + std::string(hook->name) + "=all"));
     }
-    for (std::string &line : request.kind->left_to_do(cdi_folder))
+    for (std::string &line : request.kind->left_to_do(cdi_directory))
         plan.said.push_back(std::move(line));
     return plan;
 }

@@ -30,7 +30,7 @@ PlannedFile beside(PlannedFile planned)
 {
     const std::string &path = planned.file.path;
     planned.file.path =
-        path_in(planned.way.empty() ? folder_of(path) : planned.way, file_name_of(path) + ".new");
+        path_in(planned.way.empty() ? directory_of(path) : planned.way, file_name_of(path) + ".new");
     planned.file.hook.clear();
     planned.file.options.clear();
     planned.file.part.clear();

@@ -13,7 +13,7 @@
 #include "engines/toml_file.h"
 #include "host/host_file.h"
 #include "install/base_spec.h"
-#include "install/one_folder_plan.h"
+#include "install/one_directory_plan.h"
 #include "registration/marked_part.h"
 #include "registration/policy_words.h"
 
@@ -216,17 +216,17 @@ private:
         const std::string file = "oci-gpu-hooks-" + name_ + ".toml";
         // Of the main file's version: of another one, containerd 2 brings only one of the two to its own names.
         const std::int64_t version = config_.text ? config_.version : first_that_merges;
-        std::string folder = folder_of(usual_drop_ins);
+        std::string directory = directory_of(usual_drop_ins);
         bool is_reached = false;
         for (const std::string &import : config_.imports) {
             const std::string path = path_of_import(containerd_main_file, import);
-            if (!is_reached && folder_of(path).find('*') == std::string::npos &&
+            if (!is_reached && directory_of(path).find('*') == std::string::npos &&
                 ::fnmatch(file_name_of(path).c_str(), file.c_str(), 0) == 0) {
-                folder = folder_of(path);
+                directory = directory_of(path);
                 is_reached = true;
             }
         }
-        plan_.files.push_back(planned_file(request_, path_in(folder, file),
+        plan_.files.push_back(planned_file(request_, path_in(directory, file),
                                            "# Written by oci-gpu-hooks install.\nversion = " +
                                                std::to_string(version) + "\n" + tables(version)));
         if (!is_reached)

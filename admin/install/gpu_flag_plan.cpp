@@ -10,7 +10,7 @@
 #include "doctor/check_hook_file.h"
 #include "engines/gpu_flag.h"
 #include "engines/installed_hooks.h"
-#include "install/one_folder_plan.h"
+#include "install/one_directory_plan.h"
 #include "registration/gpu_flag_script.h"
 
 namespace ogh::admin {

@@ -9,7 +9,7 @@
 #include "base/error.h"
 #include "base/path_names.h"
 #include "base/text.h"
-#include "install/one_folder_plan.h"
+#include "install/one_directory_plan.h"
 #include "registration/policy_words.h"
 #include "request/annotations.h"
 
@@ -28,11 +28,11 @@ constexpr const char *head_of_defaults =
 annotations = [
 )";
 
-const std::string own_folder(own_hooks_folder);
+const std::string own_directory(own_hooks_directory);
 
-bool is_own_folder(const std::string &path)
+bool is_own_directory(const std::string &path)
 {
-    return path == own_folder || path == own_folder + "/";
+    return path == own_directory || path == own_directory + "/";
 }
 
 /** A basic string of TOML, which JSON's is but for one letter. */
@@ -50,11 +50,11 @@ std::string policy_line(const HookFile &file)
     return std::string(file.ours->name) + " by " + quote(file.path) + ": " + policy_words(file);
 }
 
-const HookFile *find_by_name(const HookFolder &folder, std::string_view name)
+const HookFile *find_by_name(const HookDirectory &directory, std::string_view name)
 {
-    const auto found = std::find_if(folder.files.begin(), folder.files.end(),
+    const auto found = std::find_if(directory.files.begin(), directory.files.end(),
                                     [&](const HookFile &file) { return file.name == name; });
-    return found == folder.files.end() ? nullptr : &*found;
+    return found == directory.files.end() ? nullptr : &*found;
 }
 
 /** @return nothing where no image can ask. @throws Error (BrokenHost) where the defaults would not be in effect */
@@ -90,9 +90,10 @@ class Planner final {
 public:
     Planner(const InstallHost &host, const InstallRequest &request, const Engine &engine)
         : host_(host), request_(request), engine_(engine),
-          own_(read_hook_folder(*host.sysroot, own_folder, engine.rules)),
-          in_force_(files_in_force(engine.folders)),
-          is_read_(std::any_of(engine.folder_paths.begin(), engine.folder_paths.end(), is_own_folder))
+          own_(read_hook_directory(*host.sysroot, own_directory, engine.rules)),
+          in_force_(files_in_force(engine.directories)),
+          is_read_(
+              std::any_of(engine.directory_paths.begin(), engine.directory_paths.end(), is_own_directory))
     {
     }
 
@@ -104,7 +105,7 @@ public:
             return std::move(plan_);
         for (const OurHook *const hook : wanted_hooks(*host_.sysroot, request_))
             plan_hook(*hook);
-        if (!is_read_ && needs_folder_)
+        if (!is_read_ && needs_directory_)
             plan_drop_in();
         return std::move(plan_);
     }
@@ -136,28 +137,29 @@ private:
             keep(called_by != nullptr && (is_read_ || own == nullptr) ? *called_by : *own);
             return;
         }
-        refuse_later_folder(name);
-        plan_.files.push_back(planned_hook_file(host_, request_, engine_, hook, path_in(own_folder, name)));
-        needs_folder_ = true;
+        refuse_later_directory(name);
+        plan_.files.push_back(
+            planned_hook_file(host_, request_, engine_, hook, path_in(own_directory, name)));
+        needs_directory_ = true;
     }
 
     void keep(const HookFile &file)
     {
         refuse_errors(engine_, file);
         plan_.said.push_back(policy_line(file));
-        needs_folder_ = needs_folder_ || file.path.starts_with(own_folder + "/");
+        needs_directory_ = needs_directory_ || file.path.starts_with(own_directory + "/");
     }
 
     /** Of two files of a name the one in the later directory counts. */
-    void refuse_later_folder(const std::string &name) const
+    void refuse_later_directory(const std::string &name) const
     {
         bool is_later = false;
-        for (const HookFolder &folder : engine_.folders) {
-            if (is_later && find_by_name(folder, name) != nullptr)
-                throw Error(ErrorKind::BrokenHost, quote(path_in(folder.path, name)) +
-                                                       " takes the place of what is in " + quote(own_folder) +
-                                                       ": remove it, or change it there");
-            is_later = is_later || is_own_folder(folder.path);
+        for (const HookDirectory &directory : engine_.directories) {
+            if (is_later && find_by_name(directory, name) != nullptr)
+                throw Error(ErrorKind::BrokenHost,
+                            quote(path_in(directory.path, name)) + " takes the place of what is in " +
+                                quote(own_directory) + ": remove it, or change it there");
+            is_later = is_later || is_own_directory(directory.path);
         }
     }
 
@@ -165,21 +167,21 @@ private:
     {
         const HooksDirOption &option = *engine_.kind->hooks_dir();
         const std::string path = path_in(option.drop_ins, drop_in_name);
-        if (engine_.folders_file.starts_with(option.drop_ins + "/") && engine_.folders_file > path)
-            throw Error(ErrorKind::BrokenHost, quote(engine_.folders_file) +
+        if (engine_.directories_file.starts_with(option.drop_ins + "/") && engine_.directories_file > path)
+            throw Error(ErrorKind::BrokenHost, quote(engine_.directories_file) +
                                                    " has hooks_dir and is read after " + quote(path) +
-                                                   ": add " + quote(own_folder) +
+                                                   ": add " + quote(own_directory) +
                                                    " to hooks_dir there, at the end, and run this again");
         check_what_comes_into_force();
-        std::string folders;
-        for (const std::string &folder : engine_.folder_paths)
-            folders += toml_text(folder) + ", ";
+        std::string directories;
+        for (const std::string &directory : engine_.directory_paths)
+            directories += toml_text(directory) + ", ";
         plan_.files.push_back(
             planned_file(request_, path,
                          "# Written by oci-gpu-hooks install; the later directory wins.\n[" + option.table +
-                             "]\nhooks_dir = [" + folders + toml_text(own_folder) + "]\n"));
+                             "]\nhooks_dir = [" + directories + toml_text(own_directory) + "]\n"));
         if (option.suffix.empty()) // every file there counts, and none is to be there that is not whole
-            plan_.files.back().way = folder_of(option.drop_ins);
+            plan_.files.back().way = directory_of(option.drop_ins);
     }
 
     /** What lies in the directory so far, unread. */
@@ -200,10 +202,10 @@ private:
     const InstallHost &host_;
     const InstallRequest &request_;
     const Engine &engine_;
-    HookFolder own_;
+    HookDirectory own_;
     std::vector<FileInForce> in_force_;
-    bool is_read_;              ///< the directory for the host's own files
-    bool needs_folder_ = false; ///< something of it is to be in effect
+    bool is_read_;                 ///< the directory for the host's own files
+    bool needs_directory_ = false; ///< something of it is to be in effect
     InstallPlan plan_;
 };
 
@@ -219,16 +221,17 @@ InstallPlan plan_hooks_d(const InstallHost &host, const InstallRequest &request,
 
 void check_in_force(const std::vector<Change> &changes, const Engine &engine)
 {
-    const std::vector<FileInForce> files = files_in_force(engine.folders);
+    const std::vector<FileInForce> files = files_in_force(engine.directories);
     for (const Change &change : changes) {
         const std::string &path = change.planned.file.path;
         const bool is_called = std::any_of(files.begin(), files.end(), [&](const FileInForce &each) {
-            return folder_of(each.file->path) == folder_of(path) && each.file->name == file_name_of(path);
+            return directory_of(each.file->path) == directory_of(path) &&
+                   each.file->name == file_name_of(path);
         });
         if (change.fate != Fate::Theirs && !change.planned.file.hook.empty() && !is_called)
             throw Error(ErrorKind::BrokenHost, quote(path) + " would not be in effect: " + engine.name +
-                                                   " reads " + quote_list(engine.folder_paths) + " (" +
-                                                   engine.folders_from + ")");
+                                                   " reads " + quote_list(engine.directory_paths) + " (" +
+                                                   engine.directories_from + ")");
     }
 }
 

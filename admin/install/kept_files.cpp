@@ -15,11 +15,11 @@ namespace ogh::admin {
 
 namespace {
 
-const std::string list_path = std::string(kept_folder) + "/list.json";
+const std::string list_path = std::string(kept_directory) + "/list.json";
 
 std::string kept_path(const InstalledFile &file)
 {
-    return kept_folder + file.path + (file.part.empty() ? "" : "." + file.part);
+    return kept_directory + file.path + (file.part.empty() ? "" : "." + file.part);
 }
 
 Manifest read_list(const RootFiles &root)
@@ -43,10 +43,10 @@ public:
     {
         for (const Engine &engine : find_engines(sysroot))
             if (!has_own_root(engine) && engine.kind->way() != EngineKind::Way::Cdi)
-                for (const HookFolder &folder : engine.folders)
-                    add(folder, engine.name);
-        for (const std::string_view path : {default_hooks_folder, own_hooks_folder})
-            add(read_hook_folder(*sysroot, std::string(path), FolderRules::HooksD), "");
+                for (const HookDirectory &directory : engine.directories)
+                    add(directory, engine.name);
+        for (const std::string_view path : {default_hooks_directory, own_hooks_directory})
+            add(read_hook_directory(*sysroot, std::string(path), DirectoryRules::HooksD), "");
         for (const std::string &path : specs_that_call_hooks(*sysroot))
             add(path, "");
         sort_for_removal(list_.files);
@@ -64,9 +64,9 @@ private:
             list_.files.back().engines.push_back(engine);
     }
 
-    void add(const HookFolder &folder, const std::string &engine)
+    void add(const HookDirectory &directory, const std::string &engine)
     {
-        for (const HookFile &file : folder.files)
+        for (const HookFile &file : directory.files)
             if (file.ours != nullptr)
                 add(file.path, engine);
     }
@@ -124,12 +124,12 @@ std::string put_one_back(RootFiles &root, const InstalledFile &file, const Prese
 {
     const PresentFile present = look_at(root, file);
     // The package has its own files of hooks there by now, of whatever version.
-    const bool is_packages = folder_of(file.path) == default_hooks_folder;
+    const bool is_packages = directory_of(file.path) == default_hooks_directory;
     if (present.exists)
         return present.text == kept.text || is_packages ? "" : shown(file) + " is there again";
     if (file.part.empty())
         // An engine may read each file of the directory, so that it lies in the one above until it is whole.
-        root.write(file.path, kept.text, kept.mode, folder_of(folder_of(file.path)));
+        root.write(file.path, kept.text, kept.mode, directory_of(directory_of(file.path)));
     else if (root.look(file.path).is_plain)
         write_part(root, file, kept.text);
     else
@@ -163,10 +163,10 @@ std::vector<std::string> take_out_of_effect(const std::shared_ptr<const Sysroot>
     return said;
 }
 
-void KeptFiles::remove_empty_folders(const RootFiles &root) const
+void KeptFiles::remove_empty_directories(const RootFiles &root) const
 {
     for (const std::string &path : paths)
-        root.remove_empty_folders(path, kept_folder);
+        root.remove_empty_directories(path, kept_directory);
 }
 
 KeptFiles put_back(RootFiles &root)

@@ -11,10 +11,10 @@
 
 namespace ogh::admin {
 
-// What calls the hooks must not be there when they are not: podman and CRI-O leave such a file out without a word, and so
-// would use one without a policy, a worker of Concourse creates no container, no engine gives a device of CDI. A name that
-// nothing reads is not enough, as a worker reads each file of its directory. So all of it moves to kept_folder when the hooks are removed,
-// and back when they are installed again.
+// What calls the hooks must not be there when they are not: podman and CRI-O leave such a file out without a word, and
+// so would use one without a policy, a worker of Concourse creates no container, no engine gives a device of CDI. A
+// name that nothing reads is not enough, as a worker reads each file of its directory. So all of it moves to
+// kept_directory when the hooks are removed, and back when they are installed again.
 
 // What these change is on the undo log of the files, until RootFiles::keep().
 
@@ -34,7 +34,7 @@ struct KeptFiles {
     std::vector<std::string> said;  ///< a line for each thing that a person should know
 
     /** Once it is sure that they are not taken back. */
-    void remove_empty_folders(const RootFiles &root) const;
+    void remove_empty_directories(const RootFiles &root) const;
 };
 
 /**

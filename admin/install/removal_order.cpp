@@ -5,7 +5,7 @@
 
 #include "base/path_names.h"
 #include "base/text.h"
-#include "registration/hook_folders.h"
+#include "registration/hook_directories.h"
 
 namespace ogh::admin {
 
@@ -24,7 +24,7 @@ void sort_for_removal(std::vector<InstalledFile> &files)
     const auto place = [](const InstalledFile &file) {
         if (is_runtime(file))
             return 0;
-        if (folder_of(file.path) == default_hooks_folder)
+        if (directory_of(file.path) == default_hooks_directory)
             return 1;
         return is_drop_in(file) ? 3 : 2;
     };
@@ -36,10 +36,11 @@ void sort_for_removal(std::vector<InstalledFile> &files)
 namespace {
 
 /** Files of hooks that are none of those, and stay. */
-std::vector<HookFile> others_in(std::string_view folder, const Sysroot &sysroot,
+std::vector<HookFile> others_in(std::string_view directory, const Sysroot &sysroot,
                                 const std::vector<InstalledFile> &gone)
 {
-    std::vector<HookFile> others = read_hook_folder(sysroot, std::string(folder), FolderRules::HooksD).files;
+    std::vector<HookFile> others =
+        read_hook_directory(sysroot, std::string(directory), DirectoryRules::HooksD).files;
     std::erase_if(others, [&](const HookFile &file) {
         return std::any_of(gone.begin(), gone.end(),
                            [&](const InstalledFile &other) { return other.path == file.path; });
@@ -55,7 +56,7 @@ std::string why_drop_in_stays(const InstalledFile &file, const Sysroot &sysroot,
     if (!is_drop_in(file) || file.path == default_annotations_file)
         return "";
     std::vector<std::string> others;
-    for (const HookFile &other : others_in(own_hooks_folder, sysroot, gone))
+    for (const HookFile &other : others_in(own_hooks_directory, sysroot, gone))
         others.push_back(other.path);
     return others.empty() ? "" : "stays: without it " + quote_list(others) + " would not be in effect";
 }
@@ -63,13 +64,13 @@ std::string why_drop_in_stays(const InstalledFile &file, const Sysroot &sysroot,
 bool are_needed_defaults(const InstalledFile &file, const Sysroot &sysroot,
                          const std::vector<InstalledFile> &gone)
 {
-    const auto calls_a_hook = [&](std::string_view folder) {
-        const std::vector<HookFile> others = others_in(folder, sysroot, gone);
+    const auto calls_a_hook = [&](std::string_view directory) {
+        const std::vector<HookFile> others = others_in(directory, sysroot, gone);
         return std::any_of(others.begin(), others.end(),
                            [](const HookFile &other) { return other.ours != nullptr; });
     };
     return file.path == default_annotations_file &&
-           (calls_a_hook(default_hooks_folder) || calls_a_hook(own_hooks_folder));
+           (calls_a_hook(default_hooks_directory) || calls_a_hook(own_hooks_directory));
 }
 
 std::string shown(const InstalledFile &file)

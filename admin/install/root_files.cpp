@@ -22,7 +22,7 @@ namespace {
 
 constexpr size_t max_host_file = size_t{1} << 20U;
 constexpr size_t max_image_file = size_t{64} << 20U; // an executable with all that is linked into it
-constexpr const char *state_folder = "/var/lib/oci-gpu-hooks";
+constexpr const char *state_directory = "/var/lib/oci-gpu-hooks";
 
 SystemError failed(const std::string &what, const std::string &path)
 {
@@ -33,14 +33,14 @@ SystemError failed(const std::string &what, const std::string &path)
 std::optional<UniqueFd> open_step(int above, const std::string &name, const std::string &path)
 {
     try {
-        auto folder = find_path(above, name, O_PATH | O_DIRECTORY, Walk::NoSymlinks, quote(path));
-        if (!folder)
-            return folder;
-        if (const std::string why = why_others_may_add(folder->get(), ::geteuid()); !why.empty())
+        auto directory = find_path(above, name, O_PATH | O_DIRECTORY, Walk::NoSymlinks, quote(path));
+        if (!directory)
+            return directory;
+        if (const std::string why = why_others_may_add(directory->get(), ::geteuid()); !why.empty())
             throw Error(ErrorKind::BrokenHost,
                         "the directory " + quote(path) + " " + why +
                             ", who says then what engines run as root; give it to root, with mode 0755");
-        return folder;
+        return directory;
     } catch (const SystemError &error) {
         if (error.error_number() != ELOOP)
             throw;
@@ -56,17 +56,17 @@ void sync(int fd, const std::string &path)
         throw failed("cannot write to the disk:", path);
 }
 
-/** @param folder O_PATH */
-void sync_folder(int folder, const std::string &path)
+/** @param directory O_PATH */
+void sync_directory(int directory, const std::string &path)
 {
-    const UniqueFd fd(::openat(folder, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+    const UniqueFd fd(::openat(directory, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
     if (!fd.valid())
         throw failed("cannot open the directory", path);
     sync(fd.get(), path);
 }
 
-/** Puts a new file in `folder`; until it is whole, as it is read again from the disk, it lies in `aside`. */
-void put_file(int folder, int aside, const std::string &path, mode_t mode, std::string_view text)
+/** Puts a new file in `directory`; until it is whole, as it is read again from the disk, it lies in `aside`. */
+void put_file(int directory, int aside, const std::string &path, mode_t mode, std::string_view text)
 {
     // One name for each file, so that what an interrupted run has left goes with the next.
     const std::string temporary = "." + file_name_of(path) + ".oci-gpu-hooks";
@@ -83,18 +83,18 @@ void put_file(int folder, int aside, const std::string &path, mode_t mode, std::
         if (::lseek(file.get(), 0, SEEK_SET) != 0 || read_all(file.get(), text.size(), quote(path)) != text)
             throw Error(ErrorKind::BrokenHost,
                         "what was written for " + quote(path) + " is not what is there");
-        if (::renameat(aside, temporary.c_str(), folder, file_name_of(path).c_str()) != 0)
+        if (::renameat(aside, temporary.c_str(), directory, file_name_of(path).c_str()) != 0)
             throw failed("cannot put in place", path);
     } catch (const Error &) {
         ::unlinkat(aside, temporary.c_str(), 0);
         throw;
     }
-    sync_folder(folder, folder_of(path));
+    sync_directory(directory, directory_of(path));
 }
 
-UniqueFd open_lock(int folder, const std::string &path)
+UniqueFd open_lock(int directory, const std::string &path)
 {
-    UniqueFd fd(::openat(folder, file_name_of(path).c_str(),
+    UniqueFd fd(::openat(directory, file_name_of(path).c_str(),
                          O_RDWR | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, S_IRUSR | S_IWUSR));
     struct stat status {};
     if (!fd.valid() || ::fstat(fd.get(), &status) != 0)
@@ -125,8 +125,8 @@ RootFiles RootFiles::of_image(const std::string &root)
 
 void RootFiles::lock(bool waits)
 {
-    const std::string path = path_in(state_folder, "lock");
-    UniqueFd fd = open_lock(make_folder(state_folder).get(), path);
+    const std::string path = path_in(state_directory, "lock");
+    UniqueFd fd = open_lock(make_directory(state_directory).get(), path);
     if (::flock(fd.get(), LOCK_EX | (waits ? 0 : LOCK_NB)) != 0) {
         if (errno != EWOULDBLOCK)
             throw failed("cannot lock", path);
@@ -136,7 +136,7 @@ void RootFiles::lock(bool waits)
     keep(); // the directory may stay
 }
 
-std::optional<UniqueFd> RootFiles::find_folder(const std::string &path) const
+std::optional<UniqueFd> RootFiles::find_directory(const std::string &path) const
 {
     if (is_image_)
         return find_path(root_.get(), path, O_PATH | O_DIRECTORY, Walk::InRoot, quote(path));
@@ -152,68 +152,69 @@ std::optional<UniqueFd> RootFiles::find_folder(const std::string &path) const
     return here;
 }
 
-UniqueFd RootFiles::open_folder(const std::string &path) const
+UniqueFd RootFiles::open_directory(const std::string &path) const
 {
-    auto folder = find_folder(path);
-    if (!folder)
+    auto directory = find_directory(path);
+    if (!directory)
         throw Error(ErrorKind::BrokenHost, "the directory " + quote(path) + " has gone");
-    return std::move(*folder);
+    return std::move(*directory);
 }
 
-UniqueFd RootFiles::make_folder(const std::string &path)
+UniqueFd RootFiles::make_directory(const std::string &path)
 {
-    if (auto there = find_folder(path))
+    if (auto there = find_directory(path))
         return std::move(*there);
-    const auto above = std::make_shared<UniqueFd>(make_folder(folder_of(path)));
+    const auto above = std::make_shared<UniqueFd>(make_directory(directory_of(path)));
     const std::string name = file_name_of(path);
     constexpr mode_t mode = 0755;
     if (::mkdirat(above->get(), name.c_str(), mode) != 0)
         throw failed("cannot make the directory", path);
     undo_.add([above, name] { ::unlinkat(above->get(), name.c_str(), AT_REMOVEDIR); });
-    sync_folder(above->get(), folder_of(path));
+    sync_directory(above->get(), directory_of(path));
     return open_path(above->get(), name, O_PATH | O_DIRECTORY, Walk::OneStep, quote(path));
 }
 
 PresentFile RootFiles::look(const std::string &path) const
 {
-    const auto folder = find_folder(folder_of(path));
+    const auto directory = find_directory(directory_of(path));
     const std::string name = file_name_of(path);
     struct stat status {};
-    if (!folder || ::fstatat(folder->get(), name.c_str(), &status, AT_SYMLINK_NOFOLLOW) != 0) {
-        if (!folder || errno == ENOENT)
+    if (!directory || ::fstatat(directory->get(), name.c_str(), &status, AT_SYMLINK_NOFOLLOW) != 0) {
+        if (!directory || errno == ENOENT)
             return {};
         throw failed("cannot look at", path);
     }
     if (!S_ISREG(status.st_mode))
         return {true, false, "", 0};
-    const UniqueFd file = open_path(folder->get(), name, O_RDONLY | O_NONBLOCK, Walk::OneStep, quote(path));
+    const UniqueFd file =
+        open_path(directory->get(), name, O_RDONLY | O_NONBLOCK, Walk::OneStep, quote(path));
     return {true, true, read_all(file.get(), is_image_ ? max_image_file : max_host_file, quote(path)),
             status.st_mode & ALLPERMS};
 }
 
 void RootFiles::put(const std::string &path, std::string_view text, mode_t mode, const std::string &way) const
 {
-    const UniqueFd folder = open_folder(folder_of(path));
-    const UniqueFd aside = open_folder(way.empty() ? folder_of(path) : way);
-    put_file(folder.get(), aside.get(), path, mode, text);
+    const UniqueFd directory = open_directory(directory_of(path));
+    const UniqueFd aside = open_directory(way.empty() ? directory_of(path) : way);
+    put_file(directory.get(), aside.get(), path, mode, text);
 }
 
 void RootFiles::unlink(const std::string &path) const
 {
-    const auto folder = find_folder(folder_of(path));
-    if (!folder)
+    const auto directory = find_directory(directory_of(path));
+    if (!directory)
         return;
-    if (::unlinkat(folder->get(), file_name_of(path).c_str(), 0) != 0 && errno != ENOENT)
+    if (::unlinkat(directory->get(), file_name_of(path).c_str(), 0) != 0 && errno != ENOENT)
         throw failed("cannot remove", path);
-    sync_folder(folder->get(), folder_of(path));
+    sync_directory(directory->get(), directory_of(path));
 }
 
 void RootFiles::write(const std::string &path, std::string_view text, mode_t mode, const std::string &way)
 {
     const PresentFile before = look(path);
-    static_cast<void>(make_folder(folder_of(path)));
+    static_cast<void>(make_directory(directory_of(path)));
     if (!way.empty())
-        static_cast<void>(make_folder(way));
+        static_cast<void>(make_directory(way));
     undo_.add([files = this, before, path, way] {
         try {
             if (before.is_plain)
@@ -229,13 +230,13 @@ void RootFiles::write(const std::string &path, std::string_view text, mode_t mod
 
 void RootFiles::replace_program(const std::string &path, std::string_view text, const std::string &kept) const
 {
-    const UniqueFd folder = open_folder(folder_of(path));
+    const UniqueFd directory = open_directory(directory_of(path));
     if (!kept.empty() &&
-        ::linkat(folder.get(), file_name_of(path).c_str(), folder.get(), file_name_of(kept).c_str(), 0) !=
-            0 &&
+        ::linkat(directory.get(), file_name_of(path).c_str(), directory.get(), file_name_of(kept).c_str(),
+                 0) != 0 &&
         errno != EEXIST)
         throw failed("cannot keep a file as", kept);
-    put_file(folder.get(), folder.get(), path, executable_mode, text);
+    put_file(directory.get(), directory.get(), path, executable_mode, text);
 }
 
 void RootFiles::remove(const std::string &path)
@@ -253,20 +254,21 @@ void RootFiles::remove(const std::string &path)
     unlink(path);
 }
 
-void RootFiles::move(const std::string &path, const std::string &folder)
+void RootFiles::move(const std::string &path, const std::string &directory)
 {
-    const auto from = find_folder(folder_of(path));
-    const UniqueFd target = make_folder(folder);
+    const auto from = find_directory(directory_of(path));
+    const UniqueFd target = make_directory(directory);
     const std::string name = file_name_of(path);
     if (from && ::renameat(from->get(), name.c_str(), target.get(), name.c_str()) != 0 && errno != ENOENT)
-        throw failed("cannot move to " + quote(folder) + ":", path);
+        throw failed("cannot move to " + quote(directory) + ":", path);
 }
 
-void RootFiles::remove_empty_folders(const std::string &path, const std::string &top) const
+void RootFiles::remove_empty_directories(const std::string &path, const std::string &top) const
 {
-    for (std::string folder = folder_of(path); folder.starts_with(top); folder = folder_of(folder)) {
-        const auto above = find_folder(folder_of(folder));
-        if (above && ::unlinkat(above->get(), file_name_of(folder).c_str(), AT_REMOVEDIR) != 0 &&
+    for (std::string directory = directory_of(path); directory.starts_with(top);
+         directory = directory_of(directory)) {
+        const auto above = find_directory(directory_of(directory));
+        if (above && ::unlinkat(above->get(), file_name_of(directory).c_str(), AT_REMOVEDIR) != 0 &&
             errno != ENOENT)
             return;
     }

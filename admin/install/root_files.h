@@ -74,10 +74,10 @@ public:
     void remove(const std::string &path);
 
     /** Moves a file into a directory, which is made. This is not on the undo log. */
-    void move(const std::string &path, const std::string &folder);
+    void move(const std::string &path, const std::string &directory);
 
     /** Removes the directory that a path is in, and those above up to `top`, as long as nothing is in them. */
-    void remove_empty_folders(const std::string &path, const std::string &top) const;
+    void remove_empty_directories(const std::string &path, const std::string &top) const;
 
     /** What was done stays. */
     void keep() noexcept { undo_.drop(); }
@@ -85,9 +85,9 @@ public:
 private:
     RootFiles(UniqueFd root, bool is_image) : root_(std::move(root)), is_image_(is_image) {}
 
-    [[nodiscard]] std::optional<UniqueFd> find_folder(const std::string &path) const;
-    [[nodiscard]] UniqueFd open_folder(const std::string &path) const;
-    UniqueFd make_folder(const std::string &path);
+    [[nodiscard]] std::optional<UniqueFd> find_directory(const std::string &path) const;
+    [[nodiscard]] UniqueFd open_directory(const std::string &path) const;
+    UniqueFd make_directory(const std::string &path);
     void put(const std::string &path, std::string_view text, mode_t mode, const std::string &way) const;
     void unlink(const std::string &path) const;
 

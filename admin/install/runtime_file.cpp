@@ -30,10 +30,11 @@ constexpr size_t max_runtime = size_t{64} << 20U;
 /** Opens a plain file for reading. */
 UniqueFd open_runtime(const Sysroot &sysroot, const std::string &path)
 {
-    const auto folder = sysroot.find(folder_of(path));
-    if (!folder)
+    const auto directory = sysroot.find(directory_of(path));
+    if (!directory)
         throw SystemError(ENOENT, "cannot open " + quote(path));
-    return open_path(folder->fd.get(), file_name_of(path), O_RDONLY | O_NONBLOCK, Walk::Beneath, quote(path));
+    return open_path(directory->fd.get(), file_name_of(path), O_RDONLY | O_NONBLOCK, Walk::Beneath,
+                     quote(path));
 }
 
 RuntimeFile look_at_content(int fd, const std::string &path)
@@ -57,18 +58,18 @@ RuntimeFile look_at_content(int fd, const std::string &path)
 RuntimeFile look_at_runtime(const Sysroot &sysroot, const std::string &path)
 {
     const RuntimeFile absent{Kind::Absent, "is not there"};
-    const auto folder = sysroot.find(folder_of(path));
-    if (!folder)
+    const auto directory = sysroot.find(directory_of(path));
+    if (!directory)
         return absent;
     const std::string name = file_name_of(path);
     struct stat status {};
-    if (::fstatat(folder->fd.get(), name.c_str(), &status, AT_SYMLINK_NOFOLLOW) != 0) {
+    if (::fstatat(directory->fd.get(), name.c_str(), &status, AT_SYMLINK_NOFOLLOW) != 0) {
         if (errno == ENOENT)
             return absent;
         throw SystemError(errno, "cannot look at " + quote(path));
     }
     if (S_ISLNK(status.st_mode))
-        return {Kind::Link, "is a symlink to " + quote(read_link(folder->fd.get(), name, quote(path)))};
+        return {Kind::Link, "is a symlink to " + quote(read_link(directory->fd.get(), name, quote(path)))};
     if (!S_ISREG(status.st_mode))
         return {Kind::Other, "is neither a program nor a script"};
     return look_at_content(open_runtime(sysroot, path).get(), path);
@@ -83,8 +84,8 @@ std::optional<std::string> find_vendors_runtime(const Sysroot &sysroot, const st
 {
     const std::string text = read_runtime(sysroot, path);
     for (const char *const name : vendors_runtimes)
-        for (const char *const folder : program_folders()) {
-            const auto place = sysroot.find(path_in(folder, name));
+        for (const char *const directory : program_directories()) {
+            const auto place = sysroot.find(path_in(directory, name));
             if (place && look_at_runtime(sysroot, place->path).kind == Kind::Program &&
                 read_runtime(sysroot, place->path) == text)
                 return place->path;

@@ -17,7 +17,7 @@ constexpr auto keys = std::to_array<std::string_view>({OGH_REQUEST_KEYS});
 
 } // namespace
 
-const std::string_view default_hooks_folder = OGH_HOOKS_FOLDER;
+const std::string_view default_hooks_directory = OGH_HOOKS_DIRECTORY;
 
 std::span<const OurHook> our_hooks()
 {

@@ -23,10 +23,10 @@ std::span<const OurHook> our_hooks();
 const OurHook *find_hook(std::string_view name);
 
 /** The directory of JSON files that engines read by default, as this was built. */
-extern const std::string_view default_hooks_folder;
+extern const std::string_view default_hooks_directory;
 
 /** The directory for those that the host has changed. */
-inline constexpr std::string_view own_hooks_folder = "/etc/containers/oci/hooks.d";
+inline constexpr std::string_view own_hooks_directory = "/etc/containers/oci/hooks.d";
 
 /**
  * The regular expression that "when" has for a hook: its own annotations. That of ldcache-update, which goes along with

@@ -24,7 +24,7 @@ struct InstalledFile {
 };
 
 /** Where what calls the hooks is kept while they are not installed, each file below this by its own path. */
-inline constexpr const char *kept_folder = "/var/lib/oci-gpu-hooks/disabled";
+inline constexpr const char *kept_directory = "/var/lib/oci-gpu-hooks/disabled";
 
 /**
  * What `install` has written on this host: a file that differs from what stands here was changed by somebody, and is

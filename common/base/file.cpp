@@ -49,10 +49,10 @@ void write_all(int fd, std::string_view content, const std::string &what)
     }
 }
 
-std::string read_link(int folder, const std::string &path, const std::string &what)
+std::string read_link(int directory, const std::string &path, const std::string &what)
 {
     std::array<char, PATH_MAX> target{};
-    const ssize_t length = ::readlinkat(folder, path.c_str(), target.data(), target.size());
+    const ssize_t length = ::readlinkat(directory, path.c_str(), target.data(), target.size());
     if (length < 0)
         throw SystemError(errno, "cannot read the symlink " + what, ErrorKind::BrokenHost);
     return {target.data(), static_cast<size_t>(length)};

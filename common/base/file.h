@@ -22,6 +22,6 @@ std::string read_all(int fd, size_t limit, const std::string &what, size_t expec
 void write_all(int fd, std::string_view content, const std::string &what);
 
 /** What a symlink says. @param path below an open directory. @throws SystemError (BrokenHost); `what` names the link */
-std::string read_link(int folder, const std::string &path, const std::string &what);
+std::string read_link(int directory, const std::string &path, const std::string &what);
 
 } // namespace ogh

@@ -5,7 +5,7 @@
 
 namespace ogh {
 
-std::string folder_of(const std::string &path)
+std::string directory_of(const std::string &path)
 {
     const size_t slash = path.rfind('/');
     return slash == 0 ? "/" : path.substr(0, slash);
@@ -37,9 +37,9 @@ std::string without_dots(std::string_view path)
     return clean.empty() ? "/" : clean;
 }
 
-std::string path_in(const std::string &folder, std::string_view name)
+std::string path_in(const std::string &directory, std::string_view name)
 {
-    return (folder == "/" ? "" : folder) + "/" + std::string(name);
+    return (directory == "/" ? "" : directory) + "/" + std::string(name);
 }
 
 } // namespace ogh

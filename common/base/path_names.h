@@ -9,7 +9,7 @@ namespace ogh {
 // Paths as texts: nothing here looks at a file.
 
 /** The directory that an absolute path is in; "/" for what is in the root. */
-std::string folder_of(const std::string &path);
+std::string directory_of(const std::string &path);
 
 /** The last component of a path; all of it if it has but one. */
 std::string file_name_of(const std::string &path);
@@ -21,6 +21,6 @@ bool is_at_or_below(std::string_view lower, std::string_view upper);
 std::string without_dots(std::string_view path);
 
 /** The path of a name in a directory, which may be "/". */
-std::string path_in(const std::string &folder, std::string_view name);
+std::string path_in(const std::string &directory, std::string_view name);
 
 } // namespace ogh

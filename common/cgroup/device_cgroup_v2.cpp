@@ -12,7 +12,7 @@
 #include "base/error.h"
 #include "base/text.h"
 #include "cgroup/bpf.h"
-#include "cgroup/cgroup_folder.h"
+#include "cgroup/cgroup_directory.h"
 #include "cgroup/device_cgroup.h"
 #include "cgroup/device_program.h"
 

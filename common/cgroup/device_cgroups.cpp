@@ -8,7 +8,7 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "base/text.h"
-#include "cgroup/cgroup_folder.h"
+#include "cgroup/cgroup_directory.h"
 #include "kernel/mount_table.h"
 
 namespace ogh {
@@ -41,13 +41,13 @@ OwnCgroups open_cgroups(const MountTable &mounts, const std::string &controller,
     const std::vector<std::string> paths = container_cgroups(*init, *runtime, names.cgroups_path);
     OwnCgroups own{{}, scope_cgroups(paths, *runtime, names.cgroups_path)};
     for (const std::string &path : paths) {
-        CgroupFolder folder = open_cgroup(mounts, controller, path);
-        if (!folder.fd.valid()) {
+        CgroupDirectory directory = open_cgroup(mounts, controller, path);
+        if (!directory.fd.valid()) {
             notes.push_back({LogLevel::Info, "no mount of this host shows the container's device cgroup " +
                                                  quote(path) + "; it is left as it is"});
             return {};
         }
-        own.cgroups.push_back({std::move(folder.fd), path});
+        own.cgroups.push_back({std::move(directory.fd), path});
     }
     return own;
 }

@@ -39,7 +39,7 @@ AtomicFile::AtomicFile(AtomicPlace place, std::string_view content, mode_t mode)
     UniqueFd fd;
     const auto make = [&] {
         constexpr int flags = O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC;
-        fd = UniqueFd(::openat(place_.folder, temporary_.c_str(), flags, mode));
+        fd = UniqueFd(::openat(place_.directory, temporary_.c_str(), flags, mode));
         return fd.valid() ? 0 : errno;
     };
     const auto [error, by_self] = make_new(make);
@@ -50,7 +50,7 @@ AtomicFile::AtomicFile(AtomicPlace place, std::string_view content, mode_t mode)
             throw SystemError(errno, "cannot give " + quote(place_.path) + " to the container's root");
         write_all(fd.get(), content, quote(place_.path) + " in the container");
     } catch (const Error &) {
-        ::unlinkat(place_.folder, temporary_.c_str(), 0);
+        ::unlinkat(place_.directory, temporary_.c_str(), 0);
         throw;
     }
 }
@@ -58,13 +58,13 @@ AtomicFile::AtomicFile(AtomicPlace place, std::string_view content, mode_t mode)
 AtomicFile::AtomicFile(AtomicPlace place, const Make &make)
     : place_(std::move(place)), temporary_(temporary_name(place_.name))
 {
-    const auto [error, by_self] = make_new([&] { return make(place_.folder, temporary_); });
+    const auto [error, by_self] = make_new([&] { return make(place_.directory, temporary_); });
     if (error != 0)
         throw SystemError(error, "cannot make " + quote(place_.path) + " in the container");
-    if (by_self && ::fchownat(place_.folder, temporary_.c_str(), place_.owner->uid, place_.owner->gid,
+    if (by_self && ::fchownat(place_.directory, temporary_.c_str(), place_.owner->uid, place_.owner->gid,
                               AT_SYMLINK_NOFOLLOW) != 0) {
         const int chown_error = errno;
-        ::unlinkat(place_.folder, temporary_.c_str(), 0);
+        ::unlinkat(place_.directory, temporary_.c_str(), 0);
         throw SystemError(chown_error, "cannot give " + quote(place_.path) + " to the container's root");
     }
 }
@@ -77,7 +77,7 @@ AtomicFile::~AtomicFile()
 void AtomicFile::discard() noexcept
 {
     if (!temporary_.empty())
-        ::unlinkat(place_.folder, temporary_.c_str(), 0);
+        ::unlinkat(place_.directory, temporary_.c_str(), 0);
     temporary_.clear();
 }
 
@@ -96,18 +96,18 @@ Acted AtomicFile::make_new(const std::function<int()> &make) const
 bool AtomicFile::has_leftover(const AtomicPlace &place)
 {
     struct stat there {};
-    return ::fstatat(place.folder, temporary_name(place.name).c_str(), &there, AT_SYMLINK_NOFOLLOW) == 0;
+    return ::fstatat(place.directory, temporary_name(place.name).c_str(), &there, AT_SYMLINK_NOFOLLOW) == 0;
 }
 
 bool AtomicFile::remove_leftover(const AtomicPlace &place)
 {
     const std::string name = temporary_name(place.name);
     struct stat there {};
-    if (::fstatat(place.folder, name.c_str(), &there, AT_SYMLINK_NOFOLLOW) != 0)
+    if (::fstatat(place.directory, name.c_str(), &there, AT_SYMLINK_NOFOLLOW) != 0)
         return true; // it is gone
     if (!is_left_by_run(there, place.owner))
         return false;
-    const auto remove = [&] { return ::unlinkat(place.folder, name.c_str(), 0) == 0 ? 0 : errno; };
+    const auto remove = [&] { return ::unlinkat(place.directory, name.c_str(), 0) == 0 ? 0 : errno; };
     if (const int error = act_for(place.owner, remove).error; error != 0 && error != ENOENT)
         throw SystemError(error, "cannot remove " + quote(name) + " beside " + quote(place.path) +
                                      " in the container");
@@ -117,7 +117,8 @@ bool AtomicFile::remove_leftover(const AtomicPlace &place)
 int AtomicFile::rename(unsigned flags) const
 {
     const auto attempt = [&] {
-        return ::renameat2(place_.folder, temporary_.c_str(), place_.folder, place_.name.c_str(), flags) == 0
+        return ::renameat2(place_.directory, temporary_.c_str(), place_.directory, place_.name.c_str(),
+                           flags) == 0
                    ? 0
                    : errno;
     };
@@ -129,7 +130,7 @@ bool AtomicFile::exchange()
     int error = rename(RENAME_NOREPLACE);
     if (error == EEXIST && rename(RENAME_EXCHANGE) == 0) {
         struct stat there {};
-        if (::fstatat(place_.folder, temporary_.c_str(), &there, AT_SYMLINK_NOFOLLOW) != 0 ||
+        if (::fstatat(place_.directory, temporary_.c_str(), &there, AT_SYMLINK_NOFOLLOW) != 0 ||
             !S_ISDIR(there.st_mode))
             return false;
         change_back(); // the kernel exchanges a file for a directory, too

@@ -14,7 +14,7 @@ namespace ogh {
 
 /** Where an AtomicFile is made: the directory, which outlives it, what it is to be called, and as whose. */
 struct AtomicPlace {
-    int folder;
+    int directory;
     std::string name;
     std::string path;                   ///< in the container, for messages
     std::optional<FsCredentials> owner; ///< see act_for()
@@ -29,8 +29,8 @@ struct AtomicPlace {
  */
 class AtomicFile final {
 public:
-    /** Makes something of that name in `folder`. @return 0 or an error number */
-    using Make = std::function<int(int folder, const std::string &name)>;
+    /** Makes something of that name in `directory`. @return 0 or an error number */
+    using Make = std::function<int(int directory, const std::string &name)>;
 
     /**
      * Writes a plain file.

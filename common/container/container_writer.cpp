@@ -23,7 +23,7 @@ ContainerWriter::ContainerWriter(Resolver &resolver, std::optional<FsCredentials
 
 Target ContainerWriter::mount_target(const InnerPath &path, Kind kind)
 {
-    const InnerFolder &parent = folder(path.parent);
+    const InnerDirectory &parent = directory(path.parent);
     // Trying to make it first saves a lookup in the usual case, and leaves no moment between look and make.
     if (parent.why_not_make.empty()) {
         if (auto made = make(parent, path, kind))
@@ -34,7 +34,7 @@ Target ContainerWriter::mount_target(const InnerPath &path, Kind kind)
 
 std::optional<Target> ContainerWriter::node_target(const InnerPath &path, const Resolver::IsRight &is_right)
 {
-    const InnerFolder &parent = folder(path.parent);
+    const InnerDirectory &parent = directory(path.parent);
     if (parent.why_not_make.empty()) {
         if (auto made = make(parent, path, Kind::File))
             return Target{std::move(*made), parent.inode, false};
@@ -42,25 +42,25 @@ std::optional<Target> ContainerWriter::node_target(const InnerPath &path, const 
     return resolver_.node_target(parent, path, is_right);
 }
 
-const InnerFolder &ContainerWriter::folder(const std::string &path)
+const InnerDirectory &ContainerWriter::directory(const std::string &path)
 {
-    if (const InnerFolder *const known = resolver_.folder(path))
+    if (const InnerDirectory *const known = resolver_.directory(path))
         return *known;
     const InnerPath inner = InnerPath::parse(path);
-    const InnerFolder &parent = folder(inner.parent);
+    const InnerDirectory &parent = directory(inner.parent);
     if (!parent.why_not_make.empty())
         throw cannot_make(path, parent.why_not_make);
     if (auto made = make(parent, inner, Kind::Directory))
-        return resolver_.folder(path, std::move(*made));
+        return resolver_.directory(path, std::move(*made));
     // Another hook was faster, or a symlink has the name.
-    const InnerFolder *const found = resolver_.folder(path);
+    const InnerDirectory *const found = resolver_.directory(path);
     if (found == nullptr)
         throw Error(ErrorKind::HostileContainer, "cannot mount on " + quote(path) +
                                                      " in the container: it is a symlink that leads nowhere");
     return *found;
 }
 
-std::optional<UniqueFd> ContainerWriter::make(const InnerFolder &parent, const InnerPath &path, Kind kind)
+std::optional<UniqueFd> ContainerWriter::make(const InnerDirectory &parent, const InnerPath &path, Kind kind)
 {
     auto made = make_placeholder(parent.fd.get(), path.name, kind, owner_, path.full());
     if (made)
@@ -70,14 +70,15 @@ std::optional<UniqueFd> ContainerWriter::make(const InnerFolder &parent, const I
     return made;
 }
 
-void ContainerWriter::is_made(const InnerFolder &parent, const std::string &name, Kind kind)
+void ContainerWriter::is_made(const InnerDirectory &parent, const std::string &name, Kind kind)
 {
     // By name in a directory that is held: at worst something empty in the image goes.
     const int flags = kind == Kind::Directory ? AT_REMOVEDIR : 0;
-    progress_.undo.add([folder = parent.fd.get(), name, flags] { ::unlinkat(folder, name.c_str(), flags); });
+    progress_.undo.add(
+        [directory = parent.fd.get(), name, flags] { ::unlinkat(directory, name.c_str(), flags); });
 }
 
-bool ContainerWriter::has_to_make(const InnerFolder &parent, const InnerPath &path, const Entry &entry)
+bool ContainerWriter::has_to_make(const InnerDirectory &parent, const InnerPath &path, const Entry &entry)
 {
     const std::string full = path.full();
     const std::string what = quote(full) + " in the container";
@@ -103,7 +104,7 @@ bool ContainerWriter::has_to_make(const InnerFolder &parent, const InnerPath &pa
 
 bool ContainerWriter::make_entry(const InnerPath &path, const Entry &entry)
 {
-    const InnerFolder &parent = folder(path.parent);
+    const InnerDirectory &parent = directory(path.parent);
     // Trying saves a lookup and a rename in the usual case. What has an owner is made as that one, or given to it.
     if (parent.why_not_make.empty() && !owner_) {
         const int error = entry.make(parent.fd.get(), path.name);
@@ -127,12 +128,12 @@ void ContainerWriter::name(AtomicFile &file)
     const AtomicPlace &place = file.place();
     if (file.exchange())
         progress_.undo.add(
-            [folder = place.folder, name = place.name] { ::unlinkat(folder, name.c_str(), 0); });
+            [directory = place.directory, name = place.name] { ::unlinkat(directory, name.c_str(), 0); });
     else
         progress_.undo.add([&file] { file.change_back(); });
 }
 
-AtomicPlace ContainerWriter::place(const InnerFolder &parent, const InnerPath &path) const
+AtomicPlace ContainerWriter::place(const InnerDirectory &parent, const InnerPath &path) const
 {
     return {parent.fd.get(), path.name, path.full(), owner_};
 }
@@ -143,7 +144,7 @@ void ContainerWriter::hold_root()
     if (held_root_)
         return;
     // Containers may share a root filesystem, and none shares a directory of its own in which something may be made.
-    const InnerFolder &root = folder("/");
+    const InnerDirectory &root = directory("/");
     UniqueFd fd(::openat(root.fd.get(), ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
     while (fd.valid() && ::flock(fd.get(), LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) {
         progress_.cancellation.check(
@@ -157,7 +158,7 @@ void ContainerWriter::hold_root()
 void ContainerWriter::write(const FileEdit &file)
 {
     const InnerPath path = InnerPath::parse(file.container_path);
-    const InnerFolder &parent = folder(path.parent);
+    const InnerDirectory &parent = directory(path.parent);
     if (!parent.why_not_make.empty())
         throw cannot_make(path.full(), parent.why_not_make);
     hold_root();

@@ -63,17 +63,17 @@ public:
     void replace();
 
 private:
-    const InnerFolder &folder(const std::string &path);
-    std::optional<UniqueFd> make(const InnerFolder &parent, const InnerPath &path, Kind kind);
-    void is_made(const InnerFolder &parent, const std::string &name, Kind kind);
-    [[nodiscard]] bool has_to_make(const InnerFolder &parent, const InnerPath &path, const Entry &entry);
+    const InnerDirectory &directory(const std::string &path);
+    std::optional<UniqueFd> make(const InnerDirectory &parent, const InnerPath &path, Kind kind);
+    void is_made(const InnerDirectory &parent, const std::string &name, Kind kind);
+    [[nodiscard]] bool has_to_make(const InnerDirectory &parent, const InnerPath &path, const Entry &entry);
 
     /** Gives it its name, and puts on the undo log what had that. */
     void name(AtomicFile &file);
 
     /** Whoever makes something under a temporary name holds the root for it: the name is a fixed one. */
     void hold_root();
-    [[nodiscard]] AtomicPlace place(const InnerFolder &parent, const InnerPath &path) const;
+    [[nodiscard]] AtomicPlace place(const InnerDirectory &parent, const InnerPath &path) const;
 
     Resolver &resolver_;
     std::optional<FsCredentials> owner_;

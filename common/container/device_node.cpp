@@ -116,14 +116,14 @@ dev_t number_of(const NodeEdit &node)
     return makedev(node.major, node.minor);
 }
 
-int make_device_node(int folder, const std::string &name, const NodeEdit &node)
+int make_device_node(int directory, const std::string &name, const NodeEdit &node)
 {
     const mode_t before = ::umask(0);
-    const bool made = ::mknodat(folder, name.c_str(), node.type | node.mode, number_of(node)) == 0;
+    const bool made = ::mknodat(directory, name.c_str(), node.type | node.mode, number_of(node)) == 0;
     int error = made ? 0 : errno;
     ::umask(before);
     if (made && node.owner != NodeOwner() &&
-        ::fchownat(folder, name.c_str(), node.owner.uid, node.owner.gid, AT_SYMLINK_NOFOLLOW) != 0)
+        ::fchownat(directory, name.c_str(), node.owner.uid, node.owner.gid, AT_SYMLINK_NOFOLLOW) != 0)
         error = errno;
     return error;
 }

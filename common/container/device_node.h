@@ -16,7 +16,7 @@ namespace ogh {
 dev_t number_of(const NodeEdit &node);
 
 /** Makes the node with exactly its mode, whatever the umask. @return 0 or an error number */
-int make_device_node(int folder, const std::string &name, const NodeEdit &node);
+int make_device_node(int directory, const std::string &name, const NodeEdit &node);
 
 /**
  * Looks at the host's own nodes, of those that it has.

@@ -32,9 +32,9 @@ void EnteredContainer::attach(const MountTree &tree, const Inode &inode, const T
         throw Error(ErrorKind::HostileContainer, what + " in the container changed while it was mounted");
 }
 
-void EnteredContainer::attach_in_injected(const MountTree &tree, int folder, const std::string &what)
+void EnteredContainer::attach_in_injected(const MountTree &tree, int directory, const std::string &what)
 {
-    tree.attach(folder, what);
+    tree.attach(directory, what);
     // It dies with the container, but until then nobody could remove a placeholder below it.
     undo().add([this, &tree] { tree.detach(proc()); });
 }

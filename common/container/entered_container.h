@@ -46,7 +46,7 @@ public:
     void attach(const MountTree &tree, const Inode &inode, const Target &target, const InnerPath &path);
 
     /** The same in a directory of a tmpfs of this collection, which nobody can move. @param what names it in messages */
-    void attach_in_injected(const MountTree &tree, int folder, const std::string &what);
+    void attach_in_injected(const MountTree &tree, int directory, const std::string &what);
 
 private:
     HostSources sources_;

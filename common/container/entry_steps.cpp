@@ -30,8 +30,8 @@ bool is_for_everyone(const Inode &inode, const NodeEdit &node)
 /** Makes the node in the container's /dev. @return whether there was something to do */
 bool make_node(const NodeEdit &node, ContainerWriter &writer)
 {
-    const auto make = [&](int folder, const std::string &name) {
-        return make_device_node(folder, name, node);
+    const auto make = [&](int directory, const std::string &name) {
+        return make_device_node(directory, name, node);
     };
     const auto is_right = [&](int, const Inode &inode) { return is_for_everyone(inode, node); };
     return writer.make_entry(InnerPath::parse(node.container_path), {make, is_right});
@@ -66,8 +66,8 @@ bool is_left_behind(const Inode &inode)
 /** @return whether there was something to do */
 bool make_link(const LinkEdit &link, ContainerWriter &writer)
 {
-    const auto make = [&](int folder, const std::string &name) {
-        return ::symlinkat(link.target.c_str(), folder, name.c_str()) == 0 ? 0 : errno;
+    const auto make = [&](int directory, const std::string &name) {
+        return ::symlinkat(link.target.c_str(), directory, name.c_str()) == 0 ? 0 : errno;
     };
     const auto is_right = [&](int fd, const Inode &inode) {
         return link.only_if_absent ? !is_left_behind(inode) : leads_to(fd, inode, link.target);

@@ -20,7 +20,7 @@ namespace ogh {
 
 namespace {
 
-UniqueFd make_folder(int parent, const std::string &name, const std::string &what)
+UniqueFd make_directory(int parent, const std::string &name, const std::string &what)
 {
     if (::mkdirat(parent, name.c_str(), 0755) != 0 && errno != EEXIST)
         throw SystemError(errno, "cannot make " + what);
@@ -28,13 +28,13 @@ UniqueFd make_folder(int parent, const std::string &name, const std::string &wha
 }
 
 /** Makes the directory `path`, relative to `tmpfs`, with those above it, and opens it (O_PATH). @throws SystemError */
-UniqueFd make_injected_folders(int tmpfs, std::string_view path, const std::string &what)
+UniqueFd make_injected_directories(int tmpfs, std::string_view path, const std::string &what)
 {
     const size_t slash = path.find('/');
-    UniqueFd folder = make_folder(tmpfs, std::string(path.substr(0, slash)), what);
+    UniqueFd directory = make_directory(tmpfs, std::string(path.substr(0, slash)), what);
     return slash == std::string_view::npos
-               ? std::move(folder)
-               : make_injected_folders(folder.get(), path.substr(slash + 1), what);
+               ? std::move(directory)
+               : make_injected_directories(directory.get(), path.substr(slash + 1), what);
 }
 
 void check(bool done, const std::string &what, const char *call)
@@ -50,16 +50,16 @@ UniqueFd copy_of(int place, unsigned flags, const std::string &what)
     return copy;
 }
 
-/** Of the mount at `name` in `folder`, or, for "", of `folder` with all that is mounted below it. */
-void set_attributes(int folder, const std::string &name, mount_attr attributes, const std::string &what)
+/** Of the mount at `name` in `directory`, or, for "", of `directory` with all that is mounted below it. */
+void set_attributes(int directory, const std::string &name, mount_attr attributes, const std::string &what)
 {
     const unsigned flags = name.empty() ? AT_EMPTY_PATH | AT_RECURSIVE : AT_SYMLINK_NOFOLLOW;
-    check(::mount_setattr(folder, name.c_str(), flags, &attributes, sizeof attributes) == 0, what,
+    check(::mount_setattr(directory, name.c_str(), flags, &attributes, sizeof attributes) == 0, what,
           "mount_setattr");
 }
 
 struct Split {
-    std::string folder; ///< "" for the top
+    std::string directory; ///< "" for the top
     std::string name;
 };
 
@@ -99,10 +99,10 @@ InjectedTree::InjectedTree(const TmpfsEdit &edit, const PrivateTmpfs &place, con
     for (const MountEdit &each : edit.mounts) {
         const auto [parent, name] = split_below(each.container_path, container_path_);
         if (!each.read_only)
-            set_attributes(folder(parent), name, {MOUNT_ATTR_NOEXEC, MOUNT_ATTR_RDONLY, 0, 0}, what);
+            set_attributes(directory(parent), name, {MOUNT_ATTR_NOEXEC, MOUNT_ATTR_RDONLY, 0, 0}, what);
     }
     tree_ = MountTree(copy_of(top_.get(), AT_RECURSIVE, what));
-    folders_.clear(); // of a mount that is left behind
+    directories_.clear(); // of a mount that is left behind
 }
 
 void InjectedTree::mount(const MountEdit &edit)
@@ -110,49 +110,49 @@ void InjectedTree::mount(const MountEdit &edit)
     const std::string what = quote(edit.host_path);
     const OpenedSource source = open_source(edit);
     const auto [parent, name] = split_below(edit.container_path, container_path_);
-    const bool is_folder = edit.kind == Kind::Directory;
-    const int at = folder(parent);
+    const bool is_directory = edit.kind == Kind::Directory;
+    const int at = directory(parent);
     const int made =
-        is_folder ? ::mkdirat(at, name.c_str(), 0755) : ::mknodat(at, name.c_str(), S_IFREG | 0444, 0);
+        is_directory ? ::mkdirat(at, name.c_str(), 0755) : ::mknodat(at, name.c_str(), S_IFREG | 0444, 0);
     check(made == 0, what, "mkdir");
-    const UniqueFd copy = copy_of(source.fd.get(), is_folder ? AT_RECURSIVE : 0, what);
+    const UniqueFd copy = copy_of(source.fd.get(), is_directory ? AT_RECURSIVE : 0, what);
     check(::move_mount(copy.get(), "", at, name.c_str(), MOVE_MOUNT_F_EMPTY_PATH) == 0, what, "move_mount");
 }
 
 void InjectedTree::write(const TmpfsEdit::File &file)
 {
     const auto [parent, name] = split(file.path);
-    write_injected_file(folder(parent), {name, file.content}, quote(container_path_ + "/" + file.path));
+    write_injected_file(directory(parent), {name, file.content}, quote(container_path_ + "/" + file.path));
 }
 
 void InjectedTree::link(const LinkEdit &edit)
 {
     const auto [parent, name] = split_below(edit.container_path, container_path_);
-    check(::symlinkat(edit.target.c_str(), folder(parent), name.c_str()) == 0, quote(edit.container_path),
+    check(::symlinkat(edit.target.c_str(), directory(parent), name.c_str()) == 0, quote(edit.container_path),
           "symlink");
 }
 
-int InjectedTree::folder(std::string_view path)
+int InjectedTree::directory(std::string_view path)
 {
     if (path.empty())
         return top_.get();
-    const auto known = folders_.find(path);
-    if (known != folders_.end())
+    const auto known = directories_.find(path);
+    if (known != directories_.end())
         return known->second.get();
-    return folders_.emplace(path, make_injected_folders(top_.get(), path, quote(container_path_)))
+    return directories_.emplace(path, make_injected_directories(top_.get(), path, quote(container_path_)))
         .first->second.get();
 }
 
 UniqueFd make_injected_target(int tmpfs, const std::string &path, Kind kind, const std::string &what)
 {
     if (kind == Kind::Directory)
-        return make_injected_folders(tmpfs, path, what);
+        return make_injected_directories(tmpfs, path, what);
     const size_t slash = path.rfind('/');
-    const UniqueFd folder = make_injected_folders(tmpfs, path.substr(0, slash), what);
+    const UniqueFd directory = make_injected_directories(tmpfs, path.substr(0, slash), what);
     const std::string name = path.substr(slash + 1);
-    if (::mknodat(folder.get(), name.c_str(), S_IFREG | 0444, 0) != 0 && errno != EEXIST)
+    if (::mknodat(directory.get(), name.c_str(), S_IFREG | 0444, 0) != 0 && errno != EEXIST)
         throw SystemError(errno, "cannot make " + what);
-    return open_path(folder.get(), name, O_PATH | O_NOFOLLOW, Walk::Beneath, what);
+    return open_path(directory.get(), name, O_PATH | O_NOFOLLOW, Walk::Beneath, what);
 }
 
 void write_injected_file(int tmpfs, const TmpfsEdit::File &file, const std::string &what)

@@ -39,11 +39,11 @@ private:
     void mount(const MountEdit &edit);
     void write(const TmpfsEdit::File &file);
     void link(const LinkEdit &edit);
-    int folder(std::string_view path);
+    int directory(std::string_view path);
 
     std::string container_path_;
-    UniqueFd top_;                                         ///< of the tmpfs, where it is put together
-    std::map<std::string, UniqueFd, std::less<>> folders_; ///< those that were made in it
+    UniqueFd top_;                                             ///< of the tmpfs, where it is put together
+    std::map<std::string, UniqueFd, std::less<>> directories_; ///< those that were made in it
     Inode inode_;
     MountTree tree_{UniqueFd()};
 };

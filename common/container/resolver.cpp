@@ -49,24 +49,25 @@ Resolver::Resolver(EnteredRoot root, MountPolicy &mount_policy)
 {
 }
 
-const InnerFolder *Resolver::folder(const std::string &path)
+const InnerDirectory *Resolver::directory(const std::string &path)
 {
-    if (const auto known = folders_.find(path); known != folders_.end())
+    if (const auto known = directories_.find(path); known != directories_.end())
         return &known->second;
     auto found = root().find(path);
-    return found ? &folder(path, std::move(*found)) : nullptr;
+    return found ? &directory(path, std::move(*found)) : nullptr;
 }
 
-const InnerFolder &Resolver::folder(const std::string &path, UniqueFd made)
+const InnerDirectory &Resolver::directory(const std::string &path, UniqueFd made)
 {
     const Inode inode = Inode::of(made.get(), quote(path));
     if (!inode.is(Kind::Directory))
         throw cannot_mount(path, "it is no directory");
     const std::string obstacle = mount_policy_.why_not_make(inode, root().inode());
-    return folders_.insert_or_assign(path, InnerFolder{std::move(made), inode, obstacle}).first->second;
+    return directories_.insert_or_assign(path, InnerDirectory{std::move(made), inode, obstacle})
+        .first->second;
 }
 
-Target Resolver::mount_target(const InnerFolder &parent, const InnerPath &path, Kind kind)
+Target Resolver::mount_target(const InnerDirectory &parent, const InnerPath &path, Kind kind)
 {
     const std::string full = path.full();
     Target target{find_in(parent, path), {}, true};
@@ -79,7 +80,7 @@ Target Resolver::mount_target(const InnerFolder &parent, const InnerPath &path, 
     return target;
 }
 
-std::optional<Target> Resolver::node_target(const InnerFolder &parent, const InnerPath &path,
+std::optional<Target> Resolver::node_target(const InnerDirectory &parent, const InnerPath &path,
                                             const IsRight &is_right)
 {
     const bool may_make = parent.why_not_make.empty();
@@ -124,7 +125,7 @@ void Resolver::check_mountable(const Target &target, const std::string &path)
         throw cannot_mount(path, why);
 }
 
-UniqueFd Resolver::find_in(const InnerFolder &parent, const InnerPath &path) const
+UniqueFd Resolver::find_in(const InnerDirectory &parent, const InnerPath &path) const
 {
     const std::string what = quote(path.full()) + " in the container";
     try {

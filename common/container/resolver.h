@@ -22,7 +22,7 @@ struct Target {
 };
 
 /** A directory of the container, looked up once and then used by descriptor. */
-struct InnerFolder {
+struct InnerDirectory {
     UniqueFd fd;
     Inode inode;
     std::string why_not_make; ///< why nothing may be made in it; "" if something may
@@ -41,17 +41,17 @@ public:
      * @return nullptr if it does not exist; it lives as long as this
      * @throws Error if something else has the name
      */
-    const InnerFolder *folder(const std::string &path);
+    const InnerDirectory *directory(const std::string &path);
 
     /** The same for one that was just made there. */
-    const InnerFolder &folder(const std::string &path, UniqueFd made);
+    const InnerDirectory &directory(const std::string &path, UniqueFd made);
 
     /**
      * What has the name in `parent`, symlinks followed inside the root, for a directory or file to be mounted on it.
      * @throws Error if it does not exist, is of another kind, is the root itself, or lies on procfs or sysfs or on a
      *         shared mount
      */
-    [[nodiscard]] Target mount_target(const InnerFolder &parent, const InnerPath &path, Kind kind);
+    [[nodiscard]] Target mount_target(const InnerDirectory &parent, const InnerPath &path, Kind kind);
 
     /** Whether what has a name will do as it is. */
     using IsRight = std::function<bool(const Inode &)>;
@@ -61,7 +61,7 @@ public:
      * @param is_right asked about what is mounted there, or is in a directory of the host's where nothing is made
      * @return nothing if that will do
      */
-    [[nodiscard]] std::optional<Target> node_target(const InnerFolder &parent, const InnerPath &path,
+    [[nodiscard]] std::optional<Target> node_target(const InnerDirectory &parent, const InnerPath &path,
                                                     const IsRight &is_right);
 
     /**
@@ -88,12 +88,12 @@ public:
 
 private:
     [[nodiscard]] const RootFs &root() const { return root_.files(); }
-    UniqueFd find_in(const InnerFolder &parent, const InnerPath &path) const;
+    UniqueFd find_in(const InnerDirectory &parent, const InnerPath &path) const;
     void check_mountable(const Target &target, const std::string &path);
 
     EnteredRoot root_;
     MountPolicy &mount_policy_;
-    std::map<std::string, InnerFolder> folders_;
+    std::map<std::string, InnerDirectory> directories_;
 };
 
 /** "cannot make 'PATH' in the container: WHY" */

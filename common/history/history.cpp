@@ -53,43 +53,43 @@ HistoryLine History::begin(std::string_view event) const
 }
 
 /** Makes what is missing of it: another hook may be doing the same at this moment. */
-UniqueFd History::open_folder(const std::string &path) const
+UniqueFd History::open_directory(const std::string &path) const
 {
     const std::string what = "the directory " + quote(path) + " of the history";
     constexpr int flags = O_PATH | O_DIRECTORY;
-    if (auto folder = find_path(root_.get(), relative(path), flags, Walk::Beneath, what))
-        return std::move(*folder);
-    const UniqueFd above = open_folder(folder_of(path));
+    if (auto directory = find_path(root_.get(), relative(path), flags, Walk::Beneath, what))
+        return std::move(*directory);
+    const UniqueFd above = open_directory(directory_of(path));
     static_cast<void>(::mkdirat(above.get(), file_name_of(path).c_str(), 0755));
     return open_path(root_.get(), relative(path), flags, Walk::Beneath, what);
 }
 
 /** By one of those that see that it is too long; the others add to the one that was renamed. */
-void History::rotate(int folder, int file) const
+void History::rotate(int directory, int file) const
 {
     const std::string name = file_name_of(path_);
     struct stat ours {};
     struct stat there {};
     if (::flock(file, LOCK_EX | LOCK_NB) != 0 || ::fstat(file, &ours) != 0 ||
-        ::fstatat(folder, name.c_str(), &there, AT_SYMLINK_NOFOLLOW) != 0 || ours.st_ino != there.st_ino)
+        ::fstatat(directory, name.c_str(), &there, AT_SYMLINK_NOFOLLOW) != 0 || ours.st_ino != there.st_ino)
         return;
-    if (::renameat(folder, name.c_str(), folder, (name + ".1").c_str()) != 0)
+    if (::renameat(directory, name.c_str(), directory, (name + ".1").c_str()) != 0)
         throw SystemError(errno, "cannot rename the history " + quote(path_), ErrorKind::BrokenHost);
 }
 
 void History::write(const std::string &text) const
 {
     const std::string what = "the history " + quote(path_);
-    const UniqueFd folder = open_folder(folder_of(path_));
+    const UniqueFd directory = open_directory(directory_of(path_));
     const UniqueFd file(
-        ::openat(folder.get(), file_name_of(path_).c_str(),
+        ::openat(directory.get(), file_name_of(path_).c_str(),
                  O_WRONLY | O_APPEND | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC, file_mode));
     if (!file.valid())
         throw SystemError(errno, "cannot open " + what, ErrorKind::BrokenHost);
     check_root_file(file.get(), file_mode, what);
     write_all(file.get(), text, what);
     if (::lseek(file.get(), 0, SEEK_CUR) > static_cast<off_t>(max_history))
-        rotate(folder.get(), file.get());
+        rotate(directory.get(), file.get());
 }
 
 void History::add(HistoryLine line) noexcept

@@ -42,8 +42,8 @@ public:
 
 private:
     void write(const std::string &text) const;
-    [[nodiscard]] UniqueFd open_folder(const std::string &path) const;
-    void rotate(int folder, int file) const;
+    [[nodiscard]] UniqueFd open_directory(const std::string &path) const;
+    void rotate(int directory, int file) const;
 
     UniqueFd root_;
     std::string path_;

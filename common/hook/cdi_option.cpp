@@ -28,7 +28,7 @@ constexpr std::array<std::string_view, 2> own_options{"--sysroot", "--kind"};
 std::string own_executable(const CdiRequest &request, const Sysroot &sysroot)
 {
     if (request.inspect)
-        return OGH_EXECUTABLES_FOLDER "/" + request.hook;
+        return OGH_EXECUTABLES_DIRECTORY "/" + request.hook;
     std::array<char, PATH_MAX> text{};
     const ssize_t length = ::readlink("/proc/self/exe", text.data(), text.size());
     if (length < 0)
@@ -91,7 +91,7 @@ std::string cdi_text(const CdiRequest &request, const Sysroot &sysroot)
                  "",
                  hook_timeout(request.max_wait),
                  request.devices};
-    const std::string beside = path_in(folder_of(spec.executable), "ldcache-update");
+    const std::string beside = path_in(directory_of(spec.executable), "ldcache-update");
     // An engine starts no container by a specification whose executable is missing.
     if (request.with_libraries && sysroot.find(beside))
         spec.ldcache_update = beside;

@@ -15,7 +15,7 @@
 #include "base/text.h"
 #include "host/host_file.h"
 #include "host/systemd_units.h"
-#include "kernel/folder_entries.h"
+#include "kernel/directory_entries.h"
 
 namespace ogh {
 
@@ -24,7 +24,7 @@ namespace {
 using nlohmann::json;
 
 // Where engines look if nothing else says so. The last one is what /var/run is a link to.
-constexpr std::array<std::string_view, 3> spec_folders{"/etc/cdi", "/var/run/cdi", "/run/cdi"};
+constexpr std::array<std::string_view, 3> spec_directories{"/etc/cdi", "/var/run/cdi", "/run/cdi"};
 
 constexpr size_t max_spec_size = size_t{1} << 22U; // that of a server with hundreds of parts has 0.2 MB
 
@@ -82,7 +82,7 @@ bool calls_hook(std::string_view text, const std::string &hook)
            });
 }
 
-bool may_be_spec(const FolderEntry &entry)
+bool may_be_spec(const DirectoryEntry &entry)
 {
     return entry.type != DT_DIR && (entry.name.ends_with(".json") || entry.name.ends_with(".yaml"));
 }
@@ -92,13 +92,14 @@ std::vector<std::string> specs_of_others(const Sysroot &sysroot, const std::stri
                                          const std::string &hook)
 {
     std::vector<std::string> found;
-    for (const std::string_view each : spec_folders) {
-        const auto folder = sysroot.find(each);
-        if (!folder)
+    for (const std::string_view each : spec_directories) {
+        const auto directory = sysroot.find(each);
+        if (!directory)
             continue;
-        const FolderListing all{quote(each), [](std::string_view) { return true; }, 0, ErrorKind::BrokenHost};
-        for (const FolderEntry &entry : list_folder(folder->fd.get(), all)) {
-            const std::string path = folder->path + "/" + entry.name;
+        const DirectoryListing all{quote(each), [](std::string_view) { return true; }, 0,
+                                   ErrorKind::BrokenHost};
+        for (const DirectoryEntry &entry : list_directory(directory->fd.get(), all)) {
+            const std::string path = directory->path + "/" + entry.name;
             const auto place = may_be_spec(entry) ? sysroot.find(path) : std::nullopt;
             const auto text = place ? read_host_file(sysroot, place->path, max_spec_size) : std::nullopt;
             const bool is_known = contains(found, path);

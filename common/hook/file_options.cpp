@@ -63,7 +63,7 @@ constexpr std::array known_options{
     KnownOption{"--require-env", false, OptionUse::Policy},
     KnownOption{"--give-gpus", false, OptionUse::Policy},
     KnownOption{"--engine-annotations", false, OptionUse::Policy},
-    KnownOption{"--folder", true, OptionUse::Policy},
+    KnownOption{"--directory", true, OptionUse::Policy},
     KnownOption{"--key-file", true, OptionUse::Place},
     KnownOption{"--log-file", true, OptionUse::Place},
     KnownOption{"--driver-root", true, OptionUse::Place},

@@ -74,7 +74,7 @@ void check(const CommonOptions &options)
     check_path(options.log_file, "--log-file");
 }
 
-std::string absolute_folder(const std::string &path, const char *option)
+std::string absolute_directory(const std::string &path, const char *option)
 {
     if (!path.starts_with('/'))
         throw Error(ErrorKind::Usage, std::string(option) + " needs an absolute path, not " + quote(path));

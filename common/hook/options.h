@@ -27,6 +27,6 @@ void add_common_options(CommandLine &cli, CommonOptions &options);
 void check(const CommonOptions &options);
 
 /** Absolute, without a `/` at the end. @throws Error (Usage) that names `option` */
-std::string absolute_folder(const std::string &path, const char *option);
+std::string absolute_directory(const std::string &path, const char *option);
 
 } // namespace ogh

@@ -29,8 +29,8 @@ void Records::prepare()
         return;
     static_cast<void>(history());
     try {
-        if (const Sysroot sysroot(options_.sysroot); LeaseFolder::is_possible(sysroot))
-            lease_place_ = LeaseFolder::place(sysroot);
+        if (const Sysroot sysroot(options_.sysroot); LeaseDirectory::is_possible(sysroot))
+            lease_place_ = LeaseDirectory::place(sysroot);
     } catch (const Error &) { // NOLINT(bugprone-empty-catch): who needs it will say so
     }
 }

@@ -9,7 +9,7 @@
 #include "base/log.h"
 #include "history/history.h"
 #include "hook/options.h"
-#include "lease/lease_folder.h"
+#include "lease/lease_directory.h"
 #include "oci/container_label.h"
 
 namespace ogh {
@@ -43,7 +43,7 @@ private:
     const CommonOptions &options_;
     Log &log_;
     std::shared_ptr<History> history_;
-    std::optional<LeaseFolder> lease_place_;
+    std::optional<LeaseDirectory> lease_place_;
     bool is_prepared_ = false;
 };
 

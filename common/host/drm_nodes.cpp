@@ -8,7 +8,7 @@
 #include "base/number.h"
 #include "base/text.h"
 #include "host/host_file.h"
-#include "kernel/folder_entries.h"
+#include "kernel/directory_entries.h"
 
 namespace ogh {
 
@@ -26,9 +26,10 @@ bool is_node(std::string_view name, std::string_view prefix)
 }
 
 /** "226:129", as each node's `dev` file has it. */
-std::optional<DrmNode> read_node(int folder, const std::string &name, const std::string &what)
+std::optional<DrmNode> read_node(int directory, const std::string &name, const std::string &what)
 {
-    const auto text = read_file_in(folder, name + "/dev", max_number_size, quote(what + "/" + name + "/dev"));
+    const auto text =
+        read_file_in(directory, name + "/dev", max_number_size, quote(what + "/" + name + "/dev"));
     if (!text)
         return std::nullopt; // being taken away at this moment
     const auto number = parse_device_number(*text);
@@ -43,23 +44,23 @@ DrmNodes read_drm_nodes(const Sysroot &sysroot, const std::string &device)
 {
     DrmNodes nodes;
     const std::string path = device + "/drm";
-    const auto folder = sysroot.find(path);
-    if (!folder)
+    const auto directory = sysroot.find(path);
+    if (!directory)
         return nodes;
     const std::string what = sysroot.on_host(path);
     const auto is_any_node = [](std::string_view name) {
         return is_node(name, card_prefix) || is_node(name, render_prefix);
     };
     for (const auto &entry :
-         list_folder(folder->fd.get(), {quote(what), is_any_node, max_nodes, ErrorKind::BrokenHost})) {
+         list_directory(directory->fd.get(), {quote(what), is_any_node, max_nodes, ErrorKind::BrokenHost})) {
         std::optional<DrmNode> &node = is_node(entry.name, card_prefix) ? nodes.card : nodes.render;
         if (!node)
-            node = read_node(folder->fd.get(), entry.name, what);
+            node = read_node(directory->fd.get(), entry.name, what);
     }
     return nodes;
 }
 
-std::string sysfs_folder(const PciAddress &address)
+std::string sysfs_directory(const PciAddress &address)
 {
     return "/sys/bus/pci/devices/" + to_text(address);
 }

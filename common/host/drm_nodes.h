@@ -35,7 +35,7 @@ struct DrmNodes {
 DrmNodes read_drm_nodes(const Sysroot &sysroot, const std::string &device);
 
 /** The directory of a PCI device in sysfs. */
-std::string sysfs_folder(const PciAddress &address);
+std::string sysfs_directory(const PciAddress &address);
 
 /** The link in /dev/dri/by-path that leads to a node: "pci-0000:5e:00.0-card" and "-render" (systemd's 60-drm.rules). */
 std::string by_path_name(const PciAddress &address, const DrmNode &node);

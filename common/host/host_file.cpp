@@ -17,11 +17,11 @@
 
 namespace ogh {
 
-std::optional<std::string> read_file_in(int folder, const std::string &path, size_t limit,
+std::optional<std::string> read_file_in(int directory, const std::string &path, size_t limit,
                                         const std::string &what)
 {
     // Not blocking: a FIFO in a tree made by hand must not hold up the start of a container.
-    const UniqueFd fd(::openat(folder, path.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
+    const UniqueFd fd(::openat(directory, path.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
     if (!fd.valid() && errno == ENOENT)
         return std::nullopt;
     struct stat status {};
@@ -38,16 +38,16 @@ std::optional<std::string> read_file_in(int folder, const std::string &path, siz
 
 std::optional<std::string> read_host_file(const Sysroot &sysroot, const std::string &path, size_t limit)
 {
-    const auto folder = sysroot.find(folder_of(path));
-    if (!folder)
+    const auto directory = sysroot.find(directory_of(path));
+    if (!directory)
         return std::nullopt;
-    return read_file_in(folder->fd.get(), file_name_of(path), limit, quote(sysroot.on_host(path)));
+    return read_file_in(directory->fd.get(), file_name_of(path), limit, quote(sysroot.on_host(path)));
 }
 
-std::string linked_name(int folder, const std::string &path)
+std::string linked_name(int directory, const std::string &path)
 {
     std::array<char, PATH_MAX> target{};
-    const ssize_t size = ::readlinkat(folder, path.c_str(), target.data(), target.size());
+    const ssize_t size = ::readlinkat(directory, path.c_str(), target.data(), target.size());
     const std::string_view text(target.data(), size < 0 ? 0 : static_cast<size_t>(size));
     return std::string(text.substr(text.rfind('/') + 1)); // npos + 1 is 0
 }

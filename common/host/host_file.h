@@ -12,20 +12,20 @@ namespace ogh {
 // Small files of the host: what drivers say in /proc and /sys.
 
 /**
- * @param folder descriptor of a directory, O_PATH is enough
+ * @param directory descriptor of a directory, O_PATH is enough
  * @param path relative to it, without symlinks at its end
  * @param limit in bytes
  * @param what names the file in messages
  * @return nothing if it does not exist
  * @throws Error (BrokenHost) if it cannot be read, is no plain file, or is larger than `limit`
  */
-std::optional<std::string> read_file_in(int folder, const std::string &path, size_t limit,
+std::optional<std::string> read_file_in(int directory, const std::string &path, size_t limit,
                                         const std::string &what);
 
 /** The same for a path below the sysroot; the directory may be a symlink. */
 std::optional<std::string> read_host_file(const Sysroot &sysroot, const std::string &path, size_t limit);
 
 /** The name of what a symlink leads to, such as "0000:0d:00.0" of "device"; "" if there is no such symlink. */
-std::string linked_name(int folder, const std::string &path);
+std::string linked_name(int directory, const std::string &path);
 
 } // namespace ogh

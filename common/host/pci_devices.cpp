@@ -16,19 +16,19 @@ namespace ogh {
 namespace {
 
 /** Symlinks are followed: the kernel's own are relative, and stay in sysfs. */
-UniqueFd open_in(int folder, const std::string &path)
+UniqueFd open_in(int directory, const std::string &path)
 {
     // Not blocking: a FIFO in a tree made by hand must not hold up the start of a container.
-    return UniqueFd(::openat(folder, path.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC));
+    return UniqueFd(::openat(directory, path.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC));
 }
 
 /**
  * Documentation/ABI/testing/sysfs-devices-power in the kernel. A kernel that does not manage power says nothing, or
  * "unsupported": the device is awake.
  */
-bool sleeps(int folder, const std::string &device)
+bool sleeps(int directory, const std::string &device)
 {
-    const UniqueFd file = open_in(folder, device + "/power/runtime_status");
+    const UniqueFd file = open_in(directory, device + "/power/runtime_status");
     std::array<char, 32> text{};
     const ssize_t size = file.valid() ? ::read(file.get(), text.data(), text.size()) : 0;
     const std::string_view status(text.data(), static_cast<size_t>(std::max<ssize_t>(size, 0)));
@@ -46,16 +46,16 @@ std::optional<std::uint32_t> dword(int config, off_t offset)
 
 } // namespace
 
-PciDevices::PciDevices(const Sysroot &sysroot) : folder_(sysroot.find("/sys/bus/pci/devices")) {}
+PciDevices::PciDevices(const Sysroot &sysroot) : directory_(sysroot.find("/sys/bus/pci/devices")) {}
 
 PciAnswer PciDevices::ask(const PciAddress &address) const
 {
     constexpr std::uint32_t ones = ~std::uint32_t{0};
     constexpr off_t class_offset = 8;
     const std::string device = to_text(address);
-    if (!folder_ || sleeps(folder_->fd.get(), device))
+    if (!directory_ || sleeps(directory_->fd.get(), device))
         return PciAnswer::NotAsked;
-    const UniqueFd config = open_in(folder_->fd.get(), device + "/config");
+    const UniqueFd config = open_in(directory_->fd.get(), device + "/config");
     const auto vendor = config.valid() ? dword(config.get(), 0) : std::nullopt;
     if (!vendor || *vendor != ones)
         return vendor ? PciAnswer::Answers : PciAnswer::NotAsked;

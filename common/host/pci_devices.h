@@ -34,7 +34,7 @@ public:
     [[nodiscard]] std::set<PciAddress> dead_among(const std::set<PciAddress> &addresses) const;
 
 private:
-    std::optional<ResolvedPath> folder_;
+    std::optional<ResolvedPath> directory_;
 };
 
 } // namespace ogh

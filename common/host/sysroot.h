@@ -31,12 +31,12 @@ public:
     /**
      * The tree below an open directory, such as the root of a process with a mount namespace of its own. Symlinks in it lead
      * where they lead there, and /proc in it is followed by what its links say, not by where they lead.
-     * @param folder O_PATH
+     * @param directory O_PATH
      * @param path that names it, for on_host()
      */
-    [[nodiscard]] static Sysroot of_folder(UniqueFd folder, std::string path)
+    [[nodiscard]] static Sysroot of_directory(UniqueFd directory, std::string path)
     {
-        return {std::move(path), std::move(folder)};
+        return {std::move(path), std::move(directory)};
     }
 
     /**

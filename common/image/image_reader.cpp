@@ -75,12 +75,12 @@ UniqueFd ImageReader::open(int found, const Inode &inode, const std::string &wha
     return proc_.reopen(found, O_RDONLY, what);
 }
 
-std::vector<FolderEntry> ImageReader::list(int found, const FolderListing &listing) const
+std::vector<DirectoryEntry> ImageReader::list(int found, const DirectoryListing &listing) const
 {
     const std::string why = origin_obstacle(found, Inode::of(found, listing.what));
     if (!why.empty())
         throw Error(listing.kind, listing.what + " is not read: it " + why);
-    return list_folder(found, listing);
+    return list_directory(found, listing);
 }
 
 ContainerUser user_of_process(const ProcessUser &user, const std::optional<UserNamespace> &user_namespace,

@@ -12,7 +12,7 @@
 #include "base/unique_fd.h"
 #include "image/mount_policy.h"
 #include "image/root_fs.h"
-#include "kernel/folder_entries.h"
+#include "kernel/directory_entries.h"
 #include "kernel/inode.h"
 #include "kernel/proc_fs.h"
 #include "kernel/user_namespace.h"
@@ -95,8 +95,8 @@ public:
      */
     [[nodiscard]] UniqueFd open(int found, const Inode &inode, const std::string &what) const;
 
-    /** As list_folder(), for a directory that was found. @throws Error also if it may not be read */
-    [[nodiscard]] std::vector<FolderEntry> list(int found, const FolderListing &listing) const;
+    /** As list_directory(), for a directory that was found. @throws Error also if it may not be read */
+    [[nodiscard]] std::vector<DirectoryEntry> list(int found, const DirectoryListing &listing) const;
 
 private:
     [[nodiscard]] std::string origin_obstacle(int found, const Inode &inode) const;

@@ -79,15 +79,15 @@ std::string MountPolicy::why_not_make(const std::string &path, const RootFs &roo
     return why_not_make(Inode::of(opened->get(), quote(path)), root.inode());
 }
 
-std::string MountPolicy::why_not_make(const Inode &folder, const Inode &root)
+std::string MountPolicy::why_not_make(const Inode &directory, const Inode &root)
 {
-    if (!is_own(folder, root))
-        return "it would lie in a volume (" + mount_point(folder) +
+    if (!is_own(directory, root))
+        return "it would lie in a volume (" + mount_point(directory) +
                "), where nothing is made; make it in the volume, or leave the volume out";
     // What config.json asks to be read-only becomes so after the hooks alone.
-    if (inside().is_read_only(folder.mount_id))
+    if (inside().is_read_only(directory.mount_id))
         return "its filesystem is read-only; make it in the image";
-    return mount_obstacle(folder);
+    return mount_obstacle(directory);
 }
 
 std::string MountPolicy::mount_obstacle(const Inode &target)

@@ -47,8 +47,8 @@ public:
     /** Whether it is the container's alone: on the root's own mount, or as is_on_own_memory(). */
     bool is_own(const Inode &inode, const Inode &root);
 
-    /** Why nothing may be made in `folder`: it is in a volume, shared, or on a read-only filesystem; "" if it may. */
-    std::string why_not_make(const Inode &folder, const Inode &root);
+    /** Why nothing may be made in `directory` (in a volume, shared, on a read-only filesystem); "" if it may. */
+    std::string why_not_make(const Inode &directory, const Inode &root);
 
     /** The same for the directory `path` of the container; where it does not exist, for the one it would be made in. */
     std::string why_not_make(const std::string &path, const RootFs &root);

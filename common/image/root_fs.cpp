@@ -45,13 +45,13 @@ std::optional<UniqueFd> make_placeholder(int parent, const std::string &name, Ki
     return made;
 }
 
-void clear_setgid(int folder, const std::optional<FsCredentials> &owner, const std::string &path)
+void clear_setgid(int directory, const std::optional<FsCredentials> &owner, const std::string &path)
 {
     std::optional<ScopedFsCredentials> other; // only the owner may change a mode
     if (owner)
         other.emplace(*owner);
     // A descriptor of O_PATH cannot take a new mode before Linux 6.6.
-    const UniqueFd opened(::openat(folder, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+    const UniqueFd opened(::openat(directory, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
     if (!opened.valid() || ::fchmod(opened.get(), 0755) != 0)
         throw SystemError(errno, "cannot set the mode of " + quote(path) + " in the container");
 }

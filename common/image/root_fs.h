@@ -47,6 +47,6 @@ std::optional<UniqueFd> make_placeholder(int parent, const std::string &name, Ki
                                          const std::optional<FsCredentials> &owner, const std::string &path);
 
 /** Gives a directory that make_placeholder() has made the mode 0755. @throws SystemError */
-void clear_setgid(int folder, const std::optional<FsCredentials> &owner, const std::string &path);
+void clear_setgid(int directory, const std::optional<FsCredentials> &owner, const std::string &path);
 
 } // namespace ogh

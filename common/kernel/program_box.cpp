@@ -72,7 +72,7 @@ ProgramBox::ProgramBox(const std::vector<BoxEntry> &entries) : copies_(copies_of
     check_box(::mount_setattr(root_.fd(), "", AT_EMPTY_PATH, &attr, sizeof attr) == 0, "mount_setattr");
 }
 
-void ProgramBox::make_folders(const std::string &path) const
+void ProgramBox::make_directories(const std::string &path) const
 {
     for (size_t slash = path.find('/'); slash != std::string::npos; slash = path.find('/', slash + 1))
         check_box(::mkdirat(root_.fd(), path.substr(0, slash).c_str(), 0755) == 0 || errno == EEXIST,
@@ -81,7 +81,7 @@ void ProgramBox::make_folders(const std::string &path) const
 
 void ProgramBox::add(const MountTree &tree, const std::string &path) const
 {
-    make_folders(path);
+    make_directories(path);
     const UniqueFd place = root_.make(path, tree.is_directory() ? Kind::Directory : Kind::File);
     tree.attach(place.get(), path_in_box(path));
 }

@@ -42,7 +42,7 @@ public:
     void close() const;
 
 private:
-    void make_folders(const std::string &path) const;
+    void make_directories(const std::string &path) const;
     void add(const MountTree &tree, const std::string &path) const;
 
     std::vector<MountTree> copies_; ///< of the entries, made before this process leaves their mount namespace

@@ -11,7 +11,7 @@ namespace ogh {
 constexpr const char *injected_source = "oci-gpu-hooks";
 
 /** The file in it that names its directories with libraries, one a line, for ldcache-update. */
-constexpr const char *folder_list_name = ".oci-gpu-hooks/ld-folders";
+constexpr const char *directory_list_name = ".oci-gpu-hooks/ld-directories";
 
 /** What a new tmpfs is to be like. */
 struct TmpfsOptions {

@@ -14,8 +14,8 @@
 #include "base/file.h"
 #include "base/number.h"
 #include "base/text.h"
-#include "cgroup/cgroup_folder.h"
-#include "kernel/folder_entries.h"
+#include "cgroup/cgroup_directory.h"
+#include "kernel/directory_entries.h"
 #include "kernel/mount_table.h"
 #include "kernel/pidfd.h"
 
@@ -29,10 +29,10 @@ constexpr int max_depth = 64;
 /** Those that runtimes put a container into; "" is version 2. */
 constexpr std::array controllers = {"", "devices", "pids", "memory", "freezer", "cpu", "name=systemd"};
 
-std::uint64_t inode_of(int folder)
+std::uint64_t inode_of(int directory)
 {
     struct stat status {};
-    if (::fstat(folder, &status) != 0)
+    if (::fstat(directory, &status) != 0)
         throw SystemError(errno, "cannot look at a cgroup", ErrorKind::BrokenHost);
     return status.st_ino;
 }
@@ -43,9 +43,9 @@ bool is_removed(int error_number)
     return error_number == ENOENT || error_number == ENODEV;
 }
 
-void add_processes(int folder, std::vector<pid_t> &found)
+void add_processes(int directory, std::vector<pid_t> &found)
 {
-    const UniqueFd file(::openat(folder, "cgroup.procs", O_RDONLY | O_CLOEXEC));
+    const UniqueFd file(::openat(directory, "cgroup.procs", O_RDONLY | O_CLOEXEC));
     if (!file.valid() && is_removed(errno))
         return;
     if (!file.valid())
@@ -65,17 +65,18 @@ void add_processes(int folder, std::vector<pid_t> &found)
     }
 }
 
-void add_all_below(int folder, std::vector<pid_t> &found, int depth)
+void add_all_below(int directory, std::vector<pid_t> &found, int depth)
 {
     if (depth > max_depth)
         throw Error(ErrorKind::BrokenHost, "the cgroups of a container are nested too deep");
-    add_processes(folder, found);
+    add_processes(directory, found);
     const auto is_name = [](std::string_view name) { return name != "." && name != ".."; };
-    for (const FolderEntry &entry : list_folder(folder, {"a cgroup", is_name, 0, ErrorKind::BrokenHost})) {
+    for (const DirectoryEntry &entry :
+         list_directory(directory, {"a cgroup", is_name, 0, ErrorKind::BrokenHost})) {
         if (entry.type != DT_DIR)
             continue;
         const UniqueFd below(
-            ::openat(folder, entry.name.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+            ::openat(directory, entry.name.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
         if (below.valid())
             add_all_below(below.get(), found, depth + 1);
         else if (!is_removed(errno))
@@ -97,12 +98,12 @@ std::optional<OwnCgroup> counted_cgroup(const Processes &processes, const Holder
 }
 
 /** In ns. */
-std::optional<std::uint64_t> cpu_used_in(int folder, bool is_version_2)
+std::optional<std::uint64_t> cpu_used_in(int directory, bool is_version_2)
 {
     constexpr size_t most = 4096;
     constexpr std::string_view label = "usage_usec ";
     const char *const name = is_version_2 ? "cpu.stat" : "cpuacct.usage";
-    const UniqueFd file(::openat(folder, name, O_RDONLY | O_CLOEXEC));
+    const UniqueFd file(::openat(directory, name, O_RDONLY | O_CLOEXEC));
     if (!file.valid())
         return std::nullopt;
     const std::string text = read_all(file.get(), most, name);
@@ -141,7 +142,7 @@ std::optional<OwnCgroup> find_own_cgroup(const Processes &processes, const std::
             return OwnCgroup{controller, own.front(), 0};
         if (!mounts)
             mounts.emplace(processes.open_own("mountinfo").get());
-        const CgroupFolder found = open_cgroup(*mounts, controller, own.front());
+        const CgroupDirectory found = open_cgroup(*mounts, controller, own.front());
         if (found.fd.valid())
             return OwnCgroup{controller, own.front(), inode_of(found.fd.get())};
     }
@@ -151,7 +152,7 @@ std::optional<OwnCgroup> find_own_cgroup(const Processes &processes, const std::
 std::vector<pid_t> processes_in(const Processes &processes, const OwnCgroup &cgroup)
 {
     const MountTable mounts(processes.open_own("mountinfo").get());
-    const CgroupFolder found = open_cgroup(mounts, cgroup.controller, cgroup.path);
+    const CgroupDirectory found = open_cgroup(mounts, cgroup.controller, cgroup.path);
     if (!found.is_shown)
         throw Error(ErrorKind::BrokenHost,
                     "no mount of this host shows the cgroup " + quote(cgroup.path) +
@@ -171,7 +172,7 @@ try {
     if (!path)
         return false;
     const MountTable mounts(processes.open_own("mountinfo").get());
-    const CgroupFolder found = open_cgroup(mounts, freezer ? "freezer" : "", *path);
+    const CgroupDirectory found = open_cgroup(mounts, freezer ? "freezer" : "", *path);
     const UniqueFd file(
         ::openat(found.fd.get(), freezer ? "freezer.state" : "cgroup.events", O_RDONLY | O_CLOEXEC));
     const std::string text = file.valid() ? read_all(file.get(), most, "the state of a cgroup") : "";
@@ -190,7 +191,7 @@ try {
     const MountTable mounts(processes.open_own("mountinfo").get());
     for (const std::string &path :
          container_cgroups(*theirs, *ours, holder.cgroup ? holder.cgroup->path : "")) {
-        const CgroupFolder found = open_cgroup(mounts, "freezer", path);
+        const CgroupDirectory found = open_cgroup(mounts, "freezer", path);
         const UniqueFd file(::openat(found.fd.get(), "freezer.state", O_WRONLY | O_CLOEXEC));
         if (file.valid())
             write_all(file.get(), "THAWED", "the state of a cgroup");
@@ -205,7 +206,7 @@ try {
     if (!cgroup)
         return std::nullopt;
     const MountTable mounts(processes.open_own("mountinfo").get());
-    const CgroupFolder found = open_cgroup(mounts, cgroup->controller, cgroup->path);
+    const CgroupDirectory found = open_cgroup(mounts, cgroup->controller, cgroup->path);
     const auto by_all =
         found.fd.valid() ? cpu_used_in(found.fd.get(), cgroup->controller.empty()) : std::nullopt;
     const auto by_init = cpu_used_by(holder.init.pid); // afterwards: what it uses meanwhile is nobody else's

@@ -8,7 +8,7 @@
 #include <string_view>
 
 #include "base/text.h"
-#include "cgroup/cgroup_folder.h"
+#include "cgroup/cgroup_directory.h"
 
 namespace ogh {
 
@@ -18,11 +18,11 @@ namespace {
 constexpr std::uint64_t first_pid_namespace = 0xEFFFFFFC;
 
 /** Device and inode, as the kernel has them: no filesystem is asked. Empty if it is not there. */
-std::vector<std::uint64_t> file_identity(int folder, const std::string &path)
+std::vector<std::uint64_t> file_identity(int directory, const std::string &path)
 {
     struct statx status {};
     const int flags = AT_EMPTY_PATH | AT_STATX_DONT_SYNC | AT_NO_AUTOMOUNT;
-    if (::statx(folder, path.c_str(), flags, STATX_INO, &status) != 0)
+    if (::statx(directory, path.c_str(), flags, STATX_INO, &status) != 0)
         return {};
     return {status.stx_dev_major, status.stx_dev_minor, status.stx_ino};
 }
@@ -65,9 +65,9 @@ bool has_some_of(const Allocation &allocation, const LeaseKey &gpu)
 
 bool Monitors::has(const Processes &processes, pid_t pid) const
 {
-    const UniqueFd folder = processes.open_folder(std::to_string(pid));
-    const UniqueFd own = processes.open_folder("self");
-    if (!folder.valid() || file_identity(folder.get(), "ns/mnt") != file_identity(own.get(), "ns/mnt"))
+    const UniqueFd directory = processes.open_directory(std::to_string(pid));
+    const UniqueFd own = processes.open_directory("self");
+    if (!directory.valid() || file_identity(directory.get(), "ns/mnt") != file_identity(own.get(), "ns/mnt"))
         return false;
     if (!known_) {
         known_.emplace();
@@ -76,7 +76,7 @@ bool Monitors::has(const Processes &processes, pid_t pid) const
                 known_->insert(file_identity(found->fd.get(), ""));
         }
     }
-    const Identity program = file_identity(folder.get(), "exe");
+    const Identity program = file_identity(directory.get(), "exe");
     return !program.empty() && known_->contains(program);
 }
 

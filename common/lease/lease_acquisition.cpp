@@ -163,7 +163,7 @@ LeaseAcquisition::Attempt LeaseAcquisition::try_now()
     if (attempt.granted || attempt.ticket != 0)
         say_whose(session.state());
     if (!attempt.grant.added.empty())
-        note_grant(store_->folder(), store_->history(), request_, attempt.grant.added, now - asked_ns_);
+        note_grant(store_->directory(), store_->history(), request_, attempt.grant.added, now - asked_ns_);
     ticket_ = attempt.ticket; // a number that was not saved may become that of another request
     return attempt;
 }
@@ -256,7 +256,7 @@ bool LeaseAcquisition::preempt_all(Attempt &attempt)
             say({{LogLevel::Warning, to_text(step)}});
         if (result.has_ended) {
             preempted_[step.holder.init] = "preempted: " + std::string(to_word(step.why));
-            count_takeover(store_->folder());
+            count_takeover(store_->directory());
         }
         if (result.busy_with.valid())
             attempt.sleep_end.watched.push_back(std::move(result.busy_with));
@@ -271,7 +271,7 @@ bool LeaseAcquisition::preempt_all(Attempt &attempt)
 void LeaseAcquisition::say_whose(const LeaseState &state)
 {
     if (!is_known_)
-        try_to_note_people(store_->folder(), state, holder_.first.init, request_.label);
+        try_to_note_people(store_->directory(), state, holder_.first.init, request_.label);
     is_known_ = true;
 }
 

@@ -68,9 +68,9 @@ LeaseCounts::ByVendor devices_by_vendor(const Allocation &allocation)
     return devices;
 }
 
-void count(const LeaseFolder &folder, const LeaseCounts &more) noexcept
+void count(const LeaseDirectory &directory, const LeaseCounts &more) noexcept
 try {
-    const UniqueFd file = folder.open_private(counts_file().c_str(), O_RDWR);
+    const UniqueFd file = directory.open_private(counts_file().c_str(), O_RDWR);
     // In memory that a full filesystem has no page for this process would end.
     if (::fallocate(file.get(), 0, 0, sizeof(Words)) != 0)
         return;
@@ -88,18 +88,18 @@ try {
     return;
 }
 
-void count_takeover(const LeaseFolder &folder) noexcept
+void count_takeover(const LeaseDirectory &directory) noexcept
 {
     LeaseCounts one;
     one.takeovers = 1;
-    count(folder, one);
+    count(directory, one);
 }
 
-LeaseCounts read_counts(const LeaseFolder &folder)
+LeaseCounts read_counts(const LeaseDirectory &directory)
 {
     Words words{};
     try {
-        const UniqueFd file = folder.open_private(counts_file().c_str(), O_RDONLY);
+        const UniqueFd file = directory.open_private(counts_file().c_str(), O_RDONLY);
         const std::string text = read_all(file.get(), sizeof(Words), "the counts of the leases");
         std::memcpy(words.data(), text.data(), text.size());
     } catch (const SystemError &error) {
@@ -109,9 +109,9 @@ LeaseCounts read_counts(const LeaseFolder &folder)
     return std::bit_cast<LeaseCounts>(words);
 }
 
-void forget_counts(const LeaseFolder &folder)
+void forget_counts(const LeaseDirectory &directory)
 {
-    folder.remove(counts_file().c_str());
+    directory.remove(counts_file().c_str());
 }
 
 } // namespace ogh

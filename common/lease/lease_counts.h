@@ -7,7 +7,7 @@
 #include <string_view>
 
 #include "build_config.h"
-#include "lease/lease_folder.h"
+#include "lease/lease_directory.h"
 #include "lease/lease_state.h"
 
 namespace ogh {
@@ -49,13 +49,13 @@ LeaseCounts::ByVendor devices_by_vendor(const Allocation &allocation);
  * Adds to what is there, at once with others that do; whether they have the lock or not. What fails is nobody's error: no
  * container waits for numbers.
  */
-void count(const LeaseFolder &folder, const LeaseCounts &more) noexcept;
-void count_takeover(const LeaseFolder &folder) noexcept;
+void count(const LeaseDirectory &directory, const LeaseCounts &more) noexcept;
+void count_takeover(const LeaseDirectory &directory) noexcept;
 
 /** @return nothing but zeros where nothing has been counted. @throws Error (BrokenHost) */
-LeaseCounts read_counts(const LeaseFolder &folder);
+LeaseCounts read_counts(const LeaseDirectory &directory);
 
 /** Those of another boot, where the directory has outlived it. @throws SystemError (BrokenHost) */
-void forget_counts(const LeaseFolder &folder);
+void forget_counts(const LeaseDirectory &directory);
 
 } // namespace ogh

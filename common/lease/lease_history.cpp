@@ -51,12 +51,12 @@ void add_grant(History &history, const LeaseRequest &request, std::string_view l
     history.add(std::move(line));
 }
 
-void note_grant(const LeaseFolder &folder, History *history, const LeaseRequest &request,
+void note_grant(const LeaseDirectory &directory, History *history, const LeaseRequest &request,
                 const std::vector<LeaseKey> &devices, std::int64_t waited_ns)
 {
     LeaseCounts one;
     one.add_grant(waited_ns);
-    count(folder, one);
+    count(directory, one);
     if (history != nullptr)
         add_grant(*history, request, request.demand.mode == LeaseMode::Exclusive ? "exclusive" : "shared",
                   devices, waited_ns);

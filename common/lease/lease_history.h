@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "history/history.h"
-#include "lease/lease_folder.h"
+#include "lease/lease_directory.h"
 #include "lease/lease_request.h"
 #include "lease/lease_state.h"
 
@@ -21,7 +21,7 @@ constexpr std::string_view observers_lease = "observer";
 using KnownEnds = std::map<ProcessId, std::string>;
 
 /** A container has got these devices: it is counted, and written down. @param history or nullptr. @param waited_ns since it asked */
-void note_grant(const LeaseFolder &folder, History *history, const LeaseRequest &request,
+void note_grant(const LeaseDirectory &directory, History *history, const LeaseRequest &request,
                 const std::vector<LeaseKey> &devices, std::int64_t waited_ns);
 
 /** What is written down alone. @param lease "shared", and so on. @param waited_ns since it asked */

@@ -92,10 +92,10 @@ LeasePeople parse_people(std::string_view text)
     return people;
 }
 
-void note_people(const LeaseFolder &folder, const LeaseState &state, const ProcessId &init,
+void note_people(const LeaseDirectory &directory, const LeaseState &state, const ProcessId &init,
                  const ContainerLabel &label)
 {
-    const UniqueFd file = folder.open_private(file_name, O_RDWR | O_APPEND);
+    const UniqueFd file = directory.open_private(file_name, O_RDWR | O_APPEND);
     const off_t size = ::lseek(file.get(), 0, SEEK_END);
     if (size > 0 && static_cast<size_t>(size) > roomy + 2 * max_line * inits_of(state).size()) {
         ::lseek(file.get(), 0, SEEK_SET);
@@ -104,21 +104,21 @@ void note_people(const LeaseFolder &folder, const LeaseState &state, const Proce
     write_all(file.get(), people_line(init, label), what);
 }
 
-void try_to_note_people(const LeaseFolder &folder, const LeaseState &state, const ProcessId &init,
+void try_to_note_people(const LeaseDirectory &directory, const LeaseState &state, const ProcessId &init,
                         const ContainerLabel &label)
 {
     if (label == ContainerLabel())
         return;
     try {
-        note_people(folder, state, init, label);
+        note_people(directory, state, init, label);
     } catch (const Error &) { // NOLINT(bugprone-empty-catch): the list goes without
     }
 }
 
-LeasePeople read_people(const LeaseFolder &folder)
+LeasePeople read_people(const LeaseDirectory &directory)
 {
     try {
-        return parse_people(read_all(folder.open_private(file_name, O_RDONLY).get(), max_file, what));
+        return parse_people(read_all(directory.open_private(file_name, O_RDONLY).get(), max_file, what));
     } catch (const Error &) {
         return {};
     }

@@ -5,7 +5,7 @@
 #include <string>
 #include <string_view>
 
-#include "lease/lease_folder.h"
+#include "lease/lease_directory.h"
 #include "lease/lease_state.h"
 #include "oci/container_label.h"
 
@@ -29,14 +29,14 @@ LeasePeople parse_people(std::string_view text);
  * Adds a container's line; with the lock of the leases held. Where the file has become long it is written anew, with the
  * lines of those that the state has. @throws Error
  */
-void note_people(const LeaseFolder &folder, const LeaseState &state, const ProcessId &init,
+void note_people(const LeaseDirectory &directory, const LeaseState &state, const ProcessId &init,
                  const ContainerLabel &label);
 
 /** The same, if it can be done: what is for people never keeps a container from its GPU, and the list goes without. */
-void try_to_note_people(const LeaseFolder &folder, const LeaseState &state, const ProcessId &init,
+void try_to_note_people(const LeaseDirectory &directory, const LeaseState &state, const ProcessId &init,
                         const ContainerLabel &label);
 
 /** @return nothing for whoever may not read it, and where it cannot be read: it is for people alone */
-LeasePeople read_people(const LeaseFolder &folder);
+LeasePeople read_people(const LeaseDirectory &directory);
 
 } // namespace ogh

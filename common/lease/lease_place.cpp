@@ -24,7 +24,7 @@ bool is_written_by_its_owner_alone(const struct stat &status)
  * the host's root: whoever that is can have it all anyway.
  * @param names from the root on
  */
-std::optional<UniqueFd> find_own_folder(const Sysroot &sysroot, const std::vector<std::string> &names)
+std::optional<UniqueFd> find_own_directory(const Sysroot &sysroot, const std::vector<std::string> &names)
 {
     const auto root = sysroot.find("/");
     if (!root)
@@ -52,12 +52,12 @@ std::string outer_root()
 
 std::optional<LeasePlace> find_lease_place(const Sysroot &sysroot)
 {
-    if (auto run = find_own_folder(sysroot, {"run"}))
+    if (auto run = find_own_directory(sysroot, {"run"}))
         return LeasePlace{std::move(*run), "/run", "the containers of this user namespace's root"};
     const std::string uid = outer_root();
     if (uid.empty())
         return std::nullopt;
-    if (auto run = find_own_folder(sysroot, {"run", "user", uid}))
+    if (auto run = find_own_directory(sysroot, {"run", "user", uid}))
         return LeasePlace{std::move(*run), "/run/user/" + uid, "the containers of user " + uid};
     return std::nullopt;
 }

@@ -15,9 +15,9 @@ namespace ogh {
  * /proc/self/uid_map has it; nothing of it by a symlink.
  */
 struct LeasePlace {
-    UniqueFd folder;   ///< the directory of that root's
-    std::string path;  ///< its name
-    std::string scope; ///< whose containers the leases bind, for people: "the containers of user 1000"
+    UniqueFd directory; ///< the directory of that root's
+    std::string path;   ///< its name
+    std::string scope;  ///< whose containers the leases bind, for people: "the containers of user 1000"
 };
 
 /**

@@ -75,13 +75,13 @@ LeaseState state_for(const ProcessSpace &space, std::string_view text, const std
 
 LeaseState LeaseStore::read() const
 {
-    return state_for(processes_.space(), folder_.read(max_lease_file).view(), how_to_clear());
+    return state_for(processes_.space(), directory_.read(max_lease_file).view(), how_to_clear());
 }
 
 LeaseCounts LeaseStore::counts() const
 {
-    LeaseCounts counts = read_counts(folder_);
-    const MappedText file = folder_.read(max_lease_file);
+    LeaseCounts counts = read_counts(directory_);
+    const MappedText file = directory_.read(max_lease_file);
     const std::string_view text = file.view();
     if (is_of_another_boot(text, processes_.space()))
         return {};
@@ -92,7 +92,8 @@ LeaseCounts LeaseStore::counts() const
 }
 
 LeaseStore::Session::Session(const LeaseStore &store, UniqueFd lock, std::uint64_t ticket)
-    : store_(store), lock_(std::move(lock)), file_(store.folder_.read(max_lease_file)), saved_(file_.view())
+    : store_(store), lock_(std::move(lock)), file_(store.directory_.read(max_lease_file)),
+      saved_(file_.view())
 {
     LeaseFilePart part = part_for(store.processes_.space(), saved_, store.how_to_clear(), ticket);
     state_ = std::move(part.file.state);
@@ -163,7 +164,7 @@ void LeaseStore::Session::count_ends(std::int64_t now) const
         counts.add_time(less, now - had.taken_ns);
     }
     if (counts != LeaseCounts())
-        count(store_.folder_, counts);
+        count(store_.directory_, counts);
 }
 
 void LeaseStore::Session::save()
@@ -174,14 +175,14 @@ void LeaseStore::Session::save()
     if (is_saved(text) || (saved_.empty() && state_ == LeaseState()))
         return;
     if (is_of_another_boot(saved_, store_.processes_.space()))
-        forget_counts(store_.folder_);
+        forget_counts(store_.directory_);
     // First, with the lock held: should this process be killed on the way, nobody sleeps who could be served.
     const StateChange change = state_.drains == drains_ ? change_ : StateChange::Other;
     const size_t unread = later_.size();
     read_touched(all_, state_, later_, change);
     if (wake_waiters(store_.processes_, state_, change) || later_.size() < unread)
         text = to_parts({store_.processes_.space(), state_});
-    store_.folder_.write({text.before, later_, text.behind});
+    store_.directory_.write({text.before, later_, text.behind});
     const std::int64_t now = boottime_ns();
     count_ends(now);
     if (with_gone_ && store_.history_ != nullptr)

@@ -13,8 +13,8 @@
 #include "base/unique_fd.h"
 #include "history/history.h"
 #include "lease/lease_counts.h"
+#include "lease/lease_directory.h"
 #include "lease/lease_file.h"
-#include "lease/lease_folder.h"
 #include "lease/lease_history.h"
 #include "lease/lease_state.h"
 #include "lease/lease_text.h"
@@ -43,13 +43,13 @@ public:
     static constexpr Patience patience_at_the_end{std::chrono::seconds(2), false};
 
     /** @param history of what comes and goes; nothing: there is none */
-    explicit LeaseStore(LeaseFolder folder, std::shared_ptr<History> history = nullptr)
-        : folder_(std::move(folder)), history_(std::move(history))
+    explicit LeaseStore(LeaseDirectory directory, std::shared_ptr<History> history = nullptr)
+        : directory_(std::move(directory)), history_(std::move(history))
     {
     }
 
-    /** As LeaseFolder::scope(). */
-    [[nodiscard]] const std::string &scope() const { return folder_.scope(); }
+    /** As LeaseDirectory::scope(). */
+    [[nodiscard]] const std::string &scope() const { return directory_.scope(); }
 
     /** Those of whom the state tells. */
     [[nodiscard]] const Processes &processes() const { return processes_; }
@@ -112,10 +112,10 @@ public:
      */
     [[nodiscard]] Session open(const Patience &limit = patience, std::uint64_t ticket = 0) const
     {
-        return {*this, folder_.lock(processes_, limit), ticket};
+        return {*this, directory_.lock(processes_, limit), ticket};
     }
 
-    [[nodiscard]] const LeaseFolder &folder() const { return folder_; }
+    [[nodiscard]] const LeaseDirectory &directory() const { return directory_; }
 
     /** @return nullptr if there is none */
     [[nodiscard]] History *history() const { return history_.get(); }
@@ -127,9 +127,9 @@ public:
     [[nodiscard]] LeaseCounts counts() const;
 
 private:
-    [[nodiscard]] std::string how_to_clear() const { return folder_.how_to_clear(); }
+    [[nodiscard]] std::string how_to_clear() const { return directory_.how_to_clear(); }
 
-    LeaseFolder folder_;
+    LeaseDirectory directory_;
     std::shared_ptr<History> history_;
     Processes processes_;
 };

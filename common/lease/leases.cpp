@@ -47,7 +47,7 @@ LeaseList list_of(const LeaseStore &store, const LeaseState &state, const Presen
 {
     const Processes &processes = store.processes();
     LeaseList list{{}, state.drains, store.scope(), state};
-    LeasePeople people = read_people(store.folder());
+    LeasePeople people = read_people(store.directory());
     for (const Allocation &allocation : state.allocations) {
         const Holder &holder = allocation.holder;
         const bool lives = present.holders.contains(holder.init);
@@ -81,13 +81,13 @@ LeaseList list_of(const LeaseStore &store, const LeaseState &state, const Presen
 } // namespace
 
 Leases::Leases(const Sysroot &sysroot, std::shared_ptr<History> history)
-    : store_(std::make_shared<LeaseStore>(LeaseFolder(sysroot), std::move(history)))
+    : store_(std::make_shared<LeaseStore>(LeaseDirectory(sysroot), std::move(history)))
 {
 }
 
 bool Leases::are_possible(const Sysroot &sysroot)
 {
-    return LeaseFolder::is_possible(sysroot);
+    return LeaseDirectory::is_possible(sysroot);
 }
 
 void Leases::require(const Sysroot &sysroot, const std::string &what)
@@ -111,7 +111,7 @@ void Leases::observe(const LeaseRequest &request)
     drop_gone(processes, session.state());
     ogh::observe(session.state(), holder, request.demand.fixed, boottime_ns(), unix_time());
     session.save();
-    try_to_note_people(store_->folder(), session.state(), holder.init, request.label);
+    try_to_note_people(store_->directory(), session.state(), holder.init, request.label);
     if (store_->history() != nullptr)
         add_grant(*store_->history(), request, observers_lease, request.demand.fixed, 0);
 }
@@ -175,29 +175,29 @@ LeaseList Leases::list(const PreemptionPolicy &policy)
 
 LeaseList Leases::look(const Sysroot &sysroot, const PreemptionPolicy &policy)
 {
-    auto folder = LeaseFolder::find(sysroot);
-    if (!folder)
+    auto directory = LeaseDirectory::find(sysroot);
+    if (!directory)
         return {};
-    const LeaseStore store(std::move(*folder));
+    const LeaseStore store(std::move(*directory));
     LeaseState state = store.read();
     expire(state, boottime_ns());
     LeaseState living = state;
     const Present present = drop_gone(store.processes(), living);
     LeaseList list = list_of(store, state, present, policy);
     list.state = std::move(living);
-    list.lock_keeper = store.folder().lock_keeper(store.processes());
+    list.lock_keeper = store.directory().lock_keeper(store.processes());
     return list;
 }
 
 LeaseCounts Leases::counts(const Sysroot &sysroot)
 {
-    auto folder = LeaseFolder::find(sysroot);
-    if (!folder)
+    auto directory = LeaseDirectory::find(sysroot);
+    if (!directory)
         return {};
-    const LeaseStore store(std::move(*folder));
+    const LeaseStore store(std::move(*directory));
     UniqueFd lock; // what ends goes from the one to the other
     try {
-        lock = store.folder().lock(store.processes(), LeaseStore::patience_at_the_end);
+        lock = store.directory().lock(store.processes(), LeaseStore::patience_at_the_end);
     } catch (
         const Error
             &) { // NOLINT(bugprone-empty-catch): somebody keeps it, and numbers are not worth waiting for

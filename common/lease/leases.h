@@ -40,15 +40,15 @@ struct LeaseEntry {
 struct LeaseList {
     std::vector<LeaseEntry> entries; ///< who has something, and then who waits, in the order of the queue
     std::vector<Drain> drains;
-    std::string scope = {};       ///< as LeaseFolder::scope()
+    std::string scope = {};       ///< as LeaseDirectory::scope()
     LeaseState state = {};        ///< without those who have ended
     std::string lock_keeper = {}; ///< who keeps all hooks from it, for people; "" where nobody does
 };
 
 /**
- * The leases of this host: which container has which GPU, in a LeaseFolder. Nobody has to give anything back: a lease
- * ends with its container. Construct it on the host, as root; see LeaseFolder, state_for() and Processes for what is
- * refused.
+ * The leases of this host: which container has which GPU, in a LeaseDirectory. Nobody has to give anything back: a
+ * lease ends with its container. Construct it on the host, as root; see LeaseDirectory, state_for() and Processes for
+ * what is refused.
  */
 class Leases final {
 public:

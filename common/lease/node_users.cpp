@@ -27,11 +27,11 @@ struct CloseListing {
 using Listing = std::unique_ptr<DIR, CloseListing>;
 
 /** Takes the descriptor. */
-Listing listing_of(UniqueFd folder)
+Listing listing_of(UniqueFd directory)
 {
-    Listing listing(folder.valid() ? ::fdopendir(folder.get()) : nullptr);
+    Listing listing(directory.valid() ? ::fdopendir(directory.get()) : nullptr);
     if (listing != nullptr)
-        static_cast<void>(folder.release());
+        static_cast<void>(directory.release());
     return listing;
 }
 
@@ -63,7 +63,7 @@ public:
 
     GpuUsers find(const Monitors &monitors)
     {
-        const Listing all = listing_of(processes_.open_folder("."));
+        const Listing all = listing_of(processes_.open_directory("."));
         if (all == nullptr)
             return GpuUsers::not_known("/proc cannot be read");
         GpuUsers found;
@@ -86,7 +86,7 @@ private:
         if (is_late())
             return std::nullopt;
         errno = 0;
-        const Listing open = listing_of(processes_.open_folder(std::to_string(pid) + "/fd"));
+        const Listing open = listing_of(processes_.open_directory(std::to_string(pid) + "/fd"));
         if (open == nullptr) {
             if (errno == EACCES || errno == EPERM)
                 unknown_ = "there are processes that this one may not look at";
@@ -108,10 +108,10 @@ private:
         return gpu_at(::dirfd(open.get()), one.c_str()) == nullptr ? std::nullopt : std::move(user);
     }
 
-    [[nodiscard]] const LeaseKey *gpu_at(int folder, const char *descriptor) const
+    [[nodiscard]] const LeaseKey *gpu_at(int directory, const char *descriptor) const
     {
         std::array<char, PATH_MAX> text{};
-        const ssize_t size = ::readlinkat(folder, descriptor, text.data(), text.size());
+        const ssize_t size = ::readlinkat(directory, descriptor, text.data(), text.size());
         std::string_view name(text.data(), static_cast<size_t>(std::max<ssize_t>(size, 0)));
         name.remove_prefix(name.rfind('/') + 1); // npos + 1 is 0
         if (!name.starts_with(name_) || name.size() == name_.size() || !is_digit(name[name_.size()]))
@@ -120,9 +120,9 @@ private:
         const int flags = AT_STATX_DONT_SYNC | AT_NO_AUTOMOUNT;
         // What is opened with O_PATH alone can neither be read nor written, and is not used.
         constexpr unsigned read_or_write = S_IRUSR | S_IWUSR;
-        if (::statx(folder, descriptor, flags | AT_SYMLINK_NOFOLLOW, STATX_MODE, &status) != 0 ||
+        if (::statx(directory, descriptor, flags | AT_SYMLINK_NOFOLLOW, STATX_MODE, &status) != 0 ||
             (status.stx_mode & read_or_write) == 0 ||
-            ::statx(folder, descriptor, flags, STATX_TYPE, &status) != 0 || !S_ISCHR(status.stx_mode))
+            ::statx(directory, descriptor, flags, STATX_TYPE, &status) != 0 || !S_ISCHR(status.stx_mode))
             return nullptr;
         const auto found = nodes_.find({status.stx_rdev_major, status.stx_rdev_minor});
         return found == nodes_.end() ? nullptr : &found->second;

@@ -193,7 +193,7 @@ std::string Processes::locks() const
     return read_path("locks", max_locks).value_or("");
 }
 
-UniqueFd Processes::open_folder(const std::string &path) const
+UniqueFd Processes::open_directory(const std::string &path) const
 {
     return UniqueFd(::openat(proc_.get(), path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
 }

@@ -76,7 +76,7 @@ public:
     [[nodiscard]] std::string locks() const;
 
     /** Opens a directory of /proc: ".", "self", "42/fd". @return not valid if it cannot be, and errno says why */
-    [[nodiscard]] UniqueFd open_folder(const std::string &path) const;
+    [[nodiscard]] UniqueFd open_directory(const std::string &path) const;
 
     /** The number of a process's pid namespace. @return nothing if it cannot be told. @throws Error */
     [[nodiscard]] std::optional<std::uint64_t> pid_namespace_of(const std::string &process) const;

@@ -125,10 +125,10 @@ int compare_entries(const LdCacheEntry &a, const LdCacheEntry &b, CharSign sign)
         return order;
     if (a.flags != b.flags)
         return compare(b.flags, a.flags);
-    if (a.subfolder.empty() != b.subfolder.empty())
-        return a.subfolder.empty() ? 1 : -1;
-    if (!a.subfolder.empty())
-        return a.subfolder.compare(b.subfolder);
+    if (a.subdirectory.empty() != b.subdirectory.empty())
+        return a.subdirectory.empty() ? 1 : -1;
+    if (!a.subdirectory.empty())
+        return a.subdirectory.compare(b.subdirectory);
     return compare_hwcaps(a.hwcap, b.hwcap);
 }
 

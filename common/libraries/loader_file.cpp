@@ -70,10 +70,10 @@ LoaderFile read_loader_file(ContainerView &view, const std::string &path, size_t
     return file;
 }
 
-bool can_be_in_loader_files(std::string_view folder)
+bool can_be_in_loader_files(std::string_view directory)
 {
     constexpr std::string_view separators = ":;\n\t\v\f\r =#";
-    return folder.find_first_of(separators) == std::string_view::npos;
+    return directory.find_first_of(separators) == std::string_view::npos;
 }
 
 LoaderImage read_loader_image(ContainerView &view)

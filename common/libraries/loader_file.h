@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "image/container_view.h"
-#include "libraries/folder_libraries.h"
+#include "libraries/directory_libraries.h"
 
 namespace ogh {
 
@@ -38,7 +38,7 @@ struct LoaderFile {
 LoaderFile read_loader_file(ContainerView &view, const std::string &path, size_t limit);
 
 /** Whether the loader's files, which take directories one a line and split them at some characters, can name this one. Pure. */
-bool can_be_in_loader_files(std::string_view folder);
+bool can_be_in_loader_files(std::string_view directory);
 
 constexpr const char *loader_cache_path = "/etc/ld.so.cache";
 constexpr const char *loader_conf_path = "/etc/ld.so.conf";
@@ -57,9 +57,9 @@ struct LoaderImage {
     LoaderFile cache; ///< these three only with glibc
     LoaderFile conf;
     LoaderFile own_conf;
-    std::vector<MuslPath> musl;          ///< one for each loader of musl
-    std::vector<std::string> folders;    ///< to be searched, in order
-    std::vector<AddedLibrary> libraries; ///< in them
+    std::vector<MuslPath> musl;           ///< one for each loader of musl
+    std::vector<std::string> directories; ///< to be searched, in order
+    std::vector<AddedLibrary> libraries;  ///< in them
     /** Whether they are all that lie in the directories. If not, the image's entries for these directories stay. */
     bool has_all_libraries = true;
 };

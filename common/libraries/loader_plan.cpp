@@ -56,13 +56,13 @@ void should_be(const std::string &path, const LoaderFile &file, std::string cont
 }
 
 /** The lines of a file that names directories, without comments and blank ones. */
-std::vector<std::string> folder_lines(std::string_view text)
+std::vector<std::string> directory_lines(std::string_view text)
 {
     std::vector<std::string> lines;
     for (const std::string &line : split_list(text, '\n')) {
-        const std::string folder(trimmed(std::string_view(line).substr(0, line.find('#'))));
-        if (!folder.empty())
-            lines.push_back(folder);
+        const std::string directory(trimmed(std::string_view(line).substr(0, line.find('#'))));
+        if (!directory.empty())
+            lines.push_back(directory);
     }
     return lines;
 }
@@ -78,8 +78,8 @@ std::vector<std::string> joined(std::vector<std::string> first, const std::vecto
 std::string own_conf(const LoaderImage &image)
 {
     std::string text = own_conf_head;
-    for (const std::string &folder : joined(image.folders, folder_lines(image.own_conf.content)))
-        text += folder + "\n";
+    for (const std::string &directory : joined(image.directories, directory_lines(image.own_conf.content)))
+        text += directory + "\n";
     return text;
 }
 
@@ -100,7 +100,7 @@ void plan_conf(const LoaderImage &image, Edits &edits, Notes &notes)
 std::vector<AddedLibrary> libraries_for(const LdCache *cache, std::vector<AddedLibrary> libraries)
 {
     if (cache != nullptr && !cache->has_extensions)
-        std::erase_if(libraries, [](const AddedLibrary &library) { return !library.subfolder.empty(); });
+        std::erase_if(libraries, [](const AddedLibrary &library) { return !library.subdirectory.empty(); });
     return libraries;
 }
 
@@ -118,7 +118,7 @@ void plan_cache(const LoaderImage &image, bool read_only, Edits &edits, Notes &n
         warn(notes, quote(loader_cache_path) + " in the container has " + std::to_string(cache->left_out) +
                         " entries that lead outside of it, which are left out");
     const auto libraries = libraries_for(cache, image.libraries);
-    const auto left_out = image.has_all_libraries ? image.folders : std::vector<std::string>();
+    const auto left_out = image.has_all_libraries ? image.directories : std::vector<std::string>();
     std::string merged = merged_cache(cache, left_out, libraries);
     // Without libraries, and without old entries that go, the image's own file is as good.
     if (libraries.empty() && (cache == nullptr || merged == merged_cache(cache, {}, {})))
@@ -127,33 +127,33 @@ void plan_cache(const LoaderImage &image, bool read_only, Edits &edits, Notes &n
 }
 
 /** musl takes both for the end of a directory. */
-std::vector<std::string> musl_folders(std::string_view text)
+std::vector<std::string> musl_directories(std::string_view text)
 {
-    std::vector<std::string> folders;
+    std::vector<std::string> directories;
     for (const std::string &line : split_list(text, '\n')) {
-        for (const std::string &folder : split_list(line, ':')) {
-            if (!folder.empty())
-                folders.push_back(folder);
+        for (const std::string &directory : split_list(line, ':')) {
+            if (!directory.empty())
+                directories.push_back(directory);
         }
     }
-    return folders;
+    return directories;
 }
 
-void plan_musl(const MuslPath &musl, const std::vector<std::string> &folders, bool read_only, Edits &edits,
-               Notes &notes)
+void plan_musl(const MuslPath &musl, const std::vector<std::string> &directories, bool read_only,
+               Edits &edits, Notes &notes)
 {
     const bool absent = musl.file.state == LoaderFile::State::Absent;
     const bool plain = musl.file.state == LoaderFile::State::Plain;
     if (!absent && !plain)
         warn(notes, quote(musl.path) + " in the container " + musl.file.problem +
                         ", a new one with musl's own directories takes its place");
-    const std::vector<std::string> old = musl_folders(plain ? musl.file.content : musl_default);
-    const std::vector<std::string> wanted = joined(folders, old);
+    const std::vector<std::string> old = musl_directories(plain ? musl.file.content : musl_default);
+    const std::vector<std::string> wanted = joined(directories, old);
     if (plain && wanted == old)
         return;
     std::string text;
-    for (const std::string &folder : wanted)
-        text += folder + "\n";
+    for (const std::string &directory : wanted)
+        text += directory + "\n";
     // Made even for a read-only root, which it becomes after the hooks: with the empty file that a mount would leave
     // behind, musl searches nowhere.
     must_be(musl.path, musl.file, std::move(text), read_only && !absent, edits);
@@ -164,7 +164,7 @@ void plan_musl(const MuslPath &musl, const std::vector<std::string> &folders, bo
 bool includes_own_conf(std::string_view conf)
 {
     constexpr std::string_view word = "include";
-    for (const std::string &line : folder_lines(conf)) {
+    for (const std::string &line : directory_lines(conf)) {
         if (!line.starts_with(word) || line.size() == word.size() ||
             (line[word.size()] != ' ' && line[word.size()] != '\t'))
             continue;
@@ -182,7 +182,7 @@ bool includes_own_conf(std::string_view conf)
 Edits plan_loader_files(const LoaderImage &image, bool read_only, Notes &notes)
 {
     Edits edits;
-    if (image.folders.empty()) {
+    if (image.directories.empty()) {
         notes.push_back(
             {LogLevel::Info, "nothing to do: no directory with libraries was asked for or put in"});
         return edits;
@@ -197,7 +197,7 @@ Edits plan_loader_files(const LoaderImage &image, bool read_only, Notes &notes)
         plan_cache(image, read_only, edits, notes);
     }
     for (const MuslPath &musl : image.musl)
-        plan_musl(musl, image.folders, read_only, edits, notes);
+        plan_musl(musl, image.directories, read_only, edits, notes);
     if (edits.files.empty())
         notes.push_back({LogLevel::Info, "nothing to do: the loader's files have the directories already"});
     return edits;

@@ -13,29 +13,29 @@ namespace {
 
 using Entries = std::vector<const LdCacheEntry *>;
 
-bool is_below(std::string_view path, std::string_view folder)
+bool is_below(std::string_view path, std::string_view directory)
 {
-    return path.size() > folder.size() && path.starts_with(folder) && path[folder.size()] == '/';
+    return path.size() > directory.size() && path.starts_with(directory) && path[directory.size()] == '/';
 }
 
 /** Whether the path is that of a library which the loader would find in the directory. */
-bool is_library_of(std::string_view path, std::string_view folder)
+bool is_library_of(std::string_view path, std::string_view directory)
 {
     constexpr std::string_view hwcaps = "glibc-hwcaps";
-    if (!is_below(path, folder))
+    if (!is_below(path, directory))
         return false;
-    const std::string_view inside = path.substr(folder.size() + 1);
+    const std::string_view inside = path.substr(directory.size() + 1);
     return inside.find('/') == std::string_view::npos || is_below(inside, hwcaps);
 }
 
-Entries kept_entries(const LdCache &image, const std::vector<std::string> &folders)
+Entries kept_entries(const LdCache &image, const std::vector<std::string> &directories)
 {
     Entries kept;
     kept.reserve(image.entries.size());
     for (const LdCacheEntry &entry : image.entries) {
-        const bool is_old = std::any_of(folders.begin(), folders.end(), [&](const std::string &folder) {
-            return is_library_of(entry.path, folder);
-        });
+        const bool is_old =
+            std::any_of(directories.begin(), directories.end(),
+                        [&](const std::string &directory) { return is_library_of(entry.path, directory); });
         if (!is_old)
             kept.push_back(&entry);
     }
@@ -48,7 +48,7 @@ std::vector<LdCacheEntry> entries_of(const std::vector<AddedLibrary> &added)
     entries.reserve(added.size());
     for (const AddedLibrary &library : added)
         entries.push_back(
-            {library.name, library.path, library.flags, library.os_version, 0, library.subfolder});
+            {library.name, library.path, library.flags, library.os_version, 0, library.subdirectory});
     return entries;
 }
 
@@ -98,7 +98,7 @@ Entries merged(const Entries &few, const Entries &many, CharSign sign)
 
 } // namespace
 
-std::string merged_cache(const LdCache *image, const std::vector<std::string> &folders,
+std::string merged_cache(const LdCache *image, const std::vector<std::string> &directories,
                          const std::vector<AddedLibrary> &added)
 {
     const std::vector<LdCacheEntry> new_entries = entries_of(added);
@@ -106,14 +106,15 @@ std::string merged_cache(const LdCache *image, const std::vector<std::string> &f
     first.reserve(new_entries.size());
     for (const LdCacheEntry &entry : new_entries)
         first.push_back(&entry);
-    Entries second = image != nullptr ? kept_entries(*image, folders) : Entries();
+    Entries second = image != nullptr ? kept_entries(*image, directories) : Entries();
     const CharSign sign = char_sign_of(first, second);
     sort(first, sign);
     sort(second, sign);
     const Entries all = merged(first, second, sign);
     const bool with_extensions = image == nullptr || image->has_extensions ||
-                                 std::any_of(added.begin(), added.end(),
-                                             [](const auto &library) { return !library.subfolder.empty(); });
+                                 std::any_of(added.begin(), added.end(), [](const auto &library) {
+                                     return !library.subdirectory.empty();
+                                 });
     return write_ld_cache(all, with_extensions);
 }
 

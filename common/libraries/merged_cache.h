@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "libraries/folder_libraries.h"
+#include "libraries/directory_libraries.h"
 #include "loader/ld_cache.h"
 
 namespace ogh {
@@ -21,10 +21,10 @@ namespace ogh {
  * that cache holds (entries of the old form grow, from 12 bytes to 24); mostly it is about as long.
  *
  * @param image what the image has; nullptr: nothing
- * @param folders absolute, without a slash at the end
+ * @param directories absolute, without a slash at the end
  * @throws Error if the result would have 4 GiB, more than its offsets reach
  */
-std::string merged_cache(const LdCache *image, const std::vector<std::string> &folders,
+std::string merged_cache(const LdCache *image, const std::vector<std::string> &directories,
                          const std::vector<AddedLibrary> &added);
 
 } // namespace ogh

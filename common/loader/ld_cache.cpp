@@ -76,7 +76,7 @@ public:
     [[nodiscard]] bool valid() const { return valid_; }
 
     /** The glibc-hwcaps name of this number; nothing if there is none. */
-    [[nodiscard]] std::optional<std::string_view> subfolder(std::uint64_t index) const
+    [[nodiscard]] std::optional<std::string_view> subdirectory(std::uint64_t index) const
     {
         if (index >= hwcaps_.size() / 4)
             return std::nullopt;
@@ -110,10 +110,10 @@ std::optional<LdCacheEntry> new_entry_at(std::string_view entry, std::string_vie
     read->hwcap = load_little_endian<std::uint64_t>(entry, 16);
     if ((read->hwcap & ~hwcap_level_mask & ~hwcap_index_mask) != hwcap_extension)
         return read;
-    const auto subfolder = extensions.subfolder(read->hwcap & hwcap_index_mask);
-    if (!subfolder)
+    const auto subdirectory = extensions.subdirectory(read->hwcap & hwcap_index_mask);
+    if (!subdirectory)
         return std::nullopt;
-    read->subfolder = *subfolder;
+    read->subdirectory = *subdirectory;
     read->hwcap &= hwcap_level_mask;
     return read;
 }

@@ -18,7 +18,7 @@ struct LdCacheEntry {
     std::uint32_t os_version = 0;
     /** The hwcap bits of older times; with a subdirectory: the level of the instruction set, in its own bits. */
     std::uint64_t hwcap = 0;
-    std::string_view subfolder; ///< the name below glibc-hwcaps; "" if the library is not below one
+    std::string_view subdirectory; ///< the name below glibc-hwcaps; "" if the library is not below one
 
     bool operator==(const LdCacheEntry &) const = default;
 };

@@ -144,12 +144,12 @@ bool is_tail(const LdCacheEntry &entry)
 }
 
 /** The glibc-hwcaps names of all entries, each once, sorted as the loader needs them. */
-std::vector<std::string_view> subfolders_of(const std::vector<const LdCacheEntry *> &entries)
+std::vector<std::string_view> subdirectories_of(const std::vector<const LdCacheEntry *> &entries)
 {
     std::vector<std::string_view> names;
     for (const LdCacheEntry *entry : entries) {
-        if (!entry->subfolder.empty())
-            names.push_back(entry->subfolder);
+        if (!entry->subdirectory.empty())
+            names.push_back(entry->subdirectory);
     }
     // Stable: of equal ones the first stays, and the next reader of the cache gives them all its bytes.
     std::stable_sort(names.begin(), names.end());
@@ -160,15 +160,15 @@ std::vector<std::string_view> subfolders_of(const std::vector<const LdCacheEntry
 class Writer final {
 public:
     Writer(const std::vector<const LdCacheEntry *> &entries, bool with_extensions)
-        : entries_(entries), with_extensions_(with_extensions), subfolders_(subfolders_of(entries)),
-          strings_(entries.size() + subfolders_.size())
+        : entries_(entries), with_extensions_(with_extensions), subdirectories_(subdirectories_of(entries)),
+          strings_(entries.size() + subdirectories_.size())
     {
         for (const LdCacheEntry *entry : entries_) {
             strings_.add(entry->path);
             if (!is_tail(*entry))
                 strings_.add(entry->name);
         }
-        for (const std::string_view name : subfolders_)
+        for (const std::string_view name : subdirectories_)
             strings_.add(name);
         // To the loader a header alone is no cache.
         if (entries_.empty() && !with_extensions_)
@@ -197,7 +197,7 @@ private:
         if (with_extensions_) {
             extensions_at_ = (end_ + 3) / 4 * 4;
             hwcaps_at_ = extensions_at_ + extensions_header_size + section_count * section_size;
-            end_ = hwcaps_at_ + subfolders_.size() * 4 + generator.size();
+            end_ = hwcaps_at_ + subdirectories_.size() * 4 + generator.size();
         }
         if (end_ > UINT32_MAX)
             throw Error(ErrorKind::Failure, "the loader cache would have more than 4 GiB");
@@ -221,11 +221,12 @@ private:
 
     [[nodiscard]] std::uint64_t hwcap_of(const LdCacheEntry &entry) const
     {
-        if (entry.subfolder.empty())
+        if (entry.subdirectory.empty())
             return entry.hwcap;
-        const auto place = std::lower_bound(subfolders_.begin(), subfolders_.end(), entry.subfolder);
+        const auto place =
+            std::lower_bound(subdirectories_.begin(), subdirectories_.end(), entry.subdirectory);
         return hwcap_extension | (entry.hwcap & hwcap_level_mask) |
-               static_cast<std::uint64_t>(place - subfolders_.begin());
+               static_cast<std::uint64_t>(place - subdirectories_.begin());
     }
 
     void put_entry(std::string &bytes, const LdCacheEntry &entry) const
@@ -249,20 +250,20 @@ private:
     /** Both sections are there even if no library is below glibc-hwcaps; the loader takes an empty one for none. */
     void put_extensions(std::string &bytes) const
     {
-        const size_t hwcaps_size = subfolders_.size() * 4;
+        const size_t hwcaps_size = subdirectories_.size() * 4;
         bytes.append(extensions_at_ - bytes.size(), '\0');
         put(bytes, extensions_magic);
         put(bytes, section_count);
         put_section(bytes, section_generator, hwcaps_at_ + hwcaps_size, generator.size());
         put_section(bytes, section_hwcaps, hwcaps_at_, hwcaps_size);
-        for (const std::string_view name : subfolders_)
+        for (const std::string_view name : subdirectories_)
             put(bytes, place_of(name));
         bytes.append(generator);
     }
 
     const std::vector<const LdCacheEntry *> &entries_;
     bool with_extensions_;
-    std::vector<std::string_view> subfolders_;
+    std::vector<std::string_view> subdirectories_;
     CacheStrings strings_;
     std::uint64_t strings_at_ = 0;
     std::uint64_t extensions_at_ = 0;

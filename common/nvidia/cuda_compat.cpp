@@ -9,7 +9,7 @@
 #include "base/dotted_version.h"
 #include "base/error.h"
 #include "base/text.h"
-#include "kernel/folder_entries.h"
+#include "kernel/directory_entries.h"
 #include "loader/elf_library.h"
 #include "nvidia/compat_note.h"
 #include "nvidia/image_file.h"
@@ -52,7 +52,7 @@ bool goes_with(std::string_view soname, std::string_view stem)
 
 std::string path_of(const std::string &file)
 {
-    return std::string(cuda_compat_folder) + "/" + file;
+    return std::string(cuda_compat_directory) + "/" + file;
 }
 
 /** By which name programs, and the other libraries, ask for it; "" if there is no such name. */
@@ -66,12 +66,12 @@ std::string soname_of(int fd, std::string_view stem)
 }
 
 /** Those files that are called libNAME.so.VERSION, as whatever. */
-std::vector<std::string> list_files(const ImageReader &reader, int folder)
+std::vector<std::string> list_files(const ImageReader &reader, int directory)
 {
     const auto is_wanted = [](std::string_view name) { return parse_file_name(name).has_value(); };
     std::vector<std::string> files;
-    for (FolderEntry &entry :
-         reader.list(folder, {quote(cuda_compat_folder) + " in the container", is_wanted, max_files}))
+    for (DirectoryEntry &entry :
+         reader.list(directory, {quote(cuda_compat_directory) + " in the container", is_wanted, max_files}))
         files.push_back(std::move(entry.name));
     return files;
 }
@@ -86,14 +86,14 @@ std::string find_version(const std::vector<std::string> &files)
             versions.emplace_back(name->version);
     }
     if (versions.size() > 1)
-        throw Error(ErrorKind::Failure, quote(cuda_compat_folder) + " has libcuda in " +
+        throw Error(ErrorKind::Failure, quote(cuda_compat_directory) + " has libcuda in " +
                                             std::to_string(versions.size()) + " versions");
     return versions.empty() ? "" : versions.front();
 }
 
-std::optional<CudaCompat> read_folder(int folder, const ImageReader &reader)
+std::optional<CudaCompat> read_directory(int directory, const ImageReader &reader)
 {
-    const auto files = list_files(reader, folder);
+    const auto files = list_files(reader, directory);
     CudaCompat compat;
     compat.version = find_version(files);
     if (compat.version.empty())
@@ -124,12 +124,12 @@ std::optional<CudaCompat> read_cuda_compat(const ImageReader &reader, Notes &not
 {
     const std::string left_out = "CUDA forward compatibility: what the image brings is left out: ";
     try {
-        const auto folder = reader.find(cuda_compat_folder);
-        if (!folder)
+        const auto directory = reader.find(cuda_compat_directory);
+        if (!directory)
             return std::nullopt;
-        auto compat = read_folder(folder->get(), reader);
+        auto compat = read_directory(directory->get(), reader);
         if (!compat)
-            notes.push_back({LogLevel::Info, left_out + quote(cuda_compat_folder) + " has no libcuda"});
+            notes.push_back({LogLevel::Info, left_out + quote(cuda_compat_directory) + " has no libcuda"});
         return compat;
     } catch (const Error &error) {
         notes.push_back({LogLevel::Warning, left_out + error.what()});

@@ -11,7 +11,7 @@
 namespace ogh {
 
 /** Where CUDA images carry a newer user-space driver for older kernel modules. */
-constexpr const char *cuda_compat_folder = "/usr/local/cuda/compat";
+constexpr const char *cuda_compat_directory = "/usr/local/cuda/compat";
 
 /** The libraries for forward compatibility that an image carries; all of it is the image's word. */
 struct CudaCompat {

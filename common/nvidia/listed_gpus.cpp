@@ -7,14 +7,14 @@
 #include "base/number.h"
 #include "base/text.h"
 #include "host/host_file.h"
-#include "kernel/folder_entries.h"
+#include "kernel/directory_entries.h"
 #include "kernel/user_namespace.h"
 
 namespace ogh {
 
 namespace {
 
-constexpr const char *gpus_folder = "/proc/driver/nvidia/gpus";
+constexpr const char *gpus_directory = "/proc/driver/nvidia/gpus";
 constexpr size_t max_information_size = 65536;
 constexpr std::string_view uuid_prefix = "GPU-";
 constexpr size_t max_uuid_size = 64;
@@ -59,12 +59,12 @@ void set_problem(ListedGpu &gpu, ErrorKind kind, const std::string &problem)
     gpu.problem = problem;
 }
 
-ListedGpu read_gpu(int folder, const std::string &name, const PciAddress &address, const std::string &what)
+ListedGpu read_gpu(int directory, const std::string &name, const PciAddress &address, const std::string &what)
 {
     ListedGpu gpu{address, name, {}, "", ErrorKind::None};
     try {
         const auto text =
-            read_file_in(folder, name + "/information", max_information_size, what + "'s information");
+            read_file_in(directory, name + "/information", max_information_size, what + "'s information");
         if (!text)
             throw Error(ErrorKind::BrokenHost,
                         "the driver says nothing about it: " + what + " has no information");
@@ -83,17 +83,17 @@ ListedGpu read_gpu(int folder, const std::string &name, const PciAddress &addres
 void read_gpus(const Sysroot &sysroot, ListedGpus &listed, Notes &notes)
 {
     std::vector<ListedGpu> &gpus = listed.gpus;
-    const auto folder = sysroot.find(gpus_folder);
-    if (!folder)
+    const auto directory = sysroot.find(gpus_directory);
+    if (!directory)
         return;
-    const std::string what = sysroot.on_host(folder->path);
-    listed.folder = what;
+    const std::string what = sysroot.on_host(directory->path);
+    listed.directory = what;
     const std::string below = what + "/";
     const auto is_any_gpu = [](std::string_view name) { return !name.starts_with('.'); };
     for (const auto &entry :
-         list_folder(folder->fd.get(), {quote(what), is_any_gpu, max_gpus, ErrorKind::BrokenHost})) {
+         list_directory(directory->fd.get(), {quote(what), is_any_gpu, max_gpus, ErrorKind::BrokenHost})) {
         if (const auto address = parse_pci_address(entry.name))
-            gpus.push_back(read_gpu(folder->fd.get(), entry.name, *address, quote(below + entry.name)));
+            gpus.push_back(read_gpu(directory->fd.get(), entry.name, *address, quote(below + entry.name)));
         else
             notes.push_back({LogLevel::Info, quote(below + entry.name) + " is no PCI address, ignoring"});
     }
@@ -130,7 +130,7 @@ void leave_out_without_node(const Sysroot &sysroot, std::vector<ListedGpu> &gpus
 void find_instances(const Sysroot &sysroot, ListedGpus &listed)
 {
     const MigReader reader(sysroot);
-    listed.capabilities_folder = reader.folder();
+    listed.capabilities_directory = reader.directory();
     for (ListedGpu &gpu : listed.gpus) {
         if (!gpu.problem.empty())
             continue;

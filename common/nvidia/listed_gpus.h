@@ -40,7 +40,7 @@ struct GpuInformation {
 /** A GPU that NVIDIA's driver has. */
 struct ListedGpu {
     PciAddress address;
-    std::string folder; ///< its name below /proc/driver/nvidia/gpus, as this driver writes addresses
+    std::string directory; ///< its name below /proc/driver/nvidia/gpus, as this driver writes addresses
     GpuInformation information;
     std::string problem; ///< why it cannot be handed out; "" if it can
     ErrorKind problem_kind = ErrorKind::None;
@@ -51,9 +51,9 @@ struct ListedGpu {
 
 /** What the driver lists in /proc/driver/nvidia. */
 struct ListedGpus {
-    std::vector<ListedGpu> gpus;     ///< in PCI order
-    std::string folder;              ///< of the GPUs, as this process names it; "" if there is none
-    std::string capabilities_folder; ///< the same for capabilities; "" if there is none
+    std::vector<ListedGpu> gpus;        ///< in PCI order
+    std::string directory;              ///< of the GPUs, as this process names it; "" if there is none
+    std::string capabilities_directory; ///< the same for capabilities; "" if there is none
 };
 
 /**

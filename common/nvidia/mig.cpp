@@ -99,11 +99,11 @@ std::string compute_instance_access(unsigned gpu_minor, const MigInstance &insta
 
 MigReader::MigReader(const Sysroot &sysroot) : sysroot_(sysroot)
 {
-    auto found = sysroot.find(capabilities_folder);
+    auto found = sysroot.find(capabilities_directory);
     if (!found)
         return;
-    folder_ = std::move(found->fd);
-    folder_name_ = sysroot.on_host(found->path);
+    directory_ = std::move(found->fd);
+    directory_name_ = sysroot.on_host(found->path);
 }
 
 MigMinors &MigReader::minors()
@@ -116,8 +116,8 @@ MigMinors &MigReader::minors()
 /** A wrong number would give the right to another instance, or to divide every GPU: the driver says it twice. */
 CapNode MigReader::read_access(const std::string &path, const std::string &name)
 {
-    const std::string what = quote(folder_name_ + "/" + path);
-    const auto text = read_file_in(folder_.get(), path, max_access_size, what);
+    const std::string what = quote(directory_name_ + "/" + path);
+    const auto text = read_file_in(directory_.get(), path, max_access_size, what);
     const auto node = text ? parse_cap_access(*text) : std::nullopt;
     if (!node)
         throw Error(ErrorKind::BrokenHost, "the driver names no usable node in " + what);
@@ -150,11 +150,11 @@ void MigReader::read_nodes(unsigned gpu_minor, MigInstance &instance)
 
 std::optional<std::vector<MigInstance>> MigReader::instances_of(unsigned gpu_minor) const
 {
-    if (!folder_.valid())
+    if (!directory_.valid())
         return std::nullopt;
     const std::string name = number_text("gpu", gpu_minor) + "/mig";
-    const std::string what = folder_name_ + "/" + name;
-    const auto mig = find_path(folder_.get(), name, O_PATH | O_DIRECTORY, Walk::Beneath, quote(what));
+    const std::string what = directory_name_ + "/" + name;
+    const auto mig = find_path(directory_.get(), name, O_PATH | O_DIRECTORY, Walk::Beneath, quote(what));
     if (!mig)
         return std::nullopt;
     const auto gpu_instances = numbered_names(mig->get(), {what, "gi", max_instance});
@@ -162,10 +162,10 @@ std::optional<std::vector<MigInstance>> MigReader::instances_of(unsigned gpu_min
         return std::nullopt;
     std::vector<MigInstance> instances;
     for (const NumberedName &outer : gpu_instances) {
-        const std::string folder = what + "/" + outer.name;
+        const std::string directory = what + "/" + outer.name;
         const UniqueFd fd =
-            open_path(mig->get(), outer.name, O_PATH | O_DIRECTORY, Walk::Beneath, quote(folder));
-        for (const NumberedName &inner : numbered_names(fd.get(), {folder, "ci", max_instance}))
+            open_path(mig->get(), outer.name, O_PATH | O_DIRECTORY, Walk::Beneath, quote(directory));
+        for (const NumberedName &inner : numbered_names(fd.get(), {directory, "ci", max_instance}))
             instances.push_back({outer.number, inner.number});
     }
     return instances;

@@ -19,7 +19,7 @@ namespace ogh {
 // /proc/driver/nvidia/capabilities, and in that a file `access`, which names a node of /dev/nvidia-caps. Whoever opens the
 // node has the right to the instance.
 
-constexpr const char *capabilities_folder = "/proc/driver/nvidia/capabilities";
+constexpr const char *capabilities_directory = "/proc/driver/nvidia/capabilities";
 
 /** A node of /dev/nvidia-caps. */
 struct CapNode {
@@ -86,7 +86,7 @@ public:
     explicit MigReader(const Sysroot &sysroot);
 
     /** The driver's directory `capabilities`, as this process names it; "" if there is none. */
-    [[nodiscard]] const std::string &folder() const { return folder_name_; }
+    [[nodiscard]] const std::string &directory() const { return directory_name_; }
 
     /**
      * What a GPU is divided into, in the order of the numbers, without nodes.
@@ -106,8 +106,8 @@ private:
     CapNode read_gpu_node(unsigned gpu_minor, unsigned gpu_instance);
 
     const Sysroot &sysroot_;
-    UniqueFd folder_;
-    std::string folder_name_;
+    UniqueFd directory_;
+    std::string directory_name_;
     std::optional<MigMinors> minors_;
     std::optional<std::pair<std::string, CapNode>> last_gpu_node_; ///< by its file: many ask for it in a row
 };

@@ -7,7 +7,7 @@
 #include "base/error.h"
 #include "base/number.h"
 #include "base/text.h"
-#include "kernel/folder_entries.h"
+#include "kernel/directory_entries.h"
 
 namespace ogh {
 
@@ -27,12 +27,12 @@ std::optional<unsigned> number_in(std::string_view name, const NumberedNames &wa
 
 } // namespace
 
-std::vector<NumberedName> numbered_names(int folder, const NumberedNames &wanted)
+std::vector<NumberedName> numbered_names(int directory, const NumberedNames &wanted)
 {
     const auto is_wanted = [&](std::string_view name) { return number_in(name, wanted).has_value(); };
     std::vector<NumberedName> found;
     for (const auto &entry :
-         list_folder(folder, {quote(wanted.folder), is_wanted, max_names, ErrorKind::BrokenHost}))
+         list_directory(directory, {quote(wanted.directory), is_wanted, max_names, ErrorKind::BrokenHost}))
         found.push_back({*number_in(entry.name, wanted), entry.name});
     std::sort(found.begin(), found.end(),
               [](const NumberedName &a, const NumberedName &b) { return a.number < b.number; });

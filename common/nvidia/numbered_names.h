@@ -14,7 +14,7 @@ struct NumberedName {
 };
 
 struct NumberedNames {
-    std::string folder;      ///< as this process names it, for messages
+    std::string directory;   ///< as this process names it, for messages
     std::string_view prefix; ///< the word
     unsigned limit = 0;      ///< the highest number that counts
 };
@@ -23,6 +23,6 @@ struct NumberedNames {
  * The names in an open directory (O_PATH will do) that are the word and a number, in the order of the numbers.
  * @throws Error (BrokenHost) if it cannot be read, or has more than 1024 of them
  */
-std::vector<NumberedName> numbered_names(int folder, const NumberedNames &wanted);
+std::vector<NumberedName> numbered_names(int directory, const NumberedNames &wanted);
 
 } // namespace ogh

@@ -12,22 +12,22 @@ namespace ogh {
 namespace {
 
 constexpr std::string_view program = "/tmp/gdn-init";
-constexpr std::string_view build_folder = "/tmp/build/";
+constexpr std::string_view build_directory = "/tmp/build/";
 
 /** The last is that of an earlier Concourse. */
-constexpr std::array<std::string_view, 3> resource_folders{"/tmp/build/get", "/tmp/build/put",
-                                                           "/tmp/build/check"};
+constexpr std::array<std::string_view, 3> resource_directories{"/tmp/build/get", "/tmp/build/put",
+                                                               "/tmp/build/check"};
 
 /** Those that every container has, or every container of a resource (worker.go of atc/worker/gardenruntime). */
 constexpr std::array<std::string_view, 6> common_targets{program,      "/scratch",      "/etc/ssl/certs",
                                                          "/etc/hosts", "/etc/hostname", "/etc/resolv.conf"};
 
 /** As `%x` of the first four bytes of a SHA-256 writes it. */
-bool is_task_folder(std::string_view target)
+bool is_task_directory(std::string_view target)
 {
     constexpr size_t digits = 8;
-    return target.starts_with(build_folder) && target.size() == build_folder.size() + digits &&
-           target.find_first_not_of("0123456789abcdef", build_folder.size()) == std::string_view::npos;
+    return target.starts_with(build_directory) && target.size() == build_directory.size() + digits &&
+           target.find_first_not_of("0123456789abcdef", build_directory.size()) == std::string_view::npos;
 }
 
 } // namespace
@@ -42,9 +42,9 @@ ConcourseStep concourse_step(const Config &config)
     for (const BindMount &bind : config.binds) {
         const std::string &target = bind.destination;
         const std::string path = target.starts_with('/') ? without_dots(target) : "";
-        if (is_task_folder(path))
+        if (is_task_directory(path))
             task = true;
-        else if (contains(resource_folders, path))
+        else if (contains(resource_directories, path))
             resource = true;
         else
             other = other || !contains(common_targets, path);

@@ -55,9 +55,9 @@ RequestValue asked_by(const std::vector<std::string> &devices, const std::string
 /** What is behind the vendor's directory in a mount's target; nothing if it is somewhere else. */
 std::optional<std::string> name_in(const std::string &target, const PluginNames &names)
 {
-    for (const std::string_view folder : names.folders) {
-        if (target.starts_with(folder))
-            return target.substr(folder.size());
+    for (const std::string_view directory : names.directories) {
+        if (target.starts_with(directory))
+            return target.substr(directory.size());
     }
     return std::nullopt;
 }
@@ -74,9 +74,9 @@ Named named_by_nodes(const Config &config, const PluginNames &names)
     if (config.allows_every_device || !contains(config.devices, names.control_node))
         return named; // a privileged container has all nodes of the host's
     for (const std::string &path : config.devices) {
-        if (path.starts_with(names.node_folder) &&
-            std::string_view(path).substr(names.node_folder.size()).starts_with(names.node_prefix))
-            named.devices.push_back(path.substr(names.node_folder.size()));
+        if (path.starts_with(names.node_directory) &&
+            std::string_view(path).substr(names.node_directory.size()).starts_with(names.node_prefix))
+            named.devices.push_back(path.substr(names.node_directory.size()));
     }
     return named;
 }
@@ -93,8 +93,8 @@ Named named_by_mounts(const Config &config, const PluginNames &names)
             throw Error(ErrorKind::Usage, "the mount " + quote(bind.destination) +
                                               " names a device, and its source is " + quote(bind.source) +
                                               ", where a device plugin has '/dev/null'");
-        if (!names.other_folder.empty() && name->starts_with(names.other_folder))
-            named.others.push_back(name->substr(names.other_folder.size()));
+        if (!names.other_directory.empty() && name->starts_with(names.other_directory))
+            named.others.push_back(name->substr(names.other_directory.size()));
         else
             named.devices.push_back(*name);
     }
@@ -131,7 +131,7 @@ std::string origin_of(PluginSource source, const PluginNames &names)
 {
     return source == PluginSource::Nodes ? "nodes beside " + quote(names.control_node)
            : source == PluginSource::Mounts
-               ? "mounts in " + quote(names.folders.front())
+               ? "mounts in " + quote(names.directories.front())
                : "annotations " + quote(std::string(names.prefixes.front()) + "...");
 }
 
@@ -167,7 +167,7 @@ std::optional<RequestValue> asked_by_environment(const Config &config, const Plu
                                              ", which an image says and no device plugin"});
         return std::nullopt;
     }
-    if (contains(names.folders, std::string(trimmed(*value)) + "/"))
+    if (contains(names.directories, std::string(trimmed(*value)) + "/"))
         return std::nullopt; // so a plugin says that its mounts name them
     for (const std::string &item : split_list(*value))
         if (!names.uuid_prefixes.empty() && !is_plugin_uuid(item, names))
@@ -191,7 +191,7 @@ std::vector<PluginSource> parse_plugin_sources(const RequestValue &list, const P
 {
     const auto is_used = [&](PluginSource source) {
         return source == PluginSource::Nodes            ? !names.control_node.empty()
-               : source == PluginSource::Mounts         ? !names.folders.empty()
+               : source == PluginSource::Mounts         ? !names.directories.empty()
                : source == PluginSource::CdiAnnotations ? !names.kinds.empty()
                                                         : true;
     };

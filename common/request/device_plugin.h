@@ -20,16 +20,16 @@ struct PluginNames {
     std::string_view variable;                ///< "NVIDIA_VISIBLE_DEVICES"
     std::vector<std::string_view> kinds = {}; ///< of CDI: "nvidia.com/gpu"; none: it names none of CDI's
     std::vector<std::string_view> prefixes = {"cdi.k8s.io/"}; ///< of the keys of CDI's annotations
-    std::vector<std::string_view> folders = {}; ///< with `/` at the end; none: it makes no mounts
+    std::vector<std::string_view> directories = {}; ///< with `/` at the end; none: it makes no mounts
     /** Of the whole UUIDs that it has in the variable: "GPU-"; none: its values are not told from others. */
     std::vector<std::string_view> uuid_prefixes = {};
     // What it names in the same ways beside GPUs: NVIDIA's IMEX channels.
-    std::string_view other_folder = {}; ///< in the directories, with `/` at the end
+    std::string_view other_directory = {}; ///< in the directories, with `/` at the end
     std::vector<std::string_view> other_kinds = {};
     // The nodes that it has the engine make.
-    std::string_view control_node = {}; ///< that comes with all others; none: it has none made
-    std::string_view node_folder = {};  ///< of the others, with `/` at the end
-    std::string_view node_prefix = {};  ///< of the names of those there which name a device
+    std::string_view control_node = {};   ///< that comes with all others; none: it has none made
+    std::string_view node_directory = {}; ///< of the others, with `/` at the end
+    std::string_view node_prefix = {};    ///< of the names of those there which name a device
     /** Of a device's own node, before its number; none: such nodes say nothing of whether the container has a GPU. */
     std::string_view numbered_node = {};
 };

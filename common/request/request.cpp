@@ -250,11 +250,11 @@ bool may_ask(std::string_view config_text, const OptInOptions &options)
     // No other escape of JSON stands for a letter or a slash.
     if (has("\\u") || has("\\/") || has(annotation_prefix))
         return true;
-    const std::vector<std::string_view> &folders = options.plugin.names.folders;
+    const std::vector<std::string_view> &directories = options.plugin.names.directories;
     return (options.opt_in == OptIn::Environment && has(variable_prefix)) ||
-           std::any_of(folders.begin(), folders.end(), [&](std::string_view folder) {
-               folder.remove_suffix(1);
-               return has(folder.substr(folder.rfind('/') + 1));
+           std::any_of(directories.begin(), directories.end(), [&](std::string_view directory) {
+               directory.remove_suffix(1);
+               return has(directory.substr(directory.rfind('/') + 1));
            });
 }
 

@@ -58,8 +58,8 @@ bool restricts_devices(const Unit &unit)
 /** systemd takes the numbers from such a path, and does not look whether it exists: src/core/bpf-devices.c. */
 AllowedDevice allowed_by(const DeviceRule &rule)
 {
-    const std::string folder = rule.type == DeviceRule::Type::Char ? "/dev/char/" : "/dev/block/";
-    AllowedDevice device{folder + std::to_string(rule.major) + ":" + std::to_string(rule.minor), ""};
+    const std::string directory = rule.type == DeviceRule::Type::Char ? "/dev/char/" : "/dev/block/";
+    AllowedDevice device{directory + std::to_string(rule.major) + ":" + std::to_string(rule.minor), ""};
     if ((rule.access & access_read) != 0)
         device.access += 'r';
     if ((rule.access & access_write) != 0)

@@ -63,7 +63,7 @@ AmdGpus::AmdGpus()
                  .cdi = {"amd.com/gpu", {}, {{"igpu0", "igpu"}}},
                  .plugin_names = {.variable = "AMD_VISIBLE_DEVICES",
                                   .control_node = "/dev/kfd",
-                                  .node_folder = "/dev/dri/",
+                                  .node_directory = "/dev/dri/",
                                   .node_prefix = "renderD"},
                  .asked_of_tools = amd_visible_devices})
 {

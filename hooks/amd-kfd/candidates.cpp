@@ -152,7 +152,7 @@ std::vector<Candidate> candidates(const Inventory &inventory)
         candidate.description = descriptions.of(gpu);
         candidate.problem = gpu.problem;
         candidate.problem_kind = gpu.problem_kind;
-        candidate.closed = obstacle_text(gpu.access, inventory.host_root + dri_folder + render_name(gpu));
+        candidate.closed = obstacle_text(gpu.access, inventory.host_root + dri_directory + render_name(gpu));
         if (has_discrete && is_integrated(gpu))
             candidate.only_by_name =
                 "it is integrated, and this host has discrete ones; it can be given by name, "

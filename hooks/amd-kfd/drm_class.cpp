@@ -10,13 +10,13 @@
 #include "base/number.h"
 #include "base/text.h"
 #include "host/host_file.h"
-#include "kernel/folder_entries.h"
+#include "kernel/directory_entries.h"
 
 namespace ogh::amd_kfd {
 
 namespace {
 
-constexpr const char *drm_folder = "/sys/class/drm";
+constexpr const char *drm_directory = "/sys/class/drm";
 constexpr size_t max_drm_nodes = 4096;
 constexpr unsigned max_minor = 0xFFFFF;
 constexpr std::string_view card_prefix = "card";
@@ -37,7 +37,7 @@ std::string render_name(unsigned render_minor)
 }
 
 DrmClass::DrmClass(const Sysroot &sysroot)
-    : place_(sysroot.find(drm_folder)), what_(sysroot.on_host(drm_folder))
+    : place_(sysroot.find(drm_directory)), what_(sysroot.on_host(drm_directory))
 {
 }
 
@@ -82,7 +82,7 @@ std::vector<std::string> DrmClass::amdgpu_devices() const
         return devices;
     const auto is_render = [](std::string_view name) { return number_of(name, render_prefix).has_value(); };
     for (const auto &entry :
-         list_folder(place_->fd.get(), {quote(what_), is_render, max_drm_nodes, ErrorKind::BrokenHost})) {
+         list_directory(place_->fd.get(), {quote(what_), is_render, max_drm_nodes, ErrorKind::BrokenHost})) {
         if (linked_name(place_->fd.get(), entry.name + "/device/driver") == "amdgpu")
             devices.push_back(linked_name(place_->fd.get(), entry.name + "/device"));
     }
@@ -93,14 +93,14 @@ std::vector<std::string> DrmClass::amdgpu_devices() const
 std::string DrmClass::listed_card(unsigned render_minor) const
 {
     const std::string path = render_name(render_minor) + "/device/drm";
-    const UniqueFd folder(::openat(place_->fd.get(), path.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
-    if (!folder.valid() && errno == ENOENT)
+    const UniqueFd directory(::openat(place_->fd.get(), path.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
+    if (!directory.valid() && errno == ENOENT)
         return "";
     const std::string what = quote(what_ + "/" + path);
-    if (!folder.valid())
+    if (!directory.valid())
         throw SystemError(errno, "cannot open " + what, ErrorKind::BrokenHost);
     const auto is_card = [](std::string_view name) { return number_of(name, card_prefix).has_value(); };
-    const auto cards = list_folder(folder.get(), {what, is_card, max_drm_nodes, ErrorKind::BrokenHost});
+    const auto cards = list_directory(directory.get(), {what, is_card, max_drm_nodes, ErrorKind::BrokenHost});
     return cards.empty() ? "" : cards.front().name;
 }
 

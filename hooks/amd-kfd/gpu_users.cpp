@@ -14,7 +14,7 @@
 #include "base/error.h"
 #include "base/number.h"
 #include "base/text.h"
-#include "kernel/folder_entries.h"
+#include "kernel/directory_entries.h"
 
 namespace ogh::amd_kfd {
 
@@ -44,29 +44,29 @@ MemoryFiles files_for(int kfd, const Inventory &inventory, const std::string &wh
 }
 
 /** Those that the process has memory of. */
-std::set<LeaseKey> gpus_with_memory(int folder, const std::string &pid, const MemoryFiles &files,
+std::set<LeaseKey> gpus_with_memory(int directory, const std::string &pid, const MemoryFiles &files,
                                     const std::string &what)
 {
     std::set<LeaseKey> gpus;
     for (const auto &[name, gpu] : files) {
         std::string path = pid;
         path.append("/").append(name);
-        if (parse_number(read_sysfs_file(folder, path, what).text).value_or(0) != 0)
+        if (parse_number(read_sysfs_file(directory, path, what).text).value_or(0) != 0)
             gpus.insert(gpu);
     }
     return gpus;
 }
 
-std::vector<GpuUser> users_in(int folder, const MemoryFiles &files, const std::string &what,
+std::vector<GpuUser> users_in(int directory, const MemoryFiles &files, const std::string &what,
                               const Processes &processes, const Monitors &monitors)
 {
     std::vector<GpuUser> users;
     const auto is_process = [](std::string_view name) {
         return parse_small_number(name, INT_MAX).has_value();
     };
-    for (const auto &entry : list_folder(folder, {quote(what), is_process, 0, ErrorKind::BrokenHost})) {
+    for (const auto &entry : list_directory(directory, {quote(what), is_process, 0, ErrorKind::BrokenHost})) {
         const auto pid = static_cast<pid_t>(*parse_small_number(entry.name, INT_MAX));
-        auto gpus = gpus_with_memory(folder, entry.name, files, what);
+        auto gpus = gpus_with_memory(directory, entry.name, files, what);
         if (gpus.empty() || monitors.has(processes, pid))
             continue;
         if (auto user = user_of(processes, pid, std::move(gpus)))

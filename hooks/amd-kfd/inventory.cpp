@@ -68,7 +68,7 @@ void leave_out_without_node(const Sysroot &sysroot, std::vector<Gpu> &gpus)
     for (Gpu &gpu : gpus) {
         if (!gpu.problem.empty())
             continue;
-        gpu.problem = why_without_node(sysroot, dri_folder + render_name(gpu));
+        gpu.problem = why_without_node(sysroot, dri_directory + render_name(gpu));
         gpu.problem_kind = ErrorKind::NotAvailable;
     }
 }
@@ -194,7 +194,7 @@ void read_access(const Sysroot &sysroot, Inventory &inventory)
         if (!gpu.problem.empty())
             continue;
         const auto node = drm.render(*gpu.kfd.render_minor);
-        gpu.access = node ? read_node_access(sysroot, dri_folder + node->name, {node->major, node->minor})
+        gpu.access = node ? read_node_access(sysroot, dri_directory + node->name, {node->major, node->minor})
                           : NodeAccess::NoNode;
     }
 }

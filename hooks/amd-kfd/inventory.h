@@ -91,7 +91,7 @@ std::optional<Error> why_none(const Inventory &inventory);
 /** "renderD129"; "" if it has none. */
 std::string render_name(const Gpu &gpu);
 
-constexpr const char *dri_folder = "/dev/dri/";
+constexpr const char *dri_directory = "/dev/dri/";
 
 /**
  * Whether the GPU is a part of a CPU: its gfx version is one that only those have; where the kernel does not say that,

@@ -11,14 +11,14 @@
 #include "base/error.h"
 #include "base/number.h"
 #include "base/text.h"
-#include "kernel/folder_entries.h"
+#include "kernel/directory_entries.h"
 
 namespace ogh::amd_kfd {
 
 namespace {
 
-constexpr const char *kfd_folder = "/sys/class/kfd/kfd";
-constexpr const char *nodes_folder = "topology/nodes";
+constexpr const char *kfd_directory = "/sys/class/kfd/kfd";
+constexpr const char *nodes_directory = "topology/nodes";
 constexpr size_t max_kfd_nodes = 1024;
 constexpr std::uint64_t max_banks = 16;
 constexpr unsigned first_render_minor = 128; // lower ones are cards
@@ -110,7 +110,7 @@ void add_node(KfdTopology &topology, const std::string &name, const SysfsFile &p
 }
 
 KfdClass::KfdClass(const Sysroot &sysroot)
-    : place_(sysroot.find(kfd_folder)), what_(sysroot.on_host(kfd_folder))
+    : place_(sysroot.find(kfd_directory)), what_(sysroot.on_host(kfd_directory))
 {
 }
 
@@ -124,15 +124,15 @@ KfdTopology KfdClass::topology() const
     KfdTopology topology;
     if (!place_)
         return topology;
-    const std::string what = what_ + "/" + nodes_folder;
-    const UniqueFd nodes(::openat(place_->fd.get(), nodes_folder, O_PATH | O_DIRECTORY | O_CLOEXEC));
+    const std::string what = what_ + "/" + nodes_directory;
+    const UniqueFd nodes(::openat(place_->fd.get(), nodes_directory, O_PATH | O_DIRECTORY | O_CLOEXEC));
     if (!nodes.valid() && errno == ENOENT)
         return topology;
     if (!nodes.valid())
         throw SystemError(errno, "cannot open " + quote(what), ErrorKind::BrokenHost);
     const auto is_node = [](std::string_view name) { return parse_number(name).has_value(); };
     for (const auto &entry :
-         list_folder(nodes.get(), {quote(what), is_node, max_kfd_nodes, ErrorKind::BrokenHost}))
+         list_directory(nodes.get(), {quote(what), is_node, max_kfd_nodes, ErrorKind::BrokenHost}))
         add_node(topology, entry.name, read_sysfs_file(nodes.get(), entry.name + "/properties", what));
     return topology;
 }
@@ -142,7 +142,7 @@ std::optional<std::uint64_t> KfdClass::memory(const std::string &name, const Kfd
     std::uint64_t size = 0;
     for (std::uint64_t bank = 0; place_ && bank < std::min(properties.mem_banks_count, max_banks); ++bank) {
         const std::string path =
-            std::string(nodes_folder) + "/" + name + "/mem_banks/" + std::to_string(bank) + "/properties";
+            std::string(nodes_directory) + "/" + name + "/mem_banks/" + std::to_string(bank) + "/properties";
         const SysfsFile file = read_sysfs_file(place_->fd.get(), path, what_);
         if (is_own_heap(value_of(file.text, "heap_type")))
             size += value_of(file.text, "size_in_bytes");

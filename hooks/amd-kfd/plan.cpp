@@ -30,9 +30,9 @@ public:
     {
         if (!node)
             return;
-        add(dri_folder + node->name, node->major, node->minor);
+        add(dri_directory + node->name, node->major, node->minor);
         edits_.links.push_back(
-            {std::string(dri_folder) + "by-path/" + by_path_prefix(gpu) + kind, "../" + node->name});
+            {std::string(dri_directory) + "by-path/" + by_path_prefix(gpu) + kind, "../" + node->name});
     }
 
 private:

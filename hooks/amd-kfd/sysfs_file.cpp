@@ -36,10 +36,10 @@ std::optional<SysfsFile::State> state_of_error(int error_number)
     return std::nullopt;
 }
 
-SysfsFile read_sysfs_file(int folder, const std::string &path, const std::string &what)
+SysfsFile read_sysfs_file(int directory, const std::string &path, const std::string &what)
 {
     // Not blocking: a FIFO in a tree made by hand must not hold up the start of a container.
-    const UniqueFd fd(::openat(folder, path.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
+    const UniqueFd fd(::openat(directory, path.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
     if (!fd.valid())
         return failed(errno, path, what);
     // sysfs gives a whole file at once.
@@ -55,9 +55,10 @@ SysfsFile read_sysfs_file(int folder, const std::string &path, const std::string
     return {SysfsFile::State::Read, std::string(content)};
 }
 
-std::optional<DeviceNumber> read_device_number(int folder, const std::string &path, const std::string &what)
+std::optional<DeviceNumber> read_device_number(int directory, const std::string &path,
+                                               const std::string &what)
 {
-    const SysfsFile file = read_sysfs_file(folder, path, what);
+    const SysfsFile file = read_sysfs_file(directory, path, what);
     if (file.state == SysfsFile::State::Missing)
         return std::nullopt;
     const auto number = parse_device_number(file.text);

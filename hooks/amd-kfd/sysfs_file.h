@@ -29,18 +29,19 @@ struct SysfsFile {
 std::optional<SysfsFile::State> state_of_error(int error_number);
 
 /**
- * @param folder descriptor of a directory, O_PATH is enough
+ * @param directory descriptor of a directory, O_PATH is enough
  * @param path relative to it
- * @param what names `folder` in messages, unquoted
+ * @param what names `directory` in messages, unquoted
  * @throws Error (BrokenHost) for every other error, and for a file larger than sysfs has any
  */
-SysfsFile read_sysfs_file(int folder, const std::string &path, const std::string &what);
+SysfsFile read_sysfs_file(int directory, const std::string &path, const std::string &what);
 
 /**
  * Reads a `dev` file, "226:129".
  * @return nothing if there is none
  * @throws Error (BrokenHost) also if it holds anything else
  */
-std::optional<DeviceNumber> read_device_number(int folder, const std::string &path, const std::string &what);
+std::optional<DeviceNumber> read_device_number(int directory, const std::string &path,
+                                               const std::string &what);
 
 } // namespace ogh::amd_kfd

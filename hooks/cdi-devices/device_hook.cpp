@@ -20,7 +20,7 @@
 #include "cdi-devices/plan/plan.h"
 #include "cdi-devices/request/device_choice.h"
 #include "cdi-devices/request/device_request.h"
-#include "cdi/spec_folders.h"
+#include "cdi/spec_directories.h"
 #include "hook/gpu_lease.h"
 #include "host/pci_devices.h"
 #include "request/annotations.h"
@@ -121,8 +121,8 @@ private:
     [[nodiscard]] FoundDevices look()
     {
         Notes &notes = hook_.notes();
-        const auto files = cdi::read_folders(
-            sysroot_, folders_of(options_),
+        const auto files = cdi::read_directories(
+            sysroot_, directories_of(options_),
             [&](std::string_view kind, std::string_view name) { return asks_for(request_, kind, name); },
             notes);
         hook_.say_notes();
@@ -228,10 +228,10 @@ void print_list(Hook &hook, const Options &options)
 {
     const Sysroot sysroot(hook.options().sysroot);
     Notes &notes = hook.notes();
-    const auto files = cdi::read_folders(sysroot, folders_of(options), {}, notes);
+    const auto files = cdi::read_directories(sysroot, directories_of(options), {}, notes);
     hook.say_notes();
     HostListing list = list_devices(files, policy_of(options), options.give_gpus, sysroot);
-    list.none = "no CDI specification in " + quote_list(folders_of(options)) + " has a device";
+    list.none = "no CDI specification in " + quote_list(directories_of(options)) + " has a device";
     Hook::print(to_text(list, options.list.format.value_or(ListFormat::Table)));
 }
 

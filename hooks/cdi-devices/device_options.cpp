@@ -2,7 +2,7 @@
 #include "cdi-devices/device_options.h"
 
 #include "base/error.h"
-#include "cdi/spec_folders.h"
+#include "cdi/spec_directories.h"
 
 namespace ogh::cdi_devices {
 
@@ -12,7 +12,7 @@ void add_options(CommandLine &cli, Options &options)
         {"--spec-dir", "DIR",
          "Where CDI specifications are; may be given several times, and the last wins (default: /etc/cdi, "
          "/var/run/cdi)"},
-        options.folders);
+        options.directories);
     cli.add({"--allow", "KIND[=NAME],...", "The only devices that may be given (default: every device)"},
             options.allow);
     cli.add({"--max-devices", "N", "How many devices a container may have (default: no limit)"},
@@ -71,12 +71,12 @@ Policy policy_of(const Options &options)
     return policy;
 }
 
-std::vector<std::string> folders_of(const Options &options)
+std::vector<std::string> directories_of(const Options &options)
 {
-    std::vector<std::string> folders;
-    for (const std::string &folder : options.folders)
-        folders.push_back(absolute_folder(folder, "--spec-dir"));
-    return folders.empty() ? cdi::default_folders : folders;
+    std::vector<std::string> directories;
+    for (const std::string &directory : options.directories)
+        directories.push_back(absolute_directory(directory, "--spec-dir"));
+    return directories.empty() ? cdi::default_directories : directories;
 }
 
 } // namespace ogh::cdi_devices

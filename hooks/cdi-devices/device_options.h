@@ -15,7 +15,7 @@ namespace ogh::cdi_devices {
 
 /** What the host says beside the options of every hook. */
 struct Options {
-    std::vector<std::string> folders;
+    std::vector<std::string> directories;
     std::optional<std::string> allow;
     std::optional<unsigned> max_devices;
     Writable writable = Writable::Stated;
@@ -36,6 +36,6 @@ void check(const Options &options, const CommonOptions &common);
 Policy policy_of(const Options &options);
 
 /** Where specifications are, in the order in which they count. @throws Error (Usage) */
-std::vector<std::string> folders_of(const Options &options);
+std::vector<std::string> directories_of(const Options &options);
 
 } // namespace ogh::cdi_devices

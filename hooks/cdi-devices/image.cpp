@@ -8,7 +8,7 @@
 #include <string>
 
 #include "cdi-devices/plan/driver_plan.h"
-#include "libraries/injected_folders.h"
+#include "libraries/injected_directories.h"
 #include "nvidia/cuda_compat.h"
 
 namespace ogh::cdi_devices {
@@ -22,7 +22,7 @@ std::vector<AddedLibrary> read_compat(const ImageReader &reader, const std::stri
     const auto compat = read_cuda_compat(reader, notes);
     if (!compat || !is_preferred(*compat, driver))
         return {};
-    return read_injected_folders(reader, {{cuda_compat_folder}, {}}, notes);
+    return read_injected_directories(reader, {{cuda_compat_directory}, {}}, notes);
 }
 
 /** Those that an earlier request has given: what is in /dev is the engine's, and the hooks'. */
@@ -31,12 +31,12 @@ try {
     constexpr size_t max_nodes = 1024;
     const std::string what = "'/dev' in the container";
     std::set<unsigned> minors;
-    const auto folder = reader.find("/dev");
-    if (!folder)
+    const auto directory = reader.find("/dev");
+    if (!directory)
         return minors;
-    for (const FolderEntry &entry : reader.list(folder->get(), {what, is_gpu_node, max_nodes})) {
+    for (const DirectoryEntry &entry : reader.list(directory->get(), {what, is_gpu_node, max_nodes})) {
         struct stat status {};
-        if (::fstatat(folder->get(), entry.name.c_str(), &status, AT_SYMLINK_NOFOLLOW) == 0 &&
+        if (::fstatat(directory->get(), entry.name.c_str(), &status, AT_SYMLINK_NOFOLLOW) == 0 &&
             S_ISCHR(status.st_mode))
             minors.insert(minor(status.st_rdev));
     }
@@ -51,7 +51,7 @@ try {
 
 bool needs_image(const VendorActions &actions)
 {
-    return !actions.library_folders.empty() || actions.compat_driver || actions.limits_egl;
+    return !actions.library_directories.empty() || actions.compat_driver || actions.limits_egl;
 }
 
 Image read_image(ContainerView &view, const VendorActions &actions, Notes &notes)
@@ -64,7 +64,7 @@ Image read_image(ContainerView &view, const VendorActions &actions, Notes &notes
         if (actions.limits_egl)
             image.gpus = read_gpus(reader, notes);
     }
-    if (!actions.library_folders.empty() || !image.compat.empty())
+    if (!actions.library_directories.empty() || !image.compat.empty())
         image.loader = read_loader_image(view);
     if (actions.limits_egl)
         image.egl_profile = read_loader_file(view, egl_profile_path, max_profile_size);

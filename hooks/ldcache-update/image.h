@@ -34,6 +34,6 @@ std::optional<Request> asked_by_tree(const Container &container);
  * @param mounted_at where its tmpfs is mounted, as the container names it
  * @throws Error for a line that is no such directory
  */
-std::vector<std::string> parse_folder_list(std::string_view text, const std::string &mounted_at);
+std::vector<std::string> parse_directory_list(std::string_view text, const std::string &mounted_at);
 
 } // namespace ogh::ldcache_update

@@ -12,12 +12,12 @@ namespace ogh::ldcache_update {
 
 namespace {
 
-std::string checked_folder(const std::string &folder, const std::string &origin)
+std::string checked_directory(const std::string &directory, const std::string &origin)
 {
-    const size_t last = folder.find_last_not_of('/');
-    const std::string path = folder.substr(0, std::max(last + 1, size_t{1}));
-    if (!can_be_in_loader_files(folder))
-        throw Error(ErrorKind::Usage, "the " + origin + " has the directory " + quote(folder) +
+    const size_t last = directory.find_last_not_of('/');
+    const std::string path = directory.substr(0, std::max(last + 1, size_t{1}));
+    if (!can_be_in_loader_files(directory))
+        throw Error(ErrorKind::Usage, "the " + origin + " has the directory " + quote(directory) +
                                           ", with a character that the loader's files cannot hold");
     try {
         return InnerPath::parse(path).full();
@@ -43,14 +43,14 @@ LibraryRequest parse_library_request(const RequestValue &asked, const std::vecto
         if (item == "auto")
             request.automatic = true;
         else
-            request.folders.push_back(checked_folder(item, asked.origin));
+            request.directories.push_back(checked_directory(item, asked.origin));
     }
-    for (const std::string &folder : further)
-        request.folders.push_back(checked_folder(folder, "option '--folder'"));
-    request.folders = without_repeats(request.folders);
-    if (request.folders.size() > max_folders)
-        throw Error(ErrorKind::Usage,
-                    "the " + asked.origin + " has more than " + std::to_string(max_folders) + " directories");
+    for (const std::string &directory : further)
+        request.directories.push_back(checked_directory(directory, "option '--directory'"));
+    request.directories = without_repeats(request.directories);
+    if (request.directories.size() > max_directories)
+        throw Error(ErrorKind::Usage, "the " + asked.origin + " has more than " +
+                                          std::to_string(max_directories) + " directories");
     return request;
 }
 

@@ -9,7 +9,7 @@ int main(int argc, char **argv)
     return ogh::run_hook(
         "ldcache-update", "Makes a container's loader find libraries that were put in", [&](ogh::Hook &hook) {
             std::vector<std::string> further;
-            hook.cli().add({"--folder", "DIR",
+            hook.cli().add({"--directory", "DIR",
                             "Another directory of the container; may be given several times (default: none)"},
                            further);
             hook.need_no_limit();

@@ -9,7 +9,7 @@
 #include "base/error.h"
 #include "base/path_names.h"
 #include "base/text.h"
-#include "kernel/folder_entries.h"
+#include "kernel/directory_entries.h"
 #include "kernel/inode.h"
 
 namespace ogh::mount_srv {
@@ -24,7 +24,7 @@ FileId id_of(int fd, const std::string &what)
     return {inode.device, inode.number};
 }
 
-bool can_be_handed_out(const FolderEntry &entry)
+bool can_be_handed_out(const DirectoryEntry &entry)
 {
     return entry.type == DT_DIR || entry.type == DT_REG || entry.type == DT_LNK;
 }
@@ -32,18 +32,18 @@ bool can_be_handed_out(const FolderEntry &entry)
 /** Follows the symlinks of one source directory, and knows which directories containers may write. */
 class Links final {
 public:
-    Links(const Sysroot &sysroot, const ResolvedPath &source, const std::vector<FolderEntry> &entries)
+    Links(const Sysroot &sysroot, const ResolvedPath &source, const std::vector<DirectoryEntry> &entries)
         : sysroot_(sysroot), source_(source)
     {
-        for (const FolderEntry &entry : entries) {
+        for (const DirectoryEntry &entry : entries) {
             if (is_writable_name(entry.name))
                 note_writable(entry.name);
         }
     }
 
-    [[nodiscard]] Folder follow(const std::string &name) const
+    [[nodiscard]] Directory follow(const std::string &name) const
     {
-        Folder folder{name, path(name), Kind::Directory, "", ErrorKind::None};
+        Directory directory{name, path(name), Kind::Directory, "", ErrorKind::None};
         try {
             const auto found = sysroot_.find(path(name), [&](int directory) { refuse_writable(directory); });
             if (!found)
@@ -52,13 +52,13 @@ public:
             if (!inode.is(Kind::Directory) && !inode.is(Kind::File))
                 throw Error(ErrorKind::NotAvailable,
                             "its symlink leads to neither a directory nor a plain file");
-            folder.kind = inode.is(Kind::Directory) ? Kind::Directory : Kind::File;
-            folder.host_path = sysroot_.on_host(found->path);
+            directory.kind = inode.is(Kind::Directory) ? Kind::Directory : Kind::File;
+            directory.host_path = sysroot_.on_host(found->path);
         } catch (const Error &error) {
-            folder.problem = error.what();
-            folder.problem_kind = error.kind();
+            directory.problem = error.what();
+            directory.problem_kind = error.kind();
         }
-        return folder;
+        return directory;
     }
 
 private:
@@ -102,21 +102,22 @@ Inventory read_inventory(const Sysroot &sysroot, const std::string &source_dir)
     if (!source)
         return inventory;
     inventory.exists = true;
-    std::vector<FolderEntry> entries =
-        list_folder(source->fd.get(),
-                    {"the source directory " + quote(inventory.source_dir),
-                     [](std::string_view name) { return !name.starts_with('.'); }, 0, ErrorKind::BrokenHost});
-    std::erase_if(entries, [](const FolderEntry &entry) { return !can_be_handed_out(entry); });
+    std::vector<DirectoryEntry> entries =
+        list_directory(source->fd.get(), {"the source directory " + quote(inventory.source_dir),
+                                          [](std::string_view name) { return !name.starts_with('.'); }, 0,
+                                          ErrorKind::BrokenHost});
+    std::erase_if(entries, [](const DirectoryEntry &entry) { return !can_be_handed_out(entry); });
     const std::string parent = sysroot.on_host(source->path == "/" ? "" : source->path);
     std::optional<Links> links; // most source directories have none, and need no look at each writable entry
-    for (const FolderEntry &entry : entries) {
+    for (const DirectoryEntry &entry : entries) {
         if (entry.type == DT_LNK) {
             if (!links)
                 links.emplace(sysroot, *source, entries);
-            inventory.folders.push_back(links->follow(entry.name));
+            inventory.directories.push_back(links->follow(entry.name));
         } else {
             const Kind kind = entry.type == DT_DIR ? Kind::Directory : Kind::File;
-            inventory.folders.push_back({entry.name, parent + "/" + entry.name, kind, "", ErrorKind::None});
+            inventory.directories.push_back(
+                {entry.name, parent + "/" + entry.name, kind, "", ErrorKind::None});
         }
     }
     return inventory;

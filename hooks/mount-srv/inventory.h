@@ -11,21 +11,21 @@
 namespace ogh::mount_srv {
 
 /** An entry of the source directory that has a name which may be asked for. */
-struct Folder {
+struct Directory {
     std::string name;
     std::string host_path; ///< canonical: symlinks are followed; with the sysroot in front
     Kind kind = Kind::Directory;
     std::string problem; ///< why it cannot be handed out; "" if it can
     ErrorKind problem_kind = ErrorKind::None;
 
-    bool operator==(const Folder &) const = default;
+    bool operator==(const Directory &) const = default;
 };
 
 /** What this host offers. */
 struct Inventory {
     std::string source_dir;
-    bool exists = false;         ///< whether there is a source directory at all
-    std::vector<Folder> folders; ///< sorted by name
+    bool exists = false;                ///< whether there is a source directory at all
+    std::vector<Directory> directories; ///< sorted by name
 };
 
 /** Whether containers may write to the directory of this name: it contains `_writable` or ends in `_rw`. */

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "mount-srv/folder_hook.h"
+#include "mount-srv/directory_hook.h"
 
 int main(int argc, char **argv)
 {

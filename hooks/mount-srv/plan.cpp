@@ -13,9 +13,9 @@ bool is_allowed(const std::string &name, const Policy &policy)
     return !policy.allow || policy.allow->contains(name);
 }
 
-bool is_writable(const Folder &folder, const Policy &policy)
+bool is_writable(const Directory &directory, const Policy &policy)
 {
-    return policy.writable_by_name && is_writable_name(folder.name);
+    return policy.writable_by_name && is_writable_name(directory.name);
 }
 
 namespace {
@@ -34,46 +34,47 @@ std::string about_suffix(const std::string &name)
 std::string offer(const Inventory &inventory, const Policy &policy)
 {
     std::vector<std::string> names;
-    for (const Folder &folder : inventory.folders) {
-        if (is_allowed(folder.name, policy) && folder.problem.empty())
-            names.push_back(folder.name);
+    for (const Directory &directory : inventory.directories) {
+        if (is_allowed(directory.name, policy) && directory.problem.empty())
+            names.push_back(directory.name);
     }
     return names.empty() ? "this host offers none" : "this host offers " + quote_list(names);
 }
 
 /** @return nullptr if there is none */
-const Folder *find_entry(const std::string &name, const Inventory &inventory)
+const Directory *find_entry(const std::string &name, const Inventory &inventory)
 {
-    const auto folder = std::lower_bound(
-        inventory.folders.begin(), inventory.folders.end(), name,
-        [](const Folder &candidate, const std::string &wanted) { return candidate.name < wanted; });
-    return folder == inventory.folders.end() || folder->name != name ? nullptr : &*folder;
+    const auto directory = std::lower_bound(
+        inventory.directories.begin(), inventory.directories.end(), name,
+        [](const Directory &candidate, const std::string &wanted) { return candidate.name < wanted; });
+    return directory == inventory.directories.end() || directory->name != name ? nullptr : &*directory;
 }
 
-const Folder &find_folder(const std::string &name, const Inventory &inventory, const Policy &policy)
+const Directory &find_directory(const std::string &name, const Inventory &inventory, const Policy &policy)
 {
-    const auto no_folder = [&](ErrorKind kind, const std::string &why) {
+    const auto no_directory = [&](ErrorKind kind, const std::string &why) {
         return Error(kind, "no directory " + quote(name) + ": " + about_suffix(name) + why);
     };
     if (!is_allowed(name, policy))
-        throw no_folder(ErrorKind::Denied,
-                        "the host's policy (--allow) does not allow it; " + offer(inventory, policy));
+        throw no_directory(ErrorKind::Denied,
+                           "the host's policy (--allow) does not allow it; " + offer(inventory, policy));
     if (!inventory.exists)
-        throw no_folder(ErrorKind::NotAvailable, "this host has no " + quote(inventory.source_dir));
-    const Folder *const folder = find_entry(name, inventory);
-    if (folder == nullptr)
-        throw no_folder(ErrorKind::NotAvailable, offer(inventory, policy));
-    if (!folder->problem.empty())
-        throw Error(folder->problem_kind, "no directory " + quote(name) + ": " + folder->problem);
-    return *folder;
+        throw no_directory(ErrorKind::NotAvailable, "this host has no " + quote(inventory.source_dir));
+    const Directory *const directory = find_entry(name, inventory);
+    if (directory == nullptr)
+        throw no_directory(ErrorKind::NotAvailable, offer(inventory, policy));
+    if (!directory->problem.empty())
+        throw Error(directory->problem_kind, "no directory " + quote(name) + ": " + directory->problem);
+    return *directory;
 }
 
-MountEdit mount_of(const Folder &folder, const FolderRequest &request, const Policy &policy)
+MountEdit mount_of(const Directory &directory, const DirectoryRequest &request, const Policy &policy)
 {
-    const bool asked_read_only = request.all_read_only || request.read_only.contains(folder.name);
-    const bool writable = is_writable(folder, policy) && !asked_read_only;
+    const bool asked_read_only = request.all_read_only || request.read_only.contains(directory.name);
+    const bool writable = is_writable(directory, policy) && !asked_read_only;
     const std::string parent = policy.target_dir == "/" ? "" : policy.target_dir;
-    return {folder.host_path, parent + "/" + folder.name, folder.kind, !writable, writable && policy.idmap};
+    return {directory.host_path, parent + "/" + directory.name, directory.kind, !writable,
+            writable && policy.idmap};
 }
 
 /** A mistake in the host's options would otherwise be a container without its data. */
@@ -94,7 +95,7 @@ void note_what_is_missing(const Inventory &inventory, const Policy &policy, Note
                                                 " does not have: " + quote_list(absent)});
 }
 
-std::string why_nothing(const FolderRequest &request, const Inventory &inventory)
+std::string why_nothing(const DirectoryRequest &request, const Inventory &inventory)
 {
     return request.all ? quote(inventory.source_dir) + " has no directory to give" : "none was asked for";
 }
@@ -120,35 +121,36 @@ void limit(Policy &policy, const std::string &list)
     policy.allow = std::move(both);
 }
 
-Edits plan(const FolderRequest &request, const Inventory &inventory, const Policy &policy, Notes &notes)
+Edits plan(const DirectoryRequest &request, const Inventory &inventory, const Policy &policy, Notes &notes)
 {
     for (const std::string &name : request.names)
-        find_folder(name, inventory, policy);
+        find_directory(name, inventory, policy);
     if (request.all)
         note_what_is_missing(inventory, policy, notes);
     Edits edits;
-    for (const Folder &folder : inventory.folders) {
-        const bool named = request.names.contains(folder.name);
-        if (!named && (!request.all || !is_allowed(folder.name, policy)))
+    for (const Directory &directory : inventory.directories) {
+        const bool named = request.names.contains(directory.name);
+        if (!named && (!request.all || !is_allowed(directory.name, policy)))
             continue;
-        if (folder.problem.empty())
-            edits.mounts.push_back(mount_of(folder, request, policy));
+        if (directory.problem.empty())
+            edits.mounts.push_back(mount_of(directory, request, policy));
         else
-            notes.push_back({LogLevel::Warning, quote(folder.name) + " is left out: " + folder.problem});
+            notes.push_back(
+                {LogLevel::Warning, quote(directory.name) + " is left out: " + directory.problem});
     }
     if (edits.mounts.empty() && (inventory.exists || !request.all))
         notes.push_back({LogLevel::Info, "nothing to do: " + why_nothing(request, inventory)});
     return edits;
 }
 
-HostListing list_folders(const Inventory &inventory, const Policy &policy)
+HostListing list_directories(const Inventory &inventory, const Policy &policy)
 {
-    HostListing list{"folders", {}, {"name", "access", "path", "state"}, {}};
+    HostListing list{"directories", {}, {"name", "access", "path", "state"}, {}};
     list.none = "nothing in " + quote(inventory.source_dir) + " can be given";
-    for (const Folder &folder : inventory.folders) {
-        const std::string state = is_allowed(folder.name, policy) ? folder.problem : "not allowed";
-        list.rows.push_back({folder.name, is_writable(folder, policy) ? "writable" : "read-only",
-                             known(folder.host_path), state});
+    for (const Directory &directory : inventory.directories) {
+        const std::string state = is_allowed(directory.name, policy) ? directory.problem : "not allowed";
+        list.rows.push_back({directory.name, is_writable(directory, policy) ? "writable" : "read-only",
+                             known(directory.host_path), state});
     }
     return list;
 }

@@ -8,7 +8,7 @@
 #include "base/log.h"
 #include "edits/edits.h"
 #include "hook/listing.h"
-#include "mount-srv/folder_request.h"
+#include "mount-srv/directory_request.h"
 #include "mount-srv/inventory.h"
 
 namespace ogh::mount_srv {
@@ -25,7 +25,7 @@ struct Policy {
 bool is_allowed(const std::string &name, const Policy &policy);
 
 /** By its name and --writable, where nobody asks for less. */
-bool is_writable(const Folder &folder, const Policy &policy);
+bool is_writable(const Directory &directory, const Policy &policy);
 
 /** @throws Error (Usage) for an empty name in an --allow list */
 std::set<std::string> parse_allow(const std::string &list);
@@ -39,9 +39,9 @@ void limit(Policy &policy, const std::string &list);
  * @throws Error: NotAvailable for a name that this host does not offer, which lists what it does offer; Policy
  *         for one that the host does not allow; Host for one that is not safe to hand out
  */
-Edits plan(const FolderRequest &request, const Inventory &inventory, const Policy &policy, Notes &notes);
+Edits plan(const DirectoryRequest &request, const Inventory &inventory, const Policy &policy, Notes &notes);
 
 /** What --list says: a row for each entry of the source directory, in the order of Inventory::directories. Pure. */
-HostListing list_folders(const Inventory &inventory, const Policy &policy);
+HostListing list_directories(const Inventory &inventory, const Policy &policy);
 
 } // namespace ogh::mount_srv

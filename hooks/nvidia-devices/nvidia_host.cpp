@@ -29,11 +29,11 @@ void read_files(const DriverPlaces &places, Hook &hook, NvidiaInputs &inputs, No
     std::optional<std::string> earlier;
     if (hook.config()) {
         ContainerView &view = hook.look();
-        earlier = read_previous_request(view, std::string(tree_folder) + "/" + record_name);
+        earlier = read_previous_request(view, std::string(tree_directory) + "/" + record_name);
         const ImageReader &reader = view.reader(ReadAs::Process);
         inputs.image = read_image(reader, *hook.config(), notes);
         if (!earlier && inputs.selection.capabilities.has(Capability::Utility))
-            inputs.image.own_tools = find_own_tools(reader, *hook.config(), tree_folder);
+            inputs.image.own_tools = find_own_tools(reader, *hook.config(), tree_directory);
     }
     inputs.tree =
         read_requested_tree(open_driver_root(places), inputs.selection, inputs.inventory, earlier, notes);

@@ -13,9 +13,9 @@ def make_source(path, count):
     path.mkdir()
     for number in range(count):
         suffix = "_writable" if number % 10 == 2 else ""
-        folder = path / f"dataset-{number:04}{suffix}"
-        folder.mkdir()
-        (folder / "README").write_text(f"data set {number}\n")
+        directory = path / f"dataset-{number:04}{suffix}"
+        directory.mkdir()
+        (directory / "README").write_text(f"data set {number}\n")
 
 
 def make_bundle(path, annotations, *, program=None, hooks=(), read_only=True):

@@ -23,8 +23,9 @@ struct rule {
 
 // What runc allows every container.
 static const struct rule rules[] = {
-    {'c', ANY, ANY, 1}, {'b', ANY, ANY, 1}, {'c', 1, 3, 7}, {'c', 1, 8, 7}, {'c', 1, 7, 7}, {'c', 5, 0, 7},
-    {'c', 1, 5, 7}, {'c', 1, 9, 7}, {'c', 136, ANY, 7}, {'c', 5, 2, 7}, {'c', 10, 200, 7},
+    {'c', ANY, ANY, 1}, {'b', ANY, ANY, 1}, {'c', 1, 3, 7},    {'c', 1, 8, 7},
+    {'c', 1, 7, 7},     {'c', 5, 0, 7},     {'c', 1, 5, 7},    {'c', 1, 9, 7},
+    {'c', 136, ANY, 7}, {'c', 5, 2, 7},     {'c', 10, 200, 7},
 };
 
 struct program {
@@ -136,17 +137,18 @@ static void write_rules(int cgroup)
     char text[64], major[16], minor[16];
     write_file(cgroup, "devices.deny", "a");
     for (unsigned i = 0; i < sizeof rules / sizeof *rules; i++) {
-        snprintf(text, sizeof text, "%c %s:%s %s", rules[i].type, number_text(major, sizeof major, rules[i].major),
+        snprintf(text, sizeof text, "%c %s:%s %s", rules[i].type,
+                 number_text(major, sizeof major, rules[i].major),
                  number_text(minor, sizeof minor, rules[i].minor), rules[i].access == 7 ? "rwm" : "m");
         write_file(cgroup, "devices.allow", text);
     }
 }
 
-void make_device_cgroup(const char *folder, pid_t pid)
+void make_device_cgroup(const char *directory, pid_t pid)
 {
     char text[16];
-    check(mkdir(folder, 0755), folder);
-    int cgroup = check(open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC), folder);
+    check(mkdir(directory, 0755), directory);
+    int cgroup = check(open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC), directory);
     if (faccessat(cgroup, "devices.deny", F_OK, 0) == 0)
         write_rules(cgroup);
     else
@@ -156,7 +158,7 @@ void make_device_cgroup(const char *folder, pid_t pid)
     close(cgroup);
 }
 
-void remove_device_cgroup(const char *folder)
+void remove_device_cgroup(const char *directory)
 {
-    check(rmdir(folder), folder);
+    check(rmdir(directory), directory);
 }

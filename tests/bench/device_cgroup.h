@@ -14,7 +14,7 @@ int bpf(enum bpf_cmd command, union bpf_attr *attr, const char *what);
 int load_device_program(const struct bpf_insn *instructions, unsigned count);
 
 // Makes the cgroup, of version 1 or 2 as its parent is, and puts the process into it.
-void make_device_cgroup(const char *folder, pid_t pid);
+void make_device_cgroup(const char *directory, pid_t pid);
 
 // Once no process is in it.
-void remove_device_cgroup(const char *folder);
+void remove_device_cgroup(const char *directory);

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "floor.h"
 
-#include <linux/capability.h>
 #include <poll.h>
 #include <signal.h>
 #include <sys/prctl.h>
+#include <linux/capability.h>
 
-char scratch[1 << 20];  // in .bss, so that only the pages in use count as memory
+char scratch[1 << 20]; // in .bss, so that only the pages in use count as memory
 
 int must(long result, const char *what)
 {
@@ -86,9 +86,9 @@ void begin(const char *bundle, unsigned more)
     empty_bounding_set();
     limit_capabilities(to_enter | 1U << CAP_DAC_OVERRIDE | more);
     read_to_end(STDIN_FILENO);
-    int folder = must(openat2(AT_FDCWD, bundle, O_PATH | O_DIRECTORY, 0), bundle);
-    read_file(folder, "config.json");
-    close(folder);
+    int directory = must(openat2(AT_FDCWD, bundle, O_PATH | O_DIRECTORY, 0), bundle);
+    read_file(directory, "config.json");
+    close(directory);
 }
 
 int hold(pid_t pid)

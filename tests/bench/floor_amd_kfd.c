@@ -9,13 +9,13 @@
 //
 // DEVICE is what udev calls it in by-path: pci-0000:1b:00.0, platform-amdgpu_xcp_3. CARD and RENDER are minor numbers.
 
-#include "floor.h"
-#include "floor_cgroup.h"
-
-#include <linux/capability.h>
 #include <stdlib.h>
 #include <sys/mount.h>
 #include <sys/sysmacros.h>
+#include <linux/capability.h>
+
+#include "floor.h"
+#include "floor_cgroup.h"
 
 #define IN_ROOT (RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS)
 #define BENEATH (RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS)
@@ -29,7 +29,7 @@ struct gpu {
 
 // In .bss, so that only the pages in use count as memory.
 static struct gpu gpus[MAX_GPUS];
-static char names[MAX_NODES][32]; // below /dev, that of KFD first
+static char names[MAX_NODES][32];        // below /dev, that of KFD first
 static struct device devices[MAX_NODES]; // of these names
 static int gpu_count, node_count;
 static char dirents[DIRENTS_SIZE], text[65536];
@@ -52,7 +52,7 @@ static void read_arguments(int argc, char **argv)
     }
 }
 
-static int open_folder(int at, const char *path)
+static int open_directory(int at, const char *path)
 {
     return must(openat2(at, path, O_PATH | O_DIRECTORY, IN_ROOT), path);
 }
@@ -103,10 +103,10 @@ static void list_cards(int drm, unsigned render)
 {
     char path[64];
     snprintf(path, sizeof path, "renderD%u/device/drm", render);
-    int folder = must(openat(drm, path, O_RDONLY | O_DIRECTORY | O_CLOEXEC), path);
-    while (must(syscall(SYS_getdents64, folder, dirents, sizeof dirents), "getdents64") > 0)
+    int directory = must(openat(drm, path, O_RDONLY | O_DIRECTORY | O_CLOEXEC), path);
+    while (must(syscall(SYS_getdents64, directory, dirents, sizeof dirents), "getdents64") > 0)
         ;
-    close(folder);
+    close(directory);
 }
 
 static void read_nodes(int drm)
@@ -160,7 +160,7 @@ static void check_nodes(int host)
     }
 }
 
-static int make_folder(int at, const char *name)
+static int make_directory(int at, const char *name)
 {
     must(mkdirat(at, name, 0755), name);
     return must(openat2(at, name, O_PATH | O_DIRECTORY, BENEATH), name);
@@ -169,24 +169,24 @@ static int make_folder(int at, const char *name)
 static void make_links(int dri)
 {
     char name[128], target[64];
-    int folder = make_folder(dri, "by-path");
+    int directory = make_directory(dri, "by-path");
     for (int i = 0; i < gpu_count; i++) {
         snprintf(name, sizeof name, "%s-card", gpus[i].device);
         snprintf(target, sizeof target, "../card%u", gpus[i].card);
-        must(symlinkat(target, folder, name), name);
+        must(symlinkat(target, directory, name), name);
         snprintf(name, sizeof name, "%s-render", gpus[i].device);
         snprintf(target, sizeof target, "../renderD%u", gpus[i].render);
-        must(symlinkat(target, folder, name), name);
+        must(symlinkat(target, directory, name), name);
     }
-    close(folder);
+    close(directory);
 }
 
 static void make_nodes(int root)
 {
     struct statx stx;
-    int dev = open_folder(root, "dev");
+    int dev = open_directory(root, "dev");
     look_at(dev, &stx);
-    int dri = make_folder(dev, "dri");
+    int dri = make_directory(dev, "dri");
     for (int i = 0; i < node_count; i++) {
         const char *name = i == 0 ? names[i] : names[i] + strlen("dri/");
         const dev_t number = makedev(devices[i].major, devices[i].minor);
@@ -202,7 +202,8 @@ static void make_nodes(int root)
 int main(int argc, char **argv)
 {
     if (argc < 11)
-        errx(2, "usage: %s PID BUNDLE ROOTFS HOST CGROUP DRM-MAJOR KFD-MAJOR {DEVICE CARD RENDER}...", argv[0]);
+        errx(2, "usage: %s PID BUNDLE ROOTFS HOST CGROUP DRM-MAJOR KFD-MAJOR {DEVICE CARD RENDER}...",
+             argv[0]);
     const unsigned more = 1U << CAP_MKNOD | 1U << CAP_NET_ADMIN;
     const char *rootfs = argv[3];
     struct statx stx;

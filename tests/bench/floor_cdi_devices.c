@@ -10,18 +10,18 @@
 //
 // A PATH is in the container, and of a node on the host too; a SOURCE is a file of the host. None begins with a slash.
 
-#include "floor.h"
-#include "floor_cgroup.h"
-
-#include <linux/capability.h>
-#include <linux/mount.h>
 #include <stdlib.h>
 #include <sys/sysmacros.h>
+#include <linux/capability.h>
+#include <linux/mount.h>
+
+#include "floor.h"
+#include "floor_cgroup.h"
 
 #define IN_ROOT (RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS)
 #define BENEATH (RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS | RESOLVE_NO_XDEV)
 #define MAX_THINGS 512
-#define MAX_FOLDERS 16
+#define MAX_DIRECTORIES 16
 
 struct thing {
     char kind; // the first letter
@@ -37,8 +37,8 @@ static int device_count;
 static struct {
     char path[256];
     int fd;
-} folders[MAX_FOLDERS]; // of the container
-static int folder_count;
+} directories[MAX_DIRECTORIES]; // of the container
+static int directory_count;
 static char dirents[DIRENTS_SIZE];
 
 static void add_device(struct device device)
@@ -59,16 +59,16 @@ static void read_arguments(int argc, char **argv)
     }
 }
 
-static int open_folder(int at, const char *path)
+static int open_directory(int at, const char *path)
 {
     return must(openat2(at, path, O_PATH | O_DIRECTORY, IN_ROOT), path);
 }
 
 // Who owns it is looked at too.
-static void read_specification(int folder, const char *name)
+static void read_specification(int directory, const char *name)
 {
     struct stat st;
-    int fd = must(openat(folder, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC), name);
+    int fd = must(openat(directory, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC), name);
     must(fstat(fd, &st), name);
     must(fstat(fd, &st), name);
     read_to_end(fd);
@@ -79,19 +79,19 @@ static void read_specifications(int host)
 {
     struct stat st;
     long got;
-    int folder = open_folder(host, "etc/cdi");
-    must(fstat(folder, &st), "etc/cdi");
-    int list = must(openat(folder, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC), "etc/cdi");
+    int directory = open_directory(host, "etc/cdi");
+    must(fstat(directory, &st), "etc/cdi");
+    int list = must(openat(directory, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC), "etc/cdi");
     while ((got = must(syscall(SYS_getdents64, list, dirents, sizeof dirents), "getdents64")) > 0) {
         struct dirent64_raw *entry;
         for (char *at = dirents; at < dirents + got; at += entry->reclen) {
             entry = (void *)at;
             if (entry->name[0] != '.')
-                read_specification(folder, entry->name);
+                read_specification(directory, entry->name);
         }
     }
     close(list);
-    close(folder);
+    close(directory);
     openat2(host, "var/run/cdi", O_PATH, IN_ROOT); // not there
 }
 
@@ -129,55 +129,59 @@ static void take_trees(int host)
             continue;
         int fd = must(openat2(host, things[i].what, O_PATH, RESOLVE_NO_SYMLINKS), things[i].what);
         look_at(fd, &stx);
-        int tree = must(syscall(SYS_open_tree, fd, "", OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | AT_EMPTY_PATH), "open_tree");
-        must(syscall(SYS_mount_setattr, tree, "", AT_EMPTY_PATH | AT_RECURSIVE, &attr, sizeof attr), "mount_setattr");
+        int tree = must(syscall(SYS_open_tree, fd, "", OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | AT_EMPTY_PATH),
+                        "open_tree");
+        must(syscall(SYS_mount_setattr, tree, "", AT_EMPTY_PATH | AT_RECURSIVE, &attr, sizeof attr),
+             "mount_setattr");
         things[i].tree = tree;
         close(fd);
     }
 }
 
-static int known_folder(const char *path, size_t length)
+static int known_directory(const char *path, size_t length)
 {
-    for (int i = 0; i < folder_count; i++)
-        if (strlen(folders[i].path) == length && memcmp(folders[i].path, path, length) == 0)
-            return folders[i].fd;
+    for (int i = 0; i < directory_count; i++)
+        if (strlen(directories[i].path) == length && memcmp(directories[i].path, path, length) == 0)
+            return directories[i].fd;
     return -1;
 }
 
 // The directory of a file of the container, made if it is not there; `*name` becomes the file's name.
-static int folder_of(int root, const char *path, const char **name)
+static int directory_of(int root, const char *path, const char **name)
 {
     struct statx stx;
-    int folder = root;
+    int directory = root;
     *name = path;
     for (const char *slash; (slash = strchr(*name, '/')); *name = slash + 1) {
         const size_t length = (size_t)(slash - path);
-        const int known = known_folder(path, length);
+        const int known = known_directory(path, length);
         if (known >= 0) {
-            folder = known;
+            directory = known;
             continue;
         }
         char part[256] = "";
         memcpy(part, *name, (size_t)(slash - *name));
-        if (mkdirat(folder, part, 0755) < 0 && errno != EEXIST)
+        if (mkdirat(directory, part, 0755) < 0 && errno != EEXIST)
             err(1, "%s", part);
         // /dev is a mount.
-        folder = must(openat2(folder, part, O_PATH | O_DIRECTORY, BENEATH & ~(unsigned long)RESOLVE_NO_XDEV), part);
-        look_at(folder, &stx);
-        memcpy(folders[folder_count].path, path, length);
-        folders[folder_count++].fd = folder;
+        directory = must(
+            openat2(directory, part, O_PATH | O_DIRECTORY, BENEATH & ~(unsigned long)RESOLVE_NO_XDEV), part);
+        look_at(directory, &stx);
+        memcpy(directories[directory_count].path, path, length);
+        directories[directory_count++].fd = directory;
     }
-    return folder;
+    return directory;
 }
 
 static void mount_one(int root, const struct thing *mount)
 {
     const char *name;
     struct statx stx;
-    int folder = folder_of(root, mount->path, &name);
-    must(mknodat(folder, name, S_IFREG | 0644, 0), name);
-    int place = must(openat2(folder, name, O_PATH, BENEATH), name);
-    must(syscall(SYS_move_mount, mount->tree, "", place, "", MOVE_MOUNT_F_EMPTY_PATH | MOVE_MOUNT_T_EMPTY_PATH),
+    int directory = directory_of(root, mount->path, &name);
+    must(mknodat(directory, name, S_IFREG | 0644, 0), name);
+    int place = must(openat2(directory, name, O_PATH, BENEATH), name);
+    must(syscall(SYS_move_mount, mount->tree, "", place, "",
+                 MOVE_MOUNT_F_EMPTY_PATH | MOVE_MOUNT_T_EMPTY_PATH),
          "move_mount");
     int mounted = must(openat2(root, mount->path, O_PATH, IN_ROOT), mount->path);
     look_at(mounted, &stx);
@@ -188,17 +192,17 @@ static void mount_one(int root, const struct thing *mount)
 static void make_node(int root, const struct thing *node, unsigned major)
 {
     const char *name;
-    int folder = folder_of(root, node->path, &name);
+    int directory = directory_of(root, node->path, &name);
     mode_t before = umask(0);
-    must(mknodat(folder, name, S_IFCHR | 0666, makedev(major, (unsigned)atoi(node->what))), name);
+    must(mknodat(directory, name, S_IFCHR | 0666, makedev(major, (unsigned)atoi(node->what))), name);
     umask(before);
 }
 
 static void make_link(int root, const struct thing *link)
 {
     const char *name;
-    int folder = folder_of(root, link->path, &name);
-    must(symlinkat(link->what, folder, name), name);
+    int directory = directory_of(root, link->path, &name);
+    must(symlinkat(link->what, directory, name), name);
 }
 
 static void give(int root, unsigned major)

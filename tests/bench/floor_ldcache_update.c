@@ -10,15 +10,15 @@
 // Keep in step with the hook: the benchmark prints `strace -c` of both side by side. One function is one step;
 // the one that runs once per name in the directory is look_at_library(). Each library has to have one symlink.
 //
-// usage: floor-ldcache-update PID BUNDLE ROOTFS FOLDER CACHE CONF replace|mount  < state
-
-#include "floor.h"
+// usage: floor-ldcache-update PID BUNDLE ROOTFS DIRECTORY CACHE CONF replace|mount  < state
 
 #include <dirent.h>
 #include <elf.h>
 #include <stdlib.h>
 #include <sys/mount.h>
 #include <sys/random.h>
+
+#include "floor.h"
 
 #define HEAD_SIZE 1024
 #define IN_ROOT (RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS)
@@ -86,18 +86,19 @@ static void read_library(int proc, int found)
         if (segment->p_type == PT_DYNAMIC)
             must(pread(fd, dynamic, segment->p_filesz, (off_t)segment->p_offset), "pread");
     }
-    must(pread(fd, name, sizeof name, HEAD_SIZE), "pread");  // strings come soon after the headers
+    must(pread(fd, name, sizeof name, HEAD_SIZE), "pread"); // strings come soon after the headers
     close(fd);
 }
 
 // Once per name. What is no symlink has been read by way of one, or will be: one look is enough.
-static void look_at_library(int proc, int root, int folder, const char *path, const struct dirent64_raw *entry)
+static void look_at_library(int proc, int root, int directory, const char *path,
+                            const struct dirent64_raw *entry)
 {
     char full[4096];
     struct statx stx;
     struct stat st;
     if (entry->type != DT_LNK) {
-        must(fstatat(folder, entry->name, &st, AT_SYMLINK_NOFOLLOW), entry->name);
+        must(fstatat(directory, entry->name, &st, AT_SYMLINK_NOFOLLOW), entry->name);
         return;
     }
     snprintf(full, sizeof full, "%s/%s", path, entry->name);
@@ -107,24 +108,24 @@ static void look_at_library(int proc, int root, int folder, const char *path, co
     close(target);
 }
 
-static void read_folder(int proc, int root, const char *path)
+static void read_directory(int proc, int root, const char *path)
 {
     struct statx stx;
     long got;
-    int folder = must(openat2(root, path, O_PATH, IN_ROOT), path);
-    look_at(folder, &stx);
-    int list = must(openat(folder, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC), path);
+    int directory = must(openat2(root, path, O_PATH, IN_ROOT), path);
+    look_at(directory, &stx);
+    int list = must(openat(directory, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC), path);
     while ((got = must(syscall(SYS_getdents64, list, dirents, sizeof dirents), "getdents64")) > 0) {
         struct dirent64_raw *entry;
         for (char *at = dirents; at < dirents + got; at += entry->reclen) {
             entry = (void *)at;
             if (entry->name[0] != '.')
-                look_at_library(proc, root, folder, path, entry);
+                look_at_library(proc, root, directory, path, entry);
         }
     }
     close(list);
-    openat2(folder, "glibc-hwcaps", O_PATH | O_NOFOLLOW, BENEATH);  // not there
-    close(folder);
+    openat2(directory, "glibc-hwcaps", O_PATH | O_NOFOLLOW, BENEATH); // not there
+    close(directory);
 }
 
 static void look_at_path(int root, const char *path)
@@ -151,8 +152,8 @@ static void read_image_file(int proc, int root, const char *path)
 static void read_image(int proc, int root)
 {
     static const char *const musl[] = {
-        "/lib/ld-musl-x86_64.so.1", "/lib/ld-musl-aarch64.so.1", "/lib/ld-musl-i386.so.1",
-        "/lib/ld-musl-armhf.so.1", "/lib/ld-musl-powerpc64le.so.1",
+        "/lib/ld-musl-x86_64.so.1", "/lib/ld-musl-aarch64.so.1",     "/lib/ld-musl-i386.so.1",
+        "/lib/ld-musl-armhf.so.1",  "/lib/ld-musl-powerpc64le.so.1",
     };
     look_at_path(root, "/lib64/ld-linux-x86-64.so.2");
     read_image_file(proc, root, "/etc/ld.so.cache");
@@ -165,12 +166,12 @@ static void read_image(int proc, int root)
         look_at_path(root, musl[i]);
 }
 
-static void write_new(int folder, char *name, const char *bytes, size_t size)
+static void write_new(int directory, char *name, const char *bytes, size_t size)
 {
     unsigned long number;
     must(getrandom(&number, sizeof number, 0), "getrandom");
     sprintf(name, ".oci-gpu-hooks-%016lx", number);
-    int fd = must(openat(folder, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0644), name);
+    int fd = must(openat(directory, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0644), name);
     write_all(fd, bytes, size);
     close(fd);
 }
@@ -178,13 +179,13 @@ static void write_new(int folder, char *name, const char *bytes, size_t size)
 static void replace(int root, const char *conf)
 {
     char new_conf[64], new_cache[64];
-    int folder = must(openat2(root, "/etc/ld.so.conf.d", O_PATH, IN_ROOT), "/etc/ld.so.conf.d");
+    int directory = must(openat2(root, "/etc/ld.so.conf.d", O_PATH, IN_ROOT), "/etc/ld.so.conf.d");
     int etc = must(openat2(root, "/etc", O_PATH, IN_ROOT), "/etc");
-    write_new(folder, new_conf, conf, strlen(conf));
+    write_new(directory, new_conf, conf, strlen(conf));
     write_new(etc, new_cache, cache, cache_size);
-    must(renameat(folder, new_conf, folder, "00-oci-gpu-hooks.conf"), "renameat");
+    must(renameat(directory, new_conf, directory, "00-oci-gpu-hooks.conf"), "renameat");
     must(renameat(etc, new_cache, etc, "ld.so.cache"), "renameat");
-    close(folder);
+    close(directory);
     close(etc);
 }
 
@@ -207,7 +208,7 @@ static void mount_over(int root, struct file own)
 int main(int argc, char **argv)
 {
     if (argc != 8)
-        errx(2, "usage: %s PID BUNDLE ROOTFS FOLDER CACHE CONF replace|mount", argv[0]);
+        errx(2, "usage: %s PID BUNDLE ROOTFS DIRECTORY CACHE CONF replace|mount", argv[0]);
     const char *rootfs = argv[3];
     const int mounts = strcmp(argv[7], "mount") == 0;
     struct file own = {-1, -1};
@@ -222,7 +223,7 @@ int main(int argc, char **argv)
     enter(init, rootfs, 0);
     int root = must(open(rootfs, O_PATH | O_DIRECTORY | O_CLOEXEC), rootfs);
     look_at(root, &stx);
-    read_folder(proc, root, argv[4]);
+    read_directory(proc, root, argv[4]);
     read_image(proc, root);
     if (mounts)
         mount_over(root, own);

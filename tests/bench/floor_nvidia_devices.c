@@ -8,15 +8,15 @@
 //
 // usage: floor-nvidia-devices PID BUNDLE ROOTFS HOST CGROUP LIST MAJOR UVM-MAJOR {ADDRESS MINOR}...  < state
 
-#include "floor.h"
-#include "floor_cgroup.h"
-#include "floor_tree.h"
-
-#include <linux/capability.h>
 #include <stdlib.h>
 #include <sys/mount.h>
 #include <sys/sysmacros.h>
 #include <sys/vfs.h>
+#include <linux/capability.h>
+
+#include "floor.h"
+#include "floor_cgroup.h"
+#include "floor_tree.h"
 
 #define IN_ROOT (RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS)
 #define BENEATH (RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS)
@@ -37,7 +37,7 @@ struct text {
 
 // In .bss, so that only the pages in use count as memory.
 static struct gpu gpus[MAX_GPUS];
-static char names[MAX_NODES][32]; // below /dev
+static char names[MAX_NODES][32];        // below /dev
 static struct device devices[MAX_NODES]; // of these names
 static int gpu_count, node_count;
 static struct text texts[] = {{.name = "version"}, {.name = "params"}, {.name = "registry"}};
@@ -62,15 +62,15 @@ static void read_arguments(int argc, char **argv)
     add_node("nvidia-uvm-tools", 0, uvm, 1);
 }
 
-static int open_folder(int at, const char *path)
+static int open_directory(int at, const char *path)
 {
     return must(openat2(at, path, O_PATH | O_DIRECTORY, IN_ROOT), path);
 }
 
-static void read_text(int folder, struct text *to)
+static void read_text(int directory, struct text *to)
 {
     struct stat st;
-    int fd = must(openat2(folder, to->name, O_RDONLY | O_NOFOLLOW, BENEATH), to->name);
+    int fd = must(openat2(directory, to->name, O_RDONLY | O_NOFOLLOW, BENEATH), to->name);
     must(fstat(fd, &st), to->name);
     long got;
     while ((got = must(read(fd, to->bytes + to->size, sizeof to->bytes - to->size), to->name)) > 0)
@@ -108,7 +108,7 @@ static void read_gpus(int driver)
 
 static void read_host(int host)
 {
-    int driver = open_folder(host, "proc/driver/nvidia");
+    int driver = open_directory(host, "proc/driver/nvidia");
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
         read_text(driver, &texts[i]);
     forbid_nodes(&texts[1]);
@@ -143,10 +143,11 @@ static void open_sources(int host)
     struct statx stx;
     for (int i = 0; i < gpu_count; i++) {
         snprintf(path, sizeof path, "proc/driver/nvidia/gpus/%s", gpus[i].address);
-        int fd = open_folder(host, path);
+        int fd = open_directory(host, path);
         look_at(fd, &stx);
         gpus[i].tree = must(open_tree(fd, "", flags), "open_tree");
-        must(mount_setattr(gpus[i].tree, "", AT_EMPTY_PATH | AT_RECURSIVE, &attr, sizeof attr), "mount_setattr");
+        must(mount_setattr(gpus[i].tree, "", AT_EMPTY_PATH | AT_RECURSIVE, &attr, sizeof attr),
+             "mount_setattr");
         close(fd);
     }
     for (int i = 0; i < node_count; i++) {
@@ -160,7 +161,7 @@ static void open_sources(int host)
 static void make_nodes(int proc, int root)
 {
     struct statx stx;
-    int dev = open_folder(root, "dev");
+    int dev = open_directory(root, "dev");
     look_at(dev, &stx);
     read_file(proc, "self/mountinfo"); // on which filesystem that is
     for (int i = 0; i < node_count; i++) {
@@ -175,19 +176,20 @@ static void fill(int top)
 {
     const unsigned flags = MOVE_MOUNT_F_EMPTY_PATH | MOVE_MOUNT_T_EMPTY_PATH;
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
-        int fd = must(openat(top, texts[i].name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0444), texts[i].name);
+        int fd =
+            must(openat(top, texts[i].name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0444), texts[i].name);
         write_all(fd, texts[i].bytes, texts[i].size);
         close(fd);
     }
     must(mkdirat(top, "gpus", 0755), "gpus");
-    int folder = must(openat2(top, "gpus", O_PATH | O_DIRECTORY, BENEATH), "gpus");
+    int directory = must(openat2(top, "gpus", O_PATH | O_DIRECTORY, BENEATH), "gpus");
     for (int i = 0; i < gpu_count; i++) {
-        must(mkdirat(folder, gpus[i].address, 0755), gpus[i].address);
-        int place = must(openat2(folder, gpus[i].address, O_PATH | O_DIRECTORY, BENEATH), gpus[i].address);
+        must(mkdirat(directory, gpus[i].address, 0755), gpus[i].address);
+        int place = must(openat2(directory, gpus[i].address, O_PATH | O_DIRECTORY, BENEATH), gpus[i].address);
         must(move_mount(gpus[i].tree, "", place, "", flags), "move_mount");
         close(place);
     }
-    close(folder);
+    close(directory);
 }
 
 static void cover_proc(int root)
@@ -196,12 +198,12 @@ static void cover_proc(int root)
     struct mount_attr attr = {.attr_clr = MOUNT_ATTR_RDONLY};
     struct statx stx;
     struct statfs fs;
-    int place = open_folder(root, path);
+    int place = open_directory(root, path);
     look_at(place, &stx);
     must(fstatfs(place, &fs), "fstatfs");
     int top = make_tmpfs(MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV | MOUNT_ATTR_NOEXEC | MOUNT_ATTR_RDONLY);
     must(move_mount(top, "", place, "", MOVE_MOUNT_F_EMPTY_PATH | MOVE_MOUNT_T_EMPTY_PATH), "move_mount");
-    int seen = open_folder(root, path);
+    int seen = open_directory(root, path);
     look_at(seen, &stx);
     must(mount_setattr(top, "", AT_EMPTY_PATH, &attr, sizeof attr), "mount_setattr");
     fill(top);

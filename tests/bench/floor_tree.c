@@ -1,36 +1,37 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "floor.h"
 #include "floor_tree.h"
 
 #include <sys/mount.h>
 
+#include "floor.h"
+
 #define IN_ROOT (RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS)
 #define BENEATH (RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS)
 #define MAX_ENTRIES 1024
-#define MAX_FOLDERS 64
+#define MAX_DIRECTORIES 64
 
 struct entry {
     char kind;
     char *path, *value;
 };
 
-struct folder {
+struct directory {
     char path[256];
     int fd;
 };
 
 // A directory and those above it are made once, and kept open.
-struct folders {
+struct directories {
     int top, count;
     unsigned long resolve;
-    struct folder known[MAX_FOLDERS];
+    struct directory known[MAX_DIRECTORIES];
 };
 
 // In .bss, so that only the pages in use count as memory.
 static struct entry entries[MAX_ENTRIES];
 static int entry_count;
 static char list[1 << 18];
-static struct folders in_tree = {.resolve = BENEATH}, in_image = {.resolve = IN_ROOT};
+static struct directories in_tree = {.resolve = BENEATH}, in_image = {.resolve = IN_ROOT};
 static int tree;
 
 int make_tmpfs(unsigned attributes)
@@ -59,22 +60,22 @@ void read_tree_list(const char *path)
     }
 }
 
-static int folder_at(struct folders *folders, const char *path, size_t size)
+static int directory_at(struct directories *directories, const char *path, size_t size)
 {
     if (size == 0)
-        return folders->top;
-    for (int i = 0; i < folders->count; i++)
-        if (strlen(folders->known[i].path) == size && memcmp(folders->known[i].path, path, size) == 0)
-            return folders->known[i].fd;
-    if (folders->count == MAX_FOLDERS)
-        errx(1, "too many folders");
-    struct folder *made = &folders->known[folders->count++];
+        return directories->top;
+    for (int i = 0; i < directories->count; i++)
+        if (strlen(directories->known[i].path) == size && memcmp(directories->known[i].path, path, size) == 0)
+            return directories->known[i].fd;
+    if (directories->count == MAX_DIRECTORIES)
+        errx(1, "too many directories");
+    struct directory *made = &directories->known[directories->count++];
     snprintf(made->path, sizeof made->path, "%.*s", (int)size, path);
-    made->fd = openat2(folders->top, made->path, O_PATH | O_DIRECTORY, folders->resolve);
+    made->fd = openat2(directories->top, made->path, O_PATH | O_DIRECTORY, directories->resolve);
     if (made->fd >= 0)
         return made->fd;
     const char *slash = memrchr(path, '/', size);
-    int above = folder_at(folders, path, slash ? (size_t)(slash - path) : 0);
+    int above = directory_at(directories, path, slash ? (size_t)(slash - path) : 0);
     const char *name = slash ? made->path + (slash - path) + 1 : made->path;
     must(mkdirat(above, name, 0755), made->path);
     made->fd = must(openat2(above, name, O_PATH | O_DIRECTORY, BENEATH), made->path);
@@ -82,11 +83,11 @@ static int folder_at(struct folders *folders, const char *path, size_t size)
 }
 
 // The directory that it is in, and its name there.
-static int parent_of(struct folders *folders, const char *path, const char **name)
+static int parent_of(struct directories *directories, const char *path, const char **name)
 {
     const char *slash = strrchr(path, '/');
     *name = slash ? slash + 1 : path;
-    return folder_at(folders, path, slash ? (size_t)(slash - path) : 0);
+    return directory_at(directories, path, slash ? (size_t)(slash - path) : 0);
 }
 
 static void mount_source(const struct entry *entry)
@@ -96,10 +97,10 @@ static void mount_source(const struct entry *entry)
     const char *name;
     int source = must(openat2(AT_FDCWD, entry->value, O_PATH, RESOLVE_NO_SYMLINKS), entry->value);
     look_at(source, &found);
-    const int is_folder = S_ISDIR(found.stx_mode);
+    const int is_directory = S_ISDIR(found.stx_mode);
     int parent = parent_of(&in_tree, entry->path, &name);
-    must(is_folder ? mkdirat(parent, name, 0755) : mknodat(parent, name, S_IFREG | 0444, 0), entry->path);
-    int copy = must(open_tree(source, "", flags | (is_folder ? AT_RECURSIVE : 0)), "open_tree");
+    must(is_directory ? mkdirat(parent, name, 0755) : mknodat(parent, name, S_IFREG | 0444, 0), entry->path);
+    int copy = must(open_tree(source, "", flags | (is_directory ? AT_RECURSIVE : 0)), "open_tree");
     must(move_mount(copy, "", parent, name, MOVE_MOUNT_F_EMPTY_PATH), "move_mount");
     close(copy);
     close(source);
@@ -146,11 +147,13 @@ void put_tree_together(void)
             int parent = parent_of(&in_tree, entries[i].path, &name);
             must(symlinkat(entries[i].value, parent, name), entries[i].path);
         }
-    must(mount_setattr(in_tree.top, "", AT_EMPTY_PATH | AT_RECURSIVE, &locked, sizeof locked), "mount_setattr");
+    must(mount_setattr(in_tree.top, "", AT_EMPTY_PATH | AT_RECURSIVE, &locked, sizeof locked),
+         "mount_setattr");
     for (int i = 0; i < entry_count; i++)
         if (entries[i].kind == 'w') {
             int parent = parent_of(&in_tree, entries[i].path, &name);
-            must(mount_setattr(parent, name, AT_SYMLINK_NOFOLLOW, &unlocked, sizeof unlocked), "mount_setattr");
+            must(mount_setattr(parent, name, AT_SYMLINK_NOFOLLOW, &unlocked, sizeof unlocked),
+                 "mount_setattr");
         }
     tree = must(open_tree(in_tree.top, "", flags | AT_RECURSIVE), "open_tree");
 }

@@ -26,9 +26,9 @@ def debian():
     return PROJECT / "build/roots" / RELEASE
 
 
-def link(folder, name, tiny=False):
+def link(directory, name, tiny=False):
     """The bytes of a library that needs no other; `name` is its SONAME."""
-    output = folder / "linked.so"
+    output = directory / "linked.so"
     options = TINY_OPTIONS if tiny else ()
     subprocess.run(["cc", "-shared", "-nostdlib", "-fPIC", "-O1", *options, f"-Wl,-soname,{name}", "-xc", "-",
                     "-o", output], input=TINY if tiny else ORDINARY, text=True, check=True)
@@ -37,22 +37,22 @@ def link(folder, name, tiny=False):
     return content
 
 
-def make_libraries(folder, name, count, size=None):
+def make_libraries(directory, name, count, size=None):
     """Libraries as packages have them: the SONAME is a link to a file with a longer name.
 
     All are copies of one, with another SONAME of the same length. `size`: tiny ones, cut or stretched to so
     many bytes, sparse.
     """
-    folder.mkdir(parents=True)
+    directory.mkdir(parents=True)
     pattern = f"lib{name}-{{:04}}.so.1"
-    content = link(folder, pattern.format(0), size is not None)
+    content = link(directory, pattern.format(0), size is not None)
     for number in range(count):
         soname = pattern.format(number)
-        file = folder / f"{soname}.2.3"
+        file = directory / f"{soname}.2.3"
         file.write_bytes(content.replace(pattern.format(0).encode(), soname.encode()))
         if size:
             os.truncate(file, size)
-        (folder / soname).symlink_to(file.name)
+        (directory / soname).symlink_to(file.name)
 
 
 def make_driver(layer, count, program, size=None):

@@ -5,10 +5,10 @@
 // down again. Being small and static matters twice: starting the command costs the same as from a runtime's
 // thin child, and the peak memory of a process begins with that of its parent.
 //
-// usage: launch [-l LAYERS [-u FOLDER]] [-g CGROUP] [-t FILE] BUNDLE ROOTFS COMMAND [ARG]...
+// usage: launch [-l LAYERS [-u DIRECTORY]] [-g CGROUP] [-t FILE] BUNDLE ROOTFS COMMAND [ARG]...
 //
 //   -l LAYERS  as overlayfs takes them in `lowerdir`: the image
-//   -u FOLDER  an empty one, on a disk: what is written to the image goes there, not to memory
+//   -u DIRECTORY  an empty one, on a disk: what is written to the image goes there, not to memory
 //   -g CGROUP  a directory that is not there yet, of a hierarchy with devices: the container is put into that cgroup,
 //              which denies all but what runtimes allow every container. It then also has a /dev, a /proc, and a
 //              directory /proc/driver/nvidia, as if the kernel had it.
@@ -20,8 +20,6 @@
 // Prints: nanoseconds, peak memory in KiB, exit status, mounts that the command added to the container.
 
 #define _GNU_SOURCE
-#include "device_cgroup.h"
-
 #include <err.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -39,16 +37,18 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "device_cgroup.h"
+
 static void must(int result, const char *what)
 {
     if (result < 0)
         err(1, "%s", what);
 }
 
-static void mount_on(const char *rootfs, const char *folder, const char *type, const char *options)
+static void mount_on(const char *rootfs, const char *directory, const char *type, const char *options)
 {
     char path[4096];
-    if (snprintf(path, sizeof path, "%s/%s", rootfs, folder) >= (int)sizeof path)
+    if (snprintf(path, sizeof path, "%s/%s", rootfs, directory) >= (int)sizeof path)
         errx(1, "the path of the rootfs is too long");
     if (mkdir(path, 0755) < 0 && errno != EEXIST)
         err(1, "%s", path);
@@ -86,8 +86,8 @@ static _Noreturn void be_init(const char *rootfs, int has_devices, int ready)
 static void mount_layers(const char *rootfs, const char *layers, const char *upper)
 {
     char options[4096];
-    int size = snprintf(options, sizeof options, "lowerdir=%s,upperdir=%s/upper,workdir=%s/work", layers, upper,
-                upper);
+    int size = snprintf(options, sizeof options, "lowerdir=%s,upperdir=%s/upper,workdir=%s/work", layers,
+                        upper, upper);
     if (size >= (int)sizeof options)
         errx(1, "the paths of the layers are too long");
     int dir = open(upper, O_PATH | O_DIRECTORY | O_CLOEXEC);
@@ -130,10 +130,11 @@ static int state_pipe(pid_t pid, const char *bundle)
 {
     char state[2048];
     int ends[2];
-    int size = snprintf(state, sizeof state,
-                "{\"ociVersion\":\"1.0.2-dev\",\"id\":\"benchmark\",\"status\":\"creating\","
-                "\"pid\":%d,\"bundle\":\"%s\",\"annotations\":{\"io.oci-gpu-hooks.benchmark\":\"all\"}}",
-                pid, bundle);
+    int size =
+        snprintf(state, sizeof state,
+                 "{\"ociVersion\":\"1.0.2-dev\",\"id\":\"benchmark\",\"status\":\"creating\","
+                 "\"pid\":%d,\"bundle\":\"%s\",\"annotations\":{\"io.oci-gpu-hooks.benchmark\":\"all\"}}",
+                 pid, bundle);
     if (size >= (int)sizeof state)
         errx(1, "the bundle's path is too long");
     must(pipe2(ends, O_CLOEXEC), "pipe2");
@@ -210,7 +211,8 @@ int main(int argc, char **argv)
         else
             return 2;
     if (argc - optind < 3)
-        errx(2, "usage: %s [-l LAYERS [-u FOLDER]] [-g CGROUP] [-t FILE] BUNDLE ROOTFS COMMAND [ARG]...", argv[0]);
+        errx(2, "usage: %s [-l LAYERS [-u DIRECTORY]] [-g CGROUP] [-t FILE] BUNDLE ROOTFS COMMAND [ARG]...",
+             argv[0]);
     const char *bundle = argv[optind], *rootfs = argv[optind + 1];
     char **command = argv + optind + 2;
     make_rootfs(rootfs, layers, upper);

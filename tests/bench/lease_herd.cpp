@@ -197,14 +197,14 @@ try {
         take(words[0], static_cast<pid_t>(std::stol(words[1])), std::chrono::hours(1));
         return 0;
     }
-    std::string folder = "/dev/shm/leases-XXXXXX";
-    if (::mkdtemp(folder.data()) == nullptr)
+    std::string directory = "/dev/shm/leases-XXXXXX";
+    if (::mkdtemp(directory.data()) == nullptr)
         throw std::runtime_error("mkdtemp");
-    const double few = Herd(folder + "/few", 10).hand_over();
+    const double few = Herd(directory + "/few", 10).hand_over();
     const double many =
-        Herd(folder + "/many", words.empty() ? 1000 : static_cast<unsigned>(std::stoul(words[0])))
+        Herd(directory + "/many", words.empty() ? 1000 : static_cast<unsigned>(std::stoul(words[0])))
             .hand_over();
-    std::filesystem::remove_all(folder);
+    std::filesystem::remove_all(directory);
     std::printf("with that many a hand-over costs %.2f times what it costs with 10\n", many / few);
     return 0;
 } catch (const std::exception &error) {

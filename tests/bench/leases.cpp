@@ -145,8 +145,8 @@ void compare(const std::string &sysroot)
         inits.push_back(bench::start_init());
     const std::string plain = sysroot + "/plain";
     const std::string limited = sysroot + "/limited";
-    for (const std::string &folder : {plain, limited})
-        std::filesystem::create_directory(folder);
+    for (const std::string &directory : {plain, limited})
+        std::filesystem::create_directory(directory);
     const double none = report("no other lease, exclusive", "free", plain, init);
     const double written = report("no other lease, with names and a history", "written", plain, init);
     const double none_by_quota = report("no other lease, by a quota", "quota", limited, init);
@@ -173,11 +173,11 @@ try {
         once(words[0], words[1], static_cast<pid_t>(std::stol(words[2])));
         return 0;
     }
-    std::string folder = "/dev/shm/leases-XXXXXX";
-    if (::mkdtemp(folder.data()) == nullptr)
+    std::string directory = "/dev/shm/leases-XXXXXX";
+    if (::mkdtemp(directory.data()) == nullptr)
         throw std::runtime_error("mkdtemp");
-    compare(folder);
-    std::filesystem::remove_all(folder);
+    compare(directory);
+    std::filesystem::remove_all(directory);
     return 0;
 } catch (const std::exception &error) {
     std::cerr << "leases: " << error.what() << "\n";

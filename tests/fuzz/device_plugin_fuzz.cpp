@@ -23,7 +23,7 @@ PluginNames all_names()
 {
     PluginNames names = nvidia_devices::nvidia_plugin_names();
     names.control_node = "/dev/kfd";
-    names.node_folder = "/dev/dri/";
+    names.node_directory = "/dev/dri/";
     names.node_prefix = "renderD";
     return names;
 }

@@ -8,7 +8,7 @@
 
 #include "base/little_endian.h"
 #include "base/unique_fd.h"
-#include "libraries/folder_libraries.h"
+#include "libraries/directory_libraries.h"
 #include "loader/elf_library.h"
 #include "loader/glibc_versions.h"
 #include "promise.h"
@@ -49,14 +49,14 @@ void check_choice(const ElfLibrary &library)
 {
     const std::vector<FoundFile> files = {{"libx.so", true, 1, 2, library},
                                           {"libx.so.1.2", false, 1, 2, library}};
-    for (const std::string subfolder : {"", "v2"}) {
+    for (const std::string subdirectory : {"", "v2"}) {
         Notes notes;
-        const auto chosen = choose_libraries("/d", subfolder, files, notes);
+        const auto chosen = choose_libraries("/d", subdirectory, files, notes);
         require(chosen.empty() == !library_flags(library).has_value(), "a known machine has entries");
         require(chosen.empty() == !notes.empty(), "another one has a note");
         for (const AddedLibrary &each : chosen) {
-            const std::string folder = subfolder.empty() ? "/d/" : "/d/glibc-hwcaps/v2/";
-            require(each.path == folder + "libx.so" || each.path == folder + "libx.so.1.2",
+            const std::string directory = subdirectory.empty() ? "/d/" : "/d/glibc-hwcaps/v2/";
+            require(each.path == directory + "libx.so" || each.path == directory + "libx.so.1.2",
                     "a path is that of a file");
             require(!each.name.empty() && each.os_version == library.os_version, "an entry has a name");
         }

@@ -19,7 +19,7 @@ namespace ogh::fuzz::ld_cache {
 
 namespace {
 
-const std::vector<std::string> folders = {"/opt/gpu", "/usr/lib"};
+const std::vector<std::string> directories = {"/opt/gpu", "/usr/lib"};
 
 const std::vector<AddedLibrary> libraries = {
     {"libc.so.6", "/opt/gpu/libc.so.6", 0x0303, 0x00030200, ""},
@@ -83,10 +83,10 @@ bool is_order(const LdCacheEntry &a, const LdCacheEntry &b, bool is_signed)
         return left > right;
     if (a.flags != b.flags)
         return a.flags > b.flags;
-    if (a.subfolder.empty() != b.subfolder.empty())
-        return !a.subfolder.empty();
-    if (!a.subfolder.empty())
-        return a.subfolder <= b.subfolder;
+    if (a.subdirectory.empty() != b.subdirectory.empty())
+        return !a.subdirectory.empty();
+    if (!a.subdirectory.empty())
+        return a.subdirectory <= b.subdirectory;
     return std::pair(std::popcount(a.hwcap), a.hwcap) >= std::pair(std::popcount(b.hwcap), b.hwcap);
 }
 
@@ -139,9 +139,9 @@ void check_parsed(const LdCache &cache, std::string_view bytes)
         check_inside(entry.name, bytes);
         check_inside(entry.path, bytes);
         require(entry.name.size() <= 255 && entry.path.size() <= 4095, "names and paths are bounded");
-        if (!entry.subfolder.empty())
-            check_inside(entry.subfolder, bytes);
-        require(entry.subfolder.empty() || cache.has_extensions, "subfolders are from the extensions");
+        if (!entry.subdirectory.empty())
+            check_inside(entry.subdirectory, bytes);
+        require(entry.subdirectory.empty() || cache.has_extensions, "subdirectories are from the extensions");
     }
 }
 
@@ -149,7 +149,8 @@ void check_parsed(const LdCache &cache, std::string_view bytes)
 std::vector<LdCacheEntry> sorted(std::vector<LdCacheEntry> entries)
 {
     const auto key = [](const LdCacheEntry &entry) {
-        return std::tie(entry.name, entry.path, entry.flags, entry.os_version, entry.hwcap, entry.subfolder);
+        return std::tie(entry.name, entry.path, entry.flags, entry.os_version, entry.hwcap,
+                        entry.subdirectory);
     };
     std::sort(entries.begin(), entries.end(), [&](const auto &a, const auto &b) { return key(a) < key(b); });
     return entries;
@@ -157,15 +158,15 @@ std::vector<LdCacheEntry> sorted(std::vector<LdCacheEntry> entries)
 
 bool is_old(std::string_view path)
 {
-    return std::any_of(folders.begin(), folders.end(), [&](const std::string &folder) {
-        return path.starts_with(folder + "/") &&
-               (path.rfind('/') == folder.size() || path.starts_with(folder + "/glibc-hwcaps/"));
+    return std::any_of(directories.begin(), directories.end(), [&](const std::string &directory) {
+        return path.starts_with(directory + "/") &&
+               (path.rfind('/') == directory.size() || path.starts_with(directory + "/glibc-hwcaps/"));
     });
 }
 
 void check_merged(const LdCache &cache, size_t size, const std::vector<AddedLibrary> &added)
 {
-    const std::string merged = merged_cache(&cache, folders, added);
+    const std::string merged = merged_cache(&cache, directories, added);
     const auto result = parse_ld_cache(merged);
     const LdCache *again = cache_of(result);
     require(again != nullptr && again->left_out == 0, "what is written can be read");
@@ -178,14 +179,14 @@ void check_merged(const LdCache &cache, size_t size, const std::vector<AddedLibr
     bool needs_extensions = cache.has_extensions;
     for (const AddedLibrary &library : added) {
         expected.push_back(
-            {library.name, library.path, library.flags, library.os_version, 0, library.subfolder});
-        bound += 24 + 4 + library.name.size() + library.path.size() + library.subfolder.size() + 3;
-        needs_extensions = needs_extensions || !library.subfolder.empty();
+            {library.name, library.path, library.flags, library.os_version, 0, library.subdirectory});
+        bound += 24 + 4 + library.name.size() + library.path.size() + library.subdirectory.size() + 3;
+        needs_extensions = needs_extensions || !library.subdirectory.empty();
     }
     require(sorted(again->entries) == sorted(expected), "entries are neither lost nor changed");
     require(again->has_extensions == needs_extensions, "the extensions stay as they are");
     require(merged.size() <= bound, "the cache does not grow");
-    require(merged_cache(again, folders, added) == merged, "a second run changes nothing");
+    require(merged_cache(again, directories, added) == merged, "a second run changes nothing");
 }
 
 /** Any three names are in an order. */

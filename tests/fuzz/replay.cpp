@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The driver that takes libFuzzer's place in the test run: replay TARGET FOLDER|FILE...
+// The driver that takes libFuzzer's place in the test run: replay TARGET DIRECTORY|FILE...
 //
 // Gives every file of the corpus to the target, then a few hundred mutations of each.
 

@@ -5,7 +5,7 @@
 
 #include "base/text.h"
 #include "hook/options.h"
-#include "mount-srv/folder_request.h"
+#include "mount-srv/directory_request.h"
 #include "promise.h"
 #include "request/request.h"
 #include "target.h"
@@ -168,7 +168,7 @@ void check_asked(const Request &request, const Case &input)
     require(!is_annotation || asked.value != "-", "a dash is no request");
     require(!is_annotation || !is_of_pod(input.config) || trimmed(asked.value) == "none",
             "a pod asks for nothing without a limit");
-    attempt([&] { return mount_srv::parse_folder_request(asked); });
+    attempt([&] { return mount_srv::parse_directory_request(asked); });
 }
 
 /** Where only annotations count, an image can say what it likes. */

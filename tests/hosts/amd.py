@@ -134,9 +134,9 @@ class AmdHost(Sysroot):
         return f"sys/devices/virtual/kfd/kfd/topology/nodes/{number}"
 
     def _kfd_node(self, number, gpu_id, properties):
-        folder = f"sys/devices/virtual/kfd/kfd/topology/nodes/{number}"
-        self.write(f"{folder}/gpu_id", f"{gpu_id}\n")
-        self.write(f"{folder}/properties", properties)
+        directory = f"sys/devices/virtual/kfd/kfd/topology/nodes/{number}"
+        self.write(f"{directory}/gpu_id", f"{gpu_id}\n")
+        self.write(f"{directory}/properties", properties)
 
     def _nodes(self, device, nodes):
         for name, minor in nodes.items():

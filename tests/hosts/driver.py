@@ -106,7 +106,7 @@ class Layout:
 LIB64 = Layout("lib64", cache=("/usr/lib64", "/usr/lib"))
 DEBIAN = Layout("Debian", "usr/lib/x86_64-linux-gnu", "usr/lib/i386-linux-gnu", alternatives="nvidia/current",
                 cache=("/usr/lib/x86_64-linux-gnu", "/usr/lib/i386-linux-gnu"))
-FOLDERS = Layout("folders", graphics="usr/lib64/nvidia", vdpau="usr/lib64/vdpau", libraries_32="usr/lib/nvidia",
+DIRECTORIES = Layout("directories", graphics="usr/lib64/nvidia", vdpau="usr/lib64/vdpau", libraries_32="usr/lib/nvidia",
                  cache=("/usr/lib64", "/usr/lib64/nvidia", "/usr/lib/nvidia"))
 NO_CACHE = Layout("no cache")
 NO_CACHE_DEBIAN = Layout("no cache, Debian", "usr/lib/x86_64-linux-gnu", "usr/lib/i386-linux-gnu",
@@ -131,18 +131,18 @@ class Stubs:
 
     NAME = b"soname" * 12
 
-    def __init__(self, folder):
+    def __init__(self, directory):
         sources = Path(__file__).resolve().parent
-        self.program = folder / "nvidia-smi"
+        self.program = directory / "nvidia-smi"
         self._run("gcc", "-O1", sources / "nvidia_smi.c", "-o", self.program)
-        self._libraries = {bits: self._link(folder, sources.parent / "roots/stub.c", bits) for bits in (64, 32)}
+        self._libraries = {bits: self._link(directory, sources.parent / "roots/stub.c", bits) for bits in (64, 32)}
 
     @staticmethod
     def _run(*command):
         subprocess.run(command, check=True)
 
-    def _link(self, folder, source, bits):
-        file, machine = folder / f"stub{bits}", {64: "elf_x86_64", 32: "elf_i386"}[bits]
+    def _link(self, directory, source, bits):
+        file, machine = directory / f"stub{bits}", {64: "elf_x86_64", 32: "elf_i386"}[bits]
         self._run("gcc", f"-m{bits}", "-O1", "-fPIC", "-ffreestanding", "-fno-stack-protector", "-c", source,
                   "-o", file)
         self._run("ld", "-m", machine, "-shared", "-s", "-z", "noseparate-code", "-z", "max-page-size=4096",
@@ -171,23 +171,23 @@ class Stubs:
     def needing(self, path, soname, version):
         """A library that needs this version of the C library."""
         self.library(path, soname)
-        folder = path.with_name(f"{path.name}.parts")
-        folder.mkdir()
+        directory = path.with_name(f"{path.name}.parts")
+        directory.mkdir()
         for name, text in (("libc", ".globl needed\n.type needed, @function\nneeded: ret\n"),
                            ("caller", ".globl caller\ncaller: call needed@PLT\n")):
-            (folder / name).write_text(f'.section .note.GNU-stack, "", @progbits\n.text\n{text}', encoding="ascii")
-            self._run("as", folder / name, "-o", folder / f"{name}.o")
-        (folder / "map").write_text(f"{version} {{ global: needed; }};\n", encoding="ascii")
-        self._run("ld", "-shared", "-soname", "libc.so.6", "--version-script", folder / "map", folder / "libc.o",
-                  "-o", folder / "libc.so.6")
-        self._run("ld", "-shared", "-soname", soname, folder / "caller.o", folder / "libc.so.6", "-o", path)
-        shutil.rmtree(folder)
+            (directory / name).write_text(f'.section .note.GNU-stack, "", @progbits\n.text\n{text}', encoding="ascii")
+            self._run("as", directory / name, "-o", directory / f"{name}.o")
+        (directory / "map").write_text(f"{version} {{ global: needed; }};\n", encoding="ascii")
+        self._run("ld", "-shared", "-soname", "libc.so.6", "--version-script", directory / "map", directory / "libc.o",
+                  "-o", directory / "libc.so.6")
+        self._run("ld", "-shared", "-soname", soname, directory / "caller.o", directory / "libc.so.6", "-o", path)
+        shutil.rmtree(directory)
         return path
 
     def program_32(self, path, needed):
         """A program for 32 bits that needs libraries of these SONAMEs; it does nothing."""
-        folder = path.with_name(f"{path.name}.needed")
-        files = [self.library(folder / name, name, 32) for name in needed]
+        directory = path.with_name(f"{path.name}.needed")
+        files = [self.library(directory / name, name, 32) for name in needed]
         self._run("ld", "-m", "elf_i386", "-dynamic-linker", "/lib/ld-linux.so.2", "-e", "oci_gpu_hooks_stub",
                   self.program.with_name("stub32"), "--no-as-needed", *files, "-o", path)
         return path
@@ -235,7 +235,7 @@ class Driver:
             else:
                 place.unlink()
 
-    def _folder(self, part, library, bits):
+    def _directory(self, part, library, bits):
         layout = self.layout
         if bits == 32:
             return layout.libraries_32
@@ -247,14 +247,14 @@ class Driver:
         for bits in self.bits:
             if bits == 32 and library.name[3:] not in IN_32:
                 continue
-            folder = real = self.root / self._folder(part, library, bits)
+            directory = real = self.root / self._directory(part, library, bits)
             names = [library.soname] if library.soname != library.file else []
             if names and self.layout.alternatives:
-                real = folder / self.layout.alternatives
+                real = directory / self.layout.alternatives
             self._stubs.library(real / library.file, library.soname, bits)
             for name in names + ([f"{library.name}.so"] if library.name[3:] in DEVELOPMENT else []):
                 (real / name).symlink_to(library.file)
-                self._alternative(folder / name, f"nvidia--{name}-{bits}", real / name)
+                self._alternative(directory / name, f"nvidia--{name}-{bits}", real / name)
             self.places[f"{'lib64' if bits == 64 else 'lib'}/{library.file}"] = str((real / library.file).resolve())
 
     def _alternative(self, path, name, target):
@@ -337,8 +337,8 @@ class Driver:
     def names(self, capabilities, bits=64):
         """Every name by which a program may open a library: what it is below the tree. The SONAME of each goes first:
         once a library is open, the loader finds it by its SONAME without looking."""
-        folder = "lib64" if bits == 64 else "lib"
-        names = {name: f"{POINT}/{folder}/{library.file}" for library in self.libraries(capabilities, bits)
+        directory = "lib64" if bits == 64 else "lib"
+        names = {name: f"{POINT}/{directory}/{library.file}" for library in self.libraries(capabilities, bits)
                  for name in (library.soname, f"{library.name}.so", library.file)}
         vendors = names.get("libGLX_nvidia.so.0")
         return names | ({"libGLX_indirect.so.0": vendors} if vendors else {})
@@ -346,5 +346,5 @@ class Driver:
 
 def install(root, layout=LIB64, bits=(64,)):
     """The whole driver below a root, in place of what there is of one."""
-    with tempfile.TemporaryDirectory() as folder:
-        return Driver(root, Stubs(Path(folder)), layout, bits=bits)
+    with tempfile.TemporaryDirectory() as directory:
+        return Driver(root, Stubs(Path(directory)), layout, bits=bits)

@@ -85,10 +85,10 @@ class NvidiaHost(Sysroot):
 
     def install(self, version):
         """The libraries of a driver's version, beside those that are there."""
-        folder = self.path / "usr/lib64"
-        folder.mkdir(parents=True, exist_ok=True)
+        directory = self.path / "usr/lib64"
+        directory.mkdir(parents=True, exist_ok=True)
         for name in ("libcuda", "libnvidia-ml", "libnvidia-encode", "libGLX_nvidia", "libnvidia-ngx"):
-            (folder / f"{name}.so.{version}").write_bytes(elf.library(f"{name}.so.1"))
+            (directory / f"{name}.so.{version}").write_bytes(elf.library(f"{name}.so.1"))
 
     def devices(self, **more):
         """Adds lines to /proc/devices; a module without a number is not loaded any more."""
@@ -127,9 +127,9 @@ class NvidiaHost(Sysroot):
         """A part of a GPU (MIG). Its nodes are not in /dev: a driver makes none by itself."""
         gpu = self.gpus[index]
         minor = gi_minor(gpu, gpu_instance)
-        folder = f"proc/driver/nvidia/capabilities/gpu{gpu.minor}/mig/gi{gpu_instance}"
-        self.cap(f"{folder}/access", minor)
-        self.cap(f"{folder}/ci{compute_instance}/access", minor + 1 + compute_instance)
+        directory = f"proc/driver/nvidia/capabilities/gpu{gpu.minor}/mig/gi{gpu_instance}"
+        self.cap(f"{directory}/access", minor)
+        self.cap(f"{directory}/ci{compute_instance}/access", minor + 1 + compute_instance)
         self.mig_minors()
 
     def cap(self, name, minor, mode=0o444):

@@ -9,9 +9,9 @@ from .nvidia import VERSION
 FILE = f"usr/lib64/libnvidia-ml.so.{VERSION}"
 
 
-def build(folder, *options):
+def build(directory, *options):
     """Returns its file."""
-    library = folder / "libnvidia-ml.so.1"
+    library = directory / "libnvidia-ml.so.1"
     here = Path(__file__).resolve()
     subprocess.run(["gcc", "-O1", "-Wall", "-Werror", "-shared", "-fPIC", *options, f"-Wl,-soname,{library.name}",
                     here.with_name("nvml.c"), here.with_name("nvml_attacks.c"), "-o", library], check=True)

@@ -57,7 +57,7 @@ static int read_file(const char *path)
     return open(path, O_RDONLY | O_CLOEXEC);
 }
 
-static int make_folder(const char *path)
+static int make_directory(const char *path)
 {
     return mkdir(path, 0777);
 }
@@ -225,7 +225,7 @@ static const struct attack ATTACKS[] = {
     {"chmod", change_mode},
     {"rename", rename_file},
     {"read", read_file},
-    {"mkdir", make_folder},
+    {"mkdir", make_directory},
     {"connect", connect_to},
     {"socketpair", make_socketpair},
     {"kill", kill_process},
@@ -269,7 +269,7 @@ static int is_shown(const struct dirent *entry)
     return entry->d_name[0] != '.';
 }
 
-void show_folder(const char *path, int answer)
+void show_directory(const char *path, int answer)
 {
     struct dirent **entries = NULL;
     const int count = scandir(path, &entries, is_shown, alphasort);

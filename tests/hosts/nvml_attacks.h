@@ -5,4 +5,4 @@
 void attack(const char *name, const char *argument, int answer);
 
 /** Writes what is in a directory, in order: "PATH: NAME NAME". */
-void show_folder(const char *path, int answer);
+void show_directory(const char *path, int answer);

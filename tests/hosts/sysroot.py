@@ -52,26 +52,26 @@ class Sysroot:
                                               ""]))
 
     @staticmethod
-    def device_folder(device):
+    def device_directory(device):
         """Where sysfs has a device: `device` is a PCI address, or the name of a platform device."""
         return f"sys/devices/{f'pci{device[:4]}:00' if ':' in device else 'platform'}/{device}"
 
     def add_device(self, device, driver, **files):
         """A device bound to a driver; `files` are further ones in its directory, with their lines."""
-        folder, bus = self.device_folder(device), "pci" if ":" in device else "platform"
+        directory, bus = self.device_directory(device), "pci" if ":" in device else "platform"
         for name, line in files.items():
-            self.write(f"{folder}/{name}", f"{line}\n")
+            self.write(f"{directory}/{name}", f"{line}\n")
         if bus == "pci":
-            self.write(f"{folder}/power/runtime_status", "active\n")
+            self.write(f"{directory}/power/runtime_status", "active\n")
             self.revive(device)
-        self.link(f"{folder}/driver", f"../../../bus/{bus}/drivers/{driver}")
-        self.link(f"{folder}/subsystem", f"../../../bus/{bus}")
-        self.link(f"sys/bus/{bus}/devices/{device}", f"../../../{folder[4:]}")
-        return folder
+        self.link(f"{directory}/driver", f"../../../bus/{bus}/drivers/{driver}")
+        self.link(f"{directory}/subsystem", f"../../../bus/{bus}")
+        self.link(f"sys/bus/{bus}/devices/{device}", f"../../../{directory[4:]}")
+        return directory
 
     def configuration(self, device, text):
         """What a PCI device says of itself on the bus from now on."""
-        (self.path / self.device_folder(device) / "config").write_bytes(text)
+        (self.path / self.device_directory(device) / "config").write_bytes(text)
 
     def kill(self, device):
         """It has fallen off the bus: nothing answers for it, and its driver has not noticed."""
@@ -83,16 +83,16 @@ class Sysroot:
 
     def power(self, device, status):
         """What the kernel says of its runtime power management: "active", "suspended" and the like."""
-        (self.path / self.device_folder(device) / "power/runtime_status").write_text(f"{status}\n", encoding="ascii")
+        (self.path / self.device_directory(device) / "power/runtime_status").write_text(f"{status}\n", encoding="ascii")
 
     def add_node(self, subsystem, device, name, major, minor, place):
         """A node of a device in a class of sysfs, and in /dev at `place`; for its owner and group, as udev makes it."""
-        folder = f"{self.device_folder(device)}/{subsystem}/{name}"
-        self.write(f"{folder}/dev", f"{major}:{minor}\n")
-        self.link(f"{folder}/device", f"../../../{device}")
-        self.link(f"{folder}/subsystem", f"../../../../../class/{subsystem}")
-        self.link(f"sys/class/{subsystem}/{name}", f"../../{folder[4:]}")
-        self.link(f"sys/dev/char/{major}:{minor}", f"../../{folder[4:]}")
+        directory = f"{self.device_directory(device)}/{subsystem}/{name}"
+        self.write(f"{directory}/dev", f"{major}:{minor}\n")
+        self.link(f"{directory}/device", f"../../../{device}")
+        self.link(f"{directory}/subsystem", f"../../../../../class/{subsystem}")
+        self.link(f"sys/class/{subsystem}/{name}", f"../../{directory[4:]}")
+        self.link(f"sys/dev/char/{major}:{minor}", f"../../{directory[4:]}")
         self.node(f"dev/{place}/{name}", major, minor, 0o660)
 
     def state(self):

@@ -31,17 +31,17 @@ def build_root():
 def built(build_root):
     """What is tested of the build directory, in a directory of the same layout that every user can enter: the
     build may lie below one that is root's alone, and hooks also run as somebody else."""
-    folder = Path(tempfile.mkdtemp(prefix="hooks-built-"))
-    folder.chmod(0o755)
+    directory = Path(tempfile.mkdtemp(prefix="hooks-built-"))
+    directory.chmod(0o755)
     umask = os.umask(0o022)
     for source in [*(build_root / "hooks").glob("*/*"), *(build_root / "oci-hooks.d").glob("*.json")]:
         if source.is_file():
-            place = folder / source.relative_to(build_root)
+            place = directory / source.relative_to(build_root)
             place.parent.mkdir(parents=True, exist_ok=True)
             provide(source, place)
     os.umask(umask)
-    yield folder
-    shutil.rmtree(folder)
+    yield directory
+    shutil.rmtree(directory)
 
 
 def provide(source, place):
@@ -66,12 +66,12 @@ def hook(built, executable):
     return HookFile(built / "oci-hooks.d/10-mount-srv.json", executable)
 
 
-def remove(folder):
+def remove(directory):
     """What podman leaves to a process of its own may still write there for a moment."""
     deadline = time.monotonic() + LIMIT_S
-    while folder.exists():
+    while directory.exists():
         try:
-            shutil.rmtree(folder)
+            shutil.rmtree(directory)
         except OSError as error:
             if error.errno not in (errno.ENOTEMPTY, errno.ENOENT) or time.monotonic() > deadline:
                 raise
@@ -81,13 +81,13 @@ def remove(folder):
 @pytest.fixture
 def scratch():
     """A directory for one test. The real host must have nothing of it mounted afterwards."""
-    folder = Path(tempfile.mkdtemp(prefix="test-"))
+    directory = Path(tempfile.mkdtemp(prefix="test-"))
     # A container's root need not be the host's, so others must be able to walk through it.
-    folder.chmod(0o755)
-    yield folder
+    directory.chmod(0o755)
+    yield directory
     table = Path("/proc/self/mountinfo").read_text(encoding="utf-8", errors="surrogateescape")
-    assert folder.name not in table, "left mounted on the real host"
-    remove(folder)
+    assert directory.name not in table, "left mounted on the real host"
+    remove(directory)
 
 
 @pytest.fixture

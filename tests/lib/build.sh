@@ -3,10 +3,10 @@
 #
 # To be sourced, in the project's directory: how the builds of tests and demo are set up.
 
-# configure FOLDER COMPILER [MESON OPTION…] , COMPILER being gcc or clang; may be repeated for the same directory.
+# configure DIRECTORY COMPILER [MESON OPTION…] , COMPILER being gcc or clang; may be repeated for the same directory.
 # Warnings are errors.
 configure() {
-    local folder=$1 compiler=$2 cxx
+    local directory=$1 compiler=$2 cxx
     shift 2
     case $compiler in
     gcc) cxx=g++ ;;
@@ -17,6 +17,6 @@ configure() {
         ;;
     esac
     local again=()
-    [ ! -f "$folder/meson-private/coredata.dat" ] || again=(--reconfigure)
-    CC=$compiler CXX=$cxx meson setup "${again[@]}" -Dwerror=true "$@" "$folder"
+    [ ! -f "$directory/meson-private/coredata.dat" ] || again=(--reconfigure)
+    CC=$compiler CXX=$cxx meson setup "${again[@]}" -Dwerror=true "$@" "$directory"
 }

@@ -151,7 +151,7 @@ message_has() {
     done
 }
 
-# state_of FOLDER… : what a host has there, but for who has which GPU, and all mounts.
+# state_of DIRECTORY… : what a host has there, but for who has which GPU, and all mounts.
 state_of() {
     find "$@" -path '*/run/oci-gpu-hooks' -prune -o -ls -type f -exec sha256sum '{}' +
     cat /proc/self/mountinfo

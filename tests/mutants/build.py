@@ -25,9 +25,9 @@ class Build:
     """A build directory in the copy at `top`, set up as tests/run sets up the static one."""
 
     def __init__(self, top):
-        self.top, self.folder = top, top / "build/static"
-        if not (self.folder / "build.ninja").exists():
-            run(["bash", "-euc", CONFIGURE.format(self.folder)], top)
+        self.top, self.directory = top, top / "build/static"
+        if not (self.directory / "build.ninja").exists():
+            run(["bash", "-euc", CONFIGURE.format(self.directory)], top)
         self._files = None
 
     def file(self, target):
@@ -35,12 +35,12 @@ class Build:
         return self._targets()[target]
 
     def make(self, targets):
-        run(["ninja", "-C", self.folder, *(self.file(target).relative_to(self.folder) for target in sorted(targets))],
+        run(["ninja", "-C", self.directory, *(self.file(target).relative_to(self.directory) for target in sorted(targets))],
             self.top)
 
     def _targets(self):
         if self._files is None:
-            listed = json.loads(run(["meson", "introspect", "--targets", self.folder], self.top))
+            listed = json.loads(run(["meson", "introspect", "--targets", self.directory], self.top))
             self._files = {target["name"]: Path(target["filename"][0]) for target in listed
                            if target["type"] == "executable"}
         return self._files

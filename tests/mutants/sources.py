@@ -14,9 +14,9 @@ BELOW = ("admin", "common", "hooks", "examples")
 
 def find(top, file):
     """The one file of that name below one of BELOW; directories in front of it are some that it lies in."""
-    *folders, name = file.split("/")
+    *directories, name = file.split("/")
     found = [path for below in BELOW for path in (top / below).rglob(name)
-             if set(folders) <= set(path.relative_to(top).parts)]
+             if set(directories) <= set(path.relative_to(top).parts)]
     if len(found) != 1:
         raise Wrong(f"{file}: {len(found)} files have that name")
     return found[0]
@@ -35,8 +35,8 @@ class Copy:
     """A copy of the project, in which one file at a time is not as it should be. What an earlier run has left is used
     again: a file that is the same stays, so that it is not compiled once more."""
 
-    def __init__(self, folder):
-        self.top = folder
+    def __init__(self, directory):
+        self.top = directory
         self._changed = None
         wanted = set(self._files())
         for name in wanted:

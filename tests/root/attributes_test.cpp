@@ -30,7 +30,7 @@ struct Tree : Sandbox {
     Tree()
     {
         for (const char *name : {"", "/memory", "/memory/deep"}) {
-            folder("src/data" + std::string(name));
+            directory("src/data" + std::string(name));
             if (*name == '\0')
                 make_mount(src("data"), src("data"), "", MS_BIND);
             else
@@ -41,13 +41,13 @@ struct Tree : Sandbox {
         file("rootfs/srv/.keep");
     }
 
-    static void fill(const std::string &folder)
+    static void fill(const std::string &directory)
     {
-        std::ofstream(folder + "/file") << "content";
-        std::ofstream(folder + "/program") << "#!/bin/true";
-        check_call(::chmod((folder + "/program").c_str(), 04755), "chmod");
-        check_call(::mknod((folder + "/null").c_str(), S_IFCHR | 0666U, makedev(1, 3)), "mknod");
-        check_call(::mknod((folder + "/disk").c_str(), S_IFBLK | 0666U, makedev(7, 0)), "mknod");
+        std::ofstream(directory + "/file") << "content";
+        std::ofstream(directory + "/program") << "#!/bin/true";
+        check_call(::chmod((directory + "/program").c_str(), 04755), "chmod");
+        check_call(::mknod((directory + "/null").c_str(), S_IFCHR | 0666U, makedev(1, 3)), "mknod");
+        check_call(::mknod((directory + "/disk").c_str(), S_IFBLK | 0666U, makedev(7, 0)), "mknod");
     }
 
     /** What a call inside the container returned: "" or the text of errno. */

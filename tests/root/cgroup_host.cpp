@@ -61,7 +61,7 @@ bpf_attr blank()
 CgroupHost::CgroupHost() : major_(free_major()), top_("/ogh-test-" + std::to_string(::getpid()))
 {
     for (const char *name : {"v1", "v2", "dev"})
-        TempFolder::folder(name);
+        TempDirectory::directory(name);
     check_call(::mount("none", path("v1").c_str(), "cgroup", 0, "devices"), "mount cgroup devices");
     check_call(::mount("none", path("v2").c_str(), "cgroup2", 0, nullptr), "mount cgroup2");
     check_call(::mount("none", path("dev").c_str(), "tmpfs", 0, nullptr), "mount tmpfs");
@@ -88,7 +88,7 @@ CgroupHost::~CgroupHost()
         ::umount2(path(name).c_str(), MNT_DETACH);
 }
 
-std::string CgroupHost::folder(Version version, const std::string &path_of) const
+std::string CgroupHost::directory(Version version, const std::string &path_of) const
 {
     return path(version == Version::One ? "v1" : "v2") + path_of;
 }
@@ -96,14 +96,14 @@ std::string CgroupHost::folder(Version version, const std::string &path_of) cons
 std::string CgroupHost::make(Version version, const std::string &name)
 {
     std::string made = name.empty() ? top_ : top_ + "/" + name;
-    check_call(::mkdir(folder(version, made).c_str(), 0755), "mkdir " + made);
-    made_.push_back(folder(version, made));
+    check_call(::mkdir(directory(version, made).c_str(), 0755), "mkdir " + made);
+    made_.push_back(directory(version, made));
     return made;
 }
 
 UniqueFd CgroupHost::open(Version version, const std::string &path_of) const
 {
-    const int fd = ::open(folder(version, path_of).c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    const int fd = ::open(directory(version, path_of).c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     check_call(fd, "open " + path_of);
     return UniqueFd(fd);
 }
@@ -111,13 +111,13 @@ UniqueFd CgroupHost::open(Version version, const std::string &path_of) const
 std::string CgroupHost::read(const std::string &path_of, const std::string &file) const
 {
     std::ostringstream text;
-    text << std::ifstream(folder(Version::One, path_of) + "/" + file).rdbuf();
+    text << std::ifstream(directory(Version::One, path_of) + "/" + file).rdbuf();
     return text.str();
 }
 
 void CgroupHost::write(const std::string &path_of, const std::string &file, const std::string &text) const
 {
-    std::ofstream out(folder(Version::One, path_of) + "/" + file);
+    std::ofstream out(directory(Version::One, path_of) + "/" + file);
     if (!(out << text << std::flush))
         fail("write " + file);
 }
@@ -129,7 +129,7 @@ pid_t CgroupHost::start(Version version, const std::string &path_of)
         while (true)
             ::pause();
     });
-    std::ofstream procs(folder(version, path_of) + "/cgroup.procs");
+    std::ofstream procs(directory(version, path_of) + "/cgroup.procs");
     if (!(procs << init_->pid() << std::flush))
         fail("join " + path_of);
     return init_->pid();
@@ -199,7 +199,7 @@ std::string CgroupHost::answers(Version version, const std::string &path_of) con
 {
     const Outcome outcome = in_child([&] {
         const UniqueFd procs(
-            ::open((folder(version, path_of) + "/cgroup.procs").c_str(), O_WRONLY | O_CLOEXEC));
+            ::open((directory(version, path_of) + "/cgroup.procs").c_str(), O_WRONLY | O_CLOEXEC));
         check_call(::write(procs.get(), "0", 1), "join");
         std::string text;
         for (const DeviceRule &asked : questions())

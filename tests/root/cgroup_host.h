@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "../support/temp_folder.h"
+#include "../support/temp_directory.h"
 #include "base/unique_fd.h"
 #include "cgroup/device_cgroups.h"
 #include "cgroup/device_program.h"
@@ -23,7 +23,7 @@ DeviceCgroups device_cgroups_of(pid_t init, const std::string &cgroups_path);
  * Cgroups of this kernel, both versions, in mounts of their own, and device nodes. A node whose major has no driver
  * tells what the kernel allows: opening it gives ENXIO, or EPERM if it is denied.
  */
-class CgroupHost : public TempFolder {
+class CgroupHost : public TempDirectory {
 public:
     CgroupHost();
     CgroupHost(const CgroupHost &) = delete;
@@ -68,7 +68,7 @@ public:
                                        const DeviceRules &rules = {}) const;
 
 private:
-    [[nodiscard]] std::string folder(Version version, const std::string &path) const;
+    [[nodiscard]] std::string directory(Version version, const std::string &path) const;
     [[nodiscard]] std::string node_path(const DeviceRule &rule) const;
     [[nodiscard]] bool is_allowed(const DeviceRule &asked) const;
 

@@ -27,27 +27,27 @@ using namespace ogh::test;
 BOOST_FIXTURE_TEST_CASE(an_ancestor_that_denies_is_an_error_and_stays_as_it_is, Version2)
 {
     const std::string inner = make(Version::Two, "c1/pod");
-    const UniqueFd folder = open(Version::Two, inner);
+    const UniqueFd directory = open(Version::Two, inner);
     const UniqueFd none = put(like_runc(usual_lines()));
-    attach(folder.get(), like_crun(usual_lines()), BPF_F_ALLOW_MULTI);
+    attach(directory.get(), like_crun(usual_lines()), BPF_F_ALLOW_MULTI);
     start_in(inner);
-    const std::string before = attached(cgroup.get()) + attached(folder.get());
+    const std::string before = attached(cgroup.get()) + attached(directory.get());
     DeviceCgroups container = this->container(inner);
     UndoLog undo;
     const Failure failure = failure_of([&] { container.allow(rules, undo); });
     BOOST_TEST((failure.kind == ErrorKind::BrokenHost));
     BOOST_TEST(failure.says("'" + own + "' (version 2) denies " + to_text(node(0))), failure.message);
     undo.drop();
-    BOOST_TEST(attached(cgroup.get()) + attached(folder.get()) == before);
+    BOOST_TEST(attached(cgroup.get()) + attached(directory.get()) == before);
 }
 
 BOOST_FIXTURE_TEST_CASE(a_program_that_is_attached_above_too_is_an_ancestors_as_well, Version2)
 {
     const std::string inner = make(Version::Two, "c1/pod");
-    const UniqueFd folder = open(Version::Two, inner);
+    const UniqueFd directory = open(Version::Two, inner);
     const UniqueFd program = bpf::load_program(always(0), "both");
     bpf::attach_program(cgroup.get(), program.get(), BPF_F_ALLOW_MULTI);
-    bpf::attach_program(folder.get(), program.get(), BPF_F_ALLOW_MULTI);
+    bpf::attach_program(directory.get(), program.get(), BPF_F_ALLOW_MULTI);
     start_in(inner);
     BOOST_TEST(failure_of([&] { try_to_allow(inner, rules); }).says("denies"));
 }
@@ -89,12 +89,12 @@ BOOST_FIXTURE_TEST_CASE(without_a_program_none_is_attached, Version2)
 BOOST_FIXTURE_TEST_CASE(what_is_allowed_already_stays_as_it_is, Version2)
 {
     const std::string privileged = make(Version::Two, "c2");
-    const UniqueFd folder = open(Version::Two, privileged);
-    attach(folder.get(), like_runc({{'a', any, any, 7, true}}), BPF_F_ALLOW_MULTI);
+    const UniqueFd directory = open(Version::Two, privileged);
+    attach(directory.get(), like_runc({{'a', any, any, 7, true}}), BPF_F_ALLOW_MULTI);
     start_in(privileged);
-    const std::string before = attached(folder.get());
+    const std::string before = attached(directory.get());
     try_to_allow(privileged, rules);
-    BOOST_TEST(attached(folder.get()) == before);
+    BOOST_TEST(attached(directory.get()) == before);
 }
 
 BOOST_FIXTURE_TEST_CASE(the_runtimes_own_cgroup_is_never_changed, Version2)

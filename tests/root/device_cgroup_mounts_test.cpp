@@ -93,7 +93,7 @@ BOOST_FIXTURE_TEST_CASE(what_denies_above_the_topmost_that_is_mounted_is_told, V
     const std::string inner = make(Version::Two, "c1/pod");
     const UniqueFd none = put(like_runc(usual_lines()));
     start_in(inner);
-    TempFolder::folder("alone");
+    TempDirectory::directory("alone");
     const Outcome outcome = in_child([&] {
         change_mounts("cgroup2", [&](const Mount &mount) {
             if (mount.point == path("v2"))

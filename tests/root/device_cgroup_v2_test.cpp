@@ -20,10 +20,10 @@ BOOST_DATA_TEST_CASE_F(Version2, each_program_allows_the_rules_and_answers_as_be
     start_in(own);
     for (const NamedProgram &one : usual_programs()) {
         const std::string name = make(Version::Two, "of-" + one.name);
-        const UniqueFd folder = open(Version::Two, name);
-        const UniqueFd link = way.by_link ? attach_by_link(folder.get(), one.program) : UniqueFd();
+        const UniqueFd directory = open(Version::Two, name);
+        const UniqueFd link = way.by_link ? attach_by_link(directory.get(), one.program) : UniqueFd();
         if (!way.by_link)
-            attach(folder.get(), one.program, way.flags);
+            attach(directory.get(), one.program, way.flags);
         start_in(name);
         BOOST_TEST(CgroupHost::answers(Version::Two, name) == expected({one.program}), one.name);
         DeviceCgroups container = this->container(name);
@@ -31,9 +31,9 @@ BOOST_DATA_TEST_CASE_F(Version2, each_program_allows_the_rules_and_answers_as_be
         BOOST_TEST(loud(container.allow(rules, undo)) == 0U);
         undo.drop();
         BOOST_TEST(CgroupHost::answers(Version::Two, name) == expected({one.program}, rules), one.name);
-        BOOST_TEST(bpf::attached_programs(folder.get()).flags ==
+        BOOST_TEST(bpf::attached_programs(directory.get()).flags ==
                    (way.by_link ? BPF_F_ALLOW_MULTI : way.flags));
-        BOOST_TEST(bpf::attached_programs(folder.get()).ids.size() == 1U);
+        BOOST_TEST(bpf::attached_programs(directory.get()).ids.size() == 1U);
     }
 }
 

@@ -23,7 +23,7 @@ namespace data = boost::unit_test::data;
 namespace {
 
 struct Host : Sandbox {
-    Host() { folder("rootfs/srv/x"); }
+    Host() { directory("rootfs/srv/x"); }
 
     [[nodiscard]] Outcome commit_to(pid_t pid) const
     {
@@ -80,7 +80,7 @@ BOOST_FIXTURE_TEST_CASE(what_was_seen_of_a_process_that_has_ended_since_does_not
 
 BOOST_FIXTURE_TEST_CASE(a_container_that_has_pivoted_is_refused_although_the_path_exists_inside, Host)
 {
-    folder("rootfs" + rootfs("srv/x"));
+    directory("rootfs" + rootfs("srv/x"));
     start({.pivots = true});
     BOOST_TEST(refused(commit(data_at({"/srv/x"})), pivoted));
     BOOST_TEST(container().added().empty());
@@ -94,7 +94,7 @@ BOOST_FIXTURE_TEST_CASE(a_container_that_has_pivoted_is_refused, Host)
 
 BOOST_FIXTURE_TEST_CASE(a_link_at_the_path_of_the_rootfs_inside_does_not_help, Host)
 {
-    folder("rootfs" + path());
+    directory("rootfs" + path());
     link("rootfs" + rootfs(), "/");
     start({.pivots = true});
     // Seen from inside this leads to the very directory; then it is the container's root, and nothing else is touched.

@@ -54,13 +54,13 @@ const auto races = std::to_array<Race>({
     {"the target that was made", "srv/x", "srv/y", "", false},
     {"the target that was made", "srv/x", "srv/y", "/", false},
     {"the target that was made", "srv/x", "srv/y", "OUTSIDE/data", false},
-    {"its folder", "srv", "other", "/", true},
-    {"its folder", "srv", "other", "OUTSIDE", true},
-    {"its folder", "srv", "other", "/mirror", true},
-    {"its folder", "srv", "other", "/", false},
-    {"its folder", "srv", "other", "OUTSIDE", false},
-    {"its folder", "srv", "other", "../../../../../../../..OUTSIDE", false},
-    {"its folder", "srv", "other", "/mirror", false},
+    {"its directory", "srv", "other", "/", true},
+    {"its directory", "srv", "other", "OUTSIDE", true},
+    {"its directory", "srv", "other", "/mirror", true},
+    {"its directory", "srv", "other", "/", false},
+    {"its directory", "srv", "other", "OUTSIDE", false},
+    {"its directory", "srv", "other", "../../../../../../../..OUTSIDE", false},
+    {"its directory", "srv", "other", "/mirror", false},
     {"the directory that was made", "new", "other", "OUTSIDE", false},
 });
 
@@ -105,10 +105,10 @@ private:
 
     void plant(const Race &race)
     {
-        folder("rootfs/mirror/x");
-        folder(std::string(race.one) == "new" ? "rootfs" : "rootfs/srv");
+        directory("rootfs/mirror/x");
+        directory(std::string(race.one) == "new" ? "rootfs" : "rootfs/srv");
         if (race.existing)
-            folder("rootfs" + place(race));
+            directory("rootfs" + place(race));
         std::string target = race.target;
         if (const size_t at = target.find("OUTSIDE"); at != std::string::npos)
             target.replace(at, 7, outside());
@@ -160,9 +160,9 @@ BOOST_DATA_TEST_CASE_F(Image, nor_does_an_exchange_there_and_back, data::make(ra
     try_every_step(race, 1);
 }
 
-BOOST_FIXTURE_TEST_CASE(cve_2024_45310_nothing_but_a_placeholder_is_given_away, TempFolder)
+BOOST_FIXTURE_TEST_CASE(cve_2024_45310_nothing_but_a_placeholder_is_given_away, TempDirectory)
 {
-    folder("parent");
+    directory("parent");
     link("parent/other", "/"); // which would lead to the parent, if it were followed
     const UniqueFd parent(::open(path("parent").c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
     const auto exchange = [&](const Step &step) {

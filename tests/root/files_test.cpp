@@ -146,7 +146,7 @@ BOOST_DATA_TEST_CASE_F(Image, cve_2025_23267_a_parent_that_leads_out_stays_insid
                        mounted)
 {
     link("rootfs/conf", outside("dir"));
-    folder("rootfs" + outside("dir"));
+    directory("rootfs" + outside("dir"));
     file("rootfs" + outside("dir/f"), "the image's");
     start();
     BOOST_TEST(done(commit(file_at({"/conf/f"}, mounted ? How::MountOver : How::Replace))));
@@ -162,13 +162,13 @@ BOOST_FIXTURE_TEST_CASE(a_parent_that_leads_nowhere_is_refused, Image)
 
 BOOST_FIXTURE_TEST_CASE(what_is_no_file_is_not_replaced_by_one, Image)
 {
-    file("rootfs/etc/folder/inner", "the image's");
+    file("rootfs/etc/directory/inner", "the image's");
     start();
-    expect_refused(file_at({"/etc/old", "/etc/new", "/etc/deep/new", "/etc/folder"}),
-                   "cannot replace '/etc/folder'");
+    expect_refused(file_at({"/etc/old", "/etc/new", "/etc/deep/new", "/etc/directory"}),
+                   "cannot replace '/etc/directory'");
     BOOST_TEST(text("etc/old") == "the image's", "what was replaced by then is there again");
-    BOOST_TEST(text("etc/folder/inner") == "the image's");
-    expect_refused(file_at({"/etc/folder"}, How::MountOver), "it is no plain file");
+    BOOST_TEST(text("etc/directory/inner") == "the image's");
+    expect_refused(file_at({"/etc/directory"}, How::MountOver), "it is no plain file");
     expect_refused(file_at({"/etc/old/x"}), "'/etc/old'");
 }
 
@@ -256,7 +256,7 @@ BOOST_DATA_TEST_CASE_F(Image, what_has_the_temporary_name_goes_and_is_not_follow
 BOOST_FIXTURE_TEST_CASE(what_no_hook_has_left_keeps_the_temporary_name, Image)
 {
     file("rootfs/etc/.oci-gpu-hooks-one", "another user's");
-    folder("rootfs/etc/.oci-gpu-hooks-two");
+    directory("rootfs/etc/.oci-gpu-hooks-two");
     start();
     check_call(::chown(rootfs("etc/.oci-gpu-hooks-one").c_str(), 1000, 1000), "chown");
     for (const char *name : {"one", "two"}) {
@@ -281,14 +281,14 @@ BOOST_FIXTURE_TEST_CASE(of_two_containers_with_one_root_filesystem_one_waits, Im
 
 BOOST_DATA_TEST_CASE_F(Image, after_a_failure_nothing_is_left, data::make(mapped_roots), mapped_root)
 {
-    folder("rootfs/etc/folder");
+    directory("rootfs/etc/directory");
     start_mapped(mapped_root);
-    Edits edits = file_at({"/etc/new", "/made/deep/new", "/etc/folder"});
+    Edits edits = file_at({"/etc/new", "/made/deep/new", "/etc/directory"});
     edits.files.push_back(file_at({"/etc/old"}, How::MountOver).files.front());
     edits.mounts = data_at({"/srv/x"}).mounts;
-    expect_refused(edits, "cannot replace '/etc/folder'");
+    expect_refused(edits, "cannot replace '/etc/directory'");
     edits = file_at({"/etc/new", "/made/new"});
-    edits.files.push_back(file_at({"/etc/folder"}, How::MountOver).files.front());
+    edits.files.push_back(file_at({"/etc/directory"}, How::MountOver).files.front());
     expect_refused(edits, "it is no plain file");
 }
 

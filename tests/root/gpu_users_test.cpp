@@ -12,7 +12,7 @@
 #include <boost/test/unit_test.hpp>
 
 #include "lease/node_users.h"
-#include "support/temp_folder.h"
+#include "support/temp_directory.h"
 
 BOOST_AUTO_TEST_SUITE(gpu_users)
 
@@ -23,7 +23,7 @@ namespace {
 
 const GpuNodes nodes = {{{1, 7}, "gpu"}};
 
-struct Host : TempFolder {
+struct Host : TempDirectory {
     Host()
     {
         ::mknod(path("nvidia7").c_str(), S_IFCHR | 0666, makedev(1, 7));

@@ -76,7 +76,7 @@ private:
 };
 
 struct Image : Sandbox {
-    Image() { folder("rootfs/srv"); }
+    Image() { directory("rootfs/srv"); }
 
     void expect_refused(const Edits &edits, const std::string &words)
     {
@@ -105,16 +105,16 @@ void make_read_only(const std::string &rootfs)
 
 } // namespace
 
-BOOST_FIXTURE_TEST_CASE(a_file_where_a_folder_is_needed_is_refused, Image)
+BOOST_FIXTURE_TEST_CASE(a_file_where_a_directory_is_needed_is_refused, Image)
 {
     file("rootfs/srv/x", "the image's");
     start();
     expect_refused(data_at({"/srv/x"}), "cannot mount on '/srv/x' in the container: it is no directory");
 }
 
-BOOST_FIXTURE_TEST_CASE(a_folder_where_a_file_is_needed_is_refused, Image)
+BOOST_FIXTURE_TEST_CASE(a_directory_where_a_file_is_needed_is_refused, Image)
 {
-    folder("rootfs/srv/x");
+    directory("rootfs/srv/x");
     start();
     expect_refused(list_at("/srv/x"), "cannot mount on '/srv/x' in the container: it is no plain file");
 }
@@ -164,18 +164,18 @@ BOOST_FIXTURE_TEST_CASE(permissions_of_the_image_do_not_matter, Image)
     expect_mounted(data_at({"/srv/x"}), "/srv/x");
 }
 
-BOOST_FIXTURE_TEST_CASE(in_an_immutable_folder_nothing_is_made_but_what_exists_is_used, Image)
+BOOST_FIXTURE_TEST_CASE(in_an_immutable_directory_nothing_is_made_but_what_exists_is_used, Image)
 {
-    folder("rootfs/srv/x");
+    directory("rootfs/srv/x");
     start();
-    const Immutable folder(rootfs("srv"));
+    const Immutable directory(rootfs("srv"));
     expect_refused(data_at({"/srv/y"}), "cannot make '/srv/y' in the container: Operation not permitted");
     expect_mounted(data_at({"/srv/x"}), "/srv/x");
 }
 
 BOOST_FIXTURE_TEST_CASE(in_a_read_only_root_nothing_is_made_but_what_exists_is_used, Image)
 {
-    folder("rootfs/srv/x");
+    directory("rootfs/srv/x");
     start({.set_up = make_read_only});
     expect_refused(
         data_at({"/srv/y"}),
@@ -187,7 +187,7 @@ BOOST_FIXTURE_TEST_CASE(in_a_read_only_root_nothing_is_made_but_what_exists_is_u
 
 BOOST_FIXTURE_TEST_CASE(a_mount_point_is_mounted_over, Image)
 {
-    folder("rootfs/srv/x");
+    directory("rootfs/srv/x");
     start(with_mount("tmpfs", "/srv/x"));
     expect_mounted(data_at({"/srv/x"}), "/srv/x");
     BOOST_TEST((container().inside([] { return snapshot("/srv/x").back(); }).text.find("/sub") !=
@@ -206,7 +206,7 @@ BOOST_FIXTURE_TEST_CASE(a_file_that_is_a_mount_point_is_mounted_over, Image)
 
 BOOST_DATA_TEST_CASE_F(Image, on_a_kernel_interface_nothing_is_mounted, data::make({"proc", "sysfs"}), type)
 {
-    folder("rootfs/kernel");
+    directory("rootfs/kernel");
     link("rootfs/srv/x", std::string(type) == "proc" ? "/kernel/sys" : "/kernel/kernel");
     link("rootfs/srv/list", std::string(type) == "proc" ? "/kernel/version" : "/kernel/kernel/uevent_seqnum");
     start(with_mount(type, "/kernel"));
@@ -225,9 +225,9 @@ BOOST_FIXTURE_TEST_CASE(a_file_of_procfs_bound_elsewhere_is_no_target, Image)
     expect_refused(list_at("/srv/x"), "it lies on procfs, sysfs or another interface of the kernel");
 }
 
-BOOST_FIXTURE_TEST_CASE(a_plain_folder_called_proc_is_a_folder_like_any_other, Image)
+BOOST_FIXTURE_TEST_CASE(a_plain_directory_called_proc_is_a_directory_like_any_other, Image)
 {
-    folder("rootfs/proc/x");
+    directory("rootfs/proc/x");
     start();
     expect_mounted(data_at({"/proc/x"}), "/proc/x");
 }
@@ -235,7 +235,7 @@ BOOST_FIXTURE_TEST_CASE(a_plain_folder_called_proc_is_a_folder_like_any_other, I
 BOOST_FIXTURE_TEST_CASE(an_overlay_is_a_root_like_any_other, Image)
 {
     for (const char *name : {"lower/srv/x", "upper", "work"})
-        folder(name);
+        directory(name);
     const std::string options =
         "lowerdir=" + path("lower") + ",upperdir=" + path("upper") + ",workdir=" + path("work");
     check_call(::mount("overlay", rootfs().c_str(), "overlay", 0, options.c_str()), "overlay");

@@ -46,13 +46,13 @@ struct Cgroups : CgroupHost {
     /** A cgroup for a container; processes join it by join(). */
     std::string make_own(int version)
     {
-        folder_ = version == 1 ? "v1" : "v2";
+        directory_ = version == 1 ? "v1" : "v2";
         return make(version == 1 ? Version::One : Version::Two, "c");
     }
 
     void join(const std::string &cgroup, pid_t pid) const
     {
-        std::ofstream procs(path(folder_) + cgroup + "/cgroup.procs");
+        std::ofstream procs(path(directory_) + cgroup + "/cgroup.procs");
         if (!(procs << pid << std::flush))
             fail("join " + cgroup);
     }
@@ -63,7 +63,7 @@ struct Cgroups : CgroupHost {
         std::string listed;
         while (listed != std::to_string(pid) + "\n") {
             std::ostringstream text;
-            text << std::ifstream(path(folder_) + cgroup + "/cgroup.procs").rdbuf();
+            text << std::ifstream(path(directory_) + cgroup + "/cgroup.procs").rdbuf();
             listed = text.str();
             ::usleep(1000);
         }
@@ -85,11 +85,11 @@ struct Cgroups : CgroupHost {
     }
 
 private:
-    std::string folder_;
+    std::string directory_;
 };
 
 /** A process in a cgroup of version 1 that holds it up: one of a container that is paused. */
-class Paused : public TempFolder {
+class Paused : public TempDirectory {
 public:
     Paused()
     {

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "../support/expect.h"
-#include "../support/temp_folder.h"
+#include "../support/temp_directory.h"
 #include "lease/leases.h"
 
 namespace ogh::test {
@@ -32,7 +32,7 @@ private:
 };
 
 /** A host whose lease directory is below a directory of its own. */
-struct LeaseHost : TempFolder {
+struct LeaseHost : TempDirectory {
     [[nodiscard]] LeaseList list(const PreemptionPolicy &policy = {}) const
     {
         return Leases(Sysroot(path())).list(policy);

@@ -110,7 +110,7 @@ BOOST_AUTO_TEST_CASE(a_call_that_fails_gives_an_error_and_no_second_holder)
     }
 }
 
-BOOST_FIXTURE_TEST_CASE(the_folder_does_as_the_rules_say, LeaseHost)
+BOOST_FIXTURE_TEST_CASE(the_directory_does_as_the_rules_say, LeaseHost)
 {
     constexpr int steps = sanitized ? 100 : 600;
     LeaseSteps random(4711);

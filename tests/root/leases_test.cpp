@@ -477,10 +477,10 @@ const std::vector<Damage> &damages()
          "no plain file that only root may write"},
         {"writable file", [](const LeaseHost &host) { fs::permissions(host.state_path(), fs::perms(0666)); },
          "no plain file that only root may write"},
-        {"writable folder",
+        {"writable directory",
          [](const LeaseHost &host) { fs::permissions(host.path("run/oci-gpu-hooks"), fs::perms(0777)); },
          "may be written by others than root"},
-        {"a user's folder",
+        {"a user's directory",
          [](const LeaseHost &host) {
              check_call(::chown(host.path("run/oci-gpu-hooks/leases").c_str(), 1000, 0), "chown");
          },

@@ -14,14 +14,14 @@
 #include "base/unique_fd.h"
 #include "kernel/limited_program.h"
 #include "support/expect.h"
-#include "support/temp_folder.h"
+#include "support/temp_directory.h"
 
 BOOST_AUTO_TEST_SUITE(limited_programs)
 
 using namespace ogh;
 using ogh::test::Failure;
 using ogh::test::failure_of;
-using ogh::test::TempFolder;
+using ogh::test::TempDirectory;
 
 namespace {
 
@@ -96,16 +96,16 @@ BOOST_AUTO_TEST_CASE(it_may_do_nothing)
     BOOST_TEST(shell.run("ls /proc/self/fd >&3") == "0\n1\n2\n3\n4\n5\n6\n"); // 6 is the directory
     BOOST_TEST(shell.run("a=$(for i in 0 1 2; do readlink /proc/$$/fd/$i; done); echo \"$a\" >&3") ==
                "/dev/null\n/dev/null\n/dev/null\n");
-    const TempFolder folder;
-    BOOST_TEST((shell.failure("echo x > " + folder.path("file")).kind == ErrorKind::BrokenHost));
-    BOOST_TEST(text_of(folder.path("file")) == "");
+    const TempDirectory directory;
+    BOOST_TEST((shell.failure("echo x > " + directory.path("file")).kind == ErrorKind::BrokenHost));
+    BOOST_TEST(text_of(directory.path("file")) == "");
 }
 
 BOOST_AUTO_TEST_CASE(it_is_shut_in)
 {
     Shell shell;
-    const UniqueFd folder(::open("/dev/pts", O_PATH | O_CLOEXEC));
-    shell.box = {{shell.file.get(), "dev/null"}, {folder.get(), "dev/some/pts"}};
+    const UniqueFd directory(::open("/dev/pts", O_PATH | O_CLOEXEC));
+    shell.box = {{shell.file.get(), "dev/null"}, {directory.get(), "dev/some/pts"}};
     // There is no program any more: all of these are the shell's own.
     const std::string ready = "echo >&5; read go <&5; exec >&3; ";
     BOOST_TEST(shell.run("ls / >&3").find("etc\n") != std::string::npos, "not yet");
@@ -133,10 +133,10 @@ BOOST_AUTO_TEST_CASE(it_does_not_go_on_if_it_cannot_be_shut_in)
 
 BOOST_AUTO_TEST_CASE(it_gets_a_file)
 {
-    const TempFolder folder;
-    folder.file("file", "text");
+    const TempDirectory directory;
+    directory.file("file", "text");
     Shell shell;
-    shell.file = UniqueFd(::open(folder.path("file").c_str(), O_RDONLY | O_CLOEXEC));
+    shell.file = UniqueFd(::open(directory.path("file").c_str(), O_RDONLY | O_CLOEXEC));
     BOOST_TEST(shell.run("cat /proc/self/fd/4 >&3") == "text");
 }
 

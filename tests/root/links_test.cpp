@@ -33,7 +33,7 @@ struct Link {
 };
 
 struct Image : Sandbox {
-    Image() { folder("rootfs/elsewhere/x"); }
+    Image() { directory("rootfs/elsewhere/x"); }
 
     [[nodiscard]] std::string with_outside(std::string text) const
     {
@@ -46,8 +46,8 @@ struct Image : Sandbox {
     void plant(const Link &link)
     {
         if (std::string(link.name).starts_with("srv/"))
-            folder("rootfs/srv");
-        TempFolder::link("rootfs/" + std::string(link.name), with_outside(link.target));
+            directory("rootfs/srv");
+        TempDirectory::link("rootfs/" + std::string(link.name), with_outside(link.target));
     }
 
     void expect(const Link &link, const std::string &place)
@@ -67,10 +67,10 @@ struct Image : Sandbox {
     /** `length` links one after the other, the first one at `name`, the last one to `target`. */
     void chain(const std::string &name, int length, const std::string &target)
     {
-        folder("rootfs/links");
+        directory("rootfs/links");
         for (int i = 1; i <= length; ++i)
-            TempFolder::link("rootfs/" + (i == 1 ? name : "links/" + std::to_string(i)),
-                             i == length ? target : "/links/" + std::to_string(i + 1));
+            TempDirectory::link("rootfs/" + (i == 1 ? name : "links/" + std::to_string(i)),
+                                i == length ? target : "/links/" + std::to_string(i + 1));
     }
 };
 
@@ -125,7 +125,7 @@ BOOST_DATA_TEST_CASE_F(Image, a_link_is_followed_inside_the_root_or_refused, dat
 BOOST_DATA_TEST_CASE_F(Image, a_link_out_leads_to_what_the_image_has_there, data::make({"srv", "srv/x"}),
                        name)
 {
-    folder("rootfs" + outside("data/x"));
+    directory("rootfs" + outside("data/x"));
     const std::string target = std::string(name) == "srv" ? "OUTSIDE/data" : "OUTSIDE/data/x";
     for (const std::string &way : {target, "../../../../../../../../../../../.." + target}) {
         std::filesystem::remove_all(rootfs("srv"));
@@ -137,13 +137,13 @@ BOOST_DATA_TEST_CASE_F(Image, a_link_out_leads_to_what_the_image_has_there, data
 
 BOOST_FIXTURE_TEST_CASE(a_link_in_the_middle_is_followed_inside, Image)
 {
-    folder("rootfs/opt");
-    TempFolder::link("rootfs/opt/shared", outside());
-    folder("rootfs" + outside());
-    expect({"", "", "OUTSIDE/folder/x"}, "/opt/shared/folder/x");
+    directory("rootfs/opt");
+    TempDirectory::link("rootfs/opt/shared", outside());
+    directory("rootfs" + outside());
+    expect({"", "", "OUTSIDE/directory/x"}, "/opt/shared/directory/x");
 }
 
-BOOST_FIXTURE_TEST_CASE(a_target_that_links_to_its_own_folder_is_refused, Image)
+BOOST_FIXTURE_TEST_CASE(a_target_that_links_to_its_own_directory_is_refused, Image)
 {
     plant({"srv/x", ".", ""});
     start();
@@ -156,31 +156,31 @@ const auto chain_lengths = data::make({20, 41});
 
 BOOST_DATA_TEST_CASE_F(Image, links_are_followed_and_more_than_forty_are_not, chain_lengths, length)
 {
-    folder("rootfs/srv");
+    directory("rootfs/srv");
     chain("srv/x", length, "/elsewhere/x");
     expect({"", "", length == 20 ? "/elsewhere/x" : too_many}, "/srv/x");
 }
 
-BOOST_DATA_TEST_CASE_F(Image, links_to_the_folder_are_followed_and_more_than_forty_are_not, chain_lengths,
+BOOST_DATA_TEST_CASE_F(Image, links_to_the_directory_are_followed_and_more_than_forty_are_not, chain_lengths,
                        length)
 {
     chain("srv", length, "/elsewhere");
     expect({"", "", length == 20 ? "/elsewhere/x" : too_many}, "/srv/x");
 }
 
-BOOST_FIXTURE_TEST_CASE(links_of_folder_and_target_count_together, Image)
+BOOST_FIXTURE_TEST_CASE(links_of_directory_and_target_count_together, Image)
 {
-    folder("rootfs/real");
+    directory("rootfs/real");
     chain("srv", 20, "/real");
     for (int i = 1; i <= 21; ++i)
-        TempFolder::link("rootfs/real/" + (i == 1 ? "x" : std::to_string(i)),
-                         i == 21 ? "/elsewhere/x" : std::to_string(i + 1));
+        TempDirectory::link("rootfs/real/" + (i == 1 ? "x" : std::to_string(i)),
+                            i == 21 ? "/elsewhere/x" : std::to_string(i + 1));
     expect({"", "", too_many}, "/srv/x");
 }
 
 BOOST_FIXTURE_TEST_CASE(a_target_in_what_was_mounted_before_is_refused, Image)
 {
-    folder("rootfs/srv/b");
+    directory("rootfs/srv/b");
     plant({"srv/a", "b", ""});
     plant({"srv/c", "/elsewhere/x/sub", ""});
     start();
@@ -206,7 +206,7 @@ const auto magic_links = std::to_array<const char *>({
 struct ImageWithProc : Image {
     void expect_refused(const char *name, const std::string &target, const std::string &words)
     {
-        folder("rootfs/proc");
+        directory("rootfs/proc");
         plant({name, target.c_str(), ""});
         start({.set_up = [](const std::string &rootfs) { make_mount("proc", rootfs + "/proc", "proc"); }});
         BOOST_TEST(refused(commit(data_at({"/srv/x"})), words));

@@ -27,7 +27,7 @@ namespace {
 constexpr unsigned no_driver = 511; // a major number; nothing is opened here
 
 struct Devices : Sandbox {
-    Devices() { folder("rootfs/dev"); }
+    Devices() { directory("rootfs/dev"); }
 
     [[nodiscard]] NodeEdit node(const std::string &name, unsigned minor_number) const
     {
@@ -138,9 +138,9 @@ BOOST_DATA_TEST_CASE_F(Devices, a_symlink_of_that_name_is_replaced_and_not_follo
     BOOST_TEST((::access(outside("file").c_str(), F_OK) != 0));
 }
 
-BOOST_FIXTURE_TEST_CASE(a_folder_of_that_name_is_refused_and_what_was_made_before_is_gone, Devices)
+BOOST_FIXTURE_TEST_CASE(a_directory_of_that_name_is_refused_and_what_was_made_before_is_gone, Devices)
 {
-    folder("rootfs/dev/gpu");
+    directory("rootfs/dev/gpu");
     start();
     const Lines before = image();
     BOOST_TEST(refused(give(nodes({node("first", 1), node("deep/second", 2), node("gpu", 3)})),
@@ -181,9 +181,9 @@ BOOST_FIXTURE_TEST_CASE(in_a_user_namespace_a_node_that_is_not_for_everyone_is_m
     BOOST_TEST(places() == Lines{"/dev/gpu"}, boost::test_tools::per_element());
 }
 
-BOOST_FIXTURE_TEST_CASE(in_a_folder_of_the_host_nothing_is_made, Devices)
+BOOST_FIXTURE_TEST_CASE(in_a_directory_of_the_host_nothing_is_made, Devices)
 {
-    folder("volume");
+    directory("volume");
     make_node("volume/gpu", 3);
     start({.set_up = [this](const std::string &root) {
         make_mount(path("volume"), root + "/dev", "", MS_BIND);
@@ -197,7 +197,7 @@ BOOST_FIXTURE_TEST_CASE(in_a_folder_of_the_host_nothing_is_made, Devices)
     BOOST_TEST(snapshot(path("volume")) == before, boost::test_tools::per_element());
 }
 
-BOOST_FIXTURE_TEST_CASE(a_folder_on_the_way_that_leads_out_stays_inside, Devices)
+BOOST_FIXTURE_TEST_CASE(a_directory_on_the_way_that_leads_out_stays_inside, Devices)
 {
     link("rootfs/dev/dri", outside());
     start();
@@ -209,11 +209,11 @@ BOOST_DATA_TEST_CASE_F(Devices, a_node_of_the_host_that_is_another_one_is_refuse
                                    S_IFDIR | 0755}),
                        mode)
 {
-    folder("hostdev");
+    directory("hostdev");
     if (S_ISLNK(mode))
         link("hostdev/gpu", "other");
     else if (S_ISDIR(mode))
-        folder("hostdev/gpu");
+        directory("hostdev/gpu");
     else
         make_other("hostdev/gpu", static_cast<mode_t>(mode));
     start();
@@ -224,7 +224,7 @@ BOOST_DATA_TEST_CASE_F(Devices, a_node_of_the_host_that_is_another_one_is_refuse
 
 BOOST_FIXTURE_TEST_CASE(a_right_node_of_the_host_need_not_be_for_everyone, Devices)
 {
-    folder("hostdev");
+    directory("hostdev");
     make_node("hostdev/gpu", 3, S_IFCHR | 0600);
     expect_replaced();
 }
@@ -278,7 +278,7 @@ BOOST_FIXTURE_TEST_CASE(in_a_user_namespace_a_node_of_the_image_is_not_trusted, 
 
 BOOST_FIXTURE_TEST_CASE(in_a_user_namespace_what_cannot_be_mounted_on_is_refused, Devices)
 {
-    folder("rootfs/dev/gpu");
+    directory("rootfs/dev/gpu");
     start({.mapped_root = 100000});
     BOOST_TEST(refused(give(one()), "neither a plain file nor a device"));
 }
@@ -286,7 +286,7 @@ BOOST_FIXTURE_TEST_CASE(in_a_user_namespace_what_cannot_be_mounted_on_is_refused
 BOOST_DATA_TEST_CASE_F(Devices, without_the_hosts_root_the_user_has_to_be_able_to_read_and_write,
                        data::make({0666, 0444, 0222, 0000}), mode)
 {
-    folder("hostdev");
+    directory("hostdev");
     make_node("hostdev/gpu", 3, S_IFCHR | static_cast<mode_t>(mode));
     const Outcome outcome = in_child([&] {
         limit_capabilities({CAP_SYS_ADMIN}); // root without them is a user like any other
@@ -302,7 +302,7 @@ BOOST_DATA_TEST_CASE_F(Devices, without_the_hosts_root_a_group_counts_only_if_th
                        data::make({true, false}), keeps_groups)
 {
     constexpr gid_t group = 4711;
-    folder("hostdev");
+    directory("hostdev");
     make_node("hostdev/gpu", 3, S_IFCHR | 0660);
     check_call(::chown(path("hostdev/gpu").c_str(), 4712, group), "chown");
     const Outcome outcome = in_child([&] {
@@ -330,7 +330,7 @@ BOOST_FIXTURE_TEST_CASE(links_are_made_and_right_ones_stay, Devices)
 BOOST_DATA_TEST_CASE_F(Devices, what_has_the_name_of_a_link_is_replaced,
                        data::make({"../card", "../card00", "../card1", ""}), target)
 {
-    folder("rootfs/dev/dri/by-path");
+    directory("rootfs/dev/dri/by-path");
     if (std::string(target).empty())
         file("rootfs/dev/dri/by-path/a", "of the image");
     else
@@ -346,7 +346,7 @@ BOOST_DATA_TEST_CASE_F(Devices, what_has_the_name_of_a_link_is_replaced,
 
 BOOST_FIXTURE_TEST_CASE(after_a_failure_what_a_node_has_replaced_is_there_again, Devices)
 {
-    folder("rootfs/dev/dri/a");
+    directory("rootfs/dev/dri/a");
     file("rootfs/dev/gpu", "of the image");
     start();
     Edits edits = one();
@@ -362,9 +362,9 @@ BOOST_FIXTURE_TEST_CASE(without_the_power_to_make_nodes_the_message_names_it, De
     BOOST_TEST(refused(commit(one()), "CAP_MKNOD", ErrorKind::BrokenHost));
 }
 
-BOOST_FIXTURE_TEST_CASE(a_folder_that_has_the_name_of_a_link_is_refused_and_nodes_go_again, Devices)
+BOOST_FIXTURE_TEST_CASE(a_directory_that_has_the_name_of_a_link_is_refused_and_nodes_go_again, Devices)
 {
-    folder("rootfs/dev/dri/a");
+    directory("rootfs/dev/dri/a");
     start();
     const Lines before = image();
     Edits edits = one();

@@ -43,7 +43,7 @@ struct Image : Sandbox {
     }
 };
 
-const char *const folder_as_planned = "40755 0:0 size 0";
+const char *const directory_as_planned = "40755 0:0 size 0";
 const char *const file_as_planned = "100644 0:0 size 0";
 
 } // namespace
@@ -55,15 +55,15 @@ BOOST_DATA_TEST_CASE_F(Image, mode_and_owner_are_as_planned_whatever_the_umask,
     const Conditions masked{.first = [mask = mask] { ::umask(static_cast<mode_t>(mask)); }};
     BOOST_TEST(done(commit(data_at({"/srv/sub/x"}), masked)));
     BOOST_TEST(done(commit(list_at("/srv/list"), masked)));
-    BOOST_TEST(made("srv") == folder_as_planned);
-    BOOST_TEST(made("srv/sub") == folder_as_planned);
-    BOOST_TEST(made("srv/sub/x") == folder_as_planned);
+    BOOST_TEST(made("srv") == directory_as_planned);
+    BOOST_TEST(made("srv/sub") == directory_as_planned);
+    BOOST_TEST(made("srv/sub/x") == directory_as_planned);
     BOOST_TEST(made("srv/list") == file_as_planned);
 }
 
-BOOST_FIXTURE_TEST_CASE(a_setgid_folder_does_not_pass_its_bit_on, Image)
+BOOST_FIXTURE_TEST_CASE(a_setgid_directory_does_not_pass_its_bit_on, Image)
 {
-    folder("rootfs/srv");
+    directory("rootfs/srv");
     check_call(::chown(rootfs("srv").c_str(), 1000, 1000), "chown");
     check_call(::chmod(rootfs("srv").c_str(), 03777), "chmod");
     start();
@@ -75,7 +75,7 @@ BOOST_FIXTURE_TEST_CASE(a_setgid_folder_does_not_pass_its_bit_on, Image)
 
 BOOST_FIXTURE_TEST_CASE(what_exists_keeps_mode_and_owner, Image)
 {
-    folder("rootfs/srv/x");
+    directory("rootfs/srv/x");
     check_call(::chown(rootfs("srv/x").c_str(), 1000, 1001), "chown");
     check_call(::chmod(rootfs("srv/x").c_str(), 01711), "chmod");
     start();
@@ -89,7 +89,7 @@ BOOST_FIXTURE_TEST_CASE(after_a_failure_in_the_middle_nothing_is_left, Image)
     expect_nothing_left(data_at({"/srv/a", "/srv/deep/b", "/opt/c", "/srv/d", "/srv/e"}));
 }
 
-BOOST_FIXTURE_TEST_CASE(after_a_failure_a_folder_of_the_image_stays, Image)
+BOOST_FIXTURE_TEST_CASE(after_a_failure_a_directory_of_the_image_stays, Image)
 {
     file("rootfs/srv/c", "in the way");
     file("rootfs/srv/theirs", "the image's");
@@ -105,7 +105,7 @@ BOOST_FIXTURE_TEST_CASE(after_a_failure_files_go_too, Image)
     expect_nothing_left(edits);
 }
 
-BOOST_FIXTURE_TEST_CASE(after_a_failure_a_folder_that_was_made_for_a_written_file_is_gone, Image)
+BOOST_FIXTURE_TEST_CASE(after_a_failure_a_directory_that_was_made_for_a_written_file_is_gone, Image)
 {
     file("rootfs/opt/c", "in the way");
     Edits edits;
@@ -115,7 +115,7 @@ BOOST_FIXTURE_TEST_CASE(after_a_failure_a_folder_that_was_made_for_a_written_fil
 
 BOOST_FIXTURE_TEST_CASE(after_a_failure_mounts_on_what_existed_are_gone_as_well, Image)
 {
-    folder("rootfs/srv/a");
+    directory("rootfs/srv/a");
     file("rootfs/srv/c", "in the way");
     expect_nothing_left(data_at({"/srv/a", "/srv/c"}));
 }

@@ -23,17 +23,17 @@ namespace {
 struct Cover : Sandbox {
     Cover()
     {
-        folder("rootfs/proc");
+        directory("rootfs/proc");
         for (const char *name : {"one", "two"})
             file(std::string("src/gpus/") + name + "/information", name);
     }
 
-    [[nodiscard]] Edits cover(const std::vector<std::string> &folders,
+    [[nodiscard]] Edits cover(const std::vector<std::string> &directories,
                               const std::string &params = "params\n") const
     {
         Edits edits;
         edits.proc = TmpfsEdit{"/proc/driver/x", {{"version", "1\n"}, {"params", params}}};
-        for (const std::string &name : folders)
+        for (const std::string &name : directories)
             edits.proc->mounts.push_back({src("gpus/" + name), "/proc/driver/x/gpus/" + name});
         return edits;
     }
@@ -72,7 +72,7 @@ struct Cover : Sandbox {
 
 } // namespace
 
-BOOST_FIXTURE_TEST_CASE(the_container_sees_our_files_and_its_own_folders, Cover)
+BOOST_FIXTURE_TEST_CASE(the_container_sees_our_files_and_its_own_directories, Cover)
 {
     start_with_tmpfs();
     BOOST_TEST(done(commit(cover({"one"}))));
@@ -101,7 +101,7 @@ BOOST_FIXTURE_TEST_CASE(procfs_itself_is_covered, Cover)
     BOOST_TEST(container().added().size() == 2U);
 }
 
-BOOST_FIXTURE_TEST_CASE(where_there_is_no_such_folder_nothing_is_done, Cover)
+BOOST_FIXTURE_TEST_CASE(where_there_is_no_such_directory_nothing_is_done, Cover)
 {
     start();
     const Outcome outcome = commit(cover({"one"}));
@@ -110,16 +110,16 @@ BOOST_FIXTURE_TEST_CASE(where_there_is_no_such_folder_nothing_is_done, Cover)
     BOOST_TEST(container().added() == Mounts(), boost::test_tools::per_element());
 }
 
-BOOST_FIXTURE_TEST_CASE(a_folder_of_the_image_is_no_proc, Cover)
+BOOST_FIXTURE_TEST_CASE(a_directory_of_the_image_is_no_proc, Cover)
 {
-    folder("rootfs/proc/driver/x");
+    directory("rootfs/proc/driver/x");
     start();
     BOOST_TEST(refused(commit(cover({"one"})), "neither on procfs nor on a tmpfs"));
 }
 
-BOOST_FIXTURE_TEST_CASE(a_link_to_a_folder_of_the_image_is_no_proc, Cover)
+BOOST_FIXTURE_TEST_CASE(a_link_to_a_directory_of_the_image_is_no_proc, Cover)
 {
-    folder("rootfs/elsewhere/x");
+    directory("rootfs/elsewhere/x");
     link("rootfs/proc/driver", "/elsewhere");
     start();
     BOOST_TEST(refused(commit(cover({"one"})), "neither on procfs nor on a tmpfs"));
@@ -127,10 +127,10 @@ BOOST_FIXTURE_TEST_CASE(a_link_to_a_folder_of_the_image_is_no_proc, Cover)
 
 BOOST_FIXTURE_TEST_CASE(a_tmpfs_of_the_host_is_no_proc, Cover)
 {
-    folder("volume");
+    directory("volume");
     make_mount("tmpfs", path("volume"), "tmpfs");
-    folder("volume/x");
-    folder("rootfs/proc/driver");
+    directory("volume/x");
+    directory("rootfs/proc/driver");
     start({.set_up = [this](const std::string &root) {
         make_mount(path("volume"), root + "/proc/driver", "", MS_BIND);
     }});

@@ -24,7 +24,7 @@
 #include "build_config.h"
 #include "child.h"
 #include "kernel/process.h"
-#include "support/temp_folder.h"
+#include "support/temp_directory.h"
 
 BOOST_AUTO_TEST_SUITE(process)
 
@@ -36,7 +36,7 @@ namespace fs = std::filesystem;
 namespace {
 
 /** Runs a child and looks at it from within; it tells by way of a file, since it may close everything. */
-struct Process : TempFolder {
+struct Process : TempDirectory {
     /** What `look` says in a child after `before` and set_up_process(). */
     [[nodiscard]] std::string after(const std::function<void()> &before, const Work &look) const
     {
@@ -163,7 +163,7 @@ BOOST_DATA_TEST_CASE_F(Process, what_the_dynamic_loader_reads_is_refused,
 
 BOOST_FIXTURE_TEST_CASE(the_working_directory_is_the_root, Process)
 {
-    folder("gone");
+    directory("gone");
     const auto leave = [&] {
         check_call(::chdir(path("gone").c_str()), "chdir");
         check_call(::rmdir(path("gone").c_str()), "rmdir");

@@ -130,9 +130,9 @@ BOOST_DATA_TEST_CASE_F(Host, a_namespace_that_cannot_be_entered_is_an_error, dat
 /** As in a container whose root is the host's own, with a volume at /proc; by a path the undoing would go elsewhere. */
 BOOST_FIXTURE_TEST_CASE(cve_2026_115521_what_is_undone_is_not_told_by_links_at_proc, Host)
 {
-    folder("rootfs/victim");
+    directory("rootfs/victim");
     file("rootfs/srv/b/in-the-way");
-    folder("rootfs/planted/self/fd");
+    directory("rootfs/planted/self/fd");
     for (int fd = 0; fd < 64; ++fd)
         link("rootfs/planted/self/fd/" + std::to_string(fd), rootfs("victim"));
     const auto mount_bound = [&](const std::string &source, const std::string &place) {

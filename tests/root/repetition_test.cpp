@@ -15,9 +15,9 @@ using namespace ogh::test;
 
 BOOST_FIXTURE_TEST_CASE(a_second_run_changes_nothing, Sandbox)
 {
-    folder("src/data/below");
+    directory("src/data/below");
     make_mount("tmpfs", src("data/below"), "tmpfs");
-    folder("rootfs/srv/existing");
+    directory("rootfs/srv/existing");
     start();
     Edits edits = data_at({"/srv/new", "/srv/existing"});
     edits.mounts.push_back(list_at("/srv/list").mounts.front());
@@ -35,7 +35,7 @@ BOOST_FIXTURE_TEST_CASE(a_second_run_changes_nothing, Sandbox)
     BOOST_TEST(differences(image_then, image()) == Lines(), boost::test_tools::per_element());
 }
 
-BOOST_FIXTURE_TEST_CASE(a_second_run_with_other_folders_adds_them, Sandbox)
+BOOST_FIXTURE_TEST_CASE(a_second_run_with_other_directories_adds_them, Sandbox)
 {
     start();
     BOOST_TEST(done(commit(data_at({"/srv/a", "/srv/b"}))));
@@ -47,7 +47,7 @@ BOOST_FIXTURE_TEST_CASE(a_second_run_with_other_folders_adds_them, Sandbox)
     BOOST_TEST(places() == (Lines{"/srv/a", "/srv/b", "/srv/c"}), boost::test_tools::per_element());
 }
 
-BOOST_FIXTURE_TEST_CASE(a_folder_asked_for_read_only_afterwards_becomes_read_only, Sandbox)
+BOOST_FIXTURE_TEST_CASE(a_directory_asked_for_read_only_afterwards_becomes_read_only, Sandbox)
 {
     start();
     BOOST_TEST(done(commit(data_at({"/srv/a"}, false))));
@@ -61,9 +61,9 @@ BOOST_FIXTURE_TEST_CASE(a_folder_asked_for_read_only_afterwards_becomes_read_onl
     BOOST_TEST(container().inside(write).text == "creat: Read-only file system");
 }
 
-BOOST_FIXTURE_TEST_CASE(another_folder_at_the_same_place_is_mounted_over_the_first, Sandbox)
+BOOST_FIXTURE_TEST_CASE(another_directory_at_the_same_place_is_mounted_over_the_first, Sandbox)
 {
-    folder("src/other");
+    directory("src/other");
     start();
     BOOST_TEST(done(commit(data_at({"/srv/a"}))));
     BOOST_TEST(done(commit({{{src("other"), "/srv/a", Kind::Directory, true}}})));
@@ -71,10 +71,10 @@ BOOST_FIXTURE_TEST_CASE(another_folder_at_the_same_place_is_mounted_over_the_fir
     BOOST_TEST(container().added().back().root.ends_with("/src/other"), container().added().back());
 }
 
-BOOST_FIXTURE_TEST_CASE(a_folder_of_the_same_number_on_another_filesystem_is_another_one, Sandbox)
+BOOST_FIXTURE_TEST_CASE(a_directory_of_the_same_number_on_another_filesystem_is_another_one, Sandbox)
 {
     for (const char *name : {"src/one", "src/two"}) {
-        folder(name);
+        directory(name);
         make_mount("tmpfs", path(name), "tmpfs"); // the root of each has the same inode number
     }
     start();
@@ -96,10 +96,10 @@ BOOST_FIXTURE_TEST_CASE(a_source_that_is_read_only_on_the_host_is_recognized, Sa
     BOOST_TEST(container().added() == first, boost::test_tools::per_element());
 }
 
-BOOST_FIXTURE_TEST_CASE(the_same_folder_inside_the_source_is_not_taken_for_the_source, Sandbox)
+BOOST_FIXTURE_TEST_CASE(the_same_directory_inside_the_source_is_not_taken_for_the_source, Sandbox)
 {
     // The place is the source itself, but nothing is mounted there yet.
-    folder("rootfs/srv/a");
+    directory("rootfs/srv/a");
     start();
     BOOST_TEST(done(commit({{{rootfs("srv/a"), "/srv/a", Kind::Directory, true}}})));
     BOOST_TEST(places() == Lines{"/srv/a"}, boost::test_tools::per_element());
@@ -108,7 +108,7 @@ BOOST_FIXTURE_TEST_CASE(the_same_folder_inside_the_source_is_not_taken_for_the_s
 BOOST_FIXTURE_TEST_CASE(a_volume_that_shows_the_source_is_not_taken_for_a_mount_of_it, Sandbox)
 {
     // With the attributes that the mount would have, and the source below the volume's own top.
-    folder("rootfs/srv");
+    directory("rootfs/srv");
     start({.set_up = [&](const std::string &root) {
         make_mount(src(), root + "/srv", "", MS_BIND);
         change_mount(root + "/srv", MS_REMOUNT | MS_BIND | MS_RDONLY | MS_NOSUID | MS_NODEV);

@@ -20,18 +20,18 @@ namespace ogh::test {
 namespace {
 
 /** What a mistake would touch first: odd modes and owners, links, special files, names, old times. */
-void make_sentinel(const TempFolder &folder)
+void make_sentinel(const TempDirectory &directory)
 {
-    const std::string at = folder.path("outside");
-    folder.file("outside/secret", "the host's\n");
-    folder.file("outside/program", "#!/bin/true\n");
-    folder.file("outside/dir/inner/file", "deep");
-    folder.file("outside/data/file", "not what was asked for");
-    folder.file("outside/a\nb", "");
-    folder.folder("outside/shared");
-    folder.folder("outside/closed");
-    folder.link("outside/link", "dir/inner");
-    folder.link("outside/dangling", "/nowhere");
+    const std::string at = directory.path("outside");
+    directory.file("outside/secret", "the host's\n");
+    directory.file("outside/program", "#!/bin/true\n");
+    directory.file("outside/dir/inner/file", "deep");
+    directory.file("outside/data/file", "not what was asked for");
+    directory.file("outside/a\nb", "");
+    directory.directory("outside/shared");
+    directory.directory("outside/closed");
+    directory.link("outside/link", "dir/inner");
+    directory.link("outside/dangling", "/nowhere");
     check_call(::mkfifo((at + "/fifo").c_str(), 0600), "mkfifo");
     check_call(::link((at + "/secret").c_str(), (at + "/second-name").c_str()), "link");
     check_call(::chown((at + "/dir").c_str(), 1000, 1000), "chown");
@@ -56,9 +56,9 @@ Mounts less_removed(Mounts mounts, const Mounts &now)
     return mounts;
 }
 
-bool is_below(const std::string &path, const std::string &folder)
+bool is_below(const std::string &path, const std::string &directory)
 {
-    return path.starts_with(folder + "/");
+    return path.starts_with(directory + "/");
 }
 
 } // namespace
@@ -67,9 +67,9 @@ Sandbox::Sandbox()
 {
     make_sentinel(*this);
     file("src/data/file", "content");
-    folder("src/data/sub");
+    directory("src/data/sub");
     file("src/list", "a list");
-    folder("rootfs");
+    directory("rootfs");
     check_call(::chmod(path().c_str(), 0755), "chmod"); // a container's own root has to get to its rootfs
 }
 

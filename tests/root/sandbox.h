@@ -12,7 +12,7 @@
 
 #include <boost/test/unit_test.hpp>
 
-#include "../support/temp_folder.h"
+#include "../support/temp_directory.h"
 #include "base/error.h"
 #include "created_container.h"
 #include "edits/edits.h"
@@ -33,7 +33,7 @@ struct Conditions {
  * hand out, `rootfs` is the image. At the end of each test the first two must be as they were when the container was
  * started, down to the times, the host's mount table too, and everything mounted must be below the rootfs.
  */
-class Sandbox : public TempFolder {
+class Sandbox : public TempDirectory {
 public:
     Sandbox();
     Sandbox(const Sandbox &) = delete;
@@ -77,9 +77,9 @@ public:
     void sources_may_change() { sources_.clear(); }
 
 private:
-    [[nodiscard]] std::string below(const char *folder, const std::string &name) const
+    [[nodiscard]] std::string below(const char *directory, const std::string &name) const
     {
-        return path(name.empty() ? folder : std::string(folder) + "/" + name);
+        return path(name.empty() ? directory : std::string(directory) + "/" + name);
     }
     [[nodiscard]] std::string inside_name(const std::string &mount_point) const;
 

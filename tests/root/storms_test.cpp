@@ -31,7 +31,7 @@ const auto ways_out =
     std::to_array<const char *>({"/", "OUTSIDE", "../../../../../../../../../../..OUTSIDE"});
 
 struct Image : Sandbox {
-    Image() { folder("rootfs/srv"); }
+    Image() { directory("rootfs/srv"); }
 
     void link_out(const std::string &name, std::string target)
     {
@@ -39,7 +39,7 @@ struct Image : Sandbox {
             target.replace(at, 7, outside());
         link("rootfs/" + name, target);
         // What is outside on the host exists in the image as well, so that the way inside the root is open.
-        folder("rootfs" + outside());
+        directory("rootfs" + outside());
     }
 
     void count(const Outcome &outcome)
@@ -62,11 +62,11 @@ struct Image : Sandbox {
     }
 
     /** Removes what was made in the directory, wherever it is now. @return whether something was there */
-    static bool clear(int folder, const Lines &names)
+    static bool clear(int directory, const Lines &names)
     {
         bool found = false;
         for (const std::string &name : names) {
-            if (::unlinkat(folder, name.c_str(), AT_REMOVEDIR) == 0)
+            if (::unlinkat(directory, name.c_str(), AT_REMOVEDIR) == 0)
                 found = true;
             else
                 BOOST_TEST(errno == ENOENT, name);
@@ -74,7 +74,7 @@ struct Image : Sandbox {
         return found;
     }
 
-    [[nodiscard]] UniqueFd open_folder(const std::string &name) const
+    [[nodiscard]] UniqueFd open_directory(const std::string &name) const
     {
         return UniqueFd(::open(rootfs(name).c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
     }
@@ -88,7 +88,7 @@ struct Image : Sandbox {
 BOOST_DATA_TEST_CASE_F(Image, a_target_exchanged_with_a_link_out_never_leads_out, data::make(ways_out),
                        target)
 {
-    folder("rootfs/srv/x");
+    directory("rootfs/srv/x");
     link_out("srv/y", target);
     const Exchangers exchangers(rootfs("srv/x"), rootfs("srv/y"));
     for (int round = 0; round < rounds; ++round) {
@@ -100,12 +100,13 @@ BOOST_DATA_TEST_CASE_F(Image, a_target_exchanged_with_a_link_out_never_leads_out
     BOOST_TEST(refusals > 0);
 }
 
-BOOST_DATA_TEST_CASE_F(Image, a_folder_exchanged_with_a_link_out_never_gets_a_placeholder_outside,
+BOOST_DATA_TEST_CASE_F(Image, a_directory_exchanged_with_a_link_out_never_gets_a_placeholder_outside,
                        data::make(ways_out), target)
 {
     const Lines names = {"a", "b", "c"};
     link_out("other", target);
-    const std::array folders{open_folder("srv"), open_folder(""), open_folder(outside().substr(1))};
+    const std::array directories{open_directory("srv"), open_directory(""),
+                                 open_directory(outside().substr(1))};
     const Exchangers exchangers(rootfs("srv"), rootfs("other"));
     for (int round = 0; round < rounds; ++round) {
         start();
@@ -113,8 +114,8 @@ BOOST_DATA_TEST_CASE_F(Image, a_folder_exchanged_with_a_link_out_never_gets_a_pl
         count(outcome);
         check_round();
         bool left = false;
-        for (const UniqueFd &folder : folders)
-            left |= clear(folder.get(), names);
+        for (const UniqueFd &directory : directories)
+            left |= clear(directory.get(), names);
         BOOST_TEST(left == (outcome.code == 0), outcome);
     }
     tell(target, exchangers);
@@ -123,9 +124,9 @@ BOOST_DATA_TEST_CASE_F(Image, a_folder_exchanged_with_a_link_out_never_gets_a_pl
 
 BOOST_FIXTURE_TEST_CASE(renames_elsewhere_are_no_reason_to_fail, Image)
 {
-    folder("elsewhere/a");
-    folder("elsewhere/b");
-    folder("rootfs/data/deep/srv");
+    directory("elsewhere/a");
+    directory("elsewhere/b");
+    directory("rootfs/data/deep/srv");
     std::filesystem::remove(rootfs("srv"));
     link("rootfs/srv", "data/../data/deep/../deep/srv"); // on `..` the kernel looks for renames meanwhile
     const Exchangers exchangers(path("elsewhere/a"), path("elsewhere/b"));

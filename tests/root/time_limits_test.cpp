@@ -25,7 +25,7 @@
 #include "kernel/end_signals.h"
 #include "kernel/process.h"
 #include "kernel/time_limit.h"
-#include "support/temp_folder.h"
+#include "support/temp_directory.h"
 
 BOOST_AUTO_TEST_SUITE(time_limits)
 
@@ -154,7 +154,7 @@ BOOST_AUTO_TEST_CASE(a_child_that_takes_too_long_is_killed)
     BOOST_TEST(!fs::exists("/proc/" + pid));
 }
 
-BOOST_FIXTURE_TEST_CASE(a_child_is_told_to_end_and_takes_back_what_it_has_done, TempFolder)
+BOOST_FIXTURE_TEST_CASE(a_child_is_told_to_end_and_takes_back_what_it_has_done, TempDirectory)
 {
     for (const int number : {SIGTERM, SIGINT, SIGHUP}) {
         Pipe err;
@@ -203,7 +203,7 @@ BOOST_AUTO_TEST_CASE(a_child_that_is_killed_by_others_is_an_error)
     BOOST_TEST(ending.err == "the process that did the work was ended by signal 9");
 }
 
-BOOST_FIXTURE_TEST_CASE(a_child_holds_nothing_of_the_caller, TempFolder)
+BOOST_FIXTURE_TEST_CASE(a_child_holds_nothing_of_the_caller, TempDirectory)
 {
     const Ending ending = ending_of(long_time, [] {
         std::string seen;
@@ -214,7 +214,7 @@ BOOST_FIXTURE_TEST_CASE(a_child_holds_nothing_of_the_caller, TempFolder)
     BOOST_TEST(ending.out == "/dev/null /memfd:output (deleted) /memfd:output (deleted) ");
 }
 
-BOOST_FIXTURE_TEST_CASE(a_child_does_not_outlive_a_parent_that_is_killed, TempFolder)
+BOOST_FIXTURE_TEST_CASE(a_child_does_not_outlive_a_parent_that_is_killed, TempDirectory)
 {
     const Child parent([&] {
         run(long_time, [&] {

@@ -32,8 +32,8 @@ struct Tree : Sandbox {
     Tree()
     {
         file("src/libx.so.1.2", "the library");
-        folder("src/pipes");
-        folder("rootfs/opt");
+        directory("src/pipes");
+        directory("rootfs/opt");
         sockaddr_un address{AF_UNIX, {}};
         src("s").copy(address.sun_path, sizeof address.sun_path - 1);
         const int fd = socket_.get();
@@ -163,7 +163,7 @@ BOOST_FIXTURE_TEST_CASE(in_a_user_namespace_it_is_locked, Tree)
                ": Invalid argument");
 }
 
-BOOST_FIXTURE_TEST_CASE(what_stays_in_the_image_is_one_empty_folder, Tree)
+BOOST_FIXTURE_TEST_CASE(what_stays_in_the_image_is_one_empty_directory, Tree)
 {
     const Lines before = image();
     start();
@@ -178,13 +178,13 @@ BOOST_FIXTURE_TEST_CASE(what_stays_in_the_image_is_one_empty_folder, Tree)
 BOOST_FIXTURE_TEST_CASE(after_a_failure_there_is_nothing, Tree)
 {
     const Lines before = image();
-    folder("rootfs/etc/folder");
+    directory("rootfs/etc/directory");
     start();
     Edits edits = with_link("/opt/link");
-    edits.files.push_back({"/etc/folder", "mine", FileEdit::How::Replace});
+    edits.files.push_back({"/etc/directory", "mine", FileEdit::How::Replace});
     BOOST_TEST(!done(commit(edits)));
     BOOST_TEST(container().added() == Mounts(), boost::test_tools::per_element());
-    ::rmdir(rootfs("etc/folder").c_str());
+    ::rmdir(rootfs("etc/directory").c_str());
     ::rmdir(rootfs("etc").c_str());
     BOOST_TEST(image() == before, boost::test_tools::per_element());
 }
@@ -228,14 +228,14 @@ BOOST_FIXTURE_TEST_CASE(what_the_image_has_there_is_hidden_and_stays, Tree)
 
 BOOST_FIXTURE_TEST_CASE(a_link_of_the_image_leads_to_another_place_in_the_root, Tree)
 {
-    folder("rootfs/outside");
+    directory("rootfs/outside");
     link("rootfs/opt/tree", "../../../outside");
     start();
     BOOST_TEST(done(commit(tree())));
     BOOST_TEST(read("/outside/lib64/libx.so.1") == "the library");
 }
 
-BOOST_FIXTURE_TEST_CASE(a_place_that_is_no_folder_is_refused, Tree)
+BOOST_FIXTURE_TEST_CASE(a_place_that_is_no_directory_is_refused, Tree)
 {
     file("rootfs/opt/tree", "a file");
     start();
@@ -243,9 +243,9 @@ BOOST_FIXTURE_TEST_CASE(a_place_that_is_no_folder_is_refused, Tree)
     BOOST_TEST(container().added() == Mounts(), boost::test_tools::per_element());
 }
 
-BOOST_FIXTURE_TEST_CASE(in_a_volume_no_folder_is_made_for_it, Tree)
+BOOST_FIXTURE_TEST_CASE(in_a_volume_no_directory_is_made_for_it, Tree)
 {
-    folder("volume");
+    directory("volume");
     start({.set_up = [this](const std::string &root) {
         make_mount(path("volume"), root + "/opt", "", MS_BIND);
     }});
@@ -264,10 +264,10 @@ BOOST_FIXTURE_TEST_CASE(what_the_image_has_of_that_name_stays, Tree)
 {
     file("rootfs/opt/file", "the image's");
     link("rootfs/opt/dangling", "nowhere");
-    folder("rootfs/opt/folder");
+    directory("rootfs/opt/directory");
     const Lines before = image();
     start();
-    for (const char *name : {"/opt/file", "/opt/dangling", "/opt/folder"}) {
+    for (const char *name : {"/opt/file", "/opt/dangling", "/opt/directory"}) {
         Edits edits = with_link(name);
         edits.links.pop_back();
         edits.tree.reset();
@@ -286,8 +286,8 @@ BOOST_FIXTURE_TEST_CASE(an_empty_file_is_no_file, Tree)
 
 BOOST_FIXTURE_TEST_CASE(a_link_that_cannot_be_made_is_a_warning, Tree)
 {
-    folder("volume");
-    folder("rootfs/etc");
+    directory("volume");
+    directory("rootfs/etc");
     file("rootfs/opt/file", "in the way");
     link("rootfs/opt/dangling", "nowhere");
     for (const char *name : {"/etc/vendor/link", "/opt/file/link", "/opt/dangling/link"}) {

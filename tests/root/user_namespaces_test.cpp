@@ -37,8 +37,8 @@ struct Mapped : Sandbox {
         file("src/data/memory/covered", "below the tmpfs");
         make_mount("tmpfs", src("data/memory"), "tmpfs");
         file("src/data/memory/file", "in the tmpfs");
-        folder("rootfs/srv");
-        folder("rootfs/mnt");
+        directory("rootfs/srv");
+        directory("rootfs/mnt");
         check_call(::chown(rootfs().c_str(), mapped, mapped), "chown");
         check_call(::chown(rootfs("srv").c_str(), mapped, mapped), "chown");
     }
@@ -139,7 +139,7 @@ BOOST_FIXTURE_TEST_CASE(what_is_made_belongs_to_its_root, Mapped)
     }
 }
 
-BOOST_FIXTURE_TEST_CASE(in_a_folder_of_another_owner_it_belongs_to_its_root_as_well, Mapped)
+BOOST_FIXTURE_TEST_CASE(in_a_directory_of_another_owner_it_belongs_to_its_root_as_well, Mapped)
 {
     check_call(::chown(rootfs("srv").c_str(), 0, 0), "chown"); // no number of the container
     start_mapped();
@@ -170,7 +170,7 @@ BOOST_FIXTURE_TEST_CASE(what_cannot_be_given_to_its_root_is_not_left_behind, Map
     BOOST_TEST(image() == before, boost::test_tools::per_element());
 }
 
-BOOST_FIXTURE_TEST_CASE(a_setgid_folder_does_not_pass_its_bit_on, Mapped)
+BOOST_FIXTURE_TEST_CASE(a_setgid_directory_does_not_pass_its_bit_on, Mapped)
 {
     check_call(::chmod(rootfs("srv").c_str(), 03777), "chmod");
     start_mapped();
@@ -242,7 +242,7 @@ BOOST_FIXTURE_TEST_CASE(mapped_owners_are_its_own_and_it_can_write, Mapped)
                "Operation not permitted");
 }
 
-BOOST_FIXTURE_TEST_CASE(a_hundred_folders_are_locked_at_once, Mapped)
+BOOST_FIXTURE_TEST_CASE(a_hundred_directories_are_locked_at_once, Mapped)
 {
     start_mapped();
     std::vector<std::string> names;

@@ -21,7 +21,7 @@ namespace data = boost::unit_test::data;
 namespace {
 
 struct Host : Sandbox {
-    Host() { folder("rootfs/srv"); }
+    Host() { directory("rootfs/srv"); }
 
     /** A container with `source` of the host as a volume at `place`. */
     [[nodiscard]] static Creation with_volume(const std::string &source, const std::string &place,
@@ -34,9 +34,9 @@ struct Host : Sandbox {
     }
 
     /** A directory of the host whose mounts are passed on to other namespaces. */
-    [[nodiscard]] std::string shared_folder()
+    [[nodiscard]] std::string shared_directory()
     {
-        folder("volume/x");
+        directory("volume/x");
         make_mount(path("volume"), path("volume"), "", MS_BIND);
         change_mount(path("volume"), MS_SHARED);
         return path("volume");
@@ -81,32 +81,32 @@ BOOST_FIXTURE_TEST_CASE(a_plain_file_in_a_volume_is_mounted_over, Host)
 
 BOOST_FIXTURE_TEST_CASE(a_link_of_the_image_into_a_volume_is_a_volume_too, Host)
 {
-    folder("rootfs/mnt");
-    folder("rootfs/image");
+    directory("rootfs/mnt");
+    directory("rootfs/image");
     link("rootfs/image/data", "/mnt");
     start(with_volume(outside(), "/mnt"));
     expect_refused(data_at({"/image/data/x"}), "it would lie in a volume");
 }
 
-BOOST_FIXTURE_TEST_CASE(a_volume_below_the_target_folder_is_told_from_the_folder, Host)
+BOOST_FIXTURE_TEST_CASE(a_volume_below_the_target_directory_is_told_from_the_directory, Host)
 {
-    folder("rootfs/srv/volume");
+    directory("rootfs/srv/volume");
     start(with_volume(outside(), "/srv/volume"));
     expect_refused(data_at({"/srv/volume/x"}), "it would lie in a volume");
     BOOST_TEST(done(commit(data_at({"/srv/x"}))));
     BOOST_TEST(places() == Lines{"/srv/x"}, boost::test_tools::per_element());
 }
 
-BOOST_FIXTURE_TEST_CASE(a_folder_of_the_image_as_a_volume_is_a_volume, Host)
+BOOST_FIXTURE_TEST_CASE(a_directory_of_the_image_as_a_volume_is_a_volume, Host)
 {
-    folder("rootfs/srv/within");
+    directory("rootfs/srv/within");
     start(with_volume(rootfs("srv/within"), "/srv"));
     expect_refused(data_at({"/srv/x"}), "it would lie in a volume");
 }
 
 BOOST_FIXTURE_TEST_CASE(a_tmpfs_of_the_host_is_a_volume, Host)
 {
-    folder("memory");
+    directory("memory");
     make_mount("tmpfs", path("memory"), "tmpfs");
     start(with_volume(path("memory"), "/srv"));
     expect_refused(data_at({"/srv/x"}), "it would lie in a volume");
@@ -116,12 +116,12 @@ BOOST_FIXTURE_TEST_CASE(a_tmpfs_of_the_host_is_a_volume, Host)
 BOOST_FIXTURE_TEST_CASE(a_btrfs_of_the_host_is_a_volume, Host)
 {
     // Its files have other device numbers than its line in the mount table.
-    folder("btrfs");
+    directory("btrfs");
     file("image");
     std::filesystem::resize_file(path("image"), std::uintmax_t{128} << 20U);
     BOOST_REQUIRE(run_program({"mkfs.btrfs", "--quiet", path("image")}) == 0);
     BOOST_REQUIRE(run_program({"mount", "-o", "loop", path("image"), path("btrfs")}) == 0);
-    folder("btrfs/existing");
+    directory("btrfs/existing");
     start(with_volume(path("btrfs"), "/srv"));
     expect_refused(data_at({"/srv/x"}), "it would lie in a volume ('/srv')");
     BOOST_TEST(snapshot(path("btrfs")).size() == 2U);
@@ -142,7 +142,7 @@ BOOST_FIXTURE_TEST_CASE(an_overlay_that_the_host_lacks_is_a_volume, Host)
 {
     // As podman's `--volume low:/srv:O,upperdir=…` makes it: what is made there stays in the upper directory.
     for (const char *name : {"low", "up", "work"})
-        folder(name);
+        directory(name);
     const std::string options =
         "lowerdir=" + path("low") + ",upperdir=" + path("up") + ",workdir=" + path("work");
     start({.set_up = [=](const std::string &rootfs) {
@@ -164,7 +164,7 @@ BOOST_DATA_TEST_CASE_F(Host, what_lies_in_memory_of_the_container_is_part_of_its
 
 BOOST_DATA_TEST_CASE_F(Host, on_a_shared_mount_nothing_is_mounted, data::make({"/srv/x", "/srv/new"}), place)
 {
-    start(with_volume(shared_folder(), "/srv", MS_SHARED));
+    start(with_volume(shared_directory(), "/srv", MS_SHARED));
     expect_refused(data_at({place}),
                    std::string(place) == "/srv/x" ? "it lies on a shared mount" : "it would lie in a volume");
     BOOST_TEST(snapshot(path("volume")).size() == 2U);
@@ -172,7 +172,7 @@ BOOST_DATA_TEST_CASE_F(Host, on_a_shared_mount_nothing_is_mounted, data::make({"
 
 BOOST_FIXTURE_TEST_CASE(in_a_shared_root_nothing_is_made_or_mounted, Host)
 {
-    folder("rootfs/srv/x");
+    directory("rootfs/srv/x");
     start({.set_up = [](const std::string &rootfs) { change_mount(rootfs, MS_SHARED); }});
     expect_refused(data_at({"/srv/x"}), "it lies on a shared mount");
     expect_refused(data_at({"/srv/new"}), "it lies on a shared mount");
@@ -180,15 +180,15 @@ BOOST_FIXTURE_TEST_CASE(in_a_shared_root_nothing_is_made_or_mounted, Host)
 
 BOOST_FIXTURE_TEST_CASE(a_shared_volume_elsewhere_does_not_matter, Host)
 {
-    folder("rootfs/mnt");
-    start(with_volume(shared_folder(), "/mnt", MS_SHARED));
+    directory("rootfs/mnt");
+    start(with_volume(shared_directory(), "/mnt", MS_SHARED));
     BOOST_TEST(done(commit(data_at({"/srv/x"}))));
     BOOST_TEST(places() == Lines{"/srv/x"}, boost::test_tools::per_element());
 }
 
 BOOST_FIXTURE_TEST_CASE(a_slave_volume_keeps_mounts_to_itself, Host)
 {
-    start(with_volume(shared_folder(), "/srv", MS_SLAVE));
+    start(with_volume(shared_directory(), "/srv", MS_SLAVE));
     BOOST_TEST(done(commit(data_at({"/srv/x"}))));
     BOOST_TEST(places() == Lines{"/srv/x"}, boost::test_tools::per_element());
 }

@@ -17,7 +17,7 @@
 #include "child.h"
 #include "kernel/openat2.h"
 #include "mounts.h"
-#include "support/temp_folder.h"
+#include "support/temp_directory.h"
 
 BOOST_AUTO_TEST_SUITE(walks)
 
@@ -58,12 +58,12 @@ constexpr const char *way_out = "EXDEV";
 
 const auto cases = std::to_array<Case>({
     {"file", "inside", "inside", "inside", "inside"},
-    {"folder/file", "deep", "deep", "deep", "deep"},
-    {"folder/../file", "inside", "inside", "inside", "inside"},
+    {"directory/file", "deep", "deep", "deep", "deep"},
+    {"directory/../file", "inside", "inside", "inside", "inside"},
     {"none", "nothing", "nothing", "nothing", "nothing"},
     // a symlink
     {"link", "inside", link_met, link_met, link_met},
-    {"link-to-folder/file", "deep", link_met, link_met, link_met},
+    {"link-to-directory/file", "deep", link_met, link_met, link_met},
     {"link-out", "inside", link_met, link_met, link_met},
     {"absolute", "inside", link_met, link_met, link_met},
     {"magic/file", link_met, link_met, link_met, link_met},
@@ -78,21 +78,21 @@ const auto cases = std::to_array<Case>({
 constexpr auto every_walk =
     std::to_array<Walk>({Walk::InRoot, Walk::NoSymlinks, Walk::Beneath, Walk::OneStep});
 
-struct Tree : TempFolder {
+struct Tree : TempDirectory {
     Tree()
     {
         file("file", "outside");
         file("top/file", "inside");
-        file("top/folder/file", "deep");
+        file("top/directory/file", "deep");
         file("top/mounted", "covered");
         file("other/file", "mounted");
-        folder("top/volume");
+        directory("top/volume");
         link("top/link", "file");
-        link("top/link-to-folder", "folder");
+        link("top/link-to-directory", "directory");
         link("top/link-out", "../file");
         link("top/absolute", "/file");
         link("top/magic", "proc/self/cwd");
-        folder("top/proc");
+        directory("top/proc");
     }
 
     /** In a mount namespace of its own. */

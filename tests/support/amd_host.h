@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "host/pci_address.h"
-#include "support/temp_folder.h"
+#include "support/temp_directory.h"
 
 namespace ogh::test {
 
@@ -133,10 +133,10 @@ struct AmdGpu {
 };
 
 /** A sysroot with what the amdgpu driver shows in /sys and /proc, linked as the kernel does. */
-class AmdHost : public TempFolder {
+class AmdHost : public TempDirectory {
 public:
     /** A host without the driver. */
-    AmdHost() { folder("sys/class/drm"); }
+    AmdHost() { directory("sys/class/drm"); }
 
     /** One with KFD, a CPU and these. */
     explicit AmdHost(const std::vector<AmdGpu> &gpus)
@@ -148,8 +148,8 @@ public:
 
     void kfd(const std::string &number = "510:0") const
     {
-        folder("sys/class/drm");
-        folder("sys/class/kfd");
+        directory("sys/class/drm");
+        directory("sys/class/kfd");
         file("sys/devices/virtual/kfd/kfd/dev", number + "\n");
         link("sys/class/kfd/kfd", "../../devices/virtual/kfd/kfd");
         devices(" 10 misc\n226 drm\n510 kfd\n");
@@ -166,18 +166,18 @@ public:
     /** A node of KFD's topology. */
     void node(unsigned number, const std::string &properties) const
     {
-        file(node_folder(number) + "/properties", properties);
+        file(node_directory(number) + "/properties", properties);
     }
 
     void gpu(const AmdGpu &gpu) const
     {
         node(gpu.node, gpu.properties());
-        file(node_folder(gpu.node) + "/mem_banks/0/properties",
+        file(node_directory(gpu.node) + "/mem_banks/0/properties",
              "heap_type 1\nsize_in_bytes " + std::to_string(gpu.memory) + "\nflags 0\nwidth 4096\n");
         drm(gpu.device(), gpu.card, gpu.render_minor);
         if (!gpu.platform_device.empty())
             return;
-        const std::string device = device_folder(gpu.address);
+        const std::string device = device_directory(gpu.address);
         if (gpu.drm_unique_id != 0)
             file(device + "/unique_id", hexadecimal(gpu.drm_unique_id) + "\n");
         file(device + "/mem_info_vram_total", std::to_string(gpu.memory) + "\n");
@@ -190,8 +190,8 @@ public:
         drm_node(device, "card" + std::to_string(card), card);
         drm_node(device, "renderD" + std::to_string(render_minor), render_minor);
         if (parse_pci_address(device)) // partitions have no connectors
-            folder(device_folder(device) + "/drm/card" + std::to_string(card) + "/card" +
-                   std::to_string(card) + "-DP-1");
+            directory(device_directory(device) + "/drm/card" + std::to_string(card) + "/card" +
+                      std::to_string(card) + "-DP-1");
         driver(device, driver_name);
     }
 
@@ -202,12 +202,12 @@ public:
         driver("0000:c2:00.0", "ast");
     }
 
-    static std::string node_folder(unsigned number)
+    static std::string node_directory(unsigned number)
     {
         return "sys/devices/virtual/kfd/kfd/topology/nodes/" + std::to_string(number);
     }
 
-    static std::string device_folder(const std::string &device)
+    static std::string device_directory(const std::string &device)
     {
         return (parse_pci_address(device) ? "sys/devices/pci0000:00/" : "sys/devices/platform/") + device;
     }
@@ -223,7 +223,7 @@ private:
 
     void drm_node(const std::string &device, const std::string &name, unsigned minor) const
     {
-        const std::string place = device_folder(device) + "/drm/" + name;
+        const std::string place = device_directory(device) + "/drm/" + name;
         file(place + "/dev", "226:" + std::to_string(minor) + "\n");
         link(place + "/device", "../../../" + device);
         link("sys/class/drm/" + name, "../../../" + place);
@@ -231,9 +231,9 @@ private:
 
     void driver(const std::string &device, const std::string &name) const
     {
-        folder("sys/bus/pci/drivers/" + name);
-        if (!std::filesystem::is_symlink(path(device_folder(device) + "/driver")))
-            link(device_folder(device) + "/driver", "../../../bus/pci/drivers/" + name);
+        directory("sys/bus/pci/drivers/" + name);
+        if (!std::filesystem::is_symlink(path(device_directory(device) + "/driver")))
+            link(device_directory(device) + "/driver", "../../../bus/pci/drivers/" + name);
     }
 };
 

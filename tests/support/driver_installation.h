@@ -11,7 +11,7 @@
 
 #include "support/elf_image.h"
 #include "support/ld_cache_image.h"
-#include "support/temp_folder.h"
+#include "support/temp_directory.h"
 
 namespace ogh::test {
 
@@ -40,25 +40,25 @@ inline ElfImage library_image(const std::string &soname, bool is_32 = false)
 }
 
 /** A directory with the files of a synthetic driver in the place of a host's root. */
-class DriverInstallation : public TempFolder {
+class DriverInstallation : public TempDirectory {
 public:
     static inline const std::string version = "555.42.07";
 
     /** NAME.so.VERSION, and beside it NAME.so.1 as a link to it, by which the loader finds it. */
-    void library(const std::string &folder, const std::string &name, bool is_32 = false,
+    void library(const std::string &directory, const std::string &name, bool is_32 = false,
                  const std::string &its_version = version) const
     {
         const std::string soname = name + ".so.1";
-        file(folder + "/" + name + ".so." + its_version, library_image(soname, is_32).bytes());
-        std::filesystem::remove(path(folder + "/" + soname));
-        link(folder + "/" + soname, name + ".so." + its_version);
+        file(directory + "/" + name + ".so." + its_version, library_image(soname, is_32).bytes());
+        std::filesystem::remove(path(directory + "/" + soname));
+        link(directory + "/" + soname, name + ".so." + its_version);
     }
 
     /** A library with a version of its own, "libnvidia-egl-gbm.so.1" and "1.1.2". */
-    void own_library(const std::string &folder, const std::string &soname, const std::string &minors) const
+    void own_library(const std::string &directory, const std::string &soname, const std::string &minors) const
     {
-        file(folder + "/" + soname + minors, library_image(soname).bytes());
-        link(folder + "/" + soname, soname + minors);
+        file(directory + "/" + soname + minors, library_image(soname).bytes());
+        link(directory + "/" + soname, soname + minors);
     }
 
     /** As Debian has it: the file in nvidia/current, and a link to it by way of /etc/alternatives. */
@@ -68,7 +68,7 @@ public:
         const std::string soname = name + ".so.1";
         library(libraries + "/nvidia/current", name);
         const std::string alternative = "etc/alternatives/nvidia--" + soname + "-" + triplet;
-        folder("etc/alternatives");
+        directory("etc/alternatives");
         link(alternative, "/" + libraries + "/nvidia/current/" + soname);
         link(libraries + "/" + soname, "/" + alternative);
         cached("/" + libraries + "/" + soname);

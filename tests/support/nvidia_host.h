@@ -4,13 +4,13 @@
 #include <string>
 #include <vector>
 
-#include "support/temp_folder.h"
+#include "support/temp_directory.h"
 
 namespace ogh::test {
 
 /** What a synthetic driver says of a GPU; every value is made up. */
 struct NvidiaGpu {
-    std::string folder; ///< its name below gpus: "0000:5e:00.0"
+    std::string directory; ///< its name below gpus: "0000:5e:00.0"
     unsigned minor = 0;
     std::string uuid_line =
         "GPU UUID: \t GPU-5a1c0de0-1111-4222-8333-0123456789ab\n"; ///< "" if there is none
@@ -26,14 +26,14 @@ struct NvidiaGpu {
                "DMA Size: \t 47 bits\n"
                "DMA Mask: \t 0x7fffffffffff\n"
                "Bus Location: \t " +
-               folder + "\nDevice Minor: \t " + std::to_string(minor) + "\nGPU Firmware: \t 555.42.07\n" +
+               directory + "\nDevice Minor: \t " + std::to_string(minor) + "\nGPU Firmware: \t 555.42.07\n" +
                excluded_line;
     }
 
     /** With a UUID that ends in `end`, of two digits. */
-    static NvidiaGpu numbered(const std::string &folder, unsigned minor, const std::string &end)
+    static NvidiaGpu numbered(const std::string &directory, unsigned minor, const std::string &end)
     {
-        return {folder, minor, "GPU UUID: \t GPU-5a1c0de0-1111-4222-8333-0123456789" + end + "\n"};
+        return {directory, minor, "GPU UUID: \t GPU-5a1c0de0-1111-4222-8333-0123456789" + end + "\n"};
     }
 
     /** Eight whose minors are not in PCI order: 2 3 1 0 6 7 5 4. */
@@ -47,7 +47,7 @@ struct NvidiaGpu {
 };
 
 /** A sysroot with what NVIDIA's driver shows in /proc and /sys. */
-class NvidiaHost : public TempFolder {
+class NvidiaHost : public TempDirectory {
 public:
     static constexpr const char *closed_module =
         "NVRM version: NVIDIA UNIX x86_64 Kernel Module  555.42.07  Mon Jan  5 10:11:12 UTC 2026\n"
@@ -73,7 +73,7 @@ public:
         file("proc/driver/nvidia/version", version);
         file("proc/driver/nvidia/params",
              "ResmanDebugLevel: 4294967295\nModifyDeviceFiles: 1\nRmMsg: \"\"\n");
-        folder("proc/driver/nvidia/gpus");
+        directory("proc/driver/nvidia/gpus");
         devices("195 nvidia\n195 nvidiactl\n195 nvidia-modeset\n226 drm\n510 nvidia-uvm\n511 nvidia-caps\n");
     }
 
@@ -85,7 +85,7 @@ public:
 
     void gpu(const NvidiaGpu &gpu) const
     {
-        file("proc/driver/nvidia/gpus/" + gpu.folder + "/information", gpu.information());
+        file("proc/driver/nvidia/gpus/" + gpu.directory + "/information", gpu.information());
     }
 
     /** A compute instance of a GPU instance (MIG), as the driver shows it; and all that GPUs could be divided into. */
@@ -100,10 +100,10 @@ public:
     }
 
     /** A file `access` of the driver's. */
-    void cap(const std::string &folder, unsigned minor, unsigned mode = 0444) const
+    void cap(const std::string &directory, unsigned minor, unsigned mode = 0444) const
     {
-        file(folder + "/access", "DeviceFileMinor: " + std::to_string(minor) +
-                                     "\nDeviceFileMode: " + std::to_string(mode) + "\nDeviceFileModify: 1\n");
+        file(directory + "/access", "DeviceFileMinor: " + std::to_string(minor) + "\nDeviceFileMode: " +
+                                        std::to_string(mode) + "\nDeviceFileModify: 1\n");
     }
 
     /** For GPUs of the minors 0 to 7. */
@@ -129,10 +129,10 @@ public:
         const std::string device = "sys/devices/pci0000:00/" + address;
         const std::string card_name = "card" + std::to_string(card);
         file(device + "/drm/" + card_name + "/dev", "226:" + std::to_string(card) + "\n");
-        folder(device + "/drm/" + card_name + "/" + card_name + "-DP-1");
+        directory(device + "/drm/" + card_name + "/" + card_name + "-DP-1");
         file(device + "/drm/renderD" + std::to_string(render_minor) + "/dev",
              "226:" + std::to_string(render_minor) + "\n");
-        folder("sys/bus/pci/devices");
+        directory("sys/bus/pci/devices");
         link("sys/bus/pci/devices/" + address, "../../../devices/pci0000:00/" + address);
     }
 };

@@ -55,7 +55,7 @@ public:
         return !why().empty() ||
                std::all_of(cache().entries.begin(), cache().entries.end(), [&](const auto &entry) {
                    return is_inside(entry.name) && is_inside(entry.path) &&
-                          (entry.subfolder.empty() || is_inside(entry.subfolder));
+                          (entry.subdirectory.empty() || is_inside(entry.subdirectory));
                });
     }
 

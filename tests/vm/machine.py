@@ -42,17 +42,17 @@ def write_payload(path, trees, tests):
 
 
 class Machine:
-    """Files in `folder`: `console` (the kernel's), `results` (see guest/run), `emulator` (qemu's)."""
+    """Files in `directory`: `console` (the kernel's), `results` (see guest/run), `emulator` (qemu's)."""
 
-    def __init__(self, folder, image, payload, boot, limit_s):
-        self._results, self._console = folder / "results", folder / "console"
+    def __init__(self, directory, image, payload, boot, limit_s):
+        self._results, self._console = directory / "results", directory / "console"
         self._deadline = time.monotonic() + limit_s
         disks = []
         for number, (disk, mode) in enumerate([(image, "snapshot=on"), (payload, "readonly=on")], 1):
             disks += ["-drive", f"id=disk{number},if=none,format=raw,{mode},file={disk}",
                       "-device", f"nvme-ns,drive=disk{number},nsid={number}"]
         devices = [word for device in boot.devices for word in ("-device", device)]
-        with open(folder / "emulator", "wb") as log:
+        with open(directory / "emulator", "wb") as log:
             self._process = subprocess.Popen(
                 # Seldom alone on its host, and the only one that can wait.
                 ["nice", "qemu-system-x86_64", "-accel", "tcg,thread=multi", "-cpu", "max",

@@ -60,20 +60,20 @@ def image():
 @pytest.fixture(scope="module")
 def installed(tmp_path_factory):
     """What `meson install` puts onto a host."""
-    folder = tmp_path_factory.mktemp("installed")
+    directory = tmp_path_factory.mktemp("installed")
     subprocess.run(["meson", "install", "-C", os.environ["BUILD_ROOT"], "--no-rebuild", "--quiet",
-                    "--destdir", folder], check=True)
-    return folder
+                    "--destdir", directory], check=True)
+    return directory
 
 
 @pytest.fixture(scope="module")
 def hosts(tmp_path_factory):
     """Hosts with GPUs, for a machine that has no Python to make them: all but what its own kernel knows, see
     guest/amd.sh. They have no nodes, as before udev makes any."""
-    folder = tmp_path_factory.mktemp("hosts")
-    for host in (NvidiaHost(folder / "nvidia", TWO), AmdHost(folder / "amd", AMD, drm=DRM)):
+    directory = tmp_path_factory.mktemp("hosts")
+    for host in (NvidiaHost(directory / "nvidia", TWO), AmdHost(directory / "amd", AMD, drm=DRM)):
         host.remove("dev")
-    return folder
+    return directory
 
 
 @pytest.fixture(scope="module")
@@ -81,10 +81,10 @@ def machines(request, image, installed, hosts, tmp_path_factory):  # pylint: dis
     machines = {}
     try:
         for boot, tests in selected(request.session.items).items():
-            folder = tmp_path_factory.mktemp(boot)
-            payload = folder / "payload.tar"
+            directory = tmp_path_factory.mktemp(boot)
+            payload = directory / "payload.tar"
             write_payload(payload, {"guest": GUEST, "installed": installed, "hosts": hosts}, tests)
-            machines[boot] = Machine(folder, image, payload, BOOTS[boot], LIMIT_S)
+            machines[boot] = Machine(directory, image, payload, BOOTS[boot], LIMIT_S)
         yield machines
     finally:
         for machine in machines.values():

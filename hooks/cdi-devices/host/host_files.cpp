@@ -21,8 +21,8 @@
 #include "cdi/spec.h"
 #include "host/host_file.h"
 #include "host/sysroot.h"
-#include "kernel/folder_entries.h"
-#include "libraries/folder_libraries.h"
+#include "kernel/directory_entries.h"
+#include "libraries/directory_libraries.h"
 #include "loader/elf_library.h"
 
 namespace ogh::cdi_devices {
@@ -47,15 +47,15 @@ std::optional<FoundFile> read_file(const Sysroot &sysroot, const std::string &ho
     return FoundFile{std::move(name), false, status.st_dev, status.st_ino, *library};
 }
 
-void add_host_folder(const Sysroot &sysroot, const std::string &path, std::vector<FoundFile> &files)
+void add_host_directory(const Sysroot &sysroot, const std::string &path, std::vector<FoundFile> &files)
 {
     constexpr size_t max_files = 32768;
-    const auto folder = sysroot.find(path);
+    const auto directory = sysroot.find(path);
     struct stat status {};
-    if (!folder || ::fstat(folder->fd.get(), &status) != 0 || !S_ISDIR(status.st_mode))
+    if (!directory || ::fstat(directory->fd.get(), &status) != 0 || !S_ISDIR(status.st_mode))
         return;
-    for (const FolderEntry &entry :
-         list_folder(folder->fd.get(), {quote(path), is_library_name, max_files, ErrorKind::BrokenHost})) {
+    for (const DirectoryEntry &entry : list_directory(
+             directory->fd.get(), {quote(path), is_library_name, max_files, ErrorKind::BrokenHost})) {
         auto file = read_file(sysroot, path + "/" + entry.name, entry.name);
         if (!file)
             continue;
@@ -67,18 +67,18 @@ void add_host_folder(const Sysroot &sysroot, const std::string &path, std::vecto
 /**
  * The libraries that these mounts put into a directory of the container: files of the host that are mounted in it, and those
  * in a directory of the host that is mounted on it or above it.
- * @param folder absolute, without a slash at the end
+ * @param directory absolute, without a slash at the end
  * @throws Error (BrokenHost)
  */
-std::vector<FoundFile> read_folder_files(const std::string &folder, const std::vector<cdi::Mount> &mounts,
-                                         const Sysroot &sysroot)
+std::vector<FoundFile> read_directory_files(const std::string &directory,
+                                            const std::vector<cdi::Mount> &mounts, const Sysroot &sysroot)
 {
     std::vector<FoundFile> files;
     for (const cdi::Mount &mount : mounts) {
         const std::string &path = mount.container_path;
-        if ((folder + "/").starts_with(path + "/")) {
-            add_host_folder(sysroot, mount.host_path + folder.substr(path.size()), files);
-        } else if (folder_of(path) == folder && is_library_name(file_name_of(path))) {
+        if ((directory + "/").starts_with(path + "/")) {
+            add_host_directory(sysroot, mount.host_path + directory.substr(path.size()), files);
+        } else if (directory_of(path) == directory && is_library_name(file_name_of(path))) {
             if (auto file = read_file(sysroot, mount.host_path, file_name_of(path)))
                 files.push_back(std::move(*file));
         }
@@ -97,12 +97,12 @@ public:
     /** What itself has the name. @param path absolute */
     [[nodiscard]] HostFile look(const std::string &path)
     {
-        enter(folder_of(path));
+        enter(directory_of(path));
         const std::string name = file_name_of(path);
         struct stat status {};
-        if (folder_ && ::fstatat(folder_->fd.get(), name.c_str(), &status, AT_SYMLINK_NOFOLLOW) == 0)
-            return {sysroot_.on_host(path_in(folder_->path, name)), status.st_mode, status.st_rdev};
-        if (folder_ && errno != ENOENT)
+        if (directory_ && ::fstatat(directory_->fd.get(), name.c_str(), &status, AT_SYMLINK_NOFOLLOW) == 0)
+            return {sysroot_.on_host(path_in(directory_->path, name)), status.st_mode, status.st_rdev};
+        if (directory_ && errno != ENOENT)
             throw SystemError(errno, "cannot look at " + quote(path), ErrorKind::BrokenHost);
         return {sysroot_.on_host(path), 0, 0};
     }
@@ -128,15 +128,15 @@ public:
 private:
     void enter(std::string path)
     {
-        if (path == path_ && folder_)
+        if (path == path_ && directory_)
             return;
-        folder_ = sysroot_.find(path);
+        directory_ = sysroot_.find(path);
         path_ = std::move(path);
     }
 
     const Sysroot &sysroot_;
-    std::string path_;                   ///< of the directory, as it was asked for
-    std::optional<ResolvedPath> folder_; ///< nothing if it does not exist
+    std::string path_;                      ///< of the directory, as it was asked for
+    std::optional<ResolvedPath> directory_; ///< nothing if it does not exist
 };
 
 void require_absolute(const std::string &path, const char *what)
@@ -158,24 +158,24 @@ constexpr size_t max_proc_file = 65536;
 
 /** What the driver's libraries read, besides params. */
 constexpr std::array shown_files{"version", "registry"};
-constexpr std::array shown_folders{"gpus", "capabilities"};
+constexpr std::array shown_directories{"gpus", "capabilities"};
 
 /** Nothing if the driver is not loaded. @throws Error (BrokenHost) */
 std::optional<DriverProc> read_driver_proc(const Sysroot &sysroot)
 {
-    const std::string folder = driver_proc_folder;
-    auto params = read_host_file(sysroot, folder + "/params", max_proc_file);
+    const std::string directory = driver_proc_directory;
+    auto params = read_host_file(sysroot, directory + "/params", max_proc_file);
     if (!params)
         return std::nullopt;
     DriverProc proc{std::move(*params)};
     for (const char *name : shown_files)
-        if (auto content = read_host_file(sysroot, folder + "/" + name, max_proc_file))
+        if (auto content = read_host_file(sysroot, directory + "/" + name, max_proc_file))
             proc.files.push_back({name, std::move(*content)});
-    const auto found = sysroot.find(folder);
-    proc.path = sysroot.on_host(found ? found->path : folder);
-    for (const char *name : shown_folders)
-        if (sysroot.find(folder + "/" + name))
-            proc.folders.emplace_back(name);
+    const auto found = sysroot.find(directory);
+    proc.path = sysroot.on_host(found ? found->path : directory);
+    for (const char *name : shown_directories)
+        if (sysroot.find(directory + "/" + name))
+            proc.directories.emplace_back(name);
     return proc;
 }
 
@@ -206,8 +206,8 @@ HostFiles look_at_host(const cdi::ContainerEdits &edits, const VendorActions &ac
     const auto is_missing = [](const auto &each) { return each.second.mode == 0; };
     if (std::any_of(files.mounts.begin(), files.mounts.end(), is_missing))
         files.driver_version = read_driver_version(sysroot);
-    for (const std::string &folder : actions.library_folders)
-        files.libraries.try_emplace(folder, read_folder_files(folder, edits.mounts, sysroot));
+    for (const std::string &directory : actions.library_directories)
+        files.libraries.try_emplace(directory, read_directory_files(directory, edits.mounts, sysroot));
     if (actions.masks_params)
         files.driver_proc = read_driver_proc(sysroot);
     return files;

@@ -11,7 +11,7 @@
 #include "cdi-devices/plan/vendor_hooks.h"
 #include "cdi/spec.h"
 #include "host/sysroot.h"
-#include "libraries/folder_libraries.h"
+#include "libraries/directory_libraries.h"
 
 namespace ogh::cdi_devices {
 
@@ -24,7 +24,7 @@ struct HostFile {
     bool operator==(const HostFile &) const = default;
 };
 
-constexpr const char *driver_proc_folder = "/proc/driver/nvidia";
+constexpr const char *driver_proc_directory = "/proc/driver/nvidia";
 
 /** What NVIDIA's driver shows in /proc/driver/nvidia, of what a container is to see. */
 struct DriverProc {
@@ -34,16 +34,16 @@ struct DriverProc {
     };
 
     std::string params;
-    std::vector<File> files = {};          ///< beside params
-    std::string path = {};                 ///< of the directory, as this process names it
-    std::vector<std::string> folders = {}; ///< their names
+    std::vector<File> files = {};              ///< beside params
+    std::string path = {};                     ///< of the directory, as this process names it
+    std::vector<std::string> directories = {}; ///< their names
 };
 
 /** What the host has of what edits name, by their host paths. */
 struct HostFiles {
     std::map<std::string, HostFile> nodes;  ///< what itself has the name, be it a symlink
     std::map<std::string, HostFile> mounts; ///< what symlinks lead to
-    std::map<std::string, std::vector<FoundFile>> libraries = {}; ///< by VendorActions::library_folders
+    std::map<std::string, std::vector<FoundFile>> libraries = {}; ///< by VendorActions::library_directories
     std::string driver_version = {}; ///< of NVIDIA's driver, if something is missing and it is loaded
     std::optional<DriverProc> driver_proc = {}; ///< if VendorActions::masks_params
 };

@@ -17,12 +17,13 @@ namespace ogh::cdi_devices {
 
 namespace {
 
-constexpr std::string_view node_folder = "/dev/";
+constexpr std::string_view node_directory = "/dev/";
 
-bool has_node_below(const std::string &folder, const std::vector<NodeEdit> &nodes)
+bool has_node_below(const std::string &directory, const std::vector<NodeEdit> &nodes)
 {
-    return std::any_of(nodes.begin(), nodes.end(),
-                       [&](const NodeEdit &node) { return node.container_path.starts_with(folder + "/"); });
+    return std::any_of(nodes.begin(), nodes.end(), [&](const NodeEdit &node) {
+        return node.container_path.starts_with(directory + "/");
+    });
 }
 
 } // namespace
@@ -36,12 +37,12 @@ bool is_gpu_node(std::string_view name)
 
 TmpfsEdit plan_driver_proc(const DriverProc &proc)
 {
-    TmpfsEdit edit{driver_proc_folder};
+    TmpfsEdit edit{driver_proc_directory};
     for (const auto &[name, content] : proc.files)
         edit.files.push_back({name, content});
     edit.files.push_back({"params", params_for_container(proc.params)});
-    for (const std::string &name : proc.folders)
-        edit.mounts.push_back({proc.path + "/" + name, std::string(driver_proc_folder) + "/" + name});
+    for (const std::string &name : proc.directories)
+        edit.mounts.push_back({proc.path + "/" + name, std::string(driver_proc_directory) + "/" + name});
     return edit;
 }
 
@@ -52,7 +53,7 @@ std::optional<FileEdit> plan_egl_profile(const std::vector<NodeEdit> &nodes,
     std::set<unsigned> minors;
     for (const NodeEdit &node : nodes)
         if (const std::string_view path = node.container_path;
-            path.starts_with(node_folder) && is_gpu_node(path.substr(node_folder.size())))
+            path.starts_with(node_directory) && is_gpu_node(path.substr(node_directory.size())))
             minors.insert(node.minor);
     if (minors.empty())
         return std::nullopt;
@@ -72,7 +73,7 @@ std::optional<FileEdit> plan_egl_profile(const std::vector<NodeEdit> &nodes,
 
 void change_modes(const std::vector<ModeChange> &changes, std::vector<NodeEdit> &nodes)
 {
-    constexpr mode_t folder_mode = 0755;
+    constexpr mode_t directory_mode = 0755;
     for (const auto &[path, mode] : changes) {
         bool is_node = false;
         for (NodeEdit &node : nodes) {
@@ -81,7 +82,7 @@ void change_modes(const std::vector<ModeChange> &changes, std::vector<NodeEdit> 
             node.mode = mode;
             is_node = true;
         }
-        if (!is_node && !(mode == folder_mode && has_node_below(path, nodes)))
+        if (!is_node && !(mode == directory_mode && has_node_below(path, nodes)))
             throw Error(ErrorKind::Denied,
                         "a specification changes the permissions of " + quote(path) +
                             " in the container, which is none of its device nodes; that is "

@@ -80,13 +80,13 @@ void plan_image(const PlanInputs &inputs, Edits &planned, Notes &notes)
     const Image &image = inputs.image;
     LoaderImage loader = image.loader;
     if (!image.compat.empty())
-        loader.folders.emplace_back(cuda_compat_folder);
-    loader.folders.insert(loader.folders.end(), actions.library_folders.begin(),
-                          actions.library_folders.end());
-    loader.libraries =
-        added_libraries(actions.library_folders, inputs.files.libraries, planned.links, image.compat, notes);
+        loader.directories.emplace_back(cuda_compat_directory);
+    loader.directories.insert(loader.directories.end(), actions.library_directories.begin(),
+                              actions.library_directories.end());
+    loader.libraries = added_libraries(actions.library_directories, inputs.files.libraries, planned.links,
+                                       image.compat, notes);
     loader.has_all_libraries = false;
-    if (!loader.folders.empty())
+    if (!loader.directories.empty())
         planned.files = plan_loader_files(loader, inputs.is_read_only, notes).files;
     if (!actions.limits_egl)
         return;
@@ -95,16 +95,17 @@ void plan_image(const PlanInputs &inputs, Edits &planned, Notes &notes)
 }
 
 /** The name in the directory that a link leads to; "" if it leads out of it. */
-std::string name_behind(const LinkEdit &link, const std::string &folder)
+std::string name_behind(const LinkEdit &link, const std::string &directory)
 {
     std::string target = link.target;
-    if (target.starts_with(folder + "/"))
-        target.erase(0, folder.size() + 1);
+    if (target.starts_with(directory + "/"))
+        target.erase(0, directory.size() + 1);
     return target.find('/') == std::string::npos ? target : "";
 }
 
 /** Adds the links, which may lead to each other. */
-void add_links(const std::string &folder, const std::vector<LinkEdit> &links, std::vector<FoundFile> &files)
+void add_links(const std::string &directory, const std::vector<LinkEdit> &links,
+               std::vector<FoundFile> &files)
 {
     for (bool has_more = true; has_more;) {
         has_more = false;
@@ -114,9 +115,9 @@ void add_links(const std::string &folder, const std::vector<LinkEdit> &links, st
                 return std::find_if(files.begin(), files.end(),
                                     [&](const FoundFile &file) { return file.name == name; });
             };
-            if (path.parent != folder || !is_library_name(path.name) || has_name(path.name) != files.end())
+            if (path.parent != directory || !is_library_name(path.name) || has_name(path.name) != files.end())
                 continue;
-            const auto file = has_name(name_behind(link, folder));
+            const auto file = has_name(name_behind(link, directory));
             if (file == files.end())
                 continue;
             FoundFile alias = *file;
@@ -149,19 +150,19 @@ Edits plan(const PlanInputs &inputs, Notes &notes)
     return planned;
 }
 
-std::vector<AddedLibrary> added_libraries(const std::vector<std::string> &folders, const FolderFiles &files,
-                                          const std::vector<LinkEdit> &links,
+std::vector<AddedLibrary> added_libraries(const std::vector<std::string> &directories,
+                                          const DirectoryFiles &files, const std::vector<LinkEdit> &links,
                                           const std::vector<AddedLibrary> &preferred, Notes &notes)
 {
     std::vector<AddedLibrary> all = preferred;
     std::set<std::pair<std::string, std::int32_t>> known;
     for (const AddedLibrary &library : all)
         known.emplace(library.name, library.flags);
-    for (const std::string &folder : folders) {
-        std::vector<FoundFile> found = files.at(folder);
-        add_links(folder, links, found);
-        std::vector<AddedLibrary> libraries = choose_libraries(folder, "", found, notes);
-        add_file_names(folder, found, libraries);
+    for (const std::string &directory : directories) {
+        std::vector<FoundFile> found = files.at(directory);
+        add_links(directory, links, found);
+        std::vector<AddedLibrary> libraries = choose_libraries(directory, "", found, notes);
+        add_file_names(directory, found, libraries);
         for (AddedLibrary &library : libraries)
             if (known.emplace(library.name, library.flags).second)
                 all.push_back(std::move(library));

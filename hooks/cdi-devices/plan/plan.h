@@ -12,7 +12,7 @@
 #include "cdi-devices/plan/mount_plan.h"
 #include "cdi/spec.h"
 #include "edits/edits.h"
-#include "libraries/folder_libraries.h"
+#include "libraries/directory_libraries.h"
 
 namespace ogh::cdi_devices {
 
@@ -37,18 +37,18 @@ struct PlanInputs {
 Edits plan(const PlanInputs &inputs, Notes &notes);
 
 /** Libraries that are put into directories of the container, by the directory. */
-using FolderFiles = std::map<std::string, std::vector<FoundFile>>;
+using DirectoryFiles = std::map<std::string, std::vector<FoundFile>>;
 
 /**
  * The entries of the loader's cache for what mounts and links put into the directories. Pure.
- * @param folders in the order of the request
+ * @param directories in the order of the request
  * @param files of the mounts
  * @param links those that lead to one of the files, in its directory, count as well
  * @param preferred entries that win over others of the same name: the image's own
  * @param notes gets a warning if there are libraries of a machine that is not known here
  */
-std::vector<AddedLibrary> added_libraries(const std::vector<std::string> &folders, const FolderFiles &files,
-                                          const std::vector<LinkEdit> &links,
+std::vector<AddedLibrary> added_libraries(const std::vector<std::string> &directories,
+                                          const DirectoryFiles &files, const std::vector<LinkEdit> &links,
                                           const std::vector<AddedLibrary> &preferred, Notes &notes);
 
 } // namespace ogh::cdi_devices

@@ -114,12 +114,12 @@ LinkEdit link_of(const std::string &value, const cdi::SpecHook &hook)
     return {mount_target(value.substr(at + separator.size())), value.substr(0, at)};
 }
 
-std::string library_folder(const std::string &value, const cdi::SpecHook &hook)
+std::string library_directory(const std::string &value, const cdi::SpecHook &hook)
 {
-    std::string folder = clean_path(value);
-    if (folder == "/" || !can_be_in_loader_files(folder))
+    std::string directory = clean_path(value);
+    if (directory == "/" || !can_be_in_loader_files(directory))
         throw refused(hook, "the directory " + quote(value) + " cannot be named in the loader's files");
-    return folder;
+    return directory;
 }
 
 ModeChange mode_change(const std::string &path, const std::string &mode, const cdi::SpecHook &hook)
@@ -147,11 +147,11 @@ void add_links(ActionOptions &options, const cdi::SpecHook &hook, VendorActions 
         add_once(actions.links, link_of(value, hook));
 }
 
-void add_folders(ActionOptions &options, const cdi::SpecHook &hook, VendorActions &actions)
+void add_directories(ActionOptions &options, const cdi::SpecHook &hook, VendorActions &actions)
 {
     static_cast<void>(options.take("--ldconfig-path")); // no program is run
-    for (const std::string &value : options.take("--folder"))
-        add_once(actions.library_folders, library_folder(value, hook));
+    for (const std::string &value : options.take("--directory"))
+        add_once(actions.library_directories, library_directory(value, hook));
 }
 
 void add_compat(ActionOptions &options, const cdi::SpecHook & /*hook*/, VendorActions &actions)
@@ -178,7 +178,7 @@ void add_modes(ActionOptions &options, const cdi::SpecHook &hook, VendorActions 
 
 constexpr auto known_actions = std::to_array<NamedAction>({
     {"create-symlinks", add_links},
-    {"update-ldcache", add_folders},
+    {"update-ldcache", add_directories},
     {"enable-cuda-compat", add_compat},
     {"disable-device-node-modification", mask_params},
     {"update-application-profile", limit_egl},

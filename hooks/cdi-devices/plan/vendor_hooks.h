@@ -22,8 +22,8 @@ struct ModeChange {
 
 /** What the hooks of specifications are for. */
 struct VendorActions {
-    std::vector<LinkEdit> links = {};              ///< create-symlinks
-    std::vector<std::string> library_folders = {}; ///< update-ldcache: the container's, none twice
+    std::vector<LinkEdit> links = {};                  ///< create-symlinks
+    std::vector<std::string> library_directories = {}; ///< update-ldcache: the container's, none twice
     std::optional<std::string> compat_driver = {}; ///< enable-cuda-compat: the version of the host's driver
     bool masks_params = false;                     ///< disable-device-node-modification
     bool limits_egl = false;                       ///< update-application-profile

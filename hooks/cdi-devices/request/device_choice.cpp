@@ -98,7 +98,7 @@ DeviceIndex::DeviceIndex(const std::vector<cdi::SpecFile> &files)
             const auto known = devices_.try_emplace(devices_.end(), name, FoundDevice{&file, &device});
             if (devices_.size() != before)
                 continue;
-            if (known->second.file->folder == file.folder)
+            if (known->second.file->directory == file.directory)
                 conflicts_.try_emplace(std::move(name),
                                        quote(known->second.file->path) + " and " + quote(file.path));
             else

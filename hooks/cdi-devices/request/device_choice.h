@@ -10,7 +10,7 @@
 
 #include "cdi-devices/request/device_request.h"
 #include "cdi/spec.h"
-#include "cdi/spec_folders.h"
+#include "cdi/spec_directories.h"
 
 namespace ogh::cdi_devices {
 

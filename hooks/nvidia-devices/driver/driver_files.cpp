@@ -22,7 +22,7 @@ namespace ogh::nvidia_devices {
 namespace {
 
 /** How many directories a message names. */
-constexpr size_t named_folders = 5;
+constexpr size_t named_directories = 5;
 
 /** A library that was found, and its row in the table. */
 struct Found {
@@ -198,13 +198,13 @@ private:
     /** "; searched: '/usr/lib64', …" */
     [[nodiscard]] std::string searched(const LibrarySearch &search, const LibraryMachine &machine) const
     {
-        std::vector<std::string> folders = search.folders();
-        if (folders.empty())
-            folders.assign(machine.folders.begin(), machine.folders.end());
-        folders.resize(std::min(folders.size(), named_folders));
-        for (std::string &folder : folders)
-            folder = root_.on_host(folder);
-        return "; searched: " + quote_list(folders);
+        std::vector<std::string> directories = search.directories();
+        if (directories.empty())
+            directories.assign(machine.directories.begin(), machine.directories.end());
+        directories.resize(std::min(directories.size(), named_directories));
+        for (std::string &directory : directories)
+            directory = root_.on_host(directory);
+        return "; searched: " + quote_list(directories);
     }
 
     /** What to do about it. */

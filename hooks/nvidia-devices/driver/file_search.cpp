@@ -17,7 +17,7 @@
 #include "base/path_names.h"
 #include "base/text.h"
 #include "host/host_file.h"
-#include "kernel/folder_entries.h"
+#include "kernel/directory_entries.h"
 #include "nvidia-devices/driver/named_libraries.h"
 
 namespace ogh::nvidia_devices {
@@ -118,8 +118,8 @@ bool is_script(const DriverRoot &root, const std::string &path)
 void add_program(const DriverRoot &root, const ProgramName &program, std::vector<DriverFile> &files)
 {
     const std::string name(program.name);
-    for (const char *folder : program_places) {
-        const auto entry = root.find_file(path_in(folder, name));
+    for (const char *directory : program_places) {
+        const auto entry = root.find_file(path_in(directory, name));
         if (!entry || (entry->mode & anyone_may_execute) == 0 || is_script(root, entry->place.path))
             continue;
         files.push_back({root.on_host(entry->place.path), "bin/" + name, "/usr/bin/" + name});
@@ -129,8 +129,8 @@ void add_program(const DriverRoot &root, const ProgramName &program, std::vector
 
 void add_config(const DriverRoot &root, const ConfigName &config, std::vector<DriverFile> &files)
 {
-    for (const char *folder : config_places) {
-        const auto entry = root.find_file(path_in(folder, config.path));
+    for (const char *directory : config_places) {
+        const auto entry = root.find_file(path_in(directory, config.path));
         if (!entry)
             continue;
         DriverFile file{root.on_host(entry->place.path), "share/" + std::string(config.path),
@@ -145,8 +145,8 @@ void add_config(const DriverRoot &root, const ConfigName &config, std::vector<Dr
 /** Read-only would do for talking to it; but engines inside the container want to hand it on, writable. */
 void add_socket(const DriverRoot &root, std::string_view name, std::vector<DriverFile> &files)
 {
-    for (const char *folder : {"/run", "/var/run"}) {
-        const auto entry = root.find(path_in(folder, name));
+    for (const char *directory : {"/run", "/var/run"}) {
+        const auto entry = root.find(path_in(directory, name));
         if (!entry || !S_ISSOCK(entry->mode))
             continue;
         DriverFile file{root.on_host(entry->place.path), "run/" + std::string(name), path_in("/run", name)};
@@ -160,10 +160,10 @@ void add_socket(const DriverRoot &root, std::string_view name, std::vector<Drive
 /** Whether a daemon of this user or of root has its pipes there. */
 bool is_of_a_daemon(int parent, const std::string &name)
 {
-    struct stat folder {};
+    struct stat directory {};
     struct stat pipe {};
-    return ::fstatat(parent, name.c_str(), &folder, AT_SYMLINK_NOFOLLOW) == 0 && S_ISDIR(folder.st_mode) &&
-           (folder.st_uid == 0 || folder.st_uid == ::geteuid()) &&
+    return ::fstatat(parent, name.c_str(), &directory, AT_SYMLINK_NOFOLLOW) == 0 &&
+           S_ISDIR(directory.st_mode) && (directory.st_uid == 0 || directory.st_uid == ::geteuid()) &&
            ::fstatat(parent, (name + "/control").c_str(), &pipe, AT_SYMLINK_NOFOLLOW) == 0 &&
            (S_ISFIFO(pipe.st_mode) || S_ISSOCK(pipe.st_mode));
 }
@@ -172,22 +172,22 @@ bool is_of_a_daemon(int parent, const std::string &name)
  * The directory in which the host's MPS daemon has its pipes. Anyone on the host may put something of that name into
  * /tmp, and containers get it writable, as libnvidia-container has it: so it is looked at well.
  */
-void add_mps_folder(const DriverRoot &root, std::vector<DriverFile> &files)
+void add_mps_directory(const DriverRoot &root, std::vector<DriverFile> &files)
 {
     const std::string name = "nvidia-mps";
     const auto parent = root.find("/tmp");
     if (!parent || !is_of_a_daemon(parent->place.fd.get(), name))
         return;
-    DriverFile folder{root.on_host(path_in(parent->place.path, name)), "run/" + name, "/tmp/" + name};
-    folder.kind = Kind::Directory;
-    folder.read_only = false;
-    files.push_back(folder);
+    DriverFile directory{root.on_host(path_in(parent->place.path, name)), "run/" + name, "/tmp/" + name};
+    directory.kind = Kind::Directory;
+    directory.read_only = false;
+    files.push_back(directory);
 }
 
 constexpr const char *custom_path = "/sys/module/firmware_class/parameters/path";
 
 /** As the kernel has it, Documentation/driver-api/firmware/fw_search_path.rst; the first may be the administrator's. */
-std::vector<std::string> firmware_folders(const DriverRoot &root)
+std::vector<std::string> firmware_directories(const DriverRoot &root)
 {
     utsname kernel{};
     if (::uname(&kernel) != 0)
@@ -225,7 +225,7 @@ std::vector<DriverFile> find_files(const DriverRoot &root, const std::string &ve
             add_socket(root, name, files);
     }
     if (wanted.has_any(for_compute))
-        add_mps_folder(root, files);
+        add_mps_directory(root, files);
     return files;
 }
 
@@ -233,15 +233,15 @@ std::vector<DriverFile> find_firmware(const DriverRoot &root, const std::string 
 {
     const std::string below = "firmware/nvidia/" + version + "/";
     std::vector<DriverFile> files;
-    for (const std::string &path : firmware_folders(root)) {
-        const auto folder =
+    for (const std::string &path : firmware_directories(root)) {
+        const auto directory =
             path.starts_with('/') ? root.find(path_in(path, "nvidia/" + version)) : std::nullopt;
-        if (!folder || !S_ISDIR(folder->mode))
+        if (!directory || !S_ISDIR(directory->mode))
             continue;
-        const FolderListing listing{quote(root.on_host(folder->place.path)), is_firmware, 0,
-                                    ErrorKind::BrokenHost};
-        for (const FolderEntry &each : list_folder(folder->place.fd.get(), listing)) {
-            if (const auto file = root.find_file(path_in(folder->place.path, each.name)))
+        const DirectoryListing listing{quote(root.on_host(directory->place.path)), is_firmware, 0,
+                                       ErrorKind::BrokenHost};
+        for (const DirectoryEntry &each : list_directory(directory->place.fd.get(), listing)) {
+            if (const auto file = root.find_file(path_in(directory->place.path, each.name)))
                 files.push_back({root.on_host(file->place.path), "share/" + below + each.name,
                                  "/lib/" + below + each.name});
         }

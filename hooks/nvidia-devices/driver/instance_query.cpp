@@ -30,12 +30,12 @@ constexpr const char *program_name = "nvidia-devices-nvml";
 constexpr std::string_view library_name = "libnvidia-ml";
 constexpr const char *own_executable = "/proc/self/exe";
 constexpr const char *null_device = "/dev/null";
-constexpr const char *caps_folder = "/dev/nvidia-caps";
+constexpr const char *caps_directory = "/dev/nvidia-caps";
 constexpr std::chrono::seconds time_limit{5};
 constexpr size_t max_answer = 65536; // 512 instances
 
 struct OwnExecutable {
-    std::string folder; ///< without a slash at the end
+    std::string directory; ///< without a slash at the end
     struct stat status;
 };
 
@@ -139,8 +139,8 @@ std::vector<QueryNode> open_query_nodes(const Sysroot &sysroot, const Inventory 
         if (gpu.problem.empty())
             add(node_path(gpu), *gpu.information.minor, gpu.is_divided);
     }
-    if (auto folder = sysroot.find(caps_folder))
-        nodes.push_back({std::move(folder->fd), caps_folder});
+    if (auto directory = sysroot.find(caps_directory))
+        nodes.push_back({std::move(directory->fd), caps_directory});
     return nodes;
 }
 
@@ -170,7 +170,7 @@ std::string query_instances(const Sysroot &sysroot, const Sysroot &driver_root, 
                             const std::vector<std::string> &addresses, Notes &notes)
 {
     const OwnExecutable self = own();
-    const std::string path = self.folder + "/" + program_name;
+    const std::string path = self.directory + "/" + program_name;
     const UniqueFd program = open_program(path, self);
     const UniqueFd library = open_library(driver_root, inventory.version.value(), self);
     LimitedProgram query{program.get(), {program_name},

@@ -53,7 +53,7 @@ std::vector<CachedLibrary> drivers_of(const LdCache &cache)
     std::vector<CachedLibrary> libraries;
     for (const LdCacheEntry &entry : cache.entries) {
         // What is below glibc-hwcaps runs on some processors alone.
-        if (is_the_drivers(entry.name) && entry.path.starts_with('/') && entry.subfolder.empty())
+        if (is_the_drivers(entry.name) && entry.path.starts_with('/') && entry.subdirectory.empty())
             libraries.push_back({std::string(entry.name), std::string(entry.path),
                                  entry.flags & ld_cache_format::flags_machine_mask});
     }
@@ -64,11 +64,11 @@ std::vector<CachedLibrary> drivers_of(const LdCache &cache)
 std::optional<std::string> read_cache(const DriverRoot &root)
 {
     const auto cache = root.find(cache_path);
-    const auto folder = cache ? root.find(folder_of(cache->place.path)) : std::nullopt;
-    if (!folder)
+    const auto directory = cache ? root.find(directory_of(cache->place.path)) : std::nullopt;
+    if (!directory)
         return std::nullopt;
     const std::string what = quote(root.on_host(cache_path));
-    const UniqueFd fd(::openat(folder->place.fd.get(), file_name_of(cache->place.path).c_str(),
+    const UniqueFd fd(::openat(directory->place.fd.get(), file_name_of(cache->place.path).c_str(),
                                O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
     struct stat status {};
     if (!fd.valid() || ::fstat(fd.get(), &status) != 0)

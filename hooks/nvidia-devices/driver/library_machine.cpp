@@ -21,11 +21,11 @@ constexpr std::uint16_t this_machine = EM_AARCH64;
 constexpr std::uint16_t this_machine = EM_NONE;
 #endif
 
-using Folders64 = std::array<const char *, 13>;
-using Folders32 = std::array<const char *, 7>;
+using Directories64 = std::array<const char *, 13>;
+using Directories32 = std::array<const char *, 7>;
 
 /** The narrower a directory is meant for the driver, the earlier it is looked at. */
-constexpr Folders64 folders_64(const char *current, const char *multiarch)
+constexpr Directories64 directories_64(const char *current, const char *multiarch)
 {
     return {
         current,                    // Debian
@@ -44,7 +44,7 @@ constexpr Folders64 folders_64(const char *current, const char *multiarch)
     };
 }
 
-constexpr Folders32 folders_32(const char *current, const char *multiarch)
+constexpr Directories32 directories_32(const char *current, const char *multiarch)
 {
     return {
         current,    multiarch, "/usr/lib32/nvidia", "/usr/lib32", "/run/opengl-driver-32/lib",
@@ -52,13 +52,14 @@ constexpr Folders32 folders_32(const char *current, const char *multiarch)
     };
 }
 
-constexpr Folders64 x86_64 =
-    folders_64("/usr/lib/x86_64-linux-gnu/nvidia/current", "/usr/lib/x86_64-linux-gnu");
-constexpr Folders32 i386 = folders_32("/usr/lib/i386-linux-gnu/nvidia/current", "/usr/lib/i386-linux-gnu");
-constexpr Folders64 aarch64 =
-    folders_64("/usr/lib/aarch64-linux-gnu/nvidia/current", "/usr/lib/aarch64-linux-gnu");
-constexpr Folders32 arm =
-    folders_32("/usr/lib/arm-linux-gnueabihf/nvidia/current", "/usr/lib/arm-linux-gnueabihf");
+constexpr Directories64 x86_64 =
+    directories_64("/usr/lib/x86_64-linux-gnu/nvidia/current", "/usr/lib/x86_64-linux-gnu");
+constexpr Directories32 i386 =
+    directories_32("/usr/lib/i386-linux-gnu/nvidia/current", "/usr/lib/i386-linux-gnu");
+constexpr Directories64 aarch64 =
+    directories_64("/usr/lib/aarch64-linux-gnu/nvidia/current", "/usr/lib/aarch64-linux-gnu");
+constexpr Directories32 arm =
+    directories_32("/usr/lib/arm-linux-gnueabihf/nvidia/current", "/usr/lib/arm-linux-gnueabihf");
 
 constexpr DriverMachines machines_x86{
     {EM_X86_64, true, flags_x86_64, "x86_64-linux-gnu", x86_64},

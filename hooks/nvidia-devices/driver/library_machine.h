@@ -10,9 +10,9 @@ namespace ogh::nvidia_devices {
 struct LibraryMachine {
     std::uint16_t elf_machine = 0; ///< EM_*; EM_NONE where there is no driver for such programs
     bool is_64 = false;
-    std::int32_t cache_flags = 0;              ///< the machine's bits in a loader cache
-    const char *triplet = "";                  ///< what Debian calls the machine: "x86_64-linux-gnu"
-    std::span<const char *const> folders = {}; ///< where to look if no loader cache tells
+    std::int32_t cache_flags = 0;                  ///< the machine's bits in a loader cache
+    const char *triplet = "";                      ///< what Debian calls the machine: "x86_64-linux-gnu"
+    std::span<const char *const> directories = {}; ///< where to look if no loader cache tells
 };
 
 /** The machines that the driver is made for, whichever one this is. */

@@ -16,7 +16,7 @@
 #include "base/path_names.h"
 #include "base/text.h"
 #include "base/unique_fd.h"
-#include "kernel/folder_entries.h"
+#include "kernel/directory_entries.h"
 
 namespace ogh::nvidia_devices {
 
@@ -29,10 +29,10 @@ namespace {
 constexpr std::uint32_t oldest_kernel = 0x00020363;
 
 /** Not blocking: a FIFO must not hold up the start of a container. */
-UniqueFd open_file(const ResolvedPath &folder, const std::string &file)
+UniqueFd open_file(const ResolvedPath &directory, const std::string &file)
 {
-    return UniqueFd(
-        ::openat(folder.fd.get(), file.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC));
+    return UniqueFd(::openat(directory.fd.get(), file.c_str(),
+                             O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC));
 }
 
 std::optional<LibraryFile> read_library_of(int fd, const LibraryMachine &machine)
@@ -59,10 +59,10 @@ bool has_row(std::string_view stem)
 
 } // namespace
 
-std::optional<LibraryFile> read_library(const ResolvedPath &folder, const std::string &file,
+std::optional<LibraryFile> read_library(const ResolvedPath &directory, const std::string &file,
                                         const LibraryMachine &machine)
 {
-    const UniqueFd fd = open_file(folder, file);
+    const UniqueFd fd = open_file(directory, file);
     return fd.valid() ? read_library_of(fd.get(), machine) : std::nullopt;
 }
 
@@ -101,15 +101,15 @@ LibrarySearch::LibrarySearch(const DriverRoot &root, const std::vector<CachedLib
 {
     std::set<std::string> cached;
     for (const CachedLibrary &each : cache) {
-        if (each.machine == machine.cache_flags && cached.insert(folder_of(each.path)).second)
-            add_folder(folder_of(each.path));
+        if (each.machine == machine.cache_flags && cached.insert(directory_of(each.path)).second)
+            add_directory(directory_of(each.path));
     }
     if (!cached.empty())
         return;
-    for (const char *folder : machine.folders)
-        add_folder(folder);
-    if (!machine.folders.empty())
-        add_flavours(folder_of(machine.folders.front()));
+    for (const char *directory : machine.directories)
+        add_directory(directory);
+    if (!machine.directories.empty())
+        add_flavours(directory_of(machine.directories.front()));
 }
 
 void LibrarySearch::add_flavours(const std::string &path)
@@ -117,22 +117,22 @@ void LibrarySearch::add_flavours(const std::string &path)
     const auto is_flavour = [](std::string_view name) {
         return name.starts_with("tesla-") || name.starts_with("legacy-");
     };
-    const FolderListing listing{quote(root_.on_host(path)), is_flavour, 0, ErrorKind::BrokenHost};
-    const auto folder = root_.find(path);
-    if (!folder || !S_ISDIR(folder->mode))
+    const DirectoryListing listing{quote(root_.on_host(path)), is_flavour, 0, ErrorKind::BrokenHost};
+    const auto directory = root_.find(path);
+    if (!directory || !S_ISDIR(directory->mode))
         return;
-    for (const FolderEntry &each : list_folder(folder->place.fd.get(), listing))
-        add_folder(path_in(path, each.name));
+    for (const DirectoryEntry &each : list_directory(directory->place.fd.get(), listing))
+        add_directory(path_in(path, each.name));
 }
 
 std::optional<DriverLibrary> LibrarySearch::find(const LibraryName &library)
 {
     const WantedLibrary wanted(library, version_);
-    if (auto found = in_folders(wanted, 0))
+    if (auto found = in_directories(wanted, 0))
         return found;
     if (auto found = through_cache(wanted))
         return found;
-    return library.subfolder.empty() ? std::nullopt : in_subfolders(wanted, library.subfolder);
+    return library.subdirectory.empty() ? std::nullopt : in_subdirectories(wanted, library.subdirectory);
 }
 
 std::vector<DriverLibrary> LibrarySearch::others() const
@@ -145,26 +145,26 @@ std::vector<DriverLibrary> LibrarySearch::others() const
     std::vector<DriverLibrary> found;
     std::set<std::string> names; // a tree has each once
     for (const std::string &path : homes_) {
-        const auto folder = root_.find(path);
-        if (!folder)
+        const auto directory = root_.find(path);
+        if (!directory)
             continue;
-        const FolderListing listing{quote(root_.on_host(path)), is_unknown, 0, ErrorKind::BrokenHost};
-        for (const FolderEntry &each : list_folder(folder->place.fd.get(), listing)) {
-            const auto library = read_library(folder->place, each.name, machine_);
+        const DirectoryListing listing{quote(root_.on_host(path)), is_unknown, 0, ErrorKind::BrokenHost};
+        for (const DirectoryEntry &each : list_directory(directory->place.fd.get(), listing)) {
+            const auto library = read_library(directory->place, each.name, machine_);
             const std::string_view soname = library ? std::string_view(library->elf.soname) : "";
             // A copy of one that a table names must not come without its capability, or in its place.
             if (library && !has_row(soname.substr(0, soname.find(".so"))) && names.insert(each.name).second)
-                found.push_back(describe(folder->place, each.name, *library));
+                found.push_back(describe(directory->place, each.name, *library));
         }
     }
     return found;
 }
 
-std::vector<std::string> LibrarySearch::folders() const
+std::vector<std::string> LibrarySearch::directories() const
 {
     std::vector<std::string> paths;
-    for (const ResolvedPath &folder : folders_)
-        paths.push_back(folder.path);
+    for (const ResolvedPath &directory : directories_)
+        paths.push_back(directory.path);
     return paths;
 }
 
@@ -172,9 +172,9 @@ std::string LibrarySearch::other_version(std::string_view name) const
 {
     constexpr std::array<const char *, 2> links{".so.1", ".so.0"}; // the latter of GLVND's
     const std::string start = std::string(name) + ".so.";
-    for (const ResolvedPath &folder : folders_) {
+    for (const ResolvedPath &directory : directories_) {
         for (const char *link : links) {
-            const auto library = root_.find_file(path_in(folder.path, std::string(name) + link));
+            const auto library = root_.find_file(path_in(directory.path, std::string(name) + link));
             if (!library)
                 continue;
             std::string file = file_name_of(library->place.path);
@@ -186,39 +186,40 @@ std::string LibrarySearch::other_version(std::string_view name) const
 }
 
 /** @return the directory, which may have been there before; nullptr if there is none */
-const ResolvedPath *LibrarySearch::add_folder(const std::string &path)
+const ResolvedPath *LibrarySearch::add_directory(const std::string &path)
 {
     const auto known = [&](const std::string &canonical) -> const ResolvedPath * {
-        const auto folder = std::find_if(folders_.begin(), folders_.end(),
-                                         [&](const ResolvedPath &each) { return each.path == canonical; });
-        return folder == folders_.end() ? nullptr : &*folder;
+        const auto directory = std::find_if(directories_.begin(), directories_.end(),
+                                            [&](const ResolvedPath &each) { return each.path == canonical; });
+        return directory == directories_.end() ? nullptr : &*directory;
     };
-    if (const ResolvedPath *folder = known(path))
-        return folder;
+    if (const ResolvedPath *directory = known(path))
+        return directory;
     auto entry = root_.find(path);
     if (!entry || !S_ISDIR(entry->mode))
         return nullptr;
-    if (const ResolvedPath *folder = known(entry->place.path))
-        return folder;
-    folders_.push_back(std::move(entry->place));
-    return &folders_.back();
+    if (const ResolvedPath *directory = known(entry->place.path))
+        return directory;
+    directories_.push_back(std::move(entry->place));
+    return &directories_.back();
 }
 
-std::optional<DriverLibrary> LibrarySearch::in_folders(const WantedLibrary &wanted, size_t first)
+std::optional<DriverLibrary> LibrarySearch::in_directories(const WantedLibrary &wanted, size_t first)
 {
-    for (size_t i = first; i < folders_.size(); ++i) {
-        if (auto found = in_folder(folders_[i], wanted))
+    for (size_t i = first; i < directories_.size(); ++i) {
+        if (auto found = in_directory(directories_[i], wanted))
             return found;
     }
     return std::nullopt;
 }
 
-std::optional<DriverLibrary> LibrarySearch::in_folder(const ResolvedPath &folder, const WantedLibrary &wanted)
+std::optional<DriverLibrary> LibrarySearch::in_directory(const ResolvedPath &directory,
+                                                         const WantedLibrary &wanted)
 {
-    const UniqueFd fd = open_file(folder, wanted.file);
+    const UniqueFd fd = open_file(directory, wanted.file);
     if (fd.valid())
-        return take(folder, wanted.file, read_library_of(fd.get(), machine_), wanted);
-    return errno == ELOOP ? resolve(path_in(folder.path, wanted.file), wanted) : std::nullopt;
+        return take(directory, wanted.file, read_library_of(fd.get(), machine_), wanted);
+    return errno == ELOOP ? resolve(path_in(directory.path, wanted.file), wanted) : std::nullopt;
 }
 
 std::optional<DriverLibrary> LibrarySearch::through_cache(const WantedLibrary &wanted)
@@ -226,23 +227,23 @@ std::optional<DriverLibrary> LibrarySearch::through_cache(const WantedLibrary &w
     for (const CachedLibrary &each : cache_) {
         if (each.machine != machine_.cache_flags || !wanted.is_link_name(each.name))
             continue;
-        const size_t known = folders_.size();
+        const size_t known = directories_.size();
         if (auto found = resolve(each.path, wanted))
             return found;
-        if (auto found = in_folders(wanted, known)) // what the link leads to may lie beside it
+        if (auto found = in_directories(wanted, known)) // what the link leads to may lie beside it
             return found;
     }
     return std::nullopt;
 }
 
-std::optional<DriverLibrary> LibrarySearch::in_subfolders(const WantedLibrary &wanted,
-                                                          std::string_view subfolder)
+std::optional<DriverLibrary> LibrarySearch::in_subdirectories(const WantedLibrary &wanted,
+                                                              std::string_view subdirectory)
 {
-    for (const std::string &path : folders()) {
-        const auto entry = root_.find(path_in(path, subfolder));
+    for (const std::string &path : directories()) {
+        const auto entry = root_.find(path_in(path, subdirectory));
         if (!entry || !S_ISDIR(entry->mode))
             continue;
-        if (auto found = in_folder(entry->place, wanted))
+        if (auto found = in_directory(entry->place, wanted))
             return found;
     }
     return std::nullopt;
@@ -255,41 +256,41 @@ std::optional<DriverLibrary> LibrarySearch::resolve(const std::string &path, con
     if (!entry)
         return std::nullopt;
     const std::string file = file_name_of(entry->place.path);
-    const ResolvedPath *folder = add_folder(folder_of(entry->place.path));
-    if (folder == nullptr || !wanted.is_file_name(file))
+    const ResolvedPath *directory = add_directory(directory_of(entry->place.path));
+    if (directory == nullptr || !wanted.is_file_name(file))
         return std::nullopt;
-    return take(*folder, file, read_library(*folder, file, machine_), wanted);
+    return take(*directory, file, read_library(*directory, file, machine_), wanted);
 }
 
-/** @param folder where the file itself is, symlinks followed */
-std::optional<DriverLibrary> LibrarySearch::take(const ResolvedPath &folder, const std::string &file,
+/** @param directory where the file itself is, symlinks followed */
+std::optional<DriverLibrary> LibrarySearch::take(const ResolvedPath &directory, const std::string &file,
                                                  const std::optional<LibraryFile> &library,
                                                  const WantedLibrary &wanted)
 {
     if (!library || (library->elf.os_version != 0 && library->elf.os_version < oldest_kernel))
         return std::nullopt;
-    DriverLibrary found = describe(folder, file, *library);
+    DriverLibrary found = describe(directory, file, *library);
     if (!wanted.own_version) {
-        homes_.insert(folder.path);
-        prefer(folder.path); // after which `folder` is another one
+        homes_.insert(directory.path);
+        prefer(directory.path); // after which `directory` is another one
     }
     return found;
 }
 
-DriverLibrary LibrarySearch::describe(const ResolvedPath &folder, const std::string &file,
+DriverLibrary LibrarySearch::describe(const ResolvedPath &directory, const std::string &file,
                                       const LibraryFile &library) const
 {
-    return {file, root_.on_host(path_in(folder.path, file)),
+    return {file, root_.on_host(path_in(directory.path, file)),
             is_plain_name(library.elf.soname) ? library.elf.soname : "", !machine_.is_64,
             library.needed_glibc};
 }
 
 void LibrarySearch::prefer(const std::string &path)
 {
-    const auto folder = std::find_if(folders_.begin(), folders_.end(),
-                                     [&](const ResolvedPath &each) { return each.path == path; });
-    if (folder != folders_.end())
-        std::rotate(folders_.begin(), folder, std::next(folder));
+    const auto directory = std::find_if(directories_.begin(), directories_.end(),
+                                        [&](const ResolvedPath &each) { return each.path == path; });
+    if (directory != directories_.end())
+        std::rotate(directories_.begin(), directory, std::next(directory));
 }
 
 } // namespace ogh::nvidia_devices

@@ -23,8 +23,8 @@ struct LibraryFile {
     GlibcVersions needed_glibc;
 };
 
-/** What the library in `folder` is; nothing if it is a symlink, or none that this machine's programs can load. */
-std::optional<LibraryFile> read_library(const ResolvedPath &folder, const std::string &file,
+/** What the library in `directory` is; nothing if it is a symlink, or none that this machine's programs can load. */
+std::optional<LibraryFile> read_library(const ResolvedPath &directory, const std::string &file,
                                         const LibraryMachine &machine);
 
 /**
@@ -54,7 +54,7 @@ public:
     [[nodiscard]] std::vector<DriverLibrary> others() const;
 
     /** The directories that were looked at up to now, below the root; the most fruitful first. */
-    [[nodiscard]] std::vector<std::string> folders() const;
+    [[nodiscard]] std::vector<std::string> directories() const;
 
     /** The file of that library for another version than the kernel module's: "libcuda.so.560.10.01"; "" if none. */
     [[nodiscard]] std::string other_version(std::string_view name) const;
@@ -62,26 +62,27 @@ public:
 private:
     struct WantedLibrary;
 
-    const ResolvedPath *add_folder(const std::string &path);
+    const ResolvedPath *add_directory(const std::string &path);
     /** Debian's packages of older drivers, "tesla-470" or "legacy-390xx", each in a directory beside that of the current one. */
     void add_flavours(const std::string &path);
-    std::optional<DriverLibrary> in_folders(const WantedLibrary &wanted, size_t first);
-    std::optional<DriverLibrary> in_folder(const ResolvedPath &folder, const WantedLibrary &wanted);
+    std::optional<DriverLibrary> in_directories(const WantedLibrary &wanted, size_t first);
+    std::optional<DriverLibrary> in_directory(const ResolvedPath &directory, const WantedLibrary &wanted);
     std::optional<DriverLibrary> through_cache(const WantedLibrary &wanted);
-    std::optional<DriverLibrary> in_subfolders(const WantedLibrary &wanted, std::string_view subfolder);
+    std::optional<DriverLibrary> in_subdirectories(const WantedLibrary &wanted,
+                                                   std::string_view subdirectory);
     std::optional<DriverLibrary> resolve(const std::string &path, const WantedLibrary &wanted);
-    std::optional<DriverLibrary> take(const ResolvedPath &folder, const std::string &file,
+    std::optional<DriverLibrary> take(const ResolvedPath &directory, const std::string &file,
                                       const std::optional<LibraryFile> &library, const WantedLibrary &wanted);
     void prefer(const std::string &path);
-    [[nodiscard]] DriverLibrary describe(const ResolvedPath &folder, const std::string &file,
+    [[nodiscard]] DriverLibrary describe(const ResolvedPath &directory, const std::string &file,
                                          const LibraryFile &library) const;
 
     const DriverRoot &root_;
     const std::vector<CachedLibrary> &cache_;
     const LibraryMachine &machine_;
     const std::string &version_;
-    std::deque<ResolvedPath> folders_; ///< a deque, so that adding one leaves the others where they are
-    std::set<std::string> homes_;      ///< the directories that have libraries of the driver's version
+    std::deque<ResolvedPath> directories_; ///< a deque, so that adding one leaves the others where they are
+    std::set<std::string> homes_;          ///< the directories that have libraries of the driver's version
 };
 
 } // namespace ogh::nvidia_devices

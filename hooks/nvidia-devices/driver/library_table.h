@@ -20,7 +20,7 @@ struct LibraryName {
     std::string_view name;
     CapabilityBits brought_by;
     LibraryVersion version = LibraryVersion::Driver;
-    std::string_view subfolder =
+    std::string_view subdirectory =
         {}; ///< below the directory of the others, where some hosts have it; "" if none
     /**
      * Another one in whose place old drivers have it: those from before libglvnd, and 470, whose libnvidia-nvvm has a

@@ -19,7 +19,7 @@ constexpr size_t max_number_size = 64;
 /** Devices that sysfs has the numbers of. */
 struct SysfsDevices {
     Capability capability;
-    const char *folder; ///< in sysfs
+    const char *directory; ///< in sysfs
     std::string_view prefix;
     const char *in_dev; ///< where the nodes are
     const char *what;   ///< for messages
@@ -48,12 +48,13 @@ std::optional<NamedNode> read_node(const Sysroot &sysroot, const std::string &pa
 std::vector<NamedNode> read_nodes(const Sysroot &sysroot, const SysfsDevices &devices)
 {
     std::vector<NamedNode> nodes;
-    const auto folder = sysroot.find(devices.folder);
-    const auto found = folder ? numbered_names(folder->fd.get(),
-                                               {sysroot.on_host(devices.folder), devices.prefix, max_minor})
-                              : std::vector<NumberedName>();
+    const auto directory = sysroot.find(devices.directory);
+    const auto found = directory ? numbered_names(directory->fd.get(), {sysroot.on_host(devices.directory),
+                                                                        devices.prefix, max_minor})
+                                 : std::vector<NumberedName>();
     for (const auto &[number, name] : found) {
-        if (auto node = read_node(sysroot, devices.in_dev + name, std::string(devices.folder) + "/" + name))
+        if (auto node =
+                read_node(sysroot, devices.in_dev + name, std::string(devices.directory) + "/" + name))
             nodes.push_back(std::move(*node));
     }
     if (nodes.empty())
@@ -74,7 +75,7 @@ DeviceNodes read_device_nodes(const Sysroot &sysroot, const Inventory &inventory
     if (capabilities.has(Capability::Graphics) || capabilities.has(Capability::Display)) {
         for (const size_t gpu : selection.gpus) {
             if (!inventory.gpus[gpu].is_divided)
-                nodes.drm[gpu] = read_drm_nodes(sysroot, sysfs_folder(inventory.gpus[gpu].address));
+                nodes.drm[gpu] = read_drm_nodes(sysroot, sysfs_directory(inventory.gpus[gpu].address));
         }
     }
     for (const SysfsDevices &devices : sysfs_devices) {

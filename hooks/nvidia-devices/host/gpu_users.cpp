@@ -6,14 +6,14 @@
 
 #include "base/number.h"
 #include "host/host_file.h"
-#include "kernel/folder_entries.h"
+#include "kernel/directory_entries.h"
 #include "lease/node_users.h"
 
 namespace ogh::nvidia_devices {
 
 namespace {
 
-constexpr const char *module_folder = "/sys/module/nvidia";
+constexpr const char *module_directory = "/sys/module/nvidia";
 constexpr size_t most_text = 4096; // a page, as each file of sysfs
 
 /**
@@ -23,12 +23,13 @@ constexpr size_t most_text = 4096; // a page, as each file of sysfs
  */
 bool is_no_node_open(const Sysroot &sysroot)
 {
-    const auto holders = sysroot.find(std::string(module_folder) + "/holders");
-    const auto text = read_host_file(sysroot, std::string(module_folder) + "/refcnt", most_text);
+    const auto holders = sysroot.find(std::string(module_directory) + "/holders");
+    const auto text = read_host_file(sysroot, std::string(module_directory) + "/refcnt", most_text);
     if (!holders || !text)
         return false;
     const auto is_module = [](std::string_view name) { return !name.starts_with('.'); };
-    const size_t count = list_folder(holders->fd.get(), {"the modules on top of nvidia", is_module}).size();
+    const size_t count =
+        list_directory(holders->fd.get(), {"the modules on top of nvidia", is_module}).size();
     const auto references = parse_number(std::string_view(*text).substr(0, text->find('\n')));
     return references && *references == count;
 }

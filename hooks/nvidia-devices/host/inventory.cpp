@@ -12,7 +12,7 @@ namespace ogh::nvidia_devices {
 
 namespace {
 
-constexpr const char *driver_folder = "/proc/driver/nvidia";
+constexpr const char *driver_directory = "/proc/driver/nvidia";
 constexpr size_t max_file_size = 65536;
 constexpr std::string_view module_text = "Kernel Module";
 
@@ -52,12 +52,12 @@ namespace {
 Inventory read_driver(const Sysroot &sysroot, Notes &notes)
 {
     Inventory inventory;
-    const auto driver = sysroot.find(driver_folder);
+    const auto driver = sysroot.find(driver_directory);
     if (!driver)
         return inventory;
     const auto read = [&](const std::string &name) {
         return read_file_in(driver->fd.get(), name, max_file_size,
-                            quote(sysroot.on_host(std::string(driver_folder) + "/" + name)));
+                            quote(sysroot.on_host(std::string(driver_directory) + "/" + name)));
     };
     const auto version = read("version");
     if (!version)
@@ -73,8 +73,8 @@ Inventory read_driver(const Sysroot &sysroot, Notes &notes)
     inventory.devices = read_proc_devices(sysroot);
     ListedGpus listed = list_nvidia_gpus(sysroot, notes);
     inventory.gpus = std::move(listed.gpus);
-    inventory.gpus_folder = std::move(listed.folder);
-    inventory.capabilities_folder = std::move(listed.capabilities_folder);
+    inventory.gpus_directory = std::move(listed.directory);
+    inventory.capabilities_directory = std::move(listed.capabilities_directory);
     return inventory;
 }
 
@@ -142,7 +142,7 @@ void require_driver(const Inventory &inventory)
 {
     if (!inventory.has_driver)
         throw Error(ErrorKind::NotAvailable, "this host has no NVIDIA driver (no " +
-                                                 std::string(driver_folder) + "/version)" +
+                                                 std::string(driver_directory) + "/version)" +
                                                  way_of_tegra(inventory));
 }
 
@@ -152,7 +152,7 @@ void require_gpu(const Inventory &inventory)
     if (inventory.gpus.empty())
         throw Error(ErrorKind::NotAvailable,
                     "this host has no NVIDIA GPU (its driver is loaded, and there is none in " +
-                        std::string(driver_folder) + "/gpus)" + way_of_tegra(inventory));
+                        std::string(driver_directory) + "/gpus)" + way_of_tegra(inventory));
 }
 
 unsigned gpu_major(const Inventory &inventory)

@@ -25,9 +25,9 @@ struct Inventory {
         version;           ///< "555.42.07", in which its libraries end; nothing if it cannot be understood
     std::vector<Gpu> gpus; ///< in PCI order
     ProcDevices devices;
-    std::string host_root;           ///< the sysroot, as this process names it; "" for `/`
-    std::string gpus_folder;         ///< gpus below the driver's directory in /proc, as this process names it
-    std::string capabilities_folder; ///< the same for capabilities; "" if there is none
+    std::string host_root;      ///< the sysroot, as this process names it; "" for `/`
+    std::string gpus_directory; ///< gpus below the driver's directory in /proc, as this process names it
+    std::string capabilities_directory; ///< the same for capabilities; "" if there is none
     // Files of the driver's directory in /proc, as they are.
     std::string version_text;
     std::string params; ///< "" if there is none

@@ -12,7 +12,7 @@ namespace ogh::nvidia_devices {
 namespace {
 
 /** Where Debian and its descendants have the libraries of this machine. */
-std::string triplet_folder()
+std::string triplet_directory()
 {
     return std::string("/usr/lib/") + native_machine().triplet;
 }
@@ -20,18 +20,19 @@ std::string triplet_folder()
 /** Where distributions have glibc for this machine: those with a directory for each machine, those with lib64, and Arch. */
 std::optional<GlibcVersions> read_glibc(const ImageReader &reader)
 {
-    const std::string triplet = triplet_folder();
+    const std::string triplet = triplet_directory();
     const std::string without_usr = triplet.substr(triplet.find("/lib"));
-    for (const std::string &folder : {triplet, without_usr, std::string("/usr/lib64"), std::string("/lib64"),
-                                      std::string("/usr/lib"), std::string("/lib")}) {
-        const auto file = open_image_file(reader, folder + "/libc.so.6");
+    for (const std::string &directory :
+         {triplet, without_usr, std::string("/usr/lib64"), std::string("/lib64"), std::string("/usr/lib"),
+          std::string("/lib")}) {
+        const auto file = open_image_file(reader, directory + "/libc.so.6");
         if (file)
             return defined_glibc(file->get());
     }
     return std::nullopt;
 }
 
-bool has_folder(const ImageReader &reader, const std::string &path)
+bool has_directory(const ImageReader &reader, const std::string &path)
 {
     const auto found = reader.find(path);
     return found && Inode::of(found->get(), quote(path) + " in the container").is(Kind::Directory);
@@ -46,8 +47,8 @@ Image read_image(const ImageReader &reader, const Config &config, Notes &notes)
     image.has_only_musl = !has_glibc(reader) && !musl_machines(reader).empty();
     if (image.has_only_musl) // it gets no libraries
         return image;
-    if (has_folder(reader, triplet_folder()))
-        image.library_folder = triplet_folder();
+    if (has_directory(reader, triplet_directory()))
+        image.library_directory = triplet_directory();
     image.glibc = read_glibc(reader);
     image.compat = read_cuda_compat(reader, notes);
     return image;

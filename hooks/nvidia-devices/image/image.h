@@ -16,10 +16,10 @@ namespace ogh::nvidia_devices {
 
 /** What the plan must know of a container's image; hostile. The defaults stand for an image that was not looked at. */
 struct Image {
-    bool has_only_musl = false;                ///< musl's loader, and not glibc's
-    std::string library_folder = "/usr/lib64"; ///< of the image's own libraries; plugins lie below it
-    std::string path;                          ///< PATH of the container's environment
-    std::optional<GlibcVersions> glibc;        ///< what its glibc has, if that is known
+    bool has_only_musl = false;                   ///< musl's loader, and not glibc's
+    std::string library_directory = "/usr/lib64"; ///< of the image's own libraries; plugins lie below it
+    std::string path;                             ///< PATH of the container's environment
+    std::optional<GlibcVersions> glibc;           ///< what its glibc has, if that is known
     std::optional<CudaCompat> compat;
     std::vector<OwnTool> own_tools; ///< if they were looked for
 

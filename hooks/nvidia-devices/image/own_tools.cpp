@@ -17,33 +17,33 @@ namespace {
 constexpr const char *program = "nvidia-smi";
 constexpr const char *library = "libnvidia-ml.so.1";
 constexpr std::string_view versioned = "libnvidia-ml.so.";
-constexpr size_t max_folders = 32; // of a variable: more is nothing that an image needs
+constexpr size_t max_directories = 32; // of a variable: more is nothing that an image needs
 constexpr size_t max_versions = 16;
 
 /** The first directory of the variable that has the file, if that is before `ours`; "" if there is none. */
 std::string found_before(const ImageReader &reader, const std::string &variable, const char *file,
                          const std::string &ours)
 {
-    std::vector<std::string> folders = split_list(variable, ':');
-    folders.resize(std::min(folders.size(), max_folders));
-    for (const std::string &folder : folders) {
-        if (folder == ours || folder == ours + "/")
+    std::vector<std::string> directories = split_list(variable, ':');
+    directories.resize(std::min(directories.size(), max_directories));
+    for (const std::string &directory : directories) {
+        if (directory == ours || directory == ours + "/")
             return "";
-        if (folder.starts_with('/') && open_image_file(reader, path_in(folder, file)))
-            return folder;
+        if (directory.starts_with('/') && open_image_file(reader, path_in(directory, file)))
+            return directory;
     }
     return "";
 }
 
 /** By the name of the library's file, which has the version of its driver. */
-std::string version_in(const ImageReader &reader, const std::string &folder)
+std::string version_in(const ImageReader &reader, const std::string &directory)
 {
-    const std::string shown = quote(folder) + " in the container";
+    const std::string shown = quote(directory) + " in the container";
     const auto is_wanted = [](std::string_view name) {
         return name.starts_with(versioned) && is_driver_version(name.substr(versioned.size()));
     };
     try {
-        const auto found = reader.find(folder);
+        const auto found = reader.find(directory);
         if (!found)
             return "";
         const auto entries = reader.list(found->get(), {shown, is_wanted, max_versions});

@@ -22,10 +22,10 @@ constexpr const char *indirect_name =
 
 std::string in_tree(const std::string &path)
 {
-    return std::string(tree_folder) + "/" + path;
+    return std::string(tree_directory) + "/" + path;
 }
 
-const char *library_folder(const DriverLibrary &library)
+const char *library_directory(const DriverLibrary &library)
 {
     return library.is_32 ? "lib" : "lib64";
 }
@@ -41,19 +41,20 @@ std::string development_name(const std::string &file)
 /** The links beside the libraries; the first that takes a name has it. */
 class LibraryLinks final {
 public:
-    void add(const std::string &folder, const std::string &name, const std::string &target)
+    void add(const std::string &directory, const std::string &name, const std::string &target)
     {
         if (!name.empty() && name != target)
-            links_.try_emplace(folder + "/" + name, target);
+            links_.try_emplace(directory + "/" + name, target);
     }
 
     void add_library(const DriverLibrary &library)
     {
-        const std::string folder = library_folder(library);
-        add(folder, library.soname, library.file);
-        add(folder, development_name(library.file), library.soname.empty() ? library.file : library.soname);
+        const std::string directory = library_directory(library);
+        add(directory, library.soname, library.file);
+        add(directory, development_name(library.file),
+            library.soname.empty() ? library.file : library.soname);
         if (library.soname == vendor_library)
-            add(folder, indirect_name, library.file);
+            add(directory, indirect_name, library.file);
     }
 
     [[nodiscard]] std::vector<LinkEdit> take() const
@@ -84,7 +85,7 @@ std::map<std::string, std::string> winners(const DriverTree &tree, const Image &
     };
     for (const CudaCompat::Library &library : image.compat->libraries) {
         if (!is_file_of_host(library.soname))
-            found.emplace(library.soname, std::string(cuda_compat_folder) + "/" + library.file);
+            found.emplace(library.soname, std::string(cuda_compat_directory) + "/" + library.file);
     }
     notes.push_back({LogLevel::Info, "CUDA forward compatibility: the image's " + image.compat->version +
                                          " is used instead of the host's " + tree.version});
@@ -115,7 +116,7 @@ std::vector<DriverLibrary> loadable(const std::vector<DriverLibrary> &libraries,
 void plan_libraries(const DriverTree &tree, const Image &image, TmpfsEdit &edit, Notes &notes)
 {
     LibraryLinks links;
-    std::set<std::string> folders;
+    std::set<std::string> directories;
     const auto winning = winners(tree, image, notes);
     for (const auto &[soname, path] : winning) {
         links.add("lib64", soname, path);
@@ -124,16 +125,16 @@ void plan_libraries(const DriverTree &tree, const Image &image, TmpfsEdit &edit,
     for (const DriverLibrary &library : tree.files.libraries) {
         if (!library.is_32 && winning.contains(library.soname))
             continue;
-        const std::string folder = library_folder(library);
-        folders.insert(folder);
-        edit.mounts.push_back({library.host_path, in_tree(folder + "/" + library.file), Kind::File});
+        const std::string directory = library_directory(library);
+        directories.insert(directory);
+        edit.mounts.push_back({library.host_path, in_tree(directory + "/" + library.file), Kind::File});
         links.add_library(library);
     }
     edit.links = links.take();
     std::string list;
-    for (auto folder = folders.rbegin(); folder != folders.rend(); ++folder) // lib64 first
-        list += *folder + "\n";
-    edit.files.push_back({folder_list_name, list});
+    for (auto directory = directories.rbegin(); directory != directories.rend(); ++directory) // lib64 first
+        list += *directory + "\n";
+    edit.files.push_back({directory_list_name, list});
 }
 
 bool has_graphics(const DriverTree &tree)
@@ -188,7 +189,7 @@ void plan_files(const DriverTree &tree, TmpfsEdit &edit)
 /** The tree alone. */
 TmpfsEdit plan_tree(const DriverTree &tree, const Image &image, Notes &notes)
 {
-    TmpfsEdit edit{tree_folder};
+    TmpfsEdit edit{tree_directory};
     plan_libraries(tree, image, edit, notes);
     plan_files(tree, edit);
     edit.files.push_back({record_name, to_text(tree.record)});
@@ -198,11 +199,11 @@ TmpfsEdit plan_tree(const DriverTree &tree, const Image &image, Notes &notes)
     return edit;
 }
 
-bool is_in_path(const std::string &path, const std::string &folder)
+bool is_in_path(const std::string &path, const std::string &directory)
 {
-    const auto folders = split_list(path, ':');
-    return std::any_of(folders.begin(), folders.end(),
-                       [&](const std::string &each) { return each == folder || each == folder + "/"; });
+    const auto directories = split_list(path, ':');
+    return std::any_of(directories.begin(), directories.end(),
+                       [&](const std::string &each) { return each == directory || each == directory + "/"; });
 }
 
 /** The links in the image's own directories; what the image has there stays. */
@@ -244,7 +245,8 @@ void plan_links(const DriverTree &tree, const Image &image, Edits &edits)
         });
     // Mesa's libgbm takes plugins from one directory alone, by their file names.
     if (has_allocator)
-        links.add(image.library_folder + "/gbm/nvidia-drm_gbm.so", std::string("lib64/") + allocator_soname);
+        links.add(image.library_directory + "/gbm/nvidia-drm_gbm.so",
+                  std::string("lib64/") + allocator_soname);
 }
 
 void say_own_tools(const DriverTree &tree, const Image &image, Notes &notes)
@@ -275,7 +277,7 @@ void plan_driver_tree(const DriverTree &requested, const Image &image, Edits &ed
     tree.files.libraries = loadable(requested.files.libraries, image, notes);
     tree.files.files = usable(requested.files.files, tree.files.libraries, notes);
     if (tree.is_there)
-        notes.push_back({LogLevel::Debug, quote(tree_folder) + " is mounted already"});
+        notes.push_back({LogLevel::Debug, quote(tree_directory) + " is mounted already"});
     else
         edits.tree = plan_tree(tree, image, notes);
     plan_links(tree, image, edits);

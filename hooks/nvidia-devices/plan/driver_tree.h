@@ -10,7 +10,7 @@
 namespace ogh::nvidia_devices {
 
 /** Where CUDA images look for the driver: their PATH and LD_LIBRARY_PATH have directories of it. */
-constexpr const char *tree_folder = "/usr/local/nvidia";
+constexpr const char *tree_directory = "/usr/local/nvidia";
 
 /** The file in it that says what it was made for. */
 constexpr const char *record_name = ".oci-gpu-hooks/nvidia-devices";

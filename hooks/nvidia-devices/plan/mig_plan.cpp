@@ -37,8 +37,8 @@ public:
             return;
         const std::string path = cap_node_path(*node);
         edits_.nodes.push_back({path, inventory_.host_root + path, major_, node->minor, node->mode});
-        edits_.proc->mounts.push_back({inventory_.capabilities_folder + "/" + access,
-                                       std::string(capabilities_folder) + "/" + access, Kind::File});
+        edits_.proc->mounts.push_back({inventory_.capabilities_directory + "/" + access,
+                                       std::string(capabilities_directory) + "/" + access, Kind::File});
     }
 
 private:

@@ -13,8 +13,8 @@ constexpr unsigned modeset_minor = 254;
 constexpr unsigned uvm_minor = 0;
 constexpr unsigned uvm_tools_minor = 1;
 
-constexpr const char *proc_folder = "/proc/driver/nvidia";
-constexpr const char *dri_folder = "/dev/dri/";
+constexpr const char *proc_directory = "/proc/driver/nvidia";
+constexpr const char *dri_directory = "/dev/dri/";
 constexpr const char *imex_path = "/dev/nvidia-caps-imex-channels/channel";
 
 /** Everything that has to do with nodes. */
@@ -68,9 +68,9 @@ public:
     {
         if (!node)
             return;
-        add(dri_folder + node->name, node->major, node->minor);
+        add(dri_directory + node->name, node->major, node->minor);
         edits_.links.push_back(
-            {std::string(dri_folder) + "by-path/" + by_path_name(address, *node), "../" + node->name});
+            {std::string(dri_directory) + "by-path/" + by_path_name(address, *node), "../" + node->name});
     }
 
 private:
@@ -118,15 +118,15 @@ void plan_nodes(const GpuSelection &selection, const Inventory &inventory, const
 /** Of the GPUs that the host has, a container sees its own. */
 TmpfsEdit plan_proc(const std::vector<size_t> &gpus, const Inventory &inventory)
 {
-    TmpfsEdit proc{proc_folder};
+    TmpfsEdit proc{proc_directory};
     proc.files.push_back({"version", inventory.version_text});
     if (inventory.registry)
         proc.files.push_back({"registry", *inventory.registry});
     proc.files.push_back({"params", params_for_container(inventory.params)});
     for (const size_t gpu : gpus) {
-        const std::string &name = inventory.gpus[gpu].folder;
+        const std::string &name = inventory.gpus[gpu].directory;
         proc.mounts.push_back(
-            {inventory.gpus_folder + "/" + name, std::string(proc_folder) + "/gpus/" + name});
+            {inventory.gpus_directory + "/" + name, std::string(proc_directory) + "/gpus/" + name});
     }
     return proc;
 }

@@ -24,9 +24,9 @@ PluginNames nvidia_plugin_names()
     return {.variable = "NVIDIA_VISIBLE_DEVICES",
             .kinds = {"nvidia.com/gpu", "k8s.device-plugin.nvidia.com/gpu"},
             .prefixes = {"cdi.k8s.io/", "nvidia.cdi.k8s.io/"},
-            .folders = {"/var/run/nvidia-container-devices/", "/run/nvidia-container-devices/"},
+            .directories = {"/var/run/nvidia-container-devices/", "/run/nvidia-container-devices/"},
             .uuid_prefixes = {"GPU-", "MIG-"},
-            .other_folder = "imex/",
+            .other_directory = "imex/",
             .other_kinds = {"nvidia.com/imex-channel", "k8s.device-plugin.nvidia.com/imex-channel"},
             .numbered_node = "/dev/nvidia"};
 }

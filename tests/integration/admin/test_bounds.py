@@ -10,7 +10,7 @@ import time
 import pytest
 
 from harness.admin import FILES, OWN, SHIPPED, InstalledHost
-from harness.admin_worker import FOLDER, MachineCommand, Worker, without_podman
+from harness.admin_worker import DIRECTORY, MachineCommand, Worker, without_podman
 
 pytest_plugins = ["harness.admin_fixtures"]
 
@@ -91,7 +91,7 @@ CONFIGURATIONS = {
     "podman, a gigabyte": ("etc/containers/containers.conf", gigabyte, "larger than 262144 bytes"),
     "podman, a pipe": ("etc/containers/containers.conf", os.mkfifo, "it is no plain file"),
     "podman, files": ("etc/containers/containers.conf.d/x.conf", many("", ".conf"), MANY % 128),
-    "podman, folders": ("etc/containers/containers.conf", text("[engine]\nhooks_dir = [" + '"/a", ' * 20_000 + "]\n"),
+    "podman, directories": ("etc/containers/containers.conf", text("[engine]\nhooks_dir = [" + '"/a", ' * 20_000 + "]\n"),
                         "hooks_dir names more than 16 directories"),
     "docker, a gigabyte": ("etc/docker/daemon.json", gigabyte, "larger than 4194304 bytes"),
     "containerd, a pipe": ("etc/containerd/config.toml", os.mkfifo, "it is no plain file"),
@@ -124,9 +124,9 @@ def check_doctor(said, path, words):
 def test_a_file_of_hooks(command, installed_host, what):
     make, words = HOOK_FILES[what]
     installed_host.hooks_dir()
-    folder = installed_host.path / OWN
-    folder.mkdir(parents=True)
-    make(folder / EVIL)
+    directory = installed_host.path / OWN
+    directory.mkdir(parents=True)
+    make(directory / EVIL)
     said = run_all(command)
     path = f"/{OWN}" if what == "files" else f"/{OWN}/{EVIL}"
     check_doctor(said, path, words)
@@ -160,7 +160,7 @@ def test_a_file_of_a_worker(processes, built, waiting_program, tmp_path, what):
     make, words = HOOK_FILES[what]
     without_podman(processes.host)
     worker = Worker(tmp_path / "worker", built, waiting_program)
-    make(worker.path / FOLDER / EVIL)
+    make(worker.path / DIRECTORY / EVIL)
     processes.start(worker.path)
     said = run_all(MachineCommand(processes), {name: ASKED[name] for name in ("doctor", "list", "uninstall")})
     if "match" in words:
@@ -170,8 +170,8 @@ def test_a_file_of_a_worker(processes, built, waiting_program, tmp_path, what):
     shutil.rmtree(worker.path)
 
 
-def test_folders_and_other_names_are_passed_over(command, installed_host):
-    for name in "50-folder", "x.d":
+def test_directories_and_other_names_are_passed_over(command, installed_host):
+    for name in "50-directory", "x.d":
         (installed_host.path / SHIPPED / name).mkdir()
     many("{", ".txt", 1_000)(installed_host.path / SHIPPED / "x")
     findings, status = command.doctor()

@@ -10,7 +10,7 @@ import pytest
 from hosts import amd, nvidia
 
 from harness.host import LIMIT_S
-from harness.leases import FOLDER
+from harness.leases import DIRECTORY
 
 pytest_plugins = ["harness.admin_fixtures"]
 
@@ -68,7 +68,7 @@ class Checked:
         assert done.returncode == 0, done.stderr
 
     def memory(self, change=None):
-        path = self.host.path / FOLDER / "check"
+        path = self.host.path / DIRECTORY / "check"
         document = json.loads(path.read_text("utf-8"))
         if change:
             change(document)
@@ -99,12 +99,12 @@ def checked_fixture(command, installed_host, tmp_path):
 
 def bind(host, driver, address):
     """The driver has that GPU, whether it lists it or not."""
-    folder = host.device_folder(address)
-    host.write(f"{folder}/class", "0x030000\n")
+    directory = host.device_directory(address)
+    host.write(f"{directory}/class", "0x030000\n")
     link = host.path / f"sys/bus/pci/devices/{address}"
     if not link.is_symlink():
-        host.link(f"sys/bus/pci/devices/{address}", f"../../../{folder[4:]}")
-    host.link(f"sys/bus/pci/drivers/{driver}/{address}", f"../../../../{folder[4:]}")
+        host.link(f"sys/bus/pci/devices/{address}", f"../../../{directory[4:]}")
+    host.link(f"sys/bus/pci/drivers/{driver}/{address}", f"../../../../{directory[4:]}")
 
 
 def test_nothing_is_found(checked):
@@ -314,7 +314,7 @@ def test_who_only_looks_drains_nothing_and_loses_nothing(checked):
 def test_a_memory_that_is_lost_ends_no_drain(checked):
     checked.log(xid(79))
     checked.drained()
-    (checked.host.path / FOLDER / "check").write_text("{", "utf-8")
+    (checked.host.path / DIRECTORY / "check").write_text("{", "utf-8")
     (checked.host.path / "dev/kmsg").write_text("", "utf-8")
     assert checked.find("--drain", "--settle", "0s")[1] == FAILED and len(checked.drains()) == 1
     checked.log(xid(154, OVER))
@@ -402,11 +402,11 @@ def no_node(checked):
 
 
 def no_kfd(checked):
-    checked.host.remove(checked_folder(checked, amd.XT))
+    checked.host.remove(checked_directory(checked, amd.XT))
     return [f"the amd GPU {XT} has its driver, and no hook lists it"]
 
 
-def checked_folder(checked, gpu):
+def checked_directory(checked, gpu):
     """The GPU's in KFD."""
     for path in (checked.host.path / "sys/devices/virtual/kfd/kfd/topology/nodes").iterdir():
         if re.search(rf"^drm_render_minor {gpu.render}$", (path / "properties").read_text("utf-8"), re.MULTILINE):
@@ -428,7 +428,7 @@ def given_to_a_vm(checked):
 
 def virtual_functions(checked):
     checked.host.add_device("0000:18:00.4", "nvidia")
-    checked.host.link(f"{checked.host.device_folder('0000:18:00.4')}/physfn", "../0000:18:00.0")
+    checked.host.link(f"{checked.host.device_directory('0000:18:00.4')}/physfn", "../0000:18:00.0")
     bind(checked.host, "nvidia", "0000:18:00.4")
     return []
 
@@ -436,7 +436,7 @@ def virtual_functions(checked):
 def an_nvswitch(checked):
     checked.host.add_device("0000:c1:00.0", "nvidia")
     bind(checked.host, "nvidia", "0000:c1:00.0")
-    checked.host.write(f"{checked.host.device_folder('0000:c1:00.0')}/class", "0x068000\n")
+    checked.host.write(f"{checked.host.device_directory('0000:c1:00.0')}/class", "0x068000\n")
     return []
 
 
@@ -447,9 +447,9 @@ def the_driver_is_away(checked):
 
 
 def asleep(checked):
-    folder = checked.host.device_folder(XT)
-    checked.host.write(f"{folder}/power/runtime_status", "suspended\n")
-    checked.host.write(f"{folder}/ras/umc_err_count", "ue: 9\nce: 0\n")
+    directory = checked.host.device_directory(XT)
+    checked.host.write(f"{directory}/power/runtime_status", "suspended\n")
+    checked.host.write(f"{directory}/ras/umc_err_count", "ue: 9\nce: 0\n")
     return []
 
 
@@ -497,10 +497,10 @@ def test_a_gpu_that_sleeps_is_not_woken(checked, status):
 
 
 def test_uncorrectable_errors(checked):
-    folder = f"{checked.host.device_folder(XT)}/ras"
-    checked.host.write(f"{folder}/umc_err_count", "ue: 2\nce: 70\n")
-    checked.host.write(f"{folder}/gfx_err_count", "ue: 1\nce: 0\n")
-    checked.host.write(f"{folder}/sdma_err_count", "Query currently inaccessible\n")
+    directory = f"{checked.host.device_directory(XT)}/ras"
+    checked.host.write(f"{directory}/umc_err_count", "ue: 2\nce: 70\n")
+    checked.host.write(f"{directory}/gfx_err_count", "ue: 1\nce: 0\n")
+    checked.host.write(f"{directory}/sdma_err_count", "Query currently inaccessible\n")
     assert checked.find("--drain")[1] == NOTHING
     assert checked.find("--drain", "--max-uncorrectable", "3")[1] == NOTHING
     assert checked.find("--drain", "--max-uncorrectable", "2")[1] == FAILED

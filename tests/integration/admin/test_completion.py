@@ -126,7 +126,7 @@ def test_a_word_of_bashs_own(build_root, oci_gpu_hooks, tmp_path):
     assert offered("doctor", "--format", "=", "j") == ["json"] and offered("doctor", "--format", "=") == ["text", "json"]
 
 
-def test_folders(offered, tmp_path):
-    (tmp_path / "folder").mkdir()
+def test_directories(offered, tmp_path):
+    (tmp_path / "directory").mkdir()
     (tmp_path / "file").touch()
-    assert [name.rstrip("/") for name in offered("list", "--sysroot", "f")] == ["folder"]
+    assert [name.rstrip("/") for name in offered("list", "--sysroot", "f")] == ["directory"]

@@ -67,12 +67,12 @@ def test_the_script(command, host):
     assert f"removed '/{SCRIPT}'\n" in done.stdout and not path.exists()
 
 
-def calling(host, folder, hook_says):
+def calling(host, directory, hook_says):
     """The script as it would be, with other programs in the place of the hooks: each writes down what it gets."""
     text = (host.path / SCRIPT).read_text("utf-8")
     for name, status in hook_says.items():
-        program = folder / name
-        program.write_text(f'#!/bin/sh\n{{ echo {name} "$@"; env; cat; }} >>{folder}/seen\nexit {status}\n', "ascii")
+        program = directory / name
+        program.write_text(f'#!/bin/sh\n{{ echo {name} "$@"; env; cat; }} >>{directory}/seen\nexit {status}\n', "ascii")
         program.chmod(0o755)
         text = text.replace(f"/{EXECDIR}/{name}", str(program))
     return text

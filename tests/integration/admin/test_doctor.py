@@ -63,7 +63,7 @@ def no_executable(host):
     host.remove(f"{EXECDIR}/mount-srv")
 
 
-def typo_in_folder(host):
+def typo_in_directory(host):
     host.hooks_dir('["/usr/share/container/oci/hooks.d"]')
 
 
@@ -162,7 +162,7 @@ def settings_of_all(host):
 # What is broken, by what: exit status, words of a finding, words of what to do about it.
 BROKEN = {
     "own copy in a directory that is not read": (own_copy, ERROR, "podman does not read that directory", "hooks_dir ="),
-    "directory with a typo": (typo_in_folder, ERROR, "there is no directory '/usr/share/container/oci/hooks.d'", "name"),
+    "directory with a typo": (typo_in_directory, ERROR, "there is no directory '/usr/share/container/oci/hooks.d'", "name"),
     "containers.conf is no TOML": (no_toml, ERROR, "is no TOML, line 1", "fix the file"),
     "drop-in that takes the directory away": (drop_in_wins, ERROR, "podman does not read that directory", "hooks_dir ="),
     "by two names": (by_two_names, ERROR, "mount-srv is called by each of", "remove one"),
@@ -208,8 +208,8 @@ BROKEN = {
     "libraries that nobody finds": (lambda host: host.remove(f"{SHIPPED}/90-ldcache-update.json"), WARNING,
                                     "ldcache-update is not called", "90-ldcache-update.json"),
     "file that all may write": (with_mode(MOUNT_SRV, 0o666), ERROR, "says what runs as root", "0644"),
-    "folder that all may write": (with_mode(SHIPPED, 0o777), ERROR, f"'/{SHIPPED}' may be written by others", "0755"),
-    "folder that all may add to": (with_mode(SHIPPED, 0o1777), ERROR, f"'/{SHIPPED}' may be written by others", "0755"),
+    "directory that all may write": (with_mode(SHIPPED, 0o777), ERROR, f"'/{SHIPPED}' may be written by others", "0755"),
+    "directory that all may add to": (with_mode(SHIPPED, 0o1777), ERROR, f"'/{SHIPPED}' may be written by others", "0755"),
     "settings that all may write": (settings_of_all, ERROR, "'/etc/containers/containers.conf' may be written", "0644"),
     "link that leads nowhere": (dangling_link, ERROR, "podman leaves the file out without a word, and", "put back"),
     "executable for another machine": (other_machine, ERROR, "is for aarch64, and this host is x86-64", "this machine"),

@@ -8,13 +8,13 @@ import signal
 import pytest
 
 from harness.admin import EXECDIR, FILES, OWN, SHIPPED, InstalledHost
-from harness.admin_worker import ALWAYS, CONCOURSE, FOLDER, MachineCommand, Worker, without_podman
+from harness.admin_worker import ALWAYS, CONCOURSE, DIRECTORY, MachineCommand, Worker, without_podman
 from harness.stopped import wait_until
 
 pytest_plugins = ["harness.admin_fixtures"]
 
 OK, WARNING, ERROR = 0, 7, 6
-MOUNT_SRV = f"{FOLDER}/{FILES['mount-srv']}"
+MOUNT_SRV = f"{DIRECTORY}/{FILES['mount-srv']}"
 RUNC = "usr/local/concourse/bin/runc"
 
 
@@ -35,9 +35,9 @@ def test_nothing_is_wrong(command, worker, processes):
     pid = processes.start(worker.path)
     findings, status = command.doctor()
     assert status == OK and {each[0] for each in findings} <= {"ok", "note"}, findings
-    assert ("note", f"it reads '/{FOLDER}' (its option --containerd-oci-hooks-dir)", "") in findings
+    assert ("note", f"it reads '/{DIRECTORY}' (its option --containerd-oci-hooks-dir)", "") in findings
     for name, file in FILES.items():
-        assert any(each[0] == "ok" and each[1].startswith(f"{name} by '/{FOLDER}/{file}': ") for each in findings)
+        assert any(each[0] == "ok" and each[1].startswith(f"{name} by '/{DIRECTORY}/{file}': ") for each in findings)
     assert f"\nconcourse worker (pid {pid})\n" in command.run("doctor").stdout
 
 
@@ -50,9 +50,9 @@ def test_copies_of_other_engines_are_in_nobodys_way(command, worker, processes):
 
 
 def test_options_win_over_the_environment_and_quickstart_has_its_own(command, worker, processes):
-    processes.start(worker.path, ["concourse", "worker", f"--containerd-oci-hooks-dir=/{FOLDER}"],
+    processes.start(worker.path, ["concourse", "worker", f"--containerd-oci-hooks-dir=/{DIRECTORY}"],
                     ["CONCOURSE_CONTAINERD_OCI_HOOKS_DIR=/no", "CONCOURSE_RUNTIME=containerd"])
-    processes.start(worker.path, ["concourse", "quickstart", "--worker-containerd-oci-hooks-dir", f"/{FOLDER}"],
+    processes.start(worker.path, ["concourse", "quickstart", "--worker-containerd-oci-hooks-dir", f"/{DIRECTORY}"],
                     ["CONCOURSE_WORKER_RUNTIME=containerd", "CONCOURSE_CONTAINERD_OCI_HOOKS_DIR=/no"])
     findings, status = command.doctor()
     assert status == OK and sum("by '/opt/hooks/10-mount-srv.json'" in each[1] for each in findings) == 2, findings
@@ -61,7 +61,7 @@ def test_options_win_over_the_environment_and_quickstart_has_its_own(command, wo
 def test_a_worker_with_the_root_of_the_host(command, worker, processes):
     """As most have it; its policy is then what list shows."""
     host = processes.host.path
-    shutil.copytree(worker.path / FOLDER, host / FOLDER)
+    shutil.copytree(worker.path / DIRECTORY, host / DIRECTORY)
     shutil.copytree(worker.path / "usr/local/concourse", host / "usr/local/concourse")
     processes.host.put(f"{SHIPPED}/{FILES['mount-srv']}", InstalledHost.document("mount-srv", []))
     processes.start(host)
@@ -106,9 +106,9 @@ def started(*words, environment=("CONCOURSE_RUNTIME=containerd",)):
 
 # What is broken: how, or how the worker is started; exit status, words of a finding, words of what to do about it.
 BROKEN = {
-    "stray file": (lambda worker: worker.write(f"{FOLDER}/README", "about hooks"), {}, ERROR,
+    "stray file": (lambda worker: worker.write(f"{DIRECTORY}/README", "about hooks"), {}, ERROR,
                    "does not start with a file", "whatever its name"),
-    "another runtime": (None, started("--containerd-oci-hooks-dir", f"/{FOLDER}", "--runtime", "guardian"), ERROR,
+    "another runtime": (None, started("--containerd-oci-hooks-dir", f"/{DIRECTORY}", "--runtime", "guardian"), ERROR,
                         "its runtime is 'guardian', which calls no hooks", "--runtime containerd"),
     "no flag": (lambda worker: worker.put(f"{SHIPPED}/{FILES['mount-srv']}", InstalledHost.document("mount-srv", [])),
                 started(), ERROR, "concourse does not read that directory", "--containerd-oci-hooks-dir"),
@@ -200,7 +200,7 @@ def make_it_another(machine):
 
 
 @pytest.mark.parametrize("change,why", [(kill_it, ": No such process"), (make_it_another, " became another program")])
-@pytest.mark.parametrize("opened", ["environ", FOLDER.split("/")[-1]])
+@pytest.mark.parametrize("opened", ["environ", DIRECTORY.split("/")[-1]])
 def test_one_that_goes_while_it_is_looked_at(command, worker, processes, tmp_path, opened, change, why):
     """It was believed: nothing that it named counts, nor what the host has in such a place."""
     processes.host.put(MOUNT_SRV, InstalledHost.document("mount-srv", ["--allow", "nothing"]))
@@ -209,4 +209,4 @@ def test_one_that_goes_while_it_is_looked_at(command, worker, processes, tmp_pat
         change(processes)
         done = go_on()
     assert done.returncode == ERROR and f"the process {pid}{why}" in done.stdout, done
-    assert f"/{FOLDER}" not in done.stdout, "neither its own directory nor the host's"
+    assert f"/{DIRECTORY}" not in done.stdout, "neither its own directory nor the host's"

@@ -78,7 +78,7 @@ BROKEN = {
                                   "--allow names 'data-sets'", "--allow"),
     "nvidia-uvm is not loaded": (without_uvm, ERROR, "nvidia-uvm is not loaded", "nvidia-devices(8)"),
     "another version's files": (another_module, ERROR, "needs 'libcuda.so.601.10.03', which", "nvidia-devices(8)"),
-    "folder without a label": (labelled(b"system_u:object_r:var_t:s0\0"), WARNING,
+    "directory without a label": (labelled(b"system_u:object_r:var_t:s0\0"), WARNING,
                                "the type of '/srv/datasets' is 'var_t'", "semanage"),
 }
 

@@ -5,7 +5,7 @@ import json
 
 import pytest
 
-from harness.admin import BOTH_FOLDERS, FILES, OWN, SHIPPED
+from harness.admin import BOTH_DIRECTORIES, FILES, OWN, SHIPPED
 
 pytest_plugins = ["harness.admin_fixtures"]
 
@@ -34,7 +34,7 @@ def empty_list(files):
 def drop_in(files):
     policy(files)
     files.hooks_dir(f'["/{SHIPPED}"]')
-    files.write("etc/containers/containers.conf.d/50-hooks.conf", f"[engine]\nhooks_dir = {BOTH_FOLDERS}\n")
+    files.write("etc/containers/containers.conf.d/50-hooks.conf", f"[engine]\nhooks_dir = {BOTH_DIRECTORIES}\n")
 
 
 def drop_in_that_takes_it_away(files):
@@ -54,7 +54,7 @@ def typo(files):
 
 def key_with_typo(files):
     policy(files)
-    files.write("etc/containers/containers.conf", f"[engine]\nhooks_dirs = {BOTH_FOLDERS}\n")
+    files.write("etc/containers/containers.conf", f"[engine]\nhooks_dirs = {BOTH_DIRECTORIES}\n")
 
 
 def wrong_path(files):

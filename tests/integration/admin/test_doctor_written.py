@@ -121,7 +121,7 @@ def test_a_list_that_cannot_be_read(command, installed_host):
 
 def test_what_waits_for_a_worker_counts_before_it_runs(command, installed_host):
     """With its policy: by `list` and `doctor` alike, in another directory too."""
-    install(command, "concourse", "--folder", "/opt/hooks", "mount-srv", "--opt-in", "always", "--request", "all",
+    install(command, "concourse", "--directory", "/opt/hooks", "mount-srv", "--opt-in", "always", "--request", "all",
             "--allow", "datasets")
     (installed_host.path / "srv/models").mkdir()
     findings, status = command.doctor()
@@ -152,7 +152,7 @@ def test_an_option_that_there_is_not(command, installed_host, engine):
     assert not (installed_host.path / "var").exists()
 
 
-def test_a_folder_with_devices_alone(oci_gpu_hooks, tmp_path):
+def test_a_directory_with_devices_alone(oci_gpu_hooks, tmp_path):
     """What the hooks of this host would give there."""
     gpus = nvidia.NvidiaHost(tmp_path / "gpus", nvidia.TWO, numbers=nvidia.UNUSED)
     done = Command(oci_gpu_hooks, gpus).run("list")
@@ -188,13 +188,13 @@ def test_crun_keeps_the_reason(command, installed_host):
 
 
 def test_a_filesystem_without_programs(machine, files, oci_gpu_hooks):
-    folder = f"/{EXECDIR}"
-    machine.run(["mount", "--bind", folder, folder])
-    machine.run(["mount", "-o", "remount,bind,noexec", folder])
+    directory = f"/{EXECDIR}"
+    machine.run(["mount", "--bind", directory, directory])
+    machine.run(["mount", "-o", "remount,bind,noexec", directory])
     files.program("podman")
     done = machine.run([oci_gpu_hooks, "doctor", "--sysroot", "/"], check=False)
     assert done.returncode == ERROR and "is mounted noexec: no container is created" in done.stdout, done.stdout
-    assert f"findmnt --target {folder}/mount-srv" in done.stdout and "install the hooks again" not in done.stdout
+    assert f"findmnt --target {directory}/mount-srv" in done.stdout and "install the hooks again" not in done.stdout
 
 
 def test_a_link_is_judged_as_podman_does(machine, files, seen, oci_gpu_hooks):

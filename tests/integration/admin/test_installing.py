@@ -12,7 +12,7 @@ import tomllib
 import pytest
 from hosts import nvidia
 
-from harness.admin import BOTH_FOLDERS, EXECDIR, FILES, OWN, SHIPPED, when_of
+from harness.admin import BOTH_DIRECTORIES, EXECDIR, FILES, OWN, SHIPPED, when_of
 from harness.box import PREFIX
 from harness.host import LIMIT_S
 from harness.stopped import find, wait_until
@@ -86,7 +86,7 @@ def test_a_policy_comes_into_force(command, host, only, engine):
     assert f"wrote '/{OWN_COPY}'\nwrote '/{path}'\n" in said
     assert document(host, OWN_COPY) == host.document("mount-srv", ["--allow", "datasets"])
     assert (host.path / path).read_text("utf-8").endswith(
-        f"\n[{table}]\nhooks_dir = {BOTH_FOLDERS}\n")
+        f"\n[{table}]\nhooks_dir = {BOTH_DIRECTORIES}\n")
     status = (host.path / OWN_COPY).stat()
     assert (status.st_uid, status.st_mode & 0o777) == (0, 0o644)
     assert f"mount-srv by '/{OWN_COPY}': whoever sets annotations; of these alone: 'datasets'" in no_errors(command)
@@ -137,9 +137,9 @@ def test_uninstall_says_who_has_gpus(command, host, tmp_path):
     def holding(pid, start, name, key):
         return (f"holding taken=1 since=1700000000 pid={pid} start={start} pid-namespace=own inode=1 controller=- "
                 f"cgroup=/ container={name} program=/bin/sh\n device mode=shared key={key}\n")
-    folder = host.path / "run/oci-gpu-hooks/leases"
-    folder.mkdir(parents=True)
-    (folder / "state").write_text(
+    directory = host.path / "run/oci-gpu-hooks/leases"
+    directory.mkdir(parents=True)
+    (directory / "state").write_text(
         f"oci-gpu-hooks leases 2\nspace {space}\ncounters uses=1 numbers=1\n"
         + holding(os.getpid(), start_of(os.getpid()), "3f2a9c0d", "nvidia:0000:3b:00.0")
         + holding(os.getpid(), start_of(os.getpid()) + 1, "ended", "nvidia:0000:d8:00.0") + "end\n", encoding="utf-8")
@@ -246,7 +246,7 @@ def test_another_engine_keeps_what_both_use(command, host):
     assert not {OWN_COPY, *(path for path, _ in DROP_INS.values())} & set(files(host))
 
 
-def test_folders_that_the_engine_reads_stay(command, host):
+def test_directories_that_the_engine_reads_stay(command, host):
     (host.path / "opt/hooks.d").mkdir(parents=True)
     host.hooks_dir(f'["/{SHIPPED}", "/opt/hooks.d"]')
     installed(command, "podman", *ALLOW)
@@ -254,7 +254,7 @@ def test_folders_that_the_engine_reads_stay(command, host):
     no_errors(command)
 
 
-def test_no_drop_in_where_the_folder_is_read(command, host):
+def test_no_drop_in_where_the_directory_is_read(command, host):
     host.hooks_dir()
     installed(command, "podman", *ALLOW)
     assert DROP_INS["podman"][0] not in files(host)
@@ -337,7 +337,7 @@ def later_option(host):
     host.write(f"{CONF_D}/99-mine.conf", f'[engine]\nhooks_dir = ["/{SHIPPED}"]\n')
 
 
-def later_folder(host):
+def later_directory(host):
     host.hooks_dir(f'["/{SHIPPED}", "/{OWN}", "/opt/hooks.d"]')
     host.put(f"opt/hooks.d/{FILES['mount-srv']}", host.document("mount-srv", []))
 
@@ -356,17 +356,17 @@ def link_on_the_way(host):
     (host.path / "etc/containers/oci").symlink_to("/opt/oci")
 
 
-def writable_folder(host):
+def writable_directory(host):
     (host.path / OWN).mkdir(parents=True)
     (host.path / OWN).chmod(0o775)
 
 
-def sticky_folder(host):
+def sticky_directory(host):
     (host.path / OWN).mkdir(parents=True)
     (host.path / OWN).chmod(0o1777)
 
 
-def folder_of_a_user(host):
+def directory_of_a_user(host):
     (host.path / OWN).mkdir(parents=True)
     os.chown(host.path / OWN, 1000, 1000)
 
@@ -374,17 +374,17 @@ def folder_of_a_user(host):
 @pytest.mark.parametrize("prepare, words, status, message", [
     (later_option, ALLOW, 6, "'/etc/containers/containers.conf.d/99-mine.conf' has hooks_dir and is read after"),
     (later_defaults, ALLOW, 6, "'/etc/containers/containers.conf.d/99-zz.conf' has annotations for all containers"),
-    (later_folder, ALLOW, 6, "'/opt/hooks.d/10-mount-srv.json' takes the place of"),
+    (later_directory, ALLOW, 6, "'/opt/hooks.d/10-mount-srv.json' takes the place of"),
     (broken_file, ALLOW, 6, "'/etc/containers/oci/hooks.d/50-other.json' cannot be read"),
     (two_files, ALLOW, 6, "podman calls mount-srv by"),
     (link_on_the_way, ALLOW, 6, "'/etc/containers/oci' is a symlink, which is not followed"),
-    (writable_folder, ALLOW, 6, "the directory '/etc/containers/oci/hooks.d' may be written by others"),
-    (sticky_folder, ALLOW, 6, "the directory '/etc/containers/oci/hooks.d' may be written by others"),
-    (folder_of_a_user, ALLOW, 6, "the directory '/etc/containers/oci/hooks.d' belongs to user 1000"),
+    (writable_directory, ALLOW, 6, "the directory '/etc/containers/oci/hooks.d' may be written by others"),
+    (sticky_directory, ALLOW, 6, "the directory '/etc/containers/oci/hooks.d' may be written by others"),
+    (directory_of_a_user, ALLOW, 6, "the directory '/etc/containers/oci/hooks.d' belongs to user 1000"),
     (lambda host: None, ("mount-srv", "--alow", "datasets"), 2, "unknown option '--alow'"),
     (lambda host: None, ("mount_srv",), 2, "there is no hook 'mount_srv'; there are 'mount-srv', "),
     (lambda host: None, ("--defaults", "mount-srv"), 2, "--defaults goes with no hook"),
-    (lambda host: None, ("--folder", "/x"), 2, "--engine podman takes no --folder"),
+    (lambda host: None, ("--directory", "/x"), 2, "--engine podman takes no --directory"),
     (lambda host: host.remove("usr/bin/podman"), (), 6, "there is no podman on this host"),
     (lambda host: host.remove(f"{EXECDIR}/mount-srv"), ALLOW, 6, "which is not there"),
 ])
@@ -444,8 +444,8 @@ def test_who_comes_second_goes_by_what_the_first_has_written(oci_gpu_hooks, comm
 HOLDER = """
 import fcntl, os, sys, time
 held = []
-for folder, names, files in os.walk(sys.argv[1]):
-    for path in (folder, *(os.path.join(folder, name) for name in files)):
+for directory, names, files in os.walk(sys.argv[1]):
+    for path in (directory, *(os.path.join(directory, name) for name in files)):
         try:
             held.append(os.open(path, os.O_RDONLY | os.O_NONBLOCK))
             fcntl.flock(held[-1], fcntl.LOCK_NB | getattr(fcntl, sys.argv[2]))
@@ -460,9 +460,9 @@ time.sleep(600)
 def test_nobody_else_holds_it_up(command, host, kind):
     """A user who has locked all that a user can open, each file that an earlier run has left included."""
     installed(command, "podman", *ALLOW)
-    for folder in host.path.parents:
-        if not folder.stat().st_mode & 1:
-            folder.chmod(0o711)  # pytest's own
+    for directory in host.path.parents:
+        if not directory.stat().st_mode & 1:
+            directory.chmod(0o711)  # pytest's own
     with subprocess.Popen(["setpriv", "--reuid", "1000", "--regid", "1000", "--clear-groups", "/usr/bin/python3", "-c", HOLDER,
                            host.path, kind], stdout=subprocess.PIPE, text=True) as holder:
         try:
@@ -517,7 +517,7 @@ def test_concourse(command, host):
     assert [each.name for each in (host.path / CONCOURSE).iterdir()] == [FILES["nvidia-devices"]]
     assert (host.path / "etc/oci-gpu-hooks/20-nvidia-devices.json.new").exists()
     host.write("opt/worker/README", "which hooks these are")
-    done = install(command, "concourse", "--folder", "/opt/worker", *policy("concourse", *ALLOW))
+    done = install(command, "concourse", "--directory", "/opt/worker", *policy("concourse", *ALLOW))
     assert done.returncode == 6 and "'/opt/worker/README': concourse takes every file" in done.stderr
 
 

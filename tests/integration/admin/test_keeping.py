@@ -72,8 +72,8 @@ def test_nothing_calls_the_hooks_and_all_of_it_comes_back(command, host):
     left = files(host)
     assert set(left) & set(host.before) == THEIRS, left
     assert left[CONTAINERD] == (MAIN, 0o644) and host.before[SCRIPT][1] == 0o755
-    for folder in ("etc", "usr"):
-        found = subprocess.run(["grep", "-rIlF", "oci/hooks.d/", host.path / folder], check=False, capture_output=True)
+    for directory in ("etc", "usr"):
+        found = subprocess.run(["grep", "-rIlF", "oci/hooks.d/", host.path / directory], check=False, capture_output=True)
         assert found.stdout == b"", found
     assert "gets nothing from now on, and nobody is told" in said and "refused by the engine" in said
     assert "systemctl restart concourse-worker" in said and "systemctl restart containerd" in said

@@ -13,13 +13,13 @@ pytest_plugins = ["harness.admin_fixtures"]
 
 KEYS = "/etc/oci-gpu-hooks/keys"
 BY_KEY = ("--opt-in", "environment", "--key-file", KEYS)
-FOLDERS = "/etc/oci-gpu-hooks/folder-keys"
+DIRECTORIES = "/etc/oci-gpu-hooks/directory-keys"
 
 
 @pytest.fixture(name="host")
 def host_fixture(installed_host, command):
     """Its GPU hooks go by one key file, mount-srv by another one, the others by none."""
-    for hook, file in (("nvidia-devices", KEYS), ("amd-kfd", KEYS), ("mount-srv", FOLDERS)):
+    for hook, file in (("nvidia-devices", KEYS), ("amd-kfd", KEYS), ("mount-srv", DIRECTORIES)):
         done = command.run("install", "--engine", "concourse", hook, *BY_KEY[:3], file)
         assert done.returncode == 0, done
     return installed_host
@@ -43,14 +43,14 @@ def test_a_key_has_a_line_for_its_hooks(command, host):
     _, one = new(command, "nightly", "--hook", "nvidia-devices", "amd-kfd", "--max-devices", "1", "--quota", "2")
     assert lines(host) == [f"{one} nightly --for nvidia-devices,amd-kfd --max-devices 1 --quota 2"]
     _, two = new(command, "release", "--hook", "mount-srv", "--allow", "datasets")
-    assert lines(host, FOLDERS) == [f"{two} release --for mount-srv --allow datasets"] and len(lines(host)) == 1
+    assert lines(host, DIRECTORIES) == [f"{two} release --for mount-srv --allow datasets"] and len(lines(host)) == 1
     listed = command.run("key", "list")
     assert sorted(listed.stdout.splitlines()[1:]) == [
         f"nightly  nvidia-devices,amd-kfd  --max-devices 1 --quota 2  {KEYS}",
-        f"release  mount-srv               --allow datasets           {FOLDERS}"]
+        f"release  mount-srv               --allow datasets           {DIRECTORIES}"]
     assert one not in listed.stdout and two not in listed.stdout
     assert command.run("key", "remove", "nightly").stdout == f"removed 'nightly' from '{KEYS}'\n"
-    assert lines(host) == [] and len(lines(host, FOLDERS)) == 1
+    assert lines(host) == [] and len(lines(host, DIRECTORIES)) == 1
 
 
 def test_hooks_that_take_no_leases_have_a_line_without_limits_to_devices(command, host):

@@ -9,7 +9,7 @@ import subprocess
 import pytest
 from hosts import nvidia
 
-from harness.admin import BOTH_FOLDERS, FILES, OWN, SHIPPED
+from harness.admin import BOTH_DIRECTORIES, FILES, OWN, SHIPPED
 
 pytest_plugins = ["harness.admin_fixtures"]
 
@@ -39,7 +39,7 @@ def test_list_for_programs(command, gpus):
     assert all(entry["engines"] == ["podman"] for entry in hooks.values())
     assert [gpu["uuid"] for gpu in hooks["nvidia-devices"]["gpus"]] == [gpu.uuid for gpu in gpus]
     assert hooks["nvidia-devices"]["leases"] == hooks["nvidia-devices"]["drains"] == []
-    assert "no AMD GPU" in hooks["amd-kfd"]["error"] and "folders" in hooks["mount-srv"]
+    assert "no AMD GPU" in hooks["amd-kfd"]["error"] and "directories" in hooks["mount-srv"]
 
 
 def test_list_has_the_policy_in_force(command, gpus, installed_host):
@@ -75,7 +75,7 @@ def test_tags_and_status(command, gpus):
 
 def test_status_is_one_line_where_engines_call_a_hook_in_two_ways(command, gpus, installed_host):
     installed_host.program("crio")
-    installed_host.write("etc/crio/crio.conf", f"[crio.runtime]\nhooks_dir = {BOTH_FOLDERS}\n")
+    installed_host.write("etc/crio/crio.conf", f"[crio.runtime]\nhooks_dir = {BOTH_DIRECTORIES}\n")
     installed_host.put(f"{OWN}/{FILES['nvidia-devices']}", installed_host.document("nvidia-devices",
                                                                                    ["--max-devices", "1"]))
     assert command.run("list").stdout.count("nvidia-devices, as ") == 2
@@ -171,7 +171,7 @@ def test_metrics(command, gpus, installed_host):
 
 def test_metrics_of_what_looks_dead(command, gpus, installed_host):
     """It is not free, whatever its lease says."""
-    (installed_host.path / installed_host.device_folder(gpus[0].address) / "config").write_bytes(b"\xff" * 64)
+    (installed_host.path / installed_host.device_directory(gpus[0].address) / "config").write_bytes(b"\xff" * 64)
     samples = exposition(command.run("metrics").stdout)
     assert [samples[f'oci_gpu_hooks_gpus{{vendor="nvidia",state="{state}"}}'] for state in ("dead", "free")] == [1, 1]
 

@@ -23,10 +23,10 @@ def metrics_fixture(command, installed_host, tmp_path):
     """A file of them, in a directory of its own: two GPUs, of which one is drained, and something counted of each kind."""
     other = nvidia.NvidiaHost(tmp_path / "gpus", nvidia.TWO, numbers=nvidia.UNUSED)
     subprocess.run(["cp", "-a", f"{other}/.", installed_host.path], check=True)
-    folder = installed_host.path / "run/oci-gpu-hooks/leases"
-    folder.mkdir(parents=True, exist_ok=True)
-    (folder / f"counts-{WORDS}").write_bytes(struct.pack(f"={WORDS}Q", *range(1, WORDS + 1)))
-    (folder / f"counts-{WORDS}").chmod(0o600)
+    directory = installed_host.path / "run/oci-gpu-hooks/leases"
+    directory.mkdir(parents=True, exist_ok=True)
+    (directory / f"counts-{WORDS}").write_bytes(struct.pack(f"={WORDS}Q", *range(1, WORDS + 1)))
+    (directory / f"counts-{WORDS}").chmod(0o600)
     done = command.run("metrics")
     assert (done.returncode, done.stderr) == (0, "")
     file = tmp_path / "textfile/oci-gpu-hooks.prom"

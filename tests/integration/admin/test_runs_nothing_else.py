@@ -12,7 +12,7 @@ import pytest
 from hosts import nvidia
 
 from harness.admin import EXECDIR, FILES, SHIPPED, InstalledHost
-from harness.admin_worker import COMMAND, ENVIRONMENT, FOLDER, MachineCommand, Worker
+from harness.admin_worker import COMMAND, ENVIRONMENT, DIRECTORY, MachineCommand, Worker
 from harness.host import LIMIT_S
 
 pytest_plugins = ["harness.admin_fixtures"]
@@ -52,7 +52,7 @@ def claims_fixture(processes, built, waiting_program, tmp_path):
                          "real": {}}.items():
         root = Worker(tmp_path / (name if name == "real" else f"{EVIL}-{name}"), built, waiting_program)
         for hook, file in FILES.items():
-            root.put(f"{FOLDER}/{file}", evil_file(hook, "/bin/sh" if name == "user" else "/evil"))
+            root.put(f"{DIRECTORY}/{file}", evil_file(hook, "/bin/sh" if name == "user" else "/evil"))
             root.remove(f"{EXECDIR}/{hook}")
         for program in "evil", "bin/sh":
             root.write(program, "#!/bin/sh\n>/mark\n")
@@ -60,10 +60,10 @@ def claims_fixture(processes, built, waiting_program, tmp_path):
         processes.start(root.path, **rights)
         roots.append(root.path)
     # Of the host's own root, whose /bin/sh is root's: by a user of the host, and by one that is hardly ever there.
-    folder = processes.host.path / FOLDER
-    folder.mkdir(parents=True)
+    directory = processes.host.path / DIRECTORY
+    directory.mkdir(parents=True)
     for hook, file in FILES.items():
-        processes.host.put(f"{FOLDER}/{file}", evil_file(hook, "/bin/sh"))
+        processes.host.put(f"{DIRECTORY}/{file}", evil_file(hook, "/bin/sh"))
     shutil.copytree(roots[0] / "usr/local/concourse", processes.host.path / "usr/local/concourse")
     (processes.host.path / "bin").mkdir(exist_ok=True)
     shutil.copy("/bin/busybox", processes.host.path / "bin/sh")

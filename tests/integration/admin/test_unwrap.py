@@ -70,8 +70,8 @@ def command_fixture(oci_gpu_hooks, host):
     return Command(oci_gpu_hooks, host)
 
 
-def beside(folder):
-    return {f"{folder}/bin/runc": f"-> /{WRAPPER}", f"{folder}/bin/runc.real": "runc"}
+def beside(directory):
+    return {f"{directory}/bin/runc": f"-> /{WRAPPER}", f"{directory}/bin/runc.real": "runc"}
 
 
 # What there is, and what is put back where.
@@ -82,7 +82,7 @@ LAYOUTS = {
     "the charm's, with the host's own": (
         {**beside(CONCOURSE[0]), "opt/bin/runc": f"-> /{WRAPPER}", "opt/bin/runc.real": "runc",
          "usr/sbin/runc": "another"}, ["opt/bin/runc", "var/lib/concourse/bin/runc"]),
-    **{f"beside it in {folder}": (beside(folder), [f"{folder}/bin/runc"]) for folder in CONCOURSE},
+    **{f"beside it in {directory}": (beside(directory), [f"{directory}/bin/runc"]) for directory in CONCOURSE},
     "two of Concourse's": ({**beside(CONCOURSE[1]), **beside(CONCOURSE[2])},
                            [f"{CONCOURSE[1]}/bin/runc", f"{CONCOURSE[2]}/bin/runc"]),
     "in /opt/bin alone": ({"opt/concourse/bin/runc": f"-> /{WRAPPER}", "opt/bin/runc.real": "runc"},
@@ -142,7 +142,7 @@ def test_runc_is_put_back(command, host, name):
 
 
 @pytest.mark.parametrize("name", LAYOUTS)
-def test_it_runs_nothing_and_uses_no_folder_that_it_is_in(oci_gpu_hooks, host, tmp_path, name):
+def test_it_runs_nothing_and_uses_no_directory_that_it_is_in(oci_gpu_hooks, host, tmp_path, name):
     """Not even where files of these names lie in the directory that it was called in."""
     places = wrapped(host, name)
     (tmp_path / "here").mkdir()

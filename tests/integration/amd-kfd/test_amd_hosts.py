@@ -179,9 +179,9 @@ def test_what_no_kernel_says_is_no_number(amd_by_hand, amd_machine, name, text):
 def hidden(machine, *gpus, calls="read"):
     """A wrapper of the hook which it may not read these GPUs' properties through, as by a device cgroup: to open them
     may be allowed. strace compares the path as it is in the call, and the file of the descriptor."""
-    folders = [machine.topology(gpu) for gpu in gpus]
-    names = [f"{folder.rpartition('/')[2]}/properties" for folder in folders] if calls != "read" else [
-        machine.path.resolve() / folder / "properties" for folder in folders]
+    directories = [machine.topology(gpu) for gpu in gpus]
+    names = [f"{directory.rpartition('/')[2]}/properties" for directory in directories] if calls != "read" else [
+        machine.path.resolve() / directory / "properties" for directory in directories]
     return ["/usr/bin/strace", "-qq", "-o", "/dev/null", "-E", "ASAN_OPTIONS=detect_leaks=0",
             *(word for name in names for word in ("-P", name)), "-e", f"inject={calls}:error=EPERM"]
 

@@ -47,7 +47,7 @@ def box_fixture(request, cdi_box, cdi_gpu):
     cdi_gpu.spec("more.json", {"more": {
         "deviceNodes": [{"path": "/dev/nvidia0"}],
         "hooks": [hook("create-symlinks", "--link", f"libgpu.so.1::{LINK}"), hook("update-application-profile"),
-                  hook("update-ldcache", "--folder", "/usr/lib/vendor")]}})
+                  hook("update-ldcache", "--directory", "/usr/lib/vendor")]}})
     box = cdi_box("vendor.com/gpu=0, vendor.com/gpu=more", engine=request.param)
     debian_root.add_glibc(box.rootfs)
     return box
@@ -66,7 +66,7 @@ def test_without_any_of_it_works(box):
 @pytest.mark.parametrize("place, name, words", [
     ("var/lib", "lib", "/var/lib"), ("usr/lib/vendor", "usr/lib/vendor", "/usr/lib/vendor"), ("etc/nvidia", "nvidia", "/etc/nvidia")])
 @pytest.mark.parametrize("climb", ["", CLIMB], ids=["absolute", "climb"])
-def test_cve_2019_19921_cve_2021_30465_a_folder_on_the_way_is_a_link_out(box, outside, place, name, words, climb):
+def test_cve_2019_19921_cve_2021_30465_a_directory_on_the_way_is_a_link_out(box, outside, place, name, words, climb):
     """It leads to a place in the root, or to nowhere."""
     path = box.rootfs / place
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -101,12 +101,12 @@ def test_cve_2024_0132_the_target_of_a_link_is_the_specifications(box, outside):
     works(box)
 
 
-@pytest.mark.parametrize("path, make", [(LIBRARY, "folder"), (STATE, "file"), (STATE, "FIFO"), (LINK, "folder")])
+@pytest.mark.parametrize("path, make", [(LIBRARY, "directory"), (STATE, "file"), (STATE, "FIFO"), (LINK, "directory")])
 def test_h7_something_else_has_the_name(box, path, make):
     """What was made before it is noticed is gone again."""
     place = box.rootfs / path[1:]
     place.parent.mkdir(parents=True, exist_ok=True)
-    {"folder": os.mkdir, "FIFO": os.mkfifo, "file": lambda path: path.write_text("mine")}[make](place)
+    {"directory": os.mkdir, "FIFO": os.mkfifo, "file": lambda path: path.write_text("mine")}[make](place)
     before = tree(box.rootfs / "var"), tree(box.rootfs / "etc")
     refused(box.run(), 1, path)
     assert (tree(box.rootfs / "var"), tree(box.rootfs / "etc")) == before

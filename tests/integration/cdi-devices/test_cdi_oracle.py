@@ -28,15 +28,15 @@ exit 1
 
 
 class Machine:
-    """A host with specifications in its folder, for both."""
+    """A host with specifications in its directory, for both."""
 
     def __init__(self, scratch, hook):
         self._hook, self.things, etc = hook, scratch / "things", scratch / "etc"
-        for folder in (self.things, etc / "cdi", scratch / "work", scratch / "rootfs", self.things / "folder"):
-            folder.mkdir(parents=True)
+        for directory in (self.things, etc / "cdi", scratch / "work", scratch / "rootfs", self.things / "directory"):
+            directory.mkdir(parents=True)
         for minor, (name, kind) in enumerate((("char", stat.S_IFCHR), ("block", stat.S_IFBLK), ("fifo", stat.S_IFIFO))):
             os.mknod(self.things / name, kind | 0o640, 0 if kind == stat.S_IFIFO else os.makedev(MAJOR, minor))
-        (self.things / "link").symlink_to("folder")
+        (self.things / "link").symlink_to("directory")
         self.specs, self._rootfs = etc / "cdi", scratch / "rootfs"
         self._runtime = scratch / "keeper"
         self._runtime.write_text(RUNTIME, encoding="ascii")
@@ -158,7 +158,7 @@ def test_what_the_host_lacks_neither_gives(machine):
     """Nor what is of another type there."""
     entries = [entry for entry in corpus(machine.things) if entry.number == 1000]
     for fields in ("hostPath: HOST/none", "hostPath: HOST/none, type: c", "hostPath: HOST/char, type: b",
-                   "hostPath: HOST/folder", "hostPath: HOST/link"):
+                   "hostPath: HOST/directory", "hostPath: HOST/link"):
         entries[0].text = (f"{{cdiVersion: 0.5.0, kind: vv/cc, devices: [{{name: d, containerEdits: {{deviceNodes: "
                            f"[{{path: /dev/x, {fields.replace('HOST', str(machine.things))}}}]}}}}]}}")
         machine.put(entries)
@@ -166,16 +166,16 @@ def test_what_the_host_lacks_neither_gives(machine):
         assert machine.hook("--plan", "--request", "vv/cc=d")[1] is None, fields
 
 
-def test_folders(machine):
+def test_directories(machine):
     """The later one wins, even if a name is in two files of it, or of the first; then nobody has such a device."""
     later = machine.specs.parents[1] / "run"
     (later / "cdi").mkdir(parents=True)
     machine.host.mount("--bind", later, "/run")
     specs = {"etc/a": "a b c", "etc/b": "b", "run/a": "a b d", "run/b": "d e", "etc/c": "e"}
     for place, names in specs.items():
-        folder, file = place.split("/")
+        directory, file = place.split("/")
         text = ", ".join(f"{{name: {name}, containerEdits: {{env: ['{name}={place}']}}}}" for name in names.split())
-        (machine.specs.parents[1] / folder / f"cdi/{file}.yaml").write_text(
+        (machine.specs.parents[1] / directory / f"cdi/{file}.yaml").write_text(
             f"{{cdiVersion: 0.5.0, kind: vv/cc, devices: [{text}]}}", encoding="ascii")
     for name, place in (("a", "run/a"), ("b", ""), ("c", "etc/a"), ("d", ""), ("e", "run/b")):
         _, config = machine.podman(f"vv/cc={name}")

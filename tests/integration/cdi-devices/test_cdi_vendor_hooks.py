@@ -30,7 +30,7 @@ HOOKS = [
     hook("create-symlinks", "--link", f"libcuda.so.{VERSION}::{LIBRARIES}/libcuda.so.1",
          "--link", f"libcuda.so.1::{LIBRARIES}/libcuda.so"),
     hook("enable-cuda-compat", f"--host-driver-version={VERSION}"),
-    hook("update-ldcache", "--folder", LIBRARIES, "--ldconfig-path", "/sbin/ldconfig.real"),
+    hook("update-ldcache", "--directory", LIBRARIES, "--ldconfig-path", "/sbin/ldconfig.real"),
     hook("hook", "disable-device-node-modification", program="nvidia-ctk"),
     hook("update-application-profile"),
     hook("hook", "chmod", "--mode", "755", "--path", "/dev/dri", program="nvidia-ctk"),
@@ -42,9 +42,9 @@ def nvidia_fixture(cdi_host, stubs):
     """A host with a GPU, and what nvidia-ctk says of it."""
     for name, minor in (("nvidia0", 0), ("nvidia1", 1), ("nvidiactl", 255), ("renderD128", 128)):
         cdi_host.device(name, minor, 0o666)
-    folder = cdi_host.path / LIBRARIES[1:]
+    directory = cdi_host.path / LIBRARIES[1:]
     for name, soname in (("libcuda", "libcuda.so.1"), ("libnvidia-ml", "libnvidia-ml.so.1")):
-        stubs.library(folder / f"{name}.so.{VERSION}", soname)
+        stubs.library(directory / f"{name}.so.{VERSION}", soname)
     proc = "proc/driver/nvidia"
     cdi_host.file(f"{proc}/params", "ModifyDeviceFiles: 1\nDeviceFileMode: 438\n")
     cdi_host.file(f"{proc}/version", f"NVRM version: NVIDIA UNIX x86_64 Kernel Module  {VERSION}\n")
@@ -66,8 +66,8 @@ def make_fixture(cdi_box, shop):
         box = cdi_box(request, *args, engine=engine)
         debian_root.add_glibc(box.rootfs)
         shutil.copy(shop.probe, box.rootfs / "probe")
-        for folder in ("/proc/driver", "/proc/driver/nvidia"):
-            box.tmpfs(folder)
+        for directory in ("/proc/driver", "/proc/driver/nvidia"):
+            box.tmpfs(directory)
         return box
     return make
 
@@ -90,14 +90,14 @@ def test_all_six(make, nvidia, engine):
 
 def test_a_host_with_its_driver_in_one_directory(make, nvidia, stubs):
     """NVIDIA's tools name the host's paths, and this one is where nvidia-devices has its tree in other containers."""
-    folder = "/usr/local/nvidia/lib64"
-    library = f"{folder}/libcuda.so.{VERSION}"
+    directory = "/usr/local/nvidia/lib64"
+    library = f"{directory}/libcuda.so.{VERSION}"
     stubs.library(nvidia.path / library[1:], "libcuda.so.1")
     nvidia.spec("moved.json", {"moved": {
         "mounts": [{"hostPath": library, "containerPath": library, "options": ["ro", "bind"]}],
-        "hooks": [hook("create-symlinks", "--link", f"libcuda.so.{VERSION}::{folder}/libcuda.so.1"),
-                  hook("update-ldcache", "--folder", folder)]}})
-    assert started(make("vendor.com/gpu=moved").run("/probe libcuda.so.1")) == f"libcuda.so.1 {folder}/libcuda.so.1\n"
+        "hooks": [hook("create-symlinks", "--link", f"libcuda.so.{VERSION}::{directory}/libcuda.so.1"),
+                  hook("update-ldcache", "--directory", directory)]}})
+    assert started(make("vendor.com/gpu=moved").run("/probe libcuda.so.1")) == f"libcuda.so.1 {directory}/libcuda.so.1\n"
 
 
 def test_the_second_run_changes_nothing(make, nvidia):
@@ -136,7 +136,7 @@ def test_forward_compatibility(make, nvidia, stubs, version, wins):
     assert f"{LIBRARIES}/libnvidia-ml.so.{VERSION}" in out
 
 
-def test_a_read_only_folder_for_the_profile_stops_nobody(make, nvidia, scratch):
+def test_a_read_only_directory_for_the_profile_stops_nobody(make, nvidia, scratch):
     """NVIDIA's own hook did."""
     box = make("vendor.com/gpu=0")
     (scratch / "settings").mkdir()
@@ -148,11 +148,11 @@ def test_a_read_only_folder_for_the_profile_stops_nobody(make, nvidia, scratch):
 @pytest.mark.parametrize("wrong, words", [
     (hook("create-symlinks", "--link", "a"), "not like TARGET::PATH"),
     (hook("create-symlinks", "--link", "a::/b::/c"), "not like TARGET::PATH"),
-    (hook("update-ldcache", "--folder", "/usr/lib/a=b"), "cannot be named"),
+    (hook("update-ldcache", "--directory", "/usr/lib/a=b"), "cannot be named"),
     (hook("chmod", "--mode", "666", "--path", "/etc/shadow"), "'/etc/shadow'"),
     (hook("create-symlinks", "--link", "a::/proc/b"), "that is not done"),
     (hook("something-new"), "'something-new'"),
-    (hook("update-ldcache", "--folder", "/a", "--newer", "x"), "'--newer' is not known"),
+    (hook("update-ldcache", "--directory", "/a", "--newer", "x"), "'--newer' is not known"),
 ], ids=str)
 def test_what_is_refused(cdi_box, nvidia, wrong, words):
     nvidia.spec("other.json", {"x": {"hooks": [wrong]}})

@@ -25,8 +25,8 @@ pytest_plugins = ["harness.nvidia_fixtures", "harness.amd_fixtures", "harness.cd
 
 RUNC, CRUN = engines.RUNTIMES
 CLIMB = "../../../../../../../../../../../../../../.."
-FOLDER, DANGLING = "a directory inside", "nothing that a directory could be"
-TARGETS = {"/": FOLDER, ".": FOLDER, "itself": DANGLING, "/nowhere/at/all": DANGLING, "/proc/self/root": DANGLING,
+DIRECTORY, DANGLING = "a directory inside", "nothing that a directory could be"
+TARGETS = {"/": DIRECTORY, ".": DIRECTORY, "itself": DANGLING, "/nowhere/at/all": DANGLING, "/proc/self/root": DANGLING,
            "/proc/1/root/dev": DANGLING, "/proc/self/fd/3": DANGLING, "/proc/sys": DANGLING, "/etc/passwd": DANGLING,
            "41 others": DANGLING}
 
@@ -67,7 +67,7 @@ CDI = Hook("cdi-devices", {"gpu0": (cdi_fixtures.MAJOR, 0), "dri/card1": (cdi_fi
 BOXES = [(NVIDIA, RUNC), (AMD, engines.MAPPED[1]), (AMD, RUNC), (NVIDIA, engines.MAPPED[1]), (CDI, RUNC),
          (CDI, engines.MAPPED[1])]
 # Of all that the directory of the host has what would be made, were it somewhere in the host's root.
-NAMES = [f"{folder}{name}" for folder in ("/", "/dev/") for hook in (NVIDIA, AMD, CDI)
+NAMES = [f"{directory}{name}" for directory in ("/", "/dev/") for hook in (NVIDIA, AMD, CDI)
          for name in ("by-path", *map(os.path.basename, hook.nodes))]
 
 all_boxes = pytest.mark.parametrize("box", BOXES, ids=lambda box: f"{box[0]}-{box[1]}", indirect=True)
@@ -135,7 +135,7 @@ def test_cve_2026_41579_cve_2026_47766_h6_dev_is_a_link_out(box, outside, climb)
 
 
 @pytest.mark.parametrize("box", [BOXES[0]], ids=["nvidia-devices"], indirect=True)
-def test_cve_2026_41579_cve_2026_47766_such_a_link_leads_to_a_folder_inside(box, outside):
+def test_cve_2026_41579_cve_2026_47766_such_a_link_leads_to_a_directory_inside(box, outside):
     """In a root which has all that it names, that is where the nodes are made."""
     inside = f'"$ROOT{outside}"'
     box.first.append(in_the_container(
@@ -144,12 +144,12 @@ def test_cve_2026_41579_cve_2026_47766_such_a_link_leads_to_a_folder_inside(box,
     shutil.rmtree(box.rootfs / str(outside)[1:])
 
 
-@each("place, folder, climb", [("dri", "dri", ""), ("dri", "dri", CLIMB), ("dri/by-path", "by-path", CLIMB),
+@each("place, directory, climb", [("dri", "dri", ""), ("dri", "dri", CLIMB), ("dri/by-path", "by-path", CLIMB),
                                ("dri/by-path", "by-path", ""), ("dri", "", CLIMB)])
-def test_h6_a_folder_of_dev_is_a_link_out(box, outside, place, folder, climb):
+def test_h6_a_directory_of_dev_is_a_link_out(box, outside, place, directory, climb):
     path = box.rootfs / "dev" / place
     path.parent.mkdir(exist_ok=True)
-    path.symlink_to(f"{climb}{outside / folder}")
+    path.symlink_to(f"{climb}{outside / directory}")
     refused(box, box.run(), "/dev/dri")
 
 
@@ -169,7 +169,7 @@ def test_h3_h4_h5_h12_links_that_lead_nowhere_or_to_the_root(box, outside, place
     else:
         path.symlink_to(path.name if target == "itself" else target)
     before = tree(box.rootfs / "etc")
-    if TARGETS[target] == FOLDER:
+    if TARGETS[target] == DIRECTORY:
         works(box)
     else:
         refused(box, box.run(), "/dev/dri")
@@ -193,7 +193,7 @@ def test_cve_2025_31133_cve_2025_52565_a_link_in_a_nodes_place_is_not_followed(b
 @all_boxes
 def test_cve_2025_31133_a_node_of_the_image_is_not_the_source_of_anything(box):
     """It has the name of the GPU, and the number of another."""
-    image = f"../{box.bundle.folder.name}/rootfs/dev"
+    image = f"../{box.bundle.directory.name}/rootfs/dev"
     *others, last = box.gives.nodes
     for name in others:
         box.machine.node(f"{image}/{name}", 1, 1, 0o600)
@@ -214,14 +214,14 @@ def test_h7_a_second_name_of_a_file_is_not_touched(box, outside, watch, number):
     assert opened() == []
 
 
-@each("place, thing", [("first", "folder"), ("dri/renderD129", "folder"), ("dri", "file"), ("dri/by-path", "file"),
-                       ("dri", "FIFO"), ("link", "folder")])
-def test_h7_a_folder_for_a_node_and_a_file_for_a_folder(box, place, thing):
+@each("place, thing", [("first", "directory"), ("dri/renderD129", "directory"), ("dri", "file"), ("dri/by-path", "file"),
+                       ("dri", "FIFO"), ("link", "directory")])
+def test_h7_a_directory_for_a_node_and_a_file_for_a_directory(box, place, thing):
     """What is made before it is noticed is gone again."""
     place = {"first": box.gives.first, "link": f"dri/by-path/pci-{box.gives.address}-card"}.get(place, place)
     path = box.rootfs / "dev" / place
     path.parent.mkdir(exist_ok=True, parents=True)
-    {"folder": os.mkdir, "FIFO": os.mkfifo, "file": lambda path: path.write_text("")}[thing](path)
+    {"directory": os.mkdir, "FIFO": os.mkfifo, "file": lambda path: path.write_text("")}[thing](path)
     before = tree(box.rootfs / "dev")
     refused(box, box.run(), f"/dev/{place}")
     after = {name: found for name, found in tree(box.rootfs / "dev").items()
@@ -243,13 +243,13 @@ def test_in_a_user_namespace_a_link_in_a_nodes_place_stays_inside(box, target):
     assert before.items() <= tree(box.rootfs / "etc").items() and os.readlink(path) == link
 
 
-@each("place, folder", [("dri", "dri"), ("dri/by-path", "by-path")])
-def test_race_1_a_folder_of_dev_against_a_link_out(box, outside, place, folder):
+@each("place, directory", [("dri", "dri"), ("dri/by-path", "by-path")])
+def test_race_1_a_directory_of_dev_against_a_link_out(box, outside, place, directory):
     """Whenever it hits, the work happens inside, or the container does not start."""
     path = box.rootfs / "dev" / place
     path.mkdir(parents=True)
     link = path.with_name("exchanged")
-    link.symlink_to(outside / folder)
+    link.symlink_to(outside / directory)
     with running(path, link):
         for _ in rounds():
             result = box.start("true").finish()

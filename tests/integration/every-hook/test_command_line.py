@@ -8,7 +8,7 @@ import subprocess
 import pytest
 
 HOOKS = {"mount-srv": "--source-dir", "nvidia-devices": "--allow", "amd-kfd": "--allow", "cdi-devices": "--spec-dir",
-         "ldcache-update": "--folder"}
+         "ldcache-update": "--directory"}
 
 
 @pytest.fixture(name="by_hand")
@@ -47,8 +47,8 @@ def test_an_option_in_place_of_the_name_is_refused(built, name):
     assert process.returncode == 2 and "'--log-level=error' is taken for the name of the program" in process.stderr
 
 
-def test_the_list_of_folders(by_hand, srv):
-    srv.folders("datasets", "models", "out_rw")
+def test_the_list_of_directories(by_hand, srv):
+    srv.directories("datasets", "models", "out_rw")
     srv.link("gone", "nowhere")
     options = ["--list", "--source-dir", srv, "--allow", "datasets,gone,out_rw"]
     assert by_hand("mount-srv", *options).stdout.splitlines() == [
@@ -58,10 +58,10 @@ def test_the_list_of_folders(by_hand, srv):
             f"gone      read-only  {srv}/gone{' ' * 6}its symlink leads nowhere",
             f"models    read-only  {srv}/models{' ' * 4}not allowed",
             f"out_rw    writable   {srv}/out_rw")]
-    folders = json.loads(by_hand("mount-srv", *options, "--format", "json").stdout)["folders"]
-    assert folders[1] == {"name": "gone", "access": "read-only", "path": f"{srv}/gone",
+    directories = json.loads(by_hand("mount-srv", *options, "--format", "json").stdout)["directories"]
+    assert directories[1] == {"name": "gone", "access": "read-only", "path": f"{srv}/gone",
                           "state": "its symlink leads nowhere"}
-    assert [folder["name"] for folder in folders] == ["datasets", "gone", "models", "out_rw"]
+    assert [directory["name"] for directory in directories] == ["datasets", "gone", "models", "out_rw"]
 
 
 def test_a_list_of_nothing_is_an_error(by_hand, tmp_path):

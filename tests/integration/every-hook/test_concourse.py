@@ -24,7 +24,7 @@ pytest_plugins = ["harness.admin_fixtures", "harness.nvidia_fixtures"]
 
 PROJECT = Path(__file__).resolve().parents[3]
 EXAMPLES = PROJECT / "examples/concourse"
-FOLDERS = ("by-key", "by-tag", "by-team")
+DIRECTORIES = ("by-key", "by-tag", "by-team")
 LOOK = f"{PROBE} probe $(ls -d /dev/nvidia* 2>/dev/null | sort); echo; ls /srv 2>/dev/null || true"
 NOTHING = "\n"
 KEYS = Path("/etc/oci-gpu-hooks")
@@ -64,9 +64,9 @@ def params_of(step, **variables):
 @pytest.fixture(name="keys")
 def keys_fixture(scratch):
     """The directory of the host's key file."""
-    folder = scratch / "keys"
-    folder.mkdir(mode=0o700)
-    return folder
+    directory = scratch / "keys"
+    directory.mkdir(mode=0o700)
+    return directory
 
 
 @pytest.fixture(name="new_key")
@@ -95,15 +95,15 @@ def garden_fixture(nv_host, scratch):
 def worker_fixture(nv_box, machine, built, srv, keys, scratch, garden):  # pylint: disable=unused-argument
     """A function that makes the container of a step on a worker with one of the directories: worker(directory, step,
     *params, image=…)."""
-    srv.folders("datasets", "outputs_writable")
+    srv.directories("datasets", "outputs_writable")
 
-    def make(folder, step, *params, image=(), mapped=False):
+    def make(directory, step, *params, image=(), mapped=False):
         box = concourse.make(nv_box(cgroup="as-found"), step, params=params, image=image)
         if mapped:
             concourse.unprivileged(box)
         box.times = 0
         box.first = concourse.entries(
-            EXAMPLES / folder, built / "hooks", replaced={str(KEYS): keys, str(LOG): scratch / "hooks.log"},
+            EXAMPLES / directory, built / "hooks", replaced={str(KEYS): keys, str(LOG): scratch / "hooks.log"},
             options={"nvidia-devices": ["--sysroot", machine],
                      "mount-srv": ["--source-dir", srv],
                      "amd-kfd": ["--sysroot", machine],
@@ -113,18 +113,18 @@ def worker_fixture(nv_box, machine, built, srv, keys, scratch, garden):  # pylin
     return make
 
 
-def gpu_and_folders(text):
+def gpu_and_directories(text):
     """What LOOK prints: the nodes, and the directories."""
-    nodes, folders = text.split("\n\n") if "\n\n" in text else ("", text.lstrip("\n"))
-    return probed(nodes), folders.split()
+    nodes, directories = text.split("\n\n") if "\n\n" in text else ("", text.lstrip("\n"))
+    return probed(nodes), directories.split()
 
 
-@pytest.mark.parametrize("folder", FOLDERS)
-def test_a_folder_for_the_worker_has_nothing_but_hooks(folder):
+@pytest.mark.parametrize("directory", DIRECTORIES)
+def test_a_directory_for_the_worker_has_nothing_but_hooks(directory):
     """Concourse takes each file for a hook, and does not start with one that it cannot parse."""
-    names = {path.name for path in (EXAMPLES / folder).iterdir()}
+    names = {path.name for path in (EXAMPLES / directory).iterdir()}
     hooks = {path.name.removesuffix(".in") for path in (PROJECT / "oci-hooks.d").glob("*.in")}
-    assert names == hooks - ({"22-cdi-devices.json"} if folder == "by-tag" else set())
+    assert names == hooks - ({"22-cdi-devices.json"} if directory == "by-tag" else set())
 
 
 def test_the_pipelines_are_those_that_are_shown():
@@ -140,8 +140,8 @@ def test_a_step_with_the_key_gets_what_it_asks_for(worker, new_key, mapped):
     key = new_key(served)
     params = [*params_of(steps["train"], gpu_key=key)]
     assert f"OCI_GPU_HOOKS_KEY={key}" in params
-    nodes, folders = gpu_and_folders(started(worker("by-key", "task", *params, mapped=mapped).run(LOOK)))
-    assert nodes == given(EIGHT[0]) and folders == ["datasets", "outputs_writable"]
+    nodes, directories = gpu_and_directories(started(worker("by-key", "task", *params, mapped=mapped).run(LOOK)))
+    assert nodes == given(EIGHT[0]) and directories == ["datasets", "outputs_writable"]
 
 
 def test_devices_of_a_specification_are_asked_for_as_the_others_are(worker, new_key, machine):
@@ -152,8 +152,8 @@ def test_devices_of_a_specification_are_asked_for_as_the_others_are(worker, new_
     spec.write_text(json.dumps({"cdiVersion": "0.5.0", "kind": "intel.com/gpu", "devices": devices}), encoding="ascii")
     ask = "OCI_GPU_HOOKS_CDI_DEVICES=intel.com/gpu="
     look = f"{PROBE} probe $(ls -d /dev/gpu*)"
-    for folder, more in (("by-key", [f"OCI_GPU_HOOKS_KEY={new_key('--for cdi-devices')}"]), ("by-team", [])):
-        assert [*probed(started(worker(folder, "task", f"{ask}1", *more).run(look)))] == ["/dev/gpu1"]
+    for directory, more in (("by-key", [f"OCI_GPU_HOOKS_KEY={new_key('--for cdi-devices')}"]), ("by-team", [])):
+        assert [*probed(started(worker(directory, "task", f"{ask}1", *more).run(look)))] == ["/dev/gpu1"]
     refused_by("cdi-devices", worker("by-key", "task", f"{ask}1").run(look), 5, "OCI_GPU_HOOKS_KEY")
     refused_by("cdi-devices", worker("by-team", "task", f"{ask}0,intel.com/gpu=1").run(look), 5, "--max-devices")
 
@@ -170,18 +170,18 @@ def test_a_line_of_the_key_file_limits_what_its_key_is_good_for(worker, new_key)
     [_, *limits] = lines_of_the_readme()
     key = f"OCI_GPU_HOOKS_KEY={new_key(*limits)}"
     ask = [key, "OCI_GPU_HOOKS_NVIDIA_DEVICES=any:1", "OCI_GPU_HOOKS_MOUNT_SRV=datasets"]
-    nodes, folders = gpu_and_folders(started(worker("by-key", "task", *ask).run(LOOK)))
-    assert nodes == given(EIGHT[0]) and folders == ["datasets"]
+    nodes, directories = gpu_and_directories(started(worker("by-key", "task", *ask).run(LOOK)))
+    assert nodes == given(EIGHT[0]) and directories == ["datasets"]
     ask = [key, "OCI_GPU_HOOKS_NVIDIA_DEVICES=any:2"]
     assert "--max-devices" in refused(worker("by-key", "task", *ask).run(LOOK), 5)
     refused_by("mount-srv", worker("by-key", "task", key, "OCI_GPU_HOOKS_MOUNT_SRV=outputs_writable").run(LOOK), 5)
 
 
-def test_a_key_for_gpus_gives_an_image_no_folder(worker, new_key):
+def test_a_key_for_gpus_gives_an_image_no_directory(worker, new_key):
     """Of the variables nobody can tell which the image has set, and which the pipeline."""
     ask = [f"OCI_GPU_HOOKS_KEY={new_key()}", "OCI_GPU_HOOKS_NVIDIA_DEVICES=any:1"]
-    nodes, folders = gpu_and_folders(started(worker("by-key", "task", *ask).run(LOOK)))
-    assert nodes == given(EIGHT[0]) and folders == []
+    nodes, directories = gpu_and_directories(started(worker("by-key", "task", *ask).run(LOOK)))
+    assert nodes == given(EIGHT[0]) and directories == []
     for hook, asks in (("mount-srv", "MOUNT_SRV=datasets"), ("cdi-devices", "CDI_DEVICES=vendor.com/gpu=0")):
         image = [f"OCI_GPU_HOOKS_{asks}"]
         refused_by(hook, worker("by-key", "task", *ask, image=image).run(LOOK), 5, f"'--for {hook}'")
@@ -209,8 +209,8 @@ def test_a_tag_gives_every_task_a_gpu_and_no_other_step(worker, step):
     """The tag is not the task's own."""
     tagged = steps_of("by-tag")["train"]
     assert tagged["tags"] == ["gpu"] and not list(params_of(tagged))
-    nodes, folders = gpu_and_folders(started(worker("by-tag", step, mapped=True).run(LOOK)))
-    assert (nodes, folders) == ((given(EIGHT[0]), ["datasets", "outputs_writable"]) if step in concourse.TASKS
+    nodes, directories = gpu_and_directories(started(worker("by-tag", step, mapped=True).run(LOOK)))
+    assert (nodes, directories) == ((given(EIGHT[0]), ["datasets", "outputs_writable"]) if step in concourse.TASKS
                                 else ({}, []))
 
 
@@ -225,26 +225,26 @@ def test_a_task_with_a_tag_gets_what_it_asks_for_or_does_not_start(worker, asks,
     if code:
         assert words in refused(result, code)
     else:
-        seen, _ = gpu_and_folders(started(result))
+        seen, _ = gpu_and_directories(started(result))
         assert sum(bool(re.fullmatch(r"/dev/nvidia\d", name)) for name in seen) == nodes
 
 
 @pytest.mark.parametrize("step", ["get", "put", "check"])
-@pytest.mark.parametrize("folder", FOLDERS)
-def test_no_other_step_gets_what_its_environment_asks_for(worker, new_key, keys, scratch, folder, step):
+@pytest.mark.parametrize("directory", DIRECTORIES)
+def test_no_other_step_gets_what_its_environment_asks_for(worker, new_key, keys, scratch, directory, step):
     """It has the pipeline's key, by its resource's variables or a cache of them, and starts, also with a wrong file."""
     image = [f"OCI_GPU_HOOKS_{each}" for each in (
         "NVIDIA_DEVICES=all", "MOUNT_SRV=all", f"KEY={new_key('--for nvidia-devices,mount-srv')}")]
     (keys / "keys").chmod(0o644)
-    assert started(worker(folder, step, image=image).run(LOOK)) == NOTHING
+    assert started(worker(directory, step, image=image).run(LOOK)) == NOTHING
     log = (scratch / "hooks.log").read_text("utf-8").splitlines()
     assert len(log) == 2 and all("left out, and starts without what it asks for: a get" in line for line in log)
 
 
 def test_on_a_teams_own_worker_a_task_asks_by_its_params(worker):
     params = [*params_of(steps_of("gpu-job")["train"])]
-    nodes, folders = gpu_and_folders(started(worker("by-team", "task", *params).run(LOOK)))
-    assert nodes == given(EIGHT[0]) and folders == ["datasets", "outputs_writable"]
+    nodes, directories = gpu_and_directories(started(worker("by-team", "task", *params).run(LOOK)))
+    assert nodes == given(EIGHT[0]) and directories == ["datasets", "outputs_writable"]
     refused(worker("by-team", "task", "OCI_GPU_HOOKS_NVIDIA_DEVICES=0,1").run(LOOK), 5, "--max-devices")
     assert started(worker("by-team", "task").run(LOOK)) == NOTHING
 
@@ -253,7 +253,7 @@ def test_on_a_teams_own_worker_a_task_asks_by_its_params(worker):
 def test_who_intercepts_a_step_has_what_the_step_has(worker, step):
     """`fly intercept` makes no container: it starts a process in one that is there."""
     with alive(worker("by-tag", step), "true") as container:
-        nodes, _ = gpu_and_folders(container.exec(0, LOOK))
+        nodes, _ = gpu_and_directories(container.exec(0, LOOK))
     assert nodes == (given(EIGHT[0]) if step == "task" else {})
 
 
@@ -286,7 +286,7 @@ def test_what_the_examples_name_exists(built):
         assert re.search(f"^ *{heading}$", page(f"{name}.{section}"), re.MULTILINE), (heading, name)
 
 
-def test_the_files_for_workers_name_the_folder_that_install_writes():
+def test_the_files_for_workers_name_the_directory_that_install_writes():
     lines = (EXAMPLES / "worker/oci-gpu-hooks.conf").read_text(encoding="utf-8").splitlines()
     settings = dict(line.removeprefix("Environment=").split("=") for line in lines if line.startswith("Environment="))
     values = pipeline.read(EXAMPLES / "worker/helm-values.yaml")
@@ -302,7 +302,7 @@ def test_the_files_for_workers_name_the_folder_that_install_writes():
 
 @pytest.fixture(name="as_the_readme_says")
 def as_the_readme_says_fixture(installed_host, oci_gpu_hooks):
-    """A function that runs the command's lines of the README on a host: those below `# FOLDER`, with what begins so."""
+    """A function that runs the command's lines of the README on a host: those below `# DIRECTORY`, with what begins so."""
     blocks = dict(re.findall(r"^    # (by-\w+)\n((?:    .*\n)+)", readme(), re.MULTILINE))
     blocks["key"] = "".join(re.findall(r"^    oci-gpu-hooks key new .*\n", readme(), re.MULTILINE))
 
@@ -318,13 +318,13 @@ def as_the_readme_says_fixture(installed_host, oci_gpu_hooks):
     return run
 
 
-@pytest.mark.parametrize("folder", FOLDERS)
-def test_a_folder_is_what_the_lines_of_the_readme_write(as_the_readme_says, installed_host, folder):
-    said = as_the_readme_says(folder)
+@pytest.mark.parametrize("directory", DIRECTORIES)
+def test_a_directory_is_what_the_lines_of_the_readme_write(as_the_readme_says, installed_host, directory):
+    said = as_the_readme_says(directory)
     written = installed_host.path / str(WRITTEN)[1:]
-    shown = {path.name: json.loads(path.read_text("utf-8")) for path in (EXAMPLES / folder).iterdir()}
+    shown = {path.name: json.loads(path.read_text("utf-8")) for path in (EXAMPLES / directory).iterdir()}
     assert {path.name: json.loads(path.read_text("utf-8")) for path in written.iterdir()} == shown
-    assert ("oci-gpu-hooks key new NAME --hook" in said) == (folder == "by-key")
+    assert ("oci-gpu-hooks key new NAME --hook" in said) == (directory == "by-key")
     drop_in = (EXAMPLES / "worker/oci-gpu-hooks.conf").read_text("utf-8")
     assert all(f"    {line}\n" in said for line in drop_in.splitlines() if line.startswith("Environment="))
 
@@ -336,7 +336,7 @@ def test_a_key_as_the_readme_makes_it_serves_its_pipeline(as_the_readme_says, in
     for name, step in steps_of("by-key").items():
         result = worker("by-key", "task", *params_of(step, gpu_key=key)).run(LOOK)
         if name == "train":
-            nodes, folders = gpu_and_folders(started(result))
-            assert nodes == given(EIGHT[0]) and folders == ["datasets", "outputs_writable"]
+            nodes, directories = gpu_and_directories(started(result))
+            assert nodes == given(EIGHT[0]) and directories == ["datasets", "outputs_writable"]
         else:  # the host has none of AMD's
             refused_by("amd-kfd", result, 3, "no AMD GPU")

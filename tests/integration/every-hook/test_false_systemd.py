@@ -44,7 +44,7 @@ class BesideFalseSystemd:
         alone = ["unshare", "--mount", "--pid", "--fork", "--mount-proc", "--propagation", "private", "sh", "-ec",
                  'mkdir -p /run/systemd; mount -t tmpfs systemd /run/systemd; exec "$@"', "sh"]
         return runtime.begin(host, name, [*alone, FALSE_SYSTEMD, self._mode, self._log,
-                                          *self._inner.command("run", "--bundle", bundle.folder, name)])
+                                          *self._inner.command("run", "--bundle", bundle.directory, name)])
 
 
 @pytest.mark.parametrize("cgroup", ["not-hybrid", "v2"])

@@ -73,7 +73,7 @@ def test_what_sleeps_is_given_unread(nv_box, machine, status):
 
 def test_what_shows_no_configuration_space_is_not_dead(nv_box, machine):
     for gpu in machine.gpus:
-        (machine.path / machine.device_folder(gpu.address) / "config").unlink()
+        (machine.path / machine.device_directory(gpu.address) / "config").unlink()
     assert started(nv_box("all").run(NODES)) == nodes(*machine.gpus)
 
 

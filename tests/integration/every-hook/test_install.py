@@ -102,7 +102,7 @@ def test_exactly_these_files_are_installed(destdir, layout):
     assert sorted(found) == layout.files()
 
 
-def test_no_empty_folder_is_installed(destdir):
+def test_no_empty_directory_is_installed(destdir):
     assert [path for path in destdir.rglob("*") if path.is_dir() and not any(path.iterdir())] == []
 
 

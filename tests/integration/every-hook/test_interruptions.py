@@ -13,7 +13,7 @@ import pytest
 
 from harness.box import PREFIX
 from harness.every_hook import NAMES, box_of
-from harness.leases import FOLDER
+from harness.leases import DIRECTORY
 from harness.source import host_tree, tree
 
 pytest_plugins = ["harness.nvidia_fixtures", "harness.amd_fixtures", "harness.ldcache_fixtures",
@@ -26,7 +26,7 @@ class Walk:
     """A container of a hook, with an image that is the same before each run."""
 
     def __init__(self, name, fixture, scratch):
-        self.box, self._key, self._folder = box_of(name, fixture), PREFIX + name, scratch
+        self.box, self._key, self._directory = box_of(name, fixture), PREFIX + name, scratch
         # Behind --sysroot; the directory that is mounted where there is none.
         self._host = Path(self.box.args[1]) if "--sysroot" in self.box.args else fixture("srv").path
         self._pristine = scratch / "pristine"
@@ -61,7 +61,7 @@ class Walk:
 
     def _calls(self):
         """The system calls of a run, in their order: name, and how many of this name there have been."""
-        trace = self._folder / "trace"
+        trace = self._directory / "trace"
         self.renew()
         self.run("-o", trace, "-e", "trace=all")
         names = re.findall(r"^(\w+)\(", trace.read_text(errors="replace"), re.MULTILINE)
@@ -83,7 +83,7 @@ class Walk:
 
     def has_lease(self, container):
         """Whether it has or waits for devices, as the file says."""
-        file = self._host / FOLDER / "state"
+        file = self._host / DIRECTORY / "state"
         return file.exists() and f"container={container}" in file.read_text()
 
 

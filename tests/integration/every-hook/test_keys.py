@@ -31,7 +31,7 @@ def keys_fixture(scratch):
 @pytest.fixture(name="task")
 def task_fixture(srv, new_box, keys):
     """A function that makes the container of a task with these params."""
-    srv.folders("datasets", "models")
+    srv.directories("datasets", "models")
 
     def make(*params, options=(), step="task", image=()):
         box = new_box(None, "--opt-in", "environment", "--key-file", keys, "--log-level", "debug", *options)
@@ -91,7 +91,7 @@ def test_a_key_has_limits_of_its_own(task):
     lambda file: file.parent.chmod(0o775), lambda file: os.chown(file.parent, 1000, 1000),
     lambda file: file.write_text("nonsense\n"), lambda file: file.write_text(f"{'0' * 64} x --for mount\n"),
     lambda file: file.write_text(f"{'0' * 64} x --for mount-srv --quota 1\n")],
-    ids=["mode", "missing", "link", "folder", "owner of the directory", "line", "hook", "quota"])
+    ids=["mode", "missing", "link", "directory", "owner of the directory", "line", "hook", "quota"])
 def test_a_key_file_that_others_may_shape_is_not_believed(task, keys, spoil):
     spoil(keys)
     refused(task(ASKS, f"OCI_GPU_HOOKS_KEY={KEY}").run(LOOK), 6, "key file")
@@ -108,7 +108,7 @@ def test_the_key_is_in_no_output(task, scratch):
 
 
 def test_only_some_containers_may_ask(srv, new_box):
-    srv.folder("datasets")
+    srv.directory("datasets")
     for user, seen in (("trusted", True), ("other", False)):
         box = new_box("datasets", "--only", "example.org/pipeline=trust*")
         box.annotations["example.org/pipeline"] = user

@@ -9,7 +9,7 @@ import subprocess
 import pytest
 
 from harness.expect import started
-from harness.leases import FOLDER, Container, Leases, ask
+from harness.leases import DIRECTORY, Container, Leases, ask
 from harness.nvidia_container import KEY, error_of, refused
 from harness.processes import children
 from harness.stopped import status, wait_until
@@ -71,13 +71,13 @@ def box_fixture(nv_box):
     return make
 
 
-def test_a_folder_of_another_pid_namespace_is_refused_with_the_command_that_clears_it(worker, box, nv_hook, machine,
+def test_a_directory_of_another_pid_namespace_is_refused_with_the_command_that_clears_it(worker, box, nv_hook, machine,
                                                                                       nv_host):
     first = Container(box(None)).ready()
     nested = worker()
     message = refused(box(nested, "1").run(), 6, "another pid namespace", "while no container has a GPU")
     command = re.search(r"'(rm [^']+)'", message)[1]
-    assert command == f"rm -r {machine}/{FOLDER}"
+    assert command == f"rm -r {machine}/{DIRECTORY}"
     error_of(Leases(nv_hook.executable, machine, before=nested.command([])).run("--list"), 6, command)
     first.end()
     subprocess.run(command.split(), check=True)
@@ -86,7 +86,7 @@ def test_a_folder_of_another_pid_namespace_is_refused_with_the_command_that_clea
     refused(box(None).run(), 6, command)
 
 
-def test_workers_with_folders_of_their_own(worker, box, scratch):
+def test_workers_with_directories_of_their_own(worker, box, scratch):
     """Neither knows of the other's: what both may give has to be told apart by --allow."""
     workers = []
     for name in ("one", "two"):
@@ -112,6 +112,6 @@ def test_a_worker_that_is_started_anew(worker, box, scratch, kept):
     container.kill()
     new = worker(scratch / ("old" if kept else "new"))
     if kept:
-        refused(box(new).run(), 6, "another pid namespace", f"{FOLDER}")
+        refused(box(new).run(), 6, "another pid namespace", f"{DIRECTORY}")
     else:
         assert started(box(new).run()) == "started\n"

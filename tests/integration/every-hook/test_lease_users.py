@@ -53,11 +53,11 @@ def box_fixture(podman, nv_hook, machine, scratch):
 @pytest.fixture(name="session")
 def session_fixture(machine):
     """The directory that the user's session has below the sysroot."""
-    folder = machine.path / f"run/user/{UID}"
-    folder.mkdir(parents=True)
-    folder.chmod(0o700)
-    os.chown(folder, UID, UID)
-    return folder
+    directory = machine.path / f"run/user/{UID}"
+    directory.mkdir(parents=True)
+    directory.chmod(0o700)
+    os.chown(directory, UID, UID)
+    return directory
 
 
 def as_user(podman, nv_hook, machine):
@@ -100,30 +100,30 @@ def test_without_a_session_there_are_no_leases(box, machine):
         refused(box("any:1", lease).run(), 3, "a lease is asked for", "loginctl enable-linger", str(UID))
 
 
-def linked(folder):
-    folder.rename(folder.parent / "elsewhere")
-    folder.symlink_to("elsewhere")
+def linked(directory):
+    directory.rename(directory.parent / "elsewhere")
+    directory.symlink_to("elsewhere")
 
 
-def of_another_user(folder):
-    os.chown(folder, UID + 1, UID + 1)
+def of_another_user(directory):
+    os.chown(directory, UID + 1, UID + 1)
 
 
-def for_everyone(folder):
-    folder.chmod(0o777)
+def for_everyone(directory):
+    directory.chmod(0o777)
 
 
-def above_for_everyone(folder):
-    folder.parent.chmod(0o777)
+def above_for_everyone(directory):
+    directory.parent.chmod(0o777)
 
 
 @pytest.mark.parametrize("spoil", [linked, of_another_user, for_everyone, above_for_everyone])
-def test_a_folder_that_others_may_have_made_is_none(box, session, spoil):
+def test_a_directory_that_others_may_have_made_is_none(box, session, spoil):
     spoil(session)
     refused(box("0", "exclusive").run(), 3, "a lease is asked for", "loginctl enable-linger")
 
 
-def test_a_folder_in_it_that_is_a_link_stops_the_container(box, session):
+def test_a_directory_in_it_that_is_a_link_stops_the_container(box, session):
     (session / "elsewhere").mkdir()
     (session / "oci-gpu-hooks").symlink_to("elsewhere")
     refused(box("0", "exclusive").run(), 6, f"run/user/{UID}/oci-gpu-hooks'")
@@ -163,7 +163,7 @@ def inner_box_fixture(nv_box, system):
         linux["namespaces"] = [each for each in linux["namespaces"] if each["type"] not in ("network", "cgroup")]
         del linux["resources"]
         made.config["mounts"] = [each for each in made.config["mounts"] if each["destination"] != "/sys/fs/cgroup"]
-        for path in (made.bundle.folder, made.bundle.folder.parent / made.bundle.folder.name.replace("box", "run")):
+        for path in (made.bundle.directory, made.bundle.directory.parent / made.bundle.directory.name.replace("box", "run")):
             subprocess.run(["chown", "-hR", f"{FIRST}:{FIRST}", path], check=True)
         return made
 

@@ -132,17 +132,17 @@ def test_many_that_wait_take_no_time(asking, waiting, leases, nv_hook):
 def counted_fixture(tmp_path):
     """A cgroup that counts the CPU time of those in it, of either version: gives its directory."""
     top = Path("/sys/fs/cgroup/cpuacct")
-    folder = (top if top.is_dir() else top.parent) / f"oci-gpu-hooks-{tmp_path.name}-{os.getpid()}"
-    folder.mkdir()
-    yield folder
-    folder.rmdir()
+    directory = (top if top.is_dir() else top.parent) / f"oci-gpu-hooks-{tmp_path.name}-{os.getpid()}"
+    directory.mkdir()
+    yield directory
+    directory.rmdir()
 
 
-def used_in(folder):
+def used_in(directory):
     """Of such a cgroup, in ms."""
-    if (usage := folder / "cpuacct.usage").exists():
+    if (usage := directory / "cpuacct.usage").exists():
         return int(usage.read_text(encoding="utf-8")) / 1e6
-    return int((folder / "cpu.stat").read_text(encoding="utf-8").split()[1]) / 1e3
+    return int((directory / "cpu.stat").read_text(encoding="utf-8").split()[1]) / 1e3
 
 
 def test_a_hand_over_takes_no_more_time_with_many_that_wait(asking, waiting, leases, machine, counted):
@@ -242,14 +242,14 @@ def test_a_waiter_that_is_told_to_end_says_so(asking, waiting, leases, nv_hook, 
     assert leases.waiting() == []
 
 
-def conmon_of(folder):
+def conmon_of(directory):
     """conmon leaves its parent; its command line has a directory of podman's."""
     for process in Path("/proc").glob("[0-9]*"):
         try:
             words = (process / "cmdline").read_bytes().split(b"\0")
         except OSError:
             continue  # gone meanwhile
-        if words[0].endswith(b"conmon") and os.fsencode(folder) in b" ".join(words):
+        if words[0].endswith(b"conmon") and os.fsencode(directory) in b" ".join(words):
             return int(process.name)
     raise AssertionError("no conmon")
 

@@ -221,30 +221,30 @@ def test_a_plan_takes_no_lease_and_heeds_none(holding, plan, leases):
     assert leases.rows("lease") == [("exclusive",)]
 
 
-def of_a_user(folder, host):  # pylint: disable=unused-argument
-    os.chown(folder, 1000, 1000)
+def of_a_user(directory, host):  # pylint: disable=unused-argument
+    os.chown(directory, 1000, 1000)
 
 
-def for_everyone(folder, host):  # pylint: disable=unused-argument
-    folder.chmod(0o777)
+def for_everyone(directory, host):  # pylint: disable=unused-argument
+    directory.chmod(0o777)
 
 
-def a_symlink(folder, host):  # pylint: disable=unused-argument
-    folder.rename(folder.parent / "elsewhere")
-    folder.symlink_to("elsewhere")
+def a_symlink(directory, host):  # pylint: disable=unused-argument
+    directory.rename(directory.parent / "elsewhere")
+    directory.symlink_to("elsewhere")
 
 
-def read_only(folder, host):
-    host.mount("-t", "tmpfs", "-o", "ro,mode=755", "tmpfs", folder)
+def read_only(directory, host):
+    host.mount("-t", "tmpfs", "-o", "ro,mode=755", "tmpfs", directory)
 
 
 @pytest.mark.parametrize("spoil", [of_a_user, for_everyone, a_symlink, read_only])
-def test_a_folder_that_is_not_roots_alone_stops_the_container(nv_box, nv_host, machine, spoil):
-    folder = machine.path / "run/oci-gpu-hooks/leases"
-    folder.mkdir(parents=True)
+def test_a_directory_that_is_not_roots_alone_stops_the_container(nv_box, nv_host, machine, spoil):
+    directory = machine.path / "run/oci-gpu-hooks/leases"
+    directory.mkdir(parents=True)
     box = nv_box("0")
-    spoil(folder, nv_host())
-    refused(box.run(), 6, str(folder))
+    spoil(directory, nv_host())
+    refused(box.run(), 6, str(directory))
 
 
 def test_an_ordinary_user_sees_who_has_what(holding, leases):

@@ -57,10 +57,10 @@ def nested_fixture(nv_host, built, scratch):
         outer.config["root"] = {"path": str(scratch / "host"), "readonly": True}
         (scratch / "host").mkdir()
         host.mount("--bind", "/", scratch / "host")
-        for folder in ("/run", "/tmp"):
-            outer.mount(folder, "tmpfs", "mode=755", fstype="tmpfs")
-        for folder in (scratch, built):
-            outer.mount(str(folder), folder, "rbind", "rw")
+        for directory in ("/run", "/tmp"):
+            outer.mount(directory, "tmpfs", "mode=755", fstype="tmpfs")
+        for directory in (scratch, built):
+            outer.mount(str(directory), directory, "rbind", "rw")
         if mapped:
             give_own_users(outer)
             for path in [box.rootfs, *box.rootfs.rglob("*")]:
@@ -69,9 +69,9 @@ def nested_fixture(nv_host, built, scratch):
         box.bundle.hook("createRuntime", [box.hook.entry(box.args)])
         box.bundle.write()
         outer.config["process"]["args"] = ["/usr/sbin/runc", "--root", "/run/runc", "run", "--bundle",
-                                           str(box.bundle.folder), "inner"]
+                                           str(box.bundle.directory), "inner"]
         outer.write()
-        return host.run(box.runtime.command("run", "--bundle", outer.folder, f"outer-{scratch.name}"), check=False,
+        return host.run(box.runtime.command("run", "--bundle", outer.directory, f"outer-{scratch.name}"), check=False,
                         stdin=subprocess.DEVNULL)
 
     return run
@@ -110,14 +110,14 @@ def worker_fixture(nv_host, nv_box, built, machine, scratch):
                scratch / "root")
     box.config["root"] = {"path": str(scratch / "root"), "readonly": False}
     (scratch / "inside/run").mkdir(parents=True)
-    for folder in ("/run", "/tmp"):
-        box.bundle.mount(folder, "tmpfs", "mode=755", fstype="tmpfs")
-    for folder in (scratch, built):
-        box.bundle.mount(str(folder), folder, "rbind", "rw")
+    for directory in ("/run", "/tmp"):
+        box.bundle.mount(directory, "tmpfs", "mode=755", fstype="tmpfs")
+    for directory in (scratch, built):
+        box.bundle.mount(str(directory), directory, "rbind", "rw")
     box.bundle.mount(str(scratch / "inside/run"), "tmpfs", fstype="tmpfs")
     # What a GPU does not hide: the driver's libraries, and the numbers of its devices.
     shutil.copytree(machine.path, scratch / "inside", symlinks=True, dirs_exist_ok=True,
-                    ignore=lambda folder, names: names if folder.endswith(("/dev", "/proc/driver")) else [])
+                    ignore=lambda directory, names: names if directory.endswith(("/dev", "/proc/driver")) else [])
     return box
 
 
@@ -129,7 +129,7 @@ def run_inside(worker, nv_box, scratch, request):
     inner.bundle.write()
     return worker.run(f"mount --bind /dev '{scratch}/inside/dev' &&"
                       f" mount --rbind /proc/driver '{scratch}/inside/proc/driver' &&"
-                      f" exec /usr/sbin/runc --root /run/runc run --bundle '{inner.bundle.folder}' inner")
+                      f" exec /usr/sbin/runc --root /run/runc run --bundle '{inner.bundle.directory}' inner")
 
 
 def test_a_worker_that_has_its_gpu_by_the_hook(worker, nv_box, scratch):

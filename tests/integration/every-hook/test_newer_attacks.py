@@ -55,21 +55,21 @@ def outside_fixture(scratch):
     assert tree(outside) == before
 
 
-def around(box, folder, before="true", after="true"):
+def around(box, directory, before="true", after="true"):
     """Runs a script in the container's mount namespace directly before the hook, and one directly after it; in between
     the hook, which gets neither stdout nor stderr. Gives a function for the container's mounts then and then, and the
     hook's exit status."""
     inside = 'nsenter --target "$pid" --mount sh -ec'
     box.wrapper = (str(rootfs.BUSYBOX), "sh", "-c", f"""
         state=$(cat); pid=$(echo "$state" | /bin/sed 's/.*"pid": *\\([0-9]*\\).*/\\1/'); export ROOT="{box.rootfs}"
-        {inside} {shlex.quote(before)}; grep -F " $ROOT" "/proc/$pid/mountinfo" > "{folder}/before"
+        {inside} {shlex.quote(before)}; grep -F " $ROOT" "/proc/$pid/mountinfo" > "{directory}/before"
         echo "$state" | "$0" "$@" >&- 2>&-; status=$?
-        grep -F " $ROOT" "/proc/$pid/mountinfo" > "{folder}/after"; {inside} {shlex.quote(after)}
-        echo $status > "{folder}/status"; exit $status""")
+        grep -F " $ROOT" "/proc/$pid/mountinfo" > "{directory}/after"; {inside} {shlex.quote(after)}
+        echo $status > "{directory}/status"; exit $status""")
 
     def seen():
-        tables = [parse((folder / name).read_text()) for name in ("before", "after")]
-        return *tables, (folder / "status").read_text().strip()
+        tables = [parse((directory / name).read_text()) for name in ("before", "after")]
+        return *tables, (directory / "status").read_text().strip()
 
     return seen
 
@@ -96,10 +96,10 @@ def test_cve_2026_115521_descriptors_of_the_images_making(make_box, outside, scr
     box = make_box(engine)
     (scratch / "proc").mkdir()
     proc = box.rootfs / "proc" if place == "image" else scratch / "proc"
-    for folder in ("self", "thread-self", "1"):
-        (proc / folder / "fd").mkdir(parents=True)
+    for directory in ("self", "thread-self", "1"):
+        (proc / directory / "fd").mkdir(parents=True)
         for number in range(64):
-            (proc / folder / f"fd/{number}").symlink_to("../../../data")
+            (proc / directory / f"fd/{number}").symlink_to("../../../data")
     without_proc_driver(box)
     box.config["mounts"] = [m for m in box.config["mounts"] if m["destination"] != "/proc"]
     box.config["linux"].update(maskedPaths=[], readonlyPaths=[])
@@ -120,7 +120,7 @@ def test_cve_2026_115521_descriptors_of_the_images_making(make_box, outside, scr
 def test_cve_2026_115520_cve_2026_119101_names_that_mean_something_to_criu(engine_box, srv):
     """A destination that holds `]:` looks to CRIU like the end of a name and a path of the host."""
     names = ["a]:", "a]:b", "mnt[a]:etc", "b:c"]
-    srv.folders(*names, "x,y")
+    srv.directories(*names, "x,y")
     found = [mount.point for mount in engine_box(RUNC, "all").mounts()]
     assert found == [f"/srv/{name}" for name in sorted([*names, "x,y"])]
     assert [mount.point for mount in engine_box(RUNC, ",".join(names)).mounts()] == [
@@ -153,7 +153,7 @@ def test_cve_2026_53488_a_label_of_an_image_is_no_annotation(journal_host, engin
 
 
 @pytest.mark.parametrize("make_box", NAMES[:3], indirect=True)
-def test_a_read_only_folder_stops_nobody_who_asked_for_nothing_there(box, ld_hook, scratch):
+def test_a_read_only_directory_stops_nobody_who_asked_for_nothing_there(box, ld_hook, scratch):
     """A GPU is not refused for the files that only go along with it: the links to the driver's in /etc and elsewhere,
     AMD's names, and the loader cache, where nothing was asked of ldcache-update."""
     if box.name == "nvidia-devices":

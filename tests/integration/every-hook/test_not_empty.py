@@ -303,7 +303,7 @@ def test_amd_processes_with_memory(amd_box, amd_machine, process, engine):
 def test_amd_memory_that_is_nobodys(amd_box, amd_machine):
     first, second = sorted(MI210, key=lambda gpu: gpu.address)[:2]
     for gpu, used in ((first, GIB // 2), (second, GIB // 2 - 1)):
-        amd_machine.write(f"{amd_machine.device_folder(gpu.address)}/mem_info_vram_used", f"{used}\n")
+        amd_machine.write(f"{amd_machine.device_directory(gpu.address)}/mem_info_vram_used", f"{used}\n")
     amd_container.refused(amd_box("0", "--only-empty").run(), 4, "GPU 0 ", "has 512 MiB of its memory in use")
     assert started(amd_box("any:1", "--only-empty", "--allow", "0,1").run(RENDER)) == f"renderD{second.render} \n"
     assert started(amd_box("0", "--only-empty", "--empty-below", "1GiB").run(RENDER)) == f"renderD{first.render} \n"

@@ -19,7 +19,7 @@ POD_NAMES = ["io.kubernetes.container.name", "io.kubernetes.cri.container-name"]
 @pytest.fixture(name="bare", params=["engine", "concourse"])
 def bare_fixture(request, srv, new_box):
     """A container without the annotation, under an engine that reads `when` and one that does not."""
-    srv.folders("datasets", "models", "x_rw")
+    srv.directories("datasets", "models", "x_rw")
 
     def make(*args):
         box = new_box(None, *args)
@@ -32,7 +32,7 @@ def bare_fixture(request, srv, new_box):
 @pytest.fixture(name="everywhere")
 def everywhere_fixture(srv, new_box):
     """A container for which the hook runs in any case, annotation or not."""
-    srv.folders("datasets", "models", "x_rw")
+    srv.directories("datasets", "models", "x_rw")
 
     def make(*args):
         box = new_box(None, *args)
@@ -64,7 +64,7 @@ def test_another_hooks_annotation_gives_nothing(bare):
 
 @pytest.mark.parametrize("value", ["", " ", ",", "datasets,", ",datasets", "datasets,,models"])
 def test_an_empty_value_or_name_is_refused(srv, new_box, value):
-    srv.folders("datasets", "models")
+    srv.directories("datasets", "models")
     refused(new_box(value).run(), 2)
 
 
@@ -96,7 +96,7 @@ def test_an_engine_calls_a_hook_for_its_own_annotations(built, hook):
 
 
 def test_a_misspelt_key_beside_the_right_one_is_refused(srv, new_box):
-    srv.folder("datasets")
+    srv.directory("datasets")
     box = new_box("datasets")
     box.annotations[PREFIX + "mount-svr"] = "all"
     refused(box.run(), 2, "mount-svr")
@@ -119,7 +119,7 @@ def test_a_key_forged_with_an_equals_sign_gives_nothing(bare, built, key, value,
 
 
 def test_a_forged_key_adds_nothing_to_a_request(srv, new_box):
-    srv.folders("datasets", "models")
+    srv.directories("datasets", "models")
     box = new_box("models")
     box.annotations[KEY + "=datasets,models"] = ""
     refused(box.run(LOOK), 2)
@@ -127,13 +127,13 @@ def test_a_forged_key_adds_nothing_to_a_request(srv, new_box):
 
 def test_a_forged_bundle_is_not_believed(srv, new_box, scratch):
     """Another bundle's config.json would opt in."""
-    srv.folder("datasets")
+    srv.directory("datasets")
     other = new_box("all")
     other.bundle.write()
     box = new_box()
     box.loader = "concourse"
-    box.annotations[f"bundle={other.bundle.folder}"] = "x"
-    box.annotations["bundle"] = str(other.bundle.folder)
+    box.annotations[f"bundle={other.bundle.directory}"] = "x"
+    box.annotations["bundle"] = str(other.bundle.directory)
     assert started(box.run(LOOK)) == "nothing\n"
 
 
@@ -160,7 +160,7 @@ def test_an_unset_environment_gives_nothing(everywhere):
     assert started(everywhere("--opt-in", "environment").run(LOOK)) == "nothing\n"
 
 
-def test_an_unknown_folder_in_the_environment_is_refused(everywhere):
+def test_an_unknown_directory_in_the_environment_is_refused(everywhere):
     box = everywhere("--opt-in", "environment")
     box.bundle.environment(f"{ENVIRONMENT}=nonsense")
     refused(box.run(), 3, "nonsense")

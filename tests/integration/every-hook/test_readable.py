@@ -19,7 +19,7 @@ LIBCUDA = f"{COMPAT}/libcuda.so.575.51.03"
 FILES = [CACHE, CONF, "etc/ld.so.conf", "etc/ld-musl-x86_64.path", LOADER, LIBCUDA, "opt/lib/libx.so.1",
          "opt/lib/glibc-hwcaps/x86-64-v2/libx.so.1", "usr/local/nvidia/.oci-gpu-hooks/given",
          "usr/share/libdrm/amdgpu.ids", "lib/ld-musl-x86_64.so.1"]
-FOLDERS = ["opt/lib", COMPAT, "opt/lib/glibc-hwcaps", "srv", "usr/local/nvidia"]
+DIRECTORIES = ["opt/lib", COMPAT, "opt/lib/glibc-hwcaps", "srv", "usr/local/nvidia"]
 # What lies in the volume, with modes: not for the container's process, by the file or by its directory.
 SECRETS = {"0600": ("secret", 0o600, 0o755), "in 0700": ("closed/file", 0o644, 0o700)}
 TARGETS = [*(f"/vol/{path}" for path, _, _ in SECRETS.values()), "/vol/public", "/proc/version",
@@ -102,10 +102,10 @@ def test_no_link_of_an_image_opens_what_the_container_could_not_read(new_box, vo
 
 
 @pytest.mark.parametrize("name, target, engine", cases(["/vol/closed", "/proc/sys"]), ids=str)
-def test_no_link_of_an_image_lists_such_a_folder(new_box, volume, scratch, name, target, engine):
+def test_no_link_of_an_image_lists_such_a_directory(new_box, volume, scratch, name, target, engine):
     box = new_box(name, engine)
     add_glibc(box.rootfs)
-    for place in FOLDERS:
+    for place in DIRECTORIES:
         plant(box.rootfs, place, target)
     assert look(box, engine, volume, scratch / "trace")[1] == []
 

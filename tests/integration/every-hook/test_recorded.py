@@ -70,7 +70,7 @@ def test_a_step_of_concourses(nv_box, machine, scratch, step, options, params, o
 
 
 def test_a_pods_cgroup_is_below_kubelets():
-    for file in recorded.FOLDER.glob("kubelet-*.json"):
+    for file in recorded.DIRECTORY.glob("kubelet-*.json"):
         path = recorded.load(file.stem)["linux"]["cgroupsPath"]
         form = "/kubepods/besteffort/pod{}/{}"
         if file.stem.endswith("-systemd"):

@@ -27,21 +27,21 @@ STAND_IN = Path(__file__).resolve().parents[1] / "harness/criu_stand_in.py"
 class Restore(Runc):
     """runc that restores containers, with a stand-in for CRIU."""
 
-    def __init__(self, folder):
-        super().__init__(folder)
-        self._folder = folder
-        shutil.copy(STAND_IN, folder / "criu")
-        (folder / "descriptors.json").write_text(json.dumps(["/dev/null"] * 3))
+    def __init__(self, directory):
+        super().__init__(directory)
+        self._directory = directory
+        shutil.copy(STAND_IN, directory / "criu")
+        (directory / "descriptors.json").write_text(json.dumps(["/dev/null"] * 3))
 
     def start(self, host, bundle):
         name = secrets.token_hex(32)
         return begin(host, name, self.command(
-            "--criu", self._folder / "criu", "restore", "--image-path", self._folder, "--work-path", self._folder,
-            "--bundle", bundle.folder, name))
+            "--criu", self._directory / "criu", "restore", "--image-path", self._directory, "--work-path", self._directory,
+            "--bundle", bundle.directory, name))
 
     def has_called_the_hooks(self):
         """Whether no hook failed of the container that was started last."""
-        file = self._folder / "criu.called"
+        file = self._directory / "criu.called"
         called = file.exists()
         file.unlink(missing_ok=True)
         return called

@@ -23,7 +23,7 @@ def volume_fixture(scratch):
 
     def give(box):
         volumes.append(Volume(box.host, scratch / f"volume-{len(volumes)}"))
-        box.volume("/volume", volumes[-1].folder)
+        box.volume("/volume", volumes[-1].directory)
         box.timeout = 0
         return volumes[-1]
 
@@ -52,7 +52,7 @@ def of_mount_srv(box, hook, srv):
 
 def test_a_volume_that_does_not_answer_ends_a_hook_in_time(ld_box, hook, srv, volume):
     """Its request for /volume/taken has been read, and that below /volume/left has not."""
-    srv.folder("datasets")
+    srv.directory("datasets")
     boxes = [ld_box("/volume/taken/lib"), ld_box("/volume/left/lib"), of_mount_srv(ld_box(), hook, srv)]
     (boxes[2].rootfs / "srv").symlink_to("/volume/taken")
     volumes, hooks = [volume(box) for box in boxes], [Patience(box) for box in boxes]
@@ -66,7 +66,7 @@ def test_a_volume_that_does_not_answer_ends_a_hook_in_time(ld_box, hook, srv, vo
     wait_until(lambda: not any(hook.left() for hook in hooks), "a hook stays for ever")
 
 
-def test_the_folder_for_cuda_compatibility_does_not_answer(files_box, volume):
+def test_the_directory_for_cuda_compatibility_does_not_answer(files_box, volume):
     box = files_box(image=driver_images.small)
     (box.rootfs / "usr/local/cuda").mkdir(parents=True)
     (box.rootfs / "usr/local/cuda/compat").symlink_to("/volume/taken")
@@ -76,16 +76,16 @@ def test_the_folder_for_cuda_compatibility_does_not_answer(files_box, volume):
     gave_up(result, hook)
 
 
-def test_the_source_folder_of_the_host_does_not_answer(engine_box, scratch):
+def test_the_source_directory_of_the_host_does_not_answer(engine_box, scratch):
     box = engine_box(RUNC, "data")
     source = Volume(box.host, scratch / "served")
-    box.args, box.timeout = ["--source-dir", source.folder / "left"], 0
+    box.args, box.timeout = ["--source-dir", source.directory / "left"], 0
     hook = Patience(box)
     try:
         result = box.run("echo started")
         assert result.hook_status == 1 and len(result.said) == 1, (result.err, result.said)
         assert f"gave up after {LIMIT_S} s; " in result.said[0], result.said
-        assert f"'{source.folder}' (fuse.server)." in result.said[0], result.said
+        assert f"'{source.directory}' (fuse.server)." in result.said[0], result.said
         assert hook.left() == []
     finally:
         source.close()

@@ -24,7 +24,7 @@ from harness.system_container import DRIVER, SystemContainer
 from hosts import driver
 from hosts.nvidia import FOUR, NvidiaHost
 
-FOLDER = "/etc/oci-gpu-hooks/concourse-hooks.d"
+DIRECTORY = "/etc/oci-gpu-hooks/concourse-hooks.d"
 KEYS = "/etc/oci-gpu-hooks/keys"
 LEASES = "/run/oci-gpu-hooks/leases"
 NODES = "ls -d /dev/nvidia[0-9]* | sort | tr '\\n' ' '; echo"
@@ -45,9 +45,9 @@ def lxd_alone(test):
 
 @pytest.fixture(name="shared", scope="module")
 def shared_fixture():
-    with tempfile.TemporaryDirectory(prefix="system-") as folder:
-        os.chmod(folder, 0o755)
-        yield Path(folder)
+    with tempfile.TemporaryDirectory(prefix="system-") as directory:
+        os.chmod(directory, 0o755)
+        yield Path(directory)
 
 
 @contextmanager
@@ -88,16 +88,16 @@ def system_fixture(shared, build_root):
 class Task(Box):
     """The container of a task, with the hooks that are in the worker's directory."""
 
-    def __init__(self, system, folder, params):
-        super().__init__(system, Runc(folder / "run"), Bundle(folder / "box"), None, [])
+    def __init__(self, system, directory, params):
+        super().__init__(system, Runc(directory / "run"), Bundle(directory / "box"), None, [])
         concourse.make(self, "task", params=params)
         for path in ("/proc/driver", "/proc/driver/nvidia"):
             self.tmpfs(path)
         system.prepare(self)
-        system.give(folder)
+        system.give(directory)
 
     def _entries(self):
-        files = self.host.run("sh", "-c", f"cat {FOLDER}/*").stdout
+        files = self.host.run("sh", "-c", f"cat {DIRECTORY}/*").stdout
         return [document["hook"] for document in documents(files)]
 
 
@@ -117,9 +117,9 @@ def task_fixture(system):
     tasks = []
 
     def start(*params):
-        folder = Path(tempfile.mkdtemp(dir=system.shared))
-        folder.chmod(0o755)
-        tasks.append(Container(Task(system, folder, params), NODES))
+        directory = Path(tempfile.mkdtemp(dir=system.shared))
+        directory.chmod(0o755)
+        tasks.append(Container(Task(system, directory, params), NODES))
         return tasks[-1]
 
     yield start
@@ -133,7 +133,7 @@ def install_fixture(system):
     def install(*options):
         for words in (["ldcache-update"], ["nvidia-devices", "--driver-root", DRIVER, *options]):
             system.run("oci-gpu-hooks", "install", "--engine", "concourse", *words)
-        system.start_worker(FOLDER)
+        system.start_worker(DIRECTORY)
 
     return install
 
@@ -220,7 +220,7 @@ def test_the_doctor_compares_what_is_allowed_with_what_was_passed_in(system, ins
 def test_containers_outlive_a_restart_of_the_worker(system, install, task):
     install(*BY_TAG)
     first = task().ready()
-    system.start_worker(FOLDER)
+    system.start_worker(DIRECTORY)
     assert {first.out, task().ready().out} == {nodes(gpu) for gpu in PASSED}
 
 
@@ -235,7 +235,7 @@ def test_leases_end_with_the_container_of_the_worker(system, install, task):
         each.kill()
 
 
-def test_the_hosts_own_folder_is_refused(system, install, task):
+def test_the_hosts_own_directory_is_refused(system, install, task):
     """Who owns it has no number there."""
     install(*BY_TAG)
     hosts = system.shared / "hosts"

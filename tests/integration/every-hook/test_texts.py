@@ -43,7 +43,7 @@ def lines_with_a_list():
 @pytest.fixture(name="host")
 def host_fixture(journal_host, srv, scratch):
     """The host of the texts: /srv as they have it, and an /etc that may be written."""
-    srv.folders("datasets", "models", "outputs_writable")
+    srv.directories("datasets", "models", "outputs_writable")
     journal_host.mount("--bind", srv, "/srv")
     for name in ("etc", "work"):
         (scratch / name).mkdir()
@@ -64,17 +64,17 @@ def shell_fixture(host, hook, ld_hook, engine_box, scratch):
     host.run(["tar", "-C", box.rootfs, "-cf", archive, "."])
     host.run(podman.command("import", archive, IMAGE))
     words = [shlex.quote(str(word)) for word in podman.command()]
-    folder = scratch / "bin"
-    folder.mkdir()
-    (folder / "podman").write_text(
+    directory = scratch / "bin"
+    directory.mkdir()
+    (directory / "podman").write_text(
         '#!/bin/sh\nown=\nwhile [ "$1" != run ]; do own="$own $1"; shift; done\nshift\n'
         f"exec /usr/bin/{shlex.join([words[0]])} {' '.join(words[1:])} $own run"
         f" --rm --network none --log-driver none {shlex.join(LIMITS)} \"$@\"\n", encoding="utf-8")
-    (folder / "podman").chmod(0o755)
+    (directory / "podman").chmod(0o755)
 
     def run(line):
         line = line.replace("IMAGE", IMAGE)
-        return host.run(["sh", "-c", f"PATH={folder}:$PATH; {line}"], check=False)
+        return host.run(["sh", "-c", f"PATH={directory}:$PATH; {line}"], check=False)
 
     yield run
     podman.clean(host)
@@ -112,7 +112,7 @@ def test_the_podman_line_of_the_manual_with_a_device_works(shell, executable, sc
     assert "datasets" in result.stdout.split(), result
 
 
-def test_lines_for_folders_work_with_their_command(shell):
+def test_lines_for_directories_work_with_their_command(shell):
     """The quick start's, and the list for this version of podman."""
     line, = re.findall(r"^ +(podman run .*mount-srv=\S* IMAGE ls /srv)$", page("oci-gpu-hooks.7"), re.MULTILINE)
     for line in (line, lines_with_a_list()[0]):
@@ -196,15 +196,15 @@ def test_each_option_stands_in_the_pages(built):
     common = {name: set(re.findall(r"^ +(--[a-z-]+)", options_of(name), re.MULTILINE))
               for name in ("oci-gpu-hooks.7", "oci-gpu-hooks-leases.7")}
     common["oci-gpu-hooks-leases.7"] |= {"--for", "--format"}  # behind another one
-    for folder in (built / "hooks").iterdir():
-        if not (folder / folder.name).is_file():
+    for directory in (built / "hooks").iterdir():
+        if not (directory / directory.name).is_file():
             continue
-        said = subprocess.run([folder / folder.name, "--help"], check=True, capture_output=True, text=True).stdout
+        said = subprocess.run([directory / directory.name, "--help"], check=True, capture_output=True, text=True).stdout
         options = set(re.findall(r"^  (?:-h,)?(--[a-z-]+)", said, re.MULTILINE))
-        own = set(re.findall(r"^ +(--[a-z-]+)", options_of(f"{folder.name}.8"), re.MULTILINE))
+        own = set(re.findall(r"^ +(--[a-z-]+)", options_of(f"{directory.name}.8"), re.MULTILINE))
         missing = options - own - common["oci-gpu-hooks.7"] - common["oci-gpu-hooks-leases.7"] - {"--help", "--version"}
-        assert not missing, (folder.name, missing)
-        assert own <= options, (folder.name, own - options)
+        assert not missing, (directory.name, missing)
+        assert own <= options, (directory.name, own - options)
         taken |= options
     for name, options in common.items():
         assert options <= taken, (name, options - taken)

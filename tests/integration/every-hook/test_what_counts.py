@@ -94,7 +94,7 @@ def test_ldcache_update_gives_nothing_of_the_hosts(make):
 @pytest.mark.parametrize("engine", engines.PODMANS, ids=str)
 def test_podman_names_no_container(srv, engine_box, engine):
     """Who calls it, and before 4.6 the image, can say any name; what is for all of its containers counts."""
-    srv.folders("datasets", "models")
+    srv.directories("datasets", "models")
     key = f"{PREFIX}mount-srv"
     for value, seen in (("-", "nothing\n"), ("models", "models\n")):
         box = engine_box(engine, value)

@@ -14,7 +14,7 @@ OWN = "etc/containers/oci/hooks.d"
 EXECDIR = "usr/local/libexec/oci/hooks.d"
 FILES = {"mount-srv": "10-mount-srv.json", "nvidia-devices": "20-nvidia-devices.json", "amd-kfd": "21-amd-kfd.json",
          "cdi-devices": "22-cdi-devices.json", "ldcache-update": "90-ldcache-update.json"}
-BOTH_FOLDERS = f'["/{SHIPPED}", "/{OWN}"]'
+BOTH_DIRECTORIES = f'["/{SHIPPED}", "/{OWN}"]'
 
 
 def when_of(hook):
@@ -30,8 +30,8 @@ class InstalledHost(Sysroot):
         super().__init__(path)
         self.write("proc/sys/kernel/osrelease", "6.1.0-example\n")
         (self.path / "srv/datasets").mkdir(parents=True)
-        for folder in (SHIPPED, EXECDIR):
-            (self.path / folder).mkdir(parents=True)
+        for directory in (SHIPPED, EXECDIR):
+            (self.path / directory).mkdir(parents=True)
         for name, file in FILES.items():
             shutil.copy(built / "hooks" / name / name, self.path / EXECDIR)
             self.put(f"{SHIPPED}/{file}", self.document(name, []))
@@ -61,8 +61,8 @@ class InstalledHost(Sysroot):
         change(document)
         self.put(name, document)
 
-    def hooks_dir(self, folders=BOTH_FOLDERS):
-        self.write("etc/containers/containers.conf", f"[engine]\nhooks_dir = {folders}\n")
+    def hooks_dir(self, directories=BOTH_DIRECTORIES):
+        self.write("etc/containers/containers.conf", f"[engine]\nhooks_dir = {directories}\n")
 
 
 class RealHost(InstalledHost):

@@ -17,10 +17,10 @@ from .admin import EXECDIR, FILES, SHIPPED, Command, InstalledHost
 from .host import LIMIT_S
 from .stopped import find, status, wait_until
 
-FOLDER = "opt/hooks"
+DIRECTORY = "opt/hooks"
 CONCOURSE = "usr/local/concourse/bin/concourse"
 COMMAND = "usr/local/bin/oci-gpu-hooks"
-ENVIRONMENT = (f"CONCOURSE_CONTAINERD_OCI_HOOKS_DIR=/{FOLDER}", "CONCOURSE_RUNTIME=containerd")
+ENVIRONMENT = (f"CONCOURSE_CONTAINERD_OCI_HOOKS_DIR=/{DIRECTORY}", "CONCOURSE_RUNTIME=containerd")
 ALWAYS = {"mount-srv": ["--opt-in", "always", "--request", "all"],
           "nvidia-devices": ["--opt-in", "always", "--request", "any:1"],
           "amd-kfd": ["--opt-in", "always", "--request", "any:1"],
@@ -195,11 +195,11 @@ class Worker(Sysroot):
 
     def __init__(self, path, built, program):
         super().__init__(path)
-        for folder in (FOLDER, EXECDIR, Path(CONCOURSE).parent):
-            (self.path / folder).mkdir(parents=True)
+        for directory in (DIRECTORY, EXECDIR, Path(CONCOURSE).parent):
+            (self.path / directory).mkdir(parents=True)
         for name, file in FILES.items():
             shutil.copy(built / "hooks" / name / name, self.path / EXECDIR)
-            self.put(f"{FOLDER}/{file}", InstalledHost.document(name, ALWAYS[name], {"always": True}))
+            self.put(f"{DIRECTORY}/{file}", InstalledHost.document(name, ALWAYS[name], {"always": True}))
         for name in ("concourse", "runc"):
             shutil.copy(program, self.path / Path(CONCOURSE).parent / name)
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """One container with the hook registered, ready to run."""
 
-from . import mounts, proc_folders
+from . import mounts, proc_directories
 
 PREFIX = "io.oci-gpu-hooks."
 KEY = PREFIX + "mount-srv"
@@ -47,7 +47,7 @@ class Box:
         self.bundle.mount(destination, source, "rbind", *options)
 
     def tmpfs(self, destination):
-        if destination.startswith("/proc/") and not proc_folders.are_mounts(self.runtime.name):
+        if destination.startswith("/proc/") and not proc_directories.are_mounts(self.runtime.name):
             self.in_proc.append(destination)
         else:
             self._tmpfs(destination)
@@ -74,7 +74,7 @@ class Box:
     def start(self, script):
         """Begin running `script` as the container's program."""
         self.bundle.script(script)
-        self.bundle.hook(self.stage, proc_folders.hooks(self.in_proc) + self.first + self._entries())
+        self.bundle.hook(self.stage, proc_directories.hooks(self.in_proc) + self.first + self._entries())
         self.bundle.write()
         return self.runtime.start(self.host, self.bundle)
 

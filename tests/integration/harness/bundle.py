@@ -12,9 +12,9 @@ from . import rootfs
 @functools.cache
 def spec():
     """The config.json that runc proposes, as text."""
-    with tempfile.TemporaryDirectory() as folder:
-        subprocess.run(["runc", "spec", "--bundle", folder], check=True)
-        with open(f"{folder}/config.json", encoding="utf-8") as file:
+    with tempfile.TemporaryDirectory() as directory:
+        subprocess.run(["runc", "spec", "--bundle", directory], check=True)
+        with open(f"{directory}/config.json", encoding="utf-8") as file:
             return file.read()
 
 
@@ -22,10 +22,10 @@ class Bundle:
     """`config` is config.json as a dictionary; write() puts it down. `init`, if it is set, is a file that is
     mounted for the container's program, whose command line stays as it is."""
 
-    def __init__(self, folder):
-        self.folder = folder
-        folder.mkdir()
-        self.rootfs = rootfs.make(folder / "rootfs")
+    def __init__(self, directory):
+        self.directory = directory
+        directory.mkdir()
+        self.rootfs = rootfs.make(directory / "rootfs")
         self.config = json.loads(spec())
         self.config["process"]["terminal"] = False
         self.config["root"]["readonly"] = False
@@ -55,4 +55,4 @@ class Bundle:
 
     def write(self):
         text = json.dumps(self.config, indent=1)
-        (self.folder / "config.json").write_text(text, encoding="utf-8")
+        (self.directory / "config.json").write_text(text, encoding="utf-8")

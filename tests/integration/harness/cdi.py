@@ -8,7 +8,7 @@ import subprocess
 KIND = "io.oci-gpu-hooks"
 
 
-def write(folder, executable, *options, sysroot=None):
+def write(directory, executable, *options, sysroot=None):
     """Puts what the hook prints for these options into a directory that an engine reads. Gives the names of its devices.
     `sysroot` is the host of these tests, which a specification does not carry: an engine is on it."""
     place = ["--sysroot", sysroot] if sysroot else []
@@ -18,14 +18,14 @@ def write(folder, executable, *options, sysroot=None):
         for hook in device["containerEdits"]["hooks"]:
             if place and hook["args"][0] == executable.name:
                 hook["args"][1:1] = map(os.fspath, place)
-    (folder / f"{KIND}-{executable.name}.json").write_text(json.dumps(document), encoding="utf-8")
+    (directory / f"{KIND}-{executable.name}.json").write_text(json.dumps(document), encoding="utf-8")
     return [device["name"] for device in document["devices"]]
 
 
-def write_hook(folder, name, entry):
+def write_hook(directory, name, entry):
     """A device example.org/NAME=all that calls another hook."""
     hook = {"hookName": "createRuntime", **entry}
-    (folder / f"{name}.json").write_text(json.dumps(
+    (directory / f"{name}.json").write_text(json.dumps(
         {"cdiVersion": "0.5.0", "kind": f"example.org/{name}",
          "devices": [{"name": "all", "containerEdits": {"hooks": [hook]}}]}), encoding="utf-8")
     return f"example.org/{name}=all"

@@ -235,7 +235,7 @@ devices:
 
 
 def edits():
-    """What comes of it. The host has nodes that are no device's of a machine, and a folder with a symlink to it."""
+    """What comes of it. The host has nodes that are no device's of a machine, and a directory with a symlink to it."""
     for fields in ("hostPath: HOST/char", "hostPath: HOST/block", "hostPath: HOST/fifo", "hostPath: HOST/char, type: c",
                    "hostPath: HOST/block, type: b", "hostPath: HOST/fifo, type: p", "type: p",
                    "type: u, major: 241, minor: @",
@@ -250,9 +250,9 @@ def edits():
                         " type: b, major: 241, minor: @}, {path: /dev/s@, type: c, major: 241, minor: @,"
                         " fileMode: 0640}]"))
     for options in ("[]", "~", "[ro]", "[rw]", "[ro, nosuid, nodev, bind]", "[rbind, rprivate, noexec]"):
-        yield Entry(file_of(f"mounts: [{{hostPath: HOST/folder, containerPath: /s@, options: {options}}}]"))
+        yield Entry(file_of(f"mounts: [{{hostPath: HOST/directory, containerPath: /s@, options: {options}}}]"))
     yield Entry(file_of("mounts: [{hostPath: HOST/link, containerPath: /s@, type: bind}, {hostPath: /etc/passwd,"
-                        " containerPath: /s@/b/c}, {hostPath: /etc, containerPath: /s@/b}, {hostPath: HOST/folder,"
+                        " containerPath: /s@/b/c}, {hostPath: /etc, containerPath: /s@/b}, {hostPath: HOST/directory,"
                         " containerPath: /s@/b/c, options: [ro]}]"))
     yield Entry(file_of("env: [A=b=c, B=]", more=f"containerEdits: {{{NODE}}}, "))
     yield Entry(file_of("hooks: [{hookName: createContainer, path: /a/nvidia-cdi-hook,"
@@ -262,7 +262,7 @@ def edits():
 
 
 def corpus(host):
-    """All of them, each with a number; HOST is the folder with what they name."""
+    """All of them, each with a number; HOST is the directory with what they name."""
     makers = (versions, fields_of_versions, scalars, names, keys, values, forms, edits)
     entries = [entry for maker in makers for entry in maker()]
     for number, entry in enumerate(entries, 1000):

@@ -22,17 +22,17 @@ class CdiHost(Sysroot):
 
     def __init__(self, path):
         super().__init__(path)
-        for folder in ("etc/cdi", "run/cdi", "var", "dev", "opt/vendor"):
-            (path / folder).mkdir(parents=True)
+        for directory in ("etc/cdi", "run/cdi", "var", "dev", "opt/vendor"):
+            (path / directory).mkdir(parents=True)
         (path / "var/run").symlink_to("../run")
         self.proc_devices({})
 
-    def spec(self, file, device_edits, folder="etc/cdi", **members):
+    def spec(self, file, device_edits, directory="etc/cdi", **members):
         """A specification of devices with these edits, by their names."""
         document = {"cdiVersion": "0.5.0", "kind": "vendor.com/gpu",
                     "devices": [{"name": name, "containerEdits": edits} for name, edits in device_edits.items()],
                     **members}
-        (self.path / folder / file).write_text(json.dumps(document), encoding="utf-8")
+        (self.path / directory / file).write_text(json.dumps(document), encoding="utf-8")
 
     def device(self, name, minor, mode=0o660, kind=stat.S_IFCHR):
         self.node(f"dev/{name}", MAJOR, minor, mode, kind)

@@ -25,14 +25,14 @@ class Vendor:
     gpus: list
     given: object  # a function: the nodes for some GPUs
 
-    def write(self, folder, *options, name=None):
+    def write(self, directory, *options, name=None):
         """What --cdi prints, into a directory that engines read, under that name."""
-        names = cdi.write(folder, self.hook.executable, *options, sysroot=self.machine.path)
+        names = cdi.write(directory, self.hook.executable, *options, sysroot=self.machine.path)
         if name:
-            (folder / f"{cdi.KIND}-{self.hook.executable.name}.json").rename(folder / name)
+            (directory / f"{cdi.KIND}-{self.hook.executable.name}.json").rename(directory / name)
         return names
 
-    def write_out(self, folder, document):
+    def write_out(self, directory, document):
         """A specification of somebody's whose hooks are installed, with those that were built, and the host that is made
         up."""
         for device in document["devices"]:
@@ -40,7 +40,7 @@ class Vendor:
                 {**entry, "path": os.fspath(self.hook.executable),
                  "args": [entry["args"][0], "--sysroot", os.fspath(self.machine.path), *entry["args"][1:]]}
                 for entry in device["containerEdits"]["hooks"] if entry["args"][0] == self.hook.executable.name]
-        (folder / "written-out.json").write_text(json.dumps(document), encoding="utf-8")
+        (directory / "written-out.json").write_text(json.dumps(document), encoding="utf-8")
 
     def gpus_of(self, result):
         """The places of the GPUs that a container has, and can open, with all their nodes and no others."""

@@ -21,11 +21,11 @@ TASKS = ("task", "fly execute")
 def make(box, step, *volumes, params=(), image=()):
     """Turn `box` into the container of a step, `volumes` further ones of it, `params` those of a task, `image` the
     environment of its image. What box.run() is given runs as its program, as if `fly intercept` had it run there."""
-    folder = box.bundle.folder
-    init = folder / "gdn-init"
+    directory = box.bundle.directory
+    init = directory / "gdn-init"
     box.bundle.init = init
     box.config["process"]["args"] = [INIT]
-    box.config["hostname"] = folder.name
+    box.config["hostname"] = directory.name
     box.loader = "concourse"
     box.annotations["user"] = ""
     is_task = step in TASKS
@@ -33,15 +33,15 @@ def make(box, step, *volumes, params=(), image=()):
     box.config["process"]["env"] = [*image, "PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", *own]
     box.bundle.mount(INIT, init, "bind")
     for number, target in enumerate(("/scratch", *VOLUMES[step], *volumes)):
-        source = folder / f"volume-{number}"
+        source = directory / f"volume-{number}"
         source.mkdir()
         box.bundle.mount(target, source, "bind", "rw")
     for name in ("hosts", "hostname", "resolv.conf"):
-        (folder / name).write_text("", encoding="ascii")
-        box.bundle.mount(f"/etc/{name}", folder / name, "bind", "rw")
+        (directory / name).write_text("", encoding="ascii")
+        box.bundle.mount(f"/etc/{name}", directory / name, "bind", "rw")
     if not is_task:
-        (folder / "certs").mkdir()
-        box.bundle.mount("/etc/ssl/certs", folder / "certs", "bind", "ro")
+        (directory / "certs").mkdir()
+        box.bundle.mount("/etc/ssl/certs", directory / "certs", "bind", "ro")
     return box
 
 
@@ -63,13 +63,13 @@ def unprivileged(box):
     """As every step that does not say `privileged: true`: with a user namespace whose root is the highest id, and
     below the cgroup `garden`, which stays until remove_garden()."""
     box.map_ids(*MAP)
-    box.config["linux"]["cgroupsPath"] = f"{garden(box.bundle.folder.parent)}/{box.bundle.folder.name}"
-    for path in [box.rootfs, *box.rootfs.rglob("*"), *box.bundle.folder.glob("volume-*")]:
+    box.config["linux"]["cgroupsPath"] = f"{garden(box.bundle.directory.parent)}/{box.bundle.directory.name}"
+    for path in [box.rootfs, *box.rootfs.rglob("*"), *box.bundle.directory.glob("volume-*")]:
         os.lchown(path, LARGEST, LARGEST)
     return box
 
 
-def entries(folder, executables, *, options, replaced, wrapper=()):
+def entries(directory, executables, *, options, replaced, wrapper=()):
     """The hooks of a directory for CONCOURSE_CONTAINERD_OCI_HOOKS_DIR, as worker/runtime/backend.go takes them: each file
     but those in directories, in the order of their names, whatever `when` says.
 
@@ -79,7 +79,7 @@ def entries(folder, executables, *, options, replaced, wrapper=()):
     wrapper         a program that runs each hook
     """
     hooks = []
-    for path in sorted(Path(folder).iterdir()):
+    for path in sorted(Path(directory).iterdir()):
         if path.is_dir():
             continue
         file = HookFile(path, None)

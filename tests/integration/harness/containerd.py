@@ -11,11 +11,11 @@ from .host import LIMIT_S
 from .runtime import Runc, begin
 
 CONFIG = """version = 2
-root = "{folder}/root"
-state = "{folder}/state"
+root = "{directory}/root"
+state = "{directory}/state"
 disabled_plugins = ["io.containerd.grpc.v1.cri"]
 [grpc]
-address = "{folder}/socket"
+address = "{directory}/socket"
 """
 
 
@@ -23,7 +23,7 @@ PROJECT = Path(__file__).resolve().parents[3]
 
 
 def programs(daemon="containerd"):
-    """The folder of its executables: those of this machine or, if there are none, Debian's, which are not installed."""
+    """The directory of its executables: those of this machine or, if there are none, Debian's, which are not installed."""
     found = shutil.which(daemon)
     if found:
         return Path(found).parent
@@ -34,14 +34,14 @@ def programs(daemon="containerd"):
 class Containerd:
     """The daemon. Its executables have to be found by PATH."""
 
-    def __init__(self, host, folder):
-        folder.mkdir()
+    def __init__(self, host, directory):
+        directory.mkdir()
         self._host = host
-        self._folder, self._log = folder, folder / "log"
-        (folder / "config.toml").write_text(CONFIG.format(folder=folder), encoding="utf-8")
+        self._directory, self._log = directory, directory / "log"
+        (directory / "config.toml").write_text(CONFIG.format(directory=directory), encoding="utf-8")
         with open(self._log, "wb") as log:
             self._daemon = subprocess.Popen(
-                [*WITH_THE_TESTS, *host.command(["containerd", "--config", folder / "config.toml"])],
+                [*WITH_THE_TESTS, *host.command(["containerd", "--config", directory / "config.toml"])],
                 stdin=subprocess.DEVNULL, stdout=log, stderr=log)
         deadline = time.monotonic() + LIMIT_S
         while host.run(self.command("version"), check=False).returncode != 0:
@@ -49,7 +49,7 @@ class Containerd:
             time.sleep(0.1)
 
     def command(self, *words):
-        return ["ctr", "--address", self._folder / "socket", *words]
+        return ["ctr", "--address", self._directory / "socket", *words]
 
     def close(self):
         for name in self._host.run(self.command("containers", "list", "--quiet")).stdout.split():
@@ -76,11 +76,11 @@ class Ctr(Runc):
         return self._daemon.command(command, *rest)
 
     def start(self, host, bundle):
-        name = bundle.folder.name + "-" + str(time.monotonic_ns())
+        name = bundle.directory.name + "-" + str(time.monotonic_ns())
         bundle.config["root"]["path"] = str(bundle.rootfs)
         bundle.config["linux"].setdefault("cgroupsPath", f"/ctr-{name}")
         bundle.write()
-        return begin(host, name, self._daemon.command("run", "--config", bundle.folder / "config.json", name))
+        return begin(host, name, self._daemon.command("run", "--config", bundle.directory / "config.json", name))
 
     def left_over(self):
         return []

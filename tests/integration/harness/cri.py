@@ -85,20 +85,20 @@ def write_image(archive, root):
 
 
 class Containerd:
-    """The daemon on `host`, with the configuration `config`, which names `folder` as what is its own. Its executables have
+    """The daemon on `host`, with the configuration `config`, which names `directory` as what is its own. Its executables have
     to be found by PATH."""
 
-    def __init__(self, host, folder, config):
-        self.host, self.folder = host, folder
-        self._socket, self._log = folder / "socket", folder / "log"
+    def __init__(self, host, directory, config):
+        self.host, self.directory = host, directory
+        self._socket, self._log = directory / "socket", directory / "log"
         with open(self._log, "wb") as log:
             self._daemon = subprocess.Popen([*WITH_THE_TESTS, *host.command(["containerd", "--config", config])],
                                             stdin=subprocess.DEVNULL, stdout=log, stderr=log)
         self._channel = grpc.insecure_channel(f"unix://{self._socket}")
         self._pods = []
         self._until(lambda: self.call("Version").runtime_version)
-        write_image(folder / "image.tar", rootfs.make(folder / "rootfs"))
-        self.host.run(["ctr", "--address", self._socket, "--namespace", "k8s.io", "images", "import", folder / "image.tar"])
+        write_image(directory / "image.tar", rootfs.make(directory / "rootfs"))
+        self.host.run(["ctr", "--address", self._socket, "--namespace", "k8s.io", "images", "import", directory / "image.tar"])
         self._until(lambda: self.call("ImageStatus", image={"image": IMAGE}).image.id)
 
     def _until(self, done):
@@ -139,7 +139,7 @@ class Pod:
 
     def __init__(self, daemon, uid, parent, handler="gpu", namespace="ml", annotations=None):
         self._daemon, self._attempts = daemon, itertools.count()
-        self._logs = daemon.folder / f"logs-{uid}"
+        self._logs = daemon.directory / f"logs-{uid}"
         self._logs.mkdir()
         self._config = {
             "metadata": {"name": f"pod-{uid}", "uid": uid, "namespace": namespace}, "log_directory": str(self._logs),

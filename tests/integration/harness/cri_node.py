@@ -10,13 +10,13 @@ from .node import CONFIG, DROP_INS, PLUGIN, PLUGIN_2, SPEC, Node, is_version_1
 from .nvidia_container import PROBE
 from .nvidia_container import node as node_of
 
-FOLDER = "/var/run/nvidia-container-devices/"  # of NVIDIA's device plugin
+DIRECTORY = "/var/run/nvidia-container-devices/"  # of NVIDIA's device plugin
 LOOK = f"{PROBE} probe $(ls -d /dev/nvidia* 2>/dev/null)"
 
 
 def mounted(name):
     """What the plugin answers kubelet for that GPU, or for that word."""
-    return {"mounts": [{"container_path": FOLDER + name, "host_path": "/dev/null"}]}
+    return {"mounts": [{"container_path": DIRECTORY + name, "host_path": "/dev/null"}]}
 
 
 def given(*gpus):
@@ -25,7 +25,7 @@ def given(*gpus):
     return nodes | {f"/dev/nvidia-{name}": node_of(UNUSED[UVM], minor) for minor, name in enumerate(("uvm", "uvm-tools"))}
 
 
-def configured(folder, has_systemd):
+def configured(directory, has_systemd):
     """containerd's configuration as an administrator has it, with a second runtime, which has the driver systemd."""
     own = PLUGIN if is_version_1() else PLUGIN_2
     image = (f'[plugins."{PLUGIN}"]\nsandbox_image = "{IMAGE}"\nrestrict_oom_score_adj = true\n' if is_version_1() else
@@ -35,8 +35,8 @@ def configured(folder, has_systemd):
                        f'[plugins."{own}".containerd.runtimes.{name}.options]\nSystemdCgroup = {driver}\n'
                        for name, driver in (("runc", str(has_systemd).lower()), ("systemd", "true")))
     return (f'version = {2 if is_version_1() else 3}\nimports = {DROP_INS}\n'
-            f'root = "{folder}/root"\nstate = "{folder}/state"\n[grpc]\naddress = "{folder}/socket"\n'
-            f'[ttrpc]\naddress = "{folder}/ttrpc"\n{image}{runtimes}')
+            f'root = "{directory}/root"\nstate = "{directory}/state"\n[grpc]\naddress = "{directory}/socket"\n'
+            f'[ttrpc]\naddress = "{directory}/ttrpc"\n{image}{runtimes}')
 
 
 class CriNode(Node):
@@ -56,11 +56,11 @@ class CriNode(Node):
         return self.start()
 
     def configure(self, more=""):
-        self.folder.mkdir()
-        self.write(configured(self.folder, self.has_systemd) + more)
+        self.directory.mkdir()
+        self.write(configured(self.directory, self.has_systemd) + more)
 
     def start(self):
-        self.daemon = Containerd(self.machine, self.folder, CONFIG)
+        self.daemon = Containerd(self.machine, self.directory, CONFIG)
         return self.daemon
 
     def _look_elsewhere(self, hook):
@@ -75,5 +75,5 @@ class CriNode(Node):
         self.write(json.dumps(document), path)
 
     @property
-    def folder(self):
+    def directory(self):
         return self.path / "containerd"

@@ -25,17 +25,17 @@ def tree(release, kind):
 
 
 class DebianHost(Host):
-    """An overlay on `lower`, in `folder`. Each of `shared` is a directory that has the same path on it and here."""
+    """An overlay on `lower`, in `directory`. Each of `shared` is a directory that has the same path on it and here."""
 
-    def __init__(self, lower, folder, *shared):
-        self._lower, self._upper = lower, folder / "upper"
-        root = folder / "root"
-        for path in (root, folder / "work", self._upper / "etc"):
+    def __init__(self, lower, directory, *shared):
+        self._lower, self._upper = lower, directory / "upper"
+        root = directory / "root"
+        for path in (root, directory / "work", self._upper / "etc"):
             path.mkdir(parents=True)
         self._upper.chmod(0o755)
         shutil.copy("/etc/resolv.conf", self._upper / "etc")
         super().__init__("not-hybrid", set_up=[
-            f"mount -t overlay -o lowerdir={lower},upperdir={self._upper},workdir={folder}/work overlay {root}",
+            f"mount -t overlay -o lowerdir={lower},upperdir={self._upper},workdir={directory}/work overlay {root}",
             f"cd {root}",
             "mount -t proc proc proc", "mount --rbind /sys sys",
             "mount -t tmpfs -o mode=755 run run", "mount -t tmpfs -o mode=1777 tmp tmp",

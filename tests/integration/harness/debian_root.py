@@ -9,7 +9,7 @@ from pathlib import Path
 from . import rootfs
 
 PROJECT = Path(__file__).resolve().parents[3]
-FOLDER = PROJECT / "build/roots"
+DIRECTORY = PROJECT / "build/roots"
 RELEASES = {"bullseye": "2.31", "bookworm": "2.36", "trixie": "2.41"}  # and their glibc
 LOADER = "lib64/ld-linux-x86-64.so.2"
 LIBRARIES = "usr/lib/x86_64-linux-gnu"
@@ -23,16 +23,16 @@ MUSL_LOADER = Path("/lib/ld-musl-x86_64.so.1")
 def tree(release):
     """Debian's essential packages, unpacked; only to be read. Made first if they are not there yet."""
     subprocess.run([PROJECT / "tests/roots/make_debian"], check=True)
-    return FOLDER / release
+    return DIRECTORY / release
 
 
 def overlay(box, lower):
     """From now on the box's root is an overlay on `lower`, mounted on its host. Gives the upper directory;
     what is written there before this is part of the image."""
     shutil.rmtree(box.rootfs)
-    upper, work = box.bundle.folder / "upper", box.bundle.folder / "work"
-    for folder in (box.rootfs, work):
-        folder.mkdir()
+    upper, work = box.bundle.directory / "upper", box.bundle.directory / "work"
+    for directory in (box.rootfs, work):
+        directory.mkdir()
     upper.mkdir(exist_ok=True)
     box.host.mount("-t", "overlay", "-o", f"lowerdir={lower},upperdir={upper},workdir={work}",
                    "overlay", box.rootfs)
@@ -73,9 +73,9 @@ def ldconfig(root, *options):
                           capture_output=True, encoding="utf-8", errors="surrogateescape").stdout
 
 
-def small(folder, *additions):
+def small(directory, *additions):
     """A fresh busybox root with these additions."""
-    root = rootfs.make(folder)
+    root = rootfs.make(directory)
     for add in additions:
         add(root)
     return root

@@ -40,12 +40,12 @@ def bpf(command, attributes):
     return result
 
 
-def attach(folder, code):
+def attach(directory, code):
     text = ctypes.create_string_buffer(code)
     licence = ctypes.create_string_buffer(b"Apache-2.0")
     loaded = bpf(PROG_LOAD, struct.pack("<IIQQIIQ", DEVICE_PROGRAM, len(code) // 8, ctypes.addressof(text),
                                         ctypes.addressof(licence), 0, 0, 0))
-    group = os.open(folder, os.O_DIRECTORY)
+    group = os.open(directory, os.O_DIRECTORY)
     try:
         bpf(PROG_ATTACH, struct.pack("<IIII", group, loaded, DEVICE_ATTACH, ALLOW_MULTI))
     finally:
@@ -57,18 +57,18 @@ class DeviceLimits:
     """`version` is "v1" or "v2"."""
 
     def __init__(self, version, major, minors):
-        self.folder = (DEVICES if version == "v1" else UNIFIED) / f"oci-gpu-hooks-test-{os.getpid()}-{version}"
-        self.folder.mkdir()
+        self.directory = (DEVICES if version == "v1" else UNIFIED) / f"oci-gpu-hooks-test-{os.getpid()}-{version}"
+        self.directory.mkdir()
         if version == "v2":
-            attach(self.folder, program(major, minors))
+            attach(self.directory, program(major, minors))
             return
         for minor in minors:  # not "m": below it runc could not allow "c *:* m"
-            (self.folder / "devices.deny").write_text(f"c {major}:{minor} rw", encoding="ascii")
+            (self.directory / "devices.deny").write_text(f"c {major}:{minor} rw", encoding="ascii")
 
     @property
     def wrapper(self):
         """What starts a program in there."""
-        return ["sh", "-c", f'echo $$ >{self.folder}/cgroup.procs && exec "$@"', "sh"]
+        return ["sh", "-c", f'echo $$ >{self.directory}/cgroup.procs && exec "$@"', "sh"]
 
     def put_on(self, host):
         """From now on the host's commands start in there."""
@@ -77,10 +77,10 @@ class DeviceLimits:
 
     def close(self):
         deadline = time.monotonic() + 10
-        while self.folder.exists():
+        while self.directory.exists():
             try:
-                for folder in [*(path for path in self.folder.rglob("*") if path.is_dir()), self.folder]:
-                    folder.rmdir()
+                for directory in [*(path for path in self.directory.rglob("*") if path.is_dir()), self.directory]:
+                    directory.rmdir()
             except OSError:  # the last process is not gone yet
                 if time.monotonic() > deadline:
                     raise

@@ -22,26 +22,26 @@ def version(host):
 
 
 class Docker:
-    """A daemon with its data in `folder`; `mapped` gives each container the user namespace of the user in
+    """A daemon with its data in `directory`; `mapped` gives each container the user namespace of the user in
     harness.rootless."""
 
-    def __init__(self, host, folder, mapped=False):
-        folder.mkdir()
-        self._host, self._socket = host, f"unix://{folder}/docker.sock"
+    def __init__(self, host, directory, mapped=False):
+        directory.mkdir()
+        self._host, self._socket = host, f"unix://{directory}/docker.sock"
         settings = {"hosts": [self._socket], "bridge": "none", "iptables": False, "ip6tables": False, "storage-driver": "vfs",
-                    "exec-opts": ["native.cgroupdriver=cgroupfs"], "pidfile": str(folder / "pid"),
-                    "data-root": str(folder / "data"), "exec-root": str(folder / "exec")}
+                    "exec-opts": ["native.cgroupdriver=cgroupfs"], "pidfile": str(directory / "pid"),
+                    "data-root": str(directory / "data"), "exec-root": str(directory / "exec")}
         if version(host)[0] >= 25:
-            settings |= {"features": {"cdi": True}, "cdi-spec-dirs": [str(folder / "cdi")]}
+            settings |= {"features": {"cdi": True}, "cdi-spec-dirs": [str(directory / "cdi")]}
         if mapped:
             settings["userns-remap"] = NAME
-        (folder / "daemon.json").write_text(json.dumps(settings), encoding="utf-8")
-        self.specs = folder / "cdi"
+        (directory / "daemon.json").write_text(json.dumps(settings), encoding="utf-8")
+        self.specs = directory / "cdi"
         self.specs.mkdir()
-        self._log = folder / "log"
+        self._log = directory / "log"
         with open(self._log, "wb") as log:
             self._daemon = subprocess.Popen(
-                [*WITH_THE_TESTS, *host.command(["dockerd", "--config-file", folder / "daemon.json"])],
+                [*WITH_THE_TESTS, *host.command(["dockerd", "--config-file", directory / "daemon.json"])],
                 stdin=subprocess.DEVNULL, stdout=log, stderr=log)
         self._wait_until_it_answers()
 

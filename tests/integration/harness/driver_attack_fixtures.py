@@ -31,8 +31,8 @@ def outside_fixture(scratch, stubs):
     outside = scratch / "outside"
     for name in (*PARENTS, "nvidia/lib64", "local/nvidia/bin", "etc/vulkan/icd.d", "usr/bin", "tmp"):
         (outside / name).mkdir(parents=True, exist_ok=True)
-    for folder in ("compat", "cuda/compat", "local/cuda/compat"):
-        stubs.library(outside / folder / NEWER, "libcuda.so.1")
+    for directory in ("compat", "cuda/compat", "local/cuda/compat"):
+        stubs.library(outside / directory / NEWER, "libcuda.so.1")
     (outside / "secret").write_text("of the host\n")
 
     with unchanged(outside, *REAL):
@@ -42,21 +42,21 @@ def outside_fixture(scratch, stubs):
 class Attacked:
     """A host with the whole driver, for all tests of a file."""
 
-    def __init__(self, folder, driver):
-        self.machine = NvidiaHost(folder / "machine", ONE)
+    def __init__(self, directory, driver):
+        self.machine = NvidiaHost(directory / "machine", ONE)
         driver.copied(self.machine.path)
         self.host = Host("not-hybrid")
-        (folder / "dev").mkdir()
-        self.host.keep_journal(folder / "dev")
+        (directory / "dev").mkdir()
+        self.host.keep_journal(directory / "dev")
 
 
 @pytest.fixture(name="attacked", scope="module")
 def attacked_fixture(driver_of):
     if os.geteuid() != 0:
         pytest.skip("needs root")
-    with tempfile.TemporaryDirectory(prefix="attacked-") as folder:
-        os.chmod(folder, 0o755)
-        victim = Attacked(Path(folder), driver_of(LIB64))
+    with tempfile.TemporaryDirectory(prefix="attacked-") as directory:
+        os.chmod(directory, 0o755)
+        victim = Attacked(Path(directory), driver_of(LIB64))
         before = host_tree(victim.machine.path)
         try:
             yield victim
@@ -72,8 +72,8 @@ def box_fixture(request, attacked, nv_hook, outside, scratch):  # pylint: disabl
     runtime = engine.open(scratch / "runtime")
     box = Chain(attacked.host, runtime, Bundle(scratch / "box"), nv_hook,
                 ["--sysroot", attacked.machine, "--log-level", "info"])
-    for folder in ("/proc/driver", "/proc/driver/nvidia"):
-        box.tmpfs(folder)
+    for directory in ("/proc/driver", "/proc/driver/nvidia"):
+        box.tmpfs(directory)
     if engine.mapped:
         box.map_ids(engines.MAP)
     box.annotations.update({KEY: "0", CAPABILITIES: "all"})

@@ -15,10 +15,10 @@ from hosts.driver import LIB64, Driver, Stubs
 
 @pytest.fixture(name="stubs", scope="session")
 def stubs_fixture(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("stubs")
+    directory = tmp_path_factory.mktemp("stubs")
     # A container's root need not be the host's, so others must be able to read what is linked from here.
-    folder.chmod(0o755)
-    return Stubs(folder)
+    directory.chmod(0o755)
+    return Stubs(directory)
 
 
 @pytest.fixture(name="driver_of", scope="session")
@@ -26,10 +26,10 @@ def driver_of_fixture(stubs, tmp_path_factory):
     """A function that gives the whole driver in a layout; not to be changed."""
     @functools.cache
     def make(layout):
-        folder = tmp_path_factory.mktemp("driver").resolve()
-        folder.chmod(0o755)  # as a host's root is; copies get the mode, too
-        (folder / "etc").mkdir()
-        return Driver(folder, stubs, layout)
+        directory = tmp_path_factory.mktemp("driver").resolve()
+        directory.chmod(0o755)  # as a host's root is; copies get the mode, too
+        (directory / "etc").mkdir()
+        return Driver(directory, stubs, layout)
 
     return make
 

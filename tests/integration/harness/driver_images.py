@@ -25,10 +25,10 @@ def debian(box, release="bookworm"):
     box.upper = debian_root.overlay(box, tree(release))
 
 
-def _add_libraries(root, folder, names):
-    (root / folder).mkdir(parents=True)
+def _add_libraries(root, directory, names):
+    (root / directory).mkdir(parents=True)
     for name in (*names, LOADER_NAME):
-        shutil.copy((tree("bookworm") / LIBRARIES / name).resolve(), root / folder / name)
+        shutil.copy((tree("bookworm") / LIBRARIES / name).resolve(), root / directory / name)
 
 
 def lib64(box):

@@ -24,11 +24,11 @@ class Engine:
         return "-".join([*(["podman"] if self.podman else []), self.runtime,
                          *(["userns"] if self.mapped else [])])
 
-    def open(self, folder):
-        """The runtime, with its state in `folder`."""
+    def open(self, directory):
+        """The runtime, with its state in `directory`."""
         if self.podman:
-            return Podman(folder, self.runtime)
-        return {"runc": Runc, "crun": Crun}[self.runtime](folder)
+            return Podman(directory, self.runtime)
+        return {"runc": Runc, "crun": Crun}[self.runtime](directory)
 
     def box(self, *args):
         box = (PodmanBox if self.podman else Box)(*args)

@@ -10,7 +10,7 @@ NAMES = ("mount-srv", "nvidia-devices", "amd-kfd", "ldcache-update", "cdi-device
 def box_of(name, fixture, engine=engines.RUNTIMES[0]):
     """A container that asks the hook for as much as there is. `fixture` gives a fixture by its name."""
     if name == "mount-srv":
-        fixture("srv").folder("datasets")
+        fixture("srv").directory("datasets")
         return fixture("engine_box")(engine, "all")
     if name == "ldcache-update":
         return fixture("srv_box")(engine=engine)

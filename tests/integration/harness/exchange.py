@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Run as a program, `exchange.py A B`: makes two names of one directory change places (renameat2 with
-RENAME_EXCHANGE), as fast as it can, until it is killed. With `storm FOLDER` it renames in a directory
+RENAME_EXCHANGE), as fast as it can, until it is killed. With `storm DIRECTORY` it renames in a directory
 that has nothing to do with anything. Tests start it with running(), and go on for as long as rounds() lets
 them: RACE_SECONDS, or one."""
 
@@ -22,8 +22,8 @@ def exchange(first, second):
         LIBC.renameat2(AT_FDCWD, a, AT_FDCWD, b, RENAME_EXCHANGE)
 
 
-def storm(folder):
-    a, b = (os.path.join(folder, f"{os.getpid()}-{n}") for n in range(2))
+def storm(directory):
+    a, b = (os.path.join(directory, f"{os.getpid()}-{n}") for n in range(2))
     os.mkdir(a)
     while True:
         os.rename(a, b)

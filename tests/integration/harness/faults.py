@@ -20,7 +20,7 @@ CHANGING = ("bind", "clone", "fchmod", "fchown", "fchownat", "fsconfig", "fsmoun
 def changing_calls(box, script, words):
     """How often the hook makes each system call that changes something, after its start, from a run that succeeds:
     `script` prints `words`. Its children's do not count."""
-    trace = box.bundle.folder / "trace"
+    trace = box.bundle.directory / "trace"
     box.wrapper = ("/usr/bin/strace", "-D", "-qq", "-o", trace, "-e", "trace=all")
     assert started(box.run(script)) == words
     box.wrapper = ()

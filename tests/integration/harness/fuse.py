@@ -15,10 +15,10 @@ TIMER, WAIT = r"setitimer\(.*it_value=\{tv_sec=(\d+),", r"ppoll\(.*\{tv_sec=(\d+
 class Volume:
     """A directory of the host on which harness.fuse_server is mounted."""
 
-    def __init__(self, host, folder):
-        self.folder = folder
-        folder.mkdir()
-        self._server = subprocess.Popen([sys.executable, SERVER, str(host.pid), folder],
+    def __init__(self, host, directory):
+        self.directory = directory
+        directory.mkdir()
+        self._server = subprocess.Popen([sys.executable, SERVER, str(host.pid), directory],
                                         stdin=subprocess.DEVNULL, stdout=subprocess.PIPE)
         assert self._server.stdout.read(1) == b"\n", "no FUSE filesystem"
         host.expect_table_as_it_is()
@@ -35,8 +35,8 @@ class Patience:
     not come within its time. Its children are not traced: a tracer would change how they can be ended."""
 
     def __init__(self, box):
-        self._trace = box.bundle.folder / "waits"
-        self._mark = f"MARK={box.bundle.folder}"
+        self._trace = box.bundle.directory / "waits"
+        self._mark = f"MARK={box.bundle.directory}"
         box.wrapper = ("/usr/bin/env", self._mark, "/usr/bin/strace", "-D", "-qq", "-o", self._trace,
                        "-e", "trace=ppoll,setitimer", "-e", "inject=ppoll:delay_enter=4000000:retval=0:when=1")
 
@@ -48,10 +48,10 @@ class Patience:
     def left(self):
         """The states of the processes that are left of it: "D" waits where no signal helps."""
         states = []
-        for folder in Path("/proc").glob("[0-9]*"):
+        for directory in Path("/proc").glob("[0-9]*"):
             try:
-                if self._mark.encode() in (folder / "environ").read_bytes().split(b"\0"):
-                    states.append(status(folder.name)["State"][0])
+                if self._mark.encode() in (directory / "environ").read_bytes().split(b"\0"):
+                    states.append(status(directory.name)["State"][0])
             except OSError:
                 pass  # gone meanwhile
         return states

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""fuse_server.py PID FOLDER : mounts a FUSE filesystem (include/uapi/linux/fuse.h) at FOLDER in the mount namespace of
+"""fuse_server.py PID DIRECTORY : mounts a FUSE filesystem (include/uapi/linux/fuse.h) at DIRECTORY in the mount namespace of
 PID, says so by an empty line, and serves it. All names in it are directories. Two of them make it stand still: the request
 for `taken` is read and never answered; after that for `left` is answered, none is read any more."""
 
@@ -26,14 +26,14 @@ def check(result):
         raise OSError(ctypes.get_errno(), "cannot mount")
 
 
-def mount(pid, folder):
+def mount(pid, directory):
     """Gives the descriptor that requests come from."""
     libc = ctypes.CDLL(None, use_errno=True)
     device = os.open("/dev/fuse", os.O_RDWR)
     namespace = os.open(f"/proc/{pid}/ns/mnt", os.O_RDONLY)
     check(libc.setns(namespace, MOUNT_NAMESPACE))
     options = f"fd={device},rootmode=40000,user_id=0,group_id=0,allow_other"
-    check(libc.mount(b"server", os.fsencode(folder), b"fuse.server", 0, options.encode()))
+    check(libc.mount(b"server", os.fsencode(directory), b"fuse.server", 0, options.encode()))
     return device
 
 

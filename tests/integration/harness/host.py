@@ -96,22 +96,22 @@ class Host:
         """Where the test finds a path of this host, its private mounts included."""
         return f"/proc/{self.pid}/root{path}"
 
-    def _own_dev(self, folder):
+    def _own_dev(self, directory):
         # With podman's locks, too: those in the real /dev/shm belong to every podman of the machine.
         self.run(["sh", "-ec", 'mount -t tmpfs -o mode=755 dev "$0"; cd "$0"; mkdir pts; mkdir -m 1777 shm;'
                                " mount --rbind /dev/pts pts; ln -s pts/ptmx ptmx;"
                                ' cd /dev; cp -a null zero full random urandom tty "$0"; mount --rbind "$0" /dev',
-                  folder])
+                  directory])
         self.expect_table_as_it_is()
 
-    def keep_journal(self, folder):
+    def keep_journal(self, directory):
         """From now on what hooks say to syslog on this host is in `journal`."""
-        self._own_dev(folder)
+        self._own_dev(directory)
         self.journal = Journal(self.path("/dev/log"))
 
-    def syslog(self, folder):
-        """A /dev/log of this host's own, made in `folder`; the caller receives the datagrams."""
-        self._own_dev(folder)
+    def syslog(self, directory):
+        """A /dev/log of this host's own, made in `directory`; the caller receives the datagrams."""
+        self._own_dev(directory)
         log = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
         log.bind(self.path("/dev/log"))
         log.settimeout(10)

@@ -50,10 +50,10 @@ class DevicePlugin:
             "Allocate": grpc.unary_unary_rpc_method_handler(
                 self._allocate, asked.FromString, answered.SerializeToString)}
         self._server.add_generic_rpc_handlers((grpc.method_handlers_generic_handler("v1beta1.DevicePlugin", handlers),))
-        folder = machine.path(PLUGINS)
-        self._server.add_insecure_port(f"unix://{folder}/tests.sock")
+        directory = machine.path(PLUGINS)
+        self._server.add_insecure_port(f"unix://{directory}/tests.sock")
         self._server.start()
-        with grpc.insecure_channel(f"unix://{folder}/kubelet.sock") as channel:
+        with grpc.insecure_channel(f"unix://{directory}/kubelet.sock") as channel:
             register = MESSAGES["RegisterRequest"]
             channel.unary_unary("/v1beta1.Registration/Register", request_serializer=register.SerializeToString,
                                 response_deserializer=empty.FromString)(
@@ -142,30 +142,31 @@ class Kubelet:
     device plugin's, see there."""
 
     def __init__(self, node, answer):
-        self.node, self.folder = node, node.path / "kubelet"
-        (self.folder / "pods").mkdir(parents=True)
+        self.node, self.directory = node, node.path / "kubelet"
+        (self.directory / "pods").mkdir(parents=True)
         self._api = ThreadingHTTPServer(("127.0.0.1", 0), Api)
         self._api.daemon_threads = True
         self._api.node, self._api.events, self._api.ended = None, [], threading.Event()
         threading.Thread(target=self._api.serve_forever, daemon=True).start()
         self._sysctls = {name: self._sysctl(name) for name in SYSCTLS}
-        (self.folder / "config.json").write_text(json.dumps({
+        (self.directory / "config.json").write_text(json.dumps({
             "apiVersion": "kubelet.config.k8s.io/v1beta1", "kind": "KubeletConfiguration",
-            "containerRuntimeEndpoint": f"unix://{node.folder}/socket", "failCgroupV1": False,
+            "containerRuntimeEndpoint": f"unix://{node.directory}/socket", "failCgroupV1": False,
             "cgroupDriver": "systemd" if node.has_systemd else "cgroupfs", "cgroupRoot": "/",
             "failSwapOn": False, "enableServer": False, "contentType": "application/json",
             "authentication": {"anonymous": {"enabled": True}, "webhook": {"enabled": False}},
-            "authorization": {"mode": "AlwaysAllow"}, "staticPodPath": str(self.folder / "pods"), "fileCheckFrequency": "1s",
-            "podLogsDir": str(self.folder / "logs"), "evictionHard": {"memory.available": "1Mi"},
-            "volumePluginDir": str(self.folder / "volumes"), "enforceNodeAllocatable": ["pods"]}), encoding="utf-8")
-        (self.folder / "kubeconfig").write_text(json.dumps({
+            "authorization": {"mode": "AlwaysAllow"}, "staticPodPath": str(self.directory / "pods"),
+            "fileCheckFrequency": "1s",
+            "podLogsDir": str(self.directory / "logs"), "evictionHard": {"memory.available": "1Mi"},
+            "volumePluginDir": str(self.directory / "volumes"), "enforceNodeAllocatable": ["pods"]}), encoding="utf-8")
+        (self.directory / "kubeconfig").write_text(json.dumps({
             "apiVersion": "v1", "kind": "Config", "current-context": "x", "contexts": [
                 {"name": "x", "context": {"cluster": "x", "user": "x"}}], "users": [{"name": "x", "user": {}}],
             "clusters": [{"name": "x", "cluster": {"server": f"http://127.0.0.1:{self._api.server_port}"}}]}),
             encoding="utf-8")
-        with open(self.folder / "log", "wb") as log:
+        with open(self.directory / "log", "wb") as log:
             self._process = subprocess.Popen([*WITH_THE_TESTS, *node.machine.command([
-                "kubelet", "--config", self.folder / "config.json", "--kubeconfig", self.folder / "kubeconfig",
+                "kubelet", "--config", self.directory / "config.json", "--kubeconfig", self.directory / "kubeconfig",
                 "--root-dir", "/var/lib/kubelet", "--hostname-override", "node", "-v", "3"])],
                 stdin=subprocess.DEVNULL, stdout=log, stderr=log)
         self._until(lambda: node.machine.run(["test", "-S", f"{PLUGINS}/kubelet.sock"], check=False).returncode == 0)
@@ -177,7 +178,7 @@ class Kubelet:
             return file.write(value) if value else file.read()
 
     def log(self):
-        return (self.folder / "log").read_text("utf-8")
+        return (self.directory / "log").read_text("utf-8")
 
     def _until(self, done):
         deadline = time.monotonic() + LIMIT_S
@@ -197,11 +198,11 @@ class Kubelet:
                     "spec": {"hostNetwork": True, "automountServiceAccountToken": False, "enableServiceLinks": False,
                              "terminationGracePeriodSeconds": 1, "runtimeClassName": "gpu", "containers": [container],
                              **spec}}
-        (self.folder / "pods" / f"{name}.json").write_text(json.dumps(document), encoding="utf-8")
+        (self.directory / "pods" / f"{name}.json").write_text(json.dumps(document), encoding="utf-8")
         return self._until(lambda: self._failure(name) if (out := self._printed(name)) is None else out)
 
     def _printed(self, name):
-        for file in (self.folder / "logs").glob(f"*_{name}-node_*/train/*.log"):
+        for file in (self.directory / "logs").glob(f"*_{name}-node_*/train/*.log"):
             # Of each line: TIME STREAM TAG TEXT
             lines = [line.split(" ", 3)[3] for line in file.read_text("utf-8").splitlines()]
             if "==" in lines:
@@ -226,7 +227,7 @@ class Kubelet:
         return json.loads((self._bundle_of(name) / "config.json").read_text("utf-8"))
 
     def _bundle_of(self, name):
-        for file in (self.node.folder / "state").glob("*/k8s.io/*/config.json"):
+        for file in (self.node.directory / "state").glob("*/k8s.io/*/config.json"):
             config = json.loads(file.read_text("utf-8"))
             notes = config["annotations"]
             if (notes.get("io.kubernetes.cri.container-name"), notes["io.kubernetes.cri.sandbox-name"]) == (
@@ -235,9 +236,9 @@ class Kubelet:
         raise AssertionError("no such pod")
 
     def close(self):
-        for file in (self.folder / "pods").iterdir():
+        for file in (self.directory / "pods").iterdir():
             file.unlink()
-        self._until(lambda: not list((self.node.folder / "state").glob("*/k8s.io/*/config.json")))
+        self._until(lambda: not list((self.node.directory / "state").glob("*/k8s.io/*/config.json")))
         self._process.terminate()
         self._process.wait(LIMIT_S)
         self._plugin.close()

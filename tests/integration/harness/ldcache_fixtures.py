@@ -17,15 +17,15 @@ from harness.libraries import Workshop
 @pytest.fixture(scope="session")
 def shop():
     """Makes libraries."""
-    with tempfile.TemporaryDirectory(prefix="libraries-") as folder:
-        yield Workshop(Path(folder))
+    with tempfile.TemporaryDirectory(prefix="libraries-") as directory:
+        yield Workshop(Path(directory))
 
 
 @pytest.fixture(scope="module")
-def module_folder():
+def module_directory():
     """A directory for what all tests of a file only read."""
-    with tempfile.TemporaryDirectory(prefix="ldcache-test-") as folder:
-        yield Path(folder)
+    with tempfile.TemporaryDirectory(prefix="ldcache-test-") as directory:
+        yield Path(directory)
 
 
 @pytest.fixture(scope="session")
@@ -58,10 +58,10 @@ def small_box(ld_box):
 @pytest.fixture
 def driver(srv, shop):
     """A small driver in a directory of the host: a library of its own, and one that images have too."""
-    folder = srv / "driver"
+    directory = srv / "driver"
     for soname in ("libgpu.so.1", "libz.so.1"):
-        shop.versioned(folder, soname)
-    return folder
+        shop.versioned(directory, soname)
+    return directory
 
 
 @pytest.fixture

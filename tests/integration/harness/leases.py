@@ -10,7 +10,7 @@ import subprocess
 from .host import LIMIT_S
 from .stopped import wait_until
 
-FOLDER = "run/oci-gpu-hooks/leases"
+DIRECTORY = "run/oci-gpu-hooks/leases"
 FREE = {"lease": "free"}
 
 
@@ -25,7 +25,7 @@ def ask(box, key, lease=None, wait=None):
 
 def counts(sysroot):
     """What the file of counts says: grants, takeovers, ns waited, how many waited so long, ns by vendor, refusals."""
-    [file] = (sysroot / FOLDER).glob("counts-*")
+    [file] = (sysroot / DIRECTORY).glob("counts-*")
     assert file.stat().st_mode & 0o7777 == 0o600
     return [number for [number] in struct.iter_unpack("=Q", file.read_bytes())]
 

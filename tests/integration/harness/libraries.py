@@ -31,8 +31,8 @@ ABI_TAG = """.section .note.GNU-stack, "", @progbits
 class Workshop:
     """Compiles once, and then only links."""
 
-    def __init__(self, folder):
-        self._folder = folder
+    def __init__(self, directory):
+        self._directory = directory
         compiler = ["gcc", "-O1", "-fPIC", "-ffreestanding", "-fno-stack-protector", "-c"]
         for name, source, *options in (("stub", "stub.c"), ("stub32", "stub.c", "-m32"),
                                        ("probe", "probe.c")):
@@ -43,7 +43,7 @@ class Workshop:
         self.musl_probe = self._link_probe("musl-probe", "/lib/ld-musl-x86_64.so.1", "libc.so")
 
     def _run(self, *command, **options):
-        subprocess.run(command, check=True, cwd=self._folder, encoding="ascii", **options)
+        subprocess.run(command, check=True, cwd=self._directory, encoding="ascii", **options)
 
     def _assemble(self, functions, output):
         text = "".join(f".globl {f}\n.type {f}, @function\n{f}: ret\n" for f in functions)
@@ -58,7 +58,7 @@ class Workshop:
         self._run("ld", "-shared", "-soname", "libdl.so.2", "libdl.o", "-o", "libdl.so")
         self._run("ld", "-pie", "-dynamic-linker", loader, "probe.o", "libc.so",
                   "--no-as-needed", "libdl.so", "-o", name)
-        return self._folder / name
+        return self._directory / name
 
     def library(self, path, soname=None, *options, bits=64):
         """A library at `path`, in a directory that is there or not."""
@@ -68,60 +68,60 @@ class Workshop:
                   *options, stub, "-o", path)
         return path
 
-    def versioned(self, folder, soname, version="9.8.7", *options, development=False):
+    def versioned(self, directory, soname, version="9.8.7", *options, development=False):
         """As a package has it: the file bears the version, the SONAME is a link."""
         file = f"{soname.partition('.so')[0]}.so.{version}"
-        self.library(folder / file, soname, *options)
-        (folder / soname).symlink_to(file)
+        self.library(directory / file, soname, *options)
+        (directory / soname).symlink_to(file)
         if development:
-            (folder / f"{soname.partition('.so')[0]}.so").symlink_to(soname)
+            (directory / f"{soname.partition('.so')[0]}.so").symlink_to(soname)
 
 
-def driver(shop, folder):
+def driver(shop, directory):
     """A directory as a driver has one, with all that ldconfig has rules for."""
-    shop.versioned(folder, "libm.so.6", "9.8.7", "tag.o")
+    shop.versioned(directory, "libm.so.6", "9.8.7", "tag.o")
     for number in range(10):
-        shop.versioned(folder, f"libdriver-{number}.so.1", development=number % 2 == 0)
+        shop.versioned(directory, f"libdriver-{number}.so.1", development=number % 2 == 0)
     for soname in OF_IMAGES:
-        shop.versioned(folder, soname)
+        shop.versioned(directory, soname)
     for name in ("libnum.so.2", "libnum.so.10", "libnum.so.9", "libnum9.so.1", "libnum10.so.1",
                  "libNUM.so.1", "lib+plus.so.1", "lib_under.so.1", "libx.so"):
-        shop.library(folder / name, name)
+        shop.library(directory / name, name)
     # Found by its file name; found only because ldconfig makes a link for its SONAME.
-    shop.library(folder / "libnameless.so")
-    shop.library(folder / "libnameless-2.so.7")
-    shop.library(folder / "libunlinked.so.535.1", "libunlinked.so.1")
-    shop.library(folder / "libalias.so.3", "libother.so.8")
-    shop.library(folder / "ld-driver.so.2", "ld-driver.so.2")
+    shop.library(directory / "libnameless.so")
+    shop.library(directory / "libnameless-2.so.7")
+    shop.library(directory / "libunlinked.so.535.1", "libunlinked.so.1")
+    shop.library(directory / "libalias.so.3", "libother.so.8")
+    shop.library(directory / "ld-driver.so.2", "ld-driver.so.2")
     # Several of one SONAME; the link names the older one.
     for version in ("1.9", "1.10"):
-        shop.library(folder / f"libtwo.so.{version}", "libtwo.so.1")
-    (folder / "libtwo.so.1").symlink_to("libtwo.so.1.9")
-    shop.library(folder / "elsewhere/libchain.so.1.5.0", "libchain.so.1")
-    (folder / "libchain.so.1.5").symlink_to("elsewhere/libchain.so.1.5.0")
-    (folder / "libchain.so.1").symlink_to("libchain.so.1.5")
+        shop.library(directory / f"libtwo.so.{version}", "libtwo.so.1")
+    (directory / "libtwo.so.1").symlink_to("libtwo.so.1.9")
+    shop.library(directory / "elsewhere/libchain.so.1.5.0", "libchain.so.1")
+    (directory / "libchain.so.1.5").symlink_to("elsewhere/libchain.so.1.5.0")
+    (directory / "libchain.so.1").symlink_to("libchain.so.1.5")
     # Not counted as libraries, by their names.
     for name in ("plugin.so", "liba.a", "lib.txt", ".libhidden.so.1"):
-        shop.library(folder / name, "libnone.so.1")
-    shop.library(folder / THIRTY_TWO, THIRTY_TWO, bits=32)
+        shop.library(directory / name, "libnone.so.1")
+    shop.library(directory / THIRTY_TWO, THIRTY_TWO, bits=32)
     for name, machine in (("libwith.so.1", elf.I386), ("libwide.so.1", elf.X32)):
-        (folder / name).write_bytes(elf.library(name, machine, ["libc.so.6"]))
-    return folder
+        (directory / name).write_bytes(elf.library(name, machine, ["libc.so.6"]))
+    return directory
 
 
-def hwcaps(shop, folder):
+def hwcaps(shop, directory):
     """The variants of some libraries for newer processors, with and without a mark in the file."""
     for level in ("v2", "v3", "v4"):
-        below = folder / f"glibc-hwcaps/x86-64-{level}"
+        below = directory / f"glibc-hwcaps/x86-64-{level}"
         shop.versioned(below, "libdriver-0.so.1", "9.8.7")
         shop.versioned(below, "libdriver-3.so.1", "9.8.7", "-z", f"x86-64-{level}")
         shop.library(below / "libz.so.1", "libz.so.1")
-    shop.library(folder / "glibc-hwcaps/x86-64-v2/libhwcaps-only.so.1", "libhwcaps-only.so.1")
-    shop.library(folder / "libmarked.so.1", "libmarked.so.1", "-z", "x86-64-v2")
-    return folder
+    shop.library(directory / "glibc-hwcaps/x86-64-v2/libhwcaps-only.so.1", "libhwcaps-only.so.1")
+    shop.library(directory / "libmarked.so.1", "libmarked.so.1", "-z", "x86-64-v2")
+    return directory
 
 
-def make_bad(folder):
+def make_bad(directory):
     """Files that look like libraries and are none; gives their names."""
     whole = elf.library("libbad.so.1")
     contents = {"libbad-empty.so": b"", "libbad-text.so": b"INPUT(-lc)\n",
@@ -131,24 +131,24 @@ def make_bad(folder):
                 "libbad-class.so": whole[:4] + b"\x07" + whole[5:],
                 "libbad-count.so": whole[:56] + b"\xff\xff" + whole[58:]}
     for name, content in contents.items():
-        (folder / name).write_bytes(content)
-    with open(folder / "libbad-huge.so", "wb") as file:
+        (directory / name).write_bytes(content)
+    with open(directory / "libbad-huge.so", "wb") as file:
         file.truncate(4 << 30)
-    with open(folder / "libbad-huge-tail.so", "wb") as file:
+    with open(directory / "libbad-huge-tail.so", "wb") as file:
         file.write(whole[:64])
         file.truncate(4 << 30)
-    os.mkfifo(folder / "libbad-fifo.so")
-    (folder / "libbad-folder.so").mkdir()
-    os.mknod(folder / "libbad-device.so", 0o20666, os.makedev(1, 5))  # as /dev/zero
-    os.mknod(folder / "libbad-block.so", 0o60666, os.makedev(7, 250))
+    os.mkfifo(directory / "libbad-fifo.so")
+    (directory / "libbad-directory.so").mkdir()
+    os.mknod(directory / "libbad-device.so", 0o20666, os.makedev(1, 5))  # as /dev/zero
+    os.mknod(directory / "libbad-block.so", 0o60666, os.makedev(7, 250))
     with socket.socket(socket.AF_UNIX) as listener:
-        listener.bind(str(folder / "libbad-socket.so"))
-    (folder / "libbad-loop.so").symlink_to("libbad-loop.so")
-    (folder / "libbad-dangling.so").symlink_to("/nowhere/libbad-dangling.so")
-    return sorted(path.name for path in folder.glob("libbad-*"))
+        listener.bind(str(directory / "libbad-socket.so"))
+    (directory / "libbad-loop.so").symlink_to("libbad-loop.so")
+    (directory / "libbad-dangling.so").symlink_to("/nowhere/libbad-dangling.so")
+    return sorted(path.name for path in directory.glob("libbad-*"))
 
 
-def copy(folder, to):
+def copy(directory, to):
     """As `cp -a`, links kept."""
-    shutil.copytree(folder, to, symlinks=True)
+    shutil.copytree(directory, to, symlinks=True)
     return to

@@ -72,10 +72,10 @@ class LxdContainer:
         self._disk("shared", self.shared, self.shared)
         self.lxc("start", NAME)
         self._stand_in()
-        folder = self._work / "example/lxd"
-        shutil.copytree(EXAMPLE, folder, dirs_exist_ok=True)
-        shutil.copytree(EXAMPLE.parent / "concourse", folder.parent / "concourse")
-        shutil.copy(archive, folder)
+        directory = self._work / "example/lxd"
+        shutil.copytree(EXAMPLE, directory, dirs_exist_ok=True)
+        shutil.copytree(EXAMPLE.parent / "concourse", directory.parent / "concourse")
+        shutil.copy(archive, directory)
 
     def _disk(self, name, source, path):
         self.lxc("config", "device", "add", NAME, name, "disk", f"source={source}", f"path={path}")
@@ -122,8 +122,8 @@ class LxdContainer:
     def check(self):
         """A host of its own has no mounts that others look at."""
 
-    def start_worker(self, folder):
-        drop_in = f"[Service]\nEnvironment=CONCOURSE_CONTAINERD_OCI_HOOKS_DIR={folder}\n"
+    def start_worker(self, directory):
+        drop_in = f"[Service]\nEnvironment=CONCOURSE_CONTAINERD_OCI_HOOKS_DIR={directory}\n"
         self.run("sh", "-ec", f"mkdir -p {PLACES}.d; cat >{PLACES}.d/z.conf; systemctl daemon-reload; "
                  "systemctl restart concourse-worker", input=drop_in)
 

@@ -16,9 +16,9 @@ class Mount:
     fstype: str
     source: str
 
-    def below(self, folder):
-        """Whether this mount is at `folder` or anywhere under it."""
-        return self.point == folder or self.point.startswith(folder.rstrip("/") + "/")
+    def below(self, directory):
+        """Whether this mount is at `directory` or anywhere under it."""
+        return self.point == directory or self.point.startswith(directory.rstrip("/") + "/")
 
 
 def unescape(field):

@@ -45,8 +45,8 @@ def nv_box(nv_host, nv_hook, machine, scratch):
     def prepare(box):
         with open(box.rootfs / "etc/passwd", "a", encoding="ascii") as passwd:
             passwd.write("user:x:1000:1000::/:/bin/sh\n")
-        for folder in ("/proc/driver", "/proc/driver/nvidia"):
-            box.tmpfs(folder)
+        for directory in ("/proc/driver", "/proc/driver/nvidia"):
+            box.tmpfs(directory)
 
     with boxes(nv_host, nv_hook, ["--sysroot", machine, "--log-level", "info"], scratch, prepare) as make:
         yield make

@@ -37,7 +37,7 @@ def copy_descriptor(pid):
 TRIES = {
     "look at a descriptor": lambda pid: os.readlink(f"/proc/{pid}/fd/0"),
     "open the root": lambda pid: os.listdir(f"/proc/{pid}/root"),
-    "open the working folder": lambda pid: os.listdir(f"/proc/{pid}/cwd"),
+    "open the working directory": lambda pid: os.listdir(f"/proc/{pid}/cwd"),
     "open the executable": lambda pid: os.open(f"/proc/{pid}/exe", os.O_RDONLY),
     "open the memory": lambda pid: os.open(f"/proc/{pid}/mem", os.O_RDWR),
     "read the memory": read_memory,

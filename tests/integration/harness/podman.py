@@ -9,7 +9,7 @@ import secrets
 import subprocess
 import time
 
-from . import proc_folders
+from . import proc_directories
 from .box import Box
 from .hooks_d import write_for_all
 from .host import LIMIT_S
@@ -33,16 +33,16 @@ def quoted(annotation):
 class Podman:
     """podman on top of `runtime`, "runc" or "crun"."""
 
-    def __init__(self, folder, runtime):
-        folder.mkdir()
-        self._folder, self.name = folder, runtime
-        self.hooks = folder / "hooks.d"
+    def __init__(self, directory, runtime):
+        directory.mkdir()
+        self._directory, self.name = directory, runtime
+        self.hooks = directory / "hooks.d"
         self.hooks.mkdir()
 
     def command(self, *args):
-        folder = self._folder
-        return ["podman", "--root", folder / "root", "--runroot", folder / "run",
-                "--tmpdir", folder / "tmp", "--cgroup-manager", "cgroupfs",
+        directory = self._directory
+        return ["podman", "--root", directory / "root", "--runroot", directory / "run",
+                "--tmpdir", directory / "tmp", "--cgroup-manager", "cgroupfs",
                 "--storage-driver", "vfs", "--events-backend", "file",
                 "--runtime", self.name, "--hooks-dir", self.hooks, *args]
 
@@ -54,7 +54,7 @@ class Podman:
         run = begin(host, nickname, self.command(
             "run", "--rm", "--network", "none", "--log-driver", "none", *LIMITS, *cgroups,
             "--name", nickname, *options, *program))
-        return PodmanRun(run.name, run.process, run.journal, self._folder)
+        return PodmanRun(run.name, run.process, run.journal, self._directory)
 
     def left_over(self):
         return []  # podman removes its containers in a process of its own, a moment later
@@ -67,19 +67,19 @@ class Podman:
 class PodmanRun(Run):
     """A container on its way. Hooks know it by the id that podman gives it."""
 
-    def __init__(self, name, process, journal, folder):
+    def __init__(self, name, process, journal, directory):
         super().__init__(name, process, journal)
-        self._folder = folder
+        self._directory = directory
 
     def _ended(self):
-        log = self._folder / "tmp/events/events.log"
+        log = self._directory / "tmp/events/events.log"
         # Without it podman itself has failed, and the result says why.
         events = log.read_text(encoding="utf-8").splitlines() if log.exists() else []
         self.name = next((event["ID"] for event in map(json.loads, events)
                           if event.get("Name") == self.name), "none")
         # podman's own mounts go in a process that it leaves behind.
         deadline = time.monotonic() + LIMIT_S
-        while any(self._folder.glob(f"root/*-containers/{self.name}")):
+        while any(self._directory.glob(f"root/*-containers/{self.name}")):
             assert time.monotonic() < deadline, "podman still has the container"
             time.sleep(0.01)
 
@@ -116,7 +116,7 @@ class PodmanBox(Box):
     def start(self, script):
         for number in range(self.times):
             self.hook.write(self.runtime.hooks / f"{number}.json", self._entry(), self.stage)
-        for entry in proc_folders.hooks(self.in_proc):
+        for entry in proc_directories.hooks(self.in_proc):
             # podman takes hooks in the order of their files' names.
             write_for_all(self.runtime.hooks / "0-first.json", entry, self.stage)
         annotations = [word for pair in self.annotations.items()

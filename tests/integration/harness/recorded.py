@@ -8,17 +8,17 @@ import json
 import os
 from pathlib import Path
 
-FOLDER = Path(__file__).resolve().parents[1] / "recorded"
+DIRECTORY = Path(__file__).resolve().parents[1] / "recorded"
 
 
 def load(name):
-    return json.loads((FOLDER / f"{name}.json").read_text("utf-8"))
+    return json.loads((DIRECTORY / f"{name}.json").read_text("utf-8"))
 
 
-def write(folder, name, config):
+def write(directory, name, config):
     """A line for each member."""
     members = [f" {json.dumps(key)}: {json.dumps(value)}" for key, value in config.items() if key != "hooks"]
-    (folder / f"{name}.json").write_text("{\n" + ",\n".join(members) + "\n}\n", encoding="utf-8")
+    (directory / f"{name}.json").write_text("{\n" + ",\n".join(members) + "\n}\n", encoding="utf-8")
 
 
 def make(box, name):
@@ -27,14 +27,14 @@ def make(box, name):
     config, own = load(name), box.config
     config["root"] = own["root"]
     config["mounts"] += [mount for mount in own["mounts"] if mount["destination"].startswith("/proc/driver")]
-    config["linux"]["cgroupsPath"] = f"/{box.bundle.folder.parent.name}-{box.bundle.folder.name}"
+    config["linux"]["cgroupsPath"] = f"/{box.bundle.directory.parent.name}-{box.bundle.directory.name}"
     resources = config["linux"].get("resources", {})
     config["linux"]["resources"] = {"devices": resources["devices"]} if "devices" in resources else {}
     for namespace in config["linux"]["namespaces"]:
         namespace.pop("path", None)
     for number, mount in enumerate(config["mounts"]):
         if mount["type"] == "bind" and mount["source"] != "/dev/null":
-            source = box.bundle.folder / f"mounted-{number}"
+            source = box.bundle.directory / f"mounted-{number}"
             if mount["destination"] == "/dev/shm" or mount["source"].endswith("/volume"):
                 source.mkdir()
             else:
@@ -43,7 +43,7 @@ def make(box, name):
             if [mount["destination"]] == config["process"]["args"]:
                 box.bundle.init = source
     for mapping in config["linux"].get("uidMappings", [])[:1]:
-        for path in [box.rootfs, *box.rootfs.rglob("*"), *box.bundle.folder.glob("mounted-*")]:
+        for path in [box.rootfs, *box.rootfs.rglob("*"), *box.bundle.directory.glob("mounted-*")]:
             os.lchown(path, mapping["hostID"], mapping["hostID"])
     box.bundle.config, box.loader = config, "concourse"  # no `when` is asked
     return box

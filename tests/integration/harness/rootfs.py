@@ -9,13 +9,13 @@ BUSYBOX = Path("/bin/busybox")
 APPLETS = ("cat", "chmod", "cp", "cut", "dd", "echo", "env", "false", "find", "grep", "head", "id",
            "ln", "ls", "mkdir", "mknod", "mount", "mv", "readlink", "rm", "rmdir", "sed", "sh",
            "sleep", "sort", "stat", "test", "touch", "true", "umount", "wc")
-FOLDERS = ("bin", "dev", "etc", "proc", "root", "sys", "tmp", "usr/bin", "var")
+DIRECTORIES = ("bin", "dev", "etc", "proc", "root", "sys", "tmp", "usr/bin", "var")
 
 
 def make(rootfs):
     """A fresh copy at `rootfs`, a directory that is not there yet. It has no /srv."""
-    for folder in FOLDERS:
-        (rootfs / folder).mkdir(parents=True)
+    for directory in DIRECTORIES:
+        (rootfs / directory).mkdir(parents=True)
     shutil.copy(BUSYBOX, rootfs / "bin/busybox")
     for applet in APPLETS:
         (rootfs / "bin" / applet).symlink_to("busybox")

@@ -10,26 +10,26 @@ from .podman import Podman, PodmanBox
 NAME, UID, FIRST = "hooktest", 54321, 600000
 
 
-def add_user(host, folder):
+def add_user(host, directory):
     """Give a host a user who has ranges of ids for user namespaces: files mounted over those in /etc."""
-    lines = {"passwd": f"{NAME}:x:{UID}:{UID}::{folder}:/bin/sh", "group": f"{NAME}:x:{UID}:",
+    lines = {"passwd": f"{NAME}:x:{UID}:{UID}::{directory}:/bin/sh", "group": f"{NAME}:x:{UID}:",
              "subuid": f"{NAME}:{FIRST}:65536", "subgid": f"{NAME}:{FIRST}:65536"}
-    (folder / "etc").mkdir()
+    (directory / "etc").mkdir()
     for name, line in lines.items():
         with open(f"/etc/{name}", encoding="utf-8") as original:
             text = original.read()
-        (folder / "etc" / name).write_text(f"{text.rstrip()}\n{line}\n", encoding="utf-8")
-        host.mount("--bind", folder / "etc" / name, f"/etc/{name}")
+        (directory / "etc" / name).write_text(f"{text.rstrip()}\n{line}\n", encoding="utf-8")
+        host.mount("--bind", directory / "etc" / name, f"/etc/{name}")
 
 
 class RootlessPodman(Podman):
-    """podman of that user, with its home in `folder`."""
+    """podman of that user, with its home in `directory`."""
 
-    def __init__(self, folder):
-        super().__init__(folder, "crun")
-        self._home = folder / "home"
+    def __init__(self, directory):
+        super().__init__(directory, "crun")
+        self._home = directory / "home"
         (self._home / "run").mkdir(parents=True)
-        for path in [folder, *folder.rglob("*")]:
+        for path in [directory, *directory.rglob("*")]:
             os.chown(path, UID, UID)
 
     def command(self, *args):
@@ -40,7 +40,7 @@ class RootlessPodman(Podman):
     def clean(self, host):
         super().clean(host)
         # podman's pause process, which keeps its user namespace for the next command.
-        for path in self._folder.rglob("pause.pid"):
+        for path in self._directory.rglob("pause.pid"):
             os.kill(int(path.read_text(encoding="ascii")), signal.SIGKILL)
 
 

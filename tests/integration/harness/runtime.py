@@ -42,11 +42,11 @@ class Runc:
 
     name = "runc"
 
-    def __init__(self, folder):
-        folder.mkdir()
+    def __init__(self, directory):
+        directory.mkdir()
         self.options, self.verb = [], "run"
-        self._state = folder / "state"
-        self._log = folder / "log"
+        self._state = directory / "state"
+        self._log = directory / "log"
 
     def command(self, *args):
         # With a log file the error goes to stderr as it is, without logfmt's quoting.
@@ -55,7 +55,7 @@ class Runc:
     def start(self, host, bundle):
         """Start a container; gives a Run, to be finished."""
         name = secrets.token_hex(32)
-        return begin(host, name, self.command(self.verb, *self.options, "--bundle", bundle.folder, name))
+        return begin(host, name, self.command(self.verb, *self.options, "--bundle", bundle.directory, name))
 
     def left_over(self):
         """Containers that the runtime still knows of."""

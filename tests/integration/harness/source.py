@@ -17,15 +17,15 @@ class Source:
 
     __fspath__ = __str__
 
-    def folder(self, name, words=None):
+    def directory(self, name, words=None):
         """An entry that is a directory, with one file `words` in it."""
         (self.path / name).mkdir(parents=True)
         self.write(f"{name}/words", words or f"words of {name}\n")
         return self.path / name
 
-    def folders(self, *names):
+    def directories(self, *names):
         for name in names:
-            self.folder(name)
+            self.directory(name)
 
     def write(self, name, text):
         (self.path / name).write_text(text, encoding="utf-8", errors="surrogateescape")
@@ -34,20 +34,20 @@ class Source:
         (self.path / name).symlink_to(target)
 
 
-def tree(folder):
+def tree(directory):
     """Everything below a directory, to compare before with after: kind, mode, owner, content."""
     seen = {}
-    for path in sorted(folder.rglob("*")):
+    for path in sorted(directory.rglob("*")):
         status = path.lstat()
         content = None
         if path.is_symlink():
             content = path.readlink()
         elif path.is_file():
             content = path.read_bytes()
-        seen[path.relative_to(folder)] = (status.st_mode, status.st_uid, status.st_gid, content)
+        seen[path.relative_to(directory)] = (status.st_mode, status.st_uid, status.st_gid, content)
     return seen
 
 
-def host_tree(folder):
+def host_tree(directory):
     """The same of a host, but for what hooks write down there: who has which GPU, and who had."""
-    return {path: what for path, what in tree(folder).items() if path.parts[0] not in ("run", "var")}
+    return {path: what for path, what in tree(directory).items() if path.parts[0] not in ("run", "var")}

@@ -18,11 +18,11 @@ def status(pid):
 
 def find(executable, word):
     """The process that runs `executable` with `word` among its arguments, or None."""
-    for folder in Path("/proc").glob("[0-9]*"):
+    for directory in Path("/proc").glob("[0-9]*"):
         try:
-            if (os.readlink(folder / "exe") == str(executable)
-                    and os.fsencode(word) in (folder / "cmdline").read_bytes()):
-                return int(folder.name)
+            if (os.readlink(directory / "exe") == str(executable)
+                    and os.fsencode(word) in (directory / "cmdline").read_bytes()):
+                return int(directory.name)
         except OSError:
             pass  # gone meanwhile
     return None
@@ -42,7 +42,7 @@ def wait_until(reached, what, process=None):
 def hook_stopped(box, call, when=1, before=()):
     """Starts the container; the block runs while the hook stands behind its system call of that name,
     the first one or number `when`. `before`: a program that starts the hook."""
-    trace = box.bundle.folder / "stopped"
+    trace = box.bundle.directory / "stopped"
     trace.write_text("")
     box.wrapper = (*before, "/usr/bin/strace", "-D", "-qq", "-o", trace, "-e", f"trace={call}",
                    "-e", f"inject={call}:signal=SIGSTOP:when={when}")

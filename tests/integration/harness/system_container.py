@@ -116,7 +116,7 @@ class SystemContainer(UserNamespace):
     def check(self):
         """A host of its own has no mounts that others look at."""
 
-    def start_worker(self, folder):
+    def start_worker(self, directory):
         """As its unit does. What calls itself concourse only waits."""
         if self._worker:
             for pid in children(self._worker.pid):  # nsenter's own child
@@ -124,7 +124,7 @@ class SystemContainer(UserNamespace):
             self._worker.wait()
         # pylint: disable=consider-using-with
         self._worker = subprocess.Popen(
-            self.command(["env", f"CONCOURSE_CONTAINERD_OCI_HOOKS_DIR={folder}", "CONCOURSE_RUNTIME=containerd", PROGRAM,
+            self.command(["env", f"CONCOURSE_CONTAINERD_OCI_HOOKS_DIR={directory}", "CONCOURSE_RUNTIME=containerd", PROGRAM,
                           "worker"]), stdin=subprocess.DEVNULL)
         wait_until(lambda: PROGRAM in self.run("sh", "-c", "readlink /proc/[0-9]*/exe || true").stdout, "no worker",
                    self._worker)

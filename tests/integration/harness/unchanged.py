@@ -8,13 +8,13 @@ from .source import tree
 
 
 @contextmanager
-def unchanged(folder, *paths):
+def unchanged(directory, *paths):
     """The directory is the same afterwards, its files' times and inodes too; of `paths` there are as many as before."""
     def seen():
         times = [(path, path.lstat().st_mtime_ns, path.lstat().st_ino)
-                 for path in sorted([folder, *folder.rglob("*")])]
-        return tree(folder), times, [path for path in paths if os.path.lexists(path)]
+                 for path in sorted([directory, *directory.rglob("*")])]
+        return tree(directory), times, [path for path in paths if os.path.lexists(path)]
 
     before = seen()
-    yield folder
+    yield directory
     assert seen() == before

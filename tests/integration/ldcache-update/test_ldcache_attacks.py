@@ -70,7 +70,7 @@ def test_cve_2025_23267_h1_h2_a_link_out_is_not_followed(box, outside, place, cl
 
 
 @in_turns("place", PLACES)
-def test_cve_2025_23267_a_link_that_leads_to_such_a_folder_inside_stays_inside(box, outside, place):
+def test_cve_2025_23267_a_link_that_leads_to_such_a_directory_inside_stays_inside(box, outside, place):
     """The same link, in an image that has all that it names."""
     copy = box.rootfs / str(outside).lstrip("/")
     shutil.copytree(outside, copy)
@@ -81,8 +81,8 @@ def test_cve_2025_23267_a_link_that_leads_to_such_a_folder_inside_stays_inside(b
 
 def of_the_machine():
     """Its loader's files, wherever they would be made in the real root."""
-    paths = [os.path.join(folder, name) for folder in ("/", "/etc", "/etc/ld.so.conf.d")
-             for name in os.listdir(folder) if "ld.so" in name or "oci-gpu-hooks" in name]
+    paths = [os.path.join(directory, name) for directory in ("/", "/etc", "/etc/ld.so.conf.d")
+             for name in os.listdir(directory) if "ld.so" in name or "oci-gpu-hooks" in name]
     return [(path, os.stat(path).st_ino, os.stat(path).st_mtime_ns) for path in sorted(paths)]
 
 
@@ -158,7 +158,7 @@ def test_cve_2024_0134_it_writes_to_its_own_new_files_alone(box, scratch):
 
 
 @in_turns("kind", ["link out", "plain"])
-def test_what_the_image_has_in_the_folders_place_does_not_count(box, outside, shop, kind):
+def test_what_the_image_has_in_the_directories_place_does_not_count(box, outside, shop, kind):
     """The directory is what the mount there shows, not what lies below it."""
     planted = box.rootfs / "srv/driver"
     planted.parent.mkdir(exist_ok=True)
@@ -175,7 +175,7 @@ def test_what_the_image_has_in_the_folders_place_does_not_count(box, outside, sh
 
 
 @pytest.mark.parametrize("climb", ["", CLIMB])
-def test_cve_2024_0132_a_folder_that_is_a_link_out_is_not_there(srv_box, outside, climb):
+def test_cve_2024_0132_a_directory_that_is_a_link_out_is_not_there(srv_box, outside, climb):
     box = srv_box("/opt/driver")
     (box.rootfs / "opt").mkdir()
     (box.rootfs / "opt/driver").symlink_to(f"{climb}{outside}/driver")
@@ -187,13 +187,13 @@ def test_cve_2024_0132_a_folder_that_is_a_link_out_is_not_there(srv_box, outside
 def test_cve_2024_0132_libraries_that_are_links_out_are_left_out(srv_box, outside):
     """Not even what they are called comes into the container."""
     box = srv_box("/opt/driver")
-    folder = box.rootfs / "opt/driver"
-    folder.mkdir(parents=True)
+    directory = box.rootfs / "opt/driver"
+    directory.mkdir(parents=True)
     for number, target in enumerate([outside / "driver/libgpu.so.1", "../" * 20 + str(outside)[1:]
                                      + "/driver/libz.so.1", "/proc/self/exe", "/proc/1/exe",
                                      f"/proc/1/root{outside}/driver/libgpu.so.1"]):
-        (folder / f"libout{number}.so").symlink_to(target)
-    (folder / "libin.so.1").write_bytes(elf.library("libin.so.1"))
+        (directory / f"libout{number}.so").symlink_to(target)
+    (directory / "libin.so.1").write_bytes(elf.library("libin.so.1"))
     started(box.run())
     added = [entry.name for entry in read((box.rootfs / CACHE).read_bytes()) if "/opt/" in entry.path]
     assert added == ["libin.so.1"]
@@ -203,10 +203,10 @@ def test_cve_2024_0132_libraries_that_are_links_out_are_left_out(srv_box, outsid
                                   b"lib" + b"x" * 248 + b".so"], ids=repr)
 def test_h16_strange_names_come_out_whole_or_not_at_all(srv_box, name):
     box = srv_box("/opt/driver", "--log-level", "debug")
-    folder = box.rootfs / "opt/driver"
-    folder.mkdir(parents=True)
-    (folder / os.fsdecode(name)).write_bytes(elf.library("lib\n\x1b[2J.so.1"))
-    (folder / ("bad" + os.fsdecode(name)).replace("badlib", "libbad")[:250]).write_bytes(b"no library")
+    directory = box.rootfs / "opt/driver"
+    directory.mkdir(parents=True)
+    (directory / os.fsdecode(name)).write_bytes(elf.library("lib\n\x1b[2J.so.1"))
+    (directory / ("bad" + os.fsdecode(name)).replace("badlib", "libbad")[:250]).write_bytes(b"no library")
     result = box.run()
     started(result)
     assert not [line for line in result.said if "\n" in line or "\x1b" in line], result.said
@@ -219,9 +219,9 @@ def test_h16_strange_names_come_out_whole_or_not_at_all(srv_box, name):
 def test_a_soname_is_no_path(srv_box, soname):
     """ldconfig would make a link of that name."""
     box = srv_box("/opt/driver")
-    folder = box.rootfs / "opt/driver"
-    folder.mkdir(parents=True)
-    (folder / "libodd.so.1").write_bytes(elf.library(soname))
+    directory = box.rootfs / "opt/driver"
+    directory.mkdir(parents=True)
+    (directory / "libodd.so.1").write_bytes(elf.library(soname))
     before = {path for path in box.rootfs.rglob("*") if "/etc" not in str(path)}
     look(box, True, "echo started", "started\n")
     assert {path for path in box.rootfs.rglob("*") if "/etc" not in str(path)} - before <= {
@@ -275,7 +275,7 @@ def test_h7_what_is_no_plain_file_is_not_even_opened(srv_box, watch, place, make
 
 
 @in_turns("place, make", [(place, make) for place in ("etc", "etc/ld.so.conf.d") for make in (fifo, device, locked)])
-def test_h7_no_folder_where_one_is_needed(box, place, make):
+def test_h7_no_directory_where_one_is_needed(box, place, make):
     shutil.rmtree(box.rootfs / place)
     make(box.rootfs / place)
     look(box, works=False)

@@ -16,7 +16,7 @@ pytest_plugins = ["harness.ldcache_fixtures"]
 
 PROBE = "/probe libgpu.so.1 libz.so.1"
 POINT = "/usr/local/nvidia"
-LIST = ".oci-gpu-hooks/ld-folders"
+LIST = ".oci-gpu-hooks/ld-directories"
 FOUND = f"libgpu.so.1 {POINT}/lib64/libgpu.so.1\nlibz.so.1 {POINT}/lib64/libz.so.1\n"
 PLAIN = engines.RUNTIMES + engines.MAPPED
 
@@ -48,7 +48,7 @@ def names(box):
 
 
 @pytest.mark.parametrize("engine, readonly", zip(PLAIN, [False, True, True, False]), ids=str)
-def test_the_folders_of_another_hook_are_found(make, driver, engine, readonly):
+def test_the_directories_of_another_hook_are_found(make, driver, engine, readonly):
     box = make(engine=engine)
     box.config["root"]["readonly"] = readonly
     box.first.append(tree_hook(driver))
@@ -88,7 +88,7 @@ def test_none_wins_over_a_gpu(make, driver):
     assert started(box.run(PROBE)).startswith("libgpu.so.1 - ")
 
 
-def test_together_with_folders_by_name(make, driver, shop):
+def test_together_with_directories_by_name(make, driver, shop):
     """Those of the other hooks are first, wherever `auto` stands."""
     box = make("/opt/own,auto")
     for soname in ("libz.so.1", "libown.so.1"):
@@ -106,7 +106,7 @@ def test_several_trees(make, driver, shop, scratch):
 
 
 @pytest.mark.parametrize("place", [POINT, "/opt/elsewhere"])
-def test_folders_relative_to_the_tree(make, driver, place):
+def test_directories_relative_to_the_tree(make, driver, place):
     """Wherever it is: an image may have a symlink on the way."""
     box = make()
     box.first.append(tree_hook(driver, "lib64", point=place))
@@ -132,12 +132,12 @@ def test_without_a_tree_there_is_nothing_to_do(make, engine):
     assert names(box) == ([], "")
 
 
-def forge(folder, driver, line):
+def forge(directory, driver, line):
     """A directory that looks like a tree of the hooks'."""
-    folder.mkdir(parents=True, exist_ok=True)
-    shutil.copytree(driver, folder / "gpu", symlinks=True)
-    (folder / LIST).parent.mkdir()
-    (folder / LIST).write_text(line + "\n")
+    directory.mkdir(parents=True, exist_ok=True)
+    shutil.copytree(driver, directory / "gpu", symlinks=True)
+    (directory / LIST).parent.mkdir()
+    (directory / LIST).write_text(line + "\n")
 
 
 def not_believed(box):
@@ -215,8 +215,8 @@ def test_a_list_of_the_containers_root_is_not_believed(make, driver, engine):
 def test_lines_that_lead_out_of_the_tree_are_not_followed(make, driver, line):
     """Also where the directory has libraries."""
     box = make()
-    for folder in ("opt/lib64", "lib64", "usr/local/nvidia2/lib64"):
-        shutil.copytree(driver, box.rootfs / folder, symlinks=True, dirs_exist_ok=True)
+    for directory in ("opt/lib64", "lib64", "usr/local/nvidia2/lib64"):
+        shutil.copytree(driver, box.rootfs / directory, symlinks=True, dirs_exist_ok=True)
     box.first.append(tree_hook(driver, line))
     not_believed(box)
 
@@ -234,13 +234,13 @@ REPLACED = {
     "fifo": f"rm {LIST}; mkfifo {LIST}",
     "link to a file of the image": f"rm {LIST}; ln -s ../../../../lines {LIST}",
     "absolute link": f"rm {LIST}; ln -s /lines {LIST}",
-    "link to itself": f"rm {LIST}; ln -s ld-folders {LIST}",
-    "folder": f"rm {LIST}; mkdir {LIST}",
+    "link to itself": f"rm {LIST}; ln -s ld-directories {LIST}",
+    "directory": f"rm {LIST}; mkdir {LIST}",
     "device": f"rm {LIST}; mknod {LIST} c 1 5",
     "1 MiB of lines": f"yes {POINT}/none | head -c 1048576 > {LIST}",
     "1 MiB without a line": f"head -c 1048576 /dev/zero > {LIST}",
     "1 TiB": f"truncate -s 1T {LIST}",
-    "a link in place of its folder": "mv .oci-gpu-hooks x; ln -s /away .oci-gpu-hooks",
+    "a link in place of its directory": "mv .oci-gpu-hooks x; ln -s /away .oci-gpu-hooks",
 }
 
 
@@ -251,7 +251,7 @@ def test_what_is_no_plain_small_file_is_not_read(make, driver, kind):
     box.timeout = 10
     (box.rootfs / "lines").write_text(f"{POINT}/lib64\n")
     (box.rootfs / "away").mkdir()
-    (box.rootfs / "away/ld-folders").write_text(f"{POINT}/lib64\n")
+    (box.rootfs / "away/ld-directories").write_text(f"{POINT}/lib64\n")
     box.first.append(tree_hook(driver, then=REPLACED[kind]))
     not_believed(box)
 

@@ -25,7 +25,7 @@ PLAIN = engines.RUNTIMES + engines.MAPPED
 
 
 @pytest.mark.parametrize("engine", engines.ALL, ids=str)
-def test_the_loader_finds_the_folder_under_every_engine(srv_box, engine):
+def test_the_loader_finds_the_directory_under_every_engine(srv_box, engine):
     """The files that are made belong to the container's root, in a user namespace too."""
     box = srv_box(engine=engine)
     assert started(box.run(f"{PROBE}; {OWNERS}")) == FOUND + OWNED
@@ -42,7 +42,7 @@ def test_without_the_annotation_the_image_is_left_alone(srv_box, engine):
 
 
 def test_none_is_nothing(srv_box):
-    box = srv_box("none", "--folder", "/srv/driver")
+    box = srv_box("none", "--directory", "/srv/driver")
     assert started(box.run(PROBE)).startswith("libgpu.so.1 - ")
 
 
@@ -98,7 +98,7 @@ def debian_fixture(ld_box, driver, hook, srv, shop):
     """A function that makes a container of a Debian release with /srv/driver, its root an overlay."""
     def make(release):
         box = ld_box("/srv/driver")
-        box.upper = box.bundle.folder / "upper"
+        box.upper = box.bundle.directory / "upper"
         (box.upper / "srv").mkdir(parents=True)
         (box.upper / "probe").write_bytes(shop.probe.read_bytes())
         (box.upper / "probe").chmod(0o755)
@@ -111,7 +111,7 @@ def debian_fixture(ld_box, driver, hook, srv, shop):
 
 
 @pytest.mark.parametrize("release", RELEASES)
-def test_ldconfig_in_the_container_works_and_keeps_the_folder(debian, release):
+def test_ldconfig_in_the_container_works_and_keeps_the_directory(debian, release):
     """In its place, in front: the same list, the same files."""
     box = debian(release)
     look = f"ldconfig -p; {PROBE}"
@@ -126,9 +126,9 @@ def test_ldconfig_in_the_container_works_and_keeps_the_folder(debian, release):
 
 
 @pytest.fixture(name="package", scope="module")
-def package_fixture(shop, module_folder):
+def package_fixture(shop, module_directory):
     """A package of a library, which makes dpkg run ldconfig."""
-    top = module_folder
+    top = module_directory
     shop.versioned(top / "deb/usr/local/lib", "libpackage.so.1")
     control = top / "deb/DEBIAN"
     control.mkdir()
@@ -142,7 +142,7 @@ def package_fixture(shop, module_folder):
 
 
 @pytest.mark.parametrize("release", RELEASES)
-def test_a_package_installed_in_the_container_keeps_the_folder(debian, package, driver, release):
+def test_a_package_installed_in_the_container_keeps_the_directory(debian, package, driver, release):
     for name in driver.glob("libz.so*"):  # which dpkg itself needs
         name.unlink()
     box = debian(release)

@@ -155,7 +155,7 @@ def test_a_volume_without_a_cache_is_refused(srv_box, scratch, engine):
     assert not list((scratch / "empty").iterdir()) and tree(box.rootfs / "etc") == image
 
 
-def test_a_volume_at_the_drop_in_folder_gets_nothing(box, scratch):
+def test_a_volume_at_the_drop_in_directory_gets_nothing(box, scratch):
     """The cache is on the root, and replaced; what a later ldconfig does is the volume's matter."""
     shutil.copytree(box.rootfs / "etc/ld.so.conf.d", scratch / "volume")
     box.bundle.mount("/etc/ld.so.conf.d", scratch / "volume", "rbind", "rprivate")

@@ -155,9 +155,9 @@ def test_a_large_honest_cache_takes_little_memory(box):
 def bad_box_fixture(small_box, shop):
     """A container with a directory in which one library is good; `bad` are the names of the others."""
     box = small_box("/opt/driver")
-    folder = box.rootfs / "opt/driver"
-    shop.versioned(folder, "libgpu.so.1")
-    box.bad = libraries.make_bad(folder)
+    directory = box.rootfs / "opt/driver"
+    shop.versioned(directory, "libgpu.so.1")
+    box.bad = libraries.make_bad(directory)
     box.timeout = 20
     return box
 
@@ -175,7 +175,7 @@ def test_files_that_are_no_libraries_are_skipped_with_a_warning(bad_box):
     assert added(bad_box) == ["libgpu.so.1"]
     told_of = [name for name in bad_box.bad if f"/{name}'" in "".join(result.said)]
     assert len(told_of) == 10 and len(result.said) == 11, result.said
-    assert not {"libbad-folder.so", "libbad-dangling.so"} & set(told_of)
+    assert not {"libbad-directory.so", "libbad-dangling.so"} & set(told_of)
     told(result, f" {len(bad_box.bad) - 2 - 10} more files are left out")
 
 
@@ -198,9 +198,9 @@ def test_bad_files_are_not_read_whole(bad_box, scratch):
 @pytest.mark.parametrize("machine", [elf.AARCH64, elf.PPC64LE, elf.I386], ids=str)
 def test_libraries_of_other_machines_do_not_disturb(bad_box, shop, machine):
     """They may be in the cache: the loader passes over them."""
-    folder = bad_box.rootfs / "opt/driver"
+    directory = bad_box.rootfs / "opt/driver"
     for name in ("liba-other.so.1", "libgpu.so.1.other", "libz-other.so.1"):
-        (folder / name).write_bytes(elf.library("libgpu.so.1", machine, ["libc.so.6"]))
+        (directory / name).write_bytes(elf.library("libgpu.so.1", machine, ["libc.so.6"]))
     (bad_box.rootfs / "probe").write_bytes(shop.probe.read_bytes())
     (bad_box.rootfs / "probe").chmod(0o755)
     assert started(bad_box.run("/probe libgpu.so.1")) == "libgpu.so.1 /opt/driver/libgpu.so.1\n"
@@ -211,31 +211,31 @@ def test_h19_libraries_cut_at_any_byte(srv_box):
     whole = elf.library("libcut.so.1", needed=["libc.so.6"])
     box = srv_box("/opt/driver")
     box.timeout = 20
-    folder = box.rootfs / "opt/driver"
-    folder.mkdir(parents=True)
+    directory = box.rootfs / "opt/driver"
+    directory.mkdir(parents=True)
     for length in range(len(whole)):
-        (folder / f"libcut-{length}.so").write_bytes(whole[:length])
+        (directory / f"libcut-{length}.so").write_bytes(whole[:length])
         turned = bytes([*whole[:length], whole[length] ^ 0xFF, *whole[length + 1:]])
-        (folder / f"libturned-{length}.so").write_bytes(turned)
+        (directory / f"libturned-{length}.so").write_bytes(turned)
     limited(box, 1 << 20)
     result = box.run()
     started(result)
     for each in read((box.rootfs / CACHE).read_bytes()):
         if "/opt/" in each.path:
             raw = os.fsencode(each.name)
-            assert raw in whole or raw in (folder / each.path.rpartition("/")[2]).read_bytes() or (
+            assert raw in whole or raw in (directory / each.path.rpartition("/")[2]).read_bytes() or (
                 each.path.endswith(each.name)), each
 
 
-def test_a_folder_of_many_files(srv_box):
+def test_a_directory_of_many_files(srv_box):
     """As many as no driver has: they are taken, and soon."""
     box = srv_box("/opt/driver")
     box.timeout = 20
-    folder = box.rootfs / "opt/driver"
-    folder.mkdir(parents=True)
+    directory = box.rootfs / "opt/driver"
+    directory.mkdir(parents=True)
     whole = elf.library("libmany.so.1")
-    (folder / "libmany-0.so").write_bytes(whole)
+    (directory / "libmany-0.so").write_bytes(whole)
     for number in range(1, 20000):
-        os.link(folder / "libmany-0.so", folder / f"libmany-{number}.so")
+        os.link(directory / "libmany-0.so", directory / f"libmany-{number}.so")
     started(box.run())
     assert len(added(box)) == 1

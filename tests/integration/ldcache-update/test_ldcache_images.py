@@ -37,7 +37,7 @@ def musl_box_fixture(ld_box, shop, driver):
 
 
 @pytest.mark.parametrize("engine", [PLAIN[0], PLAIN[3]], ids=str)
-def test_a_musl_program_finds_the_folder_and_what_it_found_before(musl_box, engine):
+def test_a_musl_program_finds_the_directory_and_what_it_found_before(musl_box, engine):
     box = musl_box(engine=engine)
     script = f"{PROBE}; stat -c '%u:%g %a' /{PATH_FILE}"
     assert started(box.run(script)) == ("libgpu.so.1 /opt/driver/libgpu.so.1\n"
@@ -58,7 +58,7 @@ def test_the_lines_of_the_path_file_stay(musl_box, text):
 
 @pytest.mark.parametrize("text", ["/opt/own\n/opt/driver\n/lib\n", "/opt/driver:/lib:/opt/own",
                                   "/opt/own:/lib:/opt/driver"], ids=repr)
-def test_no_folder_is_in_the_path_file_twice(musl_box, text, shop):
+def test_no_directory_is_in_the_path_file_twice(musl_box, text, shop):
     """Nor behind others, where a library of the image would be found in place of the directory's."""
     box = musl_box(at="opt/own")
     shop.library(box.rootfs / "opt/own/libgpu.so.1", "libgpu.so.1")

@@ -22,10 +22,10 @@ FORMS = ["compat", "new", "old"]
 each_release = pytest.mark.parametrize("release", RELEASES)
 
 
-@pytest.fixture(name="folders", scope="module")
-def folders_fixture(shop, module_folder):
+@pytest.fixture(name="directories", scope="module")
+def directories_fixture(shop, module_directory):
     """Two directories of libraries, which have some SONAMEs in common, and an empty one."""
-    top = module_folder / "opt"
+    top = module_directory / "opt"
     libraries.hwcaps(shop, libraries.driver(shop, top / "driver"))
     for soname in ("libz.so.1", "libdriver-1.so.1", "libsecond.so.1", "libdriver-0.so.1"):
         shop.versioned(top / "second", soname, "5.4.3")
@@ -34,12 +34,12 @@ def folders_fixture(shop, module_folder):
 
 
 @pytest.fixture(name="image")
-def image_fixture(ld_box, shop, folders):
+def image_fixture(ld_box, shop, directories):
     """A function that makes a container of a release with the directories in /opt."""
     def make(release, *request):
         box = ld_box(*request)
-        box.upper = box.bundle.folder / "upper"
-        libraries.copy(folders, box.upper / "opt")
+        box.upper = box.bundle.directory / "upper"
+        libraries.copy(directories, box.upper / "opt")
         shutil.copy(shop.probe, box.upper / "probe")
         overlay(box, tree(release))
         return box
@@ -55,10 +55,10 @@ def look(box, before=""):
     return listed(cache), probed(loader)
 
 
-def by_ldconfig(image, release, *folders):
+def by_ldconfig(image, release, *directories):
     """The same of a container in which the real ldconfig has made the cache; gives the box, too."""
     box = image(release)
-    lines = "\\n".join(folders)
+    lines = "\\n".join(directories)
     return (box, *look(box, f"echo '{lines}' > /{CONF} && ldconfig 2>/dev/null || exit 1;"))
 
 
@@ -110,16 +110,16 @@ def test_the_cache_and_the_loader_are_as_after_the_real_ldconfig(image, release,
 
 
 @pytest.mark.parametrize("release", ["bookworm"])
-def test_the_folder_is_left_as_it_was(image, release, folders):
+def test_the_directory_is_left_as_it_was(image, release, directories):
     """No links are made there, as ldconfig does."""
     box = image(release, "/opt/driver")
     look(box)
     seen = {path.relative_to(box.upper / "opt") for path in (box.upper / "opt").rglob("*")}
-    assert seen == {path.relative_to(folders) for path in folders.rglob("*")}
+    assert seen == {path.relative_to(directories) for path in directories.rglob("*")}
 
 
 @pytest.mark.parametrize("release", ["bookworm"])
-def test_a_folder_without_libraries_adds_nothing(image, release):
+def test_a_directory_without_libraries_adds_nothing(image, release):
     """Nor is the cache written; the directory may have some later."""
     before, found = look(image(release))
     ours = image(release, "/opt/empty")
@@ -182,7 +182,7 @@ def test_a_cache_that_is_only_written_again_keeps_every_entry(image, release, sh
 
 
 @each_release
-def test_old_entries_of_the_folder_go(image, release, shop):
+def test_old_entries_of_the_directory_go(image, release, shop):
     """As after a driver update: the cache names libraries of the directory that are gone."""
     expected, _ = look(image(release, "/opt/second"))
     ours = image(release, "/opt/second")
@@ -210,7 +210,7 @@ def test_a_library_of_two_types_is_there_for_both(image, release, shop):
 
 
 @each_release
-def test_the_folder_wins_over_libraries_that_name_a_kernel(image, release, shop):
+def test_the_directory_wins_over_libraries_that_name_a_kernel(image, release, shop):
     """Until glibc 2.35 ldconfig has those first that name the oldest kernel that they need ("OS ABI"), as
     the C library's own do; so Debian 11's would not let a directory have a say about libm.so.6."""
     real, ours = image(release), image(release, "/opt/second")

@@ -27,8 +27,8 @@ def outside_fixture(scratch, shop):
     (outside / "etc/ld.so.conf.d").mkdir(parents=True)
     (outside / "etc/ld.so.conf").write_text("# of the host\n")
     (outside / "etc/ld.so.cache").write_bytes(write([]))
-    for folder in ("driver", "opt/driver"):
-        shop.library(outside / folder / "libsecret.so.1", "libsecret.so.1")
+    for directory in ("driver", "opt/driver"):
+        shop.library(outside / directory / "libsecret.so.1", "libsecret.so.1")
     before = tree(outside)
     yield outside
     assert tree(outside) == before
@@ -56,21 +56,21 @@ def run(box):
     return False
 
 
-def restore(folder, link):
+def restore(directory, link):
     """Both under their own names again."""
-    if folder.is_symlink():
-        target = folder.readlink()
-        folder.unlink()
-        link.rename(folder)
+    if directory.is_symlink():
+        target = directory.readlink()
+        directory.unlink()
+        link.rename(directory)
         link.symlink_to(target)
 
 
 @in_turns("place", PLACES)
-def test_cve_2024_0134_cve_2026_24260_a_folder_against_a_link(box, outside, place):
+def test_cve_2024_0134_cve_2026_24260_a_directory_against_a_link(box, outside, place):
     """To a directory outside that has all that the hook looks for."""
     link = (box.rootfs / place).with_name("exchanged")
     link.symlink_to(outside / PLACES[place])
-    original = shutil.copytree(box.rootfs / "etc", box.bundle.folder / "etc", symlinks=True)
+    original = shutil.copytree(box.rootfs / "etc", box.bundle.directory / "etc", symlinks=True)
     ended = []
     for _ in rounds():
         with running(box.rootfs / place, link):

@@ -74,9 +74,9 @@ def test_words_of_the_kernel_are_not_published(srv_box, target):
     told(result, "'/etc/ld.so.conf' in the container", "volume")
 
 
-def private(folder, mode, uid=0, gid=0):
-    folder.chmod(mode)
-    os.chown(folder, uid, gid)
+def private(directory, mode, uid=0, gid=0):
+    directory.chmod(mode)
+    os.chown(directory, uid, gid)
 
 
 USERS = {
@@ -107,13 +107,13 @@ def volume_box_fixture(srv_box, shop, scratch):
     return make
 
 
-@pytest.mark.parametrize("user, folder, may", USERS.values(), ids=USERS)
-def test_a_library_folder_is_read_as_the_containers_process(volume_box, scratch, user, folder, may):
+@pytest.mark.parametrize("user, directory, may", USERS.values(), ids=USERS)
+def test_a_library_directory_is_read_as_the_containers_process(volume_box, scratch, user, directory, may):
     box = volume_box()
     if user.pop("override", False):
         box.add_capability("CAP_DAC_OVERRIDE")
     box.config["process"]["user"] = user
-    private(scratch / "closed/vol/lib", *folder)
+    private(scratch / "closed/vol/lib", *directory)
     result = box.run("grep -c libown.so.1 /etc/ld.so.cache")
     if may:
         assert started(result) == "1\n"
@@ -123,7 +123,7 @@ def test_a_library_folder_is_read_as_the_containers_process(volume_box, scratch,
 
 @pytest.mark.parametrize("mode, uid, may", [(0o755, 0, True), (0o700, engines.ROOT, True), (0o700, 0, False),
                                             (0o700, engines.ROOT + 1000, False)])
-def test_a_library_folder_is_read_as_the_mapped_root(volume_box, scratch, mode, uid, may):
+def test_a_library_directory_is_read_as_the_mapped_root(volume_box, scratch, mode, uid, may):
     box = volume_box(engine=engines.MAPPED[0])
     box.add_capability("CAP_DAC_OVERRIDE")
     private(scratch / "closed/vol/lib", mode, uid, uid)
@@ -138,13 +138,13 @@ def test_an_acl_of_the_volume_counts(volume_box, scratch):
     """As the kernel has it: user 1000 alone is let in."""
     box = volume_box()
     box.config["process"]["user"] = {"uid": 1000, "gid": 1000}
-    folder = scratch / "closed/vol/lib"
-    private(folder, 0o700)
+    directory = scratch / "closed/vol/lib"
+    private(directory, 0o700)
     # user::rwx user:1000:r-x group::--- mask::r-x other::---, as linux/posix_acl_xattr.h has it
     entries = [(1, 7, 2**32 - 1), (2, 5, 1000), (4, 0, 2**32 - 1), (16, 5, 2**32 - 1), (32, 0, 2**32 - 1)]
     acl = b"\2\0\0\0" + b"".join(tag.to_bytes(2, "little") + bits.to_bytes(2, "little") + who.to_bytes(4, "little")
                                  for tag, bits, who in entries)
-    os.setxattr(folder, "system.posix_acl_access", acl)
+    os.setxattr(directory, "system.posix_acl_access", acl)
     assert started(box.run("grep -c libown.so.1 /etc/ld.so.cache")) == "1\n"
 
 
@@ -157,7 +157,7 @@ def test_a_library_that_the_process_may_not_read_is_left_out(volume_box, scratch
     told(result, "libsecret.so.1", "is left out", "Permission denied")
 
 
-def test_names_in_a_closed_folder_are_not_published_by_a_link_to_it(volume_box, scratch, shop):
+def test_names_in_a_closed_directory_are_not_published_by_a_link_to_it(volume_box, scratch, shop):
     shop.library(scratch / "closed/vol/closed/libsecret.so.1", f"lib{SECRET}.so.1")
     private(scratch / "closed/vol/closed", 0o700, 1000, 1000)
     box = volume_box("/opt/lib")
@@ -166,7 +166,7 @@ def test_names_in_a_closed_folder_are_not_published_by_a_link_to_it(volume_box, 
     assert SECRET not in message
 
 
-def test_a_library_folder_on_procfs_is_not_read(srv_box):
+def test_a_library_directory_on_procfs_is_not_read(srv_box):
     box = srv_box("/opt/lib")
     plant(box.rootfs / "opt/lib", "/proc/sys")
     refused(box.run(), 1, "interface of the kernel")

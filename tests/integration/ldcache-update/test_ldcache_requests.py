@@ -18,25 +18,25 @@ LD_SO_CONF = "etc/ld.so.conf"
 
 
 @pytest.mark.parametrize("value, status, words", [
-    ("relative/folder", 2, ["relative/folder"]), ("/", 2, ["'/'"]), ("/srv/../etc", 2, [".."]),
+    ("relative/directory", 2, ["relative/directory"]), ("/", 2, ["'/'"]), ("/srv/../etc", 2, [".."]),
     ("/srv//driver", 2, ["/srv//driver"]), ("", 2, []), ("none,/srv/driver", 2, ["none"]),
     ("/srv/nowhere", 3, ["'/srv/nowhere' in the container"]),
     (f"/srv/driver,/{LD_SO_CONF}", 3, [f"'/{LD_SO_CONF}' in the container"]),
     ("/srv/driver/libz.so.1", 3, ["in the container"])])
-def test_a_folder_that_cannot_be_is_refused(srv_box, value, status, words):
+def test_a_directory_that_cannot_be_is_refused(srv_box, value, status, words):
     box = srv_box(value)
     before = tree(box.rootfs / "etc")
     refused(box.run(), status, *words)
     assert tree(box.rootfs / "etc") == before
 
 
-def test_folders_of_the_hosts_policy(srv_box):
+def test_directories_of_the_hosts_policy(srv_box):
     """Behind those that were asked for, and only where someone asked."""
-    box = srv_box("/usr/local", "--folder", "/srv/driver")
+    box = srv_box("/usr/local", "--directory", "/srv/driver")
     (box.rootfs / "usr/local").mkdir(exist_ok=True)
     assert started(box.run(PROBE)) == FOUND
     assert (box.rootfs / CONF).read_text().split()[-2:] == ["/usr/local", "/srv/driver"]
-    box = srv_box(None, "--folder", "/srv/driver")
+    box = srv_box(None, "--directory", "/srv/driver")
     assert started(box.run(PROBE)) != FOUND
 
 

@@ -17,13 +17,13 @@ true
 """
 
 
-def try_to_write(*folders):
+def try_to_write(*directories):
     """A script that tries each way of writing in each directory and prints what worked."""
-    return "\n".join(f"set -- {folder}\n{TRY_TO_WRITE}" for folder in folders)
+    return "\n".join(f"set -- {directory}\n{TRY_TO_WRITE}" for directory in directories)
 
 
 def test_all_lists_and_reads(srv, new_box):
-    srv.folders("datasets", "models", "outputs_writable")
+    srv.directories("datasets", "models", "outputs_writable")
     seen = started(new_box("all").run("ls /srv; cat /srv/*/words"))
     assert seen.split("\n")[:3] == ["datasets", "models", "outputs_writable"]
     assert "words of datasets\nwords of models\nwords of outputs_writable\n" in seen
@@ -31,21 +31,21 @@ def test_all_lists_and_reads(srv, new_box):
 
 def test_without_options_it_is_srv_at_srv(srv, host, new_box):
     """The file of hooks.d as it is installed; the host's /srv is in its place for the test."""
-    srv.folder("datasets")
+    srv.directory("datasets")
     host.mount("--bind", srv, "/srv")
     box = new_box("all")
     box.args = []
     assert started(box.run("cat /srv/datasets/words")) == "words of datasets\n"
 
 
-def test_only_named_folders_are_given(srv, new_box):
-    srv.folders("datasets", "models", "secret")
+def test_only_named_directories_are_given(srv, new_box):
+    srv.directories("datasets", "models", "secret")
     seen = started(new_box(" models ,datasets,models").run("ls /srv"))
     assert seen == "datasets\nmodels\n"
 
 
-def test_read_only_folder_refuses_every_write(srv, new_box):
-    srv.folder("datasets")
+def test_read_only_directory_refuses_every_write(srv, new_box):
+    srv.directory("datasets")
     before = tree(srv.path)
     result = new_box("all").run(try_to_write("/srv/datasets"))
     assert started(result) == ""
@@ -55,7 +55,7 @@ def test_read_only_folder_refuses_every_write(srv, new_box):
 
 def test_read_only_all_the_way_down(srv, host, new_box):
     """A tmpfs mounted below the directory on the host, and one below that."""
-    srv.folder("datasets/live/deeper")
+    srv.directory("datasets/live/deeper")
     for point in ("datasets/live", "datasets/live/deeper"):
         (srv / point).mkdir(exist_ok=True)
         host.mount("-t", "tmpfs", "tmpfs", srv / point)
@@ -68,8 +68,8 @@ def test_read_only_all_the_way_down(srv, host, new_box):
     assert [m.options >= {"ro", "nosuid", "nodev"} for m in box.mounts()] == [True] * 3
 
 
-def test_writable_folders_can_be_written(srv, new_box):
-    srv.folders("outputs_writable", "my_writable_things", "x_rw")
+def test_writable_directories_can_be_written(srv, new_box):
+    srv.directories("outputs_writable", "my_writable_things", "x_rw")
     script = "cd /srv; for at in *; do mkdir $at/new; echo mine > $at/words; rmdir $at/new; done; ls"
     assert started(new_box("all").run(script)) == "my_writable_things\noutputs_writable\nx_rw\n"
     for name in ("outputs_writable", "my_writable_things", "x_rw"):
@@ -77,13 +77,13 @@ def test_writable_folders_can_be_written(srv, new_box):
 
 
 def test_names_that_only_look_writable_are_read_only(srv, new_box):
-    srv.folders("x_rw_old", "rw", "writable", "X_RW", "x_Writable")
+    srv.directories("x_rw_old", "rw", "writable", "X_RW", "x_Writable")
     options = {m.point: m.options for m in new_box("all").mounts()}
     assert len(options) == 5 and all("ro" in flags for flags in options.values()), options
 
 
-def test_ro_suffix_makes_a_writable_folder_read_only(srv, new_box):
-    srv.folders("a_rw", "b_rw")
+def test_ro_suffix_makes_a_writable_directory_read_only(srv, new_box):
+    srv.directories("a_rw", "b_rw")
     result = new_box("a_rw:ro,b_rw").run("touch /srv/b_rw/new; touch /srv/a_rw/new; true")
     started(result)
     assert "/srv/a_rw/new: Read-only file system" in result.err
@@ -91,13 +91,13 @@ def test_ro_suffix_makes_a_writable_folder_read_only(srv, new_box):
 
 
 def test_ro_suffix_wins_when_a_name_is_repeated(srv, new_box):
-    srv.folder("a_rw")
+    srv.directory("a_rw")
     for request in ("a_rw:ro,a_rw", "a_rw,a_rw:ro"):
         assert ["ro" in m.options for m in new_box(request).mounts()] == [True]
 
 
 def test_writable_never_makes_everything_read_only(srv, new_box):
-    srv.folders("outputs_writable", "x_rw")
+    srv.directories("outputs_writable", "x_rw")
     for request in ("all", "outputs_writable,x_rw"):
         mounts = new_box(request, "--writable", "never").mounts()
         assert ["ro" in m.options for m in mounts] == [True, True]
@@ -105,7 +105,7 @@ def test_writable_never_makes_everything_read_only(srv, new_box):
 
 def test_every_mount_is_nosuid_nodev_and_private(srv, host, new_box):
     """On a host whose mounts are all shared, as systemd has it."""
-    srv.folders("datasets/live", "x_rw/live")
+    srv.directories("datasets/live", "x_rw/live")
     srv.write("license.txt", "words")
     for name in ("datasets", "x_rw"):
         host.mount("-t", "tmpfs", "tmpfs", srv / name / "live")
@@ -118,16 +118,16 @@ def test_every_mount_is_nosuid_nodev_and_private(srv, host, new_box):
         assert ("ro" in mount.options) == ("x_rw" not in mount.point), mount
 
 
-def test_a_read_only_mount_below_a_writable_folder_stays_read_only(srv, host, new_box):
-    srv.folder("x_rw/fixed")
+def test_a_read_only_mount_below_a_writable_directory_stays_read_only(srv, host, new_box):
+    srv.directory("x_rw/fixed")
     host.mount("-t", "tmpfs", "-o", "ro,noexec", "tmpfs", srv / "x_rw/fixed")
     box = new_box("x_rw")
     below = [m.options for m in box.mounts() if m.point == "/srv/x_rw/fixed"]
     assert below and below[0] >= {"ro", "noexec", "nosuid", "nodev"}
 
 
-def test_a_device_node_in_a_folder_cannot_be_opened(srv, new_box):
-    srv.folder("x_rw")
+def test_a_device_node_in_a_directory_cannot_be_opened(srv, new_box):
+    srv.directory("x_rw")
     # 1:3, which the device cgroup of every runtime lets through.
     os.mknod(srv / "x_rw/null", 0o666 | stat.S_IFCHR, os.makedev(1, 3))
     result = new_box("x_rw").run("cat /dev/null && echo own; cat /srv/x_rw/null || echo refused")
@@ -146,7 +146,7 @@ def test_plain_files_are_given_read_only(srv, new_box):
 
 
 def test_dot_names_are_left_out(srv, new_box):
-    srv.folders("datasets", ".hidden", "..data")
+    srv.directories("datasets", ".hidden", "..data")
     srv.write(".secret", "words")
     assert started(new_box("all").run("ls -A /srv")) == "datasets\n"
     for name in (".hidden", ".secret", "..data"):
@@ -154,7 +154,7 @@ def test_dot_names_are_left_out(srv, new_box):
 
 
 def test_only_an_empty_placeholder_is_left_in_the_image(srv, new_box):
-    srv.folder("datasets")
+    srv.directory("datasets")
     box = new_box("all")
     started(box.run())
     assert [(p.name, p.stat().st_mode & 0o7777) for p in box.rootfs.glob("srv/**/*")] == [
@@ -162,7 +162,7 @@ def test_only_an_empty_placeholder_is_left_in_the_image(srv, new_box):
 
 
 def test_sees_nothing_without_the_annotation(srv, new_box):
-    srv.folder("datasets")
+    srv.directory("datasets")
     for loader in ("engine", "concourse"):
         box = new_box()
         box.loader = loader

@@ -30,11 +30,11 @@ VARIABLES = ("LD_PRELOAD", "LD_AUDIT")
 
 @pytest.fixture(name="mark")
 def mark_fixture(scratch):
-    """Where the library leaves its mark, whatever root and folder it runs with on the host."""
-    folder = scratch / "marks"
-    folder.mkdir()
-    folder.chmod(0o777)
-    return folder / "mark"
+    """Where the library leaves its mark, whatever root and directory it runs with on the host."""
+    directory = scratch / "marks"
+    directory.mkdir()
+    directory.chmod(0o777)
+    return directory / "mark"
 
 
 @pytest.fixture(name="library")
@@ -54,7 +54,7 @@ def infect(box, library, way):
 
 
 def untouched(box, mark):
-    return not mark.exists() and not [*box.bundle.folder.rglob("loaded")]
+    return not mark.exists() and not [*box.bundle.directory.rglob("loaded")]
 
 
 def test_the_library_leaves_its_mark(library, mark, scratch):
@@ -65,7 +65,7 @@ def test_the_library_leaves_its_mark(library, mark, scratch):
 
 @pytest.mark.parametrize("engine", [engines.ALL[0], engines.ALL[2], engines.ALL[5], engines.ALL[7]], ids=str)
 def test_cve_2025_23266_at_create_runtime(srv, engine_box, library, mark, engine):
-    srv.folder("datasets")
+    srv.directory("datasets")
     for no_env in (False, True):
         box = engine_box(engine, "all")
         box.no_env = no_env
@@ -78,7 +78,7 @@ def test_cve_2025_23266_at_create_runtime(srv, engine_box, library, mark, engine
 def test_cve_2025_23266_at_create_container(srv, engine_box, library, mark, engine, way):
     """Where runc before 1.3 gives a hook without `env` the container's environment, with the image's
     root for its working directory. The hook has no business there and says so."""
-    srv.folder("datasets")
+    srv.directory("datasets")
     for no_env in (False, True):
         box = engine_box(engine, "all")
         box.stage, box.no_env = "createContainer", no_env
@@ -90,7 +90,7 @@ def test_cve_2025_23266_at_create_container(srv, engine_box, library, mark, engi
 
 @pytest.mark.parametrize("engine", engines.PODMANS, ids=str)
 def test_cve_2025_23266_at_create_container_under_podman(srv, engine_box, library, mark, engine):
-    srv.folder("datasets")
+    srv.directory("datasets")
     box = engine_box(engine, "all")
     box.stage, box.no_env = "createContainer", True
     infect(box, library, WAYS[0])
@@ -109,7 +109,7 @@ def test_cve_2025_23266_every_installed_file_has_an_environment(built):
 
 def test_cve_2025_23266_the_callers_environment_is_not_used(srv, engine_box, library, mark):
     """An engine that was itself started with it hands it on to a hook without `env`."""
-    srv.folder("datasets")
+    srv.directory("datasets")
     box = engine_box(engines.RUNTIMES[0], "all")
     box.no_env = True
     infect(box, library, "/evil.so")

@@ -33,16 +33,16 @@ def outside_fixture(scratch):
 
 @pytest.fixture(name="box", params=SPACES, ids=str)
 def box_fixture(request, srv, engine_box):
-    srv.folder("datasets")
+    srv.directory("datasets")
     box = engine_box(request.param, "all", "--log-level", "info")
     box.mapped = request.param.mapped
     return box
 
 
-def exchange(folder, link):
-    """`folder` of the image becomes a link; the directory itself goes on under another name."""
-    folder.rename(folder.with_name(folder.name + ".away"))
-    folder.symlink_to(link)
+def exchange(directory, link):
+    """`directory` of the image becomes a link; the directory itself goes on under another name."""
+    directory.rename(directory.with_name(directory.name + ".away"))
+    directory.symlink_to(link)
 
 
 def without_proc(box):
@@ -57,7 +57,7 @@ def mounted(result):
     return [line for line in result.said if "mounted '" in line and "'/srv/datasets'" in line]
 
 
-def test_cve_2019_16884_a_plain_folder_at_proc_is_not_believed(box):
+def test_cve_2019_16884_a_plain_directory_at_proc_is_not_believed(box):
     """It has a mount table, a list of descriptors and labels of the image's making."""
     for name in ("self/fd", "self/attr", "1/ns"):
         (box.rootfs / "proc" / name).mkdir(parents=True)
@@ -82,7 +82,7 @@ def test_cve_2023_27561_a_link_at_proc_is_not_followed(box, outside, target):
 @pytest.mark.parametrize("target, name", [("/proc", "sys"), ("/proc/sys", "kernel"), ("/sys", "kernel")])
 def test_cve_2019_16884_nothing_is_mounted_on_procfs_or_sysfs(srv, box, target, name):
     """Where a label or a setting would go to another file than its writer believes."""
-    srv.folder(name)
+    srv.directory(name)
     (box.rootfs / "srv").symlink_to(target)
     box.annotations[KEY] = name
     refused(box.run(), 1, f"'/srv/{name}'", "it lies on procfs, sysfs")
@@ -138,7 +138,7 @@ def test_cve_2026_41579_the_first_component_is_a_link_out(box, outside, first, c
 @pytest.mark.parametrize("engine", engines.RUNTIMES, ids=str)
 def test_cve_2026_41579_dev_is_a_link_out(srv, engine_box, outside, scratch, engine):
     """The runtimes of these tests would fill the directory themselves; a volume at /dev keeps them off."""
-    srv.folder("datasets")
+    srv.directory("datasets")
     box = engine_box(engine, "all", "--target-dir", "/dev/in")
     (box.rootfs / "dev").rmdir()
     (box.rootfs / "dev").symlink_to(outside)

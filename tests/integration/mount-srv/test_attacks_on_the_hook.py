@@ -21,7 +21,7 @@ SPACES = [engines.RUNTIMES[1], engines.MAPPED[0]]
 
 @pytest.fixture(name="box", params=SPACES, ids=str)
 def box_fixture(request, srv, engine_box):
-    srv.folder("datasets")
+    srv.directory("datasets")
     box = engine_box(request.param, "all")
     box.moments = ("open_tree", INSIDE[request.param.mapped])
     return box
@@ -63,7 +63,7 @@ def user_namespace_of_the_container(hook):
 
 def test_cve_2016_9962_a_peer_in_the_user_namespace_gets_nothing(srv, engine_box):
     """The root of the container's user namespace, with all capabilities in it, that sees the hook."""
-    srv.folder("datasets")
+    srv.directory("datasets")
     for engine in engines.MAPPED:
         with hook_stopped(engine_box(engine, "all"), "setfsuid") as stop:
             namespace = user_namespace_of_the_container(stop.pid)
@@ -94,7 +94,7 @@ def test_cve_2022_29162_no_capability_can_be_inherited(box):
 
 
 def test_cve_2022_29162_inside_it_has_what_mounting_takes(srv, engine_box):
-    srv.folder("datasets")
+    srv.directory("datasets")
     for engine in engines.RUNTIMES:
         with hook_stopped(engine_box(engine, "all"), "move_mount") as stop:
             seen = status(stop.pid)
@@ -103,7 +103,7 @@ def test_cve_2022_29162_inside_it_has_what_mounting_takes(srv, engine_box):
             CAP_SYS_ADMIN | CAP_DAC_OVERRIDE] * 2
 
 
-def test_cve_2024_21626_no_descriptor_or_folder_of_the_caller_is_taken_along(box, scratch):
+def test_cve_2024_21626_no_descriptor_or_directory_of_the_caller_is_taken_along(box, scratch):
     """The caller has leaked directories of the host, and stands in one of them by /proc/self/fd."""
     leak = scratch / "leak"
     leak.mkdir()
@@ -126,7 +126,7 @@ def digest(path):
 def test_cve_2019_5736_nothing_of_the_image_is_run_or_opened(srv, engine_box, engine, watch, scratch):
     """Not one exec after the hook's own, by it or a child; its file stays what it was; the image's
     loader, shell and helpers are not even opened."""
-    srv.folder("datasets")
+    srv.directory("datasets")
     box = engine_box(engine, "all")
     traps = ["sbin/ldconfig", "lib64/ld-linux-x86-64.so.2", "usr/bin/getent", "sbin/modprobe",
              "etc/ld.so.cache", "etc/ld.so.preload", "etc/nsswitch.conf", "etc/localtime"]

@@ -36,7 +36,7 @@ def test_a_closed_stdout_is_an_error_that_is_told(executable):
 
 @pytest.mark.parametrize("engine", engines.RUNTIMES, ids=str)
 def test_a_warning_that_nobody_reads_stops_nothing(srv, engine_box, engine):
-    srv.folder("datasets")
+    srv.directory("datasets")
     srv.link("broken", "/nowhere/at/all")
     box = engine_box(engine, "all")
     box.wrapper = ("/usr/bin/python3", "-c", "import os,sys; r,w=os.pipe(); os.close(r);"

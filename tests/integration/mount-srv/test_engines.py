@@ -14,10 +14,10 @@ READ = "cat /srv/datasets/words /srv/datasets/live/words"
 WORDS = "words of datasets\nwords of live\n"
 
 
-@pytest.fixture(name="folders")
-def folders_fixture(srv, journal_host):
+@pytest.fixture(name="directories")
+def directories_fixture(srv, journal_host):
     """Read-only, with a mount below; writable, with a read-only mount below; and a plain file."""
-    srv.folders("datasets", "x_rw")
+    srv.directories("datasets", "x_rw")
     srv.write("license.txt", "words\n")
     for name, options in (("datasets/live", "mode=755"), ("x_rw/fixed", "ro,noexec")):
         (srv / name).mkdir()
@@ -32,18 +32,18 @@ def described(mounts):
 
 
 @pytest.mark.parametrize("engine", engines.ALL, ids=str)
-def test_every_engine_gives_the_same_mounts(folders, engine_box, engine):
+def test_every_engine_gives_the_same_mounts(directories, engine_box, engine):
     """Down to the last flag, as a container by runc without a user namespace has them."""
     expected = described(engine_box(engines.RUNTIMES[0], "all").mounts())
     assert [(point, "ro" in options) for point, _, options, *_ in expected] == [
         ("/srv/datasets", True), ("/srv/datasets/live", True), ("/srv/license.txt", True),
-        ("/srv/x_rw", False), ("/srv/x_rw/fixed", True)], folders
+        ("/srv/x_rw", False), ("/srv/x_rw/fixed", True)], directories
     assert all({"nosuid", "nodev"} <= set(options)
                for _, _, options, *_ in expected)
     assert described(engine_box(engine, "all").mounts()) == expected
 
 
-@pytest.mark.usefixtures("folders")
+@pytest.mark.usefixtures("directories")
 @pytest.mark.parametrize("engine", [FEW[0], FEW[3], FEW[4]], ids=str)
 def test_a_second_run_changes_nothing(engine_box, engine):
     """podman takes the hook once from each file of hooks.d."""
@@ -52,7 +52,7 @@ def test_a_second_run_changes_nothing(engine_box, engine):
     assert len(box.mounts()) == 5
 
 
-@pytest.mark.usefixtures("folders")
+@pytest.mark.usefixtures("directories")
 @pytest.mark.parametrize("engine", [FEW[0], FEW[3], FEW[4]], ids=str)
 def test_reads_and_is_refused_to_write(engine_box, engine):
     result = engine_box(engine, "all").run(f"{READ}; echo x > /srv/datasets/words;"
@@ -61,13 +61,13 @@ def test_reads_and_is_refused_to_write(engine_box, engine):
     assert result.err.count("Read-only file system") == 2, result.err
 
 
-@pytest.mark.usefixtures("folders")
+@pytest.mark.usefixtures("directories")
 @pytest.mark.parametrize("engine", [FEW[0], FEW[3], FEW[4]], ids=str)
 def test_nothing_without_the_annotation(engine_box, engine):
     assert started(engine_box(engine).run("ls -A /srv 2>/dev/null; echo none")) == "none\n"
 
 
-@pytest.mark.usefixtures("folders")
+@pytest.mark.usefixtures("directories")
 @pytest.mark.parametrize("engine", engines.ALL, ids=str)
 def test_a_refusal_reaches_syslog_and_the_container_does_not_start(engine_box, engine):
     """crun shows its caller the number alone."""
@@ -85,7 +85,7 @@ def test_a_misspelt_key_stops_the_container(built, engine_box, engine):
     refused_by("ldcache-update", box.run(), 2, "mountsrv")
 
 
-@pytest.mark.usefixtures("folders")
+@pytest.mark.usefixtures("directories")
 @pytest.mark.parametrize("engine", [e for e in engines.ALL if not e.podman], ids=str)
 def test_a_read_only_root_is_no_obstacle(engine_box, engine):
     box = engine_box(engine, "all")
@@ -93,7 +93,7 @@ def test_a_read_only_root_is_no_obstacle(engine_box, engine):
     assert started(box.run(READ)) == WORDS
 
 
-@pytest.mark.usefixtures("folders")
+@pytest.mark.usefixtures("directories")
 @pytest.mark.parametrize("engine", FEW[-2:], ids=str)
 def test_a_read_only_root_of_podman_is_no_obstacle(engine_box, engine):
     box = engine_box(engine, "all")

@@ -18,7 +18,7 @@ WORDS = "words of a\nwords of b\nwords\n"
 
 @pytest.fixture(name="box")
 def box_fixture(srv, new_box, host):
-    srv.folders("a", "b")
+    srv.directories("a", "b")
     (srv / "a/live").mkdir()
     srv.write("license.txt", "words\n")
     host.mount("-t", "tmpfs", "tmpfs", srv / "a/live")
@@ -80,7 +80,7 @@ def test_a_kernel_that_stays_busy_is_reported(box):
 
 def test_no_program_is_run(box):
     """Neither the image's nor the host's: all it does, it does itself."""
-    trace = box.bundle.folder / "trace"
+    trace = box.bundle.directory / "trace"
     box.wrapper = ("/usr/bin/strace", "-D", "-f", "-qq", "-o", trace, "-e", "trace=execve,execveat")
     assert started(box.run(READ)) == WORDS
     assert trace.read_text().count("exec") == 1

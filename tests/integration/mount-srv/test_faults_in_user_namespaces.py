@@ -22,7 +22,7 @@ LOCKING = ["unshare", "fsopen", "fsconfig", "fsmount", "memfd_create", "mkdirat"
 @pytest.fixture(name="new_one")
 def new_one_fixture(srv, engine_box, journal_host):
     """A function that makes a container for directories with a mount below."""
-    srv.folder("a")
+    srv.directory("a")
     (srv / "a/live").mkdir()
     srv.write("license.txt", "words\n")
     journal_host.mount("-t", "tmpfs", "tmpfs", srv / "a/live")

@@ -24,7 +24,7 @@ def outside_fixture(scratch):
 
 @pytest.fixture(name="box")
 def box_fixture(srv, new_box):
-    srv.folder("datasets")
+    srv.directory("datasets")
     return new_box("all")
 
 
@@ -34,7 +34,7 @@ def test_read_only_root(box):
     assert result.out == WORDS and "/here: Read-only file system" in result.err
 
 
-def test_read_only_root_with_the_folder_in_the_image(box):
+def test_read_only_root_with_the_directory_in_the_image(box):
     box.config["root"]["readonly"] = True
     (box.rootfs / "srv/datasets").mkdir(parents=True)
     assert started(box.run(READ)) == WORDS
@@ -104,19 +104,19 @@ def test_files_in_the_image_at_the_place_are_hidden(box):
     assert (box.rootfs / "srv/datasets/own").read_text() == "of the image\n"
 
 
-def test_a_file_where_the_target_folder_is_needed(box):
+def test_a_file_where_the_target_directory_is_needed(box):
     (box.rootfs / "srv").write_text("of the image\n")
     refused(box.run(), None, "/srv")
     assert (box.rootfs / "srv").read_text() == "of the image\n"
 
 
-def test_a_file_where_a_folder_is_needed(box):
+def test_a_file_where_a_directory_is_needed(box):
     (box.rootfs / "srv").mkdir()
     (box.rootfs / "srv/datasets").write_text("of the image\n")
     refused(box.run(), None, "/srv/datasets")
 
 
-def test_a_folder_where_a_file_is_needed(srv, new_box):
+def test_a_directory_where_a_file_is_needed(srv, new_box):
     srv.write("license.txt", "words")
     box = new_box("all")
     (box.rootfs / "srv/license.txt").mkdir(parents=True)
@@ -124,7 +124,7 @@ def test_a_folder_where_a_file_is_needed(srv, new_box):
 
 
 def test_a_failure_leaves_the_image_as_it_was(srv, new_box):
-    srv.folders("a", "b", "c")
+    srv.directories("a", "b", "c")
     srv.write("d.txt", "words")
     box = new_box("a,b,d.txt,c", "--target-dir", "/data/in")
     (box.rootfs / "data").mkdir()
@@ -135,8 +135,8 @@ def test_a_failure_leaves_the_image_as_it_was(srv, new_box):
     assert tree(box.rootfs) == before
 
 
-def test_a_failure_leaves_no_parent_folder_behind(srv, new_box):
-    srv.folder("a")
+def test_a_failure_leaves_no_parent_directory_behind(srv, new_box):
+    srv.directory("a")
     box = new_box("a", "--target-dir", "/data/deep/in")
     (box.rootfs / "data").mkdir()
     (box.rootfs / "data/deep").symlink_to("/nowhere/at/all")
@@ -146,7 +146,7 @@ def test_a_failure_leaves_no_parent_folder_behind(srv, new_box):
 
 
 def test_target_dir_elsewhere(srv, new_box):
-    srv.folders("datasets", "x_rw")
+    srv.directories("datasets", "x_rw")
     box = new_box("all", "--target-dir", "/data/in")
     assert started(box.run("ls /data/in; ls -d /srv || true")) == "datasets\nx_rw\n"
     made = [box.rootfs / "data", box.rootfs / "data/in", box.rootfs / "data/in/datasets"]
@@ -154,7 +154,7 @@ def test_target_dir_elsewhere(srv, new_box):
 
 
 def test_the_umask_of_the_engine_does_not_matter(srv, new_box):
-    srv.folder("datasets")
+    srv.directory("datasets")
     srv.write("license.txt", "words")
     box = new_box("all")
     box.wrapper = ("/bin/sh", "-c", 'umask 077; exec "$0" "$@"')

@@ -43,17 +43,17 @@ int main(int argc, char **argv)
 @pytest.fixture(name="clear_attributes", scope="module")
 def clear_attributes_fixture(tmp_path_factory):
     """A static program that tries to clear each attribute of the mounts it is given."""
-    folder = tmp_path_factory.mktemp("program")
-    (folder / "clear.c").write_text(CLEAR_ATTRIBUTES, encoding="ascii")
-    subprocess.run(["cc", "-static", "-o", folder / "clear", folder / "clear.c"], check=True)
-    return folder / "clear"
+    directory = tmp_path_factory.mktemp("program")
+    (directory / "clear.c").write_text(CLEAR_ATTRIBUTES, encoding="ascii")
+    subprocess.run(["cc", "-static", "-o", directory / "clear", directory / "clear.c"], check=True)
+    return directory / "clear"
 
 
 @pytest.fixture(name="covered")
 def covered_fixture(srv, journal_host):
     """Two directories in which a mount covers what no container is to see."""
     for name in ("datasets", "x_rw"):
-        srv.folder(name)
+        srv.directory(name)
         (srv / name / "live").mkdir()
         srv.write(f"{name}/live/secret", "below the mount\n")
         journal_host.mount("-t", "tmpfs", "-o", "mode=755", "memory", srv / name / "live")
@@ -138,7 +138,7 @@ def test_a_mount_namespace_of_its_own_does_not_help(powerful, engine):
 
 
 @pytest.mark.parametrize("engine", SPACES, ids=str)
-def test_a_folder_can_be_taken_away_whole(powerful, engine):
+def test_a_directory_can_be_taken_away_whole(powerful, engine):
     """Which shows the container no more than its own empty placeholder."""
     result = powerful(engine, "umount -l /srv/datasets && ls -A /srv/datasets && echo empty")
     assert started(result) in ("", "empty\n")

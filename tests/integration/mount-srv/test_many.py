@@ -21,7 +21,7 @@ grep -c ' /srv/' /proc/self/mountinfo
 
 
 def boxes_that_meet(count, srv, new_box):
-    srv.folders("datasets", "models")
+    srv.directories("datasets", "models")
     (srv / "outputs_rw").mkdir()
     boxes = [new_box("all") for _ in range(count)]
     for number, box in enumerate(boxes):
@@ -47,8 +47,8 @@ def test_fifty_containers_at_once(srv, new_box):
 
 def test_containers_with_different_requests_at_once(srv, new_box):
     """Each gets its own; one that is refused does not trouble the others."""
-    srv.folders(*(f"folder-{number}" for number in range(20)))
-    boxes = [new_box(f"folder-{number}") for number in range(20)] + [new_box("nonsense")]
+    srv.directories(*(f"directory-{number}" for number in range(20)))
+    boxes = [new_box(f"directory-{number}") for number in range(20)] + [new_box("nonsense")]
     results = at_once(boxes, "ls /srv")
-    assert [result.out for result in results] == [f"folder-{n}\n" for n in range(20)] + [""]
+    assert [result.out for result in results] == [f"directory-{n}\n" for n in range(20)] + [""]
     assert re.search("exit status 3", results[-1].err)

@@ -26,7 +26,7 @@ def mounts_of(process):
 
 
 def test_plan_without_a_container(plan, srv):
-    srv.folders("datasets", "x_rw")
+    srv.directories("datasets", "x_rw")
     flags = ["nosuid", "nodev", "rprivate"]
     assert mounts_of(plan("--request", "all", "--target-dir", "/data")) == [
         {"hostPath": f"{srv}/datasets", "containerPath": "/data/datasets",
@@ -50,7 +50,7 @@ def test_plan_escapes_what_is_not_utf8(plan, srv):
 
 
 def test_plan_changes_nothing(new_box, srv):
-    srv.folder("datasets")
+    srv.directory("datasets")
     box = new_box("all", "--plan")
     before = tree(box.rootfs)
     assert box.mounts() == []
@@ -58,17 +58,17 @@ def test_plan_changes_nothing(new_box, srv):
 
 
 def test_plan_of_a_state(plan, srv, new_box):
-    srv.folders("datasets", "models")
+    srv.directories("datasets", "models")
     box = new_box("models")
     box.bundle.write()
     state = {"ociVersion": "1.0.2", "id": "x", "status": "creating", "pid": 12345,
-             "bundle": str(box.bundle.folder)}
+             "bundle": str(box.bundle.directory)}
     [mount] = mounts_of(plan(text=json.dumps(state)))
     assert mount["containerPath"] == "/srv/models"
 
 
 def test_plan_refuses_what_a_run_refuses(plan, srv):
-    srv.folders("datasets")
+    srv.directories("datasets")
     refused_by_hand(plan("--request", "nonsense"), 3, "nonsense", "datasets")
     refused_by_hand(plan("--request", "datasets", "--allow", "models"), 5, "datasets")
     refused_by_hand(plan("--request", ""), 2)

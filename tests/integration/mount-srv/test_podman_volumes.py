@@ -25,13 +25,13 @@ def volume_fixture(scratch):
 
 @pytest.fixture(name="box", params=PODMANS, ids=str)
 def box_fixture(request, srv, engine_box):
-    srv.folder("datasets")
+    srv.directory("datasets")
     return engine_box(request.param, "all")
 
 
-def names(host, folder):
+def names(host, directory):
     """All that there is, but for podman's own lock."""
-    seen = host.run(["find", folder, "-xdev", "-not", "-name", "libpod_lock", "-printf", "%p %y %m\n"])
+    seen = host.run(["find", directory, "-xdev", "-not", "-name", "libpod_lock", "-printf", "%p %y %m\n"])
     return sorted(seen.stdout.splitlines())
 
 
@@ -44,7 +44,7 @@ def test_nothing_is_made_in_a_volume_at_srv(box, volume, options):
     assert tree(volume) == before
 
 
-def test_a_folder_of_a_volume_at_srv_is_mounted_over(box, volume):
+def test_a_directory_of_a_volume_at_srv_is_mounted_over(box, volume):
     (volume / "datasets").mkdir()
     box.volume("/srv", volume)
     before = tree(volume)
@@ -52,7 +52,7 @@ def test_a_folder_of_a_volume_at_srv_is_mounted_over(box, volume):
     assert tree(volume) == before
 
 
-def test_a_volume_over_the_folder_itself_is_mounted_over(box, volume):
+def test_a_volume_over_the_directory_itself_is_mounted_over(box, volume):
     """podman makes the place for its volume; what was asked for is what the container finds there."""
     box.volume("/srv/datasets", volume)
     before = tree(volume)

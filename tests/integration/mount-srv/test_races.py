@@ -22,7 +22,7 @@ SCRIPT = "cat /proc/self/mountinfo"
 
 @pytest.fixture(name="box", params=SPACES, ids=str)
 def box_fixture(request, srv, engine_box):
-    srv.folders(*NAMES)
+    srv.directories(*NAMES)
     return engine_box(request.param, "all")
 
 
@@ -57,10 +57,10 @@ def run(box):
     return check(box, result)
 
 
-def again(box, *folders):
+def again(box, *directories):
     """The image as it was before the round."""
-    for folder in folders:
-        for path in sorted(folder.rglob("*"), reverse=True):
+    for directory in directories:
+        for path in sorted(directory.rglob("*"), reverse=True):
             path.unlink() if path.is_symlink() or path.is_file() else path.rmdir()
 
 
@@ -115,9 +115,9 @@ def test_race_4_renames_elsewhere_do_not_matter(box):
     (box.rootfs / "data/in").mkdir(parents=True)
     (box.rootfs / "srv").symlink_to("data/../" * 30 + "data/in")
     with contextlib.ExitStack() as storms:
-        folder = storms.enter_context(tempfile.TemporaryDirectory(dir="/var/tmp"))
+        directory = storms.enter_context(tempfile.TemporaryDirectory(dir="/var/tmp"))
         for _ in range(os.cpu_count() or 1):
-            storms.enter_context(running("storm", folder))
+            storms.enter_context(running("storm", directory))
         for _ in rounds():
             assert run(box) is True
             again(box, box.rootfs / "data/in")

@@ -8,39 +8,39 @@ import pytest
 from harness.expect import refused, started
 
 
-def test_an_unknown_folder_lists_those_that_there_are(srv, new_box):
-    srv.folders("datasets", "models", "x_rw")
+def test_an_unknown_directory_lists_those_that_there_are(srv, new_box):
+    srv.directories("datasets", "models", "x_rw")
     message = refused(new_box("datasets,nonsense").run(), 3, "'nonsense'")
     for name in ("datasets", "models", "x_rw"):
         assert name in message
 
 
-def test_an_unknown_folder_does_not_list_hidden_ones(srv, new_box):
-    srv.folders("datasets", ".secret")
+def test_an_unknown_directory_does_not_list_hidden_ones(srv, new_box):
+    srv.directories("datasets", ".secret")
     assert ".secret" not in refused(new_box("nonsense").run(), 3)
 
 
-def test_an_unknown_folder_lists_only_what_the_host_allows(srv, new_box):
-    srv.folders("datasets", "payroll")
+def test_an_unknown_directory_lists_only_what_the_host_allows(srv, new_box):
+    srv.directories("datasets", "payroll")
     assert "payroll" not in refused(new_box("nonsense", "--allow", "datasets").run())
 
 
 @pytest.mark.parametrize("name", ["..", ".", "/", "/etc", "../etc", "datasets/", "datasets/deep",
                                   "datasets/../../etc", "\0", "datasets\0", "data\0sets"])
 def test_what_is_not_the_name_of_an_entry_is_refused(srv, new_box, name):
-    srv.folder("datasets/deep")
+    srv.directory("datasets/deep")
     refused(new_box(name).run())
 
 
 @pytest.mark.parametrize("name", [":ro", "datasets:rw", "datasets:ro:ro", "datasets :ro,", "all,",
                                   "*", "data*", "$(id)", "datasets models", "\n", "%n"])
 def test_a_malformed_value_is_refused(srv, new_box, name):
-    srv.folder("datasets")
+    srv.directory("datasets")
     refused(new_box(name).run())
 
 
-def test_a_named_folder_that_vanished_is_refused(srv, new_box):
-    srv.folders("datasets", "models")
+def test_a_named_directory_that_vanished_is_refused(srv, new_box):
+    srv.directories("datasets", "models")
     box = new_box("datasets,models", "--allow", "datasets,models")
     assert started(box.run("ls /srv")) == "datasets\nmodels\n"
     (srv / "models/words").unlink()
@@ -49,41 +49,41 @@ def test_a_named_folder_that_vanished_is_refused(srv, new_box):
 
 
 def test_a_long_value_is_refused_or_understood(srv, new_box):
-    srv.folder("datasets")
+    srv.directory("datasets")
     assert started(new_box(",".join(["datasets"] * 500)).run("ls /srv")) == "datasets\n"
     refused(new_box("n" * 100000).run())
 
 
 def test_messages_escape_what_is_not_text(srv, new_box):
-    srv.folder("datasets")
+    srv.directory("datasets")
     message = refused(new_box("a\x1b[31m\tb\nc").run())
     assert message.isprintable(), message
 
 
 @pytest.mark.parametrize("request_value", ["datasets", "datasets:ro", "datasets,models"])
 def test_what_the_host_allows_is_given(srv, new_box, request_value):
-    srv.folders("datasets", "models", "x_rw")
+    srv.directories("datasets", "models", "x_rw")
     seen = started(new_box(request_value, "--allow", "datasets,models").run("ls /srv"))
     assert seen.split()[0] == "datasets"
 
 
 @pytest.mark.parametrize("request_value", ["x_rw", "datasets,x_rw", "x_rw:ro"])
 def test_what_the_host_does_not_allow_is_refused_by_name(srv, new_box, request_value):
-    srv.folders("datasets", "models", "x_rw")
+    srv.directories("datasets", "models", "x_rw")
     refused(new_box(request_value, "--allow", "datasets,models").run(), 5, "'x_rw'")
 
 
 def test_all_is_all_that_the_host_allows(srv, new_box, host, scratch):
     (scratch / "dev").mkdir()
     log = host.syslog(scratch / "dev")
-    srv.folders("datasets", "models", "x_rw")
+    srv.directories("datasets", "models", "x_rw")
     seen = started(new_box("all", "--allow", "models,datasets,notyet").run("ls /srv"))
     assert seen == "datasets\nmodels\n"
     line = log.recv(4096).decode()
     assert line.startswith("<28>") and f"--allow names what '{srv}' does not have: 'notyet'" in line, line
 
 
-def test_all_without_a_source_folder_starts_with_a_warning(srv, new_box, host, scratch):
+def test_all_without_a_source_directory_starts_with_a_warning(srv, new_box, host, scratch):
     (scratch / "dev").mkdir()
     log = host.syslog(scratch / "dev")
     srv.path.rmdir()
@@ -93,12 +93,12 @@ def test_all_without_a_source_folder_starts_with_a_warning(srv, new_box, host, s
     assert line.startswith("<28>") and f"'{srv}' does not exist" in line, line
 
 
-def test_a_name_without_a_source_folder_is_refused(srv, new_box):
+def test_a_name_without_a_source_directory_is_refused(srv, new_box):
     srv.path.rmdir()
     refused(new_box("datasets").run(), None, str(srv))
 
 
-def test_all_of_an_empty_source_folder_is_nothing_to_do(srv, new_box):
+def test_all_of_an_empty_source_directory_is_nothing_to_do(srv, new_box):
     assert list(srv.path.iterdir()) == []
     started(new_box("all").run())
 
@@ -106,7 +106,7 @@ def test_all_of_an_empty_source_folder_is_nothing_to_do(srv, new_box):
 def test_the_message_also_goes_to_syslog(srv, new_box, host, scratch):
     (scratch / "dev").mkdir()
     log = host.syslog(scratch / "dev")
-    srv.folder("datasets")
+    srv.directory("datasets")
     result = new_box("nonsense").run()
     message = refused(result, 3)
     line = log.recv(4096).decode()
@@ -120,14 +120,14 @@ def test_the_message_also_goes_to_syslog(srv, new_box, host, scratch):
 ])
 def test_a_bad_option_is_refused(srv, new_box, options):
     """A mistake of the host stops the container; it does not start silently without its data."""
-    srv.folder("datasets")
+    srv.directory("datasets")
     result = new_box("all", *options).run()
     assert result.code != 0 and result.out == "" and result.hook_status == 2, result.err
     assert result.hook_message.startswith("mount-srv: "), result.err
 
 
 def test_a_second_run_changes_nothing(srv, new_box, host):
-    srv.folders("datasets/live", "x_rw")
+    srv.directories("datasets/live", "x_rw")
     srv.write("license.txt", "words")
     host.mount("-t", "tmpfs", "tmpfs", srv / "datasets/live")
     once, twice = new_box("all"), new_box("all")
@@ -137,7 +137,7 @@ def test_a_second_run_changes_nothing(srv, new_box, host):
 
 def test_a_second_run_after_others_changes_nothing(srv, new_box):
     """An engine that runs prestart and createRuntime hooks, with different requests."""
-    srv.folders("datasets", "models")
+    srv.directories("datasets", "models")
     box = new_box("all")
     box.times = 2
     box.first = [box.hook.entry(["--source-dir", srv, "--allow", "models"])]

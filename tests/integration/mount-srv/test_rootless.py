@@ -31,15 +31,15 @@ def host_fixture(scratch):
 
 @pytest.fixture(name="box")
 def box_fixture(host, srv, hook, scratch):
-    srv.folders("datasets", "x_rw")
+    srv.directories("datasets", "x_rw")
     os.chown(srv / "x_rw", UID, UID)
     podman = RootlessPodman(scratch / "podman")
     yield RootlessBox(host, podman, Bundle(scratch / "box"), hook, ["--source-dir", srv], "all")
     podman.clean(host)
 
 
-def test_folders_are_given_as_far_as_the_user_may_use_them(box, srv):
-    srv.folder("private").chmod(0o700)
+def test_directories_are_given_as_far_as_the_user_may_use_them(box, srv):
+    srv.directory("private").chmod(0o700)
     result = box.run("cat /srv/datasets/words; echo x > /srv/datasets/words; touch /srv/x_rw/mine;"
                      " cat /srv/private/words; true")
     assert started(result) == "words of datasets\n"

@@ -20,8 +20,8 @@ def test_a_link_is_followed_on_the_host(srv, scratch, new_box, absolute):
     (scratch / "elsewhere/data/words").write_text("from elsewhere\n")
     srv.link("data", scratch / "elsewhere/data" if absolute else "../elsewhere/data")
     box = new_box("all")
-    assert started(box.run("cat /srv/data/words; test -L /srv/data || echo folder")) == (
-        "from elsewhere\nfolder\n")
+    assert started(box.run("cat /srv/data/words; test -L /srv/data || echo directory")) == (
+        "from elsewhere\ndirectory\n")
     assert ["ro" in m.options for m in box.mounts()] == [True]
 
 
@@ -37,8 +37,8 @@ def test_a_chain_of_links_is_followed_on_the_host(srv, scratch, new_box):
 
 def plant_links(srv, scratch):
     """Links whose way leads through a directory that containers may write."""
-    srv.folder("datasets")
-    srv.folder("outputs_writable/inside")
+    srv.directory("datasets")
+    srv.directory("outputs_writable/inside")
     (scratch / "secret").mkdir()
     (srv / "outputs_writable/out").symlink_to(scratch / "secret")
     (scratch / "hop").symlink_to(srv / "outputs_writable/inside")
@@ -56,28 +56,28 @@ def plant_links(srv, scratch):
 
 @pytest.mark.parametrize("name", ["direct", "absolute", "chain", "links", "dotdot", "deeper",
                                   "planted", "behind"])
-def test_a_link_through_a_writable_folder_is_refused(srv, scratch, new_box, name):
+def test_a_link_through_a_writable_directory_is_refused(srv, scratch, new_box, name):
     plant_links(srv, scratch)
     refused(new_box(name).run(), None, name)
 
 
-def test_all_gives_no_link_through_a_writable_folder(srv, scratch, new_box):
+def test_all_gives_no_link_through_a_writable_directory(srv, scratch, new_box):
     """It leaves those out."""
     plant_links(srv, scratch)
     assert started(new_box("all").run("cd /srv; ls")) == "datasets\nhome_rw\noutputs_writable\n"
 
 
-def test_a_link_through_a_writable_folder_elsewhere_is_refused(srv, scratch, new_box, host):
+def test_a_link_through_a_writable_directory_elsewhere_is_refused(srv, scratch, new_box, host):
     """The directory that may be written is itself reached by another name: a bind mount of it."""
-    srv.folder("outputs_rw/inside")
+    srv.directory("outputs_rw/inside")
     (scratch / "alias").mkdir()
     host.mount("--bind", srv / "outputs_rw", scratch / "alias")
     srv.link("data", scratch / "alias/inside")
     refused(new_box("data").run(), None, "data")
 
 
-def test_the_source_folder_may_be_a_link(srv, scratch, new_box):
-    srv.folder("datasets")
+def test_the_source_directory_may_be_a_link(srv, scratch, new_box):
+    srv.directory("datasets")
     (scratch / "link").symlink_to("source")
     box = new_box("all")
     box.args = ["--source-dir", scratch / "link"]
@@ -96,7 +96,7 @@ def test_a_loop_of_links_is_refused_by_name(srv, new_box):
 
 
 def test_a_mount_below_is_carried_along(srv, host, scratch, new_box):
-    srv.folder("datasets/live")
+    srv.directory("datasets/live")
     (scratch / "disk").mkdir()
     (scratch / "disk/words").write_text("on another disk\n")
     host.mount("--bind", scratch / "disk", srv / "datasets/live")
@@ -114,7 +114,7 @@ def test_a_fifo_socket_or_device_is_not_given(srv, new_box):
     """And nothing opens them: a fifo without a writer would hang the hook."""
     os.mkfifo(srv / "fifo")
     os.mknod(srv / "null", 0o020666, os.makedev(1, 3))
-    srv.folder("datasets")
+    srv.directory("datasets")
     for name in ("fifo", "null"):
         refused(new_box(name).run(), None, name)
     assert started(new_box("all").run("ls /srv")) == "datasets\n"
@@ -122,9 +122,9 @@ def test_a_fifo_socket_or_device_is_not_given(srv, new_box):
 
 def test_names_of_any_bytes_are_given_by_all(srv, new_box):
     for name in ODD_NAMES:
-        folder = os.fsencode(srv) + b"/" + name
-        os.mkdir(folder)
-        with open(folder + b"/words", "wb") as file:
+        directory = os.fsencode(srv) + b"/" + name
+        os.mkdir(directory)
+        with open(directory + b"/words", "wb") as file:
             file.write(name.hex().encode() + b"\n")
     box = new_box("all")
     seen = started(box.run("cd /srv; for name in *; do cat ./\"$name\"/words; done"))
@@ -136,13 +136,13 @@ def test_names_of_any_bytes_are_given_by_all(srv, new_box):
 def test_odd_names_can_be_asked_for_one_by_one(srv, new_box):
     names = ["with space", "quo\"te's", "gr\u00fc\u00dfe", "back\\slash", "$(reboot)"]
     for name in names:
-        srv.folder(name)
+        srv.directory(name)
     assert started(new_box(",".join(names)).run("ls /srv | wc -l")) == f"{len(names)}\n"
 
 
-def test_a_thousand_folders(srv, new_box):
+def test_a_thousand_directories(srv, new_box):
     for number in range(1000):
-        srv.folder(f"folder-{number:04}", f"{number}\n")
+        srv.directory(f"directory-{number:04}", f"{number}\n")
     box = new_box("all")
     seen = started(box.run("cd /srv; cat */words; grep -c ' /srv/' /proc/self/mountinfo"))
     assert seen.split() == [str(number) for number in range(1000)] + ["1000"]

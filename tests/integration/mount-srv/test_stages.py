@@ -14,7 +14,7 @@ from harness.expect import refused, refused_by_hand, started
 
 @pytest.fixture(name="box")
 def box_fixture(srv, new_box):
-    srv.folder("datasets")
+    srv.directory("datasets")
     return new_box("all")
 
 
@@ -25,7 +25,7 @@ def by_hand_fixture(box, host):
 
     def run(state, text=None):
         full = {"ociVersion": "1.0.2", "id": "by-hand", "status": "creating",
-                "bundle": str(box.bundle.folder), **state}
+                "bundle": str(box.bundle.directory), **state}
         return host.run([box.hook.executable, *box.args], check=False,
                         input=json.dumps(full) if text is None else text)
 
@@ -79,7 +79,7 @@ def test_an_image_hears_nothing_of_it(box, host, scratch):
 
 
 def test_a_running_container_is_refused(box, srv, host, by_hand):
-    srv.folder("later")
+    srv.directory("later")
     run = box.start("echo up; cat /srv/later/words; until [ -e /stop ]; do sleep 0.1; done;"
                     " ls /srv")
     try:
@@ -143,8 +143,8 @@ def test_a_huge_state_is_refused(by_hand):
 
 def test_a_config_that_is_a_fifo_or_link_is_refused(box, by_hand, host):
     """Opening a fifo would hang."""
-    config = box.bundle.folder / "config.json"
-    config.rename(box.bundle.folder / "moved.json")
+    config = box.bundle.directory / "config.json"
+    config.rename(box.bundle.directory / "moved.json")
     config.symlink_to("moved.json")
     refused_by_hand(by_hand({"pid": host.pid}), 1, "config.json")
     config.unlink()
@@ -161,19 +161,19 @@ def test_a_config_that_is_a_fifo_or_link_is_refused(box, by_hand, host):
                                   ' "root": {"path": 7}}',
                                   '{"annotations": {"io.oci-gpu-hooks.mount-srv": "all"}}'])
 def test_a_config_that_is_none_and_may_ask_is_refused(box, by_hand, host, text):
-    (box.bundle.folder / "config.json").write_text(text)
+    (box.bundle.directory / "config.json").write_text(text)
     refused_by_hand(by_hand({"pid": host.pid}), 1)
 
 
 @pytest.mark.parametrize("text", ["", "{", "[]", "null", '{"annotations": []}'])
 def test_a_config_that_cannot_ask_is_not_looked_into(box, by_hand, host, text):
     """The runtime has read it before."""
-    (box.bundle.folder / "config.json").write_text(text)
+    (box.bundle.directory / "config.json").write_text(text)
     done = by_hand({"pid": host.pid})
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
 
 
-def test_descriptors_and_folder_of_the_caller_do_not_matter(box):
+def test_descriptors_and_directory_of_the_caller_do_not_matter(box):
     """Extra descriptors, none of the first three, and a working directory that is gone."""
     script = 'mkdir /tmp/gone-$$; cd /tmp/gone-$$; rmdir /tmp/gone-$$; exec 5</ 6</etc; exec "$0" "$@"'
     box.wrapper = ("/bin/sh", "-c", script)

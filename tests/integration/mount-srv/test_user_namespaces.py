@@ -18,7 +18,7 @@ CONCOURSE = ((0, LARGEST, 1), (1, 1, LARGEST - 1))
 @pytest.fixture(name="files")
 def files_fixture(srv):
     """A directory and a plain file, to which the hook makes two kinds of placeholders."""
-    srv.folder("datasets")
+    srv.directory("datasets")
     srv.write("license.txt", "words\n")
     return srv
 
@@ -34,8 +34,8 @@ def with_power_over_files(box):
     return box
 
 
-def owners(folder):
-    return {(path.lstat().st_uid, path.lstat().st_gid) for path in [folder, *folder.iterdir()]}
+def owners(directory):
+    return {(path.lstat().st_uid, path.lstat().st_gid) for path in [directory, *directory.iterdir()]}
 
 
 @pytest.mark.usefixtures("files")
@@ -83,22 +83,22 @@ def test_they_are_made_on_a_tmpfs_of_the_container(engine_box, engine):
 
 @pytest.mark.parametrize("engine", engines.MAPPED + engines.MAPPED_PODMANS, ids=str)
 def test_mapped_owners_can_write_and_the_host_sees_its_own(srv, engine_box, engine):
-    give(srv.folder("x_rw"), 4711, 4712)
+    give(srv.directory("x_rw"), 4711, 4712)
     box = with_power_over_files(engine_box(engine, "all", "--idmap"))
-    script = "cd /srv/x_rw; stat -c %u:%g . words; echo new > words; touch mine; mkdir folder"
+    script = "cd /srv/x_rw; stat -c %u:%g . words; echo new > words; touch mine; mkdir directory"
     assert started(box.run(script)) == "4711:4712\n4711:4712\n"
     seen = {path.name: (path.stat().st_uid, path.stat().st_gid)
             for path in [srv / "x_rw", *(srv / "x_rw").iterdir()]}
     assert seen == {"x_rw": (4711, 4712), "words": (4711, 4712),
-                    "mine": (0, 0), "folder": (0, 0)}
+                    "mine": (0, 0), "directory": (0, 0)}
     assert (srv / "x_rw/words").read_text() == "new\n"
 
 
 @pytest.mark.parametrize("engine", engines.MAPPED, ids=str)
 def test_a_user_of_the_container_writes_what_is_its_own(srv, engine_box, engine):
     """Owned by the host's uid N is owned by N inside, for those who are not root as well."""
-    give(srv.folder("x_rw"), 1000)
-    srv.folder("y_rw")
+    give(srv.directory("x_rw"), 1000)
+    srv.directory("y_rw")
     box = engine_box(engine, "all", "--idmap")
     box.config["process"]["user"] = {"uid": 1000, "gid": 1000}
     box.config["process"]["capabilities"] = {}
@@ -109,9 +109,9 @@ def test_a_user_of_the_container_writes_what_is_its_own(srv, engine_box, engine)
 
 
 @pytest.mark.parametrize("engine", engines.MAPPED, ids=str)
-def test_only_writable_folders_are_mapped(srv, engine_box, engine):
+def test_only_writable_directories_are_mapped(srv, engine_box, engine):
     """In those that are read-only there is nothing to gain by it."""
-    srv.folders("datasets", "x_rw")
+    srv.directories("datasets", "x_rw")
     box = engine_box(engine, "all", "--idmap")
     assert started(box.run("stat -c %u /srv/datasets /srv/x_rw")) == "65534\n0\n"
     box = engine_box(engine, "x_rw:ro", "--idmap")
@@ -120,14 +120,14 @@ def test_only_writable_folders_are_mapped(srv, engine_box, engine):
 
 @pytest.mark.parametrize("engine", engines.RUNTIMES, ids=str)
 def test_without_a_user_namespace_there_is_nothing_to_map(srv, engine_box, engine):
-    give(srv.folder("x_rw"), 4711)
+    give(srv.directory("x_rw"), 4711)
     box = with_power_over_files(engine_box(engine, "all", "--idmap"))
     assert started(box.run("stat -c %u /srv/x_rw; touch /srv/x_rw/mine")) == "4711\n"
 
 
 @pytest.mark.parametrize("engine", [engines.MAPPED[0], engines.MAPPED_PODMANS[1]], ids=str)
 def test_without_the_option_a_warning_names_it(srv, engine_box, engine):
-    srv.folder("x_rw")
+    srv.directory("x_rw")
     result = engine_box(engine, "all").run("touch /srv/x_rw/mine || echo refused")
     assert started(result) == "refused\n"
     assert len(result.said) == 1, result.said
@@ -138,7 +138,7 @@ def test_without_the_option_a_warning_names_it(srv, engine_box, engine):
 @pytest.mark.parametrize("engine", engines.MAPPED[1:], ids=str)
 def test_no_warning_where_there_is_nothing_to_warn_of(srv, engine_box, engine):
     """Read-only; of the container's own root; open to all; mapped."""
-    srv.folders("datasets", "x_rw", "y_rw")
+    srv.directories("datasets", "x_rw", "y_rw")
     give(srv / "x_rw", ROOT)
     (srv / "y_rw").chmod(0o777)
     result = engine_box(engine, "all").run("touch /srv/x_rw/mine /srv/y_rw/mine")
@@ -151,7 +151,7 @@ def test_no_warning_where_there_is_nothing_to_warn_of(srv, engine_box, engine):
 def test_a_filesystem_that_cannot_be_mapped_is_told(srv, journal_host, scratch, engine_box, engine,
                                                     kind):
     """Also where it is mounted somewhere below the directory. Nothing is left in the image."""
-    srv.folder("x_rw/below")
+    srv.directory("x_rw/below")
     for layer in ("upper", "work"):
         (scratch / layer).mkdir()
     if kind == "overlay":
@@ -172,7 +172,7 @@ def test_a_filesystem_that_cannot_be_mapped_is_told(srv, journal_host, scratch, 
 @in_turns("options", [((),), (("--idmap",),)], "engine", among=engines.RUNTIMES)
 def test_concourses_map(srv, engine_box, engine, options):
     """Its root has no number in common with the owner of the host's directories."""
-    srv.folders("datasets", "x_rw", "y_rw")
+    srv.directories("datasets", "x_rw", "y_rw")
     give(srv / "y_rw", 1000)
     box = with_power_over_files(engine_box(engine, "all", *options))
     give(box.rootfs, LARGEST)
@@ -186,4 +186,4 @@ def test_concourses_map(srv, engine_box, engine, options):
 
 
 def test_the_map_of_these_tests_has_no_number_of_the_hosts(srv):
-    assert MAP[0] == 0 and srv.folder("x").stat().st_uid < ROOT
+    assert MAP[0] == 0 and srv.directory("x").stat().st_uid < ROOT

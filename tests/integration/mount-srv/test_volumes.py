@@ -24,7 +24,7 @@ def volume_fixture(scratch):
 
 @pytest.fixture(name="box")
 def box_fixture(srv, new_box):
-    srv.folder("datasets")
+    srv.directory("datasets")
     return new_box("all")
 
 
@@ -37,7 +37,7 @@ def test_nothing_is_made_in_a_volume(box, volume, options):
 
 
 def test_nothing_is_made_in_a_volume_above_the_target(srv, new_box, volume):
-    srv.folder("datasets")
+    srv.directory("datasets")
     box = new_box("all", "--target-dir", "/data/deep/in")
     box.bundle.mount("/data", volume, "rbind")
     before = tree(volume)
@@ -63,7 +63,7 @@ def test_a_volume_of_the_roots_own_filesystem_is_still_a_volume(box):
 
 
 @pytest.mark.parametrize("options", [("rbind",), ("rbind", "ro"), ("rbind", "rslave")])
-def test_a_folder_of_a_volume_is_mounted_over(box, volume, options):
+def test_a_directory_of_a_volume_is_mounted_over(box, volume, options):
     (volume / "datasets").mkdir()
     (volume / "datasets/own").write_text("of the volume\n")
     box.bundle.mount("/srv", volume, *options)
@@ -73,14 +73,14 @@ def test_a_folder_of_a_volume_is_mounted_over(box, volume, options):
     assert tree(volume) == before
 
 
-def test_a_volume_at_the_folder_itself_is_mounted_over(box, volume):
+def test_a_volume_at_the_directory_itself_is_mounted_over(box, volume):
     box.bundle.mount("/srv/datasets", volume, "rbind", "rprivate")
     before = tree(volume)
     assert started(box.run(READ)) == WORDS
     assert tree(volume) == before
 
 
-def test_a_volume_beside_the_folders_stays(box, volume):
+def test_a_volume_beside_the_directories_stays(box, volume):
     box.bundle.mount("/srv/mine", volume, "rbind", "rprivate")
     assert started(box.run(f"cat /srv/mine/own; {READ}; touch /srv/mine/new")) == (
         f"of the volume\n{WORDS}")
@@ -117,12 +117,12 @@ def btrfs_fixture(host, scratch):
     host.run(["truncate", "--size=128M", image])
     host.run(["mkfs.btrfs", "--quiet", image])
     host.mount("-o", "loop", image, point)
-    host.run(["mkdir", point / "folder"])
+    host.run(["mkdir", point / "directory"])
     host.run(["btrfs", "subvolume", "create", point / "subvolume"])
     return point
 
 
-@pytest.mark.parametrize("name", ["folder", "subvolume"])
+@pytest.mark.parametrize("name", ["directory", "subvolume"])
 def test_nothing_is_made_in_a_volume_on_btrfs(box, host, btrfs, name):
     box.bundle.mount("/srv", btrfs / name, "rbind", "rprivate")
     result = box.run()
@@ -130,7 +130,7 @@ def test_nothing_is_made_in_a_volume_on_btrfs(box, host, btrfs, name):
     refused(result, None, "/srv/datasets")
 
 
-def test_folders_on_btrfs_are_given_once(box, host, btrfs):
+def test_directories_on_btrfs_are_given_once(box, host, btrfs):
     """A second run knows its own mounts there too."""
     host.run(["sh", "-c", 'echo words of datasets > "$0/words"', btrfs / "subvolume"])
     host.mount("--bind", btrfs / "subvolume", box.args[1] / "datasets")
@@ -159,7 +159,7 @@ def test_a_shared_target_is_refused(box, volume, host, option, root):
 
 @pytest.mark.parametrize("root", ["rslave", "rprivate", "rshared"])
 def test_any_propagation_of_the_root_keeps_the_host_clean(srv, new_box, root):
-    srv.folder("datasets")
+    srv.directory("datasets")
     box = new_box("all")
     box.config["linux"]["rootfsPropagation"] = root
     assert started(box.run(READ)) == WORDS

@@ -48,27 +48,27 @@ def without_proc(box):
         box.config["linux"][name] = []
 
 
-def own_less(folder):
+def own_less(directory):
     """A tree, but for the links to the driver's files."""
-    return {path: each for path, each in tree(folder).items() if path.parts[0] != "nvidia"}
+    return {path: each for path, each in tree(directory).items() if path.parts[0] != "nvidia"}
 
 
-def left_alone(box, folder, statuses=("1",)):
-    """Nothing of ours is mounted, nothing is left in `folder`, and the hook says why."""
-    before = tree(folder)
-    table = box.bundle.folder / "table"
+def left_alone(box, directory, statuses=("1",)):
+    """Nothing of ours is mounted, nothing is left in `directory`, and the hook says why."""
+    before = tree(directory)
+    table = box.bundle.directory / "table"
     box.last = [in_the_container(f'cat /proc/self/mountinfo > "{table}"')]
-    in_vain(box, box.bundle.folder / "status")
+    in_vain(box, box.bundle.directory / "status")
     result = box.start("true").finish()  # without procfs it may not start all the same
     box.host.check()
-    status = (box.bundle.folder / "status").read_text().strip()
+    status = (box.bundle.directory / "status").read_text().strip()
     assert status in statuses, result.said
     assert "/proc/driver/nvidia" in result.said[-1], result.said
     own = [mount.point for mount in parse(table.read_text()) if mount.source == "oci-gpu-hooks"]
-    assert not [point for point in own if status != "0" or "/proc" in point] and own_less(folder) == before
+    assert not [point for point in own if status != "0" or "/proc" in point] and own_less(directory) == before
 
 
-def test_h14_a_plain_folder_at_proc_is_not_believed(box):
+def test_h14_a_plain_directory_at_proc_is_not_believed(box):
     (box.rootfs / "proc/driver/nvidia/gpus").mkdir(parents=True)
     (box.rootfs / "proc/driver/nvidia/params").write_text("of the image\n")
     without_proc(box)
@@ -87,7 +87,7 @@ def test_h14_proc_is_a_link(box, outside, target):
 
 
 @in_turns("target", ["/etc", "{outside}", "/proc/self/root/etc"])
-def test_h14_the_drivers_folder_is_a_link(box, outside, target):
+def test_h14_the_drivers_directory_is_a_link(box, outside, target):
     """By a magic link it is not there at all."""
     shutil.copytree(outside, box.rootfs / str(outside)[1:])
     without_proc_driver(box)
@@ -100,7 +100,7 @@ def test_h14_the_drivers_folder_is_a_link(box, outside, target):
 
 
 @in_turns("fstype", ["a directory", "a tmpfs"], among=(engines.RUNTIMES[1], engines.MAPPED[1]))
-def test_h14_the_drivers_folder_is_a_volume(box, outside, scratch, fstype):
+def test_h14_the_drivers_directory_is_a_volume(box, outside, scratch, fstype):
     """A tmpfs is procfs's stand-in only if it is the container's own. runc lets nobody mount there."""
     volume = outside / "driver/nvidia"
     if fstype == "a tmpfs":

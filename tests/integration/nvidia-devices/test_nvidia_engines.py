@@ -100,7 +100,7 @@ def test_none_brings_no_node(nv_box, machine, cell):
 
 
 @pytest.mark.parametrize("cell", [CELLS[2], CELLS[6]], ids=str)
-def test_where_the_container_has_no_such_folder_in_proc_it_is_left_out(nv_box, machine, cell):
+def test_where_the_container_has_no_such_directory_in_proc_it_is_left_out(nv_box, machine, cell):
     """As where the driver is in a sysroot of its own, and not in this kernel."""
     box = cell.box(nv_box, "3")
     without_proc_driver(box)
@@ -117,7 +117,7 @@ def test_crun_without_a_cgroup_says_so(nv_box, machine):
 
 
 @pytest.mark.parametrize("engine", engines.MAPPED, ids=str)
-def test_the_root_of_a_user_namespace_cannot_change_the_drivers_folder(nv_box, machine, engine):
+def test_the_root_of_a_user_namespace_cannot_change_the_drivers_directory(nv_box, machine, engine):
     """With CAP_SYS_ADMIN it may take mounts of its own namespace away; what is in them is the host's root's."""
     box = nv_box("1", engine=engine)
     box.add_capability("CAP_SYS_ADMIN")
@@ -126,5 +126,5 @@ def test_the_root_of_a_user_namespace_cannot_change_the_drivers_folder(nv_box, m
                           f" echo 1 > {place}/params; echo x > {place}/gpus/x; rm {place}/params;"
                           f" echo x > {place}/gpus/*/information; umount {place}/gpus/*;"
                           f" find {place}/gpus; grep Modify {place}/params"))
-    folder = f"{place}/gpus/{machine.gpus[1].address}"
-    assert out.replace(f"{folder}/information\n", "") == f"{place}/gpus\n{folder}\nModifyDeviceFiles: 0\n"
+    directory = f"{place}/gpus/{machine.gpus[1].address}"
+    assert out.replace(f"{directory}/information\n", "") == f"{place}/gpus\n{directory}\nModifyDeviceFiles: 0\n"

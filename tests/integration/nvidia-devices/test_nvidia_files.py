@@ -16,7 +16,7 @@ from harness.expect import started, told
 from harness.ldcache import CACHE, I386, read
 from harness.nvidia_container import ALLOWED, CAPABILITIES, KEY
 from harness.rootless import RootlessBox, RootlessPodman, add_user
-from hosts.driver import DEBIAN, FOLDERS, NO_CACHE_DEBIAN, PARTS, POINT
+from hosts.driver import DEBIAN, DIRECTORIES, NO_CACHE_DEBIAN, PARTS, POINT
 
 pytest_plugins = ["harness.nvidia_fixtures", "harness.ldcache_fixtures", "harness.driver_fixtures"]
 
@@ -95,7 +95,7 @@ def test_what_there_is_by_default(files_box, installed, engine):
     files, dangling, said, text = out.split("--\n")
     own = {name for name in files.split() if name.startswith("./.oci-gpu-hooks/")}
     assert {name[2:] for name in set(files.split()) - own} == installed.paths(["compute", "utility"])
-    assert dangling == "" and "./.oci-gpu-hooks/ld-folders" in own
+    assert dangling == "" and "./.oci-gpu-hooks/ld-directories" in own
     said = found(said)
     assert said.pop("libnvidia-glcore.so.555.42.07").startswith("- ")
     assert said == {"libcuda.so.1": f"{POINT}/lib64/libcuda.so.555.42.07", SOCKET: "open",
@@ -106,7 +106,7 @@ def test_what_there_is_by_default(files_box, installed, engine):
 
 
 @pytest.mark.parametrize("installed, engine", [
-    (DEBIAN, RUNC), (FOLDERS, engines.MAPPED[1]), (NO_CACHE_DEBIAN, CRUN)], ids=str, indirect=["installed"])
+    (DEBIAN, RUNC), (DIRECTORIES, engines.MAPPED[1]), (NO_CACHE_DEBIAN, CRUN)], ids=str, indirect=["installed"])
 def test_drivers_of_other_hosts(files_box, installed, engine):
     """Laid out otherwise than the image is, with links in between, and without a cache."""
     names = installed.names(PARTS)
@@ -127,9 +127,9 @@ FILE = f"{POINT}/lib64/libcuda.so.555.42.07"
 TRIES = ("for place in FILE POINT BIN; do mount -o remount,bind,rw $place;"
          " mount -o remount,bind,ro,suid,dev $place; done;"
          " for place in FILE BIN; do umount $place; umount -l $place; done;"
-         " echo x > FILE; echo x > POINT/x; rm FILE; mv FILE /tmp/x; rm -r FOLDER POINT/share;"
-         " ln -sf /tmp/x FOLDER/libcuda.so.1; chmod 777 FILE; mount -t tmpfs x FOLDER && umount FOLDER; true")
-for word, meaning in (("FILE", FILE), ("FOLDER", f"{POINT}/lib64"), ("POINT", POINT), ("BIN", "/usr/bin/nvidia-smi")):
+         " echo x > FILE; echo x > POINT/x; rm FILE; mv FILE /tmp/x; rm -r DIRECTORY POINT/share;"
+         " ln -sf /tmp/x DIRECTORY/libcuda.so.1; chmod 777 FILE; mount -t tmpfs x DIRECTORY && umount DIRECTORY; true")
+for word, meaning in (("FILE", FILE), ("DIRECTORY", f"{POINT}/lib64"), ("POINT", POINT), ("BIN", "/usr/bin/nvidia-smi")):
     TRIES = TRIES.replace(word, meaning)
 
 

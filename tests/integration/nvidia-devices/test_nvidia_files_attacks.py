@@ -34,16 +34,16 @@ def test_cve_2024_0132_h1_to_h5_h12_the_trees_place_is_a_link(box, outside, scra
 
 
 @in_turns("place", [PLACE, "usr/local"])
-def test_cve_2024_0132_such_a_link_leads_to_a_folder_inside(box, outside, scratch, place):
+def test_cve_2024_0132_such_a_link_leads_to_a_directory_inside(box, outside, scratch, place):
     """In a root which has all that it names, that is where the tree is."""
-    folder = outside / {"usr/local": "local", PLACE: "nvidia"}[place]
+    directory = outside / {"usr/local": "local", PLACE: "nvidia"}[place]
     shutil.copytree(outside, box.rootfs / str(outside)[1:])
-    plant(box.rootfs / place, folder)
+    plant(box.rootfs / place, directory)
     assert f" {outside}/" in look_at(box, scratch)
 
 
 @in_turns("shape", SHAPES)
-def test_h7_no_folder_in_the_trees_place(box, watch, shape):
+def test_h7_no_directory_in_the_trees_place(box, watch, shape):
     SHAPES[shape](box.rootfs / PLACE)
     before = (box.rootfs / PLACE).lstat()
     (box.rootfs / "kept").hardlink_to(box.rootfs / PLACE)
@@ -54,7 +54,7 @@ def test_h7_no_folder_in_the_trees_place(box, watch, shape):
 
 @in_turns("target", ["{outside}/{place}", CLIMB + "{outside}/{place}", "/", "/nowhere/at/all",
                      "/proc/self/root/{place}", "itself", "/etc/passwd"])
-def test_cve_2024_0134_cve_2024_0133_h11_the_folders_of_links_are_links(box, outside, scratch, target):
+def test_cve_2024_0134_cve_2024_0133_h11_the_directories_of_links_are_links(box, outside, scratch, target):
     """All of them: what cannot be made inside is left out with a warning, and the container works."""
     for place in PARENTS:
         name = os.path.basename(place)
@@ -65,7 +65,7 @@ def test_cve_2024_0134_cve_2024_0133_h11_the_folders_of_links_are_links(box, out
         path for path in before if path.name == "passwd")][3]
 
 
-def test_cve_2024_0134_a_folder_of_links_leads_to_one_inside(box, outside, scratch):
+def test_cve_2024_0134_a_directory_of_links_leads_to_one_inside(box, outside, scratch):
     shutil.copytree(outside, box.rootfs / str(outside)[1:])
     for place in PARENTS:
         plant(box.rootfs / place, outside / place)
@@ -74,10 +74,10 @@ def test_cve_2024_0134_a_folder_of_links_leads_to_one_inside(box, outside, scrat
     assert str(made.readlink()).startswith(POINT)
 
 
-@in_turns("shape", ["link out", "dangling", "folder", "FIFO", "device"])
+@in_turns("shape", ["link out", "dangling", "directory", "FIFO", "device"])
 def test_cve_2024_0133_h4_h7_what_is_in_a_links_place_stays_unopened(box, outside, scratch, watch, shape):
     """It stays; nothing is made where it leads to."""
-    make = {"link out": lambda path: path.symlink_to(outside / "secret"), "folder": os.mkdir,
+    make = {"link out": lambda path: path.symlink_to(outside / "secret"), "directory": os.mkdir,
             "dangling": lambda path: path.symlink_to(outside / "new"), **SHAPES}[shape]
     for number, name in enumerate(LINKS):
         (box.rootfs / name).parent.mkdir(parents=True, exist_ok=True)
@@ -110,7 +110,7 @@ def test_h17_a_volume_above_the_tree(box, scratch, kind):
 
 @in_turns("place, target", [(PLACE, "nvidia"), ("usr/local", "local"), ("etc/vulkan", "etc/vulkan"),
                             (COMPAT, "compat")])
-def test_cve_2025_23359_cve_2026_24260_race_1_a_folder_against_a_link_out(box, outside, stubs, place, target):
+def test_cve_2025_23359_cve_2026_24260_race_1_a_directory_against_a_link_out(box, outside, stubs, place, target):
     """Whenever it hits, the work happens inside, or the container does not start."""
     path = box.rootfs / place
     path.mkdir(parents=True, exist_ok=True)

@@ -11,7 +11,7 @@ import pytest
 
 from harness.nvidia_container import asked, error_of
 from harness.source import tree
-from hosts.driver import (DEBIAN, FOLDERS, LIB64, NIXOS, NO_CACHE, NO_CACHE_DEBIAN, OPENSUSE, POINT, PROFILE, RPM,
+from hosts.driver import (DEBIAN, DIRECTORIES, LIB64, NIXOS, NO_CACHE, NO_CACHE_DEBIAN, OPENSUSE, POINT, PROFILE, RPM,
                           RPM_ALTERNATIVES, VERSION, Driver)
 from hosts.nvidia import OPEN
 
@@ -19,7 +19,7 @@ pytest_plugins = ["harness.nvidia_fixtures", "harness.ldcache_fixtures", "harnes
 
 ALONE = ["compute", "utility", "video", "graphics", "display", "ngx"]
 EVERY = [*ALONE, "compat32"]
-OURS = {f"{POINT}/.oci-gpu-hooks/ld-folders", f"{POINT}/.oci-gpu-hooks/nvidia-devices"}
+OURS = {f"{POINT}/.oci-gpu-hooks/ld-directories", f"{POINT}/.oci-gpu-hooks/nvidia-devices"}
 
 
 def shown(edits):
@@ -40,12 +40,12 @@ def links_of(edits):
 def resolved(edits, path):
     """Where a path of the container leads, by the plan's own links; None where a link dangles in the tree."""
     links, names = links_of(edits), {*shown(edits), *(file["path"] for file in edits["files"])}
-    folders = {posixpath.dirname(name) for name in names}
+    directories = {posixpath.dirname(name) for name in names}
     for _ in range(10):
         if path not in links:
             break
         path = posixpath.normpath(posixpath.join(posixpath.dirname(path), links[path]))
-    inside = path in names or any(folder == path or folder.startswith(f"{path}/") for folder in folders)
+    inside = path in names or any(directory == path or directory.startswith(f"{path}/") for directory in directories)
     return path if inside else None
 
 
@@ -88,8 +88,8 @@ def test_what_a_capability_brings(plan, installed, capabilities):
             assert ("ro" in mount["options"]) is not mount["containerPath"].startswith(f"{POINT}/run/")
     files = {file["path"]: file.get("content", "") for file in edits["files"]}
     assert OURS <= set(files)
-    folders = ["lib64", "lib"] if "compat32" in capabilities else ["lib64"]
-    assert files[f"{POINT}/.oci-gpu-hooks/ld-folders"].split() == folders
+    directories = ["lib64", "lib"] if "compat32" in capabilities else ["lib64"]
+    assert files[f"{POINT}/.oci-gpu-hooks/ld-directories"].split() == directories
     assert tree(installed.root) == before
 
 
@@ -182,7 +182,7 @@ def test_a_version_that_cannot_be_understood(plan, by_hand, machine):
     assert shown(plan(**asked("none"))) == {}
 
 
-@pytest.mark.parametrize("installed", [LIB64, DEBIAN, FOLDERS, NO_CACHE, NO_CACHE_DEBIAN, NIXOS, RPM, RPM_ALTERNATIVES,
+@pytest.mark.parametrize("installed", [LIB64, DEBIAN, DIRECTORIES, NO_CACHE, NO_CACHE_DEBIAN, NIXOS, RPM, RPM_ALTERNATIVES,
                                        OPENSUSE], ids=str, indirect=True)
 def test_where_files_are_found(plan, installed):
     assert shown(plan(**asked("0", "all"))) == expected(installed, EVERY)
@@ -194,7 +194,7 @@ def paths_named(text):
 
 
 @pytest.mark.parametrize("installed", [RPM, RPM_ALTERNATIVES, NIXOS], ids=str, indirect=True)
-def test_files_that_name_folders_of_the_host(plan, installed):
+def test_files_that_name_directories_of_the_host(plan, installed):
     """In the container each names what is there, and the host's own files are as they were."""
     before = tree(installed.root)
     edits = plan(**asked("0", "all"))

@@ -16,7 +16,7 @@ from hosts.driver import POINT, VERSION
 pytest_plugins = ["harness.nvidia_fixtures", "harness.ldcache_fixtures", "harness.driver_fixtures"]
 
 RUNC, CRUN = engines.RUNTIMES
-FOLDER = "/usr/local/cuda/compat"
+DIRECTORY = "/usr/local/cuda/compat"
 NEWER = "575.51.03"
 OURS = f"{POINT}/lib64/libcuda.so.{VERSION}"
 NAMES = ["libcuda.so.1", "libcuda.so", "libnvidia-ptxjitcompiler.so.1", "libnvidia-nvvm.so.4", "libcudadebugger.so.1",
@@ -65,7 +65,7 @@ def test_which_libcuda_is_used(plan, by_hand, installed, scratch, put, version, 
     put(scratch / "bundle/rootfs", version, text)
     links = {link["path"]: link["target"] for link in plan(**asked("1"))["links"]}
     for name, soname in (("libcuda", "libcuda.so.1"), ("libnvidia-nvvm", "libnvidia-nvvm.so.4")):
-        expected = f"{FOLDER}/{name}.so.{version}" if wins else f"{name}.so.{VERSION}"
+        expected = f"{DIRECTORY}/{name}.so.{version}" if wins else f"{name}.so.{VERSION}"
         assert links[f"{POINT}/lib64/{soname}"] == expected
     assert links[f"{POINT}/lib64/libcuda.so"] == "libcuda.so.1"
     assert links[f"{POINT}/lib64/libnvidia-ml.so.1"] == f"libnvidia-ml.so.{VERSION}" and installed.places
@@ -79,7 +79,7 @@ def test_which_libcuda_is_used(plan, by_hand, installed, scratch, put, version, 
 def test_it_belongs_to_compute_and_video(plan, installed, scratch, put, capabilities, used):
     put(scratch / "bundle/rootfs")
     targets = [link["target"] for link in plan(**asked("1", capabilities))["links"]]
-    assert bool([target for target in targets if target.startswith(FOLDER)]) is used and installed.places
+    assert bool([target for target in targets if target.startswith(DIRECTORY)]) is used and installed.places
 
 
 @pytest.mark.parametrize("shape", ["two versions", "none", "of one number", "text", "no directory", "a file"])
@@ -95,10 +95,10 @@ def test_what_cannot_be_decided_is_left_alone(plan, installed, scratch, put, sha
     if shape in ("no directory", "a file"):
         (root / "usr/local/cuda").unlink()
     if shape == "a file":
-        (root / FOLDER[1:]).parent.mkdir()
-        (root / FOLDER[1:]).write_text("")
+        (root / DIRECTORY[1:]).parent.mkdir()
+        (root / DIRECTORY[1:]).write_text("")
     targets = [link["target"] for link in plan(**asked("1"))["links"]]
-    assert not [target for target in targets if target.startswith(FOLDER)] and installed.places
+    assert not [target for target in targets if target.startswith(DIRECTORY)] and installed.places
 
 
 @pytest.mark.parametrize("engine, image, cache", [
@@ -113,7 +113,7 @@ def test_the_images_libcuda_is_the_one_that_opens(files_box, installed, put, eng
     if not cache:
         environment(box, LD_LIBRARY_PATH=LD_LIBRARY_PATH)
     before = {} if hasattr(box, "upper") else image_files(box.rootfs)
-    real = FOLDER.replace("cuda", "cuda-12.9")
+    real = DIRECTORY.replace("cuda", "cuda-12.9")
     expected = {"libcuda.so.1": f"{real}/libcuda.so.{NEWER}", "libcuda.so": f"{real}/libcuda.so.{NEWER}",
                 "libnvidia-ptxjitcompiler.so.1": f"{real}/libnvidia-ptxjitcompiler.so.{NEWER}",
                 "libnvidia-nvvm.so.4": f"{real}/libnvidia-nvvm.so.{NEWER}",
@@ -122,7 +122,7 @@ def test_the_images_libcuda_is_the_one_that_opens(files_box, installed, put, eng
                 "libnvidia-opencl.so.1": f"{POINT}/lib64/libnvidia-opencl.so.{VERSION}"}
     assert opened(box, NAMES) == expected
     if before:
-        real = FOLDER.replace("cuda", "cuda-12.9")[1:]
+        real = DIRECTORY.replace("cuda", "cuda-12.9")[1:]
         after = image_files(box.rootfs)
         assert {name: each for name, each in after.items() if name.startswith(real)} == {
             name: each for name, each in before.items() if name.startswith(real)}
@@ -150,6 +150,6 @@ def test_nothing_of_the_image_is_mounted(files_box, installed, machine, put, eng
     for mount in mounts:
         assert mount.source == "oci-gpu-hooks" or str(machine) in mount.root, mount
     assert not [mount for mount in parse(table) if "compat" in mount.root or "compat" in mount.point]
-    assert set(found(said).values()) == {f"{FOLDER.replace('cuda', 'cuda-12.9')}/libcuda.so.{NEWER}"}
+    assert set(found(said).values()) == {f"{DIRECTORY.replace('cuda', 'cuda-12.9')}/libcuda.so.{NEWER}"}
     told(result, "CUDA forward compatibility")
     assert installed.places

@@ -18,11 +18,11 @@ pytest_plugins = ["harness.nvidia_fixtures", "harness.ldcache_fixtures", "harnes
 
 @in_turns("place, target", [(place, target) for place in ("usr/local/cuda", COMPAT, f"{COMPAT}/{NEWER}", "usr/local")
                             for target in ("{outside}", CLIMB + "{outside}", "/proc/1/root{outside}", "/", "itself")])
-def test_cve_2024_0132_cve_2025_23359_h10_the_compat_folder_is_a_link(box, outside, scratch, place, target):
+def test_cve_2024_0132_cve_2025_23359_h10_the_compat_directory_is_a_link(box, outside, scratch, place, target):
     """It is not seen what is outside, and nothing is mounted from anywhere but the host's driver."""
     names = {"usr/local/cuda": "cuda", "usr/local": "local", COMPAT: "compat"}
-    folder = outside / names.get(place, f"compat/{NEWER}")
-    plant(box.rootfs / place, os.path.basename(place) if target == "itself" else target.format(outside=folder))
+    directory = outside / names.get(place, f"compat/{NEWER}")
+    plant(box.rootfs / place, os.path.basename(place) if target == "itself" else target.format(outside=directory))
     found = OURS
     if place == "usr/local":  # where the tree belongs, too
         found = OURS.replace("/usr/local", "") if target == "/" else None
@@ -33,22 +33,22 @@ def test_cve_2024_0132_cve_2025_23359_h10_the_compat_folder_is_a_link(box, outsi
 def test_cve_2025_23359_such_a_link_leads_to_files_inside(box, outside, scratch, where):
     """They are the image's own, and so may be used; but not by a mount."""
     shutil.copytree(outside, box.rootfs / str(outside)[1:])
-    folder = {"usr/local/cuda": "cuda", COMPAT: "compat"}.get(where, f"compat/{NEWER}")
-    plant(box.rootfs / where, outside / folder)
+    directory = {"usr/local/cuda": "cuda", COMPAT: "compat"}.get(where, f"compat/{NEWER}")
+    plant(box.rootfs / where, outside / directory)
     said = look_at(box, scratch)
     assert said.startswith(f"libcuda.so.1 {outside}/") and said.endswith(f"{NEWER}\n"), said
 
 
-def fill_with_junk(folder, stubs):
-    whole = stubs.library(folder / "libwhole.so.575.51.03", "libwhole.so.1").read_bytes()
+def fill_with_junk(directory, stubs):
+    whole = stubs.library(directory / "libwhole.so.575.51.03", "libwhole.so.1").read_bytes()
     for number, text in enumerate((b"", b"\x7fELF", whole[:40], whole[:200], whole[:200] + b"\xff" * 400,
                                    whole[:56] + b"\xff\xff" + whole[58:])):
-        (folder / f"libjunk{number}.so.575.51.03").write_bytes(text)
-    (folder / "libline\n\x1b[31m.so.575.51.03").write_bytes(whole)
-    (folder / f"lib{'x' * 200}.so.575.51.03").write_bytes(whole)
+        (directory / f"libjunk{number}.so.575.51.03").write_bytes(text)
+    (directory / "libline\n\x1b[31m.so.575.51.03").write_bytes(whole)
+    (directory / f"lib{'x' * 200}.so.575.51.03").write_bytes(whole)
 
 
-JUNK = {**SHAPES, "folder": os.mkdir, "cut": lambda path: path.write_bytes(b"\x7fELF\2\1\1" + bytes(40)),
+JUNK = {**SHAPES, "directory": os.mkdir, "cut": lambda path: path.write_bytes(b"\x7fELF\2\1\1" + bytes(40)),
         "huge": lambda path: (path.write_bytes(b"\x7fELF\2\1\1"), os.truncate(path, 1 << 40)),
         "locked": lambda path: (path.write_bytes(b""), path.chmod(0))}
 
@@ -69,11 +69,11 @@ def test_h7_h10_h19_the_images_libcuda_is_none(box, scratch, stubs, watch, shape
 
 
 @pytest.mark.parametrize("box", SPACES[:1], ids=str, indirect=True)
-def test_h10_a_compat_folder_with_no_end(box, scratch, stubs):
-    folder = box.rootfs / COMPAT
-    first = stubs.library(folder / "libcuda.so.600.1", "libcuda.so.1")
+def test_h10_a_compat_directory_with_no_end(box, scratch, stubs):
+    directory = box.rootfs / COMPAT
+    first = stubs.library(directory / "libcuda.so.600.1", "libcuda.so.1")
     for number in range(20000):
-        os.link(first, folder / f"lib{number}.so.600.1")
+        os.link(first, directory / f"lib{number}.so.600.1")
     box.wrapper = ("/usr/bin/prlimit", "--as=134217728", "--cpu=5")
     assert look_at(box, scratch) == OURS
 

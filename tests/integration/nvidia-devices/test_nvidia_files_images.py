@@ -24,26 +24,26 @@ OURS = f"{POINT}/lib64/libcuda.so.{VERSION}"
 PLAIN = [RUNC, CRUN, engines.MAPPED[0]]
 
 
-@pytest.mark.parametrize("image, folder", [(driver_images.small, "usr/lib/x86_64-linux-gnu"),
+@pytest.mark.parametrize("image, directory", [(driver_images.small, "usr/lib/x86_64-linux-gnu"),
                                            (driver_images.lib64, "usr/lib64"), (driver_images.distroless, "usr/lib")],
                          ids=lambda value: getattr(value, "__name__", None))
 @pytest.mark.parametrize("cache", [True, False], ids=["cache", "LD_LIBRARY_PATH"])
-def test_the_hosts_libcuda_wins_over_the_images(files_box, installed, stubs, image, folder, cache):
+def test_the_hosts_libcuda_wins_over_the_images(files_box, installed, stubs, image, directory, cache):
     """Of another version, or a stub as of the CUDA toolkit; also in the image's own cache."""
     box = files_box(image=image, cache=cache)
     for name in ("libcuda.so.1", "libcuda.so", "libnvidia-ml.so.1", "libnvidia-ml.so.470.1"):
-        stubs.library(box.rootfs / folder / name, f"{name.partition('.so')[0]}.so.1")
+        stubs.library(box.rootfs / directory / name, f"{name.partition('.so')[0]}.so.1")
     if image is not driver_images.distroless:
         subprocess.run(["chroot", box.rootfs, "/sbin/ldconfig"], check=True)
         names = [entry.name for entry in read((box.rootfs / CACHE).read_bytes())]
         assert "libcuda.so.1" in names and "libnvidia-ml.so.1" in names
-    before = tree(box.rootfs / folder).items()
+    before = tree(box.rootfs / directory).items()
     if not cache:
         environment(box, LD_LIBRARY_PATH=LD_LIBRARY_PATH)
     names = {"libcuda.so.1", "libcuda.so", "libnvidia-ml.so.1"}
     expected = {name: path for name, path in installed.names(["compute", "utility"]).items() if name in names}
     assert opened(box, sorted(names)) == expected
-    assert before <= tree(box.rootfs / folder).items()
+    assert before <= tree(box.rootfs / directory).items()
 
 
 @pytest.mark.parametrize("engine", PLAIN, ids=str)
@@ -86,8 +86,8 @@ def test_an_image_whose_filesystem_is_read_only(files_box, installed, engine):
     the loader's cache is mounted over; without, the message says the way out."""
     for name in ("/usr/local", POINT):
         box = files_box(engine=engine)
-        for folder in ("dev", "proc", "sys", "proc/driver", name[1:]):
-            (box.rootfs / folder).mkdir(parents=True, exist_ok=True)
+        for directory in ("dev", "proc", "sys", "proc/driver", name[1:]):
+            (box.rootfs / directory).mkdir(parents=True, exist_ok=True)
         box.host.mount("--bind", box.rootfs, box.rootfs)
         box.host.mount("-o", "remount,bind,ro", box.rootfs)
         result = box.run(f"{POINT}/bin/nvidia-smi libcuda.so.1")
@@ -107,11 +107,11 @@ def links(rootfs):
 def test_links_in_an_image_of_debians_kind_and_of_the_other(files_box, installed):
     """Every program and data file has one where programs look for it."""
     seen = {}
-    for image, folder in ((driver_images.small, "/usr/lib/x86_64-linux-gnu"), (driver_images.lib64, "/usr/lib64")):
+    for image, directory in ((driver_images.small, "/usr/lib/x86_64-linux-gnu"), (driver_images.lib64, "/usr/lib64")):
         box = files_box("all", image=image)
         started(box.run())
         seen = links(box.rootfs)
-        assert seen[f"{folder}/gbm/nvidia-drm_gbm.so"] == f"{POINT}/lib64/libnvidia-allocator.so.1"
+        assert seen[f"{directory}/gbm/nvidia-drm_gbm.so"] == f"{POINT}/lib64/libnvidia-allocator.so.1"
         for path in installed.paths(PARTS):
             if path.startswith(("share/egl", "share/glvnd", "share/nvidia")):
                 assert seen[f"/usr/{path}"] == f"{POINT}/{path}"
@@ -233,13 +233,13 @@ def test_tools_of_another_driver(files_box, installed):
 
 def test_a_package_with_firmware(files_box, installed, scratch):
     """Of other GPUs, and of this driver itself: dpkg writes into the directories of the image, which are no links."""
-    folder = f"lib/firmware/nvidia/{VERSION}"
-    names = [f"{folder}/gsp_tu10x.bin", f"{folder}/other.bin", "lib/firmware/nvidia/gp102/acr/bl.bin"]
+    directory = f"lib/firmware/nvidia/{VERSION}"
+    names = [f"{directory}/gsp_tu10x.bin", f"{directory}/other.bin", "lib/firmware/nvidia/gp102/acr/bl.bin"]
     for name in names:
         (scratch / "deb" / name).parent.mkdir(parents=True, exist_ok=True)
         (scratch / "deb" / name).write_text("of the package\n")
     box = debian_with_package(files_box, scratch / "deb")
-    out = started(box.run(f"cat /{folder}/*; {INSTALL}; cd /; cat {' '.join(names)} {folder}/gsp_ga10x.bin"))
+    out = started(box.run(f"cat /{directory}/*; {INSTALL}; cd /; cat {' '.join(names)} {directory}/gsp_ga10x.bin"))
     assert out == ("gsp_ga10x.bin of the host\ngsp_tu10x.bin of the host\n" + 3 * "of the package\n"
                    + "gsp_ga10x.bin of the host\n")
     assert installed.places
@@ -277,13 +277,13 @@ def test_a_record_that_somebody_else_has_written_is_not_believed(files_box, inst
     """Of an earlier request, here for everything; neither is that of another owner on a tmpfs called like ours."""
     box = files_box("utility", image=driver_images.busybox, cache=False)
     (box.rootfs / POINT[1:]).mkdir(parents=True)
-    folder = box.rootfs / POINT[1:]
+    directory = box.rootfs / POINT[1:]
     if place != "image":
-        folder = scratch / "volume"
-        folder.mkdir()
-        box.host.mount("-t", "tmpfs", "-o", "mode=755", "oci-gpu-hooks", folder)
-        box.volume(POINT, folder)
-    record = Path(box.host.path(folder)) / ".oci-gpu-hooks"
+        directory = scratch / "volume"
+        directory.mkdir()
+        box.host.mount("-t", "tmpfs", "-o", "mode=755", "oci-gpu-hooks", directory)
+        box.volume(POINT, directory)
+    record = Path(box.host.path(directory)) / ".oci-gpu-hooks"
     record.mkdir()
     (record / "nvidia-devices").write_text("compute,utility,graphics,display,ngx,compat32\n0,1,2,3,4,5,6,7\n")
     os.chown(record / "nvidia-devices", 1000, 1000)

@@ -68,7 +68,7 @@ def test_containers_of_one_image_that_start_at_the_same_time(files_box, installe
     together = [first, *(box.runtime.start(box.host, box.bundle) for _ in range(5))]
     expected = f"libcuda.so.1 {POINT}/lib64/libcuda.so.{VERSION}\n"
     assert [started(each.finish()) for each in together] == [expected] * 6
-    assert len(check_left(left_in({}, links_and_folders(box)))) > 20 and installed.places
+    assert len(check_left(left_in({}, links_and_directories(box)))) > 20 and installed.places
     assert not list(box.rootfs.rglob(".oci-gpu-hooks*"))
 
 
@@ -116,12 +116,12 @@ def test_a_second_run_changes_nothing(files_box, installed, scratch, engine, pat
     names = installed.names(PARTS)
     assert opened(box, names) == names
     first = (scratch / "first").read_text()
-    assert f"lib64/libcuda.so.{VERSION} " in first and "ld-folders" in first
+    assert f"lib64/libcuda.so.{VERSION} " in first and "ld-directories" in first
     assert (scratch / "second").read_text() == first
-    check_left(left_in({}, links_and_folders(box)), path)
+    check_left(left_in({}, links_and_directories(box)), path)
 
 
-def links_and_folders(box):
+def links_and_directories(box):
     """What of the image may be ours: links into the tree, and the directory."""
     return {name: each for name, each in image_files(box.rootfs).items()
             if name == PLACE or (each[3] and str(each[3]).startswith(POINT))}
@@ -164,7 +164,7 @@ def test_a_second_request_for_less_takes_nothing_away(files_box, installed, scra
 @pytest.mark.parametrize("engine", [CRUN, engines.MAPPED_PODMANS[1]], ids=str)
 def test_between_mount_srv_and_ldcache_update(files_box, installed, hook, srv, engine):
     """All three in one container, in the order of their files."""
-    srv.folder("data")
+    srv.directory("data")
     box = files_box("all", engine=engine)
     mount_srv(box, hook, srv, "data")
     words, seen = started(box.run("cat /srv/data/words; nvidia-smi libcuda.so libcuda.so.1")).split("\n", 1)

@@ -55,8 +55,8 @@ def test_a_part_of_a_gpu(nv_box, machine, engine):
     seen, files = out.split("--\n")
     assert probed(seen) == given(PARTED) | denied | {
         f"/dev/nvidia-caps/nvidia-cap{minor}": cap(minor) for minor in (outer, outer + 1)}
-    folder = f"./gpu{PARTED.minor}/mig/gi1"
-    assert files.splitlines() == [f"{folder}/access", f"{folder}/ci0/access", f"DeviceFileMinor: {outer + 1}",
+    directory = f"./gpu{PARTED.minor}/mig/gi1"
+    assert files.splitlines() == [f"{directory}/access", f"{directory}/ci0/access", f"DeviceFileMinor: {outer + 1}",
                                   "DeviceFileMode: 292", "DeviceFileModify: 1", PARTED.address]
 
 
@@ -69,9 +69,9 @@ def test_further_requests_for_parts_of_one_gpu(nv_box, engine):
         box.first.append(box._entry())  # pylint: disable=protected-access
         box.args[-1] = request
     out = started(box.run(f"{FIND}; ls /dev/nvidia-caps; grep -c {PROC} /proc/self/mountinfo"))
-    folder, inner, outer = f"./gpu{PARTED.minor}/mig", gi_minor(PARTED, 1), gi_minor(PARTED, 7)
+    directory, inner, outer = f"./gpu{PARTED.minor}/mig", gi_minor(PARTED, 1), gi_minor(PARTED, 7)
     assert out.splitlines() == [
-        *(f"{folder}/{access}" for access in ("gi1/access", "gi1/ci0/access", "gi1/ci1/access", "gi7/access",
+        *(f"{directory}/{access}" for access in ("gi1/access", "gi1/ci0/access", "gi1/ci1/access", "gi7/access",
                                               "gi7/ci0/access")),
         *(f"nvidia-cap{minor}" for minor in (inner, inner + 1, inner + 2, outer, outer + 1)), "5"]
 

@@ -271,9 +271,9 @@ def test_nothing_is_started_where_no_name_needs_it(plan, library):
 @pytest.fixture
 def moved(nv_hook, scratch):
     """A copy of the hook, and of the program beside it: (hook, program)."""
-    folder = scratch / "hooks"
-    folder.mkdir()
-    made = [folder / name for name in (nv_hook.executable.name, PROGRAM)]
+    directory = scratch / "hooks"
+    directory.mkdir()
+    made = [directory / name for name in (nv_hook.executable.name, PROGRAM)]
     for path in made:
         shutil.copy(nv_hook.executable.parent / path.name, path)
     return made
@@ -295,8 +295,8 @@ def test_who_cannot_shut_it_in(moved, machine, library):
 
     assert "no user and no group 65534 (nobody)" in said("unshare", "-Urm")
     assert "in namespaces of its own (clone): Operation not permitted" in said("setpriv", "--bounding-set=-sys_admin")
-    for folder in (hook.parent, *hook.parent.parents, machine.path, *machine.path.parents):
-        folder.chmod(folder.stat().st_mode | 0o555)
+    for directory in (hook.parent, *hook.parent.parents, machine.path, *machine.path.parents):
+        directory.chmod(directory.stat().st_mode | 0o555)
     user = ("setpriv", "--reuid=1000", "--regid=1000", "--clear-groups")
     out = said(*user)
     assert "uid=1000,1000,1000 gid=1000" in out and "NoNewPrivs=1 Seccomp=2" in out and "saw-host=1" in out, out
@@ -326,7 +326,7 @@ def test_a_program_or_a_library_that_others_may_change(moved, machine, library):
             path.chmod(mode)
         assert run(hook, machine).returncode == 0
     program.parent.chmod(0o1777)
-    assert run(hook, machine).returncode == 0, "nobody can exchange what is in a sticky folder"
+    assert run(hook, machine).returncode == 0, "nobody can exchange what is in a sticky directory"
 
 
 def test_a_driver_without_the_library(by_hand, library):

@@ -60,9 +60,9 @@ def test_imex_channels(nv_box, machine, engine):
     box = nv_box("1", "--allow-imex", "0-3", engine=engine)
     box.annotations[CHANNELS] = "3, 0"
     box.volume("/dev/other", machine.path / "dev/channel")
-    folder = "/dev/nvidia-caps-imex-channels"
-    out = started(box.run(f"{PROBE} probe {folder}/* /dev/other"))
-    assert probed(out) == {**{f"{folder}/channel{n}": node(IMEX, n) for n in (0, 3)},
+    directory = "/dev/nvidia-caps-imex-channels"
+    out = started(box.run(f"{PROBE} probe {directory}/* /dev/other"))
+    assert probed(out) == {**{f"{directory}/channel{n}": node(IMEX, n) for n in (0, 3)},
                            "/dev/other": node(IMEX, 1, DENIED)}
     box.annotations[CHANNELS] = "0,4"
     refused(box.run("true"), 5, "'4'", "(--allow-imex)", "0-3")

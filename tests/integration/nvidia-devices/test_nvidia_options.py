@@ -82,8 +82,8 @@ def test_imex_channels_are_given_within_the_policy(plan, by_hand, machine, optio
         error_of(by_hand("--plan", *options, **config), outcome)
     else:
         edits = plan(*options, **config)
-        folder = "/dev/nvidia-caps-imex-channels/channel"
-        assert [path for path in nodes_of(edits) if "imex" in path] == [f"{folder}{channel}" for channel in outcome]
+        directory = "/dev/nvidia-caps-imex-channels/channel"
+        assert [path for path in nodes_of(edits) if "imex" in path] == [f"{directory}{channel}" for channel in outcome]
         assert {f"c {IMEX}:{channel} rw" for channel in outcome} <= {*edits["cgroup"]}
 
 

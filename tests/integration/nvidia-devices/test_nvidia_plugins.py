@@ -15,14 +15,14 @@ from hosts.nvidia import EIGHT
 pytest_plugins = ["harness.nvidia_fixtures"]
 
 RUNC, CRUN = RUNTIMES
-FOLDER = "/var/run/nvidia-container-devices/"
+DIRECTORY = "/var/run/nvidia-container-devices/"
 GPU, OTHER = EIGHT[3], EIGHT[5]
 CDI, OWN_CDI = "nvidia.com/gpu=", "k8s.device-plugin.nvidia.com/gpu="
 
 
 def mounted(name, source="/dev/null"):
     """What the plugin has kubelet mount: a name, and nothing behind it."""
-    return {"destination": FOLDER + name, "type": "bind", "source": source, "options": ["rbind", "rprivate", "rw"]}
+    return {"destination": DIRECTORY + name, "type": "bind", "source": source, "options": ["rbind", "rprivate", "rw"]}
 
 
 def in_pod(config, engine):
@@ -197,7 +197,7 @@ def test_mounts_on_a_host_that_believes_no_plugin(by_hand, plan):
     otherwise, or NVIDIA's own tools have been there."""
     config = {"mounts": [mounted(GPU.uuid)]}
     for options in ([], ["--opt-in", "environment"]):
-        error_of(by_hand("--plan", *options, **config), 2, FOLDER + GPU.uuid, "'--from', 'mounts'")
+        error_of(by_hand("--plan", *options, **config), 2, DIRECTORY + GPU.uuid, "'--from', 'mounts'")
     process = by_hand("--plan", annotations={KEY: "0"}, **config)
     assert process.returncode == 0 and "does not count" in process.stderr
     assert by_hand("--plan", annotations={KEY: "none"}, **config).stderr == ""

@@ -57,7 +57,7 @@ def test_a_second_request_adds_to_the_first(nv_box, machine, engine, cgroup):
 
 @pytest.mark.parametrize("engine", [RUNC, engines.MAPPED[1]], ids=str)
 def test_with_mount_srv_in_one_container(nv_box, machine, hook, srv, engine):
-    srv.folder("data")
+    srv.directory("data")
     box = nv_box("0", engine=engine)
     mount_srv(box, hook, srv, "data")
     out = started(box.run(f"cat /srv/data/words; {SHOW}"))

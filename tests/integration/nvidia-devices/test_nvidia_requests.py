@@ -31,14 +31,14 @@ def test_a_plan_names_everything_and_changes_nothing(plan, machine):
     assert {link["path"] for link in edits["links"]} == libraries
     files = {file["path"]: file.get("content", "") for file in edits["files"]}
     assert set(files) == {*(f"/proc/driver/nvidia/{name}" for name in ("version", "params", "registry")),
-                          *(f"{POINT}/.oci-gpu-hooks/{name}" for name in ("ld-folders", "nvidia-devices"))}
+                          *(f"{POINT}/.oci-gpu-hooks/{name}" for name in ("ld-directories", "nvidia-devices"))}
     assert "ModifyDeviceFiles: 0\n" in files["/proc/driver/nvidia/params"]
-    folder = f"/proc/driver/nvidia/gpus/{gpu.address}"
+    directory = f"/proc/driver/nvidia/gpus/{gpu.address}"
     mounts = {mount["containerPath"]: mount for mount in edits["containerEdits"]["mounts"]}
-    assert mounts[folder]["hostPath"] == f"{machine}{folder}" and "ro" in mounts[folder]["options"]
+    assert mounts[directory]["hostPath"] == f"{machine}{directory}" and "ro" in mounts[directory]["options"]
     library = "libcuda.so.555.42.07"
     assert mounts[f"{POINT}/lib64/{library}"]["hostPath"] == f"{machine}/usr/lib64/{library}"
-    assert not [path for path in mounts if "/gpus/" in path and path != folder]
+    assert not [path for path in mounts if "/gpus/" in path and path != directory]
     assert tree(machine.path) == before
 
 

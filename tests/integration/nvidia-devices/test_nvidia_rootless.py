@@ -33,8 +33,8 @@ def box_fixture(nv_host, nv_hook, machine, scratch):
 
 def test_the_hosts_nodes_open(box, machine):
     """With owner and mode that they have there; and /proc shows the one GPU."""
-    for folder in ("/proc/driver", "/proc/driver/nvidia"):
-        box.tmpfs(folder)
+    for directory in ("/proc/driver", "/proc/driver/nvidia"):
+        box.tmpfs(directory)
     before = tree(machine.path)
     result = box.run(f"{SHOW}; echo --; cd /proc/driver/nvidia; ls gpus; cat params")
     nodes, proc = started(result).split("--\n")

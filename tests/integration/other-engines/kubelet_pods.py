@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from harness import recorded
-from harness.cri_node import FOLDER, LOOK, given
+from harness.cri_node import DIRECTORY, LOOK, given
 from harness.host import Host
 from harness.kubelet import Kubelet
 from harness.node import FROM_MOUNTS
@@ -28,8 +28,8 @@ CDI = "nvidia.cdi.k8s.io/nvidia-device-plugin_5f0c"
 
 
 def by_mounts(uuids):
-    return {"mounts": [{"container_path": FOLDER + uuid, "host_path": "/dev/null"} for uuid in uuids],
-            "envs": {"NVIDIA_VISIBLE_DEVICES": FOLDER.rstrip("/")}}
+    return {"mounts": [{"container_path": DIRECTORY + uuid, "host_path": "/dev/null"} for uuid in uuids],
+            "envs": {"NVIDIA_VISIBLE_DEVICES": DIRECTORY.rstrip("/")}}
 
 
 def by_annotations(uuids):

@@ -20,7 +20,7 @@ UUID = TWO[0].uuid
 def test_the_hook_injector_of_nri(node, kubepods):
     """Files of hooks.d for the containers of each runtime. Those that come with the hooks are for annotations; what a plugin
     has said takes a file that is always called."""
-    socket, log, pods = node.folder / "nri.sock", node.folder / "injector.log", itertools.count(1)
+    socket, log, pods = node.directory / "nri.sock", node.directory / "injector.log", itertools.count(1)
     gpu = (EXAMPLES / "containerd/hook-injector.toml").read_text("utf-8").replace("SystemdCgroup = true",
                                                                                  "SystemdCgroup = false")
     node.configure(f'{gpu}\n[plugins."io.containerd.nri.v1.nri"]\nsocket_path = "{socket}"\nplugin_path = "/nowhere"\n')

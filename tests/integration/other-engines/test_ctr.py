@@ -30,7 +30,7 @@ class CtrEngine(engines.Engine):
 
     daemon = None
 
-    def open(self, folder):
+    def open(self, directory):
         return Ctr(self.daemon)
 
 
@@ -62,7 +62,7 @@ def test_an_amd_gpu(amd_box, amd_machine, engine):
     assert probed(started(amd_box("0", engine=engine, cgroup="v2").run(SHOW))) == given_amd(amd_machine.gpus[0])
 
 
-def test_folders_and_their_libraries(srv_box, engine):
+def test_directories_and_their_libraries(srv_box, engine):
     """mount-srv brings the directory, and ldcache-update makes it known."""
     found = started(srv_box(engine=engine).run("/probe libgpu.so.1; touch /srv/driver/x 2>&1 || :"))
     assert "libgpu.so.1 /srv/driver/libgpu.so.1\n" in found and "Read-only file system" in found

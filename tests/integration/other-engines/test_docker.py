@@ -4,7 +4,7 @@ gives elsewhere, also to a later exec, after an update and a restart; a refusal 
 
 import pytest
 
-from harness import cdi, proc_folders, rootfs
+from harness import cdi, proc_directories, rootfs
 from harness.amd_container import SHOW
 from harness.amd_container import given as given_amd
 from harness.docker import Docker
@@ -32,7 +32,7 @@ def docker_fixture(request, nv_host, scratch):
 @pytest.fixture(name="proc")
 def proc_fixture(docker):
     """The device that is asked for first: with it a container has the directory that this kernel's driver would make."""
-    [entry] = proc_folders.hooks(["/proc/driver", "/proc/driver/nvidia"])
+    [entry] = proc_directories.hooks(["/proc/driver", "/proc/driver/nvidia"])
     return cdi.write_hook(docker.specs, "proc", entry)
 
 
@@ -89,8 +89,8 @@ def test_an_amd_gpu(docker, built, amd_machine):
     assert "no GPU '7'" in docker.run([f"{AMD}=7"], "true").err
 
 
-def test_folders(docker, built, srv):
-    srv.folders("datasets", "x_rw")
+def test_directories(docker, built, srv):
+    srv.directories("datasets", "x_rw")
     names = cdi.write(docker.specs, built / "hooks/mount-srv/mount-srv", "--source-dir", srv.path)
     assert names == ["all", "datasets", "x_rw"]
     with docker.alive([f"{SRV}=datasets"]) as name:

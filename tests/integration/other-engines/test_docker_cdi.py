@@ -6,7 +6,7 @@ import shutil
 
 import pytest
 
-from harness import amd_container, cdi, cdi_gpus, debian_root, nvidia_container, proc_folders, rootfs
+from harness import amd_container, cdi, cdi_gpus, debian_root, nvidia_container, proc_directories, rootfs
 from harness.docker import Docker
 from harness.driver_container import found
 from harness.expect import started
@@ -37,7 +37,7 @@ def docker_fixture(nv_host, scratch):
 @pytest.fixture(name="proc")
 def proc_fixture(docker):
     """The device that is asked for first: with it a container has the directory that this kernel's driver would make."""
-    [entry] = proc_folders.hooks(["/proc/driver", "/proc/driver/nvidia"])
+    [entry] = proc_directories.hooks(["/proc/driver", "/proc/driver/nvidia"])
     return cdi.write_hook(docker.specs, "proc", entry)
 
 
@@ -77,12 +77,12 @@ def test_amds_kind(amd, docker):
 def test_the_loader_finds_the_driver(docker, proc, installed, built, machine, scratch):
     """The specification calls ldcache-update too, which lies beside the executable. The program opens each library by
     its name alone."""
-    folder = scratch / "hooks.d"
-    folder.mkdir()
+    directory = scratch / "hooks.d"
+    directory.mkdir()
     for name in ("nvidia-devices", "ldcache-update"):
-        shutil.copy(built / "hooks" / name / name, folder)
-    machine.write(str(folder / "ldcache-update").lstrip("/"), "")  # --cdi looks for it on the host that is made up
-    cdi.write(docker.specs, folder / "nvidia-devices", "--kind", NVIDIA, "--capabilities", "all", sysroot=machine.path)
+        shutil.copy(built / "hooks" / name / name, directory)
+    machine.write(str(directory / "ldcache-update").lstrip("/"), "")  # --cdi looks for it on the host that is made up
+    cdi.write(docker.specs, directory / "nvidia-devices", "--kind", NVIDIA, "--capabilities", "all", sysroot=machine.path)
     names = installed.names(PARTS)
     out = started(docker.run([proc, f"{NVIDIA}=1"], f"/usr/local/nvidia/bin/nvidia-smi {' '.join(names)}"))
     assert found(out) == names

@@ -103,9 +103,9 @@ def taken(document):
     return api.sanitize_for_serialization(api.deserialize(SimpleNamespace(data=json.dumps(document)), kind))
 
 
-FOLDERS = ("cluster", "device-plugin")
+DIRECTORIES = ("cluster", "device-plugin")
 KUSTOMIZATION = "kustomization.yaml"
-MANIFESTS = sorted(path for name in FOLDERS for path in (EXAMPLES / name).iterdir() if path.name != KUSTOMIZATION)
+MANIFESTS = sorted(path for name in DIRECTORIES for path in (EXAMPLES / name).iterdir() if path.name != KUSTOMIZATION)
 
 
 @pytest.mark.parametrize("path", MANIFESTS, ids=lambda path: f"{path.parent.name}/{path.name}")
@@ -117,7 +117,7 @@ def test_kubernetes_knows_each_field(path):
         assert taken(document) != document
 
 
-@pytest.mark.parametrize("name", FOLDERS)
+@pytest.mark.parametrize("name", DIRECTORIES)
 def test_what_is_applied_at_once(name):
     """All but the pod that shows it; directories are named as kustomize does, which takes no file from elsewhere."""
     document = yaml.safe_load((EXAMPLES / name / KUSTOMIZATION).read_text("utf-8"))

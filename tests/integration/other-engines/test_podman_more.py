@@ -20,7 +20,7 @@ pytest_plugins = ["harness.nvidia_fixtures"]
 IMAGE, INFRA = "localhost/image", "localhost/infra"
 ALL = ("--annotation", f"{KEY}=all")
 RUN = ("--network", "none", "--log-driver", "none")
-FOLDERS = "datasets\nmodels\n"
+DIRECTORIES = "datasets\nmodels\n"
 CONF = f"""[engine]
 infra_image = "{INFRA}"
 [containers]
@@ -39,15 +39,15 @@ spec:
 class Engine:
     """podman with an image of its own, and the hooks mount-srv and nvidia-devices."""
 
-    def __init__(self, host, folder):
-        self.host, self.podman, self.folder = host, Podman(folder, "runc"), folder
+    def __init__(self, host, directory):
+        self.host, self.podman, self.directory = host, Podman(directory, "runc"), directory
         self.configure("")
 
     def configure(self, more):
-        (self.folder / "containers.conf").write_text(CONF + more, encoding="utf-8")
+        (self.directory / "containers.conf").write_text(CONF + more, encoding="utf-8")
 
     def call(self, *words, check=True):
-        environment = {**os.environ, "CONTAINERS_CONF": str(self.folder / "containers.conf")}
+        environment = {**os.environ, "CONTAINERS_CONF": str(self.directory / "containers.conf")}
         done = subprocess.run(self.host.command(self.podman.command(*words)), check=False, capture_output=True,
                               encoding="utf-8", stdin=subprocess.DEVNULL, env=environment, timeout=LIMIT_S)
         assert done.returncode == 0 or not check, (words, done.stderr)
@@ -59,7 +59,7 @@ class Engine:
     def build(self, *words):
         """What `RUN ls /srv` prints while an image is built."""
         done = self.call("build", "--no-cache", "--isolation", "oci", "--network", "none", *LIMITS, *words, "--file",
-                         self.folder / "Containerfile", self.podman.hooks)
+                         self.directory / "Containerfile", self.podman.hooks)
         return done.stdout.partition("STEP 2/2: RUN ls /srv || true\n")[2].partition("COMMIT")[0]
 
     def close(self):
@@ -70,7 +70,7 @@ class Engine:
 @pytest.fixture(name="podman")
 def podman_fixture(nv_host, hook, nv_hook, machine, srv, scratch):
     host = nv_host("not-hybrid")
-    srv.folders("datasets", "models")
+    srv.directories("datasets", "models")
     engine = Engine(host, scratch / "podman")
     hook.write(engine.podman.hooks / "10.json", hook.entry(["--source-dir", srv]), "createRuntime")
     nv_hook.write(engine.podman.hooks / "20.json", nv_hook.entry(["--sysroot", machine]), "createRuntime")
@@ -91,7 +91,7 @@ def test_twenty_restarts_and_a_commit(podman, machine):
         for user in ("0:0", "1000:1000"):
             out = podman.call("exec", "--user", user, "box", "sh", "-c", look).stdout
             assert probed(out) == given(machine.gpus[1]), restart
-    assert podman.call("exec", "box", "ls", "/srv").stdout == FOLDERS
+    assert podman.call("exec", "box", "ls", "/srv").stdout == DIRECTORIES
     assert podman.call("exec", "box", "grep", "-c", " /srv/", "/proc/self/mountinfo").stdout == "2\n"
     podman.call("commit", "box", "localhost/committed")
     seen = podman.run("--rm", "localhost/committed", "sh", "-c", "echo /dev/nvidia*; find /srv /usr/local").stdout
@@ -106,14 +106,14 @@ def test_an_automatic_user_namespace(podman, machine, scratch):
     out = podman.run("--rm", "--userns=auto", "--annotation", f"{GPU_KEY}=1", *ALL, IMAGE, "sh", "-c",
                      f"cat /proc/self/uid_map; ls /srv; {PROBE} probe /dev/nvidia*").stdout
     ids, *lines = out.splitlines()
-    assert ids.split()[:2] == ["0", "700000"] and lines[:2] == FOLDERS.split()
+    assert ids.split()[:2] == ["0", "700000"] and lines[:2] == DIRECTORIES.split()
     assert probed("\n".join(lines[2:])) == given(machine.gpus[1])
 
 
 def test_a_pod(podman):
     """Each container asks for itself."""
     podman.call("pod", "create", "--name", "pod", "--network", "none", "--infra-image", INFRA)
-    for asks, seen in ((ALL, FOLDERS), ((), "")):
+    for asks, seen in ((ALL, DIRECTORIES), ((), "")):
         assert podman.call("run", "--rm", "--pod", "pod", "--log-driver", "none", *asks, IMAGE, "sh", "-c",
                            "ls /srv 2>/dev/null || true").stdout == seen
 
@@ -123,7 +123,7 @@ def test_kube_play(podman, scratch):
     The name of a container is not said, so a key for one of them is refused."""
     (scratch / "pod.yaml").write_text(POD.format(key=KEY, image=IMAGE), encoding="utf-8")
     podman.call("kube", "play", "--network", "none", scratch / "pod.yaml")
-    assert podman.call("exec", "pod-main", "/bin/ls", "/srv").stdout == FOLDERS
+    assert podman.call("exec", "pod-main", "/bin/ls", "/srv").stdout == DIRECTORIES
     names = podman.call("ps", "--format", "{{.Names}}").stdout.split()
     seen = {name: podman.call("inspect", "--format", "{{json .Config.Annotations}}", name).stdout for name in names}
     assert [name for name, text in seen.items() if KEY in json.loads(text)] == ["pod-main"] and len(names) == 2, seen
@@ -136,7 +136,7 @@ def test_kube_play(podman, scratch):
 
 def test_build(podman, hook, srv, scratch):
     """Its annotations are the image's alone, so no hook finds a request; a device is one, from podman 5 on."""
-    (podman.folder / "Containerfile").write_text(f"FROM {IMAGE}\nRUN ls /srv || true\n", encoding="utf-8")
+    (podman.directory / "Containerfile").write_text(f"FROM {IMAGE}\nRUN ls /srv || true\n", encoding="utf-8")
     assert podman.build("--hooks-dir", podman.podman.hooks, *ALL) == ""
     if is_version_4():
         return
@@ -146,14 +146,14 @@ def test_build(podman, hook, srv, scratch):
     podman.host.mount("-t", "overlay", "-o", f"lowerdir=/etc,upperdir={scratch}/etc,workdir={scratch}/work", "overlay",
                       "/etc")
     cdi.write(scratch / "etc/cdi", hook.executable, "--source-dir", srv.path)
-    assert podman.build("--device", f"{cdi.KIND}/mount-srv=all") == FOLDERS
+    assert podman.build("--device", f"{cdi.KIND}/mount-srv=all") == DIRECTORIES
 
 
 def test_an_image_with_our_annotations(podman):
     """Before podman 4.6 it opts itself in, unless containers.conf says otherwise."""
-    (podman.folder / "Containerfile").write_text(f"FROM {IMAGE}\nRUN ls /srv || true\n", encoding="utf-8")
+    (podman.directory / "Containerfile").write_text(f"FROM {IMAGE}\nRUN ls /srv || true\n", encoding="utf-8")
     podman.build(*ALL, "--tag", "localhost/asks")
     look = ("--rm", "localhost/asks", "sh", "-c", "ls /srv 2>/dev/null || true")
-    assert podman.run(*look).stdout == (FOLDERS if is_version_4() else "")
+    assert podman.run(*look).stdout == (DIRECTORIES if is_version_4() else "")
     podman.configure(f'annotations = ["{KEY}=-"]\n')
     assert podman.run(*look).stdout == ""

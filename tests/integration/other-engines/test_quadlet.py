@@ -14,17 +14,17 @@ pytest_plugins = ["harness.nvidia_fixtures"]
 GENERATOR = "/usr/lib/systemd/system-generators/podman-system-generator"
 
 
-def started_by_systemd(folder):
+def started_by_systemd(directory):
     """The words of ExecStart of the one unit that the generator makes of the files in a directory."""
     made = subprocess.run([GENERATOR, "--dryrun"], check=True, capture_output=True, encoding="utf-8",
-                          env={"QUADLET_UNIT_DIRS": str(folder), "PATH": "/usr/bin:/bin"})
+                          env={"QUADLET_UNIT_DIRS": str(directory), "PATH": "/usr/bin:/bin"})
     [line] = [line for line in made.stdout.splitlines() if line.startswith("ExecStart=")]
     return shlex.split(line.removeprefix("ExecStart="))
 
 
 def test_the_unit(nv_host, nv_hook, hook, machine, srv, scratch):
     host = nv_host("not-hybrid")
-    srv.folders("datasets", "models")
+    srv.directories("datasets", "models")
     specify(writable_etc(host, scratch), nv_hook, machine)
     podman = Podman(scratch / "podman", "runc")
     hook.write(podman.hooks / "10-mount-srv.json", hook.entry(["--source-dir", srv]), "createRuntime")

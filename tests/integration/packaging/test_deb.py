@@ -14,7 +14,7 @@ from harness.box import PREFIX, Box
 from harness.bundle import Bundle
 from harness.debian_host import APT, LIMIT_S, PROJECT, DebianHost, tree
 from harness.hooks_d import HookFile
-from harness.leases import FOLDER, Container, ask
+from harness.leases import DIRECTORY, Container, ask
 from harness.podman import LIMITS
 from harness.runtime import Runc
 from hosts.amd import AmdHost
@@ -69,32 +69,32 @@ def version_of(deb):
                           text=True).stdout.strip()
 
 
-@pytest.fixture(name="folder", scope="module")
-def folder_fixture(tmp_path_factory):
+@pytest.fixture(name="directory", scope="module")
+def directory_fixture(tmp_path_factory):
     """What the tests and the releases share."""
-    folder = tmp_path_factory.mktemp("shared")
-    for path in (folder, *folder.parents[:2]):
+    directory = tmp_path_factory.mktemp("shared")
+    for path in (directory, *directory.parents[:2]):
         path.chmod(0o755)
-    return folder
+    return directory
 
 
 @pytest.fixture(name="source", scope="module")
-def source_fixture(folder):
+def source_fixture(directory):
     """The .dsc."""
-    subprocess.run([PROJECT / "packaging/deb", "--source", folder / "source"], check=True, capture_output=True)
-    dsc, = (folder / "source").glob("*.dsc")
+    subprocess.run([PROJECT / "packaging/deb", "--source", directory / "source"], check=True, capture_output=True)
+    dsc, = (directory / "source").glob("*.dsc")
     return dsc
 
 
 @pytest.fixture(name="builder", scope="module")
-def builder_fixture(folder, tmp_path_factory):
+def builder_fixture(directory, tmp_path_factory):
     """A function that gives the host on which a release builds."""
     hosts = {}
 
     def builder(release):
         if release not in hosts:
             cache(release).mkdir(exist_ok=True)
-            hosts[release] = DebianHost(tree(release, "build"), tmp_path_factory.mktemp(f"build-{release}"), folder,
+            hosts[release] = DebianHost(tree(release, "build"), tmp_path_factory.mktemp(f"build-{release}"), directory,
                                         cache(release))
         return hosts[release]
     yield builder
@@ -103,14 +103,14 @@ def builder_fixture(folder, tmp_path_factory):
 
 
 @pytest.fixture(name="packages", scope="module")
-def packages_fixture(folder, source, builder):
+def packages_fixture(directory, source, builder):
     """A function that gives what a release makes of the source package, by the package's name: by the compiler's cache
     unless it is told what to start the build with."""
     made = {}
 
     def build(release, work="a", before=()):
         if (release, work) not in made:
-            place = folder / release / work
+            place = directory / release / work
             place.mkdir(parents=True)
             start = before or (*CACHED, f"CCACHE_DIR={cache(release)}")
             builder(release).run([*start, "sh", "-ec", BUILD, f"/root/{work}", source, place])
@@ -139,15 +139,15 @@ def debian_fixture(request, packages):
 
 def older(deb):
     """A version before, with a file more, and another JSON file."""
-    folder, result = deb.parent / "older", deb.parent / "older.deb"
-    subprocess.run(["dpkg-deb", "--raw-extract", deb, folder], check=True)
-    control = folder / "DEBIAN/control"
+    directory, result = deb.parent / "older", deb.parent / "older.deb"
+    subprocess.run(["dpkg-deb", "--raw-extract", deb, directory], check=True)
+    control = directory / "DEBIAN/control"
     control.write_text(re.sub("(?m)^Version: .*", "Version: 0.0.1", control.read_text("utf-8")), encoding="utf-8")
-    (folder / "DEBIAN/md5sums").unlink()
-    (folder / SHIPPED / "11-older.json").write_text("{}", encoding="utf-8")
-    with open(folder / SHIPPED / FILES["mount-srv"], "a", encoding="utf-8") as file:
+    (directory / "DEBIAN/md5sums").unlink()
+    (directory / SHIPPED / "11-older.json").write_text("{}", encoding="utf-8")
+    with open(directory / SHIPPED / FILES["mount-srv"], "a", encoding="utf-8") as file:
         file.write("\n")
-    subprocess.run(["dpkg-deb", "--root-owner-group", "-Zgzip", "--build", folder, result], check=True,
+    subprocess.run(["dpkg-deb", "--root-owner-group", "-Zgzip", "--build", directory, result], check=True,
                    capture_output=True)
     return result
 
@@ -162,7 +162,7 @@ def test_lintian_has_nothing_to_say(release, source, packages, builder):
 def test_the_same_sources_make_the_same_package(source, packages):
     """In another directory, on another day, in another time zone, with another umask, without a cache."""
     first = packages("bookworm")
-    second = packages("bookworm", "another/and/much/longer/folder",
+    second = packages("bookworm", "another/and/much/longer/directory",
                       ("faketime", "-f", "+400d", "env", "TZ=Asia/Tokyo", "sh", "-c", 'umask 077; exec "$0" "$@"'))
     assert set(first) == {"oci-gpu-hooks"}
     assert second["oci-gpu-hooks"].read_bytes() == first["oci-gpu-hooks"].read_bytes()
@@ -196,7 +196,7 @@ def in_order(host, *args):
                     "trace=rename,unlink,unlinkat", "-o", log, *host.command([*APT, *args])], check=True,
                    capture_output=True, timeout=LIMIT_S)
     found = re.findall(r'(?:<([^>]*)>, )?"([^"]*)"(?:, 0)?\) += 0', log.read_text("utf-8"))
-    paths = [os.path.join(folder, name)[1:] for folder, name in found]
+    paths = [os.path.join(directory, name)[1:] for directory, name in found]
     return [path for path in paths if path in {*EXECUTABLES, *REGISTERED}]
 
 
@@ -290,7 +290,7 @@ def test_an_upgrade_and_a_purge_beside_a_running_container(engines):
     assert (DEFAULTS in before) == takes_image_annotations(host)
     container = Container(gpu_box(host, "running"), "ls /dev/dri").ready()
     assert "card2" in container.out.split()
-    leases = Path(host.path(f"/{FOLDER}"))
+    leases = Path(host.path(f"/{DIRECTORY}"))
 
     def leases_now():
         """But for the counters, which count refusals as well."""

@@ -24,8 +24,8 @@ __attribute__((constructor)) static void say_so(void)
 """
 
 
-@pytest.fixture(name="folders", scope="module")
-def folders_fixture(build_root, tmp_path_factory):
+@pytest.fixture(name="directories", scope="module")
+def directories_fixture(build_root, tmp_path_factory):
     """What both archives have in them: of the executables, and to link them again."""
     output = tmp_path_factory.mktemp("output")
     subprocess.run([SOURCE_ROOT / "packaging/tarball", "--build", build_root, output], check=True, capture_output=True)
@@ -52,12 +52,12 @@ def without_build_id(path, tmp_path):
 
 
 def installed(tree, name):
-    folder = "usr/local/bin" if name == "oci-gpu-hooks" else "usr/local/libexec/oci/hooks.d"
-    return tree / folder / name
+    directory = "usr/local/bin" if name == "oci-gpu-hooks" else "usr/local/libexec/oci/hooks.d"
+    return tree / directory / name
 
 
-def test_the_same_libraries_make_the_same_executables(folders, tmp_path):
-    tree, kit = folders
+def test_the_same_libraries_make_the_same_executables(directories, tmp_path):
+    tree, kit = directories
     made = relink(kit).stdout.split()
     assert {Path(path).name for path in made} == {
         "amd-kfd", "cdi-devices", "ldcache-update", "mount-srv", "nvidia-devices", "nvidia-devices-nvml", "oci-gpu-hooks"}
@@ -70,9 +70,9 @@ def test_the_same_libraries_make_the_same_executables(folders, tmp_path):
         assert versions[0] == versions[1] != b""
 
 
-def test_a_changed_library_is_in_it(folders, tmp_path):
+def test_a_changed_library_is_in_it(directories, tmp_path):
     """libyaml as the machine has it, but for one function."""
-    _, kit = folders
+    _, kit = directories
     mine = tmp_path / "my own"
     mine.mkdir()
     shutil.copy(subprocess.run(["gcc", "-print-file-name=libyaml.a"], check=True, capture_output=True,
@@ -86,11 +86,11 @@ def test_a_changed_library_is_in_it(folders, tmp_path):
 
 
 @pytest.mark.parametrize("args", [["--libraries"], ["--unknown"], ["unknown"]])
-def test_wrong_options(folders, args):
-    done = relink(folders[1], *args, check=False)
+def test_wrong_options(directories, args):
+    done = relink(directories[1], *args, check=False)
     assert done.returncode == 2 and done.stderr
 
 
-def test_licences_are_in_it(folders):
-    names = {path.name for path in (folders[1] / "licenses").iterdir()}
+def test_licences_are_in_it(directories):
+    names = {path.name for path in (directories[1] / "licenses").iterdir()}
     assert {"libseccomp-dev", "libc6-dev", "LGPL-2.1", "GPL-3"} <= names

@@ -25,8 +25,8 @@ def unpacked_fixture(build_root, tmp_path_factory):
                           capture_output=True, text=True)
     with tarfile.open(done.stdout.splitlines()[0]) as tar:
         tar.extractall(output / "unpacked")
-    [folder] = (output / "unpacked").iterdir()
-    return folder
+    [directory] = (output / "unpacked").iterdir()
+    return directory
 
 
 @pytest.fixture(name="machine")
@@ -35,8 +35,8 @@ def machine_fixture(scratch):
     layers = [f"mkdir -p {scratch}/{name}/upper {scratch}/{name}/work && mount -t overlay -o lowerdir=/{path},"
               f"upperdir={scratch}/{name}/upper,workdir={scratch}/{name}/work overlay /{path}"
               for name, path in (("etc", "etc"), ("usr", "usr"), ("lib", "var/lib"))]
-    for folder in ALL:
-        (scratch / "srv" / folder).mkdir(parents=True)
+    for directory in ALL:
+        (scratch / "srv" / directory).mkdir(parents=True)
     host = Host("not-hybrid", own_processes=True, set_up=[*layers, f"mount --bind {scratch}/srv /srv"])
     yield host
     host.close()
@@ -120,10 +120,10 @@ def test_the_timer_goes_with_the_hooks_and_is_named(machine, unpacked):
     assert "timer was enabled" not in machine.run(remove).stdout
 
 
-def test_folders_that_were_there_stay(unpacked, tmp_path):
+def test_directories_that_were_there_stay(unpacked, tmp_path):
     kept = ("usr/local/bin", "usr/local/share", "usr/local/share/man/man8", "usr/share/containers")
-    for folder in kept:
-        (tmp_path / "image" / folder).mkdir(parents=True)
+    for directory in kept:
+        (tmp_path / "image" / directory).mkdir(parents=True)
     before = sorted((tmp_path / "image").rglob("*"))
     for _ in range(2):
         subprocess.run([unpacked / "install", "--root", tmp_path / "image"], check=True, capture_output=True)

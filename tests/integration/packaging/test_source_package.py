@@ -39,7 +39,7 @@ def test_meson_build_has_its_version(new_tree):
 
 
 def test_the_same_sources_make_the_same_bytes(new_tree):
-    one, other = new_tree("one"), new_tree("another-folder")
+    one, other = new_tree("one"), new_tree("another-directory")
     make(one)
     for path in other.rglob("*"):
         path.chmod(path.stat().st_mode & 0o700)

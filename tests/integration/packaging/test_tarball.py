@@ -38,8 +38,8 @@ def archive_fixture(build_root, tmp_path_factory):
 def unpacked_fixture(archive, tmp_path):
     with tarfile.open(archive) as tar:
         tar.extractall(tmp_path / "unpacked")
-    [folder] = (tmp_path / "unpacked").iterdir()
-    return folder
+    [directory] = (tmp_path / "unpacked").iterdir()
+    return directory
 
 
 @pytest.fixture(name="root")
@@ -141,7 +141,7 @@ def test_a_second_run_changes_nothing(unpacked, root):
     assert files_of(root) == first
 
 
-def test_a_worker_has_a_folder_of_its_own(unpacked, root):
+def test_a_worker_has_a_directory_of_its_own(unpacked, root):
     install(unpacked, root, "--hooks-dir", "/etc/concourse-hooks")
     assert sorted(path.name for path in (root / "etc/concourse-hooks").iterdir()) == sorted(FILES.values())
     assert not (root / SHIPPED).exists()
@@ -167,11 +167,11 @@ def newer(unpacked, hook):
     (unpacked / "SHA256SUMS").write_bytes(sums)
 
 
-@pytest.mark.parametrize("folder", [SHIPPED, "etc/concourse-hooks"])
-def test_an_upgrade_leaves_the_hosts_policy(unpacked, root, folder):
-    options = ["--hooks-dir", f"/{folder}"]
+@pytest.mark.parametrize("directory", [SHIPPED, "etc/concourse-hooks"])
+def test_an_upgrade_leaves_the_hosts_policy(unpacked, root, directory):
+    options = ["--hooks-dir", f"/{directory}"]
     install(unpacked, root, *options)
-    mine = root / folder / FILES["mount-srv"]
+    mine = root / directory / FILES["mount-srv"]
     mine.write_text(mine.read_text("utf-8").replace('["mount-srv"]', '["mount-srv", "--allow", "datasets"]'),
                     encoding="utf-8")
     (root / OWN).mkdir(parents=True)
@@ -180,11 +180,11 @@ def test_an_upgrade_leaves_the_hosts_policy(unpacked, root, folder):
     newer(unpacked, "mount-srv")
     for _ in range(2):
         done = install(unpacked, root, *options)
-        assert f"/{folder}/{mine.name}' was changed, and stays as it is" in done.stdout
+        assert f"/{directory}/{mine.name}' was changed, and stays as it is" in done.stdout
         assert mine.read_bytes() == kept
     assert (root / OWN / FILES["amd-kfd"]).read_text("utf-8") == "{}"
     assert (root / SHARE / "hooks.d" / mine.name).read_bytes() == (unpacked / SHIPPED / mine.name).read_bytes()
-    assert {path.name for path in (root / folder).iterdir()} == set(FILES.values())
+    assert {path.name for path in (root / directory).iterdir()} == set(FILES.values())
 
 
 def test_an_upgrade_takes_old_files_away(unpacked, root):
@@ -232,16 +232,16 @@ HOST_FILE = "what is the host's"
 @pytest.fixture(name="outside")
 def outside_fixture(tmp_path):
     """A file and directories of the host's: nothing of them may be changed."""
-    folder = tmp_path / "host"
+    directory = tmp_path / "host"
     for name in ("opt", "etc", "usr/local/share/oci-gpu-hooks/kept", "usr/local/bin", "usr/share/containers/oci/hooks.d"):
-        (folder / name).mkdir(parents=True)
-        (folder / name / "mine").write_text(HOST_FILE, encoding="utf-8")
-    before = files_of(folder), sorted(folder.rglob("*"))
-    yield folder
-    assert (files_of(folder), sorted(folder.rglob("*"))) == before
+        (directory / name).mkdir(parents=True)
+        (directory / name / "mine").write_text(HOST_FILE, encoding="utf-8")
+    before = files_of(directory), sorted(directory.rglob("*"))
+    yield directory
+    assert (files_of(directory), sorted(directory.rglob("*"))) == before
 
 
-FOLDERS = ["usr", "usr/local", "usr/local/bin", "usr/local/libexec", EXECDIR, "usr/local/share", SHARE, f"{SHARE}/hooks.d",
+DIRECTORIES = ["usr", "usr/local", "usr/local/bin", "usr/local/libexec", EXECDIR, "usr/local/share", SHARE, f"{SHARE}/hooks.d",
            "usr/share", "usr/share/containers", SHIPPED]
 PLACES = ["usr/local/bin/oci-gpu-hooks", f"{EXECDIR}/amd-kfd", f"{SHIPPED}/{FILES['amd-kfd']}", f"{SHARE}/installed",
           f"{SHARE}/hooks.d/{FILES['amd-kfd']}"]
@@ -260,8 +260,8 @@ def by_both_ways(path):
     return path, Path("../" * 30 + str(path)[1:])
 
 
-@pytest.mark.parametrize("name", FOLDERS)
-def test_a_linked_folder_of_an_image_leads_nowhere_else(unpacked, outside, tmp_path, name):
+@pytest.mark.parametrize("name", DIRECTORIES)
+def test_a_linked_directory_of_an_image_leads_nowhere_else(unpacked, outside, tmp_path, name):
     for target in by_both_ways(outside / name):
         image = tmp_path / "image"
         (image / name).parent.mkdir(parents=True)

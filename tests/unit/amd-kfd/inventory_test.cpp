@@ -156,7 +156,7 @@ BOOST_AUTO_TEST_CASE(an_old_kernel)
     one.memory = other.memory = 17163091968;
     const AmdHost host({one, other});
     for (const unsigned node : {1U, 2U})
-        std::filesystem::remove_all(host.path(AmdHost::node_folder(node) + "/mem_banks"));
+        std::filesystem::remove_all(host.path(AmdHost::node_directory(node) + "/mem_banks"));
     const Inventory inventory = read(host, {false, false, true});
     BOOST_TEST(text_of(inventory) == "0:0=0000:21:00.0/128 1:0=0001:21:00.0/129");
     BOOST_TEST(!is_integrated(inventory.gpus[0]));
@@ -194,7 +194,7 @@ BOOST_AUTO_TEST_CASE(details_are_read_only_if_asked_for)
     BOOST_TEST(whole.gpus[0].memory.value() == std::uint64_t{20464} << 20U);
     BOOST_TEST(whole.gpus[1].drm_unique_id == 0U);
     // KFD would count what it may use of the CPU's.
-    host.file(AmdHost::node_folder(2) + "/mem_banks/0/properties",
+    host.file(AmdHost::node_directory(2) + "/mem_banks/0/properties",
               "heap_type 1\nsize_in_bytes 16106127360\n");
     BOOST_TEST(read(host, {true, true, true}).gpus[1].memory.value() == 512U << 20U);
 }
@@ -220,24 +220,24 @@ BOOST_AUTO_TEST_CASE(gpus_that_cannot_be_handed_out)
 BOOST_AUTO_TEST_CASE(what_cannot_be_read_is_an_error_of_the_host)
 {
     const AmdHost host({AmdGpu()});
-    const std::string properties = AmdHost::node_folder(1) + "/properties";
+    const std::string properties = AmdHost::node_directory(1) + "/properties";
     std::filesystem::remove(host.path(properties));
     BOOST_TEST(read(host).gpus.empty());
-    host.folder(properties);
+    host.directory(properties);
     const auto failure = failure_of([&] { static_cast<void>(read(host)); });
     BOOST_TEST((failure.kind == ErrorKind::BrokenHost));
     BOOST_TEST(failure.says("/topology/nodes/1/properties'"), failure.message);
-    const AmdHost no_folder({AmdGpu()});
-    std::filesystem::remove_all(no_folder.path("sys/devices/virtual/kfd/kfd/topology"));
-    no_folder.file("sys/devices/virtual/kfd/kfd/topology/nodes");
-    BOOST_TEST((failure_of([&] { static_cast<void>(read(no_folder)); }).kind == ErrorKind::BrokenHost));
+    const AmdHost no_directory({AmdGpu()});
+    std::filesystem::remove_all(no_directory.path("sys/devices/virtual/kfd/kfd/topology"));
+    no_directory.file("sys/devices/virtual/kfd/kfd/topology/nodes");
+    BOOST_TEST((failure_of([&] { static_cast<void>(read(no_directory)); }).kind == ErrorKind::BrokenHost));
 }
 
 BOOST_AUTO_TEST_CASE(more_nodes_than_there_can_be_are_refused)
 {
     const AmdHost host(std::vector<AmdGpu>{});
     for (unsigned i = 1; i <= 1024; ++i)
-        host.folder(AmdHost::node_folder(i));
+        host.directory(AmdHost::node_directory(i));
     BOOST_TEST(failure_of([&] { static_cast<void>(read(host)); }).says("has more than 1024 entries"));
 }
 

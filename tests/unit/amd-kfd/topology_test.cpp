@@ -115,8 +115,10 @@ BOOST_AUTO_TEST_CASE(errors_that_say_hidden_or_gone)
 BOOST_AUTO_TEST_CASE(files_of_sysfs)
 {
     const AmdHost host;
-    const UniqueFd folder(::open(host.path().c_str(), O_PATH | O_CLOEXEC));
-    const auto read = [&](const char *name) { return read_sysfs_file(folder.get(), name, "/the folder"); };
+    const UniqueFd directory(::open(host.path().c_str(), O_PATH | O_CLOEXEC));
+    const auto read = [&](const char *name) {
+        return read_sysfs_file(directory.get(), name, "/the directory");
+    };
     host.file("text", "one\ntwo\n");
     BOOST_TEST((read("text") == SysfsFile{State::Read, "one\ntwo"}));
     host.file("empty");
@@ -124,21 +126,21 @@ BOOST_AUTO_TEST_CASE(files_of_sysfs)
     BOOST_TEST((read("none") == SysfsFile{State::Missing}));
     BOOST_REQUIRE(::mkfifo(host.path("fifo").c_str(), 0600) == 0);
     BOOST_TEST((read("fifo") == SysfsFile{State::Read, ""}));
-    host.folder("folder");
+    host.directory("directory");
     host.link("link", "text");
     host.file("large", std::string(8192, 'x'));
-    for (const char *name : {"folder", "link", "large", "text/below"}) {
+    for (const char *name : {"directory", "link", "large", "text/below"}) {
         const auto failure = failure_of([&] { read(name); });
         BOOST_TEST((failure.kind == ErrorKind::BrokenHost), name);
-        BOOST_TEST(failure.says("'/the folder/" + std::string(name) + "'"), failure.message);
+        BOOST_TEST(failure.says("'/the directory/" + std::string(name) + "'"), failure.message);
     }
 }
 
 BOOST_AUTO_TEST_CASE(device_numbers)
 {
     const AmdHost host;
-    const UniqueFd folder(::open(host.path().c_str(), O_PATH | O_CLOEXEC));
-    const auto read = [&] { return read_device_number(folder.get(), "dev", "/the folder"); };
+    const UniqueFd directory(::open(host.path().c_str(), O_PATH | O_CLOEXEC));
+    const auto read = [&] { return read_device_number(directory.get(), "dev", "/the directory"); };
     BOOST_TEST(!read().has_value());
     host.file("dev", "226:129\n");
     BOOST_TEST((read() == DeviceNumber{226, 129}));
@@ -146,14 +148,14 @@ BOOST_AUTO_TEST_CASE(device_numbers)
         host.file("dev", text);
         const auto failure = failure_of([&] { static_cast<void>(read()); });
         BOOST_TEST((failure.kind == ErrorKind::BrokenHost), text);
-        BOOST_TEST(failure.message == "'/the folder/dev' has no device number", failure.message);
+        BOOST_TEST(failure.message == "'/the directory/dev' has no device number", failure.message);
     }
 }
 
 BOOST_AUTO_TEST_CASE(memory_is_the_heaps_that_are_its_own)
 {
     const AmdHost host({AmdGpu()});
-    const std::string banks = AmdHost::node_folder(1) + "/mem_banks/";
+    const std::string banks = AmdHost::node_directory(1) + "/mem_banks/";
     const auto memory = [&](std::uint64_t count, std::uint64_t local = 0) {
         KfdProperties properties;
         properties.mem_banks_count = count;

@@ -12,13 +12,13 @@
 
 #include "base/log.h"
 #include "support/expect.h"
-#include "support/temp_folder.h"
+#include "support/temp_directory.h"
 
 BOOST_AUTO_TEST_SUITE(log_file)
 
 using namespace ogh;
 using ogh::test::failure_of;
-using ogh::test::TempFolder;
+using ogh::test::TempDirectory;
 
 namespace {
 
@@ -37,8 +37,8 @@ test::Failure refusal(const std::string &path)
 
 BOOST_AUTO_TEST_CASE(lines_are_added_with_their_time)
 {
-    const TempFolder folder;
-    const std::string path = folder.path("hooks.log");
+    const TempDirectory directory;
+    const std::string path = directory.path("hooks.log");
     LogFile(path).write("mount-srv: one");
     LogFile(path).write("mount-srv: two");
     const std::string text = content(path);
@@ -51,53 +51,54 @@ BOOST_AUTO_TEST_CASE(lines_are_added_with_their_time)
 
 BOOST_AUTO_TEST_CASE(a_message_is_one_line_whoever_forgot_to_quote)
 {
-    const TempFolder folder;
+    const TempDirectory directory;
     Log log("mount-srv");
-    log.add_file(folder.path("hooks.log"));
+    log.add_file(directory.path("hooks.log"));
     log.write(LogLevel::Error, "a\nb\u202ec\x1b[2J");
-    BOOST_TEST(content(folder.path("hooks.log")).ends_with("Z mount-srv: a\\x0ab\\xe2\\x80\\xaec\\x1b[2J\n"));
+    BOOST_TEST(
+        content(directory.path("hooks.log")).ends_with("Z mount-srv: a\\x0ab\\xe2\\x80\\xaec\\x1b[2J\n"));
 }
 
 BOOST_AUTO_TEST_CASE(no_link_leads_to_it)
 {
-    const TempFolder folder;
-    folder.file("target", "");
-    folder.link("link", "target");
-    folder.link("dangling", "made");
-    std::filesystem::create_directory(folder.path("real"));
-    folder.link("parent", "real");
+    const TempDirectory directory;
+    directory.file("target", "");
+    directory.link("link", "target");
+    directory.link("dangling", "made");
+    std::filesystem::create_directory(directory.path("real"));
+    directory.link("parent", "real");
     for (const char *name : {"link", "dangling", "parent/hooks.log"})
-        BOOST_TEST(refusal(folder.path(name)).says("cannot open the log file"), name);
-    BOOST_TEST(content(folder.path("target")).empty());
-    BOOST_TEST(!std::filesystem::exists(folder.path("made")));
-    BOOST_TEST(!std::filesystem::exists(folder.path("real/hooks.log")));
+        BOOST_TEST(refusal(directory.path(name)).says("cannot open the log file"), name);
+    BOOST_TEST(content(directory.path("target")).empty());
+    BOOST_TEST(!std::filesystem::exists(directory.path("made")));
+    BOOST_TEST(!std::filesystem::exists(directory.path("real/hooks.log")));
 }
 
 BOOST_AUTO_TEST_CASE(only_a_file_of_ones_own_will_do)
 {
-    const TempFolder folder;
-    folder.file("open", "");
-    std::filesystem::permissions(folder.path("open"), std::filesystem::perms(0620));
-    BOOST_TEST(refusal(folder.path("open")).says("has mode 0620, and must not have more than 0644"));
-    folder.file("two", "");
-    std::filesystem::create_hard_link(folder.path("two"), folder.path("names"));
-    BOOST_TEST(refusal(folder.path("two")).says("more than one name"));
-    BOOST_REQUIRE(::mkfifo(folder.path("fifo").c_str(), 0600) == 0);
-    BOOST_TEST((refusal(folder.path("fifo")).kind == ErrorKind::BrokenHost));
+    const TempDirectory directory;
+    directory.file("open", "");
+    std::filesystem::permissions(directory.path("open"), std::filesystem::perms(0620));
+    BOOST_TEST(refusal(directory.path("open")).says("has mode 0620, and must not have more than 0644"));
+    directory.file("two", "");
+    std::filesystem::create_hard_link(directory.path("two"), directory.path("names"));
+    BOOST_TEST(refusal(directory.path("two")).says("more than one name"));
+    BOOST_REQUIRE(::mkfifo(directory.path("fifo").c_str(), 0600) == 0);
+    BOOST_TEST((refusal(directory.path("fifo")).kind == ErrorKind::BrokenHost));
     BOOST_TEST((refusal("/dev/null").kind == ErrorKind::BrokenHost));
-    BOOST_TEST((refusal(folder.path()).kind == ErrorKind::BrokenHost));
-    BOOST_TEST((refusal(folder.path("missing/hooks.log")).kind == ErrorKind::BrokenHost));
+    BOOST_TEST((refusal(directory.path()).kind == ErrorKind::BrokenHost));
+    BOOST_TEST((refusal(directory.path("missing/hooks.log")).kind == ErrorKind::BrokenHost));
     if (::geteuid() == 0) {
-        folder.file("others", "");
-        BOOST_REQUIRE(::chown(folder.path("others").c_str(), 1000, 1000) == 0);
-        BOOST_TEST(refusal(folder.path("others")).says("does not belong to root"));
+        directory.file("others", "");
+        BOOST_REQUIRE(::chown(directory.path("others").c_str(), 1000, 1000) == 0);
+        BOOST_TEST(refusal(directory.path("others")).says("does not belong to root"));
     }
 }
 
 BOOST_AUTO_TEST_CASE(a_full_disk_is_no_error)
 {
-    const TempFolder folder;
-    const LogFile file(folder.path("hooks.log"));
+    const TempDirectory directory;
+    const LogFile file(directory.path("hooks.log"));
     rlimit old{};
     BOOST_REQUIRE(::getrlimit(RLIMIT_FSIZE, &old) == 0);
     const rlimit none{0, old.rlim_max};
@@ -106,7 +107,7 @@ BOOST_AUTO_TEST_CASE(a_full_disk_is_no_error)
     file.write("lost");
     ::setrlimit(RLIMIT_FSIZE, &old);
     ::signal(SIGXFSZ, handler);
-    BOOST_TEST(content(folder.path("hooks.log")).empty());
+    BOOST_TEST(content(directory.path("hooks.log")).empty());
 }
 
 BOOST_AUTO_TEST_SUITE_END()

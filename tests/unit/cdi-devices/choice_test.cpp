@@ -58,7 +58,7 @@ BOOST_AUTO_TEST_CASE(devices_are_given_in_the_order_of_the_request_after_what_th
     BOOST_TEST(chosen("none").empty());
 }
 
-BOOST_AUTO_TEST_CASE(what_two_files_of_a_folder_have_nobody_gets)
+BOOST_AUTO_TEST_CASE(what_two_files_of_a_directory_have_nobody_gets)
 {
     const Failure failure = why_not("a.com/gpu=both");
     BOOST_TEST((failure.kind == ErrorKind::NotAvailable));

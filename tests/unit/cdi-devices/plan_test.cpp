@@ -9,7 +9,7 @@
 
 #include "cdi-devices/plan/driver_plan.h"
 #include "cdi-devices/plan/plan.h"
-#include "libraries/folder_libraries.h"
+#include "libraries/directory_libraries.h"
 #include "support/expect.h"
 
 BOOST_AUTO_TEST_SUITE(cdi_devices_plan)
@@ -154,26 +154,26 @@ BOOST_AUTO_TEST_CASE(mounts_are_read_only_unless_they_say_otherwise)
 
 BOOST_AUTO_TEST_CASE(some_places_are_nobodys)
 {
-    const HostFile folder{"/host/a", S_IFDIR, 0};
+    const HostFile directory{"/host/a", S_IFDIR, 0};
     for (const char *path : {"/", "//", "/.", "/proc", "/proc/x", "/sys/class", "/usr/local/nvidia",
                              "/usr/local/nvidia/.oci-gpu-hooks/a", "/usr/local", "/usr", "/dev", "/etc",
                              "/etc/hosts", "/run", "/dev/shm", "/./proc/"})
         BOOST_TEST_CONTEXT(path)
         {
-            BOOST_TEST((why_not(mount_at(path), folder).kind == ErrorKind::Denied));
+            BOOST_TEST((why_not(mount_at(path), directory).kind == ErrorKind::Denied));
         }
     for (const char *path : {"", "a", "/a/../b", "/.."})
         BOOST_TEST_CONTEXT(path)
         {
-            BOOST_TEST((why_not(mount_at(path), folder).kind == ErrorKind::BrokenHost));
+            BOOST_TEST((why_not(mount_at(path), directory).kind == ErrorKind::BrokenHost));
         }
     for (const char *path : {"/process", "/dev/dri", "/etc/hosts.d", "/usr/local/nvidia2",
                              "/usr/local/nvidia/lib64", "/usr/lib/a b"})
         BOOST_TEST_CONTEXT(path)
         {
-            BOOST_TEST(why_not(mount_at(path), folder).message == "");
+            BOOST_TEST(why_not(mount_at(path), directory).message == "");
         }
-    BOOST_TEST(planned(mount_at("//a/./b/"), folder).mounts.at(0).container_path == "/a/b");
+    BOOST_TEST(planned(mount_at("//a/./b/"), directory).mounts.at(0).container_path == "/a/b");
     for (const char *path : {"/x", "/dev", "/dev/null", "/dev/pts/0/..", "/tmp/dev/x"})
         BOOST_TEST_CONTEXT(path)
         {
@@ -199,8 +199,8 @@ BOOST_AUTO_TEST_CASE(a_vendors_links_are_made_without_the_vendors_program)
           hook_with(with({"nvidia-cdi-hook"}), "/usr/bin/nvidia-cdi-hook", "startContainer"),
           hook_with({}),
           hook_with({"nvidia-cdi-hook"}),
-          hook_with({"nvidia-cdi-hook", "update-ldcache", "--folder", "/"}),
-          hook_with({"nvidia-cdi-hook", "update-ldcache", "--folder", "/a:/b"}),
+          hook_with({"nvidia-cdi-hook", "update-ldcache", "--directory", "/"}),
+          hook_with({"nvidia-cdi-hook", "update-ldcache", "--directory", "/a:/b"}),
           hook_with({"nvidia-cdi-hook", "update-ldcache", "--other", "/a"}),
           hook_with({"nvidia-cdi-hook", "update-ldcache", "/a"}),
           hook_with({"nvidia-cdi-hook", "enable-cuda-compat"}),
@@ -221,17 +221,17 @@ BOOST_AUTO_TEST_CASE(a_vendors_links_are_made_without_the_vendors_program)
         BOOST_TEST((why_not(edits).kind == ErrorKind::Denied));
 }
 
-BOOST_AUTO_TEST_CASE(the_folders_of_libraries_are_those_of_all_hooks)
+BOOST_AUTO_TEST_CASE(the_directories_of_libraries_are_those_of_all_hooks)
 {
     const auto hook = [](std::vector<std::string> args) {
         args.insert(args.begin(), "nvidia-cdi-hook");
         return SpecHook{"createContainer", "/usr/bin/nvidia-cdi-hook", std::move(args), {}};
     };
-    const VendorActions actions =
-        vendor_actions({hook({"update-ldcache", "--folder", "/usr/lib/a/", "--ldconfig-path=/sbin/ldconfig"}),
-                        hook({"update-ldcache", "--folder=/usr/lib//a", "--folder", "/opt/b"}),
-                        hook({"enable-cuda-compat", "--host-driver-version=555.42"})});
-    BOOST_TEST(actions.library_folders == (std::vector<std::string>{"/usr/lib/a", "/opt/b"}),
+    const VendorActions actions = vendor_actions(
+        {hook({"update-ldcache", "--directory", "/usr/lib/a/", "--ldconfig-path=/sbin/ldconfig"}),
+         hook({"update-ldcache", "--directory=/usr/lib//a", "--directory", "/opt/b"}),
+         hook({"enable-cuda-compat", "--host-driver-version=555.42"})});
+    BOOST_TEST(actions.library_directories == (std::vector<std::string>{"/usr/lib/a", "/opt/b"}),
                boost::test_tools::per_element());
     BOOST_TEST((actions.compat_driver == "555.42"));
     BOOST_TEST((!actions.masks_params && !actions.limits_egl && actions.links.empty()));
@@ -254,7 +254,7 @@ BOOST_AUTO_TEST_CASE(a_node_gets_the_permissions_that_chmod_names)
 BOOST_AUTO_TEST_CASE(libraries_and_links_to_them_are_found_by_their_names)
 {
     ElfLibrary library{.is_64 = true, .machine = 62, .soname = "liba.so.1"};
-    const FolderFiles files{{"/lib/a", {{"liba.so.1.2", false, 1, 2, library}}}, {"/lib/b", {}}};
+    const DirectoryFiles files{{"/lib/a", {{"liba.so.1.2", false, 1, 2, library}}}, {"/lib/b", {}}};
     const std::vector<LinkEdit> links{{"/lib/a/liba.so", "liba.so.1"},
                                       {"/lib/a/liba.so.1", "/lib/a/liba.so.1.2"},
                                       {"/lib/b/libz.so", "/elsewhere/liba.so.1.2"}};

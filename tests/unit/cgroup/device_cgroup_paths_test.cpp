@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <boost/test/unit_test.hpp>
 
-#include "cgroup/cgroup_folder.h"
+#include "cgroup/cgroup_directory.h"
 #include "cgroup/device_cgroup.h"
 
 BOOST_AUTO_TEST_SUITE(device_cgroup_paths)

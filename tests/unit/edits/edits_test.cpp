@@ -80,7 +80,7 @@ BOOST_AUTO_TEST_CASE(json_has_nodes_links_and_the_rules_for_the_nodes)
     BOOST_TEST(planned(edits) == expected);
 }
 
-BOOST_AUTO_TEST_CASE(json_has_a_covered_folder_with_what_is_in_it)
+BOOST_AUTO_TEST_CASE(json_has_a_covered_directory_with_what_is_in_it)
 {
     const Edits edits{.mounts = {{"/srv/a", "/in/a"}},
                       .files = {{"/etc/a", "b", FileEdit::How::Replace}},

@@ -9,12 +9,12 @@
 #include <nlohmann/json.hpp>
 
 #include "history/history.h"
-#include "support/temp_folder.h"
+#include "support/temp_directory.h"
 
 BOOST_AUTO_TEST_SUITE(history)
 
 using namespace ogh;
-using test::TempFolder;
+using test::TempDirectory;
 
 namespace {
 
@@ -52,9 +52,9 @@ BOOST_AUTO_TEST_CASE(a_line_is_json_whatever_the_texts_are)
 
 BOOST_AUTO_TEST_CASE(lines_are_added_and_the_file_is_bounded)
 {
-    const TempFolder folder;
-    History history(Sysroot(folder.path()), default_history, "mount-srv");
-    const std::string file = folder.path("var/lib/oci-gpu-hooks/history");
+    const TempDirectory directory;
+    History history(Sysroot(directory.path()), default_history, "mount-srv");
+    const std::string file = directory.path("var/lib/oci-gpu-hooks/history");
     history.add(history.begin("a"));
     history.add(history.begin("b"));
     BOOST_TEST(history.problem() == "");
@@ -71,20 +71,20 @@ BOOST_AUTO_TEST_CASE(lines_are_added_and_the_file_is_bounded)
 
 BOOST_AUTO_TEST_CASE(a_path_by_a_symlink_and_a_file_of_others_is_none)
 {
-    const TempFolder folder;
-    folder.folder("real");
-    folder.link("linked", folder.path("real"));
-    folder.file("open");
-    ::chmod(folder.path("open").c_str(), 0644);
-    folder.file("other");
-    ::chmod(folder.path("other").c_str(), 0600);
-    folder.link("last", folder.path("other"));
+    const TempDirectory directory;
+    directory.directory("real");
+    directory.link("linked", directory.path("real"));
+    directory.file("open");
+    ::chmod(directory.path("open").c_str(), 0644);
+    directory.file("other");
+    ::chmod(directory.path("other").c_str(), 0600);
+    directory.link("last", directory.path("other"));
     for (const char *const path : {"/linked/history", "/open", "/open/history", "/real", "/last"}) {
-        History history(Sysroot(folder.path()), path, "mount-srv");
+        History history(Sysroot(directory.path()), path, "mount-srv");
         history.add(history.begin("a"));
         BOOST_TEST(history.problem() != "", path);
     }
-    BOOST_TEST(!std::filesystem::exists(folder.path("real/history")));
+    BOOST_TEST(!std::filesystem::exists(directory.path("real/history")));
 }
 
 BOOST_AUTO_TEST_SUITE_END()

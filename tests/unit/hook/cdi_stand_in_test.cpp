@@ -3,14 +3,14 @@
 
 #include "hook/cdi_stand_in.h"
 #include "support/expect.h"
-#include "support/temp_folder.h"
+#include "support/temp_directory.h"
 
 BOOST_AUTO_TEST_SUITE(cdi_stand_in)
 
 using namespace ogh;
 using ogh::test::Failure;
 using ogh::test::failure_of;
-using ogh::test::TempFolder;
+using ogh::test::TempDirectory;
 
 namespace {
 
@@ -19,7 +19,7 @@ const std::string vendor_yaml = "---\ncdiVersion: 0.5.0\ndevices:\n- name: \"0\"
 const std::string unit = "usr/lib/systemd/system/nvidia-cdi-refresh.path";
 const std::string wanted = "etc/systemd/system/multi-user.target.wants/nvidia-cdi-refresh.path";
 
-Failure check(const TempFolder &host)
+Failure check(const TempDirectory &host)
 {
     return failure_of([&] { check_stand_in(Sysroot(host.path()), vendor, "nvidia-devices"); });
 }
@@ -45,14 +45,14 @@ BOOST_AUTO_TEST_CASE(the_kind_of_a_specification)
 
 BOOST_AUTO_TEST_CASE(nobody_else_makes_devices_of_that_kind)
 {
-    const TempFolder host;
+    const TempDirectory host;
     BOOST_TEST((check(host).kind == ErrorKind::None));
     host.file("etc/cdi/nvidia.json", made_by_the_hook());
     host.file("etc/cdi/srv.json", R"({"cdiVersion": "0.5.0", "kind": "io.oci-gpu-hooks/mount-srv"})");
     host.file("etc/cdi/other.yaml", "kind: nvidia.com/gpus # not nvidia.com/gpu\n");
     host.file("etc/cdi/nvidia.yml", vendor_yaml); // no engine reads that
     host.file("etc/cdi/empty.json", "");          // by the redirection into it
-    host.folder("etc/cdi/folder.json");
+    host.directory("etc/cdi/directory.json");
     BOOST_TEST(check(host).message == "");
 }
 
@@ -62,7 +62,7 @@ BOOST_AUTO_TEST_CASE(another_specification_of_that_kind)
         for (const std::string &text :
              {vendor_yaml, std::string(R"({"kind": "nvidia.com/gpu", "devices": [{}]})"),
               std::string("{kind: nvidia.com/gpu}")}) {
-            const TempFolder host;
+            const TempDirectory host;
             host.file(path, text);
             const Failure failure = check(host);
             BOOST_TEST((failure.kind == ErrorKind::BrokenHost));
@@ -74,7 +74,7 @@ BOOST_AUTO_TEST_CASE(another_specification_of_that_kind)
 
 BOOST_AUTO_TEST_CASE(a_specification_that_calls_the_hook_for_some_devices_only)
 {
-    const TempFolder host;
+    const TempDirectory host;
     std::string text = made_by_the_hook();
     text.insert(text.rfind(']'),
                 R"(, {"name": "1", "containerEdits": {"deviceNodes": [{"path": "/dev/nvidia1"}]}})");
@@ -84,10 +84,10 @@ BOOST_AUTO_TEST_CASE(a_specification_that_calls_the_hook_for_some_devices_only)
 
 BOOST_AUTO_TEST_CASE(a_link_to_a_specification_counts_once)
 {
-    const TempFolder host;
+    const TempDirectory host;
     host.file("opt/nvidia", vendor_yaml);
-    host.folder("run/cdi");
-    host.folder("var");
+    host.directory("run/cdi");
+    host.directory("var");
     host.link("run/cdi/nvidia.yaml", "/opt/nvidia");
     host.link("var/run", "/run");
     BOOST_TEST(check(host).message.starts_with("'/run/cdi/nvidia.yaml' has devices"), check(host).message);
@@ -95,10 +95,10 @@ BOOST_AUTO_TEST_CASE(a_link_to_a_specification_counts_once)
 
 BOOST_AUTO_TEST_CASE(the_vendors_service)
 {
-    const TempFolder host;
+    const TempDirectory host;
     host.file(unit, "");
     BOOST_TEST((check(host).kind == ErrorKind::None));
-    host.folder("etc/systemd/system/multi-user.target.wants");
+    host.directory("etc/systemd/system/multi-user.target.wants");
     host.link(wanted, "/" + unit);
     BOOST_TEST((check(host).kind == ErrorKind::BrokenHost));
     BOOST_TEST(check(host).says("systemctl disable --now nvidia-cdi-refresh.path"));

@@ -5,7 +5,7 @@
 
 #include "base/error.h"
 #include "hook/podman_names.h"
-#include "support/temp_folder.h"
+#include "support/temp_directory.h"
 
 BOOST_AUTO_TEST_SUITE(podman_names)
 
@@ -29,9 +29,9 @@ BOOST_AUTO_TEST_CASE(names_and_images_are_those_of_the_list)
 
 BOOST_AUTO_TEST_CASE(a_bundle_in_podmans_storage_leads_to_the_list)
 {
-    const test::TempFolder folder;
-    const std::string storage = folder.path("overlay-containers");
-    folder.file("overlay-containers/containers.json", list);
+    const test::TempDirectory directory;
+    const std::string storage = directory.path("overlay-containers");
+    directory.file("overlay-containers/containers.json", list);
     const auto name_of = [&](const std::string &bundle, const std::string &id) {
         LeaseList leases;
         leases.entries.emplace_back();
@@ -42,7 +42,7 @@ BOOST_AUTO_TEST_CASE(a_bundle_in_podmans_storage_leads_to_the_list)
     };
     BOOST_TEST(name_of(storage + "/3f2a/userdata", "3f2a") == "train");
     BOOST_TEST(name_of(storage + "/3f2a/userdata", "b") == "");
-    BOOST_TEST(name_of(folder.path() + "/3f2a/userdata", "3f2a") == "");
+    BOOST_TEST(name_of(directory.path() + "/3f2a/userdata", "3f2a") == "");
     std::filesystem::rename(storage + "/containers.json", storage + "/volatile-containers.json");
     BOOST_TEST(name_of(storage + "/3f2a/userdata", "3f2a") == "train");
     std::filesystem::permissions(storage + "/volatile-containers.json", std::filesystem::perms::others_write,

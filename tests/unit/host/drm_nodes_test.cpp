@@ -15,7 +15,7 @@ BOOST_AUTO_TEST_CASE(card_and_render_node_by_pci_address)
 {
     const NvidiaHost host;
     const auto nodes_of = [&](const PciAddress &address) {
-        return read_drm_nodes(Sysroot(host.path()), sysfs_folder(address));
+        return read_drm_nodes(Sysroot(host.path()), sysfs_directory(address));
     };
     const PciAddress address{0, 0x5e, 0, 0};
     BOOST_TEST((nodes_of(address) == DrmNodes{}));
@@ -28,14 +28,14 @@ BOOST_AUTO_TEST_CASE(card_and_render_node_by_pci_address)
     BOOST_TEST((nodes_of({0, 1, 0, 0}) == DrmNodes{}));
 }
 
-BOOST_AUTO_TEST_CASE(odd_drm_folders)
+BOOST_AUTO_TEST_CASE(odd_drm_directories)
 {
     const NvidiaHost host;
     const std::string drm = "sys/bus/pci/devices/0000:5e:00.0/drm";
     const auto nodes = [&] {
         return read_drm_nodes(Sysroot(host.path()), "/sys/bus/pci/devices/0000:5e:00.0");
     };
-    host.folder(drm + "/card0");
+    host.directory(drm + "/card0");
     host.file(drm + "/card1-DP-1/dev", "226:9\n");
     host.file(drm + "/controlD64/dev", "226:64\n");
     host.file(drm + "/renderD/dev", "226:9\n");

@@ -4,12 +4,12 @@
 #include <boost/test/unit_test.hpp>
 
 #include "host/pci_devices.h"
-#include "support/temp_folder.h"
+#include "support/temp_directory.h"
 
 BOOST_AUTO_TEST_SUITE(pci_devices)
 
 using namespace ogh;
-using ogh::test::TempFolder;
+using ogh::test::TempDirectory;
 
 namespace {
 
@@ -19,14 +19,14 @@ const std::string living =
     std::string("\xde\x10\x30\x23\x06\x04\x10\x00\xa1\x00\x02\x03", 12) + std::string(52, '\0');
 
 /** A device at 0000:5e:00.0, linked as the kernel does. */
-struct Host : TempFolder {
+struct Host : TempDirectory {
     const std::string device = "sys/devices/pci0000:5d/0000:5e:00.0";
 
     Host()
     {
-        folder("sys/bus/pci/devices");
+        directory("sys/bus/pci/devices");
         link("sys/bus/pci/devices/0000:5e:00.0", "../../../devices/pci0000:5d/0000:5e:00.0");
-        folder(device + "/power");
+        directory(device + "/power");
     }
 
     void config(const std::string &bytes) const { file(device + "/config", bytes); }
@@ -77,7 +77,7 @@ BOOST_FIXTURE_TEST_CASE(what_the_host_does_not_show_is_not_dead, Host)
         config(ones.substr(0, size));
         BOOST_TEST((ask() == PciAnswer::NotAsked), size);
     }
-    const TempFolder none;
+    const TempDirectory none;
     BOOST_TEST((PciDevices(Sysroot(none.path())).ask({0, 0x5e, 0, 0}) == PciAnswer::NotAsked));
 }
 

@@ -3,13 +3,13 @@
 
 #include "host/proc_devices.h"
 #include "support/expect.h"
-#include "support/temp_folder.h"
+#include "support/temp_directory.h"
 
 BOOST_AUTO_TEST_SUITE(proc_devices)
 
 using namespace ogh;
 using ogh::test::failure_of;
-using ogh::test::TempFolder;
+using ogh::test::TempDirectory;
 
 namespace {
 
@@ -75,7 +75,7 @@ BOOST_AUTO_TEST_CASE(odd_lines_are_passed_over)
 
 BOOST_AUTO_TEST_CASE(the_file_is_read_below_the_sysroot)
 {
-    const TempFolder host;
+    const TempDirectory host;
     const auto read = [&] { return read_proc_devices(Sysroot(host.path())); };
     BOOST_TEST((failure_of([&] { static_cast<void>(read()); }).kind == ErrorKind::BrokenHost));
     host.file("proc/devices", sample);

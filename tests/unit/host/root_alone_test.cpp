@@ -6,22 +6,22 @@
 
 #include "host/root_alone.h"
 #include "support/expect.h"
-#include "support/temp_folder.h"
+#include "support/temp_directory.h"
 
 BOOST_AUTO_TEST_SUITE(root_alone)
 
 using namespace ogh;
 using ogh::test::failure_of;
-using ogh::test::TempFolder;
+using ogh::test::TempDirectory;
 
 namespace {
 
 /** A file below a directory where everybody may make names, as in /tmp. */
-struct Tree : TempFolder {
+struct Tree : TempDirectory {
     Tree()
     {
         file("real/file");
-        folder("shared");
+        directory("shared");
         change_mode("shared", 01777);
     }
 

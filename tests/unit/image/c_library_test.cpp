@@ -2,24 +2,24 @@
 #include <boost/test/unit_test.hpp>
 
 #include "image/c_library.h"
-#include "support/image_in_folder.h"
-#include "support/temp_folder.h"
+#include "support/image_in_directory.h"
+#include "support/temp_directory.h"
 
 BOOST_AUTO_TEST_SUITE(c_library)
 
 using namespace ogh;
-using ogh::test::ImageInFolder;
-using ogh::test::TempFolder;
+using ogh::test::ImageInDirectory;
+using ogh::test::TempDirectory;
 
 namespace {
 
 using Machines = std::vector<std::string>;
 
-struct Image : TempFolder {
-    Image() { folder("root"); }
+struct Image : TempDirectory {
+    Image() { directory("root"); }
 
-    [[nodiscard]] bool glibc() const { return has_glibc(ImageInFolder(path("root")).reader()); }
-    [[nodiscard]] Machines musl() const { return musl_machines(ImageInFolder(path("root")).reader()); }
+    [[nodiscard]] bool glibc() const { return has_glibc(ImageInDirectory(path("root")).reader()); }
+    [[nodiscard]] Machines musl() const { return musl_machines(ImageInDirectory(path("root")).reader()); }
 };
 
 } // namespace
@@ -63,8 +63,8 @@ BOOST_FIXTURE_TEST_CASE(links_are_followed_in_the_root, Image)
 BOOST_FIXTURE_TEST_CASE(what_is_no_plain_file_of_the_image_is_no_loader, Image)
 {
     file("outside");
-    folder("root/lib64/ld-linux-x86-64.so.2");
-    folder("root/lib");
+    directory("root/lib64/ld-linux-x86-64.so.2");
+    directory("root/lib");
     link("root/lib/ld-linux.so.2", path("outside"));
     link("root/lib/ld-linux-armhf.so.3", "../../outside");
     link("root/lib/ld-musl-x86_64.so.1", "/nowhere");

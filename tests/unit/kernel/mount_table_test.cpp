@@ -10,21 +10,21 @@
 #include "base/unique_fd.h"
 #include "kernel/mount_table.h"
 #include "support/expect.h"
-#include "support/temp_folder.h"
+#include "support/temp_directory.h"
 
 BOOST_AUTO_TEST_SUITE(mount_table)
 
 using namespace ogh;
 using ogh::test::failure_of;
-using ogh::test::TempFolder;
+using ogh::test::TempDirectory;
 
 namespace {
 
 MountTable read(const std::string &text)
 {
-    const TempFolder folder;
-    folder.file("mountinfo", text);
-    const UniqueFd fd(::open(folder.path("mountinfo").c_str(), O_RDONLY | O_CLOEXEC));
+    const TempDirectory directory;
+    directory.file("mountinfo", text);
+    const UniqueFd fd(::open(directory.path("mountinfo").c_str(), O_RDONLY | O_CLOEXEC));
     return MountTable(fd.get());
 }
 

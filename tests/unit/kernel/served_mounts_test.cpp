@@ -5,21 +5,21 @@
 
 #include "base/unique_fd.h"
 #include "kernel/served_mounts.h"
-#include "support/temp_folder.h"
+#include "support/temp_directory.h"
 
 BOOST_AUTO_TEST_SUITE(served_mounts)
 
 using namespace ogh;
-using ogh::test::TempFolder;
+using ogh::test::TempDirectory;
 
 namespace {
 
 /** "TYPE at POINT" of what is served in a table. */
 std::vector<std::string> served_in(const std::string &text)
 {
-    const TempFolder folder;
-    folder.file("mountinfo", text);
-    const UniqueFd fd(::open(folder.path("mountinfo").c_str(), O_RDONLY | O_CLOEXEC));
+    const TempDirectory directory;
+    directory.file("mountinfo", text);
+    const UniqueFd fd(::open(directory.path("mountinfo").c_str(), O_RDONLY | O_CLOEXEC));
     std::vector<std::string> found;
     for (const TypedMount &mount : ogh::served_mounts(MountTable(fd.get())))
         found.push_back(mount.type + " at " + mount.point);

@@ -31,9 +31,9 @@ bool ascend(const std::vector<std::string> &texts, CharSign sign)
     return true;
 }
 
-LdCacheEntry entry(std::uint64_t hwcap = 0, std::string_view subfolder = "", std::uint32_t os_version = 0)
+LdCacheEntry entry(std::uint64_t hwcap = 0, std::string_view subdirectory = "", std::uint32_t os_version = 0)
 {
-    return {"libx.so.1", "/lib/libx.so.1", 0x0303, os_version, hwcap, subfolder};
+    return {"libx.so.1", "/lib/libx.so.1", 0x0303, os_version, hwcap, subdirectory};
 }
 
 /** Whether they are in the order in which the loader shall find them. */
@@ -149,7 +149,7 @@ BOOST_AUTO_TEST_CASE(entries_go_down_by_name_and_flags)
     BOOST_TEST(in_order({higher, entry(), narrow, negative}));
 }
 
-BOOST_AUTO_TEST_CASE(entries_below_hwcaps_go_first_by_subfolder)
+BOOST_AUTO_TEST_CASE(entries_below_hwcaps_go_first_by_subdirectory)
 {
     BOOST_TEST(
         in_order({entry(0, "x86-64-v2"), entry(0, "x86-64-v3"), entry(0, "x\xff"), entry(7), entry()}));

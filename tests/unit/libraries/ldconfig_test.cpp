@@ -20,11 +20,11 @@
 #include <boost/test/unit_test.hpp>
 
 #include "base/unique_fd.h"
-#include "libraries/folder_libraries.h"
+#include "libraries/directory_libraries.h"
 #include "libraries/merged_cache.h"
 #include "loader/elf_library.h"
 #include "support/elf_image.h"
-#include "support/temp_folder.h"
+#include "support/temp_directory.h"
 
 namespace {
 
@@ -45,7 +45,7 @@ BOOST_AUTO_TEST_SUITE(ldconfig, *boost::unit_test::precondition(has_ldconfig))
 
 using namespace ogh;
 using ogh::test::ElfImage;
-using ogh::test::TempFolder;
+using ogh::test::TempDirectory;
 
 namespace fs = std::filesystem;
 
@@ -60,8 +60,8 @@ std::string content_of(const std::string &path)
 /** What ldconfig prints. */
 std::string run(std::vector<std::string> arguments)
 {
-    const TempFolder folder;
-    const std::string output = folder.path("output");
+    const TempDirectory directory;
+    const std::string output = directory.path("output");
     posix_spawn_file_actions_t actions{};
     ::posix_spawn_file_actions_init(&actions);
     ::posix_spawn_file_actions_addopen(&actions, STDOUT_FILENO, output.c_str(), O_WRONLY | O_CREAT, 0600);
@@ -111,8 +111,8 @@ std::string described(const LdCache &cache, bool with_hwcaps = true)
     std::string text;
     for (const LdCacheEntry &entry : cache.entries) {
         text += "\t" + std::string(entry.name) + " (" + kinds.at(entry.flags);
-        if (with_hwcaps && !entry.subfolder.empty())
-            text += ", hwcap: \"" + std::string(entry.subfolder) + "\"";
+        if (with_hwcaps && !entry.subdirectory.empty())
+            text += ", hwcap: \"" + std::string(entry.subdirectory) + "\"";
         text += ") => " + std::string(entry.path) + "\n";
     }
     return text;
@@ -127,7 +127,7 @@ LdCache parse(const std::string &bytes)
 }
 
 /** A root with libraries of every kind that ldconfig treats in its own way. */
-struct Root : TempFolder {
+struct Root : TempDirectory {
     Root()
     {
         library("usr/lib/libx.so.1.2.13", "libx.so.1");
@@ -167,11 +167,12 @@ struct Root : TempFolder {
     }
 
     /** What is chosen here from a directory of this root. */
-    [[nodiscard]] std::vector<AddedLibrary> choose(const std::string &folder,
-                                                   const std::string &subfolder) const
+    [[nodiscard]] std::vector<AddedLibrary> choose(const std::string &directory,
+                                                   const std::string &subdirectory) const
     {
         std::vector<FoundFile> files;
-        const std::string inside = subfolder.empty() ? folder : folder + "/glibc-hwcaps/" + subfolder;
+        const std::string inside =
+            subdirectory.empty() ? directory : directory + "/glibc-hwcaps/" + subdirectory;
         for (const auto &entry : fs::directory_iterator(path() + inside)) {
             const UniqueFd fd(::open(entry.path().c_str(), O_RDONLY | O_CLOEXEC));
             struct stat status {};
@@ -183,7 +184,7 @@ struct Root : TempFolder {
                 files.push_back({name, entry.is_symlink(), status.st_dev, status.st_ino, *library});
         }
         Notes notes;
-        return choose_libraries(folder, subfolder, files, notes);
+        return choose_libraries(directory, subdirectory, files, notes);
     }
 };
 
@@ -218,8 +219,8 @@ BOOST_AUTO_TEST_CASE(the_choice_is_that_of_ldconfig)
 {
     const Root root;
     std::vector<AddedLibrary> added = root.choose("/usr/lib", "");
-    for (const char *subfolder : {"x86-64-v2", "x86-64-v3"}) {
-        for (const AddedLibrary &library : root.choose("/usr/lib", subfolder))
+    for (const char *subdirectory : {"x86-64-v2", "x86-64-v3"}) {
+        for (const AddedLibrary &library : root.choose("/usr/lib", subdirectory))
             added.push_back(library);
     }
     root.file("etc/ours", ogh::merged_cache(nullptr, {}, added));

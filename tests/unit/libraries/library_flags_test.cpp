@@ -3,7 +3,7 @@
 
 #include <boost/test/unit_test.hpp>
 
-#include "libraries/folder_libraries.h"
+#include "libraries/directory_libraries.h"
 
 BOOST_AUTO_TEST_SUITE(library_flags)
 

@@ -14,7 +14,7 @@ using How = FileEdit::How;
 
 namespace {
 
-constexpr const char *folder = "/opt/lib";
+constexpr const char *directory = "/opt/lib";
 constexpr const char *own_text =
     "# Directories that were put into this container by oci-gpu-hooks\n/opt/lib\n";
 constexpr const char *include_line = "include /etc/ld.so.conf.d/*.conf\n";
@@ -35,9 +35,9 @@ LoaderFile unreadable()
             .why_not_replace = {}};
 }
 
-AddedLibrary library(const std::string &name, const std::string &subfolder = "")
+AddedLibrary library(const std::string &name, const std::string &subdirectory = "")
 {
-    return {name, std::string(folder) + "/" + name, 0x0303, 0, subfolder};
+    return {name, std::string(directory) + "/" + name, 0x0303, 0, subdirectory};
 }
 
 /** A cache of the image's own. */
@@ -53,7 +53,7 @@ LoaderImage debian()
     image.has_glibc = true;
     image.cache = plain(old_cache());
     image.conf = plain(include_line);
-    image.folders = {folder};
+    image.directories = {directory};
     image.libraries = {library("libnew.so.1")};
     return image;
 }
@@ -227,7 +227,7 @@ BOOST_AUTO_TEST_CASE(which_files_are_written_and_what_is_in_the_cache)
     }
 }
 
-BOOST_AUTO_TEST_CASE(the_files_of_folders_keep_what_is_in_them)
+BOOST_AUTO_TEST_CASE(the_files_of_directories_keep_what_is_in_them)
 {
     LoaderImage image = debian();
     BOOST_TEST(Planned(image).content(own_loader_conf_path) == own_text);
@@ -248,7 +248,7 @@ BOOST_AUTO_TEST_CASE(a_second_run_has_nothing_to_do)
     }
 }
 
-BOOST_AUTO_TEST_CASE(old_entries_of_a_folder_go_even_if_nothing_takes_their_place)
+BOOST_AUTO_TEST_CASE(old_entries_of_a_directory_go_even_if_nothing_takes_their_place)
 {
     LoaderImage image = debian();
     image.libraries.clear();
@@ -256,7 +256,7 @@ BOOST_AUTO_TEST_CASE(old_entries_of_a_folder_go_even_if_nothing_takes_their_plac
     CHECK_EQUAL_LINES(Planned(image).names(), Lines());
 }
 
-BOOST_AUTO_TEST_CASE(musl_searches_the_folders_before_its_own)
+BOOST_AUTO_TEST_CASE(musl_searches_the_directories_before_its_own)
 {
     LoaderImage image = debian();
     image.has_glibc = false;
@@ -275,7 +275,7 @@ BOOST_AUTO_TEST_CASE(musls_own_file_keeps_what_is_in_it)
 {
     LoaderImage image = debian();
     image.has_glibc = false;
-    image.folders = {"/opt/lib", "/a", "/b"};
+    image.directories = {"/opt/lib", "/a", "/b"};
     image.musl = {{"/etc/ld-musl-x86_64.path", plain("/own:/b:/lib\n/x")}};
     BOOST_TEST(Planned(image).content("/etc/ld-musl-x86_64.path") == "/opt/lib\n/a\n/b\n/own\n/lib\n/x\n");
     CHECK_EQUAL_LINES(Planned(image, true).files(), Lines{"/etc/ld-musl-x86_64.path mount"});
@@ -300,7 +300,7 @@ BOOST_AUTO_TEST_CASE(what_is_written_has_the_mode_for_what_it_replaces)
     }
 }
 
-BOOST_AUTO_TEST_CASE(without_a_loader_or_a_folder_there_is_nothing_to_do)
+BOOST_AUTO_TEST_CASE(without_a_loader_or_a_directory_there_is_nothing_to_do)
 {
     LoaderImage image = debian();
     image.has_glibc = false;
@@ -308,7 +308,7 @@ BOOST_AUTO_TEST_CASE(without_a_loader_or_a_folder_there_is_nothing_to_do)
     BOOST_TEST((planned.edits == Edits{}));
     BOOST_TEST(planned.notes.at(0).text.find("neither glibc's loader nor musl's") != std::string::npos);
     image = debian();
-    image.folders.clear();
+    image.directories.clear();
     planned = Planned(image);
     BOOST_TEST((planned.edits == Edits{}));
     BOOST_TEST(planned.notes.at(0).text.find("nothing to do") != std::string::npos);

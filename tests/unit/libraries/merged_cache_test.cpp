@@ -18,7 +18,7 @@ using ogh::test::patch;
 
 namespace {
 
-const std::vector<std::string> folders = {"/opt/gpu", "/opt/more"};
+const std::vector<std::string> directories = {"/opt/gpu", "/opt/more"};
 
 LdCache parse(const std::string &bytes)
 {
@@ -32,13 +32,13 @@ LdCache parse(const std::string &bytes)
 std::string merge(const std::string &image, const std::vector<AddedLibrary> &added)
 {
     const LdCache cache = parse(image);
-    std::string merged = ogh::merged_cache(&cache, folders, added);
+    std::string merged = ogh::merged_cache(&cache, directories, added);
     const LdCache again = parse(merged);
     BOOST_TEST(again.left_out == 0U);
-    BOOST_TEST((ogh::merged_cache(&again, folders, added) == merged));
+    BOOST_TEST((ogh::merged_cache(&again, directories, added) == merged));
     size_t added_size = 0;
     for (const AddedLibrary &library : added)
-        added_size += 24 + 4 + library.name.size() + library.path.size() + library.subfolder.size() + 3;
+        added_size += 24 + 4 + library.name.size() + library.path.size() + library.subdirectory.size() + 3;
     BOOST_TEST(merged.size() <= 2 * image.size() + added_size + 128);
     return merged;
 }
@@ -49,21 +49,21 @@ std::string describe(const std::string &merged)
     for (const LdCacheEntry &entry : parse(merged).entries) {
         text += text.empty() ? "" : " ";
         text += entry.path;
-        if (!entry.subfolder.empty())
-            text += "[" + std::string(entry.subfolder) + "]";
+        if (!entry.subdirectory.empty())
+            text += "[" + std::string(entry.subdirectory) + "]";
     }
     return text;
 }
 
-AddedLibrary library(const std::string &name, const std::string &folder = "/opt/gpu",
+AddedLibrary library(const std::string &name, const std::string &directory = "/opt/gpu",
                      std::int32_t flags = 0x0303)
 {
-    return {name, folder + "/" + name, flags, 0, ""};
+    return {name, directory + "/" + name, flags, 0, ""};
 }
 
-AddedLibrary below_hwcaps(const std::string &name, const std::string &subfolder)
+AddedLibrary below_hwcaps(const std::string &name, const std::string &subdirectory)
 {
-    return {name, "/opt/gpu/glibc-hwcaps/" + subfolder + "/" + name, 0x0303, 0, subfolder};
+    return {name, "/opt/gpu/glibc-hwcaps/" + subdirectory + "/" + name, 0x0303, 0, subdirectory};
 }
 
 /** Sorted, as ldconfig would leave it. */
@@ -87,12 +87,12 @@ BOOST_AUTO_TEST_CASE(without_a_cache_the_added_libraries_make_one)
 {
     const std::vector<AddedLibrary> added = {library("liba.so.1"), library("libb.so.2"),
                                              below_hwcaps("libb.so.2", "x86-64-v2")};
-    const std::string bytes = ogh::merged_cache(nullptr, folders, added);
+    const std::string bytes = ogh::merged_cache(nullptr, directories, added);
     BOOST_TEST(describe(bytes) == "/opt/gpu/glibc-hwcaps/x86-64-v2/libb.so.2[x86-64-v2] "
                                   "/opt/gpu/libb.so.2 /opt/gpu/liba.so.1");
     BOOST_TEST(parse(bytes).has_extensions);
     const LdCache again = parse(bytes);
-    BOOST_TEST((ogh::merged_cache(&again, folders, added) == bytes));
+    BOOST_TEST((ogh::merged_cache(&again, directories, added) == bytes));
 }
 
 BOOST_AUTO_TEST_CASE(the_bytes_are_those_of_the_format)
@@ -128,7 +128,7 @@ BOOST_AUTO_TEST_CASE(added_libraries_go_before_their_equals)
         "/lib/libc.so.6");
 }
 
-BOOST_AUTO_TEST_CASE(added_libraries_below_hwcaps_go_by_their_subfolder)
+BOOST_AUTO_TEST_CASE(added_libraries_below_hwcaps_go_by_their_subdirectory)
 {
     BOOST_TEST(describe(merge(make_image().bytes(),
                               {below_hwcaps("libz.so.1", "x86-64-v4"), below_hwcaps("libz.so.1", "x86-64-v3"),
@@ -151,7 +151,7 @@ BOOST_AUTO_TEST_CASE(the_images_entries_are_kept_as_they_are)
     BOOST_TEST((kept == parse(image).entries));
 }
 
-BOOST_AUTO_TEST_CASE(old_entries_of_the_folders_go)
+BOOST_AUTO_TEST_CASE(old_entries_of_the_directories_go)
 {
     CacheImage image;
     image.hwcaps = {"v2"};

@@ -12,14 +12,14 @@
 #include "base/unique_fd.h"
 #include "loader/elf_library.h"
 #include "support/elf_image.h"
-#include "support/temp_folder.h"
+#include "support/temp_directory.h"
 
 BOOST_AUTO_TEST_SUITE(elf_library)
 
 using namespace ogh;
 using ogh::test::ElfImage;
 using ogh::test::patch;
-using ogh::test::TempFolder;
+using ogh::test::TempDirectory;
 
 namespace {
 
@@ -285,9 +285,9 @@ BOOST_AUTO_TEST_CASE(broken_notes_do_not_matter)
 
 BOOST_AUTO_TEST_CASE(files_that_are_no_plain_files_are_left_out)
 {
-    const TempFolder folder;
-    BOOST_REQUIRE(::mkfifo(folder.path("fifo").c_str(), 0600) == 0);
-    for (const std::string &path : {folder.path("fifo"), folder.path(), std::string("/dev/zero")}) {
+    const TempDirectory directory;
+    BOOST_REQUIRE(::mkfifo(directory.path("fifo").c_str(), 0600) == 0);
+    for (const std::string &path : {directory.path("fifo"), directory.path(), std::string("/dev/zero")}) {
         const UniqueFd fd(::open(path.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC));
         const auto result = read_elf_library(fd.get());
         BOOST_TEST(std::get<NotALibrary>(result).why == "it is no plain file");
@@ -298,9 +298,9 @@ BOOST_AUTO_TEST_CASE(files_that_are_no_plain_files_are_left_out)
 
 BOOST_AUTO_TEST_CASE(a_file_that_cannot_be_read_is_left_out)
 {
-    const TempFolder folder;
-    folder.file("libx.so", ElfImage().bytes());
-    const UniqueFd fd(::open(folder.path("libx.so").c_str(), O_WRONLY | O_CLOEXEC));
+    const TempDirectory directory;
+    directory.file("libx.so", ElfImage().bytes());
+    const UniqueFd fd(::open(directory.path("libx.so").c_str(), O_WRONLY | O_CLOEXEC));
     const auto result = read_elf_library(fd.get());
     BOOST_TEST(std::get<NotALibrary>(result).why == "it cannot be read: Bad file descriptor");
 }

@@ -24,12 +24,12 @@ std::uint32_t word_at(const std::string &bytes, size_t at)
 }
 
 /** The names below glibc-hwcaps of all entries that are read. */
-std::string subfolders(const std::string &bytes)
+std::string subdirectories(const std::string &bytes)
 {
     const Parsed parsed(bytes);
     std::string names = parsed.cache().has_extensions ? "" : "no extensions";
     for (const LdCacheEntry &entry : parsed.cache().entries)
-        names += entry.subfolder.empty() ? "" : std::string(entry.subfolder) + " ";
+        names += entry.subdirectory.empty() ? "" : std::string(entry.subdirectory) + " ";
     return names;
 }
 
@@ -43,12 +43,12 @@ BOOST_AUTO_TEST_CASE(hwcaps_with_other_bits_are_those_of_older_times)
         image.entries[0].hwcap = hwcap;
         const Parsed parsed(image.bytes());
         BOOST_TEST(parsed.cache().entries[0].hwcap == hwcap);
-        BOOST_TEST(parsed.cache().entries[0].subfolder.empty());
+        BOOST_TEST(parsed.cache().entries[0].subdirectory.empty());
     }
     image.entries[0].hwcap = CacheImage::below_hwcaps(1, 0x3FF);
     const Parsed highest(image.bytes());
     BOOST_TEST(highest.cache().entries[0].hwcap == std::uint64_t{0x3FF} << 32U);
-    BOOST_TEST(highest.cache().entries[0].subfolder == "x86-64-v3");
+    BOOST_TEST(highest.cache().entries[0].subdirectory == "x86-64-v3");
 }
 
 BOOST_AUTO_TEST_CASE(an_entry_with_a_number_beyond_the_hwcaps_is_left_out)
@@ -58,7 +58,7 @@ BOOST_AUTO_TEST_CASE(an_entry_with_a_number_beyond_the_hwcaps_is_left_out)
         image.entries[0].hwcap = CacheImage::below_hwcaps(index);
         const Parsed parsed(image.bytes());
         BOOST_TEST(parsed.cache().left_out == 1U);
-        BOOST_TEST(parsed.cache().entries[0].subfolder == "x86-64-v2");
+        BOOST_TEST(parsed.cache().entries[0].subdirectory == "x86-64-v2");
     }
 }
 
@@ -68,17 +68,18 @@ BOOST_AUTO_TEST_CASE(broken_extensions_are_none)
     const auto size = static_cast<std::uint32_t>(image.bytes().size());
     const auto extensions = static_cast<std::uint32_t>(image.extensions_at());
     const std::string none = "no extensions";
-    BOOST_TEST(subfolders(image.bytes()) == "x86-64-v3 x86-64-v2 ");
+    BOOST_TEST(subdirectories(image.bytes()) == "x86-64-v3 x86-64-v2 ");
     for (const std::uint32_t offset : {0U, extensions + 1, extensions + 2, extensions + 4, extensions - 4,
                                        size / 4 * 4, size / 4 * 4 - 4, 0x80000000U, 0xFFFFFFFCU, 0xFFFFFFFFU})
-        BOOST_TEST(subfolders(patched(image, 32, offset)) == none);
+        BOOST_TEST(subdirectories(patched(image, 32, offset)) == none);
     for (size_t at = 0; at < 4; at++)
-        BOOST_TEST(subfolders(patched(image, extensions + at, std::uint8_t{0x75})) == none);
+        BOOST_TEST(subdirectories(patched(image, extensions + at, std::uint8_t{0x75})) == none);
     // 0x10000001 sections have 16 bytes in 32 bits.
     for (const std::uint32_t count : {7U, 0x10000001U, 0x10000002U, 0xFFFFFFFFU})
-        BOOST_TEST(subfolders(patched(image, extensions + 4, count)) == none);
-    BOOST_TEST(subfolders(patched(image, extensions + 4, std::uint32_t{1})).empty()); // the generator alone
-    BOOST_TEST(subfolders(patched(image, extensions + 4, std::uint32_t{0})).empty());
+        BOOST_TEST(subdirectories(patched(image, extensions + 4, count)) == none);
+    BOOST_TEST(
+        subdirectories(patched(image, extensions + 4, std::uint32_t{1})).empty()); // the generator alone
+    BOOST_TEST(subdirectories(patched(image, extensions + 4, std::uint32_t{0})).empty());
 }
 
 BOOST_AUTO_TEST_CASE(extensions_at_the_very_end_are_read)
@@ -110,7 +111,7 @@ BOOST_AUTO_TEST_CASE(extensions_that_are_not_aligned_are_none)
         const std::string names = bytes.substr(image.hwcaps_at(), 8);
         bytes.resize((bytes.size() + 3) / 4 * 4 + offset);
         patch(bytes, image.section_at(1) + 8, static_cast<std::uint32_t>(bytes.size()));
-        BOOST_TEST(subfolders(bytes + names) == (offset == 0 ? "x86-64-v3 x86-64-v2 " : ""));
+        BOOST_TEST(subdirectories(bytes + names) == (offset == 0 ? "x86-64-v3 x86-64-v2 " : ""));
     }
 }
 
@@ -121,11 +122,11 @@ BOOST_AUTO_TEST_CASE(a_section_outside_of_the_file_breaks_the_extensions)
     const auto size = static_cast<std::uint32_t>(bytes.size());
     for (const size_t section : {image.section_at(0), image.section_at(1)}) {
         const std::uint32_t rest = size - word_at(bytes, section + 8);
-        BOOST_TEST(subfolders(patched(image, section + 12, rest / 4 * 4)) != "no extensions");
+        BOOST_TEST(subdirectories(patched(image, section + 12, rest / 4 * 4)) != "no extensions");
         for (const std::uint32_t length : {rest + 1, 0x7FFFFFFFU, 0xFFFFFFFCU, 0xFFFFFFFFU})
-            BOOST_TEST(subfolders(patched(image, section + 12, length)) == "no extensions");
+            BOOST_TEST(subdirectories(patched(image, section + 12, length)) == "no extensions");
         for (const std::uint32_t offset : {size - 4, size + 4, 0x80000000U, 0xFFFFFFF8U, 0xFFFFFFFCU})
-            BOOST_TEST(subfolders(patched(image, section + 8, offset)) == "no extensions");
+            BOOST_TEST(subdirectories(patched(image, section + 8, offset)) == "no extensions");
     }
 }
 
@@ -134,12 +135,12 @@ BOOST_AUTO_TEST_CASE(a_hwcaps_section_that_is_not_aligned_is_none)
     const CacheImage image = make_image();
     const size_t section = image.section_at(1);
     const std::uint32_t offset = word_at(image.bytes(), section + 8);
-    BOOST_TEST(subfolders(patched(image, section + 8, offset + 2)).empty());
-    BOOST_TEST(subfolders(patched(image, section + 12, std::uint32_t{6})).empty());
-    BOOST_TEST(subfolders(patched(image, section + 12, std::uint32_t{0})).empty());
-    BOOST_TEST(subfolders(patched(image, section + 12, std::uint32_t{4})) == "x86-64-v2 ");
+    BOOST_TEST(subdirectories(patched(image, section + 8, offset + 2)).empty());
+    BOOST_TEST(subdirectories(patched(image, section + 12, std::uint32_t{6})).empty());
+    BOOST_TEST(subdirectories(patched(image, section + 12, std::uint32_t{0})).empty());
+    BOOST_TEST(subdirectories(patched(image, section + 12, std::uint32_t{4})) == "x86-64-v2 ");
     BOOST_TEST(
-        subfolders(patched(image, section, std::uint32_t{4711})).empty()); // of a kind that is not known
+        subdirectories(patched(image, section, std::uint32_t{4711})).empty()); // of a kind that is not known
 }
 
 BOOST_AUTO_TEST_CASE(the_last_hwcaps_section_counts)
@@ -147,9 +148,9 @@ BOOST_AUTO_TEST_CASE(the_last_hwcaps_section_counts)
     const CacheImage image = make_image();
     std::string bytes = image.bytes();
     patch(bytes, image.section_at(0), std::uint32_t{1});
-    BOOST_TEST(subfolders(bytes) == "x86-64-v3 x86-64-v2 ");
+    BOOST_TEST(subdirectories(bytes) == "x86-64-v3 x86-64-v2 ");
     patch(bytes, image.section_at(1) + 12, std::uint32_t{0});
-    BOOST_TEST(subfolders(bytes).empty());
+    BOOST_TEST(subdirectories(bytes).empty());
 }
 
 BOOST_AUTO_TEST_CASE(names_of_hwcaps_lie_in_the_file)
@@ -158,14 +159,14 @@ BOOST_AUTO_TEST_CASE(names_of_hwcaps_lie_in_the_file)
     const auto size = static_cast<std::uint32_t>(image.bytes().size());
     // The file ends with the generator's name, which has no NUL.
     for (const std::uint32_t offset : {size, size - 1, size - 9, 0xFFFFFFFFU})
-        BOOST_TEST(subfolders(patched(image, image.hwcaps_at() + 4, offset)) == "x86-64-v2 ");
+        BOOST_TEST(subdirectories(patched(image, image.hwcaps_at() + 4, offset)) == "x86-64-v2 ");
     CacheImage longer = image;
     longer.hwcaps[1] = std::string(255, 'v');
-    BOOST_TEST(subfolders(longer.bytes()) == longer.hwcaps[1] + " x86-64-v2 ");
+    BOOST_TEST(subdirectories(longer.bytes()) == longer.hwcaps[1] + " x86-64-v2 ");
     longer.hwcaps[1] += 'v';
-    BOOST_TEST(subfolders(longer.bytes()) == "x86-64-v2 ");
+    BOOST_TEST(subdirectories(longer.bytes()) == "x86-64-v2 ");
     longer.hwcaps[1] = "";
-    BOOST_TEST(subfolders(longer.bytes()) == "x86-64-v2 ");
+    BOOST_TEST(subdirectories(longer.bytes()) == "x86-64-v2 ");
     BOOST_TEST(Parsed(longer.bytes()).cache().left_out == 1U);
 }
 

@@ -5,20 +5,20 @@
 
 #include "mount-srv/inventory.h"
 #include "support/expect.h"
-#include "support/temp_folder.h"
+#include "support/temp_directory.h"
 
 BOOST_AUTO_TEST_SUITE(mount_srv_inventory)
 
 using namespace ogh;
 using namespace ogh::mount_srv;
 using ogh::test::failure_of;
-using ogh::test::TempFolder;
+using ogh::test::TempDirectory;
 
 namespace {
 
 /** A sysroot with a /srv. */
-struct Host : TempFolder {
-    Host() { folder("srv"); }
+struct Host : TempDirectory {
+    Host() { directory("srv"); }
 
     [[nodiscard]] Inventory read(const std::string &source = "/srv") const
     {
@@ -28,9 +28,10 @@ struct Host : TempFolder {
     /** The entry's host path below the sysroot, or its problem; "-" if it is not offered. */
     [[nodiscard]] std::string entry(const std::string &name) const
     {
-        for (const Folder &folder : read().folders) {
-            if (folder.name == name)
-                return folder.problem.empty() ? folder.host_path.substr(path().size()) : folder.problem;
+        for (const Directory &directory : read().directories) {
+            if (directory.name == name)
+                return directory.problem.empty() ? directory.host_path.substr(path().size())
+                                                 : directory.problem;
         }
         return "-";
     }
@@ -42,48 +43,48 @@ constexpr const char *writable_problem =
 
 } // namespace
 
-BOOST_AUTO_TEST_CASE(folders_and_plain_files_are_offered_in_order)
+BOOST_AUTO_TEST_CASE(directories_and_plain_files_are_offered_in_order)
 {
     const Host host;
-    host.folder("srv/models");
-    host.folder("srv/datasets");
+    host.directory("srv/models");
+    host.directory("srv/datasets");
     host.file("srv/file");
     const Inventory inventory = host.read();
     BOOST_TEST(inventory.exists);
-    BOOST_REQUIRE(inventory.folders.size() == 3);
-    BOOST_TEST((inventory.folders[0] ==
-                Folder{"datasets", host.path("srv/datasets"), Kind::Directory, "", ErrorKind::None}));
-    BOOST_TEST(
-        (inventory.folders[1] == Folder{"file", host.path("srv/file"), Kind::File, "", ErrorKind::None}));
-    BOOST_TEST(inventory.folders[2].name == "models");
+    BOOST_REQUIRE(inventory.directories.size() == 3);
+    BOOST_TEST((inventory.directories[0] ==
+                Directory{"datasets", host.path("srv/datasets"), Kind::Directory, "", ErrorKind::None}));
+    BOOST_TEST((inventory.directories[1] ==
+                Directory{"file", host.path("srv/file"), Kind::File, "", ErrorKind::None}));
+    BOOST_TEST(inventory.directories[2].name == "models");
 }
 
 BOOST_AUTO_TEST_CASE(names_with_a_dot_and_special_files_are_not)
 {
     const Host host;
-    host.folder("srv/.hidden");
-    host.folder("srv/..also");
+    host.directory("srv/.hidden");
+    host.directory("srv/..also");
     BOOST_REQUIRE(::mkfifo(host.path("srv/fifo").c_str(), 0600) == 0);
-    BOOST_TEST(host.read().folders.empty());
+    BOOST_TEST(host.read().directories.empty());
 }
 
 BOOST_AUTO_TEST_CASE(names_of_any_bytes_are_offered)
 {
     const Host host;
     for (const char *name : {"a b", "a'b\"", "a\nb", "a\xff", "a,b", "all", "b:ro"}) {
-        host.folder("srv/" + std::string(name));
+        host.directory("srv/" + std::string(name));
         BOOST_TEST(host.entry(name) == "/srv/" + std::string(name));
     }
 }
 
-BOOST_AUTO_TEST_CASE(a_missing_source_folder_is_no_error)
+BOOST_AUTO_TEST_CASE(a_missing_source_directory_is_no_error)
 {
     const Host host;
     BOOST_TEST(!host.read("/nowhere").exists);
     BOOST_TEST(host.read("/nowhere").source_dir == host.path("nowhere"));
 }
 
-BOOST_AUTO_TEST_CASE(a_source_folder_that_is_a_file_is_an_error)
+BOOST_AUTO_TEST_CASE(a_source_directory_that_is_a_file_is_an_error)
 {
     const Host host;
     host.file("srv/file");
@@ -94,9 +95,9 @@ BOOST_AUTO_TEST_CASE(a_source_folder_that_is_a_file_is_an_error)
 BOOST_AUTO_TEST_CASE(symlinks_are_followed_below_the_sysroot)
 {
     const Host host;
-    host.folder("data/models/v2");
+    host.directory("data/models/v2");
     host.file("data/list");
-    host.folder("srv/datasets/v1");
+    host.directory("srv/datasets/v1");
     host.link("srv/absolute", "/data/models");
     host.link("srv/relative", "../data/models/v2");
     host.link("srv/outwards", "../../../../../data/list");
@@ -110,14 +111,14 @@ BOOST_AUTO_TEST_CASE(symlinks_are_followed_below_the_sysroot)
     BOOST_TEST(host.entry("chain") == "/data/models/v2");
 }
 
-BOOST_AUTO_TEST_CASE(the_source_folder_may_be_a_symlink)
+BOOST_AUTO_TEST_CASE(the_source_directory_may_be_a_symlink)
 {
     const Host host;
-    host.folder("data/srv/a");
+    host.directory("data/srv/a");
     host.link("srv2", "data/srv");
     const Inventory inventory = host.read("/srv2");
-    BOOST_REQUIRE(inventory.folders.size() == 1);
-    BOOST_TEST(inventory.folders[0].host_path == host.path("data/srv/a"));
+    BOOST_REQUIRE(inventory.directories.size() == 1);
+    BOOST_TEST(inventory.directories[0].host_path == host.path("data/srv/a"));
 }
 
 BOOST_AUTO_TEST_CASE(a_symlink_without_end_or_target_has_a_problem)
@@ -135,9 +136,9 @@ BOOST_AUTO_TEST_CASE(a_symlink_without_end_or_target_has_a_problem)
 BOOST_AUTO_TEST_CASE(a_symlink_through_what_containers_may_write_has_a_problem)
 {
     const Host host;
-    host.folder("srv/out_rw/sub");
-    host.folder("srv/x_writable");
-    host.folder("data/dir");
+    host.directory("srv/out_rw/sub");
+    host.directory("srv/x_writable");
+    host.directory("data/dir");
     host.link("srv/direct", "out_rw/sub");
     host.link("srv/absolute", "/srv/out_rw/sub");
     host.link("srv/file", "x_writable/../x_writable/list");
@@ -152,17 +153,17 @@ BOOST_AUTO_TEST_CASE(a_symlink_through_what_containers_may_write_has_a_problem)
 BOOST_AUTO_TEST_CASE(what_a_writable_symlink_leads_to_counts_as_writable)
 {
     const Host host;
-    host.folder("data/models/sub");
+    host.directory("data/models/sub");
     host.link("srv/models_rw", "/data/models");
     host.link("srv/other", "/data/models/sub");
     BOOST_TEST(host.entry("models_rw") == "/data/models");
     BOOST_TEST(host.entry("other") == writable_problem);
 }
 
-BOOST_AUTO_TEST_CASE(a_second_name_for_a_writable_folder_itself_is_safe)
+BOOST_AUTO_TEST_CASE(a_second_name_for_a_writable_directory_itself_is_safe)
 {
     const Host host;
-    host.folder("srv/out_rw");
+    host.directory("srv/out_rw");
     host.link("srv/results", "out_rw");
     BOOST_TEST(host.entry("results") == "/srv/out_rw");
 }

@@ -21,7 +21,7 @@ const Inventory host{
      {"models", "/data/models", Kind::Directory, "", ErrorKind::None},
      {"out_rw", "/srv/out_rw", Kind::Directory, "", ErrorKind::None}}};
 
-const FolderRequest everything{true, {}, {}, false};
+const DirectoryRequest everything{true, {}, {}, false};
 
 Policy into(const std::string &target_dir)
 {
@@ -52,7 +52,8 @@ std::string names(const Edits &edits)
     return text;
 }
 
-Edits plan_quietly(const FolderRequest &request, const Policy &policy = {}, const Inventory &inventory = host)
+Edits plan_quietly(const DirectoryRequest &request, const Policy &policy = {},
+                   const Inventory &inventory = host)
 {
     Notes notes;
     return plan(request, inventory, policy, notes);
@@ -98,7 +99,7 @@ BOOST_AUTO_TEST_CASE(read_only_can_be_asked_for)
     BOOST_TEST(names(plan_quietly(everything, never_writable())).ends_with("/srv/out_rw:ro "));
 }
 
-BOOST_AUTO_TEST_CASE(owners_are_mapped_only_where_the_host_says_so_and_in_writable_folders)
+BOOST_AUTO_TEST_CASE(owners_are_mapped_only_where_the_host_says_so_and_in_writable_directories)
 {
     Policy policy;
     for (const MountEdit &mount : plan_quietly(everything, policy).mounts)
@@ -108,7 +109,7 @@ BOOST_AUTO_TEST_CASE(owners_are_mapped_only_where_the_host_says_so_and_in_writab
         BOOST_TEST(mount.idmap == !mount.read_only);
 }
 
-BOOST_AUTO_TEST_CASE(an_unknown_folder_is_an_error_that_lists_what_there_is)
+BOOST_AUTO_TEST_CASE(an_unknown_directory_is_an_error_that_lists_what_there_is)
 {
     const auto failure = failure_of([] { plan_quietly({false, {"datasets", "nope"}, {}, false}); });
     BOOST_TEST((failure.kind == ErrorKind::NotAvailable));
@@ -116,7 +117,7 @@ BOOST_AUTO_TEST_CASE(an_unknown_folder_is_an_error_that_lists_what_there_is)
                "no directory 'nope': this host offers 'datasets', 'file', 'models', 'out_rw'");
 }
 
-BOOST_AUTO_TEST_CASE(a_folder_that_cannot_be_handed_out_is_an_error_if_named)
+BOOST_AUTO_TEST_CASE(a_directory_that_cannot_be_handed_out_is_an_error_if_named)
 {
     const auto failure = failure_of([] { plan_quietly({false, {"bad"}, {}, false}); });
     BOOST_TEST((failure.kind == ErrorKind::NotAvailable));
@@ -184,7 +185,7 @@ BOOST_AUTO_TEST_CASE(none_is_nothing)
     BOOST_TEST(notes[0].text == "nothing to do: none was asked for");
 }
 
-BOOST_AUTO_TEST_CASE(without_a_source_folder_all_is_nothing_and_a_name_is_an_error)
+BOOST_AUTO_TEST_CASE(without_a_source_directory_all_is_nothing_and_a_name_is_an_error)
 {
     const Inventory none{"/srv", false, {}};
     Notes notes;

@@ -96,22 +96,22 @@ BOOST_AUTO_TEST_CASE(what_sysfs_has_of_a_module)
     const std::vector<std::tuple<Capability, std::string, std::string, std::string, std::string>> cases{
         {Gds, "sys/class/nvidia-fs-class/", "nvidia-fs", "/dev/", "modprobe nvidia-fs"},
         {Mofed, "sys/class/infiniband_verbs/", "uverbs", "/dev/infiniband/", "modprobe ib_uverbs"}};
-    for (const auto &[capability, folder, prefix, in_dev, module] : cases) {
+    for (const auto &[capability, directory, prefix, in_dev, module] : cases) {
         const Host host;
         BOOST_TEST(host.refused(capability).says(module));
-        host.file(folder + "abi_version", "6\n");
+        host.file(directory + "abi_version", "6\n");
         for (const char *other : {"", "1x", "x", "01", "-1", "99999999"})
-            host.file(folder + prefix + other + "/dev", "231:1\n");
-        host.folder(folder + prefix + "7"); // a device that goes away
+            host.file(directory + prefix + other + "/dev", "231:1\n");
+        host.directory(directory + prefix + "7"); // a device that goes away
         BOOST_TEST(host.refused(capability).says(module));
-        host.file(folder + prefix + "10/dev", "231:193\n");
+        host.file(directory + prefix + "10/dev", "231:193\n");
         host.file("sys/devices/x/y/" + prefix + "2/dev", "231:192\n");
-        host.link(folder + prefix + "2", "../../devices/x/y/" + prefix + "2");
+        host.link(directory + prefix + "2", "../../devices/x/y/" + prefix + "2");
         BOOST_TEST(host.named({capability}) ==
                    in_dev + prefix + "2=231:192 " + in_dev + prefix + "10=231:193");
         for (const char *text :
              {"", "231", "231:", ":192", "231:192:1", "4096:1", "231:1048576", "231:-1", "x\n"}) {
-            const auto file = folder + prefix + "0/dev";
+            const auto file = directory + prefix + "0/dev";
             host.file(file, text);
             BOOST_TEST(host.refused(capability).says(file + "' has no device number"), text);
         }

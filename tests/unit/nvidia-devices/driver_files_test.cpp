@@ -39,7 +39,7 @@ struct Host : DriverHost {
 
     void socket(const std::string &name) const
     {
-        folder(name.substr(0, name.rfind('/')));
+        directory(name.substr(0, name.rfind('/')));
         const UniqueFd fd(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
         sockaddr_un address{};
         address.sun_family = AF_UNIX;
@@ -58,9 +58,9 @@ BOOST_AUTO_TEST_CASE(programs)
     host.program("opt/bin/nvidia-smi");
     host.file("usr/bin/nvidia-debugdump", "not to be executed");
     host.program("usr/local/sbin/nvidia-debugdump");
-    host.folder("usr/bin/nvidia-imex");
+    host.directory("usr/bin/nvidia-imex");
     host.file("sbin", "no directory");
-    host.folder("run/current-system/sw");
+    host.directory("run/current-system/sw");
     host.program("nix/store/0a1b/bin/nvidia-persistenced");
     host.link("run/current-system/sw/bin", "/nix/store/0a1b/bin");
     host.link("usr/bin/nv-fabricmanager", "/nowhere");
@@ -110,7 +110,7 @@ BOOST_AUTO_TEST_CASE(configuration)
     host.file("usr/share/vulkan/icd.d/nvidia_icd.json");
     host.file("usr/local/share/vulkan/icd.d/nvidia_icd.json");
     host.file("usr/share/vulkan/icd.d/nvidia_icd.x86_64.json");
-    host.folder("etc/vulkan/icd.d/nvidia_icd.aarch64.json");
+    host.directory("etc/vulkan/icd.d/nvidia_icd.aarch64.json");
     host.file("vulkan/implicit_layer.d/nvidia_layers.json");
     host.file("usr/share/glvnd/egl_vendor.d/10_nvidia.json");
     for (const char *name :
@@ -158,7 +158,7 @@ BOOST_AUTO_TEST_CASE(application_profiles_of_this_version)
         BOOST_TEST(host.files({each}).empty());
 }
 
-BOOST_AUTO_TEST_CASE(sockets_and_the_folder_of_mps)
+BOOST_AUTO_TEST_CASE(sockets_and_the_directory_of_mps)
 {
     Host host;
     host.socket("run/nvidia-persistenced/socket");
@@ -172,15 +172,15 @@ BOOST_AUTO_TEST_CASE(sockets_and_the_folder_of_mps)
                        "/run/nvidia-fabricmanager/socket", Kind::Socket, false};
     BOOST_TEST((host.files({Capability::Utility}) == std::vector{persistenced, manager}));
 
-    host.folder("etc");
-    host.folder("tmp");
+    host.directory("etc");
+    host.directory("tmp");
     host.link("tmp/nvidia-mps", "/etc"); // anyone may have put it there
     BOOST_TEST(host.files({Capability::Compute}).empty());
     std::filesystem::remove(host.path("tmp/nvidia-mps"));
     host.file("tmp/nvidia-mps");
     BOOST_TEST(host.files({Capability::Compute}).empty());
     std::filesystem::remove(host.path("tmp/nvidia-mps"));
-    host.folder("tmp/nvidia-mps"); // or a directory, where no daemon is
+    host.directory("tmp/nvidia-mps"); // or a directory, where no daemon is
     BOOST_TEST(host.files({Capability::Compute}).empty());
     host.file("tmp/nvidia-mps/control");
     BOOST_TEST(host.files({Capability::Compute}).empty());
@@ -199,27 +199,27 @@ BOOST_AUTO_TEST_CASE(sockets_and_the_folder_of_mps)
 BOOST_AUTO_TEST_CASE(firmware)
 {
     Host host;
-    const auto check = [&](const std::string &folder, const Names &names) {
+    const auto check = [&](const std::string &directory, const Names &names) {
         std::vector<DriverFile> expected;
         for (const std::string &name : names) {
             const std::string below = "firmware/nvidia/" + version + "/" + name;
-            expected.push_back(
-                {host.path(folder + "/nvidia/" + version + "/" + name), "share/" + below, "/lib/" + below});
+            expected.push_back({host.path(directory + "/nvidia/" + version + "/" + name), "share/" + below,
+                                "/lib/" + below});
         }
-        BOOST_TEST((host.files({Capability::Utility}) == expected), folder);
+        BOOST_TEST((host.files({Capability::Utility}) == expected), directory);
     };
-    const auto put = [&](const std::string &folder) {
-        host.file(folder + "/nvidia/" + version + "/gsp_tu10x.bin");
+    const auto put = [&](const std::string &directory) {
+        host.file(directory + "/nvidia/" + version + "/gsp_tu10x.bin");
     };
     utsname kernel{};
     BOOST_REQUIRE(::uname(&kernel) == 0);
-    host.folder("usr/lib/firmware");
+    host.directory("usr/lib/firmware");
     host.link("lib", "usr/lib");
     check("", {});
     const std::string ours = "usr/lib/firmware/nvidia/" + version;
     host.file(ours + "/gsp_ga10x.bin");
     put("usr/lib/firmware");
-    host.folder(ours + "/gsp_folder.bin");
+    host.directory(ours + "/gsp_directory.bin");
     host.file(ours + "/gsp odd.bin");
     host.file(ours + "/gsp_ga10x.bin.xz");
     host.file(ours + "/other.bin");
@@ -230,12 +230,13 @@ BOOST_AUTO_TEST_CASE(firmware)
     check("usr/lib/firmware", {"gsp_ga10x.bin", "gsp_tu10x.bin"});
     host.file(custom, "/srv/firmware\n");
     check("usr/lib/firmware", {"gsp_ga10x.bin", "gsp_tu10x.bin"});
-    for (const std::string &folder : {"usr/lib/firmware/" + std::string(std::begin(kernel.release)),
-                                      std::string("usr/lib/firmware/updates"),
-                                      "usr/lib/firmware/updates/" + std::string(std::begin(kernel.release)),
-                                      std::string("srv/firmware")}) {
-        put(folder); // each is found before the one before it
-        check(folder, {"gsp_tu10x.bin"});
+    for (const std::string &directory :
+         {"usr/lib/firmware/" + std::string(std::begin(kernel.release)),
+          std::string("usr/lib/firmware/updates"),
+          "usr/lib/firmware/updates/" + std::string(std::begin(kernel.release)),
+          std::string("srv/firmware")}) {
+        put(directory); // each is found before the one before it
+        check(directory, {"gsp_tu10x.bin"});
     }
     host.file(custom, "usr/lib/firmware\n"); // not absolute
     check("usr/lib/firmware/updates/" + std::string(std::begin(kernel.release)), {"gsp_tu10x.bin"});

@@ -30,11 +30,11 @@ BOOST_AUTO_TEST_CASE(in_lib64_by_the_cache)
     }
     host.link("lib64", "usr/lib64");
     host.write_cache();
-    const std::string folder = host.path("usr/lib64/");
+    const std::string directory = host.path("usr/lib64/");
     const std::vector<DriverLibrary> expected{
-        {versioned("libnvidia-ml"), folder + versioned("libnvidia-ml"), "libnvidia-ml.so.1"},
-        {versioned("libcuda"), folder + versioned("libcuda"), "libcuda.so.1"},
-        {versioned("libnvidia-nvvm"), folder + versioned("libnvidia-nvvm"), "libnvidia-nvvm.so.1"}};
+        {versioned("libnvidia-ml"), directory + versioned("libnvidia-ml"), "libnvidia-ml.so.1"},
+        {versioned("libcuda"), directory + versioned("libcuda"), "libcuda.so.1"},
+        {versioned("libnvidia-nvvm"), directory + versioned("libnvidia-nvvm"), "libnvidia-nvvm.so.1"}};
     BOOST_TEST((host.libraries({Capability::Compute, Capability::Utility}) == expected));
 }
 
@@ -49,18 +49,18 @@ BOOST_AUTO_TEST_CASE(debians_alternatives)
     host.library("usr/lib/" + triplet + "/nvidia/current", "libGLX_nvidia");
     host.library("usr/lib/" + triplet + "/vdpau", "libvdpau_nvidia");
     host.library("usr/lib/" + triplet + "/nvidia/current", "libnvcuvid");
-    const std::string folder = "/usr/lib/" + triplet + "/";
-    const std::string current = folder + "nvidia/current/";
+    const std::string directory = "/usr/lib/" + triplet + "/";
+    const std::string current = directory + "nvidia/current/";
     const std::string compute = current + versioned("libcuda") + " " + current + versioned("libnvidia-nvvm");
     for (int round = 0; round < 2; ++round) { // first without a cache, then by it
         BOOST_TEST(host.places({Capability::Compute}) == compute);
         BOOST_TEST(host.places({Capability::Utility}) == current + versioned("libnvidia-ml"));
         BOOST_TEST(host.places({Capability::Graphics}) ==
-                   current + versioned("libGLX_nvidia") + " " + folder + "libnvidia-egl-gbm.so.1.1.2");
-        BOOST_TEST(host.places({Capability::Video}) == compute + " " + folder + "vdpau/" +
+                   current + versioned("libGLX_nvidia") + " " + directory + "libnvidia-egl-gbm.so.1.1.2");
+        BOOST_TEST(host.places({Capability::Video}) == compute + " " + directory + "vdpau/" +
                                                            versioned("libvdpau_nvidia") + " " + current +
                                                            versioned("libnvcuvid"));
-        host.cached(folder + "libnvidia-egl-gbm.so.1");
+        host.cached(directory + "libnvidia-egl-gbm.so.1");
         host.cached(current + "libGLX_nvidia.so.0");
         host.cached(current + "libnvcuvid.so.1");
         host.write_cache();
@@ -71,31 +71,31 @@ BOOST_AUTO_TEST_CASE(debians_older_drivers_without_a_cache)
 {
     for (const char *flavour : {"tesla-470", "tesla", "legacy-390xx", "other-1"}) {
         DriverHost host;
-        const std::string folder = "usr/lib/" + triplet + "/nvidia/" + flavour;
+        const std::string directory = "usr/lib/" + triplet + "/nvidia/" + flavour;
         host.library("usr/lib/" + triplet + "/nvidia/current", "libcuda", false, "550.10.01");
-        host.library(folder, "libcuda");
+        host.library(directory, "libcuda");
         const bool is_known =
             std::string_view(flavour).find_first_of("-") != std::string::npos && flavour[0] != 'o';
         BOOST_TEST((host.failure(libcuda).kind == ErrorKind::None) == is_known, flavour);
         if (is_known)
-            BOOST_TEST(host.places(libcuda) == "/" + folder + "/" + versioned("libcuda"));
+            BOOST_TEST(host.places(libcuda) == "/" + directory + "/" + versioned("libcuda"));
     }
 }
 
-BOOST_AUTO_TEST_CASE(folders_without_a_cache)
+BOOST_AUTO_TEST_CASE(directories_without_a_cache)
 {
-    for (const std::string folder : {"usr/lib64", "usr/lib64/nvidia", "lib64", "usr/lib",
-                                     "usr/local/glibc/usr/lib", "usr/lib/nvidia/tesla"}) {
+    for (const std::string directory : {"usr/lib64", "usr/lib64/nvidia", "lib64", "usr/lib",
+                                        "usr/local/glibc/usr/lib", "usr/lib/nvidia/tesla"}) {
         DriverHost host;
-        host.library(folder, "libcuda");
-        BOOST_TEST(host.places(libcuda) == "/" + folder + "/" + versioned("libcuda"));
+        host.library(directory, "libcuda");
+        BOOST_TEST(host.places(libcuda) == "/" + directory + "/" + versioned("libcuda"));
         host.file("etc/ld.so.cache", "no cache"); // as good as none
-        BOOST_TEST(host.places(libcuda) == "/" + folder + "/" + versioned("libcuda"));
+        BOOST_TEST(host.places(libcuda) == "/" + directory + "/" + versioned("libcuda"));
         for (const char *name :
              {"libcurl.so.4", "libcudart.so.12", "libnvrtc.so.12", "libGL.so.1"}) // not the driver's
             host.cached("/usr/share/" + std::string(name));
         host.write_cache();
-        BOOST_TEST(host.places(libcuda) == "/" + folder + "/" + versioned("libcuda"));
+        BOOST_TEST(host.places(libcuda) == "/" + directory + "/" + versioned("libcuda"));
     }
 }
 
@@ -105,16 +105,16 @@ BOOST_AUTO_TEST_CASE(nixos)
     const std::string store = "nix/store/0a1b-nvidia-x11/lib";
     host.library(store, "libcuda");
     host.library(store, "libnvidia-opencl");
-    host.folder("nix/store/2c3d-graphics-drivers/lib");
+    host.directory("nix/store/2c3d-graphics-drivers/lib");
     for (const char *name : {"libcuda.so.1", "libcuda.so.555.42.07"}) // and none of libnvidia-opencl
         host.link("nix/store/2c3d-graphics-drivers/lib/" + std::string(name), "/" + store + "/" + name);
-    host.folder("run");
+    host.directory("run");
     host.link("run/opengl-driver", "/nix/store/2c3d-graphics-drivers");
     BOOST_TEST(host.places({Capability::Compute}) ==
                "/" + store + "/" + versioned("libcuda") + " /" + store + "/" + versioned("libnvidia-opencl"));
 }
 
-BOOST_AUTO_TEST_CASE(in_two_folders)
+BOOST_AUTO_TEST_CASE(in_two_directories)
 {
     DriverHost host;
     host.library("usr/lib64", "libcuda");
@@ -131,7 +131,7 @@ BOOST_AUTO_TEST_CASE(below_a_root_of_its_own)
 {
     DriverHost host;
     host.library("run/driver/usr/lib64", "libcuda");
-    host.folder("run/driver/etc");
+    host.directory("run/driver/etc");
     host.link("run/driver/lib64", "/usr/lib64");
     const std::string found = "/run/driver/usr/lib64/" + versioned("libcuda");
     BOOST_TEST(host.places(libcuda, "run/driver") == found);
@@ -146,7 +146,7 @@ BOOST_AUTO_TEST_CASE(no_link_leads_out_of_the_root)
 {
     DriverHost host;
     host.library("outside", "libcuda");
-    host.folder("root/usr/lib64");
+    host.directory("root/usr/lib64");
     const std::string link = "root/usr/lib64/" + versioned("libcuda");
     for (const std::string &target :
          {host.path("outside/" + versioned("libcuda")), "../../../outside/" + versioned("libcuda")}) {
@@ -239,7 +239,7 @@ BOOST_AUTO_TEST_CASE(libraries_that_no_table_names)
     host.library("usr/lib64", "nvidia-plugin");
     host.library("usr/lib64/other", "libnvidia-elsewhere");
     host.file("usr/lib64/" + versioned("libnvidia-text"), "no library");
-    host.folder("usr/lib64/" + versioned("libnvidia-folder"));
+    host.directory("usr/lib64/" + versioned("libnvidia-directory"));
     host.file("usr/lib64/" + versioned("libnvidia-32"), library_image("libnvidia-32.so.1", true).bytes());
     host.link("usr/lib64/" + versioned("libnvidia-link"), versioned("libcuda"));
     host.file("usr/lib64/" + versioned("libcuda-old"), library_image("libcuda.so.1").bytes());

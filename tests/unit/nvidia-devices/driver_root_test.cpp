@@ -2,17 +2,17 @@
 #include <boost/test/unit_test.hpp>
 
 #include "nvidia-devices/driver/driver_root.h"
-#include "support/temp_folder.h"
+#include "support/temp_directory.h"
 
 BOOST_AUTO_TEST_SUITE(nvidia_devices_driver_root)
 
 using namespace ogh;
 using namespace ogh::nvidia_devices;
-using ogh::test::TempFolder;
+using ogh::test::TempDirectory;
 
 BOOST_AUTO_TEST_CASE(what_cannot_be_reached_is_not_there)
 {
-    const TempFolder tree;
+    const TempDirectory tree;
     tree.file("usr/lib/file", "plain");
     tree.link("usr/lib/loop", "loop");
     const Sysroot sysroot(tree.path());
@@ -25,7 +25,7 @@ BOOST_AUTO_TEST_CASE(what_cannot_be_reached_is_not_there)
 
 BOOST_AUTO_TEST_CASE(a_symlink_is_followed_below_the_root_and_its_path_is_told)
 {
-    const TempFolder tree;
+    const TempDirectory tree;
     tree.file("opt/driver/file", "plain");
     tree.link("lib", "/opt/driver");
     const Sysroot sysroot(tree.path());

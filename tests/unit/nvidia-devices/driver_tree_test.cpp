@@ -184,20 +184,20 @@ BOOST_FIXTURE_TEST_CASE(what_the_image_has_of_another_driver_is_said, Host)
     BOOST_TEST(notes[1].text.find("of a driver whose version is not known") != std::string::npos);
 }
 
-BOOST_FIXTURE_TEST_CASE(libraries_for_32_bits_have_a_folder_of_their_own, Host)
+BOOST_FIXTURE_TEST_CASE(libraries_for_32_bits_have_a_directory_of_their_own, Host)
 {
     library("libcuda", "libcuda.so.1", true);
     BOOST_TEST(link_in_tree("lib/libcuda.so.1") == "libcuda.so.555.42.07");
     BOOST_TEST(plan().tree->mounts.back().container_path == "/usr/local/nvidia/lib/libcuda.so.555.42.07");
 }
 
-BOOST_FIXTURE_TEST_CASE(the_loader_cache_is_told_which_folders_there_are, Host)
+BOOST_FIXTURE_TEST_CASE(the_loader_cache_is_told_which_directories_there_are, Host)
 {
-    BOOST_TEST(text(".oci-gpu-hooks/ld-folders") == "lib64\n");
+    BOOST_TEST(text(".oci-gpu-hooks/ld-directories") == "lib64\n");
     library("libcuda", "libcuda.so.1", true);
-    BOOST_TEST(text(".oci-gpu-hooks/ld-folders") == "lib64\nlib\n");
+    BOOST_TEST(text(".oci-gpu-hooks/ld-directories") == "lib64\nlib\n");
     tree.files.libraries.clear();
-    BOOST_TEST(text(".oci-gpu-hooks/ld-folders") == "");
+    BOOST_TEST(text(".oci-gpu-hooks/ld-directories") == "");
 }
 
 BOOST_FIXTURE_TEST_CASE(any_vendors_library_is_nvidias, Host)
@@ -235,7 +235,7 @@ BOOST_FIXTURE_TEST_CASE(plugins_go_where_the_image_has_its_own, Host)
     library("libnvidia-allocator", "libnvidia-allocator.so.1");
     const std::string allocator = "/usr/local/nvidia/lib64/libnvidia-allocator.so.1";
     BOOST_TEST(link_at("/usr/lib64/gbm/nvidia-drm_gbm.so") == allocator);
-    image.library_folder = "/usr/lib/x86_64-linux-gnu";
+    image.library_directory = "/usr/lib/x86_64-linux-gnu";
     BOOST_TEST(link_at("/usr/lib/x86_64-linux-gnu/gbm/nvidia-drm_gbm.so") == allocator);
 }
 

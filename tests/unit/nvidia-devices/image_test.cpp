@@ -4,8 +4,8 @@
 #include "nvidia-devices/image/image.h"
 #include "support/compat_library.h"
 #include "support/driver_installation.h"
-#include "support/image_in_folder.h"
-#include "support/temp_folder.h"
+#include "support/image_in_directory.h"
+#include "support/temp_directory.h"
 #include "support/versioned_library.h"
 
 BOOST_AUTO_TEST_SUITE(nvidia_devices_image)
@@ -13,21 +13,21 @@ BOOST_AUTO_TEST_SUITE(nvidia_devices_image)
 using namespace ogh;
 using namespace ogh::nvidia_devices;
 using ogh::test::CompatLibrary;
-using ogh::test::ImageInFolder;
-using ogh::test::TempFolder;
+using ogh::test::ImageInDirectory;
+using ogh::test::TempDirectory;
 using ogh::test::triplet;
 using ogh::test::Versioned;
 
 namespace {
 
-struct ImageRoot : TempFolder {
-    ImageRoot() { folder("root"); }
+struct ImageRoot : TempDirectory {
+    ImageRoot() { directory("root"); }
 
     [[nodiscard]] Image read(const std::vector<std::string> &environment = {})
     {
         Config config;
         config.environment = environment;
-        return read_image(ImageInFolder(path("root")).reader(), config, notes);
+        return read_image(ImageInDirectory(path("root")).reader(), config, notes);
     }
 
     /** "PATH VERSION", one after the other, of what is found before the host's. */
@@ -37,7 +37,7 @@ struct ImageRoot : TempFolder {
         config.environment = environment;
         std::string text;
         for (const OwnTool &tool :
-             find_own_tools(ImageInFolder(path("root")).reader(), config, "/usr/local/nvidia"))
+             find_own_tools(ImageInDirectory(path("root")).reader(), config, "/usr/local/nvidia"))
             text += (text.empty() ? "" : "; ") + tool.path + " " + tool.version;
         return text;
     }
@@ -64,16 +64,16 @@ BOOST_FIXTURE_TEST_CASE(plugins_are_where_the_image_has_the_libraries_of_this_ma
 {
     file("root/usr/lib/x86_64-linux-gnu", "no directory");
     file("root/usr/lib/aarch64-linux-gnu", "no directory");
-    BOOST_TEST(read().library_folder == "/usr/lib64");
+    BOOST_TEST(read().library_directory == "/usr/lib64");
     std::filesystem::remove_all(path("root/usr/lib"));
-    folder("root/real");
-    folder("root/usr/lib");
+    directory("root/real");
+    directory("root/usr/lib");
     link("root/usr/lib/x86_64-linux-gnu", "/real");
     link("root/usr/lib/aarch64-linux-gnu", "/real");
     const Image image = read();
-    BOOST_TEST(image.library_folder.ends_with("-linux-gnu"), image.library_folder);
-    std::filesystem::remove(path("root" + image.library_folder));
-    BOOST_TEST(read().library_folder == "/usr/lib64");
+    BOOST_TEST(image.library_directory.ends_with("-linux-gnu"), image.library_directory);
+    std::filesystem::remove(path("root" + image.library_directory));
+    BOOST_TEST(read().library_directory == "/usr/lib64");
 }
 
 BOOST_FIXTURE_TEST_CASE(the_path_is_that_of_the_environment, ImageRoot)
@@ -84,13 +84,13 @@ BOOST_FIXTURE_TEST_CASE(the_path_is_that_of_the_environment, ImageRoot)
 
 BOOST_FIXTURE_TEST_CASE(tools_of_its_own_are_those_that_are_found_first, ImageRoot)
 {
-    const std::string folder = "root/usr/lib/" + triplet;
+    const std::string directory = "root/usr/lib/" + triplet;
     const std::string search = "PATH=/usr/bin:/bin";
     BOOST_TEST(own_tools({search}).empty());
     file("root/usr/bin/nvidia-smi", "of the image");
     BOOST_TEST(own_tools({search}) == "/usr/bin/nvidia-smi ");
-    file(folder + "/libnvidia-ml.so.535.104.05", "a library");
-    link(folder + "/libnvidia-ml.so.1", "libnvidia-ml.so.535.104.05");
+    file(directory + "/libnvidia-ml.so.535.104.05", "a library");
+    link(directory + "/libnvidia-ml.so.1", "libnvidia-ml.so.535.104.05");
     BOOST_TEST(own_tools({search}) == "/usr/bin/nvidia-smi 535.104.05");
     BOOST_TEST(own_tools({"PATH=/usr/local/nvidia/bin:/usr/bin"}).empty());
     BOOST_TEST(own_tools({"PATH=/none:relative:/usr/bin:/usr/local/nvidia/bin/"}) ==
@@ -101,7 +101,7 @@ BOOST_FIXTURE_TEST_CASE(tools_of_its_own_are_those_that_are_found_first, ImageRo
     BOOST_TEST(
         own_tools({"LD_LIBRARY_PATH=/usr/local/nvidia/lib:/usr/local/nvidia/lib64:/usr/lib/" + triplet})
             .empty());
-    file(folder + "/libnvidia-ml.so.550.10.01", "a library");
+    file(directory + "/libnvidia-ml.so.550.10.01", "a library");
     BOOST_TEST(own_tools({search}) == "/usr/bin/nvidia-smi ", "of two nobody knows which");
     std::filesystem::remove(path("root/usr/bin/nvidia-smi"));
     link("root/usr/bin/nvidia-smi",

@@ -105,9 +105,9 @@ BOOST_AUTO_TEST_CASE(the_environment_as_the_toolkit_reads_it)
 
 BOOST_AUTO_TEST_CASE(a_plugins_come_from_where_the_gpus_come_from)
 {
-    const std::string folder = "/var/run/nvidia-container-devices/";
+    const std::string directory = "/var/run/nvidia-container-devices/";
     Config config;
-    config.binds = {{folder + "GPU-1", "/dev/null"}, {folder + "imex/3", "/dev/null"}};
+    config.binds = {{directory + "GPU-1", "/dev/null"}, {directory + "imex/3", "/dev/null"}};
     config.annotations["cdi.k8s.io/a"] = "nvidia.com/gpu=0,nvidia.com/imex-channel=5";
     config.annotations["nvidia.cdi.k8s.io/b"] = "k8s.device-plugin.nvidia.com/imex-channel=4";
     config.environment = {"NVIDIA_IMEX_CHANNELS=7"};
@@ -116,7 +116,7 @@ BOOST_AUTO_TEST_CASE(a_plugins_come_from_where_the_gpus_come_from)
     BOOST_TEST((imex_channels_of_plugin(config, PluginSource::Environment) == Channels{7}));
     config.binds.pop_back();
     BOOST_TEST(imex_channels_of_plugin(config, PluginSource::Mounts).empty());
-    config.binds.push_back({folder + "imex/all", "/dev/null"});
+    config.binds.push_back({directory + "imex/all", "/dev/null"});
     BOOST_TEST((failure_of([&] { imex_channels_of_plugin(config, PluginSource::Mounts); }).kind ==
                 ErrorKind::Usage));
 }

@@ -86,7 +86,7 @@ BOOST_AUTO_TEST_CASE(one_gpu)
     BOOST_REQUIRE(inventory.gpus.size() == 1U);
     const Gpu &gpu = inventory.gpus[0];
     BOOST_TEST((gpu.information == GpuInformation{"NVIDIA Example 48", first_uuid, 3, false}));
-    BOOST_TEST(gpu.folder == "0000:5e:00.0");
+    BOOST_TEST(gpu.directory == "0000:5e:00.0");
     const Candidate candidate = host.only();
     BOOST_TEST(candidate.problem.empty());
     BOOST_TEST(candidate.description == first_uuid);
@@ -111,7 +111,7 @@ BOOST_AUTO_TEST_CASE(domains_come_first_and_may_have_more_digits)
     const Inventory inventory = read(host);
     BOOST_TEST(text_of(inventory) == "0=0000:5e:00.0/2 1=0001:01:00.0/1 2=10000:01:00.0/0");
     BOOST_REQUIRE(!inventory.gpus.empty());
-    BOOST_TEST(inventory.gpus[0].folder == "00000000:5e:00.0");
+    BOOST_TEST(inventory.gpus[0].directory == "00000000:5e:00.0");
 }
 
 BOOST_AUTO_TEST_CASE(the_closed_and_the_open_module)
@@ -140,7 +140,7 @@ BOOST_AUTO_TEST_CASE(a_host_without_the_driver)
     const auto failure = failure_of([&] { require_driver(read(host)); });
     BOOST_TEST((failure.kind == ErrorKind::NotAvailable));
     BOOST_TEST(failure.message == "this host has no NVIDIA driver (no /proc/driver/nvidia/version)");
-    host.folder("proc/driver/nvidia/gpus");
+    host.directory("proc/driver/nvidia/gpus");
     BOOST_TEST(!read(host).has_driver);
 }
 
@@ -193,10 +193,10 @@ BOOST_AUTO_TEST_CASE(paths_are_those_of_this_process_without_symlinks)
 {
     const Host host;
     BOOST_TEST(read(host).host_root == host.path());
-    BOOST_TEST(read(host).gpus_folder == host.path("proc/driver/nvidia/gpus"));
+    BOOST_TEST(read(host).gpus_directory == host.path("proc/driver/nvidia/gpus"));
     std::filesystem::rename(host.path("proc/driver"), host.path("elsewhere"));
     host.link("proc/driver", "/elsewhere");
-    BOOST_TEST(read(host).gpus_folder == host.path("elsewhere/nvidia/gpus"));
+    BOOST_TEST(read(host).gpus_directory == host.path("elsewhere/nvidia/gpus"));
 }
 
 BOOST_AUTO_TEST_CASE(a_driver_without_a_gpu)
@@ -245,17 +245,17 @@ BOOST_AUTO_TEST_CASE(an_excluded_gpu_has_no_index_and_is_not_handed_out)
 BOOST_AUTO_TEST_CASE(a_gpu_whose_information_is_missing)
 {
     const Host host(no_gpus);
-    host.folder("proc/driver/nvidia/gpus/0000:5e:00.0");
+    host.directory("proc/driver/nvidia/gpus/0000:5e:00.0");
     check_unusable(host, "the driver says nothing about it");
 }
 
 BOOST_AUTO_TEST_CASE(a_gpu_whose_information_cannot_be_read)
 {
-    const Host a_folder(no_gpus);
-    a_folder.folder("proc/driver/nvidia/gpus/0000:5e:00.0/information");
-    check_unusable(a_folder, "it is no plain file");
+    const Host a_directory(no_gpus);
+    a_directory.directory("proc/driver/nvidia/gpus/0000:5e:00.0/information");
+    check_unusable(a_directory, "it is no plain file");
     const Host a_fifo(no_gpus);
-    a_fifo.folder("proc/driver/nvidia/gpus/0000:5e:00.0");
+    a_fifo.directory("proc/driver/nvidia/gpus/0000:5e:00.0");
     BOOST_REQUIRE(::mkfifo(a_fifo.path("proc/driver/nvidia/gpus/0000:5e:00.0/information").c_str(), 0600) ==
                   0);
     check_unusable(a_fifo, "it is no plain file");
@@ -291,11 +291,11 @@ BOOST_AUTO_TEST_CASE(gpus_that_share_a_minor_are_not_handed_out)
     BOOST_TEST(notes.size() == 2U);
 }
 
-BOOST_AUTO_TEST_CASE(folders_that_are_no_address_are_passed_over)
+BOOST_AUTO_TEST_CASE(directories_that_are_no_address_are_passed_over)
 {
     const Host host;
-    host.folder("proc/driver/nvidia/gpus/5e:00.0");
-    host.folder("proc/driver/nvidia/gpus/a\nb");
+    host.directory("proc/driver/nvidia/gpus/5e:00.0");
+    host.directory("proc/driver/nvidia/gpus/a\nb");
     Notes notes;
     BOOST_TEST(read_inventory(Sysroot(host.path()), notes).gpus.size() == 1U);
     BOOST_TEST(notes.size() == 2U);
@@ -305,7 +305,7 @@ BOOST_AUTO_TEST_CASE(more_gpus_than_there_can_be_are_refused)
 {
     const Host host(no_gpus);
     for (unsigned i = 0; i <= 1024; ++i)
-        host.folder("proc/driver/nvidia/gpus/" + std::to_string(1000 + i) + ":5e:00.0");
+        host.directory("proc/driver/nvidia/gpus/" + std::to_string(1000 + i) + ":5e:00.0");
     const auto failure = failure_of([&] { static_cast<void>(read(host)); });
     BOOST_TEST((failure.kind == ErrorKind::BrokenHost));
     BOOST_TEST(failure.says("has more than 1024 entries"), failure.message);

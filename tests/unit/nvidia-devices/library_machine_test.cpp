@@ -10,7 +10,7 @@
 #include "nvidia-devices/driver/library_search.h"
 #include "support/elf_image.h"
 #include "support/ld_cache_image.h"
-#include "support/temp_folder.h"
+#include "support/temp_directory.h"
 
 BOOST_AUTO_TEST_SUITE(nvidia_devices_library_machine)
 
@@ -18,7 +18,7 @@ using namespace ogh;
 using namespace ogh::nvidia_devices;
 using ogh::test::CacheImage;
 using ogh::test::ElfImage;
-using ogh::test::TempFolder;
+using ogh::test::TempDirectory;
 
 namespace {
 
@@ -26,16 +26,16 @@ const std::string version = "555.42.07";
 const std::string library_file = "libcuda.so." + version;
 
 /** A host's root with libraries of whatever machine, on whatever machine this test runs. */
-struct AnyHost : TempFolder {
-    void add(const std::string &folder, std::uint16_t machine, bool is_64 = true) const
+struct AnyHost : TempDirectory {
+    void add(const std::string &directory, std::uint16_t machine, bool is_64 = true) const
     {
         ElfImage image;
         image.machine = machine;
         image.is_64 = is_64;
         image.soname = "libcuda.so.1";
-        file(folder + "/" + library_file, image.bytes());
-        std::filesystem::remove(path(folder + "/libcuda.so.1"));
-        link(folder + "/libcuda.so.1", library_file);
+        file(directory + "/" + library_file, image.bytes());
+        std::filesystem::remove(path(directory + "/libcuda.so.1"));
+        link(directory + "/libcuda.so.1", library_file);
     }
 
     /** The directory where a host of that machine finds its library; "" if it finds none. */
@@ -70,10 +70,10 @@ BOOST_AUTO_TEST_CASE(each_machine_has_its_own)
     BOOST_TEST(x86.native.cache_flags == 0x0300); // FLAG_X8664_LIB64
     BOOST_TEST(x86.compat32.elf_machine == EM_386);
     BOOST_TEST(driver_machines(EM_S390).native.elf_machine == EM_NONE);
-    BOOST_TEST(driver_machines(EM_S390).native.folders.empty());
+    BOOST_TEST(driver_machines(EM_S390).native.directories.empty());
 }
 
-BOOST_FIXTURE_TEST_CASE(folders_of_each_machine, AnyHost)
+BOOST_FIXTURE_TEST_CASE(directories_of_each_machine, AnyHost)
 {
     const LibraryMachine &arm = driver_machines(EM_AARCH64).native;
     const LibraryMachine &x86 = driver_machines(EM_X86_64).native;

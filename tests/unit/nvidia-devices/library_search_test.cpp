@@ -32,14 +32,14 @@ BOOST_AUTO_TEST_CASE(something_else_under_the_name)
     foreign.machine = EM_S390;
     host.file("run/opengl-driver/lib/" + name, foreign.bytes());
     host.file("usr/local/glibc/usr/lib/" + name, "no library");
-    host.folder("usr/lib/nvidia/" + name);
-    host.folder("usr/lib64/nvidia");
+    host.directory("usr/lib/nvidia/" + name);
+    host.directory("usr/lib64/nvidia");
     BOOST_REQUIRE(::mkfifo(host.path("usr/lib64/nvidia/" + name).c_str(), 0600) == 0);
-    host.folder("usr/lib/nvidia/tesla");
+    host.directory("usr/lib/nvidia/tesla");
     host.link("usr/lib/nvidia/tesla/" + name, name); // for ever
     BOOST_TEST(host.places(libcuda) == "/usr/lib/" + name);
-    for (const char *folder : {"usr/lib64", "usr/lib64/nvidia"})
-        host.cached("/" + std::string(folder) + "/" + name);
+    for (const char *directory : {"usr/lib64", "usr/lib64/nvidia"})
+        host.cached("/" + std::string(directory) + "/" + name);
     host.cached("usr/lib/libcuda.so.1"); // not absolute
     host.cached("/none/libcuda.so.1");
     host.cached("/etc/ld.so.cache/libcuda.so.1");
@@ -74,7 +74,7 @@ BOOST_AUTO_TEST_CASE(beside_what_a_cached_link_leads_to)
     DriverHost host;
     host.library("opt/driver", "libcuda");
     host.library("opt/driver", "libcuda", false, "560.10.01"); // the link leads to this one now
-    host.folder("usr/lib64");
+    host.directory("usr/lib64");
     host.link("usr/lib64/libcuda.so.1", "/opt/driver/libcuda.so.1");
     host.cached("/usr/lib64/libcuda.so.1");
     host.write_cache();
@@ -89,7 +89,7 @@ BOOST_AUTO_TEST_CASE(paths_in_a_cache_that_are_not_absolute)
     host.write_cache();
     BOOST_TEST((host.failure(libcuda).kind == ErrorKind::BrokenHost));
     host.cached("//opt/./more/../driver/libcuda.so.1"); // absolute, if odd
-    host.folder("opt/more");
+    host.directory("opt/more");
     host.write_cache();
     BOOST_TEST(host.places(libcuda) == "/opt/driver/" + versioned("libcuda"));
 }
@@ -102,13 +102,13 @@ BOOST_AUTO_TEST_CASE(every_library_by_the_cache)
     for (const auto &group : {DriverHost::utility, DriverHost::compute, DriverHost::video,
                               DriverHost::graphics, DriverHost::ngx}) {
         for (const std::string &name : group) {
-            const std::string folder = "opt/" + name;
+            const std::string directory = "opt/" + name;
             const bool has_own_version = name.find(".so") != std::string::npos;
             if (has_own_version)
-                host.own_library(folder, name, ".1.2");
+                host.own_library(directory, name, ".1.2");
             else
-                host.library(folder, name);
-            host.cached("/" + folder + "/" + name + (has_own_version ? "" : ".so.1"));
+                host.library(directory, name);
+            host.cached("/" + directory + "/" + name + (has_own_version ? "" : ".so.1"));
             count++;
         }
     }
@@ -138,12 +138,12 @@ BOOST_AUTO_TEST_CASE(one_cache_for_two_machines)
 }
 
 /** A directory that has the one has the next: no other is looked at first. */
-BOOST_AUTO_TEST_CASE(the_folder_of_the_last_comes_first)
+BOOST_AUTO_TEST_CASE(the_directory_of_the_last_comes_first)
 {
     DriverHost host;
     host.library("opt/b", "libcuda");
-    for (const char *folder : {"opt/a", "opt/b"})
-        host.library(folder, "libnvidia-nvvm");
+    for (const char *directory : {"opt/a", "opt/b"})
+        host.library(directory, "libnvidia-nvvm");
     host.cached("/opt/a/libnvidia-nvvm.so.1");
     host.cached("/opt/b/libcuda.so.1");
     host.write_cache();
@@ -193,7 +193,7 @@ BOOST_AUTO_TEST_CASE(what_an_error_says)
                needs + "'" + host.path("usr/lib/" + triplet + "/nvidia/current") + "', '" +
                    host.path("usr/lib/" + triplet) + "', '" + host.path("usr/lib64/nvidia") + "', '" +
                    host.path("usr/lib64") + "', '" + host.path("run/opengl-driver/lib") + "'" + elsewhere);
-    host.folder("usr/lib64");
+    host.directory("usr/lib64");
     host.link("lib64", "usr/lib64");
     const std::string searched = needs + "'" + host.path("usr/lib64") + "'";
     BOOST_TEST(host.failure(libcuda).message == searched + elsewhere);
@@ -227,7 +227,7 @@ BOOST_AUTO_TEST_CASE(a_cache_that_cannot_be_used)
                    "' is ignored: it is no cache that glibc has written; the driver's libraries are "
                    "looked for in directories");
     std::filesystem::remove(host.path("etc/ld.so.cache"));
-    host.folder("etc/ld.so.cache");
+    host.directory("etc/ld.so.cache");
     BOOST_TEST(notes() == "cannot read '" + host.path("etc/ld.so.cache") +
                               "': it is no plain file; the driver's libraries are looked for in directories");
     std::filesystem::remove(host.path("etc/ld.so.cache"));

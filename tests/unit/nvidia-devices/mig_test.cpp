@@ -72,14 +72,14 @@ BOOST_AUTO_TEST_CASE(a_host_without_divided_gpus)
 {
     const NvidiaHost host({{"0000:5e:00.0", 1}});
     BOOST_TEST(!read(host).gpus.at(0).is_divided);
-    BOOST_TEST(read(host).capabilities_folder == "");
+    BOOST_TEST(read(host).capabilities_directory == "");
     // As a driver without such GPUs has it.
     host.file(std::string(capabilities) + "/mig/config",
               "DeviceFileMinor: 1\nDeviceFileMode: 256\nDeviceFileModify: 1\n");
-    host.folder(std::string(capabilities) + "/gpu1/mig");
+    host.directory(std::string(capabilities) + "/gpu1/mig");
     BOOST_TEST(!read(host).gpus.at(0).is_divided);
     BOOST_TEST(candidates(read(host)).size() == 1U);
-    BOOST_TEST(read(host).capabilities_folder == host.path(capabilities));
+    BOOST_TEST(read(host).capabilities_directory == host.path(capabilities));
 }
 
 BOOST_AUTO_TEST_CASE(instances_by_the_device_minor_and_in_the_order_of_their_numbers)
@@ -132,15 +132,15 @@ BOOST_AUTO_TEST_CASE(other_names_are_passed_over)
 {
     const Host host;
     for (const char *name : {"gi", "gi02", "gi256", "gi1x", "ci0", "access"})
-        host.folder(std::string(capabilities) + "/gpu1/mig/" + name);
-    host.folder(std::string(capabilities) + "/gpu1/mig/gi2/ci00");
+        host.directory(std::string(capabilities) + "/gpu1/mig/" + name);
+    host.directory(std::string(capabilities) + "/gpu1/mig/gi2/ci00");
     BOOST_TEST(host.gpu().instances.size() == 1U);
 }
 
 BOOST_AUTO_TEST_CASE(a_gpu_whose_instances_cannot_be_read_is_not_given_as_if_it_were_whole)
 {
     const NvidiaHost symlink({{"0000:5e:00.0", 1}});
-    symlink.folder(std::string(capabilities) + "/gpu1");
+    symlink.directory(std::string(capabilities) + "/gpu1");
     symlink.link(std::string(capabilities) + "/gpu1/mig", "/etc");
     BOOST_TEST(read(symlink).gpus.at(0).problem != "");
     const NvidiaHost file({{"0000:5e:00.0", 1}});

@@ -40,12 +40,12 @@ struct Case {
         inventory.version_text = "NVRM\n";
         inventory.params = "A: 1\nModifyDeviceFiles: 1\n";
         inventory.host_root = "/root of";
-        inventory.gpus_folder = "/root of/proc/driver/nvidia/gpus";
+        inventory.gpus_directory = "/root of/proc/driver/nvidia/gpus";
         inventory.devices = ProcDevices("Character devices:\n" + devices);
         for (const unsigned number : minors) {
             Gpu gpu;
             gpu.address = {0, static_cast<std::uint8_t>(0x10 + inventory.gpus.size()), 0, 0};
-            gpu.folder = to_text(gpu.address);
+            gpu.directory = to_text(gpu.address);
             gpu.information.minor = number;
             inventory.gpus.push_back(gpu);
         }
@@ -220,7 +220,7 @@ BOOST_AUTO_TEST_CASE(proc_has_the_drivers_files_and_the_chosen_gpus)
 {
     Case host({2, 0, 1});
     host.inventory.registry = "Binary: \"\"\n";
-    host.inventory.gpus[2].folder = "00000000:12:00.0";
+    host.inventory.gpus[2].directory = "00000000:12:00.0";
     const TmpfsEdit expected{
         "/proc/driver/nvidia",
         {{"version", "NVRM\n"}, {"registry", "Binary: \"\"\n"}, {"params", "A: 1\nModifyDeviceFiles: 0\n"}},

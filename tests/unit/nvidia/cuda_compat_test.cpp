@@ -10,16 +10,16 @@
 #include "base/unique_fd.h"
 #include "nvidia/cuda_compat.h"
 #include "support/compat_library.h"
-#include "support/image_in_folder.h"
-#include "support/temp_folder.h"
+#include "support/image_in_directory.h"
+#include "support/temp_directory.h"
 
 BOOST_AUTO_TEST_SUITE(cuda_compat)
 
 using namespace ogh;
 using ogh::test::CompatLibrary;
 using ogh::test::ElfImage;
-using ogh::test::ImageInFolder;
-using ogh::test::TempFolder;
+using ogh::test::ImageInDirectory;
+using ogh::test::TempDirectory;
 
 namespace {
 
@@ -41,10 +41,10 @@ std::string cuda(const std::string &soname = "libcuda.so.1")
 }
 
 /** The root of an image, beside files that are not its own. */
-struct ImageRoot : TempFolder {
+struct ImageRoot : TempDirectory {
     ImageRoot()
     {
-        folder(in_image);
+        directory(in_image);
         file("outside/libcuda.so.575.51.03", cuda());
     }
 
@@ -58,7 +58,7 @@ struct ImageRoot : TempFolder {
     [[nodiscard]] std::string read()
     {
         notes.clear();
-        const auto compat = read_cuda_compat(ImageInFolder(path("root")).reader(), notes);
+        const auto compat = read_cuda_compat(ImageInDirectory(path("root")).reader(), notes);
         if (!compat)
             return notes.empty() ? "nothing" : notes[0].level == LogLevel::Info ? "none" : "ignored";
         BOOST_TEST(notes.empty());
@@ -156,11 +156,11 @@ BOOST_FIXTURE_TEST_CASE(the_libraries_of_the_version_of_libcuda_are_found, Image
 BOOST_FIXTURE_TEST_CASE(what_libcuda_says_of_drivers_is_read, ImageRoot)
 {
     compat(cuda_file, cuda());
-    auto found = read_cuda_compat(ImageInFolder(path("root")).reader(), notes);
+    auto found = read_cuda_compat(ImageInDirectory(path("root")).reader(), notes);
     BOOST_REQUIRE(found.has_value());
     BOOST_TEST((found->drivers == std::vector<unsigned>{535, 550}));
     compat(cuda_file, library("libcuda.so.1"));
-    found = read_cuda_compat(ImageInFolder(path("root")).reader(), notes);
+    found = read_cuda_compat(ImageInDirectory(path("root")).reader(), notes);
     BOOST_REQUIRE(found.has_value());
     BOOST_TEST(!found->drivers.has_value());
 }
@@ -202,11 +202,11 @@ BOOST_FIXTURE_TEST_CASE(no_library_takes_the_place_of_another_one, ImageRoot)
 
 BOOST_FIXTURE_TEST_CASE(links_lead_where_they_lead_in_the_root, ImageRoot)
 {
-    folder("root/opt/cuda-12.9");
+    directory("root/opt/cuda-12.9");
     std::filesystem::rename(path("root/usr/local/cuda/compat"), path("root/opt/cuda-12.9/compat"));
     std::filesystem::remove(path("root/usr/local/cuda"));
     link("root/usr/local/cuda", "/etc/alternatives/cuda");
-    folder("root/etc/alternatives");
+    directory("root/etc/alternatives");
     link("root/etc/alternatives/cuda", "../../../../../opt/cuda-12.9");
     file("root/data/real", cuda());
     link("root/opt/cuda-12.9/compat/libcuda.so.575.51.03", "/../../data/real");
@@ -233,7 +233,7 @@ BOOST_FIXTURE_TEST_CASE(nothing_but_plain_files_is_opened, ImageRoot)
     compat(cuda_file, cuda());
     const std::string fifo = path(in_image + std::string("libfifo.so.575.51.03"));
     BOOST_REQUIRE(::mkfifo(fifo.c_str(), 0666) == 0);
-    folder(in_image + std::string("libfolder.so.575.51.03"));
+    directory(in_image + std::string("libdirectory.so.575.51.03"));
     compat_link("liblink.so.575.51.03", "libfifo.so.575.51.03");
     compat_link("libloop.so.575.51.03", "libloop.so.575.51.03");
     compat_link("libbelow.so.575.51.03", "libcuda.so.575.51.03/x");
@@ -277,7 +277,7 @@ BOOST_FIXTURE_TEST_CASE(there_is_exactly_one_libcuda, ImageRoot)
     BOOST_TEST(says("'/usr/local/cuda/compat' has libcuda in 2 versions"));
 }
 
-BOOST_FIXTURE_TEST_CASE(a_folder_with_too_many_files_is_ignored, ImageRoot)
+BOOST_FIXTURE_TEST_CASE(a_directory_with_too_many_files_is_ignored, ImageRoot)
 {
     compat(cuda_file, cuda());
     for (int i = 0; i < 255; ++i)
@@ -289,7 +289,7 @@ BOOST_FIXTURE_TEST_CASE(a_folder_with_too_many_files_is_ignored, ImageRoot)
     BOOST_TEST(says("has more than 256 entries to read"));
 }
 
-BOOST_FIXTURE_TEST_CASE(what_is_no_folder_is_ignored, ImageRoot)
+BOOST_FIXTURE_TEST_CASE(what_is_no_directory_is_ignored, ImageRoot)
 {
     std::filesystem::remove(path(in_image));
     BOOST_TEST(read() == "nothing");

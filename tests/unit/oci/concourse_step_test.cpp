@@ -37,7 +37,7 @@ BOOST_AUTO_TEST_CASE(what_another_engine_runs_is_none)
     }
 }
 
-BOOST_AUTO_TEST_CASE(a_task_has_a_folder_of_eight_digits)
+BOOST_AUTO_TEST_CASE(a_task_has_a_directory_of_eight_digits)
 {
     BOOST_TEST(is(ConcourseStep::Task, {"/tmp/build/0123abcd"}));
     BOOST_TEST(is(ConcourseStep::Task, {"/tmp/build/e55deab7", "/tmp/build/e55deab7/repo", "/opt/cache"}));
@@ -61,7 +61,7 @@ BOOST_AUTO_TEST_CASE(an_artifact_with_a_tasks_name_makes_no_task_of_a_put)
     BOOST_TEST(is(ConcourseStep::Unknown, {"/tmp/build/put/.", "/tmp/build/put/../0123abcd"}));
 }
 
-BOOST_AUTO_TEST_CASE(other_folders_are_of_no_known_step)
+BOOST_AUTO_TEST_CASE(other_directories_are_of_no_known_step)
 {
     for (const char *path :
          {"/tmp/build/run", "/tmp/build/0123abc", "/tmp/build/0123abcde", "/tmp/build/0123ABCD",

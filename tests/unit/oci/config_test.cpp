@@ -5,13 +5,13 @@
 
 #include "oci/config.h"
 #include "support/expect.h"
-#include "support/temp_folder.h"
+#include "support/temp_directory.h"
 
 BOOST_AUTO_TEST_SUITE(config)
 
 using namespace ogh;
 using ogh::test::failure_of;
-using ogh::test::TempFolder;
+using ogh::test::TempDirectory;
 
 BOOST_AUTO_TEST_CASE(only_what_is_needed_is_read)
 {
@@ -168,7 +168,7 @@ BOOST_AUTO_TEST_CASE(cve_2026_57231_an_entry_without_an_equals_sign_is_no_variab
 
 BOOST_AUTO_TEST_CASE(a_symlink_or_fifo_is_not_read)
 {
-    const TempFolder bundle;
+    const TempDirectory bundle;
     BOOST_TEST(failure_of([&] { read_config(bundle.path()); }).says("config.json"));
     bundle.file("real.json", R"({"root":{"path":"/r"}})");
     bundle.link("config.json", "real.json");
@@ -180,7 +180,7 @@ BOOST_AUTO_TEST_CASE(a_symlink_or_fifo_is_not_read)
 
 BOOST_AUTO_TEST_CASE(a_huge_file_is_not_read_whole)
 {
-    const TempFolder bundle;
+    const TempDirectory bundle;
     bundle.file("config.json");
     std::filesystem::resize_file(bundle.path("config.json"), std::uintmax_t{1} << 40U);
     BOOST_TEST(failure_of([&] { read_config(bundle.path()); }).says("larger than 16777216 bytes"));

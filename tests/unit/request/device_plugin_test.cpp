@@ -16,7 +16,7 @@ using ogh::test::failure_of;
 
 namespace {
 
-const std::string folder = "/var/run/plugin/";
+const std::string directory = "/var/run/plugin/";
 const std::string uuid = "GPU-8f0e4c1a-0000-4000-8000-000000000001";
 const std::string other = "GPU-8f0e4c1a-0000-4000-8000-000000000002";
 const std::string own_key = "io.oci-gpu-hooks.nvidia-devices";
@@ -26,12 +26,12 @@ PluginNames names()
     return {.variable = "VENDOR_VISIBLE_DEVICES",
             .kinds = {"vendor.com/gpu"},
             .prefixes = {"cdi.k8s.io/", "vendor.cdi.k8s.io/"},
-            .folders = {"/var/run/plugin/", "/run/plugin/"},
+            .directories = {"/var/run/plugin/", "/run/plugin/"},
             .uuid_prefixes = {"GPU-", "MIG-"},
-            .other_folder = "imex/",
+            .other_directory = "imex/",
             .other_kinds = {"vendor.com/channel"},
             .control_node = "/dev/vfd",
-            .node_folder = "/dev/dri/",
+            .node_directory = "/dev/dri/",
             .node_prefix = "renderD"};
 }
 
@@ -67,15 +67,15 @@ Failure failure(const Config &config, const std::string &list)
 
 BOOST_AUTO_TEST_CASE(mounts_of_dev_null_name_devices)
 {
-    BOOST_TEST(asked(with_mounts({"/tmp", folder + uuid, "/run/plugin/" + other}), "mounts") ==
+    BOOST_TEST(asked(with_mounts({"/tmp", directory + uuid, "/run/plugin/" + other}), "mounts") ==
                uuid + "," + other);
-    BOOST_TEST(asked(with_mounts({folder + "all"}), "mounts") == "all");
+    BOOST_TEST(asked(with_mounts({directory + "all"}), "mounts") == "all");
     BOOST_TEST(asked(with_mounts({"/tmp"}), "mounts") == "-");
 }
 
 BOOST_AUTO_TEST_CASE(a_mount_of_anything_else_is_refused)
 {
-    Config config = with_mounts({folder + uuid});
+    Config config = with_mounts({directory + uuid});
     for (const char *source : {"", "/dev/zero", "/var/lib/kubelet/pods/1/volumes/dev/null"}) {
         config.binds[0].source = source;
         BOOST_TEST(failure(config, "mounts").says("its source is"), source);
@@ -84,7 +84,7 @@ BOOST_AUTO_TEST_CASE(a_mount_of_anything_else_is_refused)
 
 BOOST_AUTO_TEST_CASE(every_one_of_several_mounts_on_a_destination_is_of_dev_null)
 {
-    Config config = with_mounts({folder + uuid, folder + uuid});
+    Config config = with_mounts({directory + uuid, directory + uuid});
     BOOST_TEST(asked(config, "mounts") == uuid + "," + uuid);
     for (size_t forged : {0U, 1U}) {
         Config another = config;
@@ -113,7 +113,7 @@ BOOST_AUTO_TEST_CASE(nodes_beside_the_one_that_comes_with_all_name_devices)
 
 BOOST_AUTO_TEST_CASE(mounts_win_in_any_order)
 {
-    Config config = with_mounts({folder + uuid});
+    Config config = with_mounts({directory + uuid});
     config.annotations["cdi.k8s.io/plugin_1"] = "vendor.com/gpu=" + other;
     config.environment = {"VENDOR_VISIBLE_DEVICES=" + other};
     BOOST_TEST(asked(config, "environment,cdi-annotations,mounts") == uuid);
@@ -124,7 +124,7 @@ BOOST_AUTO_TEST_CASE(mounts_win_in_any_order)
 
 BOOST_AUTO_TEST_CASE(a_source_that_is_believed_counts_beside_others)
 {
-    Config config = with_mounts({folder + uuid});
+    Config config = with_mounts({directory + uuid});
     config.environment = {"VENDOR_VISIBLE_DEVICES=" + other};
     BOOST_TEST(asked(config, "environment") == "env");
     config.annotations["cdi.k8s.io/plugin_1"] = "vendor.com/gpu=" + other;
@@ -134,10 +134,10 @@ BOOST_AUTO_TEST_CASE(a_source_that_is_believed_counts_beside_others)
 
 BOOST_AUTO_TEST_CASE(a_container_that_was_to_have_devices_does_not_start_without)
 {
-    Config config = with_mounts({folder + uuid});
+    Config config = with_mounts({directory + uuid});
     BOOST_TEST((failure(config, "cdi-annotations,environment").kind == ErrorKind::Usage));
     BOOST_TEST(failure(config, "cdi-annotations").says("'--from mounts'"));
-    config.environment = {"VENDOR_VISIBLE_DEVICES=" + folder.substr(0, folder.size() - 1)};
+    config.environment = {"VENDOR_VISIBLE_DEVICES=" + directory.substr(0, directory.size() - 1)};
     BOOST_TEST(failure(config, "environment").says("'--from mounts'"));
     config.annotations[own_key] = "none";
     BOOST_TEST(asked(config, "environment") == "none");
@@ -161,13 +161,14 @@ BOOST_AUTO_TEST_CASE(what_no_plugin_would_name)
 {
     for (const char *name :
          {"", "..", "../x", "a/b", "0-7", "-1", "env", "none", "allowed", "any:2", "a,b", "imex/0"}) {
-        BOOST_TEST((failure(with_mounts({folder + name}), "mounts").kind == ErrorKind::Usage), name);
+        BOOST_TEST((failure(with_mounts({directory + name}), "mounts").kind == ErrorKind::Usage), name);
         Config config;
         config.annotations["cdi.k8s.io/x"] = "vendor.com/gpu=" + std::string(name);
         if (std::string_view(name) != "a,b")
             BOOST_TEST((failure(config, "cdi-annotations").kind == ErrorKind::Usage), name);
     }
-    BOOST_TEST((failure(with_mounts({folder + std::string(70000, 'a')}), "mounts").kind == ErrorKind::Usage));
+    BOOST_TEST(
+        (failure(with_mounts({directory + std::string(70000, 'a')}), "mounts").kind == ErrorKind::Usage));
 }
 
 BOOST_AUTO_TEST_CASE(what_an_image_says_is_no_plugins_word)
@@ -192,7 +193,7 @@ BOOST_AUTO_TEST_CASE(what_an_image_says_is_no_plugins_word)
 
 BOOST_AUTO_TEST_CASE(other_things_than_devices_are_named_beside_them)
 {
-    Config config = with_mounts({folder + uuid, folder + "imex/3"});
+    Config config = with_mounts({directory + uuid, directory + "imex/3"});
     config.annotations["cdi.k8s.io/x"] = "vendor.com/channel=4";
     const std::vector<std::string> three{"3"};
     const std::vector<std::string> four{"4"};
@@ -206,7 +207,7 @@ BOOST_AUTO_TEST_CASE(other_things_than_devices_are_named_beside_them)
 
 BOOST_AUTO_TEST_CASE(beside_a_plugin_the_container_itself_can_ask_for_none)
 {
-    Config config = with_mounts({folder + uuid});
+    Config config = with_mounts({directory + uuid});
     config.annotations[own_key] = "none";
     BOOST_TEST(asked(config, "mounts") == "none");
     for (const char *value : {"all", "0", "env"}) {
@@ -219,7 +220,7 @@ BOOST_AUTO_TEST_CASE(beside_a_plugin_the_container_itself_can_ask_for_none)
 
 BOOST_AUTO_TEST_CASE(the_hosts_only_is_for_what_a_plugin_gives_too)
 {
-    Config config = with_mounts({folder + uuid});
+    Config config = with_mounts({directory + uuid});
     OptInOptions options = from("mounts");
     options.only = {"io.kubernetes.pod.namespace=ml"};
     Notes notes;

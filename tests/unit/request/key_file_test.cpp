@@ -6,13 +6,13 @@
 
 #include "request/key_file.h"
 #include "support/expect.h"
-#include "support/temp_folder.h"
+#include "support/temp_directory.h"
 
 BOOST_AUTO_TEST_SUITE(key_file)
 
 using namespace ogh;
 using ogh::test::failure_of;
-using ogh::test::TempFolder;
+using ogh::test::TempDirectory;
 
 namespace {
 
@@ -123,13 +123,13 @@ BOOST_AUTO_TEST_CASE(a_wrong_line_is_named_and_not_repeated)
 
 BOOST_AUTO_TEST_CASE(the_file_is_roots_alone)
 {
-    const TempFolder folder;
-    const std::string path = folder.path("keys");
+    const TempDirectory directory;
+    const std::string path = directory.path("keys");
     const auto refusal = [](const std::string &name) {
         return failure_of([&] { read_key_file(Sysroot("/"), name); });
     };
     BOOST_TEST((refusal(path).kind == ErrorKind::BrokenHost));
-    folder.file("keys", hash_of_abc + " nightly\n");
+    directory.file("keys", hash_of_abc + " nightly\n");
     for (const unsigned mode : {0604U, 0640U, 0710U, 0644U}) {
         BOOST_REQUIRE(::chmod(path.c_str(), mode) == 0);
         BOOST_TEST(refusal(path).says("must not have more than 0600"));
@@ -138,30 +138,30 @@ BOOST_AUTO_TEST_CASE(the_file_is_roots_alone)
         BOOST_REQUIRE(::chmod(path.c_str(), mode) == 0);
         BOOST_TEST(read_key_file(Sysroot("/"), path).find("abc", gpus)->name == "nightly");
     }
-    folder.link("link", "keys");
-    folder.folder("real");
-    folder.link("parent", ".");
-    BOOST_REQUIRE(::mkfifo(folder.path("fifo").c_str(), 0600) == 0);
+    directory.link("link", "keys");
+    directory.directory("real");
+    directory.link("parent", ".");
+    BOOST_REQUIRE(::mkfifo(directory.path("fifo").c_str(), 0600) == 0);
     for (const char *name : {"link", "parent/keys", "real", "fifo"})
-        BOOST_TEST((refusal(folder.path(name)).kind == ErrorKind::BrokenHost), name);
+        BOOST_TEST((refusal(directory.path(name)).kind == ErrorKind::BrokenHost), name);
     for (const unsigned mode : {0602U, 0660U}) {
         BOOST_REQUIRE(::chmod(path.c_str(), mode) == 0);
         BOOST_TEST(refusal(path).says("may be written by others"));
     }
     BOOST_REQUIRE(::chmod(path.c_str(), 0600) == 0);
-    BOOST_REQUIRE(::link(path.c_str(), folder.path("another").c_str()) == 0);
+    BOOST_REQUIRE(::link(path.c_str(), directory.path("another").c_str()) == 0);
     BOOST_TEST(refusal(path).says("more than one name"));
 }
 
 BOOST_AUTO_TEST_CASE(nobody_else_may_exchange_the_file)
 {
-    const TempFolder folder;
-    folder.file("above/below/keys", hash_of_abc + " nightly\n");
-    const std::string path = folder.path("above/below/keys");
+    const TempDirectory directory;
+    directory.file("above/below/keys", hash_of_abc + " nightly\n");
+    const std::string path = directory.path("above/below/keys");
     BOOST_REQUIRE(::chmod(path.c_str(), 0600) == 0);
     const auto refusal = [&] { return failure_of([&] { read_key_file(Sysroot("/"), path); }); };
     for (const char *name : {"above", "above/below"}) {
-        const std::string each = folder.path(name);
+        const std::string each = directory.path(name);
         for (const unsigned mode : {0775U, 0757U, 0777U}) {
             BOOST_REQUIRE(::chmod(each.c_str(), mode) == 0);
             BOOST_TEST((refusal().kind == ErrorKind::BrokenHost), each);
@@ -175,7 +175,7 @@ BOOST_AUTO_TEST_CASE(nobody_else_may_exchange_the_file)
         BOOST_REQUIRE(::chmod(each.c_str(), 0755) == 0);
     }
     for (const char *name : {"above", "above/below", "above/below/keys"}) {
-        const std::string each = folder.path(name);
+        const std::string each = directory.path(name);
         if (::geteuid() != 0)
             continue;
         BOOST_REQUIRE(::chown(each.c_str(), 1000, 0) == 0);
@@ -187,15 +187,15 @@ BOOST_AUTO_TEST_CASE(nobody_else_may_exchange_the_file)
 
 BOOST_AUTO_TEST_CASE(a_link_on_the_way_is_refused_with_the_name_behind_it)
 {
-    const TempFolder folder;
-    folder.file("real/keys", hash_of_abc + " nightly\n");
-    BOOST_REQUIRE(::chmod(folder.path("real/keys").c_str(), 0600) == 0);
-    folder.link("real/link", "keys");
-    folder.link("folder", "real");
-    for (const char *name : {"real/link", "folder/keys", "folder/link"}) {
-        const auto refusal = failure_of([&] { read_key_file(Sysroot("/"), folder.path(name)); });
+    const TempDirectory directory;
+    directory.file("real/keys", hash_of_abc + " nightly\n");
+    BOOST_REQUIRE(::chmod(directory.path("real/keys").c_str(), 0600) == 0);
+    directory.link("real/link", "keys");
+    directory.link("directory", "real");
+    for (const char *name : {"real/link", "directory/keys", "directory/link"}) {
+        const auto refusal = failure_of([&] { read_key_file(Sysroot("/"), directory.path(name)); });
         BOOST_TEST((refusal.kind == ErrorKind::BrokenHost), name);
-        BOOST_TEST(refusal.says("without a symlink: '" + folder.path("real/keys") + "'"), refusal.message);
+        BOOST_TEST(refusal.says("without a symlink: '" + directory.path("real/keys") + "'"), refusal.message);
     }
 }
 

@@ -94,7 +94,7 @@ BOOST_AUTO_TEST_CASE(an_observer_sees_all_unless_it_says_what)
 BOOST_AUTO_TEST_CASE(what_a_plugin_says_and_only_are_not_for_observers)
 {
     OptInOptions options;
-    options.plugin = {{.variable = "V", .folders = {"/run/plugin/"}}, {PluginSource::Mounts}};
+    options.plugin = {{.variable = "V", .directories = {"/run/plugin/"}}, {PluginSource::Mounts}};
     options.only = {containerds + "=ml"};
     Config config = in_pod("gpu-tools", "x");
     config.binds = {{"/run/plugin/0", "/dev/null"}};

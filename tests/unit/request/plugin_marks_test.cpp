@@ -23,7 +23,7 @@ DevicePlugin believing(std::vector<PluginSource> from)
     return {{.variable = "VENDOR_VISIBLE_DEVICES",
              .kinds = {"vendor.com/gpu"},
              .prefixes = {"cdi.k8s.io/", "vendor.cdi.k8s.io/"},
-             .folders = {"/var/run/plugin/", "/run/plugin/"},
+             .directories = {"/var/run/plugin/", "/run/plugin/"},
              .uuid_prefixes = {"GPU-", "MIG-"},
              .numbered_node = "/dev/vendor"},
             std::move(from)};

@@ -54,7 +54,7 @@ BOOST_AUTO_TEST_CASE(a_container_that_does_not_ask_gets_nothing)
 BOOST_AUTO_TEST_CASE(what_cannot_ask_is_told_by_its_bytes)
 {
     CommonOptions options;
-    options.plugin.names.folders = {"/var/run/a-plugins-devices/"};
+    options.plugin.names.directories = {"/var/run/a-plugins-devices/"};
     const auto may = [&](const char *text) { return may_ask(text, options); };
     for (const char *quiet : {"", R"({"annotations":{"org.example":"io"}})",
                               R"({"process":{"env":["OCI_GPU_HOOKS_MOUNT_SRV=all","A=\"]}})"})
@@ -413,14 +413,14 @@ BOOST_AUTO_TEST_CASE(a_container_of_concourse_that_is_like_no_step_is_not_left_o
 // printf %s abc | sha256sum
 const std::string line_for_abc =
     "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad nightly --allow models --max-devices 1";
-const std::string line_for_folders = line_for_abc + " --for mount-srv";
+const std::string line_for_directories = line_for_abc + " --for mount-srv";
 
 BOOST_AUTO_TEST_CASE(with_a_key_file_the_environment_needs_a_key)
 {
     Case c;
     c.options.opt_in = OptIn::Environment;
     c.options.key_file = "/etc/keys";
-    c.options.keys.emplace(line_for_folders);
+    c.options.keys.emplace(line_for_directories);
     BOOST_TEST(c.value() == "-");
     c.config.environment = {"OCI_GPU_HOOKS_MOUNT_SRV=all"};
     BOOST_TEST((c.failure().kind == ErrorKind::Denied));
@@ -454,7 +454,7 @@ BOOST_AUTO_TEST_CASE(a_key_serves_no_hook_but_those_of_its_line)
     BOOST_TEST((c.ask("nvidia-devices")->asker == Asker::Key));
     BOOST_TEST(c.ask("nvidia-devices")->what.value == "0");
     BOOST_TEST(c.ask("nvidia-devices")->detail("lease")->value == "shared");
-    c.options.keys.emplace(line_for_folders);
+    c.options.keys.emplace(line_for_directories);
     BOOST_TEST(c.value() == "all");
     const auto ask_for_gpus = [&] { static_cast<void>(c.ask("nvidia-devices")); };
     BOOST_TEST(failure_of(ask_for_gpus).says("which takes '--for nvidia-devices'"));
@@ -549,12 +549,12 @@ BOOST_AUTO_TEST_CASE(options_that_need_others_say_so)
     BOOST_TEST(failure_of([&] { check(keys); }).says("--key-file needs an absolute path"));
 }
 
-BOOST_AUTO_TEST_CASE(folders_of_options_are_absolute)
+BOOST_AUTO_TEST_CASE(directories_of_options_are_absolute)
 {
-    BOOST_TEST(absolute_folder("/srv///", "--x") == "/srv");
-    BOOST_TEST(absolute_folder("/", "--x") == "/");
-    BOOST_TEST(failure_of([] { absolute_folder("srv", "--source-dir"); }).says("--source-dir"));
-    BOOST_TEST((failure_of([] { absolute_folder("", "--x"); }).kind == ErrorKind::Usage));
+    BOOST_TEST(absolute_directory("/srv///", "--x") == "/srv");
+    BOOST_TEST(absolute_directory("/", "--x") == "/");
+    BOOST_TEST(failure_of([] { absolute_directory("srv", "--source-dir"); }).says("--source-dir"));
+    BOOST_TEST((failure_of([] { absolute_directory("", "--x"); }).kind == ErrorKind::Usage));
 }
 
 BOOST_AUTO_TEST_SUITE_END()

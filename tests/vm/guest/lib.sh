@@ -6,7 +6,7 @@
 #   new_bundle runc
 #   ask all
 #   in_container /look
-#   expect 'what the container finds' "$folders_found"
+#   expect 'what the container finds' "$directories_found"
 #
 # shellcheck disable=SC2016 # the dollars in single quotes are jq's
 set -euo pipefail
@@ -43,7 +43,7 @@ look_at() {
     mv "$shared/hook.json" "$2"
 }
 
-# new_rootfs FOLDER : a small image, with the scripts of `inside` and device nodes that no driver answers for: two for
+# new_rootfs DIRECTORY : a small image, with the scripts of `inside` and device nodes that no driver answers for: two for
 # the rules of new_bundle, and the first GPU's.
 new_rootfs() {
     cp -a "$shared/rootfs" "$1"
@@ -157,7 +157,7 @@ run_to_end() {
 
 # What /look prints in a container that asked for everything.
 # shellcheck disable=SC2034 # for the tests
-folders_found='words of datasets
+directories_found='words of datasets
 words from below
 words of results
 file in /srv/datasets: Read-only file system

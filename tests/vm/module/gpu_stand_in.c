@@ -10,17 +10,16 @@
  *   wedged   "ADDRESS METHOD": the uevent of drm_dev_wedged_event(), which Linux has since 6.15
  *   wakes    how often a device has been woken
  */
+#include <drm/drm_drv.h>
+#include <drm/drm_file.h>
+#include <drm/drm_gem.h>
+#include <drm/drm_ioctl.h>
 #include <linux/kobject.h>
 #include <linux/module.h>
 #include <linux/pci.h>
 #include <linux/pm_runtime.h>
 #include <linux/proc_fs.h>
 #include <linux/seq_file.h>
-
-#include <drm/drm_drv.h>
-#include <drm/drm_file.h>
-#include <drm/drm_gem.h>
-#include <drm/drm_ioctl.h>
 
 static char *driver = "nvidia";
 module_param(driver, charp, 0444);
@@ -92,24 +91,25 @@ static void take_bus(struct pci_bus *its_bus)
 
 /* --- what the drivers of GPUs show --- */
 
-static struct proc_dir_entry *top_folder, *gpus_folder;
+static struct proc_dir_entry *top_directory, *gpus_directory;
 
 static int show_information(struct seq_file *file, void *data)
 {
     struct pci_dev *device = file->private;
 
-    seq_printf(file,
-               "Model: \t\t Stand-in\nIRQ:   \t\t 91\nGPU UUID: \t GPU-5a1c0de0-1111-4222-8333-0123456789%02x\n"
-               "Bus Type: \t PCIe\nBus Location: \t %s\nDevice Minor: \t %u\nGPU Excluded:\t No\n",
-               PCI_SLOT(device->devfn), pci_name(device), PCI_SLOT(device->devfn));
+    seq_printf(
+        file,
+        "Model: \t\t Stand-in\nIRQ:   \t\t 91\nGPU UUID: \t GPU-5a1c0de0-1111-4222-8333-0123456789%02x\n"
+        "Bus Type: \t PCIe\nBus Location: \t %s\nDevice Minor: \t %u\nGPU Excluded:\t No\n",
+        PCI_SLOT(device->devfn), pci_name(device), PCI_SLOT(device->devfn));
     return 0;
 }
 
 static void show_in_proc(struct pci_dev *device)
 {
-    struct proc_dir_entry *folder = proc_mkdir(pci_name(device), gpus_folder);
+    struct proc_dir_entry *directory = proc_mkdir(pci_name(device), gpus_directory);
 
-    proc_create_single_data("information", 0444, folder, show_information, device);
+    proc_create_single_data("information", 0444, directory, show_information, device);
 }
 
 DEFINE_DRM_GEM_FOPS(drm_files);
@@ -147,7 +147,7 @@ static void leave(struct pci_dev *device)
     struct drm_device *drm = pci_get_drvdata(device);
 
     pm_runtime_get_noresume(&device->dev);
-    remove_proc_subtree(pci_name(device), gpus_folder);
+    remove_proc_subtree(pci_name(device), gpus_directory);
     drm_dev_unplug(drm);
     drm_dev_put(drm);
 }
@@ -209,12 +209,12 @@ static int __init start(void)
     int error;
 
     snprintf(path, sizeof(path), "driver/%s", driver);
-    top_folder = proc_mkdir(path, NULL);
-    gpus_folder = proc_mkdir("gpus", top_folder);
+    top_directory = proc_mkdir(path, NULL);
+    gpus_directory = proc_mkdir("gpus", top_directory);
     stand_in.name = driver;
     error = pci_register_driver(&stand_in);
     if (error)
-        proc_remove(top_folder);
+        proc_remove(top_directory);
     return error;
 }
 
@@ -223,7 +223,7 @@ static void __exit end(void)
     pci_unregister_driver(&stand_in);
     if (bus)
         pci_bus_set_ops(bus, bus_ops);
-    proc_remove(top_folder);
+    proc_remove(top_directory);
 }
 
 module_init(start);

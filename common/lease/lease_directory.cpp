@@ -1,0 +1,272 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "lease/lease_directory.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <sys/statvfs.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdio>
+#include <vector>
+
+#include "base/error.h"
+#include "base/file.h"
+#include "base/root_file.h"
+#include "base/text.h"
+#include "kernel/user_namespace.h"
+#include "lease/lease_place.h"
+
+namespace ogh {
+
+namespace {
+
+constexpr const char *state_name = "state";
+constexpr const char *new_name = "state.new"; ///< one name is enough: it is used with the lock held
+constexpr const char *lock_name = "lock";
+
+constexpr mode_t state_mode = 0644;
+constexpr mode_t private_mode = 0600;
+
+struct stat status_of(int fd, const std::string &what)
+{
+    struct stat status {};
+    if (::fstat(fd, &status) != 0)
+        throw SystemError(errno, "cannot look at " + what, ErrorKind::BrokenHost);
+    return status;
+}
+
+/** Whoever may write a directory on the way may put another one in its place. The host's root owns it, whoever asks. */
+void check_directory(int fd, const std::string &what)
+{
+    const struct stat status = status_of(fd, what);
+    if (status.st_uid != 0)
+        throw Error(ErrorKind::BrokenHost, what + " does not belong to root");
+    if ((status.st_mode & (S_IWGRP | S_IWOTH)) == 0)
+        return;
+    struct statvfs filesystem {};
+    const bool is_read_only = ::fstatvfs(fd, &filesystem) == 0 && (filesystem.f_flag & ST_RDONLY) != 0;
+    throw Error(ErrorKind::BrokenHost, what + (is_read_only ? " is on a read-only filesystem"
+                                                            : " may be written by others than root"));
+}
+
+/** Nothing if it is missing. */
+std::optional<UniqueFd> open_directory(int parent, const std::string &name, const std::string &what)
+{
+    UniqueFd fd(::openat(parent, name.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+    if (!fd.valid() && errno == ENOENT)
+        return std::nullopt;
+    if (!fd.valid())
+        throw SystemError(errno, "cannot open " + what, ErrorKind::BrokenHost);
+    check_directory(fd.get(), what);
+    return fd;
+}
+
+UniqueFd open_or_make_directory(int parent, const std::string &name, const std::string &what)
+{
+    if (auto found = open_directory(parent, name, what))
+        return std::move(*found);
+    // Another hook may be making it at this moment.
+    if (::mkdirat(parent, name.c_str(), 0755) != 0 && errno != EEXIST)
+        throw SystemError(errno, "cannot make " + what, ErrorKind::BrokenHost);
+    if (auto made = open_directory(parent, name, what))
+        return std::move(*made);
+    throw Error(ErrorKind::BrokenHost, what + " has gone the moment it was made");
+}
+
+UniqueFd root_of(const Sysroot &sysroot)
+{
+    auto root = sysroot.find("/");
+    if (!root)
+        throw Error(ErrorKind::BrokenHost, "the host's root cannot be found");
+    return std::move(root->fd);
+}
+
+/** Opens the components below one by one, none of which may be a symlink; `open` gives nothing to stop there. */
+template<typename Open>
+std::optional<UniqueFd> walk(UniqueFd fd, const std::string &above, const std::vector<const char *> &names,
+                             const Open &open)
+{
+    std::string path = above;
+    for (const char *name : names) {
+        path += std::string("/") + name;
+        std::optional<UniqueFd> next = open(fd.get(), name, "the directory " + quote(path));
+        if (!next)
+            return std::nullopt;
+        fd = std::move(*next);
+    }
+    return fd;
+}
+
+const std::vector<const char *> below{"oci-gpu-hooks", "leases"};
+
+} // namespace
+
+bool LeaseDirectory::is_possible(const Sysroot &sysroot)
+{
+    return ::geteuid() == 0 && (in_initial_user_namespace() || find_lease_place(sysroot));
+}
+
+/** The directory that it is in, as it is; without a descriptor if there is none. */
+LeaseDirectory LeaseDirectory::place(const Sysroot &sysroot)
+{
+    LeaseDirectory run;
+    if (!in_initial_user_namespace()) {
+        auto place = find_lease_place(sysroot);
+        if (!place)
+            throw Error(ErrorKind::BrokenHost, "there is no directory for leases: " + why_no_lease_place());
+        run.fd_ = std::move(place->directory);
+        run.on_host_ = sysroot.on_host(place->path);
+        run.scope_ = std::move(place->scope);
+        return run;
+    }
+    run.on_host_ = sysroot.on_host("/run");
+    if (auto fd = walk(root_of(sysroot), sysroot.on_host(""), {"run"}, open_directory))
+        run.fd_ = std::move(*fd);
+    return run;
+}
+
+LeaseDirectory::LeaseDirectory(const Sysroot &sysroot) : LeaseDirectory(place(sysroot))
+{
+    if (!fd_.valid())
+        fd_ = open_or_make_directory(root_of(sysroot).get(), "run", "the directory " + quote(on_host_));
+    descend();
+}
+
+LeaseDirectory LeaseDirectory::make() &&
+{
+    if (!fd_.valid())
+        throw Error(ErrorKind::BrokenHost, "there is no directory " + quote(on_host_));
+    descend();
+    return std::move(*this);
+}
+
+void LeaseDirectory::descend()
+{
+    fd_ = *walk(std::move(fd_), on_host_, below, [](int parent, const char *name, const std::string &what) {
+        return std::optional(open_or_make_directory(parent, name, what));
+    });
+    on_host_ += "/oci-gpu-hooks/leases";
+}
+
+std::optional<LeaseDirectory> LeaseDirectory::find(const Sysroot &sysroot)
+{
+    LeaseDirectory directory = place(sysroot);
+    if (!directory.fd_.valid())
+        return std::nullopt;
+    auto fd = walk(std::move(directory.fd_), directory.on_host_, below, open_directory);
+    if (!fd)
+        return std::nullopt;
+    directory.fd_ = std::move(*fd);
+    directory.on_host_ += "/oci-gpu-hooks/leases";
+    return directory;
+}
+
+std::string LeaseDirectory::named(const char *file) const
+{
+    return "the file " + quote(on_host_ + "/" + file);
+}
+
+UniqueFd LeaseDirectory::open_private(const char *file, int flags) const
+{
+    const int create = (flags & O_ACCMODE) == O_RDONLY ? 0 : O_CREAT;
+    UniqueFd fd(
+        ::openat(fd_.get(), file, flags | create | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, private_mode));
+    if (!fd.valid())
+        throw SystemError(errno, "cannot open " + named(file), ErrorKind::BrokenHost);
+    check_root_file(fd.get(), private_mode, named(file));
+    return fd;
+}
+
+UniqueFd LeaseDirectory::lock(const Processes &processes, const Patience &patience) const
+{
+    constexpr int max_tries = 16;
+    for (int tries = 0; tries < max_tries; ++tries) {
+        // Whoever can open it can lock it, and root would wait for them.
+        UniqueFd fd = open_private(lock_name, O_RDWR);
+        lock_file(fd.get(), named(lock_name), processes, patience);
+        // If somebody has removed it meanwhile, the next one locks another file.
+        struct stat there {};
+        const struct stat ours = status_of(fd.get(), named(lock_name));
+        if (::fstatat(fd_.get(), lock_name, &there, AT_SYMLINK_NOFOLLOW) == 0 &&
+            there.st_dev == ours.st_dev && there.st_ino == ours.st_ino)
+            return fd;
+    }
+    throw Error(ErrorKind::BrokenHost, named(lock_name) + " is removed again and again");
+}
+
+std::string LeaseDirectory::lock_keeper(const Processes &processes) const
+{
+    struct stat status {};
+    if (::fstatat(fd_.get(), lock_name, &status, AT_SYMLINK_NOFOLLOW) != 0)
+        return "";
+    return ogh::lock_keeper(status.st_dev, status.st_ino, processes);
+}
+
+MappedText LeaseDirectory::read(size_t limit) const
+{
+    const UniqueFd fd(::openat(fd_.get(), state_name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
+    if (!fd.valid() && errno == ENOENT)
+        return {};
+    if (!fd.valid())
+        throw SystemError(errno, "cannot open " + named(state_name), ErrorKind::BrokenHost);
+    const struct stat status = status_of(fd.get(), named(state_name));
+    if (!S_ISREG(status.st_mode) || status.st_uid != 0 || (status.st_mode & (S_IWGRP | S_IWOTH)) != 0)
+        throw Error(ErrorKind::BrokenHost, named(state_name) +
+                                               " is no plain file that only root may write; '" +
+                                               how_to_clear() + "' clears it while no container has a GPU");
+    if (status.st_size == 0)
+        throw Error(ErrorKind::BrokenHost, named(state_name) + " is empty; '" + how_to_clear() +
+                                               "' clears it while no container has a GPU");
+    try {
+        return {fd.get(), limit, named(state_name)};
+    } catch (const Error &error) {
+        throw error.as(ErrorKind::BrokenHost);
+    }
+}
+
+void LeaseDirectory::remove(const char *file) const
+{
+    if (::unlinkat(fd_.get(), file, 0) != 0 && errno != ENOENT)
+        throw SystemError(errno, "cannot remove " + named(file), ErrorKind::BrokenHost);
+}
+
+UniqueFd LeaseDirectory::make_new() const
+{
+    const auto make = [&] {
+        return UniqueFd(
+            ::openat(fd_.get(), new_name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, state_mode));
+    };
+    UniqueFd fd = make();
+    if (!fd.valid() && errno == EEXIST) {
+        // What a process left that was killed. Whoever holds the lock may remove it.
+        remove(new_name);
+        fd = make();
+    }
+    if (!fd.valid())
+        throw SystemError(errno, "cannot make " + named(new_name), ErrorKind::BrokenHost);
+    if (::fchmod(fd.get(), state_mode) != 0)
+        throw SystemError(errno, "cannot set the mode of " + named(new_name), ErrorKind::BrokenHost);
+    return fd;
+}
+
+void LeaseDirectory::write(std::initializer_list<std::string_view> parts) const
+{
+    {
+        const UniqueFd fd = make_new();
+        try {
+            for (const std::string_view part : parts)
+                write_all(fd.get(), part, named(new_name));
+        } catch (const SystemError &error) {
+            ::unlinkat(fd_.get(), new_name, 0);
+            throw error.as(ErrorKind::BrokenHost);
+        }
+    }
+    if (::renameat(fd_.get(), new_name, fd_.get(), state_name) != 0) {
+        const int why = errno;
+        ::unlinkat(fd_.get(), new_name, 0);
+        throw SystemError(why, "cannot replace " + named(state_name), ErrorKind::BrokenHost);
+    }
+}
+
+} // namespace ogh

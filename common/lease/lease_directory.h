@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <initializer_list>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "base/mapped_text.h"
+#include "base/unique_fd.h"
+#include "host/sysroot.h"
+#include "lease/lock_wait.h"
+#include "lease/processes.h"
+
+namespace ogh {
+
+/**
+ * `/run/oci-gpu-hooks/leases` of the host, or `oci-gpu-hooks/leases` in a LeasePlace: the state in a file that
+ * everybody may read, and a lock in another one that nobody but root may open, so that no user can hold root up. Held
+ * by descriptor: it works after entering a container.
+ */
+class LeaseDirectory final {
+public:
+    /** Whether there can be one: for root, the host's or one with a LeasePlace. @throws Error */
+    static bool is_possible(const Sysroot &sysroot);
+
+    /**
+     * Makes what is missing of it (0755).
+     * @throws Error (BrokenHost) if it, or a directory that it is in, is not root's alone to write, is a symlink, or
+     * cannot be made
+     */
+    explicit LeaseDirectory(const Sysroot &sysroot);
+
+    /** Where it is to be: nothing of it is opened or made before make(), which works after entering a container.
+     * @throws as above */
+    static LeaseDirectory place(const Sysroot &sysroot);
+    /** @throws as above, and where there is no such place */
+    [[nodiscard]] LeaseDirectory make() &&;
+
+    /** The directory as it is, for reading; nothing if there is none. @throws as above */
+    static std::optional<LeaseDirectory> find(const Sysroot &sysroot);
+
+    /**
+     * Waits until no other process has the lock, and takes it; a process that ends gives it back.
+     * @return holds the lock until it is closed. @throws Error (BrokenHost); one that names who has kept it for so
+     * long; Cancelled
+     */
+    [[nodiscard]] UniqueFd lock(const Processes &processes, const Patience &patience) const;
+
+    /** As lock_keeper() has it; without opening the lock. */
+    [[nodiscard]] std::string lock_keeper(const Processes &processes) const;
+
+    /** What the state file says; "" if there is none. Readable without the lock: it is only ever replaced. @throws
+     * Error (BrokenHost) */
+    [[nodiscard]] MappedText read(size_t limit) const;
+
+    /** Replaces the state file as a whole; with the lock held. @throws Error (BrokenHost), and then it is as it was */
+    void write(std::initializer_list<std::string_view> parts) const;
+
+    /**
+     * Opens a file beside the state that only root may read, and makes it if it is missing and is to be written.
+     * @throws Error (BrokenHost) for whoever is not root, and if it is not such a file
+     */
+    [[nodiscard]] UniqueFd open_private(const char *file, int flags) const;
+
+    /** Whose containers the leases bind, for people; "" where they are all of the host. */
+    [[nodiscard]] const std::string &scope() const { return scope_; }
+
+    /** What an administrator does if the directory cannot be used: the command. */
+    [[nodiscard]] std::string how_to_clear() const { return "rm -r " + on_host_; }
+
+    /** Removes a file of it, if there is such a one. @throws SystemError (BrokenHost) */
+    void remove(const char *file) const;
+
+private:
+    LeaseDirectory() = default;
+    void descend();
+
+    [[nodiscard]] UniqueFd make_new() const;
+    [[nodiscard]] std::string named(const char *file) const;
+
+    UniqueFd fd_;
+    std::string on_host_; ///< its path, for people
+    std::string scope_;
+};
+
+} // namespace ogh
