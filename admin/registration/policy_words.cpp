@@ -3,6 +3,9 @@
 
 #include <algorithm>
 #include <array>
+#include <optional>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 #include "base/contains.h"
@@ -101,15 +104,22 @@ std::vector<Setting> settings_of(const std::vector<std::string> &options)
     return settings;
 }
 
+/** A number, of what stands in front of it: "NAME=N", or "N" alone. */
+std::pair<std::string_view, std::optional<unsigned>> numbered(std::string_view value)
+{
+    const size_t begin = value.rfind('=') + 1; // npos + 1 is 0
+    return {value.substr(0, begin), parse_small_number(value.substr(begin), ~0U)};
+}
+
 /** The same, a smaller number, or a part of a list. */
 bool is_narrower(const Setting &now, const Setting &before)
 {
     if (now.name != before.name)
         return false;
-    const auto least = parse_small_number(now.value, ~0U);
-    const auto most = parse_small_number(before.value, ~0U);
+    const auto [name, least] = numbered(now.value);
+    const auto [name_before, most] = numbered(before.value);
     if (least && most)
-        return *least <= *most;
+        return name == name_before && *least <= *most;
     const std::vector<std::string> all = split_list(before.value);
     const std::vector<std::string> some = split_list(now.value);
     return std::all_of(some.begin(), some.end(),

@@ -93,6 +93,16 @@ def test_a_limit_of_dockers_flag_that_is_edited_out(command, installed_host):
     command.finds(WARNING, "was changed since 'install' wrote it: it does not have '--max-devices 1' any more", "--max-devices 1")
 
 
+@pytest.mark.parametrize("quota, severity", [("ci=1", "note"), ("ci=3", "warning"), ("other=1", "warning")])
+def test_a_quota_that_is_edited(command, installed_host, quota, severity):
+    """A smaller one of the same name allows no more."""
+    install(command, "podman", "mount-srv", "--allow", "datasets")
+    install(command, "podman", "nvidia-devices", "--quota", "ci=2")
+    installed_host.change("etc/containers/oci/hooks.d/20-nvidia-devices.json",
+                          lambda document: document["hook"].update(args=["nvidia-devices", "--quota", quota]))
+    assert [found for found, text, _ in command.doctor()[0] if "was changed" in text] == [severity]
+
+
 def test_a_drop_in_that_is_gone(command, installed_host):
     install(command, "podman", "mount-srv", "--allow", "datasets")
     drop_in = "etc/containers/containers.conf.d/90-oci-gpu-hooks.conf"
