@@ -52,8 +52,8 @@ BOOST_FIXTURE_TEST_CASE(types_that_the_filesystem_does_not_tell_are_looked_up, W
     const auto line = [](const char *name, unsigned char type) {
         return std::string(name) + " " + std::to_string(type) + "\n";
     };
-    BOOST_TEST(seen == line(".", DT_DIR) + line("..", DT_DIR) + line("file", DT_REG) +
-                           line("directory", DT_DIR) + line("link", DT_LNK) + line("pipe", DT_FIFO));
+    BOOST_TEST(seen == line(".", DT_DIR) + line("..", DT_DIR) + line("directory", DT_DIR) +
+                           line("file", DT_REG) + line("link", DT_LNK) + line("pipe", DT_FIFO));
 }
 
 BOOST_AUTO_TEST_SUITE_END()

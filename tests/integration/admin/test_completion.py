@@ -128,5 +128,5 @@ def test_a_word_of_bashs_own(build_root, oci_gpu_hooks, tmp_path):
 
 def test_directories(offered, tmp_path):
     (tmp_path / "directory").mkdir()
-    (tmp_path / "file").touch()
-    assert [name.rstrip("/") for name in offered("list", "--sysroot", "f")] == ["directory"]
+    (tmp_path / "document").touch()
+    assert [name.rstrip("/") for name in offered("list", "--sysroot", "d")] == ["directory"]
