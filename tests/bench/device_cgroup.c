@@ -23,9 +23,8 @@ struct rule {
 
 // What runc allows every container.
 static const struct rule rules[] = {
-    {'c', ANY, ANY, 1}, {'b', ANY, ANY, 1}, {'c', 1, 3, 7},    {'c', 1, 8, 7},
-    {'c', 1, 7, 7},     {'c', 5, 0, 7},     {'c', 1, 5, 7},    {'c', 1, 9, 7},
-    {'c', 136, ANY, 7}, {'c', 5, 2, 7},     {'c', 10, 200, 7},
+    {'c', ANY, ANY, 1}, {'b', ANY, ANY, 1}, {'c', 1, 3, 7}, {'c', 1, 8, 7}, {'c', 1, 7, 7}, {'c', 5, 0, 7},
+    {'c', 1, 5, 7}, {'c', 1, 9, 7}, {'c', 136, ANY, 7}, {'c', 5, 2, 7}, {'c', 10, 200, 7},
 };
 
 struct program {
@@ -137,8 +136,7 @@ static void write_rules(int cgroup)
     char text[64], major[16], minor[16];
     write_file(cgroup, "devices.deny", "a");
     for (unsigned i = 0; i < sizeof rules / sizeof *rules; i++) {
-        snprintf(text, sizeof text, "%c %s:%s %s", rules[i].type,
-                 number_text(major, sizeof major, rules[i].major),
+        snprintf(text, sizeof text, "%c %s:%s %s", rules[i].type, number_text(major, sizeof major, rules[i].major),
                  number_text(minor, sizeof minor, rules[i].minor), rules[i].access == 7 ? "rwm" : "m");
         write_file(cgroup, "devices.allow", text);
     }

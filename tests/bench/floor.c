@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "floor.h"
 
+#include <linux/capability.h>
 #include <poll.h>
 #include <signal.h>
 #include <sys/prctl.h>
-#include <linux/capability.h>
 
-char scratch[1 << 20]; // in .bss, so that only the pages in use count as memory
+char scratch[1 << 20];  // in .bss, so that only the pages in use count as memory
 
 int must(long result, const char *what)
 {

@@ -9,13 +9,13 @@
 //
 // DEVICE is what udev calls it in by-path: pci-0000:1b:00.0, platform-amdgpu_xcp_3. CARD and RENDER are minor numbers.
 
+#include "floor.h"
+#include "floor_cgroup.h"
+
+#include <linux/capability.h>
 #include <stdlib.h>
 #include <sys/mount.h>
 #include <sys/sysmacros.h>
-#include <linux/capability.h>
-
-#include "floor.h"
-#include "floor_cgroup.h"
 
 #define IN_ROOT (RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS)
 #define BENEATH (RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS)
@@ -29,7 +29,7 @@ struct gpu {
 
 // In .bss, so that only the pages in use count as memory.
 static struct gpu gpus[MAX_GPUS];
-static char names[MAX_NODES][32];        // below /dev, that of KFD first
+static char names[MAX_NODES][32]; // below /dev, that of KFD first
 static struct device devices[MAX_NODES]; // of these names
 static int gpu_count, node_count;
 static char dirents[DIRENTS_SIZE], text[65536];
@@ -202,8 +202,7 @@ static void make_nodes(int root)
 int main(int argc, char **argv)
 {
     if (argc < 11)
-        errx(2, "usage: %s PID BUNDLE ROOTFS HOST CGROUP DRM-MAJOR KFD-MAJOR {DEVICE CARD RENDER}...",
-             argv[0]);
+        errx(2, "usage: %s PID BUNDLE ROOTFS HOST CGROUP DRM-MAJOR KFD-MAJOR {DEVICE CARD RENDER}...", argv[0]);
     const unsigned more = 1U << CAP_MKNOD | 1U << CAP_NET_ADMIN;
     const char *rootfs = argv[3];
     struct statx stx;

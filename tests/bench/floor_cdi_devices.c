@@ -10,13 +10,13 @@
 //
 // A PATH is in the container, and of a node on the host too; a SOURCE is a file of the host. None begins with a slash.
 
-#include <stdlib.h>
-#include <sys/sysmacros.h>
-#include <linux/capability.h>
-#include <linux/mount.h>
-
 #include "floor.h"
 #include "floor_cgroup.h"
+
+#include <linux/capability.h>
+#include <linux/mount.h>
+#include <stdlib.h>
+#include <sys/sysmacros.h>
 
 #define IN_ROOT (RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS)
 #define BENEATH (RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS | RESOLVE_NO_XDEV)
@@ -129,10 +129,8 @@ static void take_trees(int host)
             continue;
         int fd = must(openat2(host, things[i].what, O_PATH, RESOLVE_NO_SYMLINKS), things[i].what);
         look_at(fd, &stx);
-        int tree = must(syscall(SYS_open_tree, fd, "", OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | AT_EMPTY_PATH),
-                        "open_tree");
-        must(syscall(SYS_mount_setattr, tree, "", AT_EMPTY_PATH | AT_RECURSIVE, &attr, sizeof attr),
-             "mount_setattr");
+        int tree = must(syscall(SYS_open_tree, fd, "", OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | AT_EMPTY_PATH), "open_tree");
+        must(syscall(SYS_mount_setattr, tree, "", AT_EMPTY_PATH | AT_RECURSIVE, &attr, sizeof attr), "mount_setattr");
         things[i].tree = tree;
         close(fd);
     }
@@ -164,8 +162,7 @@ static int directory_of(int root, const char *path, const char **name)
         if (mkdirat(directory, part, 0755) < 0 && errno != EEXIST)
             err(1, "%s", part);
         // /dev is a mount.
-        directory = must(
-            openat2(directory, part, O_PATH | O_DIRECTORY, BENEATH & ~(unsigned long)RESOLVE_NO_XDEV), part);
+        directory = must(openat2(directory, part, O_PATH | O_DIRECTORY, BENEATH & ~(unsigned long)RESOLVE_NO_XDEV), part);
         look_at(directory, &stx);
         memcpy(directories[directory_count].path, path, length);
         directories[directory_count++].fd = directory;
@@ -180,8 +177,7 @@ static void mount_one(int root, const struct thing *mount)
     int directory = directory_of(root, mount->path, &name);
     must(mknodat(directory, name, S_IFREG | 0644, 0), name);
     int place = must(openat2(directory, name, O_PATH, BENEATH), name);
-    must(syscall(SYS_move_mount, mount->tree, "", place, "",
-                 MOVE_MOUNT_F_EMPTY_PATH | MOVE_MOUNT_T_EMPTY_PATH),
+    must(syscall(SYS_move_mount, mount->tree, "", place, "", MOVE_MOUNT_F_EMPTY_PATH | MOVE_MOUNT_T_EMPTY_PATH),
          "move_mount");
     int mounted = must(openat2(root, mount->path, O_PATH, IN_ROOT), mount->path);
     look_at(mounted, &stx);

@@ -12,13 +12,13 @@
 //
 // usage: floor-ldcache-update PID BUNDLE ROOTFS DIRECTORY CACHE CONF replace|mount  < state
 
+#include "floor.h"
+
 #include <dirent.h>
 #include <elf.h>
 #include <stdlib.h>
 #include <sys/mount.h>
 #include <sys/random.h>
-
-#include "floor.h"
 
 #define HEAD_SIZE 1024
 #define IN_ROOT (RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS)
@@ -86,13 +86,12 @@ static void read_library(int proc, int found)
         if (segment->p_type == PT_DYNAMIC)
             must(pread(fd, dynamic, segment->p_filesz, (off_t)segment->p_offset), "pread");
     }
-    must(pread(fd, name, sizeof name, HEAD_SIZE), "pread"); // strings come soon after the headers
+    must(pread(fd, name, sizeof name, HEAD_SIZE), "pread");  // strings come soon after the headers
     close(fd);
 }
 
 // Once per name. What is no symlink has been read by way of one, or will be: one look is enough.
-static void look_at_library(int proc, int root, int directory, const char *path,
-                            const struct dirent64_raw *entry)
+static void look_at_library(int proc, int root, int directory, const char *path, const struct dirent64_raw *entry)
 {
     char full[4096];
     struct statx stx;
@@ -124,7 +123,7 @@ static void read_directory(int proc, int root, const char *path)
         }
     }
     close(list);
-    openat2(directory, "glibc-hwcaps", O_PATH | O_NOFOLLOW, BENEATH); // not there
+    openat2(directory, "glibc-hwcaps", O_PATH | O_NOFOLLOW, BENEATH);  // not there
     close(directory);
 }
 
@@ -152,8 +151,8 @@ static void read_image_file(int proc, int root, const char *path)
 static void read_image(int proc, int root)
 {
     static const char *const musl[] = {
-        "/lib/ld-musl-x86_64.so.1", "/lib/ld-musl-aarch64.so.1",     "/lib/ld-musl-i386.so.1",
-        "/lib/ld-musl-armhf.so.1",  "/lib/ld-musl-powerpc64le.so.1",
+        "/lib/ld-musl-x86_64.so.1", "/lib/ld-musl-aarch64.so.1", "/lib/ld-musl-i386.so.1",
+        "/lib/ld-musl-armhf.so.1", "/lib/ld-musl-powerpc64le.so.1",
     };
     look_at_path(root, "/lib64/ld-linux-x86-64.so.2");
     read_image_file(proc, root, "/etc/ld.so.cache");

@@ -8,11 +8,11 @@
 //
 // usage: floor-mount-srv PID BUNDLE ROOTFS SOURCE-DIR TARGET-DIR  < state
 
+#include "floor.h"
+
 #include <stdlib.h>
 #include <sys/mount.h>
 #include <sys/resource.h>
-
-#include "floor.h"
 
 #define MAX_DIRECTORIES 4096
 
@@ -62,10 +62,9 @@ static void clone_source(int source_dir, struct directory *directory)
     };
     int fd = must(openat2(source_dir, directory->name, O_PATH, RESOLVE_NO_SYMLINKS), directory->name);
     look_at(fd, &directory->source);
-    directory->tree = must(
-        open_tree(fd, "", AT_EMPTY_PATH | OPEN_TREE_CLONE | AT_RECURSIVE | OPEN_TREE_CLOEXEC), "open_tree");
-    must(mount_setattr(directory->tree, "", AT_EMPTY_PATH | AT_RECURSIVE, &attr, sizeof attr),
-         "mount_setattr");
+    directory->tree = must(open_tree(fd, "", AT_EMPTY_PATH | OPEN_TREE_CLONE | AT_RECURSIVE | OPEN_TREE_CLOEXEC),
+                "open_tree");
+    must(mount_setattr(directory->tree, "", AT_EMPTY_PATH | AT_RECURSIVE, &attr, sizeof attr), "mount_setattr");
     close(fd);
 }
 
@@ -88,10 +87,8 @@ static void attach(int target_dir, const struct directory *directory)
     const unsigned long inside = beneath | RESOLVE_NO_XDEV;
     struct statx stx;
     must(mkdirat(target_dir, directory->name, 0755), "mkdirat");
-    int place = must(openat2(target_dir, directory->name, O_PATH | O_DIRECTORY | O_NOFOLLOW, inside),
-                     directory->name);
-    must(move_mount(directory->tree, "", place, "", MOVE_MOUNT_F_EMPTY_PATH | MOVE_MOUNT_T_EMPTY_PATH),
-         "move_mount");
+    int place = must(openat2(target_dir, directory->name, O_PATH | O_DIRECTORY | O_NOFOLLOW, inside), directory->name);
+    must(move_mount(directory->tree, "", place, "", MOVE_MOUNT_F_EMPTY_PATH | MOVE_MOUNT_T_EMPTY_PATH), "move_mount");
     int seen = must(openat2(target_dir, directory->name, O_PATH | O_NOFOLLOW, beneath), directory->name);
     look_at(seen, &stx);
     close(seen);

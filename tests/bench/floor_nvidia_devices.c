@@ -8,15 +8,15 @@
 //
 // usage: floor-nvidia-devices PID BUNDLE ROOTFS HOST CGROUP LIST MAJOR UVM-MAJOR {ADDRESS MINOR}...  < state
 
+#include "floor.h"
+#include "floor_cgroup.h"
+#include "floor_tree.h"
+
+#include <linux/capability.h>
 #include <stdlib.h>
 #include <sys/mount.h>
 #include <sys/sysmacros.h>
 #include <sys/vfs.h>
-#include <linux/capability.h>
-
-#include "floor.h"
-#include "floor_cgroup.h"
-#include "floor_tree.h"
 
 #define IN_ROOT (RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS)
 #define BENEATH (RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS)
@@ -37,7 +37,7 @@ struct text {
 
 // In .bss, so that only the pages in use count as memory.
 static struct gpu gpus[MAX_GPUS];
-static char names[MAX_NODES][32];        // below /dev
+static char names[MAX_NODES][32]; // below /dev
 static struct device devices[MAX_NODES]; // of these names
 static int gpu_count, node_count;
 static struct text texts[] = {{.name = "version"}, {.name = "params"}, {.name = "registry"}};
@@ -146,8 +146,7 @@ static void open_sources(int host)
         int fd = open_directory(host, path);
         look_at(fd, &stx);
         gpus[i].tree = must(open_tree(fd, "", flags), "open_tree");
-        must(mount_setattr(gpus[i].tree, "", AT_EMPTY_PATH | AT_RECURSIVE, &attr, sizeof attr),
-             "mount_setattr");
+        must(mount_setattr(gpus[i].tree, "", AT_EMPTY_PATH | AT_RECURSIVE, &attr, sizeof attr), "mount_setattr");
         close(fd);
     }
     for (int i = 0; i < node_count; i++) {
@@ -176,8 +175,7 @@ static void fill(int top)
 {
     const unsigned flags = MOVE_MOUNT_F_EMPTY_PATH | MOVE_MOUNT_T_EMPTY_PATH;
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
-        int fd =
-            must(openat(top, texts[i].name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0444), texts[i].name);
+        int fd = must(openat(top, texts[i].name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0444), texts[i].name);
         write_all(fd, texts[i].bytes, texts[i].size);
         close(fd);
     }

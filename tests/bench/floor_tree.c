@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "floor.h"
 #include "floor_tree.h"
 
 #include <sys/mount.h>
-
-#include "floor.h"
 
 #define IN_ROOT (RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS)
 #define BENEATH (RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS)
@@ -147,13 +146,11 @@ void put_tree_together(void)
             int parent = parent_of(&in_tree, entries[i].path, &name);
             must(symlinkat(entries[i].value, parent, name), entries[i].path);
         }
-    must(mount_setattr(in_tree.top, "", AT_EMPTY_PATH | AT_RECURSIVE, &locked, sizeof locked),
-         "mount_setattr");
+    must(mount_setattr(in_tree.top, "", AT_EMPTY_PATH | AT_RECURSIVE, &locked, sizeof locked), "mount_setattr");
     for (int i = 0; i < entry_count; i++)
         if (entries[i].kind == 'w') {
             int parent = parent_of(&in_tree, entries[i].path, &name);
-            must(mount_setattr(parent, name, AT_SYMLINK_NOFOLLOW, &unlocked, sizeof unlocked),
-                 "mount_setattr");
+            must(mount_setattr(parent, name, AT_SYMLINK_NOFOLLOW, &unlocked, sizeof unlocked), "mount_setattr");
         }
     tree = must(open_tree(in_tree.top, "", flags | AT_RECURSIVE), "open_tree");
 }

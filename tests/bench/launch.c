@@ -20,6 +20,8 @@
 // Prints: nanoseconds, peak memory in KiB, exit status, mounts that the command added to the container.
 
 #define _GNU_SOURCE
+#include "device_cgroup.h"
+
 #include <err.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -36,8 +38,6 @@
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
-
-#include "device_cgroup.h"
 
 static void must(int result, const char *what)
 {
@@ -86,8 +86,8 @@ static _Noreturn void be_init(const char *rootfs, int has_devices, int ready)
 static void mount_layers(const char *rootfs, const char *layers, const char *upper)
 {
     char options[4096];
-    int size = snprintf(options, sizeof options, "lowerdir=%s,upperdir=%s/upper,workdir=%s/work", layers,
-                        upper, upper);
+    int size = snprintf(options, sizeof options, "lowerdir=%s,upperdir=%s/upper,workdir=%s/work", layers, upper,
+                upper);
     if (size >= (int)sizeof options)
         errx(1, "the paths of the layers are too long");
     int dir = open(upper, O_PATH | O_DIRECTORY | O_CLOEXEC);
@@ -130,11 +130,10 @@ static int state_pipe(pid_t pid, const char *bundle)
 {
     char state[2048];
     int ends[2];
-    int size =
-        snprintf(state, sizeof state,
-                 "{\"ociVersion\":\"1.0.2-dev\",\"id\":\"benchmark\",\"status\":\"creating\","
-                 "\"pid\":%d,\"bundle\":\"%s\",\"annotations\":{\"io.oci-gpu-hooks.benchmark\":\"all\"}}",
-                 pid, bundle);
+    int size = snprintf(state, sizeof state,
+                "{\"ociVersion\":\"1.0.2-dev\",\"id\":\"benchmark\",\"status\":\"creating\","
+                "\"pid\":%d,\"bundle\":\"%s\",\"annotations\":{\"io.oci-gpu-hooks.benchmark\":\"all\"}}",
+                pid, bundle);
     if (size >= (int)sizeof state)
         errx(1, "the bundle's path is too long");
     must(pipe2(ends, O_CLOEXEC), "pipe2");
@@ -211,8 +210,7 @@ int main(int argc, char **argv)
         else
             return 2;
     if (argc - optind < 3)
-        errx(2, "usage: %s [-l LAYERS [-u DIRECTORY]] [-g CGROUP] [-t FILE] BUNDLE ROOTFS COMMAND [ARG]...",
-             argv[0]);
+        errx(2, "usage: %s [-l LAYERS [-u DIRECTORY]] [-g CGROUP] [-t FILE] BUNDLE ROOTFS COMMAND [ARG]...", argv[0]);
     const char *bundle = argv[optind], *rootfs = argv[optind + 1];
     char **command = argv + optind + 2;
     make_rootfs(rootfs, layers, upper);

@@ -10,16 +10,17 @@
  *   wedged   "ADDRESS METHOD": the uevent of drm_dev_wedged_event(), which Linux has since 6.15
  *   wakes    how often a device has been woken
  */
-#include <drm/drm_drv.h>
-#include <drm/drm_file.h>
-#include <drm/drm_gem.h>
-#include <drm/drm_ioctl.h>
 #include <linux/kobject.h>
 #include <linux/module.h>
 #include <linux/pci.h>
 #include <linux/pm_runtime.h>
 #include <linux/proc_fs.h>
 #include <linux/seq_file.h>
+
+#include <drm/drm_drv.h>
+#include <drm/drm_file.h>
+#include <drm/drm_gem.h>
+#include <drm/drm_ioctl.h>
 
 static char *driver = "nvidia";
 module_param(driver, charp, 0444);
@@ -97,11 +98,10 @@ static int show_information(struct seq_file *file, void *data)
 {
     struct pci_dev *device = file->private;
 
-    seq_printf(
-        file,
-        "Model: \t\t Stand-in\nIRQ:   \t\t 91\nGPU UUID: \t GPU-5a1c0de0-1111-4222-8333-0123456789%02x\n"
-        "Bus Type: \t PCIe\nBus Location: \t %s\nDevice Minor: \t %u\nGPU Excluded:\t No\n",
-        PCI_SLOT(device->devfn), pci_name(device), PCI_SLOT(device->devfn));
+    seq_printf(file,
+               "Model: \t\t Stand-in\nIRQ:   \t\t 91\nGPU UUID: \t GPU-5a1c0de0-1111-4222-8333-0123456789%02x\n"
+               "Bus Type: \t PCIe\nBus Location: \t %s\nDevice Minor: \t %u\nGPU Excluded:\t No\n",
+               PCI_SLOT(device->devfn), pci_name(device), PCI_SLOT(device->devfn));
     return 0;
 }
 
