@@ -201,13 +201,16 @@ class Kubelet:
         (self.directory / "pods" / f"{name}.json").write_text(json.dumps(document), encoding="utf-8")
         return self._until(lambda: self._failure(name) if (out := self._printed(name)) is None else out)
 
-    def _printed(self, name):
+    def lines_of(self, name):
+        """What that pod's container has printed, with the times."""
         for file in (self.directory / "logs").glob(f"*_{name}-node_*/train/*.log"):
-            # Of each line: TIME STREAM TAG TEXT
-            lines = [line.split(" ", 3)[3] for line in file.read_text("utf-8").splitlines()]
-            if "==" in lines:
-                return "".join(f"{line}\n" for line in lines[:lines.index("==")])
-        return None
+            for line in file.read_text("utf-8").splitlines():
+                time_of, _stream, _tag, text = line.split(" ", 3)
+                yield time_of, text
+
+    def _printed(self, name):
+        lines = [text for _, text in self.lines_of(name)]
+        return "".join(f"{line}\n" for line in lines[:lines.index("==")]) if "==" in lines else None
 
     def _failure(self, name):
         for event in self._api.events:
@@ -235,10 +238,13 @@ class Kubelet:
                 return file.parent
         raise AssertionError("no such pod")
 
-    def close(self):
+    def end_pods(self):
         for file in (self.directory / "pods").iterdir():
             file.unlink()
         self._until(lambda: not list((self.node.directory / "state").glob("*/k8s.io/*/config.json")))
+
+    def close(self):
+        self.end_pods()
         self._process.terminate()
         self._process.wait(LIMIT_S)
         self._plugin.close()

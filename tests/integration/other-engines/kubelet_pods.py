@@ -15,6 +15,8 @@ from harness.host import Host
 from harness.kubelet import Kubelet
 from harness.node import FROM_MOUNTS
 from harness.nvidia_container import probed
+from harness.pod_times import PodTimes
+from hosts import driver
 from hosts.nvidia import TWO
 
 pytest_plugins = ["harness.admin_fixtures", "harness.cri_fixtures"]
@@ -109,3 +111,12 @@ def test_what_does_not_fit(begin):
     kubelet = begin(FROM_MOUNTS, by_environment)
     assert "--from environment" in kubelet.pod("one", LOOK)
     assert probed(kubelet.pod("two", LOOK, runtimeClassName=None)) == {}
+
+
+@pytest.mark.skipif("ROUNDS" not in os.environ, reason="takes minutes, and a machine that does nothing else")
+def test_times(begin, node, capsys):
+    driver.install(node.gpus)
+    times = PodTimes(begin((*FROM_MOUNTS, "--min-lease", "exclusive"), by_mounts))
+    times.measure(int(os.environ["ROUNDS"]))
+    with capsys.disabled():
+        print("\n" + times.table())
