@@ -20,7 +20,7 @@ namespace ogh::amd_kfd {
 
 namespace {
 
-constexpr const char *kfd_in_sysfs = "/sys/class/kfd/kfd";
+constexpr const char *kfd_in_sysfs = "/sys/devices/virtual/kfd/kfd";
 constexpr unsigned mebibyte_bits = 20;
 constexpr unsigned gibibyte_bits = 30;
 

@@ -17,7 +17,8 @@ namespace ogh::amd_kfd {
 
 namespace {
 
-constexpr const char *kfd_directory = "/sys/class/kfd/kfd";
+// What /sys/class/kfd/kfd leads to: the device has no parent (kfd_chardev_init() of the kernel's kfd_chardev.c).
+constexpr const char *kfd_directory = "/sys/devices/virtual/kfd/kfd";
 constexpr const char *nodes_directory = "topology/nodes";
 constexpr size_t max_kfd_nodes = 1024;
 constexpr std::uint64_t max_banks = 16;
