@@ -16,7 +16,7 @@ namespace ogh {
 class GpuAdmin final {
 public:
     GpuAdmin(Hook &hook, const GpuVendor &vendor, const GpuOptions &options)
-        : hook_(hook), vendor_(vendor), options_(options), sysroot_(hook.options().sysroot)
+        : hook_(hook), vendor_(vendor), options_(options), sysroot_(hook.sysroot())
     {
     }
 
@@ -35,7 +35,7 @@ private:
     Hook &hook_;
     const GpuVendor &vendor_;
     const GpuOptions &options_;
-    Sysroot sysroot_;
+    const Sysroot &sysroot_;
 };
 
 } // namespace ogh

@@ -120,7 +120,7 @@ private:
 /** From what is asked to what is done, in one direction. */
 void give(Hook &hook, const GpuVendor &vendor, const GpuRequest &request, const GpuOptions &options)
 {
-    const Sysroot sysroot(hook.options().sysroot);
+    const Sysroot &sysroot = hook.sysroot();
     Notes &notes = hook.notes();
     const std::shared_ptr<GpuHost> first = vendor.look(sysroot, request, notes);
     if (!first)

@@ -104,9 +104,7 @@ std::shared_ptr<Lease> take(Hook &hook, const Sysroot &sysroot, LeaseRequest &re
         check_timeout(hook.config().value().hooks, seconds);
         hook.extend_time(seconds);
     }
-    std::optional<Leases> leases;
-    if (Leases::are_possible(sysroot))
-        leases.emplace(sysroot, hook.history());
+    auto leases = Leases::open(sysroot, hook.history());
     auto lease = std::make_shared<Lease>(take_if_possible(leases ? &*leases : nullptr, request, notes));
     hook.undo().add([lease] { lease->release(); });
     drop_capabilities({CAP_KILL}); // which only a preemption needs
@@ -170,11 +168,14 @@ std::shared_ptr<Lease> take_lease(Hook &hook, const Sysroot &sysroot, std::vecto
 void note_observer(Hook &hook, const Sysroot &sysroot, const std::vector<size_t> &chosen,
                    const std::vector<Candidate> &candidates)
 {
-    if (chosen.empty() || hook.options().plan || !Leases::are_possible(sysroot))
+    if (chosen.empty() || hook.options().plan)
+        return;
+    auto leases = Leases::open(sysroot, hook.history());
+    if (!leases)
         return;
     LeaseRequest request = request_for(hook);
     request.demand.fixed = keys_of(chosen, candidates);
-    Leases(sysroot, hook.history()).observe(request);
+    leases->observe(request);
     drop_capabilities({CAP_KILL});
 }
 

@@ -59,8 +59,16 @@ struct VersionNote {
 
 Hook::Hook(const char *name, const char *description, Log &log, TimeLimit &limit)
     : name_(name), parent_(::getppid()), log_(log), limit_(limit),
-      cli_(name, description), progress_{Cancellation(&limit)}, records_(name, options_, log)
+      cli_(name, description), progress_{Cancellation(&limit)},
+      records_(name, options_, log, [this]() -> const Sysroot & { return sysroot(); })
 {
+}
+
+const Sysroot &Hook::sysroot()
+{
+    if (!sysroot_)
+        sysroot_.emplace(options_.sysroot);
+    return *sysroot_;
 }
 
 void Hook::say_notes()

@@ -15,6 +15,7 @@
 #include "hook/command_line.h"
 #include "hook/options.h"
 #include "hook/records.h"
+#include "host/sysroot.h"
 #include "image/container_view.h"
 #include "kernel/progress.h"
 #include "kernel/time_limit.h"
@@ -99,6 +100,9 @@ public:
     /** The process that has started this one: the runtime. It may have ended since. */
     [[nodiscard]] pid_t parent() const { return parent_; }
 
+    /** The host's root, or what stands for it, opened at the first call; on the host. @throws Error */
+    const Sysroot &sysroot();
+
     /** Where what comes and goes is written down; nothing where it is not. First called on the host. @throws Error */
     [[nodiscard]] std::shared_ptr<History> history() { return records_.history(); }
 
@@ -146,6 +150,7 @@ private:
     std::optional<ContainerView> view_;
     Progress progress_;
     std::string not_creating_; ///< see State
+    std::optional<Sysroot> sysroot_;
     Records records_;
 };
 

@@ -6,7 +6,6 @@
 
 #include "base/error.h"
 #include "base/exit_status.h"
-#include "host/sysroot.h"
 #include "kernel/user_namespace.h"
 #include "lease/lease_counts.h"
 
@@ -14,12 +13,12 @@ namespace ogh {
 
 std::shared_ptr<History> Records::history()
 {
+    if (history_ || options_.plan || options_.inspect)
+        return history_;
     const std::string &path = options_.history;
     // Of the root of a user namespace nobody knows whose /var that is.
-    const bool is_wanted = path.empty() ? in_initial_user_namespace() : path != "none";
-    if (!history_ && is_wanted && !options_.plan && !options_.inspect)
-        history_ = std::make_shared<History>(Sysroot(options_.sysroot), path.empty() ? default_history : path,
-                                             hook_);
+    if (path.empty() ? in_initial_user_namespace() : path != "none")
+        history_ = std::make_shared<History>(sysroot_(), path.empty() ? default_history : path, hook_);
     return history_;
 }
 
@@ -29,8 +28,7 @@ void Records::prepare()
         return;
     static_cast<void>(history());
     try {
-        if (const Sysroot sysroot(options_.sysroot); LeaseDirectory::is_possible(sysroot))
-            lease_place_ = LeaseDirectory::place(sysroot);
+        lease_place_ = LeaseDirectory::place(sysroot_());
     } catch (const Error &) { // NOLINT(bugprone-empty-catch): who needs it will say so
     }
 }

@@ -2,13 +2,16 @@
 #pragma once
 
 #include <exception>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 
 #include "base/log.h"
 #include "history/history.h"
 #include "hook/options.h"
+#include "host/sysroot.h"
 #include "lease/lease_directory.h"
 #include "oci/container_label.h"
 
@@ -17,9 +20,13 @@ namespace ogh {
 /** What a run of a hook leaves for people: lines of the history, and the numbers of refusals. Nothing with --plan. */
 class Records final {
 public:
-    /** @param options are parsed later */
-    Records(const char *hook, const CommonOptions &options, Log &log)
-        : hook_(hook), options_(options), log_(log)
+    /**
+     * @param options are parsed later
+     * @param sysroot gives the host's root
+     */
+    Records(const char *hook, const CommonOptions &options, Log &log,
+            std::function<const Sysroot &()> sysroot)
+        : hook_(hook), options_(options), log_(log), sysroot_(std::move(sysroot))
     {
     }
 
@@ -42,6 +49,7 @@ private:
     const char *hook_;
     const CommonOptions &options_;
     Log &log_;
+    std::function<const Sysroot &()> sysroot_;
     std::shared_ptr<History> history_;
     std::optional<LeaseDirectory> lease_place_;
     bool is_prepared_ = false;

@@ -108,13 +108,13 @@ bool LeaseDirectory::is_possible(const Sysroot &sysroot)
 }
 
 /** The directory that it is in, as it is; without a descriptor if there is none. */
-LeaseDirectory LeaseDirectory::place(const Sysroot &sysroot)
+std::optional<LeaseDirectory> LeaseDirectory::find_above(const Sysroot &sysroot)
 {
     LeaseDirectory run;
     if (!in_initial_user_namespace()) {
         auto place = find_lease_place(sysroot);
         if (!place)
-            throw Error(ErrorKind::BrokenHost, "there is no directory for leases: " + why_no_lease_place());
+            return std::nullopt;
         run.fd_ = std::move(place->directory);
         run.on_host_ = sysroot.on_host(place->path);
         run.scope_ = std::move(place->scope);
@@ -126,7 +126,32 @@ LeaseDirectory LeaseDirectory::place(const Sysroot &sysroot)
     return run;
 }
 
-LeaseDirectory::LeaseDirectory(const Sysroot &sysroot) : LeaseDirectory(place(sysroot))
+LeaseDirectory LeaseDirectory::above(const Sysroot &sysroot)
+{
+    if (auto found = find_above(sysroot))
+        return std::move(*found);
+    throw Error(ErrorKind::BrokenHost, "there is no directory for leases: " + why_no_lease_place());
+}
+
+std::optional<LeaseDirectory> LeaseDirectory::place(const Sysroot &sysroot)
+{
+    return ::geteuid() == 0 ? find_above(sysroot) : std::nullopt;
+}
+
+LeaseDirectory::LeaseDirectory(const Sysroot &sysroot) : LeaseDirectory(above(sysroot))
+{
+    complete(sysroot);
+}
+
+std::optional<LeaseDirectory> LeaseDirectory::open(const Sysroot &sysroot)
+{
+    auto directory = place(sysroot);
+    if (directory)
+        directory->complete(sysroot);
+    return directory;
+}
+
+void LeaseDirectory::complete(const Sysroot &sysroot)
 {
     if (!fd_.valid())
         fd_ = open_or_make_directory(root_of(sysroot).get(), "run", "the directory " + quote(on_host_));
@@ -151,7 +176,7 @@ void LeaseDirectory::descend()
 
 std::optional<LeaseDirectory> LeaseDirectory::find(const Sysroot &sysroot)
 {
-    LeaseDirectory directory = place(sysroot);
+    LeaseDirectory directory = above(sysroot);
     if (!directory.fd_.valid())
         return std::nullopt;
     auto fd = walk(std::move(directory.fd_), directory.on_host_, below, open_directory);

@@ -31,9 +31,14 @@ public:
      */
     explicit LeaseDirectory(const Sysroot &sysroot);
 
-    /** Where it is to be: nothing of it is opened or made before make(), which works after entering a container.
-     * @throws as above */
-    static LeaseDirectory place(const Sysroot &sysroot);
+    /** The same; nothing where there can be none. @throws as above */
+    static std::optional<LeaseDirectory> open(const Sysroot &sysroot);
+
+    /**
+     * Where it is to be: nothing of it is opened or made before make(), which works after entering a container.
+     * @return nothing where there can be none. @throws as above
+     */
+    static std::optional<LeaseDirectory> place(const Sysroot &sysroot);
     /** @throws as above, and where there is no such place */
     [[nodiscard]] LeaseDirectory make() &&;
 
@@ -74,6 +79,9 @@ public:
 
 private:
     LeaseDirectory() = default;
+    static std::optional<LeaseDirectory> find_above(const Sysroot &sysroot);
+    static LeaseDirectory above(const Sysroot &sysroot);
+    void complete(const Sysroot &sysroot);
     void descend();
 
     [[nodiscard]] UniqueFd make_new() const;

@@ -80,9 +80,20 @@ LeaseList list_of(const LeaseStore &store, const LeaseState &state, const Presen
 
 } // namespace
 
-Leases::Leases(const Sysroot &sysroot, std::shared_ptr<History> history)
-    : store_(std::make_shared<LeaseStore>(LeaseDirectory(sysroot), std::move(history)))
+Leases::Leases(LeaseDirectory directory, std::shared_ptr<History> history)
+    : store_(std::make_shared<LeaseStore>(std::move(directory), std::move(history)))
 {
+}
+
+Leases::Leases(const Sysroot &sysroot, std::shared_ptr<History> history)
+    : Leases(LeaseDirectory(sysroot), std::move(history))
+{
+}
+
+std::optional<Leases> Leases::open(const Sysroot &sysroot, std::shared_ptr<History> history)
+{
+    auto directory = LeaseDirectory::open(sysroot);
+    return directory ? std::optional(Leases(std::move(*directory), std::move(history))) : std::nullopt;
 }
 
 bool Leases::are_possible(const Sysroot &sysroot)

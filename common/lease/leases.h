@@ -55,6 +55,9 @@ public:
     /** @param history of what comes and goes; nothing: there is none. @throws Error (BrokenHost) */
     explicit Leases(const Sysroot &sysroot, std::shared_ptr<History> history = nullptr);
 
+    /** The same; nothing where are_possible() is false. @throws Error (BrokenHost) */
+    static std::optional<Leases> open(const Sysroot &sysroot, std::shared_ptr<History> history);
+
     /** Whether this process can take leases: root of the host, or of a user namespace with a LeasePlace. @throws Error */
     static bool are_possible(const Sysroot &sysroot);
 
@@ -106,6 +109,8 @@ public:
     static LeaseCounts counts(const Sysroot &sysroot);
 
 private:
+    Leases(LeaseDirectory directory, std::shared_ptr<History> history);
+
     std::shared_ptr<const LeaseStore> store_; ///< a lease needs it until it is kept or given back
 };
 

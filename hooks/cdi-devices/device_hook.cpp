@@ -95,7 +95,7 @@ class Giving final {
 public:
     Giving(Hook &hook, const Options &options, DeviceRequest request, const Policy &policy)
         : hook_(hook), options_(options), request_(std::move(request)), policy_(policy),
-          sysroot_(hook.options().sysroot)
+          sysroot_(hook.sysroot())
     {
     }
 
@@ -221,12 +221,12 @@ private:
     const Options &options_;
     DeviceRequest request_;
     const Policy &policy_;
-    Sysroot sysroot_;
+    const Sysroot &sysroot_;
 };
 
 void print_list(Hook &hook, const Options &options)
 {
-    const Sysroot sysroot(hook.options().sysroot);
+    const Sysroot &sysroot = hook.sysroot();
     Notes &notes = hook.notes();
     const auto files = cdi::read_directories(sysroot, directories_of(options), {}, notes);
     hook.say_notes();

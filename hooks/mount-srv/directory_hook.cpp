@@ -99,7 +99,7 @@ void run(Hook &hook, int argc, char **argv)
     check_cdi(options.cdi, options.list.list, hook.options());
     const Policy policy = policy_of(options);
     const std::string source_dir = absolute_directory(options.source_dir, "--source-dir");
-    const Sysroot sysroot(hook.options().sysroot);
+    const Sysroot &sysroot = hook.sysroot();
     if (options.list.list)
         return print_list(read_inventory(sysroot, source_dir), policy, options.list);
     if (!options.cdi)
