@@ -3,6 +3,7 @@
 
 import json
 import os
+import shutil
 import subprocess
 
 import pytest
@@ -127,5 +128,6 @@ def test_amd(command, installed_host, tmp_path):
     other = amd.AmdHost(tmp_path / "gpus")
     subprocess.run(["cp", "-a", f"{other}/.", installed_host.path], check=True)
     assert command.doctor()[1] == OK
-    (installed_host.path / "sys/class/kfd/kfd").unlink()
+    installed_host.remove("sys/class/kfd/kfd")
+    shutil.rmtree(installed_host.path / "sys/devices/virtual/kfd")
     command.finds(ERROR, "the amdgpu driver has no compute (KFD)", "amd-kfd(8)")
