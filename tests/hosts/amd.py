@@ -128,6 +128,11 @@ class AmdHost(Sysroot):
             self.add_device(CONSOLE, "ast")
             self._nodes(CONSOLE, {"card0": 0})
 
+    def remove_kfd(self):
+        """As without CONFIG_HSA_AMD, but for what /proc/devices says."""
+        self.remove("sys/class/kfd/kfd")
+        self.remove("sys/devices/virtual/kfd")
+
     def topology(self, gpu):
         """The GPU's directory in KFD, relative to the root."""
         number = sorted(each.render for each in self.gpus).index(gpu.render) + 1

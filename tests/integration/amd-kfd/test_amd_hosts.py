@@ -109,7 +109,7 @@ def test_no_compute(amd_by_hand, amd_machine):
     what = "the amdgpu driver has no compute (KFD)"
     amd_machine.write("proc/devices", "Character devices:\n  1 mem\n\nBlock devices:\n  8 sd\n")
     error_of(amd_by_hand("--plan", "--request", "0"), 6, what)
-    amd_machine.remove("sys/class/kfd/kfd")
+    amd_machine.remove_kfd()
     for options, config in [((), asked("all")), (("--request", "0"), {}),
                             (("--opt-in", "always", "--request", "all"), asked())]:
         error_of(amd_by_hand("--plan", *options, **config), 6, what, XT.address, RAPHAEL.address)
@@ -122,7 +122,7 @@ def test_no_compute(amd_by_hand, amd_machine):
 def test_no_amd_gpu(amd_by_hand, amd_machine, kfd):
     """Though there is a card0, of another. Where the host asks for all of them, a container may go without."""
     if not kfd:
-        amd_machine.remove("sys/class/kfd/kfd")
+        amd_machine.remove_kfd()
     for options, config in [((), asked("0")), ((), asked("all")), (("--request", "card0"), {}),
                             ((), asked("env", env=["AMD_VISIBLE_DEVICES=all"]))]:
         error_of(amd_by_hand("--plan", *options, **config), 3, "this host has no AMD GPU (")
@@ -139,7 +139,7 @@ def test_a_gpu_that_computes_nothing(amd_by_hand):
 
 @on_host([])
 def test_wsl(amd_by_hand, amd_machine):
-    amd_machine.remove("sys/class/kfd/kfd")
+    amd_machine.remove_kfd()
     amd_machine.write("dev/dxg", "")
     error_of(amd_by_hand("--plan", "--request", "all"), 3, "this host has no AMD GPU (", "WSL")
 
