@@ -4,7 +4,6 @@ CDI. The same is tried with Debian's package in test_deb.py, and with the rpm in
 
 import subprocess
 import tarfile
-from pathlib import Path
 
 import pytest
 
@@ -12,20 +11,17 @@ from harness import rootfs as root_filesystem
 from harness.host import Host
 from harness.podman import LIMITS
 
-SOURCE_ROOT = Path(__file__).resolve().parents[3]
 ALL, SOME, NOTHING, REFUSED = ["datasets", "models"], ["datasets"], [], None
 ANNOTATION, DEVICE = "--annotation=io.oci-gpu-hooks.mount-srv=all", "--device=io.oci-gpu-hooks/mount-srv=all"
 STATE = "/var/lib/oci-gpu-hooks"
 
 
 @pytest.fixture(name="unpacked", scope="module")
-def unpacked_fixture(build_root, tmp_path_factory):
-    output = tmp_path_factory.mktemp("output")
-    done = subprocess.run([SOURCE_ROOT / "packaging/tarball", "--build", build_root, output], check=True,
-                          capture_output=True, text=True)
-    with tarfile.open(done.stdout.splitlines()[0]) as tar:
-        tar.extractall(output / "unpacked")
-    [directory] = (output / "unpacked").iterdir()
+def unpacked_fixture(archive, tmp_path_factory):
+    unpacked = tmp_path_factory.mktemp("unpacked")
+    with tarfile.open(archive) as tar:
+        tar.extractall(unpacked)
+    [directory] = unpacked.iterdir()
     return directory
 
 

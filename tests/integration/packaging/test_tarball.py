@@ -23,17 +23,6 @@ SHARE = "usr/local/share/oci-gpu-hooks"
 MORE = "usr/local/share/doc/oci-gpu-hooks/more"
 
 
-def make(build_root, output):
-    done = subprocess.run([SOURCE_ROOT / "packaging/tarball", "--build", build_root, output], check=True,
-                          capture_output=True, text=True)
-    return Path(done.stdout.splitlines()[0])
-
-
-@pytest.fixture(name="archive", scope="module")
-def archive_fixture(build_root, tmp_path_factory):
-    return make(build_root, tmp_path_factory.mktemp("output"))
-
-
 @pytest.fixture(name="unpacked")
 def unpacked_fixture(archive, tmp_path):
     with tarfile.open(archive) as tar:
