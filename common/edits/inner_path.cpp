@@ -2,6 +2,7 @@
 #include "edits/inner_path.h"
 
 #include <algorithm>
+#include <string_view>
 
 #include "base/error.h"
 #include "base/text.h"
@@ -18,7 +19,7 @@ InnerPath InnerPath::parse(const std::string &path)
     InnerPath inner{"", ""};
     for (size_t start = 1; start <= path.size();) {
         const size_t end = std::min(path.find('/', start), path.size());
-        const std::string name = path.substr(start, end - start);
+        const std::string_view name = std::string_view(path).substr(start, end - start);
         if (name.empty() || name == "." || name == "..")
             throw refused("has an empty component, '.' or '..'");
         if (!inner.name.empty())

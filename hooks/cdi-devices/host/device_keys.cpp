@@ -4,8 +4,10 @@
 #include <sys/stat.h>
 
 #include <algorithm>
+#include <map>
 #include <optional>
 #include <set>
+#include <string>
 #include <string_view>
 
 #include "base/error.h"
@@ -99,7 +101,7 @@ private:
             note_gpu(amd_hook, node);
             return true;
         }
-        const SysfsOwner owner = owner_of(node, sysroot_);
+        const SysfsOwner &owner = find_owner(node);
         if (node.major == drm_major && owner.device.empty())
             throw Error(ErrorKind::BrokenHost,
                         "it cannot be told which GPU has the node " + quote(node.container_path) +
@@ -112,6 +114,15 @@ private:
         if (address)
             own_.insert("pci:" + to_text(*address));
         return address.has_value();
+    }
+
+    /** A node that has several names is looked up once. */
+    [[nodiscard]] const SysfsOwner &find_owner(const NodeEdit &node)
+    {
+        const auto [known, is_new] = owners_.try_emplace(numbers(node));
+        if (is_new)
+            known->second = owner_of(node, sysroot_);
+        return known->second;
     }
 
     bool add_gpu(const char *hook, const char *vendor, const std::optional<PciAddress> &address,
@@ -139,6 +150,7 @@ private:
     const Sysroot &sysroot_;
     ProcDevices majors_;
     NvidiaNodes nvidia_;
+    std::map<std::string, SysfsOwner> owners_; ///< by the numbers of character devices
     // Of the device that is looked at.
     DeviceKeys found_;
     std::set<LeaseKey> own_;   ///< of what has a place of its own

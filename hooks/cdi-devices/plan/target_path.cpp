@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cdi-devices/plan/target_path.h"
 
-#include <algorithm>
 #include <array>
 #include <string_view>
-#include <vector>
 
 #include "base/error.h"
 #include "base/path_names.h"
@@ -28,16 +26,15 @@ constexpr auto kept = std::to_array<std::string_view>(
      "/dev/null",          "/dev/ptmx",    "/dev/pts",    "/dev/random",   "/dev/shm",         "/dev/tty",
      "/dev/urandom",       "/dev/zero"});
 
-/** Not split_list(): a blank is part of a name. */
-std::vector<std::string> parts_of(const std::string &path)
+/** Whether one of its names is "..". */
+bool leads_up(std::string_view path)
 {
-    std::vector<std::string> parts;
-    for (size_t start = 0; start <= path.size();) {
-        const size_t end = std::min(path.find('/', start), path.size());
-        parts.push_back(path.substr(start, end - start));
-        start = end + 1;
+    for (size_t at = path.find(".."); at != std::string_view::npos; at = path.find("..", at + 1)) {
+        const size_t end = at + std::string_view("..").size();
+        if ((at == 0 || path[at - 1] == '/') && (end == path.size() || path[end] == '/'))
+            return true;
     }
-    return parts;
+    return false;
 }
 
 Error not_there(const std::string &path, std::string_view what)
@@ -72,14 +69,9 @@ std::string clean_path(const std::string &path)
     };
     if (!path.starts_with('/') || path.find('\0') != std::string::npos)
         throw refused("is not absolute");
-    std::string cleaned;
-    for (const std::string &name : parts_of(path)) {
-        if (name == "..")
-            throw refused("has '..'");
-        if (!name.empty() && name != ".")
-            cleaned += "/" + name;
-    }
-    return cleaned.empty() ? "/" : cleaned;
+    if (leads_up(path))
+        throw refused("has '..'");
+    return without_dots(path);
 }
 
 std::string mount_target(const std::string &path)

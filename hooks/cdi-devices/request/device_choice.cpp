@@ -181,9 +181,12 @@ cdi::ContainerEdits combine(const std::vector<FoundDevice> &devices)
     }
     keep_last(all.nodes, &cdi::DeviceNode::path);
     keep_last(all.mounts, &cdi::Mount::container_path);
-    std::stable_sort(
-        all.mounts.begin(), all.mounts.end(),
-        [](const cdi::Mount &one, const cdi::Mount &other) { return depth(one) < depth(other); });
+    const auto is_higher = [](const cdi::Mount &one, const cdi::Mount &other) {
+        return depth(one) < depth(other);
+    };
+    // Most specifications have them in this order.
+    if (!std::is_sorted(all.mounts.begin(), all.mounts.end(), is_higher))
+        std::stable_sort(all.mounts.begin(), all.mounts.end(), is_higher);
     return all;
 }
 
