@@ -35,6 +35,7 @@
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -114,8 +115,9 @@ static pid_t start_init(const char *rootfs, int has_devices)
     int ready[2];
     char byte;
     must(pipe2(ready, O_CLOEXEC), "pipe2");
-    pid_t pid = fork();
-    must(pid, "fork");
+    // Its own pid namespace, as runtimes give a container: how a lease finds out who is gone depends on it.
+    pid_t pid = (pid_t)syscall(SYS_clone, SIGCHLD | CLONE_NEWPID, 0, 0, 0, 0);
+    must(pid, "clone");
     if (pid == 0)
         be_init(rootfs, has_devices, ready[1]);
     close(ready[1]);
