@@ -9,7 +9,7 @@ import pathlib
 import stat
 
 # One that no driver of this machine has: its nodes can be made, and not opened.
-MAJOR = next(number for number in range(240, 255)
+MAJOR = next(number for number in range(384, 512)
              if f"\n{number} " not in pathlib.Path("/proc/devices").read_text("ascii").replace("\n ", "\n"))
 KIND = "vendor.com/gpu"
 BY_PATH = "/dev/dri/by-path/pci-0000:03:00.0-"
