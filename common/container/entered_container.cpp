@@ -24,15 +24,16 @@ void EnteredContainer::note(Notes notes)
 void EnteredContainer::attach(const MountTree &tree, const Inode &inode, const Target &target,
                               const InnerPath &path)
 {
-    const std::string what = quote(path.full());
-    attach_in_injected(tree, target.fd.get(), what);
+    const std::string full = path.full();
+    attach_in_injected(tree, target.fd.get(), What::path(full));
     // Somebody who renames in a shared volume meanwhile cannot lead the mount out of the container, but the
     // container might not see it where it was promised.
     if (!resolver_.look(path).same_file(inode))
-        throw Error(ErrorKind::HostileContainer, what + " in the container changed while it was mounted");
+        throw Error(ErrorKind::HostileContainer,
+                    quote(full) + " in the container changed while it was mounted");
 }
 
-void EnteredContainer::attach_in_injected(const MountTree &tree, int directory, const std::string &what)
+void EnteredContainer::attach_in_injected(const MountTree &tree, int directory, const What &what)
 {
     tree.attach(directory, what);
     // It dies with the container, but until then nobody could remove a placeholder below it.

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "base/log.h"
+#include "base/what.h"
 #include "container/container_writer.h"
 #include "container/host_sources.h"
 #include "container/resolver.h"
@@ -35,8 +36,11 @@ public:
     void note(LogLevel level, std::string text) { progress_.notes.push_back({level, std::move(text)}); }
     void note(Notes notes);
 
+    /** Whether a note of this level is written: of many mounts, it takes as long to make as some of these. */
+    [[nodiscard]] bool notes(LogLevel level) const { return level <= progress_.level; }
+
     /** Asked before each part. @param at as Cancellation::check() takes it. @throws Cancelled */
-    void check(const std::string &at) const { progress_.cancellation.check(at); }
+    void check(const What &at) const { progress_.cancellation.check(at); }
 
     /**
      * Attaches `tree`, whose root is `inode`, on `target`, which was found at `path`.
@@ -46,7 +50,7 @@ public:
     void attach(const MountTree &tree, const Inode &inode, const Target &target, const InnerPath &path);
 
     /** The same in a directory of a tmpfs of this collection, which nobody can move. @param what names it in messages */
-    void attach_in_injected(const MountTree &tree, int directory, const std::string &what);
+    void attach_in_injected(const MountTree &tree, int directory, const What &what);
 
 private:
     HostSources sources_;

@@ -79,20 +79,21 @@ bool is_mounted_already(const Target &target, const MountSource &source)
 {
     if (!target.existed || !target.inode.mount_root || !target.inode.same_file(source.inode))
         return false;
-    return source.tree.looks_like(target.fd.get(), quote(source.edit.container_path));
+    return source.tree.looks_like(target.fd.get(), What::path(source.edit.container_path));
 }
 
 void attach_mount(const MountSource &source, EnteredContainer &container)
 {
     const InnerPath path = InnerPath::parse(source.edit.container_path);
-    const std::string what = quote(source.edit.container_path);
-    container.check("mounting at " + what);
+    const std::string &place = source.edit.container_path;
+    container.check(What::doing("mounting at ", place));
     const Target target = container.writer().mount_target(path, source.edit.kind);
     if (is_mounted_already(target, source))
-        return container.note(LogLevel::Debug, what + " is mounted already");
+        return container.note(LogLevel::Debug, quote(place) + " is mounted already");
     container.attach(source.tree, source.inode, target, path);
-    container.note(LogLevel::Info, "mounted " + quote(source.edit.host_path) + " at " + what +
-                                       (source.edit.read_only ? ", read-only" : ", writable"));
+    if (container.notes(LogLevel::Info))
+        container.note(LogLevel::Info, "mounted " + quote(source.edit.host_path) + " at " + quote(place) +
+                                           (source.edit.read_only ? ", read-only" : ", writable"));
 }
 
 } // namespace
@@ -121,29 +122,30 @@ void put_nodes(const Edits &edits, EnteredContainer &container)
                        "the container's /dev is the host's, or shared with it: nothing is made "
                        "there, and the nodes that it has are used");
     for (const NodeSource &node : container.sources().nodes) {
-        const std::string what = quote(node.edit.container_path);
-        container.check("giving " + what);
+        const std::string &path = node.edit.container_path;
+        container.check(What::doing("giving ", path));
         const bool done = node.mount ? mount_node(node.edit, *node.mount, container)
                                      : make_node(node.edit, container.writer());
-        container.note(done ? LogLevel::Info : LogLevel::Debug,
-                       what + (done ? " is given" : " is there already"));
+        const LogLevel level = done ? LogLevel::Info : LogLevel::Debug;
+        if (container.notes(level))
+            container.note(level, quote(path) + (done ? " is given" : " is there already"));
     }
 }
 
 void make_links(const Edits &edits, EnteredContainer &container)
 {
     for (const LinkEdit &link : edits.links) {
-        const std::string what = quote(link.container_path);
-        container.check("making " + what);
+        const std::string &path = link.container_path;
+        container.check(What::doing("making ", path));
         try {
             if (!make_link(link, container.writer()))
-                container.note(LogLevel::Debug, what + " is there already");
+                container.note(LogLevel::Debug, quote(path) + " is there already");
         } catch (const Cancelled &) {
             throw;
         } catch (const Error &error) {
             if (!link.only_if_absent)
                 throw;
-            container.note(LogLevel::Warning, "the link " + what + " is left out: " + error.what());
+            container.note(LogLevel::Warning, "the link " + quote(path) + " is left out: " + error.what());
         }
     }
 }

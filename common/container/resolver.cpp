@@ -59,7 +59,7 @@ const InnerDirectory *Resolver::directory(const std::string &path)
 
 const InnerDirectory &Resolver::directory(const std::string &path, UniqueFd made)
 {
-    const Inode inode = Inode::of(made.get(), quote(path));
+    const Inode inode = Inode::of(made.get(), What::path(path));
     if (!inode.is(Kind::Directory))
         throw cannot_mount(path, "it is no directory");
     const std::string obstacle = mount_policy_.why_not_make(inode, root().inode());
@@ -149,11 +149,12 @@ std::string Resolver::why_not_make(const std::string &path)
 
 Inode Resolver::look(const InnerPath &path) const
 {
-    const std::string what = quote(path.full());
-    const auto found = root().find(path.full());
+    const std::string full = path.full();
+    const auto found = root().find(full);
     if (!found)
-        throw Error(ErrorKind::HostileContainer, what + " vanished from the container while it was mounted");
-    return Inode::of(found->get(), what);
+        throw Error(ErrorKind::HostileContainer,
+                    quote(full) + " vanished from the container while it was mounted");
+    return Inode::of(found->get(), What::path(full));
 }
 
 } // namespace ogh

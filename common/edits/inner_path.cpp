@@ -36,7 +36,11 @@ InnerPath InnerPath::parse(const std::string &path)
 
 std::string InnerPath::full() const
 {
-    return parent == "/" ? "/" + name : parent + "/" + name;
+    std::string full;
+    full.reserve(parent.size() + 1 + name.size());
+    if (parent != "/")
+        full = parent;
+    return (full += '/') += name;
 }
 
 InnerPath InnerPath::temporary() const

@@ -94,6 +94,7 @@ bool Hook::parse(int argc, const char *const *argv)
     options_.words = {argv + 1, argv + argc};
     options_.has_limit = sort_options(options_.words).has_limit;
     log_.set_level(options_.log_level);
+    progress_.level = options_.log_level;
     if (options_.inspect)
         log_.leave_syslog_alone();
     check(options_);

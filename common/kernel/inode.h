@@ -4,7 +4,8 @@
 #include <sys/types.h>
 
 #include <cstdint>
-#include <string>
+
+#include "base/what.h"
 
 namespace ogh {
 
@@ -25,7 +26,7 @@ struct Inode {
     bool deleted = false;
 
     /** @throws SystemError; `what` names it */
-    static Inode of(int fd, const std::string &what);
+    static Inode of(int fd, const What &what);
 
     [[nodiscard]] bool is(Kind kind) const;
     [[nodiscard]] bool same_file(const Inode &other) const;

@@ -32,12 +32,12 @@ std::uint64_t resolve_flags(Walk walk)
     return RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS | RESOLVE_NO_XDEV;
 }
 
-SystemError failure(int error_number, const std::string &what)
+SystemError failure(int error_number, const What &what)
 {
     if (error_number == ENOSYS || error_number == EPERM)
         return {error_number, "openat2 is refused by the kernel or a seccomp filter (Linux 5.12 is needed)",
                 ErrorKind::BrokenHost};
-    return {error_number, "cannot open " + what};
+    return {error_number, "cannot open " + what.text()};
 }
 
 } // namespace
@@ -56,8 +56,7 @@ UniqueFd try_path(int dir, const std::string &path, int flags, Walk walk)
     }
 }
 
-std::optional<UniqueFd> find_path(int dir, const std::string &path, int flags, Walk walk,
-                                  const std::string &what)
+std::optional<UniqueFd> find_path(int dir, const std::string &path, int flags, Walk walk, const What &what)
 {
     UniqueFd fd = try_path(dir, path, flags, walk);
     if (fd.valid())
@@ -67,11 +66,11 @@ std::optional<UniqueFd> find_path(int dir, const std::string &path, int flags, W
     throw failure(errno, what);
 }
 
-UniqueFd open_path(int dir, const std::string &path, int flags, Walk walk, const std::string &what)
+UniqueFd open_path(int dir, const std::string &path, int flags, Walk walk, const What &what)
 {
     auto fd = find_path(dir, path, flags, walk, what);
     if (!fd)
-        throw SystemError(ENOENT, "cannot open " + what);
+        throw SystemError(ENOENT, "cannot open " + what.text());
     return std::move(*fd);
 }
 

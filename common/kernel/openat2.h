@@ -6,6 +6,7 @@
 #include <string>
 
 #include "base/unique_fd.h"
+#include "base/what.h"
 
 namespace ogh {
 
@@ -33,10 +34,9 @@ UniqueFd try_path(int dir, const std::string &path, int flags, Walk walk);
  * @throws SystemError for every other failure; `what` names the path for a person. There is no fallback where
  *         the kernel or a seccomp filter refuses the call: the exit code then is Host.
  */
-std::optional<UniqueFd> find_path(int dir, const std::string &path, int flags, Walk walk,
-                                  const std::string &what);
+std::optional<UniqueFd> find_path(int dir, const std::string &path, int flags, Walk walk, const What &what);
 
 /** As find_path(), but a path that does not exist is an error as well. */
-UniqueFd open_path(int dir, const std::string &path, int flags, Walk walk, const std::string &what);
+UniqueFd open_path(int dir, const std::string &path, int flags, Walk walk, const What &what);
 
 } // namespace ogh

@@ -10,7 +10,8 @@ namespace ogh {
 /** How far a run has come. Whatever ends it: what it has said is written, and what it has done is taken back. */
 struct Progress {
     Cancellation cancellation;
-    Notes notes = {}; ///< not written yet
+    Notes notes = {};                 ///< not written yet
+    LogLevel level = LogLevel::Debug; ///< no note beyond it is written
     UndoLog undo = {};
 };
 

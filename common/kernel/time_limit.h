@@ -53,7 +53,7 @@ public:
     explicit Cancellation(const TimeLimit *limit = nullptr) : limit_(limit) {}
 
     /** @param at what is being done, in words that follow "while". @throws Cancelled */
-    void check(const std::string &at) const;
+    void check(const What &at) const;
 
 private:
     const TimeLimit *limit_;
