@@ -70,6 +70,7 @@ void check(const CommonOptions &options)
     if (options.key_file && options.opt_in != OptIn::Environment)
         throw Error(ErrorKind::Usage, "--key-file needs --opt-in environment");
     check_patterns(options.only, "--only");
+    check_path(options.sysroot, "--sysroot"); // though most containers need nothing of it
     check_path(options.key_file, "--key-file");
     check_path(options.log_file, "--log-file");
 }

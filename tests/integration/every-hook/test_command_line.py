@@ -39,6 +39,14 @@ def test_a_mistake_is_named(by_hand, name):
     assert process.stderr == f"{name}: unknown option '--alow'; see --help\n"
 
 
+@pytest.mark.parametrize("option", ["--sysroot", "--log-file", "--history", "--key-file"])
+@pytest.mark.parametrize("name", HOOKS)
+def test_a_path_that_is_none_is_refused_before_anything_is_asked(by_hand, name, option):
+    process = by_hand(name, "--opt-in=environment", option, "nowhere")
+    assert process.returncode == 2
+    assert process.stderr == f"{name}: {option} needs an absolute path, not 'nowhere'\n"
+
+
 @pytest.mark.parametrize("name", HOOKS)
 def test_an_option_in_place_of_the_name_is_refused(built, name):
     """It would be a limit that counts for nothing."""
