@@ -6,11 +6,12 @@ import itertools
 import json
 import os
 import pathlib
+import re
 import stat
 
 # One that no driver of this machine has: its nodes can be made, and not opened.
-MAJOR = next(number for number in range(384, 512)
-             if f"\n{number} " not in pathlib.Path("/proc/devices").read_text("ascii").replace("\n ", "\n"))
+_TAKEN = {int(number) for number in re.findall(r"^ *(\d+) ", pathlib.Path("/proc/devices").read_text("ascii"), re.MULTILINE)}
+MAJOR = min(set(range(384, 512)) - _TAKEN)
 KIND = "vendor.com/gpu"
 BY_PATH = "/dev/dri/by-path/pci-0000:03:00.0-"
 CARDS = {f"{BY_PATH}card": "card1", f"{BY_PATH}render": "renderD128"}
