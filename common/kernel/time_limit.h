@@ -4,6 +4,8 @@
 #include <chrono>
 #include <string>
 
+#include "base/what.h"
+
 namespace ogh {
 
 /**
