@@ -150,7 +150,7 @@ void add_links(ActionOptions &options, const cdi::SpecHook &hook, VendorActions 
 void add_directories(ActionOptions &options, const cdi::SpecHook &hook, VendorActions &actions)
 {
     static_cast<void>(options.take("--ldconfig-path")); // no program is run
-    for (const std::string &value : options.take("--directory"))
+    for (const std::string &value : options.take("--folder"))
         add_once(actions.library_directories, library_directory(value, hook));
 }
 

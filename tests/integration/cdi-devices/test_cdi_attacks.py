@@ -47,7 +47,7 @@ def box_fixture(request, cdi_box, cdi_gpu):
     cdi_gpu.spec("more.json", {"more": {
         "deviceNodes": [{"path": "/dev/nvidia0"}],
         "hooks": [hook("create-symlinks", "--link", f"libgpu.so.1::{LINK}"), hook("update-application-profile"),
-                  hook("update-ldcache", "--directory", "/usr/lib/vendor")]}})
+                  hook("update-ldcache", "--folder", "/usr/lib/vendor")]}})
     box = cdi_box("vendor.com/gpu=0, vendor.com/gpu=more", engine=request.param)
     debian_root.add_glibc(box.rootfs)
     return box

@@ -78,7 +78,7 @@ def program_fixture(nv_host, scratch):
     hooks = [hook(program, "create-symlinks", *links),
              hook(program, "create-symlinks", *links[:2]),  # once more
              hook(program, "enable-cuda-compat", f"--host-driver-version={VERSION}"),
-             hook(program, "update-ldcache", "--directory", LIBRARIES), hook(program, "disable-device-node-modification"),
+             hook(program, "update-ldcache", "--folder", LIBRARIES), hook(program, "disable-device-node-modification"),
              hook(program, "update-application-profile"), hook(program, "chmod", "--mode", "755", "--path", "/dev/dri")]
     edits = {"deviceNodes": nodes, "mounts": mounts, "hooks": hooks}
     (scratch / "etc/cdi/vendor.json").write_text(json.dumps(

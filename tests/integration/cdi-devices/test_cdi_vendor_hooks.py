@@ -30,7 +30,7 @@ HOOKS = [
     hook("create-symlinks", "--link", f"libcuda.so.{VERSION}::{LIBRARIES}/libcuda.so.1",
          "--link", f"libcuda.so.1::{LIBRARIES}/libcuda.so"),
     hook("enable-cuda-compat", f"--host-driver-version={VERSION}"),
-    hook("update-ldcache", "--directory", LIBRARIES, "--ldconfig-path", "/sbin/ldconfig.real"),
+    hook("update-ldcache", "--folder", LIBRARIES, "--ldconfig-path", "/sbin/ldconfig.real"),
     hook("hook", "disable-device-node-modification", program="nvidia-ctk"),
     hook("update-application-profile"),
     hook("hook", "chmod", "--mode", "755", "--path", "/dev/dri", program="nvidia-ctk"),
@@ -96,7 +96,7 @@ def test_a_host_with_its_driver_in_one_directory(make, nvidia, stubs):
     nvidia.spec("moved.json", {"moved": {
         "mounts": [{"hostPath": library, "containerPath": library, "options": ["ro", "bind"]}],
         "hooks": [hook("create-symlinks", "--link", f"libcuda.so.{VERSION}::{directory}/libcuda.so.1"),
-                  hook("update-ldcache", "--directory", directory)]}})
+                  hook("update-ldcache", "--folder", directory)]}})
     assert started(make("vendor.com/gpu=moved").run("/probe libcuda.so.1")) == f"libcuda.so.1 {directory}/libcuda.so.1\n"
 
 
@@ -148,11 +148,11 @@ def test_a_read_only_directory_for_the_profile_stops_nobody(make, nvidia, scratc
 @pytest.mark.parametrize("wrong, words", [
     (hook("create-symlinks", "--link", "a"), "not like TARGET::PATH"),
     (hook("create-symlinks", "--link", "a::/b::/c"), "not like TARGET::PATH"),
-    (hook("update-ldcache", "--directory", "/usr/lib/a=b"), "cannot be named"),
+    (hook("update-ldcache", "--folder", "/usr/lib/a=b"), "cannot be named"),
     (hook("chmod", "--mode", "666", "--path", "/etc/shadow"), "'/etc/shadow'"),
     (hook("create-symlinks", "--link", "a::/proc/b"), "that is not done"),
     (hook("something-new"), "'something-new'"),
-    (hook("update-ldcache", "--directory", "/a", "--newer", "x"), "'--newer' is not known"),
+    (hook("update-ldcache", "--folder", "/a", "--newer", "x"), "'--newer' is not known"),
 ], ids=str)
 def test_what_is_refused(cdi_box, nvidia, wrong, words):
     nvidia.spec("other.json", {"x": {"hooks": [wrong]}})

@@ -199,8 +199,8 @@ BOOST_AUTO_TEST_CASE(a_vendors_links_are_made_without_the_vendors_program)
           hook_with(with({"nvidia-cdi-hook"}), "/usr/bin/nvidia-cdi-hook", "startContainer"),
           hook_with({}),
           hook_with({"nvidia-cdi-hook"}),
-          hook_with({"nvidia-cdi-hook", "update-ldcache", "--directory", "/"}),
-          hook_with({"nvidia-cdi-hook", "update-ldcache", "--directory", "/a:/b"}),
+          hook_with({"nvidia-cdi-hook", "update-ldcache", "--folder", "/"}),
+          hook_with({"nvidia-cdi-hook", "update-ldcache", "--folder", "/a:/b"}),
           hook_with({"nvidia-cdi-hook", "update-ldcache", "--other", "/a"}),
           hook_with({"nvidia-cdi-hook", "update-ldcache", "/a"}),
           hook_with({"nvidia-cdi-hook", "enable-cuda-compat"}),
@@ -228,8 +228,8 @@ BOOST_AUTO_TEST_CASE(the_directories_of_libraries_are_those_of_all_hooks)
         return SpecHook{"createContainer", "/usr/bin/nvidia-cdi-hook", std::move(args), {}};
     };
     const VendorActions actions = vendor_actions(
-        {hook({"update-ldcache", "--directory", "/usr/lib/a/", "--ldconfig-path=/sbin/ldconfig"}),
-         hook({"update-ldcache", "--directory=/usr/lib//a", "--directory", "/opt/b"}),
+        {hook({"update-ldcache", "--folder", "/usr/lib/a/", "--ldconfig-path=/sbin/ldconfig"}),
+         hook({"update-ldcache", "--folder=/usr/lib//a", "--folder", "/opt/b"}),
          hook({"enable-cuda-compat", "--host-driver-version=555.42"})});
     BOOST_TEST(actions.library_directories == (std::vector<std::string>{"/usr/lib/a", "/opt/b"}),
                boost::test_tools::per_element());
