@@ -3,18 +3,25 @@
 #
 # To be sourced: the Debian packages that building and testing take, and how they get onto the machine.
 
-# What compiling takes: tests/run begins with it while the rest is being installed.
-to_build=(
-    build-essential clang libclang-rt-dev meson ninja-build pkg-config
+# What the demo takes.
+to_show=(
+    build-essential meson ninja-build pkg-config
     libmd-dev libre2-dev libseccomp-dev libtomlplusplus-dev libyaml-dev nlohmann-json3-dev
     libboost-test-dev
+    busybox-static mount procps python3 runc util-linux
+)
+# What compiling takes: tests/run begins with it while the rest is being installed. Whoever keeps ccache's directory from one
+# run to the next compiles what has changed.
+to_build=(
+    "${to_show[@]}"
+    ccache clang libclang-rt-dev
 )
 packages=(
     "${to_build[@]}"
     # to test
-    python3 python3-grpcio python3-pytest
-    attr btrfs-progs busybox-static e2fsprogs fish jq libcap2-bin mount musl procps strace util-linux zsh
-    crun podman runc uidmap
+    python3-grpcio python3-pytest
+    attr btrfs-progs e2fsprogs fish jq libcap2-bin musl strace zsh
+    crun podman uidmap
     golang-go golang-k8s-sigs-yaml-dev
     debian-archive-keyring libelf1 mmdebstrap qemu-system-x86
     hyperfine
@@ -72,11 +79,11 @@ may_install() {
     for argument in "$@"; do
         [ "$argument" != --install-deps ] || return 0
     done
-    echo "These Debian packages are missing: ${missing[*]}" >&2
     if [ ! -t 0 ] || [ ! -t 2 ]; then
-        echo 'Nothing was installed: give --install-deps to have them installed without being asked.' >&2
+        echo "give --install-deps to have these Debian packages installed, which are missing: ${missing[*]}" >&2
         return 1
     fi
+    echo "These Debian packages are missing: ${missing[*]}" >&2
     read -r -p 'Install them now? [y/N] ' answer
     if [[ $answer != [yY]* ]]; then
         echo 'Nothing was installed.' >&2
