@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "base/error.h"
 #include "base/json.h"
@@ -112,16 +113,12 @@ std::optional<std::string_view> description_of(std::string_view section)
     return section.substr(0, last == std::string_view::npos ? 0 : last + 1);
 }
 
-std::optional<std::vector<unsigned>> parse_drivers(std::string_view description)
+std::optional<std::vector<unsigned>> parse_majors(const json &drivers)
 {
-    constexpr const char *name = "Driver";
-    constexpr std::array<KeptPath, 1> kept{{{name}}};
-    const json document = parse_object(description, "the note", kept);
-    const json *drivers = find_member(document, name);
-    if (drivers == nullptr || !drivers->is_array())
+    if (!drivers.is_array())
         return std::nullopt;
     std::vector<unsigned> majors;
-    for (const json &driver : *drivers) {
+    for (const json &driver : drivers) {
         const auto *major = driver.get_ptr<const json::number_unsigned_t *>();
         if (major == nullptr || *major > UINT_MAX)
             return std::nullopt;
@@ -130,15 +127,31 @@ std::optional<std::vector<unsigned>> parse_drivers(std::string_view description)
     return majors;
 }
 
+std::optional<CompatNote> parse_note(std::string_view description)
+{
+    constexpr const char *drivers_name = "Driver";
+    constexpr const char *cuda_name = "CUDA Version";
+    constexpr std::array<KeptPath, 2> kept{{{drivers_name}, {cuda_name}}};
+    const json document = parse_object(description, "the note", kept);
+    const json *drivers = find_member(document, drivers_name);
+    const json *cuda = find_member(document, cuda_name);
+    if ((drivers == nullptr && cuda == nullptr) || (cuda != nullptr && !cuda->is_string()))
+        return std::nullopt;
+    auto majors = drivers == nullptr ? std::optional(std::vector<unsigned>{}) : parse_majors(*drivers);
+    if (!majors)
+        return std::nullopt;
+    return CompatNote{std::move(*majors), cuda == nullptr ? "" : cuda->get<std::string>()};
+}
+
 } // namespace
 
-std::optional<std::vector<unsigned>> read_compat_note(int fd)
+std::optional<CompatNote> read_compat_note(int fd)
 {
     try {
         const ElfFile file(fd);
         const auto section = file.is_64() ? read_note_section(file) : std::nullopt;
         const auto description = section ? description_of(*section) : std::nullopt;
-        return description ? parse_drivers(*description) : std::nullopt;
+        return description ? parse_note(*description) : std::nullopt;
     } catch (const Error &) {
         return std::nullopt; // no ELF library, cut short, no JSON
     }

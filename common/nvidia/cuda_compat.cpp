@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <string_view>
+#include <utility>
 #include <variant>
 
 #include "base/contains.h"
@@ -50,11 +51,6 @@ bool goes_with(std::string_view soname, std::string_view stem)
     return name ? name->stem == stem : soname == std::string(stem) + ".so";
 }
 
-std::string path_of(const std::string &file)
-{
-    return std::string(cuda_compat_directory) + "/" + file;
-}
-
 /** By which name programs, and the other libraries, ask for it; "" if there is no such name. */
 std::string soname_of(int fd, std::string_view stem)
 {
@@ -66,18 +62,18 @@ std::string soname_of(int fd, std::string_view stem)
 }
 
 /** Those files that are called libNAME.so.VERSION, as whatever. */
-std::vector<std::string> list_files(const ImageReader &reader, int directory)
+std::vector<std::string> list_files(const ImageReader &reader, int directory, const std::string &path)
 {
     const auto is_wanted = [](std::string_view name) { return parse_file_name(name).has_value(); };
     std::vector<std::string> files;
     for (DirectoryEntry &entry :
-         reader.list(directory, {quote(cuda_compat_directory) + " in the container", is_wanted, max_files}))
+         reader.list(directory, {quote(path) + " in the container", is_wanted, max_files}))
         files.push_back(std::move(entry.name));
     return files;
 }
 
 /** The version of the one libcuda among them; "" if there is none. `libcuda.so.1` is a link to it. */
-std::string find_version(const std::vector<std::string> &files)
+std::string find_version(const std::vector<std::string> &files, const std::string &path)
 {
     std::vector<std::string> versions;
     for (const std::string &file : files) {
@@ -86,50 +82,53 @@ std::string find_version(const std::vector<std::string> &files)
             versions.emplace_back(name->version);
     }
     if (versions.size() > 1)
-        throw Error(ErrorKind::Failure, quote(cuda_compat_directory) + " has libcuda in " +
-                                            std::to_string(versions.size()) + " versions");
+        throw Error(ErrorKind::Failure,
+                    quote(path) + " has libcuda in " + std::to_string(versions.size()) + " versions");
     return versions.empty() ? "" : versions.front();
 }
 
-std::optional<CudaCompat> read_directory(int directory, const ImageReader &reader)
+std::optional<CudaCompat> read_directory(int directory, const ImageReader &reader, const std::string &path)
 {
-    const auto files = list_files(reader, directory);
+    const auto files = list_files(reader, directory, path);
     CudaCompat compat;
-    compat.version = find_version(files);
+    compat.version = find_version(files, path);
     if (compat.version.empty())
         return std::nullopt;
     bool has_cuda = false;
     for (const std::string &file : files) {
         const auto name = parse_file_name(file);
         const auto fd =
-            name->version == compat.version ? open_image_file(reader, path_of(file)) : std::nullopt;
+            name->version == compat.version ? open_image_file(reader, path + "/" + file) : std::nullopt;
         const std::string soname = fd ? soname_of(fd->get(), name->stem) : "";
         if (soname.empty())
             continue;
         compat.libraries.push_back({soname, file});
         if (name->stem == cuda_stem) {
             has_cuda = soname != file; // nobody asks for one of that version
-            compat.drivers = read_compat_note(fd->get());
+            if (auto said = read_compat_note(fd->get())) {
+                compat.drivers = std::move(said->drivers);
+                compat.cuda = std::move(said->cuda);
+            }
         }
     }
     if (!has_cuda)
-        throw Error(ErrorKind::Failure, quote(path_of("libcuda.so." + compat.version)) +
+        throw Error(ErrorKind::Failure, quote(path + "/libcuda.so." + compat.version) +
                                             " is no library that programs could ask for");
     return compat;
 }
 
 } // namespace
 
-std::optional<CudaCompat> read_cuda_compat(const ImageReader &reader, Notes &notes)
+std::optional<CudaCompat> read_cuda_compat(const ImageReader &reader, Notes &notes, const std::string &path)
 {
     const std::string left_out = "CUDA forward compatibility: what the image brings is left out: ";
     try {
-        const auto directory = reader.find(cuda_compat_directory);
+        const auto directory = reader.find(path);
         if (!directory)
             return std::nullopt;
-        auto compat = read_directory(directory->get(), reader);
+        auto compat = read_directory(directory->get(), reader, path);
         if (!compat)
-            notes.push_back({LogLevel::Info, left_out + quote(cuda_compat_directory) + " has no libcuda"});
+            notes.push_back({LogLevel::Info, left_out + quote(path) + " has no libcuda"});
         return compat;
     } catch (const Error &error) {
         notes.push_back({LogLevel::Warning, left_out + error.what()});
@@ -147,6 +146,13 @@ bool is_preferred(const CudaCompat &compat, const std::string &version)
         return theirs.major() > ours.major();
     const auto &drivers = *compat.drivers;
     return contains(drivers, ours.major()) && theirs > ours;
+}
+
+bool has_newer_cuda(const CudaCompat &compat, const std::string &version)
+{
+    const auto theirs = DottedVersion::parse(compat.cuda);
+    const auto ours = DottedVersion::parse(version);
+    return theirs && ours && *theirs > *ours;
 }
 
 } // namespace ogh

@@ -28,16 +28,19 @@ struct CudaCompat {
     /** The major versions of drivers that it says it works with; nothing if it does not say. */
     std::optional<std::vector<unsigned>> drivers;
     std::vector<Library> libraries; ///< those of that version, for 64-bit programs; no SONAME twice
+    std::string cuda = {};          ///< the version of CUDA that it says it is for; "" if it does not say
 
     bool operator==(const CudaCompat &) const = default;
 };
 
 /**
  * Looks at what the image has; nothing of it is executed or mounted.
+ * @param path of the directory in the container
  * @return nothing if there is no such directory, or not exactly one libcuda in it, or it cannot be understood, which a
  *         note says
  */
-std::optional<CudaCompat> read_cuda_compat(const ImageReader &reader, Notes &notes);
+std::optional<CudaCompat> read_cuda_compat(const ImageReader &reader, Notes &notes,
+                                           const std::string &path = cuda_compat_directory);
 
 /**
  * Whether the image's libraries are to be used instead of the host's: if they say that they work with the host's major
@@ -45,5 +48,12 @@ std::optional<CudaCompat> read_cuda_compat(const ImageReader &reader, Notes &not
  * @param version of the host's driver; if it cannot be understood, they are not
  */
 bool is_preferred(const CudaCompat &compat, const std::string &version);
+
+/**
+ * The same where the host is known by the version of CUDA that its driver is for, as on Tegra: if they say that theirs
+ * is newer. Pure.
+ * @param version "12.2"; if it cannot be understood, they are not
+ */
+bool has_newer_cuda(const CudaCompat &compat, const std::string &version);
 
 } // namespace ogh

@@ -6,7 +6,10 @@
 #include <sys/sysmacros.h>
 
 #include <string>
+#include <utility>
 
+#include "base/contains.h"
+#include "base/dotted_version.h"
 #include "cdi-devices/plan/driver_plan.h"
 #include "libraries/injected_directories.h"
 #include "nvidia/cuda_compat.h"
@@ -17,12 +20,23 @@ namespace {
 
 constexpr size_t max_profile_size = 65536;
 
-std::vector<AddedLibrary> read_compat(const ImageReader &reader, const std::string &driver, Notes &notes)
+/** As NVIDIA's hook decides: a version of CUDA is compared with nothing but what the library says of itself. */
+bool are_for(const CudaCompat &compat, const CompatRequest &request)
 {
-    const auto compat = read_cuda_compat(reader, notes);
-    if (!compat || !is_preferred(*compat, driver))
-        return {};
-    return read_injected_directories(reader, {{cuda_compat_directory}, {}}, notes);
+    if (!request.cuda.empty() && !compat.drivers)
+        return false;
+    return is_driver_version(request.driver) ? is_preferred(compat, request.driver)
+                                             : has_newer_cuda(compat, request.cuda);
+}
+
+void add_compat(const ImageReader &reader, const CompatRequest &request, Image &image, Notes &notes)
+{
+    const auto compat = read_cuda_compat(reader, notes, request.directory);
+    if (!compat || !are_for(*compat, request) || contains(image.compat_directories, request.directory))
+        return;
+    for (AddedLibrary &library : read_injected_directories(reader, {{request.directory}, {}}, notes))
+        image.compat.push_back(std::move(library));
+    image.compat_directories.push_back(request.directory);
 }
 
 /** Those that an earlier request has given: what is in /dev is the engine's, and the hooks'. */
@@ -51,7 +65,7 @@ try {
 
 bool needs_image(const VendorActions &actions)
 {
-    return !actions.library_directories.empty() || actions.compat_driver || actions.limits_egl;
+    return !actions.library_directories.empty() || !actions.compat.empty() || actions.limits_egl;
 }
 
 Image read_image(ContainerView &view, const VendorActions &actions, Notes &notes)
@@ -59,8 +73,8 @@ Image read_image(ContainerView &view, const VendorActions &actions, Notes &notes
     Image image;
     { // One reader at a time: this one sees what the container's process may see.
         const ImageReader reader = view.reader(ReadAs::Process);
-        if (actions.compat_driver)
-            image.compat = read_compat(reader, *actions.compat_driver, notes);
+        for (const CompatRequest &request : actions.compat)
+            add_compat(reader, request, image, notes);
         if (actions.limits_egl)
             image.gpus = read_gpus(reader, notes);
     }

@@ -16,6 +16,7 @@ struct Image {
     LoaderImage loader;
     std::vector<AddedLibrary>
         compat; ///< of its libraries for CUDA's forward compatibility, if they are to be used
+    std::vector<std::string> compat_directories = {}; ///< where these are
     LoaderFile egl_profile;
     std::set<unsigned> gpus =
         {}; ///< minor numbers of the nodes of NVIDIA's GPUs that its /dev has, if EGL is limited

@@ -31,17 +31,17 @@ UniqueFd file_of(std::string_view bytes)
 void check_note(std::string_view input)
 {
     const UniqueFd file = file_of(input);
-    const auto drivers = read_compat_note(file.get());
+    const auto note = read_compat_note(file.get());
     require(::lseek(file.get(), 0, SEEK_CUR) == static_cast<off_t>(input.size()), "the offset stays");
-    require(read_compat_note(file.get()) == drivers, "a file can be read again");
-    if (!drivers)
+    require(read_compat_note(file.get()) == note, "a file can be read again");
+    if (!note)
         return;
     require(input.starts_with("\x7f"
                               "ELF"),
             "a library is an ELF file");
     for (const auto text : {".note.cuda.fwd_compatibility\0"sv, "NVIDIA Corporation\0"sv})
         require(input.find(text) != std::string_view::npos, "what names the note is in the file");
-    for (const unsigned driver : *drivers)
+    for (const unsigned driver : note->drivers)
         require(input.find(std::to_string(driver)) != std::string_view::npos,
                 "a major version is in the file");
 }

@@ -16,7 +16,6 @@
 #include "cdi-devices/plan/node_plan.h"
 #include "edits/inner_path.h"
 #include "libraries/loader_plan.h"
-#include "nvidia/cuda_compat.h"
 
 namespace ogh::cdi_devices {
 
@@ -80,7 +79,8 @@ void plan_image(const PlanInputs &inputs, Edits &planned, Notes &notes)
     const Image &image = inputs.image;
     LoaderImage loader = image.loader;
     if (!image.compat.empty())
-        loader.directories.emplace_back(cuda_compat_directory);
+        loader.directories.insert(loader.directories.end(), image.compat_directories.begin(),
+                                  image.compat_directories.end());
     loader.directories.insert(loader.directories.end(), actions.library_directories.begin(),
                               actions.library_directories.end());
     loader.libraries = added_libraries(actions.library_directories, inputs.files.libraries, planned.links,

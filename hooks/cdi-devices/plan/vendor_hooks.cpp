@@ -16,6 +16,7 @@
 #include "base/text.h"
 #include "cdi-devices/plan/target_path.h"
 #include "libraries/loader_file.h"
+#include "nvidia/cuda_compat.h"
 
 namespace ogh::cdi_devices {
 
@@ -83,13 +84,22 @@ public:
         return values;
     }
 
+    /** The value of an option that may be there once; "" without it. */
+    std::string take_optional(std::string_view option)
+    {
+        Arguments values = take(option);
+        if (values.size() > 1)
+            throw refused(hook_, "it has the option " + quote(option) + " more than once");
+        return values.empty() ? "" : std::move(values.front());
+    }
+
     /** The value of an option that must be there once. */
     std::string take_one(std::string_view option)
     {
-        Arguments values = take(option);
-        if (values.size() != 1)
+        std::string value = take_optional(option);
+        if (value.empty())
             throw refused(hook_, "it needs the option " + quote(option) + " once");
-        return std::move(values.front());
+        return value;
     }
 
     /** @throws Error if there is an option that is not known */
@@ -154,9 +164,17 @@ void add_directories(ActionOptions &options, const cdi::SpecHook &hook, VendorAc
         add_once(actions.library_directories, library_directory(value, hook));
 }
 
-void add_compat(ActionOptions &options, const cdi::SpecHook & /*hook*/, VendorActions &actions)
+/** On Tegra the host is named by its version of CUDA, and some images have the libraries elsewhere. */
+void add_compat(ActionOptions &options, const cdi::SpecHook &hook, VendorActions &actions)
 {
-    actions.compat_driver = options.take_one("--host-driver-version");
+    CompatRequest request;
+    request.driver = options.take_optional("--host-driver-version");
+    request.cuda = options.take_optional("--host-cuda-version");
+    const std::string root = options.take_optional("--cuda-compat-container-root");
+    if (request.driver.empty() && request.cuda.empty())
+        return; // NVIDIA's own does nothing then
+    request.directory = root.empty() ? cuda_compat_directory : library_directory(root, hook);
+    add_once(actions.compat, std::move(request));
 }
 
 void mask_params(ActionOptions & /*options*/, const cdi::SpecHook & /*hook*/, VendorActions &actions)

@@ -136,6 +136,24 @@ def test_forward_compatibility(make, nvidia, stubs, version, wins):
     assert f"{LIBRARIES}/libnvidia-ml.so.{VERSION}" in out
 
 
+@pytest.mark.parametrize("note, wins", [('{"CUDA Version": "12.9"}', True), ('{"CUDA Version": "12.6"}', False), (None, False)])
+def test_forward_compatibility_where_a_host_is_known_by_its_cuda(make, nvidia, stubs, note, wins):
+    """As on Jetson Orin, whose images have the libraries in a directory of their own."""
+    compat = "/usr/local/cuda/compat_orin"
+    nvidia.spec("orin.json", {"orin": {"hooks": [hook("enable-cuda-compat", "--host-cuda-version=12.6",
+                                                      f"--cuda-compat-container-root={compat}")]}})
+    box = make("vendor.com/gpu=orin")
+    library = box.rootfs / f"{compat[1:]}/libcuda.so.{NEWER}"
+    library.parent.mkdir(parents=True)
+    if note:
+        stubs.with_note(library, "libcuda.so.1", note)
+    else:
+        stubs.library(library, "libcuda.so.1")
+    (library.parent / "libcuda.so.1").symlink_to(library.name)
+    out = started(box.run("/probe libcuda.so.1"))
+    assert out.startswith(f"libcuda.so.1 {compat if wins else LIBRARIES}/libcuda.so.1\n")
+
+
 def test_a_read_only_directory_for_the_profile_stops_nobody(make, nvidia, scratch):
     """NVIDIA's own hook did."""
     box = make("vendor.com/gpu=0")

@@ -203,7 +203,10 @@ BOOST_AUTO_TEST_CASE(a_vendors_links_are_made_without_the_vendors_program)
           hook_with({"nvidia-cdi-hook", "update-ldcache", "--folder", "/a:/b"}),
           hook_with({"nvidia-cdi-hook", "update-ldcache", "--other", "/a"}),
           hook_with({"nvidia-cdi-hook", "update-ldcache", "/a"}),
-          hook_with({"nvidia-cdi-hook", "enable-cuda-compat"}),
+          hook_with(
+              {"nvidia-cdi-hook", "enable-cuda-compat", "--host-cuda-version=1", "--host-cuda-version=2"}),
+          hook_with({"nvidia-cdi-hook", "enable-cuda-compat", "--host-cuda-version=1",
+                     "--cuda-compat-container-root=/a:/b"}),
           hook_with({"nvidia-cdi-hook", "enable-cuda-compat", "--host-driver-version=1",
                      "--host-driver-version=2"}),
           hook_with({"nvidia-cdi-hook", "disable-device-node-modification", "--other=1"}),
@@ -227,14 +230,32 @@ BOOST_AUTO_TEST_CASE(the_directories_of_libraries_are_those_of_all_hooks)
         args.insert(args.begin(), "nvidia-cdi-hook");
         return SpecHook{"createContainer", "/usr/bin/nvidia-cdi-hook", std::move(args), {}};
     };
-    const VendorActions actions = vendor_actions(
-        {hook({"update-ldcache", "--folder", "/usr/lib/a/", "--ldconfig-path=/sbin/ldconfig"}),
-         hook({"update-ldcache", "--folder=/usr/lib//a", "--folder", "/opt/b"}),
-         hook({"enable-cuda-compat", "--host-driver-version=555.42"})});
+    const VendorActions actions =
+        vendor_actions({hook({"update-ldcache", "--folder", "/usr/lib/a/", "--ldconfig-path=/sbin/ldconfig"}),
+                        hook({"update-ldcache", "--folder=/usr/lib//a", "--folder", "/opt/b"}),
+                        hook({"enable-cuda-compat", "--host-driver-version=555.42"})});
     BOOST_TEST(actions.library_directories == (std::vector<std::string>{"/usr/lib/a", "/opt/b"}),
                boost::test_tools::per_element());
-    BOOST_TEST((actions.compat_driver == "555.42"));
+    BOOST_TEST((actions.compat == std::vector<CompatRequest>{{"555.42", "", "/usr/local/cuda/compat"}}));
     BOOST_TEST((!actions.masks_params && !actions.limits_egl && actions.links.empty()));
+}
+
+BOOST_AUTO_TEST_CASE(forward_compatibility_is_for_a_driver_or_a_version_of_cuda)
+{
+    const auto asked = [](std::vector<std::string> options) {
+        options.insert(options.begin(), {"nvidia-cdi-hook", "enable-cuda-compat"});
+        const SpecHook hook{"createContainer", "/usr/bin/nvidia-cdi-hook", std::move(options), {}};
+        return vendor_actions({hook, hook}).compat;
+    };
+    using Requests = std::vector<CompatRequest>;
+    const std::string orin = "/usr/local/cuda/compat_orin";
+    BOOST_TEST((asked({"--host-cuda-version=12.6", "--cuda-compat-container-root=" + orin}) ==
+                Requests{{"", "12.6", orin}}));
+    BOOST_TEST((asked({"--host-cuda-version", "12.6", "--host-driver-version", "540.4"}) ==
+                Requests{{"540.4", "12.6", "/usr/local/cuda/compat"}}));
+    BOOST_TEST(asked({}).empty());
+    BOOST_TEST(asked({"--cuda-compat-container-root=" + orin}).empty());
+    BOOST_TEST(asked({"--host-driver-version=", "--host-cuda-version="}).empty());
 }
 
 BOOST_AUTO_TEST_CASE(a_node_gets_the_permissions_that_chmod_names)

@@ -22,17 +22,22 @@ using ogh::test::patch;
 
 namespace {
 
-/** The majors, separated by blanks; "none" if there is no note. */
-std::string drivers_of(const std::string &bytes)
+std::optional<CompatNote> note_of(const std::string &bytes)
 {
     const UniqueFd fd(::memfd_create("library", MFD_CLOEXEC));
     if (!fd.valid() || ::write(fd.get(), bytes.data(), bytes.size()) != static_cast<ssize_t>(bytes.size()))
         throw std::runtime_error("memfd");
-    const auto drivers = read_compat_note(fd.get());
-    if (!drivers)
+    return read_compat_note(fd.get());
+}
+
+/** The majors, separated by blanks; "none" if there is no note. */
+std::string drivers_of(const std::string &bytes)
+{
+    const auto note = note_of(bytes);
+    if (!note)
         return "none";
     std::string text;
-    for (const unsigned driver : *drivers)
+    for (const unsigned driver : note->drivers)
         text += (text.empty() ? "" : " ") + std::to_string(driver);
     return text;
 }
@@ -122,6 +127,21 @@ BOOST_AUTO_TEST_CASE(the_description_is_a_json_object)
         BOOST_TEST(with_description(text) == "none", text);
     BOOST_TEST(with_description("{\"Driver\": [1], \"x\": " + std::string(100, '[') + std::string(100, ']') +
                                 "}") == "none");
+}
+
+BOOST_AUTO_TEST_CASE(the_version_of_cuda_is_a_text)
+{
+    CompatLibrary library;
+    BOOST_TEST(note_of(library.bytes()).value().cuda == "12.9");
+    library.description = R"({"CUDA Version": "13.0"})";
+    BOOST_TEST((note_of(library.bytes()) == CompatNote{{}, "13.0"}));
+    library.description = R"({"Driver": [540]})";
+    BOOST_TEST((note_of(library.bytes()) == CompatNote{{540}, ""}));
+    for (const char *value : {"12.9", "[\"12.9\"]", "{}"})
+        BOOST_TEST(with_description(std::string(R"({"Driver": [540], "CUDA Version": )") + value + "}") ==
+                       "none",
+                   value);
+    BOOST_TEST(with_description(R"({"CUDA Version": "12.9", "Driver": 540})") == "none");
 }
 
 BOOST_AUTO_TEST_CASE(a_note_is_read_up_to_64_kib)

@@ -139,6 +139,19 @@ BOOST_AUTO_TEST_CASE(a_version_that_cannot_be_understood_never_wins_and_never_lo
     }
 }
 
+BOOST_AUTO_TEST_CASE(the_newer_version_of_cuda_wins_where_hosts_are_known_by_it)
+{
+    const auto wins_by_cuda = [](const std::string &theirs, const std::string &ours) {
+        return has_newer_cuda({"575.51.03", std::vector<unsigned>{}, {}, theirs}, ours);
+    };
+    BOOST_TEST(
+        (wins_by_cuda("12.9", "12.6") && wins_by_cuda("13.0", "12.9") && wins_by_cuda("12.10", "12.9")));
+    for (const char *theirs : {"12.6", "12.5", "11.9", "", "x", "12."})
+        BOOST_TEST(!wins_by_cuda(theirs, "12.6"), theirs);
+    for (const char *ours : {"", "x", "12.x"})
+        BOOST_TEST(!wins_by_cuda("12.9", ours), ours);
+}
+
 BOOST_FIXTURE_TEST_CASE(the_libraries_of_the_version_of_libcuda_are_found, ImageRoot)
 {
     compat(cuda_file, cuda());
