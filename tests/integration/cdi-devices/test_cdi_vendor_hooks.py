@@ -150,8 +150,8 @@ def test_forward_compatibility_where_a_host_is_known_by_its_cuda(make, nvidia, s
     else:
         stubs.library(library, "libcuda.so.1")
     (library.parent / "libcuda.so.1").symlink_to(library.name)
-    out = started(box.run("/probe libcuda.so.1"))
-    assert out.startswith(f"libcuda.so.1 {compat if wins else LIBRARIES}/libcuda.so.1\n")
+    out = started(box.run("/probe libcuda.so.1 || true"))
+    assert (f"libcuda.so.1 {compat}/libcuda.so.1\n" in out) == wins
 
 
 def test_a_read_only_directory_for_the_profile_stops_nobody(make, nvidia, scratch):
