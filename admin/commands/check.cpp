@@ -5,10 +5,12 @@
 #include <cerrno>
 #include <chrono>
 #include <cstdlib>
+#include <map>
 #include <memory>
 #include <optional>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/duration.h"
@@ -84,10 +86,17 @@ public:
     CheckFindings recorded()
     {
         Memory memory;
-        read_recorded_log(*wanted_.kmsg, [&](const LogRecord &record) { use(memory, record); });
+        read_recorded_log(*wanted_.kmsg, [&](const LogRecord &record) {
+            auto sign = sign_of(record);
+            if (sign && sign->kind == Sign::Kind::Claimed)
+                sign->kind = Sign::Kind::Failed; // what the log says is what was asked for
+            if (sign && sign->kind == Sign::Kind::Reported)
+                report(*sign);
+            else if (sign)
+                apply(memory, *sign, now_);
+        });
         compare(memory, {});
-        findings_.faults = std::move(memory.faults);
-        return std::move(findings_);
+        return found(std::move(memory));
     }
 
     CheckFindings now()
@@ -98,35 +107,64 @@ public:
         const std::vector<Drain> drains = leases.list({}).drains;
         compare(memory, drains);
         list_gpus();
+        const std::vector<PciGpu> with_driver = find_pci_gpus(*sysroot_);
+        look_at_drivers(memory, with_driver);
+        see_bindings(memory, with_driver); // of what failed before
         read_log(memory);
         for (const std::string &text : wanted_.wedged)
             use_wedged(memory, text);
-        const std::vector<PciGpu> with_driver = find_pci_gpus(*sysroot_);
-        look_at_drivers(memory, with_driver);
-        ask_the_bus(memory, with_driver);
+        ask_the_bus(memory);
+        see_bindings(memory, with_driver); // of what has failed
         compare(memory, drains);
         if (wanted_.drain)
             change_drains(memory, leases);
         file.write(memory);
+        return found(std::move(memory));
+    }
+
+private:
+    CheckFindings found(Memory memory)
+    {
+        if (left_out_ != 0)
+            findings_.notes.push_back(std::to_string(left_out_) +
+                                      " messages are left out: of GPUs that this host does not have, or more "
+                                      "than can be shown");
         findings_.faults = std::move(memory.faults);
         return std::move(findings_);
     }
 
-private:
-    void use(Memory &memory, const LogRecord &record)
+    void report(const Sign &sign)
     {
-        const auto sign = sign_of(record);
-        if (!sign)
-            return;
-        if (sign->kind == Sign::Kind::Reported)
-            ++findings_.reports[{sign->gpu, sign->text}];
-        apply(memory, *sign, now_);
+        constexpr size_t most = 256; // who can write into the log can write ever new ones
+        const std::pair key(sign.gpu, sign.text);
+        if (findings_.reports.size() < most || findings_.reports.contains(key))
+            ++findings_.reports[key];
+        else
+            ++left_out_;
+    }
+
+    /** What is said of a GPU that the host does not have is somebody's invention. */
+    void use(Memory &memory, Sign sign)
+    {
+        if (!gpus_.contains(sign.gpu)) {
+            ++left_out_;
+        } else if (sign.kind == Sign::Kind::Claimed) {
+            claims_.insert_or_assign(sign.gpu, sign.text);
+            sign.text += not_drained;
+            report(sign);
+        } else if (sign.kind == Sign::Kind::Reported) {
+            report(sign);
+        } else {
+            apply(memory, sign, now_);
+        }
     }
 
     void read_log(Memory &memory)
     {
-        const LogReading reading =
-            read_kernel_log(*sysroot_, memory.next, [&](const LogRecord &record) { use(memory, record); });
+        const LogReading reading = read_kernel_log(*sysroot_, memory.next, [&](const LogRecord &record) {
+            if (const auto sign = sign_of(record))
+                use(memory, *sign);
+        });
         memory.next = reading.next;
         if (!reading.not_looked_at.empty())
             findings_.not_looked_at.push_back(reading.not_looked_at);
@@ -145,6 +183,8 @@ private:
                                                row.at("index").get<std::uint64_t>());
             }
         }
+        for (const auto &[key, index] : findings_.gpus)
+            gpus_.insert(key);
     }
 
     /** "ADDRESS=METHOD,…": what the uevent of amdgpu's says, see Documentation/gpu/drm-uapi.rst of Linux, "Device Wedging". */
@@ -159,16 +199,15 @@ private:
                             quote(text));
         const LeaseKey gpu = gpu_lease_key("amd", *address);
         const bool is_over = methods == "none";
-        apply(memory,
-              {is_over ? Sign::Kind::Over : Sign::Kind::Failed, gpu,
-               is_over ? "its reset succeeded" : "it is wedged, and wants " + printable(methods)},
-              now_);
+        use(memory, {is_over ? Sign::Kind::Over : Sign::Kind::Failed, gpu,
+                     is_over ? "its reset succeeded" : "it is wedged, and wants " + printable(methods)});
     }
 
     void look_at_drivers(Memory &memory, const std::vector<PciGpu> &with_driver)
     {
         for (const PciGpu &gpu : with_driver) {
             const LeaseKey key = gpu_lease_key(gpu.vendor, gpu.address);
+            gpus_.insert(key);
             if (!findings_.gpus.contains(key) && !gpu.is_virtual)
                 findings_.notes.push_back("the " + gpu.vendor + " GPU " + to_text(gpu.address) +
                                           " has its driver, and no hook lists it");
@@ -191,23 +230,36 @@ private:
         }
     }
 
-    /** What sleeps or does not show it is neither one nor the other. */
-    void ask_the_bus(Memory &memory, const std::vector<PciGpu> &with_driver) const
+    void see_bindings(Memory &memory, const std::vector<PciGpu> &with_driver) const
     {
-        std::set<LeaseKey> keys;
-        for (const auto &[key, index] : findings_.gpus)
-            keys.insert(key);
         for (const PciGpu &gpu : with_driver)
-            keys.insert(gpu_lease_key(gpu.vendor, gpu.address));
+            apply_binding(memory, gpu_lease_key(gpu.vendor, gpu.address), gpu.binding, now_);
+    }
+
+    /** What sleeps or does not show it is neither one nor the other. */
+    void ask_the_bus(Memory &memory)
+    {
         const PciDevices devices(*sysroot_);
-        for (const LeaseKey &key : keys) {
+        for (const LeaseKey &key : gpus_) {
             const auto address = parse_pci_address(address_in(key));
             const PciAnswer answer = address ? devices.ask(*address) : PciAnswer::NotAsked;
-            if (answer == PciAnswer::None)
+            if (answer == PciAnswer::None) {
                 apply_state(memory, key, "it looks dead: nothing answers for it on its bus", now_);
-            else if (answer == PciAnswer::Answers)
+                believe_claim(memory, key);
+            } else if (answer == PciAnswer::Answers) {
                 apply_state(memory, key, std::nullopt, now_);
+            }
         }
+    }
+
+    /** Of a GPU that does not answer: it takes more than an answer until its driver can use it again. */
+    void believe_claim(Memory &memory, const LeaseKey &gpu)
+    {
+        const auto claim = claims_.find(gpu);
+        if (claim == claims_.end())
+            return;
+        apply(memory, {Sign::Kind::Failed, gpu, claim->second}, now_);
+        findings_.reports.erase({gpu, claim->second + not_drained});
     }
 
     void change_drains(Memory &memory, Leases &leases) const
@@ -220,10 +272,15 @@ private:
             leases.undrain(gpu, drained_by_check);
     }
 
+    static constexpr const char *not_drained = " (not drained: only the kernel's log says so)";
+
     std::shared_ptr<const Sysroot> sysroot_;
     const CheckOptions &wanted_;
     Moment now_;
     CheckFindings findings_;
+    std::set<LeaseKey> gpus_;                ///< that the host has: hooks list them, or a driver has them
+    std::map<LeaseKey, std::string> claims_; ///< the last of each GPU
+    size_t left_out_ = 0;                    ///< messages
 };
 
 void check_usage(const CheckOptions &wanted)

@@ -30,12 +30,10 @@ void add_fault(Memory &memory, Fault fault)
     }
 }
 
-/** @param gpu or "VENDOR:" for all of them */
-void set_over(Memory &memory, std::string_view gpu, Evidence evidence, const Moment &now)
+void set_over(Memory &memory, const LeaseKey &gpu, Evidence evidence, const Moment &now)
 {
     for (Fault &fault : memory.faults) {
-        const bool is_meant = gpu.ends_with(':') ? fault.gpu.starts_with(gpu) : fault.gpu == gpu;
-        if (is_meant && fault.evidence == evidence && !fault.over_ns)
+        if (fault.gpu == gpu && fault.evidence == evidence && !fault.over_ns)
             fault.over_ns = now.boottime_ns;
     }
 }
@@ -52,7 +50,8 @@ nlohmann::ordered_json as_json(const Fault &fault)
             {"state", fault.evidence == Evidence::State},
             {"since", fault.since},
             {"over", fault.over_ns ? nlohmann::ordered_json(*fault.over_ns) : nlohmann::ordered_json()},
-            {"drained", fault.is_drained}};
+            {"drained", fault.is_drained},
+            {"binding", fault.binding}};
 }
 
 Fault fault_of(const nlohmann::json &json)
@@ -65,6 +64,7 @@ Fault fault_of(const nlohmann::json &json)
     if (!json.at("over").is_null())
         fault.over_ns = json.at("over").get<std::int64_t>();
     fault.is_drained = json.at("drained").get<bool>();
+    fault.binding = json.at("binding").get<std::uint64_t>();
     return fault;
 }
 
@@ -74,7 +74,7 @@ void apply(Memory &memory, const Sign &sign, const Moment &now)
 {
     if (sign.kind == Kind::Failed)
         add_fault(memory, {Evidence::Message, sign.gpu, sign.text, now.unix_seconds});
-    else if (sign.kind != Kind::Reported)
+    else if (sign.kind == Kind::Over)
         set_over(memory, sign.gpu, Evidence::Message, now);
 }
 
@@ -88,6 +88,18 @@ void apply_state(Memory &memory, const LeaseKey &gpu, const std::optional<std::s
     };
     if (std::none_of(memory.faults.begin(), memory.faults.end(), is_known))
         add_fault(memory, {Evidence::State, gpu, *text, now.unix_seconds});
+}
+
+void apply_binding(Memory &memory, const LeaseKey &gpu, std::uint64_t binding, const Moment &now)
+{
+    for (Fault &fault : memory.faults) {
+        if (fault.gpu != gpu || fault.evidence != Evidence::Message || fault.over_ns)
+            continue;
+        if (fault.binding == 0)
+            fault.binding = binding;
+        else if (fault.binding != binding)
+            fault.over_ns = now.boottime_ns;
+    }
 }
 
 void compare(Memory &memory, const std::vector<Drain> &drains)

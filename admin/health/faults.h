@@ -22,6 +22,7 @@ struct Fault {
     std::int64_t since = 0;                   ///< seconds of CLOCK_REALTIME; for people alone
     std::optional<std::int64_t> over_ns = {}; ///< CLOCK_BOOTTIME: when a sign was seen that it is over
     bool is_drained = false;                  ///< a drain was made for it
+    std::uint64_t binding = 0; ///< of a Message: as of apply_binding() since then; 0: there was none yet
 
     bool operator==(const Fault &) const = default;
 };
@@ -41,12 +42,18 @@ struct Moment {
     std::int64_t unix_seconds = 0;
 };
 
-/** What a driver has said: a fault, or that those of the GPU which a message has shown are over. Reported changes nothing. */
+/** What a driver has said: a fault, or that those of the GPU which a message has shown are over. No other changes anything. */
 void apply(Memory &memory, const Sign &sign, const Moment &now);
 
 /** What a GPU looks like now. @param text why it is of no use; nothing: it is not so, and no fault that a state showed */
 void apply_state(Memory &memory, const LeaseKey &gpu, const std::optional<std::string> &text,
                  const Moment &now);
+
+/**
+ * What a message has shown is over as soon as the GPU's driver has taken the GPU anew.
+ * @param binding PciGpu::binding
+ */
+void apply_binding(Memory &memory, const LeaseKey &gpu, std::uint64_t binding, const Moment &now);
 
 /** What is to be done about drains. */
 struct DrainChanges {

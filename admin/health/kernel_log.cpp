@@ -35,14 +35,24 @@ class Reader final {
 public:
     Reader(std::uint64_t from, const UseRecord &use) : from_(from), use_(use) { reading_.next = from; }
 
+    /** @param text whole records */
     void add_lines(std::string_view text)
     {
+        constexpr std::string_view device = " DEVICE=";
+        std::optional<LogRecord> record;
         while (!text.empty()) {
             const std::string_view line = text.substr(0, text.find('\n'));
             text.remove_prefix(std::min(text.size(), line.size() + 1));
-            if (const auto record = parse_log_record(line))
+            if (record && line.starts_with(device))
+                record->device = line.substr(device.size());
+            const auto next = parse_log_record(line);
+            if (record && next)
                 add(*record);
+            if (next)
+                record = next;
         }
+        if (record)
+            add(*record);
     }
 
     void miss(const std::string &what)

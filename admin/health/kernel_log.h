@@ -17,6 +17,11 @@ struct LogRecord {
     /** Who wrote it: 0 is the kernel. What a process writes to /dev/kmsg is never 0, whatever it says. */
     unsigned facility = 0;
     std::string_view text; ///< control characters as \xNN, as the kernel gives it; no line behind the first
+    /**
+     * The device that it is about, such as "+pci:0000:03:00.0", where the kernel says so in a field of its own beside the
+     * text (dev_printk()); "" where it does not. Nothing that somebody else has a say in has one.
+     */
+    std::string_view device = {};
 };
 
 /**

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "health/log_signs.h"
 
-#include <algorithm>
 #include <string_view>
 
 #include "base/number.h"
@@ -37,34 +36,21 @@ std::optional<std::string_view> take_until(std::string_view &text, std::string_v
     return found;
 }
 
-/** Whether it may stand in such a line behind the devices: "SRC=127.0.0.1", "DF", "[28", "bytes]". */
-bool is_word_of_netfilter(std::string_view word)
-{
-    const auto is_small = [](char letter) { return letter >= 'a' && letter <= 'z'; };
-    return word.find('=') != std::string_view::npos || word == "bytes]" ||
-           std::none_of(word.begin(), word.end(), is_small);
-}
-
 /**
- * Whether that is a line of netfilter's log: "PREFIXIN=eth0 OUT= SRC=… DST=… …", as net/netfilter/nf_log_syslog.c of Linux
- * writes it. It is the kernel's own, and begins with up to 127 bytes that a rule's author has chosen: root of a container
- * that has the host's network. No name of a device has a blank, and behind the name of a program, which may stand in a
- * line of a driver's, words follow that netfilter does not use.
+ * Whether that may be a line of netfilter's log: "PREFIXIN=eth0 OUT= SRC=…", by net/netfilter/nf_log_syslog.c of Linux, or
+ * "PREFIX IN=eth0 OUT= MAC source = …", by net/bridge/netfilter/ebt_log.c. It is the kernel's own, and begins with up to 127
+ * bytes that a rule's author has chosen: root of a container that has the host's network. No name of a device has a blank.
+ * What follows is not looked at: a driver's message with the name of a program that is called so is passed over as well.
  */
-bool is_of_netfilter(std::string_view text)
+bool may_be_of_netfilter(std::string_view text)
 {
     constexpr std::string_view out = " OUT=";
-    const size_t place = text.rfind(out);
-    const size_t in = place == std::string_view::npos ? place : text.substr(0, place).rfind("IN=");
-    if (in == std::string_view::npos || text.substr(in, place - in).find(' ') != std::string_view::npos)
-        return false;
-    text.remove_prefix(place + out.size());
-    take_until(text, " ");
-    while (const auto word = take_until(text, " ")) {
-        if (!is_word_of_netfilter(*word))
-            return false;
+    for (size_t place = text.find(out); place != std::string_view::npos; place = text.find(out, place + 1)) {
+        const std::string_view word = text.substr(0, place);
+        if (word.substr(word.rfind(' ') + 1).find("IN=") != std::string_view::npos) // npos + 1 is 0
+            return true;
     }
-    return is_word_of_netfilter(text);
+    return false;
 }
 
 /** Behind "Xid 154, ": the number of the new action. What a program is called does not hold all of these words. */
@@ -85,11 +71,8 @@ Sign recovery_sign(const LeaseKey &gpu, std::string_view text)
     if (action == nullptr)
         return {Kind::Reported, gpu,
                 "Xid 154, an action that is not known: " + printable(text.substr(0, max_text))};
-    using Meaning = RecoveryAction::Meaning;
-    const Kind kind = action->meaning == Meaning::Over     ? Kind::Over
-                      : action->meaning == Meaning::Drains ? Kind::Failed
-                                                           : Kind::Reported;
-    return {kind, gpu, std::string("Xid 154, recovery action: ") + action->what};
+    return {action->drains ? Kind::Claimed : Kind::Reported, gpu,
+            std::string("Xid 154, recovery action: ") + action->what};
 }
 
 /** Behind "NVRM: Xid (PCI:": "0000:18:00): 79, …", of an instance of a GPU "0000:18:00 GPU-I:05): 13, …". */
@@ -111,29 +94,20 @@ std::optional<Sign> xid_sign(std::string_view text)
         return recovery_sign(gpu, text);
     const XidRow *const row = find_xid(*xid);
     const bool fails = row != nullptr && row->drains;
-    return Sign{fails ? Kind::Failed : Kind::Reported, gpu,
+    return Sign{fails ? Kind::Claimed : Kind::Reported, gpu,
                 "Xid " + std::to_string(*xid) + ": " +
                     (row != nullptr ? row->what : printable(trimmed(text.substr(0, max_text))))};
 }
 
-std::optional<Sign> nvidia_sign(std::string_view text)
-{
-    if (take(text, "Xid (PCI:"))
-        return xid_sign(text);
-    if (text.starts_with("loading NVIDIA UNIX "))
-        return Sign{Kind::Reloaded, "nvidia:", "NVIDIA's driver was loaded"};
-    return std::nullopt;
-}
-
 /**
  * Behind "amdgpu ", as drivers/gpu/drm/amd/amdgpu/amdgpu_device.c and amdgpu_job.c of Linux have it: "0000:03:00.0: ", with
- * another "amdgpu: " before Linux 7.0.
+ * another "amdgpu: " before Linux 7.0. All of these are written by dev_printk(), with the device in its field.
  */
-std::optional<Sign> amd_sign(std::string_view text)
+std::optional<Sign> amd_sign(std::string_view text, std::string_view device)
 {
     const auto slot = take_until(text, ": ");
     const auto address = slot ? parse_pci_address(*slot) : std::nullopt;
-    if (!address)
+    if (!address || device != "+pci:" + to_text(*address))
         return std::nullopt;
     take(text, "amdgpu: ");
     const LeaseKey gpu = gpu_lease_key("amd", *address);
@@ -148,29 +122,16 @@ std::optional<Sign> amd_sign(std::string_view text)
     return std::nullopt;
 }
 
-/** Behind "[drm] Initialized amdgpu ": "3.64.0 for 0000:12:00.0 on minor 0": the driver has taken it from the start. */
-std::optional<Sign> amd_probe_sign(std::string_view text)
-{
-    if (!take_until(text, " for "))
-        return std::nullopt;
-    const auto address = parse_pci_address(text.substr(0, text.find(' ')));
-    if (!address)
-        return std::nullopt;
-    return Sign{Kind::Over, gpu_lease_key("amd", *address), "amdgpu has taken it anew"};
-}
-
 } // namespace
 
 std::optional<Sign> sign_of(const LogRecord &record)
 {
     std::string_view text = record.text;
-    if (record.facility != 0 || is_of_netfilter(text))
+    if (record.facility != 0 || may_be_of_netfilter(text))
         return std::nullopt;
-    if (take(text, "NVRM: "))
-        return nvidia_sign(text);
-    if (take(text, "[drm] Initialized amdgpu "))
-        return amd_probe_sign(text);
-    return take(text, "amdgpu ") ? amd_sign(text) : std::nullopt;
+    if (take(text, "NVRM: Xid (PCI:"))
+        return xid_sign(text);
+    return take(text, "amdgpu ") ? amd_sign(text, record.device) : std::nullopt;
 }
 
 } // namespace ogh::admin

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "health/pci_gpus.h"
 
+#include <fcntl.h>
+#include <sys/stat.h>
+
 #include <array>
 #include <string_view>
 #include <utility>
@@ -40,8 +43,10 @@ void add_gpus(const Sysroot &sysroot, const std::string &vendor, const std::stri
     for (const DirectoryEntry &entry : list_directory(directory->fd.get(), listing)) {
         const PciAddress address = *parse_pci_address(entry.name);
         const std::string device = sysfs_directory(address);
-        if (is_gpu(sysroot, device))
-            gpus.push_back({vendor, address, sysroot.find(device + "/physfn").has_value()});
+        struct stat status {};
+        if (is_gpu(sysroot, device) &&
+            ::fstatat(directory->fd.get(), entry.name.c_str(), &status, AT_SYMLINK_NOFOLLOW) == 0)
+            gpus.push_back({vendor, address, sysroot.find(device + "/physfn").has_value(), status.st_ino});
     }
 }
 

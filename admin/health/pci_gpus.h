@@ -16,6 +16,11 @@ struct PciGpu {
     std::string vendor; ///< of lease keys: "nvidia", "amd"
     PciAddress address;
     bool is_virtual = false; ///< a virtual function
+    /**
+     * Which time that its driver has taken it: the number of its link among the driver's devices in sysfs, which is made
+     * anew each time. The kernel uses no such number twice before the next boot (kernfs_new_node() of Linux).
+     */
+    std::uint64_t binding = 0;
 };
 
 /** Those of nvidia and amdgpu, by vendor and address. Looking at them wakes none. @throws Error */

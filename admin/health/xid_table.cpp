@@ -54,19 +54,17 @@ constexpr std::array table{
     XidRow{162, false, "power smoothing works again", "-", "RESET_GPU", false, day},
 };
 
-using Meaning = RecoveryAction::Meaning;
-
 // nvml.h, nvmlDeviceGpuRecoveryAction_t; looked up on 2026-11-25. In the log 1 was "GPU Reset Required" and is "PF FLR" of
 // late, 2 "Node Reboot Required" and "OS Reboot": the number decides.
 constexpr std::array actions{
-    RecoveryAction{0, Meaning::Over, "none"},
-    RecoveryAction{1, Meaning::Drains, "reset the GPU"},
-    RecoveryAction{2, Meaning::Drains, "reboot"},
-    RecoveryAction{3, Meaning::Reported, "drain peer-to-peer traffic"},
-    RecoveryAction{4, Meaning::Drains, "drain and reset the GPU"},
-    RecoveryAction{5, Meaning::Reported, "recover the IMEX domain"}, // the GPU itself is well
-    RecoveryAction{6, Meaning::Drains, "reset the GPU's bus"},
-    RecoveryAction{7, Meaning::Drains, "reboot the system"},
+    RecoveryAction{0, false, "none"},
+    RecoveryAction{1, true, "reset the GPU"},
+    RecoveryAction{2, true, "reboot"},
+    RecoveryAction{3, false, "drain peer-to-peer traffic"},
+    RecoveryAction{4, true, "drain and reset the GPU"},
+    RecoveryAction{5, false, "recover the IMEX domain"}, // the GPU itself is well
+    RecoveryAction{6, true, "reset the GPU's bus"},
+    RecoveryAction{7, true, "reboot the system"},
 };
 
 } // namespace

@@ -6,7 +6,7 @@ namespace ogh::admin {
 /** What an Xid alone, which is what NVIDIA's driver calls an error of a GPU, says of the GPU. */
 struct XidRow {
     unsigned xid;
-    bool drains;             ///< the GPU is of no use until it is reset, or worse; otherwise it is reported
+    bool drains;             ///< if it is true, the GPU is of no use until it is reset, or worse
     const char *what;        ///< for people
     const char *catalogue;   ///< the immediate action of NVIDIA's Xid catalogue; "-": it has none
     const char *nvsentinel;  ///< the same of the table of NVIDIA's NVSentinel
@@ -23,7 +23,7 @@ constexpr unsigned xid_recovery_action = 154;
 /** A value of Xid 154, which is one of nvmlDeviceGpuRecoveryAction_t. */
 struct RecoveryAction {
     unsigned value;
-    enum class Meaning { Over, Drains, Reported } meaning;
+    bool drains;      ///< as of XidRow
     const char *what; ///< NVML's words; the driver's own differ from branch to branch
 };
 

@@ -20,7 +20,7 @@ packages=(
     "${to_build[@]}"
     # to test
     python3-grpcio python3-pytest
-    attr btrfs-progs e2fsprogs fish jq libcap2-bin musl strace zsh
+    attr btrfs-progs e2fsprogs fish iproute2 iptables jq libcap2-bin musl nftables strace zsh
     crun podman uidmap
     golang-go golang-k8s-sigs-yaml-dev
     debian-archive-keyring libelf1 mmdebstrap qemu-system-x86

@@ -9,102 +9,20 @@ from pathlib import Path
 import pytest
 from hosts import amd, nvidia
 
+from harness.check import FAILED, FIRST, NOT_LOOKED_AT, NOTHING, SECOND, SLOT, XT, bind, xid
 from harness.host import LIMIT_S
 from harness.leases import DIRECTORY
 
-pytest_plugins = ["harness.admin_fixtures"]
+pytest_plugins = ["harness.check_fixtures"]
 
-NOTHING, NOT_LOOKED_AT, FAILED = 0, 7, 8
 EXAMPLES = Path(__file__).resolve().parents[3] / "examples"
-FIRST, SECOND = nvidia.TWO
-SLOT = FIRST.address[:-2]
 RESET = "GPU recovery action changed from 0x0 (None) to 0x1 (GPU Reset Required)"
 OVER = "GPU recovery action changed from 0x1 (GPU Reset Required) to 0x0 (None)"
 LOADING = "NVRM: loading NVIDIA UNIX Open Kernel Module for x86_64  601.10.03  Release Build"
-XT = amd.XT.address
+ALONE = " (not drained: only the kernel's log says so)"
 # The lists of the table; what NVIDIA's catalogue says of each stands in it.
 DRAIN = (46, 48, 62, 64, 79, 95, 110, 119, 120, 136, 140, 143, 156, 158)
 REPORT = (13, 31, 43, 45, 61, 63, 68, 74, 92, 94, 109, 121, 155, 160, 162, 9999)
-
-
-def xid(number, words="what the driver says", slot=SLOT):
-    return f"NVRM: Xid (PCI:{slot}): {number}, {words}"
-
-
-class Checked:
-    """A host with GPUs of both vendors, a kernel's log, and the command for it."""
-
-    def __init__(self, host, command):
-        self.host, self._command, self._next = host, command, 0
-        self.log()
-
-    def log(self, *messages, facility=0, level=4):
-        """The kernel's log has these in addition."""
-        path = self.host.path / "dev/kmsg"
-        with open(path, "a", encoding="utf-8") as file:
-            for text in messages:
-                file.write(f"{facility << 3 | level},{self._next},{1000000 + self._next},-;{text}\n"
-                           " SUBSYSTEM=pci\n DEVICE=+pci:0000:18:00.0\n")
-                self._next += 1
-
-    def run(self, *args):
-        return self._command.run("check", *args)
-
-    def find(self, *args):
-        """What it says, and its exit status."""
-        done = self.run("--format", "json", *args)
-        assert done.stderr == "", done.stderr
-        return json.loads(done.stdout), done.returncode
-
-    def drains(self):
-        """GPU, who has drained it, and why."""
-        lists = json.loads(self._command.run("list", "--format", "json").stdout)["hooks"]
-        return [(drain["gpu"], drain["by"], drain["reason"]) for each in lists for drain in each.get("drains", [])]
-
-    def hook(self, *args, name="nvidia-devices"):
-        executable = self.host.path / f"usr/local/libexec/oci/hooks.d/{name}"
-        done = subprocess.run([executable, "--sysroot", self.host.path, *args], check=False, capture_output=True,
-                              stdin=subprocess.DEVNULL, encoding="utf-8")
-        assert done.returncode == 0, done.stderr
-
-    def memory(self, change=None):
-        path = self.host.path / DIRECTORY / "check"
-        document = json.loads(path.read_text("utf-8"))
-        if change:
-            change(document)
-            path.write_text(json.dumps(document), "utf-8")
-        return document
-
-    def drained(self):
-        """After a look that drains."""
-        self.find("--drain")
-        return [gpu for gpu, by, _ in self.drains() if by == "oci-gpu-hooks check"]
-
-
-@pytest.fixture(name="checked")
-def checked_fixture(command, installed_host, tmp_path):
-    for other in (nvidia.NvidiaHost(tmp_path / "nvidia", nvidia.TWO, numbers=nvidia.UNUSED),
-                  amd.AmdHost(tmp_path / "amd")):
-        numbers = (other.path / "proc/devices").read_text("utf-8")
-        subprocess.run(["cp", "-a", f"{other}/.", installed_host.path], check=True)
-        if "kfd" in numbers:
-            lines = {"nvidia": 1195, "nvidiactl": 1195, "nvidia-modeset": 1195, "drm": amd.DRM, "nvidia-uvm": 1510,
-                     "nvidia-caps": 1511, "kfd": amd.KFD}
-            installed_host.proc_devices(lines)
-    for driver, gpus in (("nvidia", nvidia.TWO), ("amdgpu", amd.BOTH)):
-        for gpu in gpus:
-            bind(installed_host, driver, gpu.address)
-    return Checked(installed_host, command)
-
-
-def bind(host, driver, address):
-    """The driver has that GPU, whether it lists it or not."""
-    directory = host.device_directory(address)
-    host.write(f"{directory}/class", "0x030000\n")
-    link = host.path / f"sys/bus/pci/devices/{address}"
-    if not link.is_symlink():
-        host.link(f"sys/bus/pci/devices/{address}", f"../../../{directory[4:]}")
-    host.link(f"sys/bus/pci/drivers/{driver}/{address}", f"../../../../{directory[4:]}")
 
 
 def test_nothing_is_found(checked):
@@ -115,13 +33,18 @@ def test_nothing_is_found(checked):
 
 
 @pytest.mark.parametrize("number", DRAIN)
-def test_an_xid_that_drains(checked, number):
-    checked.log(xid(number))
+def test_an_xid_that_is_a_failure_where_the_bus_shows_it_too(checked, number):
+    checked.log(xid(number), xid(number))
     found, status = checked.find("--drain")
-    assert (status, found["status"]) == (FAILED, "failed")
-    [(gpu, by, reason)] = checked.drains()
-    assert (gpu, by) == ("0", "oci-gpu-hooks check") and reason.startswith(f"Xid {number}: ")
-    assert found["faults"][0]["text"] == reason and found["faults"][0]["address"] == FIRST.address
+    assert (status, found["faults"], checked.drains()) == (NOTHING, [], [])
+    [report] = found["reports"]
+    assert report["text"].startswith(f"Xid {number}: ") and report["text"].endswith(ALONE) and report["count"] == 2
+    checked.falls(FIRST, xid(number))
+    found, status = checked.find("--drain")
+    assert (status, found["status"], found["reports"]) == (FAILED, "failed", [])
+    assert [fault["text"] + ALONE for fault in found["faults"] if fault["text"].startswith("Xid ")] == [report["text"]]
+    assert {fault["address"] for fault in found["faults"]} == {FIRST.address}
+    assert [(gpu, by) for gpu, by, _ in checked.drains()] == [("0", "oci-gpu-hooks check")]
 
 
 @pytest.mark.parametrize("number", REPORT)
@@ -134,33 +57,31 @@ def test_an_xid_that_is_reported_alone(checked, number):
     assert not checked.find()[0]["reports"], "each message is looked at once"
 
 
-@pytest.mark.parametrize("action, drains", [
+@pytest.mark.parametrize("action, fails", [
     ("0x0 (None)", False), ("0x1 (GPU Reset Required)", True), ("0x1 (PF FLR)", True), ("0x2 (Node Reboot Required)", True),
     ("0x2 (OS Reboot)", True), ("0x3 (Drain P2P)", False), ("0x4 (Drain and Reset)", True), ("0x5 (Recover IMEX)", False),
     ("0x6 (Bus Reset)", True), ("0x7 (System Reboot)", True), ("0x8 (Something New)", False), ("0x", False)])
-def test_the_drivers_own_verdict(checked, action, drains):
+def test_the_drivers_own_verdict(checked, action, fails):
     checked.log(xid(154, f"GPU recovery action changed from 0x9 (x) to {action}"))
-    assert checked.drained() == (["0"] if drains else [])
+    [report] = checked.find("--drain")[0]["reports"]
+    assert report["text"].endswith(ALONE) == fails and not checked.drains()
 
 
 def test_the_drivers_verdict_counts_more(checked):
-    checked.log(xid(79), xid(154, RESET), xid(154, OVER))
-    assert not checked.drained() and checked.find()[1] == NOTHING
-    checked.log(xid(79, slot=SECOND.address[:-2]), xid(154, RESET, slot=SECOND.address[:-2]))
+    checked.falls(SECOND, xid(79, slot=SECOND.address[:-2]), xid(154, RESET, slot=SECOND.address[:-2]))
     assert checked.drained() == ["1"]
-    assert checked.drains()[0][2] == "Xid 154, recovery action: reset the GPU"
+    assert [fault["text"] for fault in checked.find()[0]["faults"] if "154" in fault["text"]] == [
+        "Xid 154, recovery action: reset the GPU"]
 
 
 def test_instances_and_words_of_programs(checked):
     """Which address it is, and where the driver's own words end."""
     checked.log(f"NVRM: Xid (PCI:{SLOT} GPU-I:05): 13, pid='<unknown>', name=<unknown>, Graphics Exception",
                 xid(31, "pid=1, name=79, GPU recover"),
-                xid(154, "pid=1, name=) to 0x2 (, GPU recovery action changed from 0x1 (x) to 0x0 (None)"))
-    assert not checked.drained()
-    checked.log(f"NVRM: Xid (PCI:{SLOT} GPU-I:05): 95, pid=7, name=python, Uncontained")
-    assert checked.drained() == ["0"]
-    checked.log(xid(119, "pid=7, name=IN= OUT=, Timeout after 6s", slot=SECOND.address[:-2]))
-    assert sorted(checked.drained()) == ["0", "1"]
+                xid(154, "pid=1, name=) to 0x2 (, GPU recovery action changed from 0x1 (x) to 0x0 (None)"),
+                f"NVRM: Xid (PCI:{SLOT} GPU-I:05): 95, pid=7, name=python, Uncontained")
+    assert [report["text"].endswith(ALONE) for report in checked.find("--drain")[0]["reports"]] == [
+        False, False, False, True]
 
 
 FORGED = [
@@ -172,6 +93,11 @@ NOT_FROM_THE_FIRST_BYTE = [
     f"amdgpu {XT}: amdgpu:  Process GPU reset end w pid 1", f"amdgpu {XT}: x GPU reset end with ret = -1",
     f"{xid(79)}IN=eth0 OUT= MAC=52:54 SRC=10.0.2.2 DST=10.0.2.15 LEN=40", f"{xid(79)}IN= OUT=lo ARP HTYPE=1",
     f"{xid(154, RESET)} IN=br0 OUT=br1 MACSRC=52:54 MACDST=52:55", f"{xid(79)}IN=tun0 OUT= ", f"{xid(79)}IN= OUT=a TRUNCATED",
+    # As recorded of nft and ebtables.
+    f"{xid(79)} IN= OUT=lo SRC=0000:0000:0000:0000:0000:0000:0000:0001 DST=0000:0000:0000:0000:0000:0000:0000:0001 LEN=56 "
+    "TC=0 HOPLIMIT=64 FLOWLBL=0 OPT ( FRAG:0 INCOMPLETE ID:abcdef01 ) PROTO=59 UID=0 GID=0 ",
+    f"{xid(48)} IN=v0 OUT= MAC source = 02:02:02:02:02:02 MAC dest = ff:ff:ff:ff:ff:ff proto = 0x86dd IPv6 SRC=0000:0000:0000:"
+    "0000:0000:0000:0000:0000 IPv6 DST=0000:0000:0000:0000:0000:0000:0000:0000, IPv6 priority=0x0, Next Header=0",
     f"{xid(79)} IN=a OUT=b said IN=lo OUT= SRC=127.0.0.1 DST=127.0.0.1 DF PROTO=UDP INCOMPLETE [8 bytes] [SRC=1 DST=2 ] "]
 
 
@@ -190,6 +116,29 @@ def test_what_is_no_message_of_a_driver_from_its_first_byte(checked, text):
     assert (status, found["faults"], found["reports"], checked.drains()) == (NOTHING, [], [], [])
 
 
+def test_amdgpus_messages_have_the_device_in_a_field(checked):
+    """Which no text has a say in: not that of a record, nor that of another one."""
+    checked.log(AMD_FAILED, device="")
+    checked.log(AMD_FAILED, device=f"+pci:{FIRST.address}")
+    checked.log(f"{AMD_FAILED}\\x0a DEVICE=+pci:{XT}", device="")
+    checked.log(f"amdgpu {XT}: amdgpu: something")
+    checked.log(AMD_FAILED, device="")
+    found, status = checked.find("--drain")
+    assert (status, found["faults"], found["reports"], checked.drains()) == (NOTHING, [], [], [])
+
+
+def test_messages_of_what_the_host_does_not_have(checked):
+    """No such GPU is drained, and nobody's inventions are repeated without an end."""
+    checked.log(xid(79, slot="0000:77:00"), "amdgpu 0000:77:00.0: amdgpu: GPU reset end with ret = -110")
+    found, status = checked.find("--drain", "--wedged", "0000:77:00.0=rebind")
+    assert (status, found["faults"], found["reports"], checked.drains()) == (NOTHING, [], [], [])
+    assert found["notes"] == [
+        "3 messages are left out: of GPUs that this host does not have, or more than can be shown"]
+    checked.log(*(xid(9000 + number) for number in range(300)))
+    found, _ = checked.find()
+    assert len(found["reports"]) == 256 and found["notes"][0].startswith("44 messages are left out")
+
+
 def test_a_line_of_another_record_is_none(checked):
     """What stands behind a record's first line belongs to it."""
     with open(checked.host.path / "dev/kmsg", "a", encoding="ascii") as file:
@@ -200,9 +149,7 @@ def test_a_line_of_another_record_is_none(checked):
 AMD_FAILED = f"amdgpu {XT}: amdgpu: GPU reset end with ret = -110"
 AMD_LATER = f"amdgpu {XT}: GPU reset end with ret = -62"
 AMD_RING = f"amdgpu {XT}: amdgpu: ring gfx_0.0.0 timeout, signaled seq=7, emitted seq=9"
-AMD_OVER = [f"amdgpu {XT}: amdgpu: GPU reset(2) succeeded!", f"amdgpu {XT}: GPU reset(2) succeeded!",
-            f"[drm] Initialized amdgpu 3.64.0 for {XT} on minor 1",
-            f"[drm] Initialized amdgpu 3.42.0 20150101 for {XT} on minor 0"]
+AMD_OVER = [f"amdgpu {XT}: amdgpu: GPU reset(2) succeeded!", f"amdgpu {XT}: GPU reset(2) succeeded!"]
 
 
 @pytest.mark.parametrize("text", [AMD_FAILED, AMD_LATER])
@@ -246,9 +193,9 @@ def test_what_cannot_be_asked(checked, words):
 # What was drained is given again
 
 def test_a_drain_ends_when_it_is_over_and_has_settled(checked):
-    checked.log(xid(79))
+    checked.log(AMD_FAILED)
     assert checked.drained() == ["0"]
-    checked.log(xid(154, OVER))
+    checked.log(AMD_OVER[0])
     found, status = checked.find("--drain")
     assert (status, found["faults"][0]["over"]) == (NOTHING, True) and len(checked.drains()) == 1
     assert "is well again" in checked.run().stdout
@@ -259,51 +206,64 @@ def test_a_drain_ends_when_it_is_over_and_has_settled(checked):
 
 
 def test_a_failure_after_the_end_of_another_one(checked):
-    checked.log(xid(79))
+    checked.log(AMD_FAILED)
     checked.drained()
-    checked.log(xid(154, OVER), xid(48))
+    checked.log(AMD_OVER[0], AMD_LATER)
     assert checked.find("--drain", "--settle", "0s")[1] == FAILED
-    assert [reason for *_, reason in checked.drains()] == ["Xid 48: uncorrectable memory error"]
+    assert [reason for *_, reason in checked.drains()] == ["its reset failed: -62"]
 
 
 def test_a_drain_lasts_without_a_sign(checked):
-    checked.log(xid(79))
-    checked.drained()
-    checked.log("NVRM: something", xid(13), xid(154, OVER, slot=SECOND.address[:-2]), *AMD_OVER)
-    assert checked.find("--drain", "--settle", "0s")[1] == FAILED and len(checked.drains()) == 1
+    """Words of the log are none: those of a driver that is loaded, and of one that has reset its GPU."""
+    checked.falls(FIRST)
+    checked.log(AMD_FAILED)
+    assert checked.drained() == ["0", "0"]
+    checked.host.revive(FIRST.address)
+    checked.log(LOADING, xid(13), xid(154, OVER), f"[drm] Initialized amdgpu 3.64.0 for {XT} on minor 1")
+    checked.log(*AMD_OVER, device="")
+    assert checked.find("--drain", "--settle", "0s")[1] == FAILED and len(checked.drains()) == 2
 
 
-def test_the_driver_is_loaded_anew(checked):
-    checked.log(LOADING, xid(79), xid(119, slot=SECOND.address[:-2]), AMD_FAILED)
-    assert checked.drained() == ["0", "1", "0"]
-    checked.log(LOADING)
+def test_a_driver_has_taken_a_gpu_anew(checked):
+    for gpu in nvidia.TWO:
+        checked.falls(gpu)
+    checked.log(AMD_FAILED)
+    assert sorted(checked.drained()) == ["0", "0", "1"]
+    for gpu in nvidia.TWO:
+        checked.host.revive(gpu.address)
+    bind(checked.host, "nvidia", FIRST.address)
     assert checked.find("--drain", "--settle", "0s")[1] == FAILED
-    assert [reason for *_, reason in checked.drains()] == ["its reset failed: -110"], "amdgpu was not loaded anew"
+    assert sorted(reason for *_, reason in checked.drains()) == [
+        "Xid 79: the GPU has fallen off the bus", "its reset failed: -110"]
+    checked.host.remove(f"sys/bus/pci/drivers/amdgpu/{XT}")
+    assert checked.find("--drain", "--settle", "0s")[1] == FAILED, "it has not taken it yet"
+    bind(checked.host, "amdgpu", XT)
+    bind(checked.host, "nvidia", SECOND.address)
+    assert checked.find("--drain", "--settle", "0s")[1] == NOTHING and not checked.drains()
 
 
 def test_a_persons_drain_is_left_alone(checked):
-    checked.hook("--drain", "0", "--reason", "dust")
-    checked.log(xid(79))
+    checked.hook("--drain", "0", "--reason", "dust", name="amd-kfd")
+    checked.log(AMD_FAILED)
     checked.find("--drain")
-    assert sorted(checked.drains()) == [("0", "", "dust"), ("0", "oci-gpu-hooks check", "Xid 79: the GPU has fallen "
-                                                                                        "off the bus")]
-    checked.log(xid(154, OVER))
+    assert sorted(checked.drains()) == [("0", "", "dust"), ("0", "oci-gpu-hooks check", "its reset failed: -110")]
+    checked.log(AMD_OVER[0])
     checked.find("--drain", "--settle", "0s")
     assert checked.drains() == [("0", "", "dust")]
 
 
 def test_what_a_person_gives_again_stays_given(checked):
-    checked.log(xid(79))
+    checked.log(AMD_FAILED)
     assert checked.drained() == ["0"]
-    checked.hook("--undrain", "0")
+    checked.hook("--undrain", "0", name="amd-kfd")
     found, status = checked.find("--drain")
     assert (status, found["faults"], checked.drains()) == (NOTHING, [], [])
-    checked.log(xid(79))
+    checked.log(AMD_FAILED)
     assert checked.drained() == ["0"], "it has failed once more"
 
 
 def test_who_only_looks_drains_nothing_and_loses_nothing(checked):
-    checked.log(xid(79))
+    checked.log(AMD_FAILED)
     for _ in range(2):
         assert checked.find()[1] == FAILED and not checked.drains()
     assert "it is not drained" in checked.run().stdout
@@ -312,12 +272,12 @@ def test_who_only_looks_drains_nothing_and_loses_nothing(checked):
 
 
 def test_a_memory_that_is_lost_ends_no_drain(checked):
-    checked.log(xid(79))
+    checked.log(AMD_FAILED)
     checked.drained()
     (checked.host.path / DIRECTORY / "check").write_text("{", "utf-8")
     (checked.host.path / "dev/kmsg").write_text("", "utf-8")
     assert checked.find("--drain", "--settle", "0s")[1] == FAILED and len(checked.drains()) == 1
-    checked.log(xid(154, OVER))
+    checked.log(AMD_OVER[0])
     assert checked.find("--drain", "--settle", "0s")[1] == NOT_LOOKED_AT and not checked.drains()
 
 
@@ -335,11 +295,11 @@ def test_messages_that_the_kernel_has_dropped(checked):
 
 def test_the_log_of_another_boot(checked):
     """The same log is read from its beginning, and what was known of the GPUs is forgotten."""
-    checked.log(xid(79), xid(154, OVER))
+    checked.log("a", "b")
     checked.find()
     checked.memory(lambda document: document.update(
         boot="0", next=99, faults=[{"gpu": f"nvidia:{SECOND.address}", "text": "x", "state": False, "since": 1,
-                                    "over": None, "drained": False}]))
+                                    "over": None, "drained": False, "binding": 0}]))
     found, status = checked.find("--drain")
     assert (status, found["faults"], checked.drains(), checked.memory()["next"]) == (NOTHING, [], [], 2)
 
@@ -367,7 +327,7 @@ def test_only_root_may_look(oci_gpu_hooks):
 def test_another_pid_namespace(checked, oci_gpu_hooks):
     """There the host's leases are not known: it is said, and nothing is changed."""
     checked.hook("--drain", "1")
-    checked.log(xid(79))
+    checked.log(AMD_FAILED)
     words = ["unshare", "--pid", "--fork", "--mount-proc", oci_gpu_hooks, "check", "--sysroot", checked.host, "--drain"]
     done = subprocess.run(words, check=False, capture_output=True, encoding="utf-8")
     assert done.returncode == 6 and "another pid namespace" in done.stderr
@@ -389,7 +349,7 @@ DCGM = [f"NVRM: Xid (PCI:{SLOT}): 43, pid=8, name=dcgmproftester1, Ch 00000010",
 
 
 @pytest.mark.parametrize("messages", [SUSPENDED, PERSISTENCE_OFF, UPGRADE, MIG, VFIO, DCGM, [xid(63)], [xid(94)],
-                                      [xid(154, OVER)], [AMD_RING]], ids=str)
+                                      [xid(154, OVER)], [xid(79)], [AMD_RING]], ids=str)
 def test_messages_of_what_is_no_failure(checked, messages):
     checked.log(*messages)
     found, status = checked.find("--drain", "--max-uncorrectable", "0")
@@ -480,18 +440,17 @@ def test_a_gpu_that_looks_dead(checked, gpu, name):
 
 def test_a_gpu_that_fell_off_the_bus_and_answers_again(checked):
     """The driver has to have it from the start: what it said counts until then."""
-    checked.host.kill(FIRST.address)
-    checked.log(xid(79))
+    checked.falls(FIRST)
     assert len(checked.find("--drain")[0]["faults"]) == 2 and len(checked.drains()) == 1
     checked.host.revive(FIRST.address)
     assert checked.find("--drain", "--settle", "0s")[1] == FAILED
-    checked.log(LOADING)
+    bind(checked.host, "nvidia", FIRST.address)
     assert checked.find("--drain", "--settle", "0s")[1] == NOTHING and not checked.drains()
 
 
 @pytest.mark.parametrize("status", ["suspended", "suspending", "resuming"])
 def test_a_gpu_that_sleeps_is_not_woken(checked, status):
-    checked.host.kill(FIRST.address)
+    checked.falls(FIRST)
     checked.host.power(FIRST.address, status)
     assert checked.find("--drain")[1] == NOTHING and not checked.drains()
 
@@ -519,13 +478,14 @@ def npd(checked, *words):
 def test_for_node_problem_detector(checked):
     assert npd(checked) == ("4 GPUs: nothing found", 0)
     checked.log(xid(79))
-    assert npd(checked, "--drain") == (f"GPU 0 ({FIRST.address}): Xid 79: the GPU has fallen off the bus", 1)
-    checked.log(xid(154, "GPU recovery action changed from 0x0 (None) to 0x4 (x)", slot=SECOND.address[:-2]))
+    assert npd(checked, "--drain") == ("4 GPUs: nothing found", 0)
+    checked.log(AMD_FAILED)
+    assert npd(checked, "--drain") == (f"GPU 0 ({XT}): its reset failed: -110", 1)
+    checked.falls(FIRST)
     line, status = npd(checked)
-    assert status == 1 and line.startswith(f"2 faults, GPU 0 ({FIRST.address}): ")
-    checked.hook("--drain", "0")
-    for gpu in ("0", "1"):
-        checked.hook("--undrain", gpu)
+    assert status == 1 and line.startswith(f"3 faults, GPU 0 ({XT}): ")
+    checked.host.revive(FIRST.address)
+    checked.hook("--undrain", "0", name="amd-kfd")
     checked.memory(lambda document: document.update(faults=[]))
     (checked.host.path / "dev/kmsg").unlink()
     assert npd(checked) == ("not looked at: the kernel's log: there is no /dev/kmsg", 2)
@@ -556,9 +516,10 @@ def script_fixture(checked, oci_gpu_hooks, tmp_path):
 
 
 def test_for_slurm(checked, script, tmp_path):
-    assert script("slurm-health-check") == (0, [])
     checked.log(xid(79))
-    reason = f"Reason=GPU 0 ({FIRST.address}): Xid 79: the GPU has fallen off the bus"
+    assert script("slurm-health-check") == (0, [])
+    checked.log(AMD_FAILED)
+    reason = f"Reason=GPU 0 ({XT}): its reset failed: -110"
     words = ["show", "node", "n1", "update", "NodeName=n1", "State=drain", reason]
     assert script("slurm-health-check") == (0, words)
     (tmp_path / "node").write_text("   State=IDLE+DRAIN ThreadsPerCore=1\n", "utf-8")
@@ -569,7 +530,7 @@ def test_for_nhc(checked, script):
     assert script("no-gpu-has-failed")[0] == 0
     (checked.host.path / "dev/kmsg").unlink()
     assert script("no-gpu-has-failed")[0] == 0, "what could not be looked at takes no node out"
-    checked.log(xid(79))
+    checked.host.kill(FIRST.address)
     assert script("no-gpu-has-failed")[0] == 1
 
 
