@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "hook/gpu_options.h"
 
+#include <climits>
+
 #include "base/error.h"
+#include "base/number.h"
 #include "base/text.h"
 #include "hook/cdi_option.h"
 #include "request/observers.h"
@@ -15,8 +18,9 @@ void add_gpu_options(CommandLine &cli, const std::string &cdi_kind, GpuOptions &
             options.max_devices);
     cli.add_flag("--ignore-health", "Give GPUs that look dead as well", options.ignore_health);
     cli.add_flag("--only-empty", "Give no GPU that somebody uses without a lease", options.only_empty);
-    cli.add({"--monitors", "FILE,...",
-             "Programs of this host that watch GPUs, and use none (default: those of NVIDIA in /usr/bin)"},
+    cli.add({"--monitors", "[UID:]FILE,...",
+             "Programs of this host that watch GPUs, and use none, if root or that user runs them (default: "
+             "those of NVIDIA in /usr/bin)"},
             options.monitors);
     cli.add({"--from", "SOURCE,...",
              "Where Kubernetes' device plugin says which GPUs a container has (default: nowhere, containers "
@@ -43,10 +47,7 @@ void check(const GpuOptions &options, const CommonOptions &common)
     if (options.from && (common.request || common.opt_in != OptIn::Annotation || options.cdi))
         throw Error(ErrorKind::Usage,
                     "--from goes with none of --request, --opt-in and --cdi: it says who asks");
-    for (const std::string &file : monitors_of(options)) {
-        if (!file.starts_with('/'))
-            throw Error(ErrorKind::Usage, "--monitors needs absolute paths, not " + quote(file));
-    }
+    monitors_of(options);
     check_observers(options.observers);
     const bool is_for_one = common.request && common.opt_in != OptIn::Always;
     if (!options.observers.empty() && (options.cdi || is_for_one))
@@ -57,9 +58,23 @@ void check(const GpuOptions &options, const CommonOptions &common)
     check(options.list);
 }
 
-std::vector<std::string> monitors_of(const GpuOptions &options)
+std::vector<Monitor> monitors_of(const GpuOptions &options)
 {
-    return options.monitors.empty() ? std::vector<std::string>() : split_list(options.monitors, ',');
+    std::vector<Monitor> monitors;
+    for (const std::string &text :
+         options.monitors.empty() ? std::vector<std::string>() : split_list(options.monitors, ',')) {
+        const size_t colon = text.starts_with('/') ? std::string::npos : text.find(':');
+        const auto user = colon == std::string::npos
+                              ? std::optional(0U)
+                              : parse_small_number(std::string_view(text).substr(0, colon), UINT_MAX);
+        monitors.push_back({user.value_or(0), text.substr(colon + 1)}); // npos + 1 is 0
+        if (!user || !monitors.back().file.starts_with('/'))
+            throw Error(ErrorKind::Usage,
+                        "--monitors needs absolute paths, with the number of a user such as '998:/usr/bin/x' "
+                        "where it is not root's, and not " +
+                            quote(text));
+    }
+    return monitors;
 }
 
 DevicePlugin plugin_of(const GpuOptions &options, const GpuTraits &traits)

@@ -36,8 +36,8 @@ void add_gpu_options(CommandLine &cli, const std::string &cdi_kind, GpuOptions &
 /** @throws Error (Usage) if options are given that only make sense with others, or not beside them */
 void check(const GpuOptions &options, const CommonOptions &common);
 
-/** --monitors, as check() accepts it. */
-std::vector<std::string> monitors_of(const GpuOptions &options);
+/** --monitors. @throws Error (Usage) */
+std::vector<Monitor> monitors_of(const GpuOptions &options);
 
 /** What --from says of the vendor's device plugin. @throws Error (Usage) */
 DevicePlugin plugin_of(const GpuOptions &options, const GpuTraits &traits);

@@ -5,8 +5,10 @@
 #include <sys/stat.h>
 
 #include <algorithm>
+#include <climits>
 #include <string_view>
 
+#include "base/number.h"
 #include "base/text.h"
 #include "cgroup/cgroup_directory.h"
 
@@ -71,13 +73,23 @@ bool Monitors::has(const Processes &processes, pid_t pid) const
         return false;
     if (!known_) {
         known_.emplace();
-        for (const std::string &file : files_) {
-            if (const auto found = sysroot_.find(file))
-                known_->insert(file_identity(found->fd.get(), ""));
+        for (const Monitor &one : all_) {
+            const auto found = sysroot_.find(one.file);
+            for (const uid_t user : {uid_t{0}, one.user}) {
+                if (found)
+                    known_->emplace(file_identity(found->fd.get(), ""), user);
+            }
         }
     }
     const Identity program = file_identity(directory.get(), "exe");
-    return !program.empty() && known_->contains(program);
+    const auto user = real_user_of(processes, pid);
+    return !program.empty() && user && known_->contains({program, *user});
+}
+
+std::optional<uid_t> real_user_of(const Processes &processes, pid_t pid)
+{
+    const auto status = processes.read(pid, "status");
+    return status ? parse_small_number(value_in(*status, "\nUid:\t"), UINT_MAX) : std::nullopt;
 }
 
 std::string why_unknown(const Processes &processes)

@@ -31,7 +31,7 @@ struct GpuUser {
 struct GpuUsers {
     std::vector<GpuUser> users;
     std::map<LeaseKey, std::string>
-        filled;          ///< GPUs of whose memory much is in use, in words; it may be a holder's
+        filled;          ///< GPUs that seem to be in use, though not by whom, in words; it may be a holder
     std::string unknown; ///< why it is not known; "" if it is
 
     static GpuUsers not_known(std::string why) { return {{}, {}, std::move(why)}; }
@@ -39,18 +39,21 @@ struct GpuUsers {
 
 using FindGpuUsers = std::function<GpuUsers(const Processes &)>;
 
-/** Programs of the host that watch GPUs, and do not use them. */
+/** A program of the host that watches GPUs, and does not use them. */
+struct Monitor {
+    uid_t user = 0;   ///< who may run it besides root
+    std::string file; ///< absolute, below the sysroot
+};
+
 class Monitors final {
 public:
-    /** @param sysroot outlives this. @param files absolute, below it; those that are not there do not count */
-    Monitors(const Sysroot &sysroot, std::vector<std::string> files)
-        : sysroot_(sysroot), files_(std::move(files))
-    {
-    }
+    /** @param sysroot outlives this. @param all those that are not there do not count */
+    Monitors(const Sysroot &sysroot, std::vector<Monitor> all) : sysroot_(sysroot), all_(std::move(all)) {}
 
     /**
      * Whether the process runs one of them in the mount namespace of this process: by device and inode, as what a process
-     * says of itself is its own choice. @throws Error
+     * says of itself is its own choice, and for its user, as anybody can have a program of the host do what they like
+     * (LD_PRELOAD). @throws Error
      */
     [[nodiscard]] bool has(const Processes &processes, pid_t pid) const;
 
@@ -58,9 +61,12 @@ private:
     using Identity = std::vector<std::uint64_t>;
 
     const Sysroot &sysroot_;
-    std::vector<std::string> files_;
-    mutable std::optional<std::set<Identity>> known_; ///< looked up for the first process that there is
+    std::vector<Monitor> all_;
+    mutable std::optional<std::set<std::pair<Identity, uid_t>>> known_; ///< looked up for the first process
 };
+
+/** Who has started it, whatever rights its program has. @return nothing if it has ended */
+std::optional<uid_t> real_user_of(const Processes &processes, pid_t pid);
 
 /** Why pids do not mean what the host's kernel calls by them, so that nobody can be looked for; "" if they do. */
 std::string why_unknown(const Processes &processes);

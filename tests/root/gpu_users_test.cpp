@@ -21,7 +21,11 @@ using namespace ogh::test;
 
 namespace {
 
-const GpuNodes nodes = {{{1, 7}, "gpu"}};
+/** @param open the kernel's count */
+DriverNodes nodes_of(std::optional<size_t> open = {})
+{
+    return {{{{1, 7}, "gpu"}}, {1}, {{1, 3}}, [open] { return open; }};
+}
 
 struct Host : TempDirectory {
     Host()
@@ -32,10 +36,10 @@ struct Host : TempDirectory {
     }
 
     GpuUsers find(std::chrono::nanoseconds most = std::chrono::seconds(10),
-                  const std::vector<std::string> &monitors = {}) const
+                  const std::vector<Monitor> &monitors = {}) const
     {
         const Sysroot host("/");
-        return find_node_users(Processes(), nodes, "nvidia", Monitors(host, monitors), most);
+        return find_node_users(Processes(), nodes_of(), Monitors(host, monitors), most);
     }
 
     /** What there is to see while this process has that open. */
@@ -61,10 +65,14 @@ BOOST_FIXTURE_TEST_CASE(a_process_is_found_by_what_it_has_open, Host)
     BOOST_TEST(found.unknown.empty());
 }
 
-BOOST_FIXTURE_TEST_CASE(a_name_alone_a_number_alone_and_a_path_alone_are_no_use, Host)
+BOOST_FIXTURE_TEST_CASE(a_node_is_told_by_its_number, Host)
+{
+    BOOST_TEST(with("other", O_RDWR).users.size() == 1);
+}
+
+BOOST_FIXTURE_TEST_CASE(a_name_alone_and_a_path_alone_are_no_use, Host)
 {
     BOOST_TEST(with("nvidia5", O_RDWR).users.empty());
-    BOOST_TEST(with("other", O_RDWR).users.empty());
     BOOST_TEST(with("nvidia7", O_PATH).users.empty());
     std::ofstream(path("nvidia70")) << "plain";
     BOOST_TEST(with("nvidia70", O_RDWR).users.empty());
@@ -88,8 +96,15 @@ BOOST_FIXTURE_TEST_CASE(it_is_not_known_where_that_takes_too_long, Host)
 BOOST_FIXTURE_TEST_CASE(a_monitor_is_told_by_its_file, Host)
 {
     const UniqueFd fd(::open(path("nvidia7").c_str(), O_RDONLY | O_CLOEXEC));
-    BOOST_TEST(find(std::chrono::seconds(10), {"/bin/sh", "/none"}).users.size() == 1);
-    BOOST_TEST(find(std::chrono::seconds(10), {"/none", "/proc/self/exe"}).users.empty());
+    BOOST_TEST(find(std::chrono::seconds(10), {{0, "/bin/sh"}, {0, "/none"}}).users.size() == 1);
+    BOOST_TEST(find(std::chrono::seconds(10), {{0, "/none"}, {0, "/proc/self/exe"}}).users.empty());
+}
+
+BOOST_FIXTURE_TEST_CASE(where_no_file_is_open_nobody_is_looked_for, Host)
+{
+    const UniqueFd fd(::open(path("nvidia7").c_str(), O_RDONLY | O_CLOEXEC));
+    const Sysroot host("/");
+    BOOST_TEST(find_node_users(Processes(), nodes_of(0), Monitors(host, {})).users.empty());
 }
 
 BOOST_FIXTURE_TEST_CASE(who_has_a_lease_or_observes_is_nobody_else, Host)

@@ -8,8 +8,8 @@
 namespace ogh::nvidia_devices {
 
 /**
- * The processes of the host that have a GPU's node open. Nobody is looked for where the kernel says that no node of the
- * driver's is open: a module counts each open file and each module that is built on it (refcnt), and lists these (holders).
+ * The processes of the host that have a GPU's node open, compared with the kernel's own count: a module counts each open
+ * file and each module that is built on it (refcnt), and lists these (holders). Where no file is open nobody is looked for.
  * @throws Error (BrokenHost)
  */
 GpuUsers find_users(const Sysroot &sysroot, const Inventory &inventory, const Processes &processes,

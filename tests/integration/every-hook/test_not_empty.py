@@ -1,10 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """GPUs that somebody uses without a lease are given last, and with --only-empty not at all; so are, last, those on
-which containers end at once. /dev/null and its neighbours stand for NVIDIA's GPUs, as nodes that can be opened."""
+which containers end at once. The first console's memory (/dev/vcs1, vcsu1, vcsa1) stands for NVIDIA's GPUs, as nodes that
+can be opened and are by nobody."""
 
 import os
 import re
 import shutil
+import signal
 import subprocess
 import sys
 
@@ -25,7 +27,10 @@ pytest_plugins = ["harness.nvidia_fixtures", "harness.amd_fixtures"]
 RUNC, CRUN = engines.RUNTIMES
 ENGINES = pytest.mark.parametrize("engine", [RUNC, CRUN, engines.PODMANS[1]], ids=str)
 NODES = "ls -d /dev/nvidia[0-9]* | sort | tr '\\n' ' '; echo"
-NULL, ZERO, FULL = GPUS = [Gpu("0000:18:00.0", 3, 1, 128), Gpu("0000:3b:00.0", 5, 2, 129), Gpu("0000:86:00.0", 7, 3, 130)]
+FIRST, SECOND, THIRD = GPUS = [Gpu("0000:18:00.0", 1, 1, 128), Gpu("0000:3b:00.0", 65, 2, 129),
+                               Gpu("0000:86:00.0", 129, 3, 130)]
+CONSOLES = 7
+UNSEEN = "may be used by somebody who cannot be seen"
 RENDER = "ls /dev/dri | grep render | sort | tr '\\n' ' '; echo"
 
 
@@ -36,7 +41,7 @@ def nodes(*gpus):
 
 @pytest.fixture(name="machine")
 def machine_fixture(scratch):
-    return NvidiaHost(scratch / "machine", GPUS, numbers={MAJOR: 1})
+    return NvidiaHost(scratch / "machine", GPUS, numbers={MAJOR: CONSOLES})
 
 
 @pytest.fixture(name="trainer")
@@ -70,15 +75,15 @@ def using_fixture(machine, trainer):
 
 @ENGINES
 def test_any_prefers_what_nobody_uses(nv_box, using, engine):
-    user = using(NULL, user=1000)
+    user = using(FIRST, user=1000)
     result = nv_box("any:1", engine=engine).run(NODES)
-    assert started(result) == nodes(ZERO)
-    told(result, "GPU 0 ", NULL.uuid, f"is passed by: it is used by 'trainer' (pid {user.pid}, user 1000), "
+    assert started(result) == nodes(SECOND)
+    told(result, "GPU 0 ", FIRST.uuid, f"is passed by: it is used by 'trainer' (pid {user.pid}, user 1000), "
                                                  "which has no lease of it")
 
 
 def test_any_takes_it_where_there_is_no_other_and_says_so(nv_box, using):
-    using(NULL)
+    using(FIRST)
     result = nv_box("any:3").run(NODES)
     assert started(result) == nodes(*GPUS)
     told(result, "GPU 0 ", "is given, and is used by 'trainer'")
@@ -86,29 +91,29 @@ def test_any_takes_it_where_there_is_no_other_and_says_so(nv_box, using):
 
 
 def test_what_is_named_is_given_with_a_warning_where_it_is_for_one_alone(nv_box, using):
-    using(NULL)
+    using(FIRST)
     result = ask(nv_box("0"), KEY, "exclusive").run(NODES)
-    assert started(result) == nodes(NULL)
+    assert started(result) == nodes(FIRST)
     told(result, "GPU 0 ", "is given, and is used by 'trainer'")
     result = nv_box("0").run(NODES)
-    assert started(result) == nodes(NULL) and not [line for line in result.said if "trainer" in line]
+    assert started(result) == nodes(FIRST) and not [line for line in result.said if "trainer" in line]
 
 
 @ENGINES
 def test_only_empty_ones(nv_box, using, leases, engine):
     """For shared leases, too."""
-    user = using(NULL, user=1000)
+    user = using(FIRST, user=1000)
     for request in ("0", "0-1", "any:3", "all"):
         refused(nv_box(request, "--only-empty", engine=engine).run(), 4, "--only-empty", "GPU 0 ",
                 f"is used by 'trainer' (pid {user.pid}, user 1000)")
     assert leases.are_free()
-    assert started(nv_box("any:2", "--only-empty", engine=engine).run(NODES)) == nodes(ZERO, FULL)
-    assert started(nv_box("1", "--only-empty", engine=engine).run(NODES)) == nodes(ZERO)
+    assert started(nv_box("any:2", "--only-empty", engine=engine).run(NODES)) == nodes(SECOND, THIRD)
+    assert started(nv_box("1", "--only-empty", engine=engine).run(NODES)) == nodes(SECOND)
 
 
 def test_who_has_a_lease_or_observes_is_nobody_else(nv_box, leases):
     """By the cgroup, so that it is every process of a container."""
-    script = f"sleep 1000 <{NULL.node} >/dev/zero & true"
+    script = f"sleep 1000 <{FIRST.node} & true"
     holder = Container(nv_box("0"), script).ready()
     namespace = "io.kubernetes.cri.sandbox-namespace"
     watcher = nv_box(None, "--observer", f"{namespace}=gpu-*")
@@ -117,7 +122,7 @@ def test_who_has_a_lease_or_observes_is_nobody_else(nv_box, leases):
     watcher = Container(watcher, script).ready()
     assert sorted(leases.rows("lease")) == [("observer",), ("shared",)]
     result = nv_box("0", "--only-empty").run(NODES)
-    assert started(result) == nodes(NULL)
+    assert started(result) == nodes(FIRST)
     holder.end()
     watcher.end()
 
@@ -127,9 +132,9 @@ def test_a_container_without_a_lease_of_it_counts(nv_box, using, machine):
     box = nv_box("1")
     box.config["mounts"].append({"destination": "/other", "source": str(machine.path / "dev"), "options": ["bind"]})
     box.config["linux"].setdefault("resources", {})["devices"] = [{"allow": True, "access": "rwm"}]
-    holder = Container(box, f"sleep 1000 </other/nvidia{NULL.minor} & true").ready()
+    holder = Container(box, f"sleep 1000 </other/nvidia{FIRST.minor} & true").ready()
     refused(nv_box("0", "--only-empty").run(), 4, "GPU 0 ", "is used by 'sleep' (pid ")
-    assert started(nv_box("1", "--only-empty").run(NODES)) == nodes(ZERO)
+    assert started(nv_box("1", "--only-empty").run(NODES)) == nodes(SECOND)
     holder.end()
 
 
@@ -137,18 +142,18 @@ def test_monitors_are_told_by_their_files_in_this_mount_namespace(nv_box, nv_hos
     program = machine.path / "usr/bin/nvidia-smi"
     program.parent.mkdir(parents=True, exist_ok=True)
     shutil.copy("/bin/sleep", program)
-    using(NULL, program, before=nv_host().command([]))
-    assert started(nv_box("0", "--only-empty").run(NODES)) == nodes(NULL)
+    using(FIRST, program, before=nv_host().command([]))
+    assert started(nv_box("0", "--only-empty").run(NODES)) == nodes(FIRST)
     refused(nv_box("0", "--only-empty", "--monitors", "/usr/bin/other").run(), 4, "'nvidia-smi'")
     other = scratch / "nvidia-smi"  # it says that it is one
     shutil.copy("/bin/sleep", other)
-    using(ZERO, other, before=nv_host().command([]))
+    using(SECOND, other, before=nv_host().command([]))
     refused(nv_box("1", "--only-empty").run(), 4, "'nvidia-smi'")
     (machine.path / "usr/bin/watch").symlink_to("../../opt/watch")
     (machine.path / "opt").mkdir()
     other.rename(machine.path / "opt/watch")
-    assert started(nv_box("1", "--only-empty", "--monitors", "/usr/bin/none,/usr/bin/watch").run(NODES)) == nodes(ZERO)
-    using(FULL, program, before=nv_host().command(["unshare", "--mount"]))
+    assert started(nv_box("1", "--only-empty", "--monitors", "/usr/bin/none,/usr/bin/watch").run(NODES)) == nodes(SECOND)
+    using(THIRD, program, before=nv_host().command(["unshare", "--mount"]))
     refused(nv_box("2", "--only-empty").run(), 4, "'nvidia-smi'")
 
 
@@ -159,9 +164,9 @@ def test_a_monitor_is_no_file_of_the_same_number_on_another_filesystem(nv_box, n
         nv_host().mount("-t", "tmpfs", "tools", place)
         shutil.copy("/bin/sleep", nv_host().path(place / "tool"))
     assert len({os.stat(nv_host().path(place / "tool")).st_ino for place in places}) == 1
-    using(NULL, places[0] / "tool", before=nv_host().command([]))
+    using(FIRST, places[0] / "tool", before=nv_host().command([]))
     refused(nv_box("0", "--only-empty", "--monitors", "/two/tool").run(), 4, "'tool'")
-    assert started(nv_box("0", "--only-empty", "--monitors", "/one/tool").run(NODES)) == nodes(NULL)
+    assert started(nv_box("0", "--only-empty", "--monitors", "/one/tool").run(NODES)) == nodes(FIRST)
 
 
 def test_monitors_have_absolute_paths(by_hand):
@@ -171,14 +176,14 @@ def test_monitors_have_absolute_paths(by_hand):
 
 def test_what_only_looks_like_it(nv_box, using, machine, scratch):
     """Another file of that name, another node, and a descriptor that opens nothing."""
-    (scratch / "nvidia3").write_text("", "utf-8")
-    using(scratch / "nvidia3")
+    (scratch / "nvidia1").write_text("", "utf-8")
+    using(scratch / "nvidia1")
     using("/dev/null")
-    path = machine.path / NULL.node[1:]
+    path = machine.path / FIRST.node[1:]
     script = f"import os, time; os.open({str(path)!r}, os.O_PATH); print(flush=True); time.sleep(1000)"
     with subprocess.Popen([sys.executable, "-c", script], stdout=subprocess.PIPE) as process:
         assert process.stdout.readline() == b"\n"
-        assert started(nv_box("0", "--only-empty").run(NODES)) == nodes(NULL)
+        assert started(nv_box("0", "--only-empty").run(NODES)) == nodes(FIRST)
         process.kill()
 
 
@@ -186,7 +191,7 @@ def test_a_filesystem_that_does_not_answer_is_not_asked(nv_box, nv_host, using, 
     """Not by the name of a file on it that is open, nor by that of a program."""
     volume = Volume(nv_host(), scratch / "volume")
     try:
-        using(NULL)
+        using(FIRST)
         refused(nv_box("0", "--only-empty").run(), 4, "'trainer'")
     finally:
         volume.close()
@@ -197,7 +202,7 @@ def looked_at(box, scratch):
     trace = scratch / "trace"
     box.wrapper = ("/usr/bin/strace", "-f", "-qq", "-o", trace, "-e", "trace=openat")
     started(box.run("true"))
-    return re.findall(r'openat\(\d+, "(\d+)/fd"', trace.read_text("utf-8"))
+    return re.findall(r'openat\(\d+, "(\d+)/task"', trace.read_text("utf-8"))
 
 
 def test_nobody_is_looked_for_where_it_makes_no_difference(nv_box, machine, scratch):
@@ -211,6 +216,150 @@ def test_nobody_is_looked_for_where_it_makes_no_difference(nv_box, machine, scra
     assert not looked_at(nv_box("any:1", "--only-empty"), scratch)
     machine.write("sys/module/nvidia/refcnt", "3\n")
     assert looked_at(nv_box("any:1"), scratch)
+
+
+# What blinds it
+
+HIDES = """
+import array, ctypes, os, socket, sys, threading, time
+libc = ctypes.CDLL(None)
+def wait():
+    print(flush=True)
+    time.sleep(1000)
+def of_its_own():
+    assert libc.unshare(0x400) == 0  # CLONE_FILES
+    os.open(sys.argv[1], os.O_RDWR)
+    wait()
+thread = threading.Thread(target=of_its_own)
+"""
+EXIT = {"x86_64": 60, "aarch64": 93}[os.uname().machine]
+# Other files of the driver's, of which the second descriptor is the first one's.
+PADDED = """
+here, there = socket.socketpair()
+node = os.open(sys.argv[1], os.O_RDWR)
+if sys.argv[2:]:
+    here.sendmsg([b"x"], [(socket.SOL_SOCKET, socket.SCM_RIGHTS, array.array("i", [node]))])
+os.close(node)
+other = os.open(os.path.dirname(sys.argv[1]) + "/other", os.O_RDWR)
+for _ in range(3):
+    os.dup(other)
+wait()
+"""
+
+
+@pytest.fixture(name="hiding")
+def hiding_fixture(machine):
+    """A function that starts a program of user 1000's, in Python, which has the first GPU and says a line; gives it."""
+    processes = []
+
+    def hide(script, *words):
+        node = machine.path / FIRST.node[1:]
+        # pylint: disable=consider-using-with
+        processes.append(subprocess.Popen([sys.executable, "-c", HIDES + script, node, *words], stdout=subprocess.PIPE, user=1000))
+        assert processes[-1].stdout.readline() == b"\n"
+        return processes[-1]
+
+    yield hide
+    for process in processes:
+        process.kill()
+        process.wait()
+        process.stdout.close()
+
+
+@pytest.mark.parametrize("script", ["thread.start()", f"thread.start(); time.sleep(0.1); libc.syscall({EXIT}, 0)"],
+                         ids=["a thread's own", "without a first thread"])
+def test_descriptors_of_a_thread(nv_box, hiding, script):
+    user = hiding(script)
+    refused(nv_box("0", "--only-empty").run(), 4, "GPU 0 ", f"is used by 'python3' (pid {user.pid}, user 1000)")
+    result = nv_box("any:1").run(NODES)
+    assert started(result) == nodes(SECOND)
+
+
+def test_a_node_is_told_by_its_number(nv_box, nv_host, using, machine):
+    """A bind mount of it has any name, as any user can make one in a namespace of their own."""
+    machine.write("tmp/x", "")
+    nv_host().mount("--bind", machine.path / FIRST.node[1:], machine.path / "tmp/x")
+    using(machine.path / "tmp/x", before=nv_host().command([]))
+    refused(nv_box("0", "--only-empty").run(), 4, "GPU 0 ", "is used by 'trainer'")
+
+
+def test_a_monitor_is_roots_or_of_the_user_that_is_named(nv_box, nv_host, using, machine):
+    """Anybody can preload what they like into a program of the host's."""
+    program = machine.path / "usr/bin/nvidia-smi"
+    program.parent.mkdir(parents=True, exist_ok=True)
+    shutil.copy("/bin/sleep", program)
+    using(FIRST, program, before=nv_host().command(["setpriv", "--reuid", "1000", "--regid", "1000", "--clear-groups"]))
+    refused(nv_box("0", "--only-empty").run(), 4, "is used by 'nvidia-smi'", "user 1000")
+    refused(nv_box("0", "--only-empty", "--monitors", "999:/usr/bin/nvidia-smi").run(), 4, "is used by 'nvidia-smi'")
+    assert started(nv_box("0", "--only-empty", "--monitors", "1000:/usr/bin/nvidia-smi").run(NODES)) == nodes(FIRST)
+
+
+def test_somebody_who_cannot_be_seen(nv_box, hiding, machine):
+    """A descriptor in a socket's queue: the driver's own count has it. Each file counts once, however often it is open."""
+    machine.node("dev/other", CONSOLES, 0, 0o666)
+    machine.write("sys/module/nvidia/refcnt", "2\n")
+    machine.link("sys/module/nvidia/holders/nvidia_uvm", "../../nvidia_uvm")
+    hiding(PADDED)
+    assert started(nv_box("0", "--only-empty").run(NODES)) == nodes(FIRST)
+    hiding(PADDED, "sends")
+    machine.write("sys/module/nvidia/refcnt", "4\n")
+    refused(nv_box("0", "--only-empty").run(), 4, "GPU 0 ", UNSEEN)
+    result = nv_box("any:1").run()
+    assert started(result)
+    told(result, "is given, and " + UNSEEN)
+    holder = Container(nv_box("1")).ready()  # it may be the holder's
+    assert started(nv_box("1", "--only-empty").run(NODES)) == nodes(SECOND)
+    holder.end()
+
+
+# What is too much to look at
+
+MANY = """
+import os, resource, sys, time
+most = min(20000, resource.getrlimit(resource.RLIMIT_NOFILE)[1])
+resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
+os.setgroups([]); os.setgid(65534); os.setresuid(65534, int(sys.argv[2]), int(sys.argv[2]))
+for _ in range(int(sys.argv[1])):
+    if os.fork() == 0:
+        for _ in range(most - 10):
+            os.dup(0)
+        print(flush=True)
+        time.sleep(1000)
+time.sleep(1000)
+"""
+
+
+@pytest.fixture(name="crowd", params=[65534, 0], ids=["", "setuid"])
+def crowd_fixture(request):
+    """25 processes of nobody's with 20,000 descriptors each or so, also of programs that have root's rights."""
+    count = 25
+    with subprocess.Popen([sys.executable, "-c", MANY, str(count), str(request.param)], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                          start_new_session=True) as process:
+        for _ in range(count):
+            assert process.stdout.readline() == b"\n"
+        yield process
+        os.killpg(process.pid, signal.SIGKILL)
+
+
+@pytest.mark.usefixtures("crowd")
+def test_a_users_many_files_are_no_reason_where_the_driver_has_none_left(nv_box, using, machine):
+    machine.write("sys/module/nvidia/refcnt", "1\n")
+    (machine.path / "sys/module/nvidia/holders").mkdir(parents=True)
+    using(SECOND)
+    assert started(nv_box("0", "--only-empty").run(NODES)) == nodes(FIRST)
+    refused(nv_box("1", "--only-empty").run(), 4, "GPU 1 ", "is used by 'trainer'")
+    machine.write("sys/module/nvidia/refcnt", "2\n")
+    many = "may be used by user 65534, who has more files open than are looked at"
+    refused(nv_box("0", "--only-empty").run(), 4, "GPU 0 ", many)
+
+
+@pytest.mark.usefixtures("crowd")
+def test_who_has_too_many_files_is_named(nv_box, using):
+    """Where nobody counts them."""
+    many = "may be used by user 65534, who has more files open than are looked at"
+    using(SECOND, user=1000)
+    refused(nv_box("0", "--only-empty").run(), 4, "GPU 0 ", many)
+    refused(nv_box("1", "--only-empty").run(), 4, "GPU 1 ", "is used by 'trainer'")
 
 
 class OtherPids:
@@ -227,7 +376,7 @@ class OtherPids:
 
 
 def test_in_another_pid_namespace_it_is_not_known(nv_box, nv_host, using, machine):
-    using(NULL)
+    using(FIRST)
     for args in ((), ("--only-empty",)):
         box = nv_box("any:1", *args)
         box.host = OtherPids(nv_host())
@@ -235,7 +384,7 @@ def test_in_another_pid_namespace_it_is_not_known(nv_box, nv_host, using, machin
             refused(box.run(), 3, "--only-empty", "is not known: this is not the first pid namespace")
         else:
             result = box.run(NODES)
-            assert started(result) == nodes(NULL)
+            assert started(result) == nodes(FIRST)
             told(result, "who uses GPUs is not known: this is not the first pid namespace")
 
 
@@ -245,7 +394,7 @@ def test_after_a_wait_it_is_looked_at_again(nv_box, using, leases):
     box.timeout = 3700
     second = Container(box, NODES)
     wait_until(lambda: len(leases.waiting()) == 1, "it does not wait", second.run.process)
-    using(NULL)
+    using(FIRST)
     first.end()
     refused(second.end(), 4, "--only-empty", "GPU 0 ", "is used by 'trainer'")
     assert leases.are_free()
@@ -255,12 +404,12 @@ def test_after_a_wait_it_is_looked_at_again(nv_box, using, leases):
 def test_where_containers_end_at_once_is_given_last(nv_box, engine):
     for _ in range(3):
         started(nv_box("0", engine=engine).run("true"))
-    for gpu in (ZERO, FULL, ZERO):  # of which each was given later than 0
+    for gpu in (SECOND, THIRD, SECOND):  # of which each was given later than 0
         result = nv_box("any:1", engine=engine).run(NODES)
         assert started(result) == nodes(gpu)
     told(result, "GPU 0 ", "is passed by: the last 3 containers that had it ended within 10 seconds")
     result = nv_box("any:1", "--allow", "0", engine=engine).run(NODES)
-    assert started(result) == nodes(NULL) and not [line for line in result.said if "passed by" in line]
+    assert started(result) == nodes(FIRST) and not [line for line in result.said if "passed by" in line]
 
 
 def test_an_end_counts_for_whoever_finds_it(nv_box):
@@ -269,7 +418,7 @@ def test_an_end_counts_for_whoever_finds_it(nv_box):
     third = Container(nv_box("0")).ready()
     started(nv_box("1").run("true"))  # which is given later than 0
     third.end()
-    assert started(nv_box("any:1", "--allow", "0,1").run(NODES)) == nodes(ZERO)
+    assert started(nv_box("any:1", "--allow", "0,1").run(NODES)) == nodes(SECOND)
 
 
 def vram(amd_machine, pid, gpu, size):
