@@ -9,6 +9,7 @@
 #include <array>
 #include <cerrno>
 #include <ctime>
+#include <utility>
 
 #include "base/error.h"
 #include "base/file.h"
@@ -24,7 +25,11 @@ namespace ogh {
 namespace {
 
 constexpr size_t max_processes = size_t{16} << 20U; ///< of cgroup.procs, in bytes
+/** How deep, and at how many cgroups, it is looked for processes: a container that may write its cgroup can make any number. */
 constexpr int max_depth = 64;
+constexpr int max_cgroups = 4096;
+/** Of which one may be the one that does not count. */
+constexpr size_t enough_processes = 2;
 
 /** Those that runtimes put a container into; "" is version 2. */
 constexpr std::array controllers = {"", "devices", "pids", "memory", "freezer", "cpu", "name=systemd"};
@@ -65,22 +70,38 @@ void add_processes(int directory, std::vector<pid_t> &found)
     }
 }
 
-void add_all_below(int directory, std::vector<pid_t> &found, int depth)
-{
-    if (depth > max_depth)
-        throw Error(ErrorKind::BrokenHost, "the cgroups of a container are nested too deep");
-    add_processes(directory, found);
+std::vector<std::string> names_below(int directory)
+try {
     const auto is_name = [](std::string_view name) { return name != "." && name != ".."; };
-    for (const DirectoryEntry &entry :
-         list_directory(directory, {"a cgroup", is_name, 0, ErrorKind::BrokenHost})) {
-        if (entry.type != DT_DIR)
-            continue;
+    std::vector<std::string> names;
+    for (DirectoryEntry &entry : list_directory(directory, {"a cgroup", is_name, 0, ErrorKind::BrokenHost})) {
+        if (entry.type == DT_DIR)
+            names.push_back(std::move(entry.name));
+    }
+    return names;
+} catch (const SystemError &error) {
+    if (is_removed(error.error_number()))
+        return {};
+    throw;
+}
+
+/** @param left how many cgroups may be looked into */
+void add_some_below(int directory, std::vector<pid_t> &found, int depth, int &left)
+{
+    if (depth > max_depth || --left < 0)
+        return found.push_back(unseen_process);
+    add_processes(directory, found);
+    if (found.size() >= enough_processes)
+        return;
+    for (const std::string &name : names_below(directory)) {
         const UniqueFd below(
-            ::openat(directory, entry.name.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+            ::openat(directory, name.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
         if (below.valid())
-            add_all_below(below.get(), found, depth + 1);
+            add_some_below(below.get(), found, depth + 1, left);
         else if (!is_removed(errno))
             throw SystemError(errno, "cannot open a cgroup", ErrorKind::BrokenHost);
+        if (found.size() >= enough_processes)
+            return;
     }
 }
 
@@ -158,8 +179,9 @@ std::vector<pid_t> processes_in(const Processes &processes, const OwnCgroup &cgr
                     "no mount of this host shows the cgroup " + quote(cgroup.path) +
                         " of a container that has a GPU, so that it cannot be told whether it has ended");
     std::vector<pid_t> pids;
+    int left = max_cgroups;
     if (found.fd.valid() && (cgroup.inode == 0 || inode_of(found.fd.get()) == cgroup.inode))
-        add_all_below(found.fd.get(), pids, 0);
+        add_some_below(found.fd.get(), pids, 0, left);
     return pids;
 }
 

@@ -3,6 +3,7 @@
 
 #include <sys/types.h>
 
+#include <limits>
 #include <optional>
 #include <string>
 #include <vector>
@@ -23,9 +24,13 @@ namespace ogh {
 std::optional<OwnCgroup> find_own_cgroup(const Processes &processes, const std::string &init,
                                          const std::string &cgroups_path, bool with_inode);
 
+/** Stands for those that there may be further down than it is looked: no process has that number. */
+constexpr pid_t unseen_process = std::numeric_limits<pid_t>::max();
+
 /**
- * The processes in the cgroup and in those below it, as this process's pid namespace numbers them (cgroup.procs;
- * 0 is one of another namespace). None if it has been removed, or another one has its path now.
+ * Processes in the cgroup and in those below it, as this process's pid namespace numbers them (cgroup.procs): all of those
+ * in some of these cgroups, and two at least if there are so many. 0 is one of another namespace. None if it has been
+ * removed, or another one has its path now.
  * @throws Error (BrokenHost) if that cannot be told
  */
 std::vector<pid_t> processes_in(const Processes &processes, const OwnCgroup &cgroup);

@@ -57,6 +57,25 @@ struct Cgroups : CgroupHost {
             fail("join " + cgroup);
     }
 
+    /** So many, each in the one before. @return the last */
+    std::string nest(std::string cgroup, int depth) const
+    {
+        for (; depth > 0; --depth) {
+            cgroup += "/n";
+            check_call(::mkdir((path(directory_) + cgroup).c_str(), 0755), "mkdir " + cgroup);
+        }
+        return cgroup;
+    }
+
+    /** Those that nest() has made, from the last on; once nobody is in it. */
+    void remove_nested(std::string last) const
+    {
+        for (; last.ends_with("/n"); last.erase(last.size() - 2)) {
+            while (::rmdir((path(directory_) + last).c_str()) != 0 && errno == EBUSY)
+                ::usleep(1000);
+        }
+    }
+
     /** A process that has ended and was waited for stands in the kernel's list for a moment longer. */
     void wait_until_alone(const std::string &cgroup, pid_t pid) const
     {
@@ -143,6 +162,27 @@ BOOST_DATA_TEST_CASE_F(Cgroups, without_a_pid_namespace_it_lasts_until_the_cgrou
     init.end();
     BOOST_TEST(leases_host.take(LeaseHost::request(two, {"n:0"})) == busy);
     other.end();
+    BOOST_TEST(leases_host.take(LeaseHost::request(two, {"n:0"})) == 0);
+}
+
+BOOST_DATA_TEST_CASE_F(Cgroups, what_is_nested_too_deep_to_look_at_is_still_there, versions, version)
+{
+    const std::string cgroup = make_own(version);
+    const std::string last = nest(cgroup, 70);
+    Init init(Init::Kind::Joined);
+    Init other(Init::Kind::Joined);
+    const Init two;
+    join(cgroup, init.pid());
+    join(last, other.pid());
+    LeaseRequest asked = LeaseHost::request(init, {"n:0"});
+    asked.cgroups_path = cgroup;
+    BOOST_TEST(leases_host.take(asked) == 0);
+    BOOST_TEST(leases_host.take(LeaseHost::request(two, {"n:0"})) == busy);
+    init.end();
+    BOOST_TEST(leases_host.take(LeaseHost::request(two, {"n:0"})) == busy);
+    BOOST_TEST(leases_host.take(LeaseHost::request(two, {"n:1"})) == 0, "others get what is theirs");
+    other.end();
+    remove_nested(last);
     BOOST_TEST(leases_host.take(LeaseHost::request(two, {"n:0"})) == 0);
 }
 
