@@ -255,7 +255,8 @@ def hiding_fixture(machine):
     def hide(script, *words):
         node = machine.path / FIRST.node[1:]
         # pylint: disable=consider-using-with
-        processes.append(subprocess.Popen([sys.executable, "-c", HIDES + script, node, *words], stdout=subprocess.PIPE, user=1000))
+        processes.append(subprocess.Popen([sys.executable, "-c", HIDES + script, node, *words], stdout=subprocess.PIPE,
+                                          user=1000))
         assert processes[-1].stdout.readline() == b"\n"
         return processes[-1]
 
@@ -333,8 +334,8 @@ time.sleep(1000)
 def crowd_fixture(request):
     """25 processes of nobody's with 20,000 descriptors each or so, also of programs that have root's rights."""
     count = 25
-    with subprocess.Popen([sys.executable, "-c", MANY, str(count), str(request.param)], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-                          start_new_session=True) as process:
+    with subprocess.Popen([sys.executable, "-c", MANY, str(count), str(request.param)], stdin=subprocess.DEVNULL,
+                          stdout=subprocess.PIPE, start_new_session=True) as process:
         for _ in range(count):
             assert process.stdout.readline() == b"\n"
         yield process
