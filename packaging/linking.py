@@ -72,5 +72,10 @@ def executables(build):
     return sorted(found, key=lambda executable: executable.name)
 
 
+def is_of_debian(path):
+    return subprocess.run(["dpkg-query", "-S", path], check=False, stdout=subprocess.DEVNULL,
+                          stderr=subprocess.DEVNULL).returncode == 0
+
+
 def project_version(build):
     return json.loads(run(["meson", "introspect", build, "--projectinfo"]))["version"]

@@ -128,9 +128,9 @@ ScopedContainerUser::ScopedContainerUser(const ContainerUser &user, const ProcFs
 
 ScopedContainerUser::~ScopedContainerUser()
 {
-    set_effective(CAP_DAC_OVERRIDE, true);
     ::setfsuid(::geteuid());
     ::setfsgid(::getegid());
+    set_effective(CAP_DAC_OVERRIDE, true); // last: what is effective now is what libcap-ng remembers
     if (own_groups_)
         ::setgroups(own_groups_->size(), own_groups_->data());
 }

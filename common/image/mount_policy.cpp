@@ -7,30 +7,15 @@
 
 namespace ogh {
 
-// Opened now, each shows its namespace whenever it is read.
 MountPolicy::MountPolicy(const ProcFs &proc, pid_t pid, std::string rootfs)
-    : rootfs_(std::move(rootfs)), host_mountinfo_(proc.open_self("mountinfo")),
-      inside_mountinfo_(proc.open_of(pid, "mountinfo"))
+    : rootfs_(std::move(rootfs)), host_(proc.open_self("mountinfo").get()),
+      inside_(proc.open_of(pid, "mountinfo").get())
 {
-}
-
-const MountTable &MountPolicy::on_host()
-{
-    if (!host_)
-        host_.emplace(host_mountinfo_.get());
-    return *host_;
-}
-
-const MountTable &MountPolicy::inside()
-{
-    if (!inside_)
-        inside_.emplace(inside_mountinfo_.get());
-    return *inside_;
 }
 
 std::string MountPolicy::mount_point(const Inode &inode)
 {
-    const std::string path = inside().mount_point(inode.mount_id);
+    const std::string path = inside_.mount_point(inode.mount_id);
     if (!path.starts_with(rootfs_))
         return "on the host";
     return path == rootfs_ ? "its root" : quote(std::string_view(path).substr(rootfs_.size()));
@@ -39,10 +24,10 @@ std::string MountPolicy::mount_point(const Inode &inode)
 std::vector<InnerMount> MountPolicy::mounts_of(const std::string &source, const Inode &root)
 {
     // Runtimes bind the rootfs on itself; the table has its path without the symlinks that config.json may have.
-    const std::string prefix = (root.mount_root ? inside().mount_point(root.mount_id) : rootfs_) + "/";
+    const std::string prefix = (root.mount_root ? inside_.mount_point(root.mount_id) : rootfs_) + "/";
     std::vector<InnerMount> mounts;
-    for (const std::uint64_t id : inside().ids_of_source(source)) {
-        const std::string path = inside().mount_point(id);
+    for (const std::uint64_t id : inside_.ids_of_source(source)) {
+        const std::string path = inside_.mount_point(id);
         if (path.starts_with(prefix))
             mounts.push_back({id, path.substr(prefix.size() - 1)});
     }
@@ -51,18 +36,18 @@ std::vector<InnerMount> MountPolicy::mounts_of(const std::string &source, const 
 
 bool MountPolicy::is_on(const std::string &source, const Inode &inode)
 {
-    return contains(inside().ids_of_source(source), inode.mount_id);
+    return contains(inside_.ids_of_source(source), inode.mount_id);
 }
 
 bool MountPolicy::is_on_host(const Inode &inode)
 {
-    const auto device = inside().device_of(inode.mount_id);
-    return !device || on_host().has_device(*device);
+    const auto device = inside_.device_of(inode.mount_id);
+    return !device || host_.has_device(*device);
 }
 
 bool MountPolicy::is_on_own_memory(const Inode &inode)
 {
-    const std::string type = inside().type_of(inode.mount_id);
+    const std::string type = inside_.type_of(inode.mount_id);
     return (type == "tmpfs" || type == "ramfs") && !is_on_host(inode);
 }
 
@@ -85,18 +70,18 @@ std::string MountPolicy::why_not_make(const Inode &directory, const Inode &root)
         return "it would lie in a volume (" + mount_point(directory) +
                "), where nothing is made; make it in the volume, or leave the volume out";
     // What config.json asks to be read-only becomes so after the hooks alone.
-    if (inside().is_read_only(directory.mount_id))
+    if (inside_.is_read_only(directory.mount_id))
         return "its filesystem is read-only; make it in the image";
     return mount_obstacle(directory);
 }
 
 std::string MountPolicy::mount_obstacle(const Inode &target)
 {
-    if (!inside().device_of(target.mount_id))
+    if (!inside_.device_of(target.mount_id))
         return "it lies in what has been mounted since the container's mounts were looked at";
     const auto [known, is_new] = shared_.try_emplace(target.mount_id, false);
     if (is_new)
-        known->second = inside().is_shared(target.mount_id);
+        known->second = inside_.is_shared(target.mount_id);
     if (!known->second)
         return "";
     return "it lies on a shared mount (" + mount_point(target) +

@@ -2,11 +2,9 @@
 #pragma once
 
 #include <map>
-#include <optional>
 #include <string>
 #include <vector>
 
-#include "base/unique_fd.h"
 #include "image/root_fs.h"
 #include "kernel/inode.h"
 #include "kernel/mount_table.h"
@@ -39,10 +37,10 @@ public:
     MountPolicy(const ProcFs &proc, pid_t pid, std::string rootfs);
 
     /** The mounts of the namespace that this process is in when it makes this. */
-    const MountTable &on_host();
+    [[nodiscard]] const MountTable &on_host() const { return host_; }
 
     /** The mounts of the container's namespace, those that it took over from the host included. */
-    const MountTable &inside();
+    [[nodiscard]] const MountTable &inside() const { return inside_; }
 
     /** Whether it is the container's alone: on the root's own mount, or as is_on_own_memory(). */
     bool is_own(const Inode &inode, const Inode &root);
@@ -70,10 +68,8 @@ private:
     std::string mount_point(const Inode &inode);
 
     std::string rootfs_;
-    UniqueFd host_mountinfo_;
-    UniqueFd inside_mountinfo_;
-    std::optional<MountTable> host_;   ///< read where something is asked of it
-    std::optional<MountTable> inside_; ///< read once, before this process mounts anything
+    MountTable host_;
+    MountTable inside_; ///< as of before this process mounts anything
     std::map<std::uint64_t, bool> shared_;
 };
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "kernel/limited_child.h"
 
+#include <cap-ng.h>
 #include <fcntl.h>
-#include <grp.h>
 #include <poll.h>
 #include <sched.h>
 #include <sys/prctl.h>
@@ -11,7 +11,6 @@
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
-#include <linux/capability.h>
 
 #include <algorithm>
 #include <array>
@@ -54,25 +53,23 @@ void limit_resources(const LimitedProgram &program)
 /** Others of nobody's on the host are no friends: that is what a PID namespace and a program that is not dumpable are for. */
 void become_nobody()
 {
-    const auto check = [](int result, const char *what) {
-        if (result != 0 && errno == EINVAL)
-            throw Error(ErrorKind::BrokenHost,
-                        "it cannot be started: this user namespace has no user and no group " +
-                            std::to_string(nobody_uid) + " (nobody), as whom it is to run");
-        check_limited(result == 0, what);
-    };
-    check(::setresgid(nobody_gid, nobody_gid, nobody_gid), "setresgid");
-    check(::setgroups(0, nullptr), "setgroups");
-    check(::setresuid(nobody_uid, nobody_uid, nobody_uid), "setresuid");
+    ::capng_setpid(0);
+    ::capng_clear(CAPNG_SELECT_ALL);
+    const int result = ::capng_change_id(nobody_uid, nobody_gid, CAPNG_DROP_SUPP_GRP);
+    if (result != 0 && errno == EINVAL)
+        throw Error(ErrorKind::BrokenHost,
+                    "it cannot be started: this user namespace has no user and no group " +
+                        std::to_string(nobody_uid) + " (nobody), as whom it is to run");
+    check_limited(result == 0, "capng_change_id");
 }
 
 /** Without a way to gain any an executable of root's gives none either. */
 void drop_all_capabilities()
 {
-    __user_cap_header_struct header{_LINUX_CAPABILITY_VERSION_3, 0};
-    const std::array<__user_cap_data_struct, _LINUX_CAPABILITY_U32S_3> none{};
-    check_limited(::prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0) == 0, "prctl");
-    check_limited(::syscall(SYS_capset, &header, none.data()) == 0, "capset");
+    ::capng_setpid(0);
+    ::capng_clear(CAPNG_SELECT_ALL);
+    constexpr auto all_but_bounds = static_cast<capng_select_t>(CAPNG_SELECT_CAPS | CAPNG_SELECT_AMBIENT);
+    check_limited(::capng_apply(all_but_bounds) == 0, "capng_apply");
     check_limited(::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0, "prctl");
 }
 

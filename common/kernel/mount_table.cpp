@@ -1,149 +1,130 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "kernel/mount_table.h"
 
-#include <sys/sysmacros.h>
+#include <libmount.h>
+#include <sys/mount.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <cerrno>
+#include <cstdio>
 
-#include "base/device_number.h"
 #include "base/error.h"
 #include "base/file.h"
-#include "base/number.h"
-#include "base/text.h"
 
 namespace ogh {
 
 namespace {
 
-/** The kernel goes through all mounts before the place where a read begins: few reads. */
-constexpr size_t first_read = 8192;
 constexpr size_t max_size = size_t{64} << 20U;
 
-/** A line that is left out could be the very mount that is asked about. */
-Error not_understood()
-{
-    return {ErrorKind::BrokenHost, "cannot understand the mount table (/proc/self/mountinfo)"};
-}
+struct CloseFile {
+    void operator()(std::FILE *file) const { std::fclose(file); }
+};
 
-/** A field may be empty. */
-std::string_view next_field(std::string_view &line)
-{
-    return next_part(line, ' ');
-}
+struct ReleaseIterator {
+    void operator()(libmnt_iter *iterator) const { mnt_free_iter(iterator); }
+};
 
-/** The kernel writes blanks, backslashes and the like as a backslash and three octal digits. */
-std::string unescaped(std::string_view field)
+/** The first entry for which `matches` holds, nullptr if there is none; the table keeps it. */
+template<typename Match>
+libmnt_fs *find_entry(libmnt_table *table, const Match &matches, int direction = MNT_ITER_FORWARD)
 {
-    constexpr size_t digits = 3;
-    std::string text;
-    for (size_t at = 0; (at = field.find('\\')) != std::string_view::npos;) {
-        text += field.substr(0, at);
-        field.remove_prefix(at + 1);
-        const auto byte = parse_number(field.substr(0, digits), 8);
-        text += byte ? static_cast<char>(*byte) : '\\';
-        field.remove_prefix(byte ? std::min(digits, field.size()) : 0);
+    const std::unique_ptr<libmnt_iter, ReleaseIterator> iterator(mnt_new_iter(direction));
+    libmnt_fs *entry = nullptr;
+    while (iterator && mnt_table_next_fs(table, iterator.get(), &entry) == 0) {
+        if (matches(entry))
+            return entry;
     }
-    return text += field;
+    return nullptr;
 }
 
-/** Without what seq_path() writes behind a mount point that has been removed. */
-std::string unescaped_point(std::string_view field)
+/** A line that libmount would leave out could be the very mount that is asked about. */
+int fail_on_any_line(libmnt_table * /*table*/, const char * /*name*/, int /*line*/)
+{
+    return -EINVAL;
+}
+
+std::string text(const char *value)
+{
+    return value == nullptr ? std::string() : value;
+}
+
+/** Without what the kernel's seq_path() writes behind a mount point that has been removed. */
+std::string point_of(libmnt_fs *entry)
 {
     constexpr std::string_view removed = "//deleted";
-    return unescaped(field.substr(0, field.size() - (field.ends_with(removed) ? removed.size() : 0)));
-}
-
-bool has_word(std::string_view options, std::string_view word)
-{
-    while (!options.empty()) {
-        if (next_part(options, ',') == word)
-            return true;
-    }
-    return false;
+    std::string point = text(mnt_fs_get_target(entry));
+    if (point.ends_with(removed))
+        point.resize(point.size() - removed.size());
+    return point;
 }
 
 } // namespace
 
-MountTable::Entry MountTable::read_entry(std::string_view line)
+void MountTable::Release::operator()(libmnt_table *table) const
 {
-    Entry entry;
-    const auto id = parse_number(next_field(line));
-    next_field(line); // the parent's
-    const auto device = parse_device_number(next_field(line));
-    entry.root = next_field(line);
-    entry.point = next_field(line);
-    entry.options = next_field(line);
-    std::string_view field = next_field(line);
-    for (; !field.empty() && field != "-"; field = next_field(line))
-        entry.is_shared = entry.is_shared || field.starts_with("shared:");
-    entry.type = next_field(line);
-    entry.source = next_field(line);
-    entry.filesystem_options = next_field(line);
-    if (!id || !device || field != "-" || entry.type.empty())
-        throw not_understood();
-    entry.id = *id;
-    entry.device = makedev(device->major, device->minor);
-    return entry;
+    mnt_unref_table(table);
 }
 
-std::string read_mountinfo(int mountinfo)
+MountTable::MountTable(int mountinfo) : table_(mnt_new_table())
 {
     if (::lseek(mountinfo, 0, SEEK_SET) != 0)
         throw SystemError(errno, "cannot read the mount table");
-    return read_all(mountinfo, max_size, "the mount table", first_read);
+    std::string lines = read_all(mountinfo, max_size, "the mount table");
+    const std::unique_ptr<std::FILE, CloseFile> stream(::fmemopen(lines.data(), lines.size(), "r"));
+    if (stream == nullptr || table_ == nullptr)
+        throw SystemError(errno, "cannot read the mount table");
+    mnt_table_set_parser_errcb(table_.get(), fail_on_any_line);
+    // libmount looks for a thread's number in the name, and follows its symlinks; "/" has neither.
+    if (mnt_table_parse_stream(table_.get(), stream.get(), "/") != 0)
+        throw Error(ErrorKind::BrokenHost, "cannot understand the mount table (/proc/self/mountinfo)");
 }
 
-MountTable::MountTable(int mountinfo) : text_(std::make_unique<const std::string>(read_mountinfo(mountinfo)))
+libmnt_fs *MountTable::find(std::uint64_t mount_id) const
 {
-    for (std::string_view rest = *text_; !rest.empty();)
-        entries_.push_back(read_entry(next_part(rest, '\n')));
-}
-
-const MountTable::Entry *MountTable::find(std::uint64_t mount_id) const
-{
-    const auto found = std::find_if(entries_.begin(), entries_.end(),
-                                    [&](const Entry &entry) { return entry.id == mount_id; });
-    return found == entries_.end() ? nullptr : &*found;
+    return find_entry(table_.get(), [&](libmnt_fs *entry) {
+        return static_cast<std::uint64_t>(mnt_fs_get_id(entry)) == mount_id;
+    });
 }
 
 bool MountTable::has_device(dev_t device) const
 {
-    return std::any_of(entries_.begin(), entries_.end(),
-                       [&](const Entry &entry) { return entry.device == device; });
+    return mnt_table_find_devno(table_.get(), device, MNT_ITER_FORWARD) != nullptr;
 }
 
 std::optional<dev_t> MountTable::device_of(std::uint64_t mount_id) const
 {
-    const Entry *const entry = find(mount_id);
-    return entry == nullptr ? std::nullopt : std::optional(entry->device);
+    libmnt_fs *const entry = find(mount_id);
+    return entry == nullptr ? std::nullopt : std::optional(mnt_fs_get_devno(entry));
 }
 
 std::string MountTable::type_of(std::uint64_t mount_id) const
 {
-    const Entry *const entry = find(mount_id);
-    return entry == nullptr ? std::string() : unescaped(entry->type);
+    libmnt_fs *const entry = find(mount_id);
+    return entry == nullptr ? std::string() : text(mnt_fs_get_fstype(entry));
 }
 
 bool MountTable::is_shared(std::uint64_t mount_id) const
 {
-    const Entry *const entry = find(mount_id);
-    return entry == nullptr || entry->is_shared;
+    unsigned long propagation = 0;
+    return mnt_fs_get_propagation(find(mount_id), &propagation) != 0 || (propagation & MS_SHARED) != 0;
 }
 
 bool MountTable::is_read_only(std::uint64_t mount_id) const
 {
-    const Entry *const entry = find(mount_id);
-    return entry != nullptr && (has_word(entry->options, "ro") || has_word(entry->filesystem_options, "ro"));
+    // Of the two lists of options libmount makes one, which has "ro" where one of them has it.
+    libmnt_fs *const entry = find(mount_id);
+    return entry != nullptr && mnt_fs_match_options(entry, "ro") != 0;
 }
 
 std::vector<std::uint64_t> MountTable::ids_of_source(const std::string &source) const
 {
     std::vector<std::uint64_t> ids;
-    for (const Entry &entry : entries_)
-        if (unescaped(entry.source) == source)
-            ids.push_back(entry.id);
+    find_entry(table_.get(), [&](libmnt_fs *entry) {
+        if (text(mnt_fs_get_source(entry)) == source)
+            ids.push_back(static_cast<std::uint64_t>(mnt_fs_get_id(entry)));
+        return false;
+    });
     return ids;
 }
 
@@ -151,28 +132,33 @@ std::vector<TypedMount>
 MountTable::mounts_of_type(const std::function<bool(const std::string &type)> &matches) const
 {
     std::vector<TypedMount> mounts;
-    for (const Entry &entry : entries_)
-        if (const std::string type = unescaped(entry.type); matches(type))
-            mounts.push_back({unescaped_point(entry.point), type});
+    find_entry(table_.get(), [&](libmnt_fs *entry) {
+        if (std::string type = text(mnt_fs_get_fstype(entry)); matches(type))
+            mounts.push_back({point_of(entry), std::move(type)});
+        return false;
+    });
     return mounts;
 }
 
 std::string MountTable::mount_point(std::uint64_t mount_id) const
 {
-    const Entry *const entry = find(mount_id);
-    return entry == nullptr ? std::string() : unescaped_point(entry->point);
+    libmnt_fs *const entry = find(mount_id);
+    return entry == nullptr ? std::string() : point_of(entry);
 }
 
 std::vector<CgroupMount> MountTable::cgroup_mounts(const std::string &controller) const
 {
     std::vector<CgroupMount> mounts;
-    for (auto entry = entries_.rbegin(); entry != entries_.rend(); ++entry) {
+    const auto add = [&](libmnt_fs *entry) {
         const bool shows = controller.empty()
-                               ? entry->type == "cgroup2"
-                               : entry->type == "cgroup" && has_word(entry->filesystem_options, controller);
+                               ? mnt_fs_match_fstype(entry, "cgroup2") != 0
+                               : mnt_fs_match_fstype(entry, "cgroup") != 0 &&
+                                     mnt_fs_match_options(entry, ("+" + controller).c_str()) != 0;
         if (shows)
-            mounts.push_back({unescaped(entry->root), unescaped_point(entry->point)});
-    }
+            mounts.push_back({text(mnt_fs_get_root(entry)), point_of(entry)});
+        return false;
+    };
+    find_entry(table_.get(), add, MNT_ITER_BACKWARD);
     return mounts;
 }
 

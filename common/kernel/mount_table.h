@@ -8,8 +8,10 @@
 #include <memory>
 #include <optional>
 #include <string>
-#include <string_view>
 #include <vector>
+
+struct libmnt_fs;
+struct libmnt_table;
 
 namespace ogh {
 
@@ -28,15 +30,16 @@ struct TypedMount {
 };
 
 /**
- * A mount namespace's table of mounts, as of when it was read: show_mountinfo() in the kernel's
- * fs/proc_namespace.c, and proc_pid_mountinfo(5).
+ * A mount namespace's table of mounts, as of when it was read; libmount reads its lines. Nothing is mounted by that
+ * library: it takes paths, and no path of a container is used twice as a text. mount_tree.h attaches by descriptors.
  */
 class MountTable final {
 public:
     /**
      * @param mountinfo an open /proc/PID/mountinfo; it shows the namespace that PID was in when it was opened.
-     *        It is read, not taken.
-     * @throws Error if it cannot be parsed
+     *        It is read, not taken. Not in a container's namespace: libmount may look for the device behind a source
+     *        called /dev/root in the /sys of this process.
+     * @throws Error if it cannot be read, or a line of it not be understood
      */
     explicit MountTable(int mountinfo);
 
@@ -72,27 +75,13 @@ public:
     [[nodiscard]] std::vector<CgroupMount> cgroup_mounts(const std::string &controller) const;
 
 private:
-    /** A line, as it is written: a text of it is copied where it is asked for. */
-    struct Entry {
-        std::uint64_t id = 0;
-        dev_t device = 0;
-        std::string_view root;
-        std::string_view point;
-        std::string_view options; ///< of the mount
-        bool is_shared = false;
-        std::string_view type;
-        std::string_view source;
-        std::string_view filesystem_options;
+    struct Release {
+        void operator()(libmnt_table *table) const;
     };
 
-    static Entry read_entry(std::string_view line);
-    [[nodiscard]] const Entry *find(std::uint64_t mount_id) const;
+    [[nodiscard]] libmnt_fs *find(std::uint64_t mount_id) const;
 
-    std::unique_ptr<const std::string> text_; ///< stays where it is when this is moved
-    std::vector<Entry> entries_;
+    std::unique_ptr<libmnt_table, Release> table_;
 };
-
-/** The text of such a table, from its beginning. @throws Error */
-std::string read_mountinfo(int mountinfo);
 
 } // namespace ogh

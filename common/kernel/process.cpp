@@ -1,20 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "kernel/process.h"
 
+#include <cap-ng.h>
 #include <fcntl.h>
-#include <malloc.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
 #include <unistd.h>
-#include <linux/capability.h>
 
-#include <array>
+#include <algorithm>
+#include <cctype>
 #include <cerrno>
 #include <csignal>
-#include <cstdint>
 #include <cstdlib>
+#include <iterator>
 #include <string>
 
 #include "base/error.h"
@@ -64,85 +63,40 @@ void refuse_loader_variables()
 #endif
 }
 
-void empty_bounding_set()
+constexpr auto permitted_and_effective = static_cast<capng_type_t>(CAPNG_EFFECTIVE | CAPNG_PERMITTED);
+
+/**
+ * libcap-ng remembers what it has read or set, and for whom: 0 is whoever asks, a child made by clone(2) as well. It asks
+ * the kernel by itself where it remembers nothing.
+ */
+bool has(capng_type_t set, unsigned capability)
 {
-    for (unsigned long capability = 0; ::prctl(PR_CAPBSET_DROP, capability, 0, 0, 0) == 0;)
-        ++capability;
-    // EINVAL: beyond the last one that this kernel knows. EPERM: an ordinary user, --help or --plan.
-    if (errno != EINVAL && errno != EPERM)
-        throw SystemError(errno, "cannot empty the capability bounding set");
+    ::capng_setpid(0);
+    return ::capng_have_capability(set, capability) != 0;
 }
 
-/** What is free at the end of the heap is not given back to the kernel, and asked for again, within the same millisecond. */
-void keep_memory()
+/** Asks the kernel, and /proc by its path: never in a container. While this process acts as another user fewer are effective. */
+void read_capabilities()
 {
-    constexpr int enough = 1 << 20;
-    ::mallopt(M_TRIM_THRESHOLD, enough);
-}
-
-/** A bit for each capability. */
-using CapabilityMask = std::uint64_t;
-
-constexpr CapabilityMask mask_of(unsigned capability)
-{
-    return CapabilityMask{1} << capability;
-}
-
-CapabilityMask mask_of(const std::vector<unsigned> &capabilities)
-{
-    CapabilityMask mask = 0;
-    for (const unsigned capability : capabilities)
-        mask |= mask_of(capability);
-    return mask;
-}
-
-struct CapabilitySets {
-    CapabilityMask effective = 0;
-    CapabilityMask permitted = 0;
-};
-
-/** As capget(2) and capset(2), which the C library does not wrap, have them: the lower 32 bits first. */
-using CapabilityData = std::array<__user_cap_data_struct, _LINUX_CAPABILITY_U32S_3>;
-constexpr unsigned lower_bits = 32;
-
-/** While the process acts as another user, fewer may be effective than it has for its own. */
-CapabilitySets own_capabilities()
-{
-    __user_cap_header_struct header{_LINUX_CAPABILITY_VERSION_3, 0};
-    CapabilityData data{};
-    if (::syscall(SYS_capget, &header, data.data()) != 0)
+    ::capng_setpid(0);
+    if (::capng_get_caps_process() != 0)
         throw SystemError(errno, "cannot read this process's capabilities");
-    return {CapabilityMask{data[1].effective} << lower_bits | data[0].effective,
-            CapabilityMask{data[1].permitted} << lower_bits | data[0].permitted};
 }
 
-/** Makes `sets` this process's own. None is inheritable then, and so none ambient. */
-bool set_capabilities(const CapabilitySets &sets)
+void set_capabilities(capng_select_t sets, const char *failure)
 {
-    __user_cap_header_struct header{_LINUX_CAPABILITY_VERSION_3, 0};
-    CapabilityData data{};
-    for (unsigned word = 0; word < data.size(); ++word) {
-        data[word].effective = static_cast<std::uint32_t>(sets.effective >> (word * lower_bits));
-        data[word].permitted = static_cast<std::uint32_t>(sets.permitted >> (word * lower_bits));
-    }
-    return ::syscall(SYS_capset, &header, data.data()) == 0;
+    if (::capng_apply(sets) != 0)
+        throw SystemError(errno, failure);
 }
 
-/** As people know it: of what require_capabilities() is called with. */
+/** As people know it: "CAP_SYS_ADMIN". */
 std::string capability_name(unsigned capability)
 {
-    switch (capability) {
-    case CAP_MKNOD:
-        return "CAP_MKNOD";
-    case CAP_SYS_ADMIN:
-        return "CAP_SYS_ADMIN";
-    case CAP_SYS_CHROOT:
-        return "CAP_SYS_CHROOT";
-    case CAP_SYS_PTRACE:
-        return "CAP_SYS_PTRACE";
-    default:
-        return "capability " + std::to_string(capability);
-    }
+    const char *const name = ::capng_capability_to_name(capability);
+    std::string upper = name != nullptr ? std::string("cap_") + name : std::to_string(capability);
+    std::transform(upper.begin(), upper.end(), upper.begin(),
+                   [](unsigned char c) { return static_cast<char>(std::toupper(c)); });
+    return upper;
 }
 
 } // namespace
@@ -155,7 +109,6 @@ void set_up_process()
     if (::chdir("/") != 0)
         throw SystemError(errno, "cannot change to '/'", ErrorKind::BrokenHost);
     set_up_signals();
-    keep_memory();
     ::umask(022);
     // Inside the container's namespace a process of the container must not trace us or read our descriptors.
     if (::prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) != 0 || ::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0)
@@ -164,37 +117,46 @@ void set_up_process()
 
 void limit_capabilities(const std::vector<unsigned> &kept)
 {
-    empty_bounding_set(); // first: it needs CAP_SETPCAP
-    const CapabilityMask held = mask_of(kept) & own_capabilities().permitted;
-    if (!set_capabilities({held, held}))
-        throw SystemError(errno, "cannot reduce this process's capabilities");
+    read_capabilities();
+    std::vector<unsigned> held;
+    std::copy_if(kept.begin(), kept.end(), std::back_inserter(held),
+                 [](unsigned capability) { return has(CAPNG_PERMITTED, capability); });
+    // Not of an ordinary user: --help or --plan. libcap-ng would complain to syslog.
+    const bool may_empty_bounding_set = has(CAPNG_EFFECTIVE, CAP_SETPCAP);
+    ::capng_clear(CAPNG_SELECT_ALL);
+    for (const unsigned capability : held)
+        ::capng_update(CAPNG_ADD, permitted_and_effective, capability);
+    set_capabilities(may_empty_bounding_set
+                         ? CAPNG_SELECT_ALL
+                         : static_cast<capng_select_t>(CAPNG_SELECT_CAPS | CAPNG_SELECT_AMBIENT),
+                     "cannot reduce this process's capabilities");
+    // What became of the bounding set the library does not return, but looks at.
+    if (::capng_have_capabilities(CAPNG_SELECT_BOUNDS) != CAPNG_NONE)
+        throw Error(ErrorKind::Failure, "cannot empty the capability bounding set");
 }
 
 void drop_capabilities(const std::vector<unsigned> &dropped)
 {
-    const CapabilityMask left = ~mask_of(dropped);
-    const CapabilitySets own = own_capabilities();
-    if (!set_capabilities({own.effective & left, own.permitted & left}))
-        throw SystemError(errno, "cannot give up capabilities");
+    for (const unsigned capability : dropped)
+        if (has(CAPNG_PERMITTED, capability))
+            ::capng_update(CAPNG_DROP, permitted_and_effective, capability);
+    set_capabilities(CAPNG_SELECT_CAPS, "cannot give up capabilities");
 }
 
 void set_effective(unsigned capability, bool effective)
 {
-    CapabilitySets sets = own_capabilities();
-    const CapabilityMask mask = mask_of(capability);
-    if ((sets.permitted & mask) == 0)
+    read_capabilities();
+    if (!has(CAPNG_PERMITTED, capability))
         return;
-    sets.effective = effective ? sets.effective | mask : sets.effective & ~mask;
-    if (!set_capabilities(sets))
-        throw SystemError(errno, "cannot change this process's effective capabilities");
+    ::capng_update(effective ? CAPNG_ADD : CAPNG_DROP, CAPNG_EFFECTIVE, capability);
+    set_capabilities(CAPNG_SELECT_CAPS, "cannot change this process's effective capabilities");
 }
 
 void require_capabilities(const std::vector<unsigned> &needed, const char *purpose)
 {
-    const CapabilityMask effective = own_capabilities().effective;
     std::string missing;
     for (const unsigned capability : needed) {
-        if ((effective & mask_of(capability)) == 0)
+        if (!has(CAPNG_EFFECTIVE, capability))
             missing += (missing.empty() ? "" : ", ") + capability_name(capability);
     }
     if (!missing.empty())

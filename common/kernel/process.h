@@ -21,12 +21,16 @@ void set_up_process();
  */
 void limit_capabilities(const std::vector<unsigned> &kept);
 
-/** Gives up some of what limit_capabilities() has kept. */
+/**
+ * Gives up some of what limit_capabilities() has kept. In a container as well: it goes by what libcap-ng remembers of
+ * limit_capabilities() and set_effective(), as the library would read a container's /proc.
+ */
 void drop_capabilities(const std::vector<unsigned> &dropped);
 
 /**
  * Takes a capability out of the effective set, or puts it back, where limit_capabilities() has kept it. The others stay
- * as they are: some are not effective while setfsuid(2) has this process act as a user that is not root.
+ * as they are: some are not effective while setfsuid(2) has this process act as a user that is not root. Only before
+ * entering a container.
  */
 void set_effective(unsigned capability, bool effective);
 

@@ -1,38 +1,41 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "kernel/served_mounts.h"
 
+#include <libmount.h>
+
 #include <algorithm>
 #include <array>
 #include <string_view>
 
+#include "base/contains.h"
 #include "base/text.h"
 
 namespace ogh {
 
 namespace {
 
-/**
- * Types that the kernel serves by itself, from memory or from a disk. autofs is among them although a daemon answers:
- * most hosts have one (systemd's for binfmt_misc), and a signal ends that wait (fs/autofs/waitq.c). In the order of bytes.
- */
-constexpr auto own_types = std::to_array<std::string_view>(
-    {"autofs",   "bcachefs",  "binder",     "binfmt_misc", "bpf",       "btrfs",   "cgroup",
-     "cgroup2",  "configfs",  "cpuset",     "cramfs",      "debugfs",   "devpts",  "devtmpfs",
-     "efivarfs", "erofs",     "exfat",      "ext2",        "ext3",      "ext4",    "f2fs",
-     "fusectl",  "hugetlbfs", "iso9660",    "jfs",         "mqueue",    "nfsd",    "nilfs2",
-     "nsfs",     "ntfs3",     "overlay",    "proc",        "pstore",    "ramfs",   "reiserfs",
-     "resctrl",  "rootfs",    "rpc_pipefs", "securityfs",  "selinuxfs", "smackfs", "squashfs",
-     "sysfs",    "tmpfs",     "tracefs",    "udf",         "vfat",      "xfs",     "zfs"});
+/** Filesystems that the kernel reads from a disk, of which libmount has no list; without fuseblk. */
+constexpr auto disk_types = std::to_array<std::string_view>(
+    {"bcachefs", "btrfs", "cramfs", "erofs", "exfat", "ext2", "ext3", "ext4", "f2fs", "iso9660", "jfs",
+     "nilfs2", "ntfs3", "reiserfs", "squashfs", "udf", "vfat", "xfs", "zfs"});
 
-static_assert(std::is_sorted(own_types.begin(), own_types.end()));
+/**
+ * What has no source counts as a pseudo filesystem to libmount, some that a process or a hypervisor serves as well. autofs
+ * is none of these although a daemon answers: most hosts have one (systemd's for binfmt_misc), and a signal ends that
+ * wait (fs/autofs/waitq.c).
+ */
+bool is_served(const std::string &type)
+{
+    if (type == "fuse" || type.starts_with("fuse.") || type == "vboxsf" || type == "virtiofs")
+        return true;
+    return mnt_fstype_is_pseudofs(type.c_str()) == 0 && !contains(disk_types, type);
+}
 
 } // namespace
 
 std::vector<TypedMount> served_mounts(const MountTable &table)
 {
-    return table.mounts_of_type([](const std::string &type) {
-        return !std::binary_search(own_types.begin(), own_types.end(), std::string_view(type));
-    });
+    return table.mounts_of_type(is_served);
 }
 
 std::string blame(const std::vector<TypedMount> &served, const std::string &rootfs)

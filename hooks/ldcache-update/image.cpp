@@ -88,11 +88,8 @@ std::optional<Request> asked_by_tree(const Container &container)
     if (container.pid < 2)
         return std::nullopt;
     try {
-        const UniqueFd mountinfo = ProcFs().open_of(container.pid, "mountinfo");
-        // By its bytes first, as most containers have no such mount, and this is looked at in all of them.
-        if (read_mountinfo(mountinfo.get()).find(injected_source) == std::string::npos)
-            return std::nullopt;
-        if (!MountTable(mountinfo.get()).ids_of_source(injected_source).empty())
+        const MountTable mounts(ProcFs().open_of(container.pid, "mountinfo").get());
+        if (!mounts.ids_of_source(injected_source).empty())
             return Request{Asker::OtherHook, {"auto", "tree of another hook"}};
     } catch (const Error &) {
         return std::nullopt; // a container that asked for nothing is not stopped

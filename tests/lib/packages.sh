@@ -6,7 +6,7 @@
 # What the demo takes.
 to_show=(
     build-essential meson ninja-build pkg-config
-    libmd-dev libre2-dev libseccomp-dev libtomlplusplus-dev libyaml-dev nlohmann-json3-dev
+    libcap-ng-dev libmd-dev libmount-dev libre2-dev libseccomp-dev libtomlplusplus-dev libyaml-dev nlohmann-json3-dev
     libboost-test-dev
     busybox-static mount procps python3 runc util-linux
 )

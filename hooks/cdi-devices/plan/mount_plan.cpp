@@ -1,14 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cdi-devices/plan/mount_plan.h"
 
+#include <libmount.h>
 #include <sys/mount.h>
 #include <sys/stat.h>
 
-#include <array>
-#include <optional>
 #include <string_view>
 
-#include "base/contains.h"
 #include "base/dotted_version.h"
 #include "base/error.h"
 #include "base/text.h"
@@ -18,10 +16,13 @@ namespace ogh::cdi_devices {
 
 namespace {
 
-/** Options that change nothing: each mount is nosuid, nodev and private, and relatime if nothing else is said. */
-constexpr auto granted =
-    std::to_array<std::string_view>({"nosuid", "nodev", "private", "rprivate", "slave", "rslave", "shared",
-                                     "rshared", "relatime", "defaults"});
+constexpr unsigned long read_only = MS_RDONLY; // <sys/mount.h> has these as an enumeration
+constexpr unsigned long recursive = MS_REC;
+
+/** What an option may say, as flags of mount(2). Each mount is nosuid, nodev and private, and relatime if nothing else is said. */
+constexpr unsigned long known_flags = read_only | recursive | MS_NOEXEC | MS_NOATIME | MS_NODIRATIME |
+                                      MS_BIND | MS_NOSUID | MS_NODEV | MS_RELATIME | MS_PRIVATE | MS_SLAVE |
+                                      MS_SHARED;
 
 Error wrong(const cdi::Mount &mount, ErrorKind kind, const std::string &why)
 {
@@ -65,39 +66,30 @@ Kind kind_of(const cdi::Mount &mount, const HostFile &host, const std::string &d
     throw wrong(mount, ErrorKind::Denied, "is neither of a directory nor of a file or a socket");
 }
 
-/** What the options say, in their order: of two that contradict each other the later is in effect. */
-struct MountOptions {
-    std::optional<bool> read_only;
-    bool recursive = false;
-    std::uint64_t attributes = 0;
-};
-
-MountOptions options_of(const cdi::Mount &mount)
+/** In their order: of two that contradict each other the later is in effect. @param flags without any options */
+unsigned long flags_of(const cdi::Mount &mount, unsigned long flags)
 {
-    MountOptions options;
+    const libmnt_optmap *const options = mnt_get_builtin_optmap(MNT_LINUX_MAP);
     for (const std::string &word : mount.options) {
-        if (word == "ro" || word == "rw")
-            options.read_only = word == "ro";
-        else if (word == "bind" || word == "rbind")
-            options.recursive = word == "rbind";
-        else if (word == "noexec")
-            options.attributes |= MOUNT_ATTR_NOEXEC;
-        else if (word == "noatime")
-            options.attributes |= MOUNT_ATTR_NOATIME;
-        else if (word == "nodiratime")
-            options.attributes |= MOUNT_ATTR_NODIRATIME;
-        else if (!contains(granted, word))
+        unsigned long set = 0;
+        unsigned long left = ~0UL; // by those that it clears
+        // Neither a list of them nor one with a value is an option of a bind mount.
+        if (word.find_first_not_of("abcdefghijklmnopqrstuvwxyz") == std::string::npos) {
+            mnt_optstr_get_flags(word.c_str(), &set, options);
+            mnt_optstr_get_flags(word.c_str(), &left, options);
+        }
+        const bool is_known = set != 0 || left == ~read_only || word == "defaults";
+        if (!is_known || (set & ~known_flags) != 0)
             throw wrong(mount, ErrorKind::Denied,
                         "has the option " + quote(word) + ", which is not known here");
+        // A propagation is recursive by itself.
+        if ((set & MS_BIND) != 0)
+            left &= ~recursive;
+        else
+            set &= ~recursive;
+        flags = (flags & left) | set;
     }
-    return options;
-}
-
-bool is_writable(const MountOptions &options, Writable writable)
-{
-    if (writable == Writable::Never)
-        return false;
-    return !options.read_only.value_or(writable == Writable::Stated);
+    return flags;
 }
 
 } // namespace
@@ -108,14 +100,16 @@ MountEdit plan_mount(const cdi::Mount &mount, const HostFile &host, Writable wri
     if (!mount.type.empty() && mount.type != "bind" && mount.type != "none")
         throw wrong(mount, ErrorKind::Denied,
                     "has the type " + quote(mount.type) + ": only what the host has is mounted (type bind)");
-    const MountOptions options = options_of(mount);
+    const unsigned long flags = flags_of(mount, writable == Writable::Spec ? 0UL : read_only);
     MountEdit edit;
     edit.container_path = mount_target(mount.container_path);
     edit.host_path = host.path;
     edit.kind = kind_of(mount, host, driver_version);
-    edit.read_only = !is_writable(options, writable);
-    edit.recursive = options.recursive;
-    edit.attributes = options.attributes;
+    edit.read_only = writable == Writable::Never || (flags & read_only) != 0;
+    edit.recursive = (flags & recursive) != 0;
+    edit.attributes = ((flags & MS_NOEXEC) != 0 ? MOUNT_ATTR_NOEXEC : 0UL) |
+                      ((flags & MS_NOATIME) != 0 ? MOUNT_ATTR_NOATIME : 0UL) |
+                      ((flags & MS_NODIRATIME) != 0 ? MOUNT_ATTR_NODIRATIME : 0UL);
     return edit;
 }
 

@@ -4,6 +4,7 @@
 import json
 import os
 import re
+import shutil
 import subprocess
 from pathlib import Path
 
@@ -197,6 +198,10 @@ def test_a_build_for_users(tmp_path, prefix, libexecdir, execdir):
           f"--libexecdir={libexecdir}", build, SOURCE_ROOT)
     assert not [target["name"] for target in json.loads(meson("introspect", build, "--targets"))
                 if Path(target["defined_in"]).is_relative_to(SOURCE_ROOT / "tests")]
+    for name in HOOKS:
+        linked = subprocess.run(["ninja", "-C", build, "-t", "commands", "-s", f"hooks/{name}/{name}"], check=True,
+                                capture_output=True, text=True).stdout
+        assert "/libmount.so" in linked and "/libcap-ng.so" in linked
     for page in MAN_PAGES:
         text = (build / "man" / Path(page).name).read_text("utf-8")
         source = (SOURCE_ROOT / "man" / Path(page).name).read_text("utf-8")
@@ -222,11 +227,7 @@ def test_the_default_hooksdir_is_where_engines_look():
 PARTS = {
     "locales and streams": "_ZNSt6locale7classicEv",
     "the demangler": "__cxa_demangle",
-    "scanf": "__vfscanf_internal",
-    "time zones, and so a file that is read late": "tzset",
-    "threads, and with them the resolver": "pthread_create",
-    "users by name, and so shared libraries that are loaded late": "getpwnam_r",
-    "groups by name": "getgrnam_r",
+    "users and groups by name, and so shared libraries that are loaded late": "__nss_lookup",
 }
 
 
@@ -237,6 +238,15 @@ def test_no_hook_brings_more_of_the_libraries_than_it_needs(built, part):
                               text=True).stdout
         symbols = {line.split()[-1] for line in said.splitlines()}
         assert "main" in symbols and PARTS[part] not in symbols, name
+
+
+def test_a_static_build_without_a_static_libmount_says_what_to_do(tmp_path):
+    """Debian has none, and the last link of all would be what fails."""
+    sources = shutil.copytree(SOURCE_ROOT, tmp_path / "sources", ignore=shutil.ignore_patterns("build*", ".git"))
+    said = subprocess.run(["meson", "setup", "-Dtests=false", "-Dlink=static", tmp_path / "build", sources], check=False,
+                          capture_output=True, encoding="utf-8")
+    assert said.returncode != 0
+    assert f"\n  {sources}/tests/deps/libmount\n  meson setup -Dlink=static {tmp_path}/build {sources}\n" in said.stdout
 
 
 def test_man_pages_name_the_hooksdir(tmp_path):

@@ -93,4 +93,4 @@ def test_wrong_options(directories, args):
 
 def test_licences_are_in_it(directories):
     names = {path.name for path in (directories[1] / "licenses").iterdir()}
-    assert {"libseccomp-dev", "libc6-dev", "LGPL-2.1", "GPL-3"} <= names
+    assert {"util-linux", "libcap-ng-dev", "libseccomp-dev", "libc6-dev", "LGPL-2.1", "GPL-3"} <= names
