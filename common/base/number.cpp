@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "base/number.h"
 
+#include <algorithm>
 #include <array>
 #include <charconv>
 #include <system_error>
@@ -27,15 +28,10 @@ std::optional<unsigned> parse_small_number(std::string_view text, unsigned limit
 
 std::string hexadecimal(std::uint64_t number, size_t digits)
 {
-    constexpr std::string_view letters = "0123456789abcdef";
     std::array<char, 16> text{};
-    char *const end = text.data() + text.size();
-    char *begin = end;
-    for (size_t left = digits; begin != text.data() && (number != 0 || left != 0); number >>= 4U) {
-        *--begin = letters[number & 0xFU];
-        left -= left == 0 ? 0 : 1;
-    }
-    return {begin, end};
+    const std::string_view found(text.data(),
+                                 std::to_chars(text.data(), text.data() + text.size(), number, 16).ptr);
+    return std::string(digits - std::min(digits, found.size()), '0').append(found);
 }
 
 } // namespace ogh

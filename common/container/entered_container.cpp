@@ -25,7 +25,7 @@ void EnteredContainer::attach(const MountTree &tree, const Inode &inode, const T
                               const InnerPath &path)
 {
     const std::string full = path.full();
-    attach_in_injected(tree, target.fd.get(), What::path(full));
+    attach_in_injected(tree, target.fd.get(), quote(full));
     // Somebody who renames in a shared volume meanwhile cannot lead the mount out of the container, but the
     // container might not see it where it was promised.
     if (!resolver_.look(path).same_file(inode))
@@ -33,7 +33,7 @@ void EnteredContainer::attach(const MountTree &tree, const Inode &inode, const T
                     quote(full) + " in the container changed while it was mounted");
 }
 
-void EnteredContainer::attach_in_injected(const MountTree &tree, int directory, const What &what)
+void EnteredContainer::attach_in_injected(const MountTree &tree, int directory, const std::string &what)
 {
     tree.attach(directory, what);
     // It dies with the container, but until then nobody could remove a placeholder below it.

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <string>
+
 #include "base/log.h"
-#include "base/what.h"
 #include "container/container_writer.h"
 #include "container/host_sources.h"
 #include "container/resolver.h"
@@ -40,7 +41,7 @@ public:
     [[nodiscard]] bool notes(LogLevel level) const { return level <= progress_.level; }
 
     /** Asked before each part. @param at as Cancellation::check() takes it. @throws Cancelled */
-    void check(const What &at) const { progress_.cancellation.check(at); }
+    void check(const std::string &at) const { progress_.cancellation.check(at); }
 
     /**
      * Attaches `tree`, whose root is `inode`, on `target`, which was found at `path`.
@@ -50,7 +51,7 @@ public:
     void attach(const MountTree &tree, const Inode &inode, const Target &target, const InnerPath &path);
 
     /** The same in a directory of a tmpfs of this collection, which nobody can move. @param what names it in messages */
-    void attach_in_injected(const MountTree &tree, int directory, const What &what);
+    void attach_in_injected(const MountTree &tree, int directory, const std::string &what);
 
 private:
     HostSources sources_;

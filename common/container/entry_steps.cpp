@@ -79,14 +79,14 @@ bool is_mounted_already(const Target &target, const MountSource &source)
 {
     if (!target.existed || !target.inode.mount_root || !target.inode.same_file(source.inode))
         return false;
-    return source.tree.looks_like(target.fd.get(), What::path(source.edit.container_path));
+    return source.tree.looks_like(target.fd.get(), quote(source.edit.container_path));
 }
 
 void attach_mount(const MountSource &source, EnteredContainer &container)
 {
     const InnerPath path = InnerPath::parse(source.edit.container_path);
     const std::string &place = source.edit.container_path;
-    container.check(What::doing("mounting at ", place));
+    container.check("mounting at " + quote(place));
     const Target target = container.writer().mount_target(path, source.edit.kind);
     if (is_mounted_already(target, source))
         return container.note(LogLevel::Debug, quote(place) + " is mounted already");
@@ -123,7 +123,7 @@ void put_nodes(const Edits &edits, EnteredContainer &container)
                        "there, and the nodes that it has are used");
     for (const NodeSource &node : container.sources().nodes) {
         const std::string &path = node.edit.container_path;
-        container.check(What::doing("giving ", path));
+        container.check("giving " + quote(path));
         const bool done = node.mount ? mount_node(node.edit, *node.mount, container)
                                      : make_node(node.edit, container.writer());
         const LogLevel level = done ? LogLevel::Info : LogLevel::Debug;
@@ -136,7 +136,7 @@ void make_links(const Edits &edits, EnteredContainer &container)
 {
     for (const LinkEdit &link : edits.links) {
         const std::string &path = link.container_path;
-        container.check(What::doing("making ", path));
+        container.check("making " + quote(path));
         try {
             if (!make_link(link, container.writer()))
                 container.note(LogLevel::Debug, quote(path) + " is there already");

@@ -12,7 +12,6 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "base/text.h"
-#include "base/what.h"
 #include "container/mount_source.h"
 #include "kernel/openat2.h"
 #include "kernel/tmpfs.h"
@@ -38,13 +37,13 @@ UniqueFd make_injected_directories(int tmpfs, std::string_view path, const std::
                : make_injected_directories(directory.get(), path.substr(slash + 1), what);
 }
 
-void check(bool done, const What &what, const char *call)
+void check(bool done, const std::string &what, const char *call)
 {
     if (!done)
-        throw SystemError(errno, "cannot put together " + what.text() + " (" + call + ")");
+        throw SystemError(errno, "cannot put together " + what + " (" + call + ")");
 }
 
-UniqueFd copy_of(int place, unsigned flags, const What &what)
+UniqueFd copy_of(int place, unsigned flags, const std::string &what)
 {
     UniqueFd copy(::open_tree(place, "", AT_EMPTY_PATH | OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | flags));
     check(copy.valid(), what, "open_tree");
@@ -52,7 +51,7 @@ UniqueFd copy_of(int place, unsigned flags, const What &what)
 }
 
 /** Of the mount at `name` in `directory`, or, for "", of `directory` with all that is mounted below it. */
-void set_attributes(int directory, const std::string &name, mount_attr attributes, const What &what)
+void set_attributes(int directory, const std::string &name, mount_attr attributes, const std::string &what)
 {
     const unsigned flags = name.empty() ? AT_EMPTY_PATH | AT_RECURSIVE : AT_SYMLINK_NOFOLLOW;
     check(::mount_setattr(directory, name.c_str(), flags, &attributes, sizeof attributes) == 0, what,
@@ -108,7 +107,7 @@ InjectedTree::InjectedTree(const TmpfsEdit &edit, const PrivateTmpfs &place, con
 
 void InjectedTree::mount(const MountEdit &edit)
 {
-    const What what = What::path(edit.host_path);
+    const std::string what = quote(edit.host_path);
     const OpenedSource source = open_source(edit);
     const auto [parent, name] = split_below(edit.container_path, container_path_);
     const bool is_directory = edit.kind == Kind::Directory;
@@ -129,8 +128,8 @@ void InjectedTree::write(const TmpfsEdit::File &file)
 void InjectedTree::link(const LinkEdit &edit)
 {
     const auto [parent, name] = split_below(edit.container_path, container_path_);
-    check(::symlinkat(edit.target.c_str(), directory(parent), name.c_str()) == 0,
-          What::path(edit.container_path), "symlink");
+    check(::symlinkat(edit.target.c_str(), directory(parent), name.c_str()) == 0, quote(edit.container_path),
+          "symlink");
 }
 
 int InjectedTree::directory(std::string_view path)

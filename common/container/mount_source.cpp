@@ -22,20 +22,20 @@ MountSource copy_source(const MountEdit &edit, int idmap)
                                      .idmap = edit.idmap ? idmap : -1,
                                      .recursive = edit.recursive,
                                      .further = edit.attributes};
-    return {edit, opened.inode, MountTree(opened.fd.get(), attributes, What::path(edit.host_path))};
+    return {edit, opened.inode, MountTree(opened.fd.get(), attributes, quote(edit.host_path))};
 }
 
 } // namespace
 
 OpenedSource open_source(const MountEdit &edit)
 {
-    const What what = What::path(edit.host_path);
+    const std::string what = quote(edit.host_path);
     std::optional<UniqueFd> fd = find_path(AT_FDCWD, edit.host_path, O_PATH, Walk::NoSymlinks, what);
     if (!fd)
-        throw Error(ErrorKind::NotAvailable, what.text() + " has gone since it was looked up");
+        throw Error(ErrorKind::NotAvailable, what + " has gone since it was looked up");
     const Inode inode = Inode::of(fd->get(), what);
     if (!inode.is(edit.kind))
-        throw Error(ErrorKind::Failure, what.text() + " is no longer what it was when it was looked up");
+        throw Error(ErrorKind::Failure, what + " is no longer what it was when it was looked up");
     return {std::move(*fd), inode};
 }
 

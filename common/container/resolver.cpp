@@ -59,7 +59,7 @@ const InnerDirectory *Resolver::directory(const std::string &path)
 
 const InnerDirectory &Resolver::directory(const std::string &path, UniqueFd made)
 {
-    const Inode inode = Inode::of(made.get(), What::path(path));
+    const Inode inode = Inode::of(made.get(), quote(path));
     if (!inode.is(Kind::Directory))
         throw cannot_mount(path, "it is no directory");
     const std::string obstacle = mount_policy_.why_not_make(inode, root().inode());
@@ -154,7 +154,7 @@ Inode Resolver::look(const InnerPath &path) const
     if (!found)
         throw Error(ErrorKind::HostileContainer,
                     quote(full) + " vanished from the container while it was mounted");
-    return Inode::of(found->get(), What::path(full));
+    return Inode::of(found->get(), quote(full));
 }
 
 } // namespace ogh

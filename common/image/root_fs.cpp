@@ -16,7 +16,7 @@ RootFs::RootFs(UniqueFd fd) : fd_(std::move(fd)), inode_(Inode::of(fd_.get(), "t
 
 std::optional<UniqueFd> RootFs::find(const std::string &path) const
 {
-    return find_path(fd_.get(), path, O_PATH, Walk::InRoot, What::path(path, " in the container"));
+    return find_path(fd_.get(), path, O_PATH, Walk::InRoot, quote(path) + " in the container");
 }
 
 namespace {
@@ -39,7 +39,7 @@ std::optional<UniqueFd> make_placeholder(int parent, const std::string &name, Ki
         return std::nullopt;
     if (error != 0)
         throw SystemError(error, "cannot make " + quote(path) + " in the container");
-    UniqueFd made = open_path(parent, name, O_PATH, Walk::OneStep, What::path(path, " in the container"));
+    UniqueFd made = open_path(parent, name, O_PATH, Walk::OneStep, quote(path) + " in the container");
     if (give && ::fchownat(made.get(), "", owner->uid, owner->gid, AT_EMPTY_PATH) != 0)
         throw SystemError(errno, "cannot give " + quote(path) + " to the container's root");
     return made;

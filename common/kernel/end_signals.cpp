@@ -67,10 +67,10 @@ int take_end_signal() noexcept
     return number > 0 ? number : 0;
 }
 
-void check_end_signals(const What &at)
+void check_end_signals(const std::string &at)
 {
     if (const char *const name = pending_name())
-        throw Cancelled(std::string("ended by ") + name + " while " + at.text());
+        throw Cancelled(std::string("ended by ") + name + " while " + at);
 }
 
 } // namespace ogh

@@ -5,7 +5,6 @@
 
 #include "base/error.h"
 #include "base/unique_fd.h"
-#include "base/what.h"
 
 namespace ogh {
 
@@ -37,6 +36,6 @@ UniqueFd watch_end_signals(int another = 0);
 int take_end_signal() noexcept;
 
 /** @param at what is being done, in words that follow "while". @throws Cancelled if one is pending: it stays so */
-void check_end_signals(const What &at);
+void check_end_signals(const std::string &at);
 
 } // namespace ogh

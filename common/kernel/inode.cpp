@@ -12,13 +12,13 @@
 
 namespace ogh {
 
-Inode Inode::of(int fd, const What &what)
+Inode Inode::of(int fd, const std::string &what)
 {
     struct statx status {};
     const unsigned wanted =
         STATX_TYPE | STATX_MODE | STATX_UID | STATX_GID | STATX_INO | STATX_NLINK | STATX_SIZE | STATX_MNT_ID;
     if (::statx(fd, "", AT_EMPTY_PATH | AT_SYMLINK_NOFOLLOW, wanted, &status) != 0)
-        throw SystemError(errno, "cannot look at " + what.text());
+        throw SystemError(errno, "cannot look at " + what);
     if ((status.stx_mask & wanted) != wanted || (status.stx_attributes_mask & STATX_ATTR_MOUNT_ROOT) == 0)
         throw Error(ErrorKind::BrokenHost, "the kernel does not tell mount ids (Linux 5.12 is needed)");
     Inode inode;

@@ -4,8 +4,7 @@
 #include <sys/types.h>
 
 #include <cstdint>
-
-#include "base/what.h"
+#include <string>
 
 namespace ogh {
 
@@ -26,7 +25,7 @@ struct Inode {
     bool deleted = false;
 
     /** @throws SystemError; `what` names it */
-    static Inode of(int fd, const What &what);
+    static Inode of(int fd, const std::string &what);
 
     [[nodiscard]] bool is(Kind kind) const;
     [[nodiscard]] bool same_file(const Inode &other) const;

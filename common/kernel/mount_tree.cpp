@@ -27,33 +27,33 @@ SystemError failure(const std::string &what)
     return {error, what};
 }
 
-SystemError cannot_map(const What &what)
+SystemError cannot_map(const std::string &what)
 {
     return {
         errno,
-        "cannot map the owners in " + what.text() +
+        "cannot map the owners in " + what +
             " into the container's user namespace (--idmap): a filesystem in it, or the kernel, cannot do it",
         ErrorKind::BrokenHost};
 }
 
 /** The attributes that this collection sets, as they are in effect: a source may be read-only by itself. */
-unsigned long attributes_in_force(int fd, const What &what)
+unsigned long attributes_in_force(int fd, const std::string &what)
 {
     struct statvfs filesystem {};
     if (::fstatvfs(fd, &filesystem) != 0)
-        throw SystemError(errno, "cannot look at the mount of " + what.text());
+        throw SystemError(errno, "cannot look at the mount of " + what);
     return filesystem.f_flag & (ST_RDONLY | ST_NOSUID | ST_NODEV);
 }
 
 } // namespace
 
-MountTree::MountTree(int source, const MountAttributes &attributes, const What &what)
+MountTree::MountTree(int source, const MountAttributes &attributes, const std::string &what)
     : fd_(::open_tree(source, "",
                       (attributes.recursive ? AT_RECURSIVE : 0U) | AT_EMPTY_PATH | OPEN_TREE_CLONE |
                           OPEN_TREE_CLOEXEC))
 {
     if (!fd_.valid())
-        throw failure("cannot copy the mount of " + what.text() + " (open_tree)");
+        throw failure("cannot copy the mount of " + what + " (open_tree)");
     mount_attr attr{};
     attr.attr_set = MOUNT_ATTR_NOSUID | attributes.further;
     // NOATIME is one of several values of the same bits; the kernel wants them cleared first.
@@ -71,7 +71,7 @@ MountTree::MountTree(int source, const MountAttributes &attributes, const What &
     if (::mount_setattr(fd_.get(), "", AT_EMPTY_PATH | AT_RECURSIVE, &attr, sizeof attr) != 0)
         throw attributes.idmap >= 0
             ? cannot_map(what)
-            : failure("cannot set the mount attributes of " + what.text() + " (mount_setattr)");
+            : failure("cannot set the mount attributes of " + what + " (mount_setattr)");
 }
 
 bool MountTree::is_directory() const
@@ -82,10 +82,10 @@ bool MountTree::is_directory() const
     return S_ISDIR(status.st_mode);
 }
 
-void MountTree::attach(int target, const What &what) const
+void MountTree::attach(int target, const std::string &what) const
 {
     if (::move_mount(fd_.get(), "", target, "", MOVE_MOUNT_F_EMPTY_PATH | MOVE_MOUNT_T_EMPTY_PATH) != 0)
-        throw failure("cannot mount " + what.text() + " (move_mount)");
+        throw failure("cannot mount " + what + " (move_mount)");
 }
 
 void MountTree::detach(const ProcFs &proc) const noexcept
@@ -93,7 +93,7 @@ void MountTree::detach(const ProcFs &proc) const noexcept
     proc.unmount(fd_.get());
 }
 
-bool MountTree::looks_like(int place, const What &what) const
+bool MountTree::looks_like(int place, const std::string &what) const
 {
     return attributes_in_force(place, what) == attributes_in_force(fd_.get(), what);
 }

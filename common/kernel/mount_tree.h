@@ -2,9 +2,9 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 
 #include "base/unique_fd.h"
-#include "base/what.h"
 #include "kernel/proc_fs.h"
 
 namespace ogh {
@@ -31,7 +31,7 @@ public:
      * @throws SystemError; exit code BrokenHost where the kernel lacks the calls (mount_setattr: Linux 5.12), or a
      *         filesystem in the tree cannot map ids
      */
-    MountTree(int source, const MountAttributes &attributes, const What &what);
+    MountTree(int source, const MountAttributes &attributes, const std::string &what);
 
     /** Takes over a detached tree that was made elsewhere. */
     explicit MountTree(UniqueFd fd) : fd_(std::move(fd)) {}
@@ -43,13 +43,13 @@ public:
     [[nodiscard]] bool is_directory() const;
 
     /** Puts the tree on `target` (O_PATH), in the mount namespace that this process is in. */
-    void attach(int target, const What &what) const;
+    void attach(int target, const std::string &what) const;
 
     /** Takes the tree away from where attach() has put it; where that fails the container does not start anyway. */
     void detach(const ProcFs &proc) const noexcept;
 
     /** Whether the mount that `place` (O_PATH) shows has the attributes of this tree's root. */
-    [[nodiscard]] bool looks_like(int place, const What &what) const;
+    [[nodiscard]] bool looks_like(int place, const std::string &what) const;
 
 private:
     UniqueFd fd_;

@@ -32,12 +32,12 @@ std::uint64_t resolve_flags(Walk walk)
     return RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS | RESOLVE_NO_XDEV;
 }
 
-SystemError failure(int error_number, const What &what)
+SystemError failure(int error_number, const std::string &what)
 {
     if (error_number == ENOSYS || error_number == EPERM)
         return {error_number, "openat2 is refused by the kernel or a seccomp filter (Linux 5.12 is needed)",
                 ErrorKind::BrokenHost};
-    return {error_number, "cannot open " + what.text()};
+    return {error_number, "cannot open " + what};
 }
 
 } // namespace
@@ -56,7 +56,8 @@ UniqueFd try_path(int dir, const std::string &path, int flags, Walk walk)
     }
 }
 
-std::optional<UniqueFd> find_path(int dir, const std::string &path, int flags, Walk walk, const What &what)
+std::optional<UniqueFd> find_path(int dir, const std::string &path, int flags, Walk walk,
+                                  const std::string &what)
 {
     UniqueFd fd = try_path(dir, path, flags, walk);
     if (fd.valid())
@@ -66,11 +67,11 @@ std::optional<UniqueFd> find_path(int dir, const std::string &path, int flags, W
     throw failure(errno, what);
 }
 
-UniqueFd open_path(int dir, const std::string &path, int flags, Walk walk, const What &what)
+UniqueFd open_path(int dir, const std::string &path, int flags, Walk walk, const std::string &what)
 {
     auto fd = find_path(dir, path, flags, walk, what);
     if (!fd)
-        throw SystemError(ENOENT, "cannot open " + what.text());
+        throw SystemError(ENOENT, "cannot open " + what);
     return std::move(*fd);
 }
 

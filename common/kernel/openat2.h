@@ -6,7 +6,6 @@
 #include <string>
 
 #include "base/unique_fd.h"
-#include "base/what.h"
 
 namespace ogh {
 
@@ -34,9 +33,10 @@ UniqueFd try_path(int dir, const std::string &path, int flags, Walk walk);
  * @throws SystemError for every other failure; `what` names the path for a person. There is no fallback where
  *         the kernel or a seccomp filter refuses the call: the exit code then is Host.
  */
-std::optional<UniqueFd> find_path(int dir, const std::string &path, int flags, Walk walk, const What &what);
+std::optional<UniqueFd> find_path(int dir, const std::string &path, int flags, Walk walk,
+                                  const std::string &what);
 
 /** As find_path(), but a path that does not exist is an error as well. */
-UniqueFd open_path(int dir, const std::string &path, int flags, Walk walk, const What &what);
+UniqueFd open_path(int dir, const std::string &path, int flags, Walk walk, const std::string &what);
 
 } // namespace ogh

@@ -1,9 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "kernel/repeated_interrupt.h"
 
-#include <sys/syscall.h>
-#include <unistd.h>
-
 #include <cerrno>
 #include <ctime>
 
@@ -16,13 +13,12 @@ namespace {
 /** Without SA_RESTART that it is called is all it takes. */
 extern "C" void end_the_call(int /*number*/) {}
 
-// The C library's functions for timers bring what starts threads, and with that what looks up hosts.
-void start(int timer, std::chrono::nanoseconds interval)
+void start(timer_t timer, std::chrono::nanoseconds interval)
 {
     const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(interval);
     const timespec each{seconds.count(), (interval - seconds).count()};
     const itimerspec value{each, each};
-    if (::syscall(SYS_timer_settime, timer, 0, &value, nullptr) != 0)
+    if (::timer_settime(timer, 0, &value, nullptr) != 0)
         throw SystemError(errno, "cannot set a timer (timer_settime)");
 }
 
@@ -37,7 +33,7 @@ RepeatedInterrupt::RepeatedInterrupt(std::chrono::nanoseconds interval)
     event.sigev_notify = SIGEV_SIGNAL;
     event.sigev_signo = SIGURG;
     try {
-        if (::syscall(SYS_timer_create, CLOCK_MONOTONIC, &event, &timer_) != 0)
+        if (::timer_create(CLOCK_MONOTONIC, &event, &timer_) != 0)
             throw SystemError(errno, "cannot make a timer (timer_create)");
         start(timer_, interval);
     } catch (const Error &) {
@@ -48,7 +44,7 @@ RepeatedInterrupt::RepeatedInterrupt(std::chrono::nanoseconds interval)
 
 RepeatedInterrupt::~RepeatedInterrupt()
 {
-    ::syscall(SYS_timer_delete, timer_);
+    ::timer_delete(timer_);
     ::sigaction(SIGURG, &before_, nullptr);
 }
 

@@ -3,6 +3,7 @@
 
 #include <chrono>
 #include <csignal>
+#include <ctime>
 
 namespace ogh {
 
@@ -19,7 +20,7 @@ public:
     ~RepeatedInterrupt();
 
 private:
-    int timer_ = -1; ///< the kernel's number of it
+    timer_t timer_{};
     struct sigaction before_ {};
 };
 

@@ -190,11 +190,11 @@ void TimeLimit::go_on_in_child(const std::string &stall) const
     throw Error(ErrorKind::TimedOut, gave_up() + stall);
 }
 
-void Cancellation::check(const What &at) const
+void Cancellation::check(const std::string &at) const
 {
     check_end_signals(at);
     if (limit_ != nullptr && limit_->is_over())
-        throw Cancelled(limit_->gave_up() + " while " + at.text(), ErrorKind::TimedOut);
+        throw Cancelled(limit_->gave_up() + " while " + at, ErrorKind::TimedOut);
 }
 
 } // namespace ogh

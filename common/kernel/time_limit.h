@@ -4,8 +4,6 @@
 #include <chrono>
 #include <string>
 
-#include "base/what.h"
-
 namespace ogh {
 
 /**
@@ -55,7 +53,7 @@ public:
     explicit Cancellation(const TimeLimit *limit = nullptr) : limit_(limit) {}
 
     /** @param at what is being done, in words that follow "while". @throws Cancelled */
-    void check(const What &at) const;
+    void check(const std::string &at) const;
 
 private:
     const TimeLimit *limit_;

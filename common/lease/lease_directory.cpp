@@ -228,7 +228,7 @@ std::string LeaseDirectory::lock_keeper(const Processes &processes) const
     return ogh::lock_keeper(status.st_dev, status.st_ino, processes);
 }
 
-MappedText LeaseDirectory::read(size_t limit) const
+std::string LeaseDirectory::read(size_t limit) const
 {
     const UniqueFd fd(::openat(fd_.get(), state_name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
     if (!fd.valid() && errno == ENOENT)
@@ -244,7 +244,7 @@ MappedText LeaseDirectory::read(size_t limit) const
         throw Error(ErrorKind::BrokenHost, named(state_name) + " is empty; '" + how_to_clear() +
                                                "' clears it while no container has a GPU");
     try {
-        return {fd.get(), limit, named(state_name)};
+        return read_all(fd.get(), limit, named(state_name), static_cast<size_t>(status.st_size));
     } catch (const Error &error) {
         throw error.as(ErrorKind::BrokenHost);
     }

@@ -6,7 +6,6 @@
 #include <string>
 #include <string_view>
 
-#include "base/mapped_text.h"
 #include "base/unique_fd.h"
 #include "host/sysroot.h"
 #include "lease/lock_wait.h"
@@ -57,7 +56,7 @@ public:
 
     /** What the state file says; "" if there is none. Readable without the lock: it is only ever replaced. @throws
      * Error (BrokenHost) */
-    [[nodiscard]] MappedText read(size_t limit) const;
+    [[nodiscard]] std::string read(size_t limit) const;
 
     /** Replaces the state file as a whole; with the lock held. @throws Error (BrokenHost), and then it is as it was */
     void write(std::initializer_list<std::string_view> parts) const;

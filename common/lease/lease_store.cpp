@@ -75,14 +75,13 @@ LeaseState state_for(const ProcessSpace &space, std::string_view text, const std
 
 LeaseState LeaseStore::read() const
 {
-    return state_for(processes_.space(), directory_.read(max_lease_file).view(), how_to_clear());
+    return state_for(processes_.space(), directory_.read(max_lease_file), how_to_clear());
 }
 
 LeaseCounts LeaseStore::counts() const
 {
     LeaseCounts counts = read_counts(directory_);
-    const MappedText file = directory_.read(max_lease_file);
-    const std::string_view text = file.view();
+    const std::string text = directory_.read(max_lease_file);
     if (is_of_another_boot(text, processes_.space()))
         return {};
     const std::int64_t now = boottime_ns();
@@ -92,8 +91,7 @@ LeaseCounts LeaseStore::counts() const
 }
 
 LeaseStore::Session::Session(const LeaseStore &store, UniqueFd lock, std::uint64_t ticket)
-    : store_(store), lock_(std::move(lock)), file_(store.directory_.read(max_lease_file)),
-      saved_(file_.view())
+    : store_(store), lock_(std::move(lock)), saved_(store.directory_.read(max_lease_file))
 {
     LeaseFilePart part = part_for(store.processes_.space(), saved_, store.how_to_clear(), ticket);
     state_ = std::move(part.file.state);

@@ -57,6 +57,9 @@ public:
     /** The state while no other process changes it; do not wait for anything meanwhile. */
     class Session final {
     public:
+        Session(const Session &) = delete;
+        Session &operator=(const Session &) = delete;
+
         [[nodiscard]] LeaseState &state() { return state_; }
 
         /** Has the state have all tickets. @throws Error (BrokenHost) */
@@ -91,9 +94,8 @@ public:
 
         const LeaseStore &store_;
         UniqueFd lock_;
-        const MappedText file_;
-        const std::string_view saved_; ///< what the file says
-        std::string_view later_;       ///< of it: tickets that are not in the state
+        const std::string saved_; ///< what the file says
+        std::string_view later_;  ///< of it: tickets that are not in the state
         LeaseState state_;
         Watched all_;                   ///< that were in the state
         std::vector<Had> before_;       ///< then

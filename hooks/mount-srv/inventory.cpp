@@ -18,7 +18,7 @@ namespace {
 
 using FileId = std::pair<dev_t, ino_t>;
 
-FileId id_of(int fd, const What &what)
+FileId id_of(int fd, const std::string &what)
 {
     const Inode inode = Inode::of(fd, what);
     return {inode.device, inode.number};
@@ -48,7 +48,7 @@ public:
             const auto found = sysroot_.find(path(name), [&](int directory) { refuse_writable(directory); });
             if (!found)
                 throw Error(ErrorKind::NotAvailable, "its symlink leads nowhere");
-            const Inode inode = Inode::of(found->fd.get(), What::path(name));
+            const Inode inode = Inode::of(found->fd.get(), quote(name));
             if (!inode.is(Kind::Directory) && !inode.is(Kind::File))
                 throw Error(ErrorKind::NotAvailable,
                             "its symlink leads to neither a directory nor a plain file");
