@@ -3,7 +3,6 @@
 
 #include <fcntl.h>
 
-#include <array>
 
 #include "base/error.h"
 #include "base/file.h"
@@ -26,8 +25,7 @@ std::string image_of(const json &container)
     if (metadata.empty())
         return "";
     constexpr const char *name = "image-name";
-    constexpr std::array<KeptPath, 1> kept{{{name}}};
-    return text_member(parse_object(metadata, "metadata", kept), name);
+    return text_member(parse_object(metadata, "metadata"), name);
 }
 
 /** "STORAGE" of "STORAGE/ID/userdata"; "" of any other bundle. */

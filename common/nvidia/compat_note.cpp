@@ -3,7 +3,6 @@
 
 #include <elf.h>
 
-#include <array>
 #include <climits>
 #include <cstddef>
 #include <cstdint>
@@ -131,8 +130,7 @@ std::optional<CompatNote> parse_note(std::string_view description)
 {
     constexpr const char *drivers_name = "Driver";
     constexpr const char *cuda_name = "CUDA Version";
-    constexpr std::array<KeptPath, 2> kept{{{drivers_name}, {cuda_name}}};
-    const json document = parse_object(description, "the note", kept);
+    const json document = parse_object(description, "the note");
     const json *drivers = find_member(document, drivers_name);
     const json *cuda = find_member(document, cuda_name);
     if ((drivers == nullptr && cuda == nullptr) || (cuda != nullptr && !cuda->is_string()))

@@ -5,7 +5,6 @@
 #include <sys/stat.h>
 
 #include <algorithm>
-#include <array>
 #include <cerrno>
 
 #include "base/error.h"
@@ -180,28 +179,11 @@ bool read_bool(const json &object, const char *name)
     return member->get<bool>();
 }
 
-constexpr std::array<KeptPath, 14> kept{{
-    {"root"},
-    {"annotations"},
-    {"hooks"},
-    {"mounts/type", "bind"},
-    {"mounts/destination"},
-    {"mounts/source"},
-    {"process/args"},
-    {"process/env"},
-    {"process/user"},
-    {"process/capabilities/effective"},
-    {"linux/mountLabel"},
-    {"linux/cgroupsPath"},
-    {"linux/devices/path"},
-    {"linux/resources/devices"},
-}};
-
 } // namespace
 
 Config parse_config(std::string_view text, const std::string &bundle)
 {
-    const json document = parse_object(text, config_name, kept);
+    const json document = parse_object(text, config_name);
     Config config;
     config.rootfs = read_rootfs(document, bundle);
     for (const auto &[key, value] : object_member(document, "annotations").items())

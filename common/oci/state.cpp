@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "oci/state.h"
 
-#include <array>
 #include <cstdint>
 #include <limits>
 
@@ -44,8 +43,7 @@ std::string read_not_creating(const nlohmann::json &state)
 
 State parse_state(std::string_view text)
 {
-    constexpr std::array<KeptPath, 4> kept{{{"id"}, {"pid"}, {"bundle"}, {"status"}}};
-    const auto state = parse_object(text, state_name, kept);
+    const auto state = parse_object(text, state_name);
     State result;
     result.id = string_member(state, "id", state_name);
     result.pid = read_pid(state);
