@@ -131,7 +131,15 @@ std::string Availability::state(size_t i) const
 
 Error Availability::missing(const std::string &text) const
 {
-    return is_cut_by_policy() ? not_allowed(text) : unknown(text);
+    if (is_cut_by_policy())
+        return not_allowed(text);
+    bool has_common = false;
+    for (size_t i = 0; i < candidates_.size(); ++i)
+        has_common = has_common || is_common(i);
+    const bool is_by_name = !has_common && has_some_by_name_alone();
+    return {ErrorKind::NotAvailable, no_gpu(text, "") +
+                                         (is_by_name ? "'any' and 'all' give none, only a name does; " : "") +
+                                         this->text()};
 }
 
 Error Availability::none_open(const std::string &text) const

@@ -67,7 +67,7 @@ public:
         const std::string text = any_text(wanted, group);
         const size_t used = count(State::Taken) + any_;
         std::vector<size_t> common = group.empty() ? others() : others_of(group, text);
-        note_dead(group);
+        note_passed_by(group);
         if (wanted > availability_.remaining(used) && wanted <= common.size())
             throw availability_.too_many(used + wanted);
         if (common.empty())
@@ -83,7 +83,7 @@ public:
     [[nodiscard]] Choice choice() const { return {all_in(State::Taken), any_, candidates_, others()}; }
 
 private:
-    enum class State { Left, Offered, Taken };
+    enum class State { Left, LeftOut, Offered, Taken };
 
     [[nodiscard]] size_t count(State state) const
     {
@@ -204,20 +204,23 @@ private:
         state_[i] = State::Taken;
     }
 
-    /** Those that `any` passes by; what is passed by otherwise is as the host's administrator wants it. */
-    void note_dead(const std::string &group)
+    /** Those that `any` passes by since they are not in order, as `all` says it of them. */
+    void note_passed_by(const std::string &group)
     {
         for (size_t i = 0; i < availability_.size(); ++i) {
             const Candidate &candidate = availability_.at(i);
             const bool is_of_it =
                 group.empty() ? candidate.only_by_name.empty() : has_name(candidate.groups, group);
-            if (candidate.looks_dead && availability_.is_allowed(i) && is_of_it)
+            if (!candidate.problem.empty() && availability_.is_allowed(i) && is_of_it)
                 note_left_out(i);
         }
     }
 
+    /** Once, however often a request could mean it. */
     void note_left_out(size_t i)
     {
+        if (std::exchange(state_[i], State::LeftOut) == State::LeftOut)
+            return;
         const Candidate &candidate = availability_.at(i);
         const bool is_fault = candidate.looks_dead ||
                               (!candidate.problem.empty() && candidate.problem_kind == ErrorKind::BrokenHost);

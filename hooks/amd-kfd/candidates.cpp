@@ -108,9 +108,10 @@ private:
     std::map<PciAddress, unsigned> addresses_;
 };
 
-bool is_usable_discrete(const Gpu &gpu)
+/** In order or not: nothing takes its place without a word. What was not passed into a system container is not there. */
+bool is_discrete_here(const Gpu &gpu)
 {
-    return gpu.problem.empty() && !is_integrated(gpu);
+    return !is_integrated(gpu) && (gpu.problem.empty() || gpu.problem_kind == ErrorKind::BrokenHost);
 }
 
 std::string memory_text(const Gpu &gpu)
@@ -139,7 +140,7 @@ std::vector<Candidate> candidates(const Inventory &inventory)
 {
     const std::vector<Gpu> &gpus = inventory.gpus;
     const Descriptions descriptions(gpus);
-    const bool has_discrete = std::any_of(gpus.begin(), gpus.end(), is_usable_discrete);
+    const bool has_discrete = std::any_of(gpus.begin(), gpus.end(), is_discrete_here);
     std::vector<Candidate> list;
     list.reserve(gpus.size());
     for (const Gpu &gpu : gpus) {

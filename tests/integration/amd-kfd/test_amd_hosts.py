@@ -13,6 +13,7 @@ pytest_plugins = ["harness.nvidia_fixtures", "harness.amd_fixtures"]
 COLUMNS = ["INDEX", "ADDRESS", "RENDER", "CARD", "GFX", "TYPE", "VRAM", "ID", "HINT", "LEASE", "STATE"]
 STRIX = [Gpu(f"0000:{bus}:00.0", bus, 128 + bus, gfx, simd=24, vram=GIB)
          for bus, gfx in ((10, 110500), (11, 110501), (12, 90012), (13, 100304), (14, 100301), (15, 100300))]
+TWIN = Gpu("0000:1d:00.0", 3, 131, 110000)
 ROOTLESS = ("unshare", "--user", "--map-root-user")
 
 
@@ -144,21 +145,39 @@ def test_wsl(amd_by_hand, amd_machine):
     error_of(amd_by_hand("--plan", "--request", "all"), 3, "this host has no AMD GPU (", "WSL")
 
 
+def not_replaced(by_hand, plan, problem):
+    """The discrete GPU has this problem: it is refused by name, and the integrated one stands in for it in nothing."""
+    for value in ("0", "dgpu"):
+        error_of(by_hand("--plan", "--request", value), 6, problem)
+    for value in ("all", "any:1", "any:dgpu:1", "any:gfx1100:1"):
+        error_of(by_hand("--plan", "--request", value), 3, problem)
+    for value in ("1", "igpu", "any:igpu:1"):
+        assert nodes_of(plan("--request", value)) == nodes_for(RAPHAEL)
+
+
 def test_a_gpu_of_which_kfd_says_no_render_node(amd_by_hand, amd_plan, amd_machine):
     properties = f"{amd_machine.topology(XT)}/properties"
     for text in (XT.properties().replace("drm_render_minor", "other"), XT.properties().replace("minor 129", "minor 0")):
         amd_machine.write(properties, text)
-        assert nodes_of(amd_plan("--request", "all")) == nodes_for(RAPHAEL)
-        error_of(amd_by_hand("--plan", "--request", "0"), 6, "no render node")
+        not_replaced(amd_by_hand, amd_plan, "no render node")
 
 
 def test_a_gpu_without_its_render_node_is_named_and_not_given(amd_by_hand, amd_plan, amd_machine):
     """Nothing else takes its place."""
     amd_machine.remove("sys/class/drm/renderD129")
-    assert nodes_of(amd_plan("--request", "all")) == nodes_for(RAPHAEL)
-    assert "renderD129" in amd_by_hand("--plan", "--request", "all").stderr
-    error_of(amd_by_hand("--plan", "--request", "0"), 6, "renderD129")
+    not_replaced(amd_by_hand, amd_plan, "the host has no renderD129")
     assert "renderD129" in rows_of(amd_by_hand("--list"))[0]["STATE"]
+
+
+@on_host([XT, TWIN])
+@pytest.mark.parametrize("value", ["any:1", "all", "any:dgpu:1", "gfx1100"])
+def test_a_gpu_that_is_passed_by_is_told(amd_by_hand, amd_machine, value):
+    """By whatever does not name it."""
+    amd_machine.remove("sys/class/drm/renderD129")
+    process = amd_by_hand("--plan", "--request", value)
+    assert process.returncode == 0 and "renderD131" in process.stdout, process.stderr
+    [line] = process.stderr.splitlines()
+    assert f"GPU 0 ({XT.uuid}) is left out: the host has no renderD129" in line
 
 
 def test_two_gpus_of_one_render_node_are_not_given(amd_by_hand, amd_machine):

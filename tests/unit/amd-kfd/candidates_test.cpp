@@ -97,10 +97,27 @@ BOOST_AUTO_TEST_CASE(integrated_ones_alone_are_not_left_out)
     BOOST_TEST((host.choose("all") == Places{0}));
     BOOST_TEST((host.choose("any:1") == Places{0}));
     BOOST_TEST(host.notes.empty());
+}
+
+BOOST_AUTO_TEST_CASE(an_integrated_one_does_not_stand_in_for_a_discrete_one_that_is_not_in_order)
+{
     AmdGpu broken;
     broken.render_minor = 0;
-    Case beside({broken, AmdGpu::raphael(2, 0, 128)});
-    BOOST_TEST((beside.choose("any:1") == Places{1}));
+    Case host({broken, AmdGpu::raphael(2, 0, 128)});
+    for (const char *value : {"any:1", "all"}) {
+        const auto failure = host.refuse(value);
+        BOOST_TEST((failure.kind == ErrorKind::NotAvailable), value);
+        BOOST_TEST(
+            failure.says("'any' and 'all' give none, only a name does; this host has 1 (0000:7a:00.0); "
+                         "left out: 0 ("),
+            failure.message);
+        BOOST_TEST(failure.says("KFD's node 1 has no render node"), failure.message);
+    }
+    for (const char *value : {"0", "dgpu"})
+        BOOST_TEST((host.refuse(value).kind == ErrorKind::BrokenHost), value);
+    BOOST_TEST((host.refuse("any:dgpu:1").kind == ErrorKind::NotAvailable));
+    for (const char *value : {"1", "igpu", "any:igpu:1"})
+        BOOST_TEST((host.choose(value) == Places{1}), value);
 }
 
 BOOST_AUTO_TEST_CASE(a_unique_id_of_0_is_none)
@@ -167,7 +184,18 @@ BOOST_AUTO_TEST_CASE(problems_are_those_of_the_gpu)
     AmdGpu broken{2, "0000:7a:00.0", 2, 130};
     Case host({AmdGpu(), broken});
     std::filesystem::remove(host.host.path("sys/class/drm/renderD130"));
-    BOOST_TEST((host.choose("all") == Places{0}));
+    for (const char *value :
+         {"all", "any:1", "dgpu", "any:dgpu:1", "any:gfx1100:1", "dgpu,any:1", "gfx1100,dgpu"}) {
+        host.notes.clear();
+        if (std::string_view(value) == "dgpu,any:1")
+            host.refuse(value);
+        else
+            BOOST_TEST((host.choose(value) == Places{0}), value);
+        BOOST_REQUIRE_MESSAGE(host.notes.size() == 1U, value);
+        BOOST_TEST((host.notes.front().level == LogLevel::Warning));
+        BOOST_TEST(host.notes.front().text == "GPU 1 (0000:7a:00.0) is left out: the host has no renderD130, "
+                                              "which KFD's node 2 refers to");
+    }
     const auto failure = host.refuse("1");
     BOOST_TEST((failure.kind == ErrorKind::BrokenHost));
     BOOST_TEST(failure.message == "no GPU '1': the host has no renderD130, which KFD's node 2 refers to");
