@@ -106,6 +106,7 @@ def box_fixture(request):
     else:
         box = request.getfixturevalue("amd_box")("0", engine=engine)
         box.machine = request.getfixturevalue("amd_machine")
+    box.of_runtime = [mount for mount in box.config["mounts"] if mount["destination"].startswith("/dev")]
     without_dev(box)
     box.gives, box.mapped, box.timeout = hook, engine.mapped, 20
     return box
@@ -127,7 +128,7 @@ def test_without_any_of_it_works(box):
     works(box)
 
 
-@each("climb", ["", CLIMB])
+@each("climb", ["", CLIMB] * 3)
 def test_cve_2026_41579_cve_2026_47766_h6_dev_is_a_link_out(box, outside, climb):
     """It becomes one when the runtime has done its work: these runtimes would fill the directory themselves."""
     box.first.append(in_the_container(f'mv "$ROOT/dev" "$ROOT/away"; ln -s "{climb}{outside}" "$ROOT/dev"'))
@@ -142,6 +143,19 @@ def test_cve_2026_41579_cve_2026_47766_such_a_link_leads_to_a_directory_inside(b
         f'mkdir -p {inside}; rmdir {inside}; mv "$ROOT/dev" {inside}; ln -s "{outside}" "$ROOT/dev"'))
     works(box)
     shutil.rmtree(box.rootfs / str(outside)[1:])
+
+
+@all_boxes
+def test_cve_2026_41579_cve_2026_47766_dev_of_the_image_is_a_link(box, outside):
+    """For the runtime, too, which mounts its own /dev where that leads: there the nodes belong. These runtimes fail at an
+    absolute link, which they follow on the host."""
+    box.config["mounts"] += box.of_runtime
+    shutil.rmtree(box.rootfs / "dev")
+    (box.rootfs / "dev").symlink_to("var/devices")
+    (box.rootfs / "var/devices").mkdir(parents=True)
+    works(box)
+    assert outside.exists() and os.readlink(box.rootfs / "dev") == "var/devices"
+    assert not list((box.rootfs / "var/devices").iterdir()), "all of it is on the runtime's tmpfs"
 
 
 @each("place, directory, climb", [("dri", "dri", ""), ("dri", "dri", CLIMB), ("dri/by-path", "by-path", CLIMB),
