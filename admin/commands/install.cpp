@@ -203,7 +203,7 @@ int install(int argc, const char *const *argv)
         {"--base-spec", "FILE", "Of containerd: what its containers start from, as 'ctr oci spec' prints it"},
         request.base_spec);
     cli.add_flag("--defaults",
-                 "Of podman: the default annotations alone, which before 4.6 keep images from asking",
+                 "Of podman: the default annotations alone, which before 4.5.1 keep images from asking",
                  request.defaults_alone);
     cli.add_flag("--gpus", "Of docker: what its flag --gpus calls, in place of CDI devices",
                  request.gpu_flag);

@@ -200,7 +200,7 @@ Findings check_annotations(const Engine &engine)
     const auto takes = annotations->are_taken;
     if (!takes.value_or(true))
         return findings;
-    const std::string why = "before 4.6 " + engine.name + " makes an image's annotations the container's";
+    const std::string why = "before 4.5.1 " + engine.name + " makes an image's annotations the container's";
     if (keys.empty())
         findings.push_back(
             {Severity::Ok,

@@ -13,9 +13,9 @@ namespace ogh::admin {
 
 namespace {
 
-// Before 4.6 podman makes the annotations of an image those of the container, where neither its defaults
+// Before 4.5.1 podman makes the annotations of an image those of the container, where neither its defaults
 // (`annotations` below [containers], containers.conf(5)) nor the caller has the same key.
-const DottedVersion first_without{4, 6};
+const DottedVersion first_without{4, 5, 1};
 
 std::optional<DottedVersion> version_of_podman(const Sysroot &sysroot)
 {

@@ -21,7 +21,7 @@ namespace {
 constexpr const char *drop_in_name = "90-oci-gpu-hooks.conf";
 
 constexpr const char *head_of_defaults =
-    R"(# Written by oci-gpu-hooks install. Before podman 4.6 the annotations of an image become the
+    R"(# Written by oci-gpu-hooks install. Before podman 4.5.1 the annotations of an image become the
 # container's: with these defaults an image asks for nothing, and whoever calls podman still can.
 # A list takes the place of those in earlier files, so what was in effect stands here as well.
 [containers]

@@ -12,7 +12,7 @@ namespace ogh::cdi {
 using IsWanted = std::function<bool(std::string_view, std::string_view)>;
 
 /**
- * A specification, in JSON or YAML: versions 0.3.0 to 1.1.1. Whatever the reference implementation refuses is refused.
+ * A specification, in JSON or YAML: versions 0.3.0 to 1.1.0. Whatever the reference implementation refuses is refused.
  * Pure.
  * @param is_wanted the edits of other devices are checked, and left out: a file may have a thousand. Empty: all are
  * @throws Error (BrokenHost) that says what is wrong, and in which line

@@ -16,8 +16,7 @@ std::optional<Version> parse_version(std::string_view text)
                                                                                    {"0.7.0", v0_7},
                                                                                    {"0.8.0", {0, 8, 0}},
                                                                                    {"1.0.0", {1, 0, 0}},
-                                                                                   {"1.1.0", v1_1},
-                                                                                   {"1.1.1", {1, 1, 1}}});
+                                                                                   {"1.1.0", v1_1}});
     if (text.starts_with('v'))
         text.remove_prefix(1);
     const auto *const known = std::find_if(versions.begin(), versions.end(),

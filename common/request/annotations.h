@@ -15,14 +15,14 @@ namespace ogh {
 constexpr std::string_view annotation_prefix = "io.oci-gpu-hooks.";
 
 /**
- * The value of an annotation of this collection that is as if it were not there. podman before 4.6 makes an image's
+ * The value of an annotation of this collection that is as if it were not there. podman before 4.5.1 makes an image's
  * annotations the container's, below the defaults of containers.conf: with this value as the default of each key an
  * image asks for nothing, and the caller, the environment and the host still do.
  */
 constexpr std::string_view absent_value = "-";
 
 /**
- * Whether podman made the container. Before 4.6 it writes `io.podman.annotations.*` into each, after what an image says,
+ * Whether podman made the container. Before 4.5.1 it writes `io.podman.annotations.*` into each, after what an image says,
  * which can forge `io.container.manager`; later versions, where an image says nothing, always have the latter.
  */
 bool is_by_podman(const Config &config);
@@ -35,7 +35,7 @@ struct OwnAnnotation {
 
 /**
  * `io.oci-gpu-hooks.KEY`, or `io.oci-gpu-hooks.KEY/CONTAINER` which wins. The latter does not count in a container that
- * podman made: there the name of the container is whoever's, an image's before podman 4.6.
+ * podman made: there the name of the container is whoever's, an image's before podman 4.5.1.
  * @return nothing where it is not there, or its value is absent_value
  */
 std::optional<OwnAnnotation> find_own_annotation(const Config &config, std::string_view key);

@@ -34,7 +34,7 @@ constexpr const char *hook_name = "cdi-devices";
 
 constexpr const char *engine_origin = "annotations 'cdi.k8s.io/...'";
 
-/** podman takes devices otherwise; before 4.6 such annotations are the image's, which no default can keep from it. */
+/** podman takes devices otherwise; before 4.5.1 such annotations are the image's, which no default can keep from it. */
 DeviceRequest asked_of_engine(const Hook &hook, const Options &options)
 {
     const bool counts = options.engine_annotations && hook.config() && !is_by_podman(*hook.config());

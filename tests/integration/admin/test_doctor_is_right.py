@@ -100,7 +100,7 @@ def test_the_doctor_says_what_podman_does(machine, files, seen, oci_gpu_hooks, c
     sees, in_force = CASES[case]
     case(files)
     assert seen() == sees
-    # Before podman 4.6 it is an error that images may ask.
+    # Before podman 4.5.1 it is an error that images may ask.
     files.program("podman")
     machine.run([oci_gpu_hooks, "install", "--sysroot", files.path, "--engine", "podman", "--defaults"], check=False)
     done = machine.run([oci_gpu_hooks, "doctor", "--format", "json"], check=False)

@@ -123,7 +123,7 @@ def says(real):
 
 
 def test_an_image_asks_for_nothing(real, files, images, scratch):
-    """With podman before 4.6 its annotations are the container's; who calls podman still gets what they ask for."""
+    """With podman before 4.5.1 its annotations are the container's; who calls podman still gets what they ask for."""
     gpus = nvidia.NvidiaHost(scratch / "gpus", nvidia.TWO, numbers=nvidia.UNUSED)
     look = ["--sysroot", str(gpus.path)]
     files.put(f"{SHIPPED}/{FILES['nvidia-devices']}", files.document("nvidia-devices", look))
@@ -145,7 +145,7 @@ def test_an_image_asks_for_nothing(real, files, images, scratch):
     assert images.sees("all") == NOTHING
 
 
-@pytest.mark.skipif(not is_version_4(), reason="an image's annotations are the container's before podman 4.6")
+@pytest.mark.skipif(not is_version_4(), reason="an image's annotations are the container's before podman 4.5.1")
 def test_the_hosts_other_ways_in_go_on(real, files, images):
     """Which `none` as a default turned off: a request of the host's for every container."""
     files.hooks_dir()
@@ -155,7 +155,7 @@ def test_the_hosts_other_ways_in_go_on(real, files, images):
         assert images.sees(image) == f"{NOTHING} datasets", image
 
 
-@pytest.mark.skipif(not is_version_4(), reason="an image's annotations are the container's before podman 4.6")
+@pytest.mark.skipif(not is_version_4(), reason="an image's annotations are the container's before podman 4.5.1")
 def test_the_administrators_defaults_stay_in_effect(real, files, images):
     conf = "etc/containers/containers.conf.d/50-mine.conf"
     files.write(conf, f'[containers]\nannotations = ["org.example=1", "{PREFIX}mount-srv=models"]\n')

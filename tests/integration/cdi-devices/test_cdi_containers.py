@@ -177,7 +177,7 @@ def test_annotations_of_engines_in_a_pod(cdi_box, gpus):
 
 
 def test_annotations_of_engines_under_podman(cdi_box, gpus):
-    """Before 4.6 an image may have them; nobody sets them for podman, which takes devices otherwise."""
+    """Before 4.5.1 an image may have them; nobody sets them for podman, which takes devices otherwise."""
     box = cdi_box(None, "--engine-annotations")
     box.loader = "concourse"
     box.annotations.update({"cdi.k8s.io/plugin_1": "vendor.com/gpu=1", "io.podman.annotations.init": "FALSE"})

@@ -93,7 +93,7 @@ def test_ldcache_update_gives_nothing_of_the_hosts(make):
 
 @pytest.mark.parametrize("engine", engines.PODMANS, ids=str)
 def test_podman_names_no_container(srv, engine_box, engine):
-    """Who calls it, and before 4.6 the image, can say any name; what is for all of its containers counts."""
+    """Who calls it, and before 4.5.1 the image, can say any name; what is for all of its containers counts."""
     srv.directories("datasets", "models")
     key = f"{PREFIX}mount-srv"
     for value, seen in (("-", "nothing\n"), ("models", "models\n")):

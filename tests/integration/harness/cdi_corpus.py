@@ -50,14 +50,14 @@ def refused(text, **more):
 
 
 def versions():
-    known = [f"0.{minor}.0" for minor in range(3, 9)] + ["1.0.0", "1.1.0", "1.1.1"]
+    known = [f"0.{minor}.0" for minor in range(3, 9)] + ["1.0.0", "1.1.0"]
     for version in known:
         unknown_to = [library for library, last in ((OLD, "0.5.0"), (LATER, "0.8.0")) if version > last]
         yield Entry(file_of(NODE, version), differs=dict.fromkeys(unknown_to, NEWER))
     yield Entry(file_of(NODE, "v0.5.0"), differs={OLD: NEWER})
     for version in ("0.1.0", "0.2.0"):
         yield refused(file_of(NODE, version), differs={OLD: FIRST})
-    for version in ("''", "~", "0.5", "0.5.0.0", "vv0.5.0", "V0.5.0", "0.9.0", "1.2.0", "' 0.5.0'", "[]", "5"):
+    for version in ("''", "~", "0.5", "0.5.0.0", "vv0.5.0", "V0.5.0", "0.9.0", "1.1.1", "1.2.0", "' 0.5.0'", "[]", "5"):
         yield refused(file_of(NODE, version))
 
 

@@ -150,7 +150,7 @@ def test_build(podman, hook, srv, scratch):
 
 
 def test_an_image_with_our_annotations(podman):
-    """Before podman 4.6 it opts itself in, unless containers.conf says otherwise."""
+    """Before podman 4.5.1 it opts itself in, unless containers.conf says otherwise."""
     (podman.directory / "Containerfile").write_text(f"FROM {IMAGE}\nRUN ls /srv || true\n", encoding="utf-8")
     podman.build(*ALL, "--tag", "localhost/asks")
     look = ("--rm", "localhost/asks", "sh", "-c", "ls /srv 2>/dev/null || true")
