@@ -13,16 +13,15 @@ void check_pod(std::string_view hook, const Config &config, const OptInOptions &
     const std::string_view key = pod_key(config);
     if (key.empty() || options.has_limit || options.needs_no_limit)
         return;
-    const std::string only = "--only " + std::string(key) + "=NAMESPACE";
-    std::string install = "oci-gpu-hooks install --engine crio " + std::string(hook);
+    std::string install = std::string("oci-gpu-hooks install --engine ") +
+                          (key == crio_pod_key ? "crio " : "containerd --runtime NAME ") + std::string(hook);
     for (const std::string &word : options.words)
         install += " " + quote(word);
     throw Error(ErrorKind::Denied,
                 "a pod's author is not the host's administrator: the " + origin +
-                    " counts only where the hook has a limit (--only, --allow or --max-devices), and it has "
-                    "none; " +
-                    (key == crio_pod_key ? "for example: " + install + " " + only
-                                         : "add " + only + " to its args, see the guide kubernetes.md"));
+                    " counts only where the hook has a limit (--only, --allow, --max-devices, --quota or "
+                    "--quota-by), and it has none; for example: " +
+                    install + " --only " + std::string(key) + "=NAMESPACE, see the guide kubernetes.md");
 }
 
 } // namespace ogh

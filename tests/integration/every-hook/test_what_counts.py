@@ -14,9 +14,11 @@ pytest_plugins = ["harness.nvidia_fixtures", "harness.amd_fixtures", "harness.ld
 
 POD_KEYS = ["io.kubernetes.cri.sandbox-namespace", "io.kubernetes.pod.namespace"]
 LIMITED = [name for name in NAMES if name != "ldcache-update"]
-LIMITS = {"mount-srv": [["--allow", "datasets"]], "nvidia-devices": [["--allow", "0-31"], ["--max-devices", "32"]],
-          "amd-kfd": [["--allow", "0-31"], ["--max-devices", "32"]],
-          "cdi-devices": [["--allow", "vendor.com/gpu"], ["--max-devices", "3"]]}
+QUOTAS = [["--quota", "pods=32"], ["--quota-by", "{key}=32"]]
+LIMITS = {"mount-srv": [["--allow", "datasets"]],
+          "nvidia-devices": [["--allow", "0-31"], ["--max-devices", "32"], *QUOTAS],
+          "amd-kfd": [["--allow", "0-31"], ["--max-devices", "32"], *QUOTAS],
+          "cdi-devices": [["--allow", "vendor.com/gpu"], ["--max-devices", "3"], *QUOTAS]}
 
 
 @pytest.fixture(name="make")
@@ -63,11 +65,11 @@ def test_a_dash_is_as_if_the_annotation_were_not_there(make, name):
 def test_a_pod_may_ask_only_within_a_limit(make, name, pod_key):
     box = make(name)
     box.annotations[pod_key] = "ml"
-    message = refused_by(name, box.run(), 5, f"--only {pod_key}=NAMESPACE")
-    assert ("oci-gpu-hooks install --engine crio" in message) == (pod_key == POD_KEYS[1])
+    engine = ("containerd --runtime NAME", "crio")[POD_KEYS.index(pod_key)]
+    refused_by(name, box.run(), 5, f"--only {pod_key}=NAMESPACE", f"oci-gpu-hooks install --engine {engine} {name} ")
     args = box.args
     for limit in [["--only", f"{pod_key}=m*"], *LIMITS[name]]:
-        box.args = [*args, *limit]
+        box.args = [*args, *(str(word).format(key=pod_key) for word in limit)]
         assert started(box.run()) == "started\n", limit
     box.args = [*args, "--only", f"{pod_key}=other"]
     refused_by(name, box.run(), 5, "--only")

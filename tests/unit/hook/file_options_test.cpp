@@ -31,11 +31,12 @@ BOOST_AUTO_TEST_CASE(no_value_is_taken_for_an_option)
 
 BOOST_AUTO_TEST_CASE(which_options_are_a_limit)
 {
-    for (const char *const word : {"--only=a=b", "--allow=0", "--max-devices=1"})
+    for (const char *const word :
+         {"--only=a=b", "--allow=0", "--max-devices=1", "--quota=ml=2", "--quota-by=a=1"})
         BOOST_TEST(sort_options({"--idmap", word}).has_limit, word);
     for (const char *const word :
          {"--request=--allow", "--writable=never", "--max-wait=1m", "--opt-in=always", "--source-dir=/",
-          "--allow-capabilities=none", "--allow"})
+          "--allow-capabilities=none", "--allow", "--max-sharers=1"})
         BOOST_TEST(!sort_options({"--idmap", word}).has_limit, word);
 }
 

@@ -276,6 +276,12 @@ BOOST_AUTO_TEST_CASE(what_a_refused_pod_needs_is_one_command_with_the_options_th
     BOOST_TEST(c.failure().says("example: oci-gpu-hooks install --engine crio mount-srv --only "
                                 "io.kubernetes.pod.namespace=NAMESPACE"),
                c.failure().message);
+    Case other;
+    other.config.annotations = {{key, "a"}, {"io.kubernetes.cri.sandbox-namespace", "ml"}};
+    BOOST_TEST(other.failure().says(
+                   "example: oci-gpu-hooks install --engine containerd --runtime NAME mount-srv --only "
+                   "io.kubernetes.cri.sandbox-namespace=NAMESPACE"),
+               other.failure().message);
     c.options.words = {"--source-dir", "/data"};
     BOOST_TEST(c.failure().says("mount-srv '--source-dir' '/data' --only"), c.failure().message);
 }
