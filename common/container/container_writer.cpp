@@ -119,11 +119,11 @@ bool ContainerWriter::make_entry(const InnerPath &path, const Entry &entry)
         return false;
     hold_root();
     files_.push_back(std::make_unique<AtomicFile>(place(parent, path), entry.make));
-    name(*files_.back());
+    replace(*files_.back());
     return true;
 }
 
-void ContainerWriter::name(AtomicFile &file)
+void ContainerWriter::replace(AtomicFile &file)
 {
     const AtomicPlace &place = file.place();
     if (file.exchange())
@@ -155,7 +155,7 @@ void ContainerWriter::hold_root()
     held_root_ = std::move(fd); // where a filesystem has no locks nobody else is believed to be there
 }
 
-void ContainerWriter::write(const FileEdit &file)
+AtomicFile &ContainerWriter::write(const FileEdit &file)
 {
     const InnerPath path = InnerPath::parse(file.container_path);
     const InnerDirectory &parent = directory(path.parent);
@@ -163,16 +163,9 @@ void ContainerWriter::write(const FileEdit &file)
         throw cannot_make(path.full(), parent.why_not_make);
     hold_root();
     files_.push_back(std::make_unique<AtomicFile>(place(parent, path), file.content, file.mode));
-    written_.push_back(files_.back().get());
     // Before a directory that was made for it.
     progress_.undo.add([written = files_.back().get()] { written->discard(); });
-}
-
-void ContainerWriter::replace()
-{
-    for (AtomicFile *file : written_)
-        name(*file);
-    written_.clear();
+    return *files_.back();
 }
 
 } // namespace ogh

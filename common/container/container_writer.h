@@ -55,21 +55,19 @@ public:
 
     /**
      * Writes a file under a temporary name in its directory, which is made if need be; replace() gives it its name.
+     * @return this object's, which removes it at its end if it has not got its name
      * @throws Error if nothing may be made there, because it lies in a volume or on a shared mount
      */
-    void write(const FileEdit &file);
+    AtomicFile &write(const FileEdit &file);
 
-    /** Puts the files that were written in place of those that have their names, in the order of write(). */
-    void replace();
+    /** Gives a file its name, and puts on the undo log what had that. @throws Error */
+    void replace(AtomicFile &file);
 
 private:
     const InnerDirectory &directory(const std::string &path);
     std::optional<UniqueFd> make(const InnerDirectory &parent, const InnerPath &path, Kind kind);
     void is_made(const InnerDirectory &parent, const std::string &name, Kind kind);
     [[nodiscard]] bool has_to_make(const InnerDirectory &parent, const InnerPath &path, const Entry &entry);
-
-    /** Gives it its name, and puts on the undo log what had that. */
-    void name(AtomicFile &file);
 
     /** Whoever makes something under a temporary name holds the root for it: the name is a fixed one. */
     void hold_root();
@@ -80,7 +78,6 @@ private:
     Progress &progress_;
     std::optional<UniqueFd> held_root_;
     std::vector<std::unique_ptr<AtomicFile>> files_; ///< what was made, with what had their names
-    std::vector<AtomicFile *> written_;              ///< those that have not got their names yet
 };
 
 } // namespace ogh

@@ -6,6 +6,7 @@
 
 #include <cerrno>
 #include <utility>
+#include <vector>
 
 #include "base/error.h"
 #include "base/text.h"
@@ -96,6 +97,20 @@ void attach_mount(const MountSource &source, EnteredContainer &container)
                                            (source.edit.read_only ? ", read-only" : ", writable"));
 }
 
+template<typename Work> void try_file(const FileEdit &file, EnteredContainer &container, const Work &work)
+{
+    try {
+        work();
+    } catch (const Cancelled &) {
+        throw;
+    } catch (const Error &error) {
+        if (!file.only_if_possible)
+            throw;
+        container.note(LogLevel::Warning,
+                       "the file " + quote(file.container_path) + " is left out: " + error.what());
+    }
+}
+
 } // namespace
 
 void allow_devices(const Edits &edits, EnteredContainer &container)
@@ -152,17 +167,20 @@ void make_links(const Edits &edits, EnteredContainer &container)
 
 void replace_files(const Edits &edits, EnteredContainer &container)
 {
-    Notes notes;
+    std::vector<std::pair<const FileEdit *, AtomicFile *>> written;
     for (const FileEdit &file : edits.files) {
         if (file.how != FileEdit::How::Replace)
             continue;
         container.check("writing " + quote(file.container_path));
-        container.writer().write(file);
-        notes.push_back({LogLevel::Info, "wrote " + quote(file.container_path)});
+        try_file(file, container, [&] { written.emplace_back(&file, &container.writer().write(file)); });
     }
     container.check("replacing files");
-    container.writer().replace();
-    container.note(std::move(notes));
+    for (const auto &[file, made] : written) {
+        try_file(*file, container, [&, made = made, file = file] {
+            container.writer().replace(*made);
+            container.note(LogLevel::Info, "wrote " + quote(file->container_path));
+        });
+    }
 }
 
 void attach_mounts(const Edits & /*edits*/, EnteredContainer &container)

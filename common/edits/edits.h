@@ -38,7 +38,8 @@ struct FileEdit {
     std::string container_path; ///< absolute inside the container
     std::string content;
     How how = How::Replace;
-    mode_t mode = 0644; ///< or 0600, where not everybody may read what it takes the place of
+    mode_t mode = 0644;            ///< or 0600, where not everybody may read what it takes the place of
+    bool only_if_possible = false; ///< of one that replaces: go on without it where it cannot be written
 
     bool operator==(const FileEdit &) const = default;
 };

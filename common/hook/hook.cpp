@@ -231,10 +231,10 @@ void Hook::carry_out(const Edits &edits)
     }
 }
 
-void Hook::try_to_carry_out(const Edits &edits)
+void Hook::try_to(const std::function<void()> &work)
 {
     try {
-        carry_out(edits);
+        work();
     } catch (const Cancelled &) {
         throw;
     } catch (const Error &error) {

@@ -86,10 +86,11 @@ public:
     void carry_out(const Edits &edits);
 
     /**
-     * The same for what nobody asked of this hook: something in the container that is in the way stops no start, and is
-     * a warning. What was done by then has been taken back.
+     * Does what nobody asked of this hook: something in the container that cannot be read, or is in the way, stops no
+     * start, and is a warning. What was done by then has been taken back.
+     * @throws Error for what is the host's fault; Cancelled
      */
-    void try_to_carry_out(const Edits &edits);
+    void try_to(const std::function<void()> &work);
 
     /** The container that asks, once request() has said what; all empty with --plan by hand. */
     [[nodiscard]] const Container &container() const { return container_; }

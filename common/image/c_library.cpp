@@ -3,7 +3,13 @@
 
 #include <algorithm>
 #include <array>
+#include <optional>
+#include <string_view>
+#include <utility>
 
+#include "base/error.h"
+#include "base/file.h"
+#include "base/text.h"
 #include "kernel/inode.h"
 
 namespace ogh {
@@ -20,10 +26,34 @@ constexpr std::array<const char *, 8> glibc_loaders{
 /** musl calls its loader /lib/ld-musl-MACHINE.so.1 (musl, ldso/dynlink.c). */
 constexpr std::array<const char *, 5> machines_of_musl{"x86_64", "aarch64", "i386", "armhf", "powerpc64le"};
 
-bool has_plain_file(const ImageReader &image, const std::string &path)
+/** What cannot be found (a link that leads to itself, a file for a directory) runs no program: the image lacks it. */
+std::optional<UniqueFd> find(const ImageReader &image, const std::string &path, Kind kind)
 {
-    const auto found = image.find(path);
-    return found && Inode::of(found->get(), path).is(Kind::File);
+    try {
+        auto found = image.find(path);
+        return found && Inode::of(found->get(), path).is(kind) ? std::move(found) : std::nullopt;
+    } catch (const SystemError &error) {
+        if (error.kind() != ErrorKind::Failure)
+            throw;
+        return std::nullopt;
+    }
+}
+
+/** glibc's loader has the path of its cache as a text in it: that for which it was built. */
+bool reads_cache(const ImageReader &image, int loader, const std::string &path)
+{
+    using namespace std::string_view_literals;
+    constexpr size_t max_loader_size = size_t{4} << 20U; // one with all symbols has 1.2 MB
+    const std::string what = quote(path) + " in the container";
+    try {
+        const Inode inode = Inode::of(loader, what);
+        return read_all(image.open(loader, inode, what).get(), max_loader_size, what, inode.size)
+                   .find("\0/etc/ld.so.cache\0"sv) != std::string::npos;
+    } catch (const Error &error) {
+        if (error.kind() != ErrorKind::Failure && error.kind() != ErrorKind::HostileContainer)
+            throw;
+        return true; // it may be run and not be read: nothing is said without knowing
+    }
 }
 
 } // namespace
@@ -31,14 +61,29 @@ bool has_plain_file(const ImageReader &image, const std::string &path)
 bool has_glibc(const ImageReader &image)
 {
     return std::any_of(glibc_loaders.begin(), glibc_loaders.end(),
-                       [&](const char *loader) { return has_plain_file(image, loader); });
+                       [&](const char *loader) { return find(image, loader, Kind::File); });
+}
+
+std::vector<std::string> places_without_cache(const ImageReader &image)
+{
+    std::vector<std::string> places;
+    for (const std::string loader : glibc_loaders) {
+        const auto found = find(image, loader, Kind::File);
+        if (found && !reads_cache(image, found->get(), loader))
+            places.push_back(loader);
+    }
+    for (const std::string store : {"/nix/store", "/gnu/store"}) {
+        if (find(image, store, Kind::Directory))
+            places.push_back(store);
+    }
+    return places;
 }
 
 std::vector<std::string> musl_machines(const ImageReader &image)
 {
     std::vector<std::string> machines;
     for (const std::string machine : machines_of_musl) {
-        if (has_plain_file(image, "/lib/ld-musl-" + machine + ".so.1"))
+        if (find(image, "/lib/ld-musl-" + machine + ".so.1", Kind::File))
             machines.push_back(machine);
     }
     return machines;

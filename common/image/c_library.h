@@ -14,6 +14,13 @@ namespace ogh {
 /** Whether the image has a loader of glibc's, for any machine. @throws SystemError */
 bool has_glibc(const ImageReader &image);
 
+/**
+ * Those of the image whose programs find no library by /etc/ld.so.cache: loaders of glibc's that were built for another
+ * file or none (Exherbo, Clear Linux), and the stores of Nix and Guix, where programs name a loader of their own.
+ * @throws SystemError
+ */
+std::vector<std::string> places_without_cache(const ImageReader &image);
+
 /** The machines that the image has a loader of musl's for, as musl calls them: "x86_64". @throws SystemError */
 std::vector<std::string> musl_machines(const ImageReader &image);
 

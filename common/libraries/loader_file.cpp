@@ -4,6 +4,8 @@
 #include <sys/stat.h>
 #include <sys/xattr.h>
 
+#include <optional>
+
 #include "base/error.h"
 #include "base/file.h"
 #include "base/text.h"
@@ -26,11 +28,27 @@ mode_t mode_like(int opened, const Inode &old)
     return is_for_everyone && !has_acl ? 0644 : 0600;
 }
 
+/** A link that leads to itself, a file where a directory should be. @throws SystemError for what is the host's fault */
+LoaderFile unreadable(const SystemError &error)
+{
+    if (error.kind() != ErrorKind::Failure)
+        throw SystemError(error);
+    LoaderFile file;
+    file.state = LoaderFile::State::Other;
+    file.problem = std::string("cannot be read: ") + error.what();
+    return file;
+}
+
 LoaderFile read(ContainerView &view, const std::string &path, size_t limit)
 {
     LoaderFile file;
     const ImageReader reader = view.reader(ReadAs::Root);
-    const auto found = reader.find(path);
+    std::optional<UniqueFd> found;
+    try {
+        found = reader.find(path);
+    } catch (const SystemError &error) {
+        file = unreadable(error);
+    }
     if (!found)
         return file;
     const std::string what = quote(path) + " in the container";
@@ -63,10 +81,14 @@ LoaderFile read_loader_file(ContainerView &view, const std::string &path, size_t
 {
     LoaderFile file = read(view, path, limit);
     const InnerPath inner = InnerPath::parse(path);
-    file.has_leftover = view.reader(ReadAs::Root).find(inner.temporary().full()).has_value();
-    const std::string why = view.mount_policy().why_not_make(inner.parent, view.root());
-    if (!why.empty())
-        file.why_not_replace = why;
+    try {
+        file.has_leftover = view.reader(ReadAs::Root).find(inner.temporary().full()).has_value();
+        const std::string why = view.mount_policy().why_not_make(inner.parent, view.root());
+        if (!why.empty())
+            file.why_not_replace = why;
+    } catch (const SystemError &error) {
+        file.why_not_replace = unreadable(error).problem;
+    }
     return file;
 }
 
@@ -84,6 +106,8 @@ LoaderImage read_loader_image(ContainerView &view)
         const ImageReader reader = view.reader(ReadAs::Process);
         image.has_glibc = has_glibc(reader);
         machines = musl_machines(reader);
+        if (machines.empty()) // what has glibc's name is gcompat's beside musl, and goes by musl's file
+            image.without_cache = places_without_cache(reader);
     }
     if (image.has_glibc) {
         image.cache = read_loader_file(view, loader_cache_path, max_cache_size);

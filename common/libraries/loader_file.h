@@ -57,9 +57,11 @@ struct LoaderImage {
     LoaderFile cache; ///< these three only with glibc
     LoaderFile conf;
     LoaderFile own_conf;
-    std::vector<MuslPath> musl;           ///< one for each loader of musl
-    std::vector<std::string> directories; ///< to be searched, in order
-    std::vector<AddedLibrary> libraries;  ///< in them
+    std::vector<MuslPath> musl;             ///< one for each loader of musl
+    std::vector<std::string> without_cache; ///< whose programs read no such cache, see places_without_cache()
+    std::string library_path;               ///< LD_LIBRARY_PATH of the container's process
+    std::vector<std::string> directories;   ///< to be searched, in order
+    std::vector<AddedLibrary> libraries;    ///< in them
     /** Whether they are all that lie in the directories. If not, the image's entries for these directories stay. */
     bool has_all_libraries = true;
 };

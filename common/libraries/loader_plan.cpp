@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <variant>
 
+#include "base/contains.h"
 #include "base/text.h"
 #include "libraries/merged_cache.h"
 #include "loader/ld_cache.h"
@@ -48,7 +49,7 @@ void should_be(const std::string &path, const LoaderFile &file, std::string cont
     if (is_right(file, content))
         return;
     if (file.why_not_replace.empty())
-        edits.files.push_back({path, std::move(content), FileEdit::How::Replace, file.mode});
+        edits.files.push_back({path, std::move(content), FileEdit::How::Replace, file.mode, true});
     else
         warn(notes, quote(path) +
                         " stays as it is, so that a later ldconfig in the container loses the directories: " +
@@ -159,6 +160,27 @@ void plan_musl(const MuslPath &musl, const std::vector<std::string> &directories
     must_be(musl.path, musl.file, std::move(text), read_only && !absent, edits);
 }
 
+/** Programs whose loader reads none of the files that can be written here. */
+void warn_without_cache(const LoaderImage &image, Notes &notes)
+{
+    const bool has_none = !image.has_glibc && image.musl.empty();
+    const auto searched = split_list(image.library_path, ':');
+    const bool is_searched =
+        std::all_of(image.directories.begin(), image.directories.end(),
+                    [&](const auto &directory) { return contains(searched, directory); });
+    if (is_searched || (!has_none && image.without_cache.empty()))
+        return;
+    std::string directories;
+    for (const std::string &directory : image.directories)
+        directories += (directories.empty() ? "" : ":") + directory;
+    warn(notes, (image.without_cache.empty()
+                     ? "the image has neither glibc's loader nor musl's where programs name it"
+                     : "programs with the loader of " + quote_list(image.without_cache) + " do not read " +
+                           quote(loader_cache_path)) +
+                    ": they find the libraries with LD_LIBRARY_PATH=" + printable(directories) +
+                    " in the container's environment");
+}
+
 } // namespace
 
 bool includes_own_conf(std::string_view conf)
@@ -187,10 +209,9 @@ Edits plan_loader_files(const LoaderImage &image, bool read_only, Notes &notes)
             {LogLevel::Info, "nothing to do: no directory with libraries was asked for or put in"});
         return edits;
     }
-    if (!image.has_glibc && image.musl.empty()) {
-        notes.push_back({LogLevel::Info, "nothing to do: the image has neither glibc's loader nor musl's"});
+    warn_without_cache(image, notes);
+    if (!image.has_glibc && image.musl.empty())
         return edits;
-    }
     if (image.has_glibc) {
         if (!read_only)
             plan_conf(image, edits, notes);

@@ -215,6 +215,9 @@ private:
         }
         if (needs_image(inputs.actions))
             inputs.image = read_image(hook_.look(), inputs.actions, hook_.notes());
+        if (hook_.config())
+            inputs.image.loader.library_path =
+                environment_value(*hook_.config(), "LD_LIBRARY_PATH").value_or("");
     }
 
     Hook &hook_;

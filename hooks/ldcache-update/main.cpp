@@ -22,13 +22,18 @@ int main(int argc, char **argv)
             const auto request = ogh::ldcache_update::parse_library_request(asked->what, further);
             if (request == ogh::ldcache_update::LibraryRequest())
                 return hook.carry_out({}); // `none`: then the image does not matter
-            ogh::Notes &notes = hook.notes();
-            const auto image = ogh::ldcache_update::read_image(hook.look(), request, notes);
-            const auto edits = ogh::plan_loader_files(image, hook.read_only(), notes);
-            hook.say_notes();
-            if (asked->asker == ogh::Asker::OtherHook)
-                hook.try_to_carry_out(edits);
-            else
+            const auto serve = [&] {
+                auto image = ogh::ldcache_update::read_image(hook.look(), request, hook.notes());
+                if (hook.config())
+                    image.library_path =
+                        ogh::environment_value(*hook.config(), "LD_LIBRARY_PATH").value_or("");
+                const auto edits = ogh::plan_loader_files(image, hook.read_only(), hook.notes());
+                hook.say_notes();
                 hook.carry_out(edits);
+            };
+            if (asked->asker == ogh::Asker::OtherHook)
+                hook.try_to(serve);
+            else
+                serve();
         });
 }

@@ -4,12 +4,14 @@ that anybody else has made is never believed."""
 
 import os
 import shutil
+from pathlib import Path
 
 import pytest
 
 from harness import concourse, engines
 from harness.box import PREFIX
-from harness.expect import started
+from harness.debian_root import LIBRARIES, LOADER
+from harness.expect import started, told
 from harness.ldcache import CACHE, CONF, in_the_container, read, snapshot
 
 pytest_plugins = ["harness.ldcache_fixtures"]
@@ -70,6 +72,68 @@ def test_a_container_with_a_tree_needs_no_key_at_all(make, driver, engine):
     box.loader = "concourse"
     box.first.append(tree_hook(driver))
     assert started(box.run(PROBE)) == FOUND
+
+
+def loop(path):
+    path.symlink_to(path.name)
+
+
+@pytest.mark.parametrize("place, put, found, words", [
+    (CACHE, loop, True, "'/etc/ld.so.cache' in the container cannot be used, a new one takes its place: cannot be read"),
+    ("etc/ld.so.conf", loop, True, "'/etc/ld.so.conf' in the container cannot be read"),
+    ("etc/ld.so.conf.d", loop, True, f"'/{CONF}' stays as it is"),
+    ("etc/ld.so.conf.d", Path.touch, True, f"'/{CONF}' stays as it is"),
+    (CONF, os.mkdir, True, f"the file '/{CONF}' is left out: "),
+    (CACHE, os.mkdir, False, "nothing was asked of this hook itself, ignoring"),
+    ("etc", Path.touch, False, "nothing was asked of this hook itself, ignoring"),
+    ("etc", loop, False, "nothing was asked of this hook itself, ignoring"),
+    ("lib64", loop, False, "the image has neither glibc's loader nor musl's where programs name it")])
+def test_what_cannot_be_read_stops_nobody_who_asked_for_a_gpu_alone(make, driver, place, put, found, words):
+    """It is said, and what can be written is."""
+    box = make(None)
+    box.loader = "concourse"
+    path = box.rootfs / place
+    if path.is_dir() and not path.is_symlink():
+        shutil.rmtree(path)
+    else:
+        path.unlink(missing_ok=True)
+    put(path)
+    box.first.append(tree_hook(driver))
+    result = box.run(PROBE if found else "echo started")
+    assert started(result) == (FOUND if found else "started\n")
+    told(result, words)
+
+
+@pytest.mark.parametrize("cache", ["/etc/ld-x86.cach", "/opt/etc/so.cache"])
+@pytest.mark.parametrize("path", [None, f"/x:{POINT}/lib64"])
+def test_a_loader_that_reads_another_cache_is_told_of(make, driver, cache, path):
+    """As Exherbo's and Clear Linux's, and those of Nix and Guix: nothing that is written here helps, a variable does."""
+    box = make(None)
+    box.loader = "concourse"
+    loader = box.rootfs / LIBRARIES / "ld-linux-x86-64.so.2"  # where the link leads inside
+    text = loader.read_bytes()
+    assert text.count(b"\0/etc/ld.so.cache\0") == 1
+    loader.unlink()
+    loader.write_bytes(text.replace(b"/etc/ld.so.cache\0", cache.encode().ljust(17, b"\0")))
+    loader.chmod(0o755)
+    box.first.append(tree_hook(driver))
+    if path:
+        box.config["process"]["env"].append(f"LD_LIBRARY_PATH={path}")
+    result = box.run(PROBE)
+    assert (started(result) == FOUND) == bool(path)
+    words = f"with the loader of '/{LOADER}' do not read '/etc/ld.so.cache'", f"LD_LIBRARY_PATH={POINT}/lib64 in the"
+    assert all(any(word in line for line in result.said) for word in words) != bool(path)
+
+
+@pytest.mark.parametrize("store", ["nix/store", "gnu/store"])
+def test_programs_of_a_store_read_no_cache(make, driver, store):
+    box = make(None)
+    box.loader = "concourse"
+    (box.rootfs / store).mkdir(parents=True)
+    box.first.append(tree_hook(driver))
+    result = box.run(PROBE)
+    assert started(result) == FOUND
+    told(result, f"with the loader of '/{store}' do not read '/etc/ld.so.cache'", f"LD_LIBRARY_PATH={POINT}/lib64 in the")
 
 
 def test_a_container_of_concourse_without_a_tree_is_left_alone(make):

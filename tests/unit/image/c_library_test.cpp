@@ -20,6 +20,11 @@ struct Image : TempDirectory {
 
     [[nodiscard]] bool glibc() const { return has_glibc(ImageInDirectory(path("root")).reader()); }
     [[nodiscard]] Machines musl() const { return musl_machines(ImageInDirectory(path("root")).reader()); }
+
+    [[nodiscard]] Machines without_cache() const
+    {
+        return places_without_cache(ImageInDirectory(path("root")).reader());
+    }
 };
 
 } // namespace
@@ -70,6 +75,34 @@ BOOST_FIXTURE_TEST_CASE(what_is_no_plain_file_of_the_image_is_no_loader, Image)
     link("root/lib/ld-musl-x86_64.so.1", "/nowhere");
     BOOST_TEST(!glibc());
     BOOST_TEST(musl().empty());
+}
+
+BOOST_FIXTURE_TEST_CASE(what_cannot_be_found_is_no_loader, Image)
+{
+    link("root/lib64", "lib64");
+    file("root/lib");
+    BOOST_TEST(!glibc());
+    BOOST_TEST(musl().empty());
+    BOOST_TEST(without_cache().empty());
+}
+
+BOOST_FIXTURE_TEST_CASE(a_loader_that_does_not_name_the_cache_reads_another_one, Image)
+{
+    using namespace std::string_literals;
+    const Machines loader{"/lib64/ld-linux-x86-64.so.2"};
+    for (const auto &[content, reads] :
+         std::vector<std::pair<std::string, bool>>{{"\0/etc/ld.so.cache\0"s, true},
+                                                   {"\177ELF...\0/etc/ld.so.cache\0..."s, true},
+                                                   {""s, false},
+                                                   {"\0/etc/ld-x86_64-pc-linux-gnu.cache\0"s, false},
+                                                   {"\0/opt/etc/ld.so.cache\0"s, false},
+                                                   {"\0/etc/ld.so.cache.d\0"s, false}}) {
+        file("root" + loader.front(), content);
+        BOOST_TEST(without_cache() == (reads ? Machines() : loader), boost::test_tools::per_element());
+    }
+    directory("root/nix/store");
+    file("root/gnu/store");
+    BOOST_TEST(without_cache() == (Machines{loader.front(), "/nix/store"}), boost::test_tools::per_element());
 }
 
 BOOST_AUTO_TEST_SUITE_END()

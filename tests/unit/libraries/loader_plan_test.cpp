@@ -314,6 +314,23 @@ BOOST_AUTO_TEST_CASE(without_a_loader_or_a_directory_there_is_nothing_to_do)
     BOOST_TEST(planned.notes.at(0).text.find("nothing to do") != std::string::npos);
 }
 
+BOOST_AUTO_TEST_CASE(where_no_cache_is_read_the_variable_that_helps_is_said)
+{
+    LoaderImage image = debian();
+    image.directories.emplace_back("/opt/lib32");
+    image.without_cache = {"/nix/store"};
+    BOOST_TEST(
+        Planned(image).warns("programs with the loader of '/nix/store' do not read '/etc/ld.so.cache'"));
+    BOOST_TEST(Planned(image).warns("LD_LIBRARY_PATH=/opt/lib:/opt/lib32 in the container's environment"));
+    image.library_path = "/x:/opt/lib";
+    BOOST_TEST(Planned(image).warns("LD_LIBRARY_PATH=/opt/lib:/opt/lib32 "));
+    image.library_path = "/x:/opt/lib32:/opt/lib";
+    BOOST_TEST(Planned(image).notes.empty());
+    image.has_glibc = false;
+    image.without_cache.clear();
+    BOOST_TEST(Planned(image).notes.empty());
+}
+
 BOOST_AUTO_TEST_CASE(include_lines_are_understood_as_ldconfig_does)
 {
     for (const char *text :
