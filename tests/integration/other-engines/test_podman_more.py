@@ -135,9 +135,11 @@ def test_kube_play(podman, scratch):
 
 
 def test_build(podman, hook, srv, scratch):
-    """Its annotations are the image's alone, so no hook finds a request; a device is one, from podman 5 on."""
-    (podman.directory / "Containerfile").write_text(f"FROM {IMAGE}\nRUN ls /srv || true\n", encoding="utf-8")
-    assert podman.build("--hooks-dir", podman.podman.hooks, *ALL) == ""
+    """Its annotations are the image's alone, so no hook finds a request, not even where an image that is built upon has
+    one, for which hooks are called; a device is one, from podman 5 on."""
+    for base, tag in ((IMAGE, "localhost/asks"), ("localhost/asks", "localhost/more")):
+        (podman.directory / "Containerfile").write_text(f"FROM {base}\nRUN ls /srv || true\n", encoding="utf-8")
+        assert podman.build("--hooks-dir", podman.podman.hooks, *ALL, "--tag", tag) == ""
     if is_version_4():
         return
     for name in ("etc", "work"):
