@@ -13,10 +13,12 @@ from harness.admin import RealHost
 from harness.containerd import programs
 from harness.docker import Docker
 from harness.driver_container import found
+from harness.engine_api import Api, Starting
 from harness.expect import started
 from harness.gpu_examples import EXAMPLES, IMAGE, make_image
 from harness.gpu_examples import nodes as nodes_in
 from harness.nvidia_container import PROBE, given, probed
+from harness.stopped import wait_until
 
 pytest_plugins = ["harness.nvidia_fixtures", "harness.driver_fixtures"]
 
@@ -127,6 +129,29 @@ def test_a_lease(docker, run, install, machine):
         result = run("--gpus", "device=1")
         assert "exit status 4" in result.err, result.err
     assert gpus_of(machine, run("--gpus", "device=1")) == [1]
+
+
+def test_jobs_of_a_runner(docker, install, leases, scratch):
+    """By the API, with what `docker run --gpus device=any:1` sends: each job has a GPU for itself, or waits. One that is
+    cancelled meanwhile is gone when the hook has ended, without having had a GPU for longer."""
+    install("--allow", "0", "--min-lease", "exclusive", "--max-wait", "1m")
+    docker.call("tag", "image", "localhost/image")
+    api = Api(scratch / "docker/docker.sock")
+    gpu = [{"Driver": "", "Count": 0, "DeviceIDs": ["any:1"], "Capabilities": [["gpu"]], "Options": {}}]
+    first, second, third = (api.create(name, "exec sleep 1000", DeviceRequests=gpu) for name in ("1st", "2nd", "3rd"))
+    assert api.start(first)[0] == 204
+    starting = Starting(api, second)
+    leases.wait_for(second)
+    api.remove(first)
+    assert starting.end()[0] == 204 and leases.rows("container") == [(second,)]
+    starting = Starting(api, third)
+    leases.wait_for(third)
+    starting.connection.sock.close()
+    removing = api.begin("DELETE", f"/containers/{third}?force=true")
+    api.remove(second)
+    assert api.answer(removing)[0] in (204, 404, 409)
+    api.remove(third)
+    wait_until(leases.are_free, "the GPU of the job that was cancelled is not free")
 
 
 def has_compose():
