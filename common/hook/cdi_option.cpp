@@ -82,7 +82,7 @@ void check_cdi(bool cdi, bool list, const CommonOptions &options)
                     "--cdi goes with neither --request nor --opt-in: naming a device is the request");
 }
 
-std::string cdi_text(const CdiRequest &request, const Sysroot &sysroot)
+std::string cdi_text(const CdiRequest &request, const Sysroot &sysroot, Notes &notes)
 {
     CdiSpec spec{request.hook,
                  request.kind,
@@ -95,7 +95,7 @@ std::string cdi_text(const CdiRequest &request, const Sysroot &sysroot)
     // An engine starts no container by a specification whose executable is missing.
     if (request.with_libraries && sysroot.find(beside))
         spec.ldcache_update = beside;
-    return to_json(spec);
+    return to_json(spec, notes);
 }
 
 std::chrono::seconds hook_timeout(const std::string &max_wait)

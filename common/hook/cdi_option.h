@@ -35,9 +35,10 @@ struct CdiRequest {
 
 /**
  * @param sysroot in front of the executable's path, which the specification does not have
+ * @param notes which devices are left out
  * @throws SystemError if /proc/self/exe cannot be read
  */
-std::string cdi_text(const CdiRequest &request, const Sysroot &sysroot);
+std::string cdi_text(const CdiRequest &request, const Sysroot &sysroot, Notes &notes);
 
 /** How long a runtime is to let a hook run that may wait for so long ("5m"; "" for none): longer than it takes itself. */
 std::chrono::seconds hook_timeout(const std::string &max_wait);

@@ -2,9 +2,13 @@
 #include "hook/cdi_spec.h"
 
 #include <algorithm>
+#include <map>
 #include <set>
 
 #include <nlohmann/json.hpp>
+
+#include "base/text.h"
+#include "request/selection.h"
 
 namespace ogh {
 
@@ -15,9 +19,9 @@ using nlohmann::ordered_json;
 // The lowest that allows a device's name to begin with a digit: each engine knows it.
 constexpr const char *cdi_version = "0.5.0";
 
-// More than any host has been seen with.
-constexpr unsigned gpu_indices = 32;
-constexpr unsigned most_of_any = 8;
+// What there is room for on a host that has fewer today.
+constexpr size_t least_indices = 32;
+constexpr size_t least_of_any = 8;
 
 bool is_alphanumeric(char c)
 {
@@ -50,6 +54,30 @@ ordered_json device(const CdiSpec &spec, const CdiDevice &device)
     return {{"name", device.name}, {"containerEdits", ordered_json::object({{"hooks", std::move(hooks)}})}};
 }
 
+/** What has a name that CDI does not allow has another one too, or is told to be left out. */
+void add_names(const Candidate &gpu, std::vector<std::string> &names)
+{
+    const size_t before = names.size();
+    if (!gpu.whole)
+        names.push_back(to_text(gpu.address));
+    std::copy_if(gpu.names.begin(), gpu.names.end(), std::back_inserter(names), is_cdi_name);
+    if (names.size() == before)
+        names.push_back(gpu.description);
+}
+
+void add_groups(const std::vector<Candidate> &gpus, std::vector<std::string> &names)
+{
+    std::map<std::string, unsigned> sizes;
+    for (const Candidate &gpu : gpus)
+        for (const std::string &group : gpu.groups)
+            ++sizes[group];
+    for (const auto &[group, size] : sizes) {
+        names.push_back(group);
+        for (unsigned i = 1; i <= size; ++i)
+            names.push_back(any_text(i, group));
+    }
+}
+
 } // namespace
 
 bool is_cdi_name(std::string_view name)
@@ -61,13 +89,21 @@ bool is_cdi_name(std::string_view name)
            std::all_of(name.begin(), name.end(), is_inner);
 }
 
-std::string to_json(const CdiSpec &spec)
+std::string to_json(const CdiSpec &spec, Notes &notes)
 {
     ordered_json devices = ordered_json::array();
     std::set<std::string> names;
-    for (const CdiDevice &each : spec.devices)
-        if (is_cdi_name(each.name) && names.insert(each.name).second)
+    for (const CdiDevice &each : spec.devices) {
+        if (!names.insert(each.name).second)
+            continue;
+        if (is_cdi_name(each.name))
             devices.push_back(device(spec, each));
+        else
+            notes.push_back(
+                {LogLevel::Warning, quote(each.name) +
+                                        " is left out: a CDI device is called by letters "
+                                        "and digits, and within its name '_', '-', '.' and ':' as well"});
+    }
     const ordered_json document = {{"cdiVersion", cdi_version},
                                    {"kind", spec.kind.empty() ? "io.oci-gpu-hooks/" + spec.hook : spec.kind},
                                    {"devices", devices}};
@@ -76,15 +112,19 @@ std::string to_json(const CdiSpec &spec)
 
 std::vector<CdiDevice> gpu_devices(const std::vector<Candidate> &gpus)
 {
-    std::vector<CdiDevice> devices = devices_named({"all"});
-    for (unsigned i = 0; i < gpu_indices; ++i)
-        devices.push_back({std::to_string(i), std::to_string(i)});
-    for (unsigned i = 1; i <= most_of_any; ++i)
-        devices.push_back({"any:" + std::to_string(i), "any:" + std::to_string(i)});
-    for (unsigned i = 0; i < gpu_indices; ++i)
-        devices.push_back({"gpu" + std::to_string(i), std::to_string(i)});
+    std::vector<std::string> names{"all", "allowed"};
+    const auto of_any = static_cast<unsigned>(std::max(least_of_any, gpus.size()));
+    for (unsigned i = 1; i <= of_any; ++i)
+        names.push_back(any_text(i, ""));
+    add_groups(gpus, names);
     for (const Candidate &gpu : gpus)
-        devices.push_back({gpu.description, gpu.description});
+        add_names(gpu, names);
+    std::vector<CdiDevice> devices = devices_named(names);
+    const auto indices = static_cast<unsigned>(std::max(least_indices, gpus.size()));
+    for (unsigned i = 0; i < indices; ++i) {
+        devices.push_back({std::to_string(i), std::to_string(i)});
+        devices.push_back({"gpu" + std::to_string(i), std::to_string(i)});
+    }
     return devices;
 }
 

@@ -6,6 +6,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/log.h"
 #include "request/candidate.h"
 
 namespace ogh {
@@ -36,14 +37,15 @@ struct CdiSpec {
 bool is_cdi_name(std::string_view name);
 
 /**
- * The specification as JSON, with a newline at its end. Names that CDI does not allow, or that come twice, are left
- * out.
+ * The specification as JSON, with a newline at its end. A name that comes twice is there once.
+ * @param notes a warning for each name that is left out since CDI does not allow it
  */
-std::string to_json(const CdiSpec &spec);
+std::string to_json(const CdiSpec &spec, Notes &notes);
 
 /**
- * What may be asked of a hook for GPUs, whether this host has it or not, so that the specification stays right where the
- * hardware changes; and the UUIDs that the GPUs of this day have. "gpu0" is what LXD calls "0".
+ * What an annotation may ask of a hook for GPUs: indices and numbers of any, whether this host has so many or not, so that
+ * the specification stays right where the hardware changes; and all names that the GPUs of this day have, and their
+ * groups, as far as CDI allows them. "gpu0" is what LXD calls "0".
  */
 std::vector<CdiDevice> gpu_devices(const std::vector<Candidate> &gpus);
 

@@ -42,11 +42,12 @@ void GpuAdmin::print_cdi(std::vector<std::string> words, const SelectionPolicy &
     if (!options_.cdi_kind.empty())
         check_stand_in(sysroot_, traits.cdi, traits.name);
     std::vector<CdiDevice> devices = gpu_devices(gpus_if_any(policy));
-    hook_.say_notes();
     devices.insert(devices.end(), traits.cdi.devices.begin(), traits.cdi.devices.end());
-    Hook::print(cdi_text({traits.name, std::move(words), true, options_.leases.max_wait, std::move(devices),
-                          options_.cdi_kind, hook_.options().inspect},
-                         sysroot_));
+    const std::string text = cdi_text({traits.name, std::move(words), true, options_.leases.max_wait,
+                                       std::move(devices), options_.cdi_kind, hook_.options().inspect},
+                                      sysroot_, hook_.notes());
+    hook_.say_notes();
+    Hook::print(text);
 }
 
 void GpuAdmin::set_drained()

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "base/text.h"
 #include "edits/inner_path.h"
 #include "hook/cdi_option.h"
 #include "hook/listing.h"
@@ -60,15 +61,35 @@ void print_list(const Inventory &inventory, const Policy &policy, const ListOpti
     Hook::print(to_text(list_directories(inventory, policy), options.format.value_or(ListFormat::Table)));
 }
 
-/** All, and each that is there; not what has another meaning in a request. */
-std::vector<std::string> device_names(const Inventory &inventory, const Policy &policy)
+/** All, and each that is there; not what has another meaning in a request, which is said. */
+std::vector<std::string> device_names(const Inventory &inventory, const Policy &policy, Notes &notes)
 {
     std::vector<std::string> names{"all"};
-    for (const Directory &directory : inventory.directories)
-        if (is_allowed(directory.name, policy) && directory.name != "none" &&
+    for (const Directory &directory : inventory.directories) {
+        if (!is_allowed(directory.name, policy))
+            continue;
+        if (directory.name != "all" && directory.name != "none" &&
             directory.name.find(':') == std::string::npos)
             names.push_back(directory.name);
+        else
+            notes.push_back({LogLevel::Warning,
+                             quote(directory.name) + " is left out: it means something else in a request"});
+    }
     return names;
+}
+
+void print_cdi(Hook &hook, const std::vector<std::string> &words, const Inventory &inventory,
+               const Policy &policy)
+{
+    const auto names = device_names(inventory, policy, hook.notes());
+    const std::string text = cdi_text({.hook = "mount-srv",
+                                       .words = words,
+                                       .devices = devices_named(names),
+                                       .kind = "",
+                                       .inspect = hook.options().inspect},
+                                      hook.sysroot(), hook.notes());
+    hook.say_notes();
+    Hook::print(text);
 }
 
 /** From what is asked to what is done. */
@@ -104,13 +125,7 @@ void run(Hook &hook, int argc, char **argv)
         return print_list(read_inventory(sysroot, source_dir), policy, options.list);
     if (!options.cdi)
         return give(hook, sysroot, source_dir, policy);
-    const auto names = device_names(read_inventory(sysroot, source_dir), policy);
-    Hook::print(cdi_text({.hook = "mount-srv",
-                          .words = {argv, argv + argc},
-                          .devices = devices_named(names),
-                          .kind = "",
-                          .inspect = hook.options().inspect},
-                         sysroot));
+    print_cdi(hook, {argv, argv + argc}, read_inventory(sysroot, source_dir), policy);
 }
 
 } // namespace ogh::mount_srv

@@ -10,9 +10,22 @@ namespace ogh::nvidia_devices {
 
 namespace {
 
-std::string numbers_of(const MigInstance &instance)
+std::string numbers_of(const MigInstance &instance, const std::string &separator = "/")
 {
-    return "/" + std::to_string(instance.gpu_instance) + "/" + std::to_string(instance.compute_instance);
+    return separator + std::to_string(instance.gpu_instance) + separator +
+           std::to_string(instance.compute_instance);
+}
+
+/** "GPU:GI:CI" by each name of its GPU: CDI allows no slash. */
+void add_names_with_colons(const Candidate &whole, const MigInstance &instance,
+                           std::vector<std::string> &names)
+{
+    const std::string numbers = numbers_of(instance, ":");
+    names.push_back(to_text(whole.address) + numbers);
+    if (whole.index)
+        names.push_back(std::to_string(*whole.index) + numbers);
+    for (const std::string &name : whole.names)
+        names.push_back(name + numbers);
 }
 
 Candidate candidate_of(const Inventory &inventory, const InstancePlace &place, const Candidate &whole)
@@ -26,6 +39,7 @@ Candidate candidate_of(const Inventory &inventory, const InstancePlace &place, c
     candidate.description = instance_name(gpu, instance);
     candidate.names = {candidate.description, to_text(gpu.address) + numbers_of(instance)};
     candidate.names.insert(candidate.names.end(), instance.names.begin(), instance.names.end());
+    add_names_with_colons(whole, instance, candidate.names);
     if (!instance.group.empty())
         candidate.groups = {instance.group};
     candidate.problem = whole.problem.empty() ? instance.problem : whole.problem;

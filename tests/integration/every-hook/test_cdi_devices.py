@@ -8,8 +8,10 @@ import re
 import pytest
 
 from harness import amd_container, cdi_gpus, engines, nvidia_container
+from harness.expect import started
 from harness.pages import guide, page, value_at
-from hosts.amd import SPX, AmdHost
+from hosts.amd import CPX, SPX, AmdHost
+from hosts.nvidia import CAPS, EIGHT, gi_minor
 
 pytest_plugins = ["harness.nvidia_fixtures", "harness.amd_fixtures"]
 
@@ -60,6 +62,33 @@ def test_devices_of_the_vendors_kind(vendor, specs):
     vendor.write(specs, "--kind", vendor.kind)
     cdi_gpus.devices_bring_gpus(vendor, vendor.kind, vendor.run)
     cdi_gpus.all_of_them(vendor, vendor.kind, vendor.run)
+
+
+def test_an_instance_of_a_gpu(specs, nv_hook, nv_box, machine):
+    """By a name without a slash, which CDI does not allow. No other name is left out without a word."""
+    machine.add_instance(1, 1, 0)
+    machine.add_instance(1, 7, 0)
+    vendor = cdi_gpus.Vendor(VENDORS["nvidia-devices"], nv_hook, machine, machine.gpus, nvidia_container.given)
+    names = vendor.write(specs)
+    assert {"1:7:0", f"{EIGHT[1].uuid}:7:0", f"{EIGHT[1].address}:7:0"} <= {*names} and not any("/" in n for n in names)
+    box = nv_box(engine=PODMAN)
+    box.times = 0
+    box.options += ["--device", "io.oci-gpu-hooks/nvidia-devices=1:7:0"]
+    outer = gi_minor(EIGHT[1], 7)
+    caps = {f"/dev/nvidia-caps/nvidia-cap{minor}": nvidia_container.node(CAPS, minor, mode="444")
+            for minor in (outer, outer + 1)}
+    show = f"{nvidia_container.PROBE.replace('<>', '<')} probe $(find /dev -name 'nvidia*' -type c | sort)"
+    seen = nvidia_container.probed(started(box.run(show)))
+    assert seen == nvidia_container.given(EIGHT[1]) | caps
+
+
+def test_partitions_have_the_names_that_annotations_accept(scratch, amd_hook):
+    """All 64 of a host with more GPUs than most, each by its number, place and id."""
+    machine = AmdHost(scratch / "cpx", gpus=CPX)
+    vendor = cdi_gpus.Vendor(VENDORS["amd-kfd"], amd_hook, machine, CPX, amd_container.given)
+    names = {*vendor.write(scratch)}
+    assert {"63", "gpu63", "any:64", "7:7", "gfx942", "any:gfx942:64", CPX[63].uuid, CPX[63].address,
+            f"renderD{CPX[63].render}", f"card{CPX[63].card}"} <= names
 
 
 def test_the_policy_counts_what_the_container_has(vendor, specs):

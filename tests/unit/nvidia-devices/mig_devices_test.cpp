@@ -92,6 +92,10 @@ BOOST_AUTO_TEST_CASE(an_instance_by_its_name)
     BOOST_TEST(host.chosen(name_of("1/0")) == "1 ; 1:0");
     BOOST_TEST(host.chosen("mig-gpu-5A1C0DE0-1111-4222-8333-0123456789A1/7/0") == "1 ; 1:2");
     BOOST_TEST(host.chosen("0000:3b:00.0/1/1") == "1 ; 1:1");
+    for (const std::string gpu : {"1", "0000:3b:00.0", uuid})
+        BOOST_TEST(host.chosen(gpu + ":1:1") == "1 ; 1:1", gpu);
+    for (const char *name : {"0:1:1", "1:1", "1:1:2", "1:1:1:0"})
+        BOOST_TEST((host.failure(name).kind == ErrorKind::NotAvailable), name);
     BOOST_TEST(host.chosen("0," + name_of("7/0") + "," + name_of("1/0")) == "0 1 ; 1:0 1:2");
     const auto failure = host.failure(name_of("2/0"));
     BOOST_TEST((failure.kind == ErrorKind::NotAvailable));
