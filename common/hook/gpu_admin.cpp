@@ -29,9 +29,10 @@ void GpuAdmin::print_list(const SelectionPolicy &policy)
     if (leases && !leases->lock_keeper.empty())
         list.table.facts.emplace_back("lock",
                                       "kept by " + leases->lock_keeper + ", which holds up all hooks");
+    auto used = leases ? used_without_lease(list, leases->state) : std::map<LeaseKey, std::string>();
     Hook::print(leases ? to_text(list.table,
                                  {std::move(list.gpus), policy, *leases, vendor_.traits().tags,
-                                  options_.leases.least},
+                                  options_.leases.least, std::move(used)},
                                  format)
                        : to_text(format == ListFormat::Screen ? screen_of(list.table) : list.table, format));
 }
@@ -84,6 +85,20 @@ std::vector<Candidate> GpuAdmin::gpus_if_any(SelectionPolicy policy)
         hook_.notes().push_back({LogLevel::Warning, std::string(error.what()) + ", ignoring"});
         return {};
     }
+}
+
+/** Where that makes them such as cannot be given, as that takes its time. */
+std::map<LeaseKey, std::string> GpuAdmin::used_without_lease(const GpuList &list, const LeaseState &leases)
+{
+    if (!options_.only_empty)
+        return {};
+    const Processes processes;
+    const GpuUsers users = list.find_users(processes, Monitors(sysroot_, monitors_of(options_)));
+    if (!users.unknown.empty())
+        hook_.notes().push_back(
+            {LogLevel::Warning, "who uses GPUs is not known, and --only-empty gives none: " + users.unknown});
+    hook_.say_notes();
+    return used_by_others(processes, leases, users);
 }
 
 /** @return nothing where only the GPUs can be shown, which is said */

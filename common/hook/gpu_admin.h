@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -31,6 +32,7 @@ private:
     void note_dead(const std::vector<Candidate> &gpus);
     std::vector<Candidate> gpus_if_any(SelectionPolicy policy);
     std::optional<LeaseList> list_leases(ListFormat format);
+    std::map<LeaseKey, std::string> used_without_lease(const GpuList &list, const LeaseState &leases);
 
     Hook &hook_;
     const GpuVendor &vendor_;

@@ -91,6 +91,7 @@ private:
 struct GpuList {
     HostListing table;
     std::vector<Candidate> gpus;
+    std::function<GpuUsers(const Processes &, const Monitors &)> find_users; ///< as GpuHost's
 };
 
 /** What a vendor supplies to run_gpu_hook(): its traits, its own options, and what it reads. */

@@ -22,10 +22,11 @@ namespace {
 struct Use {
     bool drained = false;
     bool kept = false; ///< for those who wait
+    bool used = false; ///< without a lease
     bool exclusive = false;
     size_t holders = 0;
 
-    [[nodiscard]] bool is_free() const { return !drained && !kept && holders == 0; }
+    [[nodiscard]] bool is_free() const { return !drained && !kept && !used && holders == 0; }
 };
 
 /** Whether somebody who comes now and asks for nothing special does not get it, since others came earlier. */
@@ -50,13 +51,14 @@ Use use_of(const LeaseKey &key, const GpuState &state)
             break;
         }
     }
+    use.used = use.is_free() && state.used.contains(std::string(gpu_of(key)));
     use.kept = use.is_free() && is_kept(key, state);
     return use;
 }
 
 std::string lease_text(const Use &use)
 {
-    std::string text = use.drained ? "drained" : use.kept ? "kept" : "";
+    std::string text = use.drained ? "drained" : use.kept ? "kept" : use.used ? "used" : "";
     if (use.holders != 0)
         text += (text.empty() ? "" : ", ") + std::string(use.exclusive ? "exclusive" : "shared") +
                 (use.holders > 1 ? " by " + std::to_string(use.holders) : "");
@@ -236,12 +238,14 @@ std::string status_of(const GpuState &state)
     size_t exclusive = 0;
     size_t shared = 0;
     size_t drained = 0;
+    size_t used = 0;
     const auto gpus = usable(state);
     for (const Candidate *gpu : gpus) {
         const Use use = use_of(gpu->lease_key, state);
         free += use.is_free() ? 1U : 0U;
         kept += use.kept ? 1U : 0U;
         drained += use.drained ? 1U : 0U;
+        used += use.used ? 1U : 0U;
         if (use.holders != 0)
             ++(use.exclusive ? exclusive : shared);
     }
@@ -255,6 +259,7 @@ std::string status_of(const GpuState &state)
     return std::string(state.tags.type) + ": " + count_text(gpus.size()) + ", " + std::to_string(free) +
            " free, " + std::to_string(shared) + " shared, " + std::to_string(exclusive) + " exclusive, " +
            std::to_string(drained) + " drained, " + std::to_string(kept) + " kept for those who wait" +
+           (used == 0 ? "" : ", " + std::to_string(used) + " used without a lease") +
            (dead == 0 ? "" : ", " + std::to_string(dead) + " that look dead") + "; " +
            std::to_string(waiting) + " waiting" +
            (keeper.empty() ? "" : "; " + keeper + " keeps the lock, which holds up all hooks") + "\n";
@@ -274,7 +279,11 @@ std::string to_text(HostListing &listing, const GpuState &state, ListFormat form
     listing.columns.insert(listing.columns.end() - 1, "lease");
     for (size_t i = 0; i < listing.rows.size(); ++i) {
         auto &row = listing.rows[i];
-        row.insert(row.end() - 1, lease_text(use_of(state.gpus.at(i).lease_key, state)));
+        const LeaseKey &key = state.gpus.at(i).lease_key;
+        const Use use = use_of(key, state);
+        if (use.used && row.back() == HostListing::Cell(""))
+            row.back() = state.used.at(std::string(gpu_of(key)));
+        row.insert(row.end() - 1, lease_text(use));
     }
     listing.further.push_back(entries_of(state));
     listing.further.push_back(drains_of(state));

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <map>
 #include <string>
 #include <vector>
 
@@ -23,6 +24,8 @@ struct GpuState {
     LeaseList leases;
     GpuTags tags;
     LeaseMode least = LeaseMode::Shared; ///< of a container that does not say which lease it wants
+    /** Whole GPUs that cannot be given as somebody uses them without a lease, and who that is. */
+    std::map<LeaseKey, std::string> used = {};
 };
 
 /**

@@ -24,6 +24,9 @@ namespace ogh {
 
 namespace {
 
+/** How often a request looks whether GPUs that somebody uses without a lease are empty now: nobody tells. */
+constexpr std::int64_t look_again_ns = 5'000'000'000;
+
 /** How long others stand back while a request that does not wait ends an idle container. */
 constexpr std::int64_t preemption_limit_ns = 15'000'000'000;
 
@@ -139,7 +142,9 @@ LeaseAcquisition::Attempt LeaseAcquisition::try_now()
     for (const auto &[init, why] : preempted_)
         session.explain_end(init, why);
     prepare(session, now);
-    const Claim claim{holder_.first.init, further_.demand, ticket_, other_use_.gpus()};
+    const EmptyPart empty = other_use_.empty_part(further_.demand);
+    const Claim claim{holder_.first.init, empty.is_enough ? empty.demand : further_.demand, ticket_,
+                      other_use_.gpus()};
     // Whoever is in nobody's way need not be looked at closely, which takes longest.
     session.note_ends();
     Present present;
@@ -149,7 +154,7 @@ LeaseAcquisition::Attempt LeaseAcquisition::try_now()
     };
     const Decision decision = decide_by_present(processes_, session.state(), claim, now, present, note_ends);
     Attempt attempt;
-    if (decision.granted) {
+    if (decision.granted && empty.is_enough) {
         attempt.notes = other_use_.notes(session.state(), decision, further_.demand);
         Ticket request = ticket(now);
         request.number = ticket_;
@@ -157,7 +162,7 @@ LeaseAcquisition::Attempt LeaseAcquisition::try_now()
             enter_grant(processes_, session.state(), request_, further_, request, *decision.granted, now);
         attempt.granted = decision.granted;
     } else {
-        attempt = blocked(session.state(), decision, std::move(present), now);
+        attempt = blocked(session.state(), decision, empty, std::move(present), now);
     }
     session.save();
     if (attempt.granted || attempt.ticket != 0)
@@ -183,28 +188,36 @@ void LeaseAcquisition::prepare(LeaseStore::Session &session, std::int64_t now)
         drop_missing_tickets(state, request_.demand);
     further_ = beside_earlier(state, holder_.first.init, request_);
     leave_out(unfit_, further_.demand, request_.name_device);
-    other_use_.compare(processes_, state, further_.demand);
+    other_use_.compare(processes_, state);
 }
 
 LeaseAcquisition::Attempt LeaseAcquisition::blocked(LeaseState &state, const Decision &decision,
-                                                    Present present, std::int64_t now)
+                                                    const EmptyPart &empty, Present present, std::int64_t now)
 {
-    const Claim claim{holder_.first.init, further_.demand, ticket_};
+    const Claim claim{holder_.first.init, empty.is_enough ? empty.demand : further_.demand, ticket_};
     Attempt attempt;
     attempt.may_wait =
         !decision.is_hopeless && !has_something(state, holder_.first.init) && now < deadline_ns_;
     attempt.sleep_end.at_ns = deadline_ns_;
     const bool is_first = !decision.is_hopeless && !decision.is_behind;
     if (is_first || !attempt.may_wait)
-        look_at_holders(state, claim, is_first, present, now, attempt);
+        // Nobody is ended for what would not be granted then either.
+        look_at_holders(state, claim, is_first && empty.is_enough, present, now, attempt);
     if (attempt.is_outdated) {
         attempt.ticket = ticket_;
         return attempt;
     }
+    // What is used is waited for as what is leased. Who stands behind others looks when it is the first.
+    if (!empty.used.empty())
+        attempt.busy = decision.granted
+                           ? "not as many GPUs are empty as are asked for (--only-empty): " + empty.used
+                           : attempt.busy + "; and not empty (--only-empty): " + empty.used;
+    if (!empty.used.empty() && is_first)
+        attempt.sleep_end.at_ns = std::min(attempt.sleep_end.at_ns, now + look_again_ns);
     const bool preempts = !attempt.preemption.steps.empty();
     attempt.ticket = ticket_ == 0 && (attempt.may_wait || preempts) ? enqueue(state, now, preempts) : ticket_;
     if (attempt.ticket != 0)
-        watch(processes_, state, attempt.ticket, std::move(present), now, attempt.sleep_end);
+        watch(processes_, state, attempt.ticket, claim.demand, std::move(present), now, attempt.sleep_end);
     return attempt;
 }
 

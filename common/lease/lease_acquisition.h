@@ -44,7 +44,8 @@ private:
     [[nodiscard]] std::string scope_text() const;
     Attempt try_now();
     void prepare(LeaseStore::Session &session, std::int64_t now);
-    Attempt blocked(LeaseState &state, const Decision &decision, Present present, std::int64_t now);
+    Attempt blocked(LeaseState &state, const Decision &decision, const EmptyPart &empty, Present present,
+                    std::int64_t now);
     void look_at_holders(LeaseState &state, const Claim &claim, bool is_first, Present &present,
                          std::int64_t now, Attempt &attempt) const;
     [[nodiscard]] std::uint64_t enqueue(LeaseState &state, std::int64_t now, bool for_preemption);

@@ -23,20 +23,26 @@ void OtherUse::look(const Processes &processes)
         request_.notes->push_back({LogLevel::Info, "who uses GPUs is not known: " + all_.unknown});
 }
 
-void OtherUse::compare(const Processes &processes, const LeaseState &state, Demand &demand)
+void OtherUse::compare(const Processes &processes, const LeaseState &state)
 {
     used_ = used_by_others(processes, state, all_);
+}
+
+EmptyPart OtherUse::empty_part(const Demand &demand) const
+{
+    EmptyPart part{demand};
     if (!request_.only_empty)
-        return;
-    UnfitDevices unfit;
-    for (const auto *keys : {&demand.fixed, &demand.candidates}) {
-        for (const LeaseKey &key : *keys) {
-            if (const auto found = used_.find(std::string(gpu_of(key))); found != used_.end())
-                unfit.emplace(key, found->second);
-        }
-    }
-    leave_out(unfit, demand, request_.name_device,
-              {ErrorKind::Busy, "not as many GPUs are empty as are asked for (--only-empty): "});
+        return part;
+    const auto take_note = [&](const LeaseKey &key) {
+        const auto found = used_.find(std::string(gpu_of(key)));
+        if (found != used_.end())
+            part.used += (part.used.empty() ? "" : "; ") + name(key) + " " + found->second;
+        return found != used_.end();
+    };
+    const auto number = std::count_if(demand.fixed.begin(), demand.fixed.end(), take_note);
+    std::erase_if(part.demand.candidates, take_note);
+    part.is_enough = number == 0 && part.demand.candidates.size() >= demand.any;
+    return part;
 }
 
 std::set<LeaseKey> OtherUse::gpus() const

@@ -49,12 +49,12 @@ Decision decide_by_present(const Processes &processes, LeaseState &state, const 
     }
 }
 
-void watch(const Processes &processes, LeaseState &state, std::uint64_t ticket, Present present,
-           std::int64_t now, SleepEnd &end)
+void watch(const Processes &processes, LeaseState &state, std::uint64_t ticket, const Demand &demand,
+           Present present, std::int64_t now, SleepEnd &end)
 {
     Ticket &request = *std::find_if(state.tickets.begin(), state.tickets.end(),
                                     [&](const Ticket &one) { return one.number == ticket; });
-    const Claim claim{request.holder.init, request.demand, request.number};
+    const Claim claim{request.holder.init, demand, request.number};
     Obstacles watched = decide(state, claim, now, Depth::Enough).obstacles;
     request.watched = watched_of(state, watched);
     if (request.watched->drain_ns != 0)

@@ -31,9 +31,10 @@ Decision decide_by_present(const Processes &processes, LeaseState &state, const 
 /**
  * Notes with a request that waits what it watches from now on, and adds that to `end`.
  * @param ticket its number
+ * @param demand what it asks for without what nobody's end could bring it
  * @param present who has been looked at
  */
-void watch(const Processes &processes, LeaseState &state, std::uint64_t ticket, Present present,
-           std::int64_t now, SleepEnd &end);
+void watch(const Processes &processes, LeaseState &state, std::uint64_t ticket, const Demand &demand,
+           Present present, std::int64_t now, SleepEnd &end);
 
 } // namespace ogh

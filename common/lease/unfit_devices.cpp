@@ -14,7 +14,7 @@ std::string unfit_text(const std::vector<LeaseKey> &devices, const UnfitDevices 
     return text;
 }
 
-void leave_out(const UnfitDevices &unfit, Demand &demand, const NameDevice &name, const LackError &lack)
+void leave_out(const UnfitDevices &unfit, Demand &demand, const NameDevice &name)
 {
     if (unfit.empty())
         return;
@@ -24,7 +24,8 @@ void leave_out(const UnfitDevices &unfit, Demand &demand, const NameDevice &name
         why = unfit_text(demand.candidates, unfit, name);
     std::erase_if(demand.candidates, [&](const LeaseKey &key) { return unfit.contains(key); });
     if (lacks_fixed || (!why.empty() && demand.candidates.size() < demand.any))
-        throw Error(lack.kind, lack.text + why);
+        throw Error(ErrorKind::NotAvailable,
+                    "while the container waited, this host has lost what it waited for: " + why);
 }
 
 } // namespace ogh

@@ -18,17 +18,10 @@ using UnfitDevices = std::map<LeaseKey, std::string>;
 std::string unfit_text(const std::vector<LeaseKey> &devices, const UnfitDevices &unfit,
                        const NameDevice &name);
 
-/** The error of a request that lacks something without them: its kind, and what stands before the reasons. */
-struct LackError {
-    ErrorKind kind = ErrorKind::NotAvailable;
-    const char *text = "while the container waited, this host has lost what it waited for: ";
-};
-
 /**
- * Takes them out of what a request may get.
+ * Takes them out of what a request may get that has waited.
  * @throws Error if it lacks something then: it would wait in vain
  */
-void leave_out(const UnfitDevices &unfit, Demand &demand, const NameDevice &name,
-               const LackError &lack = LackError());
+void leave_out(const UnfitDevices &unfit, Demand &demand, const NameDevice &name);
 
 } // namespace ogh

@@ -85,14 +85,18 @@ void AmdGpus::check_options(const CommonOptions & /*common*/, bool /*is_for_cdi*
 
 GpuList AmdGpus::list(const Sysroot &sysroot, const SelectionPolicy &policy, Notes &notes) const
 {
-    const Inventory inventory = read_inventory(sysroot, {true, true, true}, notes);
+    Inventory inventory = read_inventory(sysroot, {true, true, true}, notes);
     if (const auto why = why_none(inventory))
         throw Error(*why);
     auto gpus = candidates(inventory);
     if (!policy.ignores_health)
         mark_dead(gpus, PciDevices(sysroot).dead_among(addresses_of(gpus)));
     HostListing listing = list_gpus(inventory, gpus, policy);
-    return {std::move(listing), std::move(gpus)};
+    const auto find = [&sysroot, inventory = std::move(inventory), below = *parse_memory_size(empty_below_)](
+                          const auto &processes, const auto &monitors) {
+        return find_users(sysroot, inventory, below, processes, monitors);
+    };
+    return {std::move(listing), std::move(gpus), find};
 }
 
 std::unique_ptr<GpuHost> AmdGpus::look(const Sysroot &sysroot, const GpuRequest &request, Notes &notes) const

@@ -4,6 +4,7 @@
 #include "base/error.h"
 #include "host/pci_devices.h"
 #include "nvidia-devices/host/candidates.h"
+#include "nvidia-devices/host/gpu_users.h"
 #include "nvidia-devices/host/instance_names.h"
 #include "nvidia-devices/nvidia_host.h"
 #include "nvidia-devices/request/plugin_names.h"
@@ -76,7 +77,11 @@ GpuList NvidiaGpus::list(const Sysroot &sysroot, const SelectionPolicy &policy, 
     HostListing listing = list_gpus(inventory, gpus, policy);
     if (const auto channels = imex_fact(inventory, extras_.allow_imex))
         listing.facts.emplace_back("imex", *channels);
-    return {std::move(listing), std::move(gpus)};
+    const auto find = [&sysroot, inventory = std::move(inventory)](const auto &processes,
+                                                                   const auto &monitors) {
+        return find_users(sysroot, inventory, processes, monitors);
+    };
+    return {std::move(listing), std::move(gpus), find};
 }
 
 std::unique_ptr<GpuHost> NvidiaGpus::look(const Sysroot &sysroot, const GpuRequest &request,

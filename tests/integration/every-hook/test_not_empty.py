@@ -3,6 +3,7 @@
 which containers end at once. The first console's memory (/dev/vcs1, vcsu1, vcsa1) stands for NVIDIA's GPUs, as nodes that
 can be opened and are by nobody."""
 
+import json
 import os
 import re
 import shutil
@@ -395,10 +396,45 @@ def test_after_a_wait_it_is_looked_at_again(nv_box, using, leases):
     box.timeout = 3700
     second = Container(box, NODES)
     wait_until(lambda: len(leases.waiting()) == 1, "it does not wait", second.run.process)
-    using(FIRST)
+    user = using(FIRST)
     first.end()
-    refused(second.end(), 4, "--only-empty", "GPU 0 ", "is used by 'trainer'")
+    wait_until(lambda: state_of(leases, FIRST) == "used", "GPU 0 is not used", second.run.process)
+    assert len(leases.waiting()) == 1
+    user.kill()
+    user.wait()
+    assert second.ready().out == nodes(FIRST)
+    second.end()
     assert leases.are_free()
+
+
+def state_of(leases, gpu):
+    """What the list has in place of a lease, where GPUs that are used are not given."""
+    found = json.loads(leases.run("--list", "--only-empty", "--format", "json").stdout)
+    return next(row["lease"] for row in found["gpus"] if row["uuid"] == gpu.uuid)
+
+
+def test_what_somebody_uses_is_waited_for(nv_box, using, leases):
+    """As for what is leased; and lists and messages say what it is."""
+    user = using(FIRST, user=1000)
+    words = f"is used by 'trainer' (pid {user.pid}, user 1000), which has no lease of it"
+    box = ask(nv_box("any:1", "--allow", "0", "--only-empty", "--max-wait", "1h"), KEY, wait="2s")
+    refused(box.run(), 4, "not as many GPUs are empty as are asked for (--only-empty): GPU 0 ", words,
+            "it has waited 2s of 2s")
+    assert [state_of(leases, gpu) for gpu in GPUS] == ["used", "free", "free"]
+    assert f" used {words}\n" in re.sub(" +", " ", leases.run("--list", "--only-empty").stdout)
+    status = leases.run("--list", "--only-empty", "--format", "status").stdout
+    assert status.startswith("nvidia: 3 GPUs, 2 free, ") and ", 1 used without a lease; " in status
+    assert "used" not in leases.run("--list", "--format", "status").stdout
+    holder = Container(ask(nv_box("1"), KEY, "exclusive")).ready()
+    box = ask(nv_box("any:1", "--allow", "0,1", "--only-empty"), KEY, "exclusive")
+    refused(box.run(), 4, "held exclusively by container", "; and not empty (--only-empty): GPU 0 ", words)
+    box = ask(nv_box("any:1", "--allow", "0,1", "--only-empty", "--max-wait", "1h"), KEY, "exclusive", "1m")
+    box.timeout = 100
+    waiting = Container(box, NODES)
+    wait_until(lambda: len(leases.waiting()) == 1, "it does not wait", waiting.run.process)
+    holder.end()
+    assert waiting.ready().out == nodes(SECOND)
+    waiting.end()
 
 
 @ENGINES
