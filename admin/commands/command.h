@@ -43,11 +43,6 @@ int unwrap(int argc, const char *const *argv);
 int cdi(int argc, const char *const *argv);
 int key(int argc, const char *const *argv);
 
-// What the scripts of the archive do, install and uninstall: by this program, as no shell opens a path below a root that
-// it does not trust. Not for people.
-int unpack(int argc, const char *const *argv);
-int take_away(int argc, const char *const *argv);
-
 /** The options that every command has. */
 struct CommandOptions {
     std::string sysroot = "/";

@@ -29,9 +29,7 @@ constexpr std::array commands{
     Command{"unwrap", "Puts runc back where a wrapper stands in its place", unwrap},
     Command{"cdi", "CDI specifications whose devices call the hooks", cdi},
     Command{"key", "Keys that pipelines ask with: new, list, remove", key},
-    // Not for people: what the scripts of the archive call, and the program of the containers of 'doctor --try'.
-    Command{"--unpack", "", unpack},
-    Command{"--take-away", "", take_away},
+    // Not for people: the program of the containers of 'doctor --try'.
     Command{"--probe", "",
             [](int /*argc*/, const char *const * /*argv*/) {
                 print(probe());

@@ -21,7 +21,6 @@ namespace ogh::admin {
 namespace {
 
 constexpr size_t max_host_file = size_t{1} << 20U;
-constexpr size_t max_image_file = size_t{64} << 20U; // an executable with all that is linked into it
 constexpr const char *state_directory = "/var/lib/oci-gpu-hooks";
 
 SystemError failed(const std::string &what, const std::string &path)
@@ -112,15 +111,7 @@ UniqueFd open_lock(int directory, const std::string &path)
 RootFiles RootFiles::of_host(const Sysroot &sysroot)
 {
     auto root = sysroot.find("/");
-    return {root ? std::move(root->fd) : UniqueFd(), false};
-}
-
-RootFiles RootFiles::of_image(const std::string &root)
-{
-    UniqueFd fd(::open(root.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
-    if (!fd.valid())
-        throw failed("cannot open the root", root);
-    return {std::move(fd), true};
+    return RootFiles(root ? std::move(root->fd) : UniqueFd());
 }
 
 void RootFiles::lock(bool waits)
@@ -138,8 +129,6 @@ void RootFiles::lock(bool waits)
 
 std::optional<UniqueFd> RootFiles::find_directory(const std::string &path) const
 {
-    if (is_image_)
-        return find_path(root_.get(), path, O_PATH | O_DIRECTORY, Walk::InRoot, quote(path));
     UniqueFd here(::openat(root_.get(), ".", O_PATH | O_DIRECTORY | O_CLOEXEC));
     for (size_t end = 0; end != std::string::npos && path != "/";) {
         const size_t begin = end + 1;
@@ -188,8 +177,7 @@ PresentFile RootFiles::look(const std::string &path) const
         return {true, false, "", 0};
     const UniqueFd file =
         open_path(directory->get(), name, O_RDONLY | O_NONBLOCK, Walk::OneStep, quote(path));
-    return {true, true, read_all(file.get(), is_image_ ? max_image_file : max_host_file, quote(path)),
-            status.st_mode & ALLPERMS};
+    return {true, true, read_all(file.get(), max_host_file, quote(path)), status.st_mode & ALLPERMS};
 }
 
 void RootFiles::put(const std::string &path, std::string_view text, mode_t mode, const std::string &way) const
@@ -252,15 +240,6 @@ void RootFiles::remove(const std::string &path)
         }
     });
     unlink(path);
-}
-
-void RootFiles::move(const std::string &path, const std::string &directory)
-{
-    const auto from = find_directory(directory_of(path));
-    const UniqueFd target = make_directory(directory);
-    const std::string name = file_name_of(path);
-    if (from && ::renameat(from->get(), name.c_str(), target.get(), name.c_str()) != 0 && errno != ENOENT)
-        throw failed("cannot move to " + quote(directory) + ":", path);
 }
 
 void RootFiles::remove_empty_directories(const std::string &path, const std::string &top) const

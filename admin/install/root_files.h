@@ -38,13 +38,6 @@ public:
     static RootFiles of_host(const Sysroot &sysroot);
 
     /**
-     * The files of a root that somebody else may have made, such as an image's: a symlink on the way leads where it leads
-     * in that root, and nothing outside of it is opened, changed or removed.
-     * @param root a directory of this host, whose own symlinks are followed. @throws Error
-     */
-    static RootFiles of_image(const std::string &root);
-
-    /**
      * Before anything of the host is written; until then nothing is made. Whoever can open the file can lock it, so it is
      * one that only root can open.
      * @param waits until another process gives the lock back
@@ -73,9 +66,6 @@ public:
     /** A file that is not there, or is no plain one, stays so. */
     void remove(const std::string &path);
 
-    /** Moves a file into a directory, which is made. This is not on the undo log. */
-    void move(const std::string &path, const std::string &directory);
-
     /** Removes the directory that a path is in, and those above up to `top`, as long as nothing is in them. */
     void remove_empty_directories(const std::string &path, const std::string &top) const;
 
@@ -83,7 +73,7 @@ public:
     void keep() noexcept { undo_.drop(); }
 
 private:
-    RootFiles(UniqueFd root, bool is_image) : root_(std::move(root)), is_image_(is_image) {}
+    explicit RootFiles(UniqueFd root) : root_(std::move(root)) {}
 
     [[nodiscard]] std::optional<UniqueFd> find_directory(const std::string &path) const;
     [[nodiscard]] UniqueFd open_directory(const std::string &path) const;
@@ -92,7 +82,6 @@ private:
     void unlink(const std::string &path) const;
 
     UniqueFd root_;
-    bool is_image_;
     UniqueFd lock_;
     UndoLog undo_;
 };

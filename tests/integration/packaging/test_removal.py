@@ -114,15 +114,3 @@ def test_the_timer_goes_with_the_hooks_and_is_named(machine, unpacked):
     assert machine.run(["ls", "/run/enabled"], check=False).returncode != 0
     machine.run([unpacked / "install"])
     assert "timer was enabled" not in machine.run(remove).stdout
-
-
-def test_directories_that_were_there_stay(unpacked, tmp_path):
-    kept = ("usr/local/bin", "usr/local/share", "usr/local/share/man/man8", "usr/share/containers")
-    for directory in kept:
-        (tmp_path / "image" / directory).mkdir(parents=True)
-    before = sorted((tmp_path / "image").rglob("*"))
-    for _ in range(2):
-        subprocess.run([unpacked / "install", "--root", tmp_path / "image"], check=True, capture_output=True)
-        subprocess.run([unpacked / "install", "--root", tmp_path / "image"], check=True, capture_output=True)
-        subprocess.run([unpacked / "uninstall", "--root", tmp_path / "image"], check=True, capture_output=True)
-        assert sorted((tmp_path / "image").rglob("*")) == before

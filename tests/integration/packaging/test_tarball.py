@@ -20,6 +20,7 @@ pytest_plugins = ["harness.newcomer_fixtures"]
 
 SOURCE_ROOT = Path(__file__).resolve().parents[3]
 SHARE = "usr/local/share/oci-gpu-hooks"
+STATE = "var/lib/oci-gpu-hooks"
 MORE = "usr/local/share/doc/oci-gpu-hooks/more"
 
 
@@ -37,25 +38,38 @@ def root_fixture(tmp_path):
     root = tmp_path / "root"
     (root / "bin").mkdir(parents=True)
     shutil.copy("/bin/busybox", root / "bin")
-    for name in ("sh", "awk", "cat", "cmp", "cp", "cut", "dirname", "find", "grep", "mkdir", "mv", "rm", "rmdir",
-                 "sha256sum", "sort", "uname"):
+    for name in ("sh", "cmp", "cp", "dirname", "find", "grep", "mkdir", "mv", "rm", "rmdir", "sed", "sha256sum", "sort",
+                 "uname"):
         (root / "bin" / name).symlink_to("busybox")
     (root / "dev").mkdir()
     os.mknod(root / "dev/null", stat.S_IFCHR | 0o666, os.makedev(1, 3))
     return root
 
 
-def in_root(root, *words, check=True):
+def in_root(root, *words, check=True, by=()):
     """With the root's own tools alone."""
-    return subprocess.run(["/usr/sbin/chroot", root, *map(os.fspath, words)], check=check, capture_output=True, text=True,
-                          env={"PATH": "/bin:/usr/local/bin"})
+    return subprocess.run([*by, "/usr/sbin/chroot", root, *map(os.fspath, words)], check=check, capture_output=True,
+                          text=True, env={"PATH": "/bin:/usr/local/bin"})
 
 
-def install(unpacked, root, *args, check=True):
-    """By the tools of the root, as in a worker's image."""
+def run_script(unpacked, root, name, *args, **options):
+    """By the tools of the root, as on a worker without any library."""
     shutil.copytree(unpacked, root / "unpacked", dirs_exist_ok=True)
-    done = in_root(root, "sh", "/unpacked/install", *args, check=check)
+    done = in_root(root, "sh", f"/unpacked/{name}", *args, **options)
     shutil.rmtree(root / "unpacked")
+    return done
+
+
+def install(unpacked, root, *args, **options):
+    return run_script(unpacked, root, "install", *args, **options)
+
+
+def uninstall(unpacked, root, *args, **options):
+    """What keeps policies has a lock, which stays with them."""
+    done = run_script(unpacked, root, "uninstall", *args, **options)
+    if (root / STATE / "disabled").exists():
+        return done
+    shutil.rmtree(root / "var", ignore_errors=True)
     return done
 
 
@@ -95,11 +109,11 @@ def test_licences_are_in_it(unpacked):
             "LGPL-2.1", "GPL-3"} <= names
 
 
-def test_what_the_archive_has_executable_can_be_run(unpacked, tmp_path):
+def test_what_the_archive_has_executable_can_be_run(unpacked, root):
     """The scripts among the examples, too."""
-    subprocess.run([unpacked / "install", "--root", tmp_path], check=True, capture_output=True)
+    install(unpacked, root)
     programs = [{path.relative_to(top).as_posix() for path in (top / "usr/local").rglob("*")
-                 if path.is_file() and path.stat().st_mode & 0o111} for top in (unpacked, tmp_path)]
+                 if path.is_file() and path.stat().st_mode & 0o111} for top in (unpacked, root)]
     assert "usr/local/share/doc/oci-gpu-hooks/examples/try/make-host" in programs[0]
     assert programs[0] == programs[1]
 
@@ -112,9 +126,8 @@ def test_install_run_and_uninstall_without_any_library(unpacked, root):
         document = json.loads((root / SHIPPED / file).read_text("utf-8"))
         assert in_root(root, document["hook"]["path"], "--version").stdout.startswith(name)
         assert (root / SHIPPED / file).stat().st_mode & 0o777 == 0o644
-    shutil.copy(unpacked / "uninstall", root)
-    in_root(root, "sh", "/uninstall")
-    (root / "uninstall").unlink()
+    shutil.rmtree(unpacked / "usr")  # the installed command does it
+    uninstall(unpacked, root)
     assert files_of(root) == before
     assert not (root / "usr").exists()
 
@@ -124,21 +137,6 @@ def test_a_second_run_changes_nothing(unpacked, root):
     first = files_of(root)
     install(unpacked, root)
     assert files_of(root) == first
-
-
-def test_a_worker_has_a_directory_of_its_own(unpacked, root):
-    install(unpacked, root, "--hooks-dir", "/etc/concourse-hooks")
-    assert sorted(path.name for path in (root / "etc/concourse-hooks").iterdir()) == sorted(FILES.values())
-    assert not (root / SHIPPED).exists()
-
-
-def test_into_an_image_that_runs_nothing(unpacked, tmp_path):
-    image = tmp_path / "image"
-    image.mkdir()
-    subprocess.run([unpacked / "install", "--root", image], check=True, capture_output=True)
-    assert (image / EXECDIR / "amd-kfd").stat().st_mode & 0o777 == 0o755
-    subprocess.run([unpacked / "uninstall", "--root", image], check=True, capture_output=True)
-    assert list(image.iterdir()) == []
 
 
 def newer(unpacked, hook):
@@ -152,11 +150,9 @@ def newer(unpacked, hook):
     (unpacked / "SHA256SUMS").write_bytes(sums)
 
 
-@pytest.mark.parametrize("directory", [SHIPPED, "etc/concourse-hooks"])
-def test_an_upgrade_leaves_the_hosts_policy(unpacked, root, directory):
-    options = ["--hooks-dir", f"/{directory}"]
-    install(unpacked, root, *options)
-    mine = root / directory / FILES["mount-srv"]
+def test_an_upgrade_leaves_the_hosts_policy(unpacked, root):
+    install(unpacked, root)
+    mine = root / SHIPPED / FILES["mount-srv"]
     mine.write_text(mine.read_text("utf-8").replace('["mount-srv"]', '["mount-srv", "--allow", "datasets"]'),
                     encoding="utf-8")
     (root / OWN).mkdir(parents=True)
@@ -164,12 +160,12 @@ def test_an_upgrade_leaves_the_hosts_policy(unpacked, root, directory):
     kept = mine.read_bytes()
     newer(unpacked, "mount-srv")
     for _ in range(2):
-        done = install(unpacked, root, *options)
-        assert f"/{directory}/{mine.name}' was changed, and stays as it is" in done.stdout
+        done = install(unpacked, root)
+        assert f"/{SHIPPED}/{mine.name}' was changed, and stays as it is" in done.stdout
         assert mine.read_bytes() == kept
     assert (root / OWN / FILES["amd-kfd"]).read_text("utf-8") == "{}"
     assert (root / SHARE / "hooks.d" / mine.name).read_bytes() == (unpacked / SHIPPED / mine.name).read_bytes()
-    assert {path.name for path in (root / directory).iterdir()} == set(FILES.values())
+    assert {path.name for path in (root / SHIPPED).iterdir()} == set(FILES.values())
 
 
 def test_an_upgrade_takes_old_files_away(unpacked, root):
@@ -181,163 +177,66 @@ def test_an_upgrade_takes_old_files_away(unpacked, root):
     assert (root / SHIPPED / FILES["amd-kfd"]).read_bytes().endswith(b"\n\n")
 
 
+def test_an_interrupted_run_goes_with_the_next(unpacked, root):
+    """Whatever it has left: another version's executables, a file that is not whole."""
+    newer(unpacked, "amd-kfd")
+    (root / EXECDIR).mkdir(parents=True)
+    (root / SHARE).mkdir(parents=True)
+    for left in (root / EXECDIR / ".amd-kfd.oci-gpu-hooks", root / EXECDIR / "amd-kfd", root / SHARE / ".installed.oci-gpu-hooks"):
+        left.write_text("x", encoding="utf-8")
+    install(unpacked, root)
+    assert (root / EXECDIR / "amd-kfd").read_bytes() == (unpacked / EXECDIR / "amd-kfd").read_bytes()
+    uninstall(unpacked, root)
+    assert [path for path in files_of(root) if "oci-gpu-hooks" in path] == []
+
+
 def test_a_changed_file_is_out_of_force_after_uninstall_and_kept(unpacked, root):
     install(unpacked, root)
     mine = root / SHIPPED / FILES["mount-srv"]
     mine.write_text("mine", encoding="utf-8")
-    done = subprocess.run([unpacked / "uninstall", "--root", root], check=True, capture_output=True, text=True)
-    assert "was changed; it is in" in done.stdout
+    assert "was changed; it is in" in uninstall(unpacked, root).stdout
     assert not mine.exists() and (root / SHARE / "kept" / mine.name).read_text("utf-8") == "mine"
 
 
-def test_json_files_are_the_last_and_the_first_out(unpacked, tmp_path):
-    """An engine never finds one whose executable is missing."""
-    root = tmp_path / "image"
-    root.mkdir()
+def test_directories_that_were_there_stay(unpacked, root):
+    for directory in ("usr/local/bin", "usr/local/share/man/man8", "usr/share/containers"):
+        (root / directory).mkdir(parents=True)
+    before = sorted(root.rglob("*"))
+    for _ in range(2):
+        install(unpacked, root)
+        install(unpacked, root)
+        uninstall(unpacked, root)
+        assert sorted(root.rglob("*")) == before
 
-    def touched(script, call):
+
+def test_json_files_are_the_last_and_the_first_out(unpacked, root, tmp_path):
+    """An engine never finds one whose executable is missing."""
+    def touched(script, calls):
         trace = tmp_path / "trace"
-        subprocess.run(["strace", "-f", "-y", "-qq", "-o", trace, "-e", f"trace={call}", unpacked / script, "--root", root],
-                       check=True, capture_output=True)
+        script(unpacked, root, by=["strace", "-f", "-qq", "-s", "200", "-o", trace, "-e", f"trace={calls}"])
         return [line for line in trace.read_text("utf-8").splitlines() if line.endswith("= 0")]
 
-    lines = touched("install", "renameat,renameat2")
+    lines = touched(install, "?rename,renameat,renameat2")
     first_json = next(i for i, line in enumerate(lines) if SHIPPED in line)
     assert any(EXECDIR in line for line in lines[:first_json])
     assert all(EXECDIR not in line for line in lines[first_json:])
-    lines = touched("uninstall", "unlinkat")
-    last_json = max(i for i, line in enumerate(lines) if SHIPPED in line and "AT_REMOVEDIR" not in line)
+    lines = touched(uninstall, "?unlink,unlinkat")
+    last_json = max(i for i, line in enumerate(lines) if SHIPPED in line)
     assert any(EXECDIR in line for line in lines[last_json:])
     assert all(EXECDIR not in line for line in lines[:last_json])
 
 
-HOST_FILE = "what is the host's"
-
-
-@pytest.fixture(name="outside")
-def outside_fixture(tmp_path):
-    """A file and directories of the host's: nothing of them may be changed."""
-    directory = tmp_path / "host"
-    for name in ("opt", "etc", "usr/local/share/oci-gpu-hooks/kept", "usr/local/bin", "usr/share/containers/oci/hooks.d"):
-        (directory / name).mkdir(parents=True)
-        (directory / name / "mine").write_text(HOST_FILE, encoding="utf-8")
-    before = files_of(directory), sorted(directory.rglob("*"))
-    yield directory
-    assert (files_of(directory), sorted(directory.rglob("*"))) == before
-
-
-DIRECTORIES = ["usr", "usr/local", "usr/local/bin", "usr/local/libexec", EXECDIR, "usr/local/share", SHARE, f"{SHARE}/hooks.d",
-           "usr/share", "usr/share/containers", SHIPPED]
-PLACES = ["usr/local/bin/oci-gpu-hooks", f"{EXECDIR}/amd-kfd", f"{SHIPPED}/{FILES['amd-kfd']}", f"{SHARE}/installed",
-          f"{SHARE}/hooks.d/{FILES['amd-kfd']}"]
-
-
-def on_the_way(place):
-    """What a file is called until it is whole."""
-    return str(Path(place).with_name(f".{Path(place).name}.oci-gpu-hooks"))
-
-
-def run_at(unpacked, script, image, *args):
-    return subprocess.run([unpacked / script, "--root", image, *args], check=False, capture_output=True, text=True)
-
-
-def by_both_ways(path):
-    return path, Path("../" * 30 + str(path)[1:])
-
-
-@pytest.mark.parametrize("name", DIRECTORIES)
-def test_a_linked_directory_of_an_image_leads_nowhere_else(unpacked, outside, tmp_path, name):
-    for target in by_both_ways(outside / name):
-        image = tmp_path / "image"
-        (image / name).parent.mkdir(parents=True)
-        (image / name).symlink_to(target)
-        done = run_at(unpacked, "install", image)
-        assert done.returncode == 6 and f"cannot make the directory '/{name}'" in done.stderr, done
-        done = run_at(unpacked, "uninstall", image)
-        assert done.returncode == 1 and "nothing was installed" in done.stderr
-        shutil.rmtree(image)
-
-
-@pytest.mark.parametrize("name", [*PLACES, *map(on_the_way, PLACES)])
-def test_a_linked_file_of_an_image_leads_nowhere_else(unpacked, outside, tmp_path, name):
-    for target in by_both_ways(outside / "opt/mine"):
-        image = tmp_path / "image"
-        (image / name).parent.mkdir(parents=True)
-        (image / name).symlink_to(target)
-        assert run_at(unpacked, "install", image).returncode == 0
-        if name in (f"{SHIPPED}/{FILES['amd-kfd']}",):
-            assert (image / name).is_symlink(), "it is somebody's own"
-        else:
-            assert name not in PLACES or not (image / name).is_symlink()
-        assert run_at(unpacked, "uninstall", image).returncode == 0
-        shutil.rmtree(image)
-
-
-@pytest.mark.parametrize("target", ["/var/usrlocal", "../var/usrlocal", "../../../../var/usrlocal"])
-def test_links_within_an_image_lead_there(unpacked, tmp_path, target):
-    """As in images of systems whose /usr is not written to."""
-    image = tmp_path / "image"
-    (image / "var/usrlocal").mkdir(parents=True)
-    (image / "usr").mkdir()
-    (image / "usr/local").symlink_to(target)
-    assert run_at(unpacked, "install", image).returncode == 0
-    assert (image / "var/usrlocal/bin/oci-gpu-hooks").is_file() and not Path("/var/usrlocal").exists()
-    assert run_at(unpacked, "uninstall", image).returncode == 0
-    assert [path for path in image.rglob("*") if path.is_file()] == []
-
-
-def listed(path, target):
-    """A line of the list: what is at `path` is as it was installed, as `target`."""
-    return f"{hashlib.sha256(path.read_bytes()).hexdigest()} {target}"
-
-
-@pytest.mark.parametrize("script", ["install", "uninstall"])
-def test_a_list_of_somebodys_making_removes_nothing_else(unpacked, outside, tmp_path, script):
-    image = tmp_path / "image"
-    image.mkdir()
-    run_at(unpacked, "install", image)
-    mine = image / "etc/mine"
-    mine.parent.mkdir()
-    mine.write_text(HOST_FILE, encoding="utf-8")
-    (image / "up").symlink_to("../../../../")
-    paths = [*(f"/..{'/..' * 30}{outside}/{name}/mine" for name in ("opt", "etc")),
-             f"/usr/local/share/oci-gpu-hooks{'/..' * 30}{outside}/opt/mine", f"/up{outside}/etc/mine", "/etc/mine",
-             "/etc/../etc/mine", "etc/mine", "/etc//mine", f"/usr/local/share/oci-gpu-hooks/../../../../etc/mine"]
-    lines = [listed(outside / "opt/mine", path) for path in paths]
-    with open(image / SHARE / "installed", "a", encoding="utf-8") as file:
-        file.write("\n".join([*lines, "x", "0  /etc/mine", f"0 /etc/mine\n"]))
-    done = run_at(unpacked, script, image)
-    assert done.returncode == 0 and mine.read_text("utf-8") == HOST_FILE, done
-    if script == "uninstall":
-        assert done.stdout.count("none of this package's") == len(lines) + 3
-        assert [path for path in image.rglob("*") if path.is_file()] == [mine]
-
-
-def test_nothing_of_a_root_is_run(unpacked, tmp_path):
-    """Not even where the archive has gone."""
-    image, alone = tmp_path / "image", tmp_path / "alone"
-    image.mkdir()
-    run_at(unpacked, "install", image)
-    command = image / "usr/local/bin/oci-gpu-hooks"
-    command.write_text(f"#!/bin/sh\n>{tmp_path}/mark\n", encoding="utf-8")
-    alone.mkdir()
-    shutil.copy(unpacked / "uninstall", alone)
-    done = run_at(alone, "uninstall", image)
-    assert done.returncode == 1 and "--root takes the unpacked archive" in done.stderr
-    assert run_at(unpacked, "uninstall", image).returncode == 0
-    assert not (tmp_path / "mark").exists() and not command.exists()
-
-
-def test_an_archive_for_another_machine_is_not_tried(unpacked, tmp_path):
+def test_an_archive_for_another_machine_is_not_tried(unpacked, root):
     """A shell would take its programs for scripts."""
-    (tmp_path / "bin").mkdir()
-    (tmp_path / "bin/uname").write_text("#!/bin/sh\necho another\n", encoding="utf-8")
-    (tmp_path / "bin/uname").chmod(0o755)
-    for script in ("install", "uninstall"):
-        done = subprocess.run([unpacked / script, "--root", tmp_path], check=False, capture_output=True, text=True,
-                              env={"PATH": f"{tmp_path}/bin:/usr/bin:/bin"})
+    install(unpacked, root)
+    before = files_of(root)
+    (root / "bin/uname").unlink()
+    (root / "bin/uname").write_text("#!/bin/sh\necho another\n", encoding="utf-8")
+    (root / "bin/uname").chmod(0o755)
+    for script in (install, uninstall):
+        done = script(unpacked, root, check=False)
         assert done.returncode == 1 and "on such a machine alone" in done.stderr
-    assert not (tmp_path / "usr").exists()
+    assert files_of(root) == before
 
 
 def test_a_damaged_archive_installs_nothing(unpacked, root):
@@ -348,10 +247,11 @@ def test_a_damaged_archive_installs_nothing(unpacked, root):
     assert not (root / "usr").exists()
 
 
-@pytest.mark.parametrize("args", [["--root", "relative"], ["--hooks-dir"], ["--unknown"], ["--hooks-dir", "/etc/../x"]])
-def test_wrong_options(unpacked, args):
-    done = subprocess.run([unpacked / "install", *args], check=False, capture_output=True, text=True)
-    assert done.returncode == 2 and done.stderr
+@pytest.mark.parametrize("script", [install, uninstall])
+def test_what_is_not_known_is_refused(unpacked, root, script):
+    done = script(unpacked, root, "--root", check=False)
+    assert done.returncode == 2 and "'--root' is not known" in done.stderr
+    assert not (root / "usr").exists()
 
 
 def test_what_a_newcomer_types(shell):
