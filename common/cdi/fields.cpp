@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <charconv>
 #include <limits>
+#include <set>
 #include <utility>
 
 #include "base/letters.h"
@@ -20,40 +21,35 @@ Error wrong_at(const YamlNode &node, const std::string &why)
 }
 
 /** Of a list or a mapping nothing is clear. */
-Scalar scalar_of(const YamlDocument &document, const YamlNode &node)
+Scalar scalar_of(const YamlNode &node)
 {
-    return node.type == YamlNode::Type::Scalar ? resolve_scalar(document.text(node), node.plain)
-                                               : Scalar::Unclear;
+    return node.type == YamlNode::Type::Scalar ? resolve_scalar(node.text, node.plain) : Scalar::Unclear;
 }
 
 /** "" for null. @throws Error if it may be another one */
-std::string_view text_of(const YamlDocument &document, const YamlNode &node)
+std::string_view text_of(const YamlNode &node)
 {
     if (node.type != YamlNode::Type::Scalar)
         throw wrong_at(node, "it is no text");
-    const std::string_view text = document.text(node);
-    switch (scalar_of(document, node)) {
+    switch (scalar_of(node)) {
     case Scalar::Null:
         return "";
     case Scalar::Octal:
     case Scalar::Unclear:
         throw wrong_at(node,
-                       quote(text) + " may be a number or a word of YAML: where it is a text, quote it");
+                       quote(node.text) + " may be a number or a word of YAML: where it is a text, quote it");
     default:
-        return text;
+        return node.text;
     }
 }
 
-bool is_merge(const YamlDocument &document, const YamlNode &key)
+std::string key_of(const YamlNode &node)
 {
-    return key.type == YamlNode::Type::Scalar && key.plain && !key.is_alias && document.text(key) == "<<";
-}
-
-std::string key_of(const YamlDocument &document, const YamlNode &node)
-{
-    if (node.type != YamlNode::Type::Scalar || scalar_of(document, node) == Scalar::Null)
+    if (node.type != YamlNode::Type::Scalar || scalar_of(node) == Scalar::Null)
         throw wrong_at(node, "a key is no text");
-    return std::string(text_of(document, node));
+    if (node.plain && node.text == "<<")
+        throw wrong_at(node, "a merge, '<<', is not understood here: write what it stands for");
+    return std::string(text_of(node));
 }
 
 } // namespace
@@ -65,12 +61,12 @@ Error Value::wrong(const std::string &why) const
 
 bool Value::is_null() const
 {
-    return scalar_of(*document_, *node_) == Scalar::Null;
+    return scalar_of(*node_) == Scalar::Null;
 }
 
 std::string Value::text() const
 {
-    const std::string_view text = text_of(*document_, *node_);
+    const std::string_view text = text_of(*node_);
     if (text.find('\0') != std::string_view::npos)
         throw wrong("it has a NUL character");
     return std::string(text);
@@ -78,12 +74,12 @@ std::string Value::text() const
 
 std::int64_t Value::number(std::int64_t least, std::int64_t most) const
 {
-    const Scalar scalar = scalar_of(*document_, *node_);
+    const Scalar scalar = scalar_of(*node_);
     if (scalar == Scalar::Null)
         return 0;
     if (scalar != Scalar::Integer && scalar != Scalar::Octal)
         throw wrong("it is no whole number in decimal digits");
-    const std::string_view text = document_->text(*node_);
+    const std::string &text = node_->text;
     std::int64_t value = 0;
     std::from_chars(text.data(), text.data() + text.size(), value, scalar == Scalar::Octal ? 8 : 10);
     if (value < least || value > most)
@@ -98,9 +94,8 @@ std::vector<Value> Value::list() const
         return items;
     if (node_->type != YamlNode::Type::Sequence)
         throw wrong("it is no list");
-    items.reserve(YamlDocument::size(*node_));
-    for (size_t i = 0; i < YamlDocument::size(*node_); ++i)
-        items.emplace_back(*document_, document_->member(*node_, i));
+    for (const YamlNode &item : node_->members)
+        items.emplace_back(item);
     return items;
 }
 
@@ -108,9 +103,9 @@ bool Value::flag() const
 {
     if (is_null())
         return false;
-    if (scalar_of(*document_, *node_) != Scalar::Flag)
+    if (scalar_of(*node_) != Scalar::Flag)
         throw wrong("it is neither true nor false");
-    return document_->text(*node_) == "true";
+    return node_->text == "true";
 }
 
 std::vector<std::string> Value::texts() const
@@ -125,63 +120,25 @@ Fields::Fields(const Value &value, Case names_as)
 {
     if (value.is_null())
         return;
-    add(value);
+    if (value.node_->type != YamlNode::Type::Mapping)
+        throw value.wrong("it is no mapping");
+    const std::vector<YamlNode> &members = value.node_->members;
+    for (size_t i = 0; i < members.size(); i += 2)
+        fields_.push_back({key_of(members[i]), Value(members[i + 1])});
     check_unique(value, names_as);
 }
 
-/** There may be any number of them, as there are annotations; but most have a few, and nothing is made of these. */
+/** There may be any number of them, as there are annotations. */
 void Fields::check_unique(const Value &value, Case names_as) const
 {
-    constexpr size_t few = 12;
-    const auto is_same = [&](std::string_view one, std::string_view other) {
-        return names_as == Case::Any ? is_same_word(one, other) : one == other;
-    };
-    const auto wrong = [&](std::string_view name) {
-        return value.wrong("the key " + quote(name) + " is there twice");
-    };
-    if (fields_.size() <= few) {
-        for (auto one = fields_.begin(); one != fields_.end(); ++one)
-            if (std::any_of(fields_.begin(), one,
-                            [&](const Field &other) { return is_same(one->name, other.name); }))
-                throw wrong(one->name);
-        return;
+    std::set<std::string> names;
+    for (const Field &field : fields_) {
+        std::string name = field.name;
+        if (names_as == Case::Any)
+            std::transform(name.begin(), name.end(), name.begin(), to_lower);
+        if (!names.insert(std::move(name)).second)
+            throw value.wrong("the key " + quote(field.name) + " is there twice");
     }
-    std::vector<std::string_view> names;
-    names.reserve(fields_.size());
-    for (const Field &field : fields_)
-        names.emplace_back(field.name);
-    const auto as_written = [&](char c) { return names_as == Case::Any ? to_lower(c) : c; };
-    std::sort(names.begin(), names.end(), [&](std::string_view one, std::string_view other) {
-        return std::lexicographical_compare(one.begin(), one.end(), other.begin(), other.end(),
-                                            [&](char a, char b) { return as_written(a) < as_written(b); });
-    });
-    if (const auto twice = std::adjacent_find(names.begin(), names.end(), is_same); twice != names.end())
-        throw wrong(*twice);
-}
-
-void Fields::add(const Value &mapping)
-{
-    const YamlDocument &document = *mapping.document_;
-    const YamlNode &node = *mapping.node_;
-    if (node.type != YamlNode::Type::Mapping)
-        throw mapping.wrong("it is no mapping");
-    fields_.reserve(fields_.size() + YamlDocument::size(node) / 2);
-    for (size_t i = 0; i < YamlDocument::size(node); i += 2) {
-        const YamlNode &key = document.member(node, i);
-        const Value value(document, document.member(node, i + 1));
-        if (is_merge(document, key))
-            merge(value);
-        else
-            fields_.push_back({key_of(document, key), value});
-    }
-}
-
-void Fields::merge(const Value &value)
-{
-    if (value.node_->type != YamlNode::Type::Sequence || value.node_->is_alias)
-        return add(value);
-    for (const Value &each : value.list())
-        add(each);
 }
 
 std::optional<Value> Fields::take(std::string_view name)

@@ -9,14 +9,15 @@
 #include <vector>
 
 #include "base/error.h"
-#include "yaml/yaml_document.h"
+#include "cdi/yaml_text.h"
 
 namespace ogh::cdi {
 
 /** A value of a specification, as strict as the reference implementation (encoding/json of Go) is about what it may be. */
 class Value final {
 public:
-    Value(const YamlDocument &document, const YamlNode &node) : document_(&document), node_(&node) {}
+    /** @param node outlives it */
+    explicit Value(const YamlNode &node) : node_(&node) {}
 
     [[nodiscard]] bool is_null() const;
 
@@ -40,7 +41,6 @@ public:
 private:
     friend class Fields;
 
-    const YamlDocument *document_;
     const YamlNode *node_;
 };
 
@@ -81,8 +81,6 @@ private:
         bool taken = false;
     };
 
-    void add(const Value &mapping);
-    void merge(const Value &value);
     void check_unique(const Value &value, Case names_as) const;
 
     std::vector<Field> fields_;

@@ -11,7 +11,7 @@
 #include "cdi/fields.h"
 #include "cdi/names.h"
 #include "cdi/version.h"
-#include "yaml/yaml_text.h"
+#include "cdi/yaml_text.h"
 
 namespace ogh::cdi {
 
@@ -262,10 +262,10 @@ private:
 
 Spec parse_spec(std::string_view text, const IsWanted &is_wanted)
 {
-    const YamlDocument document = read_yaml(text);
-    if (document.root() == nullptr)
+    const auto root = read_yaml(text);
+    if (!root)
         throw Error(ErrorKind::BrokenHost, "it is empty");
-    return Parser(Value(document, *document.root()), is_wanted).read();
+    return Parser(Value(*root), is_wanted).read();
 }
 
 } // namespace ogh::cdi

@@ -10,7 +10,7 @@
 
 #include "base/error.h"
 #include "cdi/fields.h"
-#include "yaml/yaml_text.h"
+#include "cdi/yaml_text.h"
 
 namespace {
 
@@ -49,9 +49,8 @@ json read_record(const Value &value)
 json outcome(std::string_view text)
 {
     try {
-        const ogh::YamlDocument document = ogh::read_yaml(text);
-        const auto *root = document.root();
-        return {{"value", root == nullptr ? json::object() : read_record(Value(document, *root))}};
+        const auto root = read_yaml(text);
+        return {{"value", root ? read_record(Value(*root)) : json::object()}};
     } catch (const ogh::Error &error) {
         return {{"error", error.what()}};
     }

@@ -60,22 +60,12 @@ LARGE = [
 ]
 
 
-def nested_aliases(depth, width):
-    """A text that stands for width ** depth records."""
-    text = "parts: &p0 [{text: a}]\npart:\n"
-    for level in range(1, depth):
-        items = ", ".join([f"{{parts: *p{level - 1}}}"] * width)
-        text += f"{'  ' * level}parts: &p{level} [{items}]\n{'  ' * level}part:\n"
-    return text + "  " * depth + "text: end\n"
-
-
 def written():
     """Each once, as bytes."""
     documents = Path(__file__).resolve().parents[1] / "yaml_documents.txt"
     lines = documents.read_text(encoding="utf-8").split("\n=====\n")
     texts = [place.replace("@", value, 1) for place in PLACES for value in SCALARS]
     texts += [*lines, *(text + "\n" for text in lines), *JSON, *LARGE]
-    texts += [nested_aliases(depth, width) for depth, width in ((3, 2), (5, 4), (9, 9))]
     return list(dict.fromkeys([*(text.encode() for text in texts), *BYTES]))
 
 

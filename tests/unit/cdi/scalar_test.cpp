@@ -2,8 +2,8 @@
 #include <boost/test/unit_test.hpp>
 
 #include "cdi/fields.h"
+#include "cdi/yaml_text.h"
 #include "support/expect.h"
-#include "yaml/yaml_text.h"
 
 BOOST_AUTO_TEST_SUITE(scalar)
 
@@ -17,8 +17,8 @@ namespace {
 /** What stands there, in the words of `as`, or why not. */
 template<typename Read> std::string read(const std::string &written, const Read &as)
 {
-    const YamlDocument document = read_yaml("\nx: " + written);
-    const Value value(document, document.member(*document.root(), 1));
+    const auto root = read_yaml("\nx: " + written);
+    const Value value(root->members.at(1));
     std::string text;
     const Failure failure = failure_of([&] { text = as(value); });
     return text + failure.message;

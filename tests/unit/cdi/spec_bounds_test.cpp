@@ -38,17 +38,6 @@ std::string repeated(const std::string &text, int count)
     return all;
 }
 
-/** Ten names, each of which repeats the one before ten times. */
-std::string tenfold(std::string text, const std::string &begin, const std::string &end)
-{
-    for (int i = 1; i < 10; ++i) {
-        const std::string name = "a" + std::to_string(i);
-        text.append(name).append(": &").append(name).append(" ").append(begin);
-        text.append(repeated("*a" + std::to_string(i - 1), 10)).append(end).append("\n");
-    }
-    return text;
-}
-
 } // namespace
 
 BOOST_AUTO_TEST_CASE(ten_thousand_devices_are_read)
@@ -69,14 +58,6 @@ BOOST_AUTO_TEST_CASE(a_hundred_thousand_mounts_are_read_and_twice_as_many_refuse
     };
     BOOST_TEST(parse_spec(with_mounts(100'000)).devices.at(0).edits.mounts.size() == 100'000U);
     BOOST_TEST(why_not(with_mounts(200'000)) == "it is no YAML, line 1: it is too large");
-}
-
-BOOST_AUTO_TEST_CASE(aliases_do_not_explode)
-{
-    BOOST_TEST(why_not(tenfold("a0: &a0 [x]\n", "[", "]")).find("it is too large") != std::string::npos);
-    // Mappings that are merged into one another as well: each is walked through as often as it is named.
-    BOOST_TEST(why_not(tenfold("a0: &a0 {<<: [{}]}\n", "{<<: [", "]}")).find("it is too large") !=
-               std::string::npos);
 }
 
 BOOST_AUTO_TEST_CASE(what_is_nested_deep_is_refused)
