@@ -21,6 +21,19 @@ bool is_allowed_by(const std::optional<Selectors> &allow, const Candidate &candi
     });
 }
 
+/** Itself, or the device of which it is a part. */
+bool is_allowed_in(const std::vector<Candidate> &candidates, const std::optional<Selectors> &allow,
+                   const Candidate &candidate)
+{
+    return is_allowed_by(allow, candidate) ||
+           (candidate.whole && is_allowed_by(allow, candidates[*candidate.whole]));
+}
+
+constexpr const char *hosts_allow = "the host's policy (--allow)";
+constexpr const char *keys_allow = "the line of the key in --key-file (--allow)";
+constexpr const char *hosts_most = "the host's policy (--max-devices)";
+constexpr const char *keys_most = "the line of the key in --key-file (--max-devices)";
+
 std::string no_gpu(const std::string &text, const std::string &within)
 {
     return "no GPU " + quote(text) + (within.empty() ? "" : " of " + quote(within)) + ": ";
@@ -89,12 +102,9 @@ std::string count_text(size_t count)
 Availability::Availability(const std::vector<Candidate> &candidates, const SelectionPolicy &policy)
     : candidates_(candidates), policy_(policy)
 {
-    const auto is_allowed = [&](const std::optional<Selectors> &allow, const Candidate &candidate) {
-        return is_allowed_by(allow, candidate) ||
-               (candidate.whole && is_allowed_by(allow, candidates[*candidate.whole]));
-    };
     for (const Candidate &candidate : candidates)
-        allowed_.push_back(is_allowed(policy.allow, candidate) && is_allowed(policy.allow_too, candidate));
+        allowed_.push_back(is_allowed_in(candidates, policy.allow, candidate) &&
+                           is_allowed_in(candidates, policy.allow_too, candidate));
 }
 
 size_t Availability::remaining(size_t used) const
@@ -106,6 +116,15 @@ size_t Availability::remaining(size_t used) const
 bool Availability::is_cut_by_policy() const
 {
     return contains(allowed_, false);
+}
+
+/** By nothing but the line of the key. */
+bool Availability::is_cut_by_key() const
+{
+    const auto is_hosts = [&](const Candidate &candidate) {
+        return is_allowed_in(candidates_, policy_.allow, candidate);
+    };
+    return is_cut_by_policy() && std::all_of(candidates_.begin(), candidates_.end(), is_hosts);
 }
 
 std::string Availability::text() const
@@ -120,7 +139,9 @@ std::string Availability::text() const
         if (!is_usable(i))
             list += ", " + candidates_[i].problem;
     }
-    return (is_cut_by_policy() ? "this host's policy allows " : "this host has ") +
+    return (is_cut_by_key()      ? "the key allows "
+            : is_cut_by_policy() ? "this host's policy allows "
+                                 : "this host has ") +
            (offered.empty() ? "none" : offered) + (others.empty() ? "" : "; left out: " + others);
 }
 
@@ -164,8 +185,8 @@ Error Availability::unknown(const std::string &text, const std::string &within) 
 
 Error Availability::not_allowed(const std::string &text, const std::string &within) const
 {
-    return {ErrorKind::Denied,
-            no_gpu(text, within) + "the host's policy (--allow) does not allow it; " + this->text()};
+    return {ErrorKind::Denied, no_gpu(text, within) + (is_cut_by_key() ? keys_allow : hosts_allow) +
+                                   " does not allow it; " + this->text()};
 }
 
 Error Availability::unusable(size_t i, const std::string &text, const std::string &within) const
@@ -184,7 +205,7 @@ Error Availability::too_few(size_t wanted, size_t there, const std::string &whos
     const bool is_of_all = !whose.starts_with(" of ") && has_some_by_name_alone();
     return {is_cut ? ErrorKind::Denied : ErrorKind::NotAvailable,
             count_text(wanted) + (wanted == 1 ? " is" : " are") + " asked for" + whose + ", and " +
-                (is_cut       ? "the host's policy (--allow) leaves "
+                (is_cut       ? std::string(is_cut_by_key() ? keys_allow : hosts_allow) + " leaves "
                  : there == 1 ? "there is "
                               : "there are ") +
                 std::to_string(there) + (is_of_all ? " that 'any' and 'all' give: " : ": ") + text()};
@@ -201,8 +222,8 @@ bool Availability::has_some_by_name_alone() const
 
 Error Availability::too_many(size_t wanted) const
 {
-    return {ErrorKind::Denied, count_text(wanted) +
-                                   " asked for, and the host's policy (--max-devices) allows " +
+    return {ErrorKind::Denied, count_text(wanted) + " asked for, and " +
+                                   (policy_.is_most_by_key ? keys_most : hosts_most) + " allows " +
                                    std::to_string(policy_.max_devices.value_or(0)) + "; " + text()};
 }
 

@@ -68,6 +68,7 @@ public:
 
 private:
     [[nodiscard]] bool is_cut_by_policy() const;
+    [[nodiscard]] bool is_cut_by_key() const;
     [[nodiscard]] bool has_some_by_name_alone() const;
     /** What may be asked for here, whole, so that it can be pasted back. */
     [[nodiscard]] std::string text() const;

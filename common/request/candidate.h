@@ -35,6 +35,7 @@ struct Candidate {
 struct SelectionPolicy {
     std::optional<Selectors> allow = {};      ///< as parse_allowed_selectors() makes it; nothing: all
     std::optional<unsigned> max_devices = {}; ///< for one container
+    bool is_most_by_key = false;              ///< it is the key's, which allows less than the host
     std::optional<Selectors> allow_too =
         {};                      ///< of the key that was given; what is not in both is not handed out
     bool ignores_health = false; ///< nobody looks whether GPUs look dead

@@ -49,6 +49,13 @@ const Key &key_of(const Config &config, const OptInOptions &options, std::string
     return *known;
 }
 
+bool has_serving_key(const Config &config, const OptInOptions &options, std::string_view hook)
+{
+    const auto key = environment_value(config, key_variable);
+    const Key *const known = key && options.keys ? options.keys->find(*key, hook) : nullptr;
+    return known != nullptr && known->serves(hook);
+}
+
 RequestValue checked(std::string value, std::string origin)
 {
     if (trimmed(value).empty())
@@ -108,7 +115,11 @@ std::optional<Request> find_any(std::string_view key, const Config &config, cons
     const std::string origin = "environment variable " + quote(variable);
     if (!options.key_file)
         return Request{Asker::Environment, checked(std::move(*value), origin)};
-    const Key &known = key_of(config, options, key.substr(0, key.find('.')), variable);
+    const std::string_view hook = key.substr(0, key.find('.'));
+    // It takes nothing, so that a step may say it of its image that asks. With a key it may name what goes with it.
+    if (key == hook && trimmed(*value) == "none" && !has_serving_key(config, options, hook))
+        return Request{Asker::Environment, checked(std::move(*value), origin)};
+    const Key &known = key_of(config, options, hook, variable);
     Request request{Asker::Key, checked(std::move(*value), origin + " with the key " + quote(known.name))};
     request.limits = known.limits;
     request.key = known.name;
@@ -187,7 +198,8 @@ std::optional<Request> find_request(std::string_view hook, const Config &config,
 /** What is said besides. A CDI device is all there is to say where the host asks for this container. */
 void read_details(std::string_view hook, const Config &config, const OptInOptions &options, Request &request)
 {
-    if (request.asker == Asker::Device)
+    const bool is_none_without_key = options.key_file && request.asker == Asker::Environment;
+    if (request.asker == Asker::Device || is_none_without_key)
         return;
     const auto find = request.asker == Asker::Observer ? find_any : find_counting;
     for (const std::string_view name : detail_names(hook)) {

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "request/selection_policy.h"
 
-#include <algorithm>
-
 #include "request/selectors.h"
 
 namespace ogh {
@@ -18,11 +16,12 @@ SelectionPolicy policy_of(const std::optional<std::string> &allow, const std::op
 
 void limit(SelectionPolicy &policy, const KeyLimits &limits)
 {
-    const auto &max_devices = limits.max_devices;
     if (limits.allow)
         policy.allow_too = parse_allowed_selectors({*limits.allow, "--allow of a line of the key file"});
-    if (max_devices)
-        policy.max_devices = std::min(*max_devices, policy.max_devices.value_or(*max_devices));
+    if (limits.max_devices && (!policy.max_devices || *limits.max_devices < *policy.max_devices)) {
+        policy.max_devices = limits.max_devices;
+        policy.is_most_by_key = true;
+    }
 }
 
 } // namespace ogh

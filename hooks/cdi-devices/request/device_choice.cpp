@@ -132,16 +132,18 @@ void Policy::allow(const std::optional<std::string> &list)
     allowed_.push_back(std::move(names));
 }
 
-void Policy::at_most(std::optional<unsigned> devices)
+void Policy::at_most(std::optional<unsigned> devices, const char *whose)
 {
-    if (devices)
-        most_ = std::min(*devices, most_.value_or(*devices));
+    if (!devices || (most_ && *most_ <= *devices))
+        return;
+    most_ = devices;
+    whose_most_ = whose;
 }
 
 void Policy::check_count(size_t devices) const
 {
     if (most_ && devices > *most_)
-        throw Error(ErrorKind::Denied, "the host's policy (--max-devices) allows a container " +
+        throw Error(ErrorKind::Denied, std::string(whose_most_) + " (--max-devices) allows a container " +
                                            std::to_string(*most_) + " devices, and it asks for " +
                                            std::to_string(devices));
 }

@@ -44,7 +44,8 @@ class Policy final {
 public:
     /** @param list of KIND and KIND=NAME; nothing: all. @throws Error (Usage) */
     void allow(const std::optional<std::string> &list);
-    void at_most(std::optional<unsigned> devices);
+    /** @param whose "the host's policy", for a message */
+    void at_most(std::optional<unsigned> devices, const char *whose = "the host's policy");
 
     [[nodiscard]] bool allows(const DeviceName &name) const;
     [[nodiscard]] std::optional<unsigned> most() const { return most_; }
@@ -55,6 +56,7 @@ public:
 private:
     std::vector<std::set<std::string>> allowed_; ///< a device has to be in each
     std::optional<unsigned> most_;
+    const char *whose_most_ = "";
 };
 
 /**

@@ -113,10 +113,11 @@ BOOST_AUTO_TEST_CASE(the_host_decides_what_is_handed_out)
     BOOST_TEST((why_not("a.com/gpu=1", wide).kind == ErrorKind::Denied));
     Policy few;
     few.at_most(2);
-    few.at_most(1);
+    few.at_most(1, "the key");
     few.at_most(3);
     few.check_count(1);
     BOOST_TEST((failure_of([&] { few.check_count(2); }).kind == ErrorKind::Denied));
+    BOOST_TEST(failure_of([&] { few.check_count(2); }).says("the key (--max-devices) allows"));
     for (const char *list : {"", "x", "a.com/gpu=", "a.com/gpu,"})
         BOOST_TEST((failure_of([&] { Policy().allow(list); }).kind == ErrorKind::Usage));
 }

@@ -445,6 +445,24 @@ BOOST_AUTO_TEST_CASE(with_a_key_file_the_environment_needs_a_key)
     BOOST_TEST(c.ask()->limits.max_devices.value() == 1);
 }
 
+BOOST_AUTO_TEST_CASE(none_counts_without_a_key)
+{
+    Case c;
+    c.options.opt_in = OptIn::Environment;
+    c.options.key_file = "/etc/keys";
+    c.options.keys.emplace(line_for_directories);
+    // The second variable may be the image's.
+    c.config.environment = {"OCI_GPU_HOOKS_MOUNT_SRV= none", "OCI_GPU_HOOKS_MOUNT_SRV_IDMAP=all"};
+    BOOST_TEST((c.ask()->asker == Asker::Environment));
+    BOOST_TEST(c.ask()->details.empty());
+    c.config.environment.emplace_back("OCI_GPU_HOOKS_KEY=guessed");
+    BOOST_TEST((c.ask()->asker == Asker::Environment));
+    c.config.environment.back() = "OCI_GPU_HOOKS_KEY=abc";
+    BOOST_TEST((c.ask()->asker == Asker::Key));
+    c.config.environment = {"OCI_GPU_HOOKS_MOUNT_SRV=none,a"};
+    BOOST_TEST((c.failure().kind == ErrorKind::Denied));
+}
+
 BOOST_AUTO_TEST_CASE(a_key_serves_no_hook_but_those_of_its_line)
 {
     Case c;

@@ -59,10 +59,19 @@ BOOST_AUTO_TEST_CASE(a_key_narrows_the_policy_and_widens_nothing)
     BOOST_TEST((host.refuse("3").kind == ErrorKind::Denied));
     BOOST_TEST((host.refuse("1,2").kind == ErrorKind::Denied));
     BOOST_TEST(host.choose("2") == "2");
+    BOOST_TEST(host.refuse("0").says("the host's policy (--allow) does not allow it"));
+    BOOST_TEST(host.refuse("1,2").says("the host's policy (--max-devices) allows 1"));
     Case open = Case::allowing("all");
     limit(open.policy, limits);
     BOOST_TEST(open.choose("all") == "1 2 3");
     BOOST_TEST(open.policy.max_devices.value() == 4);
+    BOOST_TEST(open.refuse("0").message ==
+               "no GPU '0': the line of the key in --key-file (--allow) does not allow it; the key allows 1 "
+               "(GPU-1a), 2 (GPU-2a), 3 (GPU-3a)");
+    Case few = Case::at_most(2);
+    limit(few.policy, {.allow = {}, .max_devices = 1, .allow_capabilities = {}});
+    BOOST_TEST(few.refuse("1,2").says(
+        "2 GPUs asked for, and the line of the key in --key-file (--max-devices) allows 1; "));
 }
 
 BOOST_AUTO_TEST_CASE(max_devices_is_the_limit_of_what_is_named)
