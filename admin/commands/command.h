@@ -73,6 +73,12 @@ const OurHook &named_hook(const std::string &name);
  */
 std::string lists_as_json(const std::shared_ptr<const Sysroot> &sysroot);
 
+/**
+ * Where something else stands in the place of runc that 'unwrap' would put back, or refuse to; a sentence each.
+ * @throws Error if something cannot be looked at
+ */
+std::vector<std::string> wrapped_runtimes(const Sysroot &sysroot);
+
 /** Ends the command with what it could not do. @throws Error (BrokenHost) if there is a sentence */
 void refuse(const std::vector<std::string> &sentences);
 

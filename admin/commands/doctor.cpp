@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <optional>
 #include <vector>
 
 #include "base/error.h"
@@ -24,12 +25,44 @@ namespace ogh::admin {
 
 namespace {
 
+bool calls_hooks(const Engine &engine)
+{
+    const auto files = files_in_force(engine.directories);
+    return std::any_of(files.begin(), files.end(),
+                       [](const FileInForce &each) { return each.file->ours != nullptr; });
+}
+
+/** A worker of Concourse's may have podman beside it that nobody gives GPUs by. */
+Severity when_unused(const Engine &engine, const std::vector<Engine> &all)
+{
+    const auto is_worker = [](const Engine &other) {
+        return other.kind == &concourse_kind() && calls_hooks(other);
+    };
+    const bool is_one = engine.kind == &concourse_kind();
+    return !is_one && std::any_of(all.begin(), all.end(), is_worker) ? Severity::Note : Severity::Warning;
+}
+
+/** A wrapper changes what containers get, beside the hooks or in their place. */
+std::optional<Section> check_wrappers(const Sysroot &sysroot)
+{
+    Section section{"runc", {}};
+    try {
+        for (const std::string &sentence : wrapped_runtimes(sysroot))
+            section.findings.push_back({Severity::Warning, sentence, "oci-gpu-hooks unwrap"});
+    } catch (const Error &error) {
+        section.findings.push_back({Severity::Note, error.what(), "run this again, as root"});
+    }
+    return section.findings.empty() ? std::nullopt : std::optional(std::move(section));
+}
+
 std::vector<Section> examine(const std::shared_ptr<const Sysroot> &sysroot)
 {
     std::vector<Section> sections{check_host(*sysroot)};
     const std::vector<Engine> engines = find_engines(sysroot);
     for (const Engine &engine : engines)
-        sections.push_back(check_engine(engine));
+        sections.push_back(check_engine(engine, when_unused(engine, engines)));
+    if (auto section = check_wrappers(*sysroot))
+        sections.push_back(std::move(*section));
     if (engines.empty())
         sections.push_back(
             {"engines",

@@ -277,6 +277,16 @@ int finish(const UnwrapPlan &plan)
 
 } // namespace
 
+std::vector<std::string> wrapped_runtimes(const Sysroot &sysroot)
+{
+    UnwrapPlan plan = plan_unwrap(sysroot);
+    std::vector<std::string> sentences = std::move(plan.refused);
+    for (const Restoration &each : plan.restorations)
+        sentences.push_back(quote(each.path) + " " + each.found +
+                            ", and not runc: what it does comes beside the hooks");
+    return sentences;
+}
+
 int unwrap(int argc, const char *const *argv)
 {
     CommandOptions options;

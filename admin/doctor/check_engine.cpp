@@ -234,7 +234,7 @@ Findings check_runtime(const Engine &engine)
 
 } // namespace
 
-Section check_engine(const Engine &engine)
+Section check_engine(const Engine &engine, Severity when_unused)
 {
     Section section{engine.title, check_directories(engine)};
     add(section.findings, engine.findings);
@@ -253,7 +253,7 @@ Section check_engine(const Engine &engine)
     if (engine.kind->way() != EngineKind::Way::Cdi) // check_cdi() has its configuration
         add(section.findings, check_vendors(engine));
     if (calls.empty())
-        section.findings.push_back({Severity::Warning, "it calls none of the hooks of this collection",
+        section.findings.push_back({when_unused, "it calls none of the hooks of this collection",
                                     "oci-gpu-hooks install --engine " + engine.name});
     else
         add(section.findings, check_annotations(engine));

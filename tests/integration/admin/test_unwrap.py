@@ -142,6 +142,16 @@ def test_runc_is_put_back(command, host, name):
 
 
 @pytest.mark.parametrize("name", LAYOUTS)
+def test_the_doctor_sees_what_is_wrapped(command, host, name):
+    places = wrapped(host, name)
+    found = [text for severity, text, remedy in command.doctor()[0]
+             if (severity, remedy) == ("warning", "oci-gpu-hooks unwrap")]
+    assert [re.match("'/(.*?)' ", text)[1] for text in found] == places
+    assert command.run("unwrap").returncode == 0
+    assert "oci-gpu-hooks unwrap" not in [remedy for _, _, remedy in command.doctor()[0]]
+
+
+@pytest.mark.parametrize("name", LAYOUTS)
 def test_it_runs_nothing_and_uses_no_directory_that_it_is_in(oci_gpu_hooks, host, tmp_path, name):
     """Not even where files of these names lie in the directory that it was called in."""
     places = wrapped(host, name)
