@@ -13,16 +13,24 @@ namespace ogh::admin {
 int cancel(int argc, const char *const *argv)
 {
     CommandOptions options;
+    bool all = false;
     std::vector<std::string> words;
     CommandLine cli("oci-gpu-hooks cancel", "Has a container wait for no GPU any more: it does not start.",
                     page);
+    cli.add_flag("--all", "All containers that wait, as for a worker that is stopped", all);
     cli.add_words("CONTAINER", "Its id as 'oci-gpu-hooks list' prints it, or the beginning of it", words);
     if (!parse(cli, options, argc, argv))
         return EXIT_SUCCESS;
-    if (words.size() != 1)
-        throw Error(ErrorKind::Usage, "cancel takes the id of one container");
+    if (words.size() != (all ? 0 : 1))
+        throw Error(ErrorKind::Usage, "cancel takes the id of one container, or --all");
     const auto sysroot = options.open();
     Leases::require(*sysroot);
+    if (all) {
+        const std::vector<std::string> ended = Leases(*sysroot).cancel_all();
+        print(ended.empty() ? "no container waits\n"
+                            : "told the hooks of containers " + quote_list(ended) + " to end\n");
+        return EXIT_SUCCESS;
+    }
     print("told the hook of container " + quote(Leases(*sysroot).cancel(words.front())) + " to end\n");
     return EXIT_SUCCESS;
 }

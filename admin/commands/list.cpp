@@ -73,10 +73,28 @@ void print_format(const std::shared_ptr<const Sysroot> &sysroot, const char *for
     }
 }
 
+/** Leases are the host's, and each registration of a hook lists them all. @param shown what stands in earlier entries */
+void leave_out_shown(nlohmann::ordered_json &entry, std::set<std::string> &shown)
+{
+    for (const char *const table : {"leases", "drains"}) {
+        if (!entry.contains(table))
+            continue;
+        nlohmann::ordered_json left = nlohmann::ordered_json::array();
+        for (nlohmann::ordered_json &row : entry[table]) {
+            nlohmann::ordered_json identity = row;
+            identity.erase("state"); // may differ by the policy
+            if (shown.insert(std::string(entry["hook"]) + table + identity.dump()).second)
+                left.push_back(std::move(row));
+        }
+        entry[table] = std::move(left);
+    }
+}
+
 /** @return what lists_as_json() does; @param status of the last hook that failed, 0 if none did */
 std::string json_lists(const std::shared_ptr<const Sysroot> &sysroot, int &status)
 {
     nlohmann::ordered_json document = {{"hooks", nlohmann::ordered_json::array()}};
+    std::set<std::string> shown;
     for (const InstalledHook &hook : those(sysroot, lists_something)) {
         const ProgramOutput output = run_hook(*sysroot, hook, {"--list", "--format", "json"});
         nlohmann::ordered_json &entry = document["hooks"].emplace_back();
@@ -85,6 +103,7 @@ std::string json_lists(const std::shared_ptr<const Sysroot> &sysroot, int &statu
             entry.update(nlohmann::ordered_json::parse(output.out));
         else
             entry["error"] = as_utf8(message_of(hook, output));
+        leave_out_shown(entry, shown);
         if (output.exit_status != 0 && !has_nothing(output))
             status = output.exit_status;
     }

@@ -171,6 +171,9 @@ void add_counters(Exposition &to, const LeaseCounts &counts)
     to.add("oci_gpu_hooks_grants_total", {}, static_cast<double>(counts.grants));
     to.begin("oci_gpu_hooks_takeovers_total", "counter", "Containers that were ended for another one.");
     to.add("oci_gpu_hooks_takeovers_total", {}, static_cast<double>(counts.takeovers));
+    to.begin("oci_gpu_hooks_taken_away_total", "counter",
+             "Containers whose GPUs were taken away for another one, and that live on.");
+    to.add("oci_gpu_hooks_taken_away_total", {}, static_cast<double>(counts.revocations));
     to.begin("oci_gpu_hooks_gpu_seconds_total", "counter",
              "Seconds of one device, a GPU or a part of one, that leases have had.");
     for (size_t i = 0; i < counts.vendors.size(); ++i)

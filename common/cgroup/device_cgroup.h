@@ -38,6 +38,17 @@ Notes allow_v1(const std::vector<Cgroup> &cgroups, const DeviceRules &rules, Und
 Notes allow_v2(const std::vector<Cgroup> &cgroups, const DeviceRules &rules, UndoLog &undo);
 
 /**
+ * Denies the container whose cgroups these are the devices, with any of the access of a rule; all else stays as it is. What
+ * is denied already stays denied. allow_v1() and allow_v2() of the same rules put it back, also of what was left half done.
+ * @throws Error (BrokenHost) if it cannot be, as it is not for this process to change, or another rule allows the device:
+ *         then some of it may be denied
+ */
+void deny_v1(const std::vector<Cgroup> &cgroups, const DeviceRules &rules);
+
+/** The same for version 2. A container of which no cgroup has a program has all devices, and cannot be denied some. */
+void deny_v2(const std::vector<Cgroup> &cgroups, const DeviceRules &rules);
+
+/**
  * Whether devices.list of a cgroup of version 1 allows all of the rule. One line has to: the kernel does not put lines
  * together. "a *:* rwm" stands for all devices, even if some were denied: that is not shown.
  */

@@ -167,6 +167,25 @@ Notes allow_v1(const std::vector<Cgroup> &cgroups, const DeviceRules &rules, Und
     }
 }
 
+void deny_v1(const std::vector<Cgroup> &cgroups, const DeviceRules &rules)
+{
+    const Cgroup &topmost = cgroups.front(); // what it lacks those below it lack as well
+    for (const DeviceRule &rule : rules)
+        write_rule(topmost.fd.get(), "devices.deny", rule);
+    const std::string list = read_list(topmost.fd.get());
+    for (DeviceRule rule : rules) {
+        for (const unsigned access : {access_read, access_write, access_mknod}) {
+            const bool is_meant = (rule.access & access) != 0;
+            DeviceRule one = rule;
+            one.access = access;
+            // A list that begins with all devices does not show which are denied.
+            if (is_meant && !list.starts_with("a ") && list_allows(list, one))
+                throw Error(ErrorKind::BrokenHost,
+                            "another rule of " + name_of(topmost) + " allows " + to_text(one));
+        }
+    }
+}
+
 bool list_allows(std::string_view devices_list, const DeviceRule &rule)
 {
     while (!devices_list.empty()) {

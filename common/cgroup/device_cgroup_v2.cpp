@@ -164,7 +164,39 @@ void allow_all(const std::vector<Cgroup> &cgroups, const DeviceRules &rules, Und
         notes.push_back({LogLevel::Debug, name_of(cgroup.path) + " allows " + to_text(rules)});
 }
 
+std::vector<Replacement> prepare_denial(const Cgroup &cgroup, const DeviceRules &rules)
+{
+    std::vector<Replacement> planned;
+    const bpf::Attached attached = bpf::attached_programs(cgroup.fd.get());
+    for (const std::uint32_t id : attached.ids) {
+        std::optional<UniqueFd> old = bpf::open_program(id);
+        if (!old)
+            continue;
+        const bpf::ProgramInfo info = bpf::read_program(old->get());
+        if (const std::string why_not = obstacle(info.instructions); !why_not.empty())
+            throw Error(ErrorKind::BrokenHost, "cannot take " + to_text(rules) + " from the program " +
+                                                   std::to_string(id) + " of " + name_of(cgroup.path) + ": " +
+                                                   why_not);
+        planned.push_back({&cgroup, attached.flags, id, std::move(*old),
+                           bpf::load_program(without_rules(info.instructions, rules), info.name)});
+    }
+    return planned;
+}
+
 } // namespace
+
+void deny_v2(const std::vector<Cgroup> &cgroups, const DeviceRules &rules)
+{
+    std::vector<Replacement> planned;
+    for (const Cgroup &cgroup : cgroups) {
+        std::vector<Replacement> some = prepare_denial(cgroup, rules);
+        std::move(some.begin(), some.end(), std::back_inserter(planned));
+    }
+    if (planned.empty())
+        throw Error(ErrorKind::BrokenHost, name_of(cgroups.front().path) + " has no program");
+    for (Replacement &next : planned)
+        put(next);
+}
 
 Notes allow_v2(const std::vector<Cgroup> &cgroups, const DeviceRules &rules, UndoLog &undo)
 {

@@ -89,4 +89,15 @@ Notes DeviceCgroups::allow(const DeviceRules &rules, UndoLog &undo)
     return notes;
 }
 
+void DeviceCgroups::deny(const DeviceRules &rules)
+{
+    if (first_.empty() && second_.empty())
+        throw Error(ErrorKind::BrokenHost, notes_.empty() ? "it has no device cgroup" : notes_.front().text);
+    const DeviceRules unwanted = checked(rules);
+    if (!first_.empty())
+        deny_v1(first_, unwanted);
+    else
+        deny_v2(second_, unwanted);
+}
+
 } // namespace ogh

@@ -42,6 +42,13 @@ public:
      */
     Notes allow(const DeviceRules &rules, UndoLog &undo);
 
+    /**
+     * Denies the container these devices, exactly; allow() puts them back.
+     * @throws Error (BrokenHost) if they cannot be denied in every hierarchy in which the container has cgroups of its own
+     *         with rules; then some of it may be denied
+     */
+    void deny(const DeviceRules &rules);
+
     /** Those that a scope of systemd's may have which is this container's, see scope_cgroups(); mostly one or none. */
     [[nodiscard]] const std::vector<std::string> &scopes() const { return scopes_; }
 

@@ -65,19 +65,28 @@ Group first_group(Group rules)
  * What rules have in common is compared once: the verifier follows each rule that compares all of it through all
  * those after it, so that its time would grow with the square of their number.
  */
-void add_group(DeviceProgram &program, Group rules)
+void add_group(DeviceProgram &program, Group rules, Verdict answer)
 {
     const size_t others = rules.size() - 1;
-    // The type is left alone if no other access than the rules' is asked for.
-    program.push_back(instruction({BPF_ALU | BPF_MOV | BPF_X, BPF_REG_5, BPF_REG_2}));
-    program.push_back(
-        instruction({BPF_ALU | BPF_AND | BPF_K, BPF_REG_5, 0, 0, ~(rules[0].access << access_shift)}));
-    program.push_back(jump_if(BPF_JNE, BPF_REG_5, static_cast<unsigned>(rules[0].type), others + 4));
+    const auto copy_with = [&](unsigned mask) {
+        program.push_back(instruction({BPF_ALU | BPF_MOV | BPF_X, BPF_REG_5, BPF_REG_2}));
+        program.push_back(instruction({BPF_ALU | BPF_AND | BPF_K, BPF_REG_5, 0, 0, mask}));
+    };
+    if (answer == Verdict::Allows) {
+        // The type is left alone if no other access than the rules' is asked for.
+        copy_with(~(rules[0].access << access_shift));
+        program.push_back(jump_if(BPF_JNE, BPF_REG_5, static_cast<unsigned>(rules[0].type), others + 4));
+    } else {
+        copy_with(rules[0].access << access_shift);
+        program.push_back(jump_if(BPF_JEQ, BPF_REG_5, 0, others + 7)); // none of it is asked for
+        copy_with((1U << access_shift) - 1);
+        program.push_back(jump_if(BPF_JNE, BPF_REG_5, static_cast<unsigned>(rules[0].type), others + 4));
+    }
     program.push_back(jump_if(BPF_JNE, BPF_REG_3, rules[0].major, others + 3));
     for (size_t i = 0; i < others; ++i)
         program.push_back(jump_if(BPF_JEQ, BPF_REG_4, rules[i].minor, others - i));
     program.push_back(jump_if(BPF_JNE, BPF_REG_4, rules[others].minor, 2));
-    program.push_back(instruction({BPF_ALU64 | BPF_MOV | BPF_K, BPF_REG_0, 0, 0, 1}));
+    program.push_back(instruction({BPF_ALU64 | BPF_MOV | BPF_K, BPF_REG_0, 0, 0, answer == Verdict::Allows}));
     program.push_back(instruction({BPF_JMP | BPF_EXIT, 0}));
 }
 
@@ -148,7 +157,10 @@ std::string obstacle(const DeviceProgram &program)
     return "";
 }
 
-DeviceProgram with_rules(const DeviceProgram &program, const DeviceRules &rules)
+namespace {
+
+/** The program, with another answer to what is one of the rules. */
+DeviceProgram answering(const DeviceProgram &program, const DeviceRules &rules, Verdict answer)
 {
     DeviceProgram made;
     if (!rules.empty()) {
@@ -158,12 +170,24 @@ DeviceProgram with_rules(const DeviceProgram &program, const DeviceRules &rules)
     }
     for (Group left = rules; !left.empty();) {
         const Group group = first_group(left);
-        add_group(made, group);
+        add_group(made, group, answer);
         left = left.subspan(group.size());
     }
     for (const bpf_insn &read_back : program)
         made.push_back(as_loaded(read_back));
     return made;
+}
+
+} // namespace
+
+DeviceProgram with_rules(const DeviceProgram &program, const DeviceRules &rules)
+{
+    return answering(program, rules, Verdict::Allows);
+}
+
+DeviceProgram without_rules(const DeviceProgram &program, const DeviceRules &rules)
+{
+    return answering(program, rules, Verdict::Denies);
 }
 
 } // namespace ogh

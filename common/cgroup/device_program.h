@@ -26,4 +26,7 @@ std::string obstacle(const DeviceProgram &program);
  */
 DeviceProgram with_rules(const DeviceProgram &program, const DeviceRules &rules);
 
+/** The same, but that it denies what has any of the access of one of the rules. */
+DeviceProgram without_rules(const DeviceProgram &program, const DeviceRules &rules);
+
 } // namespace ogh

@@ -148,6 +148,12 @@ DeviceRules rules_of(const std::vector<NodeEdit> &nodes)
     return rules;
 }
 
+DeviceRules leased_rules_of(std::vector<NodeEdit> nodes)
+{
+    std::erase_if(nodes, [](const NodeEdit &node) { return node.is_of_driver; });
+    return checked(rules_of(nodes));
+}
+
 std::string to_json(const Edits &edits)
 {
     const Document document = document_of(edits);

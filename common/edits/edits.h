@@ -62,6 +62,8 @@ struct NodeEdit {
     mode_t type = S_IFCHR; ///< or S_IFBLK; S_IFIFO is no device, and has neither numbers nor a rule
     unsigned access = access_read | access_write; ///< of the rule; 0: there is none
     NodeOwner owner = {};
+    bool is_of_driver =
+        false; ///< all devices of its driver have it in common: it is none of those that are leased
 
     bool operator==(const NodeEdit &) const = default;
 };
@@ -109,6 +111,9 @@ struct Edits {
 
 /** What the device cgroups have to allow for these nodes. */
 DeviceRules rules_of(const std::vector<NodeEdit> &nodes);
+
+/** Of these what goes when the devices are taken away again. */
+DeviceRules leased_rules_of(std::vector<NodeEdit> nodes);
 
 /**
  * The edits as JSON for --plan: a specification of the Container Device Interface with one device. What that has no

@@ -48,8 +48,6 @@ constexpr std::array known_options{
     KnownOption{"--idle-init", true, OptionUse::Policy},
     KnownOption{"--idle-after", true, OptionUse::Policy},
     KnownOption{"--begin-within", true, OptionUse::Policy},
-    KnownOption{"--start-within", true, OptionUse::Policy},
-    KnownOption{"--no-takeover", false, OptionUse::Policy},
     KnownOption{"--max-hold", true, OptionUse::Policy},
     KnownOption{"--hold-grace", true, OptionUse::Policy},
     KnownOption{"--quota", true, OptionUse::Limit},

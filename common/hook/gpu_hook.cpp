@@ -149,8 +149,11 @@ void give(Hook &hook, const GpuVendor &vendor, const GpuRequest &request, const 
     const Edits edits = inputs->plan(notes);
     hook.say_notes();
     hook.carry_out(edits);
-    if (lease)
-        lease->keep();
+    if (!lease)
+        return;
+    // What is taken away before it was given would be given nevertheless.
+    lease->note_rules(leased_rules_of(edits.nodes));
+    lease->keep();
 }
 
 } // namespace

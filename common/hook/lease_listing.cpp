@@ -44,7 +44,7 @@ Use use_of(const LeaseKey &key, const GpuState &state)
                               [&](const Drain &drain) { return overlap(drain.key, key); });
     for (const LeaseEntry &entry : leases.entries) {
         for (const LeasedDevice &device : entry.devices) {
-            if (entry.observes || !overlap(device.key, key))
+            if (entry.observes || entry.is_deprived || !overlap(device.key, key))
                 continue;
             ++use.holders;
             use.exclusive = use.exclusive || device.mode == LeaseMode::Exclusive;
@@ -114,6 +114,8 @@ std::string lease_word(const LeaseEntry &entry)
 {
     if (entry.observes)
         return std::string(observers_lease);
+    if (entry.is_deprived)
+        return "none";
     const auto exclusive = [](const LeasedDevice &device) { return device.mode == LeaseMode::Exclusive; };
     const bool is_exclusive = entry.waits_for
                                   ? entry.waits_for->mode == LeaseMode::Exclusive
@@ -127,13 +129,19 @@ std::string state_text(const LeaseEntry &entry)
         return "ended";
     if (entry.waits_for)
         return "waiting";
+    if (entry.is_deprived)
+        return "taken away, " +
+               (entry.idle_since == 0 ? "not begun" : "idle since " + utc_text(entry.idle_since));
     if (entry.is_paused)
         return "paused";
     if (entry.never_started)
         return "never started";
-    if (entry.may_end_since)
-        return "may be ended since " + utc_text(*entry.may_end_since);
-    return entry.is_idle ? "idle" : "running";
+    if (entry.why == TakeReason::NotBegun)
+        return "not begun, may be taken from " + utc_text(entry.from);
+    if (entry.why == TakeReason::Idle)
+        return "idle since " + utc_text(entry.idle_since);
+    const bool is_over = entry.why == TakeReason::HeldTooLong && entry.from <= unix_time();
+    return is_over ? "may be ended since " + utc_text(entry.from) : "running";
 }
 
 /** In which quotas it counts, or will. */

@@ -52,16 +52,13 @@ void add_lease_options(CommandLine &cli, LeaseOptions &options)
     cli.add({"--idle-init", "PATH",
              "A first program that only waits; may be given several times (default: /tmp/gdn-init)"},
             options.idle_inits);
-    cli.add({"--idle-after", "TIME", "How old such a container is when it may be ended (default: 10s)"},
-            options.idle_after);
-    cli.add({"--begin-within", "TIME",
-             "How old it is when it may be ended though nothing has run in it yet (default: 10m)"},
-            options.begin_within);
-    cli.add({"--start-within", "TIME",
-             "How old a container is that was never started, when it may be ended (default: 60s)"},
-            options.start_within);
-    cli.add_flag("--no-takeover", "End no container that does nothing for another one that wants its GPU",
-                 options.no_takeover);
+    cli.add(
+        {"--idle-after", "TIME",
+         "When its GPUs may be taken away: so long after its last process has ended, or never (default: 1s)"},
+        options.idle_after);
+    cli.add(
+        {"--begin-within", "TIME", "The same where nothing has run in it, since it got them (default: 2m)"},
+        options.begin_within);
     cli.add({"--max-hold", "TIME",
              "How long a container may have a GPU while another one waits for it (default: no limit)"},
             options.max_hold);
@@ -109,12 +106,12 @@ void check(const LeaseOptions &options)
 PreemptionPolicy preemption_policy(const LeaseOptions &options)
 {
     PreemptionPolicy policy;
-    policy.is_allowed = !options.no_takeover;
+    policy.is_allowed = options.idle_after != "never";
     if (!options.idle_inits.empty())
         policy.idle_inits = options.idle_inits;
-    policy.idle_after = duration_of(options.idle_after, "option '--idle-after'");
+    if (policy.is_allowed)
+        policy.idle_after = duration_of(options.idle_after, "option '--idle-after'");
     policy.begin_within = duration_of(options.begin_within, "option '--begin-within'");
-    policy.start_within = duration_of(options.start_within, "option '--start-within'");
     return policy;
 }
 

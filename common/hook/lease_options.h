@@ -8,8 +8,8 @@
 
 #include "hook/command_line.h"
 #include "hook/quota_options.h"
-#include "lease/ending.h"
 #include "lease/lease_state.h"
+#include "lease/takeable.h"
 #include "request/request.h"
 
 namespace ogh {
@@ -19,10 +19,8 @@ struct LeaseOptions {
     LeaseMode least = LeaseMode::Shared; ///< what every container has to accept
     std::string max_wait = "0s";
     std::vector<std::string> idle_inits; ///< empty: the default of PreemptionPolicy
-    std::string idle_after = "10s";
-    std::string begin_within = "10m";
-    std::string start_within = "60s";
-    bool no_takeover = false;
+    std::string idle_after = "1s";       ///< or "never"
+    std::string begin_within = "2m";
     std::optional<std::string> max_hold; ///< nothing: for ever
     std::string hold_grace = "30s";
     QuotaOptions quotas;

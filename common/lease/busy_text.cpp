@@ -23,16 +23,16 @@ std::string by(const Holder &holder, std::int64_t seconds)
 }
 
 /** What is to be known of a holder besides, if anything. */
-std::string state_of(const Holder &holder, const Endings &endings)
+std::string state_of(const Holder &holder, const Takeables &takeables)
 {
-    const auto found = endings.find(holder.init);
-    if (found == endings.end())
+    const auto found = takeables.find(holder.init);
+    if (found == takeables.end())
         return "";
-    const Ending &ending = found->second;
-    if (ending.why == EndReason::NeverStarted)
+    const Takeable &takeable = found->second;
+    if (takeable.why == TakeReason::NeverStarted)
         return " (never started)";
-    const std::int64_t for_ns = boottime_ns() - ending.from_ns;
-    return ending.why == EndReason::HeldTooLong && for_ns >= 0
+    const std::int64_t for_ns = boottime_ns() - takeable.from_ns;
+    return takeable.why == TakeReason::HeldTooLong && for_ns >= 0
                ? " (may be ended" + since(unix_time() - for_ns / 1'000'000'000) + ")"
                : "";
 }
@@ -57,7 +57,7 @@ std::string joined(const std::vector<std::string> &parts, const char *separator)
 
 /** What is held of `key`, for a message: how, and by whom. */
 void add_holders(const LeaseState &state, const Obstacles &obstacles, const LeaseKey &key,
-                 const Endings &endings, std::vector<std::string> &why)
+                 const Takeables &takeables, std::vector<std::string> &why)
 {
     for (const Allocation &allocation : state.allocations) {
         const auto device = std::find_if(allocation.devices.begin(), allocation.devices.end(),
@@ -66,7 +66,7 @@ void add_holders(const LeaseState &state, const Obstacles &obstacles, const Leas
             continue;
         why.push_back("held " + std::string(device->mode == LeaseMode::Exclusive ? "exclusively" : "shared") +
                       sharers_text(device->max_sharers) + by(allocation.holder, allocation.since) +
-                      state_of(allocation.holder, endings));
+                      state_of(allocation.holder, takeables));
     }
 }
 
@@ -78,7 +78,7 @@ bool asks_for(const Demand &demand, const LeaseKey &key)
 }
 
 std::string why_not(const LeaseState &state, const Obstacles &obstacles, const LeaseKey &key,
-                    const Endings &endings)
+                    const Takeables &takeables)
 {
     std::vector<std::string> why;
     for (const Drain &drain : state.drains) {
@@ -86,7 +86,7 @@ std::string why_not(const LeaseState &state, const Obstacles &obstacles, const L
             why.push_back("drained by " + (drain.by.empty() ? "root" : quote(drain.by)) + since(drain.since) +
                           (drain.reason.empty() ? "" : " (" + quote(drain.reason) + ")"));
     }
-    add_holders(state, obstacles, key, endings, why);
+    add_holders(state, obstacles, key, takeables, why);
     for (const Ticket &ticket : state.tickets) {
         if (obstacles.tickets.contains(ticket.number) && asks_for(ticket.demand, key))
             why.push_back("waited for" + by(ticket.holder, ticket.since));
@@ -96,7 +96,7 @@ std::string why_not(const LeaseState &state, const Obstacles &obstacles, const L
 
 /** What the quota allows, who has how much of it, and who came earlier. */
 std::string quota_text(const LeaseState &state, const Obstacles &obstacles, const Demand &demand,
-                       const Quota &quota, const Endings &endings)
+                       const Quota &quota, const Takeables &takeables)
 {
     std::vector<std::string> why;
     if (demand.fixed.size() + demand.any > quota.most)
@@ -107,7 +107,7 @@ std::string quota_text(const LeaseState &state, const Obstacles &obstacles, cons
                           [&](const LeasedDevice &device) { return counts_in(device.quotas, quota.name); });
         if (size != 0 && obstacles.holders.contains(allocation.holder.init))
             why.push_back(std::to_string(size) + " held" + by(allocation.holder, allocation.since) +
-                          state_of(allocation.holder, endings));
+                          state_of(allocation.holder, takeables));
     }
     for (const Ticket &ticket : state.tickets) {
         if (obstacles.tickets.contains(ticket.number) && counts_in(ticket.demand.quotas, quota.name))
@@ -138,14 +138,15 @@ std::string wanted_text(const Decision &decision, const Demand &demand)
 } // namespace
 
 std::string busy_text(const LeaseState &state, const Decision &decision, const Demand &demand,
-                      const NameDevice &name, const Endings &endings)
+                      const NameDevice &name, const Takeables &takeables)
 {
     std::vector<std::string> parts;
     for (const LeaseKey &key : decision.obstacles.devices)
-        parts.push_back((name ? name(key) : key) + " is " + why_not(state, decision.obstacles, key, endings));
+        parts.push_back((name ? name(key) : key) + " is " +
+                        why_not(state, decision.obstacles, key, takeables));
     for (const Quota &quota : demand.quotas) {
         if (decision.obstacles.quotas.contains(quota.name))
-            parts.push_back(quota_text(state, decision.obstacles, demand, quota, endings));
+            parts.push_back(quota_text(state, decision.obstacles, demand, quota, takeables));
     }
     if (parts.empty())
         return "not as many devices as are asked for can be given";

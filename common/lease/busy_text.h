@@ -4,8 +4,8 @@
 #include <functional>
 #include <string>
 
-#include "lease/ending.h"
 #include "lease/lease_rules.h"
+#include "lease/takeable.h"
 
 namespace ogh {
 
@@ -16,9 +16,9 @@ using NameDevice = std::function<std::string(const LeaseKey &)>;
  * Who is in the way of the request, and since when, for a message: each device that cannot be given, by whom it is held,
  * waited for or drained, and each quota that is used up, with the ids of the containers whole.
  * @param name nothing: a device is named by its key
- * @param endings of holders: it says who may be ended, or was never started
+ * @param takeables of holders: it says who may be ended, or was never started
  */
 std::string busy_text(const LeaseState &state, const Decision &decision, const Demand &demand,
-                      const NameDevice &name, const Endings &endings = {});
+                      const NameDevice &name, const Takeables &takeables = {});
 
 } // namespace ogh

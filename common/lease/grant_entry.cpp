@@ -38,6 +38,15 @@ void note_limits(const Processes &processes, LeaseState &state, const LeaseReque
     }
 }
 
+/** Until the container has what it is given now, what an earlier request has noted is not all that it has. */
+void forget_rules(LeaseState &state, const Grant &grant)
+{
+    for (Allocation &allocation : state.allocations) {
+        if (allocation.holder.init == grant.init && allocation.rules && !grant.added.empty())
+            allocation.rules = DeviceRules();
+    }
+}
+
 } // namespace
 
 Grant enter_grant(const Processes &processes, LeaseState &state, const LeaseRequest &request,
@@ -48,6 +57,7 @@ Grant enter_grant(const Processes &processes, LeaseState &state, const LeaseRequ
     check_count(state, request, init, granted);
     Grant grant = enter(state, ticket.holder, ticket, granted, now);
     note_limits(processes, state, request, init, now);
+    forget_rules(state, grant);
     grant.requests_before = note_request(state, init, further, granted);
     return grant;
 }

@@ -3,12 +3,34 @@
 
 #include <exception>
 
+#include "base/error.h"
+#include "lease/lease_bounds.h"
+#include "lease/lease_text.h"
+
 namespace ogh {
 
 Lease::Lease(Lease &&other) noexcept
     : store_(std::exchange(other.store_, nullptr)), grant_(std::move(other.grant_)),
       devices_(std::move(other.devices_))
 {
+}
+
+void Lease::note_rules(const DeviceRules &rules)
+try {
+    if (store_ == nullptr)
+        return;
+    LeaseStore::Session session = store_->open(LeaseStore::patience_at_the_end);
+    for (Allocation &allocation : session.state().allocations) {
+        if (allocation.holder.init != grant_.init || (grant_.added.empty() && allocation.rules))
+            continue;
+        // Those of an earlier request are known no more: enter_grant() has seen to it.
+        allocation.rules = allocation.rules ? DeviceRules() : rules;
+        if (text_size(allocation) > max_lease_entry)
+            allocation.rules = DeviceRules();
+    }
+    session.save();
+} catch (const Error &) {
+    return; // so it can be ended, and not taken from
 }
 
 void Lease::release() noexcept

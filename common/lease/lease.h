@@ -30,6 +30,12 @@ public:
     /** All that was asked for: `fixed` of the demand in its order, and then what was chosen of the candidates. */
     [[nodiscard]] const std::vector<LeaseKey> &devices() const { return devices_; }
 
+    /**
+     * Writes down what the container's device cgroup allows for the devices, by which they can be taken away from it again,
+     * as far as that is possible. Call it when the container has been given them.
+     */
+    void note_rules(const DeviceRules &rules);
+
     /** The container is complete: it has the devices until it ends. */
     void keep() noexcept { store_.reset(); }
 

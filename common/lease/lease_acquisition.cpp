@@ -18,6 +18,7 @@
 #include "lease/lease_changes.h"
 #include "lease/lease_people.h"
 #include "lease/lease_wake.h"
+#include "lease/revocation.h"
 #include "lease/unfit_devices.h"
 
 namespace ogh {
@@ -27,8 +28,10 @@ namespace {
 /** How often a request looks whether GPUs that somebody uses without a lease are empty now: nobody tells. */
 constexpr std::int64_t look_again_ns = 5'000'000'000;
 
-/** How long others stand back while a request that does not wait ends an idle container. */
+/** How long others stand back while a request that does not wait takes what an idle container has. */
 constexpr std::int64_t preemption_limit_ns = 15'000'000'000;
+
+constexpr std::int64_t most_idle_time_waited_for = 2'000'000'000;
 
 bool has_something(const LeaseState &state, const ProcessId &init)
 {
@@ -64,6 +67,7 @@ LeaseAcquisition::~LeaseAcquisition()
         return;
     try {
         LeaseStore::Session session = store_->open(LeaseStore::patience_at_the_end, ticket_);
+        give_up_taking(processes_, session.state());
         remove_ticket(session.state(), ticket_);
         session.save();
     } catch (...) { // NOLINT(bugprone-empty-catch): it goes with this process
@@ -87,11 +91,12 @@ Lease LeaseAcquisition::take()
             Ticket again = ticket(boottime_ns());
             again.hook = processes_.own_id();
             again.number = number;
+            again.until = unix_time_at(again.deadline_ns);
             lease.exchange_for(std::move(again));
             ticket_ = number;
             continue;
         }
-        if (attempt.is_outdated || (!attempt.preemption.steps.empty() && preempt_all(attempt)))
+        if (attempt.is_outdated || (!attempt.takeover.steps.empty() && carry_out(attempt)))
             continue;
         if (!attempt.may_wait)
             throw Error(ErrorKind::Busy, attempt.busy + waited_text() + scope_text());
@@ -183,12 +188,31 @@ void LeaseAcquisition::prepare(LeaseStore::Session &session, std::int64_t now)
         session.read_later();
         expire(state, now);
     }
+    settle_takeovers(session);
     drop_missing_holders(processes_, state, request_.demand);
     if (ticket_ == 0) // those who wait behind others look at these alone
         drop_missing_tickets(state, request_.demand);
     further_ = beside_earlier(state, holder_.first.init, request_);
     leave_out(unfit_, further_.demand, request_.name_device);
     other_use_.compare(processes_, state);
+}
+
+/** What is taken away here is given, to this request or an earlier one, with the same write of the state. */
+void LeaseAcquisition::settle_takeovers(LeaseStore::Session &session)
+{
+    for (const Settled &each : settle(processes_, session.state())) {
+        const std::string container = quote(each.holder.container);
+        if (!each.text.empty())
+            say({{LogLevel::Warning, each.text}});
+        if (!each.is_taken)
+            continue;
+        const std::string what = "taken away: " + idle_text(each.has_begun, each.idle_ns);
+        session.explain_end(each.holder.init, what);
+        say({{LogLevel::Warning, "the devices of the container " + container + " were " + what}});
+        count_revocation(store_->directory());
+    }
+    if (History *const history = store_->history())
+        add_late(*history, find_late(processes_, session.state()));
 }
 
 LeaseAcquisition::Attempt LeaseAcquisition::blocked(LeaseState &state, const Decision &decision,
@@ -214,7 +238,7 @@ LeaseAcquisition::Attempt LeaseAcquisition::blocked(LeaseState &state, const Dec
                            : attempt.busy + "; and not empty (--only-empty): " + empty.used;
     if (!empty.used.empty() && is_first)
         attempt.sleep_end.at_ns = std::min(attempt.sleep_end.at_ns, now + look_again_ns);
-    const bool preempts = !attempt.preemption.steps.empty();
+    const bool preempts = !attempt.takeover.steps.empty() || attempt.is_brief;
     attempt.ticket = ticket_ == 0 && (attempt.may_wait || preempts) ? enqueue(state, now, preempts) : ticket_;
     if (attempt.ticket != 0)
         watch(processes_, state, attempt.ticket, claim.demand, std::move(present), now, attempt.sleep_end);
@@ -230,18 +254,33 @@ void LeaseAcquisition::look_at_holders(LeaseState &state, const Claim &claim, bo
     if (attempt.is_outdated)
         return;
     const std::set<ProcessId> &holders = all.obstacles.holders;
-    Endings endings =
-        look_for_endings(processes_, state, holders, request_.preemption, attempt.sleep_end.watched, now);
+    Takeables takeables =
+        look_for_takeables(processes_, state, holders, request_.preemption, attempt.sleep_end, now);
     if (!attempt.may_wait) {
-        attempt.busy = busy_text(state, all, claim.demand, request_.name_device, endings);
-        std::erase_if(endings, [](const auto &each) { return each.second.why == EndReason::HeldTooLong; });
+        attempt.busy = busy_text(state, all, claim.demand, request_.name_device, takeables);
+        std::erase_if(takeables, [](const auto &each) { return each.second.why == TakeReason::HeldTooLong; });
     }
-    if (!is_first)
-        return;
-    attempt.preemption = plan_preemption(state, claim, endings, now);
-    note_asked(state, attempt.preemption, now);
+    if (is_first)
+        plan_to_take(state, claim, std::move(takeables), now, attempt);
+}
+
+void LeaseAcquisition::plan_to_take(LeaseState &state, const Claim &claim, Takeables takeables,
+                                    std::int64_t now, Attempt &attempt) const
+{
+    attempt.takeover = plan_takeover(state, claim, takeables, now);
     std::int64_t &wake_ns = attempt.sleep_end.at_ns;
-    wake_ns = std::min(wake_ns, attempt.preemption.look_again.value_or(wake_ns));
+    wake_ns = std::min(wake_ns, attempt.takeover.look_again.value_or(wake_ns));
+    if (!attempt.takeover.steps.empty())
+        return note_steps(state, attempt.takeover, processes_.own_id(), now);
+    // Who may not wait is not refused for one that has only just been seen to be idle.
+    const std::int64_t soon =
+        now + std::min(request_.preemption.idle_after.count(), most_idle_time_waited_for);
+    std::erase_if(takeables, [](const auto &each) { return each.second.why != TakeReason::Idle; });
+    if (attempt.may_wait || soon > asked_ns_ + 2 * most_idle_time_waited_for ||
+        plan_takeover(state, claim, takeables, soon).steps.empty())
+        return;
+    attempt.may_wait = attempt.is_brief = true;
+    wake_ns = attempt.takeover.look_again.value_or(soon);
 }
 
 Ticket LeaseAcquisition::ticket(std::int64_t now) const
@@ -256,14 +295,17 @@ std::uint64_t LeaseAcquisition::enqueue(LeaseState &state, std::int64_t now, boo
     request.hook = processes_.own_id();
     if (for_preemption)
         request.deadline_ns = std::max(request.deadline_ns, now + preemption_limit_ns);
+    request.until = unix_time_at(request.deadline_ns);
     return queue(state, std::move(request));
 }
 
-/** @return whether all have ended; else what to watch is added. */
-bool LeaseAcquisition::preempt_all(Attempt &attempt)
+/** @return whether to look at the state again at once; else what to watch is added. */
+bool LeaseAcquisition::carry_out(Attempt &attempt)
 {
     bool have_ended = true;
-    for (const EndStep &step : attempt.preemption.steps) {
+    for (const TakeStep &step : attempt.takeover.steps) {
+        if (step.is_left_alive)
+            continue; // by the next look at the state, as settle_takeovers() has it
         Preemption result = preempt(processes_, step);
         if (result.has_ended || step.signal)
             say({{LogLevel::Warning, to_text(step)}});

@@ -8,8 +8,8 @@
 #include "lease/lease.h"
 #include "lease/lease_request.h"
 #include "lease/other_use.h"
-#include "lease/preemption.h"
 #include "lease/present_decision.h"
+#include "lease/takeover.h"
 #include "lease/wait.h"
 
 namespace ogh {
@@ -33,8 +33,9 @@ private:
         Grant grant = {};
         std::string busy = {}; ///< what is in the way, for people, if it may not wait
         bool may_wait = false;
+        bool is_brief = false;    ///< though it may not: for one that has only just become idle
         bool is_outdated = false; ///< somebody was found to have ended since the decision
-        PreemptionPlan preemption = {};
+        TakePlan takeover = {};
         SleepEnd sleep_end = {};  ///< if it waits
         std::uint64_t ticket = 0; ///< of this request, if it stands in the queue
         Notes notes = {};         ///< of what is granted
@@ -44,13 +45,16 @@ private:
     [[nodiscard]] std::string scope_text() const;
     Attempt try_now();
     void prepare(LeaseStore::Session &session, std::int64_t now);
+    void settle_takeovers(LeaseStore::Session &session);
     Attempt blocked(LeaseState &state, const Decision &decision, const EmptyPart &empty, Present present,
                     std::int64_t now);
     void look_at_holders(LeaseState &state, const Claim &claim, bool is_first, Present &present,
                          std::int64_t now, Attempt &attempt) const;
     [[nodiscard]] std::uint64_t enqueue(LeaseState &state, std::int64_t now, bool for_preemption);
     [[nodiscard]] Ticket ticket(std::int64_t now) const;
-    [[nodiscard]] bool preempt_all(Attempt &attempt);
+    void plan_to_take(LeaseState &state, const Claim &claim, Takeables takeables, std::int64_t now,
+                      Attempt &attempt) const;
+    [[nodiscard]] bool carry_out(Attempt &attempt);
     void wait_for(const Attempt &attempt);
     [[nodiscard]] bool is_fit(const std::vector<LeaseKey> &devices);
     void say(const Notes &notes) const;

@@ -25,7 +25,8 @@ void check_size(size_t size)
 
 void require_room(const LeaseState &state)
 {
-    if (state.allocations.size() + state.tickets.size() + state.observers.size() >= max_lease_containers)
+    if (state.allocations.size() + state.tickets.size() + state.observers.size() + state.deprived.size() >=
+        max_lease_containers)
         throw Error(ErrorKind::BrokenHost,
                     std::to_string(max_lease_containers) +
                         " containers of this host have GPUs or wait for some, and there are "

@@ -95,6 +95,13 @@ void count_takeover(const LeaseDirectory &directory) noexcept
     count(directory, one);
 }
 
+void count_revocation(const LeaseDirectory &directory) noexcept
+{
+    LeaseCounts one;
+    one.revocations = 1;
+    count(directory, one);
+}
+
 LeaseCounts read_counts(const LeaseDirectory &directory)
 {
     Words words{};

@@ -25,8 +25,9 @@ struct LeaseCounts {
     using ByVendor = std::array<std::uint64_t, vendors.size()>;
 
     std::uint64_t grants = 0;
-    std::uint64_t takeovers = 0;
-    std::uint64_t waited_ns = 0; ///< by those that were granted something
+    std::uint64_t takeovers = 0;   ///< by which a container was ended
+    std::uint64_t revocations = 0; ///< by which it lives on
+    std::uint64_t waited_ns = 0;   ///< by those that were granted something
     std::array<std::uint64_t, wait_bounds_s.size() + 1>
         waits{};          ///< how many waited longer than the bound before
     ByVendor device_ns{}; ///< of one device, by leases that have ended
@@ -51,6 +52,7 @@ LeaseCounts::ByVendor devices_by_vendor(const Allocation &allocation);
  */
 void count(const LeaseDirectory &directory, const LeaseCounts &more) noexcept;
 void count_takeover(const LeaseDirectory &directory) noexcept;
+void count_revocation(const LeaseDirectory &directory) noexcept;
 
 /** @return nothing but zeros where nothing has been counted. @throws Error (BrokenHost) */
 LeaseCounts read_counts(const LeaseDirectory &directory);

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "base/number.h"
+#include "base/text.h"
 
 namespace ogh {
 
@@ -52,6 +53,11 @@ constexpr const char *stop_signal_name = "stop-signal";
 constexpr const char *asked_name = "stop-sent";
 constexpr const char *others_cpu_name = "others-cpu";
 constexpr std::uint64_t most_signal = 64; ///< of Linux
+constexpr const char *begun_name = "begun";
+constexpr const char *idle_name = "idle-since";
+constexpr const char *rules_name = "rules";
+constexpr const char *taker_name = "taker";
+constexpr const char *taker_start_name = "taker-start";
 constexpr const char *watches_name = "watches";
 constexpr const char *quick_ends_name = "quick-ends";
 constexpr std::uint64_t most_number = std::numeric_limits<unsigned>::max();
@@ -65,6 +71,39 @@ Quota quota_of(std::string text, const LeaseWords &words)
         words.refuse(quotas_name);
     text.erase(0, end + 1);
     return {std::move(text), *most};
+}
+
+/** "c:195:0:rw" */
+std::string text_of(const DeviceRule &rule)
+{
+    return std::string(rule.type == DeviceRule::Type::Char ? "c:" : "b:") + std::to_string(rule.major) + ":" +
+           std::to_string(rule.minor) + ":" + access_text(rule.access);
+}
+
+DeviceRule rule_of(const std::string &text, const LeaseWords &words)
+{
+    DeviceRule rule;
+    const std::vector<std::string> parts = split_list(text, ':');
+    const auto number = [&](size_t place) {
+        return parts.size() == 4 ? parse_small_number(parts[place], most_number) : std::nullopt;
+    };
+    if (!number(1) || !number(2))
+        words.refuse(rules_name);
+    rule = {parts[0] == "b" ? DeviceRule::Type::Block : DeviceRule::Type::Char, *number(1), *number(2), 0};
+    for (const unsigned access : {access_read, access_write, access_mknod})
+        rule.access |= parts[3].find(access_text(access)) != std::string::npos ? access : 0;
+    if (rule.access == 0 || text_of(rule) != text)
+        words.refuse(rules_name);
+    return rule;
+}
+
+void add_rules(LeaseLine &line, const DeviceRules &rules)
+{
+    std::vector<std::string> texts;
+    texts.reserve(rules.size());
+    for (const DeviceRule &rule : rules)
+        texts.push_back(text_of(rule));
+    line.add(rules_name, texts);
 }
 
 } // namespace
@@ -138,6 +177,16 @@ void add_endings(LeaseLine &line, const Allocation &allocation)
     }
     if (allocation.others_cpu_ns)
         line.add(others_cpu_name, *allocation.others_cpu_ns);
+    if (allocation.has_begun)
+        line.add(begun_name, "yes");
+    if (allocation.idle_ns != 0)
+        line.add(idle_name, time_word(allocation.idle_ns));
+    if (allocation.rules)
+        add_rules(line, *allocation.rules);
+    if (allocation.taker) {
+        line.add(taker_name, static_cast<std::uint64_t>(allocation.taker->pid));
+        line.add(taker_start_name, allocation.taker->start_time);
+    }
 }
 
 void take_endings(LeaseWords &words, Allocation &allocation)
@@ -152,6 +201,18 @@ void take_endings(LeaseWords &words, Allocation &allocation)
     }
     if (words.next_is(others_cpu_name))
         allocation.others_cpu_ns = words.number(others_cpu_name);
+    allocation.has_begun = words.next_is(begun_name);
+    if (allocation.has_begun && words.word(begun_name) != "yes")
+        words.refuse(begun_name);
+    if (words.next_is(idle_name) && (allocation.idle_ns = take_time(words, idle_name)) == 0)
+        words.refuse(idle_name);
+    if (words.next_is(rules_name)) {
+        DeviceRules &rules = allocation.rules.emplace();
+        for (const std::string &text : words.list(rules_name))
+            rules.push_back(rule_of(text, words));
+    }
+    if (words.next_is(taker_name))
+        allocation.taker = take_process(words, taker_name, taker_start_name);
 }
 
 std::vector<std::string> watched_words(const Watched &watched)

@@ -40,6 +40,8 @@ public:
             add_use(file.state);
         while (!is_first_ && next_is("observer"))
             file.state.observers.push_back(allocation("observer"));
+        while (!is_first_ && next_is("deprived"))
+            file.state.deprived.push_back(allocation("deprived"));
         if (!is_first_ && !left_.starts_with(' ')) // "used" has none that belong to it
             read_unknown(file.state);
         if (left_ != "end\n")
@@ -122,8 +124,8 @@ private:
     void read_unknown(LeaseState &state)
     {
         while (left_ != "end\n")
-            add_unknown_line(state.unknown.lines,
-                             {"space", "counters", "holding", "ticket", "drain", "used", "observer", "end"});
+            add_unknown_line(state.unknown.lines, {"space", "counters", "holding", "ticket", "drain", "used",
+                                                   "observer", "deprived", "end"});
     }
 
     /** Those that belong to the line before. */
@@ -215,6 +217,8 @@ private:
         ticket.is_of_version_1 = is_first_ && ticket.holder.program != mark_of_later;
         take_limits(words, ticket.demand.quotas, ticket.demand.max_sharers);
         ticket.watched = take_watched(words);
+        if (words.next_is("until") && (ticket.until = take_time(words, "until")) == 0)
+            words.refuse("until");
         ticket.unknown.fields = words.unknown();
         ticket.unknown.lines = unknown_lines();
         return ticket;

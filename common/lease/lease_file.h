@@ -51,18 +51,21 @@ struct LeaseFilePart {
  *     space boot= pid-namespace= start=
  *     counters uses= numbers=
  *     holding taken= since= HOLDER [hold-until= hold-grace= stop-signal= [stop-sent=]] [others-cpu=]
+ *             [begun=yes] [idle-since=] [rules=] [taker= taker-start=]
  *      device mode= key= [quotas=] [max-sharers=]
  *      request name= devices=
- *     ticket number= hook= hook-start= deadline= since= mode= fixed= any= candidates= HOLDER [quotas=] [max-sharers=] [watches=]
+ *     ticket number= hook= hook-start= deadline= since= mode= fixed= any= candidates= HOLDER [quotas=] [max-sharers=] [watches=] [until=]
  *     drain since= key= [until=] [reason=] [by=]
  *     used use= key=
  *     observer ...
+ *     deprived ...
  *     end
  *
  * A line with a blank in front belongs to the one above that has none. HOLDER is pid= start= pid-namespace=own|joined
  * inode= controller= cgroup= container= program=. Times are in ns, but `since`, which is in s. Of quotas each is
- * NUMBER:NAME; an observer's lines are those of a holding, all of it shared. Of what a ticket watches each is NUMBER, of a ticket, PID:START, of a container's init, or :TIME, when a
- * drain ends. A later version may add fields, behind those that there are, to all lines but `space`, and lines of other
+ * NUMBER:NAME, of rules c:MAJOR:MINOR:ACCESS. The lines of an observer, and of who was deprived of what it had, are those of
+ * a holding; the observer's are all shared. Of what a ticket watches each is NUMBER, of a ticket, PID:START, of a container's
+ * init, or :TIME, when a drain ends. A later version may add fields, behind those that there are, to all lines but `space`, and lines of other
  * kinds, behind all others of the file or of the line that they belong to: they are kept.
  *
  * Version 1 has the same words without names, `uses NUMBER` and `numbers NUMBER` for the counters, and in a holding, behind

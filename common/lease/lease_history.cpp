@@ -62,6 +62,16 @@ void note_grant(const LeaseDirectory &directory, History *history, const LeaseRe
                   devices, waited_ns);
 }
 
+void add_late(History &history, const std::vector<std::string> &containers)
+{
+    for (const std::string &container : containers) {
+        HistoryLine line = history.begin("late");
+        line.add("container", container);
+        line.add("how", "began too late: its devices had been taken away");
+        history.add(std::move(line));
+    }
+}
+
 void add_ends(History &history, const LeaseState &before, const LeaseState &after, const KnownEnds &how,
               std::int64_t now)
 {

@@ -28,6 +28,9 @@ void note_grant(const LeaseDirectory &directory, History *history, const LeaseRe
 void add_grant(History &history, const LeaseRequest &request, std::string_view lease,
                const std::vector<LeaseKey> &devices, std::int64_t waited_ns);
 
+/** Containers in which something has begun after what they had was taken away. */
+void add_late(History &history, const std::vector<std::string> &containers);
+
 /**
  * Each container that had something before, and has nothing now. Whoever sees it writes it down, so its end is when it was
  * next seen to be gone.

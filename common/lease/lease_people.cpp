@@ -34,6 +34,8 @@ std::set<ProcessId> inits_of(const LeaseState &state)
         inits.insert(allocation.holder.init);
     for (const Allocation &observer : state.observers)
         inits.insert(observer.holder.init);
+    for (const Allocation &each : state.deprived)
+        inits.insert(each.holder.init);
     for (const Ticket &ticket : state.tickets)
         inits.insert(ticket.holder.init);
     return inits;

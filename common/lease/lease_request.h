@@ -12,9 +12,9 @@
 
 #include "base/log.h"
 #include "lease/busy_text.h"
-#include "lease/ending.h"
 #include "lease/gpu_users.h"
 #include "lease/lease_state.h"
+#include "lease/takeable.h"
 #include "lease/unfit_devices.h"
 #include "oci/container_label.h"
 

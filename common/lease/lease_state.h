@@ -11,6 +11,7 @@
 #include <string_view>
 #include <vector>
 
+#include "edits/device_rule.h"
 #include "host/pci_address.h"
 
 namespace ogh {
@@ -137,8 +138,17 @@ struct Allocation {
     std::map<std::string, std::string> unknown_of_requests = {}; ///< fields, by the name of the request
     UnknownWords unknown = {};
     std::optional<HoldLimit> limit = {};
-    /** What its processes but init had used of the CPU by then; of a container that may be idle. */
+    /** What its processes but init had used of the CPU by then, or by idle_ns; of a container that may be idle. */
     std::optional<std::uint64_t> others_cpu_ns = {};
+    bool has_begun = false; ///< other processes than its init have been seen in it
+    std::int64_t idle_ns =
+        0; ///< CLOCK_BOOTTIME: since when none has; 0: one was there at the last look, or none ever
+    /**
+     * What its hooks have its device cgroup allow for the devices. Nothing, or none: that is not known, or not all that it
+     * has of a device, so that they cannot be taken away.
+     */
+    std::optional<DeviceRules> rules = {};
+    std::optional<ProcessId> taker = {}; ///< the hook that is taking the devices away, see revocation.h
 
     bool operator==(const Allocation &) const = default;
 };
@@ -179,6 +189,8 @@ struct Ticket {
     bool is_of_version_1 = false;
     /** Whoever makes these too few wakes it, see lease_wake.h; nothing: it watches all that count, and takes no signal. */
     std::optional<Watched> watched = {};
+    std::int64_t until =
+        0; ///< the deadline in seconds of CLOCK_REALTIME, computed once; for people alone. 0: not known
 
     bool operator==(const Ticket &) const = default;
 };
@@ -209,6 +221,7 @@ struct LeaseState {
     UnknownWords unknown = {}; ///< of the counters; the lines are of unknown kinds
     /** Those who see devices and have no lease of them, nor count for others; an init may have an allocation besides. */
     std::vector<Allocation> observers = {};
+    std::vector<Allocation> deprived = {}; ///< whose devices were taken away, and who live on; for people
 
     bool operator==(const LeaseState &) const = default;
 };

@@ -88,6 +88,8 @@ public:
         add_limits(line, ticket.demand.quotas, ticket.demand.max_sharers);
         check_empty(!ticket.watched);
         add_watched(line, ticket.watched);
+        if (ticket.until != 0 && !is_first_)
+            line.add("until", time_word(ticket.until));
         end(ticket.unknown.fields);
         add_lines(ticket.unknown.lines);
     }
@@ -127,6 +129,9 @@ public:
         check_empty(state.observers.empty());
         for (const Allocation &observer : state.observers)
             add(observer, "observer");
+        // They are there for people alone.
+        for (size_t i = 0; !is_first_ && i < state.deprived.size(); ++i)
+            add(state.deprived[i], "deprived");
     }
 
     void add_lines(const std::string &lines)

@@ -14,25 +14,36 @@
 #include "lease/lease_people.h"
 #include "lease/lease_place.h"
 #include "lease/presence.h"
+#include "lease/revocation.h"
 #include "lease/wait.h"
 
 namespace ogh {
 
 namespace {
 
-/** Of a holder that lives: what another container could do to it now. */
-void add_ending(const Processes &processes, const Allocation &allocation, const PreemptionPolicy &policy,
-                LeaseEntry &entry)
+/** Of a holder that lives: what another container could take from it, and from when. */
+void add_takeable(const Processes &processes, Allocation allocation, const PreemptionPolicy &policy,
+                  LeaseEntry &entry)
 {
     const std::int64_t now = boottime_ns();
-    const Signs signs = look_at(processes, allocation, policy, now);
+    const auto time_of = [&](std::int64_t ns) { // the same at each look
+        return allocation.since + (ns - allocation.taken_ns) / 1'000'000'000;
+    };
+    const Signs signs = look_at(processes, allocation, policy);
+    note_look(allocation, signs, now);
     entry.never_started = !signs.has_started;
-    const auto ending = ending_of(allocation, policy, signs, now);
-    if (!ending || ending->from_ns > now)
-        return;
-    entry.is_idle = ending->why == EndReason::Idle;
-    if (ending->why == EndReason::HeldTooLong)
-        entry.may_end_since = unix_time() - (now - ending->from_ns) / 1'000'000'000;
+    entry.idle_since = allocation.idle_ns != 0 ? time_of(allocation.idle_ns) : 0;
+    if (const auto takeable = takeable_of(allocation, policy, signs, now)) {
+        entry.why = takeable->why;
+        entry.from = time_of(takeable->from_ns);
+    }
+}
+
+/** So that the time counts from the first look on. */
+void note_looks(const Processes &processes, LeaseState &state, const PreemptionPolicy &policy)
+{
+    for (Allocation &allocation : state.allocations)
+        note_look(allocation, look_at(processes, allocation, policy), boottime_ns());
 }
 
 /** Which place it has among the tickets that wait for what it asks for. */
@@ -40,6 +51,12 @@ size_t place_of(const LeaseState &state, const Ticket &ticket)
 {
     const auto near = tickets_near(state, ticket.demand);
     return static_cast<size_t>(std::distance(near.begin(), near.upper_bound(ticket.number)));
+}
+
+void end_hook(const Processes &processes, const Ticket &ticket)
+{
+    if (const auto hook = processes.find(ticket.hook))
+        end_waiting(hook->get());
 }
 
 LeaseList list_of(const LeaseStore &store, const LeaseState &state, const Present &present,
@@ -54,7 +71,7 @@ LeaseList list_of(const LeaseStore &store, const LeaseState &state, const Presen
         list.entries.push_back(
             {allocation.devices, std::nullopt, holder.container, holder.init.pid, allocation.since, lives});
         if (lives)
-            add_ending(processes, allocation, policy, list.entries.back());
+            add_takeable(processes, allocation, policy, list.entries.back());
         list.entries.back().is_paused = lives && is_frozen(processes, holder.init.pid);
         list.entries.back().label = people[holder.init];
     }
@@ -67,11 +84,20 @@ LeaseList list_of(const LeaseStore &store, const LeaseState &state, const Presen
         list.entries.back().observes = true;
         list.entries.back().label = people[holder.init];
     }
+    for (const Allocation &each : state.deprived) {
+        list.entries.push_back(
+            {each.devices, std::nullopt, each.holder.container, each.holder.init.pid, each.since});
+        LeaseEntry &entry = list.entries.back();
+        entry.is_deprived = true;
+        if (each.has_begun)
+            entry.idle_since = each.since + (each.idle_ns - each.taken_ns) / 1'000'000'000;
+        entry.label = people[each.holder.init];
+    }
     for (const Ticket &ticket : state.tickets) {
         const bool lives = present.tickets.contains(ticket.number);
         list.entries.push_back(
-            {{}, ticket.demand, ticket.holder.container, ticket.holder.init.pid, ticket.since, lives, false});
-        list.entries.back().deadline = unix_time_at(ticket.deadline_ns);
+            {{}, ticket.demand, ticket.holder.container, ticket.holder.init.pid, ticket.since, lives});
+        list.entries.back().deadline = ticket.until != 0 ? ticket.until : unix_time_at(ticket.deadline_ns);
         list.entries.back().place = place_of(state, ticket);
         list.entries.back().label = people[ticket.holder.init];
     }
@@ -167,12 +193,23 @@ std::string Leases::cancel(const std::string &container)
         throw Error(ErrorKind::Usage, "more than one container waits whose id begins with " +
                                           quote(container) + ": " + quote_list({found.begin(), found.end()}));
     for (const Ticket &ticket : session.state().tickets) {
-        const auto hook =
-            ticket.holder.container == *found.begin() ? store_->processes().find(ticket.hook) : std::nullopt;
-        if (hook)
-            end_waiting(hook->get());
+        if (ticket.holder.container == *found.begin())
+            end_hook(store_->processes(), ticket);
     }
     return *found.begin();
+}
+
+std::vector<std::string> Leases::cancel_all()
+{
+    LeaseStore::Session session = store_->open();
+    drop_gone(store_->processes(), session.state());
+    session.save();
+    std::set<std::string> found;
+    for (const Ticket &ticket : session.state().tickets) {
+        end_hook(store_->processes(), ticket);
+        found.insert(ticket.holder.container);
+    }
+    return {found.begin(), found.end()};
 }
 
 LeaseList Leases::list(const PreemptionPolicy &policy)
@@ -180,6 +217,9 @@ LeaseList Leases::list(const PreemptionPolicy &policy)
     LeaseStore::Session session = store_->open();
     const Present present = drop_gone(store_->processes(), session.state());
     expire(session.state(), boottime_ns());
+    note_looks(store_->processes(), session.state(), policy);
+    if (store_->history() != nullptr)
+        add_late(*store_->history(), find_late(store_->processes(), session.state()));
     session.save();
     return list_of(*store_, session.state(), present, policy);
 }

@@ -10,11 +10,11 @@
 
 #include "base/log.h"
 #include "host/sysroot.h"
-#include "lease/ending.h"
 #include "lease/lease.h"
 #include "lease/lease_request.h"
 #include "lease/lease_store.h"
 #include "lease/processes.h"
+#include "lease/takeable.h"
 
 namespace ogh {
 
@@ -23,17 +23,20 @@ struct LeaseEntry {
     std::vector<LeasedDevice> devices; ///< empty of one that waits
     std::optional<Demand> waits_for;
     std::string container;
-    pid_t pid = 0;              ///< of its init
-    std::int64_t since = 0;     ///< seconds since 1970
-    bool lives = true;          ///< false is seen only by who may not take it off the list
-    bool is_idle = false;       ///< another container that wants its GPU may end it, since it does nothing
-    bool never_started = false; ///< its init has not executed the container's program yet
-    bool is_paused = false;     ///< its cgroup is frozen
-    bool observes = false;      ///< it has no lease of the devices
-    std::int64_t deadline = 0;  ///< of one that waits: until when, in seconds since 1970
+    pid_t pid = 0;                      ///< of its init
+    std::int64_t since = 0;             ///< seconds since 1970
+    bool lives = true;                  ///< false is seen only by who may not take it off the list
+    bool never_started = false;         ///< its init has not executed the container's program yet
+    bool is_paused = false;             ///< its cgroup is frozen
+    bool observes = false;              ///< it has no lease of the devices
+    bool is_deprived = false;           ///< it had a lease of them, which was taken away
+    std::optional<TakeReason> why = {}; ///< what it has may be another one's, from `from` on
+    std::int64_t from = 0;              ///< seconds since 1970
+    std::int64_t idle_since =
+        0; ///< the same: since when nothing runs in it; 0: something does, or nothing ever did
+    std::int64_t deadline = 0; ///< of one that waits: until when, in seconds since 1970
     size_t place = 0;          ///< of one that waits: the first of those that wait for the same devices has 1
     ContainerLabel label = {}; ///< empty for whoever is not root
-    std::optional<std::int64_t> may_end_since = {}; ///< seconds since 1970: by its limit, for one that waits
 };
 
 /** All leases of a host at one moment; a plain value. */
@@ -98,6 +101,9 @@ public:
      * @return the id, whole. @throws Error (NotAvailable) if none waits that is called so; (Usage) if several are
      */
     std::string cancel(const std::string &container);
+
+    /** The same of all that wait. @return their ids */
+    std::vector<std::string> cancel_all();
 
     /** All that there is; what has ended goes. */
     [[nodiscard]] LeaseList list(const PreemptionPolicy &policy);

@@ -129,6 +129,7 @@ Present drop_gone(const Processes &processes, LeaseState &state)
             present.holders[init] = std::move(*found);
         return !present.holders.contains(init);
     });
+    std::erase_if(state.deprived, [&](const Allocation &each) { return !processes.find(each.holder.init); });
     return present;
 }
 

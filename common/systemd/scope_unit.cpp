@@ -148,24 +148,33 @@ Unit look_at(ManagerConnection &manager, const std::string &object)
     return unit;
 }
 
+void put_device_allow(Marshaller &body, const AllowedDevices &devices)
+{
+    body.begin_struct();
+    body.put_string("DeviceAllow");
+    body.put_signature("a(ss)");
+    body.put_array_of_structs([&] {
+        for (const AllowedDevice &device : devices) {
+            body.begin_struct();
+            body.put_string(device.node);
+            body.put_string(device.access);
+        }
+    });
+}
+
+enum class Change { Add, Replace };
+
 /** For as long as the unit lives: nothing is written below /etc. */
-void allow(ManagerConnection &manager, const std::string &id, const AllowedDevices &devices)
+void change(ManagerConnection &manager, const std::string &id, const AllowedDevices &devices, Change how)
 {
     constexpr std::uint32_t only_at_run_time = 1; // a boolean
     Marshaller body;
     body.put_string(id);
     body.put_uint32(only_at_run_time);
     body.put_array_of_structs([&] {
-        body.begin_struct();
-        body.put_string("DeviceAllow");
-        body.put_signature("a(ss)");
-        body.put_array_of_structs([&] {
-            for (const AllowedDevice &device : devices) {
-                body.begin_struct();
-                body.put_string(device.node);
-                body.put_string(device.access);
-            }
-        });
+        if (how == Change::Replace)
+            put_device_allow(body, {}); // empties the list, and all of the message is one change
+        put_device_allow(body, devices);
     });
     manager.call(manager_call("SetUnitProperties", "sba(sv)", body));
 }
@@ -182,7 +191,7 @@ Note allow_in(ManagerConnection &manager, const std::vector<std::string> &scopes
     const AllowedDevices missing = missing_devices(unit, rules);
     if (missing.empty())
         return {LogLevel::Debug, "systemd allows the devices in " + quote(id) + " already"};
-    allow(manager, id, missing);
+    change(manager, id, missing, Change::Add);
     return {LogLevel::Info, "systemd allows the devices in " + quote(id) + " too"};
 }
 
@@ -196,6 +205,22 @@ try {
     return {{LogLevel::Warning, std::string(error.what()) +
                                     "; the container works, but may lose its devices at the next "
                                     "'systemctl daemon-reload', see oci-gpu-hooks(7)"}};
+}
+
+void deny_in_scope(ManagerConnection &manager, const std::vector<std::string> &scopes,
+                   const DeviceRules &rules)
+{
+    Unit unit = look_at(manager, unit_of(manager, scopes.back()));
+    const auto is_denied = [&](const AllowedDevice &present) {
+        return std::any_of(rules.begin(), rules.end(),
+                           [&](const DeviceRule &rule) { return allowed_by(rule).node == present.node; });
+    };
+    if (!is_containers_own(unit, scopes) || std::erase_if(unit.device_allow, is_denied) == 0)
+        return;
+    // Without any entry this policy denies nothing.
+    if (unit.device_policy == "auto" && unit.device_allow.empty())
+        throw Error(ErrorKind::Failure, "systemd would allow every device in " + quote(unit.id));
+    change(manager, unit.id, unit.device_allow, Change::Replace);
 }
 
 } // namespace ogh

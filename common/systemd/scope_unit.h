@@ -22,4 +22,11 @@ namespace ogh {
 Notes allow_in_scope(ManagerConnection &manager, const std::vector<std::string> &scopes,
                      const DeviceRules &rules);
 
+/**
+ * Takes back what allow_in_scope() has said of these devices.
+ * @throws Error if that fails: then systemd may allow them again
+ */
+void deny_in_scope(ManagerConnection &manager, const std::vector<std::string> &scopes,
+                   const DeviceRules &rules);
+
 } // namespace ogh

@@ -50,6 +50,7 @@ Edits plan(const Inventory &inventory, const DeviceNodes &host)
     Nodes nodes(inventory.host_root, edits);
     const DeviceNumber kfd = inventory.kfd.value();
     nodes.add("/dev/kfd", kfd.major, kfd.minor);
+    edits.nodes.back().is_of_driver = true;
     for (const auto &[gpu, drm] : host) {
         nodes.add_drm(inventory.gpus[gpu], drm.card, "-card");
         nodes.add_drm(inventory.gpus[gpu], drm.render, "-render");

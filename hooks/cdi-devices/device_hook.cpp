@@ -88,6 +88,7 @@ LeaseDetails lease_details(const Hook &hook, const Request &asked, const Policy 
 struct FoundDevices {
     PlanInputs inputs;
     std::map<LeaseKey, std::string> keys; ///< the name of a device that each stands for
+    std::set<std::string> of_driver = {}; ///< paths of nodes that all devices of a driver have in common
 };
 
 /** One container that asks. */
@@ -110,11 +111,15 @@ public:
                 found = look_again(found);
         }
         gather(found.inputs);
-        const Edits edits = plan(found.inputs, hook_.notes());
+        Edits edits = plan(found.inputs, hook_.notes());
+        for (NodeEdit &node : edits.nodes)
+            node.is_of_driver = found.of_driver.contains(node.container_path);
         hook_.say_notes();
         hook_.carry_out(edits);
-        if (lease)
-            lease->keep();
+        if (!lease)
+            return;
+        lease->note_rules(leased_rules_of(edits.nodes)); // now that they are given, as run_gpu_hook() does
+        lease->keep();
     }
 
 private:
@@ -131,7 +136,7 @@ private:
         found.inputs.edits = combine(chosen);
         found.inputs.actions = vendor_actions(found.inputs.edits.hooks);
         found.inputs.files = look_at_host(found.inputs.edits, found.inputs.actions, sysroot_);
-        found.keys = find_keys(chosen, found.inputs.files);
+        found.keys = find_keys(chosen, found.inputs.files, found.of_driver);
         if (options_.give_gpus && !options_.ignore_health)
             refuse_dead(found.keys);
         hook_.say_notes();
@@ -149,9 +154,10 @@ private:
         return now;
     }
 
-    /** @param chosen in the order of the request */
+    /** @param chosen in the order of the request. @param of_driver see FoundDevices */
     [[nodiscard]] std::map<LeaseKey, std::string> find_keys(const std::vector<FoundDevice> &chosen,
-                                                            const HostFiles &host) const
+                                                            const HostFiles &host,
+                                                            std::set<std::string> &of_driver) const
     {
         std::vector<DeviceNodes> nodes;
         nodes.reserve(chosen.size());
@@ -160,6 +166,7 @@ private:
         const auto found = find_device_keys(nodes, options_.give_gpus, sysroot_, hook_.notes());
         std::map<LeaseKey, std::string> names;
         for (size_t i = 0; i < found.size(); ++i) {
+            of_driver.insert(found[i].of_driver.begin(), found[i].of_driver.end());
             const std::string name = request_.devices[i].full();
             if (!found[i].gpu_hook.empty() && !options_.give_gpus)
                 refuse_gpu(name, found[i]);
@@ -257,7 +264,7 @@ void run(Hook &hook, int argc, char **argv)
     if (!asked)
         return;
     policy.allow(asked->limits.allow);
-    policy.at_most(asked->limits.max_devices);
+    policy.at_most(asked->limits.max_devices, "the line of the key in --key-file");
     const DeviceRequest request = asked_for(hook, *asked, options);
     const LeaseDetails details = lease_details(hook, *asked, policy, options);
     hook.watch_time(); // what is mounted may be on any filesystem

@@ -182,4 +182,46 @@ BOOST_FIXTURE_TEST_CASE(the_capabilities_that_are_named_are_enough, Version1)
     BOOST_TEST(answers() == expected({same}, rules));
 }
 
+BOOST_FIXTURE_TEST_CASE(what_is_denied_again_is_as_before_and_can_be_put_back, Version1)
+{
+    const std::string inner = make_denied("c1/container");
+    start(Version::One, inner);
+    DeviceCgroups container = this->container(own);
+    UndoLog undo;
+    container.allow(rules, undo);
+    undo.drop();
+    container.deny({rules[0]});
+    BOOST_TEST(CgroupHost::answers(Version::One, inner) == expected({always(0)}, {rules[1]}));
+    BOOST_TEST(answers() == expected({same}, {rules[1]}));
+    container.allow(rules, undo);
+    undo.drop();
+    BOOST_TEST(CgroupHost::answers(Version::One, inner) == expected({always(0)}, rules));
+}
+
+BOOST_FIXTURE_TEST_CASE(of_one_that_has_every_device_single_ones_can_be_denied, Version1)
+{
+    const std::string open_one = make(Version::One, "open");
+    start(Version::One, open_one);
+    const std::string before = CgroupHost::answers(Version::One, open_one);
+    DeviceCgroups container = this->container(open_one);
+    container.deny({rules[0]});
+    const std::string after = CgroupHost::answers(Version::One, open_one);
+    BOOST_TEST(after.find(to_text(rules[0]) + "\n") == std::string::npos);
+    BOOST_TEST(after.find(to_text(rules[1]) + "\n") != std::string::npos);
+    UndoLog undo;
+    container.allow(rules, undo);
+    undo.drop();
+    BOOST_TEST(CgroupHost::answers(Version::One, open_one) == before);
+}
+
+BOOST_FIXTURE_TEST_CASE(what_another_rule_allows_cannot_be_denied, Version1)
+{
+    write(own, "devices.allow", "c " + std::to_string(major()) + ":* r");
+    start(Version::One, own);
+    DeviceCgroups container = this->container(own);
+    const Failure failure = failure_of([&] { container.deny(rules); });
+    BOOST_TEST((failure.kind == ErrorKind::BrokenHost));
+    BOOST_TEST(failure.says("another rule of "), failure.message);
+}
+
 BOOST_AUTO_TEST_SUITE_END()

@@ -187,4 +187,28 @@ BOOST_FIXTURE_TEST_CASE(many_rules_are_one_program, Version2)
     BOOST_TEST(answers() == expected({old}, many));
 }
 
+BOOST_DATA_TEST_CASE_F(Version2, what_is_denied_again_is_as_before_and_can_be_put_back, data::make(ways), way)
+{
+    const DeviceProgram old = like_runc(usual_lines());
+    const UniqueFd link = put(old, way);
+    start_in(own);
+    DeviceCgroups container = this->container(own);
+    UndoLog undo;
+    container.allow(rules, undo);
+    undo.drop();
+    container.deny({rules[0]});
+    BOOST_TEST(answers() == expected({old}, {rules[1]}));
+    BOOST_TEST(bpf::attached_programs(cgroup.get()).ids.size() == 1U);
+    container.allow(rules, undo);
+    undo.drop();
+    BOOST_TEST(answers() == expected({old}, rules));
+}
+
+BOOST_FIXTURE_TEST_CASE(of_one_that_has_no_program_nothing_can_be_denied, Version2)
+{
+    start_in(own);
+    DeviceCgroups container = this->container(own);
+    BOOST_TEST(failure_of([&] { container.deny(rules); }).says("has no program"));
+}
+
 BOOST_AUTO_TEST_SUITE_END()

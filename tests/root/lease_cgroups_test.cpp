@@ -2,15 +2,19 @@
 //
 // Leases of containers that are known by their cgroup: those without a pid namespace of their own, and idle ones.
 #include <sys/mount.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
+#include <linux/bpf.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <csignal>
 #include <ctime>
 #include <fstream>
+#include <functional>
 #include <optional>
 #include <sstream>
 #include <string>
@@ -25,6 +29,7 @@
 #include "lease/container_cgroup.h"
 #include "lease_host.h"
 #include "stepped.h"
+#include "support/device_programs.h"
 
 BOOST_AUTO_TEST_SUITE(lease_cgroups)
 
@@ -105,6 +110,71 @@ struct Cgroups : CgroupHost {
 
 private:
     std::string directory_;
+};
+
+/** An idle container of which it is known what its device cgroup allows for its device. */
+struct Deprivable : Cgroups {
+    const Init init{Init::Kind::Started};
+    const Init two;
+    std::string cgroup;
+
+    void start(int version)
+    {
+        cgroup = make_own(version);
+        version_ = version == 1 ? Version::One : Version::Two;
+        if (version == 1)
+            write(cgroup, "devices.deny", "a");
+        else
+            attach(open(Version::Two, cgroup).get(), like_runc(usual_lines()), BPF_F_ALLOW_MULTI);
+        join(cgroup, init_->pid());
+        Leases leases{Sysroot(leases_host.path())};
+        Lease lease = leases.take(idle_one(*init_, cgroup));
+        lease.note_rules({node(0)});
+        lease.keep();
+        DeviceCgroups container = device_cgroups_of(init_->pid(), cgroup);
+        UndoLog undo;
+        container.allow({node(0)}, undo);
+        undo.drop();
+    }
+
+    /** The other one takes it, and at the change of that number (a file is written, or a program of the kernel's) something happens. */
+    [[nodiscard]] Outcome take_stepped(int number, const std::function<void(const Step &)> &happens) const
+    {
+        int changes = 0;
+        return in_stepped_child(
+            [&] {
+                LeaseRequest asked = next(two);
+                asked.preemption.begin_within = asked.preemption.idle_after = 0ns;
+                ::_exit(leases_host.take(asked));
+                return std::string();
+            },
+            SYS_openat,
+            [&](const Step &now) {
+                const bool is_change = now.number == SYS_write || now.number == SYS_renameat ||
+                                       now.number == SYS_bpf || now.number == SYS_pidfd_open;
+                if (is_change && changes++ == number)
+                    happens(now);
+            });
+    }
+
+    /** Whether a process in the cgroup can. */
+    [[nodiscard]] bool can_open() const
+    {
+        return answers(version_, cgroup).find(to_text(node(0))) != std::string::npos;
+    }
+
+    [[nodiscard]] bool holds(const Init &one) const
+    {
+        const std::string state = leases_host.state();
+        const size_t end = std::min(state.find("\nticket "), state.find("\ndeprived "));
+        const size_t found = state.find(" pid=" + std::to_string(one.pid()) + " ");
+        return found != std::string::npos && found < end;
+    }
+
+    const Init *init_ = &init;
+
+private:
+    Version version_ = Version::One;
 };
 
 /** A process in a cgroup of version 1 that holds it up: one of a container that is paused. */
@@ -206,11 +276,13 @@ BOOST_DATA_TEST_CASE_F(Cgroups, with_a_pid_namespace_it_ends_with_its_init_whoev
 BOOST_DATA_TEST_CASE_F(Cgroups, an_idle_container_is_ended_for_the_next_one, versions, version)
 {
     const std::string cgroup = make_own(version);
-    const Init init;
+    const Init init{Init::Kind::Started};
     const Init two;
     join(cgroup, init.pid());
     BOOST_TEST(leases_host.take(idle_one(init, cgroup)) == 0);
-    BOOST_TEST(leases_host.take(LeaseHost::request(two, {"n:0"})) == busy); // not for 10 s
+    LeaseRequest early = next(two);
+    early.preemption.idle_after = early.preemption.begin_within = 1h;
+    BOOST_TEST_REQUIRE(leases_host.take(early) == busy);
     LeaseRequest none = next(two);
     none.preemption.is_allowed = false;
     BOOST_TEST(leases_host.take(none) == busy);
@@ -221,16 +293,101 @@ BOOST_DATA_TEST_CASE_F(Cgroups, an_idle_container_is_ended_for_the_next_one, ver
     }
     wait_until_alone(cgroup, init.pid());
     const LeaseList before = leases_host.list(next(two).preemption);
-    BOOST_TEST(before.entries.front().is_idle);
+    BOOST_TEST((before.entries.front().why == TakeReason::Idle));
     BOOST_TEST(leases_host.take(next(two)) == 0);
     const LeaseList after = leases_host.list();
     BOOST_TEST(after.entries.size() == 1);
 }
 
+BOOST_DATA_TEST_CASE_F(Deprivable, the_devices_of_an_idle_container_are_taken_and_it_lives, versions, version)
+{
+    start(version);
+    BOOST_TEST(can_open());
+    {
+        Init step(Init::Kind::Joined);
+        join(cgroup, step.pid());
+        BOOST_TEST(leases_host.take(next(two)) == busy);
+    }
+    wait_until_alone(cgroup, init.pid());
+    BOOST_TEST(leases_host.take(next(two)) == 0);
+    BOOST_TEST(!can_open());
+    BOOST_TEST(::waitpid(init.pid(), nullptr, WNOHANG) == 0);
+    const LeaseList after = leases_host.list();
+    BOOST_TEST_REQUIRE(after.entries.size() == 2U);
+    BOOST_TEST(after.entries[0].pid == two.pid());
+    BOOST_TEST(after.entries[1].is_deprived);
+    BOOST_TEST(after.entries[1].idle_since != 0);
+}
+
+BOOST_DATA_TEST_CASE_F(Deprivable, who_is_killed_at_any_step_leaves_one_of_both_with_it, versions, version)
+{
+    start(version);
+    int change = 0;
+    for (bool reached = true; reached; ++change) {
+        reached = false;
+        const Outcome outcome = take_stepped(change, [&](const Step &now) {
+            ::kill(now.pid, SIGKILL);
+            reached = true;
+        });
+        BOOST_TEST_CONTEXT("change " << change)
+        {
+            BOOST_TEST(outcome.code == (reached ? 128 + SIGKILL : 0), outcome);
+            const bool is_seconds = holds(two);
+            BOOST_TEST(holds(init) != is_seconds);
+            BOOST_TEST(!(is_seconds && can_open()), "both have it");
+            if (is_seconds)
+                break;
+            LeaseRequest next_one = next(two); // it looks, and takes nothing
+            next_one.preemption.is_allowed = false;
+            BOOST_TEST(leases_host.take(next_one) == busy);
+            BOOST_TEST(can_open(), "what is left is put back");
+        }
+    }
+    BOOST_TEST(change > 5);
+    BOOST_TEST(!can_open());
+    BOOST_TEST_MESSAGE("killed at each of " << change << " changes");
+}
+
+BOOST_DATA_TEST_CASE_F(Deprivable, a_process_that_comes_meanwhile_keeps_the_devices, versions, version)
+{
+    start(version);
+    int change = 0;
+    for (bool is_taken = false; !is_taken; ++change) {
+        const Init step(Init::Kind::Joined);
+        wait_until_alone(cgroup, init.pid());
+        bool has_joined = false;
+        const Outcome outcome = take_stepped(change, [&](const Step & /*now*/) {
+            join(cgroup, step.pid());
+            has_joined = true;
+        });
+        is_taken = outcome.code == 0;
+        BOOST_TEST_CONTEXT("change " << change)
+        {
+            BOOST_TEST((is_taken || (has_joined && outcome.code == busy)), outcome);
+            BOOST_TEST(holds(init) == !is_taken);
+            BOOST_TEST(can_open() == !is_taken);
+        }
+    }
+    BOOST_TEST(change > 3);
+    BOOST_TEST_MESSAGE("came before each of " << change << " changes");
+}
+
+BOOST_FIXTURE_TEST_CASE(an_init_that_could_keep_the_device_open_is_ended, Deprivable)
+{
+    const UniqueFd socket(::socket(AF_UNIX, SOCK_STREAM, 0)); // init has it as well
+    const Init heir{Init::Kind::Started};
+    init_ = &heir;
+    start(1);
+    LeaseRequest asked = next(two);
+    asked.preemption.begin_within = 0ns;
+    BOOST_TEST(leases_host.take(asked) == 0);
+    BOOST_TEST(::waitpid(heir.pid(), nullptr, WNOHANG) == heir.pid());
+}
+
 BOOST_FIXTURE_TEST_CASE(who_waits_takes_over_as_soon_as_it_may, Cgroups)
 {
     const std::string cgroup = make_own(2);
-    const Init init;
+    const Init init{Init::Kind::Started};
     const Init two;
     join(cgroup, init.pid());
     BOOST_TEST(leases_host.take(idle_one(init, cgroup)) == 0);
@@ -252,7 +409,7 @@ BOOST_FIXTURE_TEST_CASE(who_waits_takes_over_as_soon_as_it_may, Cgroups)
 BOOST_FIXTURE_TEST_CASE(who_starts_something_between_the_looks_is_not_ended, Cgroups)
 {
     const std::string cgroup = make_own(2);
-    const Init init;
+    const Init init{Init::Kind::Started};
     const Init step(Init::Kind::Joined);
     const Init two;
     join(cgroup, init.pid());
@@ -281,7 +438,7 @@ BOOST_FIXTURE_TEST_CASE(who_starts_something_between_the_looks_is_not_ended, Cgr
 BOOST_FIXTURE_TEST_CASE(another_program_is_never_idle, Cgroups)
 {
     const std::string cgroup = make_own(2);
-    const Init init;
+    const Init init{Init::Kind::Started};
     join(cgroup, init.pid());
     LeaseRequest asked = idle_one(init, cgroup);
     asked.program = "/usr/bin/python3";
@@ -292,7 +449,7 @@ BOOST_FIXTURE_TEST_CASE(another_program_is_never_idle, Cgroups)
 BOOST_FIXTURE_TEST_CASE(where_nothing_has_run_it_is_not_ended_until_something_has, Cgroups)
 {
     const std::string cgroup = make_own(2);
-    const Init init;
+    const Init init{Init::Kind::Started};
     const Init two;
     join(cgroup, init.pid());
     BOOST_TEST(leases_host.take(idle_one(init, cgroup)) == 0);
@@ -325,7 +482,7 @@ BOOST_FIXTURE_TEST_CASE(what_was_never_started_is_ended_with_all_of_its_processe
     LeaseRequest later = LeaseHost::request(two, {"n:0"});
     const Failure refused = leases_host.refusal(later);
     BOOST_TEST(refused.says("(never started)"), refused.message);
-    later.preemption.start_within = 1ns;
+    later.preemption.begin_within = 1ns;
     later.preemption.is_allowed = false;
     BOOST_TEST(leases_host.take(later) == busy);
     later.preemption.is_allowed = true;

@@ -15,20 +15,26 @@
 #include "base/error.h"
 #include "base/exit_status.h"
 #include "child.h"
+#include "lease/processes.h"
 
 namespace ogh::test {
 
 Init::Init(Kind kind)
 {
     const UniqueFd parent(static_cast<int>(::syscall(SYS_pidfd_open, ::getpid(), 0)));
-    const unsigned long flags = SIGCHLD | (kind == Kind::Own ? CLONE_NEWPID : 0UL);
+    const unsigned long flags = SIGCHLD | (kind == Kind::Joined ? 0UL : CLONE_NEWPID);
     pid_ = static_cast<pid_t>(::syscall(SYS_clone, flags, nullptr, nullptr, nullptr, nullptr));
     check_call(pid_, "clone");
+    while (pid_ > 0 && kind == Kind::Started &&
+           has_executed_nothing(Processes().read(pid_, "stat").value_or("")))
+        ::usleep(1000);
     if (pid_ > 0)
         return;
     ::prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
     if (has_ended(parent.get()))
         ::_exit(1); // before it could be asked for a signal
+    if (kind == Kind::Started)
+        ::execl("/bin/sleep", "sleep", "infinity", nullptr);
     for (;;)
         ::pause();
 }

@@ -16,7 +16,11 @@ namespace ogh::test {
 /** The first process of a pid namespace of its own, or an ordinary one; it sleeps, and ends with this object. */
 class Init final {
 public:
-    enum class Kind { Own, Joined };
+    enum class Kind {
+        Own,
+        Joined,
+        Started, ///< as Own, and has executed a program, as that of a container that runs
+    };
     explicit Init(Kind kind = Kind::Own);
     Init(Init &&other) noexcept;
     Init &operator=(Init &&other) noexcept;

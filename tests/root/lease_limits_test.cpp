@@ -71,7 +71,7 @@ BOOST_FIXTURE_TEST_CASE(without_somebody_who_waits_nothing_happens, Limits)
 {
     const Init init;
     BOOST_TEST(take(limited(init, 0ns, 0ns)) == 0);
-    BOOST_TEST(list().entries.front().may_end_since.has_value());
+    BOOST_TEST((list().entries.front().why == TakeReason::HeldTooLong));
     const Failure refused = refusal(request(Init(), {"n:0"}));
     BOOST_TEST(refused.says("(may be ended since 2"), refused.message);
     BOOST_TEST(state().find("stop-sent") == std::string::npos);

@@ -90,8 +90,8 @@ private:
         if (!nvidia_.has(node.major))
             return false;
         note_gpu(nvidia_hook, node);
-        if (may_give_gpus_)
-            nvidia_.add(node.major, node.minor, node.container_path);
+        if (may_give_gpus_ && !nvidia_.add(node.major, node.minor, node.container_path))
+            found_.of_driver.insert(node.container_path);
         return true;
     }
 
@@ -99,6 +99,7 @@ private:
     {
         if (majors_.major_of("kfd") == node.major) {
             note_gpu(amd_hook, node);
+            found_.of_driver.insert(node.container_path);
             return true;
         }
         const SysfsOwner &owner = find_owner(node);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <set>
 #include <string>
 #include <vector>
 
@@ -19,8 +20,9 @@ struct DeviceKeys {
      * together; other nodes are "char:10:229" and "block:8:0", as the kernel numbers them.
      */
     std::vector<LeaseKey> keys;
-    std::string gpu_hook = {}; ///< which hook's devices are among them; "" if there is none
-    std::string gpu_node = {}; ///< the path of the first node that is why
+    std::string gpu_hook = {};            ///< which hook's devices are among them; "" if there is none
+    std::string gpu_node = {};            ///< the path of the first node that is why
+    std::set<std::string> of_driver = {}; ///< paths of nodes that all devices of a driver have in common
 };
 
 /** The nodes of a device, as plan_node() makes them. */

@@ -51,13 +51,16 @@ void NvidiaNodes::begin()
     caps_.clear();
 }
 
-void NvidiaNodes::add(unsigned major, unsigned minor, const std::string &path)
+bool NvidiaNodes::add(unsigned major, unsigned minor, const std::string &path)
 {
-    if (majors_.major_of(caps_devices) == major)
-        return add_instance(minor, path);
-    const bool is_shared = majors_.major_of(uvm_devices) == major || majors_.major_of(imex_devices) == major;
-    if (!is_shared && minor <= max_gpu_minor)
+    const bool is_cap = majors_.major_of(caps_devices) == major;
+    const bool is_shared = majors_.major_of(uvm_devices) == major ||
+                           majors_.major_of(imex_devices) == major || (!is_cap && minor > max_gpu_minor);
+    if (is_cap)
+        add_instance(minor, path);
+    else if (!is_shared)
         add_gpu(minor, path);
+    return !is_shared;
 }
 
 void NvidiaNodes::add_gpu(unsigned minor, const std::string &path)

@@ -36,9 +36,10 @@ public:
     /**
      * Adds a node for which has() is true.
      * @param path for messages
+     * @return whether it is a GPU's or an instance's, and not one that all have in common
      * @throws Error: BrokenHost if no GPU and no instance has it; the GPU's own problem
      */
-    void add(unsigned major, unsigned minor, const std::string &path);
+    bool add(unsigned major, unsigned minor, const std::string &path);
 
     /** What leases know the GPUs and instances of the set by. */
     [[nodiscard]] std::set<LeaseKey> keys() const;

@@ -27,6 +27,13 @@ public:
         edits_.nodes.push_back({path, inventory_.host_root + path, major_number, minor_number});
     }
 
+    /** What says nothing of which GPU it is for: a container that has one by another way goes on needing it. */
+    void add_of_driver(const std::string &path, unsigned major_number, unsigned minor_number)
+    {
+        add(path, major_number, minor_number);
+        edits_.nodes.back().is_of_driver = true;
+    }
+
     void add_gpus(const std::vector<size_t> &gpus)
     {
         const unsigned major_number = gpu_major(inventory_);
@@ -35,21 +42,21 @@ public:
             const unsigned number = inventory_.gpus[gpu].information.minor.value();
             add("/dev/nvidia" + std::to_string(number), major_number, number);
         }
-        add(control_path, major_number, control_minor);
+        add_of_driver(control_path, major_number, control_minor);
     }
 
     void add_uvm()
     {
         const unsigned major_number = module_major(inventory_, uvm_devices);
-        add("/dev/nvidia-uvm", major_number, uvm_minor);
-        add("/dev/nvidia-uvm-tools", major_number, uvm_tools_minor);
+        add_of_driver("/dev/nvidia-uvm", major_number, uvm_minor);
+        add_of_driver("/dev/nvidia-uvm-tools", major_number, uvm_tools_minor);
     }
 
     /** On servers without any display the module may well be absent: who asks for `all` need not know. */
     void add_modeset(bool required, Notes &notes)
     {
         if (required || inventory_.devices.major_of(modeset_devices))
-            add("/dev/nvidia-modeset", module_major(inventory_, modeset_devices), modeset_minor);
+            add_of_driver("/dev/nvidia-modeset", module_major(inventory_, modeset_devices), modeset_minor);
         else
             notes.push_back({LogLevel::Info, "the node of display is left out of 'all': the kernel module " +
                                                  std::string(modeset_devices) + " is not loaded"});
@@ -61,7 +68,7 @@ public:
             return;
         const unsigned major_number = module_major(inventory_, imex_devices);
         for (const unsigned channel : channels)
-            add(imex_path + std::to_string(channel), major_number, channel);
+            add_of_driver(imex_path + std::to_string(channel), major_number, channel);
     }
 
     void add_drm(const PciAddress &address, const std::optional<DrmNode> &node)
@@ -112,7 +119,7 @@ void plan_nodes(const GpuSelection &selection, const Inventory &inventory, const
     add_dri(selection, inventory, host, nodes, notes);
     nodes.add_imex(selection.imex_channels);
     for (const NamedNode &node : host.named)
-        nodes.add(node.path, node.major, node.minor);
+        nodes.add_of_driver(node.path, node.major, node.minor);
 }
 
 /** Of the GPUs that the host has, a container sees its own. */

@@ -9,7 +9,7 @@ import subprocess
 import pytest
 from hosts import nvidia
 
-from harness.admin import BOTH_DIRECTORIES, FILES, OWN, SHIPPED
+from harness.admin import BOTH_DIRECTORIES, EXECDIR, FILES, OWN, SHIPPED
 
 pytest_plugins = ["harness.admin_fixtures"]
 
@@ -40,6 +40,16 @@ def test_list_for_programs(command, gpus):
     assert [gpu["uuid"] for gpu in hooks["nvidia-devices"]["gpus"]] == [gpu.uuid for gpu in gpus]
     assert hooks["nvidia-devices"]["leases"] == hooks["nvidia-devices"]["drains"] == []
     assert "no AMD GPU" in hooks["amd-kfd"]["error"] and "directories" in hooks["mount-srv"]
+
+
+def test_each_registration_has_its_gpus_and_what_is_of_the_host_stands_once(command, gpus, installed_host):
+    installed_host.put(f"{SHIPPED}/30-again.json", installed_host.document("nvidia-devices", ["--allow", "1"]))
+    hook = installed_host.path / EXECDIR / "nvidia-devices"
+    subprocess.run([hook, "--sysroot", installed_host.path, "--drain", "0", "--reason", "dust"], check=True)
+    hooks = json.loads(command.run("list", "--format", "json").stdout)["hooks"]
+    twice = [entry for entry in hooks if entry["hook"] == "nvidia-devices"]
+    assert [len(entry["gpus"]) for entry in twice] == [len(gpus)] * 2
+    assert [[drain["reason"] for drain in entry["drains"]] for entry in twice] == [["dust"], []]
 
 
 def test_list_has_the_policy_in_force(command, gpus, installed_host):
@@ -141,12 +151,13 @@ def exposition(text):
 
 
 def test_metrics(command, gpus, installed_host):
-    """The counters are those of a file beside the state; the order is grants, takeovers, ns waited, how many waited
+    """The counters are those of a file beside the state; the order is grants, takeovers by which a container was ended and
+    by which it was not, ns waited, how many waited
     longer than each bound, ns by vendor, and by hook and status how many were refused."""
     samples = exposition(command.run("metrics").stdout)
     assert samples["oci_gpu_hooks_grants_total"] == samples["oci_gpu_hooks_wait_seconds_sum"] == 0
     refusals = [number for hook in range(5) for number in (0, hook, 2, 3, 4, 5, 6)]
-    words = [6, 1, 55 * 10**8, 3, 0, 2, 0, 0, 0, 1, 7 * 10**9, 14 * 10**9, 2 * 10**9, *refusals]
+    words = [6, 1, 4, 55 * 10**8, 3, 0, 2, 0, 0, 0, 1, 7 * 10**9, 14 * 10**9, 2 * 10**9, *refusals]
     file = installed_host.path / f"run/oci-gpu-hooks/leases/counts-{len(words)}"
     file.parent.mkdir(parents=True, exist_ok=True)
     file.write_bytes(struct.pack(f"={len(words)}Q", *words))
@@ -158,6 +169,7 @@ def test_metrics(command, gpus, installed_host):
     assert samples['oci_gpu_hooks_gpus{vendor="nvidia",state="kept"}'] == 0
     assert samples['oci_gpu_hooks_gpus{vendor="nvidia",state="dead"}'] == 0
     assert (samples["oci_gpu_hooks_grants_total"], samples["oci_gpu_hooks_takeovers_total"]) == (6, 1)
+    assert samples["oci_gpu_hooks_taken_away_total"] == 4
     assert [samples[f'oci_gpu_hooks_gpu_seconds_total{{vendor="{name}"}}'] for name in ("amd", "nvidia", "other")] == [
         7, 14, 2]
     hooks = sorted({re.search('hook="([^"]*)"', name)[1] for name in samples if "refusals_total" in name})

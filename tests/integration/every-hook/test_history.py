@@ -114,11 +114,11 @@ def test_numbers_are_counted_without_a_history_too(nv_box, nv_hook, machine):
     assert nv_box("1", "--no-such-option").run().code != 0
     assert (machine.path / "var/lib/oci-gpu-hooks").exists() is False
     before = counts(machine.path)
-    assert before[:2] == [1, 0] and before[3:13] == [1] + [0] * 9 and sorted(before[13:]) == [0] * 33 + [1, 1]
+    assert before[:3] == [1, 0, 0] and before[4:14] == [1] + [0] * 9 and sorted(before[14:]) == [0] * 33 + [1, 1]
     container.end()
     Leases(nv_hook.executable, machine).run("--list")
     after = counts(machine.path)
-    assert after[11] > 0 and after[:11] == before[:11] and after[12:] == before[12:]
+    assert after[12] > 0 and after[:12] == before[:12] and after[13:] == before[13:]
 
 
 @pytest.mark.parametrize("name", ["mount-srv", "ldcache-update"])

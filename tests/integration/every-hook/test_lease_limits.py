@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Containers that are ended for one that wants their GPU, whatever they do: by the host's limit, or never started."""
+"""Containers from which another one takes, whatever they do: by the host's limit, or never started."""
 
 import pytest
 
@@ -20,8 +20,10 @@ def asking_fixture(nv_box):
     """A function that starts a container that wants GPU 0: asking(*options of the hook, wait=…, hold=…, engine=…)."""
     containers = []
 
-    def start(*args, wait=None, hold=None, engine=engines.RUNTIMES[0], look="true", signal=None, verb="run"):
+    def start(*args, wait=None, hold=None, engine=engines.RUNTIMES[0], look="true", signal=None, verb="run", uid=0):
         box = ask(nv_box("0", *WAIT, *args, engine=engine), KEY, "exclusive", wait)
+        if uid:
+            box.config["process"]["user"] = {"uid": uid, "gid": uid}
         if hold:
             box.annotations[f"{KEY}.hold"] = hold
         if signal:
@@ -63,6 +65,13 @@ def test_one_without_a_handler_is_killed_after_the_grace_by_whoever_waits_then(a
     assert leases.rows("container") == [(third.run.name,)]
 
 
+def test_the_container_of_another_user_is_ended_too(asking):
+    """It takes CAP_KILL where both are in the host's user namespace."""
+    first = asking("--max-hold", "0s", "--hold-grace", "0s", uid=1000).ready()
+    asking(wait="20s").ready()
+    assert first.run.process.wait(LIMIT_S) == SIGKILLED
+
+
 def test_a_container_may_hold_for_less_than_the_host_allows(asking):
     refused(asking("--max-hold", "1h", hold="2h").end(), 5, "asks to hold for 2h, and this host (--max-hold) allows 1h")
     refused(asking(hold="soon").end(), 2, "no duration")
@@ -82,16 +91,17 @@ def test_one_that_is_paused_is_ended_too(asking, leases, engine):
 
 
 @pytest.mark.parametrize("engine", engines.RUNTIMES)
-def test_a_container_that_nobody_starts_is_ended(asking, leases, engine):
+def test_a_container_that_nobody_starts_loses_its_gpu(asking, leases, engine):
     """runc's init is a child of the program that was executed, and crun's one of crun."""
     created = asking(verb="create", engine=engine)
     assert created.process.wait(LIMIT_S) == 0
     assert leases.rows("state") == [("never started",)]
     refused(asking(engine=engine).end(), 4, f"{created.name}' since ", "(never started)")
-    refused(asking("--start-within", "0s", "--no-takeover", engine=engine).end(), 4, created.name)
-    second = asking("--start-within", "0s", engine=engine).ready()
-    assert leases.rows("container", "state") == [(second.run.name, "running")]
-    refused(asking("--start-within", "0s", engine=engine).end(), 4, second.run.name)
+    refused(asking("--begin-within", "0s", "--idle-after", "never", engine=engine).end(), 4, created.name)
+    second = asking("--begin-within", "0s", engine=engine).ready()
+    assert leases.rows("container", "lease", "state") == [
+        (second.run.name, "exclusive", "running"), (created.name, "none", "taken away, not begun")]
+    refused(asking("--begin-within", "0s", engine=engine).end(), 4, second.run.name)
 
 
 def test_a_podman_that_is_lost_while_it_waits_keeps_no_gpu(asking, leases):
@@ -104,7 +114,7 @@ def test_a_podman_that_is_lost_while_it_waits_keeps_no_gpu(asking, leases):
     first.end()
     wait_until(lambda: leases.rows("container", "state") == [(name, "never started")], "it does not get the GPU")
     try:
-        third = asking("--start-within", "0s").ready()
-        assert leases.rows("container") == [(third.run.name,)]
+        third = asking("--begin-within", "0s").ready()
+        assert leases.rows("container", "lease")[0] == (third.run.name, "exclusive")
     finally:
         lost.box.host.run(["runc", "delete", "--force", name], check=False)

@@ -71,6 +71,7 @@ def test_those_that_wait_have_a_place_and_a_deadline(nv_box, holder, leases):
         runs.append(waiting(nv_box("0", "--max-wait", "10m")))
         wait_until(lambda count=count: len(leases.waiting()) == count, "it does not wait", runs[-1].process)
     rows = leases.rows("place", "state", "deadline", "since")
+    assert all(leases.rows("place", "state", "deadline", "since") == rows for _ in range(20)), "it is computed once"
     assert [row[:2] for row in rows] == [(None, "running"), (1, "waiting"), (2, "waiting")]
     assert all(row[2] > row[3] for row in rows[1:]) and rows[0][2] is None
     holder.end()

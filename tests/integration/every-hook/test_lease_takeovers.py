@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Steps of a Concourse build that want one GPU after the other: Concourse keeps the container of a step that has ended
-until its build has, and that of a failed build for days."""
+until its build has, and that of a failed build for days. Its GPU is taken away, and it lives on."""
 
+import json
 import subprocess
 import time
 
@@ -9,15 +10,18 @@ import pytest
 
 from harness import concourse
 from harness.host import LIMIT_S
-from harness.leases import Container, ask
+from harness.leases import Container, ask, counts
 from harness.nvidia_container import KEY, refused
 from harness.stopped import wait_until
+from hosts.nvidia import EIGHT, MAJOR
 
 pytest_plugins = ["harness.nvidia_fixtures"]
 
 BEGUN = ("--idle-after", "0s", "--max-wait", "20s")
 NOW = (*BEGUN, "--begin-within", "0s")
-SIGKILLED = 128 + 9
+GPU = EIGHT[0]
+NODE = GPU.node
+NOT_PERMITTED = "Operation not permitted"
 
 
 @pytest.fixture(name="garden")
@@ -30,15 +34,30 @@ def garden_fixture(nv_host, scratch):
 class Step(Container):
     """The container of a step, whose init is gdn-init and does nothing once it is ready."""
 
+    capabilities = ()
+
     def exec(self, *words):
         """Starts a program in it, as a step's own, and `fly intercept`."""
-        box = self.box
-        return subprocess.Popen(box.host.command(box.runtime.command("exec", self.run.name, *words)),
+        box, more = self.box, [word for name in self.capabilities for word in ("--cap", name)]
+        return subprocess.Popen(box.host.command(box.runtime.command("exec", *more, self.run.name, *words)),
                                 stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, encoding="utf-8")
 
-    def is_taken_over(self):
-        """Whether its init is ended in time."""
-        return self.run.process.wait(LIMIT_S) == SIGKILLED
+    def says(self, script):
+        """What a shell in it prints, as `fly intercept` would show it."""
+        shell = self.exec("sh", "-c", script)
+        out, err = shell.communicate(timeout=LIMIT_S)
+        return out + err
+
+    def can_open(self, node=NODE):
+        """Whether the device cgroup lets a program in it open a node."""
+        answer = self.says(f"(: <> {node})")
+        assert answer and (NOT_PERMITTED in answer or "No such device" in answer), answer
+        return NOT_PERMITTED not in answer
+
+    def is_deprived(self):
+        """Whether it lives, and its GPU cannot be opened."""
+        assert self.run.process.poll() is None, "its init was ended"
+        return not self.can_open()
 
 
 @pytest.fixture(name="step")
@@ -46,7 +65,7 @@ def step_fixture(nv_box, garden):  # pylint: disable=unused-argument
     """A function that starts the container of a task: step(lease, wait, *options of the hook, init=…)."""
     steps = []
 
-    def start(lease="exclusive", wait=None, *args, mapped=False, init=concourse.INIT, keep=False, uid=0):
+    def start(lease="exclusive", wait=None, *args, mapped=False, init=concourse.INIT, uid=0):
         box = concourse.make(ask(nv_box("0", *(args or NOW), cgroup="as-found"), KEY, lease, wait), "task")
         if init != concourse.INIT:
             box.bundle.mount(init, box.bundle.init, "bind")
@@ -54,8 +73,6 @@ def step_fixture(nv_box, garden):  # pylint: disable=unused-argument
         if mapped:
             concourse.unprivileged(box)
         box.config["process"]["user"] = {"uid": uid, "gid": uid}
-        if keep:
-            box.runtime.options.append("--keep")
         steps.append(Step(box))
         return steps[-1]
 
@@ -64,29 +81,59 @@ def step_fixture(nv_box, garden):  # pylint: disable=unused-argument
         each.end()
 
 
+def states(leases):
+    """Of each container its lease and the first word of its state."""
+    return [(name, lease, state.split(",")[0].split(" since")[0]) for name, lease, state in
+            leases.rows("container", "lease", "state")]
+
+
 @pytest.mark.parametrize("mapped", [False, True], ids=["privileged", "unprivileged"])
 def test_the_second_step_of_a_build_takes_the_gpu_of_the_first(step, leases, mapped):
     """The first step's program has ended, its container is there; the second one's then, and its build fails: the next
     build takes it from that one."""
     first = step(mapped=mapped).ready()
+    assert first.can_open()
     program = first.exec("sh", "-c", "echo runs; read line")
     assert program.stdout.readline() == "runs\n"
     refused(step(mapped=mapped).end(), 4, first.run.name)
     assert leases.rows("state") == [("running",)]
     program.communicate(timeout=LIMIT_S)
-    assert leases.run("--list", *NOW).stdout.split()[-1] == "idle"
+    assert states(leases) == [(first.run.name, "exclusive", "idle")]
     second = step(mapped=mapped).ready()
-    assert first.is_taken_over()
-    assert leases.rows("container", "lease") == [(second.run.name, "exclusive")]
+    assert first.is_deprived() and second.can_open()
+    assert states(leases)[:2] == [(second.run.name, "exclusive", "idle"), (first.run.name, "none", "taken away")]
     third = step("shared", mapped=mapped).ready()
-    assert second.is_taken_over() and leases.rows("container") == [(third.run.name,)]
+    assert second.is_deprived() and first.is_deprived() and third.can_open()
+    assert states(leases)[0] == (third.run.name, "shared", "idle")
 
 
-def test_the_step_of_another_user_is_ended_too(step):
-    """It takes CAP_KILL where both are in the host's user namespace."""
+def test_a_node_of_its_own_making_does_not_open_either(step):
+    """Nor is anything else taken away."""
+    first = step().ready()
+    first.capabilities = ["CAP_MKNOD"]
+    own = f"mknod /own c {MAJOR} {GPU.minor} && (: < /own); rm /own"
+    assert "No such device" in first.says(own)
+    step().ready()
+    assert "open /own: " + NOT_PERMITTED in first.says(own)
+    assert first.is_deprived() and first.can_open("/dev/nvidiactl") and first.says(": < /dev/null") == ""
+
+
+def test_the_step_of_another_user_is_taken_from_too(step):
     first = step(uid=1000).ready()
     step(uid=1000).ready()
-    assert first.is_taken_over()
+    assert first.is_deprived()
+
+
+def test_what_has_run_counts_and_the_history_says_what_became_of_it(step, leases, machine):
+    first = step().ready()
+    assert first.exec("true").wait(LIMIT_S) == 0
+    second = step().ready()
+    lines = (machine.path / "var/lib/oci-gpu-hooks/history").read_text("utf-8").splitlines()
+    ended = [line for line in map(json.loads, lines) if line["event"] == "ended"]
+    assert [(line["container"], line["how"].split(" since ")[0]) for line in ended] == [
+        (first.run.name, "taken away: idle")]
+    assert counts(machine.path)[1:3] == [0, 1]
+    assert states(leases)[0][0] == second.run.name
 
 
 def test_a_step_that_waits_takes_over_once_the_other_is_idle(step, leases):
@@ -97,35 +144,49 @@ def test_a_step_that_waits_takes_over_once_the_other_is_idle(step, leases):
     wait_until(leases.waiting, "it does not wait", second.run.process)
     program.communicate(timeout=LIMIT_S)
     second.ready()
-    assert first.is_taken_over()
+    assert first.is_deprived()
 
 
 def test_one_in_which_nothing_has_begun_is_left_alone_until_something_has(step, leases):
     """Its step is still on the way: the program is started over the network."""
     first = step().ready()
     refused(step("exclusive", None, *BEGUN).end(), 4, first.run.name)
+    [(state,)] = leases.rows("state")
+    assert state.startswith("not begun, may be taken from 2")
     second = step("exclusive", "20s", *BEGUN)
     wait_until(leases.waiting, "it does not wait", second.run.process)
     assert first.exec("sh", "-c", "i=0; while [ $i -lt 20000 ]; do i=$((i + 1)); done").wait(LIMIT_S) == 0
     second.ready()
-    assert first.is_taken_over()
+    assert first.is_deprived()
 
 
-def test_one_that_is_young_is_waited_for(step):
-    """It may have been made for a program that is not started yet."""
+def test_one_that_begins_too_late_finds_its_gpu_gone_and_the_history_says_so(step, leases, machine):
+    first = step().ready()
+    step().ready()
+    assert states(leases)[1] == (first.run.name, "none", "taken away")
+    assert first.is_deprived()
+    leases.read()
+    history = (machine.path / "var/lib/oci-gpu-hooks/history").read_text("utf-8").splitlines()
+    late = [line for line in map(json.loads, history) if line["event"] == "late"]
+    assert [(line["container"], line["how"]) for line in late] == [
+        (first.run.name, "began too late: its devices had been taken away")]
+
+
+def test_one_that_has_just_become_idle_is_waited_for(step):
     first = step().ready()
     refused(step("exclusive", None, "--idle-after", "1m").end(), 4, first.run.name)
     start = time.monotonic()
-    step("exclusive", "10s", "--idle-after", "1s", "--begin-within", "0s", "--max-wait", "20s").ready()
-    assert first.is_taken_over() and time.monotonic() - start < 5
+    assert first.exec("sh", "-c", "i=0; while [ $i -lt 20000 ]; do i=$((i + 1)); done").wait(LIMIT_S) == 0
+    step("exclusive", None, "--idle-after", "1s").ready()
+    assert first.is_deprived() and 1 < time.monotonic() - start < 15
 
 
-@pytest.mark.parametrize("option", ["--no-takeover", "--idle-init=/sbin/other-init"])
+@pytest.mark.parametrize("option", ["--idle-after=never", "--idle-init=/sbin/other-init"])
 def test_what_the_host_does_not_call_idle_is_left_alone(step, leases, option):
     first = step().ready()
-    refused(step("exclusive", None, *NOW, option).end(), 4, first.run.name)
+    refused(step("exclusive", None, "--begin-within", "0s", option).end(), 4, first.run.name)
     assert leases.rows("container") == [(first.run.name,)]
-    assert first.end().code == 0
+    assert first.can_open() and first.end().code == 0
 
 
 def test_a_single_program_is_never_idle(step, leases):
@@ -133,21 +194,10 @@ def test_a_single_program_is_never_idle(step, leases):
     first = step(init="/work").ready()
     refused(step().end(), 4, first.run.name)
     second = step("exclusive", None, *NOW, "--idle-init", "/work").ready()
-    assert first.is_taken_over() and leases.rows("container") == [(second.run.name,)]
+    assert first.is_deprived() and states(leases)[0][0] == second.run.name
 
 
 def test_shared_leases_take_nothing_over(step, leases):
     """Nothing is in the way."""
     steps = [step("shared").ready(), step("shared").ready()]
     assert leases.rows("container") == [(each.run.name,) for each in steps]
-
-
-def test_an_intercept_afterwards_fails_as_the_runtime_says(step):
-    """The container is there until the build ends, and its init has ended."""
-    first = step(keep=True).ready()
-    assert first.exec("true").wait(LIMIT_S) == 0
-    step().ready()
-    assert first.is_taken_over()
-    intercept = first.exec("sh")
-    assert intercept.communicate(timeout=LIMIT_S)[1].strip() == "exec failed: cannot exec in a stopped container"
-    assert intercept.returncode == 255

@@ -173,6 +173,27 @@ def test_a_hand_over_takes_no_more_time_with_many_that_wait(asking, waiting, lea
     assert many < 2 * few
 
 
+def canceller(machine, build_root):
+    """A function that runs `oci-gpu-hooks cancel WORD`."""
+    def cancel(word):
+        return subprocess.run([build_root / "admin/oci-gpu-hooks", "cancel", word, "--sysroot", os.fspath(machine)],
+                              check=False, capture_output=True, encoding="utf-8", timeout=60)
+
+    return cancel
+
+
+def test_all_waits_are_cancelled_for_a_worker_that_is_stopped(asking, waiting, leases, machine, build_root):
+    cancel = canceller(machine, build_root)
+    first = asking("0").ready()
+    assert cancel("--all").stdout == "no container waits\n"
+    others = [waiting("0")[0], waiting("0")[0]]
+    process = cancel("--all")
+    assert process.returncode == 0 and process.stdout.startswith("told the hooks of containers '"), process.stderr
+    for other in others:
+        refused(other.end(), 1, "ended by SIGTERM while waiting for a GPU")
+    assert leases.rows("container") == [(first.run.name,)]
+
+
 @pytest.mark.parametrize("engine", ENGINES, ids=str)
 def test_a_wait_is_cancelled(asking, waiting, leases, machine, build_root, engine):
     """By the beginning of its id, whatever the engine makes of signals meanwhile; the others wait on."""
@@ -180,10 +201,7 @@ def test_a_wait_is_cancelled(asking, waiting, leases, machine, build_root, engin
     second, name = waiting("0", engine=engine)
     third, other = waiting("0")
 
-    def cancel(container):
-        return subprocess.run([build_root / "admin/oci-gpu-hooks", "cancel", container, "--sysroot", os.fspath(machine)],
-                              check=False, capture_output=True, encoding="utf-8", timeout=60)
-
+    cancel = canceller(machine, build_root)
     assert cancel("no-such").returncode == 3
     process = cancel(name[:-1])
     assert (process.returncode, process.stdout) == (0, f"told the hook of container '{name}' to end\n"), process.stderr

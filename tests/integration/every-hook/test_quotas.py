@@ -94,13 +94,14 @@ def test_a_refusal_names_the_quota_and_its_holders_and_nothing_of_the_key(nv_box
     assert started(task(nv_box(None, *options)).run()) == "started\n"
 
 
-def test_an_idle_container_is_ended_for_one_that_wants_its_quota(nv_box, keys, running, leases):
+def test_an_idle_container_is_taken_from_for_one_that_wants_its_quota(nv_box, keys, running, leases):
     """On another GPU: what it has is not what the other one gets."""
     options = (*keys("--quota 1"), "--idle-after", "0s", "--begin-within", "0s")
     first = running(task(nv_box(None, *options), request="0"))
     second = running(task(nv_box(None, *options), request="1"))
-    assert leases.rows("container", "gpus") == [(second.run.name, "1")]
-    assert first.end().code == 137
+    assert leases.rows("container", "gpus", "state")[1] == (first.run.name, "0", "taken away, not begun")
+    assert leases.rows("container", "gpus")[0] == (second.run.name, "1")
+    assert first.end().code == 0
 
 
 def test_a_policy_counts_across_hooks(nv_box, nv_host, amd_hook, machine, scratch, running, leases):

@@ -24,7 +24,8 @@ def ask(box, key, lease=None, wait=None):
 
 
 def counts(sysroot):
-    """What the file of counts says: grants, takeovers, ns waited, how many waited so long, ns by vendor, refusals."""
+    """What the file of counts says: grants, takeovers by which a container was ended and by which it was not,
+    ns waited, how many waited so long, ns by vendor, refusals."""
     [file] = (sysroot / DIRECTORY).glob("counts-*")
     assert file.stat().st_mode & 0o7777 == 0o600
     return [number for [number] in struct.iter_unpack("=Q", file.read_bytes())]

@@ -37,7 +37,7 @@ class Member:
 
     def __init__(self, box, script, count, mode, fate, delay):
         self.count, self.mode, self.fate, self._delay = count, mode, fate, delay
-        self._executable, self._due, self._pidfd, self._pid = box.hook.executable, None, None, None
+        self._executable, self._due, self._pidfd, self.pid = box.hook.executable, None, None, None
         self.run = box.start(script)
         self.result, self.is_orphan = None, False
 
@@ -51,13 +51,13 @@ class Member:
                     self._pidfd = os.pidfd_open(pid)
                 except ProcessLookupError:
                     continue  # it ended meanwhile
-                self._pid = pid
+                self.pid = pid
                 return
 
     def nodes(self):
         """Those of GPUs that the container has now."""
         try:
-            names = os.listdir(f"/proc/{self._pid}/root/dev") if self._pid else ()
+            names = os.listdir(f"/proc/{self.pid}/root/dev") if self.pid else ()
         except OSError:
             return set()
         return {name for name in names if re.fullmatch(r"nvidia\d+", name)}
@@ -69,8 +69,8 @@ class Member:
         if self.fate == "hook":
             return descendant(self.run.process.pid, self._executable)
         if self.fate == "init" and self.lives():
-            return self._pid
-        return self.run.process.pid if self.fate == "runtime" and self._pid else None
+            return self.pid
+        return self.run.process.pid if self.fate == "runtime" and self.pid else None
 
     def meet_fate(self):
         """Kills what is to be killed, some time after it was seen first."""
@@ -98,7 +98,7 @@ class Member:
     def has_started(self):
         """Whether its init has become its program."""
         try:
-            return "busybox" in os.readlink(f"/proc/{self._pid}/exe")
+            return "busybox" in os.readlink(f"/proc/{self.pid}/exe")
         except OSError:
             return False
 

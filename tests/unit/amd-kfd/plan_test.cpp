@@ -61,7 +61,9 @@ BOOST_AUTO_TEST_CASE(nodes_and_links_of_one_gpu)
     const AmdHost host({AmdGpu(), AmdGpu::raphael(2, 2, 130)});
     const Edits edits = plan_for(host, {0});
     BOOST_TEST(nodes_of(edits) == "/dev/kfd=510:0 /dev/dri/card1=226:1 /dev/dri/renderD129=226:129");
-    BOOST_TEST((edits.nodes[0] == NodeEdit{"/dev/kfd", host.path("dev/kfd"), 510, 0, 0666}));
+    NodeEdit kfd{"/dev/kfd", host.path("dev/kfd"), 510, 0, 0666};
+    kfd.is_of_driver = true;
+    BOOST_TEST((edits.nodes[0] == kfd));
     BOOST_TEST((edits.nodes[1].host_path == host.path("dev/dri/card1")));
     BOOST_TEST(links_of(edits) == "/dev/dri/by-path/pci-0000:0d:00.0-card>../card1 "
                                   "/dev/dri/by-path/pci-0000:0d:00.0-render>../renderD129");

@@ -60,6 +60,21 @@ size_t differences(const DeviceProgram &first, const DeviceProgram &second, cons
     return count;
 }
 
+/** The same of one that denies what has any of a rule's access. */
+size_t differences_without(const DeviceProgram &first, const DeviceProgram &second, const DeviceRules &rules)
+{
+    size_t count = 0;
+    for (const DeviceRule &asked : all_questions()) {
+        const bool is_denied = std::any_of(rules.begin(), rules.end(), [&](const DeviceRule &rule) {
+            return asked.type == rule.type && asked.major == rule.major && asked.minor == rule.minor &&
+                   (asked.access & rule.access) != 0;
+        });
+        const Verdict expected = is_denied ? Verdict::Denies : run({first, asked});
+        count += run({second, asked}) == expected ? 0U : 1U;
+    }
+    return count;
+}
+
 const DeviceRules gpu = {
     {Type::Char, 195, 0, rw}, {Type::Char, 195, 255, rw}, {Type::Char, 4095, 1048575, rw}};
 
@@ -318,6 +333,17 @@ BOOST_AUTO_TEST_CASE(rules_are_checked_and_each_stands_once)
          {DeviceRule{Type::Char, 4096, 0, rw}, DeviceRule{Type::Char, 0, 1048576, rw},
           DeviceRule{Type::Char, 1, 1, 0}, DeviceRule{Type::Char, 1, 1, 8}})
         BOOST_TEST(failure_of([&] { checked({wrong}); }).says("no device cgroup takes"), to_text(wrong));
+}
+
+BOOST_AUTO_TEST_CASE(what_is_taken_away_is_denied_and_all_else_is_as_before)
+{
+    for (const NamedProgram &one : usual_programs()) {
+        const DeviceProgram allowed = with_rules(one.program, gpu);
+        const DeviceProgram denied = without_rules(allowed, {gpu[0], gpu[2]});
+        BOOST_TEST(differences_without(allowed, denied, {gpu[0], gpu[2]}) == 0U, one.name);
+        BOOST_TEST(differences(denied, with_rules(denied, gpu), gpu) == 0U, one.name);
+    }
+    BOOST_TEST(differences_without(always(1), without_rules(always(1), gpu), gpu) == 0U);
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -75,7 +75,12 @@ BOOST_AUTO_TEST_CASE(what_cannot_be_understood)
     relative.idle_inits = {"gdn-init"};
     LeaseOptions odd;
     odd.idle_after = "10";
-    for (const LeaseOptions &options : {both, relative, odd, waiting("-1s")})
+    LeaseOptions never;
+    never.idle_after = "never";
+    BOOST_TEST(!preemption_policy(never).is_allowed);
+    BOOST_TEST(preemption_policy({}).is_allowed);
+    never.begin_within = "never"; // the one word is for both
+    for (const LeaseOptions &options : {both, relative, odd, never, waiting("-1s")})
         BOOST_TEST((failure_of([&] { check(options); }).kind == ErrorKind::Usage));
 }
 

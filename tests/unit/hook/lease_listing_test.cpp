@@ -48,29 +48,45 @@ struct Host {
 BOOST_FIXTURE_TEST_CASE(each_gpu_has_its_lease_and_each_container_its_gpus, Host)
 {
     entry("a", {{"nvidia:0", LeaseMode::Exclusive}, {"amd:0", LeaseMode::Exclusive}});
-    entry("b", {{"nvidia:1", LeaseMode::Shared}}).is_idle = true;
+    LeaseEntry &idle = entry("b", {{"nvidia:1", LeaseMode::Shared}});
+    idle.why = TakeReason::Idle;
+    idle.idle_since = 1795381760;
+    LeaseEntry &not_begun = entry("f", {{"nvidia:1", LeaseMode::Shared}});
+    not_begun.why = TakeReason::NotBegun;
+    not_begun.from = 1795381875;
+    LeaseEntry &deprived = entry("g", {{"nvidia:1", LeaseMode::Exclusive}});
+    deprived.is_deprived = true;
+    deprived.idle_since = 1795381760;
+    entry("h", {{"nvidia:3", LeaseMode::Exclusive}}).is_deprived = true;
     entry("c", {{"nvidia:1", LeaseMode::Shared}}).lives = false;
     entry("e", {{"nvidia:1", LeaseMode::Shared}}).never_started = true;
     entry("d", {}).waits_for = Demand{{"nvidia:0"}, 1, {"nvidia:1", "nvidia:9"}, LeaseMode::Exclusive};
     entry("other vendor", {{"amd:0", LeaseMode::Shared}});
-    BOOST_TEST(text(ListFormat::Table) ==
-               "INDEX  LEASE        STATE\n"
-               "0      exclusive\n"
-               "1      shared by 3\n"
-               "2      drained\n"
-               "3      free         it is excluded\n"
-               "\n"
-               "CONTAINER  PID  GPUS                       LEASE      SINCE                 STATE\n"
-               "a          7    0                          exclusive  2026-11-22T21:09:15Z  running\n"
-               "b          7    1                          shared     2026-11-22T21:09:15Z  idle\n"
-               "c          7    1                          shared     2026-11-22T21:09:15Z  ended\n"
-               "e          7    1                          shared     2026-11-22T21:09:15Z  never started\n"
-               "d          7    0 and any:1 of 1,nvidia:9  exclusive  2026-11-22T21:09:15Z  waiting\n"
-               "\n"
-               "GPU  SINCE\n"
-               "2    1970-01-01T00:00:00Z\n"
-               "\n"
-               "What nobody is going to start is ended by 'runc delete -f CONTAINER', or crun.\n");
+    BOOST_TEST(
+        text(ListFormat::Table) ==
+        "INDEX  LEASE        STATE\n"
+        "0      exclusive\n"
+        "1      shared by 4\n"
+        "2      drained\n"
+        "3      free         it is excluded\n"
+        "\n"
+        "CONTAINER  PID  GPUS                       LEASE      SINCE                 STATE\n"
+        "a          7    0                          exclusive  2026-11-22T21:09:15Z  running\n"
+        "b          7    1                          shared     2026-11-22T21:09:15Z  idle since "
+        "2026-11-22T21:09:20Z\n"
+        "f          7    1                          shared     2026-11-22T21:09:15Z  not begun, may be taken "
+        "from 2026-11-22T21:11:15Z\n"
+        "g          7    1                          none       2026-11-22T21:09:15Z  taken away, idle since "
+        "2026-11-22T21:09:20Z\n"
+        "h          7    3                          none       2026-11-22T21:09:15Z  taken away, not begun\n"
+        "c          7    1                          shared     2026-11-22T21:09:15Z  ended\n"
+        "e          7    1                          shared     2026-11-22T21:09:15Z  never started\n"
+        "d          7    0 and any:1 of 1,nvidia:9  exclusive  2026-11-22T21:09:15Z  waiting\n"
+        "\n"
+        "GPU  SINCE\n"
+        "2    1970-01-01T00:00:00Z\n"
+        "\n"
+        "What nobody is going to start is ended by 'runc delete -f CONTAINER', or crun.\n");
 }
 
 BOOST_FIXTURE_TEST_CASE(who_observes_is_seen_and_takes_nothing, Host)

@@ -49,15 +49,22 @@ LeaseFile limited_example()
                       {"b/2", LeaseMode::Shared, "", {}, 1}};
     shares.limit = HoldLimit{20, 5, 37, 30};
     shares.others_cpu_ns = 3'500'000;
+    shares.has_begun = true;
+    shares.idle_ns = 71;
+    shares.rules = {{DeviceRule::Type::Char, 195, 0}, {DeviceRule::Type::Block, 8, 1, access_mknod}};
+    shares.taker = ProcessId{4711, 12};
     shares.unknown.fields = " until=9";
     file.state.allocations[0].limit = HoldLimit{20, 5, 15};
     file.state.tickets[0].demand.quotas = {{"io.kubernetes.pod.namespace=ml", 4294967295}};
     file.state.tickets[0].demand.max_sharers = 64;
     file.state.tickets[0].watched = {{{17, 4711}, {18, 4712}}, {1, 2, 10}, 99};
+    file.state.tickets[0].until = 1764000000;
     file.state.tickets[0].unknown.fields = " signals=yes";
     file.state.drains.push_back({"e", 13, {" a=1", ""}, 77, "Xid 79"});
     file.state.drains.push_back({"f", 14, {}, 0, "dust"});
     file.state.drains.push_back({"f", 15, {}, 0, "", "oci-gpu-hooks check"});
+    file.state.deprived = {shares};
+    file.state.deprived[0].rules = DeviceRules();
     file.state.quick_ends = {{"b/1", {7, 18446744073709551615U}}};
     file.state.unknown_of_uses = {{"b/1", " by=3f2a"}};
     return file;
@@ -279,7 +286,8 @@ BOOST_AUTO_TEST_CASE(quotas_and_limits_stand_behind_what_there_was_in_version_2_
           " device mode=shared key=b/1 quotas=2:key:a\\x2c\\x20b,1:policy:c max-sharers=3 used-at=8\n"
           " device mode=shared key=b/2 max-sharers=1\n",
           " program=/tmp/gdn-init quotas=4294967295:io.kubernetes.pod.namespace=ml max-sharers=64 "
-          "watches=1,2,10,17:4711,18:4712,:99 signals=yes\n",
+          "watches=1,2,10,17:4711,18:4712,:99 until=1764000000 signals=yes\n",
+          " begun=yes idle-since=71 rules=c:195:0:rw,b:8:1:m taker=4711 taker-start=12 until=9\n",
           "used use=1 key=b/1 quick-ends=7,18446744073709551615 by=3f2a\n"})
         BOOST_TEST(text.find(words) != std::string::npos, words);
 }
@@ -287,6 +295,7 @@ BOOST_AUTO_TEST_CASE(quotas_and_limits_stand_behind_what_there_was_in_version_2_
 BOOST_AUTO_TEST_CASE(observers_stand_where_earlier_versions_keep_what_they_do_not_know)
 {
     LeaseFile file = observed_example();
+    file.state.deprived.clear(); // they come behind
     const std::string text = to_text(file);
     BOOST_TEST(text.ends_with("key=b/1 quick-ends=7,18446744073709551615 by=3f2a\n"
                               "observer taken=15 since=16 pid=20 start=4714 pid-namespace=own inode=7 "

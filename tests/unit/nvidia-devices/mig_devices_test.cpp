@@ -239,11 +239,12 @@ BOOST_AUTO_TEST_CASE(nodes_and_files_of_the_chosen_instances_alone)
         const std::string path = "/dev/nvidia-caps/nvidia-cap" + std::to_string(minor);
         return NodeEdit{path, host.path() + path, 511, minor, 0444};
     };
-    const std::vector<NodeEdit> nodes = {{"/dev/nvidia0", host.path("dev/nvidia0"), 195, 0},
-                                         {"/dev/nvidiactl", host.path("dev/nvidiactl"), 195, 255},
-                                         cap(12),
-                                         cap(13),
-                                         cap(14)};
+    std::vector<NodeEdit> nodes = {{"/dev/nvidia0", host.path("dev/nvidia0"), 195, 0},
+                                   {"/dev/nvidiactl", host.path("dev/nvidiactl"), 195, 255},
+                                   cap(12),
+                                   cap(13),
+                                   cap(14)};
+    nodes[1].is_of_driver = true;
     BOOST_TEST((edits.nodes == nodes));
     std::vector<MountEdit> mounts = {
         {host.path("proc/driver/nvidia/gpus/0000:3b:00.0"), "/proc/driver/nvidia/gpus/0000:3b:00.0"}};

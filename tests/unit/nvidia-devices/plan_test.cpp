@@ -77,6 +77,9 @@ BOOST_AUTO_TEST_CASE(nodes_of_one_gpu)
     BOOST_TEST(host.notes.empty());
     const Edits edits = host.plan({0});
     BOOST_TEST((edits.nodes.front() == NodeEdit{"/dev/nvidia3", "/root of/dev/nvidia3", 195, 3, 0666}));
+    for (const DeviceRule &rule : leased_rules_of(edits.nodes))
+        BOOST_TEST((rule.major == 195 && rule.minor <= 31), to_text(rule));
+    BOOST_TEST(!leased_rules_of(edits.nodes).empty());
     BOOST_TEST(edits.links.empty());
     BOOST_TEST(edits.mounts.empty());
     BOOST_TEST(edits.files.empty());
@@ -212,8 +215,9 @@ BOOST_AUTO_TEST_CASE(named_nodes_come_last)
     Case host;
     host.device_nodes.named = {{"/dev/infiniband/rdma_cm", 10, 58}};
     const Edits edits = host.plan({0}, named({Utility, Mofed}));
-    BOOST_TEST((edits.nodes.back() ==
-                NodeEdit{"/dev/infiniband/rdma_cm", "/root of/dev/infiniband/rdma_cm", 10, 58}));
+    NodeEdit last{"/dev/infiniband/rdma_cm", "/root of/dev/infiniband/rdma_cm", 10, 58};
+    last.is_of_driver = true;
+    BOOST_TEST((edits.nodes.back() == last));
 }
 
 BOOST_AUTO_TEST_CASE(proc_has_the_drivers_files_and_the_chosen_gpus)

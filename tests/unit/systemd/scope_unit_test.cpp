@@ -3,6 +3,7 @@
 // What systemd answers is written before it is asked.
 #include <boost/test/unit_test.hpp>
 
+#include "support/expect.h"
 #include "support/manager_replies.h"
 #include "support/socket_pair.h"
 #include "systemd/scope_unit.h"
@@ -163,6 +164,53 @@ BOOST_FIXTURE_TEST_CASE(a_refusal_is_a_warning, Systemd)
 BOOST_FIXTURE_TEST_CASE(no_answer_is_a_warning, Systemd)
 {
     BOOST_TEST((tell().level == LogLevel::Warning));
+}
+
+BOOST_FIXTURE_TEST_CASE(what_is_taken_away_leaves_the_list_in_one_change, Systemd)
+{
+    unit.device_allow = {{"/dev/char/1:3", "rwm"}, {"/dev/char/195:0", "rw"}, {"/dev/char/195:255", "r"}};
+    write(replies_on(unit));
+    deny_in_scope(connection, scopes, rules);
+    Marshaller body;
+    body.put_string("runc-4f.scope");
+    body.put_uint32(1);
+    body.put_array_of_structs([&] {
+        for (const bool has_rest : {false, true}) {
+            body.begin_struct();
+            body.put_string("DeviceAllow");
+            body.put_signature("a(ss)");
+            body.put_array_of_structs([&] {
+                if (!has_rest)
+                    return;
+                body.begin_struct();
+                body.put_string("/dev/char/1:3");
+                body.put_string("rwm");
+            });
+        }
+    });
+    BOOST_TEST(read().ends_with(marshal({"/org/freedesktop/systemd1", "org.freedesktop.systemd1.Manager",
+                                         "SetUnitProperties", "sba(sv)", body.bytes()},
+                                        6)));
+}
+
+BOOST_AUTO_TEST_CASE(what_systemd_does_not_allow_or_is_not_the_containers_stays)
+{
+    Systemd without;
+    without.write(replies_on(without.unit));
+    deny_in_scope(without.connection, scopes, rules);
+    BOOST_TEST(!without.has_set());
+    Systemd others;
+    others.unit.id = "worker.service";
+    others.unit.device_allow = {{"/dev/char/195:0", "rw"}};
+    others.write(replies_on(others.unit));
+    deny_in_scope(others.connection, scopes, rules);
+    BOOST_TEST(!others.has_set());
+    Systemd open; // an empty list would deny nothing
+    open.unit.device_policy = "auto";
+    open.unit.device_allow = {{"/dev/char/195:0", "rw"}};
+    open.write(replies_on(open.unit));
+    BOOST_TEST(
+        (failure_of([&] { deny_in_scope(open.connection, scopes, rules); }).kind == ErrorKind::Failure));
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "lease/preemption.h"
+#include "lease/takeover.h"
 
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -26,23 +26,24 @@ constexpr int between_looks_ms = 100;
 constexpr std::int64_t end_limit_ns = 5'000'000'000;
 
 /** Until when it has time to end by itself; nothing if it is ended at once. */
-std::optional<std::int64_t> end_of_grace(const Allocation &allocation, const Ending &ending, std::int64_t now)
+std::optional<std::int64_t> end_of_grace(const Allocation &allocation, const Takeable &takeable,
+                                         std::int64_t now)
 {
-    if (ending.why != EndReason::HeldTooLong)
+    if (takeable.why != TakeReason::HeldTooLong)
         return std::nullopt;
     const std::int64_t end = allocation.limit->asked_ns.value_or(now) + allocation.limit->grace_ns;
     return end > now || !allocation.limit->asked_ns ? std::optional(end) : std::nullopt;
 }
 
 /** Of those that may be ended now, as they came, who has to be: the end of the others would be for nothing. */
-std::vector<const Allocation *> needed(const LeaseState &state, const Claim &claim, const Endings &endings,
-                                       std::int64_t now)
+std::vector<const Allocation *> needed(const LeaseState &state, const Claim &claim,
+                                       const Takeables &takeables, std::int64_t now)
 {
     LeaseState without = state;
     std::vector<const Allocation *> all;
     for (const Allocation &allocation : state.allocations) {
-        const auto ending = endings.find(allocation.holder.init);
-        if (ending == endings.end() || ending->second.from_ns > now)
+        const auto takeable = takeables.find(allocation.holder.init);
+        if (takeable == takeables.end() || takeable->second.from_ns > now)
             continue;
         all.push_back(&allocation);
         remove_holder(without, allocation.holder.init);
@@ -106,22 +107,25 @@ bool is_still_idle(const Processes &processes, const Holder &holder, const Uniqu
 
 } // namespace
 
-PreemptionPlan plan_preemption(const LeaseState &state, const Claim &claim, const Endings &endings,
-                               std::int64_t now)
+TakePlan plan_takeover(const LeaseState &state, const Claim &claim, const Takeables &takeables,
+                       std::int64_t now)
 {
-    PreemptionPlan plan;
+    TakePlan plan;
     const auto look_at = [&](std::int64_t when) {
         plan.look_again = std::min(when, plan.look_again.value_or(when));
     };
-    for (const auto &[init, ending] : endings) {
-        if (ending.from_ns > now)
-            look_at(ending.look_again_ns);
+    for (const auto &[init, takeable] : takeables) {
+        if (takeable.from_ns > now)
+            look_at(takeable.look_again_ns);
     }
     bool has_time_left = false;
-    for (const Allocation *one : needed(state, claim, endings, now)) {
-        const Ending &ending = endings.at(one->holder.init);
-        const auto grace = end_of_grace(*one, ending, now);
-        EndStep step{one->holder, ending.why};
+    for (const Allocation *one : needed(state, claim, takeables, now)) {
+        const Takeable &takeable = takeables.at(one->holder.init);
+        const auto grace = end_of_grace(*one, takeable, now);
+        const Holder &holder = one->holder;
+        TakeStep step{holder, takeable.why};
+        step.is_left_alive = takeable.why != TakeReason::HeldTooLong && one->rules && !one->rules->empty() &&
+                             holder.cgroup && holder.own_pid_namespace;
         if (grace) {
             has_time_left = true;
             look_at(*grace);
@@ -132,22 +136,25 @@ PreemptionPlan plan_preemption(const LeaseState &state, const Claim &claim, cons
         plan.steps.push_back(std::move(step));
     }
     if (has_time_left)
-        std::erase_if(plan.steps, [](const EndStep &step) { return !step.signal; });
+        std::erase_if(plan.steps, [](const TakeStep &step) { return !step.signal; });
     return plan;
 }
 
-void note_asked(LeaseState &state, const PreemptionPlan &plan, std::int64_t now)
+void note_steps(LeaseState &state, const TakePlan &plan, const ProcessId &own, std::int64_t now)
 {
     for (Allocation &allocation : state.allocations) {
-        const auto is_asked = [&](const EndStep &step) {
-            return step.signal && step.holder.init == allocation.holder.init;
-        };
-        if (std::any_of(plan.steps.begin(), plan.steps.end(), is_asked))
-            allocation.limit->asked_ns = now;
+        for (const TakeStep &step : plan.steps) {
+            if (step.holder.init != allocation.holder.init)
+                continue;
+            if (step.signal)
+                allocation.limit->asked_ns = now;
+            if (step.is_left_alive)
+                allocation.taker = own;
+        }
     }
 }
 
-Preemption preempt(const Processes &processes, const EndStep &step)
+Preemption preempt(const Processes &processes, const TakeStep &step)
 {
     const Holder &holder = step.holder;
     Preemption result;
@@ -159,31 +166,19 @@ Preemption preempt(const Processes &processes, const EndStep &step)
             send(*init, *step.signal, holder);
         return result;
     }
-    if (!init && step.why != EndReason::HeldTooLong)
+    if (!init && step.why != TakeReason::HeldTooLong)
         return {true, {}};
-    if (step.why == EndReason::Idle && !is_still_idle(processes, holder, *init, result.busy_with))
+    const bool was_idle = step.why == TakeReason::Idle || step.why == TakeReason::NotBegun;
+    if (was_idle && !is_still_idle(processes, holder, *init, result.busy_with))
         return result;
-    if (step.why == EndReason::NeverStarted &&
+    if (step.why == TakeReason::NeverStarted &&
         !has_executed_nothing(processes.read(holder.init.pid, "stat").value_or("")))
         return result;
     kill_all(processes, holder);
     return {true, {}};
 }
 
-const char *to_word(EndReason why)
-{
-    switch (why) {
-    case EndReason::NeverStarted:
-        return "it was never started";
-    case EndReason::Idle:
-        return "it was idle";
-    case EndReason::HeldTooLong:
-        break;
-    }
-    return "it had its GPU for longer than it may";
-}
-
-std::string to_text(const EndStep &step)
+std::string to_text(const TakeStep &step)
 {
     const std::string container = " the container " + quote(step.holder.container);
     if (step.signal)

@@ -5,9 +5,9 @@
 
 #include "lease/lease_changes.h"
 #include "lease/lease_rules.h"
-#include "lease/preemption.h"
+#include "lease/takeover.h"
 
-BOOST_AUTO_TEST_SUITE(preemption)
+BOOST_AUTO_TEST_SUITE(takeover)
 
 using namespace ogh;
 
@@ -18,6 +18,7 @@ using Keys = std::vector<LeaseKey>;
 constexpr std::int64_t taken = 1;
 constexpr std::int64_t may_end = 10'000'000'000;
 constexpr std::int64_t now = 60'000'000'000;
+const ProcessId own{99, 1};
 constexpr std::int64_t grace = 30'000'000'000;
 
 Holder idle_one(pid_t pid)
@@ -36,21 +37,21 @@ struct Host {
     }
 
     /** What would be done for a request, if each holder may be ended. */
-    PreemptionPlan plan(const Demand &demand, std::int64_t when = now) const
+    TakePlan plan(const Demand &demand, std::int64_t when = now) const
     {
         const Claim claim{{1000, 1}, demand};
-        Endings endings;
+        Takeables takeables;
         for (const Allocation &allocation : state.allocations) {
-            const auto why = allocation.limit ? EndReason::HeldTooLong : EndReason::Idle;
-            endings.emplace(allocation.holder.init, Ending{why, may_end, may_end});
+            const auto why = allocation.limit ? TakeReason::HeldTooLong : TakeReason::Idle;
+            takeables.emplace(allocation.holder.init, Takeable{why, may_end, may_end});
         }
-        return plan_preemption(state, claim, endings, when);
+        return plan_takeover(state, claim, takeables, when);
     }
 
     std::vector<pid_t> ended_for(const Demand &demand) const
     {
         std::vector<pid_t> pids;
-        for (const EndStep &step : plan(demand).steps)
+        for (const TakeStep &step : plan(demand).steps)
             pids.push_back(step.signal ? -step.holder.init.pid : step.holder.init.pid);
         return pids;
     }
@@ -117,7 +118,7 @@ BOOST_FIXTURE_TEST_CASE(of_those_who_share_no_more_are_ended_than_it_takes, Host
 BOOST_FIXTURE_TEST_CASE(who_may_be_ended_later_is_looked_at_again, Host)
 {
     give(idle_one(1), {"a"});
-    const PreemptionPlan early = plan(exclusive({"a"}), taken);
+    const TakePlan early = plan(exclusive({"a"}), taken);
     BOOST_TEST(early.steps.empty());
     BOOST_TEST((early.look_again == may_end));
 }
@@ -127,14 +128,36 @@ BOOST_FIXTURE_TEST_CASE(one_with_a_limit_is_asked_once_and_ended_after_its_grace
     give(idle_one(1), {"a"});
     limited(1);
     const Demand demand = exclusive({"a"});
-    const PreemptionPlan first = plan(demand);
+    const TakePlan first = plan(demand);
     BOOST_TEST(ended_for(demand) == Pids{-1}, boost::test_tools::per_element());
     BOOST_TEST((first.look_again == now + grace));
-    note_asked(state, first, now - 1);
+    note_steps(state, first, own, now - 1);
     BOOST_TEST(ended_for(demand).empty());
     BOOST_TEST((plan(demand).look_again == now - 1 + grace));
     limited(1).asked_ns = now - grace;
     BOOST_TEST(ended_for(demand) == Pids{1}, boost::test_tools::per_element());
+}
+
+BOOST_FIXTURE_TEST_CASE(one_whose_rules_are_known_is_left_alive_and_marked, Host)
+{
+    const auto is_left_alive = [&] { return plan(exclusive({"a"})).steps.at(0).is_left_alive; };
+    give(idle_one(1), {"a"});
+    Allocation &first = state.allocations.at(0);
+    BOOST_TEST(!is_left_alive());
+    first.rules = DeviceRules(); // not all that it has of a device is by rules
+    BOOST_TEST(!is_left_alive());
+    first.rules = {{DeviceRule::Type::Char, 195, 0}};
+    BOOST_TEST(is_left_alive());
+    note_steps(state, plan(exclusive({"a"})), own, now);
+    BOOST_TEST((first.taker == own));
+    first.holder.own_pid_namespace = false;
+    BOOST_TEST(!is_left_alive());
+    first.holder.own_pid_namespace = true;
+    first.holder.cgroup.reset();
+    BOOST_TEST(!is_left_alive());
+    first.holder = idle_one(1);
+    limited(1);
+    BOOST_TEST(!is_left_alive());
 }
 
 BOOST_FIXTURE_TEST_CASE(while_one_has_time_left_nobody_else_is_ended, Host)

@@ -1,0 +1,252 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "lease/revocation.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <functional>
+#include <optional>
+#include <string_view>
+#include <utility>
+
+#include "base/error.h"
+#include "base/text.h"
+#include "base/utc_text.h"
+#include "cgroup/device_cgroups.h"
+#include "kernel/directory_entries.h"
+#include "kernel/mount_table.h"
+#include "kernel/pidfd.h"
+#include "lease/boot_clock.h"
+#include "lease/container_cgroup.h"
+#include "lease/lease_changes.h"
+#include "lease/presence.h"
+#include "systemd/manager_connection.h"
+#include "systemd/scope_unit.h"
+
+namespace ogh {
+
+namespace {
+
+/** So many are shown; those of older ones are forgotten. */
+constexpr size_t most_deprived = 1000;
+
+bool is_any_name(std::string_view name)
+{
+    return name != "." && name != "..";
+}
+
+Error keeps(const std::string &what)
+{
+    return {ErrorKind::Failure, "its first program has " + what + ", by which it could keep a device open"};
+}
+
+/** What an open file, or a mapped one, says of itself; nothing if it is closed by now. */
+std::optional<struct stat> status_of(const UniqueFd &directory, const std::string &name)
+{
+    struct stat status {};
+    if (::fstatat(directory.get(), name.c_str(), &status, 0) == 0)
+        return status;
+    if (errno == ENOENT)
+        return std::nullopt;
+    throw SystemError(errno, "cannot look at an open file of a container", ErrorKind::BrokenHost);
+}
+
+void check_files(const UniqueFd &directory, const DeviceRules &rules)
+{
+    if (!directory.valid())
+        throw SystemError(errno, "cannot look at the open files of a container", ErrorKind::BrokenHost);
+    for (const DirectoryEntry &entry :
+         list_directory(directory.get(), {"open files", is_any_name, 0, ErrorKind::BrokenHost})) {
+        const auto status = status_of(directory, entry.name);
+        if (!status)
+            continue;
+        const bool is_node = S_ISCHR(status->st_mode) || S_ISBLK(status->st_mode);
+        const auto is_it = [&](const DeviceRule &rule) {
+            return rule.major == major(status->st_rdev) && rule.minor == minor(status->st_rdev);
+        };
+        if (is_node && std::any_of(rules.begin(), rules.end(), is_it))
+            throw keeps("a device of its own open");
+        // A descriptor may be under way in a socket, or be registered with an io_uring: a file of no type.
+        if (S_ISSOCK(status->st_mode) || (status->st_mode & S_IFMT) == 0)
+            throw keeps("a socket or the like");
+    }
+}
+
+/** What is open stays so when the rules go. The name of an init that only waits may be the image's own program's. */
+void check_init(const Processes &processes, pid_t pid, const DeviceRules &rules)
+{
+    if (has_executed_nothing(processes.read(pid, "stat").value_or("")))
+        return; // it is the runtime
+    const std::string process = std::to_string(pid);
+    const UniqueFd tasks = processes.open_directory(process + "/task");
+    if (!tasks.valid() ||
+        list_directory(tasks.get(), {"threads", is_any_name, 0, ErrorKind::BrokenHost}).size() != 1)
+        throw keeps("threads");
+    check_files(processes.open_directory(process + "/fd"), rules);
+    check_files(processes.open_directory(process + "/map_files"), rules);
+}
+
+/** The device cgroups of a container whose init lives. */
+class Rules final {
+public:
+    /** @throws Error if the init has ended, or its cgroups are not found */
+    Rules(const Processes &processes, const Holder &holder)
+        : cgroups_(ProcFs(), MountTable(processes.open_own("mountinfo").get()), holder.init.pid,
+                   holder.cgroup.value().path)
+    {
+        if (!processes.find(holder.init)) // what was read may be another one's
+            throw Error(ErrorKind::Failure, "it has ended");
+        if (!cgroups_.scopes().empty()) {
+            Notes notes;
+            systemd_ = ManagerConnection::open(notes);
+        }
+    }
+
+    /** systemd first: what it says is in effect again at its next reload. */
+    void deny(const DeviceRules &rules)
+    {
+        if (systemd_)
+            deny_in_scope(*systemd_, cgroups_.scopes(), rules);
+        cgroups_.deny(rules);
+    }
+
+    void allow(const DeviceRules &rules)
+    {
+        UndoLog undo;
+        cgroups_.allow(rules, undo);
+        undo.drop();
+        if (systemd_)
+            allow_in_scope(*systemd_, cgroups_.scopes(), rules);
+    }
+
+private:
+    DeviceCgroups cgroups_;
+    std::optional<ManagerConnection> systemd_;
+};
+
+bool is_alone(const Processes &processes, const Holder &holder)
+{
+    return !find_another(processes, holder.cgroup.value(), holder.init.pid);
+}
+
+/** @throws Error if it cannot be done; then it may be half done */
+bool take_away(const Processes &processes, const Allocation &allocation)
+{
+    const Holder &holder = allocation.holder;
+    const DeviceRules &rules = allocation.rules.value();
+    if (!is_alone(processes, holder))
+        return false;
+    check_init(processes, holder.init.pid, rules);
+    Rules cgroups(processes, holder);
+    cgroups.deny(rules);
+    // Whoever has come by now may have opened a device before; whoever comes later cannot.
+    if (is_alone(processes, holder))
+        return true;
+    cgroups.allow(rules);
+    return false;
+}
+
+void put_back(const Processes &processes, const Allocation &allocation)
+try {
+    Rules(processes, allocation.holder).allow(allocation.rules.value());
+} catch (const Error &) {
+    return; // it has ended, or nothing could be changed before either
+}
+
+Settled finish(const Processes &processes, Allocation &allocation)
+{
+    Settled done{allocation.holder, {}, false, allocation.has_begun, allocation.idle_ns};
+    if (!processes.find(allocation.holder.init))
+        return done; // the entry goes with it
+    try {
+        done.is_taken = take_away(processes, allocation);
+    } catch (const Error &error) {
+        put_back(processes, allocation);
+        allocation.rules.reset();
+        done.text = "the devices of the container " + quote(allocation.holder.container) +
+                    " cannot be taken away: " + error.what();
+    }
+    if (!done.is_taken && done.text.empty())
+        allocation.idle_ns = 0; // a process had come
+    return done;
+}
+
+/** Puts back what those have left who have ended, and has `finish_own` see to what this process takes. */
+void for_each_left(const Processes &processes, LeaseState &state,
+                   const std::function<void(Allocation &)> &finish_own)
+{
+    std::optional<ProcessId> own;
+    for (Allocation &allocation : state.allocations) {
+        if (!allocation.taker)
+            continue;
+        if (!own)
+            own = processes.own_id();
+        if (*allocation.taker == *own)
+            finish_own(allocation);
+        else if (!processes.find(*allocation.taker))
+            put_back(processes, allocation);
+        else
+            continue;
+        allocation.taker.reset();
+    }
+}
+
+void move_to_deprived(LeaseState &state, const ProcessId &init)
+{
+    std::erase_if(state.deprived,
+                  [](const Allocation &each) { return !Processes::is_taken(each.holder.init.pid); });
+    if (state.deprived.size() >= most_deprived)
+        state.deprived.erase(state.deprived.begin());
+    for (Allocation &allocation : state.allocations) {
+        if (allocation.holder.init != init)
+            continue;
+        state.deprived.push_back(allocation);
+        state.deprived.back().taker.reset();
+        state.deprived.back().limit.reset();
+        state.deprived.back().requests.clear();
+    }
+    remove_holder(state, init);
+}
+
+} // namespace
+
+std::vector<Settled> settle(const Processes &processes, LeaseState &state)
+{
+    std::vector<Settled> all;
+    const auto finish_own = [&](Allocation &allocation) { all.push_back(finish(processes, allocation)); };
+    for_each_left(processes, state, finish_own);
+    for (const Settled &each : all)
+        if (each.is_taken)
+            move_to_deprived(state, each.holder.init);
+    return all;
+}
+
+void give_up_taking(const Processes &processes, LeaseState &state)
+{
+    for_each_left(processes, state, [&](Allocation &allocation) { put_back(processes, allocation); });
+}
+
+std::vector<std::string> find_late(const Processes &processes, LeaseState &state)
+{
+    std::vector<std::string> found;
+    for (Allocation &each : state.deprived) {
+        if (each.has_begun || !processes.find(each.holder.init))
+            continue;
+        PreemptionPolicy policy;
+        policy.idle_inits = {each.holder.program};
+        note_look(each, look_at(processes, each, policy), boottime_ns());
+        if (each.has_begun)
+            found.push_back(each.holder.container);
+    }
+    return found;
+}
+
+std::string idle_text(bool has_begun, std::int64_t idle_ns)
+{
+    return has_begun ? "idle since " + utc_text(unix_time_at(idle_ns)) : "not begun";
+}
+
+} // namespace ogh
