@@ -4,24 +4,12 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <array>
 #include <cerrno>
-#include <cstdio>
 
 #include "base/error.h"
+#include "base/mode_text.h"
 
 namespace ogh {
-
-namespace {
-
-std::string octal(mode_t mode)
-{
-    std::array<char, 16> text{};
-    std::snprintf(text.data(), text.size(), "%04o", mode);
-    return text.data();
-}
-
-} // namespace
 
 void check_root_file(int fd, mode_t most, const std::string &what)
 {
@@ -37,8 +25,8 @@ void check_root_file(int fd, mode_t most, const std::string &what)
     refuse_if(!S_ISREG(status.st_mode), "is no plain file");
     refuse_if(status.st_uid != ::geteuid(), "does not belong to root");
     if ((mode & ~most) != 0)
-        throw Error(ErrorKind::BrokenHost,
-                    what + " has mode " + octal(mode) + ", and must not have more than " + octal(most));
+        throw Error(ErrorKind::BrokenHost, what + " has mode " + mode_text(mode) +
+                                               ", and must not have more than " + mode_text(most));
     refuse_if(status.st_nlink != 1, "has more than one name");
 }
 

@@ -9,9 +9,11 @@
 #include <vector>
 
 #include "base/error.h"
+#include "base/mode_text.h"
 #include "base/text.h"
 #include "container/device_node.h"
 #include "edits/inner_path.h"
+#include "image/left_behind.h"
 #include "kernel/end_signals.h"
 #include "systemd/scope_unit.h"
 
@@ -19,23 +21,58 @@ namespace ogh {
 
 namespace {
 
+/** Where all have the same permissions it does not matter whose it is. */
+bool has_owner(const NodeEdit &node)
+{
+    return (node.mode >> 6U & 7U) != (node.mode & 7U);
+}
+
 /** A node that not everybody may open is a trap: some libraries give up at the first EACCES. */
 bool is_for_everyone(const Inode &inode, const NodeEdit &node)
 {
-    // Where all have the same permissions it does not matter whose it is.
-    const bool is_theirs = (node.mode >> 6U & 7U) == (node.mode & 7U) ||
-                           node.owner == NodeOwner{.uid = inode.uid, .gid = inode.gid};
+    const bool is_theirs = !has_owner(node) || node.owner == NodeOwner{.uid = inode.uid, .gid = inode.gid};
     return inode.is_node(node.type, number_of(node)) && is_theirs && (inode.mode & node.mode) == node.mode;
 }
 
+/** That no other can be made is not what has to be heard where the right device is there, with other permissions. */
+[[noreturn]] void refuse_permissions(const Inode &inode, const NodeEdit &node)
+{
+    const auto permissions = [&](mode_t mode, const NodeOwner &owner) {
+        return mode_text(mode) +
+               (has_owner(node) ? " of " + std::to_string(owner.uid) + ":" + std::to_string(owner.gid) : "");
+    };
+    throw Error(ErrorKind::HostileContainer,
+                "cannot use " + quote(node.container_path) + " in the container: its mode is " +
+                    permissions(inode.mode, {.uid = inode.uid, .gid = inode.gid}) + " and must be " +
+                    permissions(node.mode, node.owner) +
+                    "; it comes from the host or a volume, where nothing is changed: chmod it there");
+}
+
+/**
+ * Whether what has the node's name will do.
+ * @param mounts whether another one can be mounted over it
+ * @throws Error if it is that device, not for everyone, and there for good
+ */
+bool will_do(const Inode &inode, const NodeEdit &node, bool mounts, EnteredContainer &container)
+{
+    if (is_for_everyone(inode, node))
+        return true;
+    if (!inode.is_node(node.type, number_of(node)))
+        return false;
+    const std::string directory = InnerPath::parse(node.container_path).parent;
+    if ((inode.mount_root && !mounts) || !container.resolver().why_not_make(directory).empty())
+        refuse_permissions(inode, node);
+    return false;
+}
+
 /** Makes the node in the container's /dev. @return whether there was something to do */
-bool make_node(const NodeEdit &node, ContainerWriter &writer)
+bool make_node(const NodeEdit &node, EnteredContainer &container)
 {
     const auto make = [&](int directory, const std::string &name) {
         return make_device_node(directory, name, node);
     };
-    const auto is_right = [&](int, const Inode &inode) { return is_for_everyone(inode, node); };
-    return writer.make_entry(InnerPath::parse(node.container_path), {make, is_right});
+    const auto is_right = [&](int, const Inode &inode) { return will_do(inode, node, false, container); };
+    return container.writer().make_entry(InnerPath::parse(node.container_path), {make, is_right});
 }
 
 /** Mounts the node where none can be made. @return whether there was something to do */
@@ -43,7 +80,7 @@ bool mount_node(const NodeEdit &node, const DeviceMount &mount, EnteredContainer
 {
     const InnerPath path = InnerPath::parse(node.container_path);
     const auto target = container.writer().node_target(path, [&](const Inode &inode) {
-        return inode.same_file(mount.inode) || is_for_everyone(inode, node);
+        return inode.same_file(mount.inode) || will_do(inode, node, true, container);
     });
     if (target)
         container.attach(mount.tree, mount.inode, *target, path);
@@ -56,12 +93,6 @@ bool leads_to(int link, const Inode &inode, const std::string &target)
     return S_ISLNK(inode.mode) &&
            ::readlinkat(link, "", found.data(), found.size()) == static_cast<ssize_t>(target.size()) &&
            found.starts_with(target);
-}
-
-/** An empty file is what others leave behind where they have mounted one. */
-bool is_left_behind(const Inode &inode)
-{
-    return inode.is(Kind::File) && inode.size == 0 && !inode.mount_root;
 }
 
 /** @return whether there was something to do */
@@ -139,8 +170,8 @@ void put_nodes(const Edits &edits, EnteredContainer &container)
     for (const NodeSource &node : container.sources().nodes) {
         const std::string &path = node.edit.container_path;
         container.check("giving " + quote(path));
-        const bool done = node.mount ? mount_node(node.edit, *node.mount, container)
-                                     : make_node(node.edit, container.writer());
+        const bool done =
+            node.mount ? mount_node(node.edit, *node.mount, container) : make_node(node.edit, container);
         const LogLevel level = done ? LogLevel::Info : LogLevel::Debug;
         if (container.notes(level))
             container.note(level, quote(path) + (done ? " is given" : " is there already"));

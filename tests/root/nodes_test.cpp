@@ -168,7 +168,8 @@ BOOST_DATA_TEST_CASE_F(Devices, a_right_node_that_is_mounted_there_will_do_if_it
     if (mode == 0666)
         BOOST_TEST(done(outcome));
     else
-        BOOST_TEST(refused(outcome, "something else is mounted there"));
+        BOOST_TEST(
+            refused(outcome, "cannot use '/dev/gpu' in the container: its mode is 0660 and must be 0666"));
 }
 
 BOOST_FIXTURE_TEST_CASE(in_a_user_namespace_a_node_that_is_not_for_everyone_is_mounted_over, Devices)
@@ -194,6 +195,23 @@ BOOST_FIXTURE_TEST_CASE(in_a_directory_of_the_host_nothing_is_made, Devices)
     BOOST_TEST(outcome.text.find("the container's /dev is the host's") != std::string::npos, outcome);
     BOOST_TEST(refused(give(nodes({node("other", 4)})), "in a volume"));
     BOOST_TEST(refused(give(nodes({node("gpu", 4)})), "in a volume"));
+    BOOST_TEST(snapshot(path("volume")) == before, boost::test_tools::per_element());
+}
+
+/** As in toolbox, on distributions whose nodes are for a group. */
+BOOST_DATA_TEST_CASE_F(Devices, a_node_in_a_directory_of_the_host_that_is_not_for_everyone_is_said,
+                       data::make({0U, 100000U}), mapped_root)
+{
+    directory("volume");
+    make_node("volume/gpu", 3, S_IFCHR | 0660);
+    start({.set_up =
+               [this](const std::string &root) { make_mount(path("volume"), root + "/dev", "", MS_BIND); },
+           .mapped_root = mapped_root});
+    const Lines before = snapshot(path("volume"));
+    BOOST_TEST(refused(give(one()),
+                       "cannot use '/dev/gpu' in the container: its mode is 0660 and must be 0666; it "
+                       "comes from the host or a volume, where nothing is changed: chmod it there"));
+    BOOST_TEST(refused(give(nodes({node("gpu", 4)})), "in a volume")); // another device
     BOOST_TEST(snapshot(path("volume")) == before, boost::test_tools::per_element());
 }
 
