@@ -58,10 +58,15 @@ bool reads_cache(const ImageReader &image, int loader, const std::string &path)
 
 } // namespace
 
+bool has_loader(const ImageReader &image, const std::string &path)
+{
+    return find(image, path, Kind::File).has_value();
+}
+
 bool has_glibc(const ImageReader &image)
 {
     return std::any_of(glibc_loaders.begin(), glibc_loaders.end(),
-                       [&](const char *loader) { return find(image, loader, Kind::File); });
+                       [&](const char *loader) { return has_loader(image, loader); });
 }
 
 std::vector<std::string> places_without_cache(const ImageReader &image)
@@ -83,7 +88,7 @@ std::vector<std::string> musl_machines(const ImageReader &image)
 {
     std::vector<std::string> machines;
     for (const std::string machine : machines_of_musl) {
-        if (find(image, "/lib/ld-musl-" + machine + ".so.1", Kind::File))
+        if (has_loader(image, "/lib/ld-musl-" + machine + ".so.1"))
             machines.push_back(machine);
     }
     return machines;

@@ -11,6 +11,9 @@ namespace ogh {
 // Which C library an image has: its programs name their loader by a path that each C library has fixed, so a plain
 // file there tells, wherever symlinks on the way lead.
 
+/** Whether the image has a loader at that path. @throws SystemError */
+bool has_loader(const ImageReader &image, const std::string &path);
+
 /** Whether the image has a loader of glibc's, for any machine. @throws SystemError */
 bool has_glibc(const ImageReader &image);
 

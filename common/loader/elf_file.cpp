@@ -62,8 +62,10 @@ std::string read_at(int fd, std::uint64_t offset, size_t size)
 }
 
 /** What the first bytes, which are alike in both classes, must say. */
-void check_identification(std::string_view head)
+void check_identification(std::string_view head, ElfKind kind)
 {
+    if (head.empty())
+        refuse_library("it is empty");
     if (!head.starts_with(std::string_view(ELFMAG, SELFMAG)))
         refuse_library("it is no ELF file");
     if (head.size() < sizeof(Elf32_Ehdr))
@@ -74,14 +76,17 @@ void check_identification(std::string_view head)
         refuse_library("it is for machines of another byte order");
     if (head[EI_VERSION] != EV_CURRENT)
         refuse_library("it is of an unknown ELF version");
-    if (load_little_endian<std::uint16_t>(head, offsetof(Elf32_Ehdr, e_type)) != ET_DYN)
+    const auto type = load_little_endian<std::uint16_t>(head, offsetof(Elf32_Ehdr, e_type));
+    if (kind == ElfKind::Program && type != ET_DYN && type != ET_EXEC)
+        refuse_library("it is no program");
+    if (kind == ElfKind::Library && type != ET_DYN)
         refuse_library("it is no shared library");
 }
 
-std::string read_head(int fd)
+std::string read_head(int fd, ElfKind kind)
 {
     std::string head = read_at(fd, 0, head_size);
-    check_identification(head);
+    check_identification(head, kind);
     return head;
 }
 
@@ -96,8 +101,8 @@ constexpr size_t dynamic_step = 64; ///< entries read at once
     throw Error(ErrorKind::NotAvailable, why);
 }
 
-ElfFile::ElfFile(int fd)
-    : fd_(fd), size_(plain_file_size(fd)), head_(read_head(fd)), is_64_(head_[EI_CLASS] == ELFCLASS64)
+ElfFile::ElfFile(int fd, ElfKind kind)
+    : fd_(fd), size_(plain_file_size(fd)), head_(read_head(fd, kind)), is_64_(head_[EI_CLASS] == ELFCLASS64)
 {
     if (is_64_ && head_.size() < sizeof(Elf64_Ehdr))
         refuse_library("it is cut short");
@@ -205,6 +210,17 @@ std::vector<std::optional<std::uint64_t>> read_dynamic(const ElfFile &file,
         }
     }
     return values;
+}
+
+std::string read_interpreter(const ElfFile &program)
+{
+    const auto &segments = program.segments();
+    const auto segment = std::find_if(segments.begin(), segments.end(),
+                                      [](const ElfSegment &each) { return each.type == PT_INTERP; });
+    if (segment == segments.end())
+        return "";
+    const std::string path = program.read(segment->offset, std::min<std::uint64_t>(segment->size, PATH_MAX));
+    return path.substr(0, path.find('\0'));
 }
 
 } // namespace ogh

@@ -22,14 +22,20 @@ struct ElfSegment {
     std::uint64_t alignment = 0;
 };
 
+/** What a file is to be. */
+enum class ElfKind {
+    Library,
+    Program, ///< which may be a library as well: most programs are linked like one
+};
+
 /**
  * The headers of a little-endian ELF file, and reads of the rest. Everything in it may be hostile: every read is
  * bounded by the caller, and nothing is added up without a look at overflow.
  */
 class ElfFile final {
 public:
-    /** @throws Error (NotAvailable) if it is no shared library, not a whole one, or cannot be read */
-    explicit ElfFile(int fd);
+    /** @throws Error (NotAvailable) if it is nothing of that kind, not whole, or cannot be read */
+    explicit ElfFile(int fd, ElfKind kind = ElfKind::Library);
 
     [[nodiscard]] bool is_64() const { return is_64_; }
     [[nodiscard]] std::uint16_t machine() const { return machine_; }
@@ -67,5 +73,8 @@ private:
  */
 std::vector<std::optional<std::uint64_t>> read_dynamic(const ElfFile &file,
                                                        std::span<const std::uint64_t> tags);
+
+/** The loader that a program names by its path (PT_INTERP); "" if it needs none. @throws Error (NotAvailable) */
+std::string read_interpreter(const ElfFile &program);
 
 } // namespace ogh

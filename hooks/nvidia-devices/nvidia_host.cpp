@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "nvidia-devices/nvidia_host.h"
 
+#include <set>
+
 #include "base/error.h"
 #include "image/container_view.h"
 #include "nvidia-devices/host/gpu_users.h"
@@ -27,16 +29,20 @@ void read_chosen(const Sysroot &sysroot, Inventory &inventory, const std::vector
 void read_files(const DriverPlaces &places, Hook &hook, NvidiaInputs &inputs, Notes &notes)
 {
     std::optional<std::string> earlier;
-    if (hook.config()) {
-        ContainerView &view = hook.look();
-        earlier = read_previous_request(view, std::string(tree_directory) + "/" + record_name);
-        const ImageReader &reader = view.reader(ReadAs::Process);
-        inputs.image = read_image(reader, *hook.config(), notes);
-        if (!earlier && inputs.selection.capabilities.has(Capability::Utility))
-            inputs.image.own_tools = find_own_tools(reader, *hook.config(), tree_directory);
-    }
-    inputs.tree =
-        read_requested_tree(open_driver_root(places), inputs.selection, inputs.inventory, earlier, notes);
+    if (hook.config())
+        earlier = read_previous_request(hook.look(), std::string(tree_directory) + "/" + record_name);
+    inputs.tree = read_requested_tree(places, inputs.selection, inputs.inventory, earlier, notes);
+    if (!hook.config())
+        return;
+    std::set<std::string> interpreters;
+    for (const DriverFile &file : inputs.tree.files.files)
+        if (!file.interpreter.empty())
+            interpreters.insert(file.interpreter);
+    const ImageReader &reader = hook.look().reader(ReadAs::Process);
+    inputs.image = read_image(reader, *hook.config(), interpreters, notes);
+    if (!earlier)
+        inputs.image.own_tools =
+            find_own_tools(reader, *hook.config(), inputs.selection.capabilities, tree_directory);
 }
 
 } // namespace

@@ -82,7 +82,8 @@ struct DriverHost : DriverInstallation {
                                      const std::string &root = "")
     {
         notes.clear();
-        return nvidia_devices::read_driver_files(Sysroot(path(root)), {version, capabilities, required},
+        const Sysroot host(path());
+        return nvidia_devices::read_driver_files({host, "/" + root}, {version, capabilities, required},
                                                  notes);
     }
 

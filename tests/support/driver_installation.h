@@ -85,8 +85,7 @@ public:
 
     void program(const std::string &name) const
     {
-        file(name, "\x7f"
-                   "ELF");
+        file(name, library_image("").bytes()); // as most programs are linked
         ::chmod(path(name).c_str(), 0755);
     }
 

@@ -30,7 +30,8 @@ struct DriverFile {
     std::string standard_path = {};
     Kind kind = Kind::File;
     bool read_only = true;
-    std::string text = {}; ///< of one that names libraries, as names_libraries() has it
+    std::string text = {};        ///< of one that names libraries, as names_libraries() has it
+    std::string interpreter = {}; ///< of a program: the loader that it names by its path; "" if it needs none
 
     bool operator==(const DriverFile &) const = default;
 };

@@ -71,8 +71,9 @@ CapabilityBits wanted_by(const Capabilities &asked)
 /** One call of read_driver_files(). */
 class FilesReader final {
 public:
-    FilesReader(const Sysroot &sysroot, const FilesRequest &request, Notes &notes)
-        : root_(sysroot), request_(request), notes_(notes), cache_(read_library_cache(root_, notes))
+    FilesReader(const DriverPlaces &places, const FilesRequest &request, Notes &notes)
+        : host_(places.sysroot), sysroot_(open_driver_root(places)), root_(sysroot_), request_(request),
+          notes_(notes), cache_(read_library_cache(root_, notes))
     {
     }
 
@@ -86,10 +87,11 @@ public:
         add_others(search, result.libraries);
         if (wanted.has(Capability::Compat32))
             add_compat32(wanted, result.libraries);
-        result.files = find_files(root_, request_.version, wanted);
+        result.files = find_files(root_, request_.version, wanted, notes_);
         add_named(search, result);
+        say_unusable(search, native_machine());
         if (wanted.has(Capability::Utility)) {
-            const auto firmware = find_firmware(root_, request_.version);
+            const auto firmware = find_firmware(root_, host_, request_.version);
             result.files.insert(result.files.end(), firmware.begin(), firmware.end());
         }
         return result;
@@ -134,6 +136,7 @@ private:
     {
         LibrarySearch search(root_, cache_, compat32_machine(), request_.version);
         const auto found = find_libraries(search, wanted);
+        say_unusable(search, compat32_machine());
         // Some distributions have libraries for EGL, which do not depend on the driver's version, in packages apart.
         const bool can_work = std::any_of(found.begin(), found.end(), [](const Found &each) {
             return each.name->version == LibraryVersion::Driver;
@@ -143,6 +146,16 @@ private:
             return;
         append(found, wanted, libraries);
         add_others(search, libraries);
+    }
+
+    /** For 32 bits a driver has not all libraries, and a directory that has those for 64 is looked at as well. */
+    void say_unusable(const LibrarySearch &search, const LibraryMachine &machine)
+    {
+        for (const UnusableLibrary &each : search.unusable()) {
+            if (machine.is_64 || !each.reason.is_foreign)
+                notes_.push_back(
+                    {LogLevel::Warning, quote(each.host_path) + " is left out: " + each.reason.why});
+        }
     }
 
     /** Tables say what a library is for, and not which there may be: the driver is older or newer than they are. */
@@ -185,14 +198,36 @@ private:
     bool may_lack(Capability capability, const std::string &what, const LibrarySearch &search,
                   const LibraryMachine &machine, std::span<const std::string_view> names)
     {
-        const std::string text =
-            quote(name_of(capability)) + " needs " + what + ", which this host does not have";
+        const std::string needs = quote(name_of(capability)) + " needs " + what;
         const bool is_named = request_.capabilities.named.contains(capability);
-        const bool is_other = !other_version(search, names).empty();
-        if (request_.required && (is_named || is_other))
-            throw Error(ErrorKind::BrokenHost, text + searched(search, machine) + where_else(search, names));
+        const std::string elsewhere = found_elsewhere(search, names);
+        const UnusableLibrary *unusable = find_unusable(search, names);
+        if (unusable != nullptr && unusable->reason.is_foreign && !elsewhere.empty())
+            unusable = nullptr;
+        const bool is_broken = unusable != nullptr ? !unusable->reason.is_foreign : !elsewhere.empty();
+        const std::string text =
+            needs + (unusable == nullptr ? ", which this host does not have"
+                                         : ", and " + quote(unusable->host_path) +
+                                               " cannot be used: " + unusable->reason.why);
+        if (request_.required && (is_named || is_broken))
+            throw Error(ErrorKind::BrokenHost,
+                        unusable != nullptr
+                            ? text
+                            : text + searched(search, machine) + (elsewhere.empty() ? name_root : elsewhere));
         notes_.push_back({LogLevel::Info, text + (is_named ? "" : "; it is left out")});
         return is_named;
+    }
+
+    /** One of these libraries; of several the one that another machine's programs cannot use either. */
+    static const UnusableLibrary *find_unusable(const LibrarySearch &search,
+                                                std::span<const std::string_view> names)
+    {
+        const UnusableLibrary *found = nullptr;
+        for (const UnusableLibrary &each : search.unusable()) {
+            if (contains(names, each.name) && (found == nullptr || found->reason.is_foreign))
+                found = &each;
+        }
+        return found;
     }
 
     /** "; searched: '/usr/lib64', …" */
@@ -207,20 +242,19 @@ private:
         return "; searched: " + quote_list(directories);
     }
 
-    /** What to do about it. */
-    [[nodiscard]] std::string where_else(const LibrarySearch &search,
-                                         std::span<const std::string_view> names) const
+    /**
+     * Where the loader cache does not lead, or for which other version it is, and what to do about it; "" if it is nowhere.
+     * Mostly the driver was updated, and the old module will stay loaded until the next start of the host.
+     */
+    [[nodiscard]] std::string found_elsewhere(const LibrarySearch &search,
+                                              std::span<const std::string_view> names) const
     {
-        const std::string other = other_version(search, names);
-        return other.empty() ? "; if the driver's files are elsewhere on this host, name the directory by "
-                               "--driver-root"
-                             : other;
-    }
-
-    /** Mostly the driver was updated, and the old module will stay loaded until the next start of the host. */
-    [[nodiscard]] std::string other_version(const LibrarySearch &search,
-                                            std::span<const std::string_view> names) const
-    {
+        for (const std::string_view name : names) {
+            const std::string file = name.empty() ? "" : search.not_cached(name);
+            if (!file.empty())
+                return "; there is " + quote(file) + ", where " + quote(root_.on_host("/etc/ld.so.cache")) +
+                       " does not lead: run ldconfig on the host";
+        }
         for (const std::string_view name : names) {
             const std::string file = name.empty() ? "" : search.other_version(name);
             if (!file.empty())
@@ -231,6 +265,11 @@ private:
         return "";
     }
 
+    static constexpr const char *name_root =
+        "; if the driver's files are elsewhere on this host, name the directory by --driver-root";
+
+    const Sysroot &host_;
+    const Sysroot sysroot_; ///< --driver-root
     const DriverRoot root_;
     const FilesRequest &request_;
     Notes &notes_;
@@ -257,13 +296,13 @@ const DriverLibrary *find_library(const std::vector<DriverLibrary> &libraries, s
     return found == libraries.end() ? nullptr : &*found;
 }
 
-DriverFiles read_driver_files(const Sysroot &root, const FilesRequest &request, Notes &notes)
+DriverFiles read_driver_files(const DriverPlaces &places, const FilesRequest &request, Notes &notes)
 {
     const CapabilityBits wanted = wanted_by(request.capabilities);
     if (wanted.is_empty())
         return {};
     refuse_compat32_alone(request, wanted);
-    return FilesReader(root, request, notes).read(wanted);
+    return FilesReader(places, request, notes).read(wanted);
 }
 
 } // namespace ogh::nvidia_devices

@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "base/log.h"
-#include "host/sysroot.h"
 #include "nvidia-devices/driver/driver_file.h"
+#include "nvidia-devices/driver/driver_places.h"
 #include "nvidia-devices/request/capabilities.h"
 
 namespace ogh::nvidia_devices {
@@ -30,13 +30,13 @@ struct FilesRequest {
 
 /**
  * Finds the driver's files. No library of the driver is loaded, and no program run.
- * @param root where the driver's files are, --driver-root; symlinks are followed below it
- * @param notes gets what `all` leaves out, and why a loader cache was of no use
+ * @param places symlinks are followed below the driver's root
+ * @param notes gets what `all` leaves out, what is there and of no use, and why a loader cache was of none
  * @return libraries for 64 bits before those for 32, in the order of library_names(), and those behind them that no
  *         table names; files in the order of their tables
- * @throws Error (BrokenHost) if a named capability cannot work with what there is, or looking itself fails; (Usage) if
+ * @throws Error as open_driver_root(); (BrokenHost) if a named capability cannot work with what there is, or looking itself fails; (Usage) if
  *         compat32 alone is wanted
  */
-DriverFiles read_driver_files(const Sysroot &root, const FilesRequest &request, Notes &notes);
+DriverFiles read_driver_files(const DriverPlaces &places, const FilesRequest &request, Notes &notes);
 
 } // namespace ogh::nvidia_devices

@@ -18,6 +18,7 @@
 #include "base/text.h"
 #include "host/host_file.h"
 #include "kernel/directory_entries.h"
+#include "loader/elf_file.h"
 #include "nvidia-devices/driver/named_libraries.h"
 
 namespace ogh::nvidia_devices {
@@ -105,26 +106,41 @@ constexpr mode_t anyone_may_execute = 0111;
 
 constexpr size_t max_config = size_t{1} << 18U; // they have a few lines
 
-/** A script is somebody's wrapper of the program: what it calls is the host's, and not in the container. */
-bool is_script(const DriverRoot &root, const std::string &path)
+/**
+ * What is empty would be given and do nothing, with success; a script is somebody's wrapper of the program: what it calls
+ * is the host's, and not in the container.
+ * @param unusable gets what is wrong with one that is there
+ * @return whether it is there, and of use
+ */
+bool add_program_at(const DriverRoot &root, const std::string &path, const std::string &name,
+                    std::vector<DriverFile> &files, std::string &unusable)
 {
-    constexpr std::string_view interpreter = "#!";
-    std::array<char, interpreter.size()> start{};
-    const UniqueFd fd = root.open_file(path);
-    const ssize_t size = fd.valid() ? ::pread(fd.get(), start.data(), start.size(), 0) : 0;
-    return std::string_view(start.data(), size < 0 ? 0 : static_cast<size_t>(size)) == interpreter;
+    const auto entry = root.find_file(path);
+    if (!entry || (entry->mode & anyone_may_execute) == 0)
+        return false;
+    DriverFile file{root.on_host(entry->place.path), "bin/" + name, "/usr/bin/" + name};
+    try {
+        const UniqueFd fd = root.open_file(entry->place.path);
+        if (fd.valid()) // who may not read a program may still start it
+            file.interpreter = read_interpreter(ElfFile(fd.get(), ElfKind::Program));
+    } catch (const Error &error) {
+        unusable = quote(file.host_path) + " is left out: " + error.what();
+        return false;
+    }
+    files.push_back(std::move(file));
+    return true;
 }
 
-void add_program(const DriverRoot &root, const ProgramName &program, std::vector<DriverFile> &files)
+void add_program(const DriverRoot &root, const ProgramName &program, std::vector<DriverFile> &files,
+                 Notes &notes)
 {
     const std::string name(program.name);
-    for (const char *directory : program_places) {
-        const auto entry = root.find_file(path_in(directory, name));
-        if (!entry || (entry->mode & anyone_may_execute) == 0 || is_script(root, entry->place.path))
-            continue;
-        files.push_back({root.on_host(entry->place.path), "bin/" + name, "/usr/bin/" + name});
-        return;
-    }
+    std::string unusable;
+    for (const char *directory : program_places)
+        if (add_program_at(root, path_in(directory, name), name, files, unusable))
+            return;
+    if (!unusable.empty())
+        notes.push_back({LogLevel::Warning, unusable});
 }
 
 void add_config(const DriverRoot &root, const ConfigName &config, std::vector<DriverFile> &files)
@@ -186,16 +202,22 @@ void add_mps_directory(const DriverRoot &root, std::vector<DriverFile> &files)
 
 constexpr const char *custom_path = "/sys/module/firmware_class/parameters/path";
 
-/** As the kernel has it, Documentation/driver-api/firmware/fw_search_path.rst; the first may be the administrator's. */
-std::vector<std::string> firmware_directories(const DriverRoot &root)
+/** As the kernel has it, Documentation/driver-api/firmware/fw_search_path.rst, but for the administrator's own. */
+std::vector<std::string> firmware_directories()
 {
     utsname kernel{};
     if (::uname(&kernel) != 0)
         throw SystemError(errno, "cannot ask for the kernel's release");
     const std::string release(std::begin(kernel.release));
-    const std::string custom = read_host_file(root.sysroot(), custom_path, PATH_MAX).value_or("");
-    return {custom.substr(0, custom.find('\n')), "/lib/firmware/updates/" + release, "/lib/firmware/updates",
-            "/lib/firmware/" + release, "/lib/firmware"};
+    return {"/lib/firmware/updates/" + release, "/lib/firmware/updates", "/lib/firmware/" + release,
+            "/lib/firmware", "/firmware"}; // the last in the directory of a driver alone, as on GKE
+}
+
+/** The administrator's own, which the kernel takes first; "" if none is set. */
+std::string custom_directory(const Sysroot &host)
+{
+    const std::string path = read_host_file(host, custom_path, PATH_MAX).value_or("");
+    return path.substr(0, path.find('\n'));
 }
 
 bool is_firmware(std::string_view name)
@@ -203,14 +225,34 @@ bool is_firmware(std::string_view name)
     return name.starts_with("gsp") && name.ends_with(".bin") && is_plain_name(name);
 }
 
+std::vector<DriverFile> firmware_in(const DriverRoot &root, const std::string &path,
+                                    const std::string &version)
+{
+    const std::string below = "firmware/nvidia/" + version + "/";
+    std::vector<DriverFile> files;
+    const auto directory =
+        path.starts_with('/') ? root.find(path_in(path, "nvidia/" + version)) : std::nullopt;
+    if (!directory || !S_ISDIR(directory->mode))
+        return files;
+    const DirectoryListing listing{quote(root.on_host(directory->place.path)), is_firmware, 0,
+                                   ErrorKind::BrokenHost};
+    for (const DirectoryEntry &each : list_directory(directory->place.fd.get(), listing)) {
+        if (const auto file = root.find_file(path_in(directory->place.path, each.name)))
+            files.push_back(
+                {root.on_host(file->place.path), "share/" + below + each.name, "/lib/" + below + each.name});
+    }
+    return files;
+}
+
 } // namespace
 
-std::vector<DriverFile> find_files(const DriverRoot &root, const std::string &version, CapabilityBits wanted)
+std::vector<DriverFile> find_files(const DriverRoot &root, const std::string &version, CapabilityBits wanted,
+                                   Notes &notes)
 {
     std::vector<DriverFile> files;
     for (const ProgramName &program : programs) {
         if (wanted.has_any(program.brought_by))
-            add_program(root, program, files);
+            add_program(root, program, files, notes);
     }
     for (const ConfigName &config : configs) {
         if (wanted.has_any(config.brought_by))
@@ -229,24 +271,14 @@ std::vector<DriverFile> find_files(const DriverRoot &root, const std::string &ve
     return files;
 }
 
-std::vector<DriverFile> find_firmware(const DriverRoot &root, const std::string &version)
+std::vector<DriverFile> find_firmware(const DriverRoot &root, const Sysroot &host, const std::string &version)
 {
-    const std::string below = "firmware/nvidia/" + version + "/";
-    std::vector<DriverFile> files;
-    for (const std::string &path : firmware_directories(root)) {
-        const auto directory =
-            path.starts_with('/') ? root.find(path_in(path, "nvidia/" + version)) : std::nullopt;
-        if (!directory || !S_ISDIR(directory->mode))
-            continue;
-        const DirectoryListing listing{quote(root.on_host(directory->place.path)), is_firmware, 0,
-                                       ErrorKind::BrokenHost};
-        for (const DirectoryEntry &each : list_directory(directory->place.fd.get(), listing)) {
-            if (const auto file = root.find_file(path_in(directory->place.path, each.name)))
-                files.push_back({root.on_host(file->place.path), "share/" + below + each.name,
-                                 "/lib/" + below + each.name});
-        }
+    // The kernel knows nothing of a root for the driver: what it was told is a directory of the host.
+    auto files = firmware_in(DriverRoot(host), custom_directory(host), version);
+    for (const std::string &path : firmware_directories()) {
         if (!files.empty())
             break;
+        files = firmware_in(root, path, version);
     }
     return files;
 }

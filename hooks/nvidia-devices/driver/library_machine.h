@@ -12,6 +12,7 @@ struct LibraryMachine {
     bool is_64 = false;
     std::int32_t cache_flags = 0;                  ///< the machine's bits in a loader cache
     const char *triplet = "";                      ///< what Debian calls the machine: "x86_64-linux-gnu"
+    const char *loader = "";                       ///< by which its programs name glibc's
     std::span<const char *const> directories = {}; ///< where to look if no loader cache tells
 };
 

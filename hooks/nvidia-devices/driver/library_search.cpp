@@ -7,9 +7,9 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <cstring>
 #include <iterator>
 #include <set>
-#include <variant>
 
 #include "base/dotted_version.h"
 #include "base/error.h"
@@ -35,13 +35,37 @@ UniqueFd open_file(const ResolvedPath &directory, const std::string &file)
                              O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC));
 }
 
-std::optional<LibraryFile> read_library_of(int fd, const LibraryMachine &machine)
+ReadLibrary read_library_of(int fd, const LibraryMachine &machine)
 {
     const auto read = read_elf_library(fd);
-    const auto *library = std::get_if<ElfLibrary>(&read);
-    if (library == nullptr || library->machine != machine.elf_machine || library->is_64 != machine.is_64)
-        return std::nullopt;
-    return LibraryFile{*library, needed_glibc(fd).value_or(GlibcVersions{})};
+    if (const auto *none = std::get_if<NotALibrary>(&read))
+        return NotUsable{none->why + "; install the driver's files again"};
+    const auto &library = std::get<ElfLibrary>(read);
+    if (library.is_64 != machine.is_64)
+        return NotUsable{library.is_64 ? "it is for 64-bit programs" : "it is for 32-bit programs", true};
+    if (library.machine != machine.elf_machine)
+        return NotUsable{"it is for another processor", true};
+    return LibraryFile{library, needed_glibc(fd).value_or(GlibcVersions{})};
+}
+
+NotUsable cannot_read(int error_number)
+{
+    return {std::string("it cannot be read (") + std::strerror(error_number) +
+            "); whoever runs containers must be able to"};
+}
+
+/** What the library in `directory` is; a symlink is none. */
+ReadLibrary read_library(const ResolvedPath &directory, const std::string &file,
+                         const LibraryMachine &machine)
+{
+    const UniqueFd fd = open_file(directory, file);
+    return fd.valid() ? read_library_of(fd.get(), machine) : cannot_read(errno);
+}
+
+bool is_there(const ResolvedPath &directory, const std::string &file)
+{
+    struct stat status {};
+    return ::fstatat(directory.fd.get(), file.c_str(), &status, AT_SYMLINK_NOFOLLOW) == 0;
 }
 
 /** Whether `name` is `start`, or `start` with a version behind it. */
@@ -58,13 +82,6 @@ bool has_row(std::string_view stem)
 }
 
 } // namespace
-
-std::optional<LibraryFile> read_library(const ResolvedPath &directory, const std::string &file,
-                                        const LibraryMachine &machine)
-{
-    const UniqueFd fd = open_file(directory, file);
-    return fd.valid() ? read_library_of(fd.get(), machine) : std::nullopt;
-}
 
 /** A library, and how its files may be called. */
 struct LibrarySearch::WantedLibrary {
@@ -104,7 +121,7 @@ LibrarySearch::LibrarySearch(const DriverRoot &root, const std::vector<CachedLib
         if (each.machine == machine.cache_flags && cached.insert(directory_of(each.path)).second)
             add_directory(directory_of(each.path));
     }
-    if (!cached.empty())
+    if (!directories_.empty())
         return;
     for (const char *directory : machine.directories)
         add_directory(directory);
@@ -128,11 +145,20 @@ void LibrarySearch::add_flavours(const std::string &path)
 std::optional<DriverLibrary> LibrarySearch::find(const LibraryName &library)
 {
     const WantedLibrary wanted(library, version_);
+    rejected_.reset();
     if (auto found = in_directories(wanted, 0))
         return found;
     if (auto found = through_cache(wanted))
         return found;
-    return library.subdirectory.empty() ? std::nullopt : in_subdirectories(wanted, library.subdirectory);
+    if (!library.subdirectory.empty()) {
+        if (auto found = in_subdirectories(wanted, library.subdirectory))
+            return found;
+    }
+    if (rejected_) {
+        rejected_->name = library.name;
+        unusable_.push_back(*std::move(rejected_));
+    }
+    return std::nullopt;
 }
 
 std::vector<DriverLibrary> LibrarySearch::others() const
@@ -150,10 +176,12 @@ std::vector<DriverLibrary> LibrarySearch::others() const
             continue;
         const DirectoryListing listing{quote(root_.on_host(path)), is_unknown, 0, ErrorKind::BrokenHost};
         for (const DirectoryEntry &each : list_directory(directory->place.fd.get(), listing)) {
-            const auto library = read_library(directory->place, each.name, machine_);
-            const std::string_view soname = library ? std::string_view(library->elf.soname) : "";
+            const auto read = read_library(directory->place, each.name, machine_);
+            const auto *library = std::get_if<LibraryFile>(&read);
+            const std::string_view soname = library != nullptr ? std::string_view(library->elf.soname) : "";
             // A copy of one that a table names must not come without its capability, or in its place.
-            if (library && !has_row(soname.substr(0, soname.find(".so"))) && names.insert(each.name).second)
+            if (library != nullptr && !has_row(soname.substr(0, soname.find(".so"))) &&
+                names.insert(each.name).second)
                 found.push_back(describe(directory->place, each.name, *library));
         }
     }
@@ -178,9 +206,27 @@ std::string LibrarySearch::other_version(std::string_view name) const
             if (!library)
                 continue;
             std::string file = file_name_of(library->place.path);
-            if (file.starts_with(start) && is_driver_version(std::string_view(file).substr(start.size())))
+            if (!file.starts_with(start))
+                continue;
+            const std::string_view version = std::string_view(file).substr(start.size());
+            if (version != version_ && is_driver_version(version))
                 return file;
         }
+    }
+    return "";
+}
+
+std::string LibrarySearch::not_cached(std::string_view name) const
+{
+    const std::string file = std::string(name) + ".so." + version_;
+    for (const char *path : machine_.directories) {
+        const auto directory = root_.find(path);
+        const auto is_searched = [&](const ResolvedPath &each) { return each.path == directory->place.path; };
+        if (!directory || !S_ISDIR(directory->mode) ||
+            std::any_of(directories_.begin(), directories_.end(), is_searched))
+            continue;
+        if (std::holds_alternative<LibraryFile>(read_library(directory->place, file, machine_)))
+            return root_.on_host(path_in(directory->place.path, file));
     }
     return "";
 }
@@ -219,7 +265,12 @@ std::optional<DriverLibrary> LibrarySearch::in_directory(const ResolvedPath &dir
     const UniqueFd fd = open_file(directory, wanted.file);
     if (fd.valid())
         return take(directory, wanted.file, read_library_of(fd.get(), machine_), wanted);
-    return errno == ELOOP ? resolve(path_in(directory.path, wanted.file), wanted) : std::nullopt;
+    const int error = errno;
+    if (error == ELOOP)
+        return resolve(path_in(directory.path, wanted.file), wanted);
+    if (error != ENOENT && is_there(directory, wanted.file))
+        reject(directory, wanted.file, cannot_read(error));
+    return std::nullopt;
 }
 
 std::optional<DriverLibrary> LibrarySearch::through_cache(const WantedLibrary &wanted)
@@ -264,10 +315,12 @@ std::optional<DriverLibrary> LibrarySearch::resolve(const std::string &path, con
 
 /** @param directory where the file itself is, symlinks followed */
 std::optional<DriverLibrary> LibrarySearch::take(const ResolvedPath &directory, const std::string &file,
-                                                 const std::optional<LibraryFile> &library,
-                                                 const WantedLibrary &wanted)
+                                                 const ReadLibrary &read, const WantedLibrary &wanted)
 {
-    if (!library || (library->elf.os_version != 0 && library->elf.os_version < oldest_kernel))
+    const auto *library = std::get_if<LibraryFile>(&read);
+    if (library == nullptr)
+        reject(directory, file, std::get<NotUsable>(read));
+    if (library == nullptr || (library->elf.os_version != 0 && library->elf.os_version < oldest_kernel))
         return std::nullopt;
     DriverLibrary found = describe(directory, file, *library);
     if (!wanted.own_version) {
@@ -275,6 +328,13 @@ std::optional<DriverLibrary> LibrarySearch::take(const ResolvedPath &directory, 
         prefer(directory.path); // after which `directory` is another one
     }
     return found;
+}
+
+/** The first that is out of order counts: another machine's may well lie beside this one's. */
+void LibrarySearch::reject(const ResolvedPath &directory, const std::string &file, const NotUsable &reason)
+{
+    if (!rejected_ || (rejected_->reason.is_foreign && !reason.is_foreign))
+        rejected_ = {"", root_.on_host(path_in(directory.path, file)), reason};
 }
 
 DriverLibrary LibrarySearch::describe(const ResolvedPath &directory, const std::string &file,

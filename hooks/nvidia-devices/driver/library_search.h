@@ -6,6 +6,7 @@
 #include <set>
 #include <string>
 #include <string_view>
+#include <variant>
 #include <vector>
 
 #include "loader/elf_library.h"
@@ -23,9 +24,20 @@ struct LibraryFile {
     GlibcVersions needed_glibc;
 };
 
-/** What the library in `directory` is; nothing if it is a symlink, or none that this machine's programs can load. */
-std::optional<LibraryFile> read_library(const ResolvedPath &directory, const std::string &file,
-                                        const LibraryMachine &machine);
+/** Why a file that has a library's name is none which this machine's programs can load. */
+struct NotUsable {
+    std::string why;         ///< what reads well behind "is left out: ", with what to do about it
+    bool is_foreign = false; ///< it is another machine's, and in order
+};
+
+using ReadLibrary = std::variant<LibraryFile, NotUsable>;
+
+/** A library that has the right name and version, and that find() had to do without. */
+struct UnusableLibrary {
+    std::string name; ///< LibraryName::name
+    std::string host_path;
+    NotUsable reason;
+};
 
 /**
  * Finds the driver's libraries for programs of one kind.
@@ -59,6 +71,12 @@ public:
     /** The file of that library for another version than the kernel module's: "libcuda.so.560.10.01"; "" if none. */
     [[nodiscard]] std::string other_version(std::string_view name) const;
 
+    /** The file of the right version in one of the usual directories, as the loader cache does not have it; "" if none. */
+    [[nodiscard]] std::string not_cached(std::string_view name) const;
+
+    /** Of all that find() was asked for and has not found. */
+    [[nodiscard]] const std::vector<UnusableLibrary> &unusable() const { return unusable_; }
+
 private:
     struct WantedLibrary;
 
@@ -72,7 +90,8 @@ private:
                                                    std::string_view subdirectory);
     std::optional<DriverLibrary> resolve(const std::string &path, const WantedLibrary &wanted);
     std::optional<DriverLibrary> take(const ResolvedPath &directory, const std::string &file,
-                                      const std::optional<LibraryFile> &library, const WantedLibrary &wanted);
+                                      const ReadLibrary &read, const WantedLibrary &wanted);
+    void reject(const ResolvedPath &directory, const std::string &file, const NotUsable &reason);
     void prefer(const std::string &path);
     [[nodiscard]] DriverLibrary describe(const ResolvedPath &directory, const std::string &file,
                                          const LibraryFile &library) const;
@@ -83,6 +102,8 @@ private:
     const std::string &version_;
     std::deque<ResolvedPath> directories_; ///< a deque, so that adding one leaves the others where they are
     std::set<std::string> homes_;          ///< the directories that have libraries of the driver's version
+    std::optional<UnusableLibrary> rejected_; ///< by the find() that goes on
+    std::vector<UnusableLibrary> unusable_;
 };
 
 } // namespace ogh::nvidia_devices

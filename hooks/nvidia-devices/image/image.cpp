@@ -40,13 +40,20 @@ bool has_directory(const ImageReader &reader, const std::string &path)
 
 } // namespace
 
-Image read_image(const ImageReader &reader, const Config &config, Notes &notes)
+Image read_image(const ImageReader &reader, const Config &config, const std::set<std::string> &interpreters,
+                 Notes &notes)
 {
     Image image;
     image.path = environment_value(config, "PATH").value_or("");
-    image.has_only_musl = !has_glibc(reader) && !musl_machines(reader).empty();
+    const bool has_own_loader = has_loader(reader, native_machine().loader);
+    image.is_foreign = !has_own_loader && has_glibc(reader);
+    image.has_loader_32 = image.is_foreign && has_loader(reader, compat32_machine().loader);
+    image.has_only_musl = !has_own_loader && !image.is_foreign && !musl_machines(reader).empty();
     if (image.has_only_musl) // it gets no libraries
         return image;
+    for (const std::string &interpreter : interpreters)
+        if (has_own_loader && !open_image_file(reader, interpreter))
+            image.lacking_interpreters.insert(interpreter);
     if (has_directory(reader, triplet_directory()))
         image.library_directory = triplet_directory();
     image.glibc = read_glibc(reader);

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "image/image_reader.h"
+#include "nvidia-devices/request/capabilities.h"
 #include "oci/config.h"
 
 namespace ogh::nvidia_devices {
@@ -18,11 +19,12 @@ struct OwnTool {
 };
 
 /**
- * nvidia-smi by the container's PATH, and libnvidia-ml.so.1 by its LD_LIBRARY_PATH: what is found through the cache of the
- * loader is the host's, as ldcache-update writes it.
+ * nvidia-smi by the container's PATH, and libnvidia-ml and libcuda by its LD_LIBRARY_PATH, as far as the capabilities bring
+ * the host's: what is found through the cache of the loader is the host's, as ldcache-update writes it.
  * @param reader as of ReadAs::Process
  * @param tree the directory of the host's
  */
-std::vector<OwnTool> find_own_tools(const ImageReader &reader, const Config &config, const std::string &tree);
+std::vector<OwnTool> find_own_tools(const ImageReader &reader, const Config &config,
+                                    const Capabilities &capabilities, const std::string &tree);
 
 } // namespace ogh::nvidia_devices

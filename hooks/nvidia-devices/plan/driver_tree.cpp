@@ -70,13 +70,19 @@ private:
     std::map<std::string, std::string> links_;
 };
 
+/** Whether the image's libraries for forward compatibility go before the host's. */
+bool is_compat_used(const DriverTree &tree, const Image &image)
+{
+    const Capabilities &capabilities = tree.record.capabilities;
+    const bool has_cuda = capabilities.has(Capability::Compute) || capabilities.has(Capability::Video);
+    return image.compat && has_cuda && is_preferred(*image.compat, tree.version);
+}
+
 /** By SONAME, the libraries of the image that go before the host's. */
 std::map<std::string, std::string> winners(const DriverTree &tree, const Image &image, Notes &notes)
 {
     std::map<std::string, std::string> found;
-    const Capabilities &capabilities = tree.record.capabilities;
-    const bool has_cuda = capabilities.has(Capability::Compute) || capabilities.has(Capability::Video);
-    if (!image.compat || !has_cuda || !is_preferred(*image.compat, tree.version))
+    if (!is_compat_used(tree, image))
         return found;
     const auto is_file_of_host = [&](const std::string &name) {
         const auto &ours = tree.files.libraries;
@@ -251,14 +257,50 @@ void plan_links(const DriverTree &tree, const Image &image, Edits &edits)
 
 void say_own_tools(const DriverTree &tree, const Image &image, Notes &notes)
 {
-    for (const OwnTool &tool : image.own_tools)
-        if (tool.version != tree.version)
-            notes.push_back({LogLevel::Warning,
-                             "the image's own " + quote(tool.path) + " is found before the host's: it is " +
-                                 (tool.version.empty() ? "of a driver whose version is not known"
-                                                       : "the driver's of version " + tool.version) +
-                                 ", and this host has " + tree.version +
-                                 "; remove from the image what belongs to the driver"});
+    const bool is_compat = is_compat_used(tree, image);
+    for (const OwnTool &tool : image.own_tools) {
+        if (tool.version == tree.version || (is_compat && directory_of(tool.path) == cuda_compat_directory))
+            continue;
+        notes.push_back({LogLevel::Warning,
+                         "the image's own " + quote(tool.path) + " is found before the host's: it is " +
+                             (tool.version.empty() ? "of a driver whose version is not known"
+                                                   : "the driver's of version " + tool.version) +
+                             ", and this host has " + tree.version +
+                             "; remove from the image what belongs to the driver" +
+                             (file_name_of(tool.path).starts_with("lib")
+                                  ? ", or " + quote(directory_of(tool.path)) + " from LD_LIBRARY_PATH"
+                                  : "")});
+    }
+}
+
+/** A program that cannot be started is "not found", whatever is there. */
+void say_interpreters(const DriverTree &tree, const Image &image, Notes &notes)
+{
+    for (const std::string &interpreter : image.lacking_interpreters) {
+        std::vector<std::string> programs;
+        for (const DriverFile &file : tree.files.files)
+            if (file.interpreter == interpreter)
+                programs.push_back(file_name_of(file.tree_path));
+        notes.push_back({LogLevel::Warning, quote_list(programs) +
+                                                " of the host cannot be started in this image, " +
+                                                "which has no " + quote(interpreter)});
+    }
+}
+
+/** What is said where no program of the image could load the driver's libraries; "" if some could. */
+std::string why_of_no_use(const DriverTree &tree, const Image &image)
+{
+    if (image.has_only_musl)
+        return "the image has musl, and the driver's libraries need glibc: they are not put in";
+    const bool has_32 = tree.record.capabilities.has(Capability::Compat32);
+    if (!image.is_foreign || (image.has_loader_32 && has_32))
+        return "";
+    return image.has_loader_32
+               ? "the image has 32-bit programs alone: the driver's libraries are not put in; 'compat32', "
+                 "beside other capabilities, brings those for them"
+               : "the image's programs are for another processor than this host's: the driver's libraries "
+                 "are "
+                 "not put in";
 }
 
 } // namespace
@@ -267,13 +309,13 @@ void plan_driver_tree(const DriverTree &requested, const Image &image, Edits &ed
 {
     if (!requested.wanted)
         return;
-    if (image.has_only_musl) {
-        notes.push_back({LogLevel::Warning, "the image has musl, and the driver's libraries need glibc: they "
-                                            "are not put in"});
+    if (const std::string why = why_of_no_use(requested, image); !why.empty()) {
+        notes.push_back({LogLevel::Warning, why});
         return;
     }
     DriverTree tree = requested;
     say_own_tools(tree, image, notes);
+    say_interpreters(tree, image, notes);
     tree.files.libraries = loadable(requested.files.libraries, image, notes);
     tree.files.files = usable(requested.files.files, tree.files.libraries, notes);
     if (tree.is_there)

@@ -22,7 +22,7 @@ TreeRecord record_for(const GpuSelection &selection, const Inventory &inventory)
 
 } // namespace
 
-DriverTree read_requested_tree(const Sysroot &driver_root, const GpuSelection &selection,
+DriverTree read_requested_tree(const DriverPlaces &places, const GpuSelection &selection,
                                const Inventory &inventory, const std::optional<std::string> &earlier,
                                Notes &notes)
 {
@@ -37,7 +37,7 @@ DriverTree read_requested_tree(const Sysroot &driver_root, const GpuSelection &s
         tree.record = joined(tree.record, *before);
         tree.is_there = tree.record == *before;
     }
-    tree.files = read_driver_files(driver_root, {tree.version, tree.record.capabilities, is_required}, notes);
+    tree.files = read_driver_files(places, {tree.version, tree.record.capabilities, is_required}, notes);
     return tree;
 }
 

@@ -5,7 +5,7 @@
 #include <string>
 
 #include "base/log.h"
-#include "host/sysroot.h"
+#include "nvidia-devices/driver/driver_places.h"
 #include "nvidia-devices/host/inventory.h"
 #include "nvidia-devices/plan/driver_tree.h"
 #include "nvidia-devices/request/gpu_selection.h"
@@ -17,7 +17,7 @@ namespace ogh::nvidia_devices {
  * @param earlier what that one has left in the tree (record_name); nothing if there was none
  * @throws Error (BrokenHost) if what was named cannot work with what there is; not for a container without GPUs
  */
-DriverTree read_requested_tree(const Sysroot &driver_root, const GpuSelection &selection,
+DriverTree read_requested_tree(const DriverPlaces &places, const GpuSelection &selection,
                                const Inventory &inventory, const std::optional<std::string> &earlier,
                                Notes &notes);
 

@@ -9,7 +9,9 @@
 
 #include <boost/test/unit_test.hpp>
 
+#include "base/error.h"
 #include "base/unique_fd.h"
+#include "loader/elf_file.h"
 #include "loader/elf_library.h"
 #include "support/elf_image.h"
 #include "support/temp_directory.h"
@@ -171,7 +173,7 @@ BOOST_AUTO_TEST_CASE(a_long_dynamic_section_is_read_up_to_a_limit)
 
 BOOST_AUTO_TEST_CASE(what_is_no_elf_library_is_left_out)
 {
-    BOOST_TEST(why("") == "it is no ELF file");
+    BOOST_TEST(why("") == "it is empty");
     BOOST_TEST(why("\x7f"
                    "EL") == "it is no ELF file");
     BOOST_TEST(why("/* GNU ld script */\nGROUP ( libx.so.1 )\n") == "it is no ELF file");
@@ -223,7 +225,9 @@ BOOST_AUTO_TEST_CASE(what_is_mapped_must_be_there)
         image.is_64 = is_64;
         const std::string bytes = image.bytes();
         for (size_t size = 0; size < bytes.size(); size++)
-            BOOST_TEST(why(bytes.substr(0, size)) == (size < 4 ? "it is no ELF file" : cut_short));
+            BOOST_TEST(why(bytes.substr(0, size)) == (size == 0  ? "it is empty"
+                                                      : size < 4 ? "it is no ELF file"
+                                                                 : cut_short));
     }
     const ElfImage image;
     BOOST_TEST(why(patched(image, image.size_at(ElfImage::Load), UINT64_MAX)) == cut_short);
@@ -303,6 +307,25 @@ BOOST_AUTO_TEST_CASE(a_file_that_cannot_be_read_is_left_out)
     const UniqueFd fd(::open(directory.path("libx.so").c_str(), O_WRONLY | O_CLOEXEC));
     const auto result = read_elf_library(fd.get());
     BOOST_TEST(std::get<NotALibrary>(result).why == "it cannot be read: Bad file descriptor");
+}
+
+BOOST_AUTO_TEST_CASE(the_interpreter_of_a_program)
+{
+    const auto interpreter = [](const std::string &bytes) {
+        const UniqueFd fd = file_of(bytes);
+        return read_interpreter(ElfFile(fd.get(), ElfKind::Program));
+    };
+    ElfImage image;
+    image.notes = std::string("/lib/ld.so\0\0", 12);
+    BOOST_TEST(interpreter(image.bytes()).empty());
+    std::string bytes = patched(image, image.segment_at(ElfImage::Note), std::uint32_t{PT_INTERP});
+    BOOST_TEST(interpreter(bytes) == "/lib/ld.so");
+    constexpr size_t type = offsetof(Elf64_Ehdr, e_type);
+    patch(bytes, type, std::uint16_t{ET_EXEC});
+    BOOST_TEST(interpreter(bytes) == "/lib/ld.so");
+    BOOST_TEST(why(bytes) == "it is no shared library");
+    patch(bytes, type, std::uint16_t{ET_REL});
+    BOOST_CHECK_THROW(interpreter(bytes), Error);
 }
 
 BOOST_AUTO_TEST_CASE(zeros_without_end_are_no_elf_file)

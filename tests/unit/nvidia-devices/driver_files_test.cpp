@@ -103,6 +103,29 @@ BOOST_AUTO_TEST_CASE(a_script_is_no_program_of_the_drivers)
     BOOST_TEST((host.files({Capability::Utility}) == expected));
 }
 
+/** Which would print nothing, with success. */
+BOOST_AUTO_TEST_CASE(a_program_that_is_of_no_use_is_left_out_with_a_warning)
+{
+    Host host;
+    const std::string whole = library_image("").bytes();
+    const std::vector<std::pair<std::string, std::string>> cases{
+        {"", "it is empty"},
+        {whole.substr(0, whole.size() / 2), "it is cut short"},
+        {"a text", "it is no ELF file"},
+    };
+    for (const auto &[bytes, why] : cases) {
+        host.file("usr/bin/nvidia-smi", bytes);
+        BOOST_REQUIRE(::chmod(host.path("usr/bin/nvidia-smi").c_str(), 0755) == 0);
+        BOOST_TEST(host.files({Capability::Utility}).empty());
+        BOOST_REQUIRE(host.notes.size() == 1U);
+        BOOST_TEST((host.notes[0].level == LogLevel::Warning));
+        BOOST_TEST(host.notes[0].text == "'" + host.path("usr/bin/nvidia-smi") + "' is left out: " + why);
+    }
+    host.program("usr/local/bin/nvidia-smi");
+    BOOST_TEST(host.files({Capability::Utility}).size() == 1U);
+    BOOST_TEST(host.notes.empty());
+}
+
 BOOST_AUTO_TEST_CASE(configuration)
 {
     Host host;
@@ -241,6 +264,29 @@ BOOST_AUTO_TEST_CASE(firmware)
     host.file(custom, "usr/lib/firmware\n"); // not absolute
     check("usr/lib/firmware/updates/" + std::string(std::begin(kernel.release)), {"gsp_tu10x.bin"});
     BOOST_TEST(host.files({Capability::Compute}).empty());
+}
+
+/** The kernel is told of a directory of the host; a driver alone has another one, as on GKE. */
+BOOST_AUTO_TEST_CASE(firmware_of_a_driver_with_a_root_of_its_own)
+{
+    DriverHost host;
+    host.library("run/driver/usr/lib64", "libnvidia-ml");
+    const std::string name = "/nvidia/" + version + "/gsp_ga10x.bin";
+    const auto found = [&] {
+        const auto files = host.read(ogh::test::named({Capability::Utility}), true, "run/driver").files;
+        return files.empty() ? "" : files.front().host_path.substr(host.path().size());
+    };
+    host.file("lib/firmware" + name); // of another driver of the host's, perhaps
+    BOOST_TEST(found() == "");
+    host.file("run/driver/firmware" + name);
+    BOOST_TEST(found() == "/run/driver/firmware" + name);
+    host.file("run/driver/lib/firmware" + name);
+    BOOST_TEST(found() == "/run/driver/lib/firmware" + name);
+    host.file("run/driver/sys/module/firmware_class/parameters/path", "/firmware\n"); // no kernel has it
+    BOOST_TEST(found() == "/run/driver/lib/firmware" + name);
+    host.file("sys/module/firmware_class/parameters/path", "/run/driver/own\n");
+    host.file("run/driver/own" + name);
+    BOOST_TEST(found() == "/run/driver/own" + name);
 }
 
 BOOST_AUTO_TEST_SUITE_END()

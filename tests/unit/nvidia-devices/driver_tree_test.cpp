@@ -182,6 +182,11 @@ BOOST_FIXTURE_TEST_CASE(what_the_image_has_of_another_driver_is_said, Host)
                "version 535.104.05, and this host has 555.42.07; remove from the image what belongs to "
                "the driver");
     BOOST_TEST(notes[1].text.find("of a driver whose version is not known") != std::string::npos);
+    image.own_tools = {{"/usr/local/cuda/lib64/stubs/libcuda.so", ""}};
+    static_cast<void>(plan());
+    BOOST_REQUIRE(notes.size() == 1U);
+    BOOST_TEST(notes[0].text.ends_with("remove from the image what belongs to the driver, or "
+                                       "'/usr/local/cuda/lib64/stubs' from LD_LIBRARY_PATH"));
 }
 
 BOOST_FIXTURE_TEST_CASE(libraries_for_32_bits_have_a_directory_of_their_own, Host)
@@ -261,6 +266,43 @@ BOOST_FIXTURE_TEST_CASE(musl_gets_nothing_but_a_warning, Host)
     BOOST_TEST((notes[0].level == LogLevel::Warning));
 }
 
+BOOST_FIXTURE_TEST_CASE(an_image_of_another_processor_gets_nothing_but_a_warning, Host)
+{
+    image.is_foreign = true;
+    BOOST_TEST(plan().empty());
+    BOOST_REQUIRE(notes.size() == 1U);
+    BOOST_TEST((notes[0].level == LogLevel::Warning));
+    BOOST_TEST(notes[0].text ==
+               "the image's programs are for another processor than this host's: the driver's "
+               "libraries are not put in");
+    image.has_loader_32 = true;
+    BOOST_TEST(plan().empty());
+    BOOST_TEST(notes[0].text.find("'compat32'") != std::string::npos);
+    tree.record.capabilities = {{Capability::Compute, Capability::Compat32}, false};
+    BOOST_TEST(!plan().empty());
+    BOOST_TEST(notes.empty());
+    image.has_loader_32 = false;
+    BOOST_TEST(plan().empty());
+}
+
+BOOST_FIXTURE_TEST_CASE(programs_that_cannot_be_started_are_said, Host)
+{
+    for (const char *name : {"nvidia-smi", "nvidia-debugdump", "nvidia-cuda-mps-control"}) {
+        file(std::string("bin/") + name, std::string("/usr/bin/") + name);
+        tree.files.files.back().interpreter = "/nix/store/0a1b/ld.so";
+    }
+    tree.files.files.back().interpreter = "/lib64/ld-linux-x86-64.so.2";
+    static_cast<void>(plan());
+    BOOST_TEST(notes.empty());
+    image.lacking_interpreters = {"/nix/store/0a1b/ld.so"};
+    static_cast<void>(plan());
+    BOOST_REQUIRE(notes.size() == 1U);
+    BOOST_TEST((notes[0].level == LogLevel::Warning));
+    BOOST_TEST(notes[0].text ==
+               "'nvidia-smi', 'nvidia-debugdump' of the host cannot be started in this image, "
+               "which has no '/nix/store/0a1b/ld.so'");
+}
+
 BOOST_FIXTURE_TEST_CASE(what_the_images_glibc_is_too_old_for_is_left_out, Host)
 {
     graphics({});
@@ -300,7 +342,13 @@ BOOST_FIXTURE_TEST_CASE(newer_libraries_of_the_image_win, Host)
     BOOST_TEST(link_in_tree("lib64/libcuda.so") == "libcuda.so.1");
     BOOST_TEST(link_in_tree("lib64/libnvidia-ml.so.1") == "libnvidia-ml.so.555.42.07");
     BOOST_TEST(notes.size() == 1U);
+    image.own_tools = {{"/usr/local/cuda/compat/libcuda.so.1", "575.51.03"}}; // which is what it is for
+    static_cast<void>(plan());
+    BOOST_TEST(notes.size() == 1U);
     image.compat->version = "550.99.99";
+    BOOST_TEST(link_in_tree("lib64/libcuda.so.1") == "libcuda.so.555.42.07");
+    BOOST_TEST(notes.size() == 1U); // and of no use then
+    image.own_tools.clear();
     BOOST_TEST(link_in_tree("lib64/libcuda.so.1") == "libcuda.so.555.42.07");
     BOOST_TEST(notes.empty());
 }

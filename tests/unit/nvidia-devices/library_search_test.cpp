@@ -210,14 +210,118 @@ BOOST_AUTO_TEST_CASE(what_an_error_says)
     BOOST_TEST(host.places(libcuda) == "/usr/lib64/" + versioned("libcuda"));
 }
 
+/** What is there of the loaded version and broken is named, and no other version is blamed. */
+BOOST_AUTO_TEST_CASE(a_library_of_the_loaded_version_that_is_of_no_use)
+{
+    const std::string again = "; install the driver's files again";
+    const std::string whole = library_image("libcuda.so.1").bytes();
+    auto foreign = library_image("libcuda.so.1");
+    foreign.machine = EM_S390;
+    const std::vector<std::pair<std::string, std::string>> cases{
+        {"", "it is empty" + again},
+        {whole.substr(0, whole.size() / 2), "it is cut short" + again},
+        {"INPUT(libcuda.so.1)", "it is no ELF file" + again},
+        {library_image("libcuda.so.1", true).bytes(), "it is for 32-bit programs"},
+        {foreign.bytes(), "it is for another processor"},
+    };
+    for (const bool is_cached : {false, true})
+        for (const auto &[bytes, why] : cases) {
+            DriverHost host;
+            host.library("usr/lib64", "libcuda");
+            host.file("usr/lib64/" + versioned("libcuda"), bytes);
+            host.cached("/usr/lib64/libcuda.so.1");
+            if (is_cached)
+                host.write_cache();
+            BOOST_TEST(host.failure(libcuda).message == "'compute' needs 'libcuda.so.555.42.07', and '" +
+                                                            host.path("usr/lib64/" + versioned("libcuda")) +
+                                                            "' cannot be used: " + why);
+        }
+}
+
+BOOST_AUTO_TEST_CASE(a_library_that_this_user_may_not_read)
+{
+    DriverHost host;
+    host.library("usr/lib64", "libcuda");
+    const std::string file = "usr/lib64/" + versioned("libcuda");
+    // A socket cannot be opened by anybody, root included.
+    std::filesystem::remove(host.path(file));
+    BOOST_REQUIRE(::mknod(host.path(file).c_str(), S_IFSOCK | 0600, 0) == 0);
+    BOOST_TEST(host.failure(libcuda).message ==
+               "'compute' needs 'libcuda.so.555.42.07', and '" + host.path(file) +
+                   "' cannot be used: it cannot be read (No such device or address); whoever runs containers "
+                   "must be able to");
+}
+
+/** The driver for 32-bit programs alone, and that for others was updated: the latter is what has to be heard. */
+BOOST_AUTO_TEST_CASE(another_machines_library_hides_no_other_version)
+{
+    DriverHost host;
+    host.library("usr/lib64", "libcuda", false, "560.10.01");
+    host.library("usr/lib", "libcuda", true);
+    BOOST_TEST(host.failure(libcuda).says("there is 'libcuda.so.560.10.01'"));
+    host.cached("/usr/lib64/libcuda.so.1");
+    host.write_cache();
+    BOOST_TEST(host.failure(libcuda).says("there is 'libcuda.so.560.10.01'"));
+}
+
+BOOST_AUTO_TEST_CASE(a_library_without_which_it_works_is_left_out_with_a_warning)
+{
+    DriverHost host;
+    host.library("usr/lib64", "libcuda");
+    host.file("usr/lib64/" + versioned("libnvidia-ptxjitcompiler"));
+    host.file("usr/lib64/" + versioned("libnvidia-nvvm"), library_image("libnvidia-nvvm.so.4", true).bytes());
+    host.file("usr/lib64/" + versioned("libnvidia-glcore")); // nobody asks for it
+    BOOST_TEST(host.places(libcuda) == "/usr/lib64/" + versioned("libcuda"));
+    BOOST_REQUIRE(host.notes.size() == 2U);
+    for (const Note &note : host.notes)
+        BOOST_TEST((note.level == LogLevel::Warning));
+    BOOST_TEST(host.notes[1].text == "'" + host.path("usr/lib64/" + versioned("libnvidia-nvvm")) +
+                                         "' is left out: it is for 32-bit programs");
+    BOOST_TEST(host.notes[0].text == "'" + host.path("usr/lib64/" + versioned("libnvidia-ptxjitcompiler")) +
+                                         "' is left out: it is empty; install the driver's files again");
+    host.library("usr/lib32", "libcuda", true); // which has no libnvidia-nvvm for 32 bits
+    static_cast<void>(host.places({Capability::Compute, Capability::Compat32}));
+    BOOST_TEST(host.notes.size() == 2U);
+}
+
+BOOST_AUTO_TEST_CASE(a_cache_of_directories_that_are_gone_is_as_good_as_none)
+{
+    DriverHost host;
+    host.library("usr/lib64", "libcuda");
+    host.cached("/opt/gone/libcuda.so.1");
+    host.write_cache();
+    BOOST_TEST(host.places(libcuda) == "/usr/lib64/" + versioned("libcuda"));
+}
+
+BOOST_AUTO_TEST_CASE(a_cache_that_leads_elsewhere_has_to_be_made_again)
+{
+    DriverHost host;
+    host.library("usr/lib64", "libcuda", false, "550.10.01");
+    host.library("usr/lib/" + triplet, "libcuda");
+    host.cached("/usr/lib64/libcuda.so.1");
+    host.write_cache();
+    BOOST_TEST(host.failure(libcuda).message ==
+               "'compute' needs 'libcuda.so.555.42.07', which this host does not have; searched: '" +
+                   host.path("usr/lib64") + "'; there is '" +
+                   host.path("usr/lib/" + triplet + "/" + versioned("libcuda")) + "', where '" +
+                   host.path("etc/ld.so.cache") + "' does not lead: run ldconfig on the host");
+}
+
+BOOST_AUTO_TEST_CASE(roots_whose_lib_is_no_link)
+{
+    DriverHost host;
+    host.library("lib/" + triplet, "libcuda");
+    BOOST_TEST(host.places(libcuda) == "/lib/" + triplet + "/" + versioned("libcuda"));
+}
+
 BOOST_AUTO_TEST_CASE(a_cache_that_cannot_be_used)
 {
     DriverHost host;
     host.library("usr/lib64", "libcuda");
     const auto notes = [&] {
         Notes all;
-        static_cast<void>(
-            read_driver_files(Sysroot(host.path()), {version, {{Capability::Compute}, false}}, all));
+        const Sysroot root(host.path());
+        static_cast<void>(read_driver_files({root, "/"}, {version, {{Capability::Compute}, false}}, all));
         return all.empty() ? "" : all.front().text;
     };
     BOOST_TEST(notes() == "");
