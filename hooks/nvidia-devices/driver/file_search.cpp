@@ -90,11 +90,13 @@ constexpr std::array<ConfigName, 13> configs{{
     {"nvidia/nvoptix.bin", "/usr/share", for_graphics},
 }};
 
-constexpr std::array<const char *, 5> config_places{
+constexpr std::array<const char *, 7> config_places{
     "/etc",
     "/usr/local/share",
     "/usr/share",
     "/run/opengl-driver/share", // NixOS
+    "/usr/local/nvidia/share",  // a driver that is one image, as in some virtual machines
+    "/usr/local/nvidia",        // the same, where its directory "vulkan" lies beside the others
     "/",                        // GKE has a directory "vulkan" beside the driver's others
 };
 

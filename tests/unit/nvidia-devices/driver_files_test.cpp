@@ -166,6 +166,23 @@ BOOST_AUTO_TEST_CASE(configuration)
     BOOST_TEST(host.files({Capability::Utility}).empty());
 }
 
+/** As some virtual machines have it, with a cache that names its libraries. */
+BOOST_AUTO_TEST_CASE(configuration_of_a_driver_that_is_one_image)
+{
+    Host host;
+    const std::string icd = "vulkan/icd.d/nvidia_icd.json";
+    const std::string egl = "glvnd/egl_vendor.d/10_nvidia.json";
+    host.file("usr/local/nvidia/" + icd);
+    host.file("usr/local/nvidia/share/" + egl);
+    BOOST_TEST((host.files({Capability::Graphics}) ==
+                std::vector<DriverFile>{
+                    {host.path("usr/local/nvidia/" + icd), "share/" + icd, "/etc/" + icd},
+                    {host.path("usr/local/nvidia/share/" + egl), "share/" + egl, "/usr/share/" + egl}}));
+    host.file("usr/local/nvidia/share/" + icd); // as the programs of such a machine are told
+    BOOST_TEST(host.files({Capability::Graphics}).front().host_path ==
+               host.path("usr/local/nvidia/share/" + icd));
+}
+
 BOOST_AUTO_TEST_CASE(application_profiles_of_this_version)
 {
     Host host;
