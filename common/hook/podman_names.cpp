@@ -3,7 +3,6 @@
 
 #include <fcntl.h>
 
-
 #include "base/error.h"
 #include "base/file.h"
 #include "base/json.h"

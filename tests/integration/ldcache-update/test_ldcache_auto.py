@@ -104,7 +104,7 @@ def test_what_cannot_be_read_stops_nobody_who_asked_for_a_gpu_alone(make, driver
     told(result, words)
 
 
-@pytest.mark.parametrize("cache", ["/etc/ld-x86.cach", "/opt/etc/so.cache"])
+@pytest.mark.parametrize("cache", ["/etc/ldx86.cache", "/opt/etc/so.cache"])
 @pytest.mark.parametrize("path", [None, f"/x:{POINT}/lib64"])
 def test_a_loader_that_reads_another_cache_is_told_of(make, driver, cache, path):
     """As Exherbo's and Clear Linux's, and those of Nix and Guix: nothing that is written here helps, a variable does."""
