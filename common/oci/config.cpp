@@ -11,6 +11,7 @@
 #include "base/file.h"
 #include "base/json.h"
 #include "base/text.h"
+#include "oci/one_reading.h"
 
 namespace ogh {
 
@@ -184,6 +185,7 @@ bool read_bool(const json &object, const char *name)
 Config parse_config(std::string_view text, const std::string &bundle)
 {
     const json document = parse_object(text, config_name);
+    check_one_reading(text, config_name);
     Config config;
     config.rootfs = read_rootfs(document, bundle);
     for (const auto &[key, value] : object_member(document, "annotations").items())

@@ -55,6 +55,28 @@ def test_annotations_of_others_give_nothing(bare):
     assert started(box.run(LOOK)) == "nothing\n"
 
 
+@pytest.mark.parametrize("change", [
+    lambda text: text.replace('"annotations"', '"Annotations"'),
+    lambda text: text.replace('"annotations"', f'"Annotations": {{"{KEY}": "none"}}, "annotations"'),
+    lambda text: text.replace('"annotations"', f'"annotations": {{"{KEY}": "none"}}, "annotations"'),
+])
+def test_what_runtimes_read_differently_starts_nothing(everywhere, change):
+    """runc takes each of these for annotations, joined; crun the first or the last, or none."""
+    box = everywhere()
+    box.annotations[KEY] = "all"
+    write = box.bundle.write
+
+    def write_changed():
+        write()
+        path = box.bundle.directory / "config.json"
+        text = path.read_text(encoding="utf-8")
+        assert change(text) != text
+        path.write_text(change(text), encoding="utf-8")
+
+    box.bundle.write = write_changed
+    refused(box.run(LOOK), 1, "config.json: the member ")
+
+
 def test_another_hooks_annotation_gives_nothing(bare):
     for name in ("nvidia-devices", "nvidia-devices.capabilities", "amd-kfd", "ldcache-update"):
         box = bare()

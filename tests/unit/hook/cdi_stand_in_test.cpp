@@ -26,8 +26,10 @@ Failure check(const TempDirectory &host)
 
 std::string made_by_the_hook()
 {
+    Notes notes;
     return to_json(
-        {"nvidia-devices", vendor.kind, "/x/nvidia-devices", {}, "/x/ldcache-update", {}, {{"0", "0"}}});
+        {"nvidia-devices", vendor.kind, "/x/nvidia-devices", {}, "/x/ldcache-update", {}, {{"0", "0"}}},
+        notes);
 }
 
 } // namespace

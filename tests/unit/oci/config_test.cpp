@@ -128,6 +128,31 @@ BOOST_AUTO_TEST_CASE(wrong_types_are_refused)
     }
 }
 
+BOOST_AUTO_TEST_CASE(what_runtimes_read_differently_is_refused)
+{
+    const auto why_not = [](const std::string &members) {
+        return failure_of([&] { parse_config(R"({"root":{"path":"/r"},)" + members + "}", "/b"); }).message;
+    };
+    for (const char *name : {"Annotations", "ANNOTATIONS", "annotation\u017f", "an\u006eotationS"})
+        BOOST_TEST(
+            why_not("\"" + std::string(name) + R"(":{"a":"b"})").find("is 'annotations' to some runtimes") !=
+                std::string::npos,
+            name);
+    for (const char *members : {R"("annotations":{},"annotations":{})", R"("annotations":{"a":"b","a":"c"})",
+                                R"("hooks":{"x":[],"X":[]})", R"("process":{"env":[],"Env":[]})",
+                                R"("mounts":[{"type":"bind","type":"tmpfs"}])", R"("x":1,"x":2)",
+                                R"("\u0061nnotations":{},"annotations":{})"})
+        BOOST_TEST(why_not(members).find("is there twice") != std::string::npos, members);
+    for (const char *members :
+         {R"("process":{"Env":[]})", R"("Linux":{})", R"("linux":{"lin\u212a":1,"cgroupspath":"x"})",
+          R"("mounts":[{"Destination":"/a"}])", R"("linux":{"resources":{"devices":[{"Allow":true}]}})"})
+        BOOST_TEST(why_not(members).find("to some runtimes") != std::string::npos, members);
+    BOOST_TEST(
+        why_not(
+            R"("annotations":{"Type":"a","type":"b","PATH":"c"},"linux":{"sysctl":{"Root":"x","root":"y"}},
+        "x":{"y":1,"z":[{"y":1},{"y":2}]},"y":2)") == "");
+}
+
 BOOST_AUTO_TEST_CASE(a_long_file_takes_linear_time)
 {
     // With quadratic time this takes minutes.
