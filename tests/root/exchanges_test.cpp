@@ -73,7 +73,7 @@ public:
         for (int step = 0; run(race, step, step + more); step += stride)
             continue;
         BOOST_TEST_MESSAGE(race << ": " << succeeded_ << " done, " << refused_ << " refused");
-        BOOST_TEST(succeeded_ + refused_ > 30 / stride);
+        BOOST_TEST(succeeded_ + refused_ > 20 / stride); // tables of mounts are read before it enters
     }
 
 private:
