@@ -172,13 +172,21 @@ BOOST_FIXTURE_TEST_CASE(of_a_quota_no_more_is_held_than_its_containers_that_live
     constexpr unsigned most = 3;
     constexpr int kills = sanitized ? 20 : 200;
     std::minstd_rand random(7); // NOLINT(cert-msc51-cpp): the same each time
+    const auto usual = [&] { // time that one takes here until it has what it asks for, in microseconds
+        const Init init;
+        const std::int64_t begin = boottime_ns();
+        const Child hook = waiter(*this, any_with_quota(init, most));
+        while (list().entries.empty())
+            ::usleep(100);
+        return static_cast<unsigned>((boottime_ns() - begin) / 1000);
+    }();
     std::vector<Init> living;
     int taken = 0;
     for (int count = 0; count < kills; ++count) {
         Init init;
         {
             Child hook = waiter(*this, any_with_quota(init, most));
-            ::usleep(static_cast<useconds_t>(random() % 4000));
+            ::usleep(static_cast<useconds_t>(random() % (2 * usual)));
             hook.kill();
             hook.wait();
         }

@@ -121,7 +121,8 @@ def test_cdi_has_the_gpus_of_the_day(command, gpus):
     assert (done.returncode, done.stderr) == (0, "")
     spec, end = json.JSONDecoder().raw_decode(done.stdout)
     names = [device["name"] for device in spec["devices"]]
-    assert [gpu.uuid for gpu in gpus] == names[-len(gpus):] and len(names) == 73 + len(gpus)
+    assert {*(gpu.uuid for gpu in gpus), "all", "0", "gpu0", "31", "gpu31"} < set(names)
+    assert len(names) == len(set(names))
     assert json.loads(done.stdout[end:])["kind"] == "io.oci-gpu-hooks/mount-srv"
     assert command.run("cdi", "ldcache-update").returncode == 2
     done = command.run("cdi", "--kind", "nvidia.com/gpu", "nvidia-devices")
