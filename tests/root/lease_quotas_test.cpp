@@ -172,7 +172,7 @@ BOOST_FIXTURE_TEST_CASE(of_a_quota_no_more_is_held_than_its_containers_that_live
     constexpr unsigned most = 3;
     constexpr int kills = sanitized ? 20 : 200;
     std::minstd_rand random(7); // NOLINT(cert-msc51-cpp): the same each time
-    const auto usual = [&] { // time that one takes here until it has what it asks for, in microseconds
+    const auto usual = [&] {    // time that one takes here until it has what it asks for, in microseconds
         const Init init;
         const std::int64_t begin = boottime_ns();
         const Child hook = waiter(*this, any_with_quota(init, most));
