@@ -98,6 +98,9 @@ public:
         return true;
     }
 
+    /** @throws Error unless the document has ended with what was read */
+    void end_document() { const Event event(parser_); }
+
 private:
     void read_members(YamlNode &node, size_t depth)
     {
@@ -116,8 +119,12 @@ private:
 
 std::optional<YamlNode> read_yaml(std::string_view text)
 {
+    YamlParser parser(text);
     YamlNode root;
-    return YamlParser(text).read(root) ? std::optional(std::move(root)) : std::nullopt;
+    if (!parser.read(root))
+        return std::nullopt;
+    parser.end_document();
+    return root;
 }
 
 } // namespace ogh::cdi

@@ -189,7 +189,7 @@ def test_no_option_of_a_hook_is_unknown(command, installed_host, built, hook):
     """The list of what a file may have knows each option, and whether it has a value."""
     text = subprocess.run([built / "hooks" / hook / hook, "--help"], check=True, capture_output=True,
                           encoding="utf-8").stdout
-    options = re.findall(r"^  (?:-\w,)?(--\S+)( [A-Z])?", text, re.MULTILINE)
+    options = re.findall(r"^  (?:-\w,)?(--\S+)( [A-Z[])?", text, re.MULTILINE)
     args, actions = [], ["--cdi", "--drain", "--for", "--format", "--help", "--inspect", "--kind", "--list", "--plan",
                          "--reason", "--undrain", "--version"]
     for name, has_value in options:

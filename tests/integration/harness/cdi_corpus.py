@@ -208,9 +208,6 @@ devices:
                  block.replace("kind: s@.com/cc", "kind: >-\n  s@.com/cc"), block.replace("name: d", "? name\n    : d"),
                  block.replace("type: c", "type: &x c"), block.replace("/dev/s@", '"/dev/\\x73@"'),
                  "%YAML 1.1\n---\n" + block,
-                 f"containerEdits: &e {{env: [A=b]}}\n" + block.replace("containerEdits:\n",
-                 "containerEdits:\n      <<: *e\n"),
-                 block.replace("containerEdits:\n", "containerEdits:\n      <<: [{env: [A=b]}, {mounts: []}]\n"),
                  block.replace("  - name", "- name").replace("\n    ", "\n  ")):
         yield Entry(text)
     for text in (document, json.dumps(json.loads(document), indent=2), json.dumps(json.loads(document), indent="\t"),
@@ -231,7 +228,10 @@ devices:
                  "type: c: d"),
                  "\x07" + block):
         yield refused(text)
-    yield refused(block.replace("/dev/s@", '"/dev/s@\\0x"'), differs=dict.fromkeys((OLD, LATER), STRICT))
+    for text in (block.replace("/dev/s@", '"/dev/s@\\0x"'),
+                 block.replace("containerEdits:\n", "containerEdits: &e\n") + "containerEdits: *e\n",
+                 block.replace("containerEdits:\n", "containerEdits:\n      <<: [{env: [A=b]}, {mounts: []}]\n")):
+        yield refused(text, differs=dict.fromkeys((OLD, LATER), STRICT))
 
 
 def edits():

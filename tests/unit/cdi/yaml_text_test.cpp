@@ -71,6 +71,7 @@ BOOST_AUTO_TEST_CASE(what_is_no_yaml_is_refused_with_its_line)
     BOOST_TEST(why_not("a: [b\nc: d").starts_with("it is no YAML, line 2: "));
     BOOST_TEST(!why_not(std::string("a: x\0y", 6)).empty());
     BOOST_TEST(!why_not("a: \xff").empty());
+    BOOST_TEST(why_not("{a: \n}: b}").starts_with("it is no YAML, line 2: ")); // behind what is whole
     BOOST_TEST((failure_of([] { static_cast<void>(read_yaml("[")); }).kind == ErrorKind::BrokenHost));
 }
 
