@@ -277,7 +277,7 @@ def test_what_the_examples_name_exists(built):
         assert set(re.findall(r"OCI_GPU_HOOKS_\w+", text)) <= variables, path
         assert {*re.findall(r"io\.oci-gpu-hooks\.([\w.-]+)", text)} <= set(keys), path
         assert set(re.findall(r"CONCOURSE_\w+", text)) <= WORKERS | WEBS, path
-        for option in {*re.findall(r"(?<=[\"` ])--[a-z-]+", text)} - {"--for", "--engine", "--hook"}:
+        for option in {*re.findall(r"(?<=[\"` ])--[a-z-]+", text)} - {"--for", "--engine", "--hook", "--all"}:
             assert f"{option} " in helps or f"{option}\n" in helps, (path, option)
     assert variables <= set(re.findall(r"OCI_GPU_HOOKS_\w+", named)) | {"OCI_GPU_HOOKS_LDCACHE_UPDATE"}
     found = re.findall(r'"([^"]*)" in (oci-gpu-hooks(?:-leases)?|[a-z-]+)\(([1-8])\)', re.sub(r"\s+", " ", named))
