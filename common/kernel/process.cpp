@@ -131,7 +131,7 @@ void limit_capabilities(const std::vector<unsigned> &kept)
                          : static_cast<capng_select_t>(CAPNG_SELECT_CAPS | CAPNG_SELECT_AMBIENT),
                      "cannot reduce this process's capabilities");
     // What became of the bounding set the library does not return, but looks at.
-    if (::capng_have_capabilities(CAPNG_SELECT_BOUNDS) != CAPNG_NONE)
+    if (may_empty_bounding_set && ::capng_have_capabilities(CAPNG_SELECT_BOUNDS) != CAPNG_NONE)
         throw Error(ErrorKind::Failure, "cannot empty the capability bounding set");
 }
 
