@@ -127,8 +127,8 @@ def test_cve_2024_0135_0136_0137_nothing_of_the_image_is_run(box, scratch, traps
             (box.rootfs / name).symlink_to("/" + name)
     trace = scratch / "trace"
     box.wrapper = ("/usr/bin/strace", "-D", "-f", "-qq", "-o", trace, "-e", "trace=execve,execveat")
-    # A loader that is a link to itself, as the host's is here, is refused: H3.
-    look(box, traps == "script", "echo started", "started\n")
+    # A loader that is a link to itself, as the host's is here, runs no program: the image has none.
+    look(box, True, "echo started", "started\n")
     assert trace.read_text().count("exec") == 1, trace.read_text()
     assert not mark.exists() and not (box.rootfs / "mark").exists()
 
