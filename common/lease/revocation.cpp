@@ -23,6 +23,7 @@
 #include "lease/container_cgroup.h"
 #include "lease/lease_changes.h"
 #include "lease/presence.h"
+#include "lease/takeable.h"
 #include "systemd/manager_connection.h"
 #include "systemd/scope_unit.h"
 
