@@ -227,14 +227,11 @@ def test_json_files_are_the_last_and_the_first_out(unpacked, root, tmp_path):
 
 
 def test_an_archive_for_another_machine_is_not_tried(unpacked, root):
-    """A shell would take its programs for scripts."""
+    """A shell would take its programs for scripts. linux32: `uname -m` then says that the machine is another."""
     install(unpacked, root)
     before = files_of(root)
-    (root / "bin/uname").unlink()
-    (root / "bin/uname").write_text("#!/bin/sh\necho another\n", encoding="utf-8")
-    (root / "bin/uname").chmod(0o755)
     for script in (install, uninstall):
-        done = script(unpacked, root, check=False)
+        done = script(unpacked, root, check=False, by=["linux32"])
         assert done.returncode == 1 and "on such a machine alone" in done.stderr
     assert files_of(root) == before
 
