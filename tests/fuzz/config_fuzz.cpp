@@ -154,11 +154,13 @@ void check(std::string_view input)
     const bool is_right = document && is_config(*document);
     if (!outcome.value) {
         require(outcome.kind == ErrorKind::Failure, "a config.json that cannot be used is a plain failure");
-        require(!is_right || nesting(input) != Nesting::Fine, "what an engine may write is read");
+        require(!is_right || nesting(input) != Nesting::Fine || names(input) != Names::Fine,
+                "what an engine may write is read");
         return;
     }
     require(is_right, "a config.json that was read is one");
     require(nesting(input) != Nesting::TooDeep, "nesting has a limit");
+    require(names(input) != Names::Twice, "no member comes twice");
     check_content(*outcome.value, *document);
     check_lists(*outcome.value, *document);
     check_hooks(*outcome.value, *document);

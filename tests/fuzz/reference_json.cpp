@@ -2,7 +2,9 @@
 #include "reference_json.h"
 
 #include <algorithm>
+#include <set>
 #include <string>
+#include <vector>
 
 namespace ogh::fuzz {
 
@@ -38,6 +40,32 @@ Nesting nesting(std::string_view text)
     if (deepest == 65)
         return Nesting::Either;
     return deepest < 65 ? Nesting::Fine : Nesting::TooDeep;
+}
+
+Names names(std::string_view text)
+{
+    std::vector<std::set<std::string>> objects;
+    Names found = Names::Fine;
+    const auto look = [&](int /*depth*/, json::parse_event_t event, json &parsed) {
+        if (event == json::parse_event_t::object_start)
+            objects.emplace_back();
+        else if (event == json::parse_event_t::object_end)
+            objects.pop_back();
+        else if (event == json::parse_event_t::key) {
+            const auto &name = parsed.get_ref<const std::string &>();
+            if (!objects.back().insert(name).second)
+                found = Names::Twice;
+            const auto has_case = [](char c) { return (c >= 'A' && c <= 'Z') || (c & 0x80) != 0; };
+            const std::set<std::string> of_the_specification = {"additionalGids", "cgroupsPath",
+                                                                "mountLabel"};
+            if (found == Names::Fine && !of_the_specification.contains(name) &&
+                std::any_of(name.begin(), name.end(), has_case))
+                found = Names::Either;
+        }
+        return true;
+    };
+    static_cast<void>(json::parse(text.begin(), text.end(), look, false));
+    return found;
 }
 
 const json *member(const json &object, const char *name)

@@ -16,6 +16,10 @@ std::optional<nlohmann::json> whole_object(std::string_view text);
 enum class Nesting { Fine, Either, TooDeep };
 Nesting nesting(std::string_view text);
 
+/** What the names of members say of a JSON text: that some reader may see something else in it, or that Go certainly does. */
+enum class Names { Fine, Either, Twice };
+Names names(std::string_view text);
+
 /** A member that is absent or null is nullptr. */
 const nlohmann::json *member(const nlohmann::json &object, const char *name);
 
