@@ -4,18 +4,52 @@
 #include <algorithm>
 #include <array>
 #include <limits>
+#include <optional>
 #include <set>
+#include <string>
+#include <string_view>
+#include <utility>
 
 #include "base/contains.h"
 #include "base/text.h"
 #include "cdi/fields.h"
 #include "cdi/names.h"
-#include "cdi/version.h"
 #include "cdi/yaml_text.h"
 
 namespace ogh::cdi {
 
 namespace {
+
+/** A version of the specification of CDI. */
+using Version = std::array<unsigned, 3>;
+
+constexpr Version v0_3{0, 3, 0};
+constexpr Version v0_4{0, 4, 0};
+constexpr Version v0_5{0, 5, 0};
+constexpr Version v0_6{0, 6, 0};
+constexpr Version v0_7{0, 7, 0};
+constexpr Version v1_1{1, 1, 0};
+
+/**
+ * "0.6.0", perhaps with a `v` in front; nothing if there is no such version. 0.3.0 is the first one: the reference
+ * implementation knows two before it, and says of whatever has them that it should have 0.3.0.
+ */
+std::optional<Version> parse_version(std::string_view text)
+{
+    constexpr auto versions = std::to_array<std::pair<std::string_view, Version>>({{"0.3.0", v0_3},
+                                                                                   {"0.4.0", v0_4},
+                                                                                   {"0.5.0", v0_5},
+                                                                                   {"0.6.0", v0_6},
+                                                                                   {"0.7.0", v0_7},
+                                                                                   {"0.8.0", {0, 8, 0}},
+                                                                                   {"1.0.0", {1, 0, 0}},
+                                                                                   {"1.1.0", v1_1}});
+    if (text.starts_with('v'))
+        text.remove_prefix(1);
+    const auto *const known = std::find_if(versions.begin(), versions.end(),
+                                           [&](const auto &version) { return version.first == text; });
+    return known == versions.end() ? std::nullopt : std::optional(known->second);
+}
 
 void require(const std::string &problem, const Value &at)
 {

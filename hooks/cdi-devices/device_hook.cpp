@@ -10,25 +10,181 @@
 
 #include "base/contains.h"
 #include "base/error.h"
+#include "base/log.h"
 #include "base/text.h"
-#include "cdi-devices/device_list.h"
-#include "cdi-devices/device_options.h"
 #include "cdi-devices/host/device_keys.h"
 #include "cdi-devices/host/host_files.h"
 #include "cdi-devices/image.h"
+#include "cdi-devices/plan/mount_plan.h"
 #include "cdi-devices/plan/node_plan.h"
 #include "cdi-devices/plan/plan.h"
+#include "cdi-devices/plan/vendor_hooks.h"
 #include "cdi-devices/request/device_choice.h"
 #include "cdi-devices/request/device_request.h"
 #include "cdi/spec_directories.h"
 #include "hook/gpu_lease.h"
+#include "hook/hook.h"
+#include "hook/listing.h"
 #include "host/pci_devices.h"
+#include "host/sysroot.h"
 #include "request/annotations.h"
 #include "request/pod_limit.h"
 
 namespace ogh::cdi_devices {
 
 namespace {
+
+/** What the host says beside the options of every hook. */
+struct Options {
+    std::vector<std::string> directories;
+    std::optional<std::string> allow;
+    std::optional<unsigned> max_devices;
+    Writable writable = Writable::Stated;
+    bool give_gpus = false;
+    bool ignore_health = false; ///< of those GPUs
+    bool require_env = false;
+    bool engine_annotations = false;
+    LeaseOptions leases;
+    ListOptions list;
+};
+
+void add_options(CommandLine &cli, Options &options)
+{
+    cli.add(
+        {"--spec-dir", "DIR",
+         "Where CDI specifications are; may be given several times, and the last wins (default: /etc/cdi, "
+         "/var/run/cdi)"},
+        options.directories);
+    cli.add({"--allow", "KIND[=NAME],...", "The only devices that may be given (default: every device)"},
+            options.allow);
+    cli.add({"--max-devices", "N", "How many devices a container may have (default: no limit)"},
+            options.max_devices);
+    cli.add_choice(
+        {"--writable", "NAME",
+         "Mounts: stated (where the specification says rw), spec (where it does not say ro) or never "
+         "(default: stated)"},
+        {"stated", "spec", "never"}, [&](const std::string &name) {
+            options.writable = name == "spec"    ? Writable::Spec
+                               : name == "never" ? Writable::Never
+                                                 : Writable::Stated;
+        });
+    cli.add_flag(
+        "--require-env",
+        "Start no container that lacks a variable which a specification sets, as a hook cannot set it "
+        "(default: warn)",
+        options.require_env);
+    cli.add_flag(
+        "--engine-annotations",
+        "Annotations cdi.k8s.io/... of engines ask as well; not with --only (default: they are not read)",
+        options.engine_annotations);
+    cli.add_flag(
+        "--give-gpus",
+        "Give GPUs of which another hook knows as well; needs --allow and --max-devices (default: that "
+        "hook alone gives them)",
+        options.give_gpus);
+    cli.add_flag("--ignore-health", "With --give-gpus: give GPUs that look dead as well",
+                 options.ignore_health);
+    add_lease_options(cli, options.leases);
+    add_list_options(cli, "Print the devices of this host's specifications, and do nothing else",
+                     ListFormats::Common, options.list);
+}
+
+/** @throws Error (Usage) for what does not go together */
+void check(const Options &options, const CommonOptions &common)
+{
+    check(options.list);
+    check(options.leases);
+    if (options.engine_annotations && !common.only.empty())
+        throw Error(ErrorKind::Usage,
+                    "--engine-annotations and --only cannot be combined: what engines are asked "
+                    "for is not looked at by --only");
+    if (options.ignore_health && !options.give_gpus)
+        throw Error(ErrorKind::Usage, "--ignore-health needs --give-gpus");
+    if (options.give_gpus && (!options.allow || !options.max_devices))
+        throw Error(ErrorKind::Usage,
+                    "--give-gpus needs --allow and --max-devices: what the hook for these GPUs "
+                    "allows does not count for this one");
+}
+
+/** @param options as check() accepts them @throws Error (Usage) */
+Policy policy_of(const Options &options)
+{
+    Policy policy;
+    policy.allow(options.allow);
+    policy.at_most(options.max_devices);
+    return policy;
+}
+
+/** Where specifications are, in the order in which they count. @throws Error (Usage) */
+std::vector<std::string> directories_of(const Options &options)
+{
+    std::vector<std::string> directories;
+    for (const std::string &directory : options.directories)
+        directories.push_back(absolute_directory(directory, "--spec-dir"));
+    return directories.empty() ? cdi::default_directories : directories;
+}
+
+/** What of it this hook cannot do; "" if it can do all. */
+std::string obstacle(const cdi::ContainerEdits &edits)
+{
+    std::string words;
+    const auto add = [&](bool is_there, const char *word) {
+        if (is_there)
+            words += (words.empty() ? "" : ", ") + std::string(word);
+    };
+    add(!edits.env.empty(), "env");
+    add(!edits.groups.empty(), "additionalGids");
+    add(edits.intel_rdt, "intelRdt");
+    add(!edits.net_devices.empty(), "netDevices");
+    try {
+        static_cast<void>(vendor_actions(edits.hooks));
+    } catch (const Error &) { // who asks for the device is told which
+        add(true, "hooks");
+    }
+    return words;
+}
+
+/** What a device is; without keys, where the host is not as the specification says: who asks for it is told. */
+DeviceKeys keys_of(const FoundDevice &found, const Sysroot &sysroot)
+{
+    DeviceKeys keys;
+    try {
+        Notes notes;
+        const HostFiles host = look_at_host(combine({found}), {}, sysroot);
+        const std::vector<DeviceNodes> nodes{nodes_of(found, host)};
+        keys = find_device_keys(nodes, false, sysroot, notes).front();
+        if (!keys.gpu_hook.empty())
+            keys = find_device_keys(nodes, true, sysroot, notes).front();
+    } catch (const Error &) { // as the comment above says
+        keys.keys.clear();
+    }
+    return keys;
+}
+
+/**
+ * What --list says: a row for each device of the specifications, with what leases know it by where that can be told.
+ * @param gives_gpus --give-gpus
+ */
+HostListing list_devices(const std::vector<cdi::SpecFile> &files, const Policy &policy, bool gives_gpus,
+                         const Sysroot &sysroot)
+{
+    HostListing list{
+        "devices", {}, {"device", "nodes", "mounts", "keys", "specification", "not done", "state"}, {}};
+    const DeviceIndex index(files);
+    for (const auto &[name, found] : index.devices()) {
+        const cdi::ContainerEdits edits = combine({found});
+        const auto keys = keys_of(found, sysroot);
+        const bool is_others = !keys.gpu_hook.empty() && !gives_gpus;
+        list.rows.push_back({name.full(), edits.nodes.size(), edits.mounts.size(),
+                             known(list_text(keys.keys)), found.file->path, known(obstacle(edits)),
+                             is_others             ? keys.gpu_hook + " gives it"
+                             : policy.allows(name) ? ""
+                                                   : "not allowed"});
+    }
+    for (const auto &[name, both] : index.conflicts())
+        list.rows.push_back({name.full(), nullptr, nullptr, nullptr, both, nullptr, "in two specifications"});
+    return list;
+}
 
 constexpr const char *hook_name = "cdi-devices";
 

@@ -1,17 +1,180 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "nvidia-devices/nvidia_gpus.h"
 
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
 #include "base/error.h"
+#include "base/log.h"
+#include "base/text.h"
+#include "hook/gpu_vendor.h"
 #include "host/pci_devices.h"
+#include "image/container_view.h"
+#include "nvidia-devices/driver/driver_files.h"
+#include "nvidia-devices/driver/driver_places.h"
+#include "nvidia-devices/driver/instance_query.h"
 #include "nvidia-devices/host/candidates.h"
 #include "nvidia-devices/host/gpu_users.h"
-#include "nvidia-devices/host/instance_names.h"
-#include "nvidia-devices/nvidia_host.h"
+#include "nvidia-devices/host/inventory.h"
+#include "nvidia-devices/host/library_answer.h"
+#include "nvidia-devices/host/mig_devices.h"
+#include "nvidia-devices/plan/driver_tree.h"
+#include "nvidia-devices/plan/inputs.h"
+#include "nvidia-devices/request/extras.h"
+#include "nvidia-devices/request/gpu_selection.h"
 #include "nvidia-devices/request/plugin_names.h"
 #include "request/availability.h"
+#include "request/candidate.h"
 #include "request/candidate_addresses.h"
+#include "request/selectors.h"
 
 namespace ogh::nvidia_devices {
+
+namespace {
+
+/**
+ * Asks NVIDIA's library for names of instances (MIG), where a request or the policy has one and a GPU is divided.
+ * @throws Error: NotAvailable if it cannot be asked, BrokenHost if it answers what cannot be; with the names that need no
+ *         library
+ */
+void name_instances_for(const Selectors &selectors, const SelectionPolicy &policy, const DriverPlaces &places,
+                        Inventory &inventory, Notes &notes)
+{
+    const auto name = find_library_name(selectors, policy);
+    const auto addresses = addresses_of_divided(inventory);
+    if (!name || addresses.empty())
+        return;
+    const auto no_names = [&](ErrorKind kind, const std::string &why) {
+        return Error(kind, "no GPU " + quote(*name) + ": " + why + "; " + without_library(inventory));
+    };
+    try {
+        if (!inventory.version)
+            throw NoLibrary("the driver's version is not known");
+        const std::string answer =
+            query_instances(places.sysroot, open_driver_root(places), inventory, addresses, notes);
+        name_instances(parse_library_answer(answer), inventory);
+    } catch (const NoLibrary &error) {
+        throw no_names(
+            ErrorKind::NotAvailable,
+            std::string("NVIDIA's library alone knows how the instances of a GPU (MIG) are counted, and "
+                        "UUIDs and profiles of theirs, and ") +
+                error.what());
+    } catch (const Error &error) {
+        throw no_names(error.kind(), error.what());
+    }
+}
+
+/** A host with NVIDIA's driver, and what a container wants of it. */
+class NvidiaHost final : public GpuHost {
+public:
+    NvidiaHost(DriverPlaces places, Inventory inventory, std::vector<Candidate> gpus, Extras extras);
+    [[nodiscard]] GpuUsers find_users(const Processes &processes, const Monitors &monitors) const override;
+    [[nodiscard]] std::unique_ptr<const GpuInputs> gather(const std::vector<size_t> &chosen, Hook &hook,
+                                                          Notes &notes) override;
+
+private:
+    DriverPlaces places_;
+    Inventory inventory_; ///< moved into what gather() returns
+    Extras extras_;
+};
+
+TreeRecord record_for(const GpuSelection &selection, const Inventory &inventory)
+{
+    TreeRecord record{selection.capabilities};
+    // Only the profile for graphics names GPUs: a second request for another GPU otherwise finds all there.
+    if (selection.capabilities.has(Capability::Graphics) || selection.capabilities.has(Capability::Display)) {
+        for (const size_t gpu : selection.gpus)
+            record.minors.insert(inventory.gpus[gpu].information.minor.value());
+    }
+    return record;
+}
+
+/**
+ * Finds the files for what is chosen, together with what an earlier request for the same container has brought.
+ * @param earlier what that one has left in the tree (record_name); nothing if there was none
+ * @throws Error (BrokenHost) if what was named cannot work with what there is; not for a container without GPUs
+ */
+DriverTree read_requested_tree(const DriverPlaces &places, const GpuSelection &selection,
+                               const Inventory &inventory, const std::optional<std::string> &earlier,
+                               Notes &notes)
+{
+    const bool is_required = !selection.gpus.empty();
+    if (!inventory.version && is_required)
+        throw Error(ErrorKind::BrokenHost,
+                    "the files of a driver whose version cannot be understood cannot be found");
+    if (!inventory.version)
+        return {};
+    DriverTree tree{true, false, record_for(selection, inventory), *inventory.version, {}};
+    if (const auto before = earlier ? parse_tree_record(*earlier) : std::nullopt) {
+        tree.record = joined(tree.record, *before);
+        tree.is_there = tree.record == *before;
+    }
+    tree.files = read_driver_files(places, {tree.version, tree.record.capabilities, is_required}, notes);
+    return tree;
+}
+
+/** A further request of a container may move an earlier one to what this one does not mean. */
+void read_chosen(const Sysroot &sysroot, Inventory &inventory, const std::vector<InstancePlace> &chosen)
+{
+    read_instances(sysroot, inventory, chosen);
+    for (const auto &[gpu, place] : chosen) {
+        const std::string &problem = inventory.gpus[gpu].instances[place].problem;
+        if (!problem.empty())
+            throw Error(ErrorKind::BrokenHost, "the instance cannot be given: " + problem);
+    }
+}
+
+/** The driver's files for what is chosen, and the image that they are for. */
+void read_files(const DriverPlaces &places, Hook &hook, NvidiaInputs &inputs, Notes &notes)
+{
+    std::optional<std::string> earlier;
+    if (hook.config())
+        earlier = read_previous_request(hook.look(), std::string(tree_directory) + "/" + record_name);
+    inputs.tree = read_requested_tree(places, inputs.selection, inputs.inventory, earlier, notes);
+    if (!hook.config())
+        return;
+    std::set<std::string> interpreters;
+    for (const DriverFile &file : inputs.tree.files.files)
+        if (!file.interpreter.empty())
+            interpreters.insert(file.interpreter);
+    const ImageReader &reader = hook.look().reader(ReadAs::Process);
+    inputs.image = read_image(reader, *hook.config(), interpreters, notes);
+    if (!earlier)
+        inputs.image.own_tools =
+            find_own_tools(reader, *hook.config(), inputs.selection.capabilities, tree_directory);
+}
+
+NvidiaHost::NvidiaHost(DriverPlaces places, Inventory inventory, std::vector<Candidate> gpus, Extras extras)
+    : GpuHost(std::move(gpus)), places_(std::move(places)), inventory_(std::move(inventory)),
+      extras_(std::move(extras))
+{
+}
+
+GpuUsers NvidiaHost::find_users(const Processes &processes, const Monitors &monitors) const
+{
+    return nvidia_devices::find_users(places_.sysroot, inventory_, processes, monitors);
+}
+
+std::unique_ptr<const GpuInputs> NvidiaHost::gather(const std::vector<size_t> &chosen, Hook &hook,
+                                                    Notes &notes)
+{
+    auto inputs = std::make_unique<NvidiaInputs>();
+    inputs->selection = selection_of(chosen, inventory_);
+    read_chosen(places_.sysroot, inventory_, inputs->selection.instances);
+    inputs->selection.capabilities = extras_.capabilities;
+    inputs->selection.imex_channels = extras_.imex_channels;
+    inputs->requirements = extras_.requirements;
+    inputs->nodes = read_device_nodes(places_.sysroot, inventory_, inputs->selection);
+    inputs->inventory = std::move(inventory_);
+    if (extras_.has_files)
+        read_files(places_, hook, *inputs, notes);
+    return inputs;
+}
+
+} // namespace
 
 /**
  * The units of nvidia-container-toolkit 1.18 and later write /var/run/cdi/nvidia.yaml. `none` gives what the driver says of
