@@ -9,7 +9,6 @@
 #include <utility>
 
 #include "base/unique_fd.h"
-#include "nvidia/compat_note.h"
 #include "nvidia/cuda_compat.h"
 #include "promise.h"
 #include "target.h"

@@ -1,13 +1,35 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <optional>
+#include <set>
+#include <string>
+#include <string_view>
+
 #include "base/log.h"
 #include "edits/edits.h"
 #include "nvidia-devices/driver/driver_files.h"
 #include "nvidia-devices/image/image.h"
-#include "nvidia-devices/plan/tree_record.h"
+#include "nvidia-devices/request/capabilities.h"
 
 namespace ogh::nvidia_devices {
+
+/** What a container's tree was made for; it is kept in the tree for a later request for the same container. */
+struct TreeRecord {
+    Capabilities capabilities;
+    std::set<unsigned> minors = {}; ///< of /dev/nvidiaN; only where the tree depends on them
+
+    bool operator==(const TreeRecord &) const = default;
+};
+
+/** Both. */
+TreeRecord joined(const TreeRecord &one, const TreeRecord &other);
+
+/** For the tree. */
+std::string to_text(const TreeRecord &record);
+
+/** @return nothing if it is no such record */
+std::optional<TreeRecord> parse_tree_record(std::string_view text);
 
 /** Where CUDA images look for the driver: their PATH and LD_LIBRARY_PATH have directories of it. */
 constexpr const char *tree_directory = "/usr/local/nvidia";

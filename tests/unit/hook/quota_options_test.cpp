@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <boost/test/unit_test.hpp>
 
-#include "hook/quota_options.h"
+#include "hook/lease_options.h"
 #include "support/expect.h"
 
 BOOST_AUTO_TEST_SUITE(quota_options)

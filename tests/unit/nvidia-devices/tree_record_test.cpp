@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <boost/test/unit_test.hpp>
 
-#include "nvidia-devices/plan/tree_record.h"
+#include "nvidia-devices/plan/driver_tree.h"
 
 BOOST_AUTO_TEST_SUITE(nvidia_devices_tree_record)
 

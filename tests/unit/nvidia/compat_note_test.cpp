@@ -9,7 +9,7 @@
 #include <boost/test/unit_test.hpp>
 
 #include "base/unique_fd.h"
-#include "nvidia/compat_note.h"
+#include "nvidia/cuda_compat.h"
 #include "support/compat_library.h"
 
 BOOST_AUTO_TEST_SUITE(compat_note)
