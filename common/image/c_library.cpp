@@ -39,16 +39,21 @@ std::optional<UniqueFd> find(const ImageReader &image, const std::string &path, 
     }
 }
 
-/** glibc's loader has the path of its cache as a text in it: that for which it was built. */
-bool reads_cache(const ImageReader &image, int loader, const std::string &path)
+/**
+ * glibc's loader has the path of its cache as a text in it: that for which it was built. gcompat's, which starts musl's in
+ * its place, and musl's own under glibc's name go by musl's file, and name musl's loader or that file.
+ */
+bool goes_by_known_file(const ImageReader &image, int loader, const std::string &path)
 {
     using namespace std::string_view_literals;
     constexpr size_t max_loader_size = size_t{4} << 20U; // one with all symbols has 1.2 MB
     const std::string what = quote(path) + " in the container";
     try {
         const Inode inode = Inode::of(loader, what);
-        return read_all(image.open(loader, inode, what).get(), max_loader_size, what, inode.size)
-                   .find("\0/etc/ld.so.cache\0"sv) != std::string::npos;
+        const std::string text =
+            read_all(image.open(loader, inode, what).get(), max_loader_size, what, inode.size);
+        return text.find("\0/etc/ld.so.cache\0"sv) != std::string::npos ||
+               text.find("/ld-musl-"sv) != std::string::npos;
     } catch (const Error &error) {
         if (error.kind() != ErrorKind::Failure && error.kind() != ErrorKind::HostileContainer)
             throw;
@@ -74,7 +79,7 @@ std::vector<std::string> places_without_cache(const ImageReader &image)
     std::vector<std::string> places;
     for (const std::string loader : glibc_loaders) {
         const auto found = find(image, loader, Kind::File);
-        if (found && !reads_cache(image, found->get(), loader))
+        if (found && !goes_by_known_file(image, found->get(), loader))
             places.push_back(loader);
     }
     for (const std::string store : {"/nix/store", "/gnu/store"}) {

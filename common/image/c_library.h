@@ -18,8 +18,9 @@ bool has_loader(const ImageReader &image, const std::string &path);
 bool has_glibc(const ImageReader &image);
 
 /**
- * Those of the image whose programs find no library by /etc/ld.so.cache: loaders of glibc's that were built for another
- * file or none (Exherbo, Clear Linux), and the stores of Nix and Guix, where programs name a loader of their own.
+ * Those of the image whose programs find no library by /etc/ld.so.cache, nor by musl's file: loaders of glibc's that were
+ * built for another file or none (Exherbo, Clear Linux, a glibc beside Alpine's musl), and the stores of Nix and Guix,
+ * where programs name a loader of their own.
  * @throws SystemError
  */
 std::vector<std::string> places_without_cache(const ImageReader &image);

@@ -106,8 +106,7 @@ LoaderImage read_loader_image(ContainerView &view)
         const ImageReader reader = view.reader(ReadAs::Process);
         image.has_glibc = has_glibc(reader);
         machines = musl_machines(reader);
-        if (machines.empty()) // what has glibc's name is gcompat's beside musl, and goes by musl's file
-            image.without_cache = places_without_cache(reader);
+        image.without_cache = places_without_cache(reader);
     }
     if (image.has_glibc) {
         image.cache = read_loader_file(view, loader_cache_path, max_cache_size);

@@ -61,6 +61,17 @@ def musl(box):
     debian_root.add_musl(box.rootfs)
 
 
+def musl_for_glibc(box):
+    """As Alpine with gcompat, or libc6-compat as it was before: what has the name of glibc's loader has musl's run programs."""
+    musl(box)
+    (box.rootfs / "lib64").mkdir()
+    (box.rootfs / LOADER).symlink_to("/lib/ld-musl-x86_64.so.1")
+
+
+def musl_and_glibc(box):
+    small(box)
+    shutil.copy(debian_root.MUSL_LOADER, box.rootfs / "lib")
+
 
 def with_32(box):
     """With a loader for 32-bit programs too."""

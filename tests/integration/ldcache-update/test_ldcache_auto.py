@@ -10,7 +10,7 @@ import pytest
 
 from harness import concourse, engines
 from harness.box import PREFIX
-from harness.debian_root import LIBRARIES, LOADER
+from harness.debian_root import LIBRARIES, LOADER, MUSL_LOADER
 from harness.expect import started, told
 from harness.ldcache import CACHE, CONF, in_the_container, read, snapshot
 
@@ -106,9 +106,13 @@ def test_what_cannot_be_read_stops_nobody_who_asked_for_a_gpu_alone(make, driver
 
 @pytest.mark.parametrize("cache", ["/etc/ldx86.cache", "/opt/etc/so.cache"])
 @pytest.mark.parametrize("path", [None, f"/x:{POINT}/lib64"])
-def test_a_loader_that_reads_another_cache_is_told_of(make, driver, cache, path):
-    """As Exherbo's and Clear Linux's, and those of Nix and Guix: nothing that is written here helps, a variable does."""
+@pytest.mark.parametrize("beside", [None, MUSL_LOADER], ids=["alone", "beside musl"])
+def test_a_loader_that_reads_another_cache_is_told_of(make, driver, cache, path, beside):
+    """As Exherbo's and Clear Linux's, those of Nix and Guix, and a glibc that was put beside Alpine's musl: nothing that is
+    written here helps, a variable does."""
     box = make(None)
+    if beside:
+        shutil.copy(beside, box.rootfs / "lib")
     box.loader = "concourse"
     loader = box.rootfs / LIBRARIES / "ld-linux-x86-64.so.2"  # where the link leads inside
     text = loader.read_bytes()

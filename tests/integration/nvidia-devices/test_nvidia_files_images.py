@@ -3,6 +3,7 @@
 place, links' places that are taken, programs that renew the loader cache, and no C library that could use them."""
 
 import os
+import shutil
 import subprocess
 from functools import partial
 from pathlib import Path
@@ -157,6 +158,22 @@ def test_an_image_with_musl_gets_nodes_alone(files_box, installed, machine, engi
     assert "ModifyDeviceFiles: 0" in seen and end == "0"
     told(result, "the image has musl, and the driver's libraries need glibc")
     assert image_files(box.rootfs) == image_files(plain.rootfs) and installed.places
+
+
+@pytest.mark.parametrize("image", [driver_images.musl_for_glibc, driver_images.musl_and_glibc],
+                         ids=lambda image: image.__name__)
+def test_an_image_with_musl_and_a_loader_of_glibcs_name_gets_libraries(files_box, installed, shop, image):
+    """Programs for glibc find them by whichever of the loaders it is, and by the right file; those for musl as well."""
+    box = files_box(image=image)
+    shutil.copy(shop.musl_probe, box.rootfs / "musl-probe")
+    result = box.run("nvidia-smi libcuda.so.1; /musl-probe libcuda.so.1; cat /etc/ld-musl-x86_64.path")
+    program, other, *searched = started(result).splitlines()  # the first says where a link leads
+    by_musl = f"libcuda.so.1 {POINT}/lib64/libcuda.so.1"
+    assert program == f"libcuda.so.1 {OURS}"
+    assert other == by_musl and searched == [f"{POINT}/lib64", "/lib", "/usr/local/lib", "/usr/lib"]
+    cached = {entry.path for entry in read((box.rootfs / CACHE).read_bytes()) if entry.name == "libcuda.so.1"}
+    assert cached == {f"{POINT}/lib64/libcuda.so.1"} and installed.places
+    assert not any("LD_LIBRARY_PATH" in line or "musl, and" in line for line in result.said), result.said
 
 
 @pytest.mark.parametrize("engine", [RUNC, engines.MAPPED[1]], ids=str)

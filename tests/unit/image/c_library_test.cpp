@@ -93,6 +93,8 @@ BOOST_FIXTURE_TEST_CASE(a_loader_that_does_not_name_the_cache_reads_another_one,
     for (const auto &[content, reads] :
          std::vector<std::pair<std::string, bool>>{{"\0/etc/ld.so.cache\0"s, true},
                                                    {"\177ELF...\0/etc/ld.so.cache\0..."s, true},
+                                                   {"\0/lib/ld-musl-x86_64.so.1\0"s, true}, // gcompat's
+                                                   {"%.*s/etc/ld-musl-x86_64.path\0"s, true},
                                                    {""s, false},
                                                    {"\0/etc/ld-x86_64-pc-linux-gnu.cache\0"s, false},
                                                    {"\0/opt/etc/ld.so.cache\0"s, false},
