@@ -2,6 +2,7 @@
 """What podman itself does after oci-gpu-hooks install and uninstall."""
 
 import json
+import subprocess
 
 import pytest
 
@@ -164,3 +165,15 @@ def test_the_administrators_defaults_stay_in_effect(real, files, images):
     assert images.sees("none") == images.sees("both") == f"{NOTHING} models"
     files.write("etc/containers/containers.conf.d/99-zz.conf", "[containers]\nannotations = []\n")
     assert says(real)[0][0] == "error", "what is in effect after all files"
+
+
+@pytest.mark.parametrize("version, severity", [("4.5.0", "error"), ("4.5.1", None), ("4.10.0", None),
+                                               ("of mine", "note")])
+def test_the_first_version_under_which_no_image_asks(real, files, machine, scratch, version, severity):
+    """By programs that say nothing but a version: podman's notes have it among the fixes of 4.5.1."""
+    subprocess.run(["gcc", "-x", "c", "-", "-o", scratch / "podman"], check=True, encoding="ascii",
+                   input=f'int puts(const char *);int main(void){{puts("podman version {version}");}}')
+    machine.mount("--bind", scratch / "podman", "/usr/bin/podman")
+    assert [said for said, _ in says(real)] == ([severity] if severity else [])
+    assert real("install", "--engine", "podman", "--defaults").returncode == 0
+    assert (files.path / DEFAULTS).exists() == (severity is not None)
