@@ -134,6 +134,14 @@ def test_kube_play(podman, scratch):
     assert "this container's name is not known" in result.stderr
 
 
+def own_etc(podman, scratch):
+    """/etc with an empty directory for specifications, scratch/etc/cdi."""
+    for name in ("etc/cdi", "work"):
+        (scratch / name).mkdir(parents=True)
+    podman.host.mount("-t", "overlay", "-o", f"lowerdir=/etc,upperdir={scratch}/etc,workdir={scratch}/work", "overlay",
+                      "/etc")
+
+
 def test_build(podman, hook, srv, scratch):
     """Its annotations are the image's alone, so no hook finds a request, not even where an image that is built upon has
     one, for which hooks are called; a device is one, from podman 5 on."""
@@ -142,13 +150,35 @@ def test_build(podman, hook, srv, scratch):
         assert podman.build("--hooks-dir", podman.podman.hooks, *ALL, "--tag", tag) == ""
     if is_version_4():
         return
-    for name in ("etc", "work"):
-        (scratch / name).mkdir()
-    (scratch / "etc/cdi").mkdir()
-    podman.host.mount("-t", "overlay", "-o", f"lowerdir=/etc,upperdir={scratch}/etc,workdir={scratch}/work", "overlay",
-                      "/etc")
+    own_etc(podman, scratch)
     cdi.write(scratch / "etc/cdi", hook.executable, "--source-dir", srv.path)
     assert podman.build("--device", f"{cdi.KIND}/mount-srv=all") == DIRECTORIES
+
+
+def test_a_step_of_a_build_has_a_gpu(podman, nv_hook, machine, scratch):
+    """By a device, within the policy; its lease ends with the step. Without a runtime nothing is given. podman 4.3 knows no
+    such devices, and says so."""
+    def build(name, *words, steps=2):
+        file = podman.directory / "Containerfile"
+        file.write_text(f"FROM {IMAGE}\n" + f"RUN {PROBE} probe /dev/nvidia*\n" * steps, encoding="utf-8")
+        return podman.call("build", "--no-cache", *LIMITS, "--device", f"{cdi.KIND}/nvidia-devices={name}", *words, "--file",
+                           file, podman.podman.hooks, check=False)
+
+    own_etc(podman, scratch)
+    cdi.write(scratch / "etc/cdi", nv_hook.executable, "--max-devices", "1", "--min-lease", "exclusive", sysroot=machine.path)
+    done = build("1", "--isolation", "oci", "--network", "none")
+    if is_version_4():
+        assert done.returncode != 0 and "no such file" in done.stderr, done.stderr
+        return
+    steps = done.stdout.split("STEP ")[2:]
+    nodes = ["\n".join(line for line in step.splitlines() if line.startswith("/dev/")) for step in steps]
+    assert [probed(each) for each in nodes] == [given(machine.gpus[1])] * 2, done
+    listed = podman.host.run([nv_hook.executable, "--sysroot", machine.path, "--list"]).stdout
+    assert "exclusive" not in listed and "buildah" not in listed, listed
+    done = build("any:2", "--isolation", "oci", "--network", "none")
+    assert done.returncode != 0 and "2 GPUs asked for, and the host's policy" in done.stderr, done.stderr
+    done = build("1", "--isolation", "chroot", "--network", "host", steps=1)
+    assert "\n/dev/nvidiactl|" not in done.stdout, "the page says that nothing is given"
 
 
 def test_an_image_with_our_annotations(podman):
