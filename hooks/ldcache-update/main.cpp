@@ -31,7 +31,10 @@ int main(int argc, char **argv)
                 hook.say_notes();
                 hook.carry_out(edits);
             };
-            if (asked->asker == ogh::Asker::OtherHook)
+            // `auto` of a CDI specification or of the host's goes along as well: what was asked for is the device.
+            const bool goes_along =
+                asked->asker == ogh::Asker::OtherHook || (asked->is_by_host() && asked->what.value == "auto");
+            if (goes_along)
                 hook.try_to(serve);
             else
                 serve();

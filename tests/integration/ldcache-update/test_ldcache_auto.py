@@ -88,10 +88,12 @@ def loop(path):
     ("etc", Path.touch, False, "nothing was asked of this hook itself, ignoring"),
     ("etc", loop, False, "nothing was asked of this hook itself, ignoring"),
     ("lib64", loop, False, "the image has neither glibc's loader nor musl's where programs name it")])
-def test_what_cannot_be_read_stops_nobody_who_asked_for_a_gpu_alone(make, driver, place, put, found, words):
+@pytest.mark.parametrize("options", [[], ["--request", "auto"]], ids=["by an annotation", "by a device"])
+def test_what_cannot_be_read_stops_nobody_who_asked_for_a_gpu_alone(make, driver, place, put, found, words, options):
     """It is said, and what can be written is."""
     box = make(None)
     box.loader = "concourse"
+    box.args = [*box.args, *options]
     path = box.rootfs / place
     if path.is_dir() and not path.is_symlink():
         shutil.rmtree(path)
