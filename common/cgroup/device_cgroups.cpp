@@ -100,4 +100,12 @@ void DeviceCgroups::deny(const DeviceRules &rules)
         deny_v2(second_, unwanted);
 }
 
+bool DeviceCgroups::begin_at(const std::string &path) const
+{
+    const auto do_all = [&](const std::vector<Cgroup> &all) {
+        return all.empty() || all.front().path == path;
+    };
+    return do_all(first_) && do_all(second_);
+}
+
 } // namespace ogh

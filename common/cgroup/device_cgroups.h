@@ -49,6 +49,9 @@ public:
      */
     void deny(const DeviceRules &rules);
 
+    /** Whether the outermost of them is that cgroup, in each hierarchy in which there are some. */
+    [[nodiscard]] bool begin_at(const std::string &path) const;
+
     /** Those that a scope of systemd's may have which is this container's, see scope_cgroups(); mostly one or none. */
     [[nodiscard]] const std::vector<std::string> &scopes() const { return scopes_; }
 

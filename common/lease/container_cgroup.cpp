@@ -4,11 +4,11 @@
 #include <dirent.h>
 #include <fcntl.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <array>
 #include <cerrno>
-#include <ctime>
 #include <utility>
 
 #include "base/error.h"
@@ -135,13 +135,13 @@ std::optional<std::uint64_t> cpu_used_in(int directory, bool is_version_2)
     return used ? std::optional(*used * 1000) : std::nullopt;
 }
 
-std::optional<std::uint64_t> cpu_used_by(pid_t pid)
+/** As far as that is possible. */
+void thaw_cgroup(const MountTable &mounts, const std::string &path)
 {
-    clockid_t clock{};
-    timespec used{};
-    if (::clock_getcpuclockid(pid, &clock) != 0 || ::clock_gettime(clock, &used) != 0)
-        return std::nullopt;
-    return static_cast<std::uint64_t>(used.tv_sec) * 1'000'000'000 + static_cast<std::uint64_t>(used.tv_nsec);
+    const CgroupDirectory found = open_cgroup(mounts, "freezer", path);
+    const UniqueFd file(::openat(found.fd.get(), "freezer.state", O_WRONLY | O_CLOEXEC));
+    if (file.valid())
+        write_all(file.get(), "THAWED", "the state of a cgroup");
 }
 
 } // namespace
@@ -212,11 +212,26 @@ try {
         return;
     const MountTable mounts(processes.open_own("mountinfo").get());
     for (const std::string &path :
-         container_cgroups(*theirs, *ours, holder.cgroup ? holder.cgroup->path : "")) {
-        const CgroupDirectory found = open_cgroup(mounts, "freezer", path);
-        const UniqueFd file(::openat(found.fd.get(), "freezer.state", O_WRONLY | O_CLOEXEC));
-        if (file.valid())
-            write_all(file.get(), "THAWED", "the state of a cgroup");
+         container_cgroups(*theirs, *ours, holder.cgroup ? holder.cgroup->path : ""))
+        thaw_cgroup(mounts, path);
+} catch (const Error &) {
+    return; // so it does not end, which is an error itself
+}
+
+void thaw_all(const Processes &processes, const Holder &holder)
+try {
+    const auto space = processes.pid_namespace_of(std::to_string(holder.init.pid));
+    if (!holder.own_pid_namespace || !holder.cgroup || !space)
+        return;
+    const MountTable mounts(processes.open_own("mountinfo").get());
+    thaw_cgroup(mounts, holder.cgroup->path);
+    const CgroupDirectory found = open_cgroup(mounts, "freezer", holder.cgroup->path);
+    const UniqueFd file(::openat(found.fd.get(), "cgroup.procs", O_WRONLY | O_CLOEXEC));
+    for (const pid_t pid : file.valid() ? processes.all() : std::vector<pid_t>()) {
+        const std::string number = std::to_string(pid);
+        if (processes.is_in_pid_namespace(pid, *space) &&
+            ::write(file.get(), number.data(), number.size()) < 0)
+            continue; // it has ended
     }
 } catch (const Error &) {
     return; // so it does not end, which is an error itself
@@ -231,7 +246,8 @@ try {
     const CgroupDirectory found = open_cgroup(mounts, cgroup->controller, cgroup->path);
     const auto by_all =
         found.fd.valid() ? cpu_used_in(found.fd.get(), cgroup->controller.empty()) : std::nullopt;
-    const auto by_init = cpu_used_by(holder.init.pid); // afterwards: what it uses meanwhile is nobody else's
+    const auto by_init =
+        processor_time_of(holder.init.pid); // afterwards: what it uses meanwhile is nobody else's
     if (!by_init || !by_all)
         return std::nullopt;
     return *by_all - std::min(*by_all, *by_init);

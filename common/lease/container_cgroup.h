@@ -44,6 +44,9 @@ bool is_frozen(const Processes &processes, pid_t pid);
  */
 void thaw(const Processes &processes, const Holder &holder);
 
+/** The same where processes of the container are in cgroups that it has made itself, and frozen there; this takes longer. */
+void thaw_all(const Processes &processes, const Holder &holder);
+
 /**
  * What the processes of a container but its init have used of the CPU, in ns, those that have ended too: cpuacct.usage, or
  * cpu.stat in version 2, less the clock of init.

@@ -18,6 +18,24 @@ Error ended()
     return {ErrorKind::Failure, "the container's init process has ended"};
 }
 
+/** Some process of the cgroup besides `except`. @return nothing if there is none; not valid if it cannot be held */
+std::optional<UniqueFd> find_another(const Processes &processes, const OwnCgroup &cgroup, pid_t except)
+{
+    auto pids = processes_in(processes, cgroup);
+    std::erase(pids, except);
+    if (pids.empty())
+        return std::nullopt;
+    auto held = processes.open_pidfd(pids.front());
+    // Between the list and the descriptor the number may have become another process's.
+    pids = processes_in(processes, cgroup);
+    std::erase(pids, except);
+    if (pids.empty())
+        return std::nullopt;
+    if (!held || std::find(pids.begin(), pids.end(), held->id.pid) == pids.end())
+        return UniqueFd();
+    return std::move(held->pidfd);
+}
+
 /** Whether it has ended for certain. Without its init it may be there still, by its cgroup. */
 bool is_missing(const Processes &processes, const Holder &holder)
 {
@@ -57,21 +75,22 @@ std::optional<UniqueFd> find_container(const Processes &processes, const Holder 
     return find_another(processes, *holder.cgroup, 0);
 }
 
-std::optional<UniqueFd> find_another(const Processes &processes, const OwnCgroup &cgroup, pid_t except)
+std::optional<UniqueFd> find_company(const Processes &processes, const Holder &holder)
 {
-    auto pids = processes_in(processes, cgroup);
-    std::erase(pids, except);
-    if (pids.empty())
+    const pid_t init = holder.init.pid;
+    if (auto found = find_another(processes, holder.cgroup.value(), init))
+        return found;
+    const auto space = processes.pid_namespace_of(std::to_string(init));
+    if (!space)
         return std::nullopt;
-    auto held = processes.open_pidfd(pids.front());
-    // Between the list and the descriptor the number may have become another process's.
-    pids = processes_in(processes, cgroup);
-    std::erase(pids, except);
-    if (pids.empty())
-        return std::nullopt;
-    if (!held || std::find(pids.begin(), pids.end(), held->id.pid) == pids.end())
-        return UniqueFd();
-    return std::move(held->pidfd);
+    for (const pid_t pid : processes.all()) {
+        if (pid == init || !processes.is_in_pid_namespace(pid, *space))
+            continue;
+        auto held = processes.open_pidfd(pid); // not one that has only not been waited for
+        if (held && processes.is_in_pid_namespace(pid, *space))
+            return std::move(held->pidfd);
+    }
+    return std::nullopt;
 }
 
 void drop_missing_holders(const Processes &processes, LeaseState &state, const Demand &demand)

@@ -2,18 +2,24 @@
 #include "lease/processes.h"
 
 #include <fcntl.h>
+#include <sys/ioctl.h>
 #include <sys/stat.h>
 #include <sys/vfs.h>
 #include <unistd.h>
 #include <linux/magic.h>
+#include <linux/nsfs.h>
 
 #include <cerrno>
+#include <climits>
 #include <csignal>
+#include <ctime>
 
 #include "base/error.h"
 #include "base/file.h"
+#include "base/letters.h"
 #include "base/number.h"
 #include "base/text.h"
+#include "kernel/directory_entries.h"
 
 namespace ogh {
 
@@ -65,6 +71,15 @@ bool has_executed_nothing(std::string_view stat)
     constexpr std::uint64_t second = 100;               // in ticks of procfs
     return (number_in(stat, flags).value_or(0) & forked_without_exec) != 0 &&
            number_in(stat, user_ticks).value_or(0) + number_in(stat, system_ticks).value_or(0) < second;
+}
+
+std::optional<std::uint64_t> processor_time_of(pid_t pid)
+{
+    clockid_t clock{};
+    timespec used{};
+    if (::clock_getcpuclockid(pid, &clock) != 0 || ::clock_gettime(clock, &used) != 0)
+        return std::nullopt;
+    return static_cast<std::uint64_t>(used.tv_sec) * 1'000'000'000 + static_cast<std::uint64_t>(used.tv_nsec);
 }
 
 bool is_first_of_a_pid_namespace(std::string_view information)
@@ -196,6 +211,33 @@ std::string Processes::locks() const
 UniqueFd Processes::open_directory(const std::string &path) const
 {
     return UniqueFd(::openat(proc_.get(), path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+}
+
+std::vector<pid_t> Processes::all() const
+{
+    const auto is_process = [](std::string_view name) { return is_digit(name.front()); };
+    std::vector<pid_t> found;
+    for (const DirectoryEntry &entry :
+         list_directory(proc_.get(), {"/proc", is_process, 0, ErrorKind::BrokenHost})) {
+        if (const auto pid = parse_small_number(entry.name, INT_MAX))
+            found.push_back(static_cast<pid_t>(*pid));
+    }
+    return found;
+}
+
+bool Processes::is_in_pid_namespace(pid_t pid, std::uint64_t pid_namespace) const
+{
+    const std::string path = std::to_string(pid) + "/ns/pid";
+    struct stat status {};
+    if (::fstatat(proc_.get(), path.c_str(), &status, 0) != 0 || status.st_ino == space_.pid_namespace)
+        return false;
+    UniqueFd each(::openat(proc_.get(), path.c_str(), O_RDONLY | O_CLOEXEC));
+    while (each.valid() && ::fstat(each.get(), &status) == 0 && status.st_ino != space_.pid_namespace) {
+        if (status.st_ino == pid_namespace)
+            return true;
+        each = UniqueFd(::ioctl(each.get(), NS_GET_PARENT));
+    }
+    return false;
 }
 
 UniqueFd Processes::open_own(const std::string &name) const

@@ -8,6 +8,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "base/unique_fd.h"
 #include "kernel/pidfd.h"
@@ -26,6 +27,9 @@ std::optional<std::uint64_t> start_time_of(std::string_view stat);
  * be the container's program itself, as crun is WebAssembly's.
  */
 bool has_executed_nothing(std::string_view stat);
+
+/** The processor time that the threads of a process have used, in ns; nothing if it is not there. */
+std::optional<std::uint64_t> processor_time_of(pid_t pid);
 
 /**
  * Whether a process is number 1 of a pid namespace below the one that reads it.
@@ -80,6 +84,12 @@ public:
 
     /** The number of a process's pid namespace. @return nothing if it cannot be told. @throws Error */
     [[nodiscard]] std::optional<std::uint64_t> pid_namespace_of(const std::string &process) const;
+
+    /** Those that /proc shows now. @throws Error (BrokenHost) */
+    [[nodiscard]] std::vector<pid_t> all() const;
+
+    /** Whether the process is in that pid namespace, or in one below it; not where that cannot be told. */
+    [[nodiscard]] bool is_in_pid_namespace(pid_t pid, std::uint64_t pid_namespace) const;
 
     /** Opens a file of this process. @throws SystemError (BrokenHost) */
     [[nodiscard]] UniqueFd open_own(const std::string &name) const;

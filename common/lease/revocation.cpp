@@ -76,18 +76,37 @@ void check_files(const UniqueFd &directory, const DeviceRules &rules)
     }
 }
 
-/** What is open stays so when the rules go. The name of an init that only waits may be the image's own program's. */
+/** Becomes another text whenever the process runs. */
+std::string activity_of(const Processes &processes, pid_t pid)
+{
+    const auto used = processor_time_of(pid);
+    // Its status has how often it was switched to and from: the time is not counted everywhere as it passes.
+    return processes.read(pid, "status").value_or("") + (used ? std::to_string(*used) : "");
+}
+
+/**
+ * What is open stays so when the rules go, but no more can be opened then. The name of an init that only waits may be the
+ * image's own program's.
+ */
 void check_init(const Processes &processes, pid_t pid, const DeviceRules &rules)
 {
+    constexpr int tries = 5;
     if (has_executed_nothing(processes.read(pid, "stat").value_or("")))
         return; // it is the runtime
     const std::string process = std::to_string(pid);
-    const UniqueFd tasks = processes.open_directory(process + "/task");
-    if (!tasks.valid() ||
-        list_directory(tasks.get(), {"threads", is_any_name, 0, ErrorKind::BrokenHost}).size() != 1)
-        throw keeps("threads");
-    check_files(processes.open_directory(process + "/fd"), rules);
-    check_files(processes.open_directory(process + "/map_files"), rules);
+    for (int left = tries; left > 0; --left) {
+        const std::string before = activity_of(processes, pid);
+        const UniqueFd tasks = processes.open_directory(process + "/task");
+        if (!tasks.valid() ||
+            list_directory(tasks.get(), {"threads", is_any_name, 0, ErrorKind::BrokenHost}).size() != 1)
+            throw keeps("threads");
+        check_files(processes.open_directory(process + "/fd"), rules);
+        check_files(processes.open_directory(process + "/map_files"), rules);
+        // Whoever runs meanwhile may have moved a descriptor from behind the look to before it.
+        if (activity_of(processes, pid) == before)
+            return;
+    }
+    throw keeps("no rest");
 }
 
 /** The device cgroups of a container whose init lives. */
@@ -100,6 +119,8 @@ public:
     {
         if (!processes.find(holder.init)) // what was read may be another one's
             throw Error(ErrorKind::Failure, "it has ended");
+        if (!cgroups_.begin_at(holder.cgroup->path)) // then others of its processes are not below
+            throw Error(ErrorKind::Failure, "its first program has moved to another cgroup");
         if (!cgroups_.scopes().empty()) {
             Notes notes;
             systemd_ = ManagerConnection::open(notes);
@@ -130,7 +151,7 @@ private:
 
 bool is_alone(const Processes &processes, const Holder &holder)
 {
-    return !find_another(processes, holder.cgroup.value(), holder.init.pid);
+    return !find_company(processes, holder);
 }
 
 /** @throws Error if it cannot be done; then it may be half done */
@@ -140,12 +161,13 @@ bool take_away(const Processes &processes, const Allocation &allocation)
     const DeviceRules &rules = allocation.rules.value();
     if (!is_alone(processes, holder))
         return false;
-    check_init(processes, holder.init.pid, rules);
     Rules cgroups(processes, holder);
     cgroups.deny(rules);
-    // Whoever has come by now may have opened a device before; whoever comes later cannot.
-    if (is_alone(processes, holder))
+    // Whoever has come by now may have opened a device before, and may have given it to init; whoever comes later cannot.
+    if (is_alone(processes, holder)) {
+        check_init(processes, holder.init.pid, rules);
         return true;
+    }
     cgroups.allow(rules);
     return false;
 }

@@ -38,7 +38,7 @@ Signs look_at(const Processes &processes, const Allocation &allocation, const Pr
     if (!signs.has_started || !signs.only_waits)
         return signs;
     try {
-        signs.company = find_another(processes, *holder.cgroup, holder.init.pid);
+        signs.company = find_company(processes, holder);
     } catch (const Error &) {
         signs.company = UniqueFd(); // its cgroup is gone, or may not be read
     }

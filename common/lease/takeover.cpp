@@ -77,15 +77,15 @@ void kill_all(const Processes &processes, const Holder &holder)
     const std::int64_t limit = boottime_ns() + end_limit_ns;
     while (const auto process = find_container(processes, holder)) {
         const std::int64_t left_ms = (limit - boottime_ns()) / 1'000'000;
-        bool has_time = left_ms > 0;
         if (process->valid()) {
             send(*process, SIGKILL, holder);
             thaw(processes, holder); // now, so that it does nothing more
-            has_time = has_time && ends_within_ms(process->get(), static_cast<int>(left_ms));
+            if (!ends_within_ms(process->get(), between_looks_ms))
+                thaw_all(processes, holder); // its init ends last
         } else {
             ::usleep(1000); // it is on its way out of the cgroup
         }
-        if (!has_time)
+        if (left_ms <= 0)
             throw Error(ErrorKind::BrokenHost,
                         "the container " + quote(holder.container) + " does not end (pid " +
                             std::to_string(holder.init.pid) +
@@ -99,7 +99,7 @@ bool is_still_idle(const Processes &processes, const Holder &holder, const Uniqu
 {
     if (ends_within_ms(init.get(), between_looks_ms))
         return true;
-    auto another = find_another(processes, *holder.cgroup, holder.init.pid);
+    auto another = find_company(processes, holder);
     if (another)
         busy_with = std::move(*another);
     return !another;

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Leases of containers that are known by their cgroup: those without a pid namespace of their own, and idle ones.
+#include <fcntl.h>
+#include <sched.h>
 #include <sys/mount.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -13,6 +15,7 @@
 #include <cerrno>
 #include <csignal>
 #include <ctime>
+#include <filesystem>
 #include <fstream>
 #include <functional>
 #include <optional>
@@ -27,6 +30,7 @@
 #include "cgroup_host.h"
 #include "child.h"
 #include "lease/container_cgroup.h"
+#include "lease/takeover.h"
 #include "lease_host.h"
 #include "stepped.h"
 #include "support/device_programs.h"
@@ -117,6 +121,7 @@ struct Deprivable : Cgroups {
     const Init init{Init::Kind::Started};
     const Init two;
     std::string cgroup;
+    DeviceRule device = node(0);
 
     void start(int version)
     {
@@ -129,16 +134,20 @@ struct Deprivable : Cgroups {
         join(cgroup, init_->pid());
         Leases leases{Sysroot(leases_host.path())};
         Lease lease = leases.take(idle_one(*init_, cgroup));
-        lease.note_rules({node(0)});
+        lease.note_rules({device});
         lease.keep();
         DeviceCgroups container = device_cgroups_of(init_->pid(), cgroup);
         UndoLog undo;
-        container.allow({node(0)}, undo);
+        container.allow({device}, undo);
         undo.drop();
     }
 
-    /** The other one takes it, and at the change of that number (a file is written, or a program of the kernel's) something happens. */
-    [[nodiscard]] Outcome take_stepped(int number, const std::function<void(const Step &)> &happens) const
+    /**
+     * The other one takes it, and at the change of that number (a file is written, or a program of the kernel's) something happens.
+     * @param more a system call that counts as well
+     */
+    [[nodiscard]] Outcome take_stepped(int number, const std::function<void(const Step &)> &happens,
+                                       long more = -1) const
     {
         int changes = 0;
         return in_stepped_child(
@@ -151,7 +160,8 @@ struct Deprivable : Cgroups {
             SYS_openat,
             [&](const Step &now) {
                 const bool is_change = now.number == SYS_write || now.number == SYS_renameat ||
-                                       now.number == SYS_bpf || now.number == SYS_pidfd_open;
+                                       now.number == SYS_bpf || now.number == SYS_pidfd_open ||
+                                       now.number == more;
                 if (is_change && changes++ == number)
                     happens(now);
             });
@@ -160,7 +170,7 @@ struct Deprivable : Cgroups {
     /** Whether a process in the cgroup can. */
     [[nodiscard]] bool can_open() const
     {
-        return answers(version_, cgroup).find(to_text(node(0))) != std::string::npos;
+        return answers(version_, cgroup).find(to_text(device)) != std::string::npos;
     }
 
     [[nodiscard]] bool holds(const Init &one) const
@@ -177,14 +187,126 @@ private:
     Version version_ = Version::One;
 };
 
+/** An init that only waits, and does something when it is told to. */
+class Told : public TempDirectory {
+public:
+    /** @param first, then: what a shell does first, and when it is told to */
+    explicit Told(const std::string &first, const std::string &then)
+    {
+        const std::string wait = "read line < " + path("go") + "\n";
+        const std::string say = "echo > " + path("done") + "\n";
+        init.emplace(first + "\n" + say + wait + then + "\n" + say + wait);
+        wait_for_it();
+    }
+
+    /** Until it has done it, or has ended. */
+    void tell() const
+    {
+        check_call(::write(go_.get(), "\n", 1), "write to a fifo");
+        wait_for_it();
+    }
+
+    [[nodiscard]] bool has_open(const std::string &node) const
+    {
+        std::error_code error;
+        for (const auto &each :
+             std::filesystem::directory_iterator("/proc/" + std::to_string(init->pid()) + "/fd", error)) {
+            if (std::filesystem::read_symlink(each.path(), error) == node)
+                return true;
+        }
+        return false;
+    }
+
+    std::optional<Init> init;
+
+private:
+    void wait_for_it() const
+    {
+        const auto held = Processes().open_pidfd(init->pid());
+        char line = 0;
+        while (held && !has_ended(held->pidfd.get(), 1) && ::read(done_.get(), &line, 1) != 1)
+            continue;
+    }
+
+    [[nodiscard]] UniqueFd fifo(const char *name) const
+    {
+        check_call(::mkfifo(path(name).c_str(), 0600), "mkfifo");
+        return UniqueFd(::open(path(name).c_str(), O_RDWR | O_NONBLOCK | O_CLOEXEC));
+    }
+
+    UniqueFd go_{fifo("go")};
+    UniqueFd done_{fifo("done")};
+};
+
+/** Starts a process in the pid namespace of an init, with which it ends. @param flags of unshare(2) */
+Child start_beside(const Init &init, int flags = 0)
+{
+    Child step([&] {
+        const UniqueFd held(static_cast<int>(::syscall(SYS_pidfd_open, init.pid(), 0)));
+        check_call(::setns(held.get(), CLONE_NEWPID), "setns");
+        Child inside([&] {
+            check_call(::unshare(flags), "unshare");
+            if (::fork() == 0)
+                ::pause();
+        });
+        inside.wait();
+        ::raise(SIGSTOP);
+    });
+    ::waitpid(step.pid(), nullptr, WUNTRACED);
+    return step;
+}
+
+pid_t process_beside(const Init &init)
+{
+    const Processes processes;
+    const auto space = processes.pid_namespace_of(std::to_string(init.pid()));
+    for (const pid_t pid : processes.all()) {
+        if (pid != init.pid() && processes.is_in_pid_namespace(pid, space.value()))
+            return pid;
+    }
+    throw std::runtime_error("there is none");
+}
+
+/** An init that does that at each step of taking its device; one of both has it afterwards. */
+void check_at_each_step(const std::string &before, const std::string &once_told, long more = -1)
+{
+    int change = 0;
+    for (bool reached = true; reached; ++change) {
+        Deprivable host;
+        host.device = {DeviceRule::Type::Char, 1, 5, access_read | access_write};
+        const std::string node = host.path("dev/c1-5");
+        const Told told("node=" + node + "\n" + before, once_told);
+        host.init_ = &*told.init;
+        host.start(1);
+        reached = false;
+        const Outcome outcome = host.take_stepped(
+            change,
+            [&](const Step & /*now*/) {
+                told.tell();
+                reached = true;
+            },
+            more);
+        BOOST_TEST_CONTEXT("change " << change)
+        {
+            BOOST_TEST(outcome.code == 0, outcome);
+            BOOST_TEST(host.holds(host.two));
+            BOOST_TEST(!told.has_open(node), "both have it");
+        }
+    }
+    BOOST_TEST(change > 5);
+    BOOST_TEST_MESSAGE("told at each of " << change << " changes");
+}
+
 /** A process in a cgroup of version 1 that holds it up: one of a container that is paused. */
 class Paused : public TempDirectory {
 public:
-    Paused()
+    /** @param pid of another process that is paused, in a cgroup below */
+    explicit Paused(pid_t pid = 0) : frozen_(cgroup_ + (pid == 0 ? "" : "/below"))
     {
         check_call(::mount("none", path().c_str(), "cgroup", 0, "freezer"), "mount cgroup freezer");
         check_call(::mkdir(cgroup_.c_str(), 0755), "mkdir " + cgroup_);
-        std::ofstream(cgroup_ + "/cgroup.procs") << init_.pid() << std::flush;
+        check_call(pid == 0 ? 0 : ::mkdir(frozen_.c_str(), 0755), "mkdir " + frozen_);
+        std::ofstream(frozen_ + "/cgroup.procs") << (pid == 0 ? init_.pid() : pid) << std::flush;
         set("FROZEN");
         while (state() != "FROZEN\n")
             ::usleep(1000);
@@ -195,9 +317,16 @@ public:
     {
         set("THAWED");
         init_.end();
-        while (::rmdir(cgroup_.c_str()) != 0 && errno == EBUSY)
-            ::usleep(1000);
+        for (const std::string &each : {frozen_, cgroup_}) {
+            while (::rmdir(each.c_str()) != 0 && errno == EBUSY)
+                ::usleep(1000);
+        }
         ::umount2(path().c_str(), MNT_DETACH);
+    }
+
+    [[nodiscard]] std::string cgroup() const
+    {
+        return "/" + std::filesystem::path(cgroup_).filename().string();
     }
 
     [[nodiscard]] pid_t init() const { return init_.pid(); }
@@ -205,14 +334,15 @@ public:
     [[nodiscard]] std::string state() const
     {
         std::ostringstream text;
-        text << std::ifstream(cgroup_ + "/freezer.state").rdbuf();
+        text << std::ifstream(frozen_ + "/freezer.state").rdbuf();
         return text.str();
     }
 
 private:
-    void set(const char *state) const { std::ofstream(cgroup_ + "/freezer.state") << state << std::flush; }
+    void set(const char *state) const { std::ofstream(frozen_ + "/freezer.state") << state << std::flush; }
 
     std::string cgroup_ = path("ogh-test-" + std::to_string(::getpid()));
+    std::string frozen_;
     Init init_{Init::Kind::Joined};
 };
 
@@ -384,6 +514,42 @@ BOOST_FIXTURE_TEST_CASE(an_init_that_could_keep_the_device_open_is_ended, Depriv
     BOOST_TEST(::waitpid(heir.pid(), nullptr, WNOHANG) == heir.pid());
 }
 
+BOOST_AUTO_TEST_CASE(an_init_that_opens_the_device_while_it_is_taken_does_not_keep_it)
+{
+    check_at_each_step("", "exec 9<> $node");
+}
+
+BOOST_AUTO_TEST_CASE(an_init_that_moves_its_descriptors_while_they_are_looked_at_does_not_keep_it)
+{
+    check_at_each_step("exec 9<> $node", "exec 8>&9 9>&-",
+                       SYS_getdents64); // the names are read, and looked up afterwards
+}
+
+BOOST_DATA_TEST_CASE(a_process_that_has_left_the_cgroup_keeps_the_devices, versions, version)
+{
+    for (const int nested : {0, CLONE_NEWPID}) {
+        Deprivable host;
+        host.start(version);
+        const Child step = start_beside(host.init, nested);
+        BOOST_TEST(host.leases_host.take(host.next(host.two)) == busy);
+        BOOST_TEST(host.can_open());
+        BOOST_TEST(host.holds(host.init));
+    }
+}
+
+BOOST_DATA_TEST_CASE_F(Deprivable, an_init_that_has_moved_to_a_cgroup_of_the_same_name_is_found_out, versions,
+                       version)
+{
+    start(version);
+    const Version kind = version == 1 ? Version::One : Version::Two;
+    const std::string name = cgroup.substr(1);
+    make(kind, "c/" + name.substr(0, name.find('/')));
+    join(make(kind, "c/" + name), init.pid());
+    BOOST_TEST(leases_host.take(next(two)) == 0);
+    BOOST_TEST(holds(two));
+    BOOST_TEST((!can_open() || ::waitpid(init.pid(), nullptr, WNOHANG) == init.pid()), "both have it");
+}
+
 BOOST_FIXTURE_TEST_CASE(who_waits_takes_over_as_soon_as_it_may, Cgroups)
 {
     const std::string cgroup = make_own(2);
@@ -500,6 +666,17 @@ BOOST_FIXTURE_TEST_CASE(who_has_ended_thaws_nobody_who_has_its_number_now, Pause
     --holder.init.start_time;
     thaw(processes, holder);
     BOOST_TEST(state() == "THAWED\n");
+}
+
+BOOST_AUTO_TEST_CASE(one_that_has_frozen_a_process_itself_is_ended)
+{
+    const Init init;
+    const Child step = start_beside(init);
+    const Paused paused(process_beside(init));
+    const Processes processes;
+    Holder holder{processes.open_pidfd(init.pid())->id, true, OwnCgroup{"freezer", paused.cgroup(), 0}};
+    BOOST_TEST(preempt(processes, {holder, TakeReason::HeldTooLong}).has_ended);
+    BOOST_TEST(!processes.find(holder.init).has_value());
 }
 
 BOOST_AUTO_TEST_SUITE_END()

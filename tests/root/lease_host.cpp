@@ -21,6 +21,20 @@ namespace ogh::test {
 
 Init::Init(Kind kind)
 {
+    start(kind, {"/bin/sleep", "infinity"});
+}
+
+Init::Init(const std::string &script)
+{
+    start(Kind::Started, {"/bin/sh", "-c", script});
+}
+
+void Init::start(Kind kind, const std::vector<std::string> &program)
+{
+    std::vector<char *> words;
+    for (const std::string &word : program)
+        words.push_back(const_cast<char *>(word.c_str()));
+    words.push_back(nullptr);
     const UniqueFd parent(static_cast<int>(::syscall(SYS_pidfd_open, ::getpid(), 0)));
     const unsigned long flags = SIGCHLD | (kind == Kind::Joined ? 0UL : CLONE_NEWPID);
     pid_ = static_cast<pid_t>(::syscall(SYS_clone, flags, nullptr, nullptr, nullptr, nullptr));
@@ -34,7 +48,7 @@ Init::Init(Kind kind)
     if (has_ended(parent.get()))
         ::_exit(1); // before it could be asked for a signal
     if (kind == Kind::Started)
-        ::execl("/bin/sleep", "sleep", "infinity", nullptr);
+        ::execv(words.front(), words.data());
     for (;;)
         ::pause();
 }

@@ -22,6 +22,8 @@ public:
         Started, ///< as Own, and has executed a program, as that of a container that runs
     };
     explicit Init(Kind kind = Kind::Own);
+    /** As Started; its program is a shell. */
+    explicit Init(const std::string &script);
     Init(Init &&other) noexcept;
     Init &operator=(Init &&other) noexcept;
     Init(const Init &) = delete;
@@ -32,6 +34,8 @@ public:
     void end() noexcept;
 
 private:
+    void start(Kind kind, const std::vector<std::string> &program);
+
     pid_t pid_ = -1;
 };
 
