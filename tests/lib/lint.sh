@@ -26,7 +26,7 @@ lint_format() {
 # run_tidy FILE… , as regular expressions. A directory that is only set up says how clang compiles each file by itself: the
 # build in build/asan compiles several as one, which clang-tidy would not find by their names.
 run_tidy() {
-    configure build/shared clang -Dcpp_args=-g1 -Dlink=shared -Doptimization=0 >/dev/null || return
+    configure build/shared clang -Dlink=shared -Doptimization=0 >/dev/null || return
     run-clang-tidy -quiet -p build/shared "$@" 2>&1 |
         sed -e '/ warnings\? generated\.$/d' -e 's/\x1b\[[0-9;]*m//g'
 }

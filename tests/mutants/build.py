@@ -6,7 +6,7 @@ import os
 import subprocess
 from pathlib import Path
 
-CONFIGURE = ". tests/lib/build.sh; configure {} gcc -Dlink=static -Dcpp_args=-g1"
+CONFIGURE = ". tests/lib/build.sh; configure {} gcc -Dlink=static"
 
 
 class DoesNotBuild(Exception):
