@@ -8,6 +8,7 @@ from pathlib import Path
 from .host import Host
 
 PROJECT = Path(__file__).resolve().parents[3]
+RELEASES = ("bookworm", "trixie")
 # As root on a console; not what the tests themselves are run with.
 ENVIRONMENT = ("env", "-i", "PATH=/usr/sbin:/usr/bin:/sbin:/bin", "HOME=/root", "LC_ALL=C.UTF-8",
                "DEBIAN_FRONTEND=noninteractive")
@@ -22,6 +23,12 @@ def tree(release, kind):
     """One of the root filesystems of tests/roots/make_packaging; only to be read."""
     subprocess.run([PROJECT / "tests/roots/make_packaging", release], check=True)
     return PROJECT / f"build/packaging-{release}" / kind
+
+
+def plain(release):
+    """The one that has apt and what it needs, alone."""
+    subprocess.run([PROJECT / "tests/roots/make_packaging", "--plain", release], check=True)
+    return PROJECT / f"build/plain-{release}/plain"
 
 
 class DebianHost(Host):

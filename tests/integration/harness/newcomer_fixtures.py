@@ -4,14 +4,16 @@ tarball."""
 
 import shutil
 import subprocess
+from contextlib import contextmanager
 
 import pytest
 
 from hosts.nvidia import TWO, UNUSED, NvidiaHost
 
 from . import rootfs
+from .debian_host import RELEASES, DebianHost, plain
 from .host import Host
-from .podman import LIMITS
+from .newcomer import Newcomer
 
 # In the place of the driver's program, which is no script: names the GPUs whose nodes are there.
 NVIDIA_SMI = """
@@ -46,32 +48,66 @@ def show_gpus(host, gpus):
         host.mount("-t", "overlay", "-o", f"lowerdir={gpus.path / name}:/{name}", "overlay", f"/{name}")
 
 
-@pytest.fixture(name="shell")
-def shell_fixture(archive, scratch, gpus):
-    """A function that runs a line of a shell where nothing is installed yet but podman."""
+# Of podman, as tests have to have it; README.md shows it with runc.
+FILES = {
+    "containers.conf": """
+[containers]
+default_ulimits = ["nofile=1024:1024", "nproc=1024:1024"]
+log_driver = "none"
+netns = "none"
+[engine]
+cgroup_manager = "cgroupfs"
+events_logger = "file"
+runtime = "runc"
+""",
+    "storage.conf": """
+[storage]
+driver = "vfs"
+graphroot = "/var/lib/containers/storage"
+runroot = "/run/containers/storage"
+""",
+}
+
+
+@contextmanager
+def newcomer_on(host, scratch, archive):
+    """Somebody in a directory with the archive, on a host with podman and what README.md says of /srv."""
+    host.run(["mkdir", "-p", "/etc/containers", "/srv/datasets", "/srv/models", "/srv/outputs_writable"])
+    for name, text in FILES.items():
+        host.run(["tee", f"/etc/containers/{name}"], input=text)
+    shutil.copy(archive, scratch / "work")
+    yield Newcomer(host, scratch / "work", {"IMAGE": f"--rootfs {rootfs.make(scratch / 'image')}"},
+                   PATH="/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin",
+                   PODMAN_IGNORE_CGROUPSV1_WARNING=1)  # podman 5 says at each start that version 1 is old
+    host.run(["podman", "rm", "--all", "--force", "--time", "0"], check=False)
+
+
+@pytest.fixture(name="newcomer")
+def newcomer_fixture(archive, scratch, gpus):
+    """Of this machine nothing is written, and nothing is installed on it but podman."""
     host = Host("not-hybrid")
     show_gpus(host, gpus)
     root = scratch / "host"
     shutil.copytree("/usr/share/containers", root / "usr/share/containers")
-    for name in ("etc", "etc-work", "usr/local", "srv/datasets", "tools", "work", "var/lib"):
+    for name in ("etc", "etc-work", "run", "usr/local", "srv", "var/lib"):
         (root / name).mkdir(parents=True)
-    for name in ("usr/local", "srv", "usr/share/containers", "var/lib"):
+    (scratch / "work").mkdir()
+    for name in ("run", "srv", "usr/local", "usr/share/containers", "var/lib"):
         host.mount("--bind", root / name, f"/{name}")
     host.mount("-t", "overlay", "-o", f"lowerdir=/etc,upperdir={root}/etc,workdir={root}/etc-work", "overlay", "/etc")
-    tools, work = root / "tools", root / "work"
-    own = ["--root", scratch / "root", "--runroot", scratch / "run", "--tmpdir", scratch / "tmp", "--storage-driver",
-           "vfs", "--cgroup-manager", "cgroupfs", "--events-backend", "file", "--runtime", "runc"]
-    run = ["--network", "none", "--log-driver", "none", *LIMITS]
-    (tools / "podman").write_text(f"#!/bin/sh\nshift\nexec /usr/bin/podman {' '.join(map(str, own))} run"
-                                  f" {' '.join(run)} \"$@\"\n", encoding="utf-8")
-    (tools / "podman").chmod(0o755)
-    image = rootfs.make(scratch / "image")
-    shutil.copy(archive, work)
+    with newcomer_on(host, scratch, archive) as newcomer:
+        yield newcomer
+    host.close()
 
-    def run_line(line):
-        line = line.replace("IMAGE", f"--rootfs {image}")
-        return host.run(["sh", "-c", f"cd {work}; {line}"], check=False, stdin=subprocess.DEVNULL,
-                        env={"PATH": f"{tools}:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"})
 
-    yield run_line
+@pytest.fixture(name="release", params=RELEASES)
+def release_fixture(request, scratch, gpus, archive):
+    """Somebody on a host with podman and two GPUs, on which nothing is installed."""
+    for name in ("image", "work"):
+        (scratch / name).mkdir()
+    host = DebianHost(plain(request.param), scratch / "host", scratch / "gpus", scratch / "work", scratch / "image")
+    host.run(["sh", "-ec", "apt-get -q update; apt-get -q -y install --no-install-recommends podman runc xz-utils"])
+    show_gpus(host, gpus)
+    with newcomer_on(host, scratch, archive) as newcomer:
+        yield newcomer
     host.close()

@@ -12,14 +12,13 @@ import pytest
 from harness.admin import FILES, OWN, SHIPPED
 from harness.box import PREFIX, Box
 from harness.bundle import Bundle
-from harness.debian_host import APT, LIMIT_S, PROJECT, DebianHost, tree
+from harness.debian_host import APT, LIMIT_S, PROJECT, RELEASES, DebianHost, tree
 from harness.hooks_d import HookFile
 from harness.leases import DIRECTORY, Container, ask
 from harness.podman import LIMITS
 from harness.runtime import Runc
 from hosts.amd import AmdHost
 
-RELEASES = ("bookworm", "trixie")
 # In a directory of that release's own, whose name is the same in each run, so that the compiler's cache knows it.
 BUILD = """
     mkdir -p "$0"

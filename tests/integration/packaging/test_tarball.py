@@ -4,7 +4,6 @@
 import hashlib
 import json
 import os
-import re
 import shutil
 import stat
 import subprocess
@@ -13,8 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from harness import newcomer
 from harness.admin import EXECDIR, FILES, OWN, SHIPPED
+from harness.newcomer import moving_over
 
 pytest_plugins = ["harness.newcomer_fixtures"]
 
@@ -251,21 +250,10 @@ def test_what_is_not_known_is_refused(unpacked, root, script):
     assert not (root / "usr").exists()
 
 
-def test_what_a_newcomer_types(shell):
+def test_what_a_newcomer_types(newcomer):
     """Nobody is left with a line of README.md that does not work."""
-    (install, _), *others = newcomer.blocks("Ten lines")
-    assert shell(install).returncode == 0
-    ways = [line for line, _ in newcomer.blocks("Three ways in") if line.startswith("oci-gpu-hooks ")]
-    guide = newcomer.moving_over()
-    assert len(others) == 6 and len(ways) == 5 and len(guide) == 10
-    for line, expected in [*others, *((line, None) for line in ways + guide)]:
-        done = shell(line)
-        assert expected is not None or done.returncode == 0, (line, done)
-        if expected is not None:
-            said = " ".join((done.stdout + done.stderr).split())
-            assert re.fullmatch(newcomer.pattern_of(expected), said), (line, said)
-        if line.startswith("oci-gpu-hooks list"):
-            shown = done.stdout
-    (_, expected), = [example for example in newcomer.blocks("More examples") if example[0] == "oci-gpu-hooks list"]
-    squeezed = [line.split() for line in shown.splitlines()]
-    assert all(line.split() in squeezed for line in expected.splitlines()), shown
+    newcomer.follows("README.md", "Ten lines", "Three ways in", "More examples")
+    guide = moving_over()
+    assert len(guide) == 10
+    for line in guide:
+        assert newcomer.type(line).returncode == 0
