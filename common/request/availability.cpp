@@ -152,7 +152,7 @@ std::string Availability::state(size_t i) const
 
 Error Availability::missing(const std::string &text) const
 {
-    if (is_cut_by_policy())
+    if (is_cut_by_policy() && out_of_order() == 0)
         return not_allowed(text);
     bool has_common = false;
     for (size_t i = 0; i < candidates_.size(); ++i)
@@ -201,7 +201,7 @@ Error Availability::unusable(size_t i, const std::string &text, const std::strin
 
 Error Availability::too_few(size_t wanted, size_t there, const std::string &whose) const
 {
-    const bool is_cut = is_cut_by_policy();
+    const bool is_cut = is_cut_by_policy() && there + out_of_order() < wanted;
     const bool is_of_all = !whose.starts_with(" of ") && has_some_by_name_alone();
     return {is_cut ? ErrorKind::Denied : ErrorKind::NotAvailable,
             count_text(wanted) + (wanted == 1 ? " is" : " are") + " asked for" + whose + ", and " +
@@ -209,6 +209,16 @@ Error Availability::too_few(size_t wanted, size_t there, const std::string &whos
                  : there == 1 ? "there is "
                               : "there are ") +
                 std::to_string(there) + (is_of_all ? " that 'any' and 'all' give: " : ": ") + text()};
+}
+
+size_t Availability::out_of_order() const
+{
+    size_t count = 0;
+    for (size_t i = 0; i < candidates_.size(); ++i) {
+        if (is_allowed(i) && !is_usable(i))
+            ++count;
+    }
+    return count;
 }
 
 bool Availability::has_some_by_name_alone() const

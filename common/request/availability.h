@@ -70,6 +70,8 @@ private:
     [[nodiscard]] bool is_cut_by_policy() const;
     [[nodiscard]] bool is_cut_by_key() const;
     [[nodiscard]] bool has_some_by_name_alone() const;
+    /** How many are allowed, and there, and cannot be given: what they leave too few of, no policy refuses. */
+    [[nodiscard]] size_t out_of_order() const;
     /** What may be asked for here, whole, so that it can be pasted back. */
     [[nodiscard]] std::string text() const;
 

@@ -48,6 +48,26 @@ BOOST_AUTO_TEST_CASE(an_allow_list_that_leaves_too_little)
     BOOST_TEST(failure.says("this host's policy allows 0 (GPU-0a)"), failure.message);
 }
 
+BOOST_AUTO_TEST_CASE(no_policy_refuses_what_is_allowed_and_not_in_order)
+{
+    Case host = Case::allowing("0-1");
+    host.candidates[0].problem = host.candidates[1].problem = "it does not answer";
+    for (const char *value : {"all", "any:1", "any:2"}) {
+        const auto failure = host.refuse(value);
+        BOOST_TEST((failure.kind == ErrorKind::NotAvailable), value);
+        BOOST_TEST(
+            failure.says("': this host's policy allows none; left out: 0 (GPU-0a), it does not answer, 1 ("),
+            failure.message);
+    }
+    host.candidates[1].problem.clear();
+    const auto failure = host.refuse("any:2");
+    BOOST_TEST((failure.kind == ErrorKind::NotAvailable));
+    BOOST_TEST(failure.says(
+                   "2 GPUs are asked for, and there is 1: this host's policy allows 1 (GPU-1a); left out: 0"),
+               failure.message);
+    BOOST_TEST((host.refuse("any:3").kind == ErrorKind::Denied));
+}
+
 BOOST_AUTO_TEST_CASE(a_key_narrows_the_policy_and_widens_nothing)
 {
     Case host = Case::allowing("0-2");
