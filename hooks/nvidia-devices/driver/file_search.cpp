@@ -118,9 +118,13 @@ bool add_program_at(const DriverRoot &root, const std::string &path, const std::
                     std::vector<DriverFile> &files, std::string &unusable)
 {
     const auto entry = root.find_file(path);
-    if (!entry || (entry->mode & anyone_may_execute) == 0)
+    if (!entry)
         return false;
     DriverFile file{root.on_host(entry->place.path), "bin/" + name, "/usr/bin/" + name};
+    if ((entry->mode & anyone_may_execute) == 0) {
+        unusable = quote(file.host_path) + " is left out: nobody may execute it";
+        return false;
+    }
     try {
         const UniqueFd fd = root.open_file(entry->place.path);
         if (fd.valid()) // who may not read a program may still start it

@@ -121,6 +121,11 @@ BOOST_AUTO_TEST_CASE(a_program_that_is_of_no_use_is_left_out_with_a_warning)
         BOOST_TEST((host.notes[0].level == LogLevel::Warning));
         BOOST_TEST(host.notes[0].text == "'" + host.path("usr/bin/nvidia-smi") + "' is left out: " + why);
     }
+    host.file("usr/bin/nvidia-smi", whole);
+    BOOST_REQUIRE(::chmod(host.path("usr/bin/nvidia-smi").c_str(), 0644) == 0);
+    BOOST_TEST(host.files({Capability::Utility}).empty());
+    BOOST_TEST(host.notes.at(0).text ==
+               "'" + host.path("usr/bin/nvidia-smi") + "' is left out: nobody may execute it");
     host.program("usr/local/bin/nvidia-smi");
     BOOST_TEST(host.files({Capability::Utility}).size() == 1U);
     BOOST_TEST(host.notes.empty());
