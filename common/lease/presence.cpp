@@ -18,24 +18,6 @@ Error ended()
     return {ErrorKind::Failure, "the container's init process has ended"};
 }
 
-/** Some process of the cgroup besides `except`. @return nothing if there is none; not valid if it cannot be held */
-std::optional<UniqueFd> find_another(const Processes &processes, const OwnCgroup &cgroup, pid_t except)
-{
-    auto pids = processes_in(processes, cgroup);
-    std::erase(pids, except);
-    if (pids.empty())
-        return std::nullopt;
-    auto held = processes.open_pidfd(pids.front());
-    // Between the list and the descriptor the number may have become another process's.
-    pids = processes_in(processes, cgroup);
-    std::erase(pids, except);
-    if (pids.empty())
-        return std::nullopt;
-    if (!held || std::find(pids.begin(), pids.end(), held->id.pid) == pids.end())
-        return UniqueFd();
-    return std::move(held->pidfd);
-}
-
 /** Whether it has ended for certain. Without its init it may be there still, by its cgroup. */
 bool is_missing(const Processes &processes, const Holder &holder)
 {
@@ -73,6 +55,23 @@ std::optional<UniqueFd> find_container(const Processes &processes, const Holder 
     if (init || holder.own_pid_namespace || !holder.cgroup)
         return init;
     return find_another(processes, *holder.cgroup, 0);
+}
+
+std::optional<UniqueFd> find_another(const Processes &processes, const OwnCgroup &cgroup, pid_t except)
+{
+    auto pids = processes_in(processes, cgroup);
+    std::erase(pids, except);
+    if (pids.empty())
+        return std::nullopt;
+    auto held = processes.open_pidfd(pids.front());
+    // Between the list and the descriptor the number may have become another process's.
+    pids = processes_in(processes, cgroup);
+    std::erase(pids, except);
+    if (pids.empty())
+        return std::nullopt;
+    if (!held || std::find(pids.begin(), pids.end(), held->id.pid) == pids.end())
+        return UniqueFd();
+    return std::move(held->pidfd);
 }
 
 std::optional<UniqueFd> find_company(const Processes &processes, const Holder &holder)

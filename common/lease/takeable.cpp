@@ -27,6 +27,15 @@ bool only_waits(const Holder &holder, const PreemptionPolicy &policy)
            contains(policy.idle_inits, holder.program);
 }
 
+/** @param everywhere in its pid namespace too, which takes longer: only where the answer matters now */
+std::optional<UniqueFd> company_of(const Processes &processes, const Holder &holder, bool everywhere)
+try {
+    return everywhere ? find_company(processes, holder)
+                      : find_another(processes, *holder.cgroup, holder.init.pid);
+} catch (const Error &) {
+    return UniqueFd(); // its cgroup is gone, or may not be read
+}
+
 } // namespace
 
 Signs look_at(const Processes &processes, const Allocation &allocation, const PreemptionPolicy &policy)
@@ -37,11 +46,7 @@ Signs look_at(const Processes &processes, const Allocation &allocation, const Pr
     signs.only_waits = only_waits(holder, policy);
     if (!signs.has_started || !signs.only_waits)
         return signs;
-    try {
-        signs.company = find_company(processes, holder);
-    } catch (const Error &) {
-        signs.company = UniqueFd(); // its cgroup is gone, or may not be read
-    }
+    signs.company = company_of(processes, holder, false);
     if (!signs.company)
         signs.others_cpu_ns = cpu_of_others(processes, holder);
     return signs;
@@ -100,7 +105,13 @@ Takeables look_for_takeables(const Processes &processes, LeaseState &state,
             continue;
         Signs signs = look_at(processes, allocation, policy);
         note_look(allocation, signs, now);
-        if (const auto takeable = takeable_of(allocation, policy, signs, now))
+        auto takeable = takeable_of(allocation, policy, signs, now);
+        if (takeable && takeable->from_ns <= now && signs.has_started && signs.only_waits && !signs.company) {
+            signs.company = company_of(processes, allocation.holder, true);
+            note_look(allocation, signs, now);
+            takeable = takeable_of(allocation, policy, signs, now);
+        }
+        if (takeable)
             found.emplace(allocation.holder.init, *takeable);
         if (signs.company && signs.company->valid())
             end.watched.push_back(std::move(*signs.company));
