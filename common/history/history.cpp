@@ -32,6 +32,15 @@ std::string relative(const std::string &path)
     return path == "/" ? "." : path.substr(1);
 }
 
+/** Not where the rest of a line has found no space. */
+bool ends_in_a_line(int file)
+{
+    struct stat status {};
+    char last = 0;
+    return ::fstat(file, &status) != 0 || status.st_size == 0 ||
+           ::pread(file, &last, 1, status.st_size - 1) != 1 || last == '\n';
+}
+
 } // namespace
 
 History::History(const Sysroot &sysroot, std::string path, std::string hook)
@@ -81,13 +90,13 @@ void History::write(const std::string &text) const
 {
     const std::string what = "the history " + quote(path_);
     const UniqueFd directory = open_directory(directory_of(path_));
-    const UniqueFd file(
-        ::openat(directory.get(), file_name_of(path_).c_str(),
-                 O_WRONLY | O_APPEND | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC, file_mode));
+    const UniqueFd file(::openat(directory.get(), file_name_of(path_).c_str(),
+                                 O_RDWR | O_APPEND | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC,
+                                 file_mode));
     if (!file.valid())
         throw SystemError(errno, "cannot open " + what, ErrorKind::BrokenHost);
     check_root_file(file.get(), file_mode, what);
-    write_all(file.get(), text, what);
+    write_all(file.get(), ends_in_a_line(file.get()) ? text : "\n" + text, what);
     if (::lseek(file.get(), 0, SEEK_CUR) > static_cast<off_t>(max_history))
         rotate(directory.get(), file.get());
 }

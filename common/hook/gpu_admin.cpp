@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "hook/gpu_admin.h"
 
+#include <cerrno>
 #include <utility>
 
 #include "base/error.h"
@@ -13,6 +14,15 @@
 #include "request/selection_policy.h"
 
 namespace ogh {
+
+namespace {
+
+bool is_full_or_read_only(int error_number)
+{
+    return error_number == ENOSPC || error_number == EDQUOT || error_number == EFBIG || error_number == EROFS;
+}
+
+} // namespace
 
 void GpuAdmin::print_list(const SelectionPolicy &policy)
 {
@@ -108,8 +118,18 @@ std::optional<LeaseList> GpuAdmin::list_leases(ListFormat format)
         return LeaseList();
     const PreemptionPolicy preemption = preemption_policy(options_.leases);
     const bool is_root = Leases::are_possible(sysroot_);
-    if (is_root && !hook_.options().inspect)
-        return Leases(sysroot_, hook_.history()).list(preemption);
+    try {
+        if (is_root && !hook_.options().inspect)
+            return Leases(sysroot_, hook_.history()).list(preemption);
+    } catch (const Error &error) {
+        if (!is_full_or_read_only(error.error_number()))
+            throw;
+        hook_.notes().push_back(
+            {LogLevel::Warning, "nothing that is seen now can be written down, and no GPU be "
+                                "given: " +
+                                    std::string(error.what())});
+        hook_.say_notes();
+    }
     try {
         LeaseList leases = Leases::look(sysroot_, preemption);
         if (is_root) // who sees all processes knows that these have ended

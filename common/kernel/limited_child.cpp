@@ -110,7 +110,8 @@ void end_with(int parent)
         words.push_back(const_cast<char *>(word.c_str())); // execve(2) does not write to them
     words.push_back(nullptr);
     char *environment = nullptr;
-    ::signal(SIGPIPE, SIG_DFL);
+    for (const int ignored : {SIGPIPE, SIGXFSZ})
+        ::signal(ignored, SIG_DFL);
     check_limited(unblock_signals(), "sigprocmask");
     const int executable = place_descriptors(program, answer, gate);
     limit_resources(program);

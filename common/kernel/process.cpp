@@ -45,6 +45,7 @@ void set_up_signals()
     for (int number = 1; number < NSIG; ++number)
         ::signal(number, SIG_DFL); // refused for SIGKILL, SIGSTOP and the C library's own
     ::signal(SIGPIPE, SIG_IGN);    // a runtime that closed the pipe must not end the hook half-way
+    ::signal(SIGXFSZ, SIG_IGN);    // nor a limit of the engine's for files (RLIMIT_FSIZE): the write fails
     if (::sigprocmask(SIG_SETMASK, &none, nullptr) != 0)
         throw SystemError(errno, "cannot unblock signals");
 }

@@ -7,7 +7,7 @@ namespace ogh {
 
 /**
  * Makes this process independent of how it was started: descriptors 0 to 2 open and no others, cwd `/`,
- * default signals and none blocked (SIGPIPE ignored), umask 022, empty environment, not dumpable, and no way
+ * default signals and none blocked (SIGPIPE and SIGXFSZ ignored), umask 022, empty environment, not dumpable, and no way
  * to gain privileges. The first thing in main.
  *
  * @throws Error in a dynamically linked build that was started with LD_PRELOAD, LD_LIBRARY_PATH or LD_AUDIT

@@ -2,6 +2,7 @@
 """What --list says of who has a GPU, for whoever looks at it in the night."""
 
 import json
+import subprocess
 
 import pytest
 
@@ -53,6 +54,35 @@ def test_root_sees_whose_it_is_and_others_do_not(holder, leases):
     other = json.loads(leases.run("--list", "--format", "json", before=AS_NOBODY).stdout)["leases"]
     assert [(row["container"], row["name"], row["image"], row["user"], row["asker"]) for row in other] == [
         (leases.rows("container")[0][0], None, None, None, None)], holder
+
+
+@pytest.mark.parametrize("is_full", [False, True], ids=["read-only", "full"])
+def test_what_cannot_be_written_down_is_shown(machine, nv_box, leases, is_full):
+    """A container that has ended is off the list, and the others are on it."""
+    run = machine.path / "run"
+    run.mkdir(exist_ok=True)
+
+    def mount(*words):
+        subprocess.run(["mount", *words, run], check=True)
+
+    mount("-t", "tmpfs", "-o", "mode=755,size=64k", "none")
+    try:
+        first, second = [Container(ask(nv_box(gpu), KEY, "exclusive")).ready() for gpu in "01"]
+        if is_full:
+            with pytest.raises(OSError):
+                (run / "filled").write_bytes(bytes(1 << 20))
+        else:
+            mount("-o", "remount,ro")
+        first.end()
+        shown = leases.run("--list", "--format", "json")
+        assert shown.returncode == 0 and "nothing that is seen now can be written down" in shown.stderr, shown
+        assert [row["container"] for row in json.loads(shown.stdout)["leases"]] == [second.run.name]
+        refused(Container(nv_box("2")).end(), 6, "No space left" if is_full else "Read-only file system")
+        second.end()
+    finally:
+        if not is_full:
+            mount("-o", "remount,rw")
+        subprocess.run(["umount", run], check=True)
 
 
 def test_a_container_that_is_paused(holder, leases):
