@@ -50,6 +50,21 @@ BOOST_AUTO_TEST_CASE(a_line_is_json_whatever_the_texts_are)
                                          {"number", 7}}));
 }
 
+BOOST_AUTO_TEST_CASE(a_line_of_which_a_full_disk_has_cut_the_end_off_spoils_no_other)
+{
+    const TempDirectory directory;
+    History history(Sysroot(directory.path()), default_history, "mount-srv");
+    const std::string file = directory.path("var/lib/oci-gpu-hooks/history");
+    history.add(history.begin("a"));
+    const std::string whole = text_of(file);
+    std::ofstream(file, std::ios::app) << whole.substr(0, whole.size() - 1);
+    history.add(history.begin("b"));
+    history.add(history.begin("c"));
+    BOOST_TEST(text_of(file).find("}\n{") != std::string::npos);
+    BOOST_TEST(text_of(file).find("}{") == std::string::npos);
+    BOOST_TEST(text_of(file).find("\n\n") == std::string::npos);
+}
+
 BOOST_AUTO_TEST_CASE(lines_are_added_and_the_file_is_bounded)
 {
     const TempDirectory directory;
