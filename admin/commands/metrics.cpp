@@ -9,6 +9,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/json.h"
+#include "build_config.h"
 #include "commands/command.h"
 #include "lease/lease_history.h"
 #include "lease/leases.h"
@@ -141,8 +142,8 @@ void add_leases(Exposition &to, const std::vector<json> &lists)
 }
 
 /** What an exit status of a hook means; see oci-gpu-hooks(7). */
-constexpr std::array<const char *, LeaseCounts::statuses> reasons{
-    nullptr, "failure", "usage", "not available", "busy", "denied", "broken host"};
+constexpr std::array<const char *, exit_statuses> reasons{nullptr, "failure", "usage",      "not available",
+                                                          "busy",  "denied",  "broken host"};
 
 double seconds_of(std::uint64_t ns)
 {
@@ -179,14 +180,18 @@ void add_counters(Exposition &to, const LeaseCounts &counts)
     for (size_t i = 0; i < counts.vendors.size(); ++i)
         to.add("oci_gpu_hooks_gpu_seconds_total", {{"vendor", std::string(counts.vendors.at(i))}},
                seconds_of(counts.device_ns.at(i)));
-    to.begin("oci_gpu_hooks_refusals_total", "counter", "Containers that a hook has refused.");
-    for (size_t hook = 0; hook < counts.hooks.size(); ++hook) {
-        for (size_t status = 1; status < reasons.size(); ++status)
-            to.add("oci_gpu_hooks_refusals_total",
-                   {{"hook", std::string(counts.hooks.at(hook))}, {"reason", reasons.at(status)}},
-                   static_cast<double>(counts.refusals.at(hook).at(status)));
-    }
     add_waits(to, counts);
+}
+
+/** Each of each hook, whether there has been one or not. */
+void add_refusals(Exposition &to, Refusals refusals)
+{
+    to.begin("oci_gpu_hooks_refusals_total", "counter", "Containers that a hook has refused.");
+    for (const std::string hook : {OGH_HOOK_NAMES}) {
+        for (size_t status = 1; status < reasons.size(); ++status)
+            to.add("oci_gpu_hooks_refusals_total", {{"hook", hook}, {"reason", reasons.at(status)}},
+                   static_cast<double>(refusals[hook].at(status)));
+    }
 }
 
 } // namespace
@@ -203,6 +208,7 @@ int metrics(int argc, const char *const *argv)
     add_gpus(exposition, lists);
     add_leases(exposition, lists);
     add_counters(exposition, Leases::counts(*sysroot));
+    add_refusals(exposition, Leases::refusals(*sysroot));
     print(exposition.text());
     return EXIT_SUCCESS;
 }

@@ -126,7 +126,7 @@ DrainChanges settle_drains(Memory &memory, std::int64_t settle_ns, const Moment 
         const auto keeps = [&](const Fault &one) { return one.gpu == fault.gpu && lasts(one); };
         if (!fault.is_drained) {
             const std::string reason = fault.text.substr(0, max_reason);
-            changes.drain.push_back({fault.gpu, fault.since, {}, 0, reason, drained_by_check});
+            changes.drain.push_back({fault.gpu, fault.since, 0, reason, drained_by_check});
             fault.is_drained = true;
         } else if (std::none_of(memory.faults.begin(), memory.faults.end(), keeps)) {
             changes.undrain.push_back(fault.gpu);

@@ -38,9 +38,7 @@ void Records::count_refusal(int status) noexcept
 try {
     if (!lease_place_)
         return;
-    LeaseCounts one;
-    one.add_refusal(hook_, status);
-    count(std::move(*lease_place_).make(), one);
+    ogh::count_refusal(std::move(*lease_place_).make(), hook_, static_cast<size_t>(status));
 } catch (const std::exception &) {
     return;
 }

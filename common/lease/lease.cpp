@@ -5,7 +5,7 @@
 
 #include "base/error.h"
 #include "lease/lease_bounds.h"
-#include "lease/lease_text.h"
+#include "lease/lease_file.h"
 
 namespace ogh {
 
@@ -25,7 +25,7 @@ try {
             continue;
         // Those of an earlier request are known no more: enter_grant() has seen to it.
         allocation.rules = allocation.rules ? DeviceRules() : rules;
-        if (text_size(allocation) > max_lease_entry)
+        if (stored_size(allocation) > max_lease_entry)
             allocation.rules = DeviceRules();
     }
     session.save();

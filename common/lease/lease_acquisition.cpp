@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <set>
 #include <string_view>
+#include <utility>
 
 #include "base/duration.h"
 #include "base/error.h"
@@ -66,7 +67,7 @@ LeaseAcquisition::~LeaseAcquisition()
     if (ticket_ == 0)
         return;
     try {
-        LeaseStore::Session session = store_->open(LeaseStore::patience_at_the_end, ticket_);
+        LeaseStore::Session session = store_->open(LeaseStore::patience_at_the_end);
         give_up_taking(processes_, session.state());
         remove_ticket(session.state(), ticket_);
         session.save();
@@ -142,7 +143,7 @@ std::string LeaseAcquisition::scope_text() const
 
 LeaseAcquisition::Attempt LeaseAcquisition::try_now()
 {
-    LeaseStore::Session session = store_->open(LeaseStore::patience, ticket_);
+    LeaseStore::Session session = store_->open();
     const std::int64_t now = boottime_ns();
     for (const auto &[init, why] : preempted_)
         session.explain_end(init, why);
@@ -169,11 +170,15 @@ LeaseAcquisition::Attempt LeaseAcquisition::try_now()
     } else {
         attempt = blocked(session.state(), decision, empty, std::move(present), now);
     }
+    session.state().counts.takeovers += std::exchange(takeovers_, 0);
+    if (!attempt.grant.added.empty())
+        session.state().counts.add_grant(now - asked_ns_);
     session.save();
     if (attempt.granted || attempt.ticket != 0)
         say_whose(session.state());
-    if (!attempt.grant.added.empty())
-        note_grant(store_->directory(), store_->history(), request_, attempt.grant.added, now - asked_ns_);
+    if (History *const history = store_->history(); history != nullptr && !attempt.grant.added.empty())
+        add_grant(*history, request_, request_.demand.mode == LeaseMode::Exclusive ? "exclusive" : "shared",
+                  attempt.grant.added, now - asked_ns_);
     ticket_ = attempt.ticket; // a number that was not saved may become that of another request
     return attempt;
 }
@@ -183,11 +188,8 @@ void LeaseAcquisition::prepare(LeaseStore::Session &session, std::int64_t now)
 {
     LeaseState &state = session.state();
     expire(state, now);
-    if (!is_in(state, ticket_)) {
+    if (!is_in(state, ticket_))
         ticket_ = 0;
-        session.read_later();
-        expire(state, now);
-    }
     settle_takeovers(session);
     drop_missing_holders(processes_, state, request_.demand);
     if (ticket_ == 0) // those who wait behind others look at these alone
@@ -209,7 +211,7 @@ void LeaseAcquisition::settle_takeovers(LeaseStore::Session &session)
         const std::string what = "taken away: " + idle_text(each.has_begun, each.idle_ns);
         session.explain_end(each.holder.init, what);
         say({{LogLevel::Warning, "the devices of the container " + container + " were " + what}});
-        count_revocation(store_->directory());
+        ++session.state().counts.revocations;
     }
     if (History *const history = store_->history())
         add_late(*history, find_late(processes_, session.state()));
@@ -311,7 +313,7 @@ bool LeaseAcquisition::carry_out(Attempt &attempt)
             say({{LogLevel::Warning, to_text(step)}});
         if (result.has_ended) {
             preempted_[step.holder.init] = "preempted: " + std::string(to_word(step.why));
-            count_takeover(store_->directory());
+            ++takeovers_;
         }
         if (result.busy_with.valid())
             attempt.sleep_end.watched.push_back(std::move(result.busy_with));
@@ -334,7 +336,7 @@ void LeaseAcquisition::wait_for(const Attempt &attempt)
 {
     if (!companions_) {
         companions_ = companions(std::move(holder_.second), request_.runtime);
-        ::malloc_trim(0); // all tickets were read once: a thousand that wait would keep half a GB for that
+        ::malloc_trim(0); // of what a look at the state takes: hundreds may wait
     }
     sleep_until_one_ends(*companions_, attempt.sleep_end.watched, attempt.sleep_end.at_ns);
 }

@@ -67,6 +67,7 @@ private:
     std::int64_t asked_ns_; ///< of CLOCK_BOOTTIME, as the next one
     std::int64_t deadline_ns_;
     KnownEnds preempted_;                  ///< by this request
+    std::uint64_t takeovers_ = 0;          ///< the same, that are not counted in the state yet
     FurtherRequest further_;               ///< as of the last look at the state
     std::optional<Companions> companions_; ///< once it waits
     UnfitDevices unfit_;                   ///< as of the last wait

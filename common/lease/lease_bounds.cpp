@@ -5,8 +5,7 @@
 
 #include "base/error.h"
 #include "base/text.h"
-#include "lease/lease_text.h"
-#include "lease/lease_words.h"
+#include "lease/lease_file.h"
 
 namespace ogh {
 
@@ -35,16 +34,16 @@ void require_room(const LeaseState &state)
 
 void check_quota_name(const std::string &name)
 {
-    if (word_size(name) > max_quota_word)
+    if (stored_size(name) > max_quota_word)
         throw Error(ErrorKind::Usage, "the quota " + quote(name) + " has a name of more than " +
                                           std::to_string(max_quota_word) + " bytes");
 }
 
 void check_entry(const Allocation &allocation)
 {
-    check_size(text_size(allocation));
+    check_size(stored_size(allocation));
     const auto is_too_long = [](const LeasedDevice &device) {
-        return word_size(device.key) > max_device_word;
+        return stored_size(device.key) > max_device_word;
     };
     if (std::any_of(allocation.devices.begin(), allocation.devices.end(), is_too_long))
         throw Error(ErrorKind::BrokenHost, "a device that the container asks for has a name of more than " +
@@ -53,12 +52,22 @@ void check_entry(const Allocation &allocation)
 
 void check_entry(const Ticket &ticket)
 {
-    check_size(text_size(ticket));
+    check_size(stored_size(ticket));
+}
+
+ContainerLabel within_bounds(const ContainerLabel &label)
+{
+    const auto cut = [](const std::string &text, size_t most) {
+        return std::string(beginning_of(text, most));
+    };
+    return {cut(label.name, max_label_word), cut(label.image, max_label_path),
+            cut(label.user, max_label_word), cut(label.asker, max_label_word),
+            cut(label.bundle, max_label_path)};
 }
 
 bool watches_too_much(const Ticket &ticket)
 {
-    return text_size(ticket) > max_lease_entry;
+    return stored_size(ticket) > max_lease_entry;
 }
 
 } // namespace ogh

@@ -3,14 +3,16 @@
 
 #include <climits>
 #include <cstddef>
+#include <string>
 
 #include "lease/lease_state.h"
+#include "oci/container_label.h"
 
 namespace ogh {
 
 /**
- * How much there may be in the lease file. Each container has a bounded part of it, so that whatever one chooses (its
- * program, its name) takes nothing of another's. All lengths are those of the text, in which a byte may take four.
+ * How much there may be in the files of leases. Each container has a bounded part of them, so that whatever one chooses (its
+ * program, its name) takes nothing of another's. All lengths are those of the file, in which a byte may take five.
  */
 constexpr size_t max_lease_containers = 4096;         ///< that have devices, see them or wait for some
 constexpr size_t max_lease_entry = size_t{64} << 10U; ///< of one of them; some hundreds of devices
@@ -20,9 +22,13 @@ constexpr size_t max_device_word = 1024;
 constexpr size_t max_quota_word = NAME_MAX; ///< of its name, with its kind
 constexpr size_t max_used_devices = 4096;   ///< of which it is known when they were given last
 
-/** In bytes. It follows from the others, and what an older version has written, up to 4 MiB, may be there beside it. */
+constexpr size_t max_label_word = NAME_MAX; ///< of what people call it, of a user and of an asker
+constexpr size_t max_label_path = 1024;     ///< of an image, and of a bundle
+
+/** In bytes. They follow from the others, with 4 MiB for what root has drained. */
 constexpr size_t max_lease_file = (size_t{4} << 20U) + max_lease_containers * max_lease_entry +
-                                  2 * max_used_devices * (max_device_word + 64);
+                                  2 * max_used_devices * (max_device_word + 128);
+constexpr size_t max_people_file = 2 * max_lease_containers * (3 * max_label_word + 2 * max_label_path + 256);
 
 /** Before another container gets an entry. @throws Error (BrokenHost) if there is no room for it */
 void require_room(const LeaseState &state);
@@ -33,6 +39,9 @@ void check_quota_name(const std::string &name);
 /** @throws Error (BrokenHost) if the entry is too long, which only what its own container asks for can make it */
 void check_entry(const Allocation &allocation);
 void check_entry(const Ticket &ticket);
+
+/** The beginnings of its texts. */
+ContainerLabel within_bounds(const ContainerLabel &label);
 
 /** Whether what it watches is too much to be written down, which others make it. */
 bool watches_too_much(const Ticket &ticket);

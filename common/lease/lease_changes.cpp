@@ -59,6 +59,7 @@ void forget_oldest(LeaseState &state)
     const auto first_kept = uses.end() - static_cast<std::ptrdiff_t>(max_used_devices);
     std::nth_element(uses.begin(), first_kept, uses.end());
     std::erase_if(state.last_used, [&](const auto &used) { return used.second < *first_kept; });
+    std::erase_if(state.quick_ends, [&](const auto &ends) { return !state.last_used.contains(ends.first); });
 }
 
 } // namespace
@@ -75,7 +76,7 @@ Grant enter(LeaseState &state, const Holder &holder, const Ticket &request,
         LeasedDevice *held = find_device(entry, key);
         if (held == nullptr) {
             const Demand &demand = request.demand;
-            entry.devices.push_back({key, demand.mode, {}, demand.quotas, demand.max_sharers});
+            entry.devices.push_back({key, demand.mode, demand.quotas, demand.max_sharers});
             grant.added.push_back(key);
         } else if (LeasedDevice before = *held; widen(*held, request.demand)) {
             grant.changed.push_back(std::move(before));

@@ -2,60 +2,50 @@
 #include "lease/lease_counts.h"
 
 #include <fcntl.h>
-#include <sys/mman.h>
+#include <sys/file.h>
+#include <unistd.h>
 
 #include <algorithm>
-#include <atomic>
-#include <bit>
 #include <cerrno>
-#include <cstring>
 #include <exception>
-#include <string>
-#include <tuple>
 
 #include "base/error.h"
 #include "base/file.h"
+#include "base/json.h"
+#include "lease/lease_directory.h"
 
 namespace ogh {
 
 namespace {
 
-using Words = std::array<std::uint64_t, sizeof(LeaseCounts) / sizeof(std::uint64_t)>;
+constexpr const char *refusals_name = "refusals";
+constexpr const char *the_refusals = "the file of refusals";
+constexpr size_t max_refusals_file = size_t{64} << 10U;
 
-const std::string &counts_file()
+/** Others have it for a moment only, or have been stopped. */
+bool has_locked_soon(int file)
 {
-    static const std::string name = "counts-" + std::to_string(std::tuple_size_v<Words>);
-    return name;
+    constexpr int most_tries = 1000;
+    constexpr useconds_t pause_us = 1000;
+    for (int tries = 0; ::flock(file, LOCK_EX | LOCK_NB) != 0; ++tries) {
+        if (tries == most_tries)
+            return false;
+        ::usleep(pause_us);
+    }
+    return true;
 }
 
-std::uint64_t unsigned_of(std::int64_t ns)
-{
-    return static_cast<std::uint64_t>(std::max(ns, std::int64_t{0}));
+/** Where they cannot be understood they begin anew. */
+Refusals refusals_in(int file)
+try {
+    return parse_object(read_all(file, max_refusals_file, the_refusals), the_refusals).get<Refusals>();
+} catch (const Error &) {
+    return {};
+} catch (const nlohmann::json::exception &) {
+    return {};
 }
 
 } // namespace
-
-void LeaseCounts::add_grant(std::int64_t waited)
-{
-    const double seconds = static_cast<double>(waited) / 1e9;
-    const auto *const bound = std::lower_bound(wait_bounds_s.begin(), wait_bounds_s.end(), seconds);
-    ++grants;
-    ++waits.at(static_cast<size_t>(bound - wait_bounds_s.begin()));
-    waited_ns += unsigned_of(waited);
-}
-
-void LeaseCounts::add_time(const ByVendor &devices, std::int64_t ns)
-{
-    for (size_t vendor = 0; vendor < devices.size(); ++vendor)
-        device_ns.at(vendor) += devices.at(vendor) * unsigned_of(ns);
-}
-
-void LeaseCounts::add_refusal(std::string_view hook, int status)
-{
-    const auto *const place = std::find(hooks.begin(), hooks.end(), hook);
-    if (place != hooks.end())
-        ++refusals.at(static_cast<size_t>(place - hooks.begin())).at(static_cast<size_t>(status));
-}
 
 LeaseCounts::ByVendor devices_by_vendor(const Allocation &allocation)
 {
@@ -68,57 +58,26 @@ LeaseCounts::ByVendor devices_by_vendor(const Allocation &allocation)
     return devices;
 }
 
-void count(const LeaseDirectory &directory, const LeaseCounts &more) noexcept
+void count_refusal(const LeaseDirectory &directory, const std::string &hook, size_t status) noexcept
 try {
-    const UniqueFd file = directory.open_private(counts_file().c_str(), O_RDWR);
-    // In memory that a full filesystem has no page for this process would end.
-    if (::fallocate(file.get(), 0, 0, sizeof(Words)) != 0)
+    const UniqueFd file = directory.open_private(refusals_name, O_RDWR);
+    if (!has_locked_soon(file.get()))
         return;
-    void *const memory = ::mmap(nullptr, sizeof(Words), PROT_READ | PROT_WRITE, MAP_SHARED, file.get(), 0);
-    if (memory == MAP_FAILED)
-        return;
-    auto *word = static_cast<std::uint64_t *>(memory);
-    for (const std::uint64_t number : std::bit_cast<Words>(more)) {
-        if (number != 0)
-            std::atomic_ref(*word).fetch_add(number, std::memory_order_relaxed);
-        ++word;
-    }
-    ::munmap(memory, sizeof(Words));
+    Refusals refusals = refusals_in(file.get());
+    ++refusals[hook].at(status);
+    if (::ftruncate(file.get(), 0) == 0 && ::lseek(file.get(), 0, SEEK_SET) == 0)
+        write_all(file.get(), nlohmann::json(refusals).dump() + "\n", the_refusals);
 } catch (const std::exception &) {
     return;
 }
 
-void count_takeover(const LeaseDirectory &directory) noexcept
-{
-    LeaseCounts one;
-    one.takeovers = 1;
-    count(directory, one);
-}
-
-void count_revocation(const LeaseDirectory &directory) noexcept
-{
-    LeaseCounts one;
-    one.revocations = 1;
-    count(directory, one);
-}
-
-LeaseCounts read_counts(const LeaseDirectory &directory)
-{
-    Words words{};
-    try {
-        const UniqueFd file = directory.open_private(counts_file().c_str(), O_RDONLY);
-        const std::string text = read_all(file.get(), sizeof(Words), "the counts of the leases");
-        std::memcpy(words.data(), text.data(), text.size());
-    } catch (const SystemError &error) {
-        if (error.error_number() != ENOENT)
-            throw;
-    }
-    return std::bit_cast<LeaseCounts>(words);
-}
-
-void forget_counts(const LeaseDirectory &directory)
-{
-    directory.remove(counts_file().c_str());
+Refusals read_refusals(const LeaseDirectory &directory)
+try {
+    return refusals_in(directory.open_private(refusals_name, O_RDONLY).get());
+} catch (const SystemError &error) {
+    if (error.error_number() == ENOENT)
+        return {};
+    throw;
 }
 
 } // namespace ogh

@@ -21,11 +21,8 @@ namespace ogh {
 
 namespace {
 
-constexpr const char *state_name = "state";
-constexpr const char *new_name = "state.new"; ///< one name is enough: it is used with the lock held
 constexpr const char *lock_name = "lock";
 
-constexpr mode_t state_mode = 0644;
 constexpr mode_t private_mode = 0600;
 
 struct stat status_of(int fd, const std::string &what)
@@ -228,23 +225,23 @@ std::string LeaseDirectory::lock_keeper(const Processes &processes) const
     return ogh::lock_keeper(status.st_dev, status.st_ino, processes);
 }
 
-std::string LeaseDirectory::read(size_t limit) const
+std::string LeaseDirectory::read(const LeaseDocument &document, size_t limit) const
 {
-    const UniqueFd fd(::openat(fd_.get(), state_name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
+    const std::string name = named(document.name);
+    const UniqueFd fd(::openat(fd_.get(), document.name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
     if (!fd.valid() && errno == ENOENT)
         return {};
     if (!fd.valid())
-        throw SystemError(errno, "cannot open " + named(state_name), ErrorKind::BrokenHost);
-    const struct stat status = status_of(fd.get(), named(state_name));
+        throw SystemError(errno, "cannot open " + name, ErrorKind::BrokenHost);
+    const struct stat status = status_of(fd.get(), name);
     if (!S_ISREG(status.st_mode) || status.st_uid != 0 || (status.st_mode & (S_IWGRP | S_IWOTH)) != 0)
-        throw Error(ErrorKind::BrokenHost, named(state_name) +
-                                               " is no plain file that only root may write; '" +
+        throw Error(ErrorKind::BrokenHost, name + " is no plain file that only root may write; '" +
                                                how_to_clear() + "' clears it while no container has a GPU");
     if (status.st_size == 0)
-        throw Error(ErrorKind::BrokenHost, named(state_name) + " is empty; '" + how_to_clear() +
-                                               "' clears it while no container has a GPU");
+        throw Error(ErrorKind::BrokenHost,
+                    name + " is empty; '" + how_to_clear() + "' clears it while no container has a GPU");
     try {
-        return read_all(fd.get(), limit, named(state_name), static_cast<size_t>(status.st_size));
+        return read_all(fd.get(), limit, name, static_cast<size_t>(status.st_size));
     } catch (const Error &error) {
         throw error.as(ErrorKind::BrokenHost);
     }
@@ -256,41 +253,38 @@ void LeaseDirectory::remove(const char *file) const
         throw SystemError(errno, "cannot remove " + named(file), ErrorKind::BrokenHost);
 }
 
-UniqueFd LeaseDirectory::make_new() const
+UniqueFd LeaseDirectory::make_new(const LeaseDocument &document) const
 {
+    const std::string name = named(document.new_name);
     const auto make = [&] {
-        return UniqueFd(
-            ::openat(fd_.get(), new_name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, state_mode));
+        return UniqueFd(::openat(fd_.get(), document.new_name,
+                                 O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, document.mode));
     };
     UniqueFd fd = make();
     if (!fd.valid() && errno == EEXIST) {
         // What a process left that was killed. Whoever holds the lock may remove it.
-        remove(new_name);
+        remove(document.new_name);
         fd = make();
     }
     if (!fd.valid())
-        throw SystemError(errno, "cannot make " + named(new_name), ErrorKind::BrokenHost);
-    if (::fchmod(fd.get(), state_mode) != 0)
-        throw SystemError(errno, "cannot set the mode of " + named(new_name), ErrorKind::BrokenHost);
+        throw SystemError(errno, "cannot make " + name, ErrorKind::BrokenHost);
+    if (::fchmod(fd.get(), document.mode) != 0)
+        throw SystemError(errno, "cannot set the mode of " + name, ErrorKind::BrokenHost);
     return fd;
 }
 
-void LeaseDirectory::write(std::initializer_list<std::string_view> parts) const
+void LeaseDirectory::write(const LeaseDocument &document, std::string_view text) const
 {
-    {
-        const UniqueFd fd = make_new();
-        try {
-            for (const std::string_view part : parts)
-                write_all(fd.get(), part, named(new_name));
-        } catch (const SystemError &error) {
-            ::unlinkat(fd_.get(), new_name, 0);
-            throw error.as(ErrorKind::BrokenHost);
-        }
+    try {
+        write_all(make_new(document).get(), text, named(document.new_name));
+    } catch (const SystemError &error) {
+        ::unlinkat(fd_.get(), document.new_name, 0);
+        throw error.as(ErrorKind::BrokenHost);
     }
-    if (::renameat(fd_.get(), new_name, fd_.get(), state_name) != 0) {
+    if (::renameat(fd_.get(), document.new_name, fd_.get(), document.name) != 0) {
         const int why = errno;
-        ::unlinkat(fd_.get(), new_name, 0);
-        throw SystemError(why, "cannot replace " + named(state_name), ErrorKind::BrokenHost);
+        ::unlinkat(fd_.get(), document.new_name, 0);
+        throw SystemError(why, "cannot replace " + named(document.name), ErrorKind::BrokenHost);
     }
 }
 

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <initializer_list>
+#include <sys/types.h>
+
 #include <optional>
 #include <string>
 #include <string_view>
@@ -12,6 +13,15 @@
 #include "lease/processes.h"
 
 namespace ogh {
+
+/** A file of it that is only ever replaced as a whole. */
+struct LeaseDocument {
+    const char *name;
+    const char *new_name; ///< one is enough: it is used with the lock held
+    mode_t mode;
+};
+constexpr LeaseDocument state_document{"state", "state.new", 0644};
+constexpr LeaseDocument people_document{"people", "people.new", 0600};
 
 /**
  * `/run/oci-gpu-hooks/leases` of the host, or `oci-gpu-hooks/leases` in a LeasePlace: the state in a file that
@@ -54,12 +64,11 @@ public:
     /** As lock_keeper() has it; without opening the lock. */
     [[nodiscard]] std::string lock_keeper(const Processes &processes) const;
 
-    /** What the state file says; "" if there is none. Readable without the lock: it is only ever replaced. @throws
-     * Error (BrokenHost) */
-    [[nodiscard]] std::string read(size_t limit) const;
+    /** What the file says; "" if there is none. Readable without the lock. @throws Error (BrokenHost) */
+    [[nodiscard]] std::string read(const LeaseDocument &document, size_t limit) const;
 
-    /** Replaces the state file as a whole; with the lock held. @throws Error (BrokenHost), and then it is as it was */
-    void write(std::initializer_list<std::string_view> parts) const;
+    /** Replaces the file; with the lock held. @throws Error (BrokenHost), and then it is as it was */
+    void write(const LeaseDocument &document, std::string_view text) const;
 
     /**
      * Opens a file beside the state that only root may read, and makes it if it is missing and is to be written.
@@ -83,7 +92,7 @@ private:
     void complete(const Sysroot &sysroot);
     void descend();
 
-    [[nodiscard]] UniqueFd make_new() const;
+    [[nodiscard]] UniqueFd make_new(const LeaseDocument &document) const;
     [[nodiscard]] std::string named(const char *file) const;
 
     UniqueFd fd_;

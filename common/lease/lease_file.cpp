@@ -2,302 +2,562 @@
 #include "lease/lease_file.h"
 
 #include <algorithm>
-#include <initializer_list>
+#include <array>
+#include <concepts>
+#include <cstdio>
+#include <iterator>
+#include <optional>
+#include <ranges>
+#include <type_traits>
 #include <utility>
 
 #include "base/error.h"
-#include "base/number.h"
+#include "base/json.h"
 #include "base/text.h"
-#include "lease/lease_fields.h"
-#include "lease/lease_words.h"
 
 namespace ogh {
 
 namespace {
 
-/** Reads the text line by line; which lines there may be, in which order, says read(). */
-class Reader final {
-public:
-    explicit Reader(std::string_view text) : left_(text) {}
+using nlohmann::json;
 
-    LeaseFilePart read(std::uint64_t last) // the ticket behind which none need be read
-    {
-        LeaseFilePart part;
-        LeaseFile &file = part.file;
-        check_heading();
-        file.space = space();
-        read_counters(file.state);
-        while (next_is("holding"))
-            file.state.allocations.push_back(allocation("holding"));
-        while (next_is("ticket")) {
-            file.state.tickets.push_back(ticket(file.state));
-            if (file.state.tickets.back().number == last)
-                part.later = pass_tickets();
-        }
-        while (next_is("drain"))
-            file.state.drains.push_back(drain());
-        while (next_is("used"))
-            add_use(file.state);
-        while (!is_first_ && next_is("observer"))
-            file.state.observers.push_back(allocation("observer"));
-        while (!is_first_ && next_is("deprived"))
-            file.state.deprived.push_back(allocation("deprived"));
-        if (!is_first_ && !left_.starts_with(' ')) // "used" has none that belong to it
-            read_unknown(file.state);
-        if (left_ != "end\n")
-            refuse();
-        return part;
+constexpr const char *lease_file = "the lease file";
+
+[[noreturn]] void refuse(const std::string &why)
+{
+    throw Error(ErrorKind::BrokenHost, std::string(lease_file) + " " + why);
+}
+
+[[noreturn]] void refuse_value(const char *name)
+{
+    refuse("has a wrong value of " + quote(name));
+}
+
+constexpr bool stands_for_itself(char character)
+{
+    return character >= ' ' && character <= '~' && character != '\\';
+}
+
+std::string stored(std::string_view text)
+{
+    if (std::all_of(text.begin(), text.end(), stands_for_itself))
+        return std::string(text);
+    std::string escaped;
+    for (const char character : text)
+        escaped += character == '\\' ? std::string("\\x5c") : std::string(1, character);
+    return printable(escaped);
+}
+
+/** The other way around; what stored() would not have given is found out by read_whole(). */
+std::string read_text(const json &value, const char *name)
+{
+    const auto *const text = value.get_ptr<const std::string *>();
+    if (text == nullptr || text->find('\0') != std::string::npos)
+        refuse_value(name);
+    if (text->find('\\') == std::string::npos)
+        return *text;
+    std::string read;
+    for (size_t at = 0; at < text->size(); ++at) {
+        unsigned byte = 0;
+        if ((*text)[at] == '\\' && std::sscanf(text->c_str() + at, "\\x%2x", &byte) == 1)
+            at += 3;
+        read += byte == 0 ? (*text)[at] : static_cast<char>(byte);
     }
+    return read;
+}
 
-    /** Where there is nothing else. */
-    void read_tickets(LeaseState &state)
+template<typename Given, typename Type>
+concept Is = std::same_as<std::remove_const_t<Given>, Type>;
+
+// The members of each type, once for both ways: visit(name, member) of those that are always there.
+
+void each_member(auto &visit, Is<ProcessId> auto &id)
+{
+    visit("pid", id.pid);
+    visit("start_time", id.start_time);
+}
+
+void each_member(auto &visit, Is<ProcessSpace> auto &space)
+{
+    visit("boot", space.boot);
+    visit("pid_namespace", space.pid_namespace);
+    visit("start_time", space.start_time);
+}
+
+void each_member(auto &visit, Is<OwnCgroup> auto &cgroup)
+{
+    visit.optional("controller", cgroup.controller);
+    visit("path", cgroup.path);
+    visit.optional("inode", cgroup.inode);
+}
+
+void each_member(auto &visit, Is<Holder> auto &holder)
+{
+    visit("init", holder.init);
+    visit.optional("own_pid_namespace", holder.own_pid_namespace);
+    visit.optional("cgroup", holder.cgroup);
+    visit("container", holder.container);
+    visit.optional("program", holder.program);
+}
+
+void each_member(auto &visit, Is<Quota> auto &quota)
+{
+    visit("name", quota.name);
+    visit("most", quota.most);
+}
+
+void each_member(auto &visit, Is<LeasedDevice> auto &device)
+{
+    visit("key", device.key);
+    visit("mode", device.mode);
+    visit.optional("quotas", device.quotas);
+    visit.optional("max_sharers", device.max_sharers);
+}
+
+void each_member(auto &visit, Is<HoldLimit> auto &limit)
+{
+    visit("until_ns", limit.until_ns);
+    visit("grace_ns", limit.grace_ns);
+    visit("signal", limit.signal);
+    visit.optional("asked_ns", limit.asked_ns);
+}
+
+void each_member(auto &visit, Is<DeviceRule> auto &rule)
+{
+    visit("type", rule.type);
+    visit("major", rule.major);
+    visit("minor", rule.minor);
+    visit("access", rule.access);
+}
+
+void each_member(auto &visit, Is<Allocation> auto &allocation)
+{
+    visit("holder", allocation.holder);
+    visit("devices", allocation.devices);
+    visit("taken_ns", allocation.taken_ns);
+    visit("since", allocation.since);
+    visit.optional("requests", allocation.requests);
+    visit.optional("limit", allocation.limit);
+    visit.optional("others_cpu_ns", allocation.others_cpu_ns);
+    visit.optional("has_begun", allocation.has_begun);
+    visit.optional("idle_ns", allocation.idle_ns);
+    visit.optional("rules", allocation.rules);
+    visit.optional("taker", allocation.taker);
+}
+
+void each_member(auto &visit, Is<Demand> auto &demand)
+{
+    visit.optional("fixed", demand.fixed);
+    visit.optional("any", demand.any);
+    visit.optional("candidates", demand.candidates);
+    visit("mode", demand.mode);
+    visit.optional("quotas", demand.quotas);
+    visit.optional("max_sharers", demand.max_sharers);
+}
+
+void each_member(auto &visit, Is<Watched> auto &watched)
+{
+    visit.optional("holders", watched.holders);
+    visit.optional("tickets", watched.tickets);
+    visit.optional("drain_ns", watched.drain_ns);
+}
+
+void each_member(auto &visit, Is<Ticket> auto &ticket)
+{
+    visit("number", ticket.number);
+    visit("hook", ticket.hook);
+    visit("holder", ticket.holder);
+    visit("demand", ticket.demand);
+    visit("deadline_ns", ticket.deadline_ns);
+    visit("since", ticket.since);
+    visit.optional("watched", ticket.watched);
+    visit.optional("until", ticket.until);
+}
+
+void each_member(auto &visit, Is<Drain> auto &drain)
+{
+    visit("key", drain.key);
+    visit("since", drain.since);
+    visit.optional("until_ns", drain.until_ns);
+    visit.optional("reason", drain.reason);
+    visit.optional("by", drain.by);
+}
+
+void each_member(auto &visit, Is<LeaseCounts> auto &counts)
+{
+    visit("grants", counts.grants);
+    visit("takeovers", counts.takeovers);
+    visit("revocations", counts.revocations);
+    visit("waited_ns", counts.waited_ns);
+    visit("waits", counts.waits);
+    visit("device_ns", counts.device_ns);
+}
+
+void each_member(auto &visit, Is<LeaseFile> auto &file)
+{
+    unsigned version = lease_file_version;
+    visit("version", version);
+    visit("space", file.space);
+    visit("allocations", file.state.allocations);
+    visit("tickets", file.state.tickets);
+    visit("drains", file.state.drains);
+    visit("last_used", file.state.last_used);
+    visit("uses", file.state.uses);
+    visit("numbers", file.state.numbers);
+    visit.optional("quick_ends", file.state.quick_ends);
+    visit.optional("observers", file.state.observers);
+    visit.optional("deprived", file.state.deprived);
+    visit.optional("counts", file.state.counts);
+}
+
+struct Person {
+    ProcessId init;
+    ContainerLabel label;
+};
+
+struct PeopleFile {
+    std::vector<Person> people;
+};
+
+void each_member(auto &visit, Is<Person> auto &person)
+{
+    visit("init", person.init);
+    visit.optional("name", person.label.name);
+    visit.optional("image", person.label.image);
+    visit.optional("user", person.label.user);
+    visit.optional("asker", person.label.asker);
+    visit.optional("bundle", person.label.bundle);
+}
+
+void each_member(auto &visit, Is<PeopleFile> auto &file)
+{
+    visit("people", file.people);
+}
+
+// What a value of its type can be besides.
+
+bool are_possible(const Quotas &quotas, const std::optional<unsigned> &max_sharers)
+{
+    const auto is_out_of_order = [](const Quota &a, const Quota &b) { return a.name >= b.name; };
+    return max_sharers != 0U &&
+           std::adjacent_find(quotas.begin(), quotas.end(), is_out_of_order) == quotas.end();
+}
+
+template<typename Value> bool is_possible(const Value & /*any*/)
+{
+    return true;
+}
+bool is_possible(const ProcessId &id)
+{
+    return id.pid != 0;
+}
+bool is_possible(const ProcessSpace &space)
+{
+    return !space.boot.empty();
+}
+bool is_possible(const OwnCgroup &cgroup)
+{
+    return !cgroup.path.empty();
+}
+bool is_possible(const Quota &quota)
+{
+    return !quota.name.empty() && quota.most != 0;
+}
+bool is_possible(const LeasedDevice &device)
+{
+    return !device.key.empty() && are_possible(device.quotas, device.max_sharers);
+}
+bool is_possible(const HoldLimit &limit)
+{
+    constexpr int most_signal = 64; // of Linux
+    return limit.signal <= most_signal;
+}
+bool is_possible(const DeviceRule &rule)
+{
+    return rule.access != 0 && rule.access <= (access_mknod | access_read | access_write);
+}
+bool is_possible(const Allocation &allocation)
+{
+    return !allocation.devices.empty() && !allocation.requests.contains("");
+}
+bool is_possible(const Demand &demand)
+{
+    return are_possible(demand.quotas, demand.max_sharers);
+}
+bool is_possible(const Drain &drain)
+{
+    return !drain.key.empty();
+}
+
+constexpr std::array<const char *, 2> words_of(LeaseMode /*type*/)
+{
+    return {"shared", "exclusive"};
+}
+constexpr std::array<const char *, 3> words_of(DeviceRule::Type /*type*/)
+{
+    return {"", "block", "char"}; // 0 is none
+}
+
+template<typename Value>
+concept Map = requires
+{
+    typename Value::mapped_type;
+};
+template<typename Value>
+concept List = std::ranges::range<Value>;
+template<typename Value>
+concept Optional = std::same_as<Value, std::optional<typename Value::value_type>>;
+
+template<typename Value> void write(std::string &text, const Value &value);
+
+class LeaseWriter final {
+public:
+    explicit LeaseWriter(std::string &text) : text_(text) {}
+
+    template<typename Value> void operator()(std::string_view name, const Value &value)
     {
-        while (next_is("ticket"))
-            state.tickets.push_back(ticket(state));
-        if (!left_.empty())
-            refuse();
+        text_ += std::exchange(before_, ',');
+        write(text_, name);
+        text_ += ':';
+        write(text_, value);
+    }
+    template<typename Value> void optional(std::string_view name, const Value &value)
+    {
+        if (value != Value{})
+            (*this)(name, value);
+    }
+    void end() { text_ += before_ == '{' ? "{}" : "}"; }
+
+private:
+    std::string &text_;
+    char before_ = '{';
+};
+
+void write_text(std::string &to, std::string_view text)
+{
+    to += '"';
+    if (std::all_of(text.begin(), text.end(), [](char one) { return stands_for_itself(one) && one != '"'; }))
+        to += text;
+    else
+        for (const char one : stored(text))
+            (one == '"' || one == '\\' ? to += '\\' : to) += one;
+    to += '"';
+}
+
+template<typename Value> void write(std::string &text, const Value &value)
+{
+    if constexpr (std::is_enum_v<Value>) {
+        write_text(text, words_of(value).at(static_cast<size_t>(value)));
+    } else if constexpr (std::same_as<Value, bool>) {
+        text += value ? "true" : "false";
+    } else if constexpr (std::integral<Value>) {
+        text += std::to_string(std::max(value, Value{0}));
+    } else if constexpr (std::convertible_to<Value, std::string_view>) {
+        write_text(text, value);
+    } else if constexpr (Optional<Value>) {
+        write(text, *value);
+    } else if constexpr (Map<Value>) {
+        LeaseWriter writer(text);
+        for (const auto &[name, member] : value)
+            writer(name, member);
+        writer.end();
+    } else if constexpr (List<Value>) {
+        const char *before = "";
+        text += '[';
+        for (const auto &item : value) {
+            text += std::exchange(before, ",");
+            write(text, item);
+        }
+        text += ']';
+    } else {
+        LeaseWriter writer(text);
+        each_member(writer, value);
+        writer.end();
+    }
+}
+
+/** @param size about as long as it will be */
+template<typename Value> std::string written(const Value &value, size_t size = 0)
+{
+    std::string text;
+    text.reserve(size);
+    write(text, value);
+    return text;
+}
+
+template<typename Value> void read(const json &from, const char *name, Value &value);
+
+class LeaseReader final {
+public:
+    LeaseReader(const json &object, const char *name) : object_(object)
+    {
+        if (!object.is_object())
+            refuse_value(name);
+    }
+    template<typename Value> void operator()(const char *name, Value &value) const
+    {
+        const auto found = object_.find(name);
+        if (found == object_.end())
+            refuse("has no " + quote(name));
+        read(*found, name, value);
+    }
+    template<typename Value> void optional(const char *name, Value &value) const
+    {
+        if (const auto found = object_.find(name); found != object_.end())
+            read(*found, name, value);
     }
 
 private:
-    [[noreturn]] void refuse() const
-    {
-        throw Error(ErrorKind::BrokenHost, "the lease file cannot be understood from line " +
-                                               std::to_string(line_number_ + 1) + " on");
-    }
-
-    std::string_view line()
-    {
-        const size_t end = left_.find('\n');
-        if (end == std::string_view::npos)
-            refuse();
-        const std::string_view found = left_.substr(0, end);
-        left_.remove_prefix(end + 1);
-        ++line_number_;
-        return found;
-    }
-
-    void check_heading()
-    {
-        std::string_view first = left_.substr(0, left_.find('\n'));
-        if (!first.starts_with(lease_file_heading))
-            throw Error(ErrorKind::BrokenHost, "the lease file is none of this program's");
-        first.remove_prefix(lease_file_heading.size());
-        const auto version = parse_number(first);
-        if (first != "1" && first != std::to_string(lease_file_version))
-            throw Error(ErrorKind::BrokenHost,
-                        "the lease file has version " + (version ? std::string(first) : quote(first)) +
-                            ", and this program knows version " + std::to_string(lease_file_version));
-        is_first_ = first == "1";
-        line();
-    }
-
-    [[nodiscard]] bool next_is(std::string_view kind) const
-    {
-        return left_.starts_with(kind) && left_.substr(kind.size()).starts_with(' ');
-    }
-
-    /** The words behind the first one of a line of that kind. */
-    LeaseWords words(std::string_view kind)
-    {
-        if (!next_is(kind))
-            refuse();
-        const std::string_view found = line().substr(kind.size() + 1);
-        return {found, line_number_, is_first_ ? LeaseWordStyle::Plain : LeaseWordStyle::Named};
-    }
-
-    /** Adds a line that this version does not know; it is none of those kinds, which stand elsewhere. */
-    void add_unknown_line(std::string &lines, std::initializer_list<std::string_view> known)
-    {
-        const std::string_view whole = left_.substr(0, left_.find('\n'));
-        const std::string_view words = whole.substr(whole.starts_with(' ') ? 1 : 0);
-        const std::string_view kind = words.substr(0, words.find(' '));
-        if (!is_lease_name(kind) || kind.size() == words.size() ||
-            std::find(known.begin(), known.end(), kind) != known.end())
-            refuse();
-        line();
-        static_cast<void>(
-            LeaseWords(words.substr(kind.size() + 1), line_number_, LeaseWordStyle::Named).unknown());
-        lines += whole;
-        lines += '\n';
-    }
-
-    void read_unknown(LeaseState &state)
-    {
-        while (left_ != "end\n")
-            add_unknown_line(state.unknown.lines, {"space", "counters", "holding", "ticket", "drain", "used",
-                                                   "observer", "deprived", "end"});
-    }
-
-    /** Those that belong to the line before. */
-    std::string unknown_lines(std::initializer_list<std::string_view> known = {})
-    {
-        std::string lines;
-        while (!is_first_ && left_.starts_with(' '))
-            add_unknown_line(lines, known);
-        return lines;
-    }
-
-    ProcessSpace space()
-    {
-        LeaseWords words = this->words("space");
-        ProcessSpace space{words.text("boot"), words.number("pid-namespace"), words.number("start")};
-        if (!words.unknown().empty())
-            words.refuse("end of the line");
-        return space;
-    }
-
-    void read_counters(LeaseState &state)
-    {
-        LeaseWords words = this->words(is_first_ ? "uses" : "counters");
-        state.uses = words.number("uses");
-        if (is_first_) {
-            static_cast<void>(words.unknown());
-            words = this->words("numbers");
-        }
-        state.numbers = words.number("numbers");
-        state.unknown.fields = words.unknown();
-    }
-
-    Allocation allocation(std::string_view kind)
-    {
-        LeaseWords words = this->words(kind);
-        Allocation allocation;
-        allocation.taken_ns = take_time(words, "taken");
-        allocation.since = take_time(words, "since");
-        const std::uint64_t devices = is_first_ ? words.number("devices") : 0;
-        for (std::uint64_t count = 0; count < devices; ++count)
-            allocation.devices.push_back(take_device(words));
-        allocation.holder = take_holder(words);
-        take_endings(words, allocation);
-        allocation.unknown.fields = words.unknown();
-        while (!is_first_ && next_is(" device"))
-            add_device(allocation.devices);
-        if (allocation.devices.empty())
-            words.refuse("devices");
-        const std::string_view request = is_first_ ? "request" : " request";
-        while (next_is(request))
-            add_request(allocation, request);
-        allocation.unknown.lines = unknown_lines({"device", "request"});
-        return allocation;
-    }
-
-    void add_device(std::vector<LeasedDevice> &devices)
-    {
-        LeaseWords words = this->words(" device");
-        devices.push_back(take_device(words));
-        take_limits(words, devices.back().quotas, devices.back().max_sharers);
-        devices.back().unknown = words.unknown();
-    }
-
-    void add_request(Allocation &allocation, std::string_view kind)
-    {
-        LeaseWords words = this->words(kind);
-        GrantedRequests &requests = allocation.requests;
-        const std::string name = words.text("name");
-        if (name.empty() || (!requests.empty() && name <= requests.rbegin()->first))
-            words.refuse("name");
-        requests.emplace_hint(requests.end(), name, words.list("devices"));
-        if (std::string unknown = words.unknown(); !unknown.empty())
-            allocation.unknown_of_requests[name] = std::move(unknown);
-    }
-
-    /** Numbers that are given out once must not come again. */
-    Ticket ticket(const LeaseState &state)
-    {
-        LeaseWords words = this->words("ticket");
-        Ticket ticket;
-        ticket.number = words.number("number", state.numbers);
-        if (ticket.number <= (state.tickets.empty() ? 0 : state.tickets.back().number))
-            words.refuse("number");
-        ticket.hook = take_process(words, "hook", "hook-start");
-        ticket.deadline_ns = take_time(words, "deadline");
-        ticket.since = take_time(words, "since");
-        ticket.demand = take_demand(words);
-        ticket.holder = take_holder(words);
-        ticket.is_of_version_1 = is_first_ && ticket.holder.program != mark_of_later;
-        take_limits(words, ticket.demand.quotas, ticket.demand.max_sharers);
-        ticket.watched = take_watched(words);
-        if (words.next_is("until") && (ticket.until = take_time(words, "until")) == 0)
-            words.refuse("until");
-        ticket.unknown.fields = words.unknown();
-        ticket.unknown.lines = unknown_lines();
-        return ticket;
-    }
-
-    /** Passes by those that are left. @return their lines; nothing: they are to be read */
-    std::string_view pass_tickets()
-    {
-        if (is_first_ || !next_is("ticket"))
-            return {};
-        size_t end = left_.find('\n', left_.rfind("\nticket ") + 1); // of the last one
-        while (end != std::string_view::npos && left_.substr(end + 1).starts_with(' '))
-            end = left_.find('\n', end + 1);
-        const std::string_view lines = left_.substr(0, end + 1); // none of a text that is cut off
-        if (lines.find("quotas=") != std::string_view::npos)
-            return {};
-        left_.remove_prefix(lines.size());
-        return lines;
-    }
-
-    Drain drain()
-    {
-        LeaseWords words = this->words("drain");
-        const std::int64_t since = take_time(words, "since");
-        Drain drain{take_key(words), since};
-        if (words.next_is("until") && (drain.until_ns = take_time(words, "until")) == 0)
-            words.refuse("until");
-        if (words.next_is("reason") && (drain.reason = words.text("reason")).empty())
-            words.refuse("reason");
-        if (words.next_is("by") && (drain.by = words.text("by")).empty())
-            words.refuse("by");
-        drain.unknown = {words.unknown(), unknown_lines()};
-        return drain;
-    }
-
-    void add_use(LeaseState &state)
-    {
-        LeaseWords words = this->words("used");
-        const std::uint64_t use = words.number("use", state.uses);
-        const LeaseKey device = take_key(words);
-        if (!state.last_used.empty() && device <= state.last_used.rbegin()->first)
-            words.refuse("key");
-        state.last_used.emplace_hint(state.last_used.end(), device, use);
-        if (auto ends = take_quick_ends(words); !ends.empty())
-            state.quick_ends[device] = std::move(ends);
-        if (std::string unknown = words.unknown(); !unknown.empty())
-            state.unknown_of_uses[device] = std::move(unknown);
-    }
-
-    std::string_view left_;
-    size_t line_number_ = 0;
-    bool is_first_ = false; ///< version 1
+    const json &object_;
 };
+
+template<typename Value> void read_list(const json &from, const char *name, Value &value)
+{
+    if (!from.is_array())
+        refuse_value(name);
+    if constexpr (requires { std::tuple_size<Value>::value; }) {
+        if (from.size() != value.size())
+            refuse_value(name);
+        for (size_t i = 0; i < value.size(); ++i)
+            read(from[i], name, value[i]);
+    } else {
+        if constexpr (requires { value.reserve(0); })
+            value.reserve(from.size());
+        for (const json &each : from) {
+            typename Value::value_type item{};
+            read(each, name, item);
+            value.insert(value.end(), std::move(item));
+        }
+    }
+}
+
+template<typename Value> void read(const json &from, const char *name, Value &value)
+{
+    if constexpr (std::is_enum_v<Value>) {
+        const auto words = words_of(value);
+        const auto *const word = std::find(words.begin(), words.end(), read_text(from, name));
+        if (word == words.end() || **word == '\0')
+            refuse_value(name);
+        value = static_cast<Value>(word - words.begin());
+    } else if constexpr (std::same_as<Value, bool>) {
+        if (!from.is_boolean())
+            refuse_value(name);
+        value = from.get<bool>();
+    } else if constexpr (std::integral<Value>) {
+        const auto *const number = from.get_ptr<const json::number_unsigned_t *>();
+        if (number == nullptr || !std::in_range<Value>(*number))
+            refuse_value(name);
+        value = static_cast<Value>(*number);
+    } else if constexpr (std::same_as<Value, std::string>) {
+        value = read_text(from, name);
+    } else if constexpr (Optional<Value>) {
+        read(from, name, value.emplace());
+    } else if constexpr (Map<Value>) {
+        if (!from.is_object())
+            refuse_value(name);
+        for (const auto &member : from.items())
+            read(member.value(), name, value[read_text(member.key(), name)]);
+    } else if constexpr (List<Value>) {
+        read_list(from, name, value);
+    } else {
+        LeaseReader reader(from, name);
+        each_member(reader, value);
+        if (!is_possible(value))
+            refuse_value(name);
+    }
+}
+
+json parse(std::string_view text)
+try {
+    return parse_object(text, lease_file);
+} catch (const Error &error) {
+    throw error.as(ErrorKind::BrokenHost);
+}
+
+/** What has members that are not known, or one of them twice, of which the library keeps one, is written in another way. */
+template<typename File> File read_whole(const json &document, std::string_view text)
+{
+    File file;
+    read(document, "file", file);
+    if (written(file, text.size()) + "\n" != text)
+        refuse("is not as this program writes it");
+    return file;
+}
+
+/** Numbers that are given out once must not come again. */
+std::string impossible_number(const LeaseState &state)
+{
+    std::uint64_t last = 0;
+    for (const Ticket &ticket : state.tickets) {
+        if (ticket.number <= last || ticket.number > state.numbers)
+            return "a ticket has the number " + std::to_string(ticket.number);
+        last = ticket.number;
+    }
+    for (const auto &[key, use] : state.last_used) {
+        if (use > state.uses)
+            return quote(key) + " was used after the last use";
+    }
+    return contradiction(state);
+}
 
 } // namespace
 
 LeaseFile parse_lease_file(std::string_view text)
 {
-    return parse_lease_file(text, 0).file;
+    const json document = parse(text);
+    const json version = document.value("version", json());
+    if (version != lease_file_version)
+        refuse("has version " + version.dump(-1, ' ', true) + ", and this program knows version " +
+               std::to_string(lease_file_version));
+    auto file = read_whole<LeaseFile>(document, text);
+    if (const std::string problem = impossible_number(file.state); !problem.empty())
+        refuse("says what cannot be: " + problem);
+    return file;
 }
 
-LeaseFilePart parse_lease_file(std::string_view text, std::uint64_t ticket)
+std::string to_text(const LeaseFile &file)
 {
-    LeaseFilePart part;
-    try {
-        part = Reader(text).read(ticket);
-    } catch (const Error &) {
-        if (ticket == 0)
-            throw;
-        part.file = parse_lease_file(text); // which says where
-    }
-    if (const std::string problem = contradiction(part.file.state); !problem.empty())
-        throw Error(ErrorKind::BrokenHost, "the lease file says what cannot be: " + problem);
-    return part;
+    return written(file) + "\n";
 }
 
-void add_tickets(LeaseState &state, std::string_view lines)
+LeasePeople parse_people(std::string_view text)
 {
-    Reader(lines).read_tickets(state);
+    LeasePeople people;
+    for (Person &person : read_whole<PeopleFile>(parse(text), text).people)
+        people[person.init] = std::move(person.label);
+    return people;
+}
+
+std::string to_text(const LeasePeople &people)
+{
+    PeopleFile file;
+    for (const auto &[init, label] : people)
+        file.people.push_back({init, label});
+    return written(file) + "\n";
+}
+
+size_t stored_size(std::string_view text)
+{
+    return written(text).size() - 2;
+}
+
+size_t stored_size(const Allocation &allocation)
+{
+    return written(allocation).size();
+}
+
+size_t stored_size(const Ticket &ticket)
+{
+    return written(ticket).size();
+}
+
+std::string_view beginning_of(std::string_view text, size_t most)
+{
+    constexpr size_t most_of_a_byte = 5; // "\\xNN"
+    text = text.substr(0, most);
+    for (size_t size = stored_size(text); size > most; size = stored_size(text))
+        text.remove_suffix((size - most + most_of_a_byte - 1) / most_of_a_byte);
+    return text;
 }
 
 } // namespace ogh

@@ -4,7 +4,6 @@
 #include <set>
 
 #include "base/utc_text.h"
-#include "lease/lease_counts.h"
 
 namespace ogh {
 
@@ -49,17 +48,6 @@ void add_grant(History &history, const LeaseRequest &request, std::string_view l
     line.add("lease", lease);
     line.add_time("waited", waited_ns);
     history.add(std::move(line));
-}
-
-void note_grant(const LeaseDirectory &directory, History *history, const LeaseRequest &request,
-                const std::vector<LeaseKey> &devices, std::int64_t waited_ns)
-{
-    LeaseCounts one;
-    one.add_grant(waited_ns);
-    count(directory, one);
-    if (history != nullptr)
-        add_grant(*history, request, request.demand.mode == LeaseMode::Exclusive ? "exclusive" : "shared",
-                  devices, waited_ns);
 }
 
 void add_late(History &history, const std::vector<std::string> &containers)

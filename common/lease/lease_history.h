@@ -8,7 +8,6 @@
 #include <vector>
 
 #include "history/history.h"
-#include "lease/lease_directory.h"
 #include "lease/lease_request.h"
 #include "lease/lease_state.h"
 
@@ -20,11 +19,7 @@ constexpr std::string_view observers_lease = "observer";
 /** How containers have ended that the state has no more, where whoever takes them out knows; by init. */
 using KnownEnds = std::map<ProcessId, std::string>;
 
-/** A container has got these devices: it is counted, and written down. @param history or nullptr. @param waited_ns since it asked */
-void note_grant(const LeaseDirectory &directory, History *history, const LeaseRequest &request,
-                const std::vector<LeaseKey> &devices, std::int64_t waited_ns);
-
-/** What is written down alone. @param lease "shared", and so on. @param waited_ns since it asked */
+/** A container has got these devices. @param lease "shared", and so on. @param waited_ns since it asked */
 void add_grant(History &history, const LeaseRequest &request, std::string_view lease,
                const std::vector<LeaseKey> &devices, std::int64_t waited_ns);
 

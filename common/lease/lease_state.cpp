@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "lease/lease_state.h"
 
+#include <algorithm>
 #include <set>
 #include <string_view>
 
@@ -28,6 +29,11 @@ bool exclude_each_other(const HeldDevice &a, const HeldDevice &b)
            overlap(a.device->key, b.device->key);
 }
 
+std::uint64_t unsigned_of(std::int64_t ns)
+{
+    return static_cast<std::uint64_t>(std::max(ns, std::int64_t{0}));
+}
+
 } // namespace
 
 LeaseKey gpu_lease_key(const std::string &vendor, const PciAddress &address)
@@ -53,6 +59,21 @@ std::string_view vendor_in(const LeaseKey &key)
 std::string_view address_in(const LeaseKey &key)
 {
     return std::string_view(key).substr(key.find(':') + 1);
+}
+
+void LeaseCounts::add_grant(std::int64_t waited)
+{
+    const double seconds = static_cast<double>(waited) / 1e9;
+    const auto *const bound = std::lower_bound(wait_bounds_s.begin(), wait_bounds_s.end(), seconds);
+    ++grants;
+    ++waits.at(static_cast<size_t>(bound - wait_bounds_s.begin()));
+    waited_ns += unsigned_of(waited);
+}
+
+void LeaseCounts::add_time(const ByVendor &devices, std::int64_t ns)
+{
+    for (size_t vendor = 0; vendor < devices.size(); ++vendor)
+        device_ns.at(vendor) += devices.at(vendor) * unsigned_of(ns);
 }
 
 std::string contradiction(const LeaseState &state)

@@ -3,6 +3,7 @@
 
 #include <sys/types.h>
 
+#include <array>
 #include <cstdint>
 #include <map>
 #include <optional>
@@ -82,14 +83,6 @@ struct Holder {
     bool operator==(const Holder &) const = default;
 };
 
-/** What a later version of the program has written of an entry: it is kept, and written again as it stands. */
-struct UnknownWords {
-    std::string fields; ///< of its line, " NAME=VALUE" each
-    std::string lines;  ///< that belong to it, whole
-
-    bool operator==(const UnknownWords &) const = default;
-};
-
 /** At most so many devices at once for all containers that have them by it. */
 struct Quota {
     std::string name; ///< with its kind: "key:nightly", "policy:ci", "io.kubernetes.pod.namespace=ml"
@@ -104,8 +97,7 @@ using Quotas = std::vector<Quota>;
 struct LeasedDevice {
     LeaseKey key;
     LeaseMode mode = LeaseMode::Shared;
-    std::string unknown = {}; ///< fields
-    Quotas quotas = {};       ///< in which it counts
+    Quotas quotas = {}; ///< in which it counts
     std::optional<unsigned> max_sharers =
         {}; ///< of a shared one: how many containers it may have, this one included
 
@@ -135,8 +127,6 @@ struct Allocation {
     std::int64_t taken_ns = 0; ///< of CLOCK_BOOTTIME: when it got the first of them
     std::int64_t since = 0;    ///< the same in seconds of CLOCK_REALTIME; for people alone
     GrantedRequests requests = {};
-    std::map<std::string, std::string> unknown_of_requests = {}; ///< fields, by the name of the request
-    UnknownWords unknown = {};
     std::optional<HoldLimit> limit = {};
     /** What its processes but init had used of the CPU by then, or by idle_ns; of a container that may be idle. */
     std::optional<std::uint64_t> others_cpu_ns = {};
@@ -184,9 +174,6 @@ struct Ticket {
     Demand demand;
     std::int64_t deadline_ns = 0; ///< of CLOCK_BOOTTIME; from then on it does not count
     std::int64_t since = 0;       ///< seconds of CLOCK_REALTIME; for people alone
-    UnknownWords unknown = {};
-    /** A version of the program waits that reads no later version of the file, and that any signal would end. */
-    bool is_of_version_1 = false;
     /** Whoever makes these too few wakes it, see lease_wake.h; nothing: it watches all that count, and takes no signal. */
     std::optional<Watched> watched = {};
     std::int64_t until =
@@ -198,8 +185,7 @@ struct Ticket {
 /** A device that root keeps from being given. A person and a program may each have one of the same device. */
 struct Drain {
     LeaseKey key;
-    std::int64_t since = 0; ///< seconds of CLOCK_REALTIME; for people alone
-    UnknownWords unknown = {};
+    std::int64_t since = 0;    ///< seconds of CLOCK_REALTIME; for people alone
     std::int64_t until_ns = 0; ///< of CLOCK_BOOTTIME; from then on it does not count. 0: it has no end
     std::string reason = {};   ///< for people
     std::string by = {};       ///< the program that made it, and ends it itself; "": a person
@@ -207,23 +193,62 @@ struct Drain {
     bool operator==(const Drain &) const = default;
 };
 
+/** What has happened to the leases of a host since its boot, in numbers that only grow. */
+struct LeaseCounts {
+    static constexpr std::array wait_bounds_s{0.1, 1.0, 10.0, 60.0, 600.0, 3600.0};
+    static constexpr auto vendors = std::to_array<std::string_view>({"amd", "nvidia", "other"});
+
+    using ByVendor = std::array<std::uint64_t, vendors.size()>;
+
+    std::uint64_t grants = 0;
+    std::uint64_t takeovers = 0;   ///< by which a container was ended
+    std::uint64_t revocations = 0; ///< by which it lives on
+    std::uint64_t waited_ns = 0;   ///< by those that were granted something
+    std::array<std::uint64_t, wait_bounds_s.size() + 1>
+        waits{};          ///< how many waited longer than the bound before
+    ByVendor device_ns{}; ///< of one device, by leases that have ended
+
+    bool operator==(const LeaseCounts &) const = default;
+
+    void add_grant(std::int64_t waited_ns);
+
+    /** So many devices that somebody had for so long. */
+    void add_time(const ByVendor &devices, std::int64_t ns);
+};
+
 /** All that is known of the leases of a host; a plain value. */
 struct LeaseState {
     std::vector<Allocation> allocations;
     std::vector<Ticket> tickets; ///< in their order
     std::vector<Drain> drains;
-    std::map<LeaseKey, std::uint64_t> last_used;          ///< the greater, the later it was given
-    std::uint64_t uses = 0;                               ///< the greatest of them so far
-    std::uint64_t numbers = 0;                            ///< how many tickets there have been
-    std::map<LeaseKey, std::string> unknown_of_uses = {}; ///< fields, by the device of `last_used`
+    std::map<LeaseKey, std::uint64_t> last_used; ///< the greater, the later it was given
+    std::uint64_t uses = 0;                      ///< the greatest of them so far
+    std::uint64_t numbers = 0;                   ///< how many tickets there have been
     /** Of those in `last_used`: the last containers that had it, one after the other, and ended at once; see quick_ends.h */
     std::map<LeaseKey, std::vector<std::uint64_t>> quick_ends = {};
-    UnknownWords unknown = {}; ///< of the counters; the lines are of unknown kinds
     /** Those who see devices and have no lease of them, nor count for others; an init may have an allocation besides. */
     std::vector<Allocation> observers = {};
     std::vector<Allocation> deprived = {}; ///< whose devices were taken away, and who live on; for people
+    LeaseCounts counts = {};               ///< since the boot
 
     bool operator==(const LeaseState &) const = default;
+};
+
+/** Where and when numbers of processes mean something. */
+struct ProcessSpace {
+    std::string boot;                ///< /proc/sys/kernel/random/boot_id
+    std::uint64_t pid_namespace = 0; ///< its inode, which another one may have had before
+    std::uint64_t start_time = 0;    ///< of its process 1, in clock ticks since boot
+
+    bool operator==(const ProcessSpace &) const = default;
+};
+
+/** What the state file says: the state, and what the pids in it mean. */
+struct LeaseFile {
+    ProcessSpace space;
+    LeaseState state;
+
+    bool operator==(const LeaseFile &) const = default;
 };
 
 /** What of the state can never be: two holders of which one is exclusive, or a container twice; "" if all is well. */

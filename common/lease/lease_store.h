@@ -2,7 +2,6 @@
 #pragma once
 
 #include <chrono>
-#include <cstddef>
 #include <memory>
 #include <optional>
 #include <set>
@@ -14,10 +13,8 @@
 #include "history/history.h"
 #include "lease/lease_counts.h"
 #include "lease/lease_directory.h"
-#include "lease/lease_file.h"
 #include "lease/lease_history.h"
 #include "lease/lease_state.h"
-#include "lease/lease_text.h"
 #include "lease/lease_wake.h"
 #include "lease/processes.h"
 
@@ -62,9 +59,6 @@ public:
 
         [[nodiscard]] LeaseState &state() { return state_; }
 
-        /** Has the state have all tickets. @throws Error (BrokenHost) */
-        void read_later();
-
         /** Writes the state if it has changed, and wakes who waits and has to look at it; once. @throws Error (BrokenHost), and then it is as it was */
         void save();
 
@@ -80,41 +74,22 @@ public:
     private:
         friend class LeaseStore;
 
-        /** What somebody had. */
-        struct Had {
-            ProcessId init;
-            std::int64_t taken_ns = 0;
-            LeaseCounts::ByVendor devices{};
-        };
-
-        Session(const LeaseStore &store, UniqueFd lock, std::uint64_t ticket);
-        [[nodiscard]] bool is_saved(const LeaseTextParts &text) const;
-        [[nodiscard]] bool has_one_gone() const;
-        void count_ends(std::int64_t now) const;
+        Session(const LeaseStore &store, UniqueFd lock);
+        void count_ends(std::int64_t now);
 
         const LeaseStore &store_;
         UniqueFd lock_;
-        const std::string saved_; ///< what the file says
-        std::string_view later_;  ///< of it: tickets that are not in the state
         LeaseState state_;
-        Watched all_;                   ///< that were in the state
-        std::vector<Had> before_;       ///< then
-        std::vector<Drain> drains_;     ///< then
-        std::set<ProcessId> observers_; ///< then, by init
+        LeaseState before_; ///< as the file has it
         StateChange change_ = StateChange::None;
         KnownEnds ends_;
-        std::optional<LeaseState> with_gone_; ///< as it was, once it is known that somebody has gone
-        std::set<ProcessId> noted_;           ///< whose ends are, by init
+        std::set<ProcessId> noted_; ///< whose ends note_ends() has noted, by init
     };
 
-    /**
-     * @param ticket of one that waits: those that came later are in nobody's way, and their tickets are not in the state,
-     *        as far as they need not be; 0: all are
-     * @throws Error (BrokenHost); one that names who has kept the lock for so long; Cancelled
-     */
-    [[nodiscard]] Session open(const Patience &limit = patience, std::uint64_t ticket = 0) const
+    /** @throws Error (BrokenHost); one that names who has kept the lock for so long; Cancelled */
+    [[nodiscard]] Session open(const Patience &limit = patience) const
     {
-        return {*this, directory_.lock(processes_, limit), ticket};
+        return {*this, directory_.lock(processes_, limit)};
     }
 
     [[nodiscard]] const LeaseDirectory &directory() const { return directory_; }

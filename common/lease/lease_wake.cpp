@@ -55,6 +55,10 @@ public:
                std::all_of(watched.tickets.begin(), watched.tickets.end(), has_ticket);
     }
 
+    /**
+     * Whether all that wait have to be decided, since some may be served, or be without hope, though all that they watch is
+     * there: by a quota that others use up, by a drain, or by what their container has.
+     */
     [[nodiscard]] bool depend_on_more() const
     {
         return !state_.drains.empty() ||
@@ -96,11 +100,6 @@ std::int64_t next_deadline(const LeaseState &state, const std::set<std::uint64_t
     return limit;
 }
 
-bool touches_all(const LeaseState &state, StateChange change)
-{
-    return change != StateChange::None || Those(state).depend_on_more();
-}
-
 std::vector<const Ticket *> waiters_to_wake(LeaseState &state, StateChange change, std::int64_t now)
 {
     const Those those(state);
@@ -125,14 +124,12 @@ std::vector<const Ticket *> waiters_to_wake(LeaseState &state, StateChange chang
     return found;
 }
 
-bool wake_waiters(const Processes &processes, LeaseState &state, StateChange change)
+void wake_waiters(const Processes &processes, LeaseState &state, StateChange change)
 {
-    const auto found = waiters_to_wake(state, change, boottime_ns());
-    for (const Ticket *ticket : found) {
+    for (const Ticket *ticket : waiters_to_wake(state, change, boottime_ns())) {
         if (const auto hook = processes.find(ticket->hook))
             wake(hook->get());
     }
-    return !found.empty();
 }
 
 } // namespace ogh

@@ -37,19 +37,13 @@ enum class StateChange {
 };
 
 /**
- * Whether all that wait have to be decided, since some may be served, or be without hope, though all that they watch is
- * there: by a quota that others use up, by a drain, or by what their container has.
- */
-bool touches_all(const LeaseState &state, StateChange change);
-
-/**
  * The requests that have to look at the state, of those that take the signal; pure. In their order. In their tickets it
  * says what those have to watch then that go on waiting: so they need not write it down themselves. Where it is who is
  * there alone that makes the difference, those need not be decided for whose watched ones are all there.
  */
 std::vector<const Ticket *> waiters_to_wake(LeaseState &state, StateChange change, std::int64_t now);
 
-/** Wakes them, those that are still there. @return whether that changes the state. @throws Error (BrokenHost) */
-bool wake_waiters(const Processes &processes, LeaseState &state, StateChange change);
+/** Wakes them, those that are still there. @throws Error (BrokenHost) */
+void wake_waiters(const Processes &processes, LeaseState &state, StateChange change);
 
 } // namespace ogh

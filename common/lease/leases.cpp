@@ -243,17 +243,13 @@ LeaseList Leases::look(const Sysroot &sysroot, const PreemptionPolicy &policy)
 LeaseCounts Leases::counts(const Sysroot &sysroot)
 {
     auto directory = LeaseDirectory::find(sysroot);
-    if (!directory)
-        return {};
-    const LeaseStore store(std::move(*directory));
-    UniqueFd lock; // what ends goes from the one to the other
-    try {
-        lock = store.directory().lock(store.processes(), LeaseStore::patience_at_the_end);
-    } catch (
-        const Error
-            &) { // NOLINT(bugprone-empty-catch): somebody keeps it, and numbers are not worth waiting for
-    }
-    return store.counts();
+    return directory ? LeaseStore(std::move(*directory)).counts() : LeaseCounts();
+}
+
+Refusals Leases::refusals(const Sysroot &sysroot)
+{
+    const auto directory = LeaseDirectory::find(sysroot);
+    return directory ? read_refusals(*directory) : Refusals();
 }
 
 Lease take_if_possible(Leases *leases, const LeaseRequest &request, Notes &notes)

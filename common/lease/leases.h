@@ -111,8 +111,11 @@ public:
     /** The same for any user, as far as that one may see; changes nothing. */
     static LeaseList look(const Sysroot &sysroot, const PreemptionPolicy &policy);
 
-    /** What has happened on this host since its boot, see LeaseStore::counts(); for root. @throws Error (BrokenHost) */
+    /** What has happened on this host since its boot, see LeaseStore::counts(). @throws Error (BrokenHost) */
     static LeaseCounts counts(const Sysroot &sysroot);
+
+    /** For root, see read_refusals(). @throws Error (BrokenHost) */
+    static Refusals refusals(const Sysroot &sysroot);
 
 private:
     Leases(LeaseDirectory directory, std::shared_ptr<History> history);

@@ -6,8 +6,8 @@
 #include "base/error.h"
 #include "lease/container_cgroup.h"
 #include "lease/lease_bounds.h"
+#include "lease/lease_file.h"
 #include "lease/lease_neighbours.h"
-#include "lease/lease_words.h"
 
 namespace ogh {
 
@@ -39,8 +39,8 @@ std::pair<Holder, UniqueFd> find_holder(const Processes &processes, pid_t init, 
     // Long texts of containers must not fill the file, which would refuse everybody. No idle init has such a path, and
     // no runtime such an id: it is the name of a directory.
     holder.container = beginning_of(id, max_container_word);
-    holder.program = word_size(program) <= max_path_word ? program : "";
-    if (holder.cgroup && word_size(holder.cgroup->path) > max_path_word)
+    holder.program = stored_size(program) <= max_path_word ? program : "";
+    if (holder.cgroup && stored_size(holder.cgroup->path) > max_path_word)
         throw Error(ErrorKind::BrokenHost,
                     "the path of the container's cgroup is too long to be written down for a lease");
     // Alive now means that all of that was its own.

@@ -8,7 +8,6 @@
 
 #include "lease/lease_bounds.h"
 #include "lease/lease_neighbours.h"
-#include "lease/lease_text.h"
 #include "lease/lease_wake.h"
 
 namespace ogh {
@@ -59,7 +58,7 @@ void watch(const Processes &processes, LeaseState &state, std::uint64_t ticket, 
     request.watched = watched_of(state, watched);
     if (request.watched->drain_ns != 0)
         end.at_ns = std::min(end.at_ns, request.watched->drain_ns);
-    if (version_for(state) == 1 || watches_too_much(request)) {
+    if (watches_too_much(request)) {
         request.watched.reset();
         watched = all_that_count(state, decide(state, claim, now));
     }

@@ -12,7 +12,6 @@
 
 #include "base/unique_fd.h"
 #include "kernel/pidfd.h"
-#include "lease/lease_file.h"
 #include "lease/lease_state.h"
 
 namespace ogh {

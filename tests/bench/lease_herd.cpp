@@ -93,7 +93,7 @@ public:
         for (unsigned number = 1; number <= count; ++number) {
             waiters_.push_back({bench::start_init()});
             waiters_.back().hook = start_hook(sysroot_, waiters_.back().init);
-            while (!is_in_state(sysroot_, "\nticket number=" + std::to_string(number) + " "))
+            while (!is_in_state(sysroot_, "\"number\":" + std::to_string(number) + ","))
                 std::this_thread::sleep_for(std::chrono::milliseconds(1));
         }
     }

@@ -175,10 +175,9 @@ struct Deprivable : Cgroups {
 
     [[nodiscard]] bool holds(const Init &one) const
     {
-        const std::string state = leases_host.state();
-        const size_t end = std::min(state.find("\nticket "), state.find("\ndeprived "));
-        const size_t found = state.find(" pid=" + std::to_string(one.pid()) + " ");
-        return found != std::string::npos && found < end;
+        const auto all = leases_host.lease_state().allocations;
+        return std::any_of(all.begin(), all.end(),
+                           [&](const Allocation &each) { return each.holder.init.pid == one.pid(); });
     }
 
     const Init *init_ = &init;

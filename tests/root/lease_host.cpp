@@ -7,6 +7,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <csignal>
 #include <fstream>
 #include <sstream>
@@ -15,6 +16,7 @@
 #include "base/error.h"
 #include "base/exit_status.h"
 #include "child.h"
+#include "lease/lease_file.h"
 #include "lease/processes.h"
 
 namespace ogh::test {
@@ -78,6 +80,19 @@ std::string LeaseHost::state() const
     std::ostringstream text;
     text << std::ifstream(state_path()).rdbuf();
     return text.str();
+}
+
+LeaseState LeaseHost::lease_state() const
+{
+    const std::string text = state();
+    return text.empty() ? LeaseState{} : parse_lease_file(text).state;
+}
+
+bool LeaseHost::has_ticket(std::uint64_t number) const
+{
+    const auto tickets = lease_state().tickets;
+    return std::any_of(tickets.begin(), tickets.end(),
+                       [&](const Ticket &one) { return one.number == number; });
 }
 
 void LeaseHost::write_state(const std::string &text) const

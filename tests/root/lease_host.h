@@ -47,6 +47,8 @@ struct LeaseHost : TempDirectory {
     }
     [[nodiscard]] std::string state_path() const { return path("run/oci-gpu-hooks/leases/state"); }
     [[nodiscard]] std::string state() const;
+    [[nodiscard]] LeaseState lease_state() const; ///< what it says
+    [[nodiscard]] bool has_ticket(std::uint64_t number) const;
     void write_state(const std::string &text) const;
 
     /** A request for all of `keys` of the container whose init that is. */

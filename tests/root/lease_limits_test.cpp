@@ -45,14 +45,13 @@ struct Limits : LeaseHost {
         });
     }
 
-    /** The field of the state's only holder; waits until it is there. */
-    std::string field(const std::string &name) const
+    /** When the state's only holder was asked to end; waits until it is. */
+    std::int64_t asked_ns() const
     {
         for (;; ::usleep(1000)) {
-            const std::string text = state();
-            const size_t start = text.find(" " + name + "=");
-            if (start != std::string::npos)
-                return text.substr(start, text.find_first_of(" \n", start + 1) - start);
+            const LeaseState now = lease_state();
+            if (!now.allocations.empty() && now.allocations.front().limit->asked_ns)
+                return *now.allocations.front().limit->asked_ns;
         }
     }
 };
@@ -74,7 +73,7 @@ BOOST_FIXTURE_TEST_CASE(without_somebody_who_waits_nothing_happens, Limits)
     BOOST_TEST((list().entries.front().why == TakeReason::HeldTooLong));
     const Failure refused = refusal(request(Init(), {"n:0"}));
     BOOST_TEST(refused.says("(may be ended since 2"), refused.message);
-    BOOST_TEST(state().find("stop-sent") == std::string::npos);
+    BOOST_TEST(!lease_state().allocations.front().limit->asked_ns);
     BOOST_TEST(signal_of(init) == 0);
 }
 
@@ -105,15 +104,15 @@ BOOST_FIXTURE_TEST_CASE(who_waits_next_goes_on_where_the_one_before_has_ended, L
     const Init init;
     const Init two;
     BOOST_TEST(take(limited(init, 1ms, 1s)) == 0);
-    std::string asked_at;
+    std::int64_t asked_at = 0;
     {
         const Child first = waiter(two);
-        asked_at = field("stop-sent");
+        asked_at = asked_ns();
     }
     Child second = waiter(two);
-    while (signal_of(init) == 0 && state().find("ticket ") == std::string::npos)
+    while (signal_of(init) == 0 && lease_state().tickets.empty())
         ::usleep(1000);
-    BOOST_TEST(field("stop-sent") == asked_at);
+    BOOST_TEST(asked_ns() == asked_at);
     BOOST_TEST(second.wait() == 1); // it says only that it has ended it
 }
 
@@ -121,16 +120,17 @@ BOOST_FIXTURE_TEST_CASE(the_least_of_several_limits_counts, Limits)
 {
     const Init init;
     BOOST_TEST(take(limited(init, 1h, 5s)) == 0);
-    const std::string first = field("hold-until");
+    const auto limit = [&] { return lease_state().allocations.front().limit.value(); };
+    const std::int64_t first = limit().until_ns;
     LeaseRequest more = limited(init, 2h, 7s);
     more.demand.fixed = {"n:1"};
     BOOST_TEST(take(more) == 0);
-    BOOST_TEST(field("hold-until") == first);
+    BOOST_TEST(limit().until_ns == first);
     more = limited(init, 1min, 9s);
     more.demand.fixed = {"n:2"};
     BOOST_TEST(take(more) == 0);
-    BOOST_TEST(field("hold-until") != first);
-    BOOST_TEST(field("hold-grace") == " hold-grace=9000000000");
+    BOOST_TEST(limit().until_ns != first);
+    BOOST_TEST(limit().grace_ns == 9'000'000'000);
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -29,7 +29,6 @@
 #include "lease/boot_clock.h"
 #include "lease/lease_bounds.h"
 #include "lease/lease_file.h"
-#include "lease/lease_text.h"
 #include "lease_host.h"
 #include "seccomp.h"
 #include "support/expect.h"
@@ -70,10 +69,12 @@ struct Waiter {
     /** Once its ticket is there, or the one of that number. */
     void wait_until_queued(const LeaseHost &host, unsigned number = 0) const
     {
-        const std::string ticket = "\nticket number=" + (number == 0 ? "" : std::to_string(number) + " ");
-        for (int round = 0; round < 1000 && host.state().find(ticket) == std::string::npos; ++round)
+        const auto is_queued = [&] {
+            return number == 0 ? !host.lease_state().tickets.empty() : host.has_ticket(number);
+        };
+        for (int round = 0; round < 1000 && !is_queued(); ++round)
             std::this_thread::sleep_for(2ms);
-        BOOST_TEST(host.state().find(ticket) != std::string::npos);
+        BOOST_TEST(is_queued());
     }
 
     std::string said()
@@ -132,7 +133,7 @@ BOOST_FIXTURE_TEST_CASE(who_waits_goes_on_when_the_holder_ends, LeaseHost)
     BOOST_TEST(waiter.said() == "0");
     BOOST_TEST(boottime_ns() - before < 1'000'000'000);
     BOOST_TEST_MESSAGE("started " << (boottime_ns() - before) / 1000 << " us after the end");
-    BOOST_TEST(state().find("\nticket ") == std::string::npos);
+    BOOST_TEST(lease_state().tickets.empty());
 }
 
 BOOST_FIXTURE_TEST_CASE(of_two_that_wait_the_first_is_first, LeaseHost)
@@ -147,7 +148,7 @@ BOOST_FIXTURE_TEST_CASE(of_two_that_wait_the_first_is_first, LeaseHost)
     second.wait_until_queued(*this, 2);
     one.end();
     BOOST_TEST(first.said() == "0");
-    BOOST_TEST(state().find("\nticket number=2 ") != std::string::npos);
+    BOOST_TEST(has_ticket(2));
     BOOST_TEST(!fs::exists(second.result));
     two.end();
     BOOST_TEST(second.said() == "0");
@@ -207,7 +208,7 @@ BOOST_FIXTURE_TEST_CASE(who_waits_ends_with_its_container_and_leaves_no_ticket, 
     waiter.wait_until_queued(*this);
     two.end();
     BOOST_TEST(waiter.said() == "the container ended while this hook waited for a GPU");
-    BOOST_TEST(state().find("\nticket ") == std::string::npos);
+    BOOST_TEST(lease_state().tickets.empty());
 }
 
 BOOST_FIXTURE_TEST_CASE(who_waits_ends_when_it_is_told_to_and_leaves_no_ticket, LeaseHost)
@@ -221,7 +222,7 @@ BOOST_FIXTURE_TEST_CASE(who_waits_ends_when_it_is_told_to_and_leaves_no_ticket, 
         waiter.wait_until_queued(*this);
         ::kill(waiter.child.pid(), number);
         BOOST_TEST(waiter.said() == std::string("ended by ") + name + " while waiting for a GPU");
-        BOOST_TEST(state().find("\nticket ") == std::string::npos);
+        BOOST_TEST(lease_state().tickets.empty());
     }
 }
 
@@ -244,7 +245,7 @@ BOOST_FIXTURE_TEST_CASE(who_waits_ends_with_its_runtime, LeaseHost)
         }
         ::pause();
     });
-    for (int round = 0; round < 1000 && state().find("\nticket ") == std::string::npos; ++round)
+    for (int round = 0; round < 1000 && lease_state().tickets.empty(); ++round)
         std::this_thread::sleep_for(2ms);
     runtime.kill();
     for (int round = 0; round < 1000 && !fs::exists(told); ++round)
@@ -252,7 +253,7 @@ BOOST_FIXTURE_TEST_CASE(who_waits_ends_with_its_runtime, LeaseHost)
     std::string line;
     std::getline(std::ifstream(told), line);
     BOOST_TEST(line == "the runtime ended while this hook waited for a GPU");
-    BOOST_TEST(state().find("\nticket ") == std::string::npos);
+    BOOST_TEST(lease_state().tickets.empty());
 }
 
 BOOST_FIXTURE_TEST_CASE(the_ticket_of_a_hook_that_was_killed_does_not_count, LeaseHost)
@@ -266,7 +267,7 @@ BOOST_FIXTURE_TEST_CASE(the_ticket_of_a_hook_that_was_killed_does_not_count, Lea
     }
     one.end();
     BOOST_TEST(take(request(Init(), {"n:0"})) == 0);
-    BOOST_TEST(state().find("\nticket ") == std::string::npos);
+    BOOST_TEST(lease_state().tickets.empty());
 }
 
 BOOST_FIXTURE_TEST_CASE(a_wait_ends_at_its_deadline_and_a_second_request_does_not_wait, LeaseHost)
@@ -282,7 +283,7 @@ BOOST_FIXTURE_TEST_CASE(a_wait_ends_at_its_deadline_and_a_second_request_does_no
     take(request(two, {"n:1"}));
     asked.wait = 20s;
     BOOST_TEST(take(asked) == busy);
-    BOOST_TEST(state().find("\nticket ") == std::string::npos);
+    BOOST_TEST(lease_state().tickets.empty());
 }
 
 BOOST_FIXTURE_TEST_CASE(another_process_with_the_same_number_is_not_the_holder, LeaseHost)
@@ -381,7 +382,7 @@ BOOST_FIXTURE_TEST_CASE(however_long_the_words_of_containers_are_all_get_leases,
     BOOST_TEST(state().size() < inits.size() * 1024);
     const LeaseList all = list();
     BOOST_TEST(all.entries.size() == inits.size());
-    BOOST_TEST(all.entries.back().container == std::string(63, '\x01'));
+    BOOST_TEST(all.entries.back().container == std::string(51, '\x01'));
 }
 
 BOOST_FIXTURE_TEST_CASE(a_users_lock_on_what_it_may_open_holds_up_nobody, LeaseHost)
@@ -452,11 +453,10 @@ struct Damage {
 const std::vector<Damage> &damages()
 {
     static const std::vector<Damage> every = {
-        {"corrupt", [](const LeaseHost &host) { host.write_state("oci-gpu-hooks leases 1\nspace"); },
-         "cannot be understood"},
+        {"corrupt", [](const LeaseHost &host) { host.write_state("oci-gpu-hooks leases 2\nspace"); },
+         "is no valid JSON"},
         {"empty", [](const LeaseHost &host) { host.write_state(""); }, "is empty"},
-        {"newer", [](const LeaseHost &host) { host.write_state("oci-gpu-hooks leases 3\n"); },
-         "has version 3"},
+        {"newer", [](const LeaseHost &host) { host.write_state("{\"version\":2}\n"); }, "has version 2"},
         {"foreign",
          [](const LeaseHost &host) {
              LeaseFile file = parse_lease_file(host.state());
@@ -530,6 +530,54 @@ BOOST_AUTO_TEST_CASE(what_is_not_as_it_should_be_is_refused_and_left_alone)
             ::umount2(host.path("run").c_str(), MNT_DETACH);
         }
     }
+}
+
+BOOST_FIXTURE_TEST_CASE(names_are_root_s_alone_to_read, LeaseHost)
+{
+    const auto named = [](const Init &init, const std::string &name) {
+        LeaseRequest asked = request(init, {"n:" + name}, LeaseMode::Shared);
+        asked.label.name = name;
+        return asked;
+    };
+    Init one;
+    const Init two;
+    BOOST_TEST(take(named(one, "job\xff")) == 0);
+    const std::string people = path("run/oci-gpu-hooks/leases/people");
+    BOOST_TEST((fs::status(people).permissions() == fs::perms(0600)));
+    BOOST_TEST((fs::status(state_path()).permissions() == fs::perms(0644)));
+    BOOST_TEST(list().entries.at(0).label.name == "job\xff");
+    std::ofstream(people) << "rubbish"; // which is for people alone
+    BOOST_TEST(take(named(two, "other")) == 0);
+    BOOST_TEST(list().entries.at(0).label.name.empty());
+    BOOST_TEST(list().entries.at(1).label.name == "other");
+    BOOST_TEST(take(named(one, "again")) == 0);
+    one.end();
+    BOOST_TEST(list().entries.size() == 1U);
+    BOOST_TEST(take(named(two, "last")) == 0);
+    std::ifstream file(people);
+    const std::string text((std::istreambuf_iterator<char>(file)), {});
+    BOOST_TEST(text.find("again") == std::string::npos, text);
+}
+
+BOOST_FIXTURE_TEST_CASE(refusals_are_counted_without_the_lock_of_leases_and_beside_others, LeaseHost)
+{
+    const LeaseDirectory directory{Sysroot(path())};
+    const UniqueFd lock = directory.lock(Processes(), LeaseStore::patience);
+    BOOST_TEST(Leases::refusals(Sysroot(path())).empty());
+    std::vector<Child> hooks;
+    for (int count = 0; count < 4; ++count)
+        hooks.emplace_back([&] {
+            for (int refused = 0; refused < 25; ++refused)
+                count_refusal(directory, "mount-srv", 5);
+        });
+    for (Child &hook : hooks)
+        BOOST_TEST(hook.wait() == 0);
+    const Refusals expected{{"mount-srv", {0, 0, 0, 0, 0, 100, 0}}};
+    const Refusals counted = Leases::refusals(Sysroot(path()));
+    BOOST_TEST((counted == expected), counted.at("mount-srv")[5]);
+    std::ofstream(path("run/oci-gpu-hooks/leases/refusals")) << "rubbish";
+    count_refusal(directory, "mount-srv", 6);
+    BOOST_TEST(read_refusals(directory).at("mount-srv").at(6) == 1U);
 }
 
 BOOST_FIXTURE_TEST_CASE(what_has_happened_is_counted_from_the_boot_on, LeaseHost)

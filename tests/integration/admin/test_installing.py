@@ -15,6 +15,7 @@ from hosts import nvidia
 from harness.admin import BOTH_DIRECTORIES, EXECDIR, FILES, OWN, SHIPPED, when_of
 from harness.box import PREFIX
 from harness.host import LIMIT_S
+from harness.leases import state_text
 from harness.stopped import find, wait_until
 
 pytest_plugins = ["harness.admin_fixtures"]
@@ -131,18 +132,20 @@ def test_uninstall_says_who_has_gpus(command, host, tmp_path):
     """By the leases of this host: this process has one, and one that has ended has none."""
     gpus = nvidia.NvidiaHost(tmp_path / "gpus", nvidia.TWO, numbers=nvidia.UNUSED)
     subprocess.run(["cp", "-a", f"{gpus}/.", host.path], check=True)
-    space = (f"boot={text_of('/proc/sys/kernel/random/boot_id')} "
-             f"pid-namespace={os.stat('/proc/self/ns/pid').st_ino} start={start_of(1)}")
+    space = {"boot": text_of("/proc/sys/kernel/random/boot_id"), "pid_namespace": os.stat("/proc/self/ns/pid").st_ino,
+             "start_time": start_of(1)}
 
-    def holding(pid, start, name, key):
-        return (f"holding taken=1 since=1700000000 pid={pid} start={start} pid-namespace=own inode=1 controller=- "
-                f"cgroup=/ container={name} program=/bin/sh\n device mode=shared key={key}\n")
+    def allocation(start, name, key):
+        init = {"pid": os.getpid(), "start_time": start}
+        return {"holder": {"init": init, "own_pid_namespace": True, "cgroup": {"path": "/", "inode": 1},
+                           "container": name, "program": "/bin/sh"},
+                "devices": [{"key": key, "mode": "shared"}], "taken_ns": 1, "since": 1700000000}
     directory = host.path / "run/oci-gpu-hooks/leases"
     directory.mkdir(parents=True)
-    (directory / "state").write_text(
-        f"oci-gpu-hooks leases 2\nspace {space}\ncounters uses=1 numbers=1\n"
-        + holding(os.getpid(), start_of(os.getpid()), "3f2a9c0d", "nvidia:0000:3b:00.0")
-        + holding(os.getpid(), start_of(os.getpid()) + 1, "ended", "nvidia:0000:d8:00.0") + "end\n", encoding="utf-8")
+    (directory / "state").write_text(state_text(
+        space=space, allocations=[allocation(start_of(os.getpid()), "3f2a9c0d", "nvidia:0000:3b:00.0"),
+                                  allocation(start_of(os.getpid()) + 1, "ended", "nvidia:0000:d8:00.0")]),
+        encoding="ascii")
     said = command.run("uninstall")
     assert "container '3f2a9c0d' has GPU '1' by nvidia-devices, until it ends\n" in said.stdout, said
     assert "ended" not in said.stdout

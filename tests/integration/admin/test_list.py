@@ -10,6 +10,7 @@ import pytest
 from hosts import nvidia
 
 from harness.admin import BOTH_DIRECTORIES, EXECDIR, FILES, OWN, SHIPPED
+from harness.leases import write_counts
 
 pytest_plugins = ["harness.admin_fixtures"]
 
@@ -152,17 +153,13 @@ def exposition(text):
 
 
 def test_metrics(command, gpus, installed_host):
-    """The counters are those of a file beside the state; the order is grants, takeovers by which a container was ended and
-    by which it was not, ns waited, how many waited
-    longer than each bound, ns by vendor, and by hook and status how many were refused."""
+    """The counters are those of the state, and of the file of refusals beside it."""
     samples = exposition(command.run("metrics").stdout)
     assert samples["oci_gpu_hooks_grants_total"] == samples["oci_gpu_hooks_wait_seconds_sum"] == 0
-    refusals = [number for hook in range(5) for number in (0, hook, 2, 3, 4, 5, 6)]
-    words = [6, 1, 4, 55 * 10**8, 3, 0, 2, 0, 0, 0, 1, 7 * 10**9, 14 * 10**9, 2 * 10**9, *refusals]
-    file = installed_host.path / f"run/oci-gpu-hooks/leases/counts-{len(words)}"
-    file.parent.mkdir(parents=True, exist_ok=True)
-    file.write_bytes(struct.pack(f"={len(words)}Q", *words))
-    file.chmod(0o600)
+    write_counts(installed_host.path, {
+        "grants": 6, "takeovers": 1, "revocations": 4, "waited_ns": 55 * 10**8, "waits": [3, 0, 2, 0, 0, 0, 1],
+        "device_ns": [7 * 10**9, 14 * 10**9, 2 * 10**9]},
+        {hook: [0, place, 2, 3, 4, 5, 6] for place, hook in enumerate(FILES)})
     done = command.run("metrics")
     assert (done.returncode, done.stderr) == (0, "")
     samples = exposition(done.stdout)

@@ -3,7 +3,6 @@
 
 import re
 import socket
-import struct
 import subprocess
 import urllib.request
 
@@ -11,11 +10,10 @@ import pytest
 from hosts import nvidia
 
 from harness.host import LIMIT_S
+from harness.leases import write_counts
 from harness.stopped import wait_until
 
 pytest_plugins = ["harness.admin_fixtures"]
-
-WORDS = 48  # of the file of counts
 
 
 @pytest.fixture(name="metrics")
@@ -23,10 +21,9 @@ def metrics_fixture(command, installed_host, tmp_path):
     """A file of them, in a directory of its own: two GPUs, of which one is drained, and something counted of each kind."""
     other = nvidia.NvidiaHost(tmp_path / "gpus", nvidia.TWO, numbers=nvidia.UNUSED)
     subprocess.run(["cp", "-a", f"{other}/.", installed_host.path], check=True)
-    directory = installed_host.path / "run/oci-gpu-hooks/leases"
-    directory.mkdir(parents=True, exist_ok=True)
-    (directory / f"counts-{WORDS}").write_bytes(struct.pack(f"={WORDS}Q", *range(1, WORDS + 1)))
-    (directory / f"counts-{WORDS}").chmod(0o600)
+    write_counts(installed_host.path, {"grants": 1, "takeovers": 2, "revocations": 3, "waited_ns": 4,
+                                       "waits": [*range(5, 12)], "device_ns": [12, 13, 14]},
+                 {"nvidia-devices": [*range(15, 22)]})
     done = command.run("metrics")
     assert (done.returncode, done.stderr) == (0, "")
     file = tmp_path / "textfile/oci-gpu-hooks.prom"

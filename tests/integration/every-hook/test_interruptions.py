@@ -84,7 +84,7 @@ class Walk:
     def has_lease(self, container):
         """Whether it has or waits for devices, as the file says."""
         file = self._host / DIRECTORY / "state"
-        return file.exists() and f"container={container}" in file.read_text()
+        return file.exists() and f'"container":"{container}"' in file.read_text()
 
 
 @pytest.fixture(name="walk", params=NAMES)

@@ -132,7 +132,7 @@ def test_what_has_run_counts_and_the_history_says_what_became_of_it(step, leases
     ended = [line for line in map(json.loads, lines) if line["event"] == "ended"]
     assert [(line["container"], line["how"].split(" since ")[0]) for line in ended] == [
         (first.run.name, "taken away: idle")]
-    assert counts(machine.path)[1:3] == [0, 1]
+    assert (counts(machine.path)["takeovers"], counts(machine.path)["revocations"]) == (0, 1)
     assert states(leases)[0][0] == second.run.name
 
 

@@ -7,7 +7,7 @@ import pytest
 
 from harness import engines
 from harness.expect import started
-from harness.leases import DIRECTORY, Container, ask
+from harness.leases import Container, ask, read_state
 from harness.nvidia_container import KEY, PROBE, given, probed, refused
 from hosts.nvidia import EIGHT
 
@@ -45,11 +45,9 @@ def test_an_observer_sees_what_others_have(nv_box, observer, leases, machine):
         "free", "free", "free", "exclusive", "free", "drained", "free", "free"]
     # Its cgroup is known: what runs there is nobody's use of a GPU.
     [(pid,)] = [row[1:] for row in leases.rows("lease", "pid") if row[0] == "observer"]
-    [line] = [line for line in (machine.path / DIRECTORY / "state").read_text("ascii").splitlines()
-              if line.startswith("observer ")]
-    words = dict(word.split("=", 1) for word in line.split()[1:])
+    [cgroup] = [each["holder"]["cgroup"]["path"] for each in read_state(machine.path)["observers"]]
     with open(f"/proc/{pid}/cgroup", encoding="ascii") as file:
-        assert words["cgroup"] != "-" and f":{words['cgroup']}\n" in file.read()
+        assert f":{cgroup}\n" in file.read()
     assert watcher.end().code == 0 and holder.end().code == 0
     assert leases.rows("lease") == []
     events = [json.loads(line) for line in (machine.path / "var/lib/oci-gpu-hooks/history").read_text("ascii")

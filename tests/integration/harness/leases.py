@@ -4,7 +4,6 @@
 import json
 import os
 import signal
-import struct
 import subprocess
 
 from .host import LIMIT_S
@@ -23,12 +22,41 @@ def ask(box, key, lease=None, wait=None):
     return box
 
 
+def read_state(sysroot):
+    """What the state says, as `jq` sees it."""
+    return json.loads((sysroot / DIRECTORY / "state").read_text("ascii"))
+
+
+def state_text(**members):
+    """A state that the hooks read, with these members in place of none; see lease_file.h."""
+    state = {"version": 1, "space": {}, "allocations": [], "tickets": [], "drains": [], "last_used": {}, "uses": 0,
+             "numbers": 0}
+    return json.dumps({**state, **members}, separators=(",", ":")) + "\n"
+
+
 def counts(sysroot):
-    """What the file of counts says: grants, takeovers by which a container was ended and by which it was not,
-    ns waited, how many waited so long, ns by vendor, refusals."""
-    [file] = (sysroot / DIRECTORY).glob("counts-*")
+    """What has happened so far: LeaseCounts."""
+    return read_state(sysroot)["counts"]
+
+
+def refusals(sysroot):
+    """By hook and exit status."""
+    file = sysroot / DIRECTORY / "refusals"
     assert file.stat().st_mode & 0o7777 == 0o600
-    return [number for [number] in struct.iter_unpack("=Q", file.read_bytes())]
+    return json.loads(file.read_text("ascii"))
+
+
+def write_counts(sysroot, now, refused):
+    """A state in which nobody has anything, and that has been counted."""
+    with (open("/proc/sys/kernel/random/boot_id", encoding="ascii") as boot,
+          open("/proc/1/stat", encoding="ascii") as first):
+        space = {"boot": boot.read().strip(), "pid_namespace": os.stat("/proc/self/ns/pid").st_ino,
+                 "start_time": int(first.read().rsplit(")", 1)[1].split()[19])}
+    directory = sysroot / DIRECTORY
+    directory.mkdir(parents=True, exist_ok=True)
+    (directory / "state").write_text(state_text(space=space, counts=now), encoding="ascii")
+    (directory / "refusals").write_text(json.dumps(refused), encoding="ascii")
+    (directory / "refusals").chmod(0o600)
 
 
 class Container:

@@ -124,8 +124,8 @@ BOOST_FIXTURE_TEST_CASE(programs_get_the_same_as_json, Host)
 
 BOOST_FIXTURE_TEST_CASE(who_counts_in_a_quota_is_seen, Host)
 {
-    entry("a", {{"nvidia:0", LeaseMode::Shared, "", {{"key:ci", 1}, {"policy:x", 2}}},
-                {"nvidia:1", LeaseMode::Shared, "", {{"key:ci", 1}}}});
+    entry("a", {{"nvidia:0", LeaseMode::Shared, {{"key:ci", 1}, {"policy:x", 2}}},
+                {"nvidia:1", LeaseMode::Shared, {{"key:ci", 1}}}});
     entry("b", {{"nvidia:1", LeaseMode::Shared}});
     entry("c", {}).waits_for = Demand{{"nvidia:0"}, 0, {}, LeaseMode::Shared, {{"key:ci", 1}}};
     const std::string table = text(ListFormat::Table);
@@ -149,7 +149,7 @@ BOOST_FIXTURE_TEST_CASE(a_screen_has_80_columns, Host)
     waits.waits_for = Demand{{"nvidia:0", "nvidia:1", "nvidia:2"}, 2, {"nvidia:3"}, LeaseMode::Shared};
     waits.deadline = 1795381999;
     waits.place = 12;
-    state.leases.drains = {{"nvidia:2", 1795381755, {}, 0, evil}};
+    state.leases.drains = {{"nvidia:2", 1795381755, 0, evil}};
     const std::string screen = text(ListFormat::Screen);
     std::istringstream lines(screen);
     for (std::string line; std::getline(lines, line);)

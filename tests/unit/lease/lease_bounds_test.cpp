@@ -4,8 +4,7 @@
 #include "lease/further_request.h"
 #include "lease/lease_bounds.h"
 #include "lease/lease_changes.h"
-#include "lease/lease_text.h"
-#include "lease/lease_words.h"
+#include "lease/lease_file.h"
 #include "support/expect.h"
 
 BOOST_AUTO_TEST_SUITE(lease_bounds)
@@ -56,23 +55,26 @@ std::string in_file(const LeaseState &state)
 BOOST_AUTO_TEST_CASE(a_text_is_cut_by_what_it_takes_in_the_file)
 {
     const std::string plain(1000, 'x');
-    const std::string escaped(1000, '\xff');
+    const std::string odd(1000, '\xff');
     BOOST_TEST(beginning_of(plain, 255) == std::string(255, 'x'));
-    BOOST_TEST(beginning_of(escaped, 255) == std::string(63, '\xff'));
+    BOOST_TEST(beginning_of(odd, 255) == std::string(51, '\xff'));
     BOOST_TEST(beginning_of("a\xff"
                             "b",
-                            5) == "a\xff");
+                            6) == "a\xff");
     BOOST_TEST(beginning_of("a\xff"
                             "b",
-                            4) == "a");
+                            5) == "a");
+    BOOST_TEST(beginning_of("\"\"\"", 4) == "\"\"");
+    BOOST_TEST(beginning_of("ü", 1).empty()); // the first of its bytes would take five
     BOOST_TEST(beginning_of("ab", 4) == "ab");
-    BOOST_TEST(beginning_of("", 4) == "");
-    BOOST_TEST(beginning_of("-", 4) == "-");
+    BOOST_TEST(beginning_of("", 4).empty());
     for (const std::string &text :
-         {plain, escaped, std::string("-"), std::string(), std::string("a b\\,-")}) {
-        std::string line;
-        LeaseLine(line, "", LeaseWordStyle::Plain).add("name", text);
-        BOOST_TEST(word_size(text) + 1 == line.size());
+         {plain, odd, std::string("\\"), std::string(), std::string("a \"b\\ü\n")}) {
+        LeasePeople one{{{1, 1}, {text, "", ""}}};
+        LeasePeople none{{{1, 1}, {}}};
+        if (!text.empty())
+            BOOST_TEST(to_text(one).size() ==
+                       to_text(none).size() + stored_size(text) + std::string(R"(,"name":"")").size());
     }
 }
 
@@ -81,14 +83,14 @@ BOOST_AUTO_TEST_CASE(as_many_containers_as_there_may_be_fit_however_long_their_w
     LeaseState state;
     for (pid_t pid = 1; pid <= 300; ++pid) {
         Holder longest = holder(pid);
-        longest.program.assign(max_path_word / 4, '\xff');
-        longest.container.assign(max_container_word / 4, '\xff');
-        longest.cgroup = OwnCgroup{"name=systemd", std::string(max_path_word / 4, '\xff'), 1};
+        longest.program.assign(max_path_word / 5, '\xff');
+        longest.container.assign(max_container_word / 5, '\xff');
+        longest.cgroup = OwnCgroup{"name=systemd", std::string(max_path_word / 5, '\xff'), 1};
         enter(state, longest, shared({"n:0"}), {"n:0"}, 1);
     }
     BOOST_TEST((parse_lease_file(in_file(state)).state == state));
     // What is not the devices' takes a part of an entry alone.
-    BOOST_TEST(text_size(state.allocations.front()) < max_lease_entry / 4);
+    BOOST_TEST(stored_size(state.allocations.front()) < max_lease_entry / 4);
     BOOST_TEST(max_lease_containers * max_lease_entry < max_lease_file);
 }
 
@@ -134,26 +136,21 @@ BOOST_AUTO_TEST_CASE(what_was_used_longest_ago_is_forgotten)
         give(state, 1, {"cdi:x/y=" + std::to_string(i)});
         remove_holder(state, {1, 1});
     }
+    state.quick_ends["cdi:x/y=" + std::to_string(more)] = {1};
+    give(state, 1, {"n:0"});
+    BOOST_TEST(state.quick_ends.empty());
     BOOST_TEST(state.last_used.size() == max_used_devices);
-    BOOST_TEST(!state.last_used.contains("cdi:x/y=" + std::to_string(more - 1)));
-    BOOST_TEST(state.last_used.contains("cdi:x/y=" + std::to_string(more)));
+    BOOST_TEST(!state.last_used.contains("cdi:x/y=" + std::to_string(more)));
+    BOOST_TEST(state.last_used.contains("cdi:x/y=" + std::to_string(more + 1)));
     BOOST_TEST(parse_lease_file(in_file(state)).state.last_used.size() == max_used_devices);
 }
 
-BOOST_AUTO_TEST_CASE(a_file_from_before_there_were_bounds_is_read_and_gets_shorter)
+BOOST_AUTO_TEST_CASE(what_people_call_a_container_has_a_bounded_part_of_their_file)
 {
-    LeaseState old = with_containers(max_lease_containers + 10);
-    for (size_t i = 0; i < 100; ++i)
-        old.allocations[i].holder.program.assign(PATH_MAX - 1, '\x01');
-    for (size_t i = 0; i < max_used_devices + 10; ++i)
-        old.last_used["cdi:x/y=" + std::to_string(i)] = ++old.uses;
-    LeaseState state = parse_lease_file(in_file(old)).state;
-    BOOST_TEST((state == old));
-    BOOST_TEST((failure_of([&] { give(state, 100'000, {"n:0"}); }).kind == ErrorKind::BrokenHost));
-    give(state, 1, {"n:1"});
-    remove_holder(state, {2, 1});
-    BOOST_TEST(state.last_used.size() == max_used_devices);
-    BOOST_TEST((parse_lease_file(in_file(state)).state == state));
+    const std::string most(size_t{1} << 16U, '\x1b');
+    const LeasePeople one{{{1, 2}, within_bounds({most, most, most, most, most})}};
+    BOOST_TEST(max_lease_containers * to_text(one).size() < max_people_file);
+    BOOST_TEST(to_text(one).size() > 2500U);
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -2,6 +2,7 @@
 #include <boost/test/unit_test.hpp>
 
 #include "lease/lease_counts.h"
+#include "lease/lease_state.h"
 
 BOOST_AUTO_TEST_SUITE(lease_counts)
 
@@ -25,17 +26,6 @@ BOOST_AUTO_TEST_CASE(time_is_that_of_each_device_by_its_vendor)
     counts.add_time(devices_by_vendor(allocation), 10);
     counts.add_time(devices_by_vendor(allocation), -5);
     BOOST_TEST((counts.device_ns == LeaseCounts::ByVendor{10, 20, 20}));
-}
-
-BOOST_AUTO_TEST_CASE(refusals_have_no_more_names_than_there_are_hooks)
-{
-    LeaseCounts counts;
-    counts.add_refusal("mount-srv", 5);
-    counts.add_refusal("another", 5);
-    size_t sum = 0;
-    for (const auto &of_hook : counts.refusals)
-        sum += of_hook[5];
-    BOOST_TEST(sum == 1U);
 }
 
 BOOST_AUTO_TEST_SUITE_END()

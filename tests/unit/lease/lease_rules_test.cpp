@@ -260,26 +260,26 @@ BOOST_FIXTURE_TEST_CASE(nobody_gets_or_waits_for_what_is_drained, Host)
 
 BOOST_FIXTURE_TEST_CASE(a_drain_ends_when_its_time_is_over, Host)
 {
-    drain(state, {"a", 7, {}, 100, "Xid 79"});
+    drain(state, {"a", 7, 100, "Xid 79"});
     drain(state, {"b", 7});
     expire(state, 99);
     BOOST_TEST(state.drains.size() == 2);
     expire(state, 100);
     BOOST_TEST((state.drains == std::vector<Drain>{{"b", 7}}));
-    BOOST_TEST(!drain(state, {"b", 8, {}, 50, "dust"}));
-    BOOST_TEST((state.drains == std::vector<Drain>{{"b", 7, {}, 50, "dust"}}));
+    BOOST_TEST(!drain(state, {"b", 8, 50, "dust"}));
+    BOOST_TEST((state.drains == std::vector<Drain>{{"b", 7, 50, "dust"}}));
 }
 
 BOOST_FIXTURE_TEST_CASE(a_program_ends_only_what_it_has_drained_and_a_person_ends_both, Host)
 {
-    BOOST_TEST(drain(state, {"a", 7, {}, 0, "dust"}));
-    BOOST_TEST(drain(state, {"a", 8, {}, 0, "Xid 79", "check"}));
-    BOOST_TEST(!drain(state, {"a", 9, {}, 0, "Xid 48", "check"}));
+    BOOST_TEST(drain(state, {"a", 7, 0, "dust"}));
+    BOOST_TEST(drain(state, {"a", 8, 0, "Xid 79", "check"}));
+    BOOST_TEST(!drain(state, {"a", 9, 0, "Xid 48", "check"}));
     BOOST_TEST(state.drains.size() == 2);
     BOOST_TEST(undrain(state, "a", "check"));
     BOOST_TEST(!undrain(state, "a", "check"));
-    BOOST_TEST((state.drains == std::vector<Drain>{{"a", 7, {}, 0, "dust"}}));
-    drain(state, {"a", 8, {}, 0, "Xid 79", "check"});
+    BOOST_TEST((state.drains == std::vector<Drain>{{"a", 7, 0, "dust"}}));
+    drain(state, {"a", 8, 0, "Xid 79", "check"});
     BOOST_TEST(undrain(state, "a"));
     BOOST_TEST(state.drains.empty());
 }

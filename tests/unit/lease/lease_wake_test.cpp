@@ -8,12 +8,10 @@
 
 #include <boost/test/unit_test.hpp>
 
-#include "lease/later_tickets.h"
 #include "lease/lease_changes.h"
 #include "lease/lease_file.h"
 #include "lease/lease_neighbours.h"
 #include "lease/lease_rules.h"
-#include "lease/lease_text.h"
 #include "lease/lease_wake.h"
 #include "support/lease_reference.h"
 
@@ -152,7 +150,7 @@ public:
         case drains:
             expire(state_, now_);
             if (!undrain(state_, both()[i]))
-                drain(state_, {both()[i], 1, {}, now_ % 3 == 0 ? 0 : now_ + 60});
+                drain(state_, {both()[i], 1, now_ % 3 == 0 ? 0 : now_ + 60});
             save();
             break;
         default:
@@ -240,23 +238,10 @@ private:
         }
     }
 
-    /** It reads no more of the file than it needs. */
     void look_again(Waiter &waiter)
     {
         waiter.is_woken = false;
         const bool is_in_time = waiter.deadline > now_;
-        const std::string text = to_text(in_file());
-        LeaseFilePart part = parse_lease_file(text, is_in_time ? waiter.ticket : 0);
-        state_ = std::move(part.file.state);
-        later_ = part.later;
-        all_ = all_in(state_);
-        look_at_part(waiter, is_in_time);
-        add_tickets(state_, later_);
-        later_ = {};
-    }
-
-    void look_at_part(Waiter &waiter, bool is_in_time)
-    {
         const Decision decision = look(waiter.container.init, waiter.demand, is_in_time ? waiter.ticket : 0);
         if (decision.granted) {
             Ticket request;
@@ -290,7 +275,6 @@ private:
     {
         const StateChange change = state_.drains == drains_ ? StateChange::None : StateChange::Other;
         drains_ = state_.drains;
-        read_touched(all_, state_, later_, change);
         for (const Ticket *ticket : waiters_to_wake(state_, change, now_)) {
             for (Waiter &waiter : waiters_)
                 waiter.is_woken = waiter.is_woken || waiter.ticket == ticket->number;
@@ -323,8 +307,6 @@ private:
     [[nodiscard]] LeaseFile in_file() const { return {{"b", 1, 1}, state_}; }
 
     LeaseState state_;
-    std::string_view later_;    ///< while somebody looks
-    Watched all_;               ///< that one had read
     std::vector<Drain> drains_; ///< as they were saved
     std::vector<Waiter> waiters_;
     std::vector<ProcessId> holders_;
@@ -448,7 +430,7 @@ BOOST_AUTO_TEST_CASE(who_could_be_served_by_a_quota_wakes_though_all_that_it_wat
         return ticket;
     };
     LeaseState state;
-    state.allocations = {{{{100, 1}, true}, {{"n:0", exclusive, {}, two}}}};
+    state.allocations = {{{{100, 1}, true}, {{"n:0", exclusive, two}}}};
     state.tickets = {waiting(1, {{"n:0"}, 0, {}, exclusive, two}, {{{100, 1}}, {}}),
                      waiting(2, {{}, 1, both(), exclusive, {{"q", 2}}}, {{}, {1}})};
     const auto woken = waiters_to_wake(state, StateChange::None, 1);
