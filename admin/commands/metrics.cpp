@@ -155,10 +155,10 @@ void add_waits(Exposition &to, const LeaseCounts &counts)
     const std::string name = "oci_gpu_hooks_wait_seconds";
     to.begin(name, "histogram", "How long containers waited that were granted GPUs.");
     std::uint64_t so_far = 0;
-    for (size_t i = 0; i < counts.wait_bounds_s.size(); ++i) {
+    for (size_t i = 0; i < LeaseCounts::wait_bounds_s.size(); ++i) {
         so_far += counts.waits.at(i);
         std::ostringstream bound;
-        bound << counts.wait_bounds_s.at(i);
+        bound << LeaseCounts::wait_bounds_s.at(i);
         to.add(name + "_bucket", {{"le", bound.str()}}, static_cast<double>(so_far));
     }
     to.add(name + "_bucket", {{"le", "+Inf"}}, static_cast<double>(counts.grants));
@@ -177,8 +177,8 @@ void add_counters(Exposition &to, const LeaseCounts &counts)
     to.add("oci_gpu_hooks_taken_away_total", {}, static_cast<double>(counts.revocations));
     to.begin("oci_gpu_hooks_gpu_seconds_total", "counter",
              "Seconds of one device, a GPU or a part of one, that leases have had.");
-    for (size_t i = 0; i < counts.vendors.size(); ++i)
-        to.add("oci_gpu_hooks_gpu_seconds_total", {{"vendor", std::string(counts.vendors.at(i))}},
+    for (size_t i = 0; i < LeaseCounts::vendors.size(); ++i)
+        to.add("oci_gpu_hooks_gpu_seconds_total", {{"vendor", std::string(LeaseCounts::vendors.at(i))}},
                seconds_of(counts.device_ns.at(i)));
     add_waits(to, counts);
 }

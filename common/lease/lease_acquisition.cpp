@@ -203,14 +203,16 @@ void LeaseAcquisition::prepare(LeaseStore::Session &session, std::int64_t now)
 void LeaseAcquisition::settle_takeovers(LeaseStore::Session &session)
 {
     for (const Settled &each : settle(processes_, session.state())) {
-        const std::string container = quote(each.holder.container);
         if (!each.text.empty())
             say({{LogLevel::Warning, each.text}});
         if (!each.is_taken)
             continue;
         const std::string what = "taken away: " + idle_text(each.has_begun, each.idle_ns);
         session.explain_end(each.holder.init, what);
-        say({{LogLevel::Warning, "the devices of the container " + container + " were " + what}});
+        std::string text = "the devices of the container ";
+        text += quote(each.holder.container);
+        text += " were " + what;
+        say({{LogLevel::Warning, text}});
         ++session.state().counts.revocations;
     }
     if (History *const history = store_->history())

@@ -3,8 +3,8 @@
 
 #include <algorithm>
 #include <array>
+#include <charconv>
 #include <concepts>
-#include <cstdio>
 #include <iterator>
 #include <optional>
 #include <ranges>
@@ -22,6 +22,8 @@ namespace {
 using nlohmann::json;
 
 constexpr const char *lease_file = "the lease file";
+
+constexpr size_t escape_size = 4; // "\\xNN"
 
 [[noreturn]] void refuse(const std::string &why)
 {
@@ -58,9 +60,11 @@ std::string read_text(const json &value, const char *name)
         return *text;
     std::string read;
     for (size_t at = 0; at < text->size(); ++at) {
-        unsigned byte = 0;
-        if ((*text)[at] == '\\' && std::sscanf(text->c_str() + at, "\\x%2x", &byte) == 1)
-            at += 3;
+        unsigned char byte = 0;
+        const std::string_view digits = std::string_view(*text).substr(at).substr(0, escape_size);
+        if (digits.size() == escape_size && digits.starts_with("\\x") &&
+            std::from_chars(digits.data() + 2, digits.data() + escape_size, byte, 16).ec == std::errc())
+            at += escape_size - 1;
         read += byte == 0 ? (*text)[at] : static_cast<char>(byte);
     }
     return read;
@@ -553,7 +557,7 @@ size_t stored_size(const Ticket &ticket)
 
 std::string_view beginning_of(std::string_view text, size_t most)
 {
-    constexpr size_t most_of_a_byte = 5; // "\\xNN"
+    constexpr size_t most_of_a_byte = escape_size + 1; // JSON doubles the backslash
     text = text.substr(0, most);
     for (size_t size = stored_size(text); size > most; size = stored_size(text))
         text.remove_suffix((size - most + most_of_a_byte - 1) / most_of_a_byte);
