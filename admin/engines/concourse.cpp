@@ -8,7 +8,6 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
-#include <climits>
 #include <cstdint>
 #include <functional>
 #include <optional>
@@ -28,7 +27,7 @@
 #include "host/host_file.h"
 #include "host/root_alone.h"
 #include "host/sysroot.h"
-#include "kernel/directory_entries.h"
+#include "lease/processes.h"
 #include "registration/manifest.h"
 
 namespace ogh::admin {
@@ -212,14 +211,7 @@ bool visit_processes(const std::function<void(const Process &)> &visit)
     const UniqueFd proc(::open("/proc", O_PATH | O_DIRECTORY | O_CLOEXEC));
     if (!proc.valid())
         return true;
-    const auto is_number = [](std::string_view name) {
-        return parse_small_number(name, INT_MAX).has_value();
-    };
-    std::vector<pid_t> pids;
-    for (const DirectoryEntry &entry :
-         list_directory(proc.get(), {"'/proc'", is_number, 0, ErrorKind::BrokenHost}))
-        pids.push_back(static_cast<pid_t>(*parse_small_number(entry.name, INT_MAX)));
-    std::sort(pids.begin(), pids.end());
+    auto pids = process_numbers(proc.get(), "'/proc'");
     const bool is_all = pids.size() <= max_processes;
     pids.resize(std::min(pids.size(), max_processes));
     for (const pid_t pid : pids)

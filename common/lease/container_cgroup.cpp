@@ -135,13 +135,14 @@ std::optional<std::uint64_t> cpu_used_in(int directory, bool is_version_2)
     return used ? std::optional(*used * 1000) : std::nullopt;
 }
 
-/** As far as that is possible. */
-void thaw_cgroup(const MountTable &mounts, const std::string &path)
+/** As far as that is possible. @return where it lies */
+CgroupDirectory thaw_cgroup(const MountTable &mounts, const std::string &path)
 {
-    const CgroupDirectory found = open_cgroup(mounts, "freezer", path);
+    CgroupDirectory found = open_cgroup(mounts, "freezer", path);
     const UniqueFd file(::openat(found.fd.get(), "freezer.state", O_WRONLY | O_CLOEXEC));
     if (file.valid())
         write_all(file.get(), "THAWED", "the state of a cgroup");
+    return found;
 }
 
 } // namespace
@@ -224,8 +225,7 @@ try {
     if (!holder.own_pid_namespace || !holder.cgroup || !space)
         return;
     const MountTable mounts(processes.open_own("mountinfo").get());
-    thaw_cgroup(mounts, holder.cgroup->path);
-    const CgroupDirectory found = open_cgroup(mounts, "freezer", holder.cgroup->path);
+    const CgroupDirectory found = thaw_cgroup(mounts, holder.cgroup->path);
     const UniqueFd file(::openat(found.fd.get(), "cgroup.procs", O_WRONLY | O_CLOEXEC));
     for (const pid_t pid : file.valid() ? processes.all() : std::vector<pid_t>()) {
         const std::string number = std::to_string(pid);

@@ -22,7 +22,10 @@ constexpr const char *refusals_name = "refusals";
 constexpr const char *the_refusals = "the file of refusals";
 constexpr size_t max_refusals_file = size_t{64} << 10U;
 
-/** Others have it for a moment only, or have been stopped. */
+/**
+ * Others have it for a moment only, or have been stopped. Not by lock_file(): that names who keeps a lock, by /proc, which is
+ * the container's here if the hook had entered it.
+ */
 bool has_locked_soon(int file)
 {
     constexpr int most_tries = 1000;

@@ -42,8 +42,6 @@ constexpr bool stands_for_itself(char character)
 
 std::string stored(std::string_view text)
 {
-    if (std::all_of(text.begin(), text.end(), stands_for_itself))
-        return std::string(text);
     std::string escaped;
     for (const char character : text)
         escaped += character == '\\' ? std::string("\\x5c") : std::string(1, character);

@@ -9,6 +9,7 @@
 #include <linux/magic.h>
 #include <linux/nsfs.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <climits>
 #include <csignal>
@@ -16,7 +17,6 @@
 
 #include "base/error.h"
 #include "base/file.h"
-#include "base/letters.h"
 #include "base/number.h"
 #include "base/text.h"
 #include "kernel/directory_entries.h"
@@ -71,6 +71,19 @@ bool has_executed_nothing(std::string_view stat)
     constexpr std::uint64_t second = 100;               // in ticks of procfs
     return (number_in(stat, flags).value_or(0) & forked_without_exec) != 0 &&
            number_in(stat, user_ticks).value_or(0) + number_in(stat, system_ticks).value_or(0) < second;
+}
+
+std::vector<pid_t> process_numbers(int directory, const std::string &what)
+{
+    const auto is_process = [](std::string_view name) {
+        return parse_small_number(name, INT_MAX).has_value();
+    };
+    std::vector<pid_t> found;
+    for (const DirectoryEntry &entry :
+         list_directory(directory, {what, is_process, 0, ErrorKind::BrokenHost}))
+        found.push_back(static_cast<pid_t>(*parse_small_number(entry.name, INT_MAX)));
+    std::sort(found.begin(), found.end());
+    return found;
 }
 
 std::optional<std::uint64_t> processor_time_of(pid_t pid)
@@ -215,14 +228,7 @@ UniqueFd Processes::open_directory(const std::string &path) const
 
 std::vector<pid_t> Processes::all() const
 {
-    const auto is_process = [](std::string_view name) { return is_digit(name.front()); };
-    std::vector<pid_t> found;
-    for (const DirectoryEntry &entry :
-         list_directory(proc_.get(), {"/proc", is_process, 0, ErrorKind::BrokenHost})) {
-        if (const auto pid = parse_small_number(entry.name, INT_MAX))
-            found.push_back(static_cast<pid_t>(*pid));
-    }
-    return found;
+    return process_numbers(proc_.get(), "/proc");
 }
 
 bool Processes::is_in_pid_namespace(pid_t pid, std::uint64_t pid_namespace) const

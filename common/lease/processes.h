@@ -27,6 +27,13 @@ std::optional<std::uint64_t> start_time_of(std::string_view stat);
  */
 bool has_executed_nothing(std::string_view stat);
 
+/**
+ * The processes that are names in an open directory, as in /proc; in order.
+ * @param what names it in messages
+ * @throws Error (BrokenHost)
+ */
+std::vector<pid_t> process_numbers(int directory, const std::string &what);
+
 /** The processor time that the threads of a process have used, in ns; nothing if it is not there. */
 std::optional<std::uint64_t> processor_time_of(pid_t pid);
 

@@ -22,7 +22,6 @@
 #include "base/text.h"
 #include "host/pci_devices.h"
 #include "host/sysroot.h"
-#include "kernel/directory_entries.h"
 #include "kernel/user_namespace.h"
 #include "lease/gpu_users.h"
 #include "request/availability.h"
@@ -74,12 +73,8 @@ std::vector<GpuUser> users_in(int directory, const MemoryFiles &files, const std
                               const Processes &processes, const Monitors &monitors)
 {
     std::vector<GpuUser> users;
-    const auto is_process = [](std::string_view name) {
-        return parse_small_number(name, INT_MAX).has_value();
-    };
-    for (const auto &entry : list_directory(directory, {quote(what), is_process, 0, ErrorKind::BrokenHost})) {
-        const auto pid = static_cast<pid_t>(*parse_small_number(entry.name, INT_MAX));
-        auto gpus = gpus_with_memory(directory, entry.name, files, what);
+    for (const pid_t pid : process_numbers(directory, quote(what))) {
+        auto gpus = gpus_with_memory(directory, std::to_string(pid), files, what);
         if (gpus.empty() || monitors.has(processes, pid))
             continue;
         if (auto user = user_of(processes, pid, std::move(gpus)))
