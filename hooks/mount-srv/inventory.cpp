@@ -45,7 +45,7 @@ public:
     {
         Directory directory{name, path(name), Kind::Directory, "", ErrorKind::None};
         try {
-            const auto found = sysroot_.find(path(name), [&](int directory) { refuse_writable(directory); });
+            const auto found = sysroot_.find(path(name), [&](int step) { refuse_writable(step); });
             if (!found)
                 throw Error(ErrorKind::NotAvailable, "its symlink leads nowhere");
             const Inode inode = Inode::of(found->fd.get(), quote(name));
