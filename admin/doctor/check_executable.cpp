@@ -7,18 +7,19 @@
 #include <sys/statvfs.h>
 #include <unistd.h>
 
-#include <array>
+#include <algorithm>
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
 
 #include "base/error.h"
-#include "base/file.h"
 #include "base/text.h"
 #include "build_config.h"
 #include "host/root_alone.h"
 #include "kernel/proc_fs.h"
+#include "loader/elf_file.h"
 
 namespace ogh::admin {
 
@@ -37,58 +38,44 @@ std::optional<Finding> check_writers(const Sysroot &sysroot, const HookFile &fil
     }
 }
 
-/** @param fd O_PATH, of a file that only root may change */
-std::string bytes_of(int fd, const std::string &shown)
-{
-    constexpr size_t most = size_t{1} << 28U;
-    const UniqueFd file = ProcFs().reopen(fd, O_RDONLY | O_NONBLOCK | O_NOCTTY, shown);
-    return read_all(file.get(), most, shown);
-}
-
 /**
  * The version that a hook says of itself in a note, VersionNote in common/hook/hook.cpp; nothing of what is no hook. It
  * is read, and not run.
  */
-std::optional<std::string> version_of(const std::string &bytes)
+std::optional<std::string> version_of(const ElfFile &program)
 {
     constexpr std::string_view note("\1\0\0\0oci-gpu-hooks\0\0\0", 20); // type and name
-    const size_t found = bytes.find(note);
-    if (found == std::string::npos)
-        return std::nullopt;
-    const size_t version = found + note.size();
-    return bytes.substr(version, bytes.find('\0', version) - version);
+    constexpr std::uint64_t most = 4096;                                // a hook has 200 bytes of notes
+    for (const ElfSegment &segment : program.segments()) {
+        if (segment.type != PT_NOTE)
+            continue;
+        const std::string bytes = program.read(segment.offset, std::min(segment.size, most));
+        const size_t found = bytes.find(note);
+        if (found == std::string::npos)
+            continue;
+        const size_t version = found + note.size();
+        return bytes.substr(version, bytes.find('\0', version) - version);
+    }
+    return std::nullopt;
 }
 
-/** The machine of an ELF file's header; 0 of what is none. */
-unsigned machine_of(std::string_view bytes)
-{
-    constexpr size_t at = 18; // e_machine, elf(5): two bytes, the lower one first where these hooks are built
-    if (bytes.size() < at + 2 || !bytes.starts_with("\x7f"
-                                                    "ELF"))
-        return 0;
-    return static_cast<unsigned char>(bytes[at]) + 256U * static_cast<unsigned char>(bytes[at + 1]);
-}
-
-std::string machine_text(unsigned machine)
+std::string machine_text(std::uint16_t machine)
 {
     for (const auto &[number, name] : {std::pair{EM_X86_64, "x86-64"},
                                        {EM_AARCH64, "aarch64"},
                                        {EM_386, "i386"},
                                        {EM_ARM, "arm"},
                                        {EM_PPC64, "ppc64"},
-                                       {EM_RISCV, "riscv"},
-                                       {EM_S390, "s390x"}})
-        if (machine == static_cast<unsigned>(number))
+                                       {EM_RISCV, "riscv"}})
+        if (machine == number)
             return name;
     return "a machine of the number " + std::to_string(machine);
 }
 
-unsigned own_machine()
+std::uint16_t own_machine()
 {
     const UniqueFd self(::open("/proc/self/exe", O_RDONLY | O_CLOEXEC));
-    std::array<char, EI_NIDENT + 4> begin{};
-    const ssize_t length = ::pread(self.get(), begin.data(), begin.size(), 0);
-    return machine_of({begin.data(), length > 0 ? static_cast<size_t>(length) : 0});
+    return ElfFile(self.get(), ElfKind::Program).machine();
 }
 
 /** Why the kernel would not run it. @param fd O_PATH */
@@ -111,24 +98,34 @@ std::optional<Finding> check_running(const HookFile &file, int fd, const std::st
     return std::nullopt;
 }
 
-/** Of which machine and version it is. */
-std::optional<Finding> check_content(const std::string &bytes, const std::string &shown)
+Finding no_hook(const std::string &shown)
 {
-    const unsigned machine = machine_of(bytes);
-    if (machine != 0 && machine != own_machine())
+    return {Severity::Error, shown + " is no hook of this collection",
+            "install the hooks again, or fix 'path' in the file"};
+}
+
+/** Of which machine and version it is. @param fd O_PATH, of a file that only root may change */
+std::optional<Finding> check_content(int fd, const std::string &shown)
+try {
+    const UniqueFd file = ProcFs().reopen(fd, O_RDONLY | O_NONBLOCK | O_NOCTTY, shown);
+    const ElfFile program(file.get(), ElfKind::Program);
+    if (program.machine() != own_machine())
         return Finding{Severity::Error,
-                       shown + " is for " + machine_text(machine) + ", and this host is " +
+                       shown + " is for " + machine_text(program.machine()) + ", and this host is " +
                            machine_text(own_machine()),
                        "install the package that is made for this machine"};
-    const auto version = version_of(bytes);
+    const auto version = version_of(program);
     if (!version)
-        return Finding{Severity::Error, shown + " is no hook of this collection",
-                       "install the hooks again, or fix 'path' in the file"};
+        return no_hook(shown);
     if (*version == OGH_VERSION)
         return std::nullopt;
     return Finding{Severity::Warning,
                    shown + " is of version " + quote(*version) + ", and this is " OGH_VERSION,
                    "install the hooks and this command of one version"};
+} catch (const Error &error) {
+    if (error.kind() != ErrorKind::NotAvailable)
+        throw;
+    return no_hook(shown); // no program at all
 }
 
 Finding missing(const Engine &engine, const HookFile &file)
@@ -154,8 +151,8 @@ Findings check_executable(const Engine &engine, const HookFile &file)
         const std::string shown =
             quote(file.executable) + (has_own_root(engine) ? " in the root of " + engine.title : "");
         Findings findings;
-        for (const auto &finding : {check_content(bytes_of(place->fd.get(), shown), shown),
-                                    check_running(file, place->fd.get(), shown)})
+        for (const auto &finding :
+             {check_content(place->fd.get(), shown), check_running(file, place->fd.get(), shown)})
             if (finding)
                 findings.push_back(*finding);
         return findings;
