@@ -45,8 +45,10 @@ def gigabyte(path):
 
 def many(content, suffix=".json", count=100_000):
     def make(path):
-        for i in range(count):
-            (path.parent / f"{i}{suffix}").write_text(content, "utf-8")
+        first = path.parent / f"0{suffix}"
+        first.write_text(content, "utf-8")
+        for i in range(1, count):
+            os.link(first, path.parent / f"{i}{suffix}")
     return make
 
 

@@ -122,7 +122,7 @@ class Machine:
         """The command line that becomes a program in that root."""
         spec = {"root": str(root), "path": path, "words": [*words], "environment": [*environment],
                 "proc": False, "uid": 0, "sys_admin": True, "userns": False, **rights}
-        return ["python3", "-c", LAUNCH, json.dumps(spec)]
+        return ["/usr/bin/python3", "-ISc", LAUNCH, json.dumps(spec)]
 
     def inside(self, argv):
         return ["nsenter", f"--mount=/proc/{self._init}/ns/mnt", f"--pid=/proc/{self._init}/ns/pid", "--", *argv]
