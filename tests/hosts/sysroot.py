@@ -23,7 +23,7 @@ class Sysroot:
     def write(self, name, text):
         path = self.path / name
         path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(text, encoding="utf-8")
+        path.write_text(text, "utf-8", "surrogateescape")
 
     def link(self, name, target):
         path = self.path / name
@@ -37,6 +37,15 @@ class Sysroot:
         path.unlink(missing_ok=True)
         os.mknod(path, kind | mode, os.makedev(major, minor))
         path.chmod(mode)
+
+    def mkdir(self, name):
+        (self.path / name).mkdir(parents=True, exist_ok=True)
+
+    def chmod(self, name, mode):
+        (self.path / name).chmod(mode)
+
+    def chown(self, name, user):
+        os.chown(self.path / name, user, 0)
 
     def remove(self, name):
         path = self.path / name

@@ -7,7 +7,7 @@ import shutil
 
 import pytest
 
-from harness.admin import EXECDIR, SHIPPED
+from harness.admin import EXECDIR, SHIPPED, later
 
 pytest_plugins = ["harness.admin_fixtures"]
 
@@ -16,6 +16,7 @@ SPEC = "etc/cdi/oci-gpu-hooks.json"
 DAEMON = "etc/docker/daemon.json"
 CONTAINERD = "etc/containerd/config.toml"
 NODE = {"deviceNodes": [{"path": "/dev/nvidia0"}]}
+UNIT = "nvidia-cdi-refresh.path"
 LEGACY_HOOK = "usr/bin/nvidia-container-runtime-hook"
 VENDOR_YAML = """# made by a tool
 ---
@@ -78,26 +79,8 @@ def test_what_the_engines_version_decides(command, host, name, text):
     assert status == OK and sum(each[1].startswith("CDI is not switched on") for each in findings) == 1, findings
 
 
-def put(name, document):
-    return lambda host: host.put(name, document)
-
-
-def write(name, text):
-    return lambda host: host.write(name, text)
-
-
-def legacy_hook(name):
-    def break_it(host):
-        host.program(os.path.basename(LEGACY_HOOK))
-        host.put(f"{SHIPPED}/{name}", {"version": "1.0.0", "stages": ["prestart"], "when": {"always": True},
-                                       "hook": {"path": f"/{LEGACY_HOOK}", "args": ["hook", "prestart"]}})
-    return break_it
-
-
-def with_unit(host):
-    host.link("etc/systemd/system/multi-user.target.wants/nvidia-cdi-refresh.path",
-              "/usr/lib/systemd/system/nvidia-cdi-refresh.path")
-    host.write("usr/lib/systemd/system/nvidia-cdi-refresh.path", "[Path]\n")
+LEGACY_FILE = {"version": "1.0.0", "stages": ["prestart"], "when": {"always": True},
+               "hook": {"path": f"/{LEGACY_HOOK}", "args": ["hook", "prestart"]}}
 
 
 def anybodys(host):
@@ -108,43 +91,46 @@ def anybodys(host):
 
 
 BROKEN = {
-    "CDI switched off in docker": (put(DAEMON, {"features": {"cdi": False}}), ERROR, "CDI is switched off", "daemon"),
-    "daemon.json is no file": (lambda host: (host.remove(DAEMON), (host.path / DAEMON).mkdir()), ERROR,
+    "CDI switched off in docker": (later.put(DAEMON, {"features": {"cdi": False}}), ERROR, "CDI is switched off", "daemon"),
+    "daemon.json is no file": (later.remove(DAEMON).mkdir(DAEMON), ERROR,
                                "daemon.json", "fix"),
     "CDI switched off in containerd": (
-        write(CONTAINERD, '[plugins."io.containerd.cri.v1.runtime"]\n# enable_cdi = true\nenable_cdi = false\n'), ERROR,
+        later.write(CONTAINERD, '[plugins."io.containerd.cri.v1.runtime"]\n# enable_cdi = true\nenable_cdi = false\n'), ERROR,
         "CDI is switched off", "enable_cdi"),
-    "specification is no JSON": (write(SPEC, "{"), WARNING, f"'/{SPEC}' is passed over: ", "fix"),
-    "specification without a kind": (put(SPEC, {"cdiVersion": "0.6.0"}), WARNING, "the kind '' is not like", "fix"),
-    "specification that others may write": (lambda host: (host.path / SPEC).chmod(0o666), WARNING,
+    "specification is no JSON": (later.write(SPEC, "{"), WARNING, f"'/{SPEC}' is passed over: ", "fix"),
+    "specification without a kind": (later.put(SPEC, {"cdiVersion": "0.6.0"}), WARNING, "the kind '' is not like", "fix"),
+    "specification that others may write": (later.chmod(SPEC, 0o666), WARNING,
                                             "may be written by others than its owner", "fix"),
-    "directory of specifications that others may write": (lambda host: (host.path / "etc/cdi").chmod(0o777), ERROR,
+    "directory of specifications that others may write": (later.chmod("etc/cdi", 0o777), ERROR,
                                                        "who writes there could give any file of the host", "directory"),
-    "specification without its executable": (put(SPEC, spec("/opt/nvidia-devices")), ERROR, "is not there",
+    "specification without its executable": (later.put(SPEC, spec("/opt/nvidia-devices")), ERROR, "is not there",
                                              "install the hooks again"),
     "specification with anybody's executable": (anybodys, ERROR, "becomes root when a container is created", "0755"),
-    "vendor's specification, YAML": (write("run/cdi/nvidia.yaml", VENDOR_YAML), WARNING,
+    "vendor's specification, YAML": (later.write("run/cdi/nvidia.yaml", VENDOR_YAML), WARNING,
                                      "'/var/run/cdi/nvidia.yaml' has 2 devices of 'nvidia.com/gpu'", "remove it"),
     "vendor's specification beside ours": (
-        put("run/cdi/nvidia.json", devices("oci-gpu-hooks.io/gpu", NODE)), ERROR,
+        later.put("run/cdi/nvidia.json", devices("oci-gpu-hooks.io/gpu", NODE)), ERROR,
         "'/var/run/cdi/nvidia.json' has 1 devices of 'oci-gpu-hooks.io/gpu', as", "rm /var/run/cdi/nvidia.json"),
-    "vendor's specification, JSON": (put("etc/cdi/amd.json", devices("amd.com/gpu", NODE)), WARNING,
+    "vendor's specification, JSON": (later.put("etc/cdi/amd.json", devices("amd.com/gpu", NODE)), WARNING,
                                      "'amd.com/gpu': whoever may name one", "remove it"),
-    "specification is no YAML": (write("etc/cdi/x.yaml", "a: [b\nc: d"), WARNING, "line 2", "fix"),
-    "aliases": (write("etc/cdi/x.yaml", "a: &a [x]\nb: *a\n"), WARNING, "line 2: an alias is not understood", "fix"),
-    "vendor's hook": (legacy_hook("oci-nvidia-hook.json"), WARNING,
+    "specification is no YAML": (later.write("etc/cdi/x.yaml", "a: [b\nc: d"), WARNING, "line 2", "fix"),
+    "aliases": (later.write("etc/cdi/x.yaml", "a: &a [x]\nb: *a\n"), WARNING, "line 2: an alias is not understood", "fix"),
+    "vendor's hook": (later.program(os.path.basename(LEGACY_HOOK)).put(f"{SHIPPED}/oci-nvidia-hook.json", LEGACY_FILE), WARNING,
                       "NVIDIA's own hook '/usr/bin/nvidia-container-runtime-hook': an image that sets NVIDIA_VIS", "file"),
     "vendor's runtime in docker": (
-        put(DAEMON, {"features": {"cdi": True}, "runtimes": {"nvidia": {"path": "nvidia-container-runtime"}}}),
+        later.put(DAEMON, {"features": {"cdi": True}, "runtimes": {"nvidia": {"path": "nvidia-container-runtime"}}}),
         WARNING, "has NVIDIA's runtime: where that is asked for, or the default, an image that sets NVIDIA_VIS",
         "remove it"),
-    "vendor's runtime in containerd": (write(CONTAINERD, 'BinaryName = "/usr/bin/amd-container-runtime"\n'), WARNING,
+    "vendor's runtime in containerd": (later.write(CONTAINERD, 'BinaryName = "/usr/bin/amd-container-runtime"\n'), WARNING,
                                        "AMD's runtime", "remove it"),
     "vendor's runtime in podman": (
-        write("etc/containers/containers.conf.d/nvidia.conf",
+        later.write("etc/containers/containers.conf.d/nvidia.conf",
               '[engine]\nruntime = "nv"\n[engine.runtimes]\nnv = ["/usr/bin/nvidia-container-runtime"]\n'),
         WARNING, "'/etc/containers/containers.conf.d/nvidia.conf' has NVIDIA's runtime", "remove it"),
-    "unit that makes a specification": (with_unit, WARNING, "nvidia-cdi-refresh.path is enabled", "systemctl disable"),
+    "unit that makes a specification": (
+        later.link(f"etc/systemd/system/multi-user.target.wants/{UNIT}", f"/usr/lib/systemd/system/{UNIT}")
+            .write(f"usr/lib/systemd/system/{UNIT}", "[Path]\n"), WARNING, "nvidia-cdi-refresh.path is enabled",
+        "systemctl disable"),
 }
 
 

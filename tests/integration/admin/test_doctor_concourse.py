@@ -7,7 +7,7 @@ import signal
 
 import pytest
 
-from harness.admin import EXECDIR, FILES, OWN, SHIPPED, InstalledHost
+from harness.admin import EXECDIR, FILES, OWN, SHIPPED, InstalledHost, later
 from harness.admin_worker import ALWAYS, CONCOURSE, DIRECTORY, MachineCommand, Worker, without_podman
 from harness.stopped import wait_until
 
@@ -92,45 +92,43 @@ def another_version(worker):
     path.write_bytes(data[:at] + b"0.0.1\0" + data[at + 6:])
 
 
-def no_hook(worker):
-    shutil.copy("/bin/true", worker.path / EXECDIR / "mount-srv")
-
-
-def change_mount_srv(*args):
-    return lambda worker: worker.put(MOUNT_SRV, InstalledHost.document("mount-srv", args, {"always": True}))
-
-
 def started(*words, environment=("CONCOURSE_RUNTIME=containerd",)):
     return {"words": ["concourse", "worker", *words], "environment": environment}
 
 
 # What is broken: how, or how the worker is started; exit status, words of a finding, words of what to do about it.
 BROKEN = {
-    "stray file": (lambda worker: worker.write(f"{DIRECTORY}/README", "about hooks"), {}, ERROR,
+    "stray file": (later.write(f"{DIRECTORY}/README", "about hooks"), {}, ERROR,
                    "does not start with a file", "whatever its name"),
-    "another runtime": (None, started("--containerd-oci-hooks-dir", f"/{DIRECTORY}", "--runtime", "guardian"), ERROR,
+    "another runtime": (later, started("--containerd-oci-hooks-dir", f"/{DIRECTORY}", "--runtime", "guardian"), ERROR,
                         "its runtime is 'guardian', which calls no hooks", "--runtime containerd"),
-    "no flag": (lambda worker: worker.put(f"{SHIPPED}/{FILES['mount-srv']}", InstalledHost.document("mount-srv", [])),
-                started(), ERROR, "concourse does not read that directory", "--containerd-oci-hooks-dir"),
-    "own copy elsewhere": (lambda worker: worker.put(f"{OWN}/x.json", InstalledHost.document("mount-srv", [])),
-                           started(), ERROR, "concourse does not read that directory", "--containerd-oci-hooks-dir"),
-    "directory that is not there": (None, started("--containerd-oci-hooks-dir", "/o/hooks"), ERROR,
+    "no flag": (
+        later.put(f"{SHIPPED}/{FILES['mount-srv']}", InstalledHost.document("mount-srv", [])), started(), ERROR,
+        "concourse does not read that directory", "--containerd-oci-hooks-dir"),
+    "own copy elsewhere": (
+        later.put(f"{OWN}/x.json", InstalledHost.document("mount-srv", [])), started(), ERROR,
+        "concourse does not read that directory", "--containerd-oci-hooks-dir"),
+    "directory that is not there": (later, started("--containerd-oci-hooks-dir", "/o/hooks"), ERROR,
                                  "there is no directory '/o/hooks'", "name is right"),
-    "no executable": (lambda worker: worker.remove(f"{EXECDIR}/mount-srv"), {}, ERROR,
+    "no executable": (later.remove(f"{EXECDIR}/mount-srv"), {}, ERROR,
                       "is not there: no container is created", "where the worker sees them"),
     "another version": (another_version, {}, WARNING, "is of version '0.0.1'", "of one version"),
-    "another program": (no_hook, {}, ERROR, "is no hook of this collection", "install the hooks again"),
-    "nobody can ask": (change_mount_srv(), {}, WARNING, "a pipeline can set none", "--key-file"),
-    "option that there is not": (change_mount_srv(*ALWAYS["mount-srv"], "--alow", "x"), {}, ERROR,
-                                 "unknown option '--alow'", "'args'"),
+    "another program": (
+        lambda worker: shutil.copy("/bin/true", worker.path / EXECDIR / "mount-srv"), {}, ERROR,
+        "is no hook of this collection", "install the hooks again"),
+    "nobody can ask": (
+        later.put(MOUNT_SRV, InstalledHost.document("mount-srv", [], {"always": True})), {}, WARNING, "a pipeline can set none",
+        "--key-file"),
+    "option that there is not": (
+        later.put(MOUNT_SRV, InstalledHost.document("mount-srv", [*ALWAYS["mount-srv"], "--alow", "x"], {"always": True})), {},
+        ERROR, "unknown option '--alow'", "'args'"),
 }
 
 
 @pytest.mark.parametrize("name", BROKEN)
 def test_what_is_broken_is_found(command, worker, processes, name):
     break_it, how, *expected = BROKEN[name]
-    if break_it:
-        break_it(worker)
+    break_it(worker)
     processes.start(worker.path, **how)
     command.finds(*expected)
 

@@ -8,7 +8,7 @@ import subprocess
 import pytest
 from hosts import amd, nvidia
 
-from harness.admin import FILES, OWN, SHIPPED
+from harness.admin import FILES, OWN, SHIPPED, later
 
 pytest_plugins = ["harness.admin_fixtures"]
 
@@ -31,18 +31,10 @@ def test_nothing_is_wrong(command, host):
     assert host.gpus
 
 
-def with_args(hook, *args):
-    return lambda host: host.put(f"{SHIPPED}/{FILES[hook]}", host.document(hook, args))
-
-
 def without_uvm(host):
     path = host.path / "proc/devices"
     path.write_text("".join(line for line in path.read_text("ascii").splitlines(True) if "uvm" not in line),
                     encoding="ascii")
-
-
-def another_module(host):
-    host.write("proc/driver/nvidia/version", nvidia.OPEN)
 
 
 def labelled(label):
@@ -59,8 +51,8 @@ def given_by_specification(*args, gpus=()):
             "cdiVersion": "0.5.0", "kind": "vendor.com/gpu", "devices": [
                 {"name": str(index), "containerEdits": {"deviceNodes": [{"path": gpu.node}]}}
                 for index, gpu in enumerate(host.gpus)]}))
-        with_args("cdi-devices", "--give-gpus", *args)(host)
-        with_args("nvidia-devices", *gpus)(host)
+        host.shipped("cdi-devices", "--give-gpus", *args)
+        host.shipped("nvidia-devices", *gpus)
     return break_it
 
 
@@ -73,11 +65,13 @@ BROKEN = {
                          "more GPUs than the 1", "--max-devices"),
     "shared GPUs by CDI": (given_by_specification(*KIND, "1", gpus=("--min-lease", "exclusive")), ERROR,
                            "in shared leases", "--min-lease"),
-    "GPU that --allow names": (with_args("nvidia-devices", "--allow", "0,7"), ERROR, "--allow names '7'", "--allow"),
-    "directory that --allow names": (with_args("mount-srv", "--allow", "datasets,data-sets"), ERROR,
+    "GPU that --allow names": (later.shipped("nvidia-devices", "--allow", "0,7"), ERROR, "--allow names '7'", "--allow"),
+    "directory that --allow names": (later.shipped("mount-srv", "--allow", "datasets,data-sets"), ERROR,
                                   "--allow names 'data-sets'", "--allow"),
     "nvidia-uvm is not loaded": (without_uvm, ERROR, "nvidia-uvm is not loaded", "nvidia-devices(8)"),
-    "another version's files": (another_module, ERROR, "needs 'libcuda.so.601.10.03', which", "nvidia-devices(8)"),
+    "another version's files": (
+        later.write("proc/driver/nvidia/version", nvidia.OPEN), ERROR, "needs 'libcuda.so.601.10.03', which",
+        "nvidia-devices(8)"),
     "directory without a label": (labelled(b"system_u:object_r:var_t:s0\0"), WARNING,
                                "the type of '/srv/datasets' is 'var_t'", "semanage"),
 }

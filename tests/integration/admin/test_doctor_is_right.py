@@ -5,7 +5,7 @@ import json
 
 import pytest
 
-from harness.admin import BOTH_DIRECTORIES, FILES, OWN, SHIPPED
+from harness.admin import BOTH_DIRECTORIES, FILES, OWN, SHIPPED, later
 
 pytest_plugins = ["harness.admin_fixtures"]
 
@@ -13,92 +13,34 @@ FILE = FILES["mount-srv"]
 EVERYTHING, SOME, NOTHING = ["datasets", "models"], ["datasets"], []
 
 
-def policy(files, path=f"{OWN}/{FILE}"):
-    files.put(path, files.document("mount-srv", ["--allow", "datasets"]))
-
-
-def own_copy_alone(files):
-    policy(files)
-
-
-def own_copy(files):
-    policy(files)
-    files.hooks_dir()
-
-
-def empty_list(files):
-    policy(files)
-    files.hooks_dir("[]")
-
-
-def drop_in(files):
-    policy(files)
-    files.hooks_dir(f'["/{SHIPPED}"]')
-    files.write("etc/containers/containers.conf.d/50-hooks.conf", f"[engine]\nhooks_dir = {BOTH_DIRECTORIES}\n")
-
-
-def drop_in_that_takes_it_away(files):
-    policy(files)
-    files.hooks_dir()
-    files.write("etc/containers/containers.conf.d/50-hooks.conf", f'[engine]\nhooks_dir = ["/{SHIPPED}"]\n')
-
-
-def other_order(files):
-    policy(files)
-    files.hooks_dir(f'["/{OWN}", "/{SHIPPED}"]')
-
-
-def typo(files):
-    files.hooks_dir('["/usr/share/container/oci/hooks.d"]')
-
-
-def key_with_typo(files):
-    policy(files)
-    files.write("etc/containers/containers.conf", f"[engine]\nhooks_dirs = {BOTH_DIRECTORIES}\n")
-
-
-def wrong_path(files):
-    own_copy(files)
-    files.change(f"{OWN}/{FILE}", lambda document: document["hook"].update(path="/usr/local/libexec/mount-srv"))
-
-
-def no_json(files):
-    own_copy(files)
-    files.write(f"{OWN}/{FILE}", "{")
-
-
-def no_toml(files):
-    files.write("etc/containers/containers.conf", "[engine\n")
-
-
-def unlike_schema(files):
-    own_copy(files)
-    files.change(f"{OWN}/{FILE}", lambda document: document.update(stages=["createRuntim"]))
-
-
-def other_when(files):
-    own_copy(files)
-    files.change(f"{OWN}/{FILE}", lambda document: document.update(when={"annotations": {"^org\\.example": ".*"}}))
-
-
-def no_condition(files):
-    own_copy(files)
-    files.change(f"{OWN}/{FILE}", lambda document: document.update(when={}))
-
+OWN_COPY = later.own("mount-srv", "--allow", "datasets")
+IN_EFFECT = OWN_COPY.hooks_dir()
+CONF, DROP_IN = "etc/containers/containers.conf", "etc/containers/containers.conf.d/50-hooks.conf"
 
 # What a container sees, and the file that is in effect; None where there is none.
 CASES = {
-    own_copy_alone: (EVERYTHING, SHIPPED), own_copy: (SOME, OWN), empty_list: (NOTHING, None), drop_in: (SOME, OWN),
-    drop_in_that_takes_it_away: (EVERYTHING, SHIPPED), other_order: (EVERYTHING, SHIPPED), typo: (NOTHING, None),
-    key_with_typo: (EVERYTHING, SHIPPED), wrong_path: (EVERYTHING, SHIPPED), no_json: (None, None),
-    no_toml: (None, None), unlike_schema: (None, None), other_when: (NOTHING, None), no_condition: (NOTHING, None),
+    "own copy alone": (OWN_COPY, EVERYTHING, SHIPPED),
+    "own copy": (IN_EFFECT, SOME, OWN),
+    "empty list": (OWN_COPY.hooks_dir("[]"), NOTHING, None),
+    "drop-in": (OWN_COPY.hooks_dir(f'["/{SHIPPED}"]').write(DROP_IN, f"[engine]\nhooks_dir = {BOTH_DIRECTORIES}\n"), SOME, OWN),
+    "drop-in that takes it away": (
+        IN_EFFECT.write(DROP_IN, f'[engine]\nhooks_dir = ["/{SHIPPED}"]\n'), EVERYTHING, SHIPPED),
+    "other order": (OWN_COPY.hooks_dir(f'["/{OWN}", "/{SHIPPED}"]'), EVERYTHING, SHIPPED),
+    "typo": (later.hooks_dir('["/usr/share/container/oci/hooks.d"]'), NOTHING, None),
+    "key with a typo": (OWN_COPY.write(CONF, f"[engine]\nhooks_dirs = {BOTH_DIRECTORIES}\n"), EVERYTHING, SHIPPED),
+    "wrong path": (IN_EFFECT.hook_members(f"{OWN}/{FILE}", path="/usr/local/libexec/mount-srv"), EVERYTHING, SHIPPED),
+    "no JSON": (IN_EFFECT.write(f"{OWN}/{FILE}", "{"), None, None),
+    "no TOML": (later.write(CONF, "[engine\n"), None, None),
+    "unlike the schema": (IN_EFFECT.members(f"{OWN}/{FILE}", stages=["createRuntim"]), None, None),
+    "other when": (IN_EFFECT.members(f"{OWN}/{FILE}", when={"annotations": {"^org\\.example": ".*"}}), NOTHING, None),
+    "no condition": (IN_EFFECT.members(f"{OWN}/{FILE}", when={}), NOTHING, None),
 }
 
 
-@pytest.mark.parametrize("case", CASES, ids=lambda case: case.__name__)
+@pytest.mark.parametrize("case", CASES)
 def test_the_doctor_says_what_podman_does(machine, files, seen, oci_gpu_hooks, case):
-    sees, in_force = CASES[case]
-    case(files)
+    make, sees, in_force = CASES[case]
+    make(files)
     assert seen() == sees
     # Before podman 4.5.1 it is an error that images may ask.
     files.program("podman")
@@ -109,6 +51,6 @@ def test_the_doctor_says_what_podman_does(machine, files, seen, oci_gpu_hooks, c
     called = [each["text"] for each in findings
               if each["severity"] == "ok" and each["text"].startswith("mount-srv by ")]
     assert [text.split("'")[1] for text in called] == ([f"/{in_force}/{FILE}"] if in_force else []), findings
-    is_meant = case in (own_copy, drop_in)
+    is_meant = case in ("own copy", "drop-in")
     bad = {each["severity"] for each in findings} - {"ok", "note"}
     assert not bad if is_meant else "error" in bad, done.stdout

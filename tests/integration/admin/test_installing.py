@@ -12,7 +12,7 @@ import tomllib
 import pytest
 from hosts import nvidia
 
-from harness.admin import BOTH_DIRECTORIES, EXECDIR, FILES, OWN, SHIPPED, when_of
+from harness.admin import BOTH_DIRECTORIES, EXECDIR, FILES, OWN, SHIPPED, InstalledHost, later, when_of
 from harness.box import PREFIX
 from harness.host import LIMIT_S
 from harness.leases import state_text
@@ -332,64 +332,30 @@ def test_defaults_that_somebody_has_taken_the_place_of(command, host):
     assert f"'{PREFIX}amd-kfd.wait'" in done.stderr
 
 
-def later_defaults(host):
-    host.write(f"{CONF_D}/99-zz.conf", '[containers]\nannotations = ["org.example=1"]\n')
-
-
-def later_option(host):
-    host.write(f"{CONF_D}/99-mine.conf", f'[engine]\nhooks_dir = ["/{SHIPPED}"]\n')
-
-
-def later_directory(host):
-    host.hooks_dir(f'["/{SHIPPED}", "/{OWN}", "/opt/hooks.d"]')
-    host.put(f"opt/hooks.d/{FILES['mount-srv']}", host.document("mount-srv", []))
-
-
-def broken_file(host):
-    host.write(f"{OWN}/50-other.json", "{")
-
-
-def two_files(host):
-    host.put(f"{SHIPPED}/15-mount-srv.json", host.document("mount-srv", []))
-
-
-def link_on_the_way(host):
-    (host.path / "opt/oci").mkdir(parents=True)
-    (host.path / "etc/containers").mkdir(parents=True)
-    (host.path / "etc/containers/oci").symlink_to("/opt/oci")
-
-
-def writable_directory(host):
-    (host.path / OWN).mkdir(parents=True)
-    (host.path / OWN).chmod(0o775)
-
-
-def sticky_directory(host):
-    (host.path / OWN).mkdir(parents=True)
-    (host.path / OWN).chmod(0o1777)
-
-
-def directory_of_a_user(host):
-    (host.path / OWN).mkdir(parents=True)
-    os.chown(host.path / OWN, 1000, 1000)
+OTHERS = f"the directory '/{OWN}' may be written by others"
 
 
 @pytest.mark.parametrize("prepare, words, status, message", [
-    (later_option, ALLOW, 6, "'/etc/containers/containers.conf.d/99-mine.conf' has hooks_dir and is read after"),
-    (later_defaults, ALLOW, 6, "'/etc/containers/containers.conf.d/99-zz.conf' has annotations for all containers"),
-    (later_directory, ALLOW, 6, "'/opt/hooks.d/10-mount-srv.json' takes the place of"),
-    (broken_file, ALLOW, 6, "'/etc/containers/oci/hooks.d/50-other.json' cannot be read"),
-    (two_files, ALLOW, 6, "podman calls mount-srv by"),
-    (link_on_the_way, ALLOW, 6, "'/etc/containers/oci' is a symlink, which is not followed"),
-    (writable_directory, ALLOW, 6, "the directory '/etc/containers/oci/hooks.d' may be written by others"),
-    (sticky_directory, ALLOW, 6, "the directory '/etc/containers/oci/hooks.d' may be written by others"),
-    (directory_of_a_user, ALLOW, 6, "the directory '/etc/containers/oci/hooks.d' belongs to user 1000"),
-    (lambda host: None, ("mount-srv", "--alow", "datasets"), 2, "unknown option '--alow'"),
-    (lambda host: None, ("mount_srv",), 2, "there is no hook 'mount_srv'; there are 'mount-srv', "),
-    (lambda host: None, ("--defaults", "mount-srv"), 2, "--defaults goes with no hook"),
-    (lambda host: None, ("--directory", "/x"), 2, "--engine podman takes no --directory"),
-    (lambda host: host.remove("usr/bin/podman"), (), 6, "there is no podman on this host"),
-    (lambda host: host.remove(f"{EXECDIR}/mount-srv"), ALLOW, 6, "which is not there"),
+    (later.write(f"{CONF_D}/99-mine.conf", f'[engine]\nhooks_dir = ["/{SHIPPED}"]\n'), ALLOW, 6,
+     "'/etc/containers/containers.conf.d/99-mine.conf' has hooks_dir and is read after"),
+    (later.write(f"{CONF_D}/99-zz.conf", '[containers]\nannotations = ["org.example=1"]\n'), ALLOW, 6,
+     "'/etc/containers/containers.conf.d/99-zz.conf' has annotations for all containers"),
+    (later.hooks_dir(f'["/{SHIPPED}", "/{OWN}", "/opt/hooks.d"]').put(
+        f"opt/hooks.d/{FILES['mount-srv']}", InstalledHost.document("mount-srv", [])), ALLOW, 6,
+     "'/opt/hooks.d/10-mount-srv.json' takes the place of"),
+    (later.write(f"{OWN}/50-other.json", "{"), ALLOW, 6, "'/etc/containers/oci/hooks.d/50-other.json' cannot be read"),
+    (later.put(f"{SHIPPED}/15-mount-srv.json", InstalledHost.document("mount-srv", [])), ALLOW, 6, "podman calls mount-srv by"),
+    (later.mkdir("opt/oci").link("etc/containers/oci", "/opt/oci"), ALLOW, 6,
+     "'/etc/containers/oci' is a symlink, which is not followed"),
+    (later.mkdir(OWN).chmod(OWN, 0o775), ALLOW, 6, OTHERS),
+    (later.mkdir(OWN).chmod(OWN, 0o1777), ALLOW, 6, OTHERS),
+    (later.mkdir(OWN).chown(OWN, 1000), ALLOW, 6, f"the directory '/{OWN}' belongs to user 1000"),
+    (later, ("mount-srv", "--alow", "datasets"), 2, "unknown option '--alow'"),
+    (later, ("mount_srv",), 2, "there is no hook 'mount_srv'; there are 'mount-srv', "),
+    (later, ("--defaults", "mount-srv"), 2, "--defaults goes with no hook"),
+    (later, ("--directory", "/x"), 2, "--engine podman takes no --directory"),
+    (later.remove("usr/bin/podman"), (), 6, "there is no podman on this host"),
+    (later.remove(f"{EXECDIR}/mount-srv"), ALLOW, 6, "which is not there"),
 ])
 def test_what_would_not_be_in_force_is_refused(command, host, prepare, words, status, message):
     prepare(host)

@@ -61,8 +61,40 @@ class InstalledHost(Sysroot):
         change(document)
         self.put(name, document)
 
+    def shipped(self, hook, *args, when=None):
+        """The installed file of the hook has these further words."""
+        self.put(f"{SHIPPED}/{FILES[hook]}", self.document(hook, args, when))
+
+    def own(self, hook, *args):
+        """There is such a file in the administrator's directory."""
+        self.put(f"{OWN}/{FILES[hook]}", self.document(hook, args))
+
+    def members(self, name, **members):
+        """What a JSON file says of these is replaced."""
+        self.change(name, lambda document: document.update(members))
+
+    def hook_members(self, name, **members):
+        self.change(name, lambda document: document["hook"].update(members))
+
     def hooks_dir(self, directories=BOTH_DIRECTORIES):
         self.write("etc/containers/containers.conf", f"[engine]\nhooks_dir = {directories}\n")
+
+
+class Later:
+    """What is done to a host when it is called with one: later.write(NAME, TEXT).remove(NAME)."""
+
+    def __init__(self, *calls):
+        self._calls = calls
+
+    def __getattr__(self, name):
+        return lambda *args, **more: Later(*self._calls, (name, args, more))
+
+    def __call__(self, host):
+        for name, args, more in self._calls:
+            getattr(host, name)(*args, **more)
+
+
+later = Later()
 
 
 class RealHost(InstalledHost):
