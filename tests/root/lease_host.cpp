@@ -9,8 +9,8 @@
 
 #include <algorithm>
 #include <csignal>
+#include <filesystem>
 #include <fstream>
-#include <sstream>
 #include <utility>
 
 #include "base/error.h"
@@ -77,9 +77,11 @@ void Init::end() noexcept
 
 std::string LeaseHost::state() const
 {
-    std::ostringstream text;
-    text << std::ifstream(state_path()).rdbuf();
-    return text.str();
+    std::error_code missing;
+    const std::uintmax_t size = std::filesystem::file_size(state_path(), missing);
+    std::string text(missing ? 0 : size, '\0');
+    std::ifstream(state_path()).read(text.data(), static_cast<std::streamsize>(text.size()));
+    return text;
 }
 
 LeaseState LeaseHost::lease_state() const
