@@ -16,19 +16,6 @@ LOOK = "ls /srv 2>/dev/null || echo nothing"
 POD_NAMES = ["io.kubernetes.container.name", "io.kubernetes.cri.container-name"]
 
 
-@pytest.fixture(name="bare", params=["engine", "concourse"])
-def bare_fixture(request, srv, new_box):
-    """A container without the annotation, under an engine that reads `when` and one that does not."""
-    srv.directories("datasets", "models", "x_rw")
-
-    def make(*args):
-        box = new_box(None, *args)
-        box.loader = request.param
-        return box
-
-    return make
-
-
 @pytest.fixture(name="everywhere")
 def everywhere_fixture(srv, new_box):
     """A container for which the hook runs in any case, annotation or not."""
@@ -42,17 +29,76 @@ def everywhere_fixture(srv, new_box):
     return make
 
 
-def test_no_annotation_gives_nothing(bare):
-    assert started(bare().run(LOOK)) == "nothing\n"
+@pytest.fixture(name="bare", params=["engine", "concourse"])
+def bare_fixture(request, everywhere):
+    """A container without the annotation, under an engine that reads `when` and one that does not."""
+    def make():
+        box = everywhere()
+        box.loader = request.param
+        return box
+    return make
 
 
-def test_annotations_of_others_give_nothing(bare):
+# What gives nothing, by what: annotations, and what whoever builds an image sets, its environment.
+NOTHING = {
+    "no annotation": ({}, ()),
+    "those of others": ({
+        "user": "root", "mount-srv": "all", "oci-gpu-hooks.mount-srv": "all", "example.io.oci-gpu-hooks.mount-srv": "all",
+        "IO.OCI-GPU-HOOKS.MOUNT-SRV": "all", "io.oci-gpu-hooks": "all", "ioXoci-gpu-hooks.mount-srv": "all",
+        " " + KEY: "all"}, ()),
+    **{name: ({PREFIX + name: "all"}, ())
+       for name in ("nvidia-devices", "nvidia-devices.capabilities", "amd-kfd", "ldcache-update")},
+    "the environment alone": ({}, (f"{ENVIRONMENT}=all", "NVIDIA_VISIBLE_DEVICES=all", f"{KEY}=all")),
+}
+
+
+@pytest.mark.parametrize("what", NOTHING)
+def test_what_gives_nothing(bare, what):
+    annotations, environment = NOTHING[what]
     box = bare()
-    box.annotations.update({
-        "user": "root", "mount-srv": "all", "oci-gpu-hooks.mount-srv": "all",
-        "example.io.oci-gpu-hooks.mount-srv": "all", "IO.OCI-GPU-HOOKS.MOUNT-SRV": "all",
-        "io.oci-gpu-hooks": "all", "ioXoci-gpu-hooks.mount-srv": "all", " " + KEY: "all"})
+    box.annotations.update(annotations)
+    box.bundle.environment(*environment)
     assert started(box.run(LOOK)) == "nothing\n"
+
+
+BY_ENVIRONMENT, ALWAYS = ("--opt-in", "environment"), ("--opt-in", "always", "--request", "models")
+OWN = {KEY: "models", f"{KEY}/web": "datasets"}
+# Options, annotations, environment; and what the container sees, or the status and a word of the refusal.
+ASKED = {
+    "the environment, where the host says so": (BY_ENVIRONMENT, {}, f"{ENVIRONMENT}=datasets,models", "datasets\nmodels\n"),
+    "the annotation there, too": (BY_ENVIRONMENT, {KEY: "models"}, None, "models\n"),
+    "an unset environment": (BY_ENVIRONMENT, {}, None, "nothing\n"),
+    "an unknown directory in the environment": (BY_ENVIRONMENT, {}, f"{ENVIRONMENT}=nonsense", (3, "nonsense")),
+    "the environment beyond the host's limit": (
+        (*BY_ENVIRONMENT, "--allow", "models"), {}, f"{ENVIRONMENT}=datasets", (5, "datasets")),
+    "always": (ALWAYS, {}, None, "models\n"),
+    "always, under another engine, which has no environment to look at": (ALWAYS, {}, "BUILD_TEAM_NAME=main", "models\n"),
+    "a request alone": (("--request", "datasets"), {}, None, "datasets\n"),
+    **{f"{words}, {name_key}": ((), {**annotations, name_key: name}, None, seen) for name_key in POD_NAMES
+       for words, annotations, name, seen in (("a container's own name in a pod", OWN, "web", "datasets\n"),
+                                              ("beside another one's", OWN, "db", "models\n"),
+                                              ("another one's alone", {f"{KEY}/web": "datasets"}, "db", "nothing\n"))},
+    "a container's own name, which is not known": ((), {f"{KEY}/web": "datasets"}, None, (None, f"{KEY}/web")),
+    "and beside that of all": ((), OWN, None, (None, f"{KEY}/web")),
+    # By each hook that is called. An engine calls ldcache-update for it.
+    **{f"misspelt: '{key}'": ((), {PREFIX + key: "all"}, None, (2, PREFIX + key))
+       for key in ("mount-svr", "mount_srv", "Mount-Srv", "mount-srv.", "mountsrv", "mount-srv ", "")},
+    "misspelt, beside the right one": ((), {KEY: "datasets", PREFIX + "mount-svr": "all"}, None, (2, "mount-svr")),
+    "forged, beside a request": ((), {KEY: "models", KEY + "=datasets,models": ""}, None, (2, "")),
+}
+
+
+@pytest.mark.parametrize("what", ASKED)
+def test_who_asks(everywhere, what):
+    options, annotations, environment, outcome = ASKED[what]
+    box = everywhere(*options)
+    box.annotations.update(annotations)
+    box.bundle.environment(*filter(None, [environment]))
+    result = box.run(LOOK)
+    if isinstance(outcome, str):
+        assert started(result) == outcome
+    else:
+        refused(result, *outcome)
 
 
 @pytest.mark.parametrize("change", [
@@ -77,26 +123,10 @@ def test_what_runtimes_read_differently_starts_nothing(everywhere, change):
     refused(box.run(LOOK), 1, "config.json: the member ")
 
 
-def test_another_hooks_annotation_gives_nothing(bare):
-    for name in ("nvidia-devices", "nvidia-devices.capabilities", "amd-kfd", "ldcache-update"):
-        box = bare()
-        box.annotations[PREFIX + name] = "all"
-        assert started(box.run(LOOK)) == "nothing\n"
-
-
 @pytest.mark.parametrize("value", ["", " ", ",", "datasets,", ",datasets", "datasets,,models"])
 def test_an_empty_value_or_name_is_refused(srv, new_box, value):
     srv.directories("datasets", "models")
     refused(new_box(value).run(), 2)
-
-
-@pytest.mark.parametrize("key", ["mount-svr", "mount_srv", "Mount-Srv", "mount-srv.", "mountsrv",
-                                 "mount-srv ", ""])
-def test_a_misspelt_key_is_refused(everywhere, key):
-    """By each hook that is called. An engine calls ldcache-update for it."""
-    box = everywhere()
-    box.annotations[PREFIX + key] = "all"
-    refused(box.run(), 2, PREFIX + key)
 
 
 @pytest.mark.parametrize("key", ["mount-svr", "mount-srv.", "nvidia-device", "nvidia-devices/x", "amd-kfd.leases", ""])
@@ -117,13 +147,6 @@ def test_an_engine_calls_a_hook_for_its_own_annotations(built, hook):
         assert called == {hook, "ldcache-update"}
 
 
-def test_a_misspelt_key_beside_the_right_one_is_refused(srv, new_box):
-    srv.directory("datasets")
-    box = new_box("datasets")
-    box.annotations[PREFIX + "mount-svr"] = "all"
-    refused(box.run(), 2, "mount-svr")
-
-
 @pytest.mark.parametrize("key, value, starts", [
     (KEY + "=all", "", False), (KEY + "=datasets,", "x_rw", False), (KEY + "=datasets", "", False),
     ("user", f"root\n{KEY}=all", True), ("bundle=/tmp", "all", True), ("=" + KEY, "all", True),
@@ -140,13 +163,6 @@ def test_a_key_forged_with_an_equals_sign_gives_nothing(bare, built, key, value,
         refused(box.run(LOOK), 2)
 
 
-def test_a_forged_key_adds_nothing_to_a_request(srv, new_box):
-    srv.directories("datasets", "models")
-    box = new_box("models")
-    box.annotations[KEY + "=datasets,models"] = ""
-    refused(box.run(LOOK), 2)
-
-
 def test_a_forged_bundle_is_not_believed(srv, new_box, scratch):
     """Another bundle's config.json would opt in."""
     srv.directory("datasets")
@@ -157,45 +173,6 @@ def test_a_forged_bundle_is_not_believed(srv, new_box, scratch):
     box.annotations[f"bundle={other.bundle.directory}"] = "x"
     box.annotations["bundle"] = str(other.bundle.directory)
     assert started(box.run(LOOK)) == "nothing\n"
-
-
-def test_the_environment_alone_gives_nothing(bare):
-    """Whoever builds an image sets its environment."""
-    box = bare()
-    box.bundle.environment(f"{ENVIRONMENT}=all", "NVIDIA_VISIBLE_DEVICES=all", f"{KEY}=all")
-    assert started(box.run(LOOK)) == "nothing\n"
-
-
-def test_the_environment_counts_where_the_host_says_so(everywhere):
-    box = everywhere("--opt-in", "environment")
-    box.bundle.environment(f"{ENVIRONMENT}=datasets,models")
-    assert started(box.run(LOOK)) == "datasets\nmodels\n"
-
-
-def test_the_annotation_counts_with_the_environment_too(everywhere):
-    box = everywhere("--opt-in", "environment")
-    box.annotations[KEY] = "models"
-    assert started(box.run(LOOK)) == "models\n"
-
-
-def test_an_unset_environment_gives_nothing(everywhere):
-    assert started(everywhere("--opt-in", "environment").run(LOOK)) == "nothing\n"
-
-
-def test_an_unknown_directory_in_the_environment_is_refused(everywhere):
-    box = everywhere("--opt-in", "environment")
-    box.bundle.environment(f"{ENVIRONMENT}=nonsense")
-    refused(box.run(), 3, "nonsense")
-
-
-def test_the_environment_stays_within_the_hosts_limit(everywhere):
-    box = everywhere("--opt-in", "environment", "--allow", "models")
-    box.bundle.environment(f"{ENVIRONMENT}=datasets")
-    refused(box.run(), 5, "datasets")
-
-
-def test_always_gives_what_the_host_requests(everywhere):
-    assert started(everywhere("--opt-in", "always", "--request", "models").run(LOOK)) == "models\n"
 
 
 def test_always_needs_a_request(everywhere):
@@ -219,12 +196,6 @@ def test_always_with_all_steps_leaves_out_nothing(everywhere):
     assert started(box.run(LOOK)) == "models\n"
 
 
-def test_always_under_another_engine_looks_at_no_environment(everywhere):
-    box = everywhere("--opt-in", "always", "--request", "models")
-    box.bundle.environment("BUILD_TEAM_NAME=main")
-    assert started(box.run(LOOK)) == "models\n"
-
-
 def test_messages_go_to_a_file_as_well(everywhere, scratch):
     file = scratch / "hooks.log"
     for name, code in (("models", 0), ("nonsense", 3)):
@@ -243,29 +214,3 @@ def test_a_file_that_cannot_be_used_stops_no_container(everywhere, scratch, spoi
     box = everywhere("--request", "models", "--log-level", "info", "--log-file", scratch / "hooks.log")
     assert started(box.run(LOOK)) == "models\n"
     assert not (scratch / "target").exists()
-
-
-def test_a_request_alone_is_the_opt_in(everywhere):
-    assert started(everywhere("--request", "datasets").run(LOOK)) == "datasets\n"
-
-
-@pytest.mark.parametrize("name_key", POD_NAMES)
-def test_a_containers_own_key_in_a_pod_wins(everywhere, name_key):
-    for name, seen in (("web", "datasets\n"), ("db", "models\n")):
-        box = everywhere()
-        box.annotations.update({KEY: "models", f"{KEY}/web": "datasets", name_key: name})
-        assert started(box.run(LOOK)) == seen
-
-
-@pytest.mark.parametrize("name_key", POD_NAMES)
-def test_another_containers_key_in_a_pod_gives_nothing(everywhere, name_key):
-    box = everywhere()
-    box.annotations.update({f"{KEY}/web": "datasets", name_key: "db"})
-    assert started(box.run(LOOK)) == "nothing\n"
-
-
-def test_a_containers_own_key_without_a_known_name_is_refused(everywhere):
-    for further in ({}, {KEY: "models"}):
-        box = everywhere()
-        box.annotations.update({f"{KEY}/web": "datasets", **further})
-        refused(box.run(), None, f"{KEY}/web")
