@@ -135,7 +135,11 @@ class AmdHost(Sysroot):
 
     def topology(self, gpu):
         """The GPU's directory in KFD, relative to the root."""
-        number = sorted(each.render for each in self.gpus).index(gpu.render) + 1
+        return self.directory_in_kfd(self.gpus, gpu)
+
+    @staticmethod
+    def directory_in_kfd(gpus, gpu):
+        number = sorted(each.render for each in gpus).index(gpu.render) + 1
         return f"sys/devices/virtual/kfd/kfd/topology/nodes/{number}"
 
     def _kfd_node(self, number, gpu_id, properties):

@@ -78,6 +78,17 @@ class Sysroot:
         self.link(f"sys/bus/{bus}/devices/{device}", f"../../../{directory[4:]}")
         return directory
 
+    def bind(self, driver, address):
+        """The driver has that GPU, whether it lists it or not."""
+        directory = self.device_directory(address)
+        self.write(f"{directory}/class", "0x030000\n")
+        link = self.path / f"sys/bus/pci/devices/{address}"
+        if not link.is_symlink():
+            self.link(f"sys/bus/pci/devices/{address}", f"../../../{directory[4:]}")
+        # Made before the old one goes: its number is another one, as in sysfs.
+        self.link(f"sys/bus/pci/drivers/{driver}/new", f"../../../../{directory[4:]}")
+        (self.path / f"sys/bus/pci/drivers/{driver}/new").rename(self.path / f"sys/bus/pci/drivers/{driver}/{address}")
+
     def configuration(self, device, text):
         """What a PCI device says of itself on the bus from now on."""
         (self.path / self.device_directory(device) / "config").write_bytes(text)

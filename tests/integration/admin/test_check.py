@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 from hosts import amd, nvidia
 
-from harness.check import FAILED, FIRST, NOT_LOOKED_AT, NOTHING, SECOND, SLOT, XT, bind, xid
+from harness.admin import InstalledHost, later
+from harness.check import FAILED, FIRST, NOT_LOOKED_AT, NOTHING, SECOND, SLOT, XT, xid
 from harness.host import LIMIT_S
 from harness.leases import DIRECTORY
 
@@ -231,14 +232,14 @@ def test_a_driver_has_taken_a_gpu_anew(checked):
     assert sorted(checked.drained()) == ["0", "0", "1"]
     for gpu in nvidia.TWO:
         checked.host.revive(gpu.address)
-    bind(checked.host, "nvidia", FIRST.address)
+    checked.host.bind("nvidia", FIRST.address)
     assert checked.find("--drain", "--settle", "0s")[1] == FAILED
     assert sorted(reason for *_, reason in checked.drains()) == [
         "Xid 79: the GPU has fallen off the bus", "its reset failed: -110"]
     checked.host.remove(f"sys/bus/pci/drivers/amdgpu/{XT}")
     assert checked.find("--drain", "--settle", "0s")[1] == FAILED, "it has not taken it yet"
-    bind(checked.host, "amdgpu", XT)
-    bind(checked.host, "nvidia", SECOND.address)
+    checked.host.bind("amdgpu", XT)
+    checked.host.bind("nvidia", SECOND.address)
     assert checked.find("--drain", "--settle", "0s")[1] == NOTHING and not checked.drains()
 
 
@@ -356,67 +357,30 @@ def test_messages_of_what_is_no_failure(checked, messages):
     assert (status, found["faults"], checked.drains()) == (NOTHING, [], [])
 
 
-def no_node(checked):
-    (checked.host.path / f"dev/nvidia{FIRST.minor}").unlink()
-    return []
+VIRTUAL, SWITCH = "0000:18:00.4", "0000:c1:00.0"
+UNLISTED = later.remove(f"proc/driver/nvidia/gpus/{SECOND.address}")
+NOT_LISTED = "has its driver, and no hook lists it"
+# How a host is without a failure, and what is said of it.
+HOSTS = {
+    "no node": (later.remove(f"dev/nvidia{FIRST.minor}"), []),
+    "no KFD": (later.remove(amd.AmdHost.directory_in_kfd(amd.BOTH, amd.XT)), [f"the amd GPU {XT} {NOT_LISTED}"]),
+    "unlisted": (UNLISTED, [f"the nvidia GPU {SECOND.address} {NOT_LISTED}"]),
+    "given to a VM": (
+        UNLISTED.remove(f"sys/bus/pci/drivers/nvidia/{SECOND.address}").bind("vfio-pci", SECOND.address), []),
+    "virtual functions": (later.add_device(VIRTUAL, "nvidia").link(
+        f"{InstalledHost.device_directory(VIRTUAL)}/physfn", "../0000:18:00.0").bind("nvidia", VIRTUAL), []),
+    "an NVSwitch": (later.add_device(SWITCH, "nvidia").bind("nvidia", SWITCH).write(
+        f"{InstalledHost.device_directory(SWITCH)}/class", "0x068000\n"), []),
+    "the driver is away": (later.remove("proc/driver").remove("sys/bus/pci/drivers/nvidia"), []),
+    "asleep": (later.power(XT, "suspended").write(
+        f"{InstalledHost.device_directory(XT)}/ras/umc_err_count", "ue: 9\nce: 0\n"), []),
+}
 
 
-def no_kfd(checked):
-    checked.host.remove(checked_directory(checked, amd.XT))
-    return [f"the amd GPU {XT} has its driver, and no hook lists it"]
-
-
-def checked_directory(checked, gpu):
-    """The GPU's in KFD."""
-    for path in (checked.host.path / "sys/devices/virtual/kfd/kfd/topology/nodes").iterdir():
-        if re.search(rf"^drm_render_minor {gpu.render}$", (path / "properties").read_text("utf-8"), re.MULTILINE):
-            return path.relative_to(checked.host.path)
-    raise AssertionError(gpu)
-
-
-def unlisted(checked):
-    checked.host.remove(f"proc/driver/nvidia/gpus/{SECOND.address}")
-    return [f"the nvidia GPU {SECOND.address} has its driver, and no hook lists it"]
-
-
-def given_to_a_vm(checked):
-    checked.host.remove(f"proc/driver/nvidia/gpus/{SECOND.address}")
-    checked.host.remove(f"sys/bus/pci/drivers/nvidia/{SECOND.address}")
-    bind(checked.host, "vfio-pci", SECOND.address)
-    return []
-
-
-def virtual_functions(checked):
-    checked.host.add_device("0000:18:00.4", "nvidia")
-    checked.host.link(f"{checked.host.device_directory('0000:18:00.4')}/physfn", "../0000:18:00.0")
-    bind(checked.host, "nvidia", "0000:18:00.4")
-    return []
-
-
-def an_nvswitch(checked):
-    checked.host.add_device("0000:c1:00.0", "nvidia")
-    bind(checked.host, "nvidia", "0000:c1:00.0")
-    checked.host.write(f"{checked.host.device_directory('0000:c1:00.0')}/class", "0x068000\n")
-    return []
-
-
-def the_driver_is_away(checked):
-    checked.host.remove("proc/driver")
-    checked.host.remove("sys/bus/pci/drivers/nvidia")
-    return []
-
-
-def asleep(checked):
-    directory = checked.host.device_directory(XT)
-    checked.host.write(f"{directory}/power/runtime_status", "suspended\n")
-    checked.host.write(f"{directory}/ras/umc_err_count", "ue: 9\nce: 0\n")
-    return []
-
-
-@pytest.mark.parametrize("change", [no_node, no_kfd, unlisted, given_to_a_vm, virtual_functions, an_nvswitch,
-                                    the_driver_is_away, asleep])
-def test_hosts_without_a_failure(checked, change):
-    notes = change(checked)
+@pytest.mark.parametrize("name", HOSTS)
+def test_hosts_without_a_failure(checked, name):
+    change, notes = HOSTS[name]
+    change(checked.host)
     found, status = checked.find("--drain", "--max-uncorrectable", "0")
     assert (status, found["faults"], found["notes"], checked.drains()) == (NOTHING, [], notes, [])
 
@@ -444,7 +408,7 @@ def test_a_gpu_that_fell_off_the_bus_and_answers_again(checked):
     assert len(checked.find("--drain")[0]["faults"]) == 2 and len(checked.drains()) == 1
     checked.host.revive(FIRST.address)
     assert checked.find("--drain", "--settle", "0s")[1] == FAILED
-    bind(checked.host, "nvidia", FIRST.address)
+    checked.host.bind("nvidia", FIRST.address)
     assert checked.find("--drain", "--settle", "0s")[1] == NOTHING and not checked.drains()
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from harness.check import FIRST, NOTHING, SLOT, XT, bind, xid
+from harness.check import FIRST, NOTHING, SLOT, XT, xid
 
 pytest_plugins = ["harness.check_fixtures"]
 
@@ -129,7 +129,7 @@ def test_none_of_them_ends_a_drain(checked, forged):
     put(checked, forged)
     checked.find("--drain", "--settle", "0s")
     assert [reason for *_, reason in checked.drains()] == ["Xid 79: the GPU has fallen off the bus"]
-    bind(checked.host, "nvidia", FIRST.address)
+    checked.host.bind("nvidia", FIRST.address)
     checked.find("--drain", "--settle", "0s")
     assert not checked.drains()
 

@@ -7,7 +7,6 @@ from pathlib import Path
 import pytest
 
 from harness.admin import EXECDIR, Command
-from harness.check import bind
 from harness.expect import started
 from harness.leases import Container
 from harness.nvidia_container import refused
@@ -25,7 +24,7 @@ def check_fixture(machine, built, build_root):
     (machine.path / EXECDIR).mkdir(parents=True)
     shutil.copy(built / "hooks/nvidia-devices/nvidia-devices", machine.path / EXECDIR)
     command = Command(Path(build_root) / "admin/oci-gpu-hooks", machine)
-    bind(machine, "nvidia", EIGHT[0].address)
+    machine.bind("nvidia", EIGHT[0].address)
     machine.write("dev/kmsg", f"4,0,0,-;NVRM: Xid (PCI:{FIRST}): 79, GPU has fallen off the bus.\n")
 
     def check(falls=True, settle="10m"):
@@ -43,7 +42,7 @@ def test_a_gpu_that_has_failed_is_given_to_nobody(nv_box, check, machine):
     for _ in range(3):
         nodes = started(nv_box("any:1").run("ls /dev")).split()
         assert f"nvidia{EIGHT[0].minor}" not in nodes
-    bind(machine, "nvidia", EIGHT[0].address)
+    machine.bind("nvidia", EIGHT[0].address)
     assert check(falls=False, settle="0s") == 0
     started(nv_box("0").run())
 

@@ -75,15 +75,3 @@ class Checked:
         """After a look that drains."""
         self.find("--drain")
         return [gpu for gpu, by, _ in self.drains() if by == "oci-gpu-hooks check"]
-
-
-def bind(host, driver, address):
-    """The driver has that GPU, whether it lists it or not."""
-    directory = host.device_directory(address)
-    host.write(f"{directory}/class", "0x030000\n")
-    link = host.path / f"sys/bus/pci/devices/{address}"
-    if not link.is_symlink():
-        host.link(f"sys/bus/pci/devices/{address}", f"../../../{directory[4:]}")
-    # Made before the old one goes: its number is another one, as in sysfs.
-    host.link(f"sys/bus/pci/drivers/{driver}/new", f"../../../../{directory[4:]}")
-    (host.path / f"sys/bus/pci/drivers/{driver}/new").rename(host.path / f"sys/bus/pci/drivers/{driver}/{address}")

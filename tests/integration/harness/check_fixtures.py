@@ -6,7 +6,7 @@ import subprocess
 import pytest
 from hosts import amd, nvidia
 
-from .check import Checked, bind
+from .check import Checked
 
 pytest_plugins = ["harness.admin_fixtures"]
 
@@ -23,5 +23,5 @@ def checked_fixture(command, installed_host, tmp_path):
             installed_host.proc_devices(lines)
     for driver, gpus in (("nvidia", nvidia.TWO), ("amdgpu", amd.BOTH)):
         for gpu in gpus:
-            bind(installed_host, driver, gpu.address)
+            installed_host.bind(driver, gpu.address)
     return Checked(installed_host, command)
