@@ -6,7 +6,7 @@
 //     mig ADDRESS INDEX GI CI UUID NAME…      one that it has
 //     fail FUNCTION NUMBER                    that function gives this number
 //     say TEXT…                               goes to where the answer goes, out of turn
-//     do hang | crash | exit | flood | leave | look | end
+//     do hang | stay | crash | exit | flood | look | end
 //     try ATTACK [ARGUMENT]                   see nvml_attacks.c
 //     show DIRECTORY                             what is in it
 //
@@ -48,7 +48,10 @@ static int saw_host; // when it was loaded
 
 extern char **environ;
 
-__attribute__((constructor)) static void be_loaded(void) { saw_host = access("/etc/passwd", F_OK) == 0; }
+__attribute__((constructor)) static void be_loaded(void)
+{
+    saw_host = access("/etc/passwd", F_OK) == 0;
+}
 
 static void look(void)
 {
@@ -60,13 +63,13 @@ static void look(void)
     gid_t gids[3];
     getresuid(&uids[0], &uids[1], &uids[2]);
     getresgid(&gids[0], &gids[1], &gids[2]);
-    dprintf(ANSWER, "variables=%d uid=%u,%u,%u gid=%u,%u,%u groups=%d pid=%d", count, uids[0], uids[1], uids[2], gids[0],
-            gids[1], gids[2], getgroups(0, NULL), getpid());
+    dprintf(ANSWER, "variables=%d uid=%u,%u,%u gid=%u,%u,%u groups=%d pid=%d", count, uids[0], uids[1],
+            uids[2], gids[0], gids[1], gids[2], getgroups(0, NULL), getpid());
     FILE *status = fopen("/proc/self/status", "re");
     while (status != NULL && fgets(line, sizeof line, status) != NULL) {
         char *value = strchr(line, ':');
         if (value == NULL || (strncmp(line, "Cap", 3) != 0 && strncmp(line, "NoNewPrivs", 10) != 0 &&
-                               strncmp(line, "Seccomp:", 8) != 0))
+                              strncmp(line, "Seccomp:", 8) != 0))
             continue;
         *value++ = '\0';
         dprintf(ANSWER, " %s=%lx", line, strtoul(value, NULL, 16));
@@ -82,18 +85,18 @@ static void look(void)
     closedir(files);
     struct rlimit limit = {1, 1};
     getrlimit(RLIMIT_FSIZE, &limit);
-    dprintf(ANSWER, " may-write=%lu dumpable=%d saw-host=%d\n", (unsigned long)limit.rlim_max, prctl(PR_GET_DUMPABLE),
-            saw_host);
+    dprintf(ANSWER, " may-write=%lu dumpable=%d saw-host=%d\n", (unsigned long)limit.rlim_max,
+            prctl(PR_GET_DUMPABLE), saw_host);
 }
 
 static void act(const char *what)
 {
-    if (strcmp(what, "hang") == 0 || strcmp(what, "leave") == 0) {
-        if (what[0] == 'l' && fork() != 0)
-            return;
-        for (;;)
-            pause();
+    if (strcmp(what, "stay") == 0) {
+        setsid();
+        prctl(PR_SET_PDEATHSIG, 0);
     }
+    while (strcmp(what, "hang") == 0 || strcmp(what, "stay") == 0)
+        pause();
     if (strcmp(what, "crash") == 0)
         abort();
     if (strcmp(what, "exit") == 0 || strcmp(what, "end") == 0)

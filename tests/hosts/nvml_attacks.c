@@ -8,6 +8,8 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <mqueue.h>
+#include <pthread.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdio.h>
@@ -15,7 +17,9 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/mount.h>
+#include <sys/msg.h>
 #include <sys/ptrace.h>
+#include <sys/sem.h>
 #include <sys/shm.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -173,7 +177,91 @@ static int clone_both(const char *argument)
 static int clone_plain(const char *argument)
 {
     (void)argument;
-    return clone_with(0) < 0 ? -1 : 0;
+    return clone_with(0);
+}
+static int fork_it(const char *argument)
+{
+    (void)argument;
+#ifdef SYS_fork // newer machines have clone alone
+    const long pid = syscall(SYS_fork);
+    if (pid == 0)
+        _exit(0);
+    return pid < 0 ? -1 : (int)waitpid((pid_t)pid, NULL, 0);
+#else
+    return clone_with(0);
+#endif
+}
+
+static void *be_a_thread(void *wait)
+{
+    while (wait != NULL)
+        pause();
+    return NULL;
+}
+/** How many it takes until there can be no more; 0 if `most` of them can. */
+static int start_threads(int most, void *wait)
+{
+    pthread_attr_t attributes;
+    pthread_t thread;
+    int error = pthread_attr_init(&attributes);
+    error = error != 0 ? error : pthread_attr_setstacksize(&attributes, 65536);
+    for (int i = 0; i < most && error == 0; ++i)
+        error = pthread_create(&thread, &attributes, be_a_thread, wait);
+    errno = error;
+    return error == 0 ? 0 : -1;
+}
+static int start_thread(const char *argument)
+{
+    (void)argument;
+    return start_threads(1, NULL);
+}
+static int start_many(const char *argument)
+{
+    (void)argument;
+    return start_threads(20000, be_a_thread);
+}
+static int reserve_memory(const char *gibibytes)
+{
+    const size_t size = strtoul(gibibytes, NULL, 10) << 30;
+    return mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0) ==
+                   MAP_FAILED
+               ? -1
+               : 0;
+}
+static int keep_memory(const char *argument)
+{
+    (void)argument;
+    return shmget(IPC_PRIVATE, 1, 0600);
+}
+static int keep_semaphore(const char *argument)
+{
+    (void)argument;
+    return semget(IPC_PRIVATE, 1, 0600);
+}
+static int keep_messages(const char *argument)
+{
+    (void)argument;
+    return msgget(IPC_PRIVATE, 0600);
+}
+static int open_queue(const char *name)
+{
+    return mq_open(name, O_RDONLY);
+}
+static int leave_session(const char *argument)
+{
+    (void)argument;
+    return setsid();
+}
+static int leave_group(const char *argument)
+{
+    (void)argument;
+    return setpgid(0, 0);
+}
+/** open_tree_attr(2), of Linux 6.15. */
+static int open_mount_newly(const char *argument)
+{
+    (void)argument;
+    return (int)syscall(467, AT_FDCWD, "/", 0, NULL, 0);
 }
 static int clone_by_memory(const char *argument)
 {
@@ -215,10 +303,6 @@ static int become_root(const char *argument)
     (void)argument;
     return setuid(0);
 }
-static int find_memory(const char *key)
-{
-    return shmget((key_t)atoi(key), 1, 0);
-}
 
 static const struct attack ATTACKS[] = {
     {"map", map_file},
@@ -253,7 +337,17 @@ static const struct attack ATTACKS[] = {
     {"perf", count_events},
     {"execve", run_program},
     {"setuid", become_root},
-    {"shm", find_memory},
+    {"fork", fork_it},
+    {"thread", start_thread},
+    {"threads", start_many},
+    {"reserve", reserve_memory},
+    {"shmget", keep_memory},
+    {"semget", keep_semaphore},
+    {"msgget", keep_messages},
+    {"queue", open_queue},
+    {"setsid", leave_session},
+    {"setpgid", leave_group},
+    {"newer", open_mount_newly},
 };
 
 void attack(const char *name, const char *argument, int answer)

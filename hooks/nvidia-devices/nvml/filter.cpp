@@ -7,7 +7,7 @@
 
 #include <array>
 #include <cerrno>
-#include <initializer_list>
+#include <cstdlib>
 
 namespace ogh::nvidia_devices {
 
@@ -25,13 +25,19 @@ constexpr std::array denied{
     "unshare", "setns", "chroot", "pivot_root", "mount", "umount", "umount2", "open_tree", "move_mount",
     "fsopen", "fsconfig", "fsmount", "fspick", "mount_setattr", "name_to_handle_at", "open_by_handle_at",
     "fanotify_init", "swapon", "swapoff", "quotactl", "quotactl_fd",
-    // Programs: there is none.
-    "execve", "execveat",
+    // Programs: there is none. fork and vfork go with clone, below.
+    "execve", "execveat", "fork", "vfork",
+    // Out of the group of processes that is ended, where there is no PID namespace.
+    "setsid", "setpgid",
+    // Memory that no limit of a process counts.
+    "shmget", "semget", "msgget", "ipc",
     // The kernel itself.
     "bpf", "io_uring_setup", "io_uring_enter", "io_uring_register", "add_key", "request_key", "keyctl",
     "init_module", "finit_module", "delete_module", "kexec_load", "kexec_file_load", "reboot", "syslog",
     "acct", "iopl", "ioperm", "settimeofday", "stime", "clock_settime", "clock_settime64", "clock_adjtime",
     "clock_adjtime64", "adjtimex", "sethostname", "setdomainname", "vhangup", "lookup_dcookie", "nfsservctl"};
+
+constexpr int end_of_numbers = 1024; // of system calls; the kernel has less than 500
 
 #if defined(__s390__)
 constexpr unsigned clone_flags = 1; // the argument; clone(2), "C library/kernel differences"
@@ -47,9 +53,16 @@ public:
     Filter &operator=(const Filter &) = delete;
     ~Filter() { seccomp_release(context_); }
 
-    void deny(const char *name, int error = EPERM) { add(name, error, nullptr); }
+    void deny(const char *name, int error = EPERM) { add(number_of(name), error, nullptr); }
 
-    void deny_if(const char *name, const scmp_arg_cmp &argument) { add(name, EPERM, &argument); }
+    void deny_if(const char *name, const scmp_arg_cmp &argument) { add(number_of(name), EPERM, &argument); }
+
+    /** What is newer than libseccomp is not there: a form of what is denied may be among it. */
+    void deny_unknown()
+    {
+        for (int number = end_of_numbers; number-- > 0 && !is_known(number);)
+            add(number, ENOSYS, nullptr);
+    }
 
     /** @return 0, or an error number */
     int load()
@@ -60,9 +73,17 @@ public:
     }
 
 private:
-    void add(const char *name, int error, const scmp_arg_cmp *argument)
+    static int number_of(const char *name) { return seccomp_syscall_resolve_name(name); }
+
+    static bool is_known(int number)
     {
-        const int number = seccomp_syscall_resolve_name(name);
+        char *const name = seccomp_syscall_resolve_num_arch(SCMP_ARCH_NATIVE, number);
+        std::free(name);
+        return name != nullptr;
+    }
+
+    void add(int number, int error, const scmp_arg_cmp *argument)
+    {
         if (error_ == 0 && number >= 0)
             error_ = seccomp_rule_add_array(context_, SCMP_ACT_ERRNO(static_cast<unsigned>(error)), number,
                                             argument != nullptr ? 1U : 0U, argument);
@@ -81,12 +102,10 @@ int deny_what_no_query_needs()
         filter.deny(name);
     // Its flags lie in memory, where no filter sees them; the C library takes clone where there is none.
     filter.deny("clone3", ENOSYS);
-    for (const int flag : {CLONE_NEWUSER, CLONE_NEWNS, CLONE_NEWPID, CLONE_NEWNET, CLONE_NEWIPC, CLONE_NEWUTS,
-                           CLONE_NEWCGROUP}) {
-        const auto bit = static_cast<scmp_datum_t>(flag);
-        filter.deny_if("clone", {clone_flags, SCMP_CMP_MASKED_EQ, bit, bit});
-    }
+    // A thread is in this process's namespaces.
+    filter.deny_if("clone", {clone_flags, SCMP_CMP_MASKED_EQ, CLONE_THREAD, 0});
     filter.deny_if("tgkill", {0, SCMP_CMP_NE, static_cast<scmp_datum_t>(::getpid()), 0});
+    filter.deny_unknown();
     return filter.load();
 }
 

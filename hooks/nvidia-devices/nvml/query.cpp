@@ -12,8 +12,10 @@
 // Functions, numbers and sizes are those of NVIDIA's NVML API Reference Guide. Of the C++ library only headers are used.
 #include <dlfcn.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <cstdio>
@@ -179,6 +181,22 @@ bool print_gpu(const Library &library, const char *address)
     return true;
 }
 
+/** NVIDIA's library takes a small part of either. The kernel counts the threads of all of nobody's on the host. */
+bool limit_memory_and_threads()
+{
+    constexpr rlim_t max_memory = rlim_t{4} << 30; // bytes of addresses
+    constexpr rlim_t max_threads = 4096;
+    const auto limit = [](auto what, rlim_t value) {
+        rlimit both{};
+        if (getrlimit(what, &both) != 0)
+            return false;
+        both.rlim_cur = both.rlim_max = std::min(both.rlim_max, value);
+        return setrlimit(what, &both) == 0;
+    };
+    return (limit(RLIMIT_AS, max_memory) && limit(RLIMIT_NPROC, max_threads)) ||
+           fail("setrlimit", strerror(errno));
+}
+
 /** Until this returns nothing of the driver is here. */
 bool be_shut_in()
 {
@@ -195,6 +213,8 @@ bool be_shut_in()
     close(gate);
     if (count != 1)
         return fail("it is not shut in", "and loads nothing");
+    if (!limit_memory_and_threads())
+        return false;
     const int error = ogh::nvidia_devices::deny_what_no_query_needs();
     return error == 0 || fail("the kernel takes no filter of system calls", strerror(error));
 }
