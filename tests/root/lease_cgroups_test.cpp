@@ -485,7 +485,9 @@ BOOST_DATA_TEST_CASE_F(Deprivable, a_process_that_comes_meanwhile_keeps_the_devi
         const Init step(Init::Kind::Joined);
         wait_until_alone(cgroup, init.pid());
         bool has_joined = false;
+        bool could_open = false;
         const Outcome outcome = take_stepped(change, [&](const Step & /*now*/) {
+            could_open = can_open();
             join(cgroup, step.pid());
             has_joined = true;
         });
@@ -495,6 +497,7 @@ BOOST_DATA_TEST_CASE_F(Deprivable, a_process_that_comes_meanwhile_keeps_the_devi
             BOOST_TEST((is_taken || (has_joined && outcome.code == busy)), outcome);
             BOOST_TEST(holds(init) == !is_taken);
             BOOST_TEST(can_open() == !is_taken);
+            BOOST_TEST(!(is_taken && could_open), "who came could open it before it was taken away");
         }
     }
     BOOST_TEST(change > 3);
