@@ -11,7 +11,7 @@
 #include "base/json.h"
 #include "build_config.h"
 #include "commands/command.h"
-#include "lease/lease_history.h"
+#include "lease/lease_store.h"
 #include "lease/leases.h"
 
 namespace ogh::admin {

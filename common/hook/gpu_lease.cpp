@@ -49,9 +49,9 @@ NameDevice namer(const std::vector<Candidate> &candidates)
 }
 
 /** What of it cannot be given any more. */
-UnfitDevices unfit_of(const std::vector<Candidate> &before, const std::vector<Candidate> &now)
+DeviceProblems unfit_of(const std::vector<Candidate> &before, const std::vector<Candidate> &now)
 {
-    UnfitDevices unfit;
+    DeviceProblems unfit;
     for (const Candidate &candidate : before) {
         const Candidate *const found = find_by_lease_key(now, candidate.lease_key);
         if (found == nullptr)

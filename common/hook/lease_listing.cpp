@@ -9,9 +9,9 @@
 #include "base/utc_text.h"
 #include "hook/lease_screen.h"
 #include "lease/boot_clock.h"
-#include "lease/lease_history.h"
+#include "lease/lease_changes.h"
+#include "lease/lease_store.h"
 #include "lease/lease_rules.h"
-#include "lease/quick_ends.h"
 #include "request/availability.h"
 
 namespace ogh {

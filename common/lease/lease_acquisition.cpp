@@ -5,9 +5,12 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <functional>
 #include <set>
+#include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include "base/duration.h"
 #include "base/error.h"
@@ -15,12 +18,14 @@
 #include "kernel/end_signals.h"
 #include "lease/boot_clock.h"
 #include "lease/busy_text.h"
-#include "lease/grant_entry.h"
+#include "lease/further_request.h"
 #include "lease/lease_changes.h"
-#include "lease/lease_people.h"
+#include "lease/lease_store.h"
 #include "lease/lease_wake.h"
+#include "lease/presence.h"
 #include "lease/revocation.h"
-#include "lease/unfit_devices.h"
+#include "lease/takeover.h"
+#include "lease/wait.h"
 
 namespace ogh {
 
@@ -46,13 +51,113 @@ bool is_in(const LeaseState &state, std::uint64_t number)
                        [&](const Ticket &ticket) { return ticket.number == number; });
 }
 
-} // namespace
+/** What is wrong with a device; nullptr: nothing. */
+using FindProblem = std::function<const std::string *(const LeaseKey &)>;
+
+/** What is left of a request without the devices with which something is wrong. */
+struct Remaining {
+    Demand demand;         ///< without such candidates
+    std::string why = {};  ///< of what it names or could get: what is wrong with it; "" if nothing is
+    bool is_enough = true; ///< it names nothing of that kind, and as many candidates are left as it wants
+};
+
+Remaining without(const Demand &demand, const FindProblem &find, const NameDevice &name)
+{
+    Remaining left{demand};
+    const auto take_note = [&](const LeaseKey &key) {
+        const std::string *const problem = find(key);
+        if (problem != nullptr)
+            left.why += (left.why.empty() ? "" : "; ") + name(key) + " " + *problem;
+        return problem != nullptr;
+    };
+    const auto number = std::count_if(demand.fixed.begin(), demand.fixed.end(), take_note);
+    std::erase_if(left.demand.candidates, take_note);
+    left.is_enough = left.why.empty() || (number == 0 && left.demand.candidates.size() >= demand.any);
+    return left;
+}
+
+const std::string *find_in(const DeviceProblems &problems, const LeaseKey &key)
+{
+    const auto found = problems.find(key);
+    return found == problems.end() ? nullptr : &found->second;
+}
+
+/** One request on its way to its lease; its ticket goes with it. */
+class LeaseAcquisition final {
+public:
+    /** @throws Error if the container has ended, or must not have such a lease. @param request outlives this */
+    LeaseAcquisition(std::shared_ptr<const LeaseStore> store, const LeaseRequest &request);
+    LeaseAcquisition(const LeaseAcquisition &) = delete;
+    LeaseAcquisition &operator=(const LeaseAcquisition &) = delete;
+    ~LeaseAcquisition();
+
+    /** See Leases::take(). */
+    Lease take();
+
+private:
+    /** What came of one look at the state. */
+    struct Attempt {
+        std::optional<std::vector<LeaseKey>> granted = {};
+        Grant grant = {};
+        std::string busy = {}; ///< what is in the way, for people, if it may not wait
+        bool may_wait = false;
+        bool is_brief = false;    ///< though it may not: for one that has only just become idle
+        bool is_outdated = false; ///< somebody was found to have ended since the decision
+        TakePlan takeover = {};
+        SleepEnd sleep_end = {};  ///< if it waits
+        std::uint64_t ticket = 0; ///< of this request, if it stands in the queue
+        Notes notes = {};         ///< of what is granted
+    };
+
+    [[nodiscard]] std::string waited_text() const;
+    [[nodiscard]] std::string scope_text() const;
+    Attempt try_now();
+    void prepare(LeaseStore::Session &session, std::int64_t now);
+    void settle_takeovers(LeaseStore::Session &session);
+    void look_for_users();
+    [[nodiscard]] const std::string *use_of(const LeaseKey &key) const;
+    [[nodiscard]] Remaining without_unfit(const Demand &demand) const;
+    void leave_out_unfit();
+    [[nodiscard]] Remaining empty_part() const;
+    [[nodiscard]] Notes notes_of(const LeaseState &state, const Decision &decision) const;
+    Attempt blocked(LeaseState &state, const Decision &decision, const Remaining &empty, Present present,
+                    std::int64_t now);
+    void look_at_holders(LeaseState &state, const Claim &claim, bool is_first, Present &present,
+                         std::int64_t now, Attempt &attempt) const;
+    [[nodiscard]] std::uint64_t enqueue(LeaseState &state, std::int64_t now, bool for_preemption);
+    [[nodiscard]] Ticket ticket(std::int64_t now) const;
+    void plan_to_take(LeaseState &state, const Claim &claim, Takeables takeables, std::int64_t now,
+                      Attempt &attempt) const;
+    [[nodiscard]] bool carry_out(Attempt &attempt);
+    void wait_for(const Attempt &attempt);
+    [[nodiscard]] bool is_fit(const std::vector<LeaseKey> &devices);
+    void say(const Notes &notes) const;
+    void say_whose(const LeaseState &state);
+
+    const std::shared_ptr<const LeaseStore> store_;
+    const Processes &processes_;
+    const LeaseRequest &request_;
+    const NameDevice name_device_; ///< for messages
+    std::pair<Holder, UniqueFd> holder_;
+    std::int64_t asked_ns_; ///< of CLOCK_BOOTTIME, as the next one
+    std::int64_t deadline_ns_;
+    KnownEnds preempted_;                  ///< by this request
+    std::uint64_t takeovers_ = 0;          ///< the same, that are not counted in the state yet
+    FurtherRequest further_;               ///< as of the last look at the state
+    std::optional<Companions> companions_; ///< once it waits
+    DeviceProblems unfit_;                 ///< as of the last wait
+    GpuUsers users_;                       ///< the same: of all GPUs
+    DeviceProblems used_;                  ///< of whole GPUs, by who has no lease of them now
+    std::uint64_t ticket_ = 0;
+    bool is_known_ = false; ///< say_whose() has been called
+};
 
 LeaseAcquisition::LeaseAcquisition(std::shared_ptr<const LeaseStore> store, const LeaseRequest &request)
     : store_(std::move(store)), processes_(store_->processes()), request_(request),
+      name_device_(request.name_device ? request.name_device : [](const LeaseKey &key) { return key; }),
       holder_(
           find_holder(processes_, request.init, request.container, request.program, request.cgroups_path)),
-      asked_ns_(boottime_ns()), deadline_ns_(asked_ns_ + request.wait.count()), other_use_(request)
+      asked_ns_(boottime_ns()), deadline_ns_(asked_ns_ + request.wait.count())
 {
     const Holder &holder = holder_.first;
     if (request.demand.mode == LeaseMode::Exclusive && !holder.own_pid_namespace && !holder.cgroup)
@@ -77,7 +182,7 @@ LeaseAcquisition::~LeaseAcquisition()
 
 Lease LeaseAcquisition::take()
 {
-    other_use_.look(processes_);
+    look_for_users();
     for (;;) {
         check_end_signals("taking a lease");  // ending others for it takes its time as well
         const std::uint64_t number = ticket_; // of who has waited
@@ -88,7 +193,7 @@ Lease LeaseAcquisition::take()
                 say(attempt.notes);
                 return lease;
             }
-            leave_out(unfit_, further_.demand, request_.name_device);
+            leave_out_unfit();
             Ticket again = ticket(boottime_ns());
             again.hook = processes_.own_id();
             again.number = number;
@@ -102,7 +207,7 @@ Lease LeaseAcquisition::take()
         if (!attempt.may_wait)
             throw Error(ErrorKind::Busy, attempt.busy + waited_text() + scope_text());
         wait_for(attempt);
-        other_use_.look(processes_);
+        look_for_users();
     }
 }
 
@@ -118,10 +223,79 @@ bool LeaseAcquisition::is_fit(const std::vector<LeaseKey> &devices)
     if (!request_.find_unfit)
         return true;
     unfit_ = request_.find_unfit();
-    const std::string text = unfit_text(devices, unfit_, request_.name_device);
+    const std::string text = without_unfit({devices, 0, {}}).why;
     if (!text.empty())
         say({{LogLevel::Warning, "passed by: " + text}});
     return text.empty();
+}
+
+Remaining LeaseAcquisition::without_unfit(const Demand &demand) const
+{
+    return without(
+        demand, [&](const LeaseKey &key) { return find_in(unfit_, key); }, name_device_);
+}
+
+/** @throws Error if it lacks something then: it would wait in vain */
+void LeaseAcquisition::leave_out_unfit()
+{
+    Remaining left = without_unfit(further_.demand);
+    if (!left.is_enough)
+        throw Error(ErrorKind::NotAvailable,
+                    "while the container waited, this host has lost what it waited for: " + left.why);
+    further_.demand = std::move(left.demand);
+}
+
+/** Finds out who uses GPUs, if the request asks for it: that takes its time. @throws Error where that has to be known, and is not */
+void LeaseAcquisition::look_for_users()
+{
+    if (!request_.find_users)
+        return;
+    const bool was_known = users_.unknown.empty();
+    users_ = request_.find_users(processes_);
+    if (users_.unknown.empty())
+        return;
+    if (request_.only_empty)
+        throw Error(ErrorKind::NotAvailable,
+                    "--only-empty gives GPUs that nobody uses, and who does is not known: " + users_.unknown);
+    if (was_known)
+        say({{LogLevel::Info, "who uses GPUs is not known: " + users_.unknown}});
+}
+
+/** By whom without a lease; nullptr: by nobody. */
+const std::string *LeaseAcquisition::use_of(const LeaseKey &key) const
+{
+    return find_in(used_, std::string(gpu_of(key)));
+}
+
+/** All of it, if the request takes GPUs that are used as well. */
+Remaining LeaseAcquisition::empty_part() const
+{
+    if (!request_.only_empty)
+        return {further_.demand};
+    return without(
+        further_.demand, [&](const LeaseKey &key) { return use_of(key); }, name_device_);
+}
+
+/** What is to be said of what is granted. @param state before that */
+Notes LeaseAcquisition::notes_of(const LeaseState &state, const Decision &decision) const
+{
+    Notes notes;
+    for (const LeaseKey &key : decision.passed_by) {
+        const std::string why = ends_at_once(state, key)
+                                    ? "the last " + std::to_string(enough_quick_ends) +
+                                          " containers that had it ended within 10 seconds"
+                                    : "it " + *use_of(key);
+        notes.push_back({LogLevel::Warning, name_device_(key) + " is passed by: " + why});
+    }
+    // What is named is the container's wish, but where it is to be its own alone.
+    const bool is_shared = further_.demand.mode != LeaseMode::Exclusive;
+    const auto first =
+        decision.granted->begin() + static_cast<std::ptrdiff_t>(is_shared ? further_.demand.fixed.size() : 0);
+    std::for_each(first, decision.granted->end(), [&](const LeaseKey &key) {
+        if (const std::string *const use = use_of(key))
+            notes.push_back({LogLevel::Warning, name_device_(key) + " is given, and " + *use});
+    });
+    return notes;
 }
 
 /** For who may ask for more time, or sees that it was given. */
@@ -148,9 +322,10 @@ LeaseAcquisition::Attempt LeaseAcquisition::try_now()
     for (const auto &[init, why] : preempted_)
         session.explain_end(init, why);
     prepare(session, now);
-    const EmptyPart empty = other_use_.empty_part(further_.demand);
-    const Claim claim{holder_.first.init, empty.is_enough ? empty.demand : further_.demand, ticket_,
-                      other_use_.gpus()};
+    const Remaining empty = empty_part();
+    Claim claim{holder_.first.init, empty.is_enough ? empty.demand : further_.demand, ticket_};
+    for (const auto &[gpu, who] : used_)
+        claim.in_use.insert(gpu);
     // Whoever is in nobody's way need not be looked at closely, which takes longest.
     session.note_ends();
     Present present;
@@ -161,7 +336,7 @@ LeaseAcquisition::Attempt LeaseAcquisition::try_now()
     const Decision decision = decide_by_present(processes_, session.state(), claim, now, present, note_ends);
     Attempt attempt;
     if (decision.granted && empty.is_enough) {
-        attempt.notes = other_use_.notes(session.state(), decision, further_.demand);
+        attempt.notes = notes_of(session.state(), decision);
         Ticket request = ticket(now);
         request.number = ticket_;
         attempt.grant =
@@ -177,8 +352,9 @@ LeaseAcquisition::Attempt LeaseAcquisition::try_now()
     if (attempt.granted || attempt.ticket != 0)
         say_whose(session.state());
     if (History *const history = store_->history(); history != nullptr && !attempt.grant.added.empty())
-        add_grant(*history, request_, request_.demand.mode == LeaseMode::Exclusive ? "exclusive" : "shared",
-                  attempt.grant.added, now - asked_ns_);
+        add_grant(*history, holder_.first, request_.label,
+                  request_.demand.mode == LeaseMode::Exclusive ? "exclusive" : "shared", attempt.grant.added,
+                  now - asked_ns_);
     ticket_ = attempt.ticket; // a number that was not saved may become that of another request
     return attempt;
 }
@@ -195,8 +371,8 @@ void LeaseAcquisition::prepare(LeaseStore::Session &session, std::int64_t now)
     if (ticket_ == 0) // those who wait behind others look at these alone
         drop_missing_tickets(state, request_.demand);
     further_ = beside_earlier(state, holder_.first.init, request_);
-    leave_out(unfit_, further_.demand, request_.name_device);
-    other_use_.compare(processes_, state);
+    leave_out_unfit();
+    used_ = used_by_others(processes_, state, users_);
 }
 
 /** What is taken away here is given, to this request or an earlier one, with the same write of the state. */
@@ -220,7 +396,7 @@ void LeaseAcquisition::settle_takeovers(LeaseStore::Session &session)
 }
 
 LeaseAcquisition::Attempt LeaseAcquisition::blocked(LeaseState &state, const Decision &decision,
-                                                    const EmptyPart &empty, Present present, std::int64_t now)
+                                                    const Remaining &empty, Present present, std::int64_t now)
 {
     const Claim claim{holder_.first.init, empty.is_enough ? empty.demand : further_.demand, ticket_};
     Attempt attempt;
@@ -236,11 +412,11 @@ LeaseAcquisition::Attempt LeaseAcquisition::blocked(LeaseState &state, const Dec
         return attempt;
     }
     // What is used is waited for as what is leased. Who stands behind others looks when it is the first.
-    if (!empty.used.empty())
+    if (!empty.why.empty())
         attempt.busy = decision.granted
-                           ? "not as many GPUs are empty as are asked for (--only-empty): " + empty.used
-                           : attempt.busy + "; and not empty (--only-empty): " + empty.used;
-    if (!empty.used.empty() && is_first)
+                           ? "not as many GPUs are empty as are asked for (--only-empty): " + empty.why
+                           : attempt.busy + "; and not empty (--only-empty): " + empty.why;
+    if (!empty.why.empty() && is_first)
         attempt.sleep_end.at_ns = std::min(attempt.sleep_end.at_ns, now + look_again_ns);
     const bool preempts = !attempt.takeover.steps.empty() || attempt.is_brief;
     attempt.ticket = ticket_ == 0 && (attempt.may_wait || preempts) ? enqueue(state, now, preempts) : ticket_;
@@ -261,7 +437,7 @@ void LeaseAcquisition::look_at_holders(LeaseState &state, const Claim &claim, bo
     Takeables takeables =
         look_for_takeables(processes_, state, holders, request_.preemption, attempt.sleep_end, now);
     if (!attempt.may_wait) {
-        attempt.busy = busy_text(state, all, claim.demand, request_.name_device, takeables);
+        attempt.busy = busy_text(state, all, claim.demand, name_device_, takeables);
         std::erase_if(takeables, [](const auto &each) { return each.second.why == TakeReason::HeldTooLong; });
     }
     if (is_first)
@@ -341,6 +517,13 @@ void LeaseAcquisition::wait_for(const Attempt &attempt)
         ::malloc_trim(0); // of what a look at the state takes: hundreds may wait
     }
     sleep_until_one_ends(*companions_, attempt.sleep_end.watched, attempt.sleep_end.at_ns);
+}
+
+} // namespace
+
+Lease acquire(std::shared_ptr<const LeaseStore> store, const LeaseRequest &request)
+{
+    return LeaseAcquisition(std::move(store), request).take();
 }
 
 } // namespace ogh

@@ -2,24 +2,141 @@
 #include "lease/lease_directory.h"
 
 #include <fcntl.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
+#include <sys/sysmacros.h>
 #include <unistd.h>
 
+#include <array>
 #include <cerrno>
 #include <cstdio>
+#include <ctime>
 #include <vector>
 
 #include "base/error.h"
 #include "base/file.h"
+#include "base/number.h"
 #include "base/root_file.h"
 #include "base/text.h"
+#include "kernel/end_signals.h"
+#include "kernel/repeated_interrupt.h"
 #include "kernel/user_namespace.h"
-#include "lease/lease_place.h"
 
 namespace ogh {
 
 namespace {
+
+/** Who may write it may exchange what is in it. */
+bool is_written_by_its_owner_alone(const struct stat &status)
+{
+    return S_ISDIR(status.st_mode) && (status.st_mode & (S_IWGRP | S_IWOTH)) == 0;
+}
+
+/**
+ * A directory that this namespace's root owns. Those above it are its own as well, or of somebody who has no number here, as
+ * the host's root: whoever that is can have it all anyway.
+ * @param names from the root on
+ */
+std::optional<UniqueFd> find_own_directory(const Sysroot &sysroot, const std::vector<std::string> &names)
+{
+    const auto root = sysroot.find("/");
+    if (!root)
+        return std::nullopt;
+    UniqueFd fd;
+    struct stat status {};
+    for (const std::string &name : names) {
+        const int parent = fd.valid() ? fd.get() : root->fd.get();
+        UniqueFd next(::openat(parent, name.c_str(), O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+        if (!next.valid() || ::fstat(next.get(), &status) != 0 || !is_written_by_its_owner_alone(status))
+            return std::nullopt;
+        fd = std::move(next);
+    }
+    return status.st_uid == 0 ? std::optional(std::move(fd)) : std::nullopt;
+}
+
+/** "1000": who this namespace's root is outside of it. */
+std::string outer_root()
+{
+    const auto root = own_uids().root();
+    return root ? std::to_string(*root) : "";
+}
+
+/**
+ * Where the root of a user namespace keeps the leases of its containers: as with the engine of a user, or in a system
+ * container of LXD's. `/run` where that root owns it, or else `/run/user/UID` of the user who is that root outside, as
+ * /proc/self/uid_map has it; nothing of it by a symlink.
+ */
+struct LeasePlace {
+    UniqueFd directory; ///< the directory of that root's
+    std::string path;   ///< its name
+    std::string scope;  ///< whose containers the leases bind, for people: "the containers of user 1000"
+};
+
+/**
+ * Of this process's user namespace, which is not the first one.
+ * @return nothing if there is none: then there are no leases
+ * @throws Error
+ */
+std::optional<LeasePlace> find_lease_place(const Sysroot &sysroot)
+{
+    if (auto run = find_own_directory(sysroot, {"run"}))
+        return LeasePlace{std::move(*run), "/run", "the containers of this user namespace's root"};
+    const std::string uid = outer_root();
+    if (uid.empty())
+        return std::nullopt;
+    if (auto run = find_own_directory(sysroot, {"run", "user", uid}))
+        return LeasePlace{std::move(*run), "/run/user/" + uid, "the containers of user " + uid};
+    return std::nullopt;
+}
+
+using Clock = std::chrono::steady_clock; // stands still while the host sleeps, as whoever has the lock does
+
+/** How many looks at who has the lock there are, until patience is at its end. */
+constexpr int looks = 10;
+
+/** @return false: another one has it, or a signal has come */
+bool has_locked(int fd, int how, const std::string &name)
+{
+    if (::flock(fd, how) == 0)
+        return true;
+    if (errno == EWOULDBLOCK || errno == EINTR)
+        return false;
+    throw SystemError(errno, "cannot lock " + name, ErrorKind::BrokenHost);
+}
+
+std::optional<pid_t> find_lock_holder(int fd, const Processes &processes)
+{
+    struct stat status {};
+    if (::fstat(fd, &status) != 0)
+        return std::nullopt;
+    return lock_holder(processes.locks(), status.st_dev, status.st_ino);
+}
+
+/** "the process 17 ('python3', stopped)" */
+std::string name_of_process(pid_t pid, const Processes &processes)
+{
+    const std::string stat = processes.read(pid, "stat").value_or("");
+    const size_t start = stat.find('(');
+    const size_t end = stat.rfind(')'); // the name may have any of its own
+    std::string text = "the process " + std::to_string(pid);
+    if (start == std::string::npos || end == std::string::npos || end + 2 >= stat.size())
+        return text;
+    const char state = stat[end + 2];
+    return text + " (" + quote(stat.substr(start + 1, end - start - 1)) +
+           (state == 'T' || state == 't' ? ", stopped)" : ")");
+}
+
+Error stands_still(const std::string &name, std::optional<pid_t> holder, const Processes &processes,
+                   std::chrono::milliseconds patience)
+{
+    const auto seconds = std::chrono::ceil<std::chrono::seconds>(patience).count();
+    return {ErrorKind::BrokenHost,
+            name + " has been locked for " + std::to_string(seconds) + " s by " +
+                (holder ? name_of_process(*holder, processes)
+                        : "a process that /proc/locks does not show, as of another pid namespace") +
+                ", which holds up all hooks: let it go on, or end it"};
+}
 
 constexpr const char *lock_name = "lock";
 
@@ -98,6 +215,53 @@ std::optional<UniqueFd> walk(UniqueFd fd, const std::string &above, const std::v
 const std::vector<const char *> below{"oci-gpu-hooks", "leases"};
 
 } // namespace
+
+std::string why_no_lease_place()
+{
+    if (in_initial_user_namespace())
+        return "only root can take one";
+    const std::string uid = outer_root();
+    return "this is a user namespace, whose root has neither /run of its own nor '/run/user/" + uid +
+           "', which 'loginctl enable-linger' makes for user " + uid;
+}
+
+std::optional<pid_t> lock_holder(std::string_view locks, dev_t device, ino_t inode)
+{
+    std::array<char, 64> file{};
+    std::snprintf(file.data(), file.size(), "%02x:%02x:%llu", major(device), minor(device),
+                  static_cast<unsigned long long>(inode));
+    for (const std::string &line : split_list(locks, '\n')) {
+        // "3: FLOCK  ADVISORY  WRITE 4711 00:1b:12 0 EOF"; one that waits has "->" in front of FLOCK.
+        std::vector<std::string> words = split_list(line, ' ');
+        std::erase(words, "");
+        if (words.size() < 6 || words[1] != "FLOCK" || words[5] != file.data())
+            continue;
+        if (const auto pid = parse_number(words[4]))
+            return static_cast<pid_t>(*pid);
+    }
+    return std::nullopt;
+}
+
+void lock_file(int fd, const std::string &name, const Processes &processes, const Patience &patience)
+{
+    if (has_locked(fd, LOCK_EX | LOCK_NB, name))
+        return;
+    // By a signal and not by asking again and again: the kernel wakes whoever waits at once, and nobody else.
+    const RepeatedInterrupt interrupt(patience.limit / looks);
+    std::optional<pid_t> holder = find_lock_holder(fd, processes);
+    Clock::time_point since = Clock::now();
+    while (!has_locked(fd, LOCK_EX, name)) {
+        const std::optional<pid_t> now = find_lock_holder(fd, processes);
+        if (now != holder) {
+            holder = now;
+            since = Clock::now();
+        } else if (Clock::now() - since >= patience.limit) {
+            throw stands_still(name, holder, processes, patience.limit);
+        }
+        if (patience.is_ended_by_signals)
+            check_end_signals("waiting for another process that has locked " + name);
+    }
+}
 
 bool LeaseDirectory::is_possible(const Sysroot &sysroot)
 {
@@ -222,7 +386,15 @@ std::string LeaseDirectory::lock_keeper(const Processes &processes) const
     struct stat status {};
     if (::fstatat(fd_.get(), lock_name, &status, AT_SYMLINK_NOFOLLOW) != 0)
         return "";
-    return ogh::lock_keeper(status.st_dev, status.st_ino, processes);
+    const auto find_holder = [&] { return lock_holder(processes.locks(), status.st_dev, status.st_ino); };
+    constexpr timespec pause{0, 50'000'000};
+    const std::optional<pid_t> holder = find_holder();
+    for (int look = 0; holder && look < looks; ++look) {
+        ::nanosleep(&pause, nullptr);
+        if (find_holder() != holder)
+            return "";
+    }
+    return holder ? name_of_process(*holder, processes) : "";
 }
 
 std::string LeaseDirectory::read(const LeaseDocument &document, size_t limit) const

@@ -3,16 +3,40 @@
 
 #include <sys/types.h>
 
+#include <chrono>
 #include <optional>
 #include <string>
 #include <string_view>
 
 #include "base/unique_fd.h"
 #include "host/sysroot.h"
-#include "lease/lock_wait.h"
 #include "lease/processes.h"
 
 namespace ogh {
+
+/** What is to be done where there can be no leases, for messages. @throws Error */
+std::string why_no_lease_place();
+
+/**
+ * Which process has the lock (flock) of a file.
+ * @param locks the text of /proc/locks; see fs/locks.c of the kernel, lock_get_status()
+ * @return nothing if nobody has it, or a process that this pid namespace does not show
+ */
+std::optional<pid_t> lock_holder(std::string_view locks, dev_t device, ino_t inode);
+
+/** How somebody waits for a lock. */
+struct Patience {
+    std::chrono::milliseconds limit; ///< how long one and the same process may have it
+    bool is_ended_by_signals = true; ///< not for what has to be done at the end of a run that was told to end
+};
+
+/**
+ * Locks a file (flock) for this process alone. It waits for as long as the lock goes from one process to another.
+ * @param name of the file, for messages
+ * @throws Error (BrokenHost): one process, which the message names, has had it for so long; Cancelled, within a tenth of
+ *         the patience
+ */
+void lock_file(int fd, const std::string &name, const Processes &processes, const Patience &patience);
 
 /** A file of it that is only ever replaced as a whole. */
 struct LeaseDocument {
@@ -24,13 +48,13 @@ constexpr LeaseDocument state_document{"state", "state.new", 0644};
 constexpr LeaseDocument people_document{"people", "people.new", 0600};
 
 /**
- * `/run/oci-gpu-hooks/leases` of the host, or `oci-gpu-hooks/leases` in a LeasePlace: the state in a file that
+ * `/run/oci-gpu-hooks/leases` of the host, or that of a user namespace's root: the state in a file that
  * everybody may read, and a lock in another one that nobody but root may open, so that no user can hold root up. Held
  * by descriptor: it works after entering a container.
  */
 class LeaseDirectory final {
 public:
-    /** Whether there can be one: for root, the host's or one with a LeasePlace. @throws Error */
+    /** Whether there can be one: for root, the host's or one of a user namespace with a place for it. @throws Error */
     static bool is_possible(const Sysroot &sysroot);
 
     /**
@@ -61,7 +85,11 @@ public:
      */
     [[nodiscard]] UniqueFd lock(const Processes &processes, const Patience &patience) const;
 
-    /** As lock_keeper() has it; without opening the lock. */
+    /**
+     * Which process keeps the lock, for people, without opening it: one that is found to have it for half a second, which
+     * takes no time where nobody has it.
+     * @return "the process 17 ('python3', stopped)"; "" if there is none
+     */
     [[nodiscard]] std::string lock_keeper(const Processes &processes) const;
 
     /** What the file says; "" if there is none. Readable without the lock. @throws Error (BrokenHost) */

@@ -6,6 +6,7 @@
 #include <chrono>
 #include <csignal>
 #include <functional>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -15,10 +16,12 @@
 #include "lease/gpu_users.h"
 #include "lease/lease_state.h"
 #include "lease/takeable.h"
-#include "lease/unfit_devices.h"
 #include "oci/container_label.h"
 
 namespace ogh {
+
+/** What is wrong with devices, each with the reason: "looks dead: ...". */
+using DeviceProblems = std::map<LeaseKey, std::string>;
 
 /** See HoldLimit. */
 struct HoldTerms {
@@ -56,7 +59,7 @@ struct LeaseRequest {
      * Asked when it has waited, with nothing locked, before it is given anything: what was chosen then goes back, and
      * others are chosen at its place in the queue. Empty: nobody is asked.
      */
-    std::function<UnfitDevices()> find_unfit = {};
+    std::function<DeviceProblems()> find_unfit = {};
     /** Asked with nothing locked before something is chosen, after each wait anew. Empty: it makes no difference. */
     FindGpuUsers find_users = {};
     bool only_empty = false; ///< nothing is given that somebody uses who has no lease of it

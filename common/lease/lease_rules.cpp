@@ -2,17 +2,204 @@
 #include "lease/lease_rules.h"
 
 #include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
 #include <limits>
+#include <optional>
+#include <set>
+#include <tuple>
+#include <utility>
+#include <vector>
 
-#include "lease/by_gpu.h"
-#include "lease/candidate_choice.h"
-#include "lease/device_use.h"
-#include "lease/lease_neighbours.h"
+#include "base/contains.h"
+#include "lease/claim.h"
+#include "lease/lease_changes.h"
+#include "lease/lease_state.h"
 #include "lease/quota_rules.h"
 
 namespace ogh {
 
 namespace {
+
+/** A device that a container has; as long as the state lasts. */
+struct DeviceUse {
+    const Allocation *allocation;
+    const LeasedDevice *device;
+};
+
+/** Who has what of each GPU. */
+using DeviceUses = ByGpu<DeviceUse>;
+
+/** Which of several free devices is the best: what the container has already; see decide() for the rest. */
+class CandidateChoice final {
+public:
+    using HasIt = std::function<bool(const LeaseKey &)>;
+
+    /** All of them outlive this. */
+    CandidateChoice(const LeaseState &state, const DeviceUses &uses, const std::set<LeaseKey> &in_use,
+                    HasIt has)
+        : state_(state), uses_(uses), in_use_(in_use), has_(std::move(has))
+    {
+    }
+
+    /** Adds as many of those that are free, the best ones; there are so many. @return see Decision::passed_by */
+    std::vector<LeaseKey> take_best(std::vector<LeaseKey> free, unsigned count,
+                                    std::vector<LeaseKey> &granted) const;
+
+private:
+    /** What speaks against a device: it ends containers at once, somebody uses it. The lower is the better. */
+    using Doubts = std::pair<bool, bool>;
+
+    [[nodiscard]] Doubts doubts_of(const LeaseKey &key) const;
+    void take(std::vector<LeaseKey> free, const std::vector<Doubts> &doubts, unsigned count,
+              std::vector<LeaseKey> &granted) const;
+    [[nodiscard]] bool breaks_up_a_gpu(const LeaseKey &key, const std::vector<LeaseKey> &granted) const;
+
+    const LeaseState &state_;
+    const DeviceUses &uses_;
+    const std::set<LeaseKey> &in_use_;
+    HasIt has_;
+};
+
+DeviceUses uses_of(const LeaseState &state)
+{
+    DeviceUses uses;
+    for (const Allocation &allocation : state.allocations) {
+        for (const LeasedDevice &device : allocation.devices)
+            uses.add(gpu_of(device.key), {&allocation, &device});
+    }
+    return uses;
+}
+
+/** How many containers but `except`, which may be none, have some of the device. */
+size_t count_holders(const DeviceUses &uses, const LeaseKey &key, const Allocation *except)
+{
+    std::set<const Allocation *> holders;
+    for (const DeviceUse &use : uses.near(gpu_of(key))) {
+        if (use.allocation != except && overlap(use.device->key, key))
+            holders.insert(use.allocation);
+    }
+    return holders.size();
+}
+
+/**
+ * Whether one more container that shares the device is one too many, by its own limit or that of one that has some of it.
+ * @param own what that container has already, or none
+ */
+bool is_full(const DeviceUses &uses, const LeaseKey &key, const std::optional<unsigned> &limit,
+             const Allocation *own)
+{
+    const auto is_too_much = [&](const LeaseKey &device, const std::optional<unsigned> &most) {
+        return most && count_holders(uses, device, own) >= *most;
+    };
+    const auto &near = uses.near(gpu_of(key));
+    return is_too_much(key, limit) || std::any_of(near.begin(), near.end(), [&](const DeviceUse &use) {
+               return use.allocation != own && overlap(use.device->key, key) &&
+                      is_too_much(use.device->key, use.device->max_sharers);
+           });
+}
+
+/** Whether somebody who has some of the device limits how many share it. */
+bool is_limited(const DeviceUses &uses, const LeaseKey &key)
+{
+    const auto &near = uses.near(gpu_of(key));
+    return std::any_of(near.begin(), near.end(), [&](const DeviceUse &use) {
+        return use.device->max_sharers && overlap(use.device->key, key);
+    });
+}
+
+/** Whether `part` is that device or a part of it. */
+bool covers(const LeaseKey &whole, const LeaseKey &part)
+{
+    return overlap(whole, part) && whole.size() <= part.size();
+}
+
+/** The candidates besides what is granted, of which no two overlap: where a part is one, the whole is none. */
+std::vector<LeaseKey> eligible(const Demand &demand, const std::vector<LeaseKey> &granted)
+{
+    ByGpu<const LeaseKey *> candidates;
+    ByGpu<const LeaseKey *> taken;
+    for (const LeaseKey &key : demand.candidates)
+        candidates.add(gpu_of(key), &key);
+    for (const LeaseKey &key : granted)
+        taken.add(gpu_of(key), &key);
+    std::vector<LeaseKey> found;
+    for (const LeaseKey &key : demand.candidates) {
+        const auto is_part = [&](const LeaseKey *other) { return *other != key && covers(key, *other); };
+        const auto overlaps = [&](const LeaseKey *other) { return overlap(*other, key); };
+        const auto &before = taken.near(gpu_of(key));
+        const auto &all = candidates.near(gpu_of(key));
+        if (std::none_of(before.begin(), before.end(), overlaps) &&
+            std::none_of(all.begin(), all.end(), is_part)) {
+            found.push_back(key);
+            taken.add(gpu_of(key), &key);
+        }
+    }
+    return found;
+}
+
+std::vector<LeaseKey> CandidateChoice::take_best(std::vector<LeaseKey> free, unsigned count,
+                                                 std::vector<LeaseKey> &granted) const
+{
+    std::vector<Doubts> doubts;
+    doubts.reserve(free.size());
+    for (const LeaseKey &key : free)
+        doubts.push_back(doubts_of(key));
+    std::vector<LeaseKey> passed_by;
+    if (std::any_of(doubts.begin(), doubts.end(), [](const Doubts &one) { return one > Doubts(); })) {
+        passed_by = granted;
+        take(free, std::vector<Doubts>(free.size()), count, passed_by);
+    }
+    take(std::move(free), doubts, count, granted);
+    // Where one is passed by, so may be what would have gone with it.
+    std::erase_if(passed_by,
+                  [&](const LeaseKey &key) { return contains(granted, key) || doubts_of(key) == Doubts(); });
+    return passed_by;
+}
+
+CandidateChoice::Doubts CandidateChoice::doubts_of(const LeaseKey &key) const
+{
+    if (has_(key))
+        return {};
+    return {ends_at_once(state_, key), in_use_.contains(std::string(gpu_of(key)))};
+}
+
+void CandidateChoice::take(std::vector<LeaseKey> free, const std::vector<Doubts> &doubts, unsigned count,
+                           std::vector<LeaseKey> &granted) const
+{
+    // The lowest is chosen; where all is equal, the first one.
+    using Rank = std::tuple<bool, Doubts, bool, size_t, std::uint64_t>;
+    std::vector<Rank> ranks;
+    ranks.reserve(free.size());
+    for (size_t i = 0; i < free.size(); ++i) {
+        const auto used = state_.last_used.find(free[i]);
+        ranks.emplace_back(!has_(free[i]), doubts[i], false, count_holders(uses_, free[i], nullptr),
+                           used == state_.last_used.end() ? 0 : used->second);
+    }
+    for (; count > 0; --count) {
+        // What is granted before may be what breaks a GPU up.
+        for (size_t i = 0; i < free.size(); ++i)
+            std::get<2>(ranks[i]) = breaks_up_a_gpu(free[i], granted);
+        const auto best = std::min_element(ranks.begin(), ranks.end());
+        const auto place = free.begin() + (best - ranks.begin());
+        granted.push_back(std::move(*place));
+        free.erase(place);
+        ranks.erase(best);
+    }
+}
+
+bool CandidateChoice::breaks_up_a_gpu(const LeaseKey &key, const std::vector<LeaseKey> &granted) const
+{
+    const std::string_view gpu = gpu_of(key);
+    if (key == gpu)
+        return false;
+    const auto is_part = [&](const LeaseKey &other) { return other != gpu && gpu_of(other) == gpu; };
+    const auto &uses = uses_.near(gpu_of(key));
+    return std::none_of(granted.begin(), granted.end(), is_part) &&
+           std::none_of(uses.begin(), uses.end(),
+                        [&](const DeviceUse &use) { return is_part(use.device->key); });
+}
 
 /** A device that a request may get which came earlier. */
 struct Wish {

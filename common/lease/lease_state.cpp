@@ -6,7 +6,6 @@
 #include <string_view>
 
 #include "base/text.h"
-#include "lease/by_gpu.h"
 
 namespace ogh {
 
@@ -74,6 +73,17 @@ void LeaseCounts::add_time(const ByVendor &devices, std::int64_t ns)
 {
     for (size_t vendor = 0; vendor < devices.size(); ++vendor)
         device_ns.at(vendor) += devices.at(vendor) * unsigned_of(ns);
+}
+
+LeaseCounts::ByVendor devices_by_vendor(const Allocation &allocation)
+{
+    const auto &vendors = LeaseCounts::vendors;
+    LeaseCounts::ByVendor devices{};
+    for (const LeasedDevice &device : allocation.devices) {
+        const auto *const place = std::find(vendors.begin(), vendors.end() - 1, vendor_in(device.key));
+        ++devices.at(static_cast<size_t>(place - vendors.begin()));
+    }
+    return devices;
 }
 
 std::string contradiction(const LeaseState &state)

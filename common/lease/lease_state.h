@@ -10,12 +10,34 @@
 #include <set>
 #include <string>
 #include <string_view>
+#include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "edits/device_rule.h"
 #include "host/pci_address.h"
 
 namespace ogh {
+
+/** What belongs to devices, found by the GPU that they are of (gpu_of()): devices of others never overlap. */
+template<typename Item> class ByGpu final {
+public:
+    void add(std::string_view gpu, Item item) { items_[gpu].push_back(std::move(item)); }
+
+    /** All that was added for devices of that GPU, in that order. */
+    [[nodiscard]] const std::vector<Item> &near(std::string_view gpu) const
+    {
+        static const std::vector<Item> nothing;
+        const auto found = items_.find(gpu);
+        return found == items_.end() ? nothing : found->second;
+    }
+
+    [[nodiscard]] auto begin() const { return items_.begin(); }
+    [[nodiscard]] auto end() const { return items_.end(); }
+
+private:
+    std::unordered_map<std::string_view, std::vector<Item>> items_;
+};
 
 /**
  * A GPU or a part of one, as leases name it: "VENDOR:PCI-ADDRESS", and for a part "/PART" behind it, with further parts
@@ -216,6 +238,9 @@ struct LeaseCounts {
     void add_time(const ByVendor &devices, std::int64_t ns);
 };
 
+/** How many devices it has of each vendor. */
+LeaseCounts::ByVendor devices_by_vendor(const Allocation &allocation);
+
 /** All that is known of the leases of a host; a plain value. */
 struct LeaseState {
     std::vector<Allocation> allocations;
@@ -224,7 +249,7 @@ struct LeaseState {
     std::map<LeaseKey, std::uint64_t> last_used; ///< the greater, the later it was given
     std::uint64_t uses = 0;                      ///< the greatest of them so far
     std::uint64_t numbers = 0;                   ///< how many tickets there have been
-    /** Of those in `last_used`: the last containers that had it, one after the other, and ended at once; see quick_ends.h */
+    /** Of those in `last_used`: the last containers that had it, one after the other, and ended at once; see ends_at_once() */
     std::map<LeaseKey, std::vector<std::uint64_t>> quick_ends = {};
     /** Those who see devices and have no lease of them, nor count for others; an init may have an allocation besides. */
     std::vector<Allocation> observers = {};

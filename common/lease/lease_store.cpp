@@ -2,17 +2,29 @@
 #include "lease/lease_store.h"
 
 #include <algorithm>
-#include <utility>
+#include <exception>
+#include <set>
 
 #include "base/error.h"
+#include "base/utc_text.h"
 #include "lease/boot_clock.h"
-#include "lease/lease_bounds.h"
-#include "lease/lease_file.h"
-#include "lease/quick_ends.h"
+#include "lease/wait.h"
 
 namespace ogh {
 
 namespace {
+
+std::set<ProcessId> inits_of(const LeaseState &state)
+{
+    std::set<ProcessId> inits;
+    for (const auto *const entries : {&state.allocations, &state.observers, &state.deprived}) {
+        for (const Allocation &allocation : *entries)
+            inits.insert(allocation.holder.init);
+    }
+    for (const Ticket &ticket : state.tickets)
+        inits.insert(ticket.holder.init);
+    return inits;
+}
 
 /** The start of process 1 is another one as well where the clock since boot is. */
 std::string other_space(const ProcessSpace &written, const ProcessSpace &own)
@@ -23,7 +35,158 @@ std::string other_space(const ProcessSpace &written, const ProcessSpace &own)
                : other;
 }
 
+/** Of one of the lists of both states. @param lease what is said of it; "": nothing */
+void add_ends_of(History &history, const std::vector<Allocation> &before,
+                 const std::vector<Allocation> &after, std::string_view lease, const KnownEnds &how,
+                 std::int64_t now)
+{
+    std::set<ProcessId> left;
+    for (const Allocation &allocation : after)
+        left.insert(allocation.holder.init);
+    for (const Allocation &allocation : before) {
+        if (left.contains(allocation.holder.init))
+            continue;
+        const auto known = how.find(allocation.holder.init);
+        std::vector<LeaseKey> keys;
+        for (const LeasedDevice &device : allocation.devices)
+            keys.push_back(device.key);
+        HistoryLine line = history.begin("ended");
+        line.add("container", allocation.holder.container);
+        line.add("gpus", keys);
+        if (!lease.empty())
+            line.add("lease", lease);
+        line.add("since", utc_text(allocation.since));
+        line.add_time("seconds", now - allocation.taken_ns);
+        line.add("how", known == how.end() ? "ended" : known->second);
+        history.add(std::move(line));
+    }
+}
+
+/**
+ * Each container that had something before, and has nothing now. Whoever sees it writes it down, so its end is when it was
+ * next seen to be gone.
+ * @param now CLOCK_BOOTTIME, ns
+ */
+void add_ends(History &history, const LeaseState &before, const LeaseState &after, const KnownEnds &how,
+              std::int64_t now)
+{
+    add_ends_of(history, before.allocations, after.allocations, "", how, now);
+    add_ends_of(history, before.observers, after.observers, observers_lease, how, now);
+}
+
+/** Those that are still there. @throws Error (BrokenHost) */
+void wake_waiters(const Processes &processes, LeaseState &state, StateChange change)
+{
+    for (const Ticket *ticket : waiters_to_wake(state, change, boottime_ns())) {
+        if (const auto hook = processes.find(ticket->hook))
+            wake(hook->get());
+    }
+}
+
 } // namespace
+
+Lease::Lease(Lease &&other) noexcept
+    : store_(std::exchange(other.store_, nullptr)), grant_(std::move(other.grant_)),
+      devices_(std::move(other.devices_))
+{
+}
+
+void Lease::note_rules(const DeviceRules &rules)
+try {
+    if (store_ == nullptr)
+        return;
+    LeaseStore::Session session = store_->open(LeaseStore::patience_at_the_end);
+    for (Allocation &allocation : session.state().allocations) {
+        if (allocation.holder.init != grant_.init || (grant_.added.empty() && allocation.rules))
+            continue;
+        // Those of an earlier request are known no more: enter_grant() has seen to it.
+        allocation.rules = allocation.rules ? DeviceRules() : rules;
+        if (stored_size(allocation) > max_lease_entry)
+            allocation.rules = DeviceRules();
+    }
+    session.save();
+} catch (const Error &) {
+    return; // so it can be ended, and not taken from
+}
+
+void Lease::release() noexcept
+{
+    const std::shared_ptr<const LeaseStore> store = std::exchange(store_, nullptr);
+    if (store == nullptr || (grant_.added.empty() && grant_.changed.empty() && !grant_.requests_before))
+        return;
+    try {
+        LeaseStore::Session session = store->open(LeaseStore::patience_at_the_end);
+        take_back(session.state(), grant_);
+        session.expect_all();
+        session.explain_end(grant_.init, "not started");
+        session.save();
+    } catch (const std::exception &) {
+        return; // there is nothing to be done about it, and no time to wait
+    }
+}
+
+void Lease::exchange_for(Ticket request)
+{
+    LeaseStore::Session session = store_->open();
+    take_back(session.state(), grant_);
+    session.explain_end(grant_.init, "not started");
+    queue_again(session.state(), std::move(request));
+    session.save();
+    store_.reset();
+}
+
+void note_people(const LeaseDirectory &directory, const LeaseState &state, const ProcessId &init,
+                 const ContainerLabel &label)
+{
+    LeasePeople people = read_people(directory);
+    std::erase_if(people,
+                  [there = inits_of(state)](const auto &each) { return !there.contains(each.first); });
+    people[init] = within_bounds(label);
+    directory.write(people_document, to_text(people));
+}
+
+void try_to_note_people(const LeaseDirectory &directory, const LeaseState &state, const ProcessId &init,
+                        const ContainerLabel &label)
+{
+    if (label == ContainerLabel())
+        return;
+    try {
+        note_people(directory, state, init, label);
+    } catch (const Error &) { // NOLINT(bugprone-empty-catch): the list goes without
+    }
+}
+
+void add_grant(History &history, const Holder &holder, const ContainerLabel &label, std::string_view lease,
+               const std::vector<LeaseKey> &devices, std::int64_t waited_ns)
+{
+    HistoryLine line = history.begin("granted");
+    line.add("container", holder.container);
+    add_label(line, label);
+    line.add("gpus", devices);
+    line.add("lease", lease);
+    line.add_time("waited", waited_ns);
+    history.add(std::move(line));
+}
+
+void add_late(History &history, const std::vector<std::string> &containers)
+{
+    for (const std::string &container : containers) {
+        HistoryLine line = history.begin("late");
+        line.add("container", container);
+        line.add("how", "began too late: its devices had been taken away");
+        history.add(std::move(line));
+    }
+}
+
+LeasePeople read_people(const LeaseDirectory &directory)
+{
+    try {
+        const std::string text = directory.read(people_document, max_people_file);
+        return text.empty() ? LeasePeople() : parse_people(text);
+    } catch (const Error &) {
+        return {};
+    }
+}
 
 LeaseState state_for(const ProcessSpace &space, std::string_view text, const std::string &how_to_clear)
 {

@@ -2,23 +2,33 @@
 #pragma once
 
 #include <chrono>
+#include <cstdint>
+#include <map>
 #include <memory>
 #include <optional>
 #include <set>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "base/unique_fd.h"
 #include "history/history.h"
-#include "lease/lease_counts.h"
+#include "lease/lease_changes.h"
 #include "lease/lease_directory.h"
-#include "lease/lease_history.h"
+#include "lease/lease_file.h"
 #include "lease/lease_state.h"
 #include "lease/lease_wake.h"
 #include "lease/processes.h"
+#include "lease/refusals.h"
 
 namespace ogh {
+
+/** What is said of a lease that is none: the container sees the devices alone. */
+constexpr std::string_view observers_lease = "observer";
+
+/** How containers have ended that the state has no more, where whoever takes them out knows; by init. */
+using KnownEnds = std::map<ProcessId, std::string>;
 
 /**
  * What the text of a state file says to a process that lives in `space`. From another boot nothing is left of it but
@@ -110,5 +120,71 @@ private:
     std::shared_ptr<History> history_;
     Processes processes_;
 };
+
+/**
+ * Devices that a container has. What was added by it is given back at the end, unless keep() was called; what the
+ * container had before is not touched. Works after entering the container.
+ */
+class Lease final {
+public:
+    /** The devices, and no lease of them. */
+    explicit Lease(std::vector<LeaseKey> devices) : devices_(std::move(devices)) {}
+    Lease(std::shared_ptr<const LeaseStore> store, Grant grant, std::vector<LeaseKey> devices)
+        : store_(std::move(store)), grant_(std::move(grant)), devices_(std::move(devices))
+    {
+    }
+    Lease(const Lease &) = delete;
+    Lease &operator=(const Lease &) = delete;
+    Lease(Lease &&other) noexcept;
+    ~Lease() { release(); }
+
+    /** All that was asked for: `fixed` of the demand in its order, and then what was chosen of the candidates. */
+    [[nodiscard]] const std::vector<LeaseKey> &devices() const { return devices_; }
+
+    /**
+     * Writes down what the container's device cgroup allows for the devices, by which they can be taken away from it again,
+     * as far as that is possible. Call it when the container has been given them.
+     */
+    void note_rules(const DeviceRules &rules);
+
+    /** The container is complete: it has the devices until it ends. */
+    void keep() noexcept { store_.reset(); }
+
+    /**
+     * Gives back what was added, as far as that is possible: what stays is free when the container, which is not going to
+     * start, has ended. A second time does nothing.
+     */
+    void release() noexcept;
+
+    /** The same, and the request waits again, at the place that its number has. @throws Error */
+    void exchange_for(Ticket request);
+
+private:
+    std::shared_ptr<const LeaseStore> store_; ///< nothing: there is nothing to give back
+    Grant grant_;
+    std::vector<LeaseKey> devices_;
+};
+
+/**
+ * Notes what is known for people of a container that has leases or waits, with the lock of the leases held; of those that the
+ * state does not have any more nothing is kept. The file is root's alone to read, as it says who works with what.
+ * @throws Error
+ */
+void note_people(const LeaseDirectory &directory, const LeaseState &state, const ProcessId &init,
+                 const ContainerLabel &label);
+
+/** The same, if it can be done: what is for people never keeps a container from its GPU, and the list goes without. */
+void try_to_note_people(const LeaseDirectory &directory, const LeaseState &state, const ProcessId &init,
+                        const ContainerLabel &label);
+
+/** A container has got these devices. @param lease "shared", and so on. @param waited_ns since it asked */
+void add_grant(History &history, const Holder &holder, const ContainerLabel &label, std::string_view lease,
+               const std::vector<LeaseKey> &devices, std::int64_t waited_ns);
+
+/** Containers in which something has begun after what they had was taken away. */
+void add_late(History &history, const std::vector<std::string> &containers);
+
+/** @return nothing for whoever may not read it, and where it cannot be read: it is for people alone */
+LeasePeople read_people(const LeaseDirectory &directory);
 
 } // namespace ogh

@@ -4,10 +4,8 @@
 #include <algorithm>
 #include <utility>
 
-#include "lease/boot_clock.h"
-#include "lease/lease_bounds.h"
+#include "lease/lease_file.h"
 #include "lease/lease_rules.h"
-#include "lease/wait.h"
 
 namespace ogh {
 
@@ -122,14 +120,6 @@ std::vector<const Ticket *> waiters_to_wake(LeaseState &state, StateChange chang
             note_watched(*touched[i], std::move(needed));
     }
     return found;
-}
-
-void wake_waiters(const Processes &processes, LeaseState &state, StateChange change)
-{
-    for (const Ticket *ticket : waiters_to_wake(state, change, boottime_ns())) {
-        if (const auto hook = processes.find(ticket->hook))
-            wake(hook->get());
-    }
 }
 
 } // namespace ogh

@@ -7,7 +7,6 @@
 
 #include "lease/claim.h"
 #include "lease/lease_state.h"
-#include "lease/processes.h"
 
 namespace ogh {
 
@@ -42,8 +41,5 @@ enum class StateChange {
  * there alone that makes the difference, those need not be decided for whose watched ones are all there.
  */
 std::vector<const Ticket *> waiters_to_wake(LeaseState &state, StateChange change, std::int64_t now);
-
-/** Wakes them, those that are still there. @throws Error (BrokenHost) */
-void wake_waiters(const Processes &processes, LeaseState &state, StateChange change);
 
 } // namespace ogh

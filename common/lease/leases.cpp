@@ -7,12 +7,12 @@
 #include "base/error.h"
 #include "base/text.h"
 #include "lease/boot_clock.h"
+#include "lease/claim.h"
 #include "lease/container_cgroup.h"
 #include "lease/lease_acquisition.h"
 #include "lease/lease_changes.h"
-#include "lease/lease_neighbours.h"
-#include "lease/lease_people.h"
-#include "lease/lease_place.h"
+#include "lease/lease_directory.h"
+#include "lease/lease_store.h"
 #include "lease/presence.h"
 #include "lease/revocation.h"
 #include "lease/wait.h"
@@ -136,7 +136,7 @@ void Leases::require(const Sysroot &sysroot, const std::string &what)
 
 Lease Leases::take(const LeaseRequest &request)
 {
-    return LeaseAcquisition(store_, request).take();
+    return acquire(store_, request);
 }
 
 void Leases::observe(const LeaseRequest &request)
@@ -150,7 +150,7 @@ void Leases::observe(const LeaseRequest &request)
     session.save();
     try_to_note_people(store_->directory(), session.state(), holder.init, request.label);
     if (store_->history() != nullptr)
-        add_grant(*store_->history(), request, observers_lease, request.demand.fixed, 0);
+        add_grant(*store_->history(), holder, request.label, observers_lease, request.demand.fixed, 0);
 }
 
 bool Leases::drain(const Drain &drain)

@@ -10,7 +10,6 @@
 
 #include "base/log.h"
 #include "host/sysroot.h"
-#include "lease/lease.h"
 #include "lease/lease_request.h"
 #include "lease/lease_store.h"
 #include "lease/processes.h"
@@ -61,7 +60,7 @@ public:
     /** The same; nothing where are_possible() is false. @throws Error (BrokenHost) */
     static std::optional<Leases> open(const Sysroot &sysroot, std::shared_ptr<History> history);
 
-    /** Whether this process can take leases: root of the host, or of a user namespace with a LeasePlace. @throws Error */
+    /** Whether this process can take leases: root of the host, or of a user namespace with a directory for them. @throws Error */
     static bool are_possible(const Sysroot &sysroot);
 
     /** @param what a person asks for, for the message. @throws Error (BrokenHost) where are_possible() is false */

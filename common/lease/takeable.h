@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "lease/lease_state.h"
-#include "lease/present_decision.h"
+#include "lease/presence.h"
 #include "lease/processes.h"
 
 namespace ogh {

@@ -10,11 +10,11 @@
 
 #include "base/error.h"
 #include "base/text.h"
+#include "kernel/pidfd.h"
 #include "lease/boot_clock.h"
 #include "lease/container_cgroup.h"
 #include "lease/lease_changes.h"
 #include "lease/presence.h"
-#include "lease/wait.h"
 
 namespace ogh {
 
@@ -80,7 +80,7 @@ void kill_all(const Processes &processes, const Holder &holder)
         if (process->valid()) {
             send(*process, SIGKILL, holder);
             thaw(processes, holder); // now, so that it does nothing more
-            if (!ends_within_ms(process->get(), between_looks_ms))
+            if (!has_ended(process->get(), between_looks_ms))
                 thaw_all(processes, holder); // its init ends last
         } else {
             ::usleep(1000); // it is on its way out of the cgroup
@@ -97,7 +97,7 @@ void kill_all(const Processes &processes, const Holder &holder)
 bool is_still_idle(const Processes &processes, const Holder &holder, const UniqueFd &init,
                    UniqueFd &busy_with)
 {
-    if (ends_within_ms(init.get(), between_looks_ms))
+    if (has_ended(init.get(), between_looks_ms))
         return true;
     auto another = find_company(processes, holder);
     if (another)

@@ -108,19 +108,4 @@ void sleep_until_one_ends(const Companions &companions, const std::vector<Unique
         throw ended("the runtime");
 }
 
-bool ends_within_ms(int pidfd, int limit_ms)
-{
-    const std::int64_t end = boottime_ns() + limit_ms * std::int64_t{1'000'000};
-    for (;;) {
-        const std::int64_t left = std::max(std::int64_t{0}, end - boottime_ns());
-        const timespec timeout{left / 1'000'000'000, left % 1'000'000'000};
-        pollfd entry{pidfd, POLLIN, 0};
-        const int ready = ::ppoll(&entry, 1, &timeout, nullptr);
-        if (ready >= 0)
-            return ready > 0;
-        if (errno != EINTR)
-            throw SystemError(errno, "cannot wait for a process (ppoll)");
-    }
-}
-
 } // namespace ogh

@@ -46,7 +46,4 @@ Companions companions(UniqueFd init, pid_t runtime);
 void sleep_until_one_ends(const Companions &companions, const std::vector<UniqueFd> &others,
                           std::int64_t until_ns);
 
-/** Waits for the end of one process, so long at most. @return whether it has ended */
-bool ends_within_ms(int pidfd, int limit_ms);
-
 } // namespace ogh

@@ -11,7 +11,7 @@
 
 #include <boost/test/unit_test.hpp>
 
-#include "lease/node_users.h"
+#include "lease/gpu_users.h"
 #include "support/temp_directory.h"
 
 BOOST_AUTO_TEST_SUITE(gpu_users)

@@ -16,10 +16,10 @@
 #include <boost/test/unit_test.hpp>
 
 #include "child.h"
+#include "kernel/pidfd.h"
 #include "lease/boot_clock.h"
 #include "lease/lease_file.h"
 #include "lease/processes.h"
-#include "lease/wait.h"
 #include "lease_host.h"
 #include "stepped.h"
 
@@ -132,7 +132,7 @@ BOOST_FIXTURE_TEST_CASE(who_has_room_again_is_not_overtaken_before_it_wakes, Lea
     // Nobody has reaped it: its number is still taken.
     const HeldProcess held = Processes().open_pidfd(one.pid()).value();
     ::kill(one.pid(), SIGKILL);
-    BOOST_TEST(ends_within_ms(held.pidfd.get(), 5000));
+    BOOST_TEST(has_ended(held.pidfd.get(), 5000));
     const auto refused = refusal(request(three, {"n:0"}, LeaseMode::Shared));
     BOOST_TEST(refused.says("n:0 is waited for by container 'container-" + std::to_string(two.pid())),
                refused.message);

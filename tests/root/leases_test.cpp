@@ -27,7 +27,6 @@
 #include "child.h"
 #include "kernel/end_signals.h"
 #include "lease/boot_clock.h"
-#include "lease/lease_bounds.h"
 #include "lease/lease_file.h"
 #include "lease_host.h"
 #include "seccomp.h"

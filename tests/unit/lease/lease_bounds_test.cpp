@@ -2,7 +2,6 @@
 #include <boost/test/unit_test.hpp>
 
 #include "lease/further_request.h"
-#include "lease/lease_bounds.h"
 #include "lease/lease_changes.h"
 #include "lease/lease_file.h"
 #include "support/expect.h"

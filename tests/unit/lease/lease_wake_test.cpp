@@ -8,9 +8,9 @@
 
 #include <boost/test/unit_test.hpp>
 
+#include "lease/claim.h"
 #include "lease/lease_changes.h"
 #include "lease/lease_file.h"
-#include "lease/lease_neighbours.h"
 #include "lease/lease_rules.h"
 #include "lease/lease_wake.h"
 #include "support/lease_reference.h"

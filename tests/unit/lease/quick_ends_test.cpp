@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <boost/test/unit_test.hpp>
 
+#include "lease/lease_changes.h"
 #include "lease/lease_rules.h"
-#include "lease/quick_ends.h"
 
 BOOST_AUTO_TEST_SUITE(quick_ends)
 

@@ -2,8 +2,8 @@
 #include <boost/test/unit_test.hpp>
 
 #include "lease/busy_text.h"
+#include "lease/claim.h"
 #include "lease/lease_changes.h"
-#include "lease/lease_neighbours.h"
 #include "lease/lease_rules.h"
 
 BOOST_AUTO_TEST_SUITE(quota_rules)

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "lease/lease_counts.h"
+#include "lease/refusals.h"
 
 #include <fcntl.h>
 #include <sys/file.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <cerrno>
 #include <exception>
 
@@ -49,17 +48,6 @@ try {
 }
 
 } // namespace
-
-LeaseCounts::ByVendor devices_by_vendor(const Allocation &allocation)
-{
-    const auto &vendors = LeaseCounts::vendors;
-    LeaseCounts::ByVendor devices{};
-    for (const LeasedDevice &device : allocation.devices) {
-        const auto *const place = std::find(vendors.begin(), vendors.end() - 1, vendor_in(device.key));
-        ++devices.at(static_cast<size_t>(place - vendors.begin()));
-    }
-    return devices;
-}
 
 void count_refusal(const LeaseDirectory &directory, const std::string &hook, size_t status) noexcept
 try {

@@ -7,13 +7,9 @@
 #include <map>
 #include <string>
 
-#include "lease/lease_state.h"
-
 namespace ogh {
 
 class LeaseDirectory;
-
-LeaseCounts::ByVendor devices_by_vendor(const Allocation &allocation);
 
 constexpr size_t exit_statuses = 7; ///< see ExitStatus
 
